@@ -8,18 +8,18 @@ import (
 	"ponder/llm"
 )
 
-// Numbers that admission goes by.
+// Numbers for the admission of calls.
 const (
-	defaultMaxTokens = 4096    // of a call that does not say
-	maxCallTokens    = 1 << 28 // that a call may write, so that sums of them are numbers still
-	minTokens        = 256     // fewer are no answer's worth
-	bytesPerToken    = 3       // of a request, to be on the safe side
+	defaultMaxTokens = 4096    // for a call without a limit
+	maxCallTokens    = 1 << 28 // limits a call, so that sums do not overflow
+	minTokens        = 256     // fewer tokens do not make an answer
+	bytesPerToken    = 3       // of a request; a low estimate
 )
 
 // noModel is the reason of a call whose role has no model.
 const noModel = "model"
 
-// admit returns the intent to make a call, or what it does not fit in.
+// admit returns the event that starts a call, or the limit that the call does not fit.
 func (d *decision) admit(r *run, c ponder.Call, a *actionState) (ponder.Body, string) {
 	chain := d.roles[c.Role]
 	if len(chain) == 0 {
@@ -52,8 +52,8 @@ func (d *decision) admit(r *run, c ponder.Call, a *actionState) (ponder.Body, st
 	return ponder.CallStarted{Role: c.Role, Mode: r.Mode, Model: m.Name(), Request: &req, Size: size, Held: held}, ""
 }
 
-// from returns which of a chain an action asks next that is at a model: that one, or the
-// first behind it that is not closed for now; that one, too, if all are.
+// firstCandidate returns the index of the first open model of a chain from the named model
+// on. If all of them are closed, it returns the index of the named model.
 func firstCandidate(chain []ponder.Model, name string) int {
 	at := max(0, slices.IndexFunc(chain, func(m ponder.Model) bool { return m.Name() == name }))
 	if at == len(chain)-1 {
@@ -62,14 +62,13 @@ func firstCandidate(chain []ponder.Model, name string) int {
 	return at + max(0, firstOpen(chain[at:]))
 }
 
-// firstOpen returns which of some models is the first that is not closed for now, or -1.
+// firstOpen returns the index of the first model that accepts requests now, or -1.
 func firstOpen(models []ponder.Model) int {
 	return slices.IndexFunc(models, func(m ponder.Model) bool { _, ok := llm.Admits(m.Model); return ok })
 }
 
-// fit returns how many tokens a call may write, at most out and at least an
-// answer's worth, so that it fits in every budget above; or the budget in which
-// it does not fit.
+// fitBudgets returns how many tokens a call may write to fit every budget above its run: at
+// most out, and at least min(out, minTokens). If that does not fit, it names the limit.
 func (d *decision) fitBudgets(r *run, m ponder.Model, in, out int) (int, string) {
 	least := min(out, minTokens)
 	for up := r; up != nil; up = up.parent {
@@ -91,8 +90,8 @@ func (d *decision) fitBudgets(r *run, m ponder.Model, in, out int) (int, string)
 	return max(out, least), ""
 }
 
-// spare reports whether so much is left in every budget above a run. What is held for a
-// second request must leave room for another call, so that it keeps none from being made.
+// hasHeadroom reports whether every budget above a run has room for the cost c. A second
+// request must leave room for another call, so that it prevents none.
 func (d *decision) hasHeadroom(r *run, c ponder.Cost) bool {
 	for up := r; up != nil; up = up.parent {
 		if exceeds(up.spent.Add(up.held).Add(d.held[up.ID]).Add(c), up.Budget.Cost, up.reserved()) != "" {
@@ -102,7 +101,7 @@ func (d *decision) hasHeadroom(r *run, c ponder.Cost) bool {
 	return true
 }
 
-// withheld returns what of the budget of a run is not for its calls now.
+// reserved returns the part of the budget that the calls of the run may not use yet.
 func (r *run) reserved() ponder.Cost {
 	if r.budgetNotified {
 		return ponder.Cost{}
@@ -119,10 +118,10 @@ func affords(p ponder.Price, m ponder.Money, in int) int {
 	return int(max(0, min(left/p.Output, maxCallTokens)))
 }
 
-// tokensIn estimates how many tokens a request of so many bytes has, rather too many
-// than too few, by what the model has reported of others on the line.
-func (l *threadState) tokensIn(m ponder.Model, size int) int {
-	return l.estimator.Tokens(m.Name(), size)*6/5 + 16
+// tokensIn returns a high estimate of the tokens of a request of size bytes. It uses the
+// usage that the model reported on this thread.
+func (t *threadState) tokensIn(m ponder.Model, size int) int {
+	return t.estimator.Tokens(m.Name(), size)*6/5 + 16
 }
 
 // maxCost returns the most that a call to m may cost.
@@ -134,10 +133,9 @@ func maxCost(m ponder.Model, in, out int) ponder.Cost {
 	return c
 }
 
-// settle returns what the budgets are charged for a call that was held for so
-// much, read and wrote so many bytes, and claims usage. A model that claims
-// less than the bytes can have been is not believed, nor one that claims more
-// than twice what was held. Two requests are two calls, and each has read as much.
+// settle returns the charge for a call that held a cost, read and wrote so many bytes, and
+// claims the usage u. The charge is at least what the bytes imply and at most twice the held
+// cost. A hedged call is two calls, each with the whole request.
 func settle(m ponder.Model, held ponder.Cost, read, wrote int, u llm.Usage) (ponder.Cost, ponder.PriceSource) {
 	const bytesAtMost = 8 // of a token
 	read *= requests(u.Hedged)
@@ -159,7 +157,7 @@ func settle(m ponder.Model, held ponder.Cost, read, wrote int, u llm.Usage) (pon
 	return c, source
 }
 
-// requests returns how many requests a call is, or may be.
+// requests returns the number of requests of a call.
 func requests(hedged bool) int {
 	if hedged {
 		return 2
@@ -167,8 +165,8 @@ func requests(hedged bool) int {
 	return 1
 }
 
-// reserveShare is the share of tokens and money that is kept for the
-// conclusion where a budget does not say.
+// reserveShare is the divisor for the part of tokens and money that a budget without Reserve
+// keeps for the conclusion.
 const reserveShare = 5
 
 // reserve returns the part of the budget b that is kept for the conclusion.
@@ -185,7 +183,8 @@ func half(c ponder.Cost) ponder.Cost {
 	return ponder.Cost{Calls: c.Calls / 2, Tokens: c.Tokens / 2, Money: c.Money / 2}
 }
 
-// over names the part of c that exceeds the limit less kept, or returns "". A zero limit is no limit.
+// exceeds names the part of c that exceeds the limit less kept, or returns
+// "". A zero limit is no limit.
 func exceeds(c, limit, kept ponder.Cost) string {
 	switch {
 	case limit.Calls > 0 && c.Calls > limit.Calls-kept.Calls:

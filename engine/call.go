@@ -14,29 +14,29 @@ import (
 	"ponder/llm"
 )
 
-// An attempted is a call that is being made.
+// A callAttempt is one attempt at a call.
 type callAttempt struct {
 	ponder.CallStarted
-	ctx           context.Context //nolint:containedctx // of this one call, as stop is
+	ctx           context.Context //nolint:containedctx // ends with this call
 	stop          context.CancelCauseFunc
 	run           ponder.RunID
 	key           string
-	failures      int               // attempts before it that failed
-	stallTimeout  time.Duration     // in which something has to be said
-	timeLeft      time.Duration     // of the time of its run as it begins, if that is limited
-	attempts      int               // at the action, this one included
-	seq           ponder.Seq        // of its event
-	speculative   *speculativeCalls // of the log; nil: it is not
-	bytesWritten  int               // bytes that came so far
-	bytesReasoned int               // of them, reasoning
-	hedged        bool              // it is two requests
+	failures      int               // failed attempts before this one
+	stallTimeout  time.Duration     // the longest silence
+	timeLeft      time.Duration     // of the run at the start of the call; zero: no limit
+	attempts      int               // at the action, including this one
+	seq           ponder.Seq        // of its CallStarted
+	speculative   *speculativeCalls // nil if the call is committed
+	bytesWritten  int               // received so far
+	bytesReasoned int               // of which reasoning
+	hedged        bool              // the call is two requests
 }
 
-// call makes an attempt at a call.
+// attemptCall makes one attempt at a call.
 func (h *holder) attemptCall(c *callAttempt, cause string) ponder.CallFinished {
 	began := time.Now()
 	done := ponder.CallFinished{Model: c.Model}
-	if c.Request == nil { // another holder's: what it asked is in the ledger
+	if c.Request == nil { // an earlier holder built it: the ledger has it
 		req, err := h.Store.Request(c.ctx, h.thread, c.run, cause)
 		if err != nil || req == nil {
 			done.Outcome = ponder.Outcome{Dropped: true, Error: "the request is not in the ledger"}
@@ -67,7 +67,7 @@ func (h *holder) attemptCall(c *callAttempt, cause string) ponder.CallFinished {
 		done.Usage = c.estimateUsage(c.bytesWritten / bytesPerToken)
 	}
 	held := c.Held
-	if c.Request.Hedge && !done.Usage.Hedged { // it was held for two requests, and was one
+	if c.Request.Hedge && !done.Usage.Hedged { // the held cost covers two requests, but one was sent
 		held = half(held)
 	}
 	done.Usage = clampUsage(done.Usage, 2*held.Tokens)
@@ -82,9 +82,8 @@ func (h *holder) attemptCall(c *callAttempt, cause string) ponder.CallFinished {
 	return done
 }
 
-// believed returns usage of which no part is negative, and all parts together are no more
-// than the most that is believed: of a larger claim each part counts as much less. What it
-// was beyond that is nobody's to know.
+// clampUsage returns usage without negative parts and with a total of at most most. It
+// scales the parts of a larger claim. Usage above the cap is discarded and marked Estimated.
 func clampUsage(u llm.Usage, most int) llm.Usage {
 	parts := []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning}
 	for _, n := range parts {
@@ -101,8 +100,7 @@ func clampUsage(u llm.Usage, most int) llm.Usage {
 	return u
 }
 
-// served reports whether a failed request may have been worked on, and so be
-// billed, though nothing of an answer came.
+// maybeBilled reports whether the provider may bill a failed request without an answer.
 func maybeBilled(err error) bool {
 	switch llm.ClassOf(err) {
 	case llm.Cancelled, llm.Truncated, llm.Malformed:
@@ -111,9 +109,8 @@ func maybeBilled(err error) bool {
 	return false
 }
 
-// ask makes the request and reads the answer. What goes far beyond what was held
-// is cut off, and what is silent for longer than patience, or takes four times
-// as long and writes next to nothing.
+// streamAnswer sends the request and reads the answer. It cuts an answer that exceeds
+// maxAnswerBytes, and a stallTimer ends a stalled one.
 func (h *holder) streamAnswer(c *callAttempt, cause string, m ponder.Model) (resp *llm.Response, err error) {
 	w := c.startStallTimer(m.Name())
 	defer w.timer.Stop()
@@ -155,8 +152,8 @@ func (h *holder) streamAnswer(c *callAttempt, cause string, m ponder.Model) (res
 	return nil, &llm.Error{Class: llm.Truncated, Model: m.Name(), Message: "the answer broke off"}
 }
 
-// guess returns a guess of what the call used that was answered with so many tokens. What
-// it has read is what it was taken to have when it was admitted.
+// estimateUsage returns the estimated usage of a call that wrote out tokens. It takes the
+// input tokens from the admission of the call.
 func (c *callAttempt) estimateUsage(out int) llm.Usage {
 	in := max(0, c.Held.Tokens/requests(c.Request.Hedge)-c.Request.MaxTokens)
 	return llm.Usage{Input: in * requests(c.hedged), Output: out, Estimated: true, Hedged: c.hedged}
@@ -169,7 +166,7 @@ func (c *callAttempt) generate(m ponder.Model) iter.Seq2[llm.Delta, error] {
 	return llm.Hold(c.ctx, m.Model, c.speculative.recorded, c.Request)
 }
 
-// isDurable waits until others may hear what is said, and reports whether they may.
+// isDurable waits until the text of the call may be published, and reports whether it may.
 func (c *callAttempt) isDurable() bool {
 	if c.speculative == nil {
 		return true
@@ -182,20 +179,19 @@ func (c *callAttempt) isDurable() bool {
 	}
 }
 
-// A watch ends a call that is silent, or so slow that it might never end.
+// A stallTimer ends a call that is silent for too long, or too slow.
 type stallTimer struct {
 	began        time.Time
-	lastPiece    atomic.Int64 // since it began, in nanoseconds
-	bytesWritten atomic.Int64 // bytes
+	lastPiece    atomic.Int64 // nanoseconds after began
+	bytesWritten atomic.Int64
 	timer        *time.Timer
 }
 
-// perByte is how long a model may take to write a byte, once an answer takes long: a
-// tenth of the speed of the slowest that is of use. An answer as such may take as long
-// as it takes.
+// maxTimePerByte limits the time of a long answer by its length. It is ten times the time of
+// the slowest useful model. The total time of an answer has no limit.
 const maxTimePerByte = time.Second
 
-// watch begins to watch the call.
+// startStallTimer starts the timer of the call.
 func (c *callAttempt) startStallTimer(model string) *stallTimer {
 	w := &stallTimer{began: time.Now()}
 	late := func(what string, d time.Duration) {
@@ -204,7 +200,7 @@ func (c *callAttempt) startStallTimer(model string) *stallTimer {
 	w.timer = time.AfterFunc(maxSilence, func() {
 		left := time.Duration(w.lastPiece.Load()) + c.stallTimeout - time.Since(w.began)
 		longest := 4*c.stallTimeout - time.Since(w.began)
-		if c.stallTimeout == maxSilence { // nothing is to conclude
+		if c.stallTimeout == maxSilence { // the run does not conclude
 			longest += time.Duration(w.bytesWritten.Load()) * maxTimePerByte
 		}
 		switch {
@@ -220,14 +216,14 @@ func (c *callAttempt) startStallTimer(model string) *stallTimer {
 	return w
 }
 
-// late returns why the call was ended, if it was by its watch, or nil.
+// stallError returns the error with which the stallTimer ended the call, or nil.
 func (c *callAttempt) stallError() (e *llm.Error) {
 	errors.As(context.Cause(c.ctx), &e)
 	return e
 }
 
-// blamed returns why the call failed: if its watch has ended it, for that, and with what
-// the request used until then.
+// attributeError returns the cause of a failed call. If the stallTimer ended the call, that is
+// its error with the usage of err.
 func (c *callAttempt) attributeError(err error) error {
 	e := c.stallError()
 	if e == nil {
@@ -240,9 +236,8 @@ func (c *callAttempt) attributeError(err error) error {
 	return &late
 }
 
-// back returns to the first of the models that were passed by because they were closed for a
-// time, once that is over, now that none behind them has answered: within minutes, and not
-// again and again.
+// revisitSkipped decides to wait for the first skipped model that opens soon, if the later
+// models of the chain failed. The bounds below limit the wait and the number of attempts.
 func (c *callAttempt) revisitSkipped(passed []ponder.Model, took time.Duration) llm.Decision {
 	most := min(maxRevisitWait, c.stallTimeout)
 	if c.timeLeft > 0 {
@@ -257,26 +252,25 @@ func (c *callAttempt) revisitSkipped(passed []ponder.Model, took time.Duration) 
 	return llm.Decision{}
 }
 
-// Bounds on going back in a chain: how long is waited for that, and up to which attempt at
-// an action it is done, for each model that was passed by.
+// Bounds on revisiting skipped models: the wait, and the attempts per skipped model.
 const (
 	maxRevisitWait = 5 * time.Minute
 	maxRevisits    = 8
 )
 
-// waitShare is which part of the time that is left may pass in waiting for a model where
-// another one can be asked.
+// waitShare is the divisor for the part of the remaining time that may pass in waiting for a
+// model if another model is available.
 const waitShare = 10
 
-// cutoff returns how many bytes an answer to req may have: six for each token
-// it may write, which is more than any language takes on the average.
+// maxAnswerBytes returns the limit for the bytes of an answer to req. Six bytes per token are
+// more than the average of any language.
 func maxAnswerBytes(req *llm.Request) int { return 6*min(req.MaxTokens, maxCallTokens) + 1024 }
 
-// failed says what to do about an attempt that failed after so long.
+// classifyFailure returns the outcome of a failed attempt: the retry, the next model, or the end.
 func (h *holder) classifyFailure(c *callAttempt, err error, took time.Duration) ponder.Outcome {
 	o := ponder.Outcome{Error: err.Error(), Class: llm.ClassOf(err), Dropped: c.ctx.Err() != nil && c.stallError() == nil}
 	chain := h.Models[c.Role]
-	if o.Dropped || len(chain) == 0 { // nobody is left to ask
+	if o.Dropped || len(chain) == 0 { // no model is left
 		return o
 	}
 	at := 0
@@ -294,7 +288,7 @@ func (h *holder) classifyFailure(c *callAttempt, err error, took time.Duration) 
 		patience = conclusionWait
 	}
 	if c.stallTimeout < maxSilence && (hint == 0 || hint > patience) {
-		fails = maxAttempts // a conclusion is not tried again as it is, but waits once for who comes back soon
+		fails = maxAttempts // a conclusion waits once for a model that opens soon, and is not retried otherwise
 	}
 	policy := h.Retry
 	if policy == (llm.Policy{}) && c.Role == ponder.Fast {
@@ -302,9 +296,9 @@ func (h *holder) classifyFailure(c *callAttempt, err error, took time.Duration) 
 	}
 	pos, chance := llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64()
 	var next llm.Decision
-	if firstOpen(chain[at+1:]) < 0 { // the others are closed as well, so it is as if it were the last
+	if firstOpen(chain[at+1:]) < 0 { // the later models are closed too, so this one counts as the last
 		next = policy.Next(err, llm.Position{Model: at, Chain: at + 1, Fails: pos.Fails}, chance)
-	} else { // another model is better than to wait for long
+	} else { // prefer another model to a long wait
 		if c.timeLeft > 0 {
 			policy.Patience = max(time.Second, min(cmp.Or(policy.Patience, llm.SlowPatience), (c.timeLeft-took)/waitShare))
 		}
@@ -316,7 +310,7 @@ func (h *holder) classifyFailure(c *callAttempt, err error, took time.Duration) 
 		next = policy.Next(err, pos, chance)
 	}
 	if next.Again && next.Model == at && o.Class != llm.RateLimited && hint == 0 && !h.retry.Retry() {
-		next = llm.Decision{Again: at+1 < len(chain), Model: at + 1} // enough is tried again as it is
+		next = llm.Decision{Again: at+1 < len(chain), Model: at + 1} // the retry budget is spent
 	}
 	if !next.Again {
 		next = c.revisitSkipped(chain[:at], took)

@@ -5,22 +5,23 @@ import (
 	"strings"
 )
 
-// attempt returns the cause of the nth attempt at an action.
+// attemptCause returns the cause of the nth attempt at an action.
 func attemptCause(key string, n int) string { return key + "#" + strconv.Itoa(n) }
 
-// part returns the cause of the ith of n events of a Write; both count from 1.
+// partCause returns the cause of the ith of n events of a Write. Both count from 1.
 func partCause(key string, i, n int) string {
 	return key + "/" + strconv.Itoa(i) + "." + strconv.Itoa(n)
 }
 
-// A cause is what [Event.Cause] says of an event of a run.
+// A cause is the parsed [ponder.Event.Cause] of an event of a run.
 type cause struct {
 	key     string
 	attempt int // of a call or a tool
 	i, n    int // of a Write
 }
 
-// parseCause undoes attempt and part. It reports false for any other text.
+// parseCause parses the results of attemptCause and partCause. It reports false for other
+// texts.
 func parseCause(s string) (cause, bool) {
 	if key, num, ok := strings.Cut(s, "#"); ok {
 		n, err := strconv.Atoi(num)

@@ -13,8 +13,8 @@ import (
 	"ponder/llm"
 )
 
-// A checkpoint is a line as it is kept. It is disposable: if anything about it
-// is odd, the thread is read from its beginning.
+// A checkpoint is the stored form of a threadState. It is disposable: if it cannot be
+// restored, the holder reads the thread from its beginning. The field tags are stored names.
 type checkpoint struct {
 	Elapsed time.Duration         `json:"elapsed"`
 	Runs    []savedRun            `json:"runs"`
@@ -80,18 +80,18 @@ const (
 	checkpointEvery = 400 // events
 )
 
-// foldVersion names the form of the checkpoints that this mind can use.
-func (m *Engine) foldVersion() string {
+// foldVersion names the version of checkpoints that this engine can restore.
+func (e *Engine) foldVersion() string {
 	v := []string{fmt.Sprint(stateVersion)}
-	for _, name := range slices.Sorted(maps.Keys(m.modes)) {
-		for _, mode := range m.modes[name] {
+	for _, name := range slices.Sorted(maps.Keys(e.modes)) {
+		for _, mode := range e.modes[name] {
 			v = append(v, fmt.Sprintf("%s@%d.%d", name, mode.Version, mode.Layout))
 		}
 	}
 	return strings.Join(v, " ")
 }
 
-// open reads the thread.
+// openThread loads the newest checkpoint and reads the events after it.
 func (h *holder) openThread() error {
 	if !h.hasLease {
 		if err := h.acquireLease(); err != nil {
@@ -105,7 +105,7 @@ func (h *holder) openThread() error {
 	}
 	if js != nil {
 		if err := h.state.restore(seq, js); err != nil {
-			h.Logger.Warn("checkpoint is of no use", "thread", h.thread, "error", err)
+			h.Logger.Warn("cannot use checkpoint", "thread", h.thread, "error", err)
 			h.state = newThreadState(h.modes, h.Models)
 		} else {
 			h.saved = seq
@@ -114,9 +114,9 @@ func (h *holder) openThread() error {
 	return h.readNew()
 }
 
-// checkpoint keeps the line once enough has happened, or, at last, if much was
-// read again for a run that began. It is called only when
-// all that was folded is in the log.
+// saveCheckpoint saves the state if the thread has grown by checkpointEvery events. At last it
+// saves earlier, also if the holder read many old events for new runs. All folded events must
+// be in the log.
 func (h *holder) saveCheckpoint(last bool) {
 	grown := h.committed - h.saved
 	if last {
@@ -134,15 +134,15 @@ func (h *holder) saveCheckpoint(last bool) {
 	ctx, cancel := context.WithTimeout(h.ctx, 5*time.Second)
 	defer cancel()
 	if err := h.Store.SaveCheckpoint(ctx, h.thread, stateFold, h.foldVersion(), h.committed, js); err != nil && h.ctx.Err() == nil {
-		h.Logger.Warn("checkpoint not kept", "thread", h.thread, "error", err)
+		h.Logger.Warn("cannot save checkpoint", "thread", h.thread, "error", err)
 	}
 	h.saved = h.committed
 }
 
-// save returns the line as it is kept, or false if a mode does not allow that.
-func (l *threadState) encode() ([]byte, bool) {
-	c := checkpoint{Elapsed: l.elapsed, Woken: l.wokenAt, Seen: l.finishedAt, Told: l.lastInputID, Guess: l.estimator}
-	for _, r := range l.openRuns {
+// encode returns the checkpoint of the state, or false if a mode does not support it.
+func (t *threadState) encode() ([]byte, bool) {
+	c := checkpoint{Elapsed: t.elapsed, Woken: t.wokenAt, Seen: t.finishedAt, Told: t.lastInputID, Guess: t.estimator}
+	for _, r := range t.openRuns {
 		if r.mode == nil || r.mode.Load == nil || r.failure != "" {
 			return nil, false
 		}
@@ -160,18 +160,18 @@ func (l *threadState) encode() ([]byte, bool) {
 		}
 		c.Runs = append(c.Runs, s)
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.carryOver)) {
-		r := l.carryOver[name]
+	for _, name := range slices.Sorted(maps.Keys(t.carryOver)) {
+		r := t.carryOver[name]
 		state, err := r.encodeState()
 		if err != nil || r.mode.Load == nil || r.failure != "" {
 			return nil, false
 		}
 		c.Rested = append(c.Rested, savedCarryOver{r.Run, r.startSeq, state})
 	}
-	for _, id := range slices.Sorted(maps.Keys(l.intents)) {
-		in := l.intents[id]
+	for _, id := range slices.Sorted(maps.Keys(t.intents)) {
+		in := t.intents[id]
 		if in.run.ended {
-			return nil, false // soon it will not be open any more
+			return nil, false // its result follows soon
 		}
 		s := savedIntent{Run: in.run.ID, Cause: in.cause, Seq: in.seq, Late: in.superseded, Inner: in.internal, Call: in.call}
 		if in.tool != nil {
@@ -185,36 +185,36 @@ func (l *threadState) encode() ([]byte, bool) {
 	return js, err == nil
 }
 
-// restore undoes save on a new line.
-func (l *threadState) restore(seq ponder.Seq, js []byte) error {
-	c := checkpoint{Guess: l.estimator}
+// restore sets a new state from a checkpoint.
+func (t *threadState) restore(seq ponder.Seq, js []byte) error {
+	c := checkpoint{Guess: t.estimator}
 	if err := json.Unmarshal(js, &c); err != nil {
 		return err
 	}
-	l.head, l.elapsed, l.lastInputID = seq, c.Elapsed, c.Told
-	maps.Copy(l.wokenAt, c.Woken)
-	maps.Copy(l.finishedAt, c.Seen)
+	t.head, t.elapsed, t.lastInputID = seq, c.Elapsed, c.Told
+	maps.Copy(t.wokenAt, c.Woken)
+	maps.Copy(t.finishedAt, c.Seen)
 	for _, s := range c.Runs {
-		if err := l.restoreRun(s); err != nil {
+		if err := t.restoreRun(s); err != nil {
 			return fmt.Errorf("run %s: %w", s.Run.ID, err)
 		}
 	}
 	for _, s := range c.Rested {
-		if err := l.restoreRest(s); err != nil {
+		if err := t.restoreRest(s); err != nil {
 			return fmt.Errorf("run %s: %w", s.Run.ID, err)
 		}
 	}
 	for _, s := range c.Open {
-		if err := l.restoreIntent(s); err != nil {
+		if err := t.restoreIntent(s); err != nil {
 			return fmt.Errorf("intent %s %s: %w", s.Run, s.Cause, err)
 		}
 	}
 	return nil
 }
 
-func (l *threadState) restoreRun(s savedRun) error {
+func (t *threadState) restoreRun(s savedRun) error {
 	r := &run{
-		Run: s.Run, mode: l.findMode(s.Run.Mode, s.Run.Version), parent: l.runs[s.Run.ID.Parent()], startSeq: s.Seq, startedAt: s.Began,
+		Run: s.Run, mode: t.findMode(s.Run.Mode, s.Run.Version), parent: t.runs[s.Run.ID.Parent()], startSeq: s.Seq, startedAt: s.Began,
 		actions: make(map[string]*actionState), finished: s.Done, paused: s.Paused, stopped: s.Stopped, stoppedAt: s.StoppedAt, stoppedFor: s.StoppedFor,
 		cancelled: s.Cancelled, cancelledAt: s.Cut, budgetNotified: s.Told, answerNow: s.Hurried, callsSinceNotified: s.Since, slowest: s.Slowest, spent: s.Spent, held: s.Held, dirty: true,
 	}
@@ -233,24 +233,24 @@ func (l *threadState) restoreRun(s savedRun) error {
 	if err := r.decodeState(s.State); err != nil {
 		return err
 	}
-	l.runs[r.ID], l.openRuns = r, append(l.openRuns, r)
+	t.runs[r.ID], t.openRuns = r, append(t.openRuns, r)
 	return nil
 }
 
-func (l *threadState) restoreRest(s savedCarryOver) error {
-	r := &run{Run: s.Run, mode: l.findMode(s.Run.Mode, s.Run.Version), startSeq: s.Seq, ended: true, actions: make(map[string]*actionState), finished: make(finishedKeys)}
+func (t *threadState) restoreRest(s savedCarryOver) error {
+	r := &run{Run: s.Run, mode: t.findMode(s.Run.Mode, s.Run.Version), startSeq: s.Seq, ended: true, actions: make(map[string]*actionState), finished: make(finishedKeys)}
 	if r.mode == nil || r.mode.Load == nil || r.mode.Carry == nil {
 		return fmt.Errorf("no mode %s to load it", s.Run.Mode)
 	}
 	if err := r.decodeState(s.State); err != nil {
 		return err
 	}
-	l.carryOver[s.Run.Mode] = r
+	t.carryOver[s.Run.Mode] = r
 	return nil
 }
 
-func (l *threadState) restoreIntent(s savedIntent) error {
-	r := l.runs[s.Run]
+func (t *threadState) restoreIntent(s savedIntent) error {
+	r := t.runs[s.Run]
 	c, ok := parseCause(s.Cause)
 	if r == nil || !ok || r.actions[c.key] == nil {
 		return fmt.Errorf("it has no action")
@@ -265,6 +265,6 @@ func (l *threadState) restoreIntent(s savedIntent) error {
 	if !in.superseded {
 		r.actions[c.key].inFlight = in
 	}
-	l.intents[in.id()] = in
+	t.intents[in.id()] = in
 	return nil
 }

@@ -11,39 +11,39 @@ import (
 	"ponder/llm"
 )
 
-// Limits on what a mode may ask for. A run beyond them fails.
+// Limits on the actions of a mode. A run that exceeds one fails.
 const (
 	maxDepth      = 8   // of runs in a tree
-	maxInFlight   = 64  // calls and tools of a run; more wait
-	maxRounds     = 200 // decisions in a row that nothing from outside came between
-	maxFinalCalls = 3   // calls of a run that was told that its budget is spent
+	maxInFlight   = 64  // calls and tools of a run; further ones wait
+	maxRounds     = 200 // consecutive decisions without an external event
+	maxFinalCalls = 3   // calls of a run after its BudgetSpent
 )
 
-// A decision is what should happen next on a line.
+// A decision is the next step of a thread: events to append and attempts to cancel.
 type decision struct {
 	*threadState
 	now      time.Time
-	clock    time.Duration  // the thread's
+	clock    time.Duration  // of the thread
 	events   []ponder.Event // to append
 	unwanted []*intent
-	wakeAt   time.Time // when to decide again, if nothing happens
+	wakeAt   time.Time // the time of the next decision, if nothing happens before
 
-	held     map[ponder.RunID]ponder.Cost // by what events reserve
+	held     map[ponder.RunID]ponder.Cost // reserved by events
 	children map[ponder.RunID]bool        // children that their parents want
-	wanted   map[*intent]bool             // of the run whose turn it is
-	inFlight int                          // what that run has in flight
+	wanted   map[*intent]bool             // of the current run
+	inFlight int                          // attempts of the current run
 }
 
-// decide says what should happen at the time now, when the thread's clock shows
-// so much. It asks only runs that saw something or whose time has come.
-func (l *threadState) decide(now time.Time, elapsed time.Duration) *decision {
-	d := &decision{threadState: l, now: now, clock: max(l.elapsed, elapsed), held: make(map[ponder.RunID]ponder.Cost), children: make(map[ponder.RunID]bool)}
-	for _, name := range slices.Sorted(maps.Keys(l.modes)) {
-		if at := l.wokenAt[name]; at > l.finishedAt[name] && !l.hasOpenRoot(name) {
-			d.emit(ponder.Event{Run: ponder.RunID(fmt.Sprintf("run_%s.%d", name, at)), Body: ponder.RunStarted{Mode: name, Version: l.modes[name][0].Version}})
+// decide returns the decision at the time now and at the time elapsed of the thread's clock.
+// It asks only runs that are due.
+func (t *threadState) decide(now time.Time, elapsed time.Duration) *decision {
+	d := &decision{threadState: t, now: now, clock: max(t.elapsed, elapsed), held: make(map[ponder.RunID]ponder.Cost), children: make(map[ponder.RunID]bool)}
+	for _, name := range slices.Sorted(maps.Keys(t.modes)) {
+		if at := t.wokenAt[name]; at > t.finishedAt[name] && !t.hasOpenRoot(name) {
+			d.emit(ponder.Event{Run: ponder.RunID(fmt.Sprintf("run_%s.%d", name, at)), Body: ponder.RunStarted{Mode: name, Version: t.modes[name][0].Version}})
 		}
 	}
-	for _, r := range l.openRuns {
+	for _, r := range t.openRuns {
 		if r.isDue(now, d.clock) {
 			d.decideRun(r)
 		}
@@ -57,12 +57,12 @@ func (l *threadState) decide(now time.Time, elapsed time.Duration) *decision {
 	return d
 }
 
-// busy reports whether a root run of a mode is open.
-func (l *threadState) hasOpenRoot(name string) bool {
-	return slices.ContainsFunc(l.openRuns, func(r *run) bool { return r.parent == nil && r.Mode == name })
+// hasOpenRoot reports whether a root run of a mode is open.
+func (t *threadState) hasOpenRoot(name string) bool {
+	return slices.ContainsFunc(t.openRuns, func(r *run) bool { return r.parent == nil && r.Mode == name })
 }
 
-// due reports whether it is the turn of a run.
+// isDue reports whether the run observed an event or reached a time at which it wants to wake.
 func (r *run) isDue(now time.Time, elapsed time.Duration) bool {
 	return r.dirty || !r.paused && (!r.wakeAt.IsZero() && !now.Before(r.wakeAt) || r.wakeAtSpent > 0 && r.spentAt(elapsed) >= r.wakeAtSpent)
 }
@@ -87,7 +87,7 @@ func (d *decision) failRun(r *run, format string, args ...any) {
 	d.finishRun(r, ponder.Finish{Status: ponder.Failed, Reason: fmt.Sprintf(format, args...)})
 }
 
-// run decides for one run.
+// decideRun decides for one run.
 func (d *decision) decideRun(r *run) {
 	r.dirty, r.wakeAt, r.wakeAtSpent = false, time.Time{}, 0
 	switch {
@@ -136,8 +136,8 @@ func (d *decision) decideRun(r *run) {
 	d.dropUnwanted(r)
 }
 
-// writes decides for a run that is paused: it may write, so that wishes about it
-// are acknowledged, and does nothing else.
+// decideWrites decides for a paused run. Such a run may only write, so that it can
+// acknowledge commands.
 func (d *decision) decideWrites(r *run) {
 	for _, a := range r.nextActions(ponder.Moment{Wall: d.now, Spent: r.spentAt(d.clock)}) {
 		if w, ok := a.(ponder.Write); ok && !d.decideAction(r, w) {
@@ -146,16 +146,15 @@ func (d *decision) decideWrites(r *run) {
 	}
 }
 
-// by returns the run that decided an event; nil if it is a root that starts.
+// decider returns the run that decided an event, or nil for the start of a root run.
 func (d *decision) decider(ev ponder.Event) *run {
 	return cmp.Or(d.runs[ev.Run], d.runs[ev.Run.Parent()])
 }
 
-// rest changes the decision so that a line that goes on for ever, without anything that it
-// waits for, comes to rest: runs that decide something fail instead. Once there are none,
-// the modes that are woken have their turn, and rest reports true; but not those that ran
-// since an event, for modes that wake each other are none that come to rest.
-func (d *decision) failRunaways(since ponder.Seq) (anew bool) {
+// failRunaways stops a thread that produces events for ever and waits for nothing. Runs that
+// decided something fail. If there are none, woken modes may start, unless they ran after the
+// event since, because modes that wake each other never stop. It reports whether modes start.
+func (d *decision) failRunaways(since ponder.Seq) (starts bool) {
 	all := d.events
 	d.events = nil
 	for _, ev := range all {
@@ -174,7 +173,7 @@ func (d *decision) failRunaways(since ponder.Seq) (anew bool) {
 	return len(d.events) > 0
 }
 
-// unwanted drops what a run has in flight but did not ask for.
+// dropUnwanted marks the attempts and children that a run no longer asks for.
 func (d *decision) dropUnwanted(r *run) {
 	for _, key := range slices.Sorted(maps.Keys(r.actions)) {
 		if in := r.actions[key].inFlight; in != nil && !d.wanted[in] {
@@ -188,7 +187,7 @@ func (d *decision) dropUnwanted(r *run) {
 	}
 }
 
-// action does its part for one action, and reports whether to go on.
+// decideAction decides for one action, and reports whether the run may continue.
 func (d *decision) decideAction(r *run, a ponder.Action) bool {
 	switch a := a.(type) {
 	case nil:
@@ -208,10 +207,10 @@ func (d *decision) decideAction(r *run, a ponder.Action) bool {
 	case !validKey(key):
 		d.failRun(r, "mode %s asks with a bad key %.80q", r.Mode, key)
 		return false
-	case r.finished.clash(key, kind), old != nil && old.kind != kind:
+	case r.finished.conflicts(key, kind), old != nil && old.kind != kind:
 		d.failRun(r, "mode %s uses the key %s for two kinds of action", r.Mode, key)
 		return false
-	case r.finished.has(key):
+	case r.finished.contains(key):
 		return true
 	}
 	switch a := a.(type) {
@@ -242,7 +241,8 @@ func keyOf(a ponder.Action) (string, actionKind) {
 	return "", 0
 }
 
-// write emits what of a Write is not in the log, and reports whether to go on.
+// emitWrite emits the events of a Write that the log lacks, and reports whether the run may
+// continue.
 func (d *decision) emitWrite(r *run, a ponder.Write) bool {
 	written := 0
 	if old := r.actions[a.Key]; old != nil {
@@ -271,8 +271,8 @@ func (d *decision) emitSpawn(r *run, a ponder.Spawn) {
 	}
 }
 
-// attempt goes on with an action, or begins the next attempt at it with what
-// build returns. A reason instead of a body means that it can't begin now.
+// startAttempt continues an action, or starts the next attempt with the body from build. If
+// build returns a reason instead, the attempt cannot start, and startAttempt returns it.
 func (d *decision) startAttempt(r *run, key string, kind actionKind, internal bool, build func(*actionState) (ponder.Body, string)) (reason string) {
 	a := cmp.Or(r.actions[key], &actionState{kind: kind})
 	switch {
@@ -295,8 +295,8 @@ func (d *decision) startAttempt(r *run, key string, kind actionKind, internal bo
 	return reason
 }
 
-// call goes on with a call, begins it, tells the run that its budget is spent,
-// or refuses it. It reports whether to go on with the run.
+// callModel continues or starts a call, or refuses it. If the budget is spent, it notifies the
+// run. It reports whether the run may continue.
 func (d *decision) callModel(r *run, c ponder.Call) bool {
 	reason := d.startAttempt(r, c.Key, kindCall, true, func(a *actionState) (ponder.Body, string) { return d.admit(r, c, a) })
 	switch {
@@ -316,7 +316,7 @@ func (d *decision) callModel(r *run, c ponder.Call) bool {
 	return true
 }
 
-// refuse writes a call that is not made, so that the mode can do without.
+// refuseCall emits a call with an error as its result.
 func (d *decision) refuseCall(r *run, c ponder.Call, class llm.Class, why string) {
 	n := cmp.Or(r.actions[c.Key], &actionState{}).attempts + 1
 	ev := ponder.Event{Run: r.ID, Cause: attemptCause(c.Key, n)}

@@ -10,20 +10,20 @@ import (
 	"ponder/llm"
 )
 
-// What cannot be stored is not looked for as long as appends go well: to encode each event
-// twice would cost more than all else that is done to it. Once an append was refused for
-// that, all that is decided and all that comes of actions is weighed before it is folded,
-// and what is unfit gives way to an event that says so.
+// The holder checks sizes only after an append failed, because encoding each event twice is
+// expensive. After such a failure it checks all decisions and results before it folds them.
+// It replaces those that cannot be stored by an event that says so.
 
-// errUnfit says that an event cannot be encoded.
+// errNotStorable says that an event cannot be encoded.
 var errNotStorable = errors.New("cannot be stored")
 
-// isUnfit reports whether that is why an append was refused.
+// notStorable reports whether the store refused an append because of its content.
 func notStorable(err error) bool {
 	return errors.Is(err, errNotStorable) || errors.Is(err, ponder.ErrTooBig)
 }
 
-// weigh returns how many bytes an event takes with its request, or why it cannot be stored.
+// encodedSize returns the bytes of an event with its request, or an error if it cannot be
+// encoded.
 func encodedSize(ev ponder.Event) (int, error) {
 	var e ponder.EventEncoder
 	if err := e.Append(ev); err != nil {
@@ -37,7 +37,7 @@ func encodedSize(ev ponder.Event) (int, error) {
 	return e.Len(), nil
 }
 
-// weighAll returns how many bytes a batch takes, or why it cannot be stored.
+// encodedSizes returns the bytes of a batch, or an error if an event cannot be encoded.
 func encodedSizes(batch []ponder.Event) (sum int, err error) {
 	for _, ev := range batch {
 		n, err := encodedSize(ev)
@@ -49,7 +49,7 @@ func encodedSizes(batch []ponder.Event) (sum int, err error) {
 	return sum, nil
 }
 
-// beware has what follows weighed after a batch was refused.
+// enableSizeChecks turns size checks on after the store refused a batch.
 func (h *holder) enableSizeChecks(batch []ponder.Event, err error) {
 	switch sum, unfit := encodedSizes(batch); {
 	case unfit != nil:
@@ -59,7 +59,7 @@ func (h *holder) enableSizeChecks(batch []ponder.Event, err error) {
 	}
 }
 
-// fits returns why an event cannot be stored with those that the batch has, or nil.
+// checkFits returns an error if the batch has no room for an event. Otherwise it adds its size.
 func (h *holder) checkFits(ev ponder.Event) error {
 	n, err := encodedSize(ev)
 	switch {
@@ -72,7 +72,7 @@ func (h *holder) checkFits(ev ponder.Event) error {
 	return nil
 }
 
-// sift takes what cannot be stored out of a decision. The run that decided it fails.
+// dropUnstorable removes events from a decision that cannot be stored. Their runs fail.
 func (h *holder) dropUnstorable(d *decision) {
 	if h.maxBatchBytes == 0 {
 		return
@@ -85,7 +85,7 @@ func (h *holder) dropUnstorable(d *decision) {
 			continue
 		}
 		err := h.checkFits(ev)
-		if err == nil || r == nil { // a root that starts has nothing in it
+		if err == nil || r == nil { // the start of a root run is small
 			d.emit(ev)
 			continue
 		}
@@ -94,8 +94,8 @@ func (h *holder) dropUnstorable(d *decision) {
 	}
 }
 
-// sound returns the event of what an attempt came to; if that cannot be stored, the attempt
-// has failed.
+// sanitize returns the event of a result. If it cannot be stored, sanitize returns the event
+// of a failed attempt.
 func (h *holder) sanitize(ev ponder.Event) ponder.Event {
 	err := h.checkFits(ev)
 	if err == nil {

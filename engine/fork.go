@@ -11,25 +11,22 @@ import (
 	"ponder"
 )
 
-// Fork makes a thread that begins with the events 1 to at of another, as they
-// are: their ids, times and runs are the same, so that two threads can be compared
-// by what they have in common. To says what the new thread is called; what is empty
-// in it is as in the other, but for the ID, which must be set, and the time of its
-// making, which is now.
+// Fork creates a thread with the events 1 to at of another thread. Their ids, times and runs
+// stay, so that callers can compare the threads by their common part. The header is to, with
+// empty fields taken from the other thread; to.ID must be set, and Created defaults to now.
 //
-// After the copy stands a [SystemNote] with the origin, and then what more is
-// given, which must be inputs: a [RunPaused], a [Steer]. All of that is one
-// transaction. From there on the new thread goes its own way, and the other knows
-// nothing of it. Nobody works on it yet.
+// After the copy, Fork adds a [ponder.SystemNote] with the origin and the inputs, such as a
+// [ponder.RunPaused] or a [ponder.Steer], in the same transaction. It does not change the
+// other thread, and it does not start work on the new one.
 //
-// Any event will do to fork at. Calls that were in flight there are made again in
-// the fork, as they were asked, unless the inputs interrupt them; tools that must
-// not be used twice are not. A Write that was cut is completed. What the copied
-// calls cost still counts against the budgets of the runs, but in the sums of the
-// [Ledger] only once, for the other thread.
+// A fork is possible at any event. The holder of the fork repeats calls that were in flight
+// there with the same requests, unless the inputs interrupt them. It does not repeat tools
+// that are marked Once, and it completes a partial Write. The cost of the copied calls counts
+// against the budgets of the runs. The sums of the [ponder.Ledger] count it once, for the
+// other thread.
 //
-// It returns ErrNoEvent, ErrNoThread, ErrNotInput, or ErrTaken if the new thread
-// is there already.
+// Fork returns [ponder.ErrNoEvent], [ponder.ErrNoThread], [ponder.ErrNotInput], or
+// [ponder.ErrTaken] if the new thread exists.
 func Fork(ctx context.Context, store ponder.Store, from ponder.ThreadID, at ponder.Seq, to ponder.Thread, inputs ...ponder.Event) error {
 	if err := copyThread(ctx, store, from, at, to, inputs); err != nil {
 		return fmt.Errorf("fork %s at event %d: %w", from, at, err)
@@ -78,8 +75,8 @@ func copyThread(ctx context.Context, store ponder.Store, from ponder.ThreadID, a
 	return store.Create(ctx, to, c.events...)
 }
 
-// A copying is the events of a new thread. They are folded, to know what is in
-// flight at their end.
+// A forkCopy holds the events of a new thread and their fold, which knows the attempts in
+// flight.
 type forkCopy struct {
 	*threadState
 	events []ponder.Event
@@ -92,8 +89,8 @@ func (c *forkCopy) add(ev ponder.Event) {
 	c.apply(ev)
 }
 
-// requests gives the calls in flight what they ask, which is not in the log. One
-// whose request is not known any more is asked anew by its run.
+// loadRequests adds the requests of calls in flight from the ledger. The run of a call without
+// a known request asks again.
 func (c *forkCopy) loadRequests(ctx context.Context, ledger ponder.Ledger, from ponder.ThreadID) error {
 	for i, ev := range c.events {
 		b, ok := ev.Body.(ponder.CallStarted)
@@ -110,7 +107,7 @@ func (c *forkCopy) loadRequests(ctx context.Context, ledger ponder.Ledger, from 
 	return nil
 }
 
-// root returns the newest root run that is open, or "".
+// newestRoot returns the newest open root run, or "".
 func (c *forkCopy) newestRoot() (root ponder.RunID) {
 	for _, r := range c.openRuns {
 		if r.parent == nil {
@@ -120,8 +117,7 @@ func (c *forkCopy) newestRoot() (root ponder.RunID) {
 	return root
 }
 
-// interrupted ends what was in flight and is not wanted any more. It was never
-// begun in this thread, and so costs nothing.
+// endInterrupted ends superseded attempts. They never began in this thread and cost nothing.
 func (c *forkCopy) endInterrupted() {
 	for _, id := range slices.Sorted(maps.Keys(c.intents)) {
 		if in := c.intents[id]; in.superseded {

@@ -12,43 +12,43 @@ import (
 	"ponder/llm"
 )
 
-// A holder is a mind at work on a thread it holds.
+// A holder works on one thread while this process holds its lease.
 type holder struct {
 	*Engine
 	thread       ponder.ThreadID
 	node         ponder.NodeID
 	lease        ponder.Lease
-	hasLease     bool            // else lease is what it will be, if nobody was there meanwhile
-	ctx          context.Context // done when the holder has to stop
-	clockAtStart time.Duration   // the process's clock when the lease was taken
+	hasLease     bool            // else lease is the expected next lease, if no other process held the thread
+	ctx          context.Context // done when the holder must stop
+	clockAtStart time.Duration   // the process clock when it took the lease
 	heads        <-chan ponder.Seq
 
-	state         *threadState   // nil: to be read
-	committed     ponder.Seq     // the newest event that is in the log and folded
-	saved         ponder.Seq     // of the newest checkpoint
-	historyRead   ponder.Seq     // events of before that were read for a run since then
-	batch         []ponder.Event // folded, not in the log yet
-	pending       []batched      // in the batch
-	maxBatchBytes int            // bytes that a batch may have, once one was refused; zero: nothing is weighed
-	batchBytes    int            // of the batch, as far as it was weighed
+	state         *threadState   // nil: the thread must be read
+	committed     ponder.Seq     // the newest folded event in the log
+	saved         ponder.Seq     // the place of the newest checkpoint
+	historyRead   ponder.Seq     // older events that were read for new runs since that checkpoint
+	batch         []ponder.Event // folded but not in the log
+	pending       []batched      // messages in the batch
+	maxBatchBytes int            // limits a batch after the store refused one; zero: no size checks
+	batchBytes    int            // of the checked part of the batch
 
-	leaving    bool // nothing is begun any more
+	leaving    bool // the holder starts nothing new
 	performers sync.WaitGroup
-	attempts   map[string]*attempt // by intent; of loop alone
+	attempts   map[string]*attempt // by intent; only loop uses it
 
-	wakeup   chan struct{} // there is mail
+	wakeup   chan struct{} // signals posted results and messages
 	postedMu sync.Mutex
 	posted   []result
-	results  []result // read, and not in the log yet
+	results  []result // collected, not in the log yet
 }
 
-// A flight is an action that this holder performs.
+// An attempt is a call or a use of a tool that this holder performs.
 type attempt struct {
 	cancel      context.CancelCauseFunc
-	cancelledAt time.Time // since when it should be over
+	cancelledAt time.Time // zero: it was not cancelled
 }
 
-// A result is what an attempt came to.
+// A result is the result of an attempt.
 type result struct {
 	id   string
 	of   *attempt
@@ -56,15 +56,15 @@ type result struct {
 	tool *ponder.ToolResult
 }
 
-// maxConflicts is how often in a row a decision may be refused.
+// maxConflicts limits how often in a row the store may refuse a decision.
 const maxConflicts = 100
 
-// errIdle says that there was nothing left to do, and the lease is released.
+// errIdle says that the thread had nothing left to do and the lease is released.
 var errIdle = errors.New("nothing left to do")
 
-// loop folds what came, decides, writes results and decisions in one
-// transaction, and only then acts on them: what a holder left when it was
-// killed is to the next one an intent like any other.
+// loop folds new events and results, decides, and appends results and decisions in one
+// transaction. Only then it starts actions. After a crash the next holder therefore finds
+// an intent for each started action.
 func (h *holder) loop() error {
 	for conflicts := 0; ; {
 		if h.ctx.Err() != nil {
@@ -73,14 +73,14 @@ func (h *holder) loop() error {
 		wake, err := h.round()
 		switch {
 		case (errors.Is(err, ponder.ErrStale) || errors.Is(err, ponder.ErrTaken) || notStorable(err)) && conflicts < maxConflicts:
-			h.state = nil // somebody was faster, or it can't be: read again, decide again
+			h.state = nil // another process appended first, or the batch cannot be stored: read and decide again
 			conflicts++
 			continue
 		case err != nil:
 			return err
 		}
 		conflicts = 0
-		if !h.hasLease { // who was heard has gone away: is there anything else?
+		if !h.hasLease { // the posted messages were withdrawn: take the lease and look for other work
 			if err := h.acquireLease(); err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func (h *holder) loop() error {
 	}
 }
 
-// round brings the thread up to date. It returns when to look again.
+// round folds, decides and commits once. It returns the time of the next round.
 func (h *holder) round() (wake time.Time, err error) {
 	if h.state == nil {
 		if err := h.openThread(); err != nil {
@@ -147,7 +147,7 @@ func (h *holder) round() (wake time.Time, err error) {
 	return d.wakeAt, nil
 }
 
-// rest has a thread that goes on for ever come to rest, and returns the rounds so far.
+// stopRunaway fails runs that keep producing events. It returns the new number of rounds.
 func (h *holder) stopRunaway(d *decision, rounds int) int {
 	if d.failRunaways(h.committed) {
 		return 0
@@ -163,8 +163,8 @@ func (h *holder) elapsed() time.Duration {
 	return h.lease.Elapsed + h.clock.total(time.Now()) - h.clockAtStart
 }
 
-// fold stamps events with their places and folds them, ahead of the log. Whoever has runs
-// started shows them the history: see recall.
+// foldDecided stamps events with their places and folds them before they are in the log. The
+// caller of foldDecided with a RunStarted must call showHistory.
 func (h *holder) foldDecided(events ...ponder.Event) {
 	h.stamp(h.elapsed().Truncate(time.Millisecond), events...)
 }
@@ -181,15 +181,15 @@ func (h *holder) stamp(elapsed time.Duration, events ...ponder.Event) {
 	}
 }
 
-// warn logs that a run failed.
+// logFailure logs that a run failed.
 func (h *holder) logFailure(ev ponder.Event) {
 	if b, ok := ev.Body.(ponder.RunFinished); ok && b.Status == ponder.Failed {
 		h.Logger.Warn("run failed", "thread", h.thread, "run", ev.Run, "reason", b.Reason)
 	}
 }
 
-// commit writes what was folded. If that is refused, the fold is not to be used
-// any more; what came of actions is kept, and told to the next.
+// commit appends the folded batch. If the store refuses it, commit discards the state and
+// keeps the results for the next round.
 func (h *holder) commit() error {
 	if len(h.batch) == 0 {
 		return nil
@@ -213,17 +213,18 @@ func (h *holder) commit() error {
 	return nil
 }
 
-// lose drops a fold that is not what the log is. What came of actions is kept.
+// discardState drops state that diverged from the log. It keeps the results.
 func (h *holder) discardState() {
 	h.state, h.batch, h.batchBytes = nil, nil, 0
 	h.replyPending(nil)
 }
 
-// maxFailing is how long a store may fail before the work on a thread ends with its error.
+// maxFailing limits how long the store may fail before Work returns its error.
 const maxFailing = time.Minute
 
-// append waits out a failing store, for a minute at most. What is recorded, but not durable,
-// is in the log: to append nothing more waits for that.
+// appendRetrying appends a batch and retries while the store fails, for maxFailing. A batch
+// that is recorded but not durable is in the log, so appendRetrying then appends nothing and
+// waits for the disk.
 func (h *holder) appendRetrying(batch []ponder.Event, a *speculativeCalls) error {
 	ctx, began := ponder.OnRecord(h.ctx, a.release), time.Now()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -251,8 +252,8 @@ func (h *holder) appendRetrying(batch []ponder.Event, a *speculativeCalls) error
 	}
 }
 
-// take takes the lease. A line of which that shows that it is not what the thread is any
-// more is dropped.
+// acquireLease takes the lease. It drops a cached state if the lease shows that the thread
+// changed.
 func (h *holder) acquireLease() error {
 	lease, err := h.Store.Take(h.ctx, h.thread, h.node)
 	if err != nil && h.ctx.Err() != nil {
@@ -268,12 +269,12 @@ func (h *holder) acquireLease() error {
 		return nil
 	}
 	if h.committed = h.state.head; h.committed < lease.Head && h.readNew() != nil {
-		h.committed = lease.Head // the loop reads the thread from its beginning, and says what is wrong
+		h.committed = lease.Head // loop reads the thread from its beginning and reports the error
 	}
 	return nil
 }
 
-// write writes a batch. The first takes the lease, if nothing was to be read for it.
+// appendOnce appends a batch. Without a lease, the append takes it.
 func (h *holder) appendOnce(ctx context.Context, batch []ponder.Event) (err error) {
 	if h.hasLease {
 		_, err = h.Store.Append(ctx, h.thread, h.lease.Fence, batch...)
@@ -284,7 +285,7 @@ func (h *holder) appendOnce(ctx context.Context, batch []ponder.Event) (err erro
 	return err
 }
 
-// final reports whether a store's answer will not change.
+// isFinal reports whether a retry cannot change the answer of the store.
 func isFinal(err error) bool {
 	if errors.Is(err, ponder.ErrDisk) {
 		return false
@@ -297,7 +298,7 @@ func isFinal(err error) bool {
 	return false
 }
 
-// read folds what others appended. A line that could not be read to the end is lost.
+// readNew folds the events that other processes appended. After an error it discards the state.
 func (h *holder) readNew() error {
 	for ev, err := range h.Store.Events(h.ctx, h.thread, h.state.head) {
 		if err != nil {
@@ -316,8 +317,8 @@ func (h *holder) readNew() error {
 	return nil
 }
 
-// recall shows runs that have just started what was on the thread before. If that can't be
-// read, the line is lost: a run that knows a part of it is not what the log says.
+// showHistory shows new runs the older events of the thread. After an error it discards the
+// state, because a run must see the whole history or none.
 func (h *holder) showHistory() error {
 	for len(h.state.awaitingHistory) > 0 {
 		r := h.state.awaitingHistory[0]
@@ -344,10 +345,9 @@ func (h *holder) showHistory() error {
 	return nil
 }
 
-// idle reports whether there is nothing left to do and nothing to wait for but
-// what others may append.
+// isIdle reports whether the holder has nothing to do and waits for no time.
 func (h *holder) isIdle(wake time.Time) bool {
-	return len(h.attempts) == 0 && len(h.state.intents) == 0 && wake.IsZero() && !h.inbox.waits(h.thread)
+	return len(h.attempts) == 0 && len(h.state.intents) == 0 && wake.IsZero() && !h.inbox.hasMessages(h.thread)
 }
 
 func (h *holder) releaseLease() error {
@@ -360,11 +360,11 @@ func (h *holder) releaseLease() error {
 	if err != nil {
 		return fmt.Errorf("release %s: %w", h.thread, err)
 	}
-	h.lease.Elapsed = elapsed // before that, what counts from start is not in it
+	h.lease.Elapsed = elapsed // set last, because elapsed counts from the old value
 	return nil
 }
 
-// giveUp releases the lease, whatever of the thread was read.
+// abandonLease releases the lease, also if the holder has not read the whole thread.
 func (h *holder) abandonLease(ctx context.Context) error {
 	for head := h.committed; ; {
 		err := h.Store.Release(ctx, h.thread, h.lease.Fence, head, h.elapsed())
@@ -379,7 +379,7 @@ func (h *holder) abandonLease(ctx context.Context) error {
 	}
 }
 
-// wait returns when there is mail, the thread has grown, or the time is wake.
+// waitForNews returns at the time wake, or when the thread has new events, results or messages.
 func (h *holder) waitForNews(wake time.Time) error {
 	var alarm <-chan time.Time
 	if !wake.IsZero() {
@@ -406,8 +406,8 @@ func (h *holder) waitForNews(wake time.Time) error {
 	}
 }
 
-// leave writes what came of the actions that were through when the holder was
-// told to stop. Those that it interrupted stay open, for the next one.
+// drain appends the results of actions that ended before the holder had to stop. Interrupted
+// actions stay open for the next holder.
 func (h *holder) drain(ctx context.Context) {
 	h.ctx, h.leaving = ctx, true
 	if h.state == nil && (len(h.attempts)+len(h.results) == 0 || h.openThread() != nil) {
@@ -419,11 +419,11 @@ func (h *holder) drain(ctx context.Context) {
 	})
 	h.foldResults()
 	if err := h.commit(); err != nil {
-		h.Logger.Info("results not kept; the next holder asks again", "thread", h.thread, "error", err)
+		h.Logger.Info("cannot append results; the next holder repeats their calls", "thread", h.thread, "error", err)
 	}
 }
 
-// land waits for what is in flight to end, but not for ever.
+// waitActions waits for the attempts to end, for cancelGrace at most.
 func (h *holder) waitActions() {
 	ended := make(chan struct{})
 	go func() {
@@ -435,7 +435,7 @@ func (h *holder) waitActions() {
 	select {
 	case <-ended:
 	case <-t.C:
-		h.Logger.Warn("calls do not end though they were cancelled", "thread", h.thread)
+		h.Logger.Warn("cancelled calls do not end", "thread", h.thread)
 	}
 }
 

@@ -9,120 +9,120 @@ import (
 	"ponder"
 )
 
-// A letter is what somebody in this process tells a thread, before it is in the log.
+// A message is a group of inputs that this process posts to a thread.
 type message struct {
 	events []ponder.Event
-	after  string // the newest event that the thread was told, or it is not taken; empty: whatever that is
+	after  string // must be the newest external input of the thread; empty: no condition
 	state  atomic.Int32
-	done   chan []ponder.Event // gets the events as they are stored, or nil: not taken; has room for it
+	done   chan []ponder.Event // receives the stored events, or nil if the message was not taken; buffered
 }
 
-// The states of a letter.
+// The states of a message.
 const (
 	posted    int32 = iota
-	claimed         // its writer will be told what became of it
-	withdrawn       // it is nobody's any more
+	claimed         // the sender waits for the result
+	withdrawn       // the sender gave up
 )
 
-func (l *message) claim() bool    { return l.state.CompareAndSwap(posted, claimed) }
-func (l *message) withdraw() bool { return l.state.CompareAndSwap(posted, withdrawn) }
+func (m *message) claim() bool    { return m.state.CompareAndSwap(posted, claimed) }
+func (m *message) withdraw() bool { return m.state.CompareAndSwap(posted, withdrawn) }
 
-// An office has what the threads of a process are told. It is safe for concurrent use; its
-// zero value is ready.
+// An inbox holds the messages posted in this process, by thread. It is safe for concurrent
+// use, and its zero value is ready.
 type inbox struct {
 	mu       sync.Mutex
 	messages map[ponder.ThreadID][]*message
-	wakeups  map[ponder.ThreadID]chan struct{} // of those who work on a thread
+	wakeups  map[ponder.ThreadID]chan struct{} // of the holders, by thread
 }
 
-func (o *inbox) put(thread ponder.ThreadID, l *message) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.messages == nil {
-		o.messages = make(map[ponder.ThreadID][]*message)
+func (b *inbox) put(thread ponder.ThreadID, m *message) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.messages == nil {
+		b.messages = make(map[ponder.ThreadID][]*message)
 	}
-	o.messages[thread] = append(o.messages[thread], l)
-	if ring := o.wakeups[thread]; ring != nil {
-		signal(ring)
+	b.messages[thread] = append(b.messages[thread], m)
+	if wakeup := b.wakeups[thread]; wakeup != nil {
+		signal(wakeup)
 	}
 }
 
-// take returns the letters to a thread, opened.
-func (o *inbox) take(thread ponder.ThreadID) []*message {
-	o.mu.Lock()
-	list := o.messages[thread]
-	delete(o.messages, thread)
-	o.mu.Unlock()
-	return slices.DeleteFunc(list, func(l *message) bool { return !l.claim() })
+// take removes the messages to a thread and returns those that it claimed.
+func (b *inbox) take(thread ponder.ThreadID) []*message {
+	b.mu.Lock()
+	list := b.messages[thread]
+	delete(b.messages, thread)
+	b.mu.Unlock()
+	return slices.DeleteFunc(list, func(m *message) bool { return !m.claim() })
 }
 
-// waits reports whether there are letters to a thread.
-func (o *inbox) waits(thread ponder.ThreadID) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.messages[thread]) > 0
+// hasMessages reports whether a thread has messages.
+func (b *inbox) hasMessages(thread ponder.ThreadID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.messages[thread]) > 0
 }
 
-// listen has a ring rung when there is a letter to a thread, until the caller calls leave.
-func (o *inbox) listen(thread ponder.ThreadID, ring chan struct{}) (leave func()) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.wakeups == nil {
-		o.wakeups = make(map[ponder.ThreadID]chan struct{})
+// listen signals wakeup for each message to a thread until the caller calls leave.
+func (b *inbox) listen(thread ponder.ThreadID, wakeup chan struct{}) (leave func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.wakeups == nil {
+		b.wakeups = make(map[ponder.ThreadID]chan struct{})
 	}
-	o.wakeups[thread] = ring
+	b.wakeups[thread] = wakeup
 	return func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if o.wakeups[thread] == ring {
-			delete(o.wakeups, thread)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.wakeups[thread] == wakeup {
+			delete(b.wakeups, thread)
 		}
 	}
 }
 
-func signal(ring chan struct{}) {
+func signal(wakeup chan struct{}) {
 	select {
-	case ring <- struct{}{}:
+	case wakeup <- struct{}{}:
 	default:
 	}
 }
 
-// Post appends inputs to a thread and has it worked on: start does, such as
-// [ponder.Placement.Start]. Whoever works on the thread in this process writes them in one
-// transaction with what is decided on them, so that the call that answers a message waits
-// for the disk once and not twice. Where nobody can, they are appended as
-// [ponder.Log.Append] does, before start is called again. What Post returns is durable; after an
-// error nothing was appended, unless the error is that of start. A crash leaves both
-// the inputs and what was decided, or neither.
+// Post appends inputs to a thread and calls start, such as [ponder.Placement.Start], so that
+// a process works on the thread. The holder in this process appends the inputs and the
+// decisions about them in one transaction, so that an answer waits for the disk once. Without
+// such a holder, Post appends the inputs as [ponder.Log.Append] does and calls start again.
+//
+// The events that Post returns are durable. After an error nothing was appended, unless the
+// error is the error of start. A crash leaves the inputs with the decisions, or neither.
 //
 // Callers of [Engine.Work] must call [Engine.ReturnUnclaimed] when Work returns, or when
 // they could not call it.
-func (m *Engine) Post(ctx context.Context, thread ponder.ThreadID, start func(context.Context) error, events ...ponder.Event) ([]ponder.Event, error) {
-	stored, err := m.deliver(ctx, thread, "", start, events)
+func (e *Engine) Post(ctx context.Context, thread ponder.ThreadID, start func(context.Context) error, events ...ponder.Event) ([]ponder.Event, error) {
+	stored, err := e.deliver(ctx, thread, "", start, events)
 	if stored != nil || err != nil {
 		return stored, err
 	}
-	if stored, err = m.Store.Append(ctx, thread, 0, events...); err != nil {
+	if stored, err = e.Store.Append(ctx, thread, 0, events...); err != nil {
 		return nil, err
 	}
 	return stored, start(ctx)
 }
 
-// PostAfter is Post for who knows all that the thread was told up to an event of that id,
-// which is [ponder.Event.IsExternalInput], and what came of that. It returns [ponder.ErrStale], and nothing was
-// appended, if the thread was told something since, if what came of it was erased before work
-// on the thread began, or if nobody works on it in this process who could say so: who wants
-// to know reads the thread.
-func (m *Engine) PostAfter(ctx context.Context, thread ponder.ThreadID, last string, start func(context.Context) error, events ...ponder.Event) ([]ponder.Event, error) {
-	stored, err := m.deliver(ctx, thread, last, start, events)
+// PostAfter is Post on the condition that the external input with the id last is the newest
+// of the thread: see [ponder.Event.IsExternalInput]. It returns [ponder.ErrStale] and appends
+// nothing if the thread has a later one, if a later event was erased before the holder
+// started, or if this process has no holder that can tell. The caller then reads the thread.
+func (e *Engine) PostAfter(ctx context.Context, thread ponder.ThreadID, last string, start func(context.Context) error, events ...ponder.Event) ([]ponder.Event, error) {
+	stored, err := e.deliver(ctx, thread, last, start, events)
 	if stored == nil && err == nil {
 		err = ponder.ErrStale
 	}
 	return stored, err
 }
 
-// tell has events written by who works on the thread. It returns none if nobody took them.
-func (m *Engine) deliver(ctx context.Context, thread ponder.ThreadID, after string, start func(context.Context) error, events []ponder.Event) ([]ponder.Event, error) {
+// deliver passes events to the holder of the thread. It returns no events if no holder took
+// them.
+func (e *Engine) deliver(ctx context.Context, thread ponder.ThreadID, after string, start func(context.Context) error, events []ponder.Event) ([]ponder.Event, error) {
 	for _, ev := range events {
 		if !ev.IsInput() {
 			return nil, ponder.ErrNotInput
@@ -131,61 +131,63 @@ func (m *Engine) deliver(ctx context.Context, thread ponder.ThreadID, after stri
 	if len(events) == 0 {
 		return []ponder.Event{}, start(ctx)
 	}
-	l := &message{events: events, after: after, done: make(chan []ponder.Event, 1)}
-	m.inbox.put(thread, l)
-	if err := start(ctx); err != nil && l.withdraw() {
+	m := &message{events: events, after: after, done: make(chan []ponder.Event, 1)}
+	e.inbox.put(thread, m)
+	if err := start(ctx); err != nil && m.withdraw() {
 		return nil, err
 	}
 	select {
-	case stored := <-l.done:
+	case stored := <-m.done:
 		return stored, nil
 	case <-ctx.Done():
-		if l.withdraw() {
+		if m.withdraw() {
 			return nil, ctx.Err()
 		}
-		return <-l.done, nil
+		return <-m.done, nil
 	}
 }
 
-// ReturnUnclaimed gives back what a thread was told and nobody has taken: see [Engine.Post].
-func (m *Engine) ReturnUnclaimed(thread ponder.ThreadID) {
-	for _, l := range m.inbox.take(thread) {
-		l.done <- nil
+// ReturnUnclaimed returns the messages to a thread that no holder has taken to their senders:
+// see [Engine.Post].
+func (e *Engine) ReturnUnclaimed(thread ponder.ThreadID) {
+	for _, m := range e.inbox.take(thread) {
+		m.done <- nil
 	}
 }
 
-// A heard letter stands in the batch at a place.
+// batched is a message and its index in the batch.
 type batched struct {
 	*message
 	at int
 }
 
-// hear folds what the thread is told. On an empty thread nothing says that it was still
-// empty when that is written: there it is not taken.
+// drainInbox folds the messages to the thread. It returns the messages to an empty thread,
+// because After cannot express that the thread was empty.
 func (h *holder) drainInbox() error {
 	if h.committed == 0 {
 		h.ReturnUnclaimed(h.thread)
 		return nil
 	}
-	for _, l := range h.inbox.take(h.thread) {
-		if l.after != "" && l.after != h.state.lastInputID {
-			l.done <- nil
+	for _, m := range h.inbox.take(h.thread) {
+		if m.after != "" && m.after != h.state.lastInputID {
+			m.done <- nil
 			continue
 		}
-		h.pending = append(h.pending, batched{l, len(h.batch)})
-		h.stamp(0, l.events...)
+		h.pending = append(h.pending, batched{m, len(h.batch)})
+		h.stamp(0, m.events...)
 	}
 	return h.showHistory()
 }
 
-// answer tells those who were heard what is in the log now: the batch, or nothing of it.
+// replyPending sends the stored events to the senders of the batched messages, or nil if the
+// batch was not appended.
 func (h *holder) replyPending(batch []ponder.Event) {
-	for _, l := range h.pending {
+	for _, m := range h.pending {
 		var own []ponder.Event
 		if batch != nil {
-			own = slices.Clone(batch[l.at : l.at+len(l.events)])
+			own = slices.Clone(batch[m.at : m.at+len(m.events)])
 		}
-		l.done <- own
+		m.done <- own
 	}
 	h.pending = nil
 }

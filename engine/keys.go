@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// An actionKind is what an action does.
+// An actionKind is the kind of an action.
 type actionKind byte
 
-// The kinds of actions that are done once.
+// The kinds of actions that have a key.
 const (
 	kindCall  actionKind = 'c'
 	kindTool  actionKind = 't'
@@ -17,20 +17,20 @@ const (
 	kindWrite actionKind = 'w'
 )
 
-// A doneSet remembers the keys of actions that are done, and of what kind they
-// were. Keys that end in "-" and a number that counts up from 0 or 1, or in that,
-// "~" and something, take constant space.
+// finishedKeys is the set of keys of finished actions, with their kinds. Keys that end in "-"
+// and a number that counts up from 0 or 1, optionally followed by "~" and a suffix, take
+// constant space.
 type finishedKeys map[string]*stemKeys
 
-// doneKeys is what is done of the keys with one stem.
+// stemKeys are the finished keys with one stem.
 type stemKeys struct {
 	Kind  actionKind   `json:"k"`
 	UpTo  int          `json:"n,omitempty"` // 1 to this
-	Apart map[int]bool `json:"a,omitempty"` // and these; 0 and -1, which is no number, too
+	Apart map[int]bool `json:"a,omitempty"` // further numbers, also 0, and -1 for no number
 }
 
-// splitKey returns the stem and the number of a key; -1 if it has none. What
-// follows a '~' belongs to the stem.
+// splitKey returns the stem and the number of a key, or -1 if it has none. The suffix from
+// '~' belongs to the stem.
 func splitKey(key string) (stem string, n int) {
 	base, again, _ := strings.Cut(key, "~")
 	if i := strings.LastIndexByte(base, '-'); i >= 0 {
@@ -42,21 +42,21 @@ func splitKey(key string) (stem string, n int) {
 	return key, -1
 }
 
-// has reports whether a key is done.
-func (s finishedKeys) has(key string) bool {
+// contains reports whether a key is in the set.
+func (s finishedKeys) contains(key string) bool {
 	stem, n := splitKey(key)
 	d := s[stem]
 	return d != nil && (0 < n && n <= d.UpTo || d.Apart[n])
 }
 
-// clash reports whether keys of this stem are of another kind.
-func (s finishedKeys) clash(key string, kind actionKind) bool {
+// conflicts reports whether keys with the stem of key have another kind.
+func (s finishedKeys) conflicts(key string, kind actionKind) bool {
 	stem, _ := splitKey(key)
 	d := s[stem]
 	return d != nil && d.Kind != kind
 }
 
-// add notes that a key is done.
+// add adds a key.
 func (s finishedKeys) add(key string, kind actionKind) {
 	stem, n := splitKey(key)
 	d := s[stem]
@@ -78,7 +78,7 @@ func (s finishedKeys) add(key string, kind actionKind) {
 	}
 }
 
-// validKey reports whether a key has the form that [Action] says.
+// validKey reports whether a key has the form that [ponder.Action] requires.
 func validKey(key string) bool {
 	if key == "" || len(key) > 64 {
 		return false
@@ -93,10 +93,10 @@ func validKey(key string) bool {
 	return true
 }
 
-// MarshalJSON writes a kind as a letter.
+// MarshalJSON encodes a kind as a letter.
 func (k actionKind) MarshalJSON() ([]byte, error) { return json.Marshal(string(rune(k))) }
 
-// UnmarshalJSON reads a letter.
+// UnmarshalJSON decodes a letter.
 func (k *actionKind) UnmarshalJSON(js []byte) error {
 	var s string
 	if err := json.Unmarshal(js, &s); err != nil {

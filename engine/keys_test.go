@@ -29,8 +29,8 @@ func TestDoneSet(t *testing.T) {
 		}
 		for n := range 45 {
 			for _, key := range []string{"a", "b-", "final", fmt.Sprintf("c-%d", n), fmt.Sprintf("c-%d~2", n), fmt.Sprintf("d-0%d", n), fmt.Sprintf("e-%d", n)} {
-				if set.has(key) != want[key] {
-					t.Fatalf("round %d: has(%s) = %v, want %v", round, key, set.has(key), want[key])
+				if set.contains(key) != want[key] {
+					t.Fatalf("round %d: has(%s) = %v, want %v", round, key, set.contains(key), want[key])
 				}
 			}
 		}
@@ -48,7 +48,7 @@ func TestDoneSetIsSmall(t *testing.T) {
 		if err != nil || len(js) > 100 {
 			t.Errorf("20,000 keys from %d on take %d bytes (%v)", first, len(js), err)
 		}
-		if !set.clash("thoughts-3", kindTool) || set.clash("thoughts-3", kindCall) || set.clash("new", kindTool) {
+		if !set.conflicts("thoughts-3", kindTool) || set.conflicts("thoughts-3", kindCall) || set.conflicts("new", kindTool) {
 			t.Error("kinds are not told apart")
 		}
 	}

@@ -11,96 +11,95 @@ import (
 	"ponder"
 )
 
-// A life is what a process is to its store: a node that beats.
+// A nodeRuntime registers this process as a node and sends heartbeats.
 type nodeRuntime struct {
 	store    ponder.Nodes
-	identity ponder.Node // who the process is
+	identity ponder.Node // of the process
 	logger   *slog.Logger
 	clock    awakeClock
 	inbox    inbox
 
 	mu     sync.Mutex
 	node   ponder.NodeID
-	fenced context.Context // done when the node may not write any more
+	fenced context.Context // done when the node may no longer write
 	fence  context.CancelCauseFunc
 	beats  sync.WaitGroup
 	closed chan struct{}
 }
 
-// Open makes the process a node of the store, which beats until Close.
-func (m *Engine) Open(ctx context.Context) error {
-	m.closed = make(chan struct{})
-	m.clock.tick(time.Now())
-	if err := m.join(ctx); err != nil {
+// Open registers the process as a node of the store, with heartbeats until Close.
+func (e *Engine) Open(ctx context.Context) error {
+	e.closed = make(chan struct{})
+	e.clock.tick(time.Now())
+	if err := e.join(ctx); err != nil {
 		return err
 	}
-	m.beats.Go(m.beat)
+	e.beats.Go(e.beat)
 	return nil
 }
 
-// Close ends the node, so that what it held is free at once. Stop all Work before.
-func (m *Engine) Close(ctx context.Context) error {
-	close(m.closed)
-	m.beats.Wait()
-	node, _ := m.current()
-	if err := m.Store.MarkDead(ctx, node); err != nil {
+// Close marks the node dead, so that its threads are free at once. All Work must have ended.
+func (e *Engine) Close(ctx context.Context) error {
+	close(e.closed)
+	e.beats.Wait()
+	node, _ := e.current()
+	if err := e.Store.MarkDead(ctx, node); err != nil {
 		return fmt.Errorf("leave %s: %w", node, err)
 	}
 	return nil
 }
 
-// join makes the process a new node.
-func (l *nodeRuntime) join(ctx context.Context) error {
-	node := l.identity
-	if node.ID == "" || l.node != "" {
+// join registers the process as a new node.
+func (n *nodeRuntime) join(ctx context.Context) error {
+	node := n.identity
+	if node.ID == "" || n.node != "" {
 		node.ID = ponder.NodeID(ponder.NewID("nod"))
 	}
-	if err := l.store.Join(ctx, node); err != nil {
+	if err := n.store.Join(ctx, node); err != nil {
 		return fmt.Errorf("join the store: %w", err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.node = node.ID
-	l.fenced, l.fence = context.WithCancelCause(context.Background())
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.node = node.ID
+	n.fenced, n.fence = context.WithCancelCause(context.Background())
 	return nil
 }
 
-// self returns the node that the process is now, and what ends with it.
-func (l *nodeRuntime) current() (ponder.NodeID, context.Context) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.node, l.fenced
+// current returns the current node of the process, and a ctx that ends with the node.
+func (n *nodeRuntime) current() (ponder.NodeID, context.Context) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.node, n.fenced
 }
 
-// beat keeps the node alive. A node that misses its own beats stops what it
-// does, and the process goes on as a new node. If it can't be one, what the node
-// did ends with why.
-func (l *nodeRuntime) beat() {
+// beat sends heartbeats. If the node misses them, its work ends and the process joins as a new
+// node. If the join fails, the work ends with the error of the join.
+func (n *nodeRuntime) beat() {
 	tick := time.NewTicker(ponder.BeatEvery)
 	defer tick.Stop()
 	last := time.Now()
 	for {
 		select {
-		case <-l.closed:
-			l.fence(context.Canceled)
+		case <-n.closed:
+			n.fence(context.Canceled)
 			return
 		case <-tick.C:
 		}
 		now := time.Now()
-		l.clock.tick(now)
-		node, _ := l.current()
+		n.clock.tick(now)
+		node, _ := n.current()
 		ctx, cancel := context.WithTimeout(context.Background(), ponder.BeatEvery)
-		err := l.store.Beat(ctx, node, l.clock.total(now))
+		err := n.store.Beat(ctx, node, n.clock.total(now))
 		cancel()
 		switch {
 		case err == nil:
 			last = now
 		case errors.Is(err, ponder.ErrFenced) || errors.Is(err, ponder.ErrLost) || time.Since(last) > ponder.DeadAfter-ponder.BeatEvery:
-			l.logger.Warn("lost the lease of this process; going on as a new one", "node", node, "error", err)
-			die := l.fence
+			n.logger.Warn("node is dead; joining as a new node", "node", node, "error", err)
+			die := n.fence
 			ctx, cancel := context.WithTimeout(context.Background(), ponder.BeatEvery)
-			if err := l.join(ctx); err != nil {
-				l.logger.Error("join again", "error", err)
+			if err := n.join(ctx); err != nil {
+				n.logger.Error("join again", "error", err)
 				die(err)
 			} else {
 				last = now
@@ -108,21 +107,20 @@ func (l *nodeRuntime) beat() {
 			}
 			cancel()
 		default:
-			l.logger.Warn("heartbeat failed", "node", node, "error", err)
+			n.logger.Warn("heartbeat failed", "node", node, "error", err)
 		}
 	}
 }
 
-// awake counts the time in which the process runs: gaps in which nobody looked
-// at the clock, because the machine slept or the process was stopped, do not
-// count, nor does time that runs backwards.
+// An awakeClock counts the time in which the process runs. It ignores gaps between ticks, when
+// the machine slept or the process was stopped, and time that runs backwards.
 type awakeClock struct {
 	mu   sync.Mutex
 	last time.Time
 	sum  time.Duration
 }
 
-// maxGap is the longest time between two looks that counts.
+// maxGap is the longest time between two ticks that counts.
 const maxGap = 2 * ponder.BeatEvery
 
 func (a *awakeClock) tick(now time.Time) {
@@ -132,7 +130,7 @@ func (a *awakeClock) tick(now time.Time) {
 	a.last = now
 }
 
-// total returns the time counted until now.
+// total returns the counted time until now.
 func (a *awakeClock) total(now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -11,17 +11,17 @@ import (
 	"ponder"
 )
 
-// Bounds on what is in flight.
+// Bounds on attempts.
 const (
-	maxResult      = 1 << 20          // bytes of a tool's result; the rest is cut off
-	maxSilence     = 8 * time.Minute  // of an attempt, between two pieces of its answer; adapters have less patience
-	minSilence     = 30 * time.Second // the same, of a run that is told to conclude
-	conclusionWait = 2 * time.Second  // that a conclusion waits more than once, while another finds out
-	maxAttempts    = 99               // more than any policy allows of one model
-	cancelGrace    = 5 * time.Second  // in which what was dropped must end
+	maxResult      = 1 << 20          // bytes of the result of a tool; the rest is dropped
+	maxSilence     = 8 * time.Minute  // between two pieces of an answer; adapters allow less
+	minSilence     = 30 * time.Second // lower bound for a run that must conclude
+	conclusionWait = 2 * time.Second  // the wait of a conclusion after its first failure
+	maxAttempts    = 99               // more than any policy allows for one model
+	cancelGrace    = 5 * time.Second  // the time for a cancelled attempt to end
 )
 
-// act starts what is committed, wanted and not in flight.
+// startCommitted starts the committed intents that are not in flight.
 func (h *holder) startCommitted() {
 	for id, in := range h.state.intents {
 		if h.attempts[id] == nil && !in.superseded {
@@ -30,9 +30,9 @@ func (h *holder) startCommitted() {
 	}
 }
 
-// ahead begins the calls that are not in the log yet. They are held back until they are
-// recorded, so that all they need is there when they may be made, and may be made while the
-// disk is waited for. See docs/design/durable.md.
+// startSpeculative starts the calls of the batch before the batch is in the log. The calls
+// prepare their requests, send them once the batch is recorded, and so overlap with the wait
+// for the disk. See docs/design/durable.md.
 func (h *holder) startSpeculative() *speculativeCalls {
 	a := &speculativeCalls{recorded: make(chan struct{}), durable: make(chan struct{})}
 	a.release = sync.OnceFunc(func() { close(a.recorded) })
@@ -44,7 +44,7 @@ func (h *holder) startSpeculative() *speculativeCalls {
 	return a
 }
 
-// isRecorded reports whether a store has said so.
+// isRecorded reports whether the store has recorded the batch.
 func (a *speculativeCalls) isRecorded() bool {
 	select {
 	case <-a.recorded:
@@ -54,22 +54,22 @@ func (a *speculativeCalls) isRecorded() bool {
 	}
 }
 
-// An ahead is calls that are begun before they are in the log.
+// speculativeCalls are the calls of a batch that started before the batch is in the log.
 type speculativeCalls struct {
 	calls    []*attempt
-	recorded chan struct{} // closed when they may be made
-	durable  chan struct{} // closed when others may hear what they say
-	release  func()        // closes recorded, if it is not
+	recorded chan struct{} // closed when the requests may be sent
+	durable  chan struct{} // closed when their text may be published
+	release  func()        // closes recorded, once
 }
 
-// begin performs an intent in a goroutine of its own; what is ahead waits for the log.
+// startAction performs an intent in a new goroutine. A speculative call waits for the log.
 func (h *holder) startAction(in *intent, a *speculativeCalls) *attempt {
 	ctx, cancel := context.WithCancelCause(h.ctx)
 	id := in.id()
 	f := &attempt{cancel: cancel}
 	h.attempts[id] = f
 	in.startedHere = true
-	inherited := in.seq <= h.lease.Head // of a holder that is gone
+	inherited := in.seq <= h.lease.Head // from an earlier holder
 	fails, attempts := in.run.actions[in.key].failures, in.run.actions[in.key].attempts
 	run, key, cause, seq, patience, left := in.run.ID, in.key, in.cause, in.seq, in.run.stallTimeout(), in.run.timeLeft(h.elapsed())
 	use := ponder.ToolContext{Thread: h.thread, Run: run, Mode: in.run.Mode}
@@ -88,7 +88,7 @@ func (h *holder) startAction(in *intent, a *speculativeCalls) *attempt {
 	return f
 }
 
-// forget ends calls that were begun ahead of an append that failed.
+// cancelSpeculative cancels the calls of a batch that was not appended.
 func (h *holder) cancelSpeculative(calls []*attempt) {
 	for _, f := range calls {
 		f.cancel(nil)
@@ -96,9 +96,8 @@ func (h *holder) cancelSpeculative(calls []*attempt) {
 	maps.DeleteFunc(h.attempts, func(_ string, f *attempt) bool { return slices.Contains(calls, f) })
 }
 
-// patience returns how long a call of the run may be silent. A run that is to
-// conclude waits twice as long as its slowest call took, and falls back on
-// what it has then.
+// stallTimeout returns how long a call of the run may be silent. A run that must conclude
+// waits twice as long as its slowest call took.
 func (r *run) stallTimeout() time.Duration {
 	if !r.budgetNotified && !r.answerNow {
 		return maxSilence
@@ -106,7 +105,7 @@ func (r *run) stallTimeout() time.Duration {
 	return min(maxSilence-1, max(minSilence, 2*r.slowest))
 }
 
-// post puts a result into the mail.
+// postResult hands a result to the loop.
 func (h *holder) postResult(r result) {
 	h.postedMu.Lock()
 	h.posted = append(h.posted, r)
@@ -117,13 +116,13 @@ func (h *holder) postResult(r result) {
 	}
 }
 
-// collect takes the mail. What is late ends here if it does not end by itself.
+// collectResults takes the posted results. It abandons cancelled attempts that do not end.
 func (h *holder) collectResults() {
 	h.postedMu.Lock()
-	mail := h.posted
+	posted := h.posted
 	h.posted = nil
 	h.postedMu.Unlock()
-	for _, r := range mail {
+	for _, r := range posted {
 		if h.attempts[r.id] == r.of {
 			delete(h.attempts, r.id)
 			h.results = append(h.results, r)
@@ -132,17 +131,17 @@ func (h *holder) collectResults() {
 	for id, f := range h.attempts {
 		in := h.state.intents[id]
 		switch {
-		case in == nil: // somebody else wrote its result
+		case in == nil: // another process wrote its result
 			f.cancel(nil)
 			delete(h.attempts, id)
 		case !f.cancelledAt.IsZero() && time.Since(f.cancelledAt) >= cancelGrace:
-			h.Logger.Warn("does not end though it was cancelled", "thread", h.thread, "action", id)
+			h.Logger.Warn("cancelled action does not end", "thread", h.thread, "action", id)
 			delete(h.attempts, id)
 		}
 	}
 }
 
-// settle folds the results. None starts a run that is to be shown the history.
+// foldResults folds the results. No result starts a run, so showHistory is not needed.
 func (h *holder) foldResults() {
 	h.results = slices.DeleteFunc(h.results, func(r result) bool { return h.state.intents[r.id] == nil })
 	for _, r := range h.results {
@@ -154,7 +153,7 @@ func (h *holder) foldResults() {
 	}
 }
 
-// event returns the event of what an attempt came to.
+// resultEvent returns the event for a result.
 func (h *holder) resultEvent(in *intent, r result) ponder.Event {
 	ev := ponder.Event{Run: in.run.ID, Cause: in.cause, Internal: in.internal}
 	if r.tool != nil {
@@ -170,7 +169,7 @@ func (h *holder) resultEvent(in *intent, r result) ponder.Event {
 	return ev
 }
 
-// outcome marks what nobody wants any more.
+// markDropped marks the outcome as dropped if the run no longer wants it.
 func (in *intent) markDropped(o ponder.Outcome) ponder.Outcome {
 	if in.superseded || in.run.ended {
 		o.Dropped, o.RetryAt, o.Next, o.NotBefore = true, time.Time{}, "", time.Time{}
@@ -178,9 +177,9 @@ func (in *intent) markDropped(o ponder.Outcome) ponder.Outcome {
 	return o
 }
 
-// drop ends what is not wanted: what this holder performs is cancelled and ends
-// by itself; of what another left nobody knows, so it is charged all that was
-// held. It reports whether anything was folded.
+// cancelUnwanted cancels the attempts of this holder that no run wants. For attempts of
+// earlier holders it folds a result that charges the whole held cost, because their fate is
+// unknown. It reports whether it folded a result.
 func (h *holder) cancelUnwanted(unwanted []*intent) (folded bool) {
 	for _, in := range unwanted {
 		in.superseded = true
@@ -203,7 +202,7 @@ func (h *holder) cancelUnwanted(unwanted []*intent) (folded bool) {
 	return folded
 }
 
-// has reports whether a result waits to be folded.
+// hasResult reports whether results has one for the intent.
 func (h *holder) hasResult(id string) bool {
 	for _, r := range h.results {
 		if r.id == id {
@@ -213,8 +212,8 @@ func (h *holder) hasResult(id string) bool {
 	return false
 }
 
-// lost returns the result of an intent of which nobody knows what became, if it
-// has begun at all.
+// interruptedResult returns the result of an intent whose fate is unknown. It charges the
+// held cost if the attempt has begun.
 func interruptedResult(in *intent, begun bool) ponder.Event {
 	ev := ponder.Event{Run: in.run.ID, Cause: in.cause, Internal: in.internal}
 	o := ponder.Outcome{Dropped: true, Error: "interrupted"}
@@ -229,7 +228,7 @@ func interruptedResult(in *intent, begun bool) ponder.Event {
 	return ev
 }
 
-// use uses a tool.
+// useTool uses a tool. An inherited use may have happened already.
 func (h *holder) useTool(ctx context.Context, c ponder.ToolCall, inherited bool) (r ponder.ToolResult) {
 	r = ponder.ToolResult{Name: c.Name}
 	tool, ok := h.tools[c.Name]

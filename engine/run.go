@@ -3,23 +3,22 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"ponder"
 )
 
-// A run is what the line knows of a mode at work.
+// A run is the state of a run in a threadState.
 type run struct {
 	ponder.Run
 	mode      *ponder.Mode // nil if there is no such mode
 	state     ponder.State
 	parent    *run
 	depth     int
-	startSeq  ponder.Seq    // where it started
+	startSeq  ponder.Seq    // of its RunStarted
 	startedAt time.Duration // the thread's clock then
 
-	actions  map[string]*actionState // in flight, waiting to be tried again, or half written
+	actions  map[string]*actionState // that are in flight, wait for a retry, or are partly written
 	finished finishedKeys
 
 	paused             bool
@@ -27,34 +26,33 @@ type run struct {
 	stoppedAt          time.Duration // of the thread's clock
 	stoppedFor         time.Duration
 	cancelled          bool
-	cancelledAt        ponder.Seq    // where it was cancelled by a user
-	budgetNotified     bool          // it has its BudgetSpent
-	answerNow          bool          // it is asked to answer now
-	callsSinceNotified int           // calls begun since it was told
-	slowest            time.Duration // that a call of it took that went well
+	cancelledAt        ponder.Seq    // of the Steer that cancelled it
+	budgetNotified     bool          // the log has its BudgetSpent
+	answerNow          bool          // the user wants the answer now
+	callsSinceNotified int           // calls started since then
+	slowest            time.Duration // duration of its slowest successful call
 	ended              bool
-	failure            string // why it can't go on
-	stack              []byte // where the mode panicked, for the log
+	failure            string // ends the run, if set
 
-	spent, held ponder.Cost // with those of the runs below it
+	spent, held ponder.Cost // including the runs below it
 
-	dirty       bool          // it saw something since Next was called
-	wakeAt      time.Time     // Next is to be called then
+	dirty       bool          // it observed an event since the last Next
+	wakeAt      time.Time     // the time of the next Next
 	wakeAtSpent time.Duration // or at this thinking time
 }
 
-// An act is an action that is not done.
+// An actionState is the state of an unfinished action.
 type actionState struct {
 	kind     actionKind
 	inFlight *intent // the attempt in flight
 	attempts int
 	failures int
-	model    string // of the next attempt, if a failure has chosen it
+	model    string // of the next attempt, if a failure chose it
 	retryAt  time.Time
-	written  int // events of a Write that are in the log
+	written  int // events of a Write in the log
 }
 
-// An intent is an attempt that may have begun.
+// An intent is an attempt without a result. A process may have started it.
 type intent struct {
 	run         *run
 	key         string
@@ -64,7 +62,7 @@ type intent struct {
 	call        *ponder.CallStarted // or
 	tool        *ponder.ToolCall
 	internal    bool // its events are internal
-	superseded  bool // interrupted: what comes of it is paid for but not folded
+	superseded  bool // the run pays for its result but does not observe it
 	startedHere bool // by this process
 }
 
@@ -78,7 +76,7 @@ func (r *run) action(key string, kind actionKind) *actionState {
 	return r.actions[key]
 }
 
-// spentAt returns the thinking time of the run when the thread's clock shows so much.
+// spentAt returns the thinking time of the run at a time of the thread's clock.
 func (r *run) spentAt(elapsed time.Duration) time.Duration {
 	if r.stopped {
 		elapsed = r.stoppedAt
@@ -86,7 +84,8 @@ func (r *run) spentAt(elapsed time.Duration) time.Duration {
 	return max(0, elapsed-r.startedAt-r.stoppedFor)
 }
 
-// left returns how much of its time the run has then, if that is limited, at least a moment.
+// timeLeft returns the time left in the budget of the run, at least 1 ns. It returns 0 if the
+// budget does not limit the time.
 func (r *run) timeLeft(elapsed time.Duration) time.Duration {
 	if r.Budget.Time <= 0 {
 		return 0
@@ -94,13 +93,13 @@ func (r *run) timeLeft(elapsed time.Duration) time.Duration {
 	return max(1, r.Budget.Time-r.spentAt(elapsed))
 }
 
-// finish marks the action done.
+// finishAction marks an action as finished.
 func (r *run) finishAction(key string, kind actionKind) {
 	r.finished.add(key, kind)
 	delete(r.actions, key)
 }
 
-// feed shows the mode an event. A mode that panics is at fault.
+// applyEvent shows the mode an event. A panic of the mode fails the run.
 func (r *run) applyEvent(ev ponder.Event) {
 	if r.state == nil || r.failure != "" {
 		return
@@ -110,19 +109,19 @@ func (r *run) applyEvent(ev ponder.Event) {
 	r.state = r.state.Apply(ev)
 }
 
-// begin sets the state that the run begins with.
+// setState sets the initial state of the run.
 func (r *run) setState(start func() ponder.State) {
 	defer r.recoverFailure()
 	r.state = start()
 }
 
-// kept returns the state as a checkpoint has it.
+// encodeState returns the state for a checkpoint.
 func (r *run) encodeState() (js []byte, err error) {
 	defer r.recoverError(&err)
 	return json.Marshal(r.state)
 }
 
-// load undoes kept.
+// decodeState sets the state from a checkpoint.
 func (r *run) decodeState(js []byte) (err error) {
 	defer r.recoverError(&err)
 	if r.state, err = r.mode.Load(r.Run, js); err == nil && r.state == nil {
@@ -131,7 +130,7 @@ func (r *run) decodeState(js []byte) (err error) {
 	return err
 }
 
-// caught turns a panic of a mode about a checkpoint, which nobody needs, into an error.
+// recoverError turns a panic of a mode into an error, for checkpoints, which are disposable.
 func (r *run) recoverError(err *error) {
 	if p := recover(); p != nil {
 		*err = r.panicError(p)
@@ -140,13 +139,12 @@ func (r *run) recoverError(err *error) {
 
 func (r *run) panicError(p any) error { return fmt.Errorf("mode %s panicked: %.200v", r.Mode, p) }
 
-// carries reports whether the next run of the mode goes on with the state of
-// this one.
+// carriesOver reports whether the next run of the mode takes over the state of this run.
 func (r *run) carriesOver() bool {
 	return r.mode != nil && r.mode.History && r.mode.Carry != nil && r.state != nil && r.failure == ""
 }
 
-// next asks the mode what it wants.
+// nextActions returns the actions that the mode wants.
 func (r *run) nextActions(now ponder.Moment) (want []ponder.Action) {
 	if r.state == nil || r.failure != "" {
 		return nil
@@ -155,15 +153,15 @@ func (r *run) nextActions(now ponder.Moment) (want []ponder.Action) {
 	return r.state.Next(now)
 }
 
-// barrier turns a panic of a mode into a fault of its run.
+// recoverFailure turns a panic of a mode into a failure of its run.
 func (r *run) recoverFailure() {
 	if p := recover(); p != nil {
 		r.failure = r.panicError(p).Error()
-		r.dirty, r.stack = true, debug.Stack()
+		r.dirty = true
 	}
 }
 
-// sees reports whether the mode is told of ev: see [State].
+// observes reports whether the mode observes ev: see [ponder.State].
 func (r *run) observes(ev ponder.Event) bool {
 	switch ev.Body.(type) {
 	case ponder.CallStarted, ponder.ToolCall, ponder.RunStarted:

@@ -7,27 +7,27 @@ import (
 	"ponder"
 )
 
-// A shelf keeps lines of threads that have come to rest and whose next run carries
-// on what the last one knew, as those of a conversation do, so that it begins at
-// once. What is on it is disposable. It is safe for concurrent use.
+// A stateCache keeps the states of idle threads whose next run takes over the state of the
+// last one, such as conversations. The next run then starts without reading the thread. The
+// cache is disposable and safe for concurrent use.
 type stateCache struct {
 	mu     sync.Mutex
 	states map[ponder.ThreadID]cachedState
-	order  []ponder.ThreadID // as they were put there
+	order  []ponder.ThreadID // oldest first
 }
 
-// A shelved line is as its holder left it when it released its lease.
+// A cachedState is the state of a thread when its holder released the lease.
 type cachedState struct {
 	state *threadState
-	saved ponder.Seq   // of the newest checkpoint
+	saved ponder.Seq   // the place of the newest checkpoint
 	lease ponder.Lease // as it was released
 }
 
-// maxShelved is how many lines are kept. Each is as big as what a mode carries on:
-// the part of a conversation that its model is shown.
+// maxCached limits the states in the cache. The size of a state is the part of a conversation
+// that the mode shows its model.
 const maxCached = 256
 
-// put keeps a line if it is of use.
+// put caches the state of a thread if a run can take it over.
 func (s *stateCache) put(thread ponder.ThreadID, l cachedState) {
 	if len(l.state.carryOver) == 0 || len(l.state.openRuns) > 0 {
 		return
@@ -46,10 +46,9 @@ func (s *stateCache) put(thread ponder.ThreadID, l cachedState) {
 	}
 }
 
-// take returns the line of a thread, the seq of its checkpoint, and the next lease: the
-// line is what the thread is if Take returns that, or one of its fence with a newer head.
-// Nobody has held the thread then, or erased anything of it, since the line was put here.
-// It is not on the shelf any more.
+// take removes the state of a thread and returns it with the place of its checkpoint and the
+// expected next lease. The state is valid if the next lease has that fence: then no process
+// has held the thread or erased events since. A newer head only means new inputs.
 func (s *stateCache) take(thread ponder.ThreadID) (*threadState, ponder.Seq, ponder.Lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
