@@ -1,0 +1,112 @@
+package layers
+
+import (
+	"cmp"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The limits of the layout. They count folders at the top and Go files without tests.
+const (
+	maxTopFolders   = 15
+	maxRootFiles    = 20
+	maxCommandFiles = 60 // of cmd/ponder
+	maxPackageFiles = 45 // of any other package
+)
+
+// exceptions lists the counts that still exceed their limits. A change that lowers a count also
+// lowers or deletes its line.
+var exceptions = map[string]int{
+	"cmd/ponder":         180, // files, until internal/app holds the use cases
+	"cmd/ponder mode":    63,  // files that import a mode, until internal/app holds the use cases
+	"mode/subconscious":  57,  // files
+	"knowledge/claim":    53,  // files
+	"knowledge/document": 48,  // files
+}
+
+func TestTopFolders(t *testing.T) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignored, err := os.ReadFile(filepath.Join(root, ".gitignore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries = slices.DeleteFunc(entries, func(d fs.DirEntry) bool {
+		return !d.IsDir() || strings.HasPrefix(d.Name(), ".") || strings.Contains("\n"+string(ignored), "\n/"+d.Name()+"/\n")
+	})
+	if len(entries) > maxTopFolders {
+		t.Errorf("%d folders at the top, limit %d: %v", len(entries), maxTopFolders, entries)
+	}
+}
+
+func TestPackageFiles(t *testing.T) {
+	files := make(map[string]int)
+	for _, file := range sources(t) {
+		files[packageOf(t, file)]++
+	}
+	limits := map[string]int{".": maxRootFiles, "cmd/ponder": maxCommandFiles}
+	for pkg, n := range files {
+		limit := cmp.Or(exceptions[pkg], limits[pkg], maxPackageFiles)
+		if n > limit {
+			t.Errorf("%s has %d files, limit %d", pkg, n, limit)
+		}
+	}
+	for _, pkg := range []string{".", "cmd/ponder", "engine"} {
+		if files[pkg] == 0 {
+			t.Errorf("found no file of %s", pkg)
+		}
+	}
+}
+
+// TestCommandLine keeps the command line, its library and the terminal in their layers.
+func TestCommandLine(t *testing.T) {
+	modes := 0
+	for _, file := range sources(t) {
+		pkg, imports := packageOf(t, file), importsOf(t, file)
+		cobra := slices.ContainsFunc(imports, func(p string) bool { return strings.HasPrefix(p, "github.com/spf13/cobra") })
+		if cobra && !strings.HasPrefix(pkg, "cmd/") {
+			t.Errorf("%s imports cobra outside cmd", file)
+		}
+		if pkg == "internal/app" && (cobra || slices.Contains(imports, "ponder/internal/tui")) {
+			t.Errorf("%s imports the command line or the terminal", file)
+		}
+		if pkg == "cmd/ponder" && slices.ContainsFunc(imports, func(p string) bool { return strings.HasPrefix(p, "ponder/mode/") }) {
+			modes++
+		}
+	}
+	if modes > exceptions["cmd/ponder mode"] {
+		t.Errorf("%d files of cmd/ponder import a mode, limit %d", modes, exceptions["cmd/ponder mode"])
+	}
+}
+
+// packageOf returns the folder of a file, relative to the module.
+func packageOf(t *testing.T, file string) string {
+	t.Helper()
+	dir, err := filepath.Rel(root, filepath.Dir(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path.Clean(filepath.ToSlash(dir))
+}
+
+// importsOf returns the paths that a file imports.
+func importsOf(t *testing.T, file string) (paths []string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, imp := range f.Imports {
+		paths = append(paths, strings.Trim(imp.Path.Value, `"`))
+	}
+	return paths
+}
