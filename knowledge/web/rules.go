@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Bounds on robots.txt: RFC 9309 wants at least 500 KiB to be read.
+// Bounds on robots.txt, which no library keeps (docs/design/robots.md): RFC 9309 wants at least 500 KiB to be read.
 const (
 	maxRobots  = 512 << 10
 	maxRules   = 20_000
@@ -26,11 +26,6 @@ type pathRule struct {
 	pattern string
 	allow   bool
 }
-
-// The rules are read and matched by ourselves: of the library that is used for it
-// (temoto/robotstxt 1.1.2), one line that makes no sense voids a file, a pattern
-// matches in the middle of a path, and a hostile file of 512 KiB takes 9 s to be
-// asked about one path, for 15 ms here.
 
 // parseRules reads the groups of a robots.txt that are for the reader token, or,
 // if there are none, those for all, as RFC 9309 says. Lines that make no sense

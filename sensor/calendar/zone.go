@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/teambition/rrule-go"
 )
 
 // Zones finds the time zones that a calendar names.
@@ -113,7 +115,7 @@ func (z *zones) changes(o *object, start time.Time) (walls []time.Time) {
 	for _, p := range o.props {
 		switch p.name {
 		case "RRULE":
-			if r, err := parseRule(p.value, time.UTC); err == nil && r.freq <= daily {
+			if r, err := parseRule(p.value, time.UTC); err == nil && r.Freq <= rrule.DAILY {
 				more, _ := expand(r, start, from, to, z.steps) // what was found
 				walls = append(walls, more[:min(len(more), 20)]...)
 			}
