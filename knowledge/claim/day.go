@@ -105,3 +105,154 @@ func isoDay(s string) (d day, n int) {
 	}
 	return d, at
 }
+
+// calendar reads the date in words that begins at an atom, or a year, and returns how
+// many atoms it is, or 0.
+func (r *reader) calendar(i int) int {
+	a := &r.atoms[i]
+	if a.number {
+		if d, n := r.dayFirst(i); n > 0 {
+			r.addDay(i, i+n-1, d)
+			return n
+		}
+		if d, n := r.eastern(i); n > 0 {
+			r.addDay(i, i+n-1, d)
+			return n
+		}
+		if d, ok := r.year(i); ok {
+			r.addDay(i, i, d)
+			return 1
+		}
+		return 0
+	}
+	m := r.month(i)
+	if m == 0 {
+		return 0
+	}
+	d, n := day{month: m}, 1
+	if i+1 < len(r.atoms) && r.isDay(i+1) {
+		d.day, n = int(r.atoms[i+1].value), 2
+	}
+	n += r.yearAfter(i+n, &d)
+	if n == 1 && loneMonths[a.fold] && !r.timed(i) {
+		return 0
+	}
+	r.addDay(i, i+n-1, d)
+	return n
+}
+
+// loneMonths are words that are months only with a number or a preposition of time.
+var loneMonths = map[string]bool{"may": true, "march": true, "mars": true, "august": true, "april": true, "june": true, "sep": true, "dec": true, "mar": true, "jan": true}
+
+// month returns the month that an atom names, or 0.
+func (r *reader) month(i int) int {
+	a := &r.atoms[i]
+	m := monthNames[a.fold]
+	if m > 0 && !a.upper && r.lang != "fr" && r.lang != "es" {
+		return 0
+	}
+	return m
+}
+
+// dayFirst reads "1 February 1958", "1. Februar" and "1 de febrero de 1958".
+func (r *reader) dayFirst(i int) (day, int) {
+	if !r.isDay(i) {
+		return day{}, 0
+	}
+	at := i + 1
+	if at < len(r.atoms) && ofWords[r.atoms[at].fold] {
+		at++
+	}
+	if at >= len(r.atoms) || r.month(at) == 0 {
+		return day{}, 0
+	}
+	d := day{day: int(r.atoms[i].value), month: r.month(at)}
+	n := at - i + 1
+	return d, n + r.yearAfter(i+n, &d)
+}
+
+var ofWords = map[string]bool{"of": true, "de": true, "del": true}
+
+// isDay reports whether an atom may be a day of a month.
+func (r *reader) isDay(i int) bool {
+	a := &r.atoms[i]
+	return a.number && a.plain && a.value >= 1 && a.value <= 31 && a.suffix == "" && len(a.fold) <= 2
+}
+
+// yearAfter reads the year of a date that ends before i.
+func (r *reader) yearAfter(i int, d *day) int {
+	at := i
+	if at < len(r.atoms) && ofWords[r.atoms[at].fold] {
+		at++
+	}
+	if at >= len(r.atoms) || !r.yearly(at) {
+		return 0
+	}
+	d.year = int(r.atoms[at].value)
+	return at - i + 1
+}
+
+func (r *reader) yearly(i int) bool {
+	a := &r.atoms[i]
+	return a.number && a.plain && a.suffix == "" && yearLike(a.value, len(a.fold))
+}
+
+// year reads a year or a decade.
+func (r *reader) year(i int) (day, bool) {
+	a := &r.atoms[i]
+	if !a.plain || !yearLike(a.value, len(a.fold)) {
+		return day{}, false
+	}
+	if a.suffix == "s" {
+		return day{year: int(a.value), decade: int(a.value)%10 == 0}, true
+	}
+	if a.suffix != "" || a.order {
+		return day{}, false
+	}
+	if i > 0 && looseWords[r.atoms[i-1].fold] != exactly && r.atoms[i-1].fold != "around" && r.atoms[i-1].fold != "c" && r.atoms[i-1].fold != "ca" {
+		return day{}, false
+	}
+	if i+1 < len(r.atoms) {
+		next := r.atoms[i+1].fold
+		if scale[next] > 0 && len(next) > 1 || unitsOf[next].of != "" && next != "foot" {
+			return day{}, false
+		}
+	}
+	if r.symbol(i) != "" {
+		return day{}, false
+	}
+	return day{year: int(a.value)}, a.value >= 1700 || r.timed(i)
+}
+
+// timed reports whether the word before an atom leads in a time.
+func (r *reader) timed(i int) bool { return i > 0 && timeWords[r.atoms[i-1].fold] }
+
+// eastern reads "2019年5月3日".
+func (r *reader) eastern(i int) (d day, n int) {
+	for i+n < len(r.atoms) && r.atoms[i+n].number {
+		a := &r.atoms[i+n]
+		if a.end >= len(r.text) {
+			return d, n
+		}
+		v := int(a.value)
+		switch c := firstRune(r.text[a.end:]); {
+		case c == '年' && v > 99 && v < 3000 && d.said() == 0:
+			d.year = v
+		case c == '月' && v <= 12 && d.month == 0 && d.day == 0:
+			d.month = v
+		case c == '日' && v <= 31 && d.day == 0:
+			d.day = v
+			return d, n + 1
+		default:
+			return d, n
+		}
+		n++
+		if i+n < len(r.atoms) && !r.atoms[i+n].number && r.atoms[i+n].end-r.atoms[i+n].start <= 3 {
+			n++ // the letter 年 or 月 alone
+		}
+	}
+	if n > 0 && d.said() > 0 && i+n > 0 && !r.atoms[i+n-1].number {
+		n--
+	}
+	return d, n
+}
