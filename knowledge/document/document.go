@@ -3,9 +3,11 @@ package document
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -234,4 +236,75 @@ func (d *Document) Heading(i int) string {
 		}
 	}
 	return strings.Join(path, " > ")
+}
+
+// wholeTitle is what a term in the title of a document adds to its score.
+const wholeTitle = 0.5
+
+// A Ranked is a document and how well it fits a question.
+type Ranked struct {
+	Document *Document
+	Score    float64
+}
+
+// Rank returns the n documents that fit a question best as a whole, the best
+// first. Their scores compare only among each other.
+func (c *Collection) Rank(question string, n int) []Ranked {
+	q := c.parse(question)
+	t := c.tally(q)
+	defer c.release(t)
+	var list []scored
+	for d := range c.docs {
+		if s := t.docs[d] + wholeTitle*t.titles[d]; s > 0 {
+			list = append(list, scored{int32(d), s})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b scored) int {
+		if better(a, b) {
+			return -1
+		}
+		return 1
+	})
+	var out []Ranked
+	for _, v := range list[:min(len(list), max(n, 0))] {
+		out = append(out, Ranked{c.docs[v.unit], float64(v.score)})
+	}
+	return out
+}
+
+// A Collection is documents with an index. It does not change and is safe for
+// concurrent use.
+type Collection struct {
+	*index
+	tallies sync.Pool // of *tally
+}
+
+// NewCollection returns the collection of documents.
+func NewCollection(docs []*Document) *Collection {
+	b := newBuilder()
+	for _, d := range docs {
+		b.add(d)
+	}
+	return b.collection()
+}
+
+func (b *builder) collection() *Collection {
+	c := &Collection{index: b.seal()}
+	c.tallies.New = func() any { return newTally(c.index) }
+	return c
+}
+
+// Documents returns the documents in order. The slice is the collection's own.
+func (c *Collection) Documents() []*Document { return c.docs }
+
+// Sentences returns how many sentences the documents have.
+func (c *Collection) Sentences() int { return len(c.units) }
+
+// Bytes returns how long the texts are together.
+func (c *Collection) Bytes() int64 {
+	var n int64
+	for _, d := range c.docs {
+		n += int64(len(d.Text))
+	}
+	return n
 }

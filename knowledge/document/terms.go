@@ -295,3 +295,110 @@ func capitalised(text string) map[string]bool {
 	})
 	return names
 }
+
+// english is the language whose stems words are compared by here, whatever the
+// language of a text: what is looked for is treated alike.
+const english lexical.Language = "en"
+
+// term returns what a word is compared by: without case and accents, and its
+// stem if it is English.
+func term(word string) string { return lexical.Stem(word, english) }
+
+// stops say how a thing is said, not what it is about. They are indexed, and
+// left out of a question that has other words.
+var stops = wordSet(`a about an and any are aren as at be because been being but by can cannot could couldn d did didn do
+	does doesn doing don each either else etc for from had hadn has hasn have haven having he her here hers herself him
+	himself his how however i if in into is isn it its itself just ll m me my myself no nor not o of off on onto or our
+	ours ourselves re s shall she should shouldn so some such t than that the their theirs them themselves then there
+	therefore these they this those though thus to too until upon us ve very was wasn we were weren what whatever when
+	where whether which while who whom whose why will with within would wouldn yes you your yours yourself
+	der das dem ein eine einer eines einem einen und oder ist sind waren wird werden nicht auch auf aus bei bis durch fur
+	mit nach ohne zu zum zur ich du sie es wir ihr wie wo wann warum
+	le la les du et ou mais est sont dans par avec ce cette ces qui que quoi il elle nous vous ils elles
+	el los las uno una pero en por este esta estos estas cual como donde cuando`)
+
+// fillers stand in key terms neither first nor last, beside the stops.
+var fillers = wordSet(`six seven eight nine hundred thousand million billion second third twice daily able above across actually after again against ago all almost alone along already also although
+	always am among another anyone anything apart around ask asked away back became become becomes before began behind
+	below best better between both bring brought came case cases certain come comes compare course day days define
+	describe difference different discuss done down due during early easy enough even ever every everyone everything
+	example examples explain far few find first five following found four full further gave general generally get gets
+	getting give given gives go goes going gone good got great hand happen happened hard help hence high important
+	indeed instead interesting keep kept kind kinds know known large last late later least less let like likely list
+	little long look made main make makes making many may maybe mean means might more most mostly much must near nearly
+	need needs neither never new next none nothing now number often ok okay old once one ones only other others out
+	outline over own part particular people perhaps place please point possible probably put question quite rather
+	really reason reasons regarding related right said same saw say says see seem seems seen several short show shown
+	shows side similar simply since small something sometimes soon sort sorts still summarise summarize take taken takes
+	tell ten thank thanks thing things think three through throughout time times together told took toward towards
+	true turn two type types under unless unlike up use used useful uses using usually various via want wants way ways
+	week weeks well went whole without word words work works year years yet`)
+
+// joints are letters of Chinese and Japanese that join words and say nothing of
+// a subject.
+const joints = "的是了在和與与或及也就而被把這这那們们我你他她它很"
+
+func wordSet(s string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		set[w] = true
+	}
+	return set
+}
+
+// Words that stand directly before a thing, or behind one, in English, and such before one in
+// German, French and Spanish; and those that stand behind what is done to a thing: "a lease
+// ends the call".
+var (
+	leads = wordSet(`a an the its his her their our my your this these those each every both any some all no
+		two three four five six seven eight nine ten hundred thousand million
+		of in on at for with from into onto about between without within during under over per among through
+		der die das den dem des ein eine einen einem einer eines kein keine
+		le la les un une du de au aux ce cette ces son sa ses leur leurs
+		el los las una unos unas del al su sus`)
+	follows  = wordSet(`is are was were has have had isn aren wasn weren hasn can could cannot will would should does`)
+	articles = wordSet(`a an the its his her their our my your this these those each every`)
+)
+
+// isThing reports whether the words from one on, up to another, stand where a thing does, by
+// what stands beside them. A label is one, and so is an item of a list.
+func isThing(text string, all []lexical.Token, from, to int) bool {
+	before, after := beside(text, all, from-1, from-1), beside(text, all, to-1, to)
+	number := before != "" && strings.Trim(before, "0123456789") == ""
+	return before == "" && after == "" || number || leads[before] || follows[after] && !follows[before]
+}
+
+// isDone reports whether a word that others stand before says what is done to the next.
+func isDone(text string, all []lexical.Token, i int) bool {
+	return articles[beside(text, all, i, i+1)] && strings.HasSuffix(text[:all[i].End], "s")
+}
+
+// beside returns the ith word in small letters, and nothing if more than a space is between
+// the word at gap and the next. An owner ("Anna's") stands for the article that it is.
+func beside(text string, all []lexical.Token, gap, i int) string {
+	if gap < 0 || gap+1 >= len(all) {
+		return ""
+	}
+	switch between := strings.Join(strings.Fields(text[min(all[gap].End, all[gap+1].Start):all[gap+1].Start]), " "); between {
+	case "":
+		return strings.ToLower(text[all[i].Start:all[i].End])
+	case "'s", "’s":
+		return "its"
+	}
+	return ""
+}
+
+// things returns the phrases that stand somewhere where a thing does. Where few of them do,
+// as in notes and in languages that are not known here, it returns all.
+func things(list []*phrase) []*phrase {
+	var kept []*phrase
+	for _, p := range list {
+		if p.thing {
+			kept = append(kept, p)
+		}
+	}
+	if len(kept) < len(list)/3 {
+		return list
+	}
+	return kept
+}
