@@ -134,7 +134,7 @@ func askedQuestion(text string) (string, error) {
 	if utf8.RuneCountInString(text) < leastQuestion {
 		return "", bad("the question is too short: at least 3 letters")
 	}
-	if !hasWords(text) {
+	if !textkit.HasWords(text) {
 		return "", bad("the question is only punctuation")
 	}
 	return text, nil

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/pflag"
@@ -51,18 +50,10 @@ func (a *cli) question(ctx context.Context, text string) (string, error) {
 	if utf8.RuneCountInString(text) < leastQuestion {
 		return "", usagef("the question is too short: ask at least %d letters, such as \"Why is the sky blue?\"", leastQuestion)
 	}
-	if !hasWords(text) {
+	if !textkit.HasWords(text) {
 		return "", usagef("the question is only punctuation: ask it in words, such as \"Why is the sky blue?\"")
 	}
 	return text, nil
-}
-
-// hasWords reports whether a text has more than punctuation: a letter or a number of any
-// script, or a sign such as an emoji.
-func hasWords(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.IsLetter(r) || unicode.IsNumber(r) || r > unicode.MaxASCII && unicode.IsSymbol(r)
-	})
 }
 
 // budgetFlags are the limits of a run, as a user writes them.

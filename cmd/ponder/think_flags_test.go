@@ -8,6 +8,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/textkit"
 	"ponder/mode/session"
 )
 
@@ -59,7 +60,7 @@ func TestHasWords(t *testing.T) {
 		"???": false, "¿ … ?!": false, "—": false, "$$$": false, "...": false, "？？？": false, "۔۔؟": false,
 		"Why?": true, "为什么？": true, "لماذا؟": true, "क्यों?": true, "42?": true, "๔๒?": true, "🤔❓": true, "∞ → ?": true,
 	} {
-		if got := hasWords(text); got != want {
+		if got := textkit.HasWords(text); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}

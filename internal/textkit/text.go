@@ -160,3 +160,11 @@ func Truncate(text string, n int) string {
 	}
 	return text
 }
+
+// HasWords reports whether a text has more than punctuation: a letter or a number of any
+// script, or a sign such as an emoji.
+func HasWords(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsNumber(r) || r > unicode.MaxASCII && r != utf8.RuneError && unicode.IsSymbol(r)
+	})
+}

@@ -5,6 +5,7 @@ package usage
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"ponder/internal/textkit"
 	"slices"
 	"time"
@@ -23,6 +24,14 @@ type Limits struct {
 // LimitsOf returns the limits of a budget.
 func LimitsOf(b ponder.Budget) Limits {
 	return Limits{Seconds: b.Time.Seconds(), Calls: b.Calls, Tokens: b.Tokens, USD: b.Money.USD()}
+}
+
+// Budget returns the budget with these limits.
+func (l Limits) Budget() ponder.Budget {
+	return ponder.Budget{
+		Time: time.Duration(l.Seconds * float64(time.Second)).Round(time.Millisecond),
+		Cost: ponder.Cost{Calls: l.Calls, Tokens: l.Tokens, Money: ponder.Money(math.Round(l.USD * 1e6))},
+	}
 }
 
 // Limit returns a budget with the limits of set in place of its own; those that set

@@ -1,0 +1,229 @@
+// Package steering parses and checks the commands that change a running session or
+// research. A surface translates its syntax into requests; this package cleans and checks
+// them, and returns the bodies of the events to append. The modes apply those.
+package steering
+
+import (
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"ponder"
+	"ponder/internal/textkit"
+)
+
+// Tell is the order of a text without an operation, which a run takes as a question.
+const Tell ponder.Order = "tell"
+
+// Bounds on requests.
+const (
+	MinPriority = 1
+	MaxPriority = 10
+	MaxText     = 20_000 // bytes of a question or a fact
+	MaxSource   = 4000   // bytes
+	MinTime     = time.Second
+	MaxTime     = 24 * time.Hour
+	MaxCalls    = 1_000_000
+	MaxTokens   = 1_000_000_000
+	MaxMoney    = ponder.Money(1_000_000_000_000) // a million US dollars
+)
+
+// A Request is one command as a user states it. A field that is zero is not stated.
+type Request struct {
+	Order    ponder.Order
+	Content  string // a question or a fact; of a persona the voice, as it is stored
+	Question string // its id or text
+	Priority int
+	Source   string // a path, a URL or the id of a quotation
+	Persona  string // its name
+	Limits   ponder.Budget
+	More     ponder.Budget // is added to the limits of the run
+}
+
+// An Error is what is wrong with a request.
+type Error struct {
+	Index   int    // of the request
+	Field   string // by its name in the HTTP API
+	Message string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Errors are what is wrong with requests, in their order. There is at least one.
+type Errors []*Error
+
+func (e Errors) Error() string { return e[0].Message }
+
+// Unwrap returns the errors one by one.
+func (e Errors) Unwrap() (list []error) {
+	for _, one := range e {
+		list = append(list, one)
+	}
+	return list
+}
+
+// err returns nil for an empty list.
+func (e Errors) err() error {
+	if len(e) == 0 {
+		return nil
+	}
+	return e
+}
+
+// Fields of requests.
+const (
+	fieldOrder    = "order"
+	fieldContent  = "content"
+	fieldQuestion = "question"
+	fieldPriority = "priority"
+	fieldSource   = "source"
+	fieldPersona  = "persona"
+	fieldTime     = "duration_minutes"
+	fieldTokens   = "max_tokens"
+	fieldCalls    = "max_calls"
+	fieldMoney    = "max_cost_usd"
+)
+
+// A rule has the fields that an order needs, and those that it may have.
+type rule struct {
+	order      ponder.Order
+	needs, may []string
+}
+
+var rules = []rule{
+	{ponder.AddQuestion, []string{fieldContent}, []string{fieldPriority}},
+	{ponder.DropQuestion, []string{fieldQuestion}, nil},
+	{ponder.RankQuestion, []string{fieldQuestion, fieldPriority}, nil},
+	{ponder.Correct, []string{fieldContent}, nil},
+	{ponder.PinSource, []string{fieldSource}, nil},
+	{ponder.BanSource, []string{fieldSource}, nil},
+	{ponder.SetPersona, []string{fieldPersona}, []string{fieldContent}},
+	{ponder.SetBudget, nil, []string{fieldTime, fieldTokens, fieldMoney, fieldCalls}},
+	{ponder.AnswerNow, nil, nil},
+	{Tell, []string{fieldContent}, nil},
+}
+
+// shortOrders are other names of orders.
+var shortOrders = map[ponder.Order]ponder.Order{"rank": ponder.RankQuestion, "pin": ponder.PinSource, "ban": ponder.BanSource}
+
+// Check returns what is wrong with requests in any session: [Errors], or nil.
+func Check(list []Request) error {
+	if len(list) == 0 {
+		return Errors{{Field: fieldOrder, Message: "there is no command: say what to do, such as add_question, correct or answer_now"}}
+	}
+	var wrong Errors
+	for i, r := range list {
+		for _, e := range r.clean().check() {
+			e.Index = i
+			wrong = append(wrong, e)
+		}
+	}
+	return wrong.err()
+}
+
+// clean returns the request with each text on one line, unless it is wrong as it is. A
+// voice stays as it is stored.
+func (r Request) clean() Request {
+	if do, ok := shortOrders[r.Order]; ok {
+		r.Order = do
+	}
+	for _, text := range []*string{&r.Content, &r.Question, &r.Source, &r.Persona} {
+		if utf8.ValidString(*text) && len(*text) <= MaxText && (text != &r.Content || r.Order != ponder.SetPersona) {
+			*text = textkit.OneLine(*text)
+		}
+	}
+	return r
+}
+
+// fields returns the names of the fields that are stated.
+func (r Request) fields() (names []string) {
+	set := func(name string, is bool) {
+		if is {
+			names = append(names, name)
+		}
+	}
+	set(fieldContent, r.Content != "")
+	set(fieldQuestion, r.Question != "")
+	set(fieldPriority, r.Priority != 0)
+	set(fieldSource, r.Source != "")
+	set(fieldPersona, r.Persona != "")
+	more := amounts(r.More)
+	for i, n := range amounts(r.Limits) {
+		set(limits[i].field, n != 0 || more[i] != 0)
+	}
+	return names
+}
+
+// check returns what is wrong with a clean request.
+func (r Request) check() (wrong Errors) {
+	say := func(field, format string, args ...any) {
+		wrong = append(wrong, &Error{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	i := slices.IndexFunc(rules, func(o rule) bool { return o.order == r.Order })
+	if i < 0 {
+		say(fieldOrder, "%q is no command: say what to do, such as add_question, correct or answer_now", textkit.Truncate(textkit.OneLine(string(r.Order)), 20))
+		return wrong
+	}
+	o, has := rules[i], r.fields()
+	for _, field := range o.needs {
+		if !slices.Contains(has, field) {
+			say(field, "it is empty: %s needs it", r.Order)
+		}
+	}
+	for _, field := range has {
+		if !slices.Contains(o.needs, field) && !slices.Contains(o.may, field) {
+			say(field, "it is not for %s", r.Order)
+		}
+	}
+	if r.Order == ponder.SetBudget && len(has) == 0 {
+		say(fieldOrder, "it needs a limit: of time, tokens, calls or cost")
+	}
+	for _, text := range []struct {
+		field, text string
+		most        int
+	}{{fieldContent, r.Content, MaxText}, {fieldQuestion, r.Question, MaxText}, {fieldSource, r.Source, MaxSource}, {fieldPersona, r.Persona, MaxText}} {
+		switch {
+		case !utf8.ValidString(text.text):
+			say(text.field, "it is not text in UTF-8")
+		case len(text.text) > text.most:
+			say(text.field, "it has more than %d bytes", text.most)
+		case text.field == fieldContent && text.text != "" && r.Order != ponder.SetPersona && !textkit.HasWords(text.text):
+			say(text.field, "it is only punctuation: use words")
+		}
+	}
+	if r.Priority != 0 && (r.Priority < MinPriority || r.Priority > MaxPriority) {
+		say(fieldPriority, "%d is no priority from %d to %d", r.Priority, MinPriority, MaxPriority)
+	}
+	for i, l := range limits {
+		for _, b := range []ponder.Budget{r.Limits, r.More} {
+			if n := amounts(b)[i]; n != 0 && (n < l.least || n > l.most) {
+				say(l.field, "it is not from %s", l.span)
+			}
+		}
+	}
+	return wrong
+}
+
+// limits are the limits of a budget and their bounds, in the units of the budget.
+var limits = [4]struct {
+	field       string
+	least, most int64
+	span        string // from least to most, in words
+}{
+	{fieldTime, int64(MinTime), int64(MaxTime), "1 second to 24 hours"},
+	{fieldTokens, 1, MaxTokens, "1 to 1,000,000,000"},
+	{fieldCalls, 1, MaxCalls, "1 to 1,000,000"},
+	{fieldMoney, 1, int64(MaxMoney), "0.000001 to 1,000,000 US dollars"},
+}
+
+// amounts returns the limits of a budget in the order of limits.
+func amounts(b ponder.Budget) [len(limits)]int64 {
+	return [len(limits)]int64{int64(b.Time), int64(b.Tokens), int64(b.Calls), int64(b.Money)}
+}
+
+// budgetOf returns the budget with the limits n.
+func budgetOf(n [len(limits)]int64) (b ponder.Budget) {
+	b.Time, b.Tokens, b.Calls, b.Money = time.Duration(n[0]), int(n[1]), int(n[2]), ponder.Money(n[3])
+	return b
+}

@@ -1,0 +1,147 @@
+package steering
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"ponder"
+	"ponder/internal/textkit"
+	"ponder/mode/session"
+)
+
+// A View is the part of a session that requests are checked against.
+type View struct {
+	Questions []Question
+	Limits    ponder.Budget
+	Unpriced  string // a model that was called and whose price is not known; empty: none
+	Research  bool   // it has a persona
+}
+
+// A Question is a question of a session.
+type Question struct {
+	ID, Text string
+	Open     bool // not explored and not dropped
+}
+
+// ViewOf returns the view of a session, or of research.
+func ViewOf(v session.View, research bool) View {
+	s := v.Session
+	view := View{Research: research, Limits: s.Budget.Budget()}
+	if s.Usage.Unpriced > 0 {
+		view.Unpriced = s.Model
+	}
+	for _, q := range v.Questions {
+		view.Questions = append(view.Questions, Question{q.ID, q.Text, !q.Explored && q.State != session.Dropped})
+	}
+	return view
+}
+
+// Commands returns the bodies of the events of requests, and what is wrong with the requests
+// in that session: [Errors], or nil. A request that is wrong has a body, too, which a caller
+// may compare with an event but must not append.
+func (v View) Commands(list []Request) ([]ponder.Steer, error) {
+	var commands []ponder.Steer
+	var wrong Errors
+	for i, r := range list {
+		r = r.clean()
+		errs := r.check()
+		if len(errs) == 0 {
+			errs = v.resolve(&r)
+		}
+		for _, e := range errs {
+			e.Index = i
+			wrong = append(wrong, e)
+		}
+		b, err := r.command()
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", r.Order, err)
+		}
+		commands = append(commands, b)
+	}
+	return commands, wrong.err()
+}
+
+// maxNamed is how many questions an error names.
+const maxNamed = 12
+
+// resolve replaces the text of a question by its id, and limits that are relative by their
+// sums. It returns what the session does not have.
+func (v View) resolve(r *Request) (wrong Errors) {
+	say := func(field, format string, args ...any) {
+		wrong = append(wrong, &Error{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	if r.Question != "" {
+		if id, ok := v.Find(r.Question); ok {
+			r.Question = id
+		} else {
+			say(fieldQuestion, "the session has no question %q: %s", textkit.Truncate(r.Question, 40), v.open())
+		}
+	}
+	if r.Order == ponder.SetPersona && !v.Research {
+		say(fieldPersona, "the session is no research, and has no persona")
+	}
+	set, old := amounts(r.Limits), amounts(v.Limits)
+	for i, n := range amounts(r.More) {
+		if n != 0 && old[i] == 0 {
+			say(limits[i].field, "the session has no such limit yet: say how much in all")
+		}
+		if n != 0 {
+			set[i] = min(old[i]+n, limits[i].most)
+		}
+	}
+	r.Limits = budgetOf(set)
+	if r.Limits.Money > 0 && v.Unpriced != "" {
+		say(fieldMoney, "it cannot be kept: the price of %s is not known", textkit.Truncate(textkit.OneLine(v.Unpriced), 80))
+	}
+	return wrong
+}
+
+// Find returns the id of the question that has a name as its id or text.
+func (v View) Find(name string) (string, bool) {
+	for _, q := range v.Questions {
+		if strings.EqualFold(q.ID, name) || strings.EqualFold(textkit.OneLine(q.Text), name) {
+			return q.ID, true
+		}
+	}
+	return "", false
+}
+
+// open says which questions are open.
+func (v View) open() string {
+	var open []string
+	for _, q := range v.Questions {
+		if q.Open && len(open) < maxNamed {
+			open = append(open, textkit.OneLine(q.ID))
+		}
+	}
+	if open == nil {
+		return "it has none that is open"
+	}
+	return "not explored yet are " + strings.Join(open, ", ")
+}
+
+// command returns the body of the event of a request.
+func (r Request) command() (b ponder.Steer, err error) {
+	b = ponder.Steer{Do: r.Order, Content: r.Content}
+	switch r.Order {
+	case Tell:
+		b.Do = ""
+	case ponder.SetBudget:
+		b.Args, err = json.Marshal(r.Limits)
+	default:
+		if args := (ponder.SteerArgs{Question: r.Question, Priority: r.Priority, Source: r.Source, Name: r.Persona}); args != (ponder.SteerArgs{}) {
+			b.Args, err = json.Marshal(args)
+		}
+	}
+	return b, err
+}
+
+// LimitsOf returns the limits that a command sets; those that it does not set are zero.
+func LimitsOf(b ponder.Steer) ponder.Budget {
+	if b.Do != ponder.SetBudget {
+		return ponder.Budget{}
+	}
+	limits, _ := (ponder.Budget{}).With(b.Args) // a run refuses limits that cannot be read
+	return limits
+}
