@@ -28,8 +28,8 @@ func newScreenShow(w *viewing, stderr *os.File, here bool, press func(tui.Press)
 		Out: stderr, In: in, Style: w.style(), NoKeys: "ctrl+c leaves it to itself",
 		Desk: tui.Desk{
 			Controls: controls(here),
-			Check:    func(line string) error { return checkWish(line, *s.questions.Load()) },
-			Hint:     func(line string) tui.Hint { return hintWish(line, *s.questions.Load()) },
+			Check:    func(line string) error { return checkSteer(line, *s.questions.Load()) },
+			Hint:     func(line string) tui.Hint { return hintSteer(line, *s.questions.Load()) },
 		},
 		Pressed: func(p tui.Press) {
 			if p.Key == tui.Interrupt {

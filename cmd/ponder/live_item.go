@@ -51,7 +51,7 @@ func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
 	case ponder.Progress:
 		return progressItem(it, b)
 	case ponder.Steer:
-		it.Kind, it.Text = "wish", wishOf(ev)
+		it.Kind, it.Text = "wish", steerWords(ev)
 	case ponder.RunPaused:
 		it.Kind, it.Text = "paused", b.Reason
 	case ponder.RunResumed:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"ponder"
@@ -243,17 +244,17 @@ func (l *live) resume(ctx context.Context) {
 
 // steer sends what was typed.
 func (l *live) steer(ctx context.Context, line string) {
-	f, err := readWish(line)
+	f, err := readSteer(line)
 	if err != nil {
 		l.remark(tui.Alarm, err.Error())
 		return
 	}
-	wishes, err := f.events(l.view)
+	commands, err := f.commands(ctx, l.viewing)
 	if err != nil {
-		l.remark(tui.Alarm, oneLine(err.Error()))
+		l.remark(tui.Alarm, strings.TrimPrefix(oneLine(err.Error()), "--"))
 		return
 	}
-	for _, ev := range wishes {
+	for _, ev := range commands {
 		l.wish(ctx, ev.Body)
 	}
 }
@@ -266,7 +267,7 @@ func (l *live) wish(ctx context.Context, body ponder.Body) bool {
 		_, err = ponder.SendCommands(ctx, store, l.id, ponder.Event{Run: l.view.Session.Run, Body: body})
 	}
 	if _, steered := body.(ponder.Steer); err == nil && steered && l.worked == nil && l.stay {
-		err = l.obeyAtRest(ctx, store)
+		err = l.ackWhilePaused(ctx, store)
 	}
 	if err != nil && ctx.Err() == nil { // else nobody waits for it any more
 		l.state, l.stay = "", l.stay && l.view.Session.Status == ponder.Paused

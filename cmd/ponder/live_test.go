@@ -11,6 +11,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/steering"
 	"ponder/internal/tui"
 	"ponder/mode/session"
 	"ponder/store/memory"
@@ -116,10 +117,10 @@ func TestReadWish(t *testing.T) {
 		{"drop q9", `has no question "q9"`},
 		{"dorp q3", `"dorp" is none of: add, drop`},
 	} {
-		f, err := readWish(tt.line)
+		f, err := readSteer(tt.line)
 		var list []ponder.Event
 		if err == nil {
-			list, err = f.events(v)
+			list, err = f.commands(t.Context(), &viewing{view: v})
 		}
 		if err != nil {
 			if !strings.Contains(err.Error(), tt.want) {
@@ -141,7 +142,7 @@ func someQuestions() []tui.Branch {
 	}
 }
 
-func TestHintWish(t *testing.T) {
+func TestHintSteer(t *testing.T) {
 	for _, tt := range []struct {
 		line string
 		want tui.Hint
@@ -157,31 +158,34 @@ func TestHintWish(t *testing.T) {
 		{"drop q4", tui.Hint{Text: "drop q3: leave out a question"}},
 		{"what if", tui.Hint{Text: "a question that ends in ? is added; else begin with: add drop rank correct pin ban for calls tokens cost answer"}},
 	} {
-		if d := cmp.Diff(tt.want, hintWish(tt.line, someQuestions())); d != "" {
+		if d := cmp.Diff(tt.want, hintSteer(tt.line, someQuestions())); d != "" {
 			t.Errorf("%s: %s", tt.line, d)
 		}
 	}
-	if err := checkWish("drop q9", someQuestions()); err == nil {
+	if err := checkSteer("drop q9", someQuestions()); err == nil {
 		t.Error("a question that there is not may be dropped")
 	}
 	for _, line := range []string{"drop q3", "rank who PAID? 3", "add x"} {
-		if err := checkWish(line, someQuestions()); err != nil {
+		if err := checkSteer(line, someQuestions()); err != nil {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
 }
 
-func FuzzReadWish(f *testing.F) {
+func FuzzReadSteer(f *testing.F) {
 	f.Add("add \x1b[31mWhat?\u202e", "rank q3 9")
 	f.Fuzz(func(t *testing.T, line, rest string) {
 		for _, line := range []string{line, line + " " + rest} {
-			hintWish(line, someQuestions())
-			wishes, err := readWish(line)
+			hintSteer(line, someQuestions())
+			wishes, err := readSteer(line)
 			if err != nil {
 				continue
 			}
-			for _, w := range wishes.wishes {
-				for _, text := range []string{w.text, w.args.Question, w.args.Source} {
+			commands, _ := steering.View{}.Commands(wishes.requests)
+			for _, c := range commands {
+				var args ponder.SteerArgs
+				_ = json.Unmarshal(c.Args, &args) // a budget is of another form
+				for _, text := range []string{c.Content, args.Question, args.Source} {
 					if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x202e }) {
 						t.Errorf("%q: a control character in %q", line, text)
 					}

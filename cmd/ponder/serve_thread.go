@@ -15,6 +15,7 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/httpapi"
 	"ponder/internal/report"
+	"ponder/internal/steering"
 	"ponder/internal/stream"
 	"ponder/internal/textkit"
 	"ponder/internal/transcript"
@@ -194,15 +195,8 @@ func within(seen session.Session, wishes []ponder.Event, most ponder.Money) bool
 
 // moneyOfWish returns what a run is to cost at most by a wish, or zero if it does not say.
 func moneyOfWish(ev ponder.Event) ponder.Money {
-	b, ok := ev.Body.(ponder.Steer)
-	if !ok || b.Do != ponder.SetBudget {
-		return 0
-	}
-	set, err := ponder.Budget{}.With(b.Args)
-	if err != nil {
-		return 0
-	}
-	return set.Money
+	b, _ := ev.Body.(ponder.Steer)
+	return steering.LimitsOf(b).Money
 }
 
 // noSuchEvent explains that a fork is not possible at an event.

@@ -62,7 +62,7 @@ func (c *comparison) text(width int) string {
 	row("Insights only here", items(c.A.Only.Insights), items(c.B.Only.Insights))
 	row("Thoughts only here, since they part", items(c.A.Only.Thoughts), items(c.B.Only.Thoughts))
 	row("Questions explored only here", items(c.A.Only.Explored), items(c.B.Only.Explored))
-	row("Told, since they part", steering(c.A.Steering), steering(c.B.Steering))
+	row("Told, since they part", steeringLines(c.A.Steering), steeringLines(c.B.Steering))
 	whole := func(title string, list []string) {
 		if len(list) > 0 {
 			fmt.Fprintf(&b, "\n%s\n%s\n", title, tui.Wrap(items(list), width))
@@ -143,8 +143,8 @@ func items(list []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// steering returns what a session was told.
-func steering(list []session.Steering) string {
+// steeringLines returns what a session was told.
+func steeringLines(list []session.Steering) string {
 	var told []string
 	for _, w := range list {
 		text := strings.ReplaceAll(string(w.Order), "_", " ")

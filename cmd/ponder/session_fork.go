@@ -11,6 +11,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/internal/app"
+	"ponder/internal/steering"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
@@ -69,18 +70,13 @@ func (a *cli) sessionFork(ctx context.Context, name string, f forkFlags) error {
 		return err
 	}
 	s := then.view.Session
-	if err := f.steer.voices(ctx, then); err != nil {
-		return err
-	}
-	wishes, err := f.steer.events(then.view)
+	commands, err := f.steer.commands(ctx, then)
 	if err != nil {
 		return err
 	}
-	more, err := f.steer.budget(then.view)
-	if err != nil {
-		return err
+	for _, ev := range commands {
+		s.Budget = limited(s.Budget, steering.LimitsOf(ev.Body.(ponder.Steer)))
 	}
-	s.Budget = limited(s.Budget, more)
 	to := ponder.Thread{ID: ponder.ThreadID(ponder.NewID("thr")), Title: clip(oneLine(f.title), maxTitle)}
 	p := &app.SessionModels{}
 	if !f.paused {
@@ -98,7 +94,7 @@ func (a *cli) sessionFork(ctx context.Context, name string, f forkFlags) error {
 			return err
 		}
 	}
-	if err := engine.Fork(ctx, store, w.id, at, to, f.begin(s, wishes)...); err != nil {
+	if err := engine.Fork(ctx, store, w.id, at, to, f.begin(s, commands)...); err != nil {
 		return err
 	}
 	a.note("session %s is forked from %s at event %d of %d, after %s", to.ID, w.id, at, info.Head,
@@ -129,9 +125,9 @@ func (a *cli) modelNamed(ctx context.Context, name string) (string, error) {
 	return models[ponder.Slow][0].Name(), nil
 }
 
-// begin returns what a fork is told at once: to go on or to wait, and the wishes.
+// begin returns what a fork is told at once: to go on or to wait, and the commands.
 // If another model is to think, what the first was being asked is asked anew.
-func (f *forkFlags) begin(s session.Session, wishes []ponder.Event) (list []ponder.Event) {
+func (f *forkFlags) begin(s session.Session, commands []ponder.Event) (list []ponder.Event) {
 	const why = "forked"
 	if s.Status == ponder.Thinking && (f.paused || f.model != "") {
 		list = append(list, ponder.Event{Run: s.Run, Body: ponder.RunPaused{Reason: why}})
@@ -139,7 +135,7 @@ func (f *forkFlags) begin(s session.Session, wishes []ponder.Event) (list []pond
 	if !f.paused && (s.Status == ponder.Paused || f.model != "") {
 		list = append(list, ponder.Event{Run: s.Run, Body: ponder.RunResumed{Reason: why}})
 	}
-	for _, w := range wishes {
+	for _, w := range commands {
 		w.Cause = ponder.NewID("steer")
 		list = append(list, w)
 	}
@@ -191,7 +187,7 @@ func (w *viewing) leave(ctx context.Context, store ponder.Store) error {
 			sent = append(sent, ev)
 		}
 	}
-	if err := w.obeyAtRest(ctx, store); err != nil {
+	if err := w.ackWhilePaused(ctx, store); err != nil {
 		return err
 	}
 	return w.answers(ctx, sent)

@@ -15,6 +15,7 @@ import (
 	"ponder/engine"
 	"ponder/internal/app"
 	"ponder/internal/placement"
+	"ponder/internal/steering"
 	"ponder/mode/session"
 )
 
@@ -38,7 +39,7 @@ ponder session steer last --for +10m --calls 200
 ponder session steer last --answer-now`,
 		Args: takeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(f.wishes) == 0 {
+			if len(f.requests) == 0 {
 				return usagef("nothing is wished for: --add, --drop, --rank, --correct, --pin, --ban, --for, --tokens, --calls, --cost or --answer-now; `ponder session steer --help` has examples")
 			}
 			return a.sessionSteer(cmd.Context(), args[0], f)
@@ -61,14 +62,11 @@ func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error
 	case w.view.Session.Run == "":
 		return usagef("session %s has no question to think about", w.id)
 	}
-	if err := f.voices(ctx, w); err != nil {
-		return err
-	}
-	wishes, err := f.events(w.view)
+	commands, err := f.commands(ctx, w)
 	if err != nil {
 		return err
 	}
-	sent, err := ponder.SendCommands(ctx, store, w.id, wishes...)
+	sent, err := ponder.SendCommands(ctx, store, w.id, commands...)
 	if errors.Is(err, ponder.ErrEnded) {
 		if err := w.load(ctx); err != nil {
 			return err
@@ -78,7 +76,7 @@ func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error
 	if err != nil {
 		return fmt.Errorf("steer %s: %w", w.id, err)
 	}
-	if err := w.obeyAtRest(ctx, store); err != nil {
+	if err := w.ackWhilePaused(ctx, store); err != nil {
 		return err
 	}
 	return w.answers(ctx, sent)
@@ -95,9 +93,9 @@ func (w *viewing) tooLate() error {
 		w.id, s.Status, when, w.command("session fork", w.id))
 }
 
-// obeyAtRest lets a session that is paused, and that no process holds, say what it
+// ackWhilePaused lets a session that is paused, and that no process holds, say what it
 // does about wishes.
-func (w *viewing) obeyAtRest(ctx context.Context, store ponder.Store) error {
+func (w *viewing) ackWhilePaused(ctx context.Context, store ponder.Store) error {
 	info, err := store.Thread(ctx, w.id)
 	if err != nil {
 		return fmt.Errorf("look after %s: %w", w.id, err)
@@ -143,23 +141,23 @@ func quiet(list []ponder.Mode) []ponder.Mode {
 	list = slices.Clone(list)
 	for i, m := range list {
 		list[i].Wakes = nil
-		list[i].Start = func(r ponder.Run) ponder.State { return quietState{m.Start(r)} }
+		list[i].Start = func(r ponder.Run) ponder.State { return writesOnly{m.Start(r)} }
 		if m.Load != nil {
 			list[i].Load = func(r ponder.Run, js []byte) (ponder.State, error) {
 				s, err := m.Load(r, js)
-				return quietState{s}, err
+				return writesOnly{s}, err
 			}
 		}
 	}
 	return list
 }
 
-// A quietState wants only what of another's wants is to be written.
-type quietState struct{ ponder.State }
+// A writesOnly wants only what of another's wants is to be written.
+type writesOnly struct{ ponder.State }
 
-func (s quietState) Apply(ev ponder.Event) ponder.State { return quietState{s.State.Apply(ev)} }
+func (s writesOnly) Apply(ev ponder.Event) ponder.State { return writesOnly{s.State.Apply(ev)} }
 
-func (s quietState) Next(now ponder.Moment) (do []ponder.Action) {
+func (s writesOnly) Next(now ponder.Moment) (do []ponder.Action) {
 	for _, want := range s.State.Next(now) {
 		if _, ok := want.(ponder.Write); ok {
 			do = append(do, want)
@@ -169,7 +167,7 @@ func (s quietState) Next(now ponder.Moment) (do []ponder.Action) {
 }
 
 // MarshalJSON implements [json.Marshaler]: a checkpoint is that of the state.
-func (s quietState) MarshalJSON() ([]byte, error) { return json.Marshal(s.State) }
+func (s writesOnly) MarshalJSON() ([]byte, error) { return json.Marshal(s.State) }
 
 // restTime is how long nobody holds a session until it is taken to be at rest.
 const restTime = 500 * time.Millisecond
@@ -177,11 +175,11 @@ const restTime = 500 * time.Millisecond
 // answers waits for what the session says about wishes that were sent, and prints
 // it. What it says nothing about because it is at rest, it obeys when it goes on.
 func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
-	heard := make(hearing)
-	waiting := w.waitToHear(ctx, sent, heard)
+	acks := make(ackCollector)
+	waiting := w.awaitAcks(ctx, sent, acks)
 	code := done
 	for _, ev := range sent {
-		ack, ok := heard[ev.ID]
+		ack, ok := acks[ev.ID]
 		if w.flags.json {
 			_ = w.object(ev) // what cannot be printed is told at the end
 			if ok {
@@ -194,11 +192,11 @@ func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
 		case ok:
 			line = verdict(ack, b)
 		case w.view.Session.Status.Ended():
-			line, b.Refused = "refused: "+wishOf(ev)+": the session had come to its end", true
+			line, b.Refused = "refused: "+steerWords(ev)+": the session had come to its end", true
 		case waiting == nil:
-			line = fmt.Sprintf("noted at event %d: %s: it takes effect when the session goes on", ev.Seq, wishOf(ev))
+			line = fmt.Sprintf("noted at event %d: %s: it takes effect when the session goes on", ev.Seq, steerWords(ev))
 		default:
-			line = fmt.Sprintf("noted at event %d: %s: nothing was heard of it yet", ev.Seq, wishOf(ev))
+			line = fmt.Sprintf("noted at event %d: %s: nothing was heard of it yet", ev.Seq, steerWords(ev))
 		}
 		if b.Refused {
 			code = failed
@@ -212,22 +210,22 @@ func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
 		return waiting
 	case code != done:
 		return failure{code: code}
-	case w.view.Session.Status == ponder.Paused || len(heard) < len(sent):
+	case w.view.Session.Status == ponder.Paused || len(acks) < len(sent):
 		w.note("to go on: %s", w.goOn())
 	}
 	return nil
 }
 
-// waitToHear reads what comes until all wishes are acknowledged, the session has
+// awaitAcks reads what comes until all wishes are acknowledged, the session has
 // ended, or nobody holds it.
-func (w *viewing) waitToHear(ctx context.Context, sent []ponder.Event, heard hearing) error {
+func (w *viewing) awaitAcks(ctx context.Context, sent []ponder.Event, acks ackCollector) error {
 	var resting time.Time
 	err := w.waitFor(ctx, func(info ponder.Info) bool {
-		if w.drain(ctx, heard) != nil {
+		if w.drain(ctx, acks) != nil {
 			return false // waitFor meets it too
 		}
 		switch {
-		case heard.all(sent), w.view.Session.Status.Ended():
+		case acks.all(sent), w.view.Session.Status.Ended():
 			return true
 		case info.Held:
 			resting = time.Time{}
@@ -238,22 +236,22 @@ func (w *viewing) waitToHear(ctx context.Context, sent []ponder.Event, heard hea
 		}
 		return !resting.IsZero() && time.Since(resting) > restTime
 	})
-	return errors.Join(err, w.drain(context.WithoutCancel(ctx), heard))
+	return errors.Join(err, w.drain(context.WithoutCancel(ctx), acks))
 }
 
-// A hearing is a show that keeps the acknowledgements, by the ids of the wishes.
-type hearing map[string]ponder.Event
+// An ackCollector keeps the acknowledgements of commands, by the ids of those.
+type ackCollector map[string]ponder.Event
 
-func (h hearing) event(ev ponder.Event, _ session.View) {
+func (c ackCollector) event(ev ponder.Event, _ session.View) {
 	if b, ok := ev.Body.(ponder.Progress); ok && b.Stage == ponder.StageSteered {
-		h[b.Ref] = ev
+		c[b.Ref] = ev
 	}
 }
-func (hearing) tick(session.View, string) {}
-func (hearing) close()                    {}
+func (ackCollector) tick(session.View, string) {}
+func (ackCollector) close()                    {}
 
-func (h hearing) all(sent []ponder.Event) bool {
-	return !slices.ContainsFunc(sent, func(ev ponder.Event) bool { return h[ev.ID].ID == "" })
+func (c ackCollector) all(sent []ponder.Event) bool {
+	return !slices.ContainsFunc(sent, func(ev ponder.Event) bool { return c[ev.ID].ID == "" })
 }
 
 // verdict says what became of a wish.
@@ -268,32 +266,27 @@ func verdict(ack ponder.Event, b ponder.Progress) string {
 	return line
 }
 
-// wishOf returns a wish in words, with its values.
-func wishOf(ev ponder.Event) string {
+// steerWords returns a command in words, with its values.
+func steerWords(ev ponder.Event) string {
 	b, _ := ev.Body.(ponder.Steer)
 	var args ponder.SteerArgs
 	_ = json.Unmarshal(b.Args, &args) // what is of another form has no words
 	words := []string{strings.ReplaceAll(string(b.Do), "_", " "), args.Question, args.Source, b.Content}
-	var who ponder.SteerArgs
-	if b.Do == ponder.SetPersona && json.Unmarshal(b.Args, &who) == nil {
-		words = []string{"persona", who.Name} // how it speaks is long
+	if b.Do == ponder.SetPersona && args.Name != "" {
+		words = []string{"persona", args.Name} // its voice is long
 	}
 	text := clip(oneLine(strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")), 80)
 	if args.Priority != 0 {
 		text += fmt.Sprintf(", priority %d", args.Priority)
 	}
-	if limits := wishedLimits(b.Args); b.Do == ponder.SetBudget && len(limits) > 0 {
+	if limits := limitWords(steering.LimitsOf(b)); len(limits) > 0 {
 		text += ": " + strings.Join(limits, ", ")
 	}
 	return text
 }
 
-// wishedLimits returns the limits that a wish names, in words.
-func wishedLimits(args json.RawMessage) (words []string) {
-	var b ponder.Budget
-	if json.Unmarshal(args, &b) != nil {
-		return nil
-	}
+// limitWords returns limits in words.
+func limitWords(b ponder.Budget) (words []string) {
 	if b.Time > 0 {
 		words = append(words, b.Time.Round(time.Millisecond).String())
 	}

@@ -17,7 +17,7 @@ import (
 
 // A session that is paused says what it does about wishes, and asks nothing; not
 // even if it is resumed at that moment.
-func TestObeyAtRest(t *testing.T) {
+func TestAckWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		model := &llmtest.Model{Latency: llmtest.Delay{Mean: time.Second}}
@@ -41,12 +41,12 @@ func TestObeyAtRest(t *testing.T) {
 			return sent
 		}
 		sent := wish(ponder.Steer{Do: ponder.AddQuestion, Content: "Who asks?"})
-		if err := w.obeyAtRest(ctx, mind.Store); err != nil {
+		if err := w.ackWhilePaused(ctx, mind.Store); err != nil {
 			t.Fatal(err)
 		}
-		heard := make(hearing)
-		if err := w.waitToHear(ctx, sent, heard); err != nil || !heard.all(sent) {
-			t.Errorf("heard %v, %v", heard, err)
+		acks := make(ackCollector)
+		if err := w.awaitAcks(ctx, sent, acks); err != nil || !acks.all(sent) {
+			t.Errorf("acks %v, %v", acks, err)
 		}
 		head := w.seen
 		m, err := engine.New(engine.Config{Store: mind.Store, Modes: quiet(modes(app.ChatSetup{}, nil))})

@@ -2,40 +2,35 @@ package compat
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"ponder"
+	"ponder/internal/steering"
 )
 
-// AddQuestion returns the wish that a question be thought about too, before others.
-func AddQuestion(text string) ponder.Steer {
-	args, err := json.Marshal(ponder.SteerArgs{Priority: urgent})
-	if err != nil { // which numbers cannot be
-		panic(err)
-	}
-	return ponder.Steer{Content: strings.TrimSpace(text), Do: ponder.AddQuestion, Args: args}
+// AddQuestion returns the request that a question be thought about before others.
+func AddQuestion(text string) steering.Request {
+	return steering.Request{Order: ponder.AddQuestion, Content: text, Priority: urgent}
 }
 
-// urgent is the priority of what a user asks while it is thought, of 1 to 10.
+// urgent is the priority of a question that a user adds, of 1 to 10.
 const urgent = 9
 
-// Correction returns the wish that a fact be taken as a user says that it is.
-func Correction(text string) ponder.Steer {
-	return ponder.Steer{Content: strings.TrimSpace(text), Do: ponder.Correct}
-}
-
-// Steer sends a wish to a session or research that goes on.
-func (d *Desk) Steer(ctx context.Context, w Work, wish ponder.Steer) error {
-	return d.SteerAs(ctx, w, "", wish)
-}
-
-// SteerAs is [Desk.Steer] with a cause, by which the wish is known, and sent once. Empty
-// is one of its own.
-func (d *Desk) SteerAs(ctx context.Context, w Work, cause string, wish ponder.Steer) error {
+// Steer sends a command to a session or research that runs. The errors name the text of the
+// command by its field. A cause identifies the command, which is then sent once; without
+// one, each call sends it.
+func (d *Desk) Steer(ctx context.Context, w Work, cause, field string, r steering.Request) error {
+	commands, err := steering.View{}.Commands([]steering.Request{r})
+	var wrong steering.Errors
+	if errors.As(err, &wrong) {
+		return Wrong(field, "%s: %s", field, wrong[0].Message)
+	}
+	if err != nil {
+		return err
+	}
 	run, err := d.run(ctx, w)
 	if err != nil {
 		return err
@@ -43,7 +38,7 @@ func (d *Desk) SteerAs(ctx context.Context, w Work, cause string, wish ponder.St
 	if run == "" || w.Way != Session && w.Way != Research {
 		return &Fault{http.StatusConflict, "", "it has ended, or cannot be steered"}
 	}
-	if _, err := ponder.SendCommands(ctx, d.Store, w.Thread, ponder.Event{Run: run, Cause: cause, Body: wish}); err != nil {
+	if _, err := ponder.SendCommands(ctx, d.Store, w.Thread, ponder.Event{Run: run, Cause: cause, Body: commands[0]}); err != nil {
 		if errors.Is(err, ponder.ErrEnded) {
 			return &Fault{http.StatusConflict, "", "it has ended"}
 		}

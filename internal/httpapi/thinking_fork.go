@@ -10,23 +10,16 @@ import (
 
 	"ponder"
 	"ponder/internal/auth"
-	"ponder/mode/session"
+	"ponder/internal/steering"
 )
 
 // A forkBody is where a session goes another way, and how.
 type forkBody struct {
-	At     int64      `json:"at,omitempty" minimum:"1" doc:"begin with what there was up to the event of this seq; the newest if missing, or, of a session that has ended, the newest before it began to conclude"`
-	Model  string     `json:"model_id,omitempty" maxLength:"200" doc:"go on with this provider/model"`
-	Title  string     `json:"title,omitempty" maxLength:"200" doc:"how lists show it"`
-	Paused bool       `json:"paused,omitempty" doc:"do not go on yet"`
-	Wishes []WishBody `json:"wishes,omitempty" maxItems:"50" doc:"what is to be different: see steer"`
-}
-
-func (b forkBody) wishes() (w wishes) {
-	for i, one := range b.Wishes {
-		w.list, w.at = append(w.list, one), append(w.at, "body.wishes["+strconv.Itoa(i)+"]")
-	}
-	return w
+	At     int64     `json:"at,omitempty" minimum:"1" doc:"begin with what there was up to the event of this seq; the newest if missing, or, of a session that has ended, the newest before it began to conclude"`
+	Model  string    `json:"model_id,omitempty" maxLength:"200" doc:"go on with this provider/model"`
+	Title  string    `json:"title,omitempty" maxLength:"200" doc:"how lists show it"`
+	Paused bool      `json:"paused,omitempty" doc:"do not go on yet"`
+	Wishes []Command `json:"wishes,omitempty" maxItems:"50" doc:"what is to be different: see steer"`
 }
 
 type forkSession struct {
@@ -35,15 +28,11 @@ type forkSession struct {
 }
 
 // Resolve implements [huma.Resolver].
-func (in *forkSession) Resolve(huma.Context) (wrong []error) {
+func (in *forkSession) Resolve(huma.Context) []error {
 	if in.Body == nil {
 		in.Body = &forkBody{}
 	}
-	w := in.Body.wishes()
-	for i, one := range w.list {
-		wrong = append(wrong, one.check(w.at[i])...)
-	}
-	return wrong
+	return nil
 }
 
 func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error) {
@@ -56,35 +45,26 @@ func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error
 	if err := a.unspent(ctx, in.Key, id); err != nil {
 		return nil, err
 	}
-	var run ponder.RunID
-	var unfit error
-	w := b.wishes()
-	err = a.look(ctx, info, func(v session.View) {
-		if run = v.Session.Run; b.At == 0 { // of what was before, the session itself says what fits
-			unfit = w.fit(v)
-		}
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case run == "":
-		return nil, wrongState("the session has no question to think about")
+	var c commandList
+	c.addAll(b.Wishes)
+	commands, wrong, err := a.commandEvents(ctx, info, in.cause(owner, route), c)
+	if b.At != 0 && wrong != nil { // of earlier events, only the fork itself knows what fits
+		wrong = c.problem(steering.Check(c.requests))
 	}
-	wished, err := w.events(run, in.cause(owner, route))
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, err
 	}
 	_, err = a.onces.do(ctx, onceID{owner, route, in.Key}, words(b), func() (any, error) {
 		if _, err := a.Store.Thread(ctx, id); err == nil {
 			return nil, ponder.ErrTaken
 		}
-		if unfit != nil {
-			return nil, unfit
+		if wrong != nil {
+			return nil, wrong
 		}
-		return nil, a.fork(ctx, info, id, b, wished)
+		return nil, a.fork(ctx, info, id, b, commands)
 	})
 	if errors.Is(err, ponder.ErrTaken) && in.Key != "" {
-		return a.forkedBefore(ctx, id, b, wished)
+		return a.forkedBefore(ctx, id, b, commands)
 	}
 	if err != nil {
 		return nil, a.failed(err)
@@ -93,13 +73,13 @@ func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error
 }
 
 // fork makes the fork that a request asks for.
-func (a *api) fork(ctx context.Context, info ponder.Info, id ponder.ThreadID, b forkBody, wished []ponder.Event) error {
+func (a *api) fork(ctx context.Context, info ponder.Info, id ponder.ThreadID, b forkBody, commands []ponder.Event) error {
 	if b.At > int64(info.Head) {
 		return huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
 			Location: "body.at", Message: "the session has only " + strconv.FormatInt(int64(info.Head), 10) + " events", Value: b.At,
 		})
 	}
-	f := Fork{At: ponder.Seq(b.At), Model: b.Model, Title: strings.TrimSpace(b.Title), Paused: b.Paused, Wishes: wished}
+	f := Fork{At: ponder.Seq(b.At), Model: b.Model, Title: strings.TrimSpace(b.Title), Paused: b.Paused, Wishes: commands}
 	return a.Service.Fork(ctx, info.Owner, info.ID, id, f)
 }
 
@@ -143,7 +123,7 @@ func (a *api) ownWishes(ctx context.Context, id ponder.ThreadID) (sent []ponder.
 
 // forkedBefore answers a request that was answered already, unless it asks for something
 // else.
-func (a *api) forkedBefore(ctx context.Context, id ponder.ThreadID, b forkBody, wished []ponder.Event) (*steered, error) {
+func (a *api) forkedBefore(ctx context.Context, id ponder.ThreadID, b forkBody, commands []ponder.Event) (*steered, error) {
 	info, err := a.owned(ctx, string(id), ponder.KindSession)
 	if err != nil {
 		return nil, spent()
@@ -152,17 +132,17 @@ func (a *api) forkedBefore(ctx context.Context, id ponder.ThreadID, b forkBody, 
 	if err != nil {
 		return nil, a.failed(err)
 	}
-	first := sent[:min(len(sent), len(wished))]
-	if b.At != 0 && ponder.Seq(b.At) != at || !alike(b.Title, info.Title) || !same(first, wished) {
+	first := sent[:min(len(sent), len(commands))]
+	if b.At != 0 && ponder.Seq(b.At) != at || !alike(b.Title, info.Title) || !same(first, commands) {
 		return nil, otherWords()
 	}
 	return a.forked(ctx, id, "the session was forked already")
 }
 
-// alike reports whether a title that is wished for may be that of a thread, where it may
+// alike reports whether a title that was asked for may be that of a thread, where it may
 // have been shortened.
-func alike(wished, title string) bool {
+func alike(asked, title string) bool {
 	const enough = 20
-	is := []rune(strings.Join(strings.Fields(wished), " "))
+	is := []rune(strings.Join(strings.Fields(asked), " "))
 	return strings.HasPrefix(title, string(is[:min(len(is), enough)]))
 }

@@ -11,24 +11,23 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
+	"ponder/internal/steering"
 	"ponder/mode/session"
 )
 
-// A steerBody is what a session is told: one thing, or several.
+// A steerBody is one command to a session, or several.
 type steerBody struct {
-	WishBody
-	Wishes []WishBody `json:"wishes,omitempty" maxItems:"50" doc:"several at once, which are obeyed in their order"`
+	Command
+	Wishes []Command `json:"wishes,omitempty" maxItems:"50" doc:"several at once, which are obeyed in their order"`
 }
 
-// wishes returns all that is wished for.
-func (b steerBody) wishes() (w wishes) {
-	if b.Order != "" || len(b.has()) > 0 {
-		w = wishes{[]WishBody{b.WishBody}, []string{"body"}}
+// commands returns all commands.
+func (b steerBody) commands() (c commandList) {
+	if b.Command != (Command{}) {
+		c.add(b.Command, "body")
 	}
-	for i, one := range b.Wishes {
-		w.list, w.at = append(w.list, one), append(w.at, "body.wishes["+strconv.Itoa(i)+"]")
-	}
-	return w
+	c.addAll(b.Wishes)
+	return c
 }
 
 type steerSession struct {
@@ -38,17 +37,7 @@ type steerSession struct {
 }
 
 // Resolve implements [huma.Resolver].
-func (in *steerSession) Resolve(ctx huma.Context) []error {
-	wrong := in.Waiting.check()
-	w := in.Body.wishes()
-	for i, one := range w.list {
-		wrong = append(wrong, one.check(w.at[i])...)
-	}
-	if len(w.list) == 0 {
-		wrong = append(wrong, &huma.ErrorDetail{Location: "body.order", Message: "nothing is wished for: say what to do, such as add_question, correct or answer_now"})
-	}
-	return wrong
-}
+func (in *steerSession) Resolve(huma.Context) []error { return in.Waiting.check() }
 
 // A Waiting is how long a request may wait for its answer.
 type Waiting struct {
@@ -104,24 +93,23 @@ func (a *api) steerSession(ctx context.Context, in *steerSession) (*steered, err
 	if err != nil {
 		return nil, err
 	}
-	w := in.Body.wishes()
-	var unfit error
-	if err := a.look(ctx, t.Info, func(v session.View) { unfit = w.fit(v) }); err != nil {
-		return nil, err
+	c := in.Body.commands()
+	if len(c.requests) == 0 {
+		return nil, c.problem(steering.Check(nil))
 	}
-	wished, err := w.events(t.run, t.cause)
+	commands, wrong, err := a.commandEvents(ctx, t.Info, t.cause, c)
 	sent := t.before
 	switch {
 	case err != nil:
-		return nil, a.failed(err)
-	case sent != nil && !same(sent, wished):
+		return nil, err
+	case sent != nil && !same(sent, commands):
 		return nil, otherWords()
 	case sent != nil:
-	case unfit != nil:
-		return nil, unfit
+	case wrong != nil:
+		return nil, a.failed(wrong)
 	default:
-		err := a.afford(ctx, t.Info, w.most(), func() (err error) {
-			sent, err = a.wish(ctx, t.ID, wished...)
+		err := a.afford(ctx, t.Info, maxMoney(commands), func() (err error) {
+			sent, err = a.wish(ctx, t.ID, commands...)
 			return err
 		})
 		if err != nil {
@@ -131,16 +119,6 @@ func (a *api) steerSession(ctx context.Context, in *steerSession) (*steered, err
 	a.obey(ctx, t.Info)
 	wait, _ := in.time(obeyTime) // it was checked
 	return a.outcomes(ctx, t.ID, sent, wait)
-}
-
-// most returns the most that a session is to cost by wishes, or zero if they do not say.
-func (w wishes) most() (most ponder.Money) {
-	for _, one := range w.list {
-		if one.USD != nil {
-			most = max(most, one.budget().Money)
-		}
-	}
-	return most
 }
 
 // afford does what lets a session cost so much, if that is paid for.

@@ -14,7 +14,7 @@ import (
 )
 
 // Tell is the order of a text without an operation, which a run takes as a question.
-const Tell ponder.Order = "tell"
+const Tell ponder.SteerOp = "tell"
 
 // Bounds on requests.
 const (
@@ -31,7 +31,7 @@ const (
 
 // A Request is one command as a user states it. A field that is zero is not stated.
 type Request struct {
-	Order    ponder.Order
+	Order    ponder.SteerOp
 	Content  string // a question or a fact; of a persona the voice, as it is stored
 	Question string // its id or text
 	Priority int
@@ -87,7 +87,7 @@ const (
 
 // A rule has the fields that an order needs, and those that it may have.
 type rule struct {
-	order      ponder.Order
+	order      ponder.SteerOp
 	needs, may []string
 }
 
@@ -105,7 +105,7 @@ var rules = []rule{
 }
 
 // shortOrders are other names of orders.
-var shortOrders = map[ponder.Order]ponder.Order{"rank": ponder.RankQuestion, "pin": ponder.PinSource, "ban": ponder.BanSource}
+var shortOrders = map[ponder.SteerOp]ponder.SteerOp{"rank": ponder.RankQuestion, "pin": ponder.PinSource, "ban": ponder.BanSource}
 
 // Check returns what is wrong with requests in any session: [Errors], or nil.
 func Check(list []Request) error {

@@ -12,6 +12,7 @@ import (
 	"ponder"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/steering"
 	"ponder/internal/stream"
 )
 
@@ -144,14 +145,11 @@ func (a *api) steer(w http.ResponseWriter, r *http.Request, owner string) error 
 	if !goes {
 		return &compat.Fault{Status: http.StatusConflict, Detail: "nothing goes on in this chat"}
 	}
-	if in.Text == "" && !in.Answer {
-		return compat.Wrong("text", "text: say what is to be thought about, or set answerNow")
-	}
-	wish := ponder.Steer{Do: ponder.AnswerNow}
+	command := steering.Request{Order: ponder.AnswerNow}
 	if !in.Answer {
-		wish = compat.AddQuestion(in.Text)
+		command = compat.AddQuestion(in.Text)
 	}
-	if err := a.desk.Steer(r.Context(), work, wish); err != nil {
+	if err := a.desk.Steer(r.Context(), work, "", "text", command); err != nil {
 		return err
 	}
 	reply(w, http.StatusOK, map[string]bool{"accepted": true})

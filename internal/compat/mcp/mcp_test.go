@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -16,6 +17,8 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/dialecttest"
+	"ponder/internal/steering"
+	"ponder/internal/steering/steeringtest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 )
@@ -195,6 +198,31 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
+// checkInvalidSteers checks that the tool refuses the requests that every surface refuses,
+// as far as it can say them, and names its own field.
+func checkInvalidSteers(t *testing.T, s *sdk.ClientSession, id string) {
+	t.Helper()
+	fieldOf := map[string]string{"content": "text", "order": "action"}
+	ran := 0
+	for _, c := range steeringtest.Invalid() {
+		if len(c.Requests) != 1 || !utf8.ValidString(c.Requests[0].Content) {
+			continue
+		}
+		r := c.Requests[0]
+		if r != (steering.Request{Order: r.Order, Content: r.Content}) || r.Order == "" || r.Order == ponder.Correct || fieldOf[c.Field] == "" {
+			continue
+		}
+		ran++
+		text, _, failed := use(t, s, "ponder_steer", args{"session": id, "action": string(r.Order), "text": r.Content})
+		if !failed || !strings.HasPrefix(text, fieldOf[c.Field]+": ") || strings.Contains(text, "--") {
+			t.Errorf("%s: %s, want %s", c.Name, text, fieldOf[c.Field])
+		}
+	}
+	if ran < 7 {
+		t.Errorf("only %d cases", ran)
+	}
+}
+
 func TestSession(t *testing.T) {
 	inEras(t, usual, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
 		_, out, failed := use(t, s, "ponder_session", args{"action": "start", "question": "Why is the sea blue?"})
@@ -208,6 +236,7 @@ func TestSession(t *testing.T) {
 				t.Errorf("%v: %s", one, text)
 			}
 		}
+		checkInvalidSteers(t, s, id)
 		for _, one := range []args{{"text": "And the sky?"}, {"action": "tell", "text": "It is about light."}, {"action": "answer_now"}} {
 			one["session"] = id
 			if text, _, failed := use(t, s, "ponder_steer", one); failed {

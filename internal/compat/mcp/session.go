@@ -11,6 +11,7 @@ import (
 	"ponder"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/steering"
 )
 
 // acting is what ponder_session is told.
@@ -69,7 +70,7 @@ func (c *client) addSession(server *sdk.Server) {
 		Name: "ponder_steer", Title: "Steer",
 		Description: `Change what a session thinks about while it goes on: add a question to it ("add_question", the default), tell it something ("tell"), or have it answer with what it has ("answer_now").`,
 		Annotations: hints,
-	}, func(ctx context.Context, _ *sdk.CallToolRequest, in steering) (*sdk.CallToolResult, standing, error) {
+	}, func(ctx context.Context, _ *sdk.CallToolRequest, in steerInput) (*sdk.CallToolResult, standing, error) {
 		out, err := c.steer(ctx, in)
 		if err != nil {
 			return nil, out, c.told(err)
@@ -78,8 +79,8 @@ func (c *client) addSession(server *sdk.Server) {
 	})
 }
 
-// steering is what ponder_steer is told.
-type steering struct {
+// steerInput is the input of ponder_steer.
+type steerInput struct {
 	Session string `json:"session" jsonschema:"the session to steer"`
 	Action  string `json:"action,omitempty" jsonschema:"add_question (the default), tell or answer_now"`
 	Text    string `json:"text,omitempty" jsonschema:"the question to add, or what to tell it"`
@@ -238,7 +239,7 @@ func (c *client) newest(ctx context.Context) (list []ponder.Info, err error) {
 func idOf(id ponder.ThreadID) string { return strings.TrimPrefix(string(id), "thr_") }
 
 // steer does what ponder_steer is asked for.
-func (c *client) steer(ctx context.Context, in steering) (standing, error) {
+func (c *client) steer(ctx context.Context, in steerInput) (standing, error) {
 	if err := c.may(auth.Think); err != nil {
 		return standing{}, err
 	}
@@ -246,21 +247,15 @@ func (c *client) steer(ctx context.Context, in steering) (standing, error) {
 	if err != nil {
 		return standing{}, err
 	}
-	text := strings.TrimSpace(in.Text)
-	wish := compat.AddQuestion(text)
-	switch in.Action {
-	case "", "add_question":
-	case "tell":
-		wish = ponder.Steer{Content: text}
-	case "answer_now":
-		wish = ponder.Steer{Do: ponder.AnswerNow}
+	command := steering.Request{Order: ponder.SteerOp(in.Action), Content: in.Text}
+	switch command.Order {
+	case "", ponder.AddQuestion:
+		command = compat.AddQuestion(in.Text)
+	case steering.Tell, ponder.AnswerNow:
 	default:
 		return standing{}, compat.Wrong("action", "action: expected add_question, tell or answer_now")
 	}
-	if text == "" && in.Action != "answer_now" || len(text) > maxAnswer {
-		return standing{}, compat.Wrong("text", "text: say what to think about, in at most %d bytes", maxAnswer)
-	}
-	if err := c.Desk.Steer(ctx, work, wish); err != nil {
+	if err := c.Desk.Steer(ctx, work, "", "text", command); err != nil {
 		return standing{}, err
 	}
 	return c.stands(ctx, work)

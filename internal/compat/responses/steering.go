@@ -10,6 +10,7 @@ import (
 
 	"ponder"
 	"ponder/internal/compat"
+	"ponder/internal/steering"
 )
 
 // What a client says while it is answered. A session or research takes it up and goes on,
@@ -47,7 +48,11 @@ func (s *socket) steer(ctx context.Context, js json.RawMessage) {
 		f.steers = append(f.steers, in)
 		if err := s.turnTo(ctx, f, in); err != nil {
 			f.steers = f.steers[:len(f.steers)-1]
-			s.steerFailed(ctx, in, "response_not_active", s.desk.FaultOf(err).Detail)
+			fault, code := s.desk.FaultOf(err), "response_not_active"
+			if fault.Status == http.StatusBadRequest {
+				code = "invalid_input"
+			}
+			s.steerFailed(ctx, in, code, fault.Detail)
 		}
 	}
 }
@@ -100,11 +105,11 @@ func (s *socket) turnTo(ctx context.Context, f *flight, in submission) error {
 		}
 		return s.desk.Cancel(ctx, f.job.work)
 	}
-	wish := compat.Correction(in.text)
+	command := steering.Request{Order: ponder.Correct, Content: in.text}
 	if strings.Contains(in.text, "?") {
-		wish = compat.AddQuestion(in.text)
+		command = compat.AddQuestion(in.text)
 	}
-	return s.desk.SteerAs(ctx, f.job.work, wishPrefix+in.ID, wish)
+	return s.desk.Steer(ctx, f.job.work, wishPrefix+in.ID, "input", command)
 }
 
 // succeed goes on with what was said while a response was answered.

@@ -8,18 +8,19 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"ponder/internal/steering"
 	"ponder/internal/tui"
 )
 
-// A verb begins a wish that is typed in the live view.
-type verb struct {
+// A steerVerb begins a command that is typed in the live view.
+type steerVerb struct {
 	name, takes, about string
 	flag               string // of `session steer` that it stands for; empty: of its name
 }
 
-// verbs are all of them, the most useful first.
-func verbs() []verb {
-	return []verb{
+// steerVerbs returns all verbs, the most useful first.
+func steerVerbs() []steerVerb {
+	return []steerVerb{
 		{name: "add", takes: "QUESTION", about: "think about this too; add 9 QUESTION says how urgent it is, from 1 to 10"},
 		{name: "drop", takes: "q3", about: "leave out a question"},
 		{name: "rank", takes: "q3 9", about: "how urgent a question is, from 1 to 10"},
@@ -34,28 +35,28 @@ func verbs() []verb {
 	}
 }
 
-func (v verb) usage() string { return strings.TrimSpace(v.name + " " + v.takes) }
+func (v steerVerb) usage() string { return strings.TrimSpace(v.name + " " + v.takes) }
 
-func verbOf(name string) (verb, bool) {
-	for _, v := range verbs() {
+func verbOf(name string) (steerVerb, bool) {
+	for _, v := range steerVerbs() {
 		if strings.EqualFold(v.name, name) {
 			return v, true
 		}
 	}
-	return verb{}, false
+	return steerVerb{}, false
 }
 
-// readWish reads a line that a user typed: a verb and what it takes, or just a
-// question, which is to be added.
-func readWish(line string) (f steerFlags, err error) {
+// readSteer reads a line that a user typed: a verb and its value, or a question, which
+// is to be added.
+func readSteer(line string) (f steerFlags, err error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	v, ok := verbOf(name)
 	rest = strings.TrimSpace(rest)
 	switch {
 	case !ok && strings.HasSuffix(strings.TrimSpace(line), "?"):
-		v, rest = verb{name: "add"}, line
+		v, rest = steerVerb{name: "add"}, line
 	case !ok:
-		return f, fmt.Errorf("%q is none of: %s", clip(oneLine(name), 20), strings.Join(names(verbs()), ", "))
+		return f, fmt.Errorf("%q is none of: %s", clip(oneLine(name), 20), strings.Join(names(steerVerbs()), ", "))
 	case v.takes == "" && rest != "":
 		return f, fmt.Errorf("%s takes nothing", v.name)
 	case v.takes != "" && rest == "":
@@ -90,44 +91,39 @@ func readWish(line string) (f steerFlags, err error) {
 // number that nothing follows is the question.
 func leadingPriority(text string) (priority, question string) {
 	first, rest, _ := strings.Cut(text, " ")
-	if _, err := urgency(first); err != nil || strings.TrimSpace(rest) == "" {
+	if _, err := priorityOf(first); err != nil || strings.TrimSpace(rest) == "" {
 		return "", text
 	}
 	return first, strings.TrimSpace(rest)
 }
 
-func names(list []verb) (out []string) {
+func names(list []steerVerb) (out []string) {
 	for _, v := range list {
 		out = append(out, v.name)
 	}
 	return out
 }
 
-// checkWish refuses what cannot be meant, while it can still be mended.
-func checkWish(line string, questions []tui.Branch) error {
-	f, err := readWish(line)
+// checkSteer refuses a command that is wrong, while the user can still edit it.
+func checkSteer(line string, questions []tui.Branch) error {
+	f, err := readSteer(line)
 	if err != nil {
 		return err
 	}
-	for _, w := range f.wishes {
-		if id := w.args.Question; id != "" && !knows(questions, id) {
-			return fmt.Errorf("there is no question %s", clip(oneLine(id), 40))
+	var v steering.View
+	for _, q := range questions {
+		v.Questions = append(v.Questions, steering.Question{ID: q.ID, Text: q.Text})
+	}
+	for _, r := range f.requests {
+		if _, ok := v.Find(oneLine(r.Question)); !ok && r.Question != "" {
+			return fmt.Errorf("there is no question %s", clip(oneLine(r.Question), 40))
 		}
 	}
 	return nil
 }
 
-func knows(questions []tui.Branch, name string) bool {
-	for _, q := range questions {
-		if strings.EqualFold(q.ID, name) || strings.EqualFold(oneLine(q.Text), oneLine(name)) {
-			return true
-		}
-	}
-	return false
-}
-
-// hintWish helps with a line that is being typed.
-func hintWish(line string, questions []tui.Branch) tui.Hint {
+// hintSteer helps with a line that is being typed.
+func hintSteer(line string, questions []tui.Branch) tui.Hint {
 	name, rest, spaced := strings.Cut(strings.TrimLeft(line, " "), " ")
 	if v, ok := verbOf(name); ok && spaced {
 		if v.name == "drop" || v.name == "rank" {
@@ -135,8 +131,8 @@ func hintWish(line string, questions []tui.Branch) tui.Hint {
 		}
 		return tui.Hint{Text: v.usage() + ": " + v.about}
 	}
-	var fit []verb
-	for _, v := range verbs() {
+	var fit []steerVerb
+	for _, v := range steerVerbs() {
 		if strings.HasPrefix(v.name, strings.ToLower(name)) {
 			fit = append(fit, v)
 		}
@@ -145,7 +141,7 @@ func hintWish(line string, questions []tui.Branch) tui.Hint {
 	case name == "":
 		return tui.Hint{Text: usages(fit) + "   esc leaves"}
 	case spaced || len(fit) == 0:
-		return tui.Hint{Text: "a question that ends in ? is added; else begin with: " + strings.Join(names(verbs()), " ")}
+		return tui.Hint{Text: "a question that ends in ? is added; else begin with: " + strings.Join(names(steerVerbs()), " ")}
 	case len(fit) == 1:
 		full := fit[0].name
 		if fit[0].takes != "" {
@@ -156,7 +152,7 @@ func hintWish(line string, questions []tui.Branch) tui.Hint {
 	return tui.Hint{Text: usages(fit)}
 }
 
-func usages(list []verb) string {
+func usages(list []steerVerb) string {
 	var out []string
 	for _, v := range list {
 		out = append(out, v.usage())
@@ -165,7 +161,7 @@ func usages(list []verb) string {
 }
 
 // hintQuestion names the questions that may be meant.
-func hintQuestion(v verb, typed string, questions []tui.Branch) tui.Hint {
+func hintQuestion(v steerVerb, typed string, questions []tui.Branch) tui.Hint {
 	id, _, spaced := strings.Cut(typed, " ")
 	var fit []tui.Branch
 	for _, q := range questions {
