@@ -91,7 +91,8 @@ var advices = []struct {
 }
 
 // adviceOf is what to do where nothing has an id, by the field of that.
-var adviceOf = map[string]string{"session_id": ": `ponder session list` shows them", "thread_id": ": `ponder thread list` shows them"}
+var adviceOf = map[string]string{"session_id": ": `ponder session list` shows them", "thread_id": ": `ponder thread list` shows them",
+	"evidence_id": ": `ponder evidence show` lists what there is"}
 
 // inFlag returns how the line of an error begins that is about a flag, or "".
 func inFlag(err error) string {

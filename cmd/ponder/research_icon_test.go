@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/report"
 	"ponder/knowledge/archive"
@@ -114,52 +113,6 @@ func TestIconsAreFetched(t *testing.T) {
 	for path := range asked {
 		if path != "/i/own.gif" && path != "/robots.txt" {
 			t.Errorf("%s was asked for", path)
-		}
-	}
-}
-
-// TestVerified checks what is said of quotes that cannot be found any more.
-func TestVerified(t *testing.T) {
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "p.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	kept, err := archive.Open(t.Context(), store.SQL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	const quote = "The ozone layer is expected to recover by around 2040."
-	hash, err := kept.Put(t.Context(), archive.Original{Type: "text/markdown", Source: "https://sky.example/", Fetched: time.Unix(1, 0), Bytes: []byte("# Ozone\n\n" + quote + "\n")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		name string
-		e    report.Evidence
-		want footing
-		says string
-	}{
-		{"kept", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: hash, End: len(quote)}, standsThere, ""},
-		{"of a search", report.Evidence{Quote: quote, Source: "https://sky.example/", End: len(quote)}, standsThere, ""},
-		{"another number", report.Evidence{Quote: strings.Replace(quote, "2040", "2050", 1), Source: "https://sky.example/", Original: hash}, notThere, "NOT in the original"},
-		{"an original that is gone", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: strings.Repeat("0", 64)}, sourceGone, "whose original is not here"},
-		{"never kept", report.Evidence{Quote: quote, Source: "https://sea.example/"}, notKept, ""},
-		{"of the user", report.Evidence{Quote: quote, Source: "user"}, userSays, ""},
-	} {
-		tt.e.ID, tt.e.Cited = "e1", true
-		f := &report.Filed{Form: "thread", Research: report.Research{
-			Status: ponder.Completed, Answer: "The ozone layer is expected to recover by around 2040 [e1].", Evidence: []report.Evidence{tt.e},
-		}}
-		f.Shown = f.Answer
-		a := &cli{App: &app.App{}, log: &logSink{out: &strings.Builder{}}}
-		a.Options.Config = filepath.Join(t.TempDir(), "config.toml")
-		if err := os.WriteFile(a.Options.Config, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		v := a.verified(t.Context(), store, f)
-		if v.Quotes[0].State != tt.want || v.Stands != (tt.says == "") || !strings.Contains(v.text(), tt.says) {
-			t.Errorf("%s: %s, stands %v: %s", tt.name, v.Quotes[0].State, v.Stands, v.text())
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"os"
@@ -11,7 +11,6 @@ import (
 	"ponder/internal/report"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/document"
-	"ponder/knowledge/recall"
 	"ponder/knowledge/web"
 	"ponder/store/sqlite"
 )
@@ -37,25 +36,21 @@ func TestQuotesOfASearch(t *testing.T) {
 	put("https://sea.example/", "# Sea\n\nThe sea is deep. Boats are rare there. It has been measured… twice with ropes.\n")
 	for _, tt := range []struct {
 		name, source, quote string
-		want                footing
+		want                QuoteStatus
 	}{
-		{"a sentence", "https://sea.example/", "Boats are rare there.", standsThere},
-		{"two sentences", "https://sea.example/", "The sea is deep. … It has been measured", standsThere},
-		{"cut at the end", "https://sea.example/", "The sea is deep. Boats are ra…", standsThere},
-		{"an ellipsis of the page", "https://sea.example/", "It has been measured… twice", standsThere},
-		{"in another order", "https://sea.example/", "Boats are rare there. … The sea is deep.", standsApart},
-		{"a part is not there", "https://sea.example/", "The sea is deep. … Boats are many there.", inSearchOnly},
-		{"nothing but an ellipsis", "https://sea.example/", " … […] ... ", inSearchOnly},
-		{"a page that was not kept", "https://sky.example/", "The sky is high. … It is blue.", inSearch},
+		{"a sentence", "https://sea.example/", "Boats are rare there.", QuoteFound},
+		{"two sentences", "https://sea.example/", "The sea is deep. … It has been measured", QuoteFound},
+		{"cut at the end", "https://sea.example/", "The sea is deep. Boats are ra…", QuoteFound},
+		{"an ellipsis of the page", "https://sea.example/", "It has been measured… twice", QuoteFound},
+		{"in another order", "https://sea.example/", "Boats are rare there. … The sea is deep.", QuoteReordered},
+		{"a part is not there", "https://sea.example/", "The sea is deep. … Boats are many there.", QuoteOnlyInSearch},
+		{"nothing but an ellipsis", "https://sea.example/", " … […] ... ", QuoteOnlyInSearch},
+		{"a page that was not kept", "https://sky.example/", "The sky is high. … It is blue.", QuoteInSearch},
 	} {
-		c := &checker{archive: kept, read: web.New(web.Options{Archive: kept}), texts: make(map[string]string)}
+		c := &quoteChecker{archive: kept, read: web.New(web.Options{Archive: kept}), texts: make(map[string]string)}
 		e := ponder.Evidence{ID: "e1", Content: tt.quote, Source: tt.source, End: len(tt.quote), Original: put("search:"+tt.source, tt.quote)}
-		if got := c.check(t.Context(), e); got != tt.want || got.broken() || got.says() == "" {
-			t.Errorf("%s: %q %q, want %q", tt.name, got, got.says(), tt.want)
-		}
-		v := verified{Quotes: []requoted{{State: tt.want}}}
-		if text := v.text(); !strings.Contains(text, "1 quote: 1 ") {
-			t.Errorf("%s: %s", tt.name, text)
+		if got := c.check(t.Context(), e); got != tt.want || got.Broken() || got.Says() == "" {
+			t.Errorf("%s: %q %q, want %q", tt.name, got, got.Says(), tt.want)
 		}
 	}
 }
@@ -70,14 +65,8 @@ func TestQuotesOfOddNames(t *testing.T) {
 			continue
 		}
 		place := document.Legible(path)
-		if got := inFile(ponder.Evidence{Source: place, Content: text, End: len(text)}); got != standsExactly {
+		if got := inFile(ponder.Evidence{Source: place, Content: text, End: len(text)}); got != QuoteExact {
 			t.Errorf("in %s it %q", place, got)
-		}
-		if got := where(recall.Item{Path: path, Part: "7"}); got != place+"#7" {
-			t.Errorf("what is remembered of %q is shown as %s", path, got)
-		}
-		if got := nearPath(path); got != place {
-			t.Errorf("%q is shown as %s, want %s", path, got, place)
 		}
 	}
 }
@@ -97,9 +86,23 @@ func TestAlteredQuotesOfASearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &checker{archive: kept, read: web.New(web.Options{Archive: kept}), texts: make(map[string]string)}
+	c := &quoteChecker{archive: kept, read: web.New(web.Options{Archive: kept}), texts: make(map[string]string)}
 	e := asEvidence(report.Evidence{Quote: "The sea is shallow.", Source: "https://sea.example/", Original: hash})
-	if got := c.check(t.Context(), e); got != notThere {
+	if got := c.check(t.Context(), e); got != QuoteChanged {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestDifference(t *testing.T) {
+	long := strings.Repeat("ü word ", 60)
+	for _, tt := range []struct{ line, other, want string }{
+		{"short 1", "short 2", "short 1"},
+		{long, "else", long},
+		{long + "12.8", long + "18.2", "…" + string([]rune(long)[len([]rune(long))-leadDifference+1:]) + "12.8"},
+		{"", "x", ""},
+	} {
+		if got := fromDifference(tt.line, tt.other); got != tt.want {
+			t.Errorf("%.20q: %q, want %q", tt.line, got, tt.want)
+		}
 	}
 }

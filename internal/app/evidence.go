@@ -1,0 +1,342 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ponder"
+	"ponder/internal/textkit"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/document"
+	"ponder/knowledge/web"
+	"ponder/store/sqlite"
+	webtool "ponder/tool/web"
+)
+
+// A QuoteStatus says whether a quote is still in its source.
+type QuoteStatus string
+
+// The statuses.
+const (
+	QuoteExact        QuoteStatus = "exact"   // at its place
+	QuoteFound        QuoteStatus = "there"   // somewhere in it
+	QuoteReordered    QuoteStatus = "apart"   // in findParts, in another order
+	QuoteChanged      QuoteStatus = "changed" // not any more
+	SourceGone        QuoteStatus = "gone"
+	SourceNotKept     QuoteStatus = "not kept" // so that nobody can tell
+	QuoteInSearch     QuoteStatus = "search"   // in what a search had of a page that was not kept
+	QuoteOnlyInSearch QuoteStatus = "unlike"   // in what a search had of a page, and not in the page as it was kept
+	QuoteOfThread     QuoteStatus = "session"  // it is what another session concluded
+	QuoteOfUser       QuoteStatus = "user"     // it is what the user held to be true
+)
+
+// Broken reports whether the source does not have the quote any more.
+func (s QuoteStatus) Broken() bool { return s == QuoteChanged || s == SourceGone }
+
+// Says returns the status as a sentence.
+func (s QuoteStatus) Says() string {
+	return map[QuoteStatus]string{
+		QuoteExact: "it stands in the original, word for word", QuoteFound: "it stands in the original",
+		QuoteReordered: "its findParts stand in the original, in another order",
+		QuoteInSearch:  "it is as the search had it; the page itself was not kept", QuoteOnlyInSearch: "it is as the search had it, but NOT so in the page that was kept",
+		QuoteChanged: "it is NOT in the original any more", SourceGone: "the original is gone", SourceNotKept: "no original was kept to check it against",
+		QuoteOfThread: "an earlier session concluded it", QuoteOfUser: "the user said it",
+	}[s]
+}
+
+// CheckedEvidence is evidence of a thread, checked against its source.
+type CheckedEvidence struct {
+	ID    string     `json:"id"`
+	Seq   ponder.Seq `json:"seq"`
+	Quote string     `json:"quote"`
+	ponder.Evidence
+	State QuoteStatus `json:"state"`
+	Says  string      `json:"state_says"`
+}
+
+// CheckEvidence checks the evidence of the thread that a user means, or the evidence with
+// ids, if there are any.
+func (a *App) CheckEvidence(ctx context.Context, thread string, ids ...string) ([]CheckedEvidence, error) {
+	store, err := a.OpenReadOnly(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	info, err := a.FindThread(ctx, store, thread, "")
+	if err != nil {
+		return nil, err
+	}
+	list, err := evidenceOf(ctx, store, info.ID, ids)
+	if err != nil {
+		return nil, err
+	}
+	c := a.quoteChecker(ctx, store)
+	for i := range list {
+		e := &list[i]
+		e.State = c.check(ctx, e.Evidence)
+		e.Says = e.State.Says()
+	}
+	return list, nil
+}
+
+// evidenceOf returns the evidence of a thread, or the part of it with ids.
+func evidenceOf(ctx context.Context, log ponder.Log, id ponder.ThreadID, ids []string) (list []CheckedEvidence, err error) {
+	wanted := make(map[string]bool)
+	for _, id := range ids {
+		wanted[strings.Trim(id, "[]")] = true
+	}
+	for ev, err := range log.Events(ctx, id, 0) {
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", id, err)
+		}
+		if b, ok := ev.Body.(ponder.Evidence); ok && !ev.Internal && (len(ids) == 0 || wanted[b.ID]) {
+			list = append(list, CheckedEvidence{ID: b.ID, Seq: ev.Seq, Quote: b.Content, Evidence: b})
+		}
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(list, func(e CheckedEvidence) bool { return e.ID == strings.Trim(id, "[]") }) {
+			return nil, NotFoundf("evidence_id", "there is no evidence %s", textkit.Truncate(textkit.OneLine(id), 20))
+		}
+	}
+	return list, nil
+}
+
+// A quoteChecker looks quotes up in their sources.
+type quoteChecker struct {
+	archive *archive.Archive // nil if there is none
+	shelf   *LibraryHandle
+	texts   map[string]string // of originals, by hash
+	answers map[string]bool   // originals that are what a search had of a page, by hash
+	read    *web.Fetcher
+}
+
+// quoteChecker returns one for a database. It does not close it.
+func (a *App) quoteChecker(ctx context.Context, store *sqlite.Store) *quoteChecker {
+	c := &quoteChecker{texts: make(map[string]string)}
+	if kept, err := archive.Open(ctx, store.SQL()); err == nil {
+		c.archive = kept
+		if f, err := a.WebFetcher(kept); err == nil {
+			c.read = f
+		}
+	}
+	if s, err := a.LibraryIn(ctx, store); err == nil {
+		c.shelf = s
+	}
+	return c
+}
+
+// check returns how a quote stands.
+func (c *quoteChecker) check(ctx context.Context, e ponder.Evidence) QuoteStatus {
+	if strings.HasPrefix(e.Source, "session:") || strings.HasPrefix(e.Source, "thread:") {
+		return QuoteOfThread
+	}
+	if e.Source == "user" && e.URL == "" {
+		return QuoteOfUser
+	}
+	if state, ok := c.remembered(ctx, e); ok {
+		return state
+	}
+	if e.Original != "" {
+		return c.kept(ctx, e)
+	}
+	if strings.Contains(e.Source, "://") {
+		state, _ := c.inCopies(ctx, e)
+		return state
+	}
+	return inFile(e)
+}
+
+// maxCopies is how many copies of a page are looked at, the newest first.
+const maxCopies = 5
+
+// kept looks a quote up in the original that was kept. What a search had of a page
+// speaks for itself only, so that the copies of that page are looked at first.
+func (c *quoteChecker) kept(ctx context.Context, e ponder.Evidence) QuoteStatus {
+	state := c.inOriginal(ctx, e)
+	if !c.answers[e.Original] {
+		return state
+	}
+	in, some := c.inCopies(ctx, e)
+	switch {
+	case in != SourceNotKept:
+		return in
+	case state.Broken() || state == SourceNotKept:
+		return state
+	case some:
+		return QuoteOnlyInSearch
+	}
+	return QuoteInSearch
+}
+
+// inCopies looks up a quote of which it is not known what it was taken from, such as what
+// a search engine had of a page, in the copies of that page, and reports whether there are
+// any.
+func (c *quoteChecker) inCopies(ctx context.Context, e ponder.Evidence) (state QuoteStatus, some bool) {
+	state = SourceNotKept
+	for _, hash := range c.copies(ctx, e) {
+		text, err := c.text(ctx, hash)
+		if err != nil || c.answers[hash] {
+			continue
+		}
+		some = true
+		switch findParts(text, e.Content) {
+		case QuoteFound:
+			return QuoteFound, true
+		case QuoteReordered:
+			state = QuoteReordered
+		}
+	}
+	return state, some
+}
+
+// copies returns the hashes of the copies of the page that evidence is of.
+func (c *quoteChecker) copies(ctx context.Context, e ponder.Evidence) (list []string) {
+	if c.archive == nil || c.read == nil {
+		return nil
+	}
+	for _, source := range []string{e.Source, e.URL} {
+		if source == "" {
+			continue
+		}
+		kept, err := c.archive.Copies(ctx, source)
+		if err != nil {
+			continue
+		}
+		for _, at := range kept[:min(len(kept), maxCopies)] {
+			if !slices.Contains(list, at.Hash) {
+				list = append(list, at.Hash)
+			}
+		}
+	}
+	return list
+}
+
+// ellipsis is what stands where something is left out of a quote.
+var ellipsis = regexp.MustCompile(`\[?(?:…|\.\.\.)\]?`)
+
+// findParts looks up a quote of which something may be left out: all that stands between
+// is to be in the text, word for word.
+func findParts(text, quote string) QuoteStatus {
+	text, quote = normalizeSpace(text), normalizeSpace(quote)
+	if quote == "" {
+		return QuoteChanged
+	}
+	if strings.Contains(text, quote) {
+		return QuoteFound
+	}
+	state, at, some := QuoteFound, 0, false
+	for _, part := range ellipsis.Split(quote, -1) {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		some = true
+		if i := strings.Index(text[at:], part); i >= 0 {
+			at += i + len(part)
+		} else if strings.Contains(text, part) {
+			state = QuoteReordered
+		} else {
+			return QuoteChanged
+		}
+	}
+	if !some {
+		return QuoteChanged
+	}
+	return state
+}
+
+// remembered looks a quote up in what is remembered, if it is of that.
+func (c *quoteChecker) remembered(ctx context.Context, e ponder.Evidence) (QuoteStatus, bool) {
+	if c.shelf == nil || len(e.Hash) < 12 {
+		return "", false
+	}
+	got, err := c.shelf.Check(ctx, fmt.Sprintf("%s:%d-%d", e.Hash[:12], e.Start, e.End))
+	switch {
+	case err != nil || !got.There || got.Quote != e.Content:
+		return "", false
+	case got.Exact || !got.Original:
+		return QuoteExact, true
+	}
+	return QuoteFound, true
+}
+
+// inFile looks a quote up in a file.
+func inFile(e ponder.Evidence) QuoteStatus {
+	path, part, _ := strings.Cut(e.Source, "#")
+	if own, err := strconv.Unquote(`"` + path + `"`); err == nil && !fileExists(path) {
+		path = own // see document.Legible
+	}
+	raw, err := document.ReadFile(path, 256<<20)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err != nil && !fileExists(path):
+		return SourceGone
+	case err != nil:
+		return SourceNotKept
+	}
+	found := QuoteChanged
+	for d, err := range document.Read(path, raw, nil, true) {
+		if err != nil || part != "" && d.Source != e.Source {
+			continue
+		}
+		if d.Verify(e.Content, e.Start, e.End) {
+			return QuoteExact
+		}
+		if strings.Contains(normalizeSpace(d.Text), normalizeSpace(e.Content)) {
+			found = QuoteFound
+		}
+	}
+	return found
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// normalizeSpace returns a text with one space between its words.
+func normalizeSpace(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// inOriginal looks a quote up in the copy of a page that was kept.
+func (c *quoteChecker) inOriginal(ctx context.Context, e ponder.Evidence) QuoteStatus {
+	text, err := c.text(ctx, e.Original)
+	switch {
+	case errors.Is(err, archive.ErrNone):
+		return SourceNotKept
+	case err != nil:
+		return QuoteChanged
+	case e.Start >= 0 && e.End <= len(text) && e.Start < e.End && text[e.Start:e.End] == e.Content:
+		return QuoteExact
+	case strings.Contains(normalizeSpace(text), normalizeSpace(e.Content)):
+		return QuoteFound
+	}
+	return QuoteChanged
+}
+
+// text returns the text of an original that was kept. It is archive.ErrNone if there is
+// none.
+func (c *quoteChecker) text(ctx context.Context, hash string) (string, error) {
+	if c.read == nil {
+		return "", archive.ErrNone
+	}
+	if text, ok := c.texts[hash]; ok {
+		return text, nil
+	}
+	page, err := c.read.Archived(ctx, hash)
+	if err != nil {
+		return "", err
+	}
+	if strings.HasPrefix(page.URL, SearchAnswer) {
+		if c.answers == nil {
+			c.answers = make(map[string]bool)
+		}
+		c.answers[hash] = true
+	}
+	c.texts[hash] = webtool.Document(page).Text
+	return c.texts[hash], nil
+}

@@ -1,0 +1,162 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"ponder"
+	"ponder/internal/report"
+	"ponder/internal/textkit"
+	"ponder/knowledge/claim"
+	"ponder/store/sqlite"
+)
+
+// A Verification is the result of checking a report again.
+type Verification struct {
+	Format   string          `json:"format"`
+	Thread   ponder.ThreadID `json:"thread_id,omitempty"`
+	Question string          `json:"question"`
+	Form     string          `json:"form"` // markdown, html, json or thread
+	Stands   bool            `json:"stands"`
+	Borne    int             `json:"claims_borne_out"` // of those that stand, those that say what quotes do
+	Altered  bool            `json:"text_altered,omitempty"`
+	Added    []string        `json:"added_lines,omitempty"`
+	Gone     []string        `json:"missing_lines,omitempty"`
+	Quotes   []QuoteCheck    `json:"quotes"`
+	Lost     []string        `json:"unchecked_quotes,omitempty"` // ids of those that are cited, and whose originals are not here
+	Unsure   []string        `json:"unchecked_claims,omitempty"` // that would not stand without them
+	report.Recheck
+}
+
+// A QuoteCheck is a quote of a report with its status.
+type QuoteCheck struct {
+	ID     string      `json:"id"`
+	Source string      `json:"source"`
+	Cited  bool        `json:"cited"`
+	State  QuoteStatus `json:"state"`
+	Says   string      `json:"state_says"`
+}
+
+// VerifyReport checks a report. The store may be nil.
+func (a *App) VerifyReport(ctx context.Context, store *sqlite.Store, f *report.Filed) Verification {
+	v := Verification{
+		Format: "ponder-verify/1", Thread: f.Thread, Question: f.Question, Form: f.Form, Altered: f.Altered, Added: f.Lines, Gone: f.Missing, Quotes: []QuoteCheck{},
+	}
+	c := &quoteChecker{texts: make(map[string]string)}
+	if store != nil {
+		c = a.quoteChecker(ctx, store)
+	}
+	used := f.Used()
+	wrong, lost := make(map[string]bool), make(map[string]bool)
+	for _, e := range f.Evidence {
+		state := c.check(ctx, asEvidence(e))
+		if state == SourceNotKept && e.Original != "" {
+			state = SourceGone // it was kept when the report was made
+		}
+		says := state.Says()
+		if state == SourceGone && e.Original != "" {
+			says = "its original is not in this database"
+		}
+		wrong[e.ID], lost[e.ID] = state.Broken() && state != SourceGone, state.Broken()
+		if state == SourceGone && used[e.ID] {
+			v.Lost = append(v.Lost, e.ID)
+		}
+		v.Quotes = append(v.Quotes, QuoteCheck{e.ID, e.Source, used[e.ID], state, says})
+	}
+	v.Recheck = f.Recheck(wrong)
+	v.Unsure = uncheckedClaims(v.Recheck, f.Recheck(lost))
+	v.Stands = len(v.Problems())+len(v.Lost) == 0
+	v.Borne = countSupported(v.Claims)
+	return v
+}
+
+// countSupported returns how many claims stand that are countSupported out, in whole or in part, or follow
+// from what is.
+func countSupported(list []report.Reclaim) (n int) {
+	for _, c := range list {
+		switch claim.Verdict(c.Status) {
+		case claim.Supported, claim.Qualified, claim.Inference:
+			if !c.Differs || c.Judged {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// uncheckedClaims returns the claims that stand with the quotes whose originals are not here, and
+// not without.
+func uncheckedClaims(with, without report.Recheck) (list []string) {
+	for i, c := range without.Claims {
+		if c.Differs && !c.Judged && !with.Claims[i].Differs {
+			list = append(list, textkit.OneLine(c.Text))
+		}
+	}
+	return list
+}
+
+// asEvidence returns a quote of a report as it is in the log.
+func asEvidence(e report.Evidence) ponder.Evidence {
+	return ponder.Evidence{
+		ID: e.ID, Content: e.Quote, Source: e.Source, URL: e.URL, Title: e.Title, Start: e.Start, End: e.End, Hash: e.Hash, Original: e.Original, Fetched: e.Fetched,
+	}
+}
+
+// Problems returns a line for each part that is wrong, not for parts that could not be
+// checked.
+func (v Verification) Problems() (list []string) {
+	if v.Altered {
+		list = append(list, "the report is not as it was written")
+	}
+	for i, line := range v.Added {
+		if i < len(v.Gone) {
+			line = fromDifference(line, v.Gone[i])
+		}
+		list = append(list, fmt.Sprintf("the text says now: %s", textkit.Truncate(line, maxDifference)))
+	}
+	for i, line := range v.Gone {
+		if i < len(v.Added) {
+			line = fromDifference(line, v.Added[i])
+		}
+		list = append(list, fmt.Sprintf("the text said: %s", textkit.Truncate(line, maxDifference)))
+	}
+	for _, c := range v.Recheck.Altered {
+		list = append(list, fmt.Sprintf("the report was not made with a claim that its text makes: %s (%s: %s)", textkit.Truncate(textkit.OneLine(c.Text), 200), c.Status, textkit.OneLine(c.Reason)))
+	}
+	for _, text := range v.Missing {
+		list = append(list, fmt.Sprintf("the text does not make a claim any more that the report was made with: %s", textkit.Truncate(text, 200)))
+	}
+	for _, id := range v.Strange {
+		list = append(list, fmt.Sprintf("the text cites %s, which was not gathered", textkit.Truncate(textkit.OneLine(id), 20)))
+	}
+	for _, q := range v.Quotes {
+		if q.Cited && q.State == QuoteChanged {
+			list = append(list, fmt.Sprintf("quote %s of %s: %s", textkit.OneLine(q.ID), textkit.Truncate(textkit.OneLine(q.Source), 100), q.Says))
+		}
+	}
+	for _, c := range v.Claims {
+		if c.Differs && !c.Judged {
+			list = append(list, fmt.Sprintf("%s: %s", textkit.Truncate(textkit.OneLine(c.Text), 200), c.Problem()))
+		}
+	}
+	return list
+}
+
+// Letters of a line that is not as it was: at most, and before what differs.
+const (
+	maxDifference  = 300
+	leadDifference = 60
+)
+
+// fromDifference returns a line from shortly before where it differs from another, if it is long.
+func fromDifference(line, other string) string {
+	a, b := []rune(line), []rune(other)
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	if len(a) <= maxDifference || n <= leadDifference {
+		return line
+	}
+	return "…" + string(a[n-leadDifference:])
+}
