@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 
@@ -150,7 +151,7 @@ const maxFaultText = 600
 // malformed returns the error of an answer that is not what was asked for.
 func malformed(format string, args ...any) *Error {
 	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
-	return &Error{Class: Malformed, Message: clip(text, maxFaultText)}
+	return &Error{Class: Malformed, Message: textkit.TruncateBytes(text, maxFaultText)}
 }
 
 // Reask returns req with a model's answer to it and a message that names what is

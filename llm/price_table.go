@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 )
@@ -58,7 +59,7 @@ func ParseTable(data []byte) (Table, error) {
 	}
 	for name, e := range t.Models {
 		if err := e.check(); err != nil {
-			return Table{}, fmt.Errorf("price table: %s: %w", clip(name, maxModelName), err)
+			return Table{}, fmt.Errorf("price table: %s: %w", textkit.TruncateBytes(name, maxModelName), err)
 		}
 	}
 	return t, nil
@@ -116,7 +117,7 @@ func (e TableEntry) info(source PriceSource) Info {
 // exact first: its own, that without a version, for openrouter those of the
 // maker, and its provider's for all models.
 func aliases(model string) []string {
-	name := canonical(clip(model, maxModelName))
+	name := canonical(textkit.TruncateBytes(model, maxModelName))
 	names := []string{name, withoutVersion(name)}
 	provider, id, _ := strings.Cut(name, "/")
 	if provider == "openrouter" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"ponder/internal/textkit"
 	"strings"
 	"testing"
 
@@ -189,7 +190,7 @@ func TestRepairIsLinear(t *testing.T) {
 	measure := func(text string) {
 		_, steps, _ := repairSteps(text)
 		if r := float64(steps) / float64(len(text)+16); r > worst {
-			worst, worstText = r, clip(text, 40)
+			worst, worstText = r, textkit.TruncateBytes(text, 40)
 		}
 	}
 	for _, size := range []int{1_000, 8_000} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"ponder/internal/textkit"
 	"slices"
 	"strconv"
 	"strings"
@@ -191,7 +192,7 @@ func fault(path, what string) string {
 
 // join returns the path of a member.
 func join(path, name string) string {
-	name = clip(name, 60)
+	name = textkit.TruncateBytes(name, 60)
 	if path == "" {
 		return name
 	}
@@ -236,7 +237,7 @@ func same(a, b any) bool {
 func sample(v any) string {
 	switch v := v.(type) {
 	case string:
-		return " " + strconv.Quote(clip(v, 40))
+		return " " + strconv.Quote(textkit.TruncateBytes(v, 40))
 	case float64, bool:
 		return fmt.Sprintf(" %v", v)
 	}
@@ -249,12 +250,4 @@ func sampleList(values []any) string {
 		parts = append(parts, strings.TrimSpace(sample(v)))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// clip returns at most n bytes of s, cut between characters.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "..."
 }

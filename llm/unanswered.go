@@ -1,9 +1,8 @@
 package llm
 
 import (
+	"ponder/internal/textkit"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // maxCited bounds how much of an answer its error shows, in bytes.
@@ -15,12 +14,12 @@ const maxCited = 120
 // else Malformed.
 func Unanswered(model string, m Message, f Finish, why string) *Error {
 	e := &Error{Class: Malformed, Model: model, Advice: "try again, or ask another model"}
-	words := strings.Join(strings.Fields(strings.Map(shown, Spoken(m.Text()))), " ")
+	words := textkit.OneLine(textkit.Visible(Spoken(m.Text())))
 	switch {
 	case f == FinishFilter:
 		e.Class, e.Message, e.Advice = Filtered, "withheld its answer for what is in it", "word it otherwise, or ask another model"
 	case words != "":
-		e.Message = "answered “" + clip(words, maxCited) + "”, of which no use can be made"
+		e.Message = "answered “" + textkit.TruncateBytes(words, maxCited) + "”, of which no use can be made"
 		if why != "" {
 			e.Message += " (" + why + ")"
 		}
@@ -35,14 +34,6 @@ func Unanswered(model string, m Message, f Finish, why string) *Error {
 		e.Message = "gave an empty answer"
 	}
 	return e
-}
-
-// shown returns a rune as an error may have it, or a blank.
-func shown(r rune) rune {
-	if r == utf8.RuneError || !unicode.IsPrint(r) {
-		return ' '
-	}
-	return r
 }
 
 // reasons reports whether a message has reasoning in it.

@@ -26,8 +26,8 @@ func TestUnanswered(t *testing.T) {
 		"tools":        {of(llm.Part{Call: &llm.ToolCall{Name: "look"}}), llm.FinishTools, "", llm.Malformed, "p/m: called tools, and gave no answer: " + retry},
 		"withheld":     {of(llm.Part{Text: "I"}), llm.FinishFilter, "", llm.Filtered, "p/m: withheld its answer for what is in it: " + otherwise},
 		"a refusal":    {of(llm.Part{Text: "I'm sorry,\nno."}), llm.FinishStop, "no JSON", llm.Malformed, "p/m: answered “I'm sorry, no.”, of which no use can be made (no JSON): " + otherwise},
-		"a long tale":  {of(llm.Part{Text: strings.Repeat("no ", 1000)}), llm.FinishStop, "", llm.Malformed, "p/m: answered “" + strings.Repeat("no ", 40) + "...”, of which no use can be made: " + otherwise},
-		"hostile":      {of(llm.Part{Text: "\x1b[2Jno\xff\u202eway"}), llm.FinishStop, "", llm.Malformed, "p/m: answered “[2Jno way”, of which no use can be made: " + otherwise},
+		"a long tale":  {of(llm.Part{Text: strings.Repeat("no ", 1000)}), llm.FinishStop, "", llm.Malformed, "p/m: answered “" + strings.Repeat("no ", 38) + "no…”, of which no use can be made: " + otherwise},
+		"hostile":      {of(llm.Part{Text: "\x1b[2Jno\xff\u202eway"}), llm.FinishStop, "", llm.Malformed, "p/m: answered “no\uFFFDway”, of which no use can be made: " + otherwise},
 		"cut, in JSON": {of(llm.Part{Text: "{}"}), llm.FinishStop, "thoughts: is missing", llm.Malformed, "p/m: answered “{}”, of which no use can be made (thoughts: is missing): " + otherwise},
 	} {
 		if e := llm.Unanswered("p/m", tt.message, tt.finish, tt.why); e.Error() != tt.want || e.Class != tt.class {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 
@@ -57,7 +58,7 @@ var ErrWrite = errors.New("write configuration")
 var ErrUnknownKey = errors.New("no such setting")
 
 func unknownKey(name string) error {
-	return fmt.Errorf("%w: %q", ErrUnknownKey, clip(name, 60))
+	return fmt.Errorf("%w: %q", ErrUnknownKey, textkit.Truncate(name, 60))
 }
 
 // change rewrites the user's file. Values that are wrong keep nobody from mending them, one

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"ponder/internal/textkit"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,13 +169,13 @@ func boolean(v string) (string, error) {
 	case "false", "no", "off", "0":
 		return "false", nil
 	}
-	return "", fmt.Errorf("%q is neither true nor false", clip(v, 20))
+	return "", fmt.Errorf("%q is neither true nor false", textkit.Truncate(v, 20))
 }
 
 func oneOf(words ...string) func(string) (string, error) {
 	return func(v string) (string, error) {
 		if !slices.Contains(words, v) {
-			return "", fmt.Errorf("%q is none of %s", clip(v, 20), strings.Join(words, ", "))
+			return "", fmt.Errorf("%q is none of %s", textkit.Truncate(v, 20), strings.Join(words, ", "))
 		}
 		return quote(v), nil
 	}
@@ -218,7 +219,7 @@ func hosts(v string) (string, error) {
 			continue
 		}
 		if len(name) > maxHost || strings.ContainsAny(name, " @?#\\\"") || strings.Contains(name, "://") {
-			return "", fmt.Errorf("%q is no host or network, such as wiki.lan or 10.1.0.0/16", clip(name, 40))
+			return "", fmt.Errorf("%q is no host or network, such as wiki.lan or 10.1.0.0/16", textkit.Truncate(name, 40))
 		}
 		list = append(list, quote(name))
 	}
@@ -237,7 +238,7 @@ const (
 func dollars(v string) (string, error) {
 	f, err := strconv.ParseFloat(strings.TrimPrefix(v, "$"), 64)
 	if err != nil || math.IsNaN(f) || f < 0 || f > MaxDollars {
-		return "", fmt.Errorf("%q is not an amount of US dollars, such as 1.75", clip(v, 20))
+		return "", fmt.Errorf("%q is not an amount of US dollars, such as 1.75", textkit.Truncate(v, 20))
 	}
 	s := strconv.FormatFloat(f, 'f', -1, 64)
 	if !strings.Contains(s, ".") {
@@ -249,7 +250,7 @@ func dollars(v string) (string, error) {
 func count(v string) (string, error) {
 	n, err := strconv.Atoi(strings.ReplaceAll(v, "_", ""))
 	if err != nil || n < 0 || n > MaxTokens {
-		return "", fmt.Errorf("%q is not a whole number from 0 to %d", clip(v, 20), MaxTokens)
+		return "", fmt.Errorf("%q is not a whole number from 0 to %d", textkit.Truncate(v, 20), MaxTokens)
 	}
 	return strconv.Itoa(n), nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"ponder/internal/limitio"
+	"ponder/internal/textkit"
 	"regexp"
 	"slices"
 	"strings"
@@ -172,12 +173,12 @@ func (c *Config) warn(keys []toml.Key, entries []entry, shown string, project bo
 		if table, not := notForProjects(key); project && not {
 			seen = append(seen, table)
 			c.Warnings = append(c.Warnings, fmt.Sprintf("%s:%d: a folder may set models, budgets and prompts, not %s: set it in %s; ignored",
-				shown, line, clip(table.String(), 40), c.File))
+				shown, line, textkit.Truncate(table.String(), 40), c.File))
 			continue
 		}
 		if _, ok := find(key.String()); !ok {
 			seen = append(seen, key)
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s:%d: unknown key %s; ignored", shown, line, clip(key.String(), 80)))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s:%d: unknown key %s; ignored", shown, line, textkit.Truncate(key.String(), 80)))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"net/url"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ const maxServerName = 24
 func (s MCPServer) Check(name string) error {
 	switch {
 	case name == "" || len(name) > maxServerName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "":
-		return fmt.Errorf("%q is no name: small letters, digits, - and _, at most %d", clip(name, 40), maxServerName)
+		return fmt.Errorf("%q is no name: small letters, digits, - and _, at most %d", textkit.Truncate(name, 40), maxServerName)
 	case len(s.Command) > 0 && s.URL != "":
 		return errors.New("has command and url: keep one of them")
 	case len(s.Command) == 0 && s.URL == "":
@@ -90,7 +91,7 @@ func (s MCPServer) checkHTTP() error {
 	}
 	for name := range s.HeadersEnv {
 		if !isHeader(name) {
-			return fmt.Errorf("headers_env: %q is no name of a header, or one that Ponder sets itself", clip(name, 40))
+			return fmt.Errorf("headers_env: %q is no name of a header, or one that Ponder sets itself", textkit.Truncate(name, 40))
 		}
 	}
 	return nil

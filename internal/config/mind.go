@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"ponder/internal/textkit"
 	"strings"
 	"time"
 )
@@ -127,7 +128,7 @@ func ParseHours(v string) (Hours, error) {
 		return "", err
 	}
 	if from == to {
-		return "", fmt.Errorf("%q begins when it ends: write off for never, or 00:00-24:00 for always", clip(v, 20))
+		return "", fmt.Errorf("%q begins when it ends: write off for never, or 00:00-24:00 for always", textkit.Truncate(v, 20))
 	}
 	return h, nil
 }
@@ -153,13 +154,13 @@ var errHours = errors.New("hours are written like 22:00-07:00; off is never")
 func (h Hours) ends() (from, to time.Duration, err error) {
 	a, b, ok := strings.Cut(string(h), "-")
 	if !ok {
-		return 0, 0, fmt.Errorf("%q: %w", clip(string(h), 20), errHours)
+		return 0, 0, fmt.Errorf("%q: %w", textkit.Truncate(string(h), 20), errHours)
 	}
 	if from, err = clock(a); err == nil {
 		to, err = clock(b)
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("%q: %w", clip(string(h), 20), errHours)
+		return 0, 0, fmt.Errorf("%q: %w", textkit.Truncate(string(h), 20), errHours)
 	}
 	return from, to, nil
 }

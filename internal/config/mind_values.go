@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/mail"
+	"ponder/internal/textkit"
 	"strconv"
 	"strings"
 )
@@ -35,7 +36,7 @@ func listOf(v string, read func(string) (string, error)) (string, error) {
 // address reads an address of mail.
 func address(v string) (string, error) {
 	if a, err := mail.ParseAddress(v); err != nil || len(v) > maxHost || strings.ContainsAny(a.Address, "\r\n") {
-		return "", fmt.Errorf("%q is no address such as anna@example.org", clip(v, 40))
+		return "", fmt.Errorf("%q is no address such as anna@example.org", textkit.Truncate(v, 40))
 	}
 	return quote(v), nil
 }
@@ -58,7 +59,7 @@ func hostPort(v string) (string, error) {
 	name, port, ported := strings.Cut(v, ":")
 	n, err := strconv.Atoi(port)
 	if name == "" || len(v) > maxHost || strings.ContainsAny(v, " /@?#\\\"") || ported && (err != nil || n < 1 || n > 65535) {
-		return "", fmt.Errorf("%q is no server such as imap.example.org or imap.example.org:993", clip(v, 40))
+		return "", fmt.Errorf("%q is no server such as imap.example.org or imap.example.org:993", textkit.Truncate(v, 40))
 	}
 	return quote(v), nil
 }

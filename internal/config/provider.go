@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"unicode"
@@ -101,7 +102,7 @@ func (c *Config) Provider(name string) (Provider, error) {
 	}
 	if !known {
 		return Provider{}, fmt.Errorf("%w %q: there are %s; for another, add [providers.%s] to %s",
-			ErrUnknownProvider, clip(name, 40), strings.Join(c.ProviderNames(), ", "), clip(name, 40), c.File)
+			ErrUnknownProvider, textkit.Truncate(name, 40), strings.Join(c.ProviderNames(), ", "), textkit.Truncate(name, 40), c.File)
 	}
 	p.Name = name
 	says := "base URL"
@@ -120,7 +121,7 @@ func (c *Config) Provider(name string) (Provider, error) {
 		return Provider{}, wrong{fmt.Errorf("provider %s has no type: add type = \"openai\" (or anthropic, gemini, ollama) to [providers.%s] in %s", name, name, c.File)}
 	}
 	if _, err := link(p.BaseURL); err != nil {
-		return Provider{}, wrong{fmt.Errorf("provider %s: %s %q: %w", name, says, clip(withoutPassword(given), 80), err)}
+		return Provider{}, wrong{fmt.Errorf("provider %s: %s %q: %w", name, says, textkit.Truncate(withoutPassword(given), 80), err)}
 	}
 	if p.KeyEnv != "" {
 		p.Key = Secret(strings.TrimSpace(c.env(p.KeyEnv)))

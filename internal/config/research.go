@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"ponder/internal/textkit"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ func Strategies() []string { return []string{"auto", "force", "never"} }
 func Strategy(v string) (string, error) {
 	v = strings.ToLower(strings.TrimSpace(v))
 	if !slices.Contains(Strategies(), v) {
-		return "", fmt.Errorf("%q is none of %s", clip(v, 20), strings.Join(Strategies(), ", "))
+		return "", fmt.Errorf("%q is none of %s", textkit.Truncate(v, 20), strings.Join(Strategies(), ", "))
 	}
 	return v, nil
 }
@@ -44,7 +45,7 @@ func Strategy(v string) (string, error) {
 func Share(v string) (float64, error) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
 	if err != nil || math.IsNaN(f) || f < 0 || f > 1 {
-		return 0, fmt.Errorf("%q is not a number from 0 to 1", clip(v, 20))
+		return 0, fmt.Errorf("%q is not a number from 0 to 1", textkit.Truncate(v, 20))
 	}
 	return f, nil
 }
@@ -63,7 +64,7 @@ func countTo(most int) func(string) (string, error) {
 	return func(v string) (string, error) {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 1 || n > most {
-			return "", fmt.Errorf("%q is not a whole number from 1 to %d", clip(v, 20), most)
+			return "", fmt.Errorf("%q is not a whole number from 1 to %d", textkit.Truncate(v, 20), most)
 		}
 		return strconv.Itoa(n), nil
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
@@ -129,7 +130,7 @@ func serveKeys() []Key {
 func listen(v string) (string, error) {
 	host, port, err := net.SplitHostPort(v)
 	if err != nil || port == "" || len(host) > maxHost {
-		return "", fmt.Errorf("%q is no address to listen on, such as 127.0.0.1:8744", clip(v, 40))
+		return "", fmt.Errorf("%q is no address to listen on, such as 127.0.0.1:8744", textkit.Truncate(v, 40))
 	}
 	return quote(v), nil
 }
@@ -143,7 +144,7 @@ func origins(v string) (string, error) {
 		}
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-			return "", fmt.Errorf("%q is no origin such as https://desk.example", clip(text, 40))
+			return "", fmt.Errorf("%q is no origin such as https://desk.example", textkit.Truncate(text, 40))
 		}
 		list = append(list, quote(u.Scheme+"://"+u.Host))
 	}
@@ -158,7 +159,7 @@ const maxAlias = 200
 func alias(v string) (string, error) {
 	v = strings.TrimSpace(v)
 	if provider, model, ok := strings.Cut(v, "/"); !ok || provider == "" || model == "" || len(v) > maxAlias || strings.ContainsFunc(v, unicode.IsSpace) {
-		return "", fmt.Errorf("%q is no model: write ponder/chat, ponder/research, ponder/session, or provider/model", clip(v, 40))
+		return "", fmt.Errorf("%q is no model: write ponder/chat, ponder/research, ponder/session, or provider/model", textkit.Truncate(v, 40))
 	}
 	return quote(v), nil
 }
@@ -207,7 +208,7 @@ func scopes(v string) (string, error) {
 			continue
 		}
 		if !slices.Contains(Scopes(), word) {
-			return "", fmt.Errorf("%q is none of %s", clip(word, 20), strings.Join(Scopes(), ", "))
+			return "", fmt.Errorf("%q is none of %s", textkit.Truncate(word, 20), strings.Join(Scopes(), ", "))
 		}
 		list = append(list, quote(word))
 	}
@@ -222,7 +223,7 @@ func ownerName(v string) (string, error) {
 		return !strings.ContainsRune("-_.@", r) && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 	})
 	if !ok {
-		return "", fmt.Errorf("%q is no owner: letters, digits and -_.@, at most %d", clip(v, 20), maxOwner)
+		return "", fmt.Errorf("%q is no owner: letters, digits and -_.@, at most %d", textkit.Truncate(v, 20), maxOwner)
 	}
 	return quote(v), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"ponder/internal/redact"
 	"ponder/internal/retention"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -41,7 +42,7 @@ func switched(v string) (string, error) {
 	}
 	literal, err := boolean(v)
 	if err != nil {
-		return "", fmt.Errorf("%q is none of true, false, auto", clip(v, 20))
+		return "", fmt.Errorf("%q is none of true, false, auto", textkit.Truncate(v, 20))
 	}
 	return literal, nil
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"ponder/internal/textkit"
 	"regexp"
 	"strings"
 	"time"
@@ -49,20 +50,12 @@ const maxName = 200
 func SplitModel(full string) (provider, id string, err error) {
 	provider, id, ok := strings.Cut(full, "/")
 	if !ok || provider == "" || id == "" || len(full) > maxName || strings.ContainsFunc(full, unprintable) {
-		return "", "", fmt.Errorf("%q is not the name of a model: write provider/model, such as ollama/llama3.1", clip(full, 60))
+		return "", "", fmt.Errorf("%q is not the name of a model: write provider/model, such as ollama/llama3.1", textkit.Truncate(full, 60))
 	}
 	return provider, id, nil
 }
 
 func unprintable(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' }
-
-// clip shortens text for an error.
-func clip(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n]) + "..."
-	}
-	return text
-}
 
 // UnmarshalText reads "1h30m".
 func (d *Duration) UnmarshalText(text []byte) error {
@@ -97,10 +90,10 @@ func ParseDuration(text string) (time.Duration, error) {
 	text = strings.TrimSpace(text)
 	d, err := time.ParseDuration(text)
 	if err != nil && aDuration.MatchString(text) {
-		return 0, fmt.Errorf("%s %w", clip(text, 20), ErrTooLong)
+		return 0, fmt.Errorf("%s %w", textkit.Truncate(text, 20), ErrTooLong)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a length of time: write it like 30s, 5m or 1h30m", clip(text, 20))
+		return 0, fmt.Errorf("%q is not a length of time: write it like 30s, 5m or 1h30m", textkit.Truncate(text, 20))
 	}
 	if d <= 0 {
 		return 0, errors.New("a length of time must be more than zero")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -70,16 +71,8 @@ func tagged(b *strings.Builder, tag, text string) {
 func ReadJudgement(text string) (Judgement, error) {
 	schema := judgement
 	j, err := llm.Decode[Judgement](text, &schema)
-	j.Why = clip(strings.Join(strings.Fields(j.Why), " "), 1000)
+	j.Why = textkit.Truncate(strings.Join(strings.Fields(j.Why), " "), 1000)
 	return j, err
-}
-
-// clip returns the first n letters of a text.
-func clip(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return text
 }
 
 // Settle joins what a judge said of two answers in either order: straight with the

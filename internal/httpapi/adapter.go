@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"ponder/internal/auth"
+	"ponder/internal/textkit"
 )
 
 // An adapter has the operations of huma on a mux. Bodies have been read: see [takeBody].
@@ -97,7 +98,7 @@ func plainly(_ huma.Context, _ string, v any) (any, error) {
 	short.Errors = nil
 	for _, e := range doc.Errors[:min(len(doc.Errors), maxWrong)] {
 		one := *e
-		one.Location, one.Message = clip(one.Location, maxEchoed), clip(one.Message, maxEchoed)
+		one.Location, one.Message = textkit.Truncate(textkit.OneLine(one.Location), maxEchoed), textkit.Truncate(textkit.OneLine(one.Message), maxEchoed)
 		if one.Value = echoed(one.Value); one.Location == "body" {
 			one.Value = nil
 		}
@@ -119,7 +120,7 @@ func echoed(v any) any {
 	case nil, bool, float64, int, int64:
 		return v
 	case string:
-		return clip(v, maxEchoed)
+		return textkit.Truncate(textkit.OneLine(v), maxEchoed)
 	}
 	return nil
 }

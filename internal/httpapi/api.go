@@ -24,6 +24,7 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/compat/completions"
 	"ponder/internal/stream"
+	"ponder/internal/textkit"
 	"ponder/mode/session"
 )
 
@@ -197,7 +198,7 @@ func (a *api) health(mux *http.ServeMux) {
 			err = a.Ready(r.Context())
 		}
 		if err != nil {
-			problem(w, http.StatusServiceUnavailable, "not ready: "+clip(err.Error(), 200))
+			problem(w, http.StatusServiceUnavailable, "not ready: "+textkit.Truncate(textkit.OneLine(err.Error()), 200))
 			return
 		}
 		w.Write([]byte("ok\n"))
@@ -210,7 +211,7 @@ func (a *api) owned(ctx context.Context, id string, kinds ...ponder.Kind) (ponde
 	info, err := completions.Find(ctx, a.Store, auth.CallerOf(ctx).Owner, id, kinds...)
 	switch {
 	case errors.Is(err, ponder.ErrNoThread):
-		return ponder.Info{}, huma.Error404NotFound("there is no thread " + clip(id, 40))
+		return ponder.Info{}, huma.Error404NotFound("there is no thread " + textkit.Truncate(textkit.OneLine(id), 40))
 	case err != nil:
 		return ponder.Info{}, a.failed(err)
 	}

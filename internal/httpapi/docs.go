@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"ponder/internal/textkit"
 	"strings"
 	"sync"
 
@@ -55,11 +56,11 @@ func notThere(mux *http.ServeMux) http.HandlerFunc {
 			}
 		}
 		if allowed == nil {
-			problem(w, http.StatusNotFound, "there is no "+clip(r.URL.Path, 80)+": see /docs")
+			problem(w, http.StatusNotFound, "there is no "+textkit.Truncate(textkit.OneLine(r.URL.Path), 80)+": see /docs")
 			return
 		}
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		problem(w, http.StatusMethodNotAllowed, "this route is for "+strings.Join(allowed, ", ")+", not for "+clip(r.Method, 20)+": see /docs")
+		problem(w, http.StatusMethodNotAllowed, "this route is for "+strings.Join(allowed, ", ")+", not for "+textkit.Truncate(textkit.OneLine(r.Method), 20)+": see /docs")
 	}
 }
 

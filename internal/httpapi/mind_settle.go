@@ -12,6 +12,7 @@ import (
 	"ponder"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 )
 
 // What is said of a topic of the subconscious. In the log, what is resolved has no other
@@ -111,7 +112,7 @@ func (a *api) entry(ctx context.Context, id, text string) (MindEntry, error) {
 		}
 	}
 	if id != "" {
-		return MindEntry{}, huma.Error404NotFound("nothing on its mind has the id " + clip(id, 40) + ": see /api/mind")
+		return MindEntry{}, huma.Error404NotFound("nothing on its mind has the id " + textkit.Truncate(textkit.OneLine(id), 40) + ": see /api/mind")
 	}
 	return MindEntry{}, nil
 }

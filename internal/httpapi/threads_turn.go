@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/chat"
 )
 
@@ -35,7 +36,7 @@ func turnOf(v *chat.TurnView) Turn {
 	case v.Status == ponder.Completed:
 		t.Status = answered
 	case v.Over():
-		t.Status, t.Error = failed, clip(v.Reason, maxReason)
+		t.Status, t.Error = failed, textkit.Truncate(textkit.OneLine(v.Reason), maxReason)
 	}
 	return t
 }

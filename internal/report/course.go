@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/mode/session"
 )
 
@@ -40,7 +41,7 @@ func (p *page) summary(s session.Synthesis) {
 	if !s.Final {
 		gist = short(textOf(p.read.prose(s.Text)), maxGist)
 	}
-	p.put(`<summary><span class="at">%s</span> <span class="what">%s</span> <span class="marks">%s</span></summary>`, clock(s.Offset), gist, strings.Join(synthesisMarks(s, oneLine(s.Trend)), " · "))
+	p.put(`<summary><span class="at">%s</span> <span class="what">%s</span> <span class="marks">%s</span></summary>`, clock(s.Offset), gist, strings.Join(synthesisMarks(s, textkit.OneLine(s.Trend)), " · "))
 }
 
 // named writes a list with a title of ours, unless it is empty.
@@ -58,7 +59,7 @@ const maxGist = 80
 // textOf returns the words of the first block that has any.
 func textOf(blocks []block) string {
 	for _, b := range blocks {
-		if text := cmp.Or(oneLine(wordsOf(b.spans)), textOf(b.blocks)); text != "" {
+		if text := cmp.Or(textkit.OneLine(wordsOf(b.spans)), textOf(b.blocks)); text != "" {
 			return text
 		}
 	}
@@ -135,7 +136,7 @@ func (p *page) stream() {
 }
 
 func (p *page) thought(t session.Thought) {
-	p.put("\n"+`<li><span class="at">%s</span><span class="kind %s">%s</span>`, clock(t.Offset), kindClass(t.Kind), oneLine(t.Kind))
+	p.put("\n"+`<li><span class="at">%s</span><span class="kind %s">%s</span>`, clock(t.Offset), kindClass(t.Kind), textkit.OneLine(t.Kind))
 	if t.Assumed {
 		p.put(`<span class="bar c0">–</span>`)
 	} else {

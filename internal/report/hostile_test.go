@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/html"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/session"
 )
 
@@ -75,7 +76,7 @@ func sickened(text string) session.View {
 
 func TestHostile(t *testing.T) {
 	for _, text := range hostile {
-		t.Run(short(oneLine(text), 30), func(t *testing.T) { checkReports(t, text) })
+		t.Run(short(textkit.OneLine(text), 30), func(t *testing.T) { checkReports(t, text) })
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/mode/session"
 )
 
@@ -168,7 +169,7 @@ func (w *markdownWriter) sources(list []source, last bool) string {
 		case s.Earlier:
 			parts = append(parts, inText(s.Where))
 		default:
-			parts = append(parts, ticked(oneLine(s.Where)))
+			parts = append(parts, ticked(textkit.OneLine(s.Where)))
 		}
 		for _, text := range []string{s.Place, s.Mark} {
 			if text != "" {
@@ -176,7 +177,7 @@ func (w *markdownWriter) sources(list []source, last bool) string {
 			}
 		}
 		lines := []string{strings.Join(parts, ", ")}
-		if quote := oneLine(s.Quote); quote != "" {
+		if quote := textkit.OneLine(s.Quote); quote != "" {
 			lines = append(lines, "", "> "+atLineStarts(escaped(quote)))
 		}
 		b.WriteString(strings.Join(behind(mark, strings.Repeat(" ", len(mark)), lines), "\n") + "\n")

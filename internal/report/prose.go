@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"net/url"
+	"ponder/internal/textkit"
 	"regexp"
 	"strings"
 	"unicode"
@@ -111,7 +112,7 @@ func newReader() *reader {
 
 // prose reads a text of several paragraphs.
 func (r *reader) prose(md string) []block {
-	md = printable(md)
+	md = textkit.Clean(md)
 	if len(md) > maxProse || tooTangled(md) {
 		return plainly(md)
 	}
@@ -121,7 +122,7 @@ func (r *reader) prose(md string) []block {
 
 // inline reads a text that stands in a line, such as a thought.
 func (r *reader) inline(md string) []span {
-	md = strings.Join(strings.Fields(printable(md)), " ")
+	md = strings.Join(strings.Fields(textkit.Clean(md)), " ")
 	if len(md) > maxProse || tooTangled(md) {
 		return []span{{text: md}}
 	}
@@ -185,20 +186,6 @@ func plainly(md string) (list []block) {
 		}
 	}
 	return list
-}
-
-// printable returns text as valid UTF-8 without characters that control a terminal
-// or reverse the direction of text. Lines and tabs stay.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t':
-			return r
-		case unicode.IsControl(r), r == '\u2028', r == '\u2029', '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069', r == '\u200e', r == '\u200f':
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
 // A translation is made of the nodes of a source.
@@ -332,7 +319,7 @@ func (t translation) span(n ast.Node, depth int) []span {
 	case *ast.Image:
 		return linked(append([]span{{text: "image: "}}, t.spans(n, depth)...), string(n.Destination))
 	case *ast.AutoLink:
-		label, to := printable(string(n.Label(t.src))), string(n.URL(t.src))
+		label, to := textkit.Clean(string(n.Label(t.src))), string(n.URL(t.src))
 		if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(to, "mailto:") {
 			to = "mailto:" + to
 		}
@@ -345,7 +332,7 @@ func (t translation) span(n ast.Node, depth int) []span {
 // that these brought in and a terminal would obey.
 func resolved(b []byte) string {
 	b = util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(b)))
-	return strings.NewReplacer("\n", " ", "\t", " ").Replace(printable(string(b)))
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(textkit.Clean(string(b)))
 }
 
 // linked returns a link, or the text of one that must not be followed and where

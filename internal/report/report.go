@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/session"
 )
 
@@ -94,7 +95,7 @@ func newDocument(v session.View) *document {
 		View: v, Lead: lead(v), Remark: remark(v), Chart: newChart(v), Tree: slices.Collect(v.Tree()),
 		Syntheses: v.Syntheses, Corrections: v.Corrections, Steering: v.Steering, Costs: costs(s.Usage), Notes: v.Notes, Colophon: colophon(s),
 	}
-	d.Title = short(oneLine(s.Question), maxTitle)
+	d.Title = short(textkit.OneLine(s.Question), maxTitle)
 	if d.Title != strings.TrimSpace(s.Question) {
 		d.Question = s.Question
 	}
@@ -152,7 +153,9 @@ func openQuestions(v session.View) (list []openQuestion) {
 		if q.By != "" {
 			o.Mark = "asked by the " + q.By
 		}
-		same := func(x openQuestion) bool { return strings.EqualFold(oneLine(x.TextMD), oneLine(q.Text)) }
+		same := func(x openQuestion) bool {
+			return strings.EqualFold(textkit.OneLine(x.TextMD), textkit.OneLine(q.Text))
+		}
 		if i := slices.IndexFunc(list[:said], same); i >= 0 {
 			list[i].Priority, list[i].Mark = o.Priority, o.Mark
 			continue
@@ -223,9 +226,6 @@ func stretches(thoughts []session.Thought) (list []stretch) {
 	}
 	return list
 }
-
-// oneLine returns text in one line.
-func oneLine(s string) string { return strings.Join(strings.Fields(printable(s)), " ") }
 
 // short returns the first letters of a text, and whole words of it.
 func short(s string, letters int) string {

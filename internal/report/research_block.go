@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"ponder/internal/textkit"
 	"regexp"
 	"strings"
 )
@@ -149,7 +150,7 @@ func differences(now, was []string) (added, gone []string) {
 // nonEmpty returns the lines of a text that have words, with one space between them.
 func nonEmpty(text string) (list []string) {
 	for line := range strings.Lines(text) {
-		if line = oneLine(line); line != "" {
+		if line = textkit.OneLine(line); line != "" {
 			list = append(list, line)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/knowledge/claim"
 )
 
@@ -104,7 +105,7 @@ func (f *Filed) Recheck(broken map[string]bool) Recheck {
 	}
 	for _, c := range f.Claims {
 		if f.Altered && !said[keyOf(c.Text)] {
-			out.Missing = append(out.Missing, oneLine(c.Text))
+			out.Missing = append(out.Missing, textkit.OneLine(c.Text))
 		}
 	}
 	return out
@@ -112,7 +113,7 @@ func (f *Filed) Recheck(broken map[string]bool) Recheck {
 
 // keyOf returns what a claim is known by, however its signs and spaces are written.
 func keyOf(text string) string {
-	key, _ := letters(printable(text))
+	key, _ := letters(textkit.Clean(text))
 	return key
 }
 
@@ -123,10 +124,10 @@ func (c Reclaim) Problem() string {
 	}
 	text := fmt.Sprintf("it was %s, and is %s now", c.Status, c.Now)
 	if c.Why != "" {
-		text += ": " + oneLine(c.Why)
+		text += ": " + textkit.OneLine(c.Why)
 	}
 	if c.Judged {
-		text += " (" + oneLine(c.Judge) + " was asked about it then)"
+		text += " (" + textkit.OneLine(c.Judge) + " was asked about it then)"
 	}
 	return text
 }

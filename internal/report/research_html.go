@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/claim"
 )
 
@@ -71,7 +72,7 @@ func (p *researchPage) head() {
 <main>
 <header>
 <h1 dir="auto">%s</h1>`, markup(researchPolicy(css)), p.f.title, markup(css), p.f.title)
-	p.putIf("\n"+`<blockquote class="question" dir="auto">%s</blockquote>`, printable(p.f.asked))
+	p.putIf("\n"+`<blockquote class="question" dir="auto">%s</blockquote>`, textkit.Clean(p.f.asked))
 	p.put("\n"+`<p class="lead">%s</p>`, p.f.lead())
 	p.putIf("\n"+`<p class="remark">%s</p>`, p.f.remark())
 	p.putIf("\n"+`<p class="remark">%s</p>`, p.f.noAnswer())
@@ -101,7 +102,7 @@ func (p *researchPage) standing(number string) (known, mark, why string) {
 	if known == string(claim.Supported) {
 		mark = ""
 	}
-	return known, mark, oneLine(c.Reason)
+	return known, mark, textkit.OneLine(c.Reason)
 }
 
 // legend explains the marks that the text has.
@@ -130,7 +131,7 @@ func (p *researchPage) bullets(id, title string, list []string) {
 func (p *researchPage) list(list []string) {
 	p.put("\n<ul>")
 	for _, text := range list {
-		p.put(`<li dir="auto">%s</li>`, oneLine(text))
+		p.put(`<li dir="auto">%s</li>`, textkit.OneLine(text))
 	}
 	p.put("</ul>")
 }
@@ -185,7 +186,7 @@ func (p *researchPage) conflicts() {
 					if j == 0 {
 						p.put(`<th scope="rowgroup" rowspan="%d" dir="auto">%s</th>`, len(c.Sides), about(c))
 					}
-					p.put(`<td dir="auto" data-head="What is said">%s</td><td data-head="By how many">%s</td><td data-head="Sources">%s</td></tr>`, oneLine(s.Value), voices(s), p.refs(p.f.refs(s.Quotes)))
+					p.put(`<td dir="auto" data-head="What is said">%s</td><td data-head="By how many">%s</td><td data-head="Sources">%s</td></tr>`, textkit.OneLine(s.Value), voices(s), p.refs(p.f.refs(s.Quotes)))
 				}
 			}
 		})
@@ -210,8 +211,8 @@ func (p *researchPage) claims() {
 			for i, c := range p.f.Claims {
 				known, sign := status(c.Status)
 				p.put("\n"+`<tr id="claim-%d"><td dir="auto">%s</td><td class="status" data-head="Status"><span class="claim %s">%s</span> <span aria-hidden="true">%s</span></td><td data-head="Sources">%s</td><td dir="auto" data-head="Why">%s`,
-					i+1, oneLine(c.Text), known, known, sign, p.refs(p.f.cites(c)), oneLine(c.Reason))
-				p.putIf(` <span class="marks">asked: %s</span>`, oneLine(c.Judge))
+					i+1, textkit.OneLine(c.Text), known, known, sign, p.refs(p.f.cites(c)), textkit.OneLine(c.Reason))
+				p.putIf(` <span class="marks">asked: %s</span>`, textkit.OneLine(c.Judge))
 				p.put("</td></tr>")
 			}
 		})
@@ -237,7 +238,7 @@ func (p *researchPage) sources() {
 func (p *researchPage) evidence(n int, e Evidence) {
 	url, path := where(e)
 	p.put("\n"+`<li id="source-%d" dir="auto">%s`, n, icon(e))
-	if title := oneLine(e.Title); title != "" && title != e.Source {
+	if title := textkit.OneLine(e.Title); title != "" && title != e.Source {
 		p.put("<strong>%s</strong> ", short(title, 200))
 	}
 	if url != "" {
@@ -246,7 +247,7 @@ func (p *researchPage) evidence(n int, e Evidence) {
 		p.put(`<span class="where">%s</span>`, path)
 	}
 	p.putIf(` <span class="marks">%s</span>`, strings.Join(facts(e), " · "))
-	p.putIf("<blockquote>%s</blockquote>", oneLine(e.Quote))
+	p.putIf("<blockquote>%s</blockquote>", textkit.OneLine(e.Quote))
 	for _, text := range []string{strings.Join(quality(e), "; "), foundBy(e), hashes(e)} {
 		p.putIf(`<p class="marks">%s</p>`, text)
 	}
@@ -296,7 +297,7 @@ func (p *researchPage) timeline() {
 	p.section("timeline", "How it was researched", func() {
 		p.put("\n" + `<ol class="timeline">`)
 		for _, m := range p.f.Timeline {
-			p.put("\n"+`<li><span class="at">%s</span> <span class="kind">%s</span> <span class="text" dir="auto">%s</span></li>`, clock(m.At), oneLine(m.Kind), short(oneLine(m.Text), 400))
+			p.put("\n"+`<li><span class="at">%s</span> <span class="kind">%s</span> <span class="text" dir="auto">%s</span></li>`, clock(m.At), textkit.OneLine(m.Kind), short(textkit.OneLine(m.Text), 400))
 		}
 		p.put("\n</ol>")
 	})
@@ -309,7 +310,7 @@ func (p *researchPage) queries() {
 	p.section("queries", "What was searched", func() {
 		p.table("What was searched", []string{"Round", "Query", "Asked", "Found"}, func() {
 			for _, q := range p.f.Queries {
-				p.put(`<tr><td data-head="Round">%d</td><td dir="auto" data-head="Query">%s</td><td data-head="Asked">%s</td><td data-head="Found">%d</td></tr>`, q.Round, oneLine(q.Text), q.asked(), q.Found)
+				p.put(`<tr><td data-head="Round">%d</td><td dir="auto" data-head="Query">%s</td><td data-head="Asked">%s</td><td data-head="Found">%d</td></tr>`, q.Round, textkit.OneLine(q.Text), q.asked(), q.Found)
 			}
 		})
 	})
@@ -326,7 +327,7 @@ func (p *researchPage) steering() {
 				if s.Refused {
 					class = ` class="refused"`
 				}
-				p.put(`<tr%s><td class="right">%s</td><td dir="auto">%s</td><td dir="auto">%s</td></tr>`, class, clock(s.At), oneLine(s.Wish), oneLine(s.outcome()))
+				p.put(`<tr%s><td class="right">%s</td><td dir="auto">%s</td><td dir="auto">%s</td></tr>`, class, clock(s.At), textkit.OneLine(s.Wish), textkit.OneLine(s.outcome()))
 			}
 		})
 	})

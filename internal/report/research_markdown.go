@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"ponder/internal/textkit"
 	"strings"
 )
 
@@ -26,7 +27,7 @@ func (w *researchWriter) write() {
 	f := w.f
 	fmt.Fprintf(&w.b, "# %s\n", inText(f.title))
 	if f.asked != "" {
-		fmt.Fprintf(&w.b, "\n%s\n", strings.Join(behind("> ", "> ", w.blocks(plainly(printable(f.asked)), false)), "\n"))
+		fmt.Fprintf(&w.b, "\n%s\n", strings.Join(behind("> ", "> ", w.blocks(plainly(textkit.Clean(f.asked)), false)), "\n"))
 	}
 	fmt.Fprintf(&w.b, "\n%s\n", marked("*", inText(f.lead())))
 	for _, text := range []string{f.remark(), f.noAnswer()} {
@@ -117,9 +118,9 @@ func (w *researchWriter) claims() string {
 			b.WriteString("| claim | status | sources | why |\n|:---|:---|:---|:---|\n")
 		}
 		known, sign := status(c.Status)
-		why := oneLine(c.Reason)
+		why := textkit.OneLine(c.Reason)
 		if c.Judge != "" {
-			why = strings.TrimPrefix(why+"; asked: "+oneLine(c.Judge), "; ")
+			why = strings.TrimPrefix(why+"; asked: "+textkit.OneLine(c.Judge), "; ")
 		}
 		fmt.Fprintf(&b, "| %s | %s %s | %s | %s |\n", inCell(c.Text), sign, known, w.refs(w.f.cites(c)), inCell(why))
 	}
@@ -139,7 +140,7 @@ func (w *researchWriter) sources() string {
 	for i, e := range w.f.cited {
 		mark := fmt.Sprintf("%d. ", i+1)
 		var parts []string
-		if title := oneLine(e.Title); title != "" && title != e.Source {
+		if title := textkit.OneLine(e.Title); title != "" && title != e.Source {
 			parts = append(parts, "**"+inText(short(title, 200))+"**")
 		}
 		if url, path := where(e); url != "" {
@@ -151,7 +152,7 @@ func (w *researchWriter) sources() string {
 			parts = append(parts, inText(text))
 		}
 		lines := []string{atLineStarts(strings.Join(parts, ", "))}
-		if quote := oneLine(e.Quote); quote != "" {
+		if quote := textkit.OneLine(e.Quote); quote != "" {
 			lines = append(lines, "", "> "+atLineStarts(escaped(quote)))
 		}
 		for _, text := range []string{strings.Join(quality(e), "; "), foundBy(e), hashes(e)} {

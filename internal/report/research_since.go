@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/similarity"
 )
 
@@ -56,18 +57,18 @@ func Changes(older, newer []Claim) Since {
 			}
 		}
 	}
-	match(func(a, b *said) bool { return oneLine(a.Text) == oneLine(b.Text) })
+	match(func(a, b *said) bool { return textkit.OneLine(a.Text) == textkit.OneLine(b.Text) })
 	match(func(a, b *said) bool { return a.text.Compare(b.text) == similarity.Same })
 	match(func(a, b *said) bool { return a.text.Compare(b.text) == similarity.Opposite })
 	match(func(a, b *said) bool { return a.bare.Compare(b.bare) == similarity.Same })
 	for i := range now {
 		if !now[i].used {
-			d.New = append(d.New, oneLine(now[i].Text))
+			d.New = append(d.New, textkit.OneLine(now[i].Text))
 		}
 	}
 	for j := range was {
 		if !was[j].used {
-			d.Gone = append(d.Gone, oneLine(was[j].Text))
+			d.Gone = append(d.Gone, textkit.OneLine(was[j].Text))
 		}
 	}
 	return d
@@ -75,12 +76,12 @@ func Changes(older, newer []Claim) Since {
 
 // pair takes in two claims of the same thing.
 func (d *Since) pair(a, b *said) {
-	alike := oneLine(a.Text) == oneLine(b.Text) || a.text.Compare(b.text) == similarity.Same
+	alike := textkit.OneLine(a.Text) == textkit.OneLine(b.Text) || a.text.Compare(b.text) == similarity.Same
 	if alike && (a.Status == b.Status || a.Status == "" || b.Status == "") {
 		d.Same++
 		return
 	}
-	d.Changed = append(d.Changed, Change{oneLine(a.Text), oneLine(b.Text), a.Status, b.Status})
+	d.Changed = append(d.Changed, Change{textkit.OneLine(a.Text), textkit.OneLine(b.Text), a.Status, b.Status})
 }
 
 func readSaid(claims []Claim) []said {
@@ -117,7 +118,7 @@ func whenOf(d *Since) string {
 		text += " of " + date(d.Ended)
 	}
 	if d.Thread != "" {
-		text += " (" + short(oneLine(string(d.Thread)), 60) + ")"
+		text += " (" + short(textkit.OneLine(string(d.Thread)), 60) + ")"
 	}
 	return text
 }
@@ -128,5 +129,5 @@ func (c Change) line() (was, now string) {
 	if c.WasStatus != c.NowStatus && c.WasStatus != "" && c.NowStatus != "" {
 		was, now = was+" ("+c.WasStatus+")", now+" ("+c.NowStatus+")"
 	}
-	return oneLine(was), oneLine(now)
+	return textkit.OneLine(was), textkit.OneLine(now)
 }

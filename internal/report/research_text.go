@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"ponder/internal/textkit"
 	"strings"
 )
 
@@ -28,7 +29,7 @@ type textWriter struct {
 
 // answer returns the answer as it was written, with numbers for the ids that it cites.
 func (w *textWriter) answer() string {
-	return citation.ReplaceAllStringFunc(printable(w.f.numbered(w.f.Answer)), func(s string) string {
+	return citation.ReplaceAllStringFunc(textkit.Clean(w.f.numbered(w.f.Answer)), func(s string) string {
 		var b strings.Builder
 		for _, id := range sourceID.FindAllString(s, -1) {
 			if n := w.f.numbers.of[id]; n > 0 {
@@ -54,7 +55,7 @@ func (w *textWriter) sources() {
 	w.b.WriteString("\nSources\n")
 	for i, e := range w.f.cited {
 		url, path := where(e)
-		line := short(oneLine(e.Title), 100)
+		line := short(textkit.OneLine(e.Title), 100)
 		if line != "" && line != path && line != url {
 			line += ", "
 		} else {
@@ -65,9 +66,9 @@ func (w *textWriter) sources() {
 			line += ", " + date(e.Published)
 		}
 		if e.Section != "" {
-			line += ", " + short(oneLine(e.Section), 80)
+			line += ", " + short(textkit.OneLine(e.Section), 80)
 		}
-		fmt.Fprintf(&w.b, "  [%d] %s\n      \"%s\"\n", i+1, line, short(oneLine(e.Quote), maxTextQuote))
+		fmt.Fprintf(&w.b, "  [%d] %s\n      \"%s\"\n", i+1, line, short(textkit.OneLine(e.Quote), maxTextQuote))
 	}
 	if n := w.f.uncited; n > 0 {
 		fmt.Fprintf(&w.b, "  %s found and not cited\n", count(n, "more passage was", "more passages were"))
@@ -85,7 +86,7 @@ func (w *textWriter) conflicts() {
 			for _, n := range w.f.refs(s.Quotes) {
 				fmt.Fprintf(&refs, "[%d]", n)
 			}
-			fmt.Fprintf(&w.b, "    - %s: %s %s\n", short(oneLine(s.Value), 160), voices(s), refs.String())
+			fmt.Fprintf(&w.b, "    - %s: %s %s\n", short(textkit.OneLine(s.Value), 160), voices(s), refs.String())
 		}
 	}
 }
@@ -96,7 +97,7 @@ func (w *textWriter) list(name string, items []string) {
 	}
 	w.b.WriteString("\n" + name + "\n")
 	for _, it := range items[:min(len(items), maxListed)] {
-		fmt.Fprintf(&w.b, "  - %s\n", short(oneLine(it), 300))
+		fmt.Fprintf(&w.b, "  - %s\n", short(textkit.OneLine(it), 300))
 	}
 	if n := len(items) - maxListed; n > 0 {
 		fmt.Fprintf(&w.b, "  and %d more\n", n)
@@ -107,7 +108,7 @@ func (w *textWriter) since(d *Since) {
 	w.b.WriteString("\n" + d.says() + "\n")
 	mark := func(sign string, list []string) {
 		for _, text := range list[:min(len(list), maxListed)] {
-			fmt.Fprintf(&w.b, "  %s %s\n", sign, short(oneLine(text), 240))
+			fmt.Fprintf(&w.b, "  %s %s\n", sign, short(textkit.OneLine(text), 240))
 		}
 	}
 	mark("+", d.New)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/knowledge/claim"
 	"ponder/mode/research"
 )
@@ -140,6 +141,6 @@ func sinceOf(older research.Report, claims []Claim) *Since {
 		quotes[i] = claim.Quote{ID: k.ID, Text: k.Quote, Context: k.Title, Voice: cmp.Or(k.URL, k.Source)}
 	}
 	d := Changes(Check(older.Answer, quotes), claims)
-	d.Thread, d.Question, d.Ended = older.Thread, oneLine(older.Question), older.At
+	d.Thread, d.Question, d.Ended = older.Thread, textkit.OneLine(older.Question), older.At
 	return &d
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/claim"
 	"ponder/mode/session"
 )
@@ -23,7 +24,7 @@ type finding struct {
 }
 
 func newFinding(r *Research) *finding {
-	f := &finding{Research: r, title: short(oneLine(r.Question), maxTitle)}
+	f := &finding{Research: r, title: short(textkit.OneLine(r.Question), maxTitle)}
 	if f.title != strings.TrimSpace(r.Question) {
 		f.asked = r.Question
 	}
@@ -132,7 +133,7 @@ func (r *Research) sources() int {
 
 // lead says in a sentence or two how it went.
 func (f *finding) lead() string {
-	text := cmp.Or(ended[f.Status], oneLine(string(f.Status)))
+	text := cmp.Or(ended[f.Status], textkit.OneLine(string(f.Status)))
 	if f.Seconds > 0 {
 		text += " after " + took(f.Seconds)
 	}
@@ -154,7 +155,7 @@ func (f *finding) noAnswer() string {
 	case f.Answer != "":
 		return ""
 	case f.Reason != "" && f.Status.Ended():
-		return "There is none: " + oneLine(f.Reason)
+		return "There is none: " + textkit.OneLine(f.Reason)
 	}
 	return "There is none yet."
 }
@@ -166,13 +167,13 @@ func where(e Evidence) (url, path string) {
 			return to, ""
 		}
 	}
-	return "", oneLine(cmp.Or(e.Source, e.URL))
+	return "", textkit.OneLine(cmp.Or(e.Source, e.URL))
 }
 
 // facts says what is known of where a quote is from, but for its title and address.
 func facts(e Evidence) (list []string) {
 	add := func(format, text string) {
-		if text = oneLine(text); text != "" {
+		if text = textkit.OneLine(text); text != "" {
 			list = append(list, fmt.Sprintf(format, short(text, 120)))
 		}
 	}
@@ -219,7 +220,7 @@ func date(t time.Time) string { return t.UTC().Format("2 January 2006") }
 // quality says in words what is known of how good a source is.
 func quality(e Evidence) (list []string) {
 	for _, s := range e.Quality {
-		if says := oneLine(s.Says); says != "" {
+		if says := textkit.OneLine(s.Says); says != "" {
 			list = append(list, strings.TrimRight(short(says, 160), "."))
 		}
 	}
@@ -231,12 +232,12 @@ func foundBy(e Evidence) string {
 	if e.Tool == "" && e.Query == "" {
 		return ""
 	}
-	text := "found with " + oneLine(cmp.Or(e.Tool, "a search"))
+	text := "found with " + textkit.OneLine(cmp.Or(e.Tool, "a search"))
 	if e.Provider != "" {
-		text += " (" + short(oneLine(e.Provider), 60) + ")"
+		text += " (" + short(textkit.OneLine(e.Provider), 60) + ")"
 	}
 	if e.Query != "" {
-		text += ": " + short(oneLine(e.Query), 100)
+		text += ": " + short(textkit.OneLine(e.Query), 100)
 	}
 	return text
 }
@@ -246,7 +247,7 @@ func hashes(e Evidence) string {
 	var parts []string
 	for _, h := range []struct{ what, hash string }{{"text", e.Hash}, {"original", e.Original}} {
 		if h.hash != "" {
-			parts = append(parts, h.what+" sha256:"+short(oneLine(h.hash), 64))
+			parts = append(parts, h.what+" sha256:"+short(textkit.OneLine(h.hash), 64))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -254,10 +255,10 @@ func hashes(e Evidence) string {
 
 // about says what a conflict is about.
 func about(c Conflict) string {
-	parts := slices.DeleteFunc([]string{oneLine(c.Subject), oneLine(c.Attribute), oneLine(c.Time)}, func(s string) bool { return s == "" })
+	parts := slices.DeleteFunc([]string{textkit.OneLine(c.Subject), textkit.OneLine(c.Attribute), textkit.OneLine(c.Time)}, func(s string) bool { return s == "" })
 	text := short(strings.Join(parts, ", "), 200)
 	if c.Unit != "" {
-		text += " (in " + short(oneLine(c.Unit), 40) + ")"
+		text += " (in " + short(textkit.OneLine(c.Unit), 40) + ")"
 	}
 	return text
 }
@@ -275,19 +276,19 @@ func voices(s Side) string {
 func (f *finding) unconfirmed() (list []string) {
 	for _, c := range f.Claims {
 		if known, _ := status(c.Status); known == string(claim.Unverified) || known == string(claim.Contradicted) {
-			text := strings.TrimRight(oneLine(c.Text), ".")
-			if why := oneLine(c.Reason); why != "" {
+			text := strings.TrimRight(textkit.OneLine(c.Text), ".")
+			if why := textkit.OneLine(c.Reason); why != "" {
 				text += " (" + why + ")"
 			}
 			list = append(list, text)
 		}
 	}
 	for _, text := range f.Open {
-		list = append(list, oneLine(text))
+		list = append(list, textkit.OneLine(text))
 	}
 	if n := len(f.Removed); n > 0 {
 		list = append(list, fmt.Sprintf("%s that the text made and that nothing was gathered for: %s",
-			count(n, "citation was removed", "citations were removed"), short(oneLine(strings.Join(f.Removed, ", ")), 200)))
+			count(n, "citation was removed", "citations were removed"), short(textkit.OneLine(strings.Join(f.Removed, ", ")), 200)))
 	}
 	return list
 }
@@ -312,12 +313,12 @@ func (f *finding) cites(c Claim) (list []int) {
 
 // asked says how a query was asked.
 func (q Query) asked() string {
-	text := oneLine(q.Tool)
+	text := textkit.OneLine(q.Tool)
 	if q.Age > 0 {
 		text += ", kept answer, " + ageOf(q.Age) + " old"
 	}
 	if q.Error != "" {
-		text += "; failed: " + short(oneLine(q.Error), 160)
+		text += "; failed: " + short(textkit.OneLine(q.Error), 160)
 	}
 	return text
 }
@@ -343,7 +344,7 @@ func (r *Research) costRows() (rows []costRow) {
 func (f *finding) colophon() string {
 	var parts []string
 	if f.Thread != "" {
-		parts = append(parts, "Research "+oneLine(string(f.Thread)))
+		parts = append(parts, "Research "+textkit.OneLine(string(f.Thread)))
 	}
 	for _, d := range []struct {
 		what string
@@ -354,7 +355,7 @@ func (f *finding) colophon() string {
 		}
 	}
 	if f.Model != "" {
-		parts = append(parts, "model "+oneLine(f.Model))
+		parts = append(parts, "model "+textkit.OneLine(f.Model))
 	}
 	return strings.Join(append(parts, "to check it: ponder verify FILE"), " · ")
 }

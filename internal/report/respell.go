@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"ponder/internal/textkit"
 	"regexp"
 	"strconv"
 	"strings"
@@ -225,7 +226,7 @@ func atLineStarts(text string) string {
 }
 
 // inText returns foreign text for the middle of a line.
-func inText(text string) string { return escaped(oneLine(text)) }
+func inText(text string) string { return escaped(textkit.OneLine(text)) }
 
 // inCell returns foreign text for a table.
 func inCell(text string) string { return strings.ReplaceAll(inText(text), "|", `\|`) }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html"
+	"ponder/internal/textkit"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ func (p *page) answer() {
 <h2 id="h-answer">Answer</h2>`)
 	p.putIf(`<p class="remark">%s</p>`, p.doc.Remark)
 	if p.doc.NoAnswer != "" {
-		p.put(`<p class="remark">%s</p>`, oneLine(p.doc.NoAnswer))
+		p.put(`<p class="remark">%s</p>`, textkit.OneLine(p.doc.NoAnswer))
 	}
 	p.put("\n"+`<div class="prose">%s</div>`+"\n</section>\n", p.prose(p.doc.AnswerMD))
 }
@@ -46,7 +47,7 @@ func (p *page) open() {
 			if o.Priority != 0 {
 				p.put(` <span class="marks">priority %d`, o.Priority)
 				if o.Mark != "" {
-					p.put(" · %s", oneLine(o.Mark))
+					p.put(" · %s", textkit.OneLine(o.Mark))
 				}
 				p.put("</span>")
 			}
@@ -113,17 +114,17 @@ func (p *page) list(id, title string, sources []source, last bool) {
 func (p *page) source(s source) {
 	p.put("\n"+`<li id="source-%d" dir="auto">`, s.N)
 	if s.Title != "" {
-		p.put("<strong>%s</strong> ", oneLine(s.Title))
+		p.put("<strong>%s</strong> ", textkit.OneLine(s.Title))
 	}
 	p.put(`<span class="where">`)
 	if s.URL != "" {
 		p.put(`<a href="%s" rel="noopener noreferrer nofollow">%s</a>`, address(s.URL), s.Where)
 	} else {
-		p.put("%s", oneLine(s.Where))
+		p.put("%s", textkit.OneLine(s.Where))
 	}
 	p.put("</span>")
 	p.putIf(` <span class="marks">%s</span>`, s.Place)
 	p.putIf(` <span class="marks">%s</span>`, s.Mark)
-	p.putIf("<blockquote>%s</blockquote>", oneLine(s.Quote))
+	p.putIf("<blockquote>%s</blockquote>", textkit.OneLine(s.Quote))
 	p.put("</li>")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/session"
 )
 
@@ -34,7 +35,7 @@ func because(status ponder.Status, reason string) string {
 	if reason == "" || reason == string(status) || status == ponder.Failed {
 		return ""
 	}
-	return ": " + strings.TrimRight(oneLine(reason), ".")
+	return ": " + strings.TrimRight(textkit.OneLine(reason), ".")
 }
 
 // confidence says how sure a session is, and where that was heading.
@@ -45,7 +46,7 @@ func confidence(s session.Session) string {
 	case "plateau":
 		text += ", on a plateau"
 	default:
-		text += ", " + oneLine(s.Trend)
+		text += ", " + textkit.OneLine(s.Trend)
 	}
 	if s.Claimed == nil {
 		return ""
@@ -69,7 +70,7 @@ func resolution(r *session.Resolution) string {
 		text = fmt.Sprintf(" It turned out to be right to a degree of %.2f", *r.Outcome)
 	}
 	if r.Note != "" {
-		text += ": " + strings.TrimRight(oneLine(r.Note), ".")
+		text += ": " + strings.TrimRight(textkit.OneLine(r.Note), ".")
 	}
 	return text + "."
 }
@@ -163,7 +164,7 @@ func costs(u session.Usage) (rows []costRow) {
 	}
 	row := func(m session.ModelUsage) costRow {
 		return costRow{
-			Model: oneLine(m.Model), Calls: thousands(m.Calls), Failed: thousands(m.Failed), Input: thousands(m.Input), Output: thousands(m.Output),
+			Model: textkit.OneLine(m.Model), Calls: thousands(m.Calls), Failed: thousands(m.Failed), Input: thousands(m.Input), Output: thousands(m.Output),
 			Cost: money(m.USD, m.Unpriced, m.Calls),
 		}
 	}
@@ -202,7 +203,7 @@ func colophon(s session.Session) string {
 		parts = append(parts, "ended "+day(s.Completed))
 	}
 	if s.Model != "" {
-		parts = append(parts, "model "+oneLine(s.Model))
+		parts = append(parts, "model "+textkit.OneLine(s.Model))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -211,21 +212,21 @@ func colophon(s session.Session) string {
 func steerLine(w session.Steering) (wish, outcome string) {
 	wish = orders[w.Order]
 	if wish == "" {
-		wish = cmp.Or(oneLine(string(w.Order)), "wish")
+		wish = cmp.Or(textkit.OneLine(string(w.Order)), "wish")
 	}
 	switch {
 	case w.Content != "" && w.Target != "":
-		wish += " (" + oneLine(w.Target) + "): " + oneLine(w.Content)
+		wish += " (" + textkit.OneLine(w.Target) + "): " + textkit.OneLine(w.Content)
 	case w.Content+w.Target != "":
-		wish += ": " + oneLine(w.Content+w.Target)
+		wish += ": " + textkit.OneLine(w.Content+w.Target)
 	}
 	switch {
 	case w.Seq == 0:
 		outcome = "not acknowledged"
 	case w.Refused:
-		outcome = "refused: " + oneLine(w.Effect)
+		outcome = "refused: " + textkit.OneLine(w.Effect)
 	default:
-		outcome = fmt.Sprintf("in effect at %s: %s", clock(w.At), oneLine(w.Effect))
+		outcome = fmt.Sprintf("in effect at %s: %s", clock(w.At), textkit.OneLine(w.Effect))
 	}
 	if n := len(w.Cancelled); n > 0 {
 		outcome += fmt.Sprintf(" (%s)", count(n, "call was cancelled", "calls were cancelled"))
@@ -248,7 +249,7 @@ func thoughtMarks(t session.Thought) (marks []string) {
 		marks = append(marks, "without a model")
 	}
 	if len(t.Against) > 0 {
-		marks = append(marks, "contradicts "+oneLine(strings.Join(t.Against, ", ")))
+		marks = append(marks, "contradicts "+textkit.OneLine(strings.Join(t.Against, ", ")))
 	}
 	return marks
 }
@@ -275,7 +276,7 @@ func questionMarks(q session.Question) (marks []string) {
 		marks = append(marks, fmt.Sprintf("priority %d", q.Priority))
 	}
 	if q.By != "" {
-		marks = append(marks, "asked by the "+oneLine(q.By))
+		marks = append(marks, "asked by the "+textkit.OneLine(q.By))
 	}
 	if q.Repeats > 0 {
 		marks = append(marks, "asked "+times(q.Repeats+1))

@@ -26,13 +26,12 @@ func Clean(text string) string {
 		return text
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if strings.IndexByte(text, 0x1b) >= 0 || strings.IndexByte(text, 0xc2) >= 0 { // the first byte of C1
-		text = sequences.ReplaceAllString(text, "")
-	}
+	text = StripEscapes(text)
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\r', r == '\u2028', r == '\u2029':
+		case ' ' <= r && r < 0x7f, 0xa0 <= r && r < 0x200e: // most text, at once
+		case r == '\r', r == '\f', r == '\v', r == '\u0085', r == '\u2028', r == '\u2029':
 			return '\n'
 		case obeyed(r):
 			return -1
@@ -51,7 +50,7 @@ func Visible(text string) string {
 	var last rune
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r < 0xad, unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+		case r < 0xad, 0xad < r && r < 0x600, 0x3000 <= r && r < 0xe000, unicode.Is(unicode.Prepended_Concatenation_Mark, r):
 		case r == '\u200c', r == '\u200d':
 			if last < 0x600 { // no script before Arabic joins letters
 				return -1
@@ -64,14 +63,42 @@ func Visible(text string) string {
 	}, Clean(text))
 }
 
-// isLine reports whether text is one line of letters, digits and printable ASCII with
-// single spaces between words, as most texts are. Such a text needs no cleaning.
+// StripEscapes returns text without the escape sequences of terminals. Other control
+// characters stay.
+func StripEscapes(text string) string {
+	if !hasEscape(text) {
+		return text
+	}
+	return sequences.ReplaceAllString(text, "")
+}
+
+// hasEscape reports whether text has an escape character or a control character of eight
+// bits.
+func hasEscape(text string) bool {
+	if strings.IndexByte(text, 0x1b) >= 0 {
+		return true
+	}
+	for i := strings.IndexByte(text, 0xc2); i >= 0 && i+1 < len(text); {
+		if text[i+1] < 0xa0 {
+			return true
+		}
+		next := strings.IndexByte(text[i+2:], 0xc2)
+		if next < 0 {
+			return false
+		}
+		i += 2 + next
+	}
+	return false
+}
+
+// isLine reports whether text is one line of letters, marks, digits, punctuation and symbols
+// with single spaces between words, as most texts are. Such a text needs no cleaning.
 func isLine(text string) bool {
 	space := true // at the beginning, too, there may be none
 	for i := 0; i < len(text); {
 		r, n := rune(text[i]), 1
 		if r >= utf8.RuneSelf {
-			if r, n = utf8.DecodeRuneInString(text[i:]); r != '…' && !unicode.In(r, unicode.L, unicode.M, unicode.N) {
+			if r, n = utf8.DecodeRuneInString(text[i:]); n == 1 || !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S) {
 				return false
 			}
 		}
@@ -142,6 +169,13 @@ func OneLine(text string) string {
 		return text
 	}
 	return strings.Join(strings.Fields(Clean(text)), " ")
+}
+
+// PrefixLine returns the visible text on one line, cut at n bytes. It takes no longer for
+// texts that are much longer.
+func PrefixLine(text string, n int) string {
+	line := strings.Join(strings.Fields(Visible(Prefix(text, 16*n+4096))), " ")
+	return strings.TrimRightFunc(Prefix(line, n), unicode.IsSpace)
 }
 
 // Line returns text on one line of at most n bytes.

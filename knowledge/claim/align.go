@@ -3,6 +3,7 @@ package claim
 import (
 	"sort"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 )
 
@@ -45,7 +46,7 @@ type window struct {
 
 // look reads a claim and finds its words in the quotes.
 func (c *Corpus) look(s Sentence) *view {
-	text := s.Text[:cut(s.Text, maxSentence)]
+	text := textkit.Prefix(s.Text, maxSentence)
 	lang := c.lang
 	if lang == "" {
 		lang, _ = lexical.Detect(text)

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"ponder/internal/textkit"
 	"regexp"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ type citer struct {
 // report notes that something was taken out.
 func (c *citer) report(what string) {
 	what = flat(what)
-	what = what[:cut(what, maxShown)]
+	what = textkit.Prefix(what, maxShown)
 	if what != "" && !c.seen[what] && len(c.removed) < maxRemoved {
 		c.seen[what] = true
 		c.removed = append(c.removed, what)

@@ -2,6 +2,7 @@ package claim
 
 import (
 	"cmp"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
@@ -128,17 +129,10 @@ func prepared(quotes []Quote) ([]Quote, [][][]lexeme) {
 	quotes = quotes[:min(len(quotes), maxConflictQuotes)]
 	lines := make([][][]lexeme, len(quotes))
 	for i := range quotes {
-		quotes[i].Text, quotes[i].Context = clipped(quotes[i].Text), clipped(quotes[i].Context)
+		quotes[i].Text, quotes[i].Context = textkit.Prefix(quotes[i].Text, maxConflictText), textkit.Prefix(quotes[i].Context, maxConflictText)
 		lines[i] = lexemes(quotes[i].Text, maxConflictWords)
 	}
 	return quotes, lines
-}
-
-func clipped(text string) string {
-	if len(text) <= maxConflictText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxConflictText], "")
 }
 
 // named reports whether a quote names what is asked about: all words of it, or of three

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 	"ponder/internal/textkit/similarity"
 )
@@ -142,7 +143,7 @@ func oppositions(quotes []Quote, list []sayer, side []int, groups int) (out []po
 			if side[i] < 0 {
 				at = 1
 			}
-			sides[at] = append(sides[at], stated{quote: s.quote, start: s.start, end: s.end, worth: worth{kind: nameWorth, text: shortened(s.text)}})
+			sides[at] = append(sides[at], stated{quote: s.quote, start: s.start, end: s.end, worth: worth{kind: nameWorth, text: textkit.Line(s.text, maxSaid)}})
 			if subject == "" {
 				subject = topicWords(s.text)
 			}
@@ -152,16 +153,6 @@ func oppositions(quotes []Quote, list []sayer, side []int, groups int) (out []po
 		}
 	}
 	return out
-}
-
-// shortened returns the beginning of a sentence, cut between words, in one line.
-func shortened(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= maxSaid {
-		return s
-	}
-	s = s[:max(strings.LastIndexByte(s[:maxSaid], ' '), maxSaid/2)]
-	return strings.ToValidUTF8(strings.TrimSpace(s), "") + "…"
 }
 
 // topicWords returns the first words of a sentence that say what it is about.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"sort"
 	"strings"
-	"unicode/utf8"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 )
 
@@ -73,7 +73,7 @@ func language(quotes []Quote) lexical.Language {
 
 func (c *Corpus) add(q Quote) {
 	s := source{Quote: q, first: len(c.units), stems: make(map[int32]bool)}
-	s.context = readSentence(q.Context, span{0, cut(q.Context, maxContext)}, c.lang)
+	s.context = readSentence(q.Context, span{0, len(textkit.Prefix(q.Context, maxContext))}, c.lang)
 	for _, t := range s.context.terms {
 		s.stems[c.intern(t.stem)] = true
 		c.names[t.fold]++
@@ -99,22 +99,11 @@ func (c *Corpus) add(q Quote) {
 	c.quotes = append(c.quotes, s)
 }
 
-// cut returns where the first n bytes of a text end, not within a letter.
-func cut(text string, n int) int {
-	if len(text) <= n {
-		return len(text)
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return n
-}
-
 // unitsIn returns the sentences of a quote, line by line where lines are short or end
 // with a stop: pages have headings and tables.
 func unitsIn(text string) []span {
 	var list []span
-	text = text[:cut(text, maxQuote)]
+	text = textkit.Prefix(text, maxQuote)
 	start := 0
 	for start < len(text) {
 		end := start

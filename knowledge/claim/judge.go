@@ -2,6 +2,7 @@ package claim
 
 import (
 	"math"
+	"ponder/internal/textkit"
 )
 
 // doubtful is how far under the boundary of qualified a score may be for a claim to be
@@ -54,7 +55,7 @@ const maxReason = 300
 func (f Finding) set(v Verdict, reason string) Finding {
 	f.Verdict = v
 	if reason = flat(reason); reason != "" {
-		f.Reason = reason[:cut(reason, maxReason)]
+		f.Reason = textkit.Prefix(reason, maxReason)
 	}
 	below := math.Nextafter(supportedFrom, 0)
 	switch v {

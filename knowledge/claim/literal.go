@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 )
 
@@ -39,7 +40,7 @@ type literal struct {
 
 // Add reads a quote, with what stands around it in the source, or more of one.
 func (w Wording) Add(id, text string) {
-	text = text[:cut(text, maxQuote)]
+	text = textkit.Prefix(text, maxQuote)
 	l := &literal{letters: bareLetters(text) + "\n"}
 	if bare := asides.ReplaceAllString(text, " "); bare != text {
 		l.letters += bareLetters(bare) + "\n"

@@ -3,13 +3,13 @@ package document
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"ponder/internal/textkit"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 )
 
 // A Kind says what a block, or a sentence of it, is.
@@ -167,32 +167,11 @@ func normalise(b Block) string {
 	if b.Kind != Code {
 		return oneLine(b.Text)
 	}
-	lines := strings.Split(strings.Map(printable, b.Text), "\n")
+	lines := strings.Split(visible(b.Text), "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(l, " \t\r")
 	}
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
-}
-
-// oneLine returns s with every run of white space as one space, without what
-// cannot be seen.
-func oneLine(s string) string {
-	return strings.Join(strings.Fields(strings.Map(printable, s)), " ")
-}
-
-// printable maps what cannot be seen to a space or to nothing. Marks that turn
-// the direction of text could make a quote read as what it is not.
-func printable(r rune) rune {
-	switch {
-	case r == '\n' || r == '\t':
-		return r
-	case r < ' ' || 0x7f <= r && r < 0xa0 || r == utf8.RuneError || r == 0x2028 || r == 0x2029:
-		return ' '
-	case r == 0xad || r == 0xfeff || r == 0x200b || r == 0x200e || r == 0x200f,
-		0x202a <= r && r <= 0x202e, 0x2066 <= r && r <= 0x2069:
-		return -1
-	}
-	return r
 }
 
 // Verify reports whether quote is exactly the bytes start to end of the text.
@@ -308,3 +287,9 @@ func (c *Collection) Bytes() int64 {
 	}
 	return n
 }
+
+// visible returns the visible text, without the marks of damaged characters.
+func visible(text string) string { return strings.ReplaceAll(textkit.Visible(text), "\uFFFD", " ") }
+
+// oneLine returns the visible text on one line.
+func oneLine(text string) string { return textkit.OneLine(visible(text)) }

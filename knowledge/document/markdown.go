@@ -1,6 +1,8 @@
 package document
 
-import "strings"
+import (
+	"strings"
+)
 
 // Markdown takes a text with Markdown apart. Marks of emphasis, links, tags and
 // comments are not part of what it says.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/similarity"
 )
 
@@ -71,7 +72,7 @@ func name(pieces []Piece, i int) string {
 
 // statements returns what is compared of a text: the whole, and each sentence.
 func statements(text string) (list []similarity.Text) {
-	text = strings.TrimSpace(bounded(text))
+	text = strings.TrimSpace(textkit.Prefix(text, maxText))
 	parts := strings.FieldsFunc(strings.NewReplacer(". ", ".\n", "! ", "!\n", "? ", "?\n").Replace(text), func(r rune) bool { return r == '\n' })
 	if len(parts) != 1 {
 		list = append(list, similarity.Of(text))
@@ -148,7 +149,7 @@ func voices(pieces []Piece, clusters []string) []int {
 		if i < len(clusters) {
 			link("cluster "+clusters[i], i)
 		}
-		if a := strings.ToLower(clip(p.Author)); a != "" && !role[a] && strings.Contains(a, " ") {
+		if a := strings.ToLower(textkit.Line(p.Author, maxName)); a != "" && !role[a] && strings.Contains(a, " ") {
 			link("author "+a, i)
 		}
 		if key := house(p); key != "" {

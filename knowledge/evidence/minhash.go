@@ -3,6 +3,7 @@ package evidence
 import (
 	"slices"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 )
 
@@ -25,7 +26,7 @@ type Signature struct {
 // three words there are, in whatever case and between whatever signs; a text of fewer
 // words is one run.
 func Sign(text string) (s Signature) {
-	text = bounded(text)
+	text = textkit.Prefix(text, maxText)
 	var low minima
 	for i := range low {
 		low[i] = ^uint64(0)

@@ -1,16 +1,18 @@
 package evidence
 
 import (
+	"ponder/internal/textkit"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"ponder"
 )
 
 // maxText bounds what is read of a text, in bytes.
 const maxText = 32 << 10
+
+// maxName bounds a name as a sentence quotes it, in bytes.
+const maxName = 83
 
 // A Piece is a piece of evidence as far as it matters here. What is not known is zero.
 type Piece struct {
@@ -32,7 +34,7 @@ type Piece struct {
 // is not among it, for that takes other pieces.
 func Judge(p Piece, now time.Time) []ponder.Signal {
 	list := []ponder.Signal{source(p), dated(p, now), author(p)}
-	text := plain(seen(bounded(p.Text)))
+	text := plain(textkit.Visible(textkit.Prefix(p.Text, maxText)))
 	list = append(list, directness(text))
 	for _, judge := range []func(Piece, string) (ponder.Signal, bool){transport, advertising, addressed} {
 		if s, ok := judge(p, text); ok {
@@ -62,28 +64,4 @@ func Weight(signals []ponder.Signal) float64 {
 		weight *= 1 - shares[s.Name]*(1-min(1, value))
 	}
 	return weight
-}
-
-// bounded returns the beginning of a text, cut between letters.
-func bounded(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	n := maxText
-	for n > maxText-utf8.UTFMax && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
-
-// clip shortens what is quoted in a sentence, and makes it one line.
-func clip(s string) string {
-	const most = 80
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 4*most)], "")), " ")
-	for i := range s {
-		if i > most {
-			return strings.TrimSpace(s[:i]) + "…"
-		}
-	}
-	return s
 }

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 )
 
@@ -50,7 +51,7 @@ func age(years float64) string {
 
 // author judges whether somebody stands for it.
 func author(p Piece) ponder.Signal {
-	name := clip(p.Author)
+	name := textkit.Line(p.Author, maxName)
 	switch low := strings.ToLower(name); {
 	case !strings.ContainsFunc(name, unicode.IsLetter):
 		return ponder.Signal{Name: "author", Value: 0.5, Says: "No author is named."}
@@ -71,7 +72,7 @@ var role = map[string]bool{
 func plain(text string) string {
 	var b strings.Builder
 	b.WriteByte(' ')
-	lexical.Tokens(bounded(text), func(t lexical.Token) {
+	lexical.Tokens(textkit.Prefix(text, maxText), func(t lexical.Token) {
 		b.WriteString(lexical.Fold(text[t.Start:t.End]))
 		b.WriteByte(' ')
 	})
@@ -163,24 +164,14 @@ var orders = []string{
 // for people, which is so of one that says what the program is to do. If it is, the
 // signal is the one that [Judge] has. Marks that nobody sees do not hide it.
 func Addressed(text string) (s ponder.Signal, ok bool) {
-	text = seen(bounded(text))
+	text = textkit.Visible(textkit.Prefix(text, maxText))
 	return addressed(Piece{Text: text}, plain(text))
-}
-
-// seen returns a text without the marks that nobody sees.
-func seen(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cf, unicode.Variation_Selector) {
-			return -1
-		}
-		return r
-	}, text)
 }
 
 func addressed(p Piece, text string) (s ponder.Signal, ok bool) {
 	phrase, _ := first(text, orders)
 	if phrase == "" {
-		phrase = ordered(seen(bounded(p.Text)), text)
+		phrase = ordered(textkit.Visible(textkit.Prefix(p.Text, maxText)), text)
 	}
 	if phrase == "" {
 		return s, false

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	_ "embed"
+	"ponder/internal/textkit"
 	"strconv"
 	"strings"
 
@@ -75,7 +76,7 @@ func source(p Piece) ponder.Signal {
 		c.says = "a page that was saved, and it is not known where"
 	} else if ok {
 		c = classOf(a)
-		c.says += " (" + clip(a.host) + ")"
+		c.says += " (" + textkit.Line(a.host, maxName) + ")"
 	} else if p.Source != "" && p.Kind == "" {
 		c = own["document"]
 	}

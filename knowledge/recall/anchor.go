@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 	"ponder/knowledge/recall/index"
 	"ponder/knowledge/recall/query"
@@ -47,7 +48,7 @@ func (s *search) anchor(ctx context.Context) error {
 	}
 	s.query.Time = r
 	s.tactics.does("event as anchor", "time range")
-	s.notes = append(s.notes, fmt.Sprintf("%q is taken to be on %s, by %q.", a.Event, day.Format("2 January 2006"), clip(by, 100)))
+	s.notes = append(s.notes, fmt.Sprintf("%q is taken to be on %s, by %q.", a.Event, day.Format("2 January 2006"), textkit.Prefix(by, 100)))
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/document"
 	"ponder/knowledge/recall/index"
@@ -113,7 +114,7 @@ func inFile(o archive.Original, it Item, quote string, start int) bool {
 // inPage reports whether the words of a quote follow each other in a page.
 func inPage(o archive.Original, quote string) bool {
 	for d, err := range document.Read("page"+extension(o.Type), o.Bytes, nil, true) {
-		if err == nil && strings.Contains(spaced(d.Text), spaced(quote)) {
+		if err == nil && strings.Contains(textkit.OneLine(d.Text), textkit.OneLine(quote)) {
 			return true
 		}
 	}
@@ -135,6 +136,3 @@ func extension(media string) string {
 	}
 	return ".html"
 }
-
-// spaced returns a text with one space between its words.
-func spaced(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
@@ -211,7 +212,7 @@ func about(it Item, score float64) string {
 // quoted returns a text whose lines begin with a mark, so that nothing in it can
 // be taken for what stands around it.
 func quoted(text string, most int) string {
-	short := clip(text, most)
+	short := textkit.Prefix(text, most)
 	var b strings.Builder
 	for l := range strings.SplitSeq(strings.TrimSpace(short), "\n") {
 		b.WriteString(strings.TrimRight("> "+l, " \r") + "\n")

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 )
 
@@ -67,7 +68,7 @@ var weekday = regexp.MustCompile(`^(?i:mon|tue|wed|thu|fri|sat|sun|die|mit|don|f
 
 // parseDay reads the day that a heading begins with.
 func parseDay(s string) (time.Time, bool) {
-	s = clip(strings.TrimSpace(s), 80)
+	s = textkit.Prefix(strings.TrimSpace(s), 80)
 	s = weekday.ReplaceAllString(s, "")
 	for _, d := range days {
 		if m := d.form.FindStringSubmatch(s); m != nil {
@@ -132,7 +133,7 @@ func dayOfPath(path string) (time.Time, bool) {
 
 // dayIn finds a full day anywhere in a title: "Standup, 2 May 2026".
 func dayIn(s string) (time.Time, bool) {
-	s = clip(strings.TrimSpace(s), 200)
+	s = textkit.Prefix(strings.TrimSpace(s), 200)
 	for at := 0; at < len(s); {
 		if t, ok := parseDay(s[at:]); ok {
 			return t, true

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 )
 
@@ -83,7 +84,7 @@ func ofDocument(doc *document.Document, key string, base Item, modified time.Tim
 		e.item.Kind = KindJournal
 		if !d.date.IsZero() {
 			e.item.Date, e.item.Meta = d.date, map[string]string{metaDated: datedText}
-			e.item.Title = line(e.item.Title+" "+d.date.Format("2006-01-02"), maxField)
+			e.item.Title = textkit.PrefixLine(e.item.Title+" "+d.date.Format("2006-01-02"), maxField)
 		}
 		list = append(list, e)
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 	"ponder/knowledge/document"
 	"ponder/knowledge/recall/index"
@@ -84,7 +85,7 @@ func (e *entry) names(it Item) []string {
 		add(t.speaker)
 	}
 	for _, n := range e.named {
-		add(line(n, maxField))
+		add(textkit.PrefixLine(n, maxField))
 	}
 	return names
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 )
 
@@ -104,7 +105,7 @@ func (l *Library) putFile(ctx context.Context, tx *prepared, f file) error {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime,
 		hash = excluded.hash, original = excluded.original, settings = excluded.settings, state = excluded.state, reason = excluded.reason, change = excluded.change,
 		named = excluded.named, options = excluded.options, left_out = excluded.left_out`),
-		l.owner, f.path, f.size, f.mtime, f.hash, f.original, f.settings, string(f.state), clip(f.reason, maxField), f.change, b2i(f.named), f.options, f.left)
+		l.owner, f.path, f.size, f.mtime, f.hash, f.original, f.settings, string(f.state), textkit.Prefix(f.reason, maxField), f.change, b2i(f.named), f.options, f.left)
 }
 
 // A stored is a part of a file, or another item, as it is in the Library.

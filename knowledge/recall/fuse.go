@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/recall/index"
 	"ponder/knowledge/recall/vector"
 )
@@ -44,7 +45,7 @@ func (s *search) dense(ctx context.Context, text string) ([]vector.Scored, error
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		s.notes = append(s.notes, fmt.Sprintf("Meaning could not be compared: %s.", clip(err.Error(), 120)))
+		s.notes = append(s.notes, fmt.Sprintf("Meaning could not be compared: %s.", textkit.Prefix(err.Error(), 120)))
 		return nil, nil
 	}
 	hits, err := l.vectors.Search(ctx, model, embedding, denseN, l.index.Keep(s.filter))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 )
 
@@ -167,7 +168,7 @@ func (p *plan) found() map[string]bool {
 // skip reports what is left out.
 func (p *plan) skip(path string, why error) {
 	if len(p.report.Skipped) < maxSkipped {
-		p.report.Skipped = append(p.report.Skipped, document.Skipped{Path: path, Reason: clip(why.Error(), maxField)})
+		p.report.Skipped = append(p.report.Skipped, document.Skipped{Path: path, Reason: textkit.Prefix(why.Error(), maxField)})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"ponder/internal/textkit"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -98,23 +99,18 @@ func (it Item) check() error {
 // bounded returns an item whose fields are no longer than they may be.
 func (it Item) bounded() Item {
 	for _, f := range []*string{&it.Title, &it.Source, &it.ExternalID, &it.Link, &it.Author, &it.Persona} {
-		*f = line(*f, maxField)
+		*f = textkit.PrefixLine(*f, maxField)
 	}
 	var tags []string
 	seen := map[string]bool{}
 	for _, t := range it.Tags {
-		if t = line(t, maxTag); t != "" && !seen[t] && len(tags) < maxTags {
+		if t = textkit.PrefixLine(t, maxTag); t != "" && !seen[t] && len(tags) < maxTags {
 			seen[t] = true
 			tags = append(tags, t)
 		}
 	}
 	it.Tags = tags
 	return it
-}
-
-// line returns s on one line, without what is around it, of at most n bytes.
-func line(s string, n int) string {
-	return strings.Join(strings.Fields(strings.ToValidUTF8(clip(s, n), "")), " ")
 }
 
 // itemColumns are what scanItem reads of recall_item i. The original of what is

@@ -3,6 +3,7 @@ package recall
 import (
 	"unicode/utf8"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 	"ponder/knowledge/recall/index"
 )
@@ -89,7 +90,7 @@ func (c *cutter) end(at int) {
 	}
 	p := index.Passage{Start: start, End: at, Text: c.doc.Text[start:at]}
 	if c.open {
-		p.Heading = clip(c.doc.Heading(c.doc.Sentences[c.last(at)].Section), maxField)
+		p.Heading = textkit.Prefix(c.doc.Heading(c.doc.Sentences[c.last(at)].Section), maxField)
 		p.Page = c.doc.Page(c.doc.Sentences[c.first].Start)
 	}
 	for i := len(c.turns) - 1; i >= 0; i-- { // the newest that began before the passage ends

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"ponder/internal/textkit"
 	"strings"
 	"time"
 )
@@ -30,7 +31,7 @@ const maxVoice = 64 << 10
 
 // SetPersona keeps a persona, in the place of the one with its name.
 func (l *Library) SetPersona(ctx context.Context, p Persona) error {
-	p.Name = line(p.Name, maxTag)
+	p.Name = textkit.PrefixLine(p.Name, maxTag)
 	if p.Name == "" || len(p.Voice) > maxVoice {
 		return fmt.Errorf("set persona %q: it needs a name, and a voice of at most %d KiB", p.Name, maxVoice>>10)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 )
 
@@ -91,7 +92,7 @@ func postEntry(r row, base Item) (*entry, error) {
 	if it.Text == "" {
 		it.Text, it.Raw = it.Raw, ""
 	}
-	it.Text, it.Raw = clip(it.Text, maxText), clip(it.Raw, maxText)
+	it.Text, it.Raw = textkit.Prefix(it.Text, maxText), textkit.Prefix(it.Raw, maxText)
 	it.ExternalID, it.Link, it.Author = r.first(idFields), r.first(linkFields), r.first(authorFields)
 	if s := r.first(sourceFields); s != "" {
 		it.Source = s
@@ -116,7 +117,7 @@ func postEntry(r row, base Item) (*entry, error) {
 // key tells a record from the others of its file, also when some are added.
 func (r row) key() string {
 	if id := r.first(idFields); id != "" {
-		return "id " + line(id, maxTag)
+		return "id " + textkit.PrefixLine(id, maxTag)
 	}
 	return "row " + hashOf(r.first(textFields), r.first(rawFields), r.first(dateFields), r.first(linkFields))[:16]
 }
@@ -148,7 +149,7 @@ func posts(rows iter.Seq2[row, error], base Item) iter.Seq2[*entry, error] {
 }
 
 func tagsOf(s string) []string {
-	return strings.FieldsFunc(clip(s, 4*maxField), func(r rune) bool { return r == ',' || r == ';' || r == '#' || r == '\n' })
+	return strings.FieldsFunc(textkit.Prefix(s, 4*maxField), func(r rune) bool { return r == ',' || r == ';' || r == '#' || r == '\n' })
 }
 
 // textEntry makes an entry of an item whose text is given.
@@ -189,7 +190,7 @@ const titleWords = 10
 
 // beginning returns the first words of a text.
 func beginning(s string) string {
-	fields := strings.Fields(clip(s, 400))
+	fields := strings.Fields(textkit.Prefix(s, 400))
 	if len(fields) <= titleWords {
 		return strings.Join(fields, " ")
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/document"
 )
@@ -133,7 +134,7 @@ func (p *plan) page(ctx context.Context, page Page) error {
 		})}
 		it.Original = packed[0].Hash
 	}
-	content := document.Markdown(clip(page.Markdown, maxText))
+	content := document.Markdown(textkit.Prefix(page.Markdown, maxText))
 	content.Title = dflt(page.Title, content.Title)
 	e := &entry{item: it, doc: document.NewDocument(page.URL, page.URL, content)}
 	if e.doc.Text == "" {

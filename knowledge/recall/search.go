@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 	"ponder/knowledge/recall/index"
 	"ponder/knowledge/recall/query"
@@ -93,7 +94,7 @@ const (
 func (l *Library) Search(ctx context.Context, text string, o SearchOptions) (Result, error) {
 	s := &search{l: l, o: o, now: l.now()}
 	if err := s.run(ctx, text); err != nil {
-		return Result{}, fmt.Errorf("search for %q: %w", clip(text, 80), err)
+		return Result{}, fmt.Errorf("search for %q: %w", textkit.Prefix(text, 80), err)
 	}
 	return s.result, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/document"
 	"ponder/knowledge/recall/index"
@@ -73,7 +74,7 @@ func (s *step) pass(f document.File, known file) {
 	s.unchanged++
 	if known.left > 0 {
 		why := fmt.Sprintf("%d parts of it are left out: %s", known.left, known.reason)
-		s.skipped = append(s.skipped, document.Skipped{Path: f.Path, Reason: clip(why, maxField)})
+		s.skipped = append(s.skipped, document.Skipped{Path: f.Path, Reason: textkit.Prefix(why, maxField)})
 	}
 }
 
@@ -85,7 +86,7 @@ func (s *step) was(o stored, original string) {
 }
 
 func (s *step) skip(f document.File, path string, why error) {
-	s.skipped = append(s.skipped, document.Skipped{Path: path, Reason: clip(why.Error(), maxField)})
+	s.skipped = append(s.skipped, document.Skipped{Path: path, Reason: textkit.Prefix(why.Error(), maxField)})
 	if f.Named && s.named == nil && path == f.Path {
 		s.named = fmt.Errorf("%s: %w", path, why)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 )
 
@@ -106,7 +107,7 @@ func (t *talk) add(r row, date time.Time) {
 	if text == "" {
 		return
 	}
-	speaker := line(r.first(speakerFields), maxTag)
+	speaker := textkit.PrefixLine(r.first(speakerFields), maxTag)
 	if t.date.IsZero() {
 		t.date = date
 	}
@@ -114,7 +115,7 @@ func (t *talk) add(r row, date time.Time) {
 	if speaker != "" {
 		text = speaker + ": " + text
 	}
-	t.blocks = append(t.blocks, document.Block{Text: clip(text, maxText)})
+	t.blocks = append(t.blocks, document.Block{Text: textkit.Prefix(text, maxText)})
 	t.bytes += len(text)
 }
 

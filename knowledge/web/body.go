@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"ponder/internal/textkit"
 	"strings"
 )
 
@@ -63,7 +64,7 @@ func codingsOf(values []string) ([]string, error) {
 		case "gzip", "x-gzip", "deflate":
 			out = append([]string{c}, out...)
 		default:
-			return nil, fmt.Errorf("%w: it is packed with %q, which was not asked for", ErrBody, oneLine(c, 20))
+			return nil, fmt.Errorf("%w: it is packed with %q, which was not asked for", ErrBody, textkit.VisibleLine(c, 20))
 		}
 		if len(out) > maxCodings {
 			return nil, fmt.Errorf("%w: it is packed more than %d times", ErrBody, maxCodings)

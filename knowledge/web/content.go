@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
-	"unicode"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/charset"
 	"ponder/knowledge/document"
 	"ponder/knowledge/web/search"
@@ -26,7 +26,7 @@ func (f *Fetcher) pageRation(resp *http.Response) (ration, error) {
 	case mayHaveText(kind):
 		return ration{f.limits.bytes, false}, nil
 	}
-	return ration{}, fmt.Errorf("%w: it is %s", ErrType, oneLine(kind, 80))
+	return ration{}, fmt.Errorf("%w: it is %s", ErrType, textkit.VisibleLine(kind, 80))
 }
 
 // mediaType returns the type in a Content-Type header, "" if there is none.
@@ -99,10 +99,10 @@ func (f *Fetcher) page(c *copied) (*Page, error) {
 	if p.Markdown == "" {
 		return nil, fmt.Errorf("%w: no text was found in it", ErrType)
 	}
-	if p.Title = oneLine(p.Title, 300); p.Title == "" {
+	if p.Title = textkit.VisibleLine(p.Title, 300); p.Title == "" {
 		p.Title = nameOf(p.Final)
 	}
-	p.Author, p.Site = oneLine(p.Author, 200), oneLine(p.Site, 200)
+	p.Author, p.Site = textkit.VisibleLine(p.Author, 200), textkit.VisibleLine(p.Site, 200)
 	return p, nil
 }
 
@@ -117,7 +117,7 @@ func (f *Fetcher) readHTML(p *Page, c *copied) error {
 	}
 	p.Charset, p.Title, p.Author, p.Site, p.Language, p.Published = name, a.Title, a.Author, a.Site, a.Language, a.Published
 	p.Canonical, p.Truncated = a.Canonical, p.Truncated || a.Truncated
-	p.Markdown = cleaned(a.Markdown)
+	p.Markdown = strings.TrimSpace(textkit.Visible(a.Markdown))
 	return nil
 }
 
@@ -138,7 +138,7 @@ func readText(p *Page, c *copied) error {
 	if err != nil {
 		return err
 	}
-	p.Charset, p.Markdown = name, cleaned(text)
+	p.Charset, p.Markdown = name, strings.TrimSpace(textkit.Visible(text))
 	if p.Type != "text/plain" {
 		p.Title = firstHeading(p.Markdown)
 	}
@@ -156,7 +156,7 @@ func (f *Fetcher) readTyped(p *Page, c *copied) error {
 		if isText(p.Type) {
 			return readText(p, c)
 		}
-		return fmt.Errorf("%w: %s: %w", ErrType, oneLine(p.Type, 80), plain(err))
+		return fmt.Errorf("%w: %s: %w", ErrType, textkit.VisibleLine(p.Type, 80), plain(err))
 	}
 	p.write(d)
 	return nil
@@ -179,26 +179,9 @@ func nameOf(raw string) string {
 		return ""
 	}
 	if name := path.Base(u.Path); name != "/" && name != "." {
-		return oneLine(name, 100)
+		return textkit.VisibleLine(name, 100)
 	}
 	return u.Host
-}
-
-// cleaned returns text with lines that end as ours do, and without what cannot be
-// seen: marks that turn its direction could make it read as what it is not.
-func cleaned(s string) string {
-	s = strings.ReplaceAll(search.StripEscapes(s), "\r\n", "\n")
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == '\r' || r == 0x2028 || r == 0x2029 || r == '\f' || r == '\v':
-			return '\n'
-		case unicode.IsControl(r), r == 0xfeff, r == 0x200b, r == 0x200e, r == 0x200f, 0x202a <= r && r <= 0x202e, 0x2066 <= r && r <= 0x2069:
-			return -1
-		}
-		return r
-	}, s))
 }
 
 // write takes over a document: its text as Markdown, with its headings marked.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"ponder/internal/textkit"
 	"strings"
 	"syscall"
 )
@@ -52,15 +53,15 @@ func explain(err error) error {
 	case errors.Is(err, ErrRefused):
 		return refused(err)
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return plainError{"no host has the name " + oneLine(dns.Name, 80), err}
+		return plainError{"no host has the name " + textkit.VisibleLine(dns.Name, 80), err}
 	case errors.As(err, &dns):
-		return plainError{"name of the host cannot be looked up: " + oneLine(dns.Err, 80), err}
+		return plainError{"name of the host cannot be looked up: " + textkit.VisibleLine(dns.Err, 80), err}
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return plainError{"host hung up without an answer", err}
 	case errors.As(err, &op) && op.Op == "dial":
-		return plainError{"host cannot be reached: " + oneLine(op.Err.Error(), 80), err}
+		return plainError{"host cannot be reached: " + textkit.VisibleLine(op.Err.Error(), 80), err}
 	}
-	return plainError{"host did not answer as it should: " + oneLine(words(err), longest), err}
+	return plainError{"host did not answer as it should: " + textkit.VisibleLine(words(err), longest), err}
 }
 
 // words returns what an error of the standard library says, without the places

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"ponder/internal/textkit"
 	"strings"
 	"time"
-	"unicode"
-
-	"ponder/knowledge/web/search"
 )
 
 // What a fetch comes to when it comes to nothing. Each is wrapped in one line
@@ -67,26 +65,7 @@ func (e plainError) Error() string { return e.says }
 func (e plainError) Unwrap() error { return e.err }
 
 // plain makes one line of an error.
-func plain(err error) error { return plainError{oneLine(err.Error(), longest), err} }
-
-// oneLine returns s with each run of white space as one space, without what
-// cannot be printed, and at most n letters of it.
-func oneLine(s string, n int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsPrint(r):
-			return r
-		}
-		return -1
-	}, search.StripEscapes(s))
-	letters := []rune(strings.Join(strings.Fields(s), " "))
-	if len(letters) > n {
-		return string(letters[:n-1]) + "…"
-	}
-	return string(letters)
-}
+func plain(err error) error { return plainError{textkit.VisibleLine(err.Error(), longest), err} }
 
 // reason returns why an exchange failed: what ended its time, rather than what
 // that looked like on the wire.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/document"
 	"ponder/knowledge/web/extract"
@@ -168,7 +169,7 @@ func shown(raw string) string {
 	if u, err := url.Parse(raw); err == nil && u.User != nil {
 		raw = u.Redacted()
 	}
-	return oneLine(raw, 200)
+	return textkit.VisibleLine(raw, 200)
 }
 
 func (f *Fetcher) fetch(ctx context.Context, u *url.URL) (*Page, error) {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/archive"
 )
 
@@ -52,6 +53,6 @@ func pictureRation(resp *http.Response) (ration, error) {
 	case strings.HasPrefix(kind, "image/"), kind == "", kind == "application/octet-stream", kind == "binary/octet-stream":
 		return ration{MaxPicture, false}, nil
 	default:
-		return ration{}, fmt.Errorf("%w: it is %s", ErrType, oneLine(kind, 80))
+		return ration{}, fmt.Errorf("%w: it is %s", ErrType, textkit.VisibleLine(kind, 80))
 	}
 }

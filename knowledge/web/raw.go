@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"ponder/internal/textkit"
 )
 
 // A RawRequest asks for what is at a URL as it comes, and not for a page.
@@ -44,7 +45,7 @@ func (f *Fetcher) Raw(ctx context.Context, r RawRequest) (*RawAnswer, error) {
 		err = &StatusError{Code: a.status, After: a.after}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("fetch from %s: %w", oneLine(u.Host, 100), err)
+		return nil, fmt.Errorf("fetch from %s: %w", textkit.VisibleLine(u.Host, 100), err)
 	}
 	return &RawAnswer{Status: a.status, Body: a.body, ETag: short(a.header.Get("ETag")), Modified: short(a.header.Get("Last-Modified"))}, nil
 }

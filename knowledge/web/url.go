@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"ponder/internal/textkit"
 	"strconv"
 	"strings"
 
@@ -31,7 +32,7 @@ func misread(err error) string {
 	if e, ok := err.(*url.Error); ok { //nolint:errorlint // as url.Parse returns it
 		err = e.Err
 	}
-	return oneLine(err.Error(), longest)
+	return textkit.VisibleLine(err.Error(), longest)
 }
 
 // target returns the one way to write a URL, if it can be fetched at all. Links
@@ -41,7 +42,7 @@ func (g guard) target(u *url.URL) (*url.URL, error) {
 	case scheme == "":
 		return nil, fmt.Errorf("%w: it must begin with https:// or http://", ErrURL)
 	case scheme != "http" && scheme != "https":
-		return nil, fmt.Errorf("%w: %s: is not fetched, only https: and http: are", ErrURL, oneLine(u.Scheme, 20))
+		return nil, fmt.Errorf("%w: %s: is not fetched, only https: and http: are", ErrURL, textkit.VisibleLine(u.Scheme, 20))
 	case u.Opaque != "" || u.Host == "":
 		return nil, fmt.Errorf("%w: it names no host", ErrURL)
 	case u.User != nil:
@@ -74,7 +75,7 @@ func portOf(u *url.URL) (string, error) {
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
-		return "", fmt.Errorf("%w: %q is not a port", ErrURL, oneLine(port, 20))
+		return "", fmt.Errorf("%w: %q is not a port", ErrURL, textkit.VisibleLine(port, 20))
 	}
 	if n == 80 && strings.EqualFold(u.Scheme, "http") || n == 443 && strings.EqualFold(u.Scheme, "https") {
 		return "", nil
@@ -87,7 +88,7 @@ func portOf(u *url.URL) (string, error) {
 func (g guard) host(raw string) (string, error) {
 	a, err := netip.ParseAddr(raw)
 	if err != nil && strings.Contains(raw, ":") {
-		return "", fmt.Errorf("%w: host %q cannot be", ErrURL, oneLine(raw, 80))
+		return "", fmt.Errorf("%w: host %q cannot be", ErrURL, textkit.VisibleLine(raw, 80))
 	}
 	if err != nil {
 		return hostName(raw)
@@ -117,7 +118,7 @@ func hostName(raw string) (string, error) {
 		if raw[i] >= 0x80 {
 			ascii, err := idna.Lookup.ToASCII(raw)
 			if err != nil {
-				return "", fmt.Errorf("%w: host %q cannot be", ErrURL, oneLine(raw, 80))
+				return "", fmt.Errorf("%w: host %q cannot be", ErrURL, textkit.VisibleLine(raw, 80))
 			}
 			name = ascii
 			break
@@ -127,7 +128,7 @@ func hostName(raw string) (string, error) {
 	labels := strings.Split(name, ".")
 	for _, l := range labels {
 		if !label(l) {
-			return "", fmt.Errorf("%w: host %q cannot be", ErrURL, oneLine(raw, 80))
+			return "", fmt.Errorf("%w: host %q cannot be", ErrURL, textkit.VisibleLine(raw, 80))
 		}
 	}
 	if len(name) > 253 {
@@ -135,7 +136,7 @@ func hostName(raw string) (string, error) {
 	}
 	switch last := labels[len(labels)-1]; {
 	case numeric(last):
-		return "", fmt.Errorf("%w: host %q is an odd way to write an address", ErrRefused, oneLine(raw, 80))
+		return "", fmt.Errorf("%w: host %q is an odd way to write an address", ErrRefused, textkit.VisibleLine(raw, 80))
 	case last == "invalid": // RFC 6761: a page that was saved, without its address
 		return "", fmt.Errorf("%w: %s is no host of the network", ErrRefused, name)
 	}

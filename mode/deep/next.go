@@ -75,7 +75,7 @@ func (s *state) request(w *work) llm.Request {
 		text = "Nothing was said yet."
 	}
 	if w.Prompt != "" {
-		text += "\n\nFocus on: " + clip(w.Prompt, maxEvent)
+		text += "\n\nFocus on: " + head(w.Prompt, maxEvent)
 	}
 	req := llm.Request{System: strings.TrimSpace(innerVoice), Messages: []llm.Message{llm.Say(llm.User, text)}, MaxTokens: s.opts.Reply, Background: true}
 	req.Messages = append(req.Messages, w.Msgs...)
@@ -146,7 +146,7 @@ func (s *state) used(ev ponder.Event, b ponder.ToolResult) {
 	w := *s.Work
 	w.Calls = slices.Clone(w.Calls)
 	c := w.Calls[i].Call
-	text := clip(strings.TrimSpace(b.Result+"\n"+b.Error), maxResult)
+	text := head(strings.TrimSpace(b.Result+"\n"+b.Error), maxResult)
 	w.Calls[i].Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: text, Failed: b.Error != ""}
 	w.Sources = append(slices.Clip(w.Sources), sources(b)...)
 	w.settle()

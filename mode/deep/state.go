@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -171,7 +171,7 @@ func (s *state) read(ev ponder.Event) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	s.Lines = append(slices.Clip(s.Lines), line{ev.Seq, who + ": " + clip(text, maxEvent)})
+	s.Lines = append(slices.Clip(s.Lines), line{ev.Seq, who + ": " + head(text, maxEvent)})
 	s.Lines = s.Lines[max(0, len(s.Lines)-transcript):]
 }
 
@@ -201,13 +201,10 @@ func (s *state) since(at ponder.Seq) (text string, messages int) {
 	return strings.TrimSpace(b.String()), messages
 }
 
-// clip returns the beginning of text, at most most bytes of it.
-func clip(text string, most int) string {
+// head returns the first bytes of text, marked as such.
+func head(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + " […]"
+	return textkit.Prefix(text, most) + " […]"
 }

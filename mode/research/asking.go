@@ -40,7 +40,7 @@ type field struct {
 
 // ask takes a question apart.
 func ask(question string) *asking {
-	a := &asking{text: textkit.OneLine(bounded(question, maxReading))}
+	a := &asking{text: textkit.OneLine(textkit.Prefix(question, maxReading))}
 	a.folded = lexical.Fold(a.text)
 	a.lang = languageOf(a.text)
 	first := true
@@ -62,17 +62,6 @@ func ask(question string) *asking {
 	}
 	a.padded = b.String()
 	return a
-}
-
-// bounded returns the beginning of a text, cut between characters.
-func bounded(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 // languageOf returns the language of a question; English, if that is not known.

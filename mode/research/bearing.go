@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 	"ponder/mode/internal/lookup"
 )
@@ -42,7 +43,7 @@ func (s *state) unbearing(query string) string {
 func wordsThatCount(texts ...string) (list []string) {
 	for _, t := range texts {
 		lang, _ := lexical.Detect(t)
-		lexical.Tokens(bounded(t, maxReading), func(w lexical.Token) {
+		lexical.Tokens(textkit.Prefix(t, maxReading), func(w lexical.Token) {
 			fold := lexical.Fold(t[w.Start:w.End])
 			if !lexical.Stop(fold, lang) && !lexical.Stop(fold, "en") && !among("asks", fold) && !among("filler", fold) {
 				list = append(list, lexical.Stem(fold, "en"), fold)

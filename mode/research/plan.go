@@ -298,7 +298,7 @@ const maxWord = 60
 // cleaned returns a query as it may be asked: one line without keys, e-mail addresses
 // and overlong words, cut between words. It is empty if nothing to look for is left.
 func cleaned(query string) string {
-	query = textkit.OneLine(bounded(query, maxReading))
+	query = textkit.OneLine(textkit.Prefix(query, maxReading))
 	query = removed.ReplaceAllString(redactor.Text(query), " ")
 	var b strings.Builder
 	for w := range strings.FieldsSeq(query) {
@@ -308,7 +308,7 @@ func cleaned(query string) string {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(bounded(w, maxItem))
+		b.WriteString(textkit.Prefix(w, maxItem))
 	}
 	s := b.String()
 	if !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) || !utf8.ValidString(s) {

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -71,11 +72,11 @@ func (s state) Apply(ev ponder.Event) ponder.State {
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
 		if s.Said == "" {
-			s.Said = clip(b.Content)
+			s.Said = strings.TrimSpace(textkit.Prefix(b.Content, maxRead))
 		}
 	case ponder.AssistantMessage:
 		if s.Answer == "" {
-			s.Answer = clip(b.Content)
+			s.Answer = strings.TrimSpace(textkit.Prefix(b.Content, maxRead))
 		}
 	case ponder.TitleGenerated:
 		s.Titled = true
@@ -99,13 +100,6 @@ func (s state) Next(ponder.Moment) []ponder.Action {
 	return []ponder.Action{ponder.Call{Key: "name", Role: ponder.Cheap, Request: llm.Request{
 		System: strings.TrimSpace(prompt), Messages: []llm.Message{llm.Say(llm.User, text)}, MaxTokens: 200, Background: true,
 	}}}
-}
-
-func clip(text string) string {
-	if len(text) > maxRead {
-		text = strings.ToValidUTF8(text[:maxRead], "")
-	}
-	return strings.TrimSpace(text)
 }
 
 // sequences finds what terminals obey, in whole: what stands in one is no word of a title.

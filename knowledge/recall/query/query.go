@@ -1,9 +1,9 @@
 package query
 
 import (
+	"ponder/internal/textkit"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Bounds on what is read of a query. What is behind them is not read.
@@ -79,7 +79,7 @@ const (
 // location is where its days begin. It never fails: what it does not understand
 // is left in Text.
 func Parse(text string, now time.Time) Query {
-	p := newParser(cut(text), now)
+	p := newParser(strings.ToValidUTF8(textkit.Prefix(text, maxBytes), "\uFFFD"), now)
 	p.operators()
 	p.times()
 	p.anchors()
@@ -87,16 +87,4 @@ func Parse(text string, now time.Time) Query {
 	p.rest()
 	p.classify()
 	return p.q
-}
-
-// cut returns what is read of a text, as valid UTF-8.
-func cut(text string) string {
-	if len(text) > maxBytes {
-		n := maxBytes
-		for n > 0 && !utf8.RuneStart(text[n]) {
-			n--
-		}
-		text = text[:n]
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
 }

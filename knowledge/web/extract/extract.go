@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"ponder/internal/textkit"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -141,8 +142,8 @@ func whole(b []byte) []byte {
 
 // tidy bounds what the page says of itself.
 func (c Content) tidy() Content {
-	c.Title, c.Author, c.Site = line(c.Title, maxName), line(c.Author, maxName), line(c.Site, maxName)
-	c.Description = line(c.Description, maxSays)
+	c.Title, c.Author, c.Site = textkit.PrefixLine(c.Title, maxName), textkit.PrefixLine(c.Author, maxName), textkit.PrefixLine(c.Site, maxName)
+	c.Description = textkit.PrefixLine(c.Description, maxSays)
 	if y := c.Published.Year(); y < 1970 || y > 9999 {
 		c.Published = time.Time{}
 	}

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"net/url"
+	"ponder/internal/textkit"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -131,7 +132,7 @@ func links(tree *html.Node, page *url.URL) (list []Link) {
 				b.WriteString(t.Data)
 			}
 		}
-		list = append(list, Link{u.String(), line(b.String(), maxName)})
+		list = append(list, Link{u.String(), textkit.PrefixLine(b.String(), maxName)})
 	}
 	return list
 }

@@ -3,6 +3,7 @@ package extract
 import (
 	"html"
 	"net/url"
+	"ponder/internal/textkit"
 	"strings"
 	"time"
 
@@ -76,7 +77,7 @@ func (a *about) text(raw string) {
 		if a.within == atom.H1 {
 			to = &a.heading
 		}
-		first(to, html.UnescapeString(cut(raw, 4*maxName)))
+		first(to, html.UnescapeString(textkit.Prefix(raw, 4*maxName)))
 	}
 }
 

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"ponder/internal/textkit"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -16,7 +17,7 @@ func plain(page string, a about) Content {
 		p := plainReader{z: html.NewTokenizer(strings.NewReader(page)), drop: drop}
 		p.z.SetMaxBuf(2 * MaxPage)
 		p.read()
-		c.Text, c.Markdown = lines(p.text.String()), lines(p.markdown.String())
+		c.Text, c.Markdown = strings.TrimSpace(textkit.Visible(textkit.Prefix(p.text.String(), maxOut))), strings.TrimSpace(textkit.Visible(textkit.Prefix(p.markdown.String(), maxOut)))
 		if len(c.Text) >= minTelling {
 			break
 		}

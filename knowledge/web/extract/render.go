@@ -2,6 +2,7 @@ package extract
 
 import (
 	"net/url"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 
@@ -31,13 +32,13 @@ func render(tree *html.Node, a about) (c Content) {
 	for _, b := range blocks(tree) {
 		text = append(text, b.text)
 	}
-	c.Text = lines(strings.Join(text, "\n"))
+	c.Text = strings.TrimSpace(textkit.Visible(textkit.Prefix(strings.Join(text, "\n"), maxOut)))
 	c.Markdown = c.Text
 	c.Links = links(tree, a.page)
 	conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(),
 		strikethrough.NewStrikethroughPlugin(), table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))))
 	if md, err := conv.ConvertNode(tree); err == nil {
-		c.Markdown = lines(string(md))
+		c.Markdown = strings.TrimSpace(textkit.Visible(textkit.Prefix(string(md), maxOut)))
 		c.Truncated = len(md) > maxOut
 	}
 	return c

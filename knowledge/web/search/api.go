@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"ponder/internal/textkit"
 	"strconv"
 	"strings"
 	"time"
@@ -193,7 +194,7 @@ func (a api) hidden(err error) error {
 
 // scrub returns what somebody says in a line, without the key.
 func (a api) scrub(s string) string {
-	s = cut(s, 4<<10)
+	s = textkit.Prefix(s, 4<<10)
 	secrets := []string{a.Key}
 	if a.base != nil && a.base.User != nil {
 		password, _ := a.base.User.Password()
@@ -205,7 +206,7 @@ func (a api) scrub(s string) string {
 			s = strings.ReplaceAll(s, url.QueryEscape(secret), "***")
 		}
 	}
-	return line(s, 200)
+	return textkit.PrefixLine(s, 200)
 }
 
 // refusal returns what an engine says when it does not answer.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"ponder/internal/textkit"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,7 +156,7 @@ func firstWords(s string, most, n int) string {
 	for len(list) > 1 && len(strings.Join(list, " ")) > most {
 		list = list[:len(list)-1]
 	}
-	return cut(strings.Join(list, " "), most)
+	return textkit.Prefix(strings.Join(list, " "), most)
 }
 
 type braveAnswer struct {

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"sync"
@@ -105,7 +106,7 @@ func (f *folder) search(ctx context.Context, q Query) ([]Result, error) {
 }
 
 func (p Page) result() Result {
-	return Result{URL: p.URL, Title: p.Title, Author: p.Author, Published: p.Published, Text: cut(p.Text, maxText)}
+	return Result{URL: p.URL, Title: p.Title, Author: p.Author, Published: p.Published, Text: textkit.Prefix(p.Text, maxText)}
 }
 
 // at returns the page at an address: its own, or that by its path.
@@ -230,7 +231,7 @@ func (f *folder) page(name string, raw []byte, m entry) (Page, bool) {
 	}
 	strip := StripMarkupEscapes
 	if slices.Contains([]string{".txt", ".md", ".markdown"}, strings.ToLower(path.Ext(name))) {
-		strip = StripEscapes
+		strip = textkit.StripEscapes
 	}
 	read := f.Read
 	if read == nil {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"path"
+	"ponder/internal/textkit"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -37,7 +38,7 @@ func readHTML(raw string) Page {
 			return p
 		case html.TextToken:
 			if title && p.Title == "" {
-				p.Title = line(string(z.Text()), maxTitle)
+				p.Title = textkit.PrefixLine(string(z.Text()), maxTitle)
 			} else if skip == 0 && !title {
 				text.Write(z.Text())
 			}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"unicode"
@@ -75,7 +76,7 @@ func snippet(text, query string) string {
 	paragraphs := strings.Split(text, "\n")
 	best, score := 0, -1.0
 	for i, p := range paragraphs {
-		have := unique(words(cut(p, 4*most)))
+		have := unique(words(textkit.Prefix(p, 4*most)))
 		n := 0.0
 		for _, w := range want {
 			if _, ok := slices.BinarySearch(have, w); ok {
@@ -93,5 +94,5 @@ func snippet(text, query string) string {
 		}
 		out += " " + p
 	}
-	return line(out, most)
+	return textkit.PrefixLine(out, most)
 }

@@ -26,6 +26,7 @@ import (
 	"sync"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/archive"
 )
 
@@ -174,7 +175,7 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Found, error) {
 
 // tidy bounds a query.
 func (q Query) tidy() Query {
-	q.Text = line(q.Text, 2000)
+	q.Text = textkit.PrefixLine(q.Text, 2000)
 	if q.N <= 0 {
 		q.N = 10
 	}

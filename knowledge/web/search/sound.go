@@ -2,11 +2,10 @@ package search
 
 import (
 	"net/url"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/net/html"
 )
@@ -35,16 +34,16 @@ func sound(list []Result, q Query) []Result {
 			continue
 		}
 		r.URL = address
-		r.Title, r.Author = line(r.Title, maxTitle), line(r.Author, maxAuthor)
-		r.Snippet, r.Summary = line(r.Snippet, maxSnippet), lines(r.Summary, maxSummary)
+		r.Title, r.Author = textkit.PrefixLine(r.Title, maxTitle), textkit.PrefixLine(r.Author, maxAuthor)
+		r.Snippet, r.Summary = textkit.PrefixLine(r.Snippet, maxSnippet), lines(r.Summary, maxSummary)
 		r.Text = lines(r.Text, maxText)
 		r.Highlights = slices.Clone(r.Highlights[:min(len(r.Highlights), maxHigh)])
 		for i, h := range r.Highlights {
-			r.Highlights[i] = line(h, maxEach)
+			r.Highlights[i] = textkit.PrefixLine(h, maxEach)
 		}
 		r.Highlights = slices.DeleteFunc(r.Highlights, func(h string) bool { return h == "" })
 		if r.Snippet == "" && len(r.Highlights) > 0 {
-			r.Snippet = line(strings.Join(r.Highlights, " … "), maxSnippet)
+			r.Snippet = textkit.PrefixLine(strings.Join(r.Highlights, " … "), maxSnippet)
 		}
 		if r.Published = r.Published.UTC(); r.Published.Year() < 1900 || r.Published.After(q.now.AddDate(0, 0, 2)) {
 			r.Published = time.Time{}
@@ -70,48 +69,9 @@ func (q Query) admits(r Result) bool {
 	return (len(q.Domains) == 0 || slices.ContainsFunc(q.Domains, of)) && !slices.ContainsFunc(q.Without, of)
 }
 
-// line returns a text in one line of at most so many bytes, without characters
-// that are not seen.
-func line(s string, most int) string {
-	s = strings.Join(strings.Fields(strings.Map(seen, StripEscapes(cut(s, 4*most)))), " ")
-	return strings.TrimSpace(cut(s, most))
-}
-
-// lines is line for texts of several lines.
-func lines(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		if r == '\n' {
-			return r
-		}
-		return seen(r)
-	}, StripEscapes(cut(s, 2*most)))
-	return strings.TrimSpace(cut(s, most))
-}
-
-// seen drops what would move the cursor, turn the text around or hide in it.
-func seen(r rune) rune {
-	switch {
-	case r == '\t' || r == '\n' || r == '\r':
-		return ' '
-	case r == utf8.RuneError:
-		return -1
-	case r == '\u200c' || r == '\u200d': // they join letters in some scripts
-		return r
-	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs):
-		return -1
-	}
-	return r
-}
-
-// cut returns the first bytes of a text, to the end of a letter.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
+// lines returns the visible text, cut at n bytes.
+func lines(text string, n int) string {
+	return strings.TrimSpace(textkit.Prefix(textkit.Visible(textkit.Prefix(text, 2*n)), n))
 }
 
 // untagged returns the text of a piece of HTML, as some engines send: matches
@@ -121,7 +81,7 @@ func untagged(s string) string {
 		return s
 	}
 	var b strings.Builder
-	z := html.NewTokenizer(strings.NewReader(cut(s, maxText)))
+	z := html.NewTokenizer(strings.NewReader(textkit.Prefix(s, maxText)))
 	for {
 		switch z.Next() {
 		case html.ErrorToken:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -14,7 +15,7 @@ import (
 func Body(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return nil, &llm.Error{Class: llm.BadRequest, Message: "cannot write the request as JSON: " + oneLine(err.Error()), Err: err}
+		return nil, &llm.Error{Class: llm.BadRequest, Message: "cannot write the request as JSON: " + textkit.VisibleLine(err.Error(), maxMessage), Err: err}
 	}
 	return unescaped(data, []byte(`\ufffd`), "\uFFFD"), nil
 }

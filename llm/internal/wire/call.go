@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -112,7 +113,7 @@ func (k *call) unsent(err error) error {
 	if strings.Contains(err.Error(), "malformed HTTP ") { // which has no type
 		return k.fail(&llm.Error{Class: llm.Malformed, Message: "what answers there does not speak HTTP: is the base URL right?", Err: err})
 	}
-	return k.fail(&llm.Error{Class: llm.Transient, Message: "connection lost: " + oneLine(err.Error()), Err: err})
+	return k.fail(&llm.Error{Class: llm.Transient, Message: "connection lost: " + textkit.VisibleLine(err.Error(), maxMessage), Err: err})
 }
 
 // broken says why the body could not be read on.
@@ -120,7 +121,7 @@ func (k *call) broken(err error) error {
 	if e := k.stopped(); e != nil {
 		return e
 	}
-	return k.fail(&llm.Error{Class: llm.Truncated, Message: "connection lost in mid-answer: " + oneLine(cause(err).Error()), Err: err})
+	return k.fail(&llm.Error{Class: llm.Truncated, Message: "connection lost in mid-answer: " + textkit.VisibleLine(cause(err).Error(), maxMessage), Err: err})
 }
 
 // stopped returns the error of a call that was ended on this side, or nil.
@@ -149,7 +150,7 @@ func cause(err error) error {
 func unreachable(err error) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
-		return "no such host: " + oneLine(dns.Name)
+		return "no such host: " + textkit.VisibleLine(dns.Name, maxMessage)
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") {
@@ -163,10 +164,10 @@ func unreachable(err error) string {
 		case op.Timeout():
 			return "cannot connect" + where + ": no answer"
 		}
-		return "cannot connect" + where + ": " + oneLine(op.Err.Error())
+		return "cannot connect" + where + ": " + textkit.VisibleLine(op.Err.Error(), maxMessage)
 	}
 	if untrusted(err) {
-		return oneLine(err.Error())
+		return textkit.VisibleLine(err.Error(), maxMessage)
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -23,12 +24,12 @@ func (f fault) err(status int) *llm.Error {
 	if status/100 == 2 {
 		status = f.status
 	}
-	e := &llm.Error{Class: f.class(status), Status: status, Message: redact(oneLine(f.text), nil)}
+	e := &llm.Error{Class: f.class(status), Status: status, Message: redact(textkit.VisibleLine(f.text, maxMessage), nil)}
 	switch {
 	case e.Class == llm.Auth && status != http.StatusForbidden:
 		e.Message = keyRejected
 	case e.Message == "" && len(f.names) > 0:
-		e.Message = oneLine(f.names[0])
+		e.Message = textkit.VisibleLine(f.names[0], maxMessage)
 	case e.Message == "":
 		e.Message = strings.ToLower(http.StatusText(status))
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -72,7 +73,7 @@ func HTTP() *http.Client {
 			if resp.StatusCode == http.StatusOK {
 				return nil
 			}
-			return &llm.Error{Class: llm.Unreachable, Message: "the proxy refuses to connect: " + oneLine(resp.Status)}
+			return &llm.Error{Class: llm.Unreachable, Message: "the proxy refuses to connect: " + textkit.VisibleLine(resp.Status, maxMessage)}
 		},
 	}}
 }
@@ -115,7 +116,7 @@ func (c *Client) send(call *call, method, address string, header http.Header, bo
 	}
 	req, err := http.NewRequestWithContext(call.ctx, method, address, bytes.NewReader(data))
 	if err != nil {
-		return nil, &llm.Error{Class: llm.BadRequest, Message: "bad address: " + oneLine(cause(err).Error())}
+		return nil, &llm.Error{Class: llm.BadRequest, Message: "bad address: " + textkit.VisibleLine(cause(err).Error(), maxMessage)}
 	}
 	for k, v := range header {
 		req.Header[k] = v
@@ -175,7 +176,7 @@ func encode(body any) ([]byte, error) {
 // check returns an error if the answer is not one to read on.
 func (c *Client) check(call *call, resp *http.Response, header http.Header) error {
 	if c := coding(resp); c != "" && c != "gzip" {
-		return call.fail(&llm.Error{Class: llm.Malformed, Status: resp.StatusCode, Message: "the answer is encoded as nobody asked: " + oneLine(c)})
+		return call.fail(&llm.Error{Class: llm.Malformed, Status: resp.StatusCode, Message: "the answer is encoded as nobody asked: " + textkit.VisibleLine(c, maxMessage)})
 	}
 	if resp.StatusCode/100 == 2 {
 		if IsType(resp, "text/html") {

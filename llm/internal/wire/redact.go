@@ -2,44 +2,12 @@ package wire
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // maxMessage bounds the text of an error, in bytes.
 const maxMessage = 400
-
-// oneLine makes foreign text fit to print: one line, no control characters nor
-// what they rule, not too long.
-func oneLine(s string) string {
-	var b strings.Builder
-	space := false
-	for _, r := range orders.ReplaceAllLiteralString(s[:min(len(s), 16*maxMessage)], "") {
-		if unicode.IsSpace(r) || r == utf8.RuneError {
-			space = true
-			continue
-		}
-		if !unicode.IsPrint(r) {
-			continue
-		}
-		if space && b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		space = false
-		b.WriteRune(r)
-		if b.Len() > maxMessage {
-			b.WriteString("...")
-			break
-		}
-	}
-	return b.String()
-}
-
-// orders matches what tells a terminal a colour or a place.
-var orders = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
 
 const redacted = "[redacted]"
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ponder/internal/limitio"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -115,7 +116,7 @@ func (a Ask) Cut(err error, used llm.Usage) error {
 func (a Ask) Blame(err error, used llm.Usage) error {
 	var e *llm.Error
 	if !errors.As(err, &e) {
-		e = &llm.Error{Class: llm.Malformed, Message: oneLine(err.Error()), Err: err}
+		e = &llm.Error{Class: llm.Malformed, Message: textkit.VisibleLine(err.Error(), maxMessage), Err: err}
 	}
 	blamed := *e
 	blamed.Model, blamed.Message = a.Model, redact(blamed.Message, secrets(a.Sent))
@@ -171,7 +172,7 @@ func named(data []byte) ([]byte, error) {
 	if env, ok := open(data); ok && present(data) && !reflect.DeepEqual(env, envelope{}) {
 		return slices.Concat([]byte(`{"error":`), data, []byte("}")), nil
 	}
-	return json.Marshal(map[string]string{"error": cmp.Or(oneLine(plain(data)), unexplained)})
+	return json.Marshal(map[string]string{"error": cmp.Or(textkit.VisibleLine(plain(data), maxMessage), unexplained)})
 }
 
 // Whole reads all of r, up to 64 MB, as one piece.
