@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
-	"unicode/utf8"
 
 	"ponder/internal/app"
 	"ponder/internal/compat"
@@ -35,18 +33,4 @@ func (a *api) failed(err error) error {
 		return huma.NewError(compat.StatusOf(e.Code), e.Message)
 	}
 	return huma.NewError(compat.StatusOf(e.Code), e.Message, &huma.ErrorDetail{Message: e.Message, Location: "body." + e.Field})
-}
-
-// clip shortens text of others, which may be long and odd, for a message.
-func clip(text string, n int) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == utf8.RuneError {
-			return ' '
-		}
-		return r
-	}, text)
-	if r := []rune(text); len(r) > n {
-		return string(r[:n]) + "..."
-	}
-	return text
 }
