@@ -35,29 +35,34 @@ const maxSendTries = 1000
 // when their runs have ended. A caller that sets the Cause may therefore send a command again
 // if it does not know whether the first one arrived.
 //
-// SendCommands returns ErrStale if the thread grows faster than it can read it.
-func SendCommands(ctx context.Context, log Log, thread ThreadID, commands ...Event) ([]Event, error) {
+// SendCommands returns ErrStale if the thread grows faster than it can append. For commands to
+// root runs its cost does not grow with the thread.
+func SendCommands(ctx context.Context, store CommandStore, thread ThreadID, commands ...Event) ([]Event, error) {
 	commands = slices.Clone(commands)
+	isNew := len(commands) == 0
 	for i := range commands {
 		if commands[i].Cause == "" {
-			commands[i].Cause = NewID("steer")
+			commands[i].Cause, isNew = NewID("steer"), true
 		}
 	}
-	a := openRuns{keys: make(map[string]Event), runs: make(map[RunID]Status)}
 	for range maxSendTries {
-		if err := a.read(ctx, log, thread); err != nil {
-			return nil, fmt.Errorf("send command to %s: %w", thread, err)
+		if !isNew {
+			sent, err := lookupAll(ctx, store, thread, commands)
+			if err != nil {
+				return nil, fmt.Errorf("send command to %s: %w", thread, err)
+			}
+			if len(sent) == len(commands) {
+				return sent, nil
+			}
 		}
-		if sent := a.sent(commands); len(sent) == len(commands) {
-			return sent, nil
-		}
-		if err := a.checkDeliverable(commands); err != nil {
+		head, err := checkDeliverable(ctx, store, thread, commands)
+		if err != nil {
 			return nil, fmt.Errorf("send command to %s: %w", thread, err)
 		}
 		for i := range commands {
-			commands[i].After = a.head
+			commands[i].After = head
 		}
-		stored, err := log.Append(ctx, thread, 0, commands...)
+		stored, err := store.Append(ctx, thread, 0, commands...)
 		if !errors.Is(err, ErrStale) {
 			return stored, err
 		}
@@ -65,68 +70,89 @@ func SendCommands(ctx context.Context, log Log, thread ThreadID, commands ...Eve
 	return nil, fmt.Errorf("send command to %s: %w", thread, ErrStale)
 }
 
-// openRuns tracks which runs of a thread can still receive commands.
-type openRuns struct {
-	head Seq
-	runs map[RunID]Status
-	open int              // roots
-	keys map[string]Event // of inputs
+// A CommandStore is the part of a [Store] that commands need.
+type CommandStore interface {
+	Log
+	Thread(ctx context.Context, id ThreadID) (Info, error)
 }
 
-// read folds the newer events of the thread.
-func (a *openRuns) read(ctx context.Context, log Log, thread ThreadID) error {
-	for ev, err := range log.Events(ctx, thread, a.head) {
-		if err != nil {
-			return err
+// lookupAll returns the stored commands, up to the first that the thread does not have.
+func lookupAll(ctx context.Context, log Log, thread ThreadID, commands []Event) (sent []Event, err error) {
+	for _, cmd := range commands {
+		ev, found, err := log.Lookup(ctx, thread, cmd)
+		if _, starts := ev.Body.(RunStarted); err != nil || !found || starts || !ev.IsInput() {
+			return nil, err
 		}
-		a.head = ev.Seq
-		root := ev.Run.Parent() == ""
+		sent = append(sent, ev)
+	}
+	return sent, nil
+}
+
+// checkDeliverable returns the newest event of the thread, or an error if a command has no
+// open run there. It reads the whole thread only for a run that the store does not know to be
+// open or finished.
+func checkDeliverable(ctx context.Context, store CommandStore, thread ThreadID, commands []Event) (Seq, error) {
+	info, err := store.Thread(ctx, thread)
+	if err != nil {
+		return 0, err
+	}
+	for _, cmd := range commands {
+		isOpen := slices.ContainsFunc(info.Roots, func(r Root) bool { return r.ID == cmd.Run })
+		switch {
+		case cmd.Run == "" && info.Open == 0:
+			return 0, ErrEnded
+		case cmd.Run == "", isOpen && len(info.Roots) == info.Open:
+			continue
+		}
+		end, found, err := store.Lookup(ctx, thread, Event{Run: cmd.Run, Body: RunFinished{}})
+		if err != nil {
+			return 0, err
+		}
+		if b, ok := end.Body.(RunFinished); found && ok {
+			return 0, fmt.Errorf("%s is %s: %w", cmd.Run, b.Status, ErrEnded)
+		}
+		return readDeliverable(ctx, store, thread, commands)
+	}
+	return info.Head, nil
+}
+
+// readDeliverable is checkDeliverable for runs that are known from the log alone: children, and
+// runs of threads that an older version wrote.
+func readDeliverable(ctx context.Context, log Log, thread ThreadID, commands []Event) (head Seq, err error) {
+	runs, open := make(map[RunID]Status), 0
+	for ev, err := range log.Events(ctx, thread, 0) {
+		if err != nil {
+			return 0, err
+		}
+		head = ev.Seq
+		isRoot := ev.Run.Parent() == ""
 		switch b := ev.Body.(type) {
 		case RunStarted:
-			if a.runs[ev.Run] == "" && root {
-				a.open++
+			if runs[ev.Run] == "" && isRoot {
+				open++
 			}
-			a.runs[ev.Run] = Thinking
+			runs[ev.Run] = Thinking
 		case RunFinished:
-			if !a.runs[ev.Run].Ended() && root {
-				a.open--
+			if !runs[ev.Run].Ended() && isRoot {
+				open--
 			}
-			a.runs[ev.Run] = b.Status
-		default:
-			if key := ev.Key(); key != "" && ev.IsInput() {
-				a.keys[key] = ev
-			}
+			runs[ev.Run] = b.Status
 		}
 	}
-	return nil
-}
-
-// sent returns the commands that the thread has already.
-func (a *openRuns) sent(commands []Event) (sent []Event) {
-	for _, w := range commands {
-		if ev, ok := a.keys[w.Key()]; ok {
-			sent = append(sent, ev)
+	for _, cmd := range commands {
+		if cmd.Run == "" && open == 0 {
+			return 0, ErrEnded
 		}
-	}
-	return sent
-}
-
-// checkDeliverable returns an error if no run would receive one of the commands.
-func (a *openRuns) checkDeliverable(commands []Event) error {
-	for _, w := range commands {
-		if w.Run == "" && a.open == 0 {
-			return ErrEnded
-		}
-		for run := w.Run; run != ""; run = run.Parent() {
-			switch status := a.runs[run]; {
+		for run := cmd.Run; run != ""; run = run.Parent() {
+			switch status := runs[run]; {
 			case status == "":
-				return fmt.Errorf("%s: %w", run, ErrNoRun)
+				return 0, fmt.Errorf("%s: %w", run, ErrNoRun)
 			case status.Ended():
-				return fmt.Errorf("%s is %s: %w", run, status, ErrEnded)
+				return 0, fmt.Errorf("%s is %s: %w", run, status, ErrEnded)
 			}
 		}
 	}
-	return nil
+	return head, nil
 }
 
 // AwaitAck blocks until a run acknowledges a stored command, and returns the

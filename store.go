@@ -59,9 +59,9 @@ type Log interface {
 	// set, and that was not the newest event when the append began; and
 	// ErrNoThread; to the holder of a thread that was removed, ErrFenced; and
 	// ErrTooBig if the events are more than the store can take at once. An event
-	// that has an ID or a Time keeps it. Of what a mode writes, and only the holder
-	// may, the store keeps no key if it says After: who writes it has read all that
-	// is there, and writes nothing twice.
+	// that has an ID or a Time keeps it. The store need not keep the key of an event that has
+	// After and that only the holder may append, because the holder has read the whole thread.
+	// It keeps the keys of calls, of tools and of [RunFinished].
 	//
 	// If ctx ends before the transaction begins, nothing is added; after that,
 	// Append waits for the outcome.
@@ -76,6 +76,11 @@ type Log interface {
 	// What it yields is durable. It holds no transaction open while the loop body
 	// runs. An error, such as ErrNoThread, is the last that it yields.
 	Events(ctx context.Context, thread ThreadID, after Seq) iter.Seq2[Event, error]
+
+	// Lookup returns the event of a thread with the [Event.Key] of like, and whether the thread
+	// has one. It finds all keys that Append keeps. Its cost does not grow with the thread. The
+	// event is durable. It returns ErrNoThread.
+	Lookup(ctx context.Context, thread ThreadID, like Event) (ev Event, found bool, err error)
 
 	// Erase erases the content of events for good: all that [Event.WithoutContent]
 	// drops of them, what they put into the thread's title, and, with either end
@@ -153,16 +158,16 @@ type Info struct {
 	Open    int       `json:"open_runs,omitempty"` // root runs that have not finished
 	Held    bool      `json:"held,omitempty"`      // by a process that beats
 
-	// Roots are the runs that Open counts, as far as Apply made the info. Stores
-	// do not return them.
+	// Roots are the runs that Open counts. A store may not know them if a program of an older
+	// version wrote the thread: then they are not Open in number.
 	Roots []Root `json:"-"`
 }
 
 // A Root is a root run that has not finished.
 type Root struct {
-	ID        RunID
-	Paused    bool
-	Cancelled bool // it is to finish, though it may be paused
+	ID        RunID `json:"run"`
+	Paused    bool  `json:"paused,omitempty"`
+	Cancelled bool  `json:"cancelled,omitempty"` // it is to finish, though it may be paused
 }
 
 // Apply returns the info after ev; i, with its roots, must be the info after all events

@@ -64,7 +64,7 @@ func TestWishNotSent(t *testing.T) {
 		ctx  context.Context
 		want string
 	}{
-		{"a thread that is gone", t.Context(), "ponder: not sent: send command to thr_1: read thr_1: no such thread\n"},
+		{"a thread that is gone", t.Context(), "ponder: not sent: send command to thr_1: thread thr_1: no such thread\n"},
 		{"Ctrl-C twice", stopped, ""},
 	} {
 		var log strings.Builder

@@ -47,7 +47,7 @@ func (s *Store) append(id ponder.ThreadID, fence ponder.Fence, keys []string, ev
 	if err := storerules.Admit(fence, s.inForce(t, fence), t.info.Head, events); err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(keys, func(key string) bool { return t.keys[key] }); i >= 0 {
+	if i := slices.IndexFunc(keys, func(key string) bool { return t.keys[key] != 0 }); i >= 0 {
 		return nil, fmt.Errorf("%w: %s", ponder.ErrTaken, keys[i])
 	}
 	b, err := newBatch(id, t.info.Head, events)
@@ -103,8 +103,10 @@ func roundTrip(ev ponder.Event) (stored ponder.Event, err error) {
 
 // add adds a batch, but for what it cost, to a thread. Held says that a holder wrote it.
 func (t *thread) add(b batch, keys []string, held bool) {
-	for _, key := range keys {
-		t.keys[key] = key != ""
+	for i, key := range keys {
+		if key != "" {
+			t.keys[key] = b.stored[i].Seq
+		}
 	}
 	for i, ev := range b.stored {
 		t.info = storerules.Follow(t.info, b.stamped[i])
@@ -163,6 +165,20 @@ func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) 
 	}
 	rest := t.events[min(max(0, int(after)), len(t.events)):]
 	return rest[:min(pageSize, len(rest)):min(pageSize, len(rest))], nil
+}
+
+// Lookup implements [ponder.Log].
+func (s *Store) Lookup(ctx context.Context, id ponder.ThreadID, like ponder.Event) (ev ponder.Event, found bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.thread(id)
+	if t == nil {
+		return ev, false, fmt.Errorf("look up in %s: %w", id, ponder.ErrNoThread)
+	}
+	if seq := t.keys[like.Key()]; seq > 0 {
+		ev = t.events[seq-1]
+	}
+	return ev, ev.Seq > 0, ctx.Err()
 }
 
 // Watch implements [ponder.Log].

@@ -34,7 +34,7 @@ type thread struct {
 	info     ponder.Info
 	removed  bool           // nothing is left but the fence
 	events   []ponder.Event // events[i].Seq == i+1
-	keys     map[string]bool
+	keys     map[string]ponder.Seq
 	lease    storerules.Lease
 	attempts map[attemptID]attempt
 	folds    map[string]checkpoint

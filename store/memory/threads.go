@@ -43,7 +43,7 @@ func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponde
 	}
 	t := &thread{
 		info:     ponder.Info{Thread: header, Updated: header.Created, Status: ponder.Created},
-		keys:     make(map[string]bool),
+		keys:     make(map[string]ponder.Seq),
 		attempts: make(map[attemptID]attempt),
 		folds:    make(map[string]checkpoint),
 	}
@@ -75,7 +75,7 @@ func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, er
 // info returns what is known of a thread. The caller holds s.mu.
 func (s *Store) info(t *thread) ponder.Info {
 	info := t.info
-	info.Held, info.Roots = s.alive(t.lease.Node), nil
+	info.Held = s.alive(t.lease.Node)
 	return info
 }
 

@@ -133,7 +133,7 @@ var insertKeys = func() (queries [17]string) {
 
 const findKey = `SELECT at FROM ponder_key WHERE num = ? AND turn = ? AND hash = ?`
 
-const insertBatch = `INSERT INTO ponder_batch (pos, num, first, last, time, seen, lines, asked) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+const insertBatch = `INSERT INTO ponder_batch (pos, num, first, last, time, seen, lines, asked, roots) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // addChunk adds a row of events to a thread.
 func (tx *tx) addChunk(t *thread, events []ponder.Event, lines, asked []byte, held bool) {
@@ -148,7 +148,7 @@ func (tx *tx) addChunk(t *thread, events []ponder.Event, lines, asked []byte, he
 		asked = nil
 	}
 	first, last := t.head+1, t.head+ponder.Seq(len(events))
-	tx.exec(insertBatch, tx.pos, t.num, int64(first), int64(last), micros(info.Updated), int64(t.lease.Seen), lines, asked)
+	tx.exec(insertBatch, tx.pos, t.num, int64(first), int64(last), micros(info.Updated), int64(t.lease.Seen), lines, asked, encodeRoots(info))
 	t.head, t.roots = last, info.Roots
 	if info.Status != t.status || info.Open != t.open || info.Title != t.title {
 		t.status, t.open, t.title, t.changed = info.Status, info.Open, info.Title, true

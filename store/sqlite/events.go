@@ -3,6 +3,8 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -92,6 +94,41 @@ func (s *Store) pageRows(ctx context.Context, id ponder.ThreadID, after ponder.S
 		return nil, false, ponder.ErrNoThread
 	}
 	return page, bytes >= pageBytes || len(page) == pageRows, nil
+}
+
+const readKey = `SELECT b.pos, b.first, b.last, b.lines, k.at & ? FROM ponder_thread t JOIN ponder_key k USING (num) JOIN ponder_batch b ON b.pos = k.at >> ?
+	WHERE t.id = ? AND NOT t.removed AND k.turn = CASE t.numbered WHEN ? THEN ? ELSE ? END AND k.hash = ?`
+
+// Lookup implements [ponder.Log].
+func (s *Store) Lookup(ctx context.Context, id ponder.ThreadID, like ponder.Event) (ev ponder.Event, found bool, err error) {
+	ev, err = s.lookup(ctx, id, like)
+	if err != nil {
+		return ponder.Event{}, false, fmt.Errorf("look up in %s: %w", id, explain(err))
+	}
+	return ev, ev.Seq > 0, nil
+}
+
+func (s *Store) lookup(ctx context.Context, id ponder.ThreadID, like ponder.Event) (ev ponder.Event, err error) {
+	var r row
+	var line int
+	h := hash(like.Key())
+	err = s.known.First(ctx, s.read, []any{&r.pos, &r.first, &r.last, &r.lines, &line}, readKey, chunkLines-1, lineBits, string(id),
+		int64(byCause), byCause.number(like.Run, like.Cause), byTurn.number(like.Run, like.Cause), h[:])
+	if errors.Is(err, sql.ErrNoRows) {
+		_, err = s.info(ctx, id)
+		return ev, err
+	}
+	if err == nil {
+		err = s.show(ctx, r.pos)
+	}
+	if err != nil {
+		return ev, err
+	}
+	events, err := r.decode(nil, id, r.first+ponder.Seq(line)-1)
+	if err != nil {
+		return ev, err
+	}
+	return events[0], nil
 }
 
 // decode appends the events of a row that come after one.

@@ -113,6 +113,7 @@ func TestPauseInOldDatabase(t *testing.T) {
 		}
 		info, err := s.Thread(t.Context(), "thr_1")
 		equal(t, "status", info.Status, c.want, err)
+		equal(t, "open runs", info.Roots, []ponder.Root{{ID: "run_1", Paused: c.want == ponder.Paused}})
 	}
 }
 

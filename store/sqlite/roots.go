@@ -3,15 +3,38 @@ package sqlite
 import (
 	"bytes"
 	"database/sql/driver"
+	"encoding/json"
 	"slices"
 
 	"ponder"
 	"ponder/store/internal/storerules"
 )
 
-// rootsBefore returns the root runs of a thread before events, as far as those that are open
-// must be known for its status to follow. A row does not have them: mostly their number is
-// enough, and else they are read in the log, back to where the oldest that is open began.
+// encodeRoots returns the open root runs of an info as a row of ponder_batch has them: NULL if
+// they are not known.
+func encodeRoots(info ponder.Info) driver.Value {
+	if len(info.Roots) != info.Open {
+		return nil
+	}
+	if info.Open == 0 {
+		return noRoots
+	}
+	js, _ := json.Marshal(info.Roots) // has no value that could fail
+	return string(js)
+}
+
+const noRoots = "[]"
+
+// decodeRoots returns the root runs of a row, or nil if they are not known.
+func decodeRoots(js string) (roots []ponder.Root) {
+	if js == "" || js == noRoots || json.Unmarshal([]byte(js), &roots) != nil {
+		return nil
+	}
+	return roots
+}
+
+// rootsBefore returns the root runs of a thread before events. If the newest row does not
+// have them and the events need them, it reads the log back to the start of the oldest one.
 func (tx *tx) rootsBefore(t *thread, events []ponder.Event) []ponder.Root {
 	if len(t.roots) != t.open && storerules.AsksForRoots(t.open, events) {
 		t.roots = tx.readRoots(t)

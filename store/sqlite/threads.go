@@ -65,7 +65,7 @@ func (tx *tx) create(header ponder.Thread, b *batch) error {
 
 // infos reads infos. Its first argument is the oldest beat of a node that is alive.
 const selectInfo = `SELECT t.id, t.kind, t.title, t.owner, t.model, t.created, t.status, t.open, coalesce(b.last, 0) AS head, coalesce(nullif(b.time, 0), t.created) AS updated,
-	EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?) AS held
+	EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?) AS held, b.roots
 	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.pos = ` + lastBatch + ` WHERE NOT t.removed`
 
 const selectThread = selectInfo + ` AND t.id = ?`
@@ -75,7 +75,9 @@ func oldestBeat() int64 { return micros(time.Now().Add(-ponder.DeadAfter)) }
 
 func scanInfo(scan func(...any) error) (info ponder.Info, err error) {
 	var created, updated int64
-	err = scan(&info.ID, &info.Kind, &info.Title, &info.Owner, &info.Model, &created, &info.Status, &info.Open, &info.Head, &updated, &info.Held)
+	var roots sql.NullString
+	err = scan(&info.ID, &info.Kind, &info.Title, &info.Owner, &info.Model, &created, &info.Status, &info.Open, &info.Head, &updated, &info.Held, &roots)
+	info.Roots = decodeRoots(roots.String)
 	info.Created, info.Updated = fromMicros(created), fromMicros(updated)
 	return info, err
 }
@@ -224,7 +226,7 @@ func (tx *tx) remove(id ponder.ThreadID) error {
 		tx.exec(query, t.num)
 	}
 	tx.pos++
-	tx.exec(insertBatch, tx.pos, t.num, int64(0), int64(0), int64(0), int64(0), []byte{}, []byte(nil))
+	tx.exec(insertBatch, tx.pos, t.num, int64(0), int64(0), int64(0), int64(0), []byte{}, []byte(nil), nil)
 	delete(tx.threads, id)
 	return nil
 }

@@ -42,7 +42,7 @@ type thread struct {
 	kind    ponder.Kind
 	status  ponder.Status
 	open    int           // root runs that have not finished
-	roots   []ponder.Root // they, if as many; else those that were seen to begin
+	roots   []ponder.Root // they, if as many; else not all are known
 	title   string
 	lease   storerules.Lease
 	tainted ponder.Fence       // of a lease whose holder has read what was erased since
@@ -204,7 +204,7 @@ func (tx *tx) number(query string, args ...driver.Value) (int64, bool) {
 }
 
 const readThread = `SELECT t.num, t.removed, coalesce(b.last, 0), t.status, t.title, t.fence, t.node, t.base, t.clock, coalesce(b.seen, 0), t.kind, t.open,
-	coalesce((SELECT seq FROM ponder_fold WHERE num = t.num AND fold = '` + taint + `'), 0), t.numbered
+	coalesce((SELECT seq FROM ponder_fold WHERE num = t.num AND fold = '` + taint + `'), 0), t.numbered, coalesce(b.roots, '')
 	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.pos = ` + lastBatch + ` WHERE t.id = ?`
 
 // lastBatch is the newest row of a thread t.
@@ -216,7 +216,7 @@ func (tx *tx) thread(id ponder.ThreadID) *thread {
 	if t := tx.threads[id]; t != nil {
 		return t
 	}
-	row := make([]driver.Value, 14)
+	row := make([]driver.Value, 15)
 	if !tx.row(row, readThread, string(id)) {
 		return nil
 	}
@@ -230,6 +230,7 @@ func (tx *tx) thread(id ponder.ThreadID) *thread {
 		open:    int(row[11].(int64)),
 		tainted: ponder.Fence(row[12].(int64)),
 		keys:    numbering(row[13].(int64)),
+		roots:   decodeRoots(row[14].(string)),
 		lease: storerules.Lease{
 			Fence: ponder.Fence(row[5].(int64)),
 			Node:  ponder.NodeID(row[6].(string)),

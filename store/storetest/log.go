@@ -22,6 +22,7 @@ var logChecks = []check{
 	{"NoThread", checkNoThread},
 	{"KeyTaken", checkKeyTaken},
 	{"KeysAtOnce", checkKeysAtOnce},
+	{"Lookup", checkLookup},
 	{"Stale", checkStale},
 	{"Inputs", checkInputs},
 	{"NoBody", checkNoBody},
@@ -84,6 +85,38 @@ func checkNoThread(t *testing.T, s ponder.Store) {
 		n++
 	}
 	same(t, "errors of a read", n, 1)
+}
+
+// checkLookup looks for events by their keys.
+func checkLookup(t *testing.T, s ponder.Store) {
+	create(t, s, thr, sayOnce("k", "created"))
+	fence := hold(t, s, thr)
+	add(t, s, thr, 0, say("1"), sayOnce("l", "2"), start(root))
+	end := finish(root, ponder.Failed)
+	end.After = 4
+	add(t, s, thr, fence, end, of(root, "call-1#1", ponder.CallStarted{Model: "p/m"}))
+	for _, c := range []struct {
+		like ponder.Event
+		want ponder.Seq
+	}{
+		{sayOnce("k", ""), 1}, {sayOnce("l", "other words"), 3}, {start(root), 4}, {finish(root, ""), 5}, {of(root, "call-1#1", ponder.CallStarted{}), 6},
+		{say("1"), 0}, {sayOnce("m", ""), 0}, {of("", "k", ponder.Steer{}), 0}, {finish(child, ""), 0}, {of(root, "call-1#2", ponder.CallStarted{}), 0},
+	} {
+		ev, found, err := s.Lookup(t.Context(), thr, c.like)
+		if err != nil || found != (c.want > 0) || ev.Seq != c.want {
+			t.Errorf("%q is at %d, want %d: %v", c.like.Key(), ev.Seq, c.want, err)
+		}
+		if found {
+			same(t, c.like.Key(), ev, read(t, s, thr, c.want-1)[0])
+		}
+	}
+	_, _, err := s.Lookup(t.Context(), "thr_none", sayOnce("k", ""))
+	fails(t, "lookup on no thread", err, ponder.ErrNoThread)
+	if err := s.Remove(t.Context(), thr); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = s.Lookup(t.Context(), thr, sayOnce("k", ""))
+	fails(t, "lookup on a removed thread", err, ponder.ErrNoThread)
 }
 
 func checkKeyTaken(t *testing.T, s ponder.Store) {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"ponder"
@@ -123,8 +124,8 @@ func checkTwinStanding(t *testing.T, a, b ponder.Store) {
 			add(t, writer, id, fence, events...)
 			head += ponder.Seq(len(events))
 			got := must(reader.Thread(t.Context(), id))(t)
-			if got.Status != info.Status || got.Open != info.Open || got.Head != head {
-				t.Fatalf("seed %d, event %d: %s with %d open, want %s with %d", seed, got.Head, got.Status, got.Open, info.Status, info.Open)
+			if got.Status != info.Status || got.Open != info.Open || got.Head != head || !slices.Equal(got.Roots, info.Roots) {
+				t.Fatalf("seed %d, event %d: %s with %d open, want %s with %d\n%v, want %v", seed, got.Head, got.Status, got.Open, info.Status, info.Open, got.Roots, info.Roots)
 			}
 		}
 	}

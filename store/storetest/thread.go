@@ -28,7 +28,7 @@ func checkCreate(t *testing.T, s ponder.Store) {
 	started := of(root, "", ponder.RunStarted{Input: "why?", Mode: "session"})
 	call := of(root, "k#1", ponder.CallFinished{Model: "p/m"})
 	fails(t, "create", s.Create(t.Context(), header, say("1"), started, call), nil)
-	want := ponder.Info{Thread: header, Head: 3, Status: ponder.Thinking, Open: 1}
+	want := ponder.Info{Thread: header, Head: 3, Status: ponder.Thinking, Open: 1, Roots: []ponder.Root{{ID: root}}}
 	got := must(s.Thread(t.Context(), thr))(t)
 	if got.Updated.Before(day) {
 		t.Errorf("updated %s, before it was created", got.Updated)

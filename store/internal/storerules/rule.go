@@ -61,13 +61,13 @@ func Keys(events []ponder.Event) ([]string, error) {
 	return keys, nil
 }
 
-// isKept reports whether a store keeps the key of an event. It need not if the event says
-// After and is no input: only the holder of the thread writes that, at its very end, and he
-// has read what he wrote before. The keys of calls and of tools that are used are kept all
-// the same, for by them the ledger finds what was asked.
+// isKept reports whether a store keeps the key of an event. It need not if the event has After
+// and is no input: only the holder appends such an event, and it has read its own events.
+// The ledger finds requests by the keys of calls and tools, and commands find the end of their
+// run by the key of [ponder.RunFinished].
 func isKept(ev ponder.Event) bool {
 	switch ev.Body.(type) {
-	case ponder.CallStarted, ponder.CallFinished, ponder.ToolCall, ponder.ToolResult:
+	case ponder.CallStarted, ponder.CallFinished, ponder.ToolCall, ponder.ToolResult, ponder.RunFinished:
 		return true
 	}
 	return ev.After == 0 || ev.IsInput()
@@ -132,22 +132,18 @@ func Follow(info ponder.Info, ev ponder.Event) ponder.Info {
 	return info
 }
 
-// AsksForRoots reports whether it must be known which root runs of a thread are open, and
-// not only how many, for its info to follow events.
+// AsksForRoots reports whether a store must know which root runs of a thread are open, and
+// not only how many: so that the info of the thread follows events, and for commands.
 func AsksForRoots(open int, events []ponder.Event) bool {
 	for _, ev := range events {
 		if ev.Run.Parent() != "" {
 			continue
 		}
-		switch b := ev.Body.(type) {
+		switch ev.Body.(type) {
 		case ponder.RunStarted:
 			open++
-		case ponder.RunPaused, ponder.RunResumed:
+		case ponder.RunPaused, ponder.RunResumed, ponder.Steer:
 			return true
-		case ponder.Steer:
-			if b.Do == ponder.Cancel {
-				return true
-			}
 		case ponder.RunFinished:
 			if open--; open > 0 {
 				return true
