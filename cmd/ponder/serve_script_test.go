@@ -29,7 +29,7 @@ import (
 // $TOKEN, if set, is shown. A request that takes longer than askTime fails.
 func serveCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"serves": serves, "ask": asks, "hears": hears, "takes": takes, "until": until,
+		"serves": serves, "ask": asks, "hears": hears, "takes": takes, "until": until, "misuse": misuses,
 	}
 }
 

@@ -225,7 +225,7 @@ func start(r ponder.Run) *state {
 }
 
 // nothingToGoBy is why research without model and sources fails.
-const nothingToGoBy = "there is no model to ask and there is nothing to look into: configure a model, or pass --docs, or allow the memory or the web"
+const nothingToGoBy = "there is no model to ask and there is nothing to look into: configure a model, give documents, or allow the memory or the web"
 
 // load undoes the marshalling of a state.
 func load(r ponder.Run, js []byte) (ponder.State, error) {

@@ -174,7 +174,7 @@ func start(r ponder.Run) *state {
 }
 
 // nothingToGoBy is why a session without model and documents fails.
-const nothingToGoBy = "there is no model to think with and there are no documents to quote: configure a model, or pass --docs"
+const nothingToGoBy = "there is no model to think with and there are no documents to quote: configure a model, or give documents"
 
 // load undoes the marshalling of a state.
 func load(r ponder.Run, js []byte) (ponder.State, error) {
