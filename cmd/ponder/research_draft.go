@@ -21,9 +21,6 @@ type draft struct {
 	lines []string
 }
 
-// writeKey begins the keys of the calls that write an answer: see package research.
-const writeKey = "write"
-
 // Bounds of what is shown of a draft.
 const (
 	leastLine = 60   // bytes, from which on a sentence is a line
@@ -33,7 +30,7 @@ const (
 
 // add takes in what a model has written.
 func (d *draft) add(delta ponder.Delta) {
-	if !strings.HasPrefix(delta.Key, writeKey) {
+	if !research.WritesAnswer(delta.Key) {
 		return
 	}
 	d.mu.Lock()

@@ -52,9 +52,9 @@ func FuzzDraft(f *testing.F) {
 		}
 		var d draft
 		for p := range slices.Chunk([]byte(text), n) {
-			d.add(ponder.Delta{Key: writeKey, Delta: llm.Delta{Text: string(p)}})
+			d.add(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: string(p)}})
 		}
-		d.add(ponder.Delta{Key: writeKey, Delta: llm.Delta{Done: &llm.Response{}}})
+		d.add(ponder.Delta{Key: "write-1", Delta: llm.Delta{Done: &llm.Response{}}})
 		got := d.take()
 		if len(got) == mostLines {
 			return
@@ -85,7 +85,7 @@ func TestDraftItems(t *testing.T) {
 		{"It is so [4].", "It is so."},
 		{"https://evil.example/", ""},
 	} {
-		w.draft.add(ponder.Delta{Key: writeKey, Delta: llm.Delta{Text: tt.text, Done: &llm.Response{}}})
+		w.draft.add(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: tt.text, Done: &llm.Response{}}})
 		got := ""
 		for _, it := range w.draftItems() {
 			got += it.Text

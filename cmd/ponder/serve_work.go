@@ -17,6 +17,7 @@ import (
 	"ponder/internal/retention"
 	"ponder/mode/chat"
 	"ponder/mode/passthrough"
+	"ponder/mode/research"
 )
 
 // work works on a thread: the Work of the server's placement.
@@ -173,7 +174,7 @@ func (s *server) heard(kind ponder.Kind) func(ponder.Delta) {
 	return func(d ponder.Delta) {
 		switch kind {
 		case ponder.KindConversation:
-			if strings.HasPrefix(d.Key, turnKey) {
+			if chat.WritesAnswer(d.Key) {
 				s.hub.Delta(d)
 				s.casts.add(d)
 			}
@@ -182,7 +183,7 @@ func (s *server) heard(kind ponder.Kind) func(ponder.Delta) {
 				s.hub.Delta(d)
 			}
 		case ponder.KindResearch:
-			if strings.HasPrefix(d.Key, writeKey) {
+			if research.WritesAnswer(d.Key) {
 				s.hub.Delta(d)
 			}
 		case ponder.KindSession: // of which models write JSON

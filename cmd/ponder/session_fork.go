@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +11,7 @@ import (
 	"ponder/engine"
 	"ponder/internal/app"
 	"ponder/internal/steering"
+	"ponder/mode/research"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
@@ -241,9 +241,6 @@ func (w *viewing) cut(ctx context.Context, at ponder.Seq) (ponder.Seq, *viewing,
 	return at, then, nil
 }
 
-// finalKey begins the keys of the calls for the answer of a session.
-const finalKey = "final"
-
 // conclusion returns the event that a run began with, and the newest one before it
 // was decided that it concludes: by a budget, by a user, or by what came of a call.
 func conclusion(ctx context.Context, log ponder.Log, id ponder.ThreadID, run ponder.RunID) (began, before ponder.Seq, err error) {
@@ -275,7 +272,7 @@ func conclusion(ctx context.Context, log ponder.Log, id ponder.ThreadID, run pon
 				result = ev.Seq
 			}
 		case ponder.CallStarted:
-			if mine && (strings.HasPrefix(ev.Cause, finalKey) || strings.HasPrefix(ev.Cause, writeKey)) {
+			if mine && (session.WritesAnswer(ev.Cause) || research.WritesAnswer(ev.Cause)) {
 				return began, result - 1, nil
 			}
 		case ponder.Synthesis:

@@ -22,13 +22,14 @@ type rule struct {
 }
 
 // everywhere lists the packages of this module that every package may import.
-var everywhere = []string{"internal/textkit", "internal/limitio"}
+var everywhere = []string{"internal/textkit", "internal/limitio", "internal/toolname"}
 
 // The first rule that matches a package is its rule. A package without a rule
 // fails the test: to add a folder is to say where it belongs.
 var rules = []rule{
 	// Text and bytes: they import nothing of ours, and every package may import them.
 	{packages: "internal/textkit"},
+	{packages: "internal/toolname"},
 	{packages: "internal/limitio"},
 
 	// The core: the vocabulary of models, the vocabulary of thinking, and the engine.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/toolname"
 )
 
 // hideThinking makes the events internal that carry thinking, as those are that are
@@ -26,12 +27,12 @@ func hideThinking(events []ponder.Event) {
 }
 
 // deepThink is the tool that asks for a reflection, and what its notes begin with.
-const deepThink = "deep_think"
+const deepThink = toolname.DeepThink
 
 // isThinker reports whether a tool of this name is one to think with.
 func isThinker(tool string) bool {
 	tool = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(tool)), "-", "_")
-	return tool == "think" || tool == deepThink
+	return tool == toolname.Think || tool == deepThink
 }
 
 // isThinking reports whether an event alone says that it carries thinking.

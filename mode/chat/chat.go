@@ -32,6 +32,7 @@ import (
 	"errors"
 
 	"ponder"
+	"ponder/internal/toolname"
 	"ponder/llm"
 )
 
@@ -41,13 +42,13 @@ const Name = "chat"
 // Stages of the [ponder.Progress] events that the mode and others tell each other
 // of. All are internal.
 const (
-	DeepAsked  = "deep_think"        // a reflection is wanted: Content is what about, Label why
+	DeepAsked  = toolname.DeepThink  // a reflection is wanted: Content is what about, Label why
 	DeepFailed = "deep_think_failed" // and nothing came of it: Content says why
 	TurnEnded  = "turn"              // Ref is the id of the message; Refused: it was not answered, and Content says why
 )
 
 // Thinking is the Kind of thoughts that are put down with the tool think.
-const Thinking = "think"
+const Thinking = toolname.Think
 
 // Options say how to talk. The zero value talks without tools.
 type Options struct {

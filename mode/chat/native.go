@@ -7,13 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/toolname"
 	"ponder/llm"
 )
 
 // The names of the tools that the mode does itself.
 const (
-	thinkTool = "think"
-	deepTool  = "deep_think"
+	thinkTool = toolname.Think
+	deepTool  = toolname.DeepThink
 )
 
 //go:embed think.md

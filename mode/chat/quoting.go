@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/toolname"
 	"ponder/llm"
 	"ponder/mode/internal/questionwords"
 )
@@ -14,7 +15,7 @@ import (
 // Without a model, a message is answered with what the documents and what is
 // remembered have on it, found by the tool searchTool and quoted word for word.
 const (
-	searchTool = "knowledge_search"
+	searchTool = toolname.KnowledgeSearch
 	maxQuotes  = 5
 	maxQuoted  = 600 // bytes of each
 )

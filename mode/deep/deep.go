@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/toolname"
 	"ponder/llm"
 )
 
@@ -29,8 +30,8 @@ const Name = "deep"
 
 // What the mode shares with conversations: see package chat.
 const (
-	Tool   = "deep_think"
-	asked  = "deep_think"
+	Tool   = toolname.DeepThink
+	asked  = toolname.DeepThink
 	failed = "deep_think_failed"
 	byUser = "the user asked for it" // the reason of what a user asks for
 )

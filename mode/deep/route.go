@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/toolname"
 	"ponder/llm"
 )
 
@@ -17,11 +18,11 @@ type route struct {
 // routes are the tools that a reflection may be given. Looking things up in what
 // the user knows is seldom wrong; the others are for when it is spoken of.
 var routes = []route{
-	{tool: "knowledge_search"},
-	{tool: "knowledge_read"},
-	{tool: "thread_read", words: []string{"earlier", "before", "previous", "last time", "yesterday", "remember", "again", "we said", "you said", "history", "conversation"}},
-	{tool: "earlier_sessions", words: []string{"session", "concluded", "earlier", "thought about", "decided"}},
-	{tool: "web_search", words: []string{"latest", "news", "current", "today", "price", "release", "version", "web", "online", "source"}},
+	{tool: toolname.KnowledgeSearch},
+	{tool: toolname.KnowledgeRead},
+	{tool: toolname.ThreadRead, words: []string{"earlier", "before", "previous", "last time", "yesterday", "remember", "again", "we said", "you said", "history", "conversation"}},
+	{tool: toolname.EarlierSessions, words: []string{"session", "concluded", "earlier", "thought about", "decided"}},
+	{tool: toolname.WebSearch, words: []string{"latest", "news", "current", "today", "price", "release", "version", "web", "online", "source"}},
 }
 
 // Route returns the tools, of those that there are, that fit a topic: what a

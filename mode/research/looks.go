@@ -8,6 +8,7 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
+	"ponder/internal/toolname"
 	"ponder/mode/internal/lookup"
 )
 
@@ -15,19 +16,19 @@ import (
 const (
 	// SearchTool searches documents and the memory. Its input is {query, paths, limit,
 	// memory, prefer, without}. Its result is {hits, skipped}.
-	SearchTool = "knowledge_search"
+	SearchTool = toolname.KnowledgeSearch
 
 	// PersonaTool searches the memory of a persona. Its input is {query, maxResults}.
 	// Its result is {sources}.
-	PersonaTool = "personaMemorySearch"
+	PersonaTool = toolname.PersonaMemory
 
 	// WebSearchTool searches the web. Its input is {query, limit, prefer, without,
 	// seconds, fresh}. Its result is {results}.
-	WebSearchTool = "web_search"
+	WebSearchTool = toolname.WebSearch
 
 	// WebFetchTool reads a page and finds in it what bears on a query. Its input is
 	// {url, query, passages, seconds}. Its result is {hits}.
-	WebFetchTool = "web_fetch"
+	WebFetchTool = toolname.WebFetch
 )
 
 // The kinds of looks.

@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
+	"ponder/internal/toolname"
 	"ponder/knowledge/evidence"
 )
 
@@ -40,7 +41,7 @@ func (s Summary) clean() Summary {
 // The tools as the seed calls them.
 const (
 	seedWeb    = "webSearch"
-	seedMemory = "personaMemorySearch"
+	seedMemory = toolname.PersonaMemory
 )
 
 // seedTool returns what the seed calls a tool. Its memory has documents, too.

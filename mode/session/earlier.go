@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
+	"ponder/internal/toolname"
 	weighing "ponder/knowledge/evidence"
 	"ponder/mode/internal/lookup"
 )
@@ -17,7 +18,7 @@ import (
 // concluded. Its input is {question, limit}. Its result is {hits}, each with
 // thread, question, answer, confidence and score, and untrusted if the answer rests
 // on what strangers wrote.
-const EarlierTool = "earlier_sessions"
+const EarlierTool = toolname.EarlierSessions
 
 // Bounds on what is taken of earlier sessions.
 const (

@@ -10,13 +10,14 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
+	"ponder/internal/toolname"
 	"ponder/mode/internal/lookup"
 )
 
 // SearchTool is the tool that documents and the memory are searched with. Its input
 // is {query, paths, limit, exclude}: the ids of hits that are not wanted again; and
 // memory, if that is to be searched. Its result is {hits, skipped}.
-const SearchTool = "knowledge_search"
+const SearchTool = toolname.KnowledgeSearch
 
 // Bounds on what is kept of passages.
 const (

@@ -274,14 +274,17 @@ func (v *View) cite(ids []string) {
 	}
 }
 
-// charge adds a call to the usage.
+// WritesAnswer reports whether the calls of an action write the answer.
+func WritesAnswer(key string) bool { return strings.HasPrefix(key, final) }
+
 // broke takes in how what a model wrote for the answer ended.
 func (v *View) broke(ev ponder.Event, b ponder.CallFinished) {
-	if ev.Run == v.Session.Run && strings.HasPrefix(ev.Cause, final) && b.Error == "" && !b.Dropped {
+	if ev.Run == v.Session.Run && WritesAnswer(ev.Cause) && b.Error == "" && !b.Dropped {
 		v.BrokeOff = b.Finish.BrokeOff()
 	}
 }
 
+// charge adds a call to the usage.
 func (v *View) charge(b ponder.CallFinished) {
 	if b.Refused {
 		return

@@ -8,6 +8,7 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
+	"ponder/internal/toolname"
 	"ponder/mode/internal/lookup"
 )
 
@@ -16,12 +17,12 @@ const (
 	// WebSearchTool searches the web. Its input is {query, limit, prefer, without, seconds}.
 	// Its result is {results}, the best first, each with url, title, snippet, score
 	// and what else is known of it.
-	WebSearchTool = "web_search"
+	WebSearchTool = toolname.WebSearch
 
 	// WebFetchTool reads a page and finds in it what bears on a query. Its input is
 	// {url, query, passages, seconds}. Its result is {hits} as that of [SearchTool], and what is
 	// known of the page.
-	WebFetchTool = "web_fetch"
+	WebFetchTool = toolname.WebFetch
 )
 
 // Bounds on what is asked of the web.

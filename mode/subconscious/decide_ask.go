@@ -10,6 +10,7 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
+	"ponder/internal/toolname"
 	"ponder/llm"
 )
 
@@ -17,7 +18,7 @@ import (
 const (
 	messageTool  = "message_user"
 	dismissTool  = "dismiss"
-	rememberTool = "remember"
+	rememberTool = toolname.Remember
 )
 
 // What decisions are told; [tools] stands for what those are told that may use more than

@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ponder/internal/toolname"
 )
 
 // A Wish is a call of a tool that a model wishes for.
@@ -60,11 +62,11 @@ type Gate struct {
 // Ours returns the tools of Ponder.
 func Ours() []Tool {
 	list := []Tool{{
-		Name: "remember", Changes: true, Words: []string{"remember", "keep", "note", "save", "merken", "merke", "notieren"},
+		Name: toolname.Remember, Changes: true, Words: []string{"remember", "keep", "note", "save", "merken", "merke", "notieren"},
 		Needs: []Condition{Either(Asked("remember", "note", "keep", "save", "memorize", "memorise", "merke", "merk", "notiere"), Confirmed())},
 	}}
 	for _, name := range []string{
-		"think", "deep_think", "knowledge_search", "knowledge_read", "personaMemorySearch", "earlier_sessions", "thread_read", "web_search", "web_fetch",
+		toolname.Think, toolname.DeepThink, toolname.KnowledgeSearch, toolname.KnowledgeRead, toolname.PersonaMemory, toolname.EarlierSessions, toolname.ThreadRead, toolname.WebSearch, toolname.WebFetch,
 	} {
 		list = append(list, Tool{Name: name})
 	}

@@ -15,14 +15,15 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/toolname"
 	"ponder/knowledge/document"
 	"ponder/knowledge/recall"
 )
 
 // The names that the tools are called by.
 const (
-	Name     = "knowledge_search"
-	ReadName = "knowledge_read"
+	Name     = toolname.KnowledgeSearch
+	ReadName = toolname.KnowledgeRead
 )
 
 // Bounds on input and output.

@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/toolname"
 	"ponder/knowledge/recall"
 )
 
 // The names that the tools are called by.
 const (
-	SearchName   = "personaMemorySearch"
-	RememberName = "remember"
+	SearchName   = toolname.PersonaMemory
+	RememberName = toolname.Remember
 )
 
 // Options say what the tools work with.

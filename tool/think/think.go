@@ -20,10 +20,11 @@ import (
 
 	"ponder"
 	"ponder/internal/redact"
+	"ponder/internal/toolname"
 )
 
 // Name is what the tool is called by, and the kind of its thoughts.
-const Name = "think"
+const Name = toolname.Think
 
 // noted is what a thought returns: always the same. A thought that is returned would
 // be read again with every later call of a model, so that tokens grew with the

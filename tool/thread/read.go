@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/toolname"
 )
 
 // ReadName is what the tool is called by that reads the thread on which it is used.
-const ReadName = "thread_read"
+const ReadName = toolname.ThreadRead
 
 // Bounds on what one use reads and returns.
 const (

@@ -17,10 +17,11 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/toolname"
 )
 
 // Name is what the tool is called by.
-const Name = "earlier_sessions"
+const Name = toolname.EarlierSessions
 
 // Bounds on input and output.
 const (

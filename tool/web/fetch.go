@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"ponder/internal/textkit"
+	"ponder/internal/toolname"
 	fetching "ponder/knowledge/web"
 )
 
 // FetchName is what the tool that reads pages is called by.
-const FetchName = "web_fetch"
+const FetchName = toolname.WebFetch
 
 // Bounds on a page that is read, in bytes but for passages.
 const (

@@ -9,12 +9,13 @@ import (
 	"fmt"
 	"net/url"
 	"ponder/internal/textkit"
+	"ponder/internal/toolname"
 	"slices"
 	"strings"
 )
 
 // SearchName is what the tool that searches is called by.
-const SearchName = "web_search"
+const SearchName = toolname.WebSearch
 
 // Bounds on a search.
 const (

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ponder/internal/toolname"
 )
 
 // A lesson is a prompt that teaches a host's model to use the tools.
@@ -15,7 +17,7 @@ type lesson struct {
 
 var lessons = []lesson{
 	{
-		"deep_think", "Think deeply, with your own model", "Think about a question step by step with ponder_step; no key is needed.", "question", "what to think about",
+		toolname.DeepThink, "Think deeply, with your own model", "Think about a question step by step with ponder_step; no key is needed.", "question", "what to think about",
 		`Think deeply about this question, with the tool ponder_step:
 
 %s
