@@ -166,3 +166,9 @@ func isOwn(sensor string) bool {
 func (m *merge) tainted(c *claim) bool {
 	return slices.ContainsFunc(c.Reinforces, func(id string) bool { return m.state.Aside.About[id].Untrusted })
 }
+
+// IsTopic reports whether a text says what it is about: words such as "the" alone do not.
+func IsTopic(text string) bool {
+	p := newReader(nil).read(text)
+	return len(p.words) > 0 || len(p.values) > 0
+}

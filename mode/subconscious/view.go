@@ -1,6 +1,8 @@
 package subconscious
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -165,3 +167,66 @@ func (v *View) paid(ev ponder.Event, b ponder.CallFinished) {
 func (v View) Spend(day time.Time) ponder.Cost { return v.days[dayOf(day)] }
 
 func dayOf(t time.Time) string { return t.Local().Format(time.DateOnly) }
+
+// A keptView is a view as it is kept.
+type keptView struct {
+	Knows   knowledge      `json:"knows"`
+	Waiting map[string]int `json:"waiting,omitempty"`
+	Open    []ponder.RunID `json:"open,omitempty"`
+	Last    time.Time      `json:"last,omitzero"`
+	News    time.Time      `json:"news,omitzero"`
+}
+
+// Keep returns what a view need know to go on being asked for its state, what is due and
+// its pace: not what has been. It is JSON, for a checkpoint.
+func (v View) Keep() ([]byte, error) {
+	k := keptView{Knows: v.knows, Waiting: v.Waiting, Last: v.Last, News: v.News}
+	for run := range v.open {
+		k.Open = append(k.Open, run)
+	}
+	return json.Marshal(k)
+}
+
+// KeptView undoes [View.Keep], for these roles: see [NewView].
+func KeptView(js []byte, roles ...Role) (View, error) {
+	var k keptView
+	if err := json.Unmarshal(js, &k); err != nil {
+		return View{}, err
+	}
+	v := NewView(roles...)
+	v.knows, v.State, v.Last, v.News = k.Knows, k.Knows.State, k.Last, k.News
+	maps.Copy(v.Waiting, k.Waiting)
+	for _, run := range k.Open {
+		v.open[run] = true
+	}
+	v.Open = len(v.open) > 0
+	return v, nil
+}
+
+// Shown returns a state in which each of these roles is, those too that have not run.
+func (s State) Shown(roles ...Role) State {
+	all := maps.Clone(s.ThreadState)
+	if all == nil {
+		all = make(map[string]RoleState)
+	}
+	for _, r := range roles {
+		if _, ok := all[r.Name]; !ok {
+			all[r.Name] = RoleState{LastFindings: []string{}}
+		}
+	}
+	s.ThreadState = all
+	return s
+}
+
+// HeldBack returns until when decisions may neither act nor remember, because models of
+// roles were shown what strangers wrote, and when that was last. Both are zero if they
+// never were. It is held back at a time if that is before until.
+func (v View) HeldBack() (until, since time.Time) {
+	if v.knows.Exposed.IsZero() {
+		return time.Time{}, time.Time{}
+	}
+	return v.knows.Exposed.Add(exposure), v.knows.Exposed
+}
+
+// DecisionTools returns the names of the tools that decisions have of their own.
+func DecisionTools() []string { return []string{messageTool, dismissTool, rememberTool} }
