@@ -2,12 +2,12 @@ package claim
 
 import (
 	"cmp"
-	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 )
 
 // Bounds on what is compared. What is beyond them is not read.
@@ -20,7 +20,22 @@ const (
 	maxValues         = 400 // of one matter
 )
 
-// Conflicts returns where quotes disagree: where they say different things of one
+// conflicts returns where quotes say different things of what they themselves name.
+func conflicts(quotes []Quote, lines [][][]lexeme) (list []ponder.Conflict) {
+	var found []stated
+	for i, q := range quotes {
+		of := statedIn(q, i, nil, lines[i])
+		tellApart(of, lines[i], q)
+		found = append(found, of...)
+	}
+	found = append(found, changed(quotes, framesOf(quotes, lines))...)
+	for _, group := range bySubject(found) {
+		list = append(list, dissent(quotes, group)...)
+	}
+	return list
+}
+
+// ConflictsAbout returns where quotes disagree: where they say different things of one
 // attribute of one thing at one time, in one unit. Those of most voices are first; there
 // are at most 32. Quotes of one voice are one: on each side the voices are counted, and
 // when the newest of it was published is told, but newer does not win. The order of
@@ -46,35 +61,10 @@ const (
 // one quote says twice in two ways. A number without a year is not compared with one of a
 // year, but for lengths and areas that somebody measured then.
 //
-// See [ConflictsAbout], which finds more, for a question tells what the thing is.
-func Conflicts(quotes []Quote) []ponder.Conflict {
-	quotes, lines := prepared(quotes)
-	every := func([]lexeme) bool { return true }
-	all := append(opposed(quotes, lines, every), conflicts(quotes, lines)...)
-	return ordered(append(all, related(quotes, lines, every, all)...))
-}
-
-// conflicts returns where quotes say different things of what they themselves name.
-func conflicts(quotes []Quote, lines [][][]lexeme) (list []ponder.Conflict) {
-	var found []stated
-	for i, q := range quotes {
-		of := statedIn(q, i, nil, lines[i])
-		tellApart(of, lines[i], q)
-		found = append(found, of...)
-	}
-	found = append(found, changed(quotes, framesOf(quotes, lines))...)
-	for _, group := range bySubject(found) {
-		list = append(list, dissent(quotes, group)...)
-	}
-	return list
-}
-
-// ConflictsAbout returns where quotes disagree in what a question asks. The question
-// names the thing and the attribute, so that a quote counts which names the thing
-// anywhere, in its text or context, as long as the sentence is not about another. A
-// sentence that stands in two quotes with another value counts without that.
-//
-// Where a question asks for nothing that can be compared so, it is as [Conflicts].
+// The question names the thing and the attribute, so that a quote counts which names the
+// thing anywhere, in its text or context, as long as the sentence is not about another. A
+// sentence that stands in two quotes with another value counts without that. Where a
+// question asks for nothing that can be compared so, every sentence counts.
 func ConflictsAbout(question string, quotes []Quote) []ponder.Conflict {
 	topics := askedTopics(question)
 	quotes, lines := prepared(quotes)

@@ -239,3 +239,11 @@ func FuzzConflicts(f *testing.F) {
 		}
 	})
 }
+
+// Conflicts finds where quotes disagree, without a question.
+func Conflicts(quotes []Quote) []ponder.Conflict {
+	quotes, lines := prepared(quotes)
+	every := func([]lexeme) bool { return true }
+	all := append(opposed(quotes, lines, every), conflicts(quotes, lines)...)
+	return ordered(append(all, related(quotes, lines, every, all)...))
+}

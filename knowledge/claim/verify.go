@@ -13,9 +13,6 @@ const (
 	mostOf        = 0.60 // share of a claim from which on a sentence is of the same thing
 )
 
-// Verify checks a claim against quotes. It is NewCorpus and Corpus.Verify.
-func Verify(s Sentence, quotes []Quote) Finding { return NewCorpus(quotes).Verify(s) }
-
 // Verify checks a claim against the quotes. Those that it cites are preferred, but all
 // are looked at.
 func (c *Corpus) Verify(s Sentence) Finding {

@@ -146,3 +146,6 @@ func FuzzVerify(f *testing.F) {
 		}
 	})
 }
+
+// Verify checks a claim against quotes. It is NewCorpus and Corpus.Verify.
+func Verify(s Sentence, quotes []Quote) Finding { return NewCorpus(quotes).Verify(s) }

@@ -100,45 +100,6 @@ func baseName(path string) string {
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// NewFileDocument returns the document whose Source is source, of a file with
-// these bytes: the same as [Read] and [Load] make of it, so that a quote can be
-// checked against the file later. Of a file of many documents, the source says
-// which by its key, and without one it is the first that can be read.
-func NewFileDocument(source string, raw []byte, formats []Format, named bool) (*Document, error) {
-	source = Legible(source)
-	for i := range source {
-		if source[i] != '#' || i == 0 {
-			continue
-		}
-		doc, many, err := partOf(source[:i], source, raw, formats, named)
-		if doc != nil || many {
-			return doc, err
-		}
-	}
-	var first error
-	for doc, err := range Read(source, raw, formats, named) {
-		if err == nil {
-			return doc, nil
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return nil, first
-}
-
-// partOf returns the part of the file at path that is source, and whether the
-// file has parts at all.
-func partOf(path, source string, raw []byte, formats []Format, named bool) (doc *Document, many bool, err error) {
-	for doc, err := range Read(path, raw, formats, named) {
-		if err == nil && doc.Source == source {
-			return doc, true, nil
-		}
-		many = many || err == nil && doc.Source != path
-	}
-	return nil, many, fmt.Errorf("there is no part %s in it", source[len(path)+1:])
-}
-
 // ReadFile returns the bytes of a file that is no longer than most. Nothing else
 // is opened for reading: no pipe, no device, no folder.
 func ReadFile(path string, most int64) ([]byte, error) {

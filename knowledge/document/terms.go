@@ -13,13 +13,6 @@ import (
 // maxKeyWords is the most words of a key term.
 const maxKeyWords = 3
 
-// KeyTerms returns what a text is about: at most n terms of one to three words,
-// as the text writes them, the most important first. See also
-// [Collection.KeyTerms], which knows how common a word is.
-func KeyTerms(text string, n int) []string {
-	return keyTerms(text, n, func(string) float64 { return 1 }, nil)
-}
-
 // KeyTerms returns what a text is about, as seen from the collection: words that
 // few passages have count most.
 func (c *Collection) KeyTerms(text string, n int) []string { return keyTerms(text, n, c.rarity, nil) }

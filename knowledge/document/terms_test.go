@@ -51,3 +51,10 @@ func TestRareTermsComeFirst(t *testing.T) {
 		t.Errorf("key terms (-want +got):\n%s", diff)
 	}
 }
+
+// KeyTerms returns what a text is about: at most n terms of one to three words,
+// as the text writes them, the most important first. See also
+// [Collection.KeyTerms], which knows how common a word is.
+func KeyTerms(text string, n int) []string {
+	return keyTerms(text, n, func(string) float64 { return 1 }, nil)
+}

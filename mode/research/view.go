@@ -36,13 +36,6 @@ func NewView() View {
 	}
 }
 
-// ViewOf returns the view of the research of one run, which has no events yet.
-func ViewOf(run ponder.RunID) View {
-	v := NewView()
-	v.only = run
-	return v
-}
-
 // Apply returns the view after ev, which is the next event of the thread. It may change
 // v to do so: whoever wants to go on reading v, or reads it while another goroutine
 // applies events, takes a [View.Clone].
@@ -137,13 +130,11 @@ func (f *viewFold) worked() time.Duration {
 
 // start begins a view, if a run that is to be shown starts.
 func (v View) start(ev ponder.Event, b ponder.RunStarted) View {
-	wanted := v.only == "" && (v.Research.Run == "" || v.Research.Status.Ended()) || v.only == ev.Run && v.Research.Run == ""
+	wanted := v.Research.Run == "" || v.Research.Status.Ended()
 	if b.Mode != Name || ev.Run == "" || !wanted {
 		return v
 	}
-	only := v.only
 	v = NewView()
-	v.only = only
 	v.fold.budget = b.Budget
 	if b.Budget == (ponder.Budget{}) {
 		v.fold.budget = ponder.Budget{Time: duration}

@@ -224,13 +224,6 @@ func TestViewOfSeveralRuns(t *testing.T) {
 	if r := newest.Research; r.Question != "And?" || r.Usage.Calls != 1 || r.Rounds != 0 || len(newest.Evidence) != 0 {
 		t.Errorf("newest is %+v", r)
 	}
-	one := ViewOf(viewed)
-	for _, ev := range evs {
-		one = one.Apply(ev)
-	}
-	if diff := cmp.Diff(viewOf(whole()).Research, one.Research); diff != "" {
-		t.Errorf("the one asked for (-want +got):\n%s", diff)
-	}
 }
 
 // Between events time goes on, but not while it is paused.

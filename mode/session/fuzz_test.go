@@ -213,3 +213,9 @@ func TestReadingIsLinear(t *testing.T) {
 		}
 	}
 }
+
+// patientSummary reads a synthesis or an answer in whatever names.
+func patientSummary(text string) (summary, bool) {
+	sum, _, _ := summaryOf(summaryObject(decoded([]byte(text), summaryLabels), 0), true)
+	return sum, sum.Text != ""
+}

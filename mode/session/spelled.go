@@ -115,12 +115,6 @@ func summaryInJSON(text string) (sum summary, ok, sure bool) {
 	return summary{}, false, false
 }
 
-// patientSummary reads a synthesis or an answer in whatever names.
-func patientSummary(text string) (summary, bool) {
-	sum, _, _ := summaryOf(summaryObject(decoded([]byte(text), summaryLabels), 0), true)
-	return sum, sum.Text != ""
-}
-
 // summaryObject returns the object in a value that has an answer, or the first one.
 func summaryObject(v any, depth int) object {
 	o, ok := inner(v, summaryLabels).(object)

@@ -61,19 +61,6 @@ func Prompt(role Role, s State, seen []Seen, now time.Time) llm.Request {
 	}
 }
 
-// Size returns about how many tokens a request is.
-func Size(req llm.Request) int { return new(llm.Estimator).Tokens("", req.Size()) }
-
-// Describe returns a request as text, for those who want to see what would be asked.
-func Describe(req llm.Request) string {
-	var b strings.Builder
-	b.WriteString("# System\n\n" + strings.TrimSpace(req.System) + "\n")
-	for _, m := range req.Messages {
-		b.WriteString("\n# " + strings.ToUpper(string(m.Role[:1])) + string(m.Role[1:]) + "\n\n" + strings.TrimSpace(m.Text()) + "\n")
-	}
-	return b.String()
-}
-
 // system returns what a role is told at each tick.
 func system(role Role) string {
 	prompt := strings.TrimSpace(textkit.TruncateBytes(role.Prompt, maxRolePrompt))

@@ -228,3 +228,16 @@ func TestSize(t *testing.T) {
 		t.Errorf("size is %d", n)
 	}
 }
+
+// Size returns about how many tokens a request is.
+func Size(req llm.Request) int { return new(llm.Estimator).Tokens("", req.Size()) }
+
+// Describe returns a request as text, for those who want to see what would be asked.
+func Describe(req llm.Request) string {
+	var b strings.Builder
+	b.WriteString("# System\n\n" + strings.TrimSpace(req.System) + "\n")
+	for _, m := range req.Messages {
+		b.WriteString("\n# " + strings.ToUpper(string(m.Role[:1])) + string(m.Role[1:]) + "\n\n" + strings.TrimSpace(m.Text()) + "\n")
+	}
+	return b.String()
+}

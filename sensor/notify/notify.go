@@ -10,10 +10,11 @@ package notify
 
 import (
 	"context"
-	"ponder/internal/textkit"
 	"strconv"
 	"strings"
 	"time"
+
+	"ponder/internal/textkit"
 )
 
 // A Message is something that a user is told.
@@ -81,18 +82,6 @@ func (m Message) body() string {
 		b.WriteString("\n\n" + untrustedNote)
 	}
 	return b.String()
-}
-
-// line returns a message in one line.
-func (m Message) line() string {
-	text := textkit.OneLine(textkit.Visible(m.Text))
-	if m.Title != "" && !strings.HasPrefix(text, strings.TrimSuffix(m.Title, "…")) {
-		text = m.Title + ": " + text
-	}
-	if m.Untrusted {
-		text += " (from text that somebody else wrote)"
-	}
-	return text
 }
 
 // token returns an ID as it may stand in a header: letters, digits, '-' and '_', at

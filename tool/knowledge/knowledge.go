@@ -109,9 +109,6 @@ var readSchema = json.RawMessage(`{
   "additionalProperties": false
 }`)
 
-// New returns the tool that searches. It is safe for concurrent use.
-func New(opts Options) ponder.Tool { return Tools(opts)[0] }
-
 // Tools returns the tool that searches and the one that reads what it found. They
 // are safe for concurrent use.
 func Tools(opts Options) []ponder.Tool {

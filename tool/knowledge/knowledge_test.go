@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ponder"
 	"ponder/knowledge/document"
 	"ponder/knowledge/recall"
 )
@@ -306,3 +307,6 @@ func TestSources(t *testing.T) {
 		})
 	}
 }
+
+// New returns the tool that searches. It is safe for concurrent use.
+func New(opts Options) ponder.Tool { return Tools(opts)[0] }

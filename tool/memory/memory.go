@@ -45,11 +45,6 @@ type Options struct {
 	Source string
 }
 
-// For returns the options for a library.
-func For(l *recall.Library, persona string) Options {
-	return Options{Context: l.PersonaContext, Keep: l.Remember, Persona: persona}
-}
-
 var (
 	//go:embed search.md
 	searchDoc string

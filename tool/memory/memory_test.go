@@ -150,3 +150,8 @@ func TestLibrary(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// For returns the options for a library.
+func For(l *recall.Library, persona string) Options {
+	return Options{Context: l.PersonaContext, Keep: l.Remember, Persona: persona}
+}

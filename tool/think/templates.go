@@ -8,10 +8,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"ponder/internal/limitio"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"ponder/internal/limitio"
 )
 
 // Bounds on templates.
@@ -145,13 +146,4 @@ func (t *Templates) Rules(names ...string) (string, error) {
 		}
 	}
 	return strings.Join(parts, "\n\n"), nil
-}
-
-// Rules returns the rules of the tool with templates of ours.
-func Rules(names ...string) (string, error) {
-	t, err := Open("")
-	if err != nil {
-		return "", err
-	}
-	return t.Rules(names...)
 }

@@ -164,3 +164,12 @@ func TestTooMuch(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// Rules returns the rules of the tool with templates of ours.
+func Rules(names ...string) (string, error) {
+	t, err := Open("")
+	if err != nil {
+		return "", err
+	}
+	return t.Rules(names...)
+}

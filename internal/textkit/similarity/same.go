@@ -2,8 +2,6 @@ package similarity
 
 import (
 	"math/bits"
-	"strings"
-	"unicode/utf8"
 )
 
 // Bounds on what is read of a text.
@@ -186,40 +184,6 @@ func (t *Text) names(id uint32) bool {
 		}
 	}
 	return from < len(t.terms) && t.terms[t.terms[from].nth].id == id
-}
-
-// Sentences returns what is compared of each sentence of a text, of the first
-// [MaxSentences]. A long text contradicts a fact where a sentence of it is the
-// Opposite of the fact, though the whole is another text.
-func Sentences(text string) (list []Text) {
-	text = text[:min(len(text), maxBytes)]
-	for len(text) > 0 && len(list) < MaxSentences {
-		n := sentence(text)
-		if t := Of(text[:n]); t.sum != 0 {
-			list = append(list, t)
-		}
-		text = text[n:]
-	}
-	return list
-}
-
-// MaxSentences is the most sentences of a text that are told apart.
-const MaxSentences = 16
-
-// sentence returns the length of the first sentence of a text. A stop within a
-// number or name ends none.
-func sentence(text string) int {
-	for i, r := range text {
-		n := i + utf8.RuneLen(r)
-		switch {
-		case r == utf8.RuneError:
-		case strings.ContainsRune("\n。！？", r):
-			return n
-		case strings.ContainsRune(".!?", r) && (n == len(text) || text[n] == ' ' || text[n] == '\n'):
-			return n
-		}
-	}
-	return len(text)
 }
 
 // Nearest returns the place of the newest text that is the Same as t, or else of

@@ -66,20 +66,6 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestSentences(t *testing.T) {
-	fact := Of("The bridge opened in 1989.")
-	list := Sentences("Traffic has doubled since then. The bridge opened in 1998. It cost 2.5 million euros!")
-	if len(list) != 3 {
-		t.Fatalf("%d sentences", len(list))
-	}
-	if at, v := Nearest(list, fact); at != 1 || v != Opposite {
-		t.Errorf("%d, %s", at, v)
-	}
-	if n := len(Sentences(strings.Repeat("No. ", 1000))); n != MaxSentences {
-		t.Errorf("%d sentences", n)
-	}
-}
-
 // TestHuge reads texts that are as bad as they can be: none may take long.
 func TestHuge(t *testing.T) {
 	for _, s := range []string{"a ", "not ", "word, ", "猫", "'", "-", "1.", "9", "in order ", "é", "١"} {
