@@ -31,6 +31,7 @@ var rules = []rule{
 	{packages: "internal/textkit"},
 	{packages: "internal/toolname"},
 	{packages: "internal/limitio"},
+	{packages: "internal/process"},
 
 	// The core: the vocabulary of models, the vocabulary of thinking, and the engine.
 	{packages: "llm", theirs: []string{"github.com/google/jsonschema-go/"}},
@@ -74,8 +75,8 @@ var rules = []rule{
 	{packages: "tool/memory", ours: []string{".", "knowledge/recall"}},
 	{packages: "tool/web", ours: []string{".", "knowledge/document", "knowledge/web", "knowledge/web/*", "knowledge/evidence"}},
 	{packages: "tool/think", ours: []string{".", "internal/redact"}},
-	{packages: "tool/command", ours: []string{".", "llm"}},
-	{packages: "tool/mcp", ours: []string{".", "llm"}, theirs: []string{"github.com/modelcontextprotocol/go-sdk/"}},
+	{packages: "tool/command", ours: []string{".", "llm", "internal/process"}},
+	{packages: "tool/mcp", ours: []string{".", "llm", "internal/process"}, theirs: []string{"github.com/modelcontextprotocol/go-sdk/"}},
 	{packages: "tool/*", ours: []string{"."}},
 	{packages: "sensor", ours: []string{"."}},
 	{packages: "sensor/mail", ours: []string{".", "sensor", "internal/textkit/charset"}, theirs: []string{"github.com/emersion/", "golang.org/x/net/html"}},
@@ -85,6 +86,7 @@ var rules = []rule{
 	{packages: "sensor/feed", ours: []string{".", "sensor"}, theirs: []string{"github.com/mmcdole/gofeed"}},
 	{packages: "sensor/notify", theirs: []string{"github.com/emersion/go-message"}},
 	{packages: "sensor/own", ours: []string{".", "sensor", "internal/textkit/lexical"}},
+	{packages: "sensor/command", ours: []string{".", "sensor", "internal/process"}},
 	{packages: "sensor/*", ours: []string{".", "sensor"}},
 	{packages: "internal/redact"},
 	{packages: "tool/approval"},

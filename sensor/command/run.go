@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
-	"time"
 
 	"ponder/internal/limitio"
+	"ponder/internal/process"
 	"ponder/sensor"
 )
 
@@ -42,50 +41,18 @@ func (o *output) complaint() string {
 
 // run runs the command. An error says that it could not be started.
 func (c *command) run(ctx context.Context) (*output, error) {
-	inner, cancel := context.WithTimeout(ctx, c.Limit)
-	defer cancel()
-	cmd := exec.CommandContext(inner, c.Command[0], c.Command[1:]...)
 	out := output{out: limitio.Writer{Limit: maxBytes}, complaints: limitio.Writer{Limit: maxBytes}}
-	cmd.Dir, cmd.Env = c.Dir, c.environment()
-	cmd.Stdout, cmd.Stderr = &out.out, &out.complaints
-	cmd.WaitDelay = time.Second
-	group(cmd)
-	if err := cmd.Start(); err != nil {
-		return nil, startError(err)
-	}
-	err := cmd.Wait()
-	end(cmd)
+	err := process.Run(ctx, c.Limit, process.Spec{Command: c.Command, Dir: c.Dir, Env: c.Env, Stdout: &out.out, Stderr: &out.complaints})
 	exit := (*exec.ExitError)(nil)
 	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case inner.Err() != nil:
+	case errors.Is(err, process.ErrTimeout):
 		out.status = fmt.Sprintf("not done after %v", c.Limit)
 	case errors.As(err, &exit) && exit.ExitCode() >= 0:
 		out.status = fmt.Sprintf("status %d", exit.ExitCode())
 	case errors.As(err, &exit):
 		out.status = sensor.Line(exit.String(), 60)
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // of which what was printed is known
+	case err != nil:
 		return nil, err
 	}
 	return &out, nil
-}
-
-// startError says what to do about a command that cannot be started.
-func startError(err error) error {
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-		return errors.New("there is no such program or folder: check command and dir")
-	}
-	return fmt.Errorf("it cannot be started: %w", err)
-}
-
-// environment returns the variables that the command is given.
-func (c *command) environment() []string {
-	var env []string
-	for _, name := range append([]string{"PATH", "HOME", "LANG"}, c.Env...) {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
 }

@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"ponder"
 	"ponder/internal/limitio"
+	"ponder/internal/process"
 	"ponder/internal/textkit"
 	"ponder/llm"
 )
@@ -164,52 +164,23 @@ func (o Options) do(ctx context.Context, input json.RawMessage) (string, error) 
 
 // run runs the command, and returns what it printed.
 func (o Options) run(ctx context.Context, args []string, stdin string) (string, error) {
-	limited, cancel := context.WithTimeout(ctx, o.Limit)
-	defer cancel()
-	cmd := exec.CommandContext(limited, o.Command[0], append(slices.Clone(o.Command[1:]), args...)...)
 	out := limitio.Writer{Limit: MostOutput}
-	cmd.Dir, cmd.Env = o.Dir, o.environment()
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &out
-	cmd.WaitDelay = time.Second
-	group(cmd)
-	if err := cmd.Start(); err != nil {
-		return "", o.startError(err)
-	}
-	err := cmd.Wait()
-	end(cmd)
+	err := process.Run(ctx, o.Limit, process.Spec{
+		Command: append(slices.Clone(o.Command), args...), Dir: o.Dir, Env: o.Env, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &out,
+	})
 	said := clean(out.String(), true)
 	exit := (*exec.ExitError)(nil)
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
-	case limited.Err() != nil:
+	case errors.Is(err, process.ErrTimeout):
 		return "", fmt.Errorf("%s was not done after %v, and was ended. %s", o.Name, o.Limit, said)
 	case errors.As(err, &exit):
 		return "", fmt.Errorf("%s failed (%s). %s", o.Name, exit.ProcessState, said)
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // of which what was printed is known
+	case err != nil:
 		return "", fmt.Errorf("%s: %w", o.Name, err)
 	case said == "":
 		return "Done. It printed nothing.", nil
 	}
 	return said, nil
-}
-
-// startError says what to do about a command that cannot be started. The arguments may be
-// secret.
-func (o Options) startError(err error) error {
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s cannot be done: there is no such program or folder: check command and dir", o.Name)
-	}
-	return fmt.Errorf("%s cannot be started", o.Name)
-}
-
-// environment returns the variables that the command is given.
-func (o Options) environment() []string {
-	var env []string
-	for _, name := range append([]string{"PATH", "HOME", "LANG"}, o.Env...) {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
 }

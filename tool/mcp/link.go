@@ -9,6 +9,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ponder/internal/process"
 )
 
 // How long is waited for a server.
@@ -128,7 +130,7 @@ func (l *link) replace(list listing) {
 // greet makes a session: in the protocol that most know, else in the newest.
 func (l *link) greet(ctx context.Context) (*talk, error) {
 	session, err := l.open(ctx, legacy)
-	if err == nil || ctx.Err() != nil || errors.Is(err, errNoStart) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, process.ErrStart) {
 		return session, err
 	}
 	if session, again := l.open(ctx, ""); again == nil {

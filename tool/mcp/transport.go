@@ -8,17 +8,16 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"ponder/internal/limitio"
-	"ponder/internal/textkit"
 	"strings"
 	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-)
 
-// errNoStart is in the error of a program that cannot be started.
-var errNoStart = errors.New("it cannot be started")
+	"ponder/internal/limitio"
+	"ponder/internal/process"
+	"ponder/internal/textkit"
+)
 
 // A transport is a way to a server that can be cut off.
 type transport struct {
@@ -95,49 +94,34 @@ func (l *link) secrets() (list []string) {
 
 // program starts the program of a server.
 func (l *link) program() (transport, error) {
-	cmd := exec.Command(l.Command[0], l.Command[1:]...) //nolint:gosec,noctx // the user's own; it ends with the session
-	cmd.Dir, cmd.Env = l.Dir, l.environment()
 	said := &tail{}
-	cmd.Stderr, cmd.WaitDelay = said, termTime
-	group(cmd)
+	cmd := process.Spec{Command: l.Command, Dir: l.Dir, Env: l.Env, Stderr: said}.Cmd(context.Background()) // it ends with the session
+	cmd.WaitDelay = termTime
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return transport{}, fmt.Errorf("%w: %w", errNoStart, err)
+		return transport{}, fmt.Errorf("%w: %w", process.ErrStart, err)
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return transport{}, fmt.Errorf("%w: %w", errNoStart, err)
+		return transport{}, fmt.Errorf("%w: %w", process.ErrStart, err)
 	}
-	if err := cmd.Start(); err != nil {
-		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-			return transport{}, fmt.Errorf("%w: there is no such program or folder: check command and dir", errNoStart)
-		}
-		return transport{}, errNoStart // the error may have arguments in it
+	if err := process.Start(cmd); err != nil {
+		return transport{}, err
 	}
-	p := &process{cmd: cmd, in: in}
+	p := &child{cmd: cmd, in: in}
 	return transport{&sdk.IOTransport{Reader: out, Writer: p, MaxLineLength: MostMessage}, func() { _ = p.Close() }, said.String}, nil
 }
 
-// environment returns the variables that a program is given.
-func (l *link) environment() (env []string) {
-	for _, name := range append([]string{"PATH", "HOME", "LANG"}, l.Env...) {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
-}
-
-// A process is the program of a server: what is written to it is its standard input, and
+// A child is the program of a server: what is written to it is its standard input, and
 // closing it ends it.
-type process struct {
+type child struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	once sync.Once
 }
 
 // Write implements [io.Writer].
-func (p *process) Write(b []byte) (int, error) { return p.in.Write(b) }
+func (p *child) Write(b []byte) (int, error) { return p.in.Write(b) }
 
 // maxTail is how much is kept of what a program prints beside, in bytes.
 const maxTail = 300
@@ -171,7 +155,7 @@ const (
 )
 
 // Close ends the program, and all that it has started.
-func (p *process) Close() error {
+func (p *child) Close() error {
 	p.once.Do(func() {
 		_ = p.in.Close() // which tells it to end
 		ended := make(chan struct{})
@@ -184,13 +168,13 @@ func (p *process) Close() error {
 		select {
 		case <-ended:
 		case <-ctx.Done():
-			terminate(p.cmd)
+			process.Terminate(p.cmd)
 			select {
 			case <-ended:
 			case <-time.After(termTime):
 			}
 		}
-		kill(p.cmd)
+		_ = process.Kill(p.cmd)
 		<-ended
 	})
 	return nil

@@ -1,9 +1,0 @@
-//go:build !unix
-
-package command
-
-import "os/exec"
-
-func group(*exec.Cmd) {}
-
-func end(*exec.Cmd) {}
