@@ -4,19 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"math"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"ponder"
 	"ponder/internal/eval"
-	"ponder/knowledge/document"
+	"ponder/internal/quota"
+	"ponder/internal/textkit"
+	"ponder/internal/tui"
 )
 
-// evalFlags are what `ponder eval` is told beside the file.
+// evalFlags are the flags of `ponder eval`.
 type evalFlags struct {
 	variants, models     []string
 	samples, parallel    string
@@ -78,47 +81,84 @@ ponder eval questions.jsonl --variant plain,model=openai/gpt-5.2 --json`,
 	return cmd
 }
 
-// Bounds of an evaluation.
-const (
-	mostSamples  = 100
-	mostVariants = 10
-	mostAnswers  = 100_000
-	mostAsked    = 64 << 20 // bytes of the file, or of a document
-)
+// Bounds of flags.
+const mostSamples = 100
 
-// A plan is what is to be measured.
-type plan struct {
-	file      string
-	questions []eval.Question
-	asked     map[string]string // by id: the question with what there is to read
-	variants  []variant
-	samples   int
-	parallel  int
-	judge     string
-	rubric    string
-	seed      uint64
-	limits    ponder.Budget
-	fresh     bool
-	output    string
+// plan reads flags.
+func (f *evalFlags) plan(file string) (p eval.Plan, err error) {
+	p = eval.Plan{File: file, Model: f.model, Judge: f.judge, Seed: f.seed, Fresh: f.fresh}
+	if p.Strategies, err = eval.ParseStrategies(f.variants, timeOf); err != nil {
+		return p, err
+	}
+	for _, flag := range []struct {
+		name, text string
+		read       func(string) error
+	}{
+		{"samples", f.samples, func(s string) (err error) { p.Samples, err = countOf(s, mostSamples); return }},
+		{"parallel", f.parallel, func(s string) (err error) { p.Parallel, err = countOf(s, mostParallel); return }},
+		{"for", f.time, func(s string) (err error) { p.Limits.Time, err = timeOf(s); return }},
+		{"cost", f.cost, func(s string) (err error) { p.Limits.Money, err = moneyOf(s); return }},
+		{"calls", f.calls, func(s string) (err error) { p.Limits.Calls, err = countOf(s, mostCalls); return }},
+	} {
+		if flag.text == "" {
+			continue
+		}
+		if err := flag.read(flag.text); err != nil {
+			return p, usagef("--%s: %w", flag.name, err)
+		}
+	}
+	if f.rubric != "" {
+		p.Rubric, err = eval.ReadRubric(f.rubric)
+	}
+	return p, err
+}
+
+// An evaluation is an evaluation that the command prints.
+type evaluation struct {
+	*cli
+	*eval.Runner
+	output string
+	bar    *meter
+	said   time.Time // of the last line on progress
 }
 
 // eval is the command. It makes nothing before all that can be checked has been.
 func (a *cli) eval(ctx context.Context, file string, f evalFlags) error {
-	p, err := a.evalPlan(ctx, file, f)
+	if _, err := a.Config(); err != nil {
+		return err
+	}
+	p, err := f.plan(file)
 	if err != nil {
 		return err
 	}
-	e, err := a.evaluation(ctx, p, f.model)
-	if err != nil {
+	if err := p.Read(ctx); err != nil {
 		return err
 	}
-	defer e.close(ctx)
-	why := e.run(ctx)
+	e := &evaluation{cli: a, output: f.output, bar: a.newMeter(), said: time.Now()}
+	p.Answered = func(r eval.Answer) error {
+		return a.ifJSON(struct {
+			Type string `json:"type"`
+			eval.Answer
+		}{"answer", r})
+	}
+	p.Compared = func(v eval.Verdict) error {
+		return a.ifJSON(struct {
+			Type string `json:"type"`
+			eval.Verdict
+		}{"verdict", v})
+	}
+	p.Progress = e.progress
+	if e.Runner, err = eval.New(ctx, a.App, p); err != nil {
+		return err
+	}
+	defer e.Close(ctx)
+	why := e.Run(ctx)
+	e.bar.clear()
 	if ctx.Err() != nil {
 		a.note("stopped; the same command goes on")
 		return failure{interrupted, ctx.Err()}
 	}
-	if why != nil && !errors.Is(why, errSpent) {
+	if why != nil && !errors.Is(why, quota.ErrSpent) {
 		return why
 	}
 	if err := e.report(); err != nil {
@@ -126,150 +166,271 @@ func (a *cli) eval(ctx context.Context, file string, f evalFlags) error {
 	}
 	if why != nil {
 		return failure{incomplete, fmt.Errorf("%w, with %s of %s missing; the same command goes on, with a budget of its own", why,
-			number(e.missing()), counted(e.plan.answers(), "answer", "answers"))}
+			textkit.Number(e.Missing()), textkit.Count(e.Plan.Answers(), "answer", "answers"))}
 	}
 	return nil
 }
 
-// evalPlan reads what is to be measured.
-func (a *cli) evalPlan(ctx context.Context, file string, f evalFlags) (*plan, error) {
-	if _, err := a.Config(); err != nil {
-		return nil, err
+// ifJSON prints a value if the user wants JSON.
+func (a *cli) ifJSON(v any) error {
+	if !a.flags.json {
+		return nil
 	}
-	p := &plan{file: file, judge: f.judge, seed: f.seed, fresh: f.fresh, output: f.output, rubric: eval.Rubric()}
-	var err error
-	if p.variants, err = parseVariants(f.variants); err != nil {
-		return nil, err
-	}
-	if err := p.numbers(f); err != nil {
-		return nil, err
-	}
-	if f.rubric != "" {
-		if p.rubric, err = readRubric(f.rubric); err != nil {
-			return nil, err
-		}
-	}
-	if err := p.read(ctx); err != nil {
-		return nil, err
-	}
-	if n := p.answers(); n > mostAnswers {
-		return nil, usagef("that is %s answers, more than %s: ask fewer --samples or fewer variants", number(n), number(mostAnswers))
-	}
-	return p, nil
+	return a.object(v)
 }
 
-// answers returns how many answers are wanted.
-func (p *plan) answers() int { return len(p.questions) * len(p.variants) * p.samples }
+// progressEvery is the time between lines on progress, where there is no bar.
+const progressEvery = 15 * time.Second
 
-// numbers reads the flags that are numbers.
-func (p *plan) numbers(f evalFlags) error {
-	for _, flag := range []struct {
-		name, text string
-		read       func(string) error
-	}{
-		{"samples", f.samples, func(s string) (err error) { p.samples, err = countOf(s, mostSamples); return }},
-		{"parallel", f.parallel, func(s string) (err error) { p.parallel, err = countOf(s, mostParallel); return }},
-		{"for", f.time, func(s string) (err error) { p.limits.Time, err = timeOf(s); return }},
-		{"cost", f.cost, func(s string) (err error) { p.limits.Money, err = moneyOf(s); return }},
-		{"calls", f.calls, func(s string) (err error) { p.limits.Calls, err = countOf(s, mostCalls); return }},
-	} {
-		if flag.text == "" {
+func (e *evaluation) progress(p eval.Progress) {
+	of := e.Plan.Answers()
+	says := fmt.Sprintf("%s of %s answers", textkit.Number(p.Answers), textkit.Number(of))
+	if e.Plan.Judge != "" {
+		says += ", " + textkit.Count(p.Verdicts, "verdict", "verdicts")
+	}
+	says += ", " + textkit.Count(p.Spent.Calls, "call", "calls")
+	if p.Spent.Money > 0 {
+		says += ", " + p.Spent.Money.String()
+	}
+	switch {
+	case e.bar != nil:
+		e.bar.draw(progress{float64(p.Answers) / float64(of), says})
+	case time.Since(e.said) > progressEvery:
+		e.said = time.Now()
+		e.note("%s", says)
+	}
+}
+
+// report prints what can be said, and writes it to the file that is wanted.
+func (e *evaluation) report() error {
+	r := e.Experiment().Report()
+	if e.output != "" {
+		if err := writeWhole(e.output, []byte(e.markdown(r))); err != nil {
+			return fmt.Errorf("write %s: %w", e.output, err)
+		}
+		e.note("report written to %s", e.output)
+	}
+	if e.flags.json {
+		return e.object(struct {
+			Type  string `json:"type"`
+			Judge string `json:"judge,omitempty"`
+			eval.Report
+		}{"report", e.Plan.Judge, r})
+	}
+	e.table(variantRows(r))
+	for _, line := range sayings(r) {
+		e.printf("%s", line)
+	}
+	for _, line := range e.remarks(r) {
+		e.printf("\n%s\n", line)
+	}
+	return nil
+}
+
+// variantRows returns how variants fared, as a table.
+func variantRows(r eval.Report) [][]string {
+	rows := [][]string{{"VARIANT", "ANSWERS", "RIGHT", "95 %", "WORDS", "TIME", "90 % IN", "CALLS", "TOKENS", "COST"}}
+	for _, v := range r.Variants {
+		right, within := "-", "-"
+		if v.Right != nil {
+			right, within = percent(*v.Right), fmt.Sprintf("%.0f to %.0f", 100*v.Interval.Low, 100*v.Interval.High)
+		}
+		answers := textkit.Number(v.Answers)
+		if v.Failed > 0 {
+			answers += fmt.Sprintf(" (%d failed)", v.Failed)
+		}
+		rows = append(rows, []string{v.Name, answers, right, within, fmt.Sprintf("%.0f", v.Words), took(v.Median), took(v.P90),
+			fmt.Sprintf("%.1f", v.Mean.Calls), textkit.Number(int(v.Mean.Tokens)), small(v)})
+	}
+	return rows
+}
+
+// small returns the cost of an answer, which may be a small part of a cent.
+func small(v eval.Variant) string {
+	if usd := v.Mean.USD; usd > 0 && usd < 0.001 && v.Sum.Unpriced == 0 {
+		return "$" + strconv.FormatFloat(usd, 'f', 1-int(math.Floor(math.Log10(usd))), 64)
+	}
+	return strings.TrimPrefix(usd(v.Mean.USD, v.Sum.Tokens, v.Sum.Calls, v.Sum.Unpriced), "cost ")
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
+// took writes seconds.
+func took(s float64) string {
+	d := textkit.Seconds(s)
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return tui.Clock(d)
+}
+
+// sayings returns what the comparisons come to: a paragraph a variant.
+func sayings(r eval.Report) (list []string) {
+	for i, v := range r.Variants {
+		if i == 0 {
 			continue
 		}
-		if err := flag.read(flag.text); err != nil {
-			return usagef("--%s: %w", flag.name, err)
+		text := fmt.Sprintf("\n%s against %s\n", oneLine(v.Name), oneLine(r.Variants[0].Name))
+		for _, c := range r.Comparisons {
+			if c.Variant == v.Name {
+				text += "  " + comparedBy(c) + "\n"
+			}
 		}
+		if ratio := ratios(v, r.Variants[0]); ratio != "" {
+			text += "  " + ratio + "\n"
+		}
+		list = append(list, text)
 	}
-	return nil
+	return list
 }
 
-// mostRubric bounds what a judge may be told, in bytes.
-const mostRubric = 32 << 10
+func comparedBy(c eval.Comparison) string {
+	if c.By == eval.ByJudge {
+		return "Judged: " + c.Says()
+	}
+	return "Right: " + c.Says()
+}
 
-func readRubric(file string) (string, error) {
-	text, err := os.ReadFile(file)
+// ratios says what a variant takes, against the baseline.
+func ratios(v, base eval.Variant) string {
+	var list []string
+	for _, part := range []struct {
+		what     string
+		one, two float64
+	}{{"the time", v.Mean.Seconds, base.Mean.Seconds}, {"the tokens", v.Mean.Tokens, base.Mean.Tokens}, {"the money", v.Mean.USD, base.Mean.USD}, {"the words", v.Words, base.Words}} {
+		if part.one > 0 && part.two > 0 {
+			list = append(list, fmt.Sprintf("%.1f times %s", part.one/part.two, part.what))
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return "Takes " + strings.Join(list, ", ") + "."
+}
+
+// remarks returns what else is to be known of a report.
+func (e *evaluation) remarks(r eval.Report) (list []string) {
+	if j := r.Judged; j != nil {
+		text := fmt.Sprintf("Judge %s: %s, of which %s for it said otherwise when the order was swapped; of its choices, %s fell on the answer that stood first. It took %s: %s.",
+			e.Plan.Judge, textkit.Count(j.Pairs, "pair", "pairs"), textkit.Number(j.Inconsistent)+" count as a tie", percent(j.First), textkit.Count(j.Sum.Calls, "call", "calls"),
+			strings.TrimPrefix(usd(j.Sum.USD, j.Sum.Tokens, j.Sum.Calls, j.Sum.Unpriced), "cost "))
+		if j.Pairs == 0 {
+			text = fmt.Sprintf("Judge %s gave no verdict on any pair: it never said which answer is better. What asking it cost is in `ponder usage`.", e.Plan.Judge)
+		}
+		list = append(list, text)
+		if e.judgesItself() {
+			list = append(list, "The judge is one of the models that answer. Models prefer their own words: another judge would say more.")
+		}
+	}
+	for i, v := range r.Variants {
+		if text := unthought(e.Plan.Strategies[i].Kind, v); text != "" {
+			list = append(list, text)
+		}
+	}
+	if n := e.Missing(); n > 0 {
+		list = append(list, textkit.Count(n, "answer is", "answers are")+" missing and left out.")
+	}
+	if slices.ContainsFunc(r.Variants, func(v eval.Variant) bool { return v.Failed > 0 }) {
+		list = append(list, "Answers that failed are left out; the same command tries them again.")
+	}
+	if n := r.Questions; n < 20 {
+		list = append(list, textkit.Count(n, "question shows", "questions show")+" large differences only.")
+	}
+	return list
+}
+
+// unthought says of a variant that it did not think as it could have.
+func unthought(kind string, v eval.Variant) string {
 	switch {
-	case err != nil:
-		return "", usagef("--rubric %s: %w", file, plainPath(err))
-	case len(text) > mostRubric:
-		return "", usagef("--rubric %s: more than %s bytes", file, number(mostRubric))
-	case strings.TrimSpace(string(text)) == "":
-		return "", usagef("--rubric %s: it is empty", file)
+	case v.Answers == 0:
+		return ""
+	case kind == eval.KindThink && v.Thoughts == 0:
+		return oneLine(v.Name) + ": the model put down no thought, so this compares the words of the prompt at most."
+	case kind == eval.KindDeep && v.Mused < 1:
+		return fmt.Sprintf("%s: only %s of the answers had a reflection; the others failed (see `ponder thread show ID --internal`).", oneLine(v.Name), percent(v.Mused))
 	}
-	return strings.ToValidUTF8(strings.TrimSpace(string(text)), "�"), nil
+	return ""
 }
 
-// plainPath returns what is wrong with a path, without the path.
-func plainPath(err error) error {
-	if slip := (*fs.PathError)(nil); errors.As(err, &slip) {
-		return slip.Err
-	}
-	return err
+// judgesItself reports whether the judge is a model that answers.
+func (e *evaluation) judgesItself() bool {
+	return slices.ContainsFunc(e.Plan.Strategies, func(v eval.Strategy) bool {
+		return slices.ContainsFunc(v.Models, func(name string) bool {
+			return strings.TrimSuffix(name, ":latest") == strings.TrimSuffix(e.Plan.Judge, ":latest")
+		})
+	})
 }
 
-// read reads the questions and their documents.
-func (p *plan) read(ctx context.Context) error {
-	f, err := os.Open(p.file)
-	if err != nil {
-		return usagef("%s: %w", p.file, plainPath(err))
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && (info.IsDir() || info.Size() > mostAsked) {
-		return usagef("%s: want a file of at most %s", p.file, size(mostAsked))
-	}
-	if p.questions, err = eval.ReadQuestions(f); err != nil {
-		return usagef("%s: %w", p.file, err)
-	}
-	p.asked = make(map[string]string)
-	scored := false
-	for _, q := range p.questions {
-		text, err := documentsOf(ctx, filepath.Dir(p.file), q.Documents)
-		if err != nil {
-			return usagef("%s: line %d: %w", p.file, q.Line, err)
-		}
-		p.asked[q.ID] = q.Asked(text)
-		if len(p.asked[q.ID]) > eval.MaxAsked {
-			return usagef("%s: line %d: the question with its context and documents has more than %s bytes", p.file, q.Line, number(eval.MaxAsked))
-		}
-		scored = scored || q.Scored()
-	}
-	if !scored && p.judge == "" {
-		return usagef("%s: nothing says which answers are good: add checks or references to the questions, or name a --judge", p.file)
-	}
-	return nil
-}
-
-// documentsOf returns the text of documents below a folder.
-func documentsOf(ctx context.Context, dir string, paths []string) (string, error) {
+// markdown returns a report as a document.
+func (e *evaluation) markdown(r eval.Report) string {
 	var b strings.Builder
-	for _, path := range paths {
-		full, err := below(dir, path)
-		if err != nil {
-			return "", fmt.Errorf("document %s: %w", path, plainPath(err))
-		}
-		docs, _, err := document.Load(ctx, []string{full}, document.Options{MaxFiles: 1, MaxTotal: mostAsked})
-		if err != nil {
-			return "", fmt.Errorf("document %s: %w", path, err)
-		}
-		for _, d := range docs.Documents() {
-			fmt.Fprintf(&b, "%s\n\n%s\n\n", path, strings.TrimSpace(d.Text))
+	fmt.Fprintf(&b, "# %s: does thinking help?\n\n", cellOf(filepath.Base(e.Plan.File)))
+	fmt.Fprintf(&b, "%s, %s each. Intervals are of 95 %%, from a bootstrap over questions (seed %d). What is taken is per answer.\n\n",
+		textkit.Count(r.Questions, "question", "questions"), textkit.Count(r.Samples, "sample", "samples"), r.Seed)
+	mdTable(&b, variantRows(r))
+	for _, text := range sayings(r) {
+		head, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		fmt.Fprintf(&b, "\n## %s\n", cellOf(head))
+		for line := range strings.Lines(rest) {
+			fmt.Fprintf(&b, "\n%s\n", cellOf(line))
 		}
 	}
-	return strings.TrimSpace(b.String()), nil
+	if remarks := e.remarks(r); remarks != nil {
+		b.WriteString("\n## Remarks\n\n")
+		for _, line := range remarks {
+			fmt.Fprintf(&b, "- %s\n", cellOf(line))
+		}
+	}
+	b.WriteString("\n## Models\n\n")
+	for _, v := range e.Plan.Strategies {
+		fmt.Fprintf(&b, "- %s: %s\n", cellOf(v.Name), cellOf(strings.Join(v.Models, ", ")))
+	}
+	fmt.Fprintf(&b, "\n## Questions\n\nThe share of right answers, and in brackets what the judge prefers on the whole: from -1, %s, to +1, the variant.\n\n", cellOf(r.Variants[0].Name))
+	mdTable(&b, itemRows(r))
+	return b.String()
 }
 
-// below returns the path of a file in a folder. Links do not lead out of it.
-func below(dir, path string) (string, error) {
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return "", err
+// itemRows returns how each question went, as a table.
+func itemRows(r eval.Report) [][]string {
+	head := []string{"Question"}
+	for _, v := range r.Variants {
+		head = append(head, v.Name)
 	}
-	full, err := filepath.EvalSymlinks(filepath.Join(dir, path))
-	if err != nil {
-		return "", err
+	rows := [][]string{head}
+	for _, it := range r.Items {
+		row := []string{it.ID}
+		for i := range r.Variants {
+			text := "-"
+			if it.Right[i] != nil {
+				text = percent(*it.Right[i])
+			}
+			if it.Preferred[i] != nil {
+				text += fmt.Sprintf(" (%+.1f)", *it.Preferred[i])
+			}
+			row = append(row, text)
+		}
+		rows = append(rows, row)
 	}
-	if rel, err := filepath.Rel(dir, full); err != nil || !filepath.IsLocal(rel) {
-		return "", errors.New("it is not below the folder of the questions")
+	return rows
+}
+
+// mdTable writes a table.
+func mdTable(b *strings.Builder, rows [][]string) {
+	for i, row := range rows {
+		for _, text := range row {
+			b.WriteString("| " + cellOf(text) + " ")
+		}
+		b.WriteString("|\n")
+		if i == 0 {
+			b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
+		}
 	}
-	return full, nil
+}
+
+// cellOf returns a text as one line of Markdown that is nothing but text.
+func cellOf(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`).Replace(oneLine(text))
 }

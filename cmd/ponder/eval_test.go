@@ -268,18 +268,18 @@ func TestEvalLeaksNothing(t *testing.T) {
 }
 
 func TestParseVariants(t *testing.T) {
-	list, err := parseVariants([]string{"plain", " session:90s@openai/gpt-5.2", "model=ollama/a/b"})
+	list, err := eval.ParseStrategies([]string{"plain", " session:90s@openai/gpt-5.2", "model=ollama/a/b"}, timeOf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := list[1]; v.kind != sessionKind || v.time.Seconds() != 90 || v.model != "openai/gpt-5.2" {
+	if v := list[1]; v.Kind != eval.KindSession || v.Time.Seconds() != 90 || v.Model != "openai/gpt-5.2" {
 		t.Errorf("variant %+v", v)
 	}
-	if v := list[2]; v.kind != plainKind || v.model != "ollama/a/b" {
+	if v := list[2]; v.Kind != eval.KindPlain || v.Model != "ollama/a/b" {
 		t.Errorf("variant %+v", v)
 	}
 	for _, bad := range [][]string{nil, {""}, {"fast"}, {"plain", "plain"}, {"session"}, {"session:"}, {"session:0s"}, {"plain:1m"}, {"model="}, {"model=gpt"}, {"think@"}} {
-		if list, err := parseVariants(bad); err == nil {
+		if list, err := eval.ParseStrategies(bad, timeOf); err == nil {
 			t.Errorf("%q is read as %+v", bad, list)
 		}
 	}

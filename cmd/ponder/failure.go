@@ -11,6 +11,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/config"
+	"ponder/internal/eval"
 	"ponder/internal/textkit"
 	"ponder/llm"
 )
@@ -53,6 +54,7 @@ var exitCodes = map[app.Code]int{
 // flagOf has what begins the line of an invalid field that a flag sets.
 var flagOf = map[string]string{
 	"docs": "--docs ", "knowledge": "--knowledge ", "model_id": "--model: ", "max_cost_usd": "--cost: ", "at": "--at: ", "db": "--db: ",
+	"variant": "--variant: ", "rubric": "--rubric ", "judge": "--judge: ",
 }
 
 // explain returns the exit code of an error and the line that a user is told.
@@ -82,6 +84,7 @@ var advices = []struct {
 	{app.ErrUnpriced, ", or run `ponder model refresh`"},
 	{app.ErrUnreadable, ": `ponder doctor --docs` says why of each file"},
 	{app.ErrNoPersona, ": `ponder persona list` shows them"},
+	{eval.ErrUnscored, ", or name a --judge"},
 	{app.ErrNothingYet, ": begin with `ponder think QUESTION`"},
 	{app.ErrNoResearch, ": begin with `ponder research QUESTION`"},
 	{app.ErrNothingKnown, ": begin with `ponder remember FOLDER`"},

@@ -1,4 +1,4 @@
-// Package eval is the pure part of measuring whether thinking helps: what is asked,
+// Package eval measures whether thinking helps. A [Runner] asks; the rest is pure: what is asked,
 // how answers are scored, and what can be said of the scores.
 //
 // [ReadQuestions] reads questions with their checks and [Question.Right] scores an

@@ -47,7 +47,6 @@ var rules = []rule{
 	// Leaves: each knows the core, and none knows another, but as said here.
 	{packages: "internal/textkit/similarity", theirs: []string{"golang.org/x/text/", "github.com/blevesearch/snowballstem"}},
 	{packages: "internal/calibration"},
-	{packages: "internal/eval", ours: []string{"llm"}},
 	{packages: "internal/transcript", ours: []string{"."}},
 	{packages: "mode/research", ours: []string{".", "llm", "llm/structured", "internal/textkit/similarity", "knowledge/evidence", "knowledge/claim", "internal/textkit/lexical", "internal/redact", "mode/internal/*"}},
 	{packages: "mode/subconscious", ours: []string{".", "llm", "llm/structured", "internal/textkit/similarity", "knowledge/evidence", "internal/textkit/lexical", "mode/internal/*"}},
@@ -106,6 +105,8 @@ var rules = []rule{
 	{packages: "internal/steering", ours: []string{".", "mode/session"}},
 	{packages: "internal/steering/steeringtest", ours: []string{".", "internal/steering"}},
 	{packages: "internal/app", ours: []string{".", "engine", "llm", "llm/*", "mode/*", "tool/*", "sensor", "sensor/*", "knowledge/*", "knowledge/*/*", "store/*", "internal/auth", "internal/calibration", "internal/config", "internal/limitio", "internal/metrics", "internal/mindrunner", "internal/placement", "internal/quota", "internal/redact", "internal/report", "internal/retention", "internal/steering", "internal/stream", "internal/transcript", "internal/textkit/*"}},
+	{packages: "internal/quota", ours: []string{".", "llm"}},
+	{packages: "internal/eval", ours: []string{".", "engine", "llm", "mode/*", "knowledge/document", "store/sqlite", "internal/app", "internal/config", "internal/placement", "internal/quota"}},
 	{packages: "internal/compat", ours: []string{".", "llm", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "internal/auth", "internal/steering", "internal/stream", "internal/app"}},
 	{packages: "internal/compat/dialecttest", ours: []string{".", "engine", "llm", "llm/llmtest", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "store/memory", "internal/placement", "internal/auth", "internal/stream", "internal/app", "internal/compat"}},
 	{packages: "internal/compat/completions", ours: []string{".", "llm", "mode/research", "internal/auth", "internal/stream", "internal/app", "internal/compat"}, theirs: []string{"github.com/danielgtaylor/huma/"}},

@@ -1,4 +1,4 @@
-package main
+package eval
 
 import (
 	"encoding/json"
@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/internal/eval"
 	"ponder/llm"
 )
 
@@ -50,10 +49,10 @@ func (s *judging) Apply(ev ponder.Event) ponder.State {
 		c.err = b.Error
 		return &c
 	}
-	j, err := eval.ReadJudgement(b.Message.Text())
+	j, err := ReadJudgement(b.Message.Text())
 	switch {
 	case err == nil:
-		c.answer = stringOf(j)
+		c.answer = marshal(j)
 	case c.tries >= judgeTries:
 		c.err = fmt.Sprintf("the judge does not say which is better: %v", err)
 	default:
@@ -75,7 +74,7 @@ func (s *judging) Next(ponder.Moment) []ponder.Action {
 	return []ponder.Action{ponder.Call{Key: s.key(), Role: judgeRole, Request: s.req}}
 }
 
-func stringOf(v any) string {
+func marshal(v any) string {
 	js, err := json.Marshal(v)
 	if err != nil {
 		return "{}" // of plain values, it can always be

@@ -1,4 +1,4 @@
-package main
+package eval
 
 import (
 	"context"
@@ -6,19 +6,18 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
-	"strings"
 
 	"ponder"
 	"ponder/engine"
 	"ponder/internal/app"
-	"ponder/internal/eval"
+	"ponder/internal/textkit"
 	"ponder/mode/chat"
 	"ponder/mode/session"
 )
 
-// idOf returns the id of the thread for what it depends on, so that the same command
+// threadID returns the id of the thread for what it depends on, so that the same command
 // finds what there is already.
-func idOf(parts ...string) ponder.ThreadID {
+func threadID(parts ...string) ponder.ThreadID {
 	h := sha256.New()
 	for _, p := range parts {
 		fmt.Fprintf(h, "%d:%s", len(p), p)
@@ -28,29 +27,29 @@ func idOf(parts ...string) ponder.ThreadID {
 	return ponder.ThreadID("thr_" + base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding).EncodeToString(sum))
 }
 
-// A record is what a thread says of the answer on it.
-type record struct {
+// A answerRecord is what a thread says of the answer on it.
+type answerRecord struct {
 	there bool // the thread is
 	asked bool // the question is put
 	ended bool
 	run   ponder.RunID
 	fin   ponder.RunFinished
-	cost  eval.Cost
+	cost  Cost
 
 	thoughts, reflections int
 }
 
 // failed returns why there is no answer, or "".
-func (r *record) failed() string {
+func (r *answerRecord) failed() string {
 	if r.fin.Status == ponder.Completed {
 		return ""
 	}
-	return clip(oneLine(string(r.fin.Status)+": "+r.fin.Reason), 300)
+	return textkit.Truncate(textkit.OneLine(string(r.fin.Status)+": "+r.fin.Reason), 300)
 }
 
-// record reads a thread.
-func (e *evaluation) record(ctx context.Context, id ponder.ThreadID) (record, error) {
-	r := record{}
+// answerRecord reads a thread.
+func (e *Runner) answerRecord(ctx context.Context, id ponder.ThreadID) (answerRecord, error) {
+	r := answerRecord{}
 	_, err := e.store.Thread(ctx, id)
 	if errors.Is(err, ponder.ErrNoThread) {
 		return r, nil
@@ -69,7 +68,7 @@ func (e *evaluation) record(ctx context.Context, id ponder.ThreadID) (record, er
 }
 
 // read takes in an event.
-func (r *record) read(ev ponder.Event) {
+func (r *answerRecord) read(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
 		r.asked = true
@@ -98,22 +97,22 @@ func (r *record) read(ev ponder.Event) {
 	}
 }
 
-// maxWished is how much of a text a reflection reads of an event, with a margin.
-const maxWished = 3500
+// maxReflected is how much of a text a reflection reads of an event, with a margin.
+const maxReflected = 3500
 
 // start makes the thread of an answer.
-func (e *evaluation) start(ctx context.Context, id ponder.ThreadID, v *variant, asked, title string) error {
+func (e *Runner) start(ctx context.Context, id ponder.ThreadID, v *Strategy, asked, title string) error {
 	thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Title: title, Owner: app.LocalOwner}
 	var first []ponder.Event
-	switch v.kind {
-	case sessionKind:
+	switch v.Kind {
+	case KindSession:
 		thread.Kind = ponder.KindSession
 		first = append(first, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: ponder.RunStarted{Input: asked, Mode: session.Name,
-			Version: session.New().Version, Budget: ponder.Budget{Time: v.time}, Options: []byte(stringOf(session.Options{Unattended: true}))}})
-	case deepKind:
-		first = wished(asked)
+			Version: session.New().Version, Budget: ponder.Budget{Time: v.Time}, Options: []byte(marshal(session.Options{Unattended: true}))}})
+	case KindDeep:
+		first = reflectionRequest(asked)
 	default:
-		first = append(first, question(asked))
+		first = append(first, askEvent(asked))
 	}
 	if err := e.store.Create(ctx, thread, first...); err != nil {
 		return fmt.Errorf("begin an answer: %w", err)
@@ -121,17 +120,17 @@ func (e *evaluation) start(ctx context.Context, id ponder.ThreadID, v *variant, 
 	return nil
 }
 
-// question returns the message that asks.
-func question(asked string) ponder.Event {
+// askEvent returns the message that asks.
+func askEvent(asked string) ponder.Event {
 	return ponder.Event{Cause: "question", Body: ponder.UserMessage{Content: asked}}
 }
 
-// wished returns what has a question reflected on before it is asked. Of a long one
+// reflectionRequest returns what has a question reflected on before it is asked. Of a long one
 // the parts stand before, as notes that those who answer are not shown.
-func wished(asked string) (list []ponder.Event) {
-	if len(asked) > maxWished {
+func reflectionRequest(asked string) (list []ponder.Event) {
+	if len(asked) > maxReflected {
 		for rest := asked; rest != ""; {
-			n := min(len(rest), maxWished)
+			n := min(len(rest), maxReflected)
 			for n < len(rest) && rest[n]&0xc0 == 0x80 {
 				n--
 			}
@@ -145,28 +144,28 @@ func wished(asked string) (list []ponder.Event) {
 
 // work brings an answer to its end, and returns what became of it. Later is what is
 // asked once all that was asked before is done, if anything is.
-func (e *evaluation) work(ctx context.Context, mind *engine.Engine, id ponder.ThreadID, r record, later string) (record, error) {
-	defer e.purse.work()()
+func (e *Runner) work(ctx context.Context, mind *engine.Engine, id ponder.ThreadID, r answerRecord, later string) (answerRecord, error) {
+	defer e.budget.Work()()
 	if later != "" && !r.asked {
 		if err := mind.Work(ctx, id); err != nil {
 			return r, e.held(err)
 		}
-		if _, err := e.store.Append(ctx, id, 0, question(later)); err != nil && !errors.Is(err, ponder.ErrTaken) {
+		if _, err := e.store.Append(ctx, id, 0, askEvent(later)); err != nil && !errors.Is(err, ponder.ErrTaken) {
 			return r, fmt.Errorf("ask: %w", err)
 		}
 	}
 	if err := mind.Work(ctx, id); err != nil {
 		return r, e.held(err)
 	}
-	r, err := e.record(ctx, id)
+	r, err := e.answerRecord(ctx, id)
 	if err == nil && !r.ended {
-		err = fmt.Errorf("%s came to no end: see `%s`", id, strings.TrimSpace(e.command("thread show", id)))
+		err = fmt.Errorf("thread %s has no end", id)
 	}
 	return r, err
 }
 
 // held says it in words if somebody else is at it.
-func (e *evaluation) held(err error) error {
+func (e *Runner) held(err error) error {
 	if errors.Is(err, ponder.ErrHeld) {
 		return errors.New("another process works on this evaluation")
 	}

@@ -1,0 +1,226 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/textkit"
+	"ponder/llm"
+)
+
+// maxFailures is the number of failures of a strategy before its first answer.
+const maxFailures = 3
+
+// database returns the file for answers: questions.eval.db for questions.jsonl.
+func (p *Plan) database() string {
+	return strings.TrimSuffix(p.File, filepath.Ext(p.File)) + ".eval.db"
+}
+
+// title returns how the titles of all threads of an evaluation begin.
+func (p *Plan) title() string {
+	return "eval " + textkit.Truncate(textkit.OneLine(filepath.Base(p.File)), 40) + ": "
+}
+
+// id returns the thread of an answer.
+func (p *Plan) id(q Question, v *Strategy, sample int) ponder.ThreadID {
+	return threadID("answer", p.asked[q.ID], v.print, fmt.Sprint(sample))
+}
+
+// find takes in the answers and verdicts to a question that are there already.
+func (e *Runner) find(ctx context.Context, q Question, sample int) error {
+	for i := range e.Plan.Strategies {
+		v := &e.Plan.Strategies[i]
+		id := e.Plan.id(q, v, sample)
+		r, err := e.answerRecord(ctx, id)
+		if err != nil {
+			return err
+		}
+		if r.ended && r.failed() == "" {
+			if err := e.keep(q, v, sample, id, r); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range e.Plan.Strategies[1:] {
+		if err := e.compare(ctx, q, &e.Plan.Strategies[i+1], sample, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unit has a question answered by all variants, and the answers judged. Nothing is
+// begun once the budget is spent.
+func (e *Runner) unit(ctx context.Context, q Question, sample int) error {
+	for i := range e.Plan.Strategies {
+		if err := e.answer(ctx, q, &e.Plan.Strategies[i], sample); err != nil {
+			return err
+		}
+	}
+	for i := range e.Plan.Strategies[1:] {
+		if err := e.compare(ctx, q, &e.Plan.Strategies[i+1], sample, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer has a question answered, unless it is.
+func (e *Runner) answer(ctx context.Context, q Question, v *Strategy, sample int) error {
+	if _, there := e.at(q, v, sample); there || e.budget.Err() != nil {
+		return nil
+	}
+	id := e.Plan.id(q, v, sample)
+	r, err := e.answerRecord(ctx, id)
+	if err != nil {
+		return err
+	}
+	if r.ended { // in failure; it is tried once more
+		if err := e.store.Remove(ctx, id); err != nil {
+			return fmt.Errorf("forget %s: %w", id, err)
+		}
+		r = answerRecord{}
+	}
+	asked := e.Plan.asked[q.ID]
+	if !r.there {
+		title := e.Plan.title() + textkit.Truncate(textkit.OneLine(q.ID), 40) + " · " + v.Name + " · " + fmt.Sprint(sample)
+		if err := e.start(ctx, id, v, asked, title); err != nil {
+			return err
+		}
+	}
+	later := ""
+	if v.Kind == KindDeep {
+		later = asked
+	}
+	if r, err = e.work(ctx, v.mind, id, r, later); err != nil {
+		return err
+	}
+	return e.keep(q, v, sample, id, r)
+}
+
+func (e *Runner) at(q Question, v *Strategy, sample int) (Answer, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a, ok := e.answers[cell{q.ID, v.Name, sample}]
+	return a, ok
+}
+
+// keep scores an answer and keeps it. It returns an error if a strategy does nothing
+// but fail.
+func (e *Runner) keep(q Question, v *Strategy, sample int, id ponder.ThreadID, r answerRecord) error {
+	a := Answer{Question: q.ID, Variant: v.Name, Sample: sample, Thread: string(id), Failed: r.failed(), Thoughts: r.thoughts, Mused: r.reflections, Cost: r.cost}
+	if a.Failed == "" {
+		a.Text = r.fin.Answer
+		a.Words = len(strings.Fields(a.Text))
+		if q.Scored() {
+			right, missed := q.Right(a.Text)
+			a.Right, a.Missed = &right, missed
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.answers[cell{q.ID, v.Name, sample}] = a
+	switch n := e.failures[v.Name]; {
+	case a.Failed == "":
+		e.failures[v.Name] = -1
+	case n >= 0:
+		e.failures[v.Name] = n + 1
+	}
+	if e.failures[v.Name] >= maxFailures {
+		return fmt.Errorf("%s fails from the start: %s", v.Name, a.Failed)
+	}
+	e.progress()
+	return e.Plan.Answered(a)
+}
+
+// compare has the answer of a strategy judged beside that of the baseline, in both
+// orders, unless it is; or, if nobody is to be asked, sees whether it is.
+func (e *Runner) compare(ctx context.Context, q Question, v *Strategy, sample int, anew bool) error {
+	base := &e.Plan.Strategies[0]
+	e.mu.Lock()
+	_, there := e.verdicts[cell{q.ID, v.Name, sample}]
+	e.mu.Unlock()
+	if there {
+		return nil
+	}
+	one, has := e.at(q, base, sample)
+	other, too := e.at(q, v, sample)
+	if e.judge == nil || !has || !too || one.Failed != "" || other.Failed != "" {
+		return nil
+	}
+	verdict := Verdict{Question: q.ID, Variant: v.Name, Against: base.Name, Sample: sample}
+	if strings.TrimSpace(one.Text) == strings.TrimSpace(other.Text) {
+		same := Judgement{Why: "They are the same.", Better: Tie}
+		verdict.Straight, verdict.Swapped, verdict.Consistent = same, same, true
+		return e.keepVerdict(verdict)
+	}
+	var err error
+	var judged [2]bool
+	if verdict.Straight, judged[0], err = e.ask(ctx, &verdict, q, one.Text, other.Text, "straight", anew); err != nil {
+		return err
+	}
+	if verdict.Swapped, judged[1], err = e.ask(ctx, &verdict, q, other.Text, one.Text, "swapped", anew); err != nil {
+		return err
+	}
+	if !judged[0] || !judged[1] {
+		return nil
+	}
+	verdict.Outcome, verdict.Consistent = Settle(verdict.Straight.Better, verdict.Swapped.Better)
+	return e.keepVerdict(verdict)
+}
+
+func (e *Runner) keepVerdict(v Verdict) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.verdicts[cell{v.Question, v.Variant, v.Sample}] = v
+	e.progress()
+	return e.Plan.Compared(v)
+}
+
+// ask asks the judge about two answers, unless it has said. It reports false if it
+// does not say, or the budget is spent.
+func (e *Runner) ask(ctx context.Context, v *Verdict, q Question, first, second, order string, anew bool) (j Judgement, said bool, err error) {
+	req := JudgeRequest(e.Plan.Rubric, q, e.Plan.asked[q.ID], first, second)
+	id := threadID("verdict", e.Plan.Judge, marshal(req), v.Variant, fmt.Sprint(v.Sample), order)
+	r, err := e.answerRecord(ctx, id)
+	if err != nil {
+		return j, false, err
+	}
+	if !r.ended || r.failed() != "" {
+		if !anew || e.budget.Err() != nil {
+			return j, false, nil
+		}
+		if r, err = e.judgement(ctx, id, r, req, e.Plan.title()+textkit.Truncate(textkit.OneLine(q.ID), 40)+" · "+v.Variant+" · "+fmt.Sprint(v.Sample)+" · judged "+order); err != nil {
+			return j, false, err
+		}
+	}
+	v.Cost = v.Cost.Add(r.cost)
+	if r.failed() != "" {
+		e.app.Notef("no verdict on %s of %s: %s", v.Variant, textkit.Truncate(textkit.OneLine(q.ID), 40), r.failed())
+		return j, false, nil
+	}
+	j, err = ReadJudgement(r.fin.Answer)
+	return j, err == nil, err
+}
+
+// judgement has the judge say it.
+func (e *Runner) judgement(ctx context.Context, id ponder.ThreadID, r answerRecord, req llm.Request, title string) (answerRecord, error) {
+	if r.ended { // in failure; it is tried once more
+		if err := e.store.Remove(ctx, id); err != nil {
+			return r, fmt.Errorf("forget %s: %w", id, err)
+		}
+		r = answerRecord{}
+	}
+	if !r.there {
+		thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Title: title, Owner: app.LocalOwner, Model: e.Plan.Judge}
+		start := ponder.RunStarted{Input: "Which answer is better?", Mode: judgeMode, Version: 1, Options: []byte(marshal(req))}
+		if err := e.store.Create(ctx, thread, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: start}); err != nil {
+			return r, fmt.Errorf("begin to judge: %w", err)
+		}
+	}
+	return e.work(ctx, e.judge, id, r, "")
+}

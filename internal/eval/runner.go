@@ -1,0 +1,238 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/engine"
+	"ponder/internal/app"
+	"ponder/internal/placement"
+	"ponder/internal/quota"
+	"ponder/internal/textkit"
+	"ponder/store/sqlite"
+)
+
+// A Runner asks what a plan asks for, and keeps the answers in a database.
+type Runner struct {
+	Plan Plan
+
+	app    *app.App
+	store  *sqlite.Store
+	budget *quota.Budget
+	judge  *engine.Engine // nil: there is none
+
+	mu       sync.Mutex
+	answers  map[cell]Answer
+	verdicts map[cell]Verdict
+	failures map[string]int // of strategies that have no answer yet
+	asking   bool           // all earlier answers are known
+}
+
+// A cell is a place for an answer, or for the verdict on it.
+type cell struct {
+	question, variant string
+	sample            int
+}
+
+// New returns the runner of a plan, after Read, whose models will answer. The caller closes
+// it. Unless a names a database, answers are beside the questions.
+func New(ctx context.Context, a *app.App, p Plan) (*Runner, error) {
+	e := &Runner{app: a, Plan: p, answers: make(map[cell]Answer), verdicts: make(map[cell]Verdict), failures: make(map[string]int), budget: quota.NewBudget(p.Limits)}
+	all, setups := make(chatSetups), make([]app.ChatSetup, len(p.Strategies))
+	for i := range p.Strategies {
+		var err error
+		if setups[i], err = all.of(ctx, a, &p.Strategies[i], p.Model, p.Limits); err != nil {
+			return nil, err
+		}
+	}
+	judge, err := e.judgeModels(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if e.store, err = e.open(ctx); err != nil {
+		return nil, err
+	}
+	for i := range p.Strategies {
+		if err := p.Strategies[i].open(ctx, e.store, setups[i], e.budget); err != nil {
+			return nil, errors.Join(err, e.Close(ctx))
+		}
+	}
+	if p.Judge != "" {
+		if e.judge, err = openEngine(ctx, e.store, e.budget.Models(judge), nil, newJudge()); err != nil {
+			return nil, errors.Join(err, e.Close(ctx))
+		}
+	}
+	return e, nil
+}
+
+// judgeModels returns the model that judges, by its role.
+func (e *Runner) judgeModels(ctx context.Context) (map[ponder.Role][]ponder.Model, error) {
+	if e.Plan.Judge == "" {
+		return nil, nil
+	}
+	l, err := e.app.ModelSet(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	m, err := l.Model(e.Plan.Judge)
+	if err != nil {
+		return nil, app.InField("judge", err)
+	}
+	models := map[ponder.Role][]ponder.Model{judgeRole: {m}}
+	if err := app.CheckPrices(models, e.Plan.Limits, l.Config); err != nil {
+		return nil, err
+	}
+	return models, e.app.CheckModels(ctx, l, models, judgeRole)
+}
+
+// open opens the database with the answers.
+func (e *Runner) open(ctx context.Context) (*sqlite.Store, error) {
+	if e.app.Options.DB == "" {
+		e.app.Options.DB = e.Plan.database()
+		e.app.Settings.DB = e.app.Options.DB
+	}
+	file, err := e.app.Database()
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlite.Open(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := placement.Bury(ctx, store, placement.Self()); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	if e.Plan.Fresh {
+		if err := forgetAll(ctx, store, e.Plan.title()); err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+	}
+	return store, nil
+}
+
+// forgetAll removes the threads of an evaluation, by the beginning of their titles.
+func forgetAll(ctx context.Context, store *sqlite.Store, title string) error {
+	list, err := store.List(ctx, ponder.Filter{})
+	if err != nil {
+		return fmt.Errorf("list answers: %w", err)
+	}
+	for _, info := range list {
+		if strings.HasPrefix(info.Title, title) {
+			if err := store.Remove(ctx, info.ID); err != nil {
+				return fmt.Errorf("forget %s: %w", info.ID, err)
+			}
+		}
+	}
+	return nil
+}
+
+// closeTime limits the time to close engines.
+const closeTime = 5 * time.Second
+
+// Close ends all work.
+func (e *Runner) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	var err error
+	for _, s := range e.Plan.Strategies {
+		if s.mind != nil {
+			err = errors.Join(err, s.mind.Close(ctx))
+		}
+	}
+	if e.judge != nil {
+		err = errors.Join(err, e.judge.Close(ctx))
+	}
+	return errors.Join(err, e.store.Close())
+}
+
+// Run asks for what is missing. If the budget ends it, its error is [quota.ErrSpent].
+func (e *Runner) Run(ctx context.Context) error {
+	ctx, stop := e.budget.Start(ctx)
+	defer stop(nil)
+	p := &e.Plan
+	e.app.Notef("%s, %s, %s each: %s; kept in %s", textkit.Count(len(p.Questions), "question", "questions"), textkit.Count(len(p.Strategies), "variant", "variants"),
+		textkit.Count(p.Samples, "sample", "samples"), textkit.Count(p.Answers(), "answer", "answers"), e.app.Options.DB)
+	if err := e.each(ctx, stop, e.find); err != nil {
+		return err
+	}
+	if n := len(e.answers); n > 0 {
+		e.app.Notef("%s there already", textkit.Count(n, "answer is", "answers are"))
+	}
+	if p.Limits.Time > 0 {
+		defer time.AfterFunc(p.Limits.Time, func() { e.budget.Spend("time") }).Stop()
+	}
+	e.asking = true
+	return e.each(ctx, stop, e.unit)
+}
+
+// each does something with each question and sample, as many at a time as wanted,
+// until one fails. The first samples come first.
+func (e *Runner) each(ctx context.Context, stop context.CancelCauseFunc, do func(ctx context.Context, q Question, sample int) error) error {
+	type unit struct {
+		q      Question
+		sample int
+	}
+	units := make(chan unit)
+	var work sync.WaitGroup
+	for range e.Plan.Parallel {
+		work.Go(func() {
+			for u := range units {
+				if err := do(ctx, u.q, u.sample); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+	for s := 1; s <= e.Plan.Samples; s++ {
+		for _, q := range e.Plan.Questions {
+			select {
+			case units <- unit{q, s}:
+			case <-ctx.Done():
+			}
+		}
+	}
+	close(units)
+	work.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return e.budget.Err()
+}
+
+// Missing returns the number of answers that are missing.
+func (e *Runner) Missing() int { return e.Plan.Answers() - len(e.answers) }
+
+// progress reports how far e is. The caller holds the lock.
+func (e *Runner) progress() {
+	if e.asking && e.Plan.Progress != nil {
+		e.Plan.Progress(Progress{len(e.answers), len(e.verdicts), e.budget.Spent()})
+	}
+}
+
+// Experiment returns the results, in the order of the plan.
+func (e *Runner) Experiment() Experiment {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	x := Experiment{Questions: e.Plan.Questions, Samples: e.Plan.Samples, Seed: e.Plan.Seed}
+	for _, s := range e.Plan.Strategies {
+		x.Variants = append(x.Variants, s.Name)
+	}
+	for _, q := range e.Plan.Questions {
+		for _, name := range x.Variants {
+			for s := 1; s <= e.Plan.Samples; s++ {
+				if a, ok := e.answers[cell{q.ID, name, s}]; ok {
+					x.Answers = append(x.Answers, a)
+				}
+				if v, ok := e.verdicts[cell{q.ID, name, s}]; ok {
+					x.Verdicts = append(x.Verdicts, v)
+				}
+			}
+		}
+	}
+	return x
+}

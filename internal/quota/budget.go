@@ -1,0 +1,179 @@
+// Package quota limits what models may cost.
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// ErrSpent is the cause of work that ends because its budget is spent.
+var ErrSpent = errors.New("the budget is spent")
+
+// grace limits the time to log the last answers, after the last call.
+const grace = 2 * time.Second
+
+// A Budget counts what models cost, and stops work when its limits are reached. Calls in
+// flight end first, and their answers are kept. Calls that begin later wait until their
+// context ends, so that whatever continues the work makes them again.
+type Budget struct {
+	stop   context.CancelCauseFunc // ends all work; nil before Start
+	limits ponder.Budget
+
+	mu      sync.Mutex
+	spent   ponder.Cost
+	flight  int // calls
+	waiting int // calls, for the end
+	at      int // threads that are worked on
+	why     error
+	timer   *time.Timer
+}
+
+// NewBudget returns a budget with limits.
+func NewBudget(limits ponder.Budget) *Budget { return &Budget{limits: limits} }
+
+// Start returns a context that ends when the budget is spent and no call is in flight. The
+// caller calls it before the first call of a model.
+func (p *Budget) Start(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, p.stop = context.WithCancelCause(ctx)
+	return ctx, p.stop
+}
+
+// Models returns models whose calls p counts. Hedging is off, so that each call counts once.
+func (p *Budget) Models(all map[ponder.Role][]ponder.Model) map[ponder.Role][]ponder.Model {
+	paid := make(map[ponder.Role][]ponder.Model)
+	for role, chain := range all {
+		for _, m := range chain {
+			m.Model, m.Hedge = meteredModel{m.Model, m.Price, p}, false
+			paid[role] = append(paid[role], m)
+		}
+	}
+	return paid
+}
+
+// Work counts a thread with work until the caller calls done.
+func (p *Budget) Work() (done func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at++
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.at--
+		p.settle()
+	}
+}
+
+// Spend ends the budget because of why, unless it has ended.
+func (p *Budget) Spend(why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.close(why)
+	p.settle()
+}
+
+func (p *Budget) close(why string) {
+	if p.why == nil {
+		p.why = fmt.Errorf("%w: %s", ErrSpent, why)
+	}
+}
+
+// Err returns the cause, an [ErrSpent], if the budget is spent.
+func (p *Budget) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.why
+}
+
+// Spent returns what calls have cost.
+func (p *Budget) Spent() ponder.Cost {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.spent
+}
+
+// settle stops all work once no call is in flight and all threads wait, or after grace,
+// because a thread may wait for something else.
+func (p *Budget) settle() {
+	switch {
+	case p.why == nil || p.flight > 0:
+	case p.waiting >= p.at:
+		p.stop(p.why)
+	case p.timer == nil:
+		p.timer = time.AfterFunc(grace, func() { p.stop(p.why) })
+	}
+}
+
+// begin reports whether a call may begin.
+func (p *Budget) begin() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.limits.Calls > 0 && p.spent.Calls >= p.limits.Calls {
+		p.close("calls")
+	}
+	if p.why != nil {
+		p.waiting++
+		p.settle()
+		return false
+	}
+	p.spent.Calls++
+	p.flight++
+	return true
+}
+
+// end adds the cost of a call.
+func (p *Budget) end(cost ponder.Money) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flight--
+	p.spent.Money += cost
+	if p.limits.Money > 0 && p.spent.Money >= p.limits.Money {
+		p.close("money")
+	}
+	p.settle()
+}
+
+// A meteredModel is a model whose calls a budget counts.
+type meteredModel struct {
+	llm.Model
+	price  ponder.Price
+	budget *Budget
+}
+
+// Admits implements [llm.Admitter].
+func (m meteredModel) Admits() (time.Duration, bool) { return llm.Admits(m.Model) }
+
+// Generate implements [llm.Model].
+func (m meteredModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		if !m.budget.begin() {
+			<-ctx.Done()
+			yield(llm.Delta{}, &llm.Error{Class: llm.Cancelled, Message: "the budget is spent"})
+			return
+		}
+		var cost ponder.Money
+		defer func() { m.budget.end(cost) }()
+		for d, err := range m.Model.Generate(ctx, req) {
+			if d.Done != nil {
+				cost = m.cost(d.Done.Usage)
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+// cost returns the cost that the provider reports, or else the cost by the price.
+func (m meteredModel) cost(u llm.Usage) ponder.Money {
+	if u.Cost != nil {
+		return ponder.Money(max(0, *u.Cost))
+	}
+	return max(0, m.price.Cost(u))
+}
