@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -31,6 +32,10 @@ func newCLI(o app.Options) *cli {
 	o.Loaded = func(cfg *config.Config) error { return a.logTo(cfg.LogLevel) }
 	o.Note = func(text string) { a.note("%s", text) }
 	o.Warn = a.warn
+	o.HandOff = func(ctx context.Context, store ponder.Store, id ponder.ThreadID) error {
+		_, err := a.leaveTo(ctx, store, id, "")
+		return err
+	}
 	a.App = app.New(o)
 	return a
 }

@@ -318,7 +318,7 @@ func (s *asking) unsaid(ctx context.Context, err error) error {
 		s.reserve.release()
 		return err
 	}
-	if s.thinker.close(ctx) == nil {
+	if s.thinker.Close(ctx) == nil {
 		s.working = false
 		_ = s.drop(ctx) // else it can just as well be gone on with
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 )
 
@@ -48,7 +50,7 @@ func (a *cli) backup(ctx context.Context, file string) error {
 		return fmt.Errorf("back up to %s: %w", file, err)
 	}
 	if info, err := os.Stat(file); err == nil {
-		a.note("%s, %s", file, size(info.Size()))
+		a.note("%s, %s", file, textkit.Bytes(info.Size()))
 	}
 	if err := store.Check(ctx); err != nil {
 		return fmt.Errorf("the copy is like the database: %w", err)

@@ -148,7 +148,7 @@ func (s *chatting) begin(ctx context.Context) error {
 // unsaid removes a conversation that was begun and in which nothing was answered, and
 // returns the failure that it was.
 func (s *chatting) unsaid(ctx context.Context) error {
-	gone := s.reserve.holds && s.failed != nil && s.thinker.close(ctx) == nil
+	gone := s.reserve.holds && s.failed != nil && s.thinker.Close(ctx) == nil
 	if gone {
 		s.working = false
 		gone = s.drop(ctx) == nil // else it can just as well be gone on with

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"ponder/internal/app"
+
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
 )
@@ -141,7 +143,7 @@ func (s *chatting) readLines(ctx context.Context, in io.Reader) {
 		}
 	}
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, mostMessage)
+	lines.Buffer(nil, app.MaxMessage)
 	text := ""
 	for lines.Scan() {
 		line := strings.ToValidUTF8(lines.Text(), "")

@@ -9,6 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/mode/chat"
 )
@@ -87,8 +91,8 @@ func (s *chatting) costCommand(ctx context.Context, _ string) error {
 	}
 	for _, r := range rows {
 		if r.Key == string(s.id) {
-			s.face.show(remark, fmt.Sprintf("%s, %s tokens in, %s out, %s", counted(r.Calls, "call", "calls"),
-				number(r.Usage.Input+r.Usage.CacheRead+r.Usage.CacheWrite), number(r.Usage.Output), usd(r.Money.USD(), r.Usage.Total(), r.Calls, r.Unknown)))
+			s.face.show(remark, fmt.Sprintf("%s, %s tokens in, %s out, %s", textkit.Count(r.Calls, "call", "calls"),
+				textkit.Number(r.Usage.Input+r.Usage.CacheRead+r.Usage.CacheWrite), textkit.Number(r.Usage.Output), app.USD(r.Money.USD(), r.Usage.Total(), r.Calls, r.Unknown)))
 			return nil
 		}
 	}

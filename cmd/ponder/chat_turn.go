@@ -6,6 +6,10 @@ import (
 	"log/slog"
 	"strings"
 
+	"ponder/internal/app"
+
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/mode/deep"
 	"ponder/tool/think"
@@ -24,7 +28,7 @@ func (s *chatting) entered(ctx context.Context, line string) (gone bool, err err
 	if strings.HasPrefix(line, "/") && !strings.ContainsAny(line, " \n") {
 		return false, fmt.Errorf("there is no command %s: /help lists them", clip(line, 20))
 	}
-	text, err := saying(line)
+	text, err := app.Saying(line)
 	if err != nil {
 		return false, err
 	}
@@ -151,7 +155,7 @@ func drawn(b ponder.AttachmentAdded) string {
 	if b.Media == deep.Mermaid {
 		return fmt.Sprintf("%s:\n\n```mermaid\n%s\n```", oneLine(b.Name), strings.ReplaceAll(b.Content, "```", "'''"))
 	}
-	return fmt.Sprintf("%s (%s)", oneLine(b.Name), size(b.Bytes))
+	return fmt.Sprintf("%s (%s)", oneLine(b.Name), textkit.Bytes(b.Bytes))
 }
 
 // over ends the turn.
@@ -217,7 +221,7 @@ func (s *chatting) reread(ctx context.Context) (open []waiting, err error) {
 	open = left.open
 	if info.Status.Ended() {
 		open, s.musing.done = nil, s.musing.asked
-		_ = s.thinker.mind.Fold(ctx, s.id) // so that the first turn begins at once
+		_ = s.thinker.Mind.Fold(ctx, s.id) // so that the first turn begins at once
 	}
 	s.retell(lines, open)
 	return open, nil

@@ -22,18 +22,18 @@ type conversation struct {
 	life    context.Context //nolint:containedctx // of the command
 	store   *sqlite.Store
 	talking app.ChatSetup
-	id      ponder.ThreadID // empty: it is made with the first message
-	fresh   bool            // it was made here
-	nextID  ponder.ThreadID // that it is made with
-	mind    undercurrent    // what is told of the subconscious
-	told    []untold        // of that, what is to be noted as told
+	id      ponder.ThreadID         // empty: it is made with the first message
+	fresh   bool                    // it was made here
+	nextID  ponder.ThreadID         // that it is made with
+	mind    app.BackgroundFeed      // what is told of the subconscious
+	told    []app.PendingEscalation // of that, what is to be noted as told
 
-	thinker *thinker
+	thinker *app.Runner
 	pieces  pieces
-	caster  *caster   // of what is written here
-	hearing bool      // what another process writes
-	worked  chan rest // of the work that goes on here
-	started int       // how often it was begun
+	caster  *app.DeltaBroadcaster // of what is written here
+	hearing bool                  // what another process writes
+	worked  chan rest             // of the work that goes on here
+	started int                   // how often it was begun
 	working bool
 	again   <-chan time.Time // when to try to hold the thread again
 }
@@ -48,13 +48,13 @@ type rest struct {
 // it, and the store after it.
 func (a *cli) converse(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, t app.ChatSetup) (*conversation, error) {
 	c := &conversation{cli: a, life: ctx, store: store, talking: t, id: id, worked: make(chan rest, 1)}
-	c.pieces.bell, c.mind.owner = make(chan struct{}, 1), a.Owner()
+	c.pieces.bell, c.mind.Owner = make(chan struct{}, 1), a.Owner()
 	return c, c.open(ctx)
 }
 
 // open makes the thinker.
 func (c *conversation) open(ctx context.Context) (err error) {
-	c.thinker, err = c.talker(ctx, c.store, c.talking, c.written)
+	c.thinker, err = c.ChatRunner(ctx, c.store, c.talking, c.written)
 	return err
 }
 
@@ -64,21 +64,21 @@ func (c *conversation) written(d ponder.Delta) {
 	c.pieces.mu.Lock()
 	caster := c.caster
 	c.pieces.mu.Unlock()
-	caster.add(d)
+	caster.Add(d)
 }
 
 // tell lets other processes hear what is written here, which may be nothing.
-func (c *conversation) tell(to *caster) {
+func (c *conversation) tell(to *app.DeltaBroadcaster) {
 	c.pieces.mu.Lock()
 	before := c.caster
 	c.caster = to
 	c.pieces.mu.Unlock()
-	before.close()
+	before.Close()
 }
 
 // change goes on as t says: what is in flight is asked again, by the models of t.
 func (c *conversation) change(ctx context.Context, t app.ChatSetup) error {
-	if err := c.thinker.close(ctx); err != nil {
+	if err := c.thinker.Close(ctx); err != nil {
 		return err
 	}
 	if c.working {
@@ -97,10 +97,10 @@ func (c *conversation) change(ctx context.Context, t app.ChatSetup) error {
 
 // renew takes in that MCP servers have other tools than when the last turn began.
 func (c *conversation) renew(ctx context.Context) error {
-	if c.working || c.thinker.outer == c.ToolsVersion() {
+	if c.working || c.thinker.Outer == c.ToolsVersion() {
 		return nil
 	}
-	if err := c.thinker.close(ctx); err != nil {
+	if err := c.thinker.Close(ctx); err != nil {
 		return err
 	}
 	return c.open(ctx)
@@ -116,7 +116,7 @@ func (c *conversation) put(ctx context.Context, name string, inputs ...ponder.Ev
 		return c.store.Append(ctx, c.id, 0, inputs...)
 	}
 	thread := ponder.Thread{
-		ID: c.thread(), Kind: ponder.KindConversation, Title: clip(oneLine(name), maxTitle), Owner: c.Owner(),
+		ID: c.thread(), Kind: ponder.KindConversation, Title: clip(oneLine(name), app.MaxTitle), Owner: c.Owner(),
 		Created: time.Now(), Model: c.talking.Name,
 	}
 	if err := c.store.Create(ctx, thread, inputs...); err != nil {
@@ -175,9 +175,9 @@ func (c *conversation) reflect(ctx context.Context, topic, name string) (ponder.
 func (c *conversation) work(ctx context.Context) error {
 	c.again = nil
 	if c.caster == nil {
-		c.tell(c.cast(ctx, c.id))
+		c.tell(c.Cast(ctx, c.id))
 	}
-	if err := c.thinker.place.Start(ctx, c.id); err != nil {
+	if err := c.thinker.Place.Start(ctx, c.id); err != nil {
 		return err
 	}
 	c.started++
@@ -190,7 +190,7 @@ func (c *conversation) work(ctx context.Context) error {
 // await waits for the work to come to rest.
 func (c *conversation) await() {
 	c.working = true
-	p, id, n, worked := c.thinker.place, c.id, c.started, c.worked
+	p, id, n, worked := c.thinker.Place, c.id, c.started, c.worked
 	go func() { worked <- rest{n, p.Wait(context.Background(), id)} }()
 }
 
@@ -208,7 +208,7 @@ func (c *conversation) rested(r rest) error {
 	if errors.Is(r.err, ponder.ErrHeld) || errors.Is(r.err, ponder.ErrFenced) {
 		if !c.hearing {
 			c.hearing = true
-			c.overhear(c.life, c.id, c.pieces.add)
+			c.Overhear(c.life, c.id, c.pieces.add)
 		}
 		c.again = time.After(againAfter)
 		return nil
@@ -252,7 +252,7 @@ func (c *conversation) leave(ctx context.Context) {
 	c.noteTold(context.WithoutCancel(ctx))
 	left := c.background()
 	c.tidy(ctx, 0)
-	if err := c.thinker.close(ctx); err != nil {
+	if err := c.thinker.Close(ctx); err != nil {
 		c.note("%v", err)
 	}
 	if !left {
@@ -288,7 +288,7 @@ func (c *conversation) tidy(ctx context.Context, message ponder.Seq) {
 	if err != nil || rule.Keeps() || c.id == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), app.TidyTime)
 	defer cancel()
 	if message > 0 {
 		_, err = retention.Apply(ctx, c.store, c.id, message-1, rule, time.Now())
@@ -299,9 +299,6 @@ func (c *conversation) tidy(ctx context.Context, message ponder.Seq) {
 		slog.Warn("thoughts that are not to be kept are still there", "error", err)
 	}
 }
-
-// tidyTime is how long that may take.
-const tidyTime = 2 * time.Second
 
 // drop removes a conversation in which nothing was said.
 func (c *conversation) drop(ctx context.Context) error {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/internal/config"
 	"ponder/store/sqlite"
@@ -19,7 +21,7 @@ func (a *cli) configFinding(cfg *config.Config) finding {
 		return finding{"settings", fine, "no file yet; `ponder settings KEY VALUE` makes " + cfg.File}
 	}
 	if n := len(cfg.Warnings); n > 0 {
-		return finding{"settings", lacking, fmt.Sprintf("%s, %s", cfg.File, counted(n, "warning", "warnings"))}
+		return finding{"settings", lacking, fmt.Sprintf("%s, %s", cfg.File, textkit.Count(n, "warning", "warnings"))}
 	}
 	return finding{"settings", fine, cfg.File}
 }
@@ -37,9 +39,9 @@ func (a *cli) databaseFindings(ctx context.Context) []finding {
 	free, known := freeSpace(dir)
 	switch {
 	case known && free < scarce:
-		found = append(found, finding{"disk", broken, fmt.Sprintf("only %s free at %s: free some space, or name another place with --db", size(free), dir)})
+		found = append(found, finding{"disk", broken, fmt.Sprintf("only %s free at %s: free some space, or name another place with --db", textkit.Bytes(free), dir)})
 	case known:
-		found = append(found, finding{"disk", fine, fmt.Sprintf("%s free at %s", size(free), dir)})
+		found = append(found, finding{"disk", fine, fmt.Sprintf("%s free at %s", textkit.Bytes(free), dir)})
 	}
 	return found
 }
@@ -71,7 +73,7 @@ func (a *cli) databaseFinding(ctx context.Context, file string) finding {
 	if err != nil {
 		return a.unopened(err)
 	}
-	what := fmt.Sprintf("%s, %s, %s", file, counted(len(list), "thread", "threads"), size(info.Size()))
+	what := fmt.Sprintf("%s, %s, %s", file, textkit.Count(len(list), "thread", "threads"), textkit.Bytes(info.Size()))
 	within, cancel := context.WithTimeout(ctx, checkedFor)
 	defer cancel()
 	switch err := store.Check(within); {

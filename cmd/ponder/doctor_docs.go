@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"ponder/internal/textkit"
+
 	"ponder/internal/app"
 )
 
@@ -22,9 +24,9 @@ func docsFinding(ctx context.Context, docs []string) finding {
 	}
 	trial := app.CheckDocuments(ctx, listing.Files, len(listing.Files))
 	tried, unread := trial.Read+len(trial.Unread), trial.Unread
-	says := fmt.Sprintf("%s to read, %s", counted(len(listing.Files), "file", "files"), size(listing.Bytes()))
+	says := fmt.Sprintf("%s to read, %s", textkit.Count(len(listing.Files), "file", "files"), textkit.Bytes(listing.Bytes()))
 	if tried < len(listing.Files) {
-		says += fmt.Sprintf("; tried, in %s: %s of them", app.CheckTime, number(tried))
+		says += fmt.Sprintf("; tried, in %s: %s of them", app.CheckTime, textkit.Number(tried))
 	}
 	if n := len(listing.Skipped); n > 0 {
 		says += fmt.Sprintf("; %d left out%s", n, app.Skipped(listing.Skipped))
@@ -32,7 +34,7 @@ func docsFinding(ctx context.Context, docs []string) finding {
 	if len(unread) == 0 {
 		return finding{"documents", fine, says}
 	}
-	state, how := lacking, fmt.Sprintf("%s of them cannot be read", number(len(unread)))
+	state, how := lacking, fmt.Sprintf("%s of them cannot be read", textkit.Number(len(unread)))
 	if len(unread) == len(listing.Files) {
 		state, how = broken, "none of them can be read"
 	}
@@ -41,7 +43,7 @@ func docsFinding(ctx context.Context, docs []string) finding {
 		why = append(why, nearPath(u.Path)+": "+u.Reason)
 	}
 	if more := len(unread) - maxUnread; more > 0 {
-		why = append(why, "and "+number(more)+" more")
+		why = append(why, "and "+textkit.Number(more)+" more")
 	}
 	return finding{"documents", state, fmt.Sprintf("%s; %s (%s)", says, how, strings.Join(why, "; "))}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/textkit"
+
 	"ponder/internal/config"
 
 	"ponder/internal/app"
@@ -100,5 +102,5 @@ func (a *cli) ollamaFinding(ctx context.Context, needed bool) finding {
 	case len(installed) == 0:
 		return finding{"ollama", lacking, fmt.Sprintf("runs at %s and has no models: `ollama pull llama3.1`", base)}
 	}
-	return finding{"ollama", fine, fmt.Sprintf("runs at %s with %s", base, counted(len(installed), "model", "models"))}
+	return finding{"ollama", fine, fmt.Sprintf("runs at %s with %s", base, textkit.Count(len(installed), "model", "models"))}
 }

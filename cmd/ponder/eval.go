@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+
 	"github.com/spf13/cobra"
 
 	"ponder/internal/eval"
@@ -95,10 +97,10 @@ func (f *evalFlags) plan(file string) (p eval.Plan, err error) {
 		read       func(string) error
 	}{
 		{"samples", f.samples, func(s string) (err error) { p.Samples, err = countOf(s, mostSamples); return }},
-		{"parallel", f.parallel, func(s string) (err error) { p.Parallel, err = countOf(s, mostParallel); return }},
+		{"parallel", f.parallel, func(s string) (err error) { p.Parallel, err = countOf(s, app.MaxParallel); return }},
 		{"for", f.time, func(s string) (err error) { p.Limits.Time, err = timeOf(s); return }},
 		{"cost", f.cost, func(s string) (err error) { p.Limits.Money, err = moneyOf(s); return }},
-		{"calls", f.calls, func(s string) (err error) { p.Limits.Calls, err = countOf(s, mostCalls); return }},
+		{"calls", f.calls, func(s string) (err error) { p.Limits.Calls, err = countOf(s, app.MaxCalls); return }},
 	} {
 		if flag.text == "" {
 			continue
@@ -250,7 +252,7 @@ func small(v eval.Variant) string {
 	if usd := v.Mean.USD; usd > 0 && usd < 0.001 && v.Sum.Unpriced == 0 {
 		return "$" + strconv.FormatFloat(usd, 'f', 1-int(math.Floor(math.Log10(usd))), 64)
 	}
-	return strings.TrimPrefix(usd(v.Mean.USD, v.Sum.Tokens, v.Sum.Calls, v.Sum.Unpriced), "cost ")
+	return strings.TrimPrefix(app.USD(v.Mean.USD, v.Sum.Tokens, v.Sum.Calls, v.Sum.Unpriced), "cost ")
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
@@ -316,7 +318,7 @@ func (e *evaluation) remarks(r eval.Report) (list []string) {
 	if j := r.Judged; j != nil {
 		text := fmt.Sprintf("Judge %s: %s, of which %s for it said otherwise when the order was swapped; of its choices, %s fell on the answer that stood first. It took %s: %s.",
 			e.Plan.Judge, textkit.Count(j.Pairs, "pair", "pairs"), textkit.Number(j.Inconsistent)+" count as a tie", percent(j.First), textkit.Count(j.Sum.Calls, "call", "calls"),
-			strings.TrimPrefix(usd(j.Sum.USD, j.Sum.Tokens, j.Sum.Calls, j.Sum.Unpriced), "cost "))
+			strings.TrimPrefix(app.USD(j.Sum.USD, j.Sum.Tokens, j.Sum.Calls, j.Sum.Unpriced), "cost "))
 		if j.Pairs == 0 {
 			text = fmt.Sprintf("Judge %s gave no verdict on any pair: it never said which answer is better. What asking it cost is in `ponder usage`.", e.Plan.Judge)
 		}

@@ -72,7 +72,7 @@ func (a *cli) evidenceShow(ctx context.Context, name string, ids []string) error
 	case len(list) == 0:
 		a.note("no evidence was gathered there")
 	case broken > 0:
-		return failure{incomplete, fmt.Errorf("%s of %d cannot be found any more as quoted", counted(broken, "quote", "quotes"), len(list))}
+		return failure{incomplete, fmt.Errorf("%s of %d cannot be found any more as quoted", textkit.Count(broken, "quote", "quotes"), len(list))}
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func (a *cli) filed(ctx context.Context, store *sqlite.Store, name string) (*rep
 	if err != nil {
 		return nil, err
 	}
-	v, since, err := foldResearch(ctx, store, info.ID)
+	v, since, err := app.FoldResearch(ctx, store, info.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func (v verification) text() string {
 			}[s]))
 		}
 	}
-	b.WriteString(counted(len(v.Quotes), "quote", "quotes"))
+	b.WriteString(textkit.Count(len(v.Quotes), "quote", "quotes"))
 	if len(parts) > 0 {
 		b.WriteString(": " + strings.Join(parts, "; "))
 	}
@@ -285,7 +285,7 @@ func (v verification) text() string {
 			judged++
 		}
 	}
-	fmt.Fprintf(&b, "\n%s", counted(len(v.Claims), "claim", "claims"))
+	fmt.Fprintf(&b, "\n%s", textkit.Count(len(v.Claims), "claim", "claims"))
 	if len(v.Claims) > 0 {
 		fmt.Fprintf(&b, ": %d as it was said", same-len(v.Unsure))
 	}
@@ -323,9 +323,9 @@ func (v verification) verdict() string {
 		text = "Nothing was found to be wrong."
 	}
 	if n := len(v.Lost); n > 0 {
-		text += fmt.Sprintf(" Not checked: %s, whose original is not here", counted(n, "quote", "quotes"))
+		text += fmt.Sprintf(" Not checked: %s, whose original is not here", textkit.Count(n, "quote", "quotes"))
 		if k := len(v.Unsure); k > 0 {
-			text += ", and " + counted(k, "claim", "claims") + " from them"
+			text += ", and " + textkit.Count(k, "claim", "claims") + " from them"
 		}
 		text += "."
 	}

@@ -31,7 +31,7 @@ func TestOddNames(t *testing.T) {
 	for _, name := range []string{"a b.txt", "a\nb.txt", `a\nb.txt`, "\xff\xfe.txt"} {
 		path := filepath.Join(t.TempDir(), name)
 		place := document.Legible(path)
-		if got := where(recall.Item{Path: path, Part: "7"}); got != place+"#7" {
+		if got := app.Where(recall.Item{Path: path, Part: "7"}); got != place+"#7" {
 			t.Errorf("what is remembered of %q is shown as %s", path, got)
 		}
 		if got := nearPath(path); got != place {

@@ -53,7 +53,7 @@ var exitCodes = map[app.Code]int{
 
 // flagOf has what begins the line of an invalid field that a flag sets.
 var flagOf = map[string]string{
-	"docs": "--docs ", "knowledge": "--knowledge ", "model_id": "--model: ", "max_cost_usd": "--cost: ", "at": "--at: ", "db": "--db: ",
+	"docs": "--docs ", "knowledge": "--knowledge ", "model_id": "--model: ", "max_cost_usd": "--cost: ", "at": "--at: ", "kind": "--kind: ", "db": "--db: ",
 	"variant": "--variant: ", "rubric": "--rubric ", "judge": "--judge: ",
 }
 

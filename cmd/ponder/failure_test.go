@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/config"
@@ -81,7 +83,7 @@ func TestBroken(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var log strings.Builder
-			w := &viewing{cli: &cli{App: &app.App{Settings: &config.Config{DB: "p.db"}}, log: &logSink{out: &log}}, id: "thr_1"}
+			w := &viewing{cli: &cli{App: &app.App{Settings: &config.Config{DB: "p.db"}}, log: &logSink{out: &log}}, SessionView: app.SessionView{Id: "thr_1"}}
 			err := w.broken(tt.ctx, tt.err)
 			if codeOf(err) != tt.code || err.Error() != tt.says {
 				t.Errorf("%d %q, want %d %q", codeOf(err), err, tt.code, tt.says)
@@ -96,7 +98,7 @@ func TestSuggest(t *testing.T) {
 		"tihnk": "did you mean think? ", "sess": "did you mean session? ", "--fro": "did you mean --for? ", "models.fats": "did you mean models.fast? ",
 		"xyzzy": "", "--nope": "", "--csot": "did you mean --cost? ", "": "", "THINK": "did you mean think? ",
 	} {
-		if got := suggest(in, words); got != want {
+		if got := textkit.Suggest(in, words); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
+
+	"ponder/internal/app"
 
 	"ponder"
 	"ponder/llm"
 	"ponder/mode/research"
-	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
 
@@ -17,17 +17,12 @@ import (
 // a thread, and either works on the thread or only looks on.
 type viewing struct {
 	*cli
-	store ponder.Store
-	id    ponder.ThreadID
+	app.SessionView
 
-	view     session.View
-	looked   *looked    // of research, of which view is an image; nil of a session
-	seen     ponder.Seq // the newest event in view
-	heard    time.Time  // when that came
-	class    llm.Class  // how the last call failed, if it did
-	refused  bool       // that call was not made, for the budget did not allow it
-	asked    bool       // a call was made
-	answered bool       // and one was answered
+	class    llm.Class // how the last call failed, if it did
+	refused  bool      // that call was not made, for the budget did not allow it
+	asked    bool      // a call was made
+	answered bool      // and one was answered
 	writing  atomic.Int64
 	draft    draft  // of research
 	state    string // what it is about to do, if that is not its status
@@ -42,54 +37,28 @@ type viewing struct {
 
 // viewing returns the viewing of a thread that nothing is known of yet.
 func (a *cli) viewing(store ponder.Store, id ponder.ThreadID) *viewing {
-	return &viewing{cli: a, store: store, id: id, view: session.NewView(), heard: time.Now()}
-}
-
-// load reads what is there, and shows nothing.
-func (w *viewing) load(ctx context.Context) error {
-	return w.drain(ctx, silence{})
-}
-
-// loadTo reads up to a place, and shows nothing.
-func (w *viewing) loadTo(ctx context.Context, last ponder.Seq) error {
-	w.view = w.view.Calibrate(w.Calibration(ctx, w.store))
-	for ev, err := range w.store.Events(ctx, w.id, w.seen) {
-		if err != nil {
-			return fmt.Errorf("read %s: %w", w.id, err)
-		}
-		if ev.Seq > last {
-			return nil
-		}
-		w.apply(ev, silence{})
-	}
-	return nil
+	return &viewing{cli: a, SessionView: *a.SessionView(store, id)}
 }
 
 // drain reads up to the head.
 func (w *viewing) drain(ctx context.Context, s show) error {
-	w.view = w.view.Calibrate(w.Calibration(ctx, w.store))
-	for ev, err := range w.store.Events(ctx, w.id, w.seen) {
+	w.View = w.View.Calibrate(w.Calibration(ctx, w.Store))
+	for ev, err := range w.Store.Events(ctx, w.Id, w.Seen) {
 		if err != nil {
-			return fmt.Errorf("read %s: %w", w.id, err)
+			return fmt.Errorf("read %s: %w", w.Id, err)
 		}
 		w.apply(ev, s)
 	}
 	return nil
 }
 
+// load reads up to the head, and shows nothing.
+func (w *viewing) load(ctx context.Context) error { return w.drain(ctx, silence{}) }
+
 // apply takes in an event, unless it was seen already.
 func (w *viewing) apply(ev ponder.Event, s show) {
-	if ev.Seq <= w.seen {
+	if !w.SessionView.Apply(ev) {
 		return
-	}
-	if w.looked == nil && w.view.Session.Run == "" {
-		w.looked = researched(ev)
-	}
-	if w.seen, w.heard = ev.Seq, time.Now(); w.looked != nil {
-		w.looked.apply(ev)
-		w.view = asSession(w.looked.view)
-	} else {
-		w.view = w.view.Apply(ev)
 	}
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
@@ -111,7 +80,7 @@ func (w *viewing) apply(ev ponder.Event, s show) {
 	if w.came() {
 		w.reserve.release()
 	}
-	s.event(ev, w.view)
+	s.event(ev, w.View)
 	if w.chunks != nil {
 		for _, c := range w.chunks.Apply(ev) {
 			_ = w.reserve.object(w.cli, c) // a pipe that is closed is noticed with the next event
@@ -130,7 +99,7 @@ func (w *viewing) onDelta(d ponder.Delta) {
 // pump sends the events after the last seen as they come, or the error that ends
 // them.
 func (w *viewing) pump(ctx context.Context) (<-chan ponder.Event, <-chan error) {
-	return pump(ctx, w.store, w.id, w.seen)
+	return pump(ctx, w.Store, w.Id, w.Seen)
 }
 
 // pump sends the events of a thread after one as they come, or the error that ends
@@ -156,17 +125,9 @@ func pump(ctx context.Context, log ponder.Log, id ponder.ThreadID, after ponder.
 
 // atRest reports whether no one works on the session.
 func (w *viewing) atRest(ctx context.Context) (bool, error) {
-	info, err := w.store.Thread(ctx, w.id)
+	info, err := w.Store.Thread(ctx, w.Id)
 	if err != nil {
 		return false, err
 	}
 	return info.Status.Ended() || !info.Held, nil
-}
-
-// now returns the view as it is at this moment.
-func (w *viewing) now() session.View {
-	if w.looked != nil {
-		return asSession(w.looked.view.At(time.Since(w.heard)))
-	}
-	return w.view.At(time.Since(w.heard))
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/internal/tui"
 	"ponder/mode/session"
@@ -58,14 +60,14 @@ func (s *screenShow) event(ev ponder.Event, v session.View) {
 
 func (s *screenShow) tick(v session.View, state string) {
 	f := frameOf(v, state)
-	if s.looked != nil {
+	if s.Looked != nil {
 		for _, it := range s.draftItems() {
 			s.screen.Print(it)
 		}
-		f = researchFrame(f, s.looked.view)
+		f = researchFrame(f, s.Looked.View)
 	}
 	if n := s.writing.Load(); n > 0 && v.Session.Status == ponder.Thinking {
-		f.Writing = counted(int(n), "letter", "letters")
+		f.Writing = textkit.Count(int(n), "letter", "letters")
 	}
 	s.questions.Store(&f.Tree.Branches)
 	s.screen.Show(f)

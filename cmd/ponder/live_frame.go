@@ -5,6 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/internal/tui"
 	"ponder/mode/session"
@@ -20,15 +24,15 @@ func frameOf(v session.View, state string) tui.Frame {
 	if f.Budget == "" {
 		f.Share = -1
 	}
-	f.Counts = []string{counted(s.Progress.Thoughts, "thought", "thoughts")}
+	f.Counts = []string{textkit.Count(s.Progress.Thoughts, "thought", "thoughts")}
 	if n := s.Progress.Questions; n > 0 {
-		f.Counts = append(f.Counts, fmt.Sprintf("%d of %s explored", s.Progress.Explored, counted(n, "question", "questions")))
+		f.Counts = append(f.Counts, fmt.Sprintf("%d of %s explored", s.Progress.Explored, textkit.Count(n, "question", "questions")))
 	}
 	if n := s.Progress.Syntheses; n > 0 {
-		f.Counts = append(f.Counts, counted(n, "synthesis", "syntheses"))
+		f.Counts = append(f.Counts, textkit.Count(n, "synthesis", "syntheses"))
 	}
 	if n := len(v.Sources); n > 0 {
-		f.Counts = append(f.Counts, counted(n, "passage", "passages")+" found")
+		f.Counts = append(f.Counts, textkit.Count(n, "passage", "passages")+" found")
 	}
 	if s.Status == ponder.Paused {
 		f.Names = map[string]string{pauseKey: "resume"}
@@ -82,7 +86,7 @@ func branchesOf(questions []session.Question) []tui.Branch {
 func spending(s session.Session) (list []string) {
 	u, next, ways := s.Usage, closest(s), waysToEnd(s)
 	plain := []string{
-		tui.Clock(seconds(s.Progress.Elapsed)), counted(u.Calls, "call", "calls"), counted(u.Total, "token", "tokens"), usd(u.USD, u.Total, u.Calls, u.Unpriced),
+		tui.Clock(textkit.Seconds(s.Progress.Elapsed)), textkit.Count(u.Calls, "call", "calls"), textkit.Count(u.Total, "token", "tokens"), app.USD(u.USD, u.Total, u.Calls, u.Unpriced),
 	}
 	for i, w := range ways {
 		switch {
@@ -101,11 +105,11 @@ func spending(s session.Session) (list []string) {
 
 // spent says what calls have cost.
 func spent(u session.Usage) []string {
-	calls := counted(u.Calls, "call", "calls")
+	calls := textkit.Count(u.Calls, "call", "calls")
 	if u.Failed > 0 {
 		calls += fmt.Sprintf(" (%d failed)", u.Failed)
 	}
-	return []string{calls, counted(u.Total, "token", "tokens"), usd(u.USD, u.Total, u.Calls, u.Unpriced)}
+	return []string{calls, textkit.Count(u.Total, "token", "tokens"), app.USD(u.USD, u.Total, u.Calls, u.Unpriced)}
 }
 
 // A way is one of those in which a session may come to its end.
@@ -117,22 +121,22 @@ type way struct {
 // waysToEnd are the time, the calls, the tokens and the money.
 func waysToEnd(s session.Session) []way {
 	p, u, b := s.Progress, s.Usage, s.Budget
-	whole := seconds(b.Seconds) + time.Second/2
-	rest := whole - seconds(p.Elapsed).Truncate(time.Second)
+	whole := textkit.Seconds(b.Seconds) + time.Second/2
+	rest := whole - textkit.Seconds(p.Elapsed).Truncate(time.Second)
 	return []way{
-		{p.Elapsed, b.Seconds, tui.Clock(seconds(p.Elapsed)) + " of " + tui.Clock(whole), tui.Clock(rest) + " left"},
-		{float64(u.Calls), float64(b.Calls), number(u.Calls) + " of " + counted(b.Calls, "call", "calls"), number(max(0, b.Calls-u.Calls)) + " left"},
+		{p.Elapsed, b.Seconds, tui.Clock(textkit.Seconds(p.Elapsed)) + " of " + tui.Clock(whole), tui.Clock(rest) + " left"},
+		{float64(u.Calls), float64(b.Calls), textkit.Number(u.Calls) + " of " + textkit.Count(b.Calls, "call", "calls"), textkit.Number(max(0, b.Calls-u.Calls)) + " left"},
 		{float64(u.Total), float64(b.Tokens), thousands(u.Total) + " of " + thousands(b.Tokens) + " tokens", thousands(max(0, b.Tokens-u.Total)) + " left"},
-		{u.USD, b.USD, dollars(u.USD) + " of " + dollars(b.USD), dollars(max(0, b.USD-u.USD)) + " left"},
+		{u.USD, b.USD, app.Dollars(u.USD) + " of " + app.Dollars(b.USD), app.Dollars(max(0, b.USD-u.USD)) + " left"},
 	}
 }
 
 // thousands writes large numbers as they are written to a flag: 36k.
 func thousands(n int) string {
 	if n < 10_000 {
-		return number(n)
+		return textkit.Number(n)
 	}
-	return number(n/1000) + "k"
+	return textkit.Number(n/1000) + "k"
 }
 
 // closest returns which way is the nearest, or -1 if there is no limit.
@@ -158,13 +162,13 @@ func nearest(s session.Session) (words, left string) {
 
 // stateNow says in a word what the session does.
 func (w *viewing) stateNow() string {
-	status, p, b := w.view.Session.Status, w.now().Session.Progress, w.view.Session.Budget
+	status, p, b := w.View.Session.Status, w.Now().Session.Progress, w.View.Session.Budget
 	switch {
 	case w.state == pausing && status == ponder.Paused && !w.busy:
 		return string(status)
 	case w.state != "" && !status.Ended() && (status != ponder.Paused || w.state == pausing):
 		return w.state
-	case status == ponder.Thinking && (w.view.CutShort || b.Seconds > 0 && p.Elapsed > b.Seconds):
+	case status == ponder.Thinking && (w.View.CutShort || b.Seconds > 0 && p.Elapsed > b.Seconds):
 		return concluding
 	}
 	return string(status)

@@ -21,7 +21,7 @@ func (w *viewing) hear(ctx context.Context, after ponder.Seq) (stop func()) {
 			return
 		}
 		h := hearer{take: w.onDelta}
-		for u, err := range s.Events(ctx, string(w.id), after) {
+		for u, err := range s.Events(ctx, string(w.Id), after) {
 			if err != nil {
 				return
 			}

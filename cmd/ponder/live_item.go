@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/internal/tui"
 	"ponder/mode/session"
@@ -20,7 +22,7 @@ func givenSure(confidence float64, assumed bool) string {
 
 // itemOf returns how an event is shown, if it is.
 func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
-	it := tui.Item{At: seconds(v.Session.Progress.Elapsed), Tone: tui.Quiet}
+	it := tui.Item{At: textkit.Seconds(v.Session.Progress.Elapsed), Tone: tui.Quiet}
 	if b, ok := ev.Body.(ponder.CallFinished); ok {
 		return waitItem(it, b, ev.Time, v.Session)
 	}
@@ -78,7 +80,7 @@ func waitItem(it tui.Item, b ponder.CallFinished, at time.Time, s session.Sessio
 	if it.Kind, it.Text = "note", delayOf(b, at); it.Text == "" {
 		return it, false
 	}
-	if left := seconds(s.Budget.Seconds - s.Progress.Elapsed); left >= time.Second && left <= b.RetryAt.Sub(at) {
+	if left := textkit.Seconds(s.Budget.Seconds - s.Progress.Elapsed); left >= time.Second && left <= b.RetryAt.Sub(at) {
 		it.Text += fmt.Sprintf(", but the time is up in %s", left.Round(time.Second))
 	}
 	return it, true
@@ -100,7 +102,7 @@ func progressItem(it tui.Item, b ponder.Progress) (tui.Item, bool) {
 			it.Kind, it.Tone = "refused", tui.Alarm
 		}
 		if n := len(b.Cancelled); n > 0 {
-			it.Text += "; " + counted(n, "call", "calls") + " in flight cancelled"
+			it.Text += "; " + textkit.Count(n, "call", "calls") + " in flight cancelled"
 		}
 	default:
 		return it, false

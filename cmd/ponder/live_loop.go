@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+
 	"ponder"
 	"ponder/internal/tui"
 )
@@ -18,10 +20,10 @@ type live struct {
 	show    show
 	presses chan tui.Press
 
-	thinker  *thinker   // nil if another process thinks
-	worked   chan error // of the work that goes on here; nil if none does
-	launched chan error // of a process that is being started; nil if none is
-	stay     bool       // a pause is no reason to go
+	thinker  *app.Runner // nil if another process thinks
+	worked   chan error  // of the work that goes on here; nil if none does
+	launched chan error  // of a process that is being started; nil if none is
+	stay     bool        // a pause is no reason to go
 }
 
 // errDetach is why work here ends that is to go on in the background.
@@ -30,7 +32,7 @@ var errDetach = errors.New("detached")
 // work thinks, and shows it, until there is nothing left to do: the session has
 // ended, or is paused and nobody waits for it to go on. Ctrl-C pauses it. It
 // returns errDetach if the session is to go on in the background.
-func (w *viewing) work(ctx context.Context, t *thinker) error {
+func (w *viewing) work(ctx context.Context, t *app.Runner) error {
 	return w.live(ctx, t)
 }
 
@@ -42,13 +44,13 @@ func (w *viewing) watch(ctx context.Context) error {
 		w.pen.Close()
 	}
 	if ctx.Err() != nil || errors.Is(err, errDetach) {
-		w.note("left to itself; to look on again: %s", w.command("session watch", w.id))
+		w.note("left to itself; to look on again: %s", w.command("session watch", w.Id))
 	}
 	return err
 }
 
 // live is work with a thinker, and watch without.
-func (w *viewing) live(ctx context.Context, t *thinker) error {
+func (w *viewing) live(ctx context.Context, t *app.Runner) error {
 	l := &live{viewing: w, presses: make(chan tui.Press, 8), thinker: t}
 	press := func(p tui.Press) {
 		select {
@@ -65,7 +67,7 @@ func (w *viewing) live(ctx context.Context, t *thinker) error {
 	if t != nil {
 		l.start(ctx)
 	} else if _, ok := l.show.(*screenShow); ok {
-		defer l.hear(ctx, l.seen)()
+		defer l.hear(ctx, l.Seen)()
 	}
 	err := l.loop(ctx)
 	// What was written is shown, even if the command is being stopped.
@@ -79,7 +81,7 @@ func (w *viewing) live(ctx context.Context, t *thinker) error {
 // start begins to work here.
 func (l *live) start(ctx context.Context) {
 	worked := make(chan error, 1)
-	go func() { worked <- l.thinker.work(ctx, l.id) }()
+	go func() { worked <- l.thinker.Work(ctx, l.Id) }()
 	l.worked, l.busy, l.state, l.stay = worked, true, "", false
 }
 
@@ -101,12 +103,12 @@ func (l *live) loop(ctx context.Context) error {
 	defer tick.Stop()
 	begun := time.Now()
 	asked := begun
-	l.show.tick(l.now(), l.stateNow())
+	l.show.tick(l.Now(), l.stateNow())
 	for {
 		select {
 		case ev := <-events:
 			l.apply(ev, l.show)
-			if !l.view.Session.Status.Ended() || l.thinker != nil {
+			if !l.View.Session.Status.Ended() || l.thinker != nil {
 				continue
 			}
 		case err := <-l.worked:
@@ -129,8 +131,8 @@ func (l *live) loop(ctx context.Context) error {
 		if l.came() || time.Since(begun) > reserved {
 			l.reserve.release()
 		}
-		l.show.tick(l.now(), l.stateNow())
-		if l.watching() && (l.view.Session.Status.Ended() || time.Since(asked) > heldEvery) {
+		l.show.tick(l.Now(), l.stateNow())
+		if l.watching() && (l.View.Session.Status.Ended() || time.Since(asked) > heldEvery) {
 			asked = time.Now()
 			if rest, err := l.atRest(ctx); rest || err != nil {
 				return errors.Join(err, l.drain(ctx, l.show))
@@ -142,7 +144,7 @@ func (l *live) loop(ctx context.Context) error {
 // watching reports whether the view goes when nobody holds the session: unless
 // this process does, or the user has paused it to go on.
 func (l *live) watching() bool {
-	status := l.view.Session.Status
+	status := l.View.Session.Status
 	if status == ponder.Thinking && l.state != pausing {
 		l.stay = false // another has let it go on
 	}
@@ -159,7 +161,7 @@ func (l *live) rested(ctx context.Context, err error) (gone bool, _ error) {
 	if err := l.drain(ctx, l.show); err != nil {
 		return true, err
 	}
-	return !l.stay || l.view.Session.Status != ponder.Paused, nil
+	return !l.stay || l.View.Session.Status != ponder.Paused, nil
 }
 
 // begun takes in that a process in the background has begun, or why not.
@@ -184,7 +186,7 @@ func (l *live) remark(tone tui.Tone, text string) {
 // pressed does what a key says, and reports whether it is time to go.
 func (l *live) pressed(ctx context.Context, p tui.Press) (gone bool, _ error) {
 	do, why := decide(p, standing{
-		status: l.view.Session.Status, here: l.thinker != nil, launching: l.launched != nil, concluding: l.stateNow() == concluding,
+		status: l.View.Session.Status, here: l.thinker != nil, launching: l.launched != nil, concluding: l.stateNow() == concluding,
 	})
 	if why != "" {
 		l.remark(tui.Quiet, why)
@@ -234,7 +236,7 @@ func (l *live) resume(ctx context.Context) {
 		}
 		return
 	}
-	launched, run := make(chan error, 1), l.view.Session.Run
+	launched, run := make(chan error, 1), l.View.Session.Run
 	go func() {
 		_, err := l.goOnElsewhere(ctx, store, run, "")
 		launched <- err
@@ -249,7 +251,7 @@ func (l *live) steer(ctx context.Context, line string) {
 		l.remark(tui.Alarm, err.Error())
 		return
 	}
-	commands, err := f.commands(ctx, l.viewing)
+	commands, err := f.commands(ctx, &l.SessionView)
 	if err != nil {
 		l.remark(tui.Alarm, strings.TrimPrefix(oneLine(err.Error()), "--"))
 		return
@@ -264,13 +266,13 @@ func (l *live) steer(ctx context.Context, line string) {
 func (l *live) wish(ctx context.Context, body ponder.Body) bool {
 	store, err := l.desk(ctx)
 	if err == nil {
-		_, err = ponder.SendCommands(ctx, store, l.id, ponder.Event{Run: l.view.Session.Run, Body: body})
+		_, err = ponder.SendCommands(ctx, store, l.Id, ponder.Event{Run: l.View.Session.Run, Body: body})
 	}
 	if _, steered := body.(ponder.Steer); err == nil && steered && l.worked == nil && l.stay {
 		err = l.ackWhilePaused(ctx, store)
 	}
 	if err != nil && ctx.Err() == nil { // else nobody waits for it any more
-		l.state, l.stay = "", l.stay && l.view.Session.Status == ponder.Paused
+		l.state, l.stay = "", l.stay && l.View.Session.Status == ponder.Paused
 		l.remark(tui.Alarm, whyNot(err))
 	}
 	return err == nil
@@ -291,7 +293,7 @@ func whyNot(err error) string {
 // written, and opens another once it is needed.
 func (l *live) desk(ctx context.Context) (ponder.Store, error) {
 	if l.thinker != nil {
-		return l.store, nil
+		return l.Store, nil
 	}
 	if l.pen == nil {
 		store, err := l.cli.OpenStore(ctx)

@@ -68,8 +68,8 @@ func TestWishNotSent(t *testing.T) {
 		{"Ctrl-C twice", stopped, ""},
 	} {
 		var log strings.Builder
-		w := &viewing{cli: &cli{App: &app.App{}, log: &logSink{out: &log}}, store: memory.New(), id: "thr_1", view: session.NewView()}
-		l := &live{viewing: w, show: silence{}, thinker: &thinker{}}
+		w := &viewing{cli: &cli{App: &app.App{}, log: &logSink{out: &log}}, SessionView: app.SessionView{Store: memory.New(), Id: "thr_1", View: session.NewView()}}
+		l := &live{viewing: w, show: silence{}, thinker: &app.Runner{}}
 		if l.wish(tt.ctx, ponder.RunPaused{}) || log.String() != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, log.String(), tt.want)
 		}
@@ -120,7 +120,7 @@ func TestReadWish(t *testing.T) {
 		f, err := readSteer(tt.line)
 		var list []ponder.Event
 		if err == nil {
-			list, err = f.commands(t.Context(), &viewing{view: v})
+			list, err = f.commands(t.Context(), &app.SessionView{View: v})
 		}
 		if err != nil {
 			if !strings.Contains(err.Error(), tt.want) {

@@ -44,13 +44,14 @@ func (a *cli) mcp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.server(ctx, store, false)
+	hosts := &mcp.Hosts{}
+	s, err := a.sharedBy(hosts).NewService(ctx, store, false)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
 	gone, stop := context.WithCancel(ctx)
-	desk := &compat.Desk{Store: s.log, Hub: s.hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: gone, Logger: slog.Default()}
-	tools := mcp.New(mcp.Config{Desk: desk, Hosts: s.hosts, Version: thisBuild().Version})
+	desk := &compat.Desk{Store: s.Log, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: gone, Logger: slog.Default()}
+	tools := mcp.New(mcp.Config{Desk: desk, Hosts: hosts, Version: thisBuild().Version})
 	ended := make(chan error, 1)
 	go func() {
 		ended <- tools.Talk(gone, auth.Caller{Owner: a.Owner(), Scopes: auth.Scopes()}, io.NopCloser(a.in), output{a.out})
@@ -60,7 +61,7 @@ func (a *cli) mcp(ctx context.Context) error {
 	case <-ctx.Done(): // who reads standard input cannot be told
 	}
 	stop()
-	s.close(ctx)
+	s.Close(ctx)
 	return errors.Join(err, store.Close())
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 
 	"ponder/tool/mcp"
@@ -133,7 +135,7 @@ func (r toolRow) text() string {
 	case r.Error != "":
 		fmt.Fprintf(&b, "%s cannot be reached: %s\n", r.Server, oneLine(r.Error))
 	default:
-		fmt.Fprintf(&b, "%s is %q and has %s\n", r.Server, oneLine(r.Is), counted(len(r.Tools), "tool", "tools"))
+		fmt.Fprintf(&b, "%s is %q and has %s\n", r.Server, oneLine(r.Is), textkit.Count(len(r.Tools), "tool", "tools"))
 	}
 	for _, t := range r.Tools {
 		does := "looks"
@@ -159,7 +161,7 @@ func (a *cli) outsideFindings(ctx context.Context) (found []finding) {
 			found = append(found, finding{"tools", lacking, fmt.Sprintf("the MCP server %s cannot be reached: %s", r.Server, r.Error)})
 			continue
 		}
-		found = append(found, finding{"tools", fine, fmt.Sprintf("the MCP server %s has %s", r.Server, counted(len(r.Tools), "tool", "tools"))})
+		found = append(found, finding{"tools", fine, fmt.Sprintf("the MCP server %s has %s", r.Server, textkit.Count(len(r.Tools), "tool", "tools"))})
 	}
 	return found
 }

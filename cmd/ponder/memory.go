@@ -51,7 +51,7 @@ func (a *cli) memoryList(ctx context.Context, f recallFlags) error {
 		return usagef("-n: must be 1 or more")
 	}
 	for _, name := range f.kinds {
-		k, err := kindOf(name)
+		k, err := app.KindOf(name)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (a *cli) memoryList(ctx context.Context, f recallFlags) error {
 		if !it.Date.IsZero() {
 			date = it.Date.Local().Format(time.DateOnly)
 		}
-		rows = append(rows, []string{it.ID, string(it.Kind), date, number(it.Passages), clip(it.Title, 50), clip(where(it), 60)})
+		rows = append(rows, []string{it.ID, string(it.Kind), date, textkit.Number(it.Passages), clip(it.Title, 50), clip(app.Where(it), 60)})
 	}
 	switch {
 	case len(list) == 0:
@@ -117,7 +117,7 @@ func (a *cli) memoryShow(ctx context.Context, id string) error {
 		return a.object(itemObject(it))
 	}
 	a.printf("%s\n%s, %s", oneLine(it.Title), it.ID, it.Kind)
-	for _, fact := range []string{it.Persona, it.Author, where(it), strings.Join(it.Tags, ", ")} {
+	for _, fact := range []string{it.Persona, it.Author, app.Where(it), strings.Join(it.Tags, ", ")} {
 		if fact != "" && fact != it.ID {
 			a.printf(", %s", oneLine(fact))
 		}
@@ -179,7 +179,7 @@ func (a *cli) memoryForget(ctx context.Context, names []string) error {
 	if a.flags.json {
 		return a.object(map[string]int{"forgotten": sum})
 	}
-	a.note("forgot %s", counted(sum, "item", "items"))
+	a.note("forgot %s", textkit.Count(sum, "item", "items"))
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 	"ponder/llm"
@@ -25,11 +26,10 @@ import (
 
 // Bounds of what a user may say at once.
 const (
-	mostMessage = 4 << 20 // bytes
-	mostFile    = mostAttached
-	mostText    = 1 << 20 // bytes of the text in a file
-	mostImage   = 5 << 20 // bytes
-	mostFiles   = 16
+	mostFile  = mostAttached
+	mostText  = 1 << 20 // bytes of the text in a file
+	mostImage = 5 << 20 // bytes
+	mostFiles = 16
 )
 
 // A message is what a user says, with what he puts beside it.
@@ -65,7 +65,7 @@ func (m message) events() (list []ponder.Event) {
 func (m message) leftOut(o chat.Options) (lines []string) {
 	add := func(what, text string) {
 		if n := o.LeftOut(text); n > 0 {
-			lines = append(lines, fmt.Sprintf("%s is longer than the model can be shown: %s bytes in its middle are left out", what, number(n)))
+			lines = append(lines, fmt.Sprintf("%s is longer than the model can be shown: %s bytes in its middle are left out", what, textkit.Number(n)))
 		}
 	}
 	for _, f := range m.files {
@@ -78,13 +78,13 @@ func (m message) leftOut(o chat.Options) (lines []string) {
 // message returns what a user says, from standard input if text is "-", with files.
 func (a *cli) message(ctx context.Context, text string, files []string) (message, error) {
 	if text == "-" {
-		b, err := io.ReadAll(io.LimitReader(a.stdin(ctx), mostMessage+1))
+		b, err := io.ReadAll(io.LimitReader(a.stdin(ctx), app.MaxMessage+1))
 		if err != nil {
 			return message{}, fmt.Errorf("read the message from standard input: %w", err)
 		}
 		text = string(b)
 	}
-	text, err := saying(text)
+	text, err := app.Saying(text)
 	if err != nil {
 		return message{}, err
 	}
@@ -103,17 +103,6 @@ func (a *cli) message(ctx context.Context, text string, files []string) (message
 	return m, nil
 }
 
-// saying returns a text as it may be said.
-func saying(text string) (string, error) {
-	switch {
-	case len(text) > mostMessage:
-		return "", usagef("the message has more than %s: put it into a file and pass --docs", size(mostMessage))
-	case !utf8.ValidString(text):
-		return "", usagef("the message is not text in UTF-8")
-	}
-	return strings.TrimSpace(textkit.Clean(text)), nil
-}
-
 // attach puts a file beside the message: an image as it is, of others the text. Its error
 // begins with the file.
 func (m *message) attach(file string) error {
@@ -126,7 +115,7 @@ func (m *message) attach(file string) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s: it is not a file; folders can be given with --docs", file)
 	case info.Size() > mostFile:
-		return fmt.Errorf("%s: it has more than %s: pass --docs, and it is searched", file, size(mostFile))
+		return fmt.Errorf("%s: it has more than %s: pass --docs, and it is searched", file, textkit.Bytes(mostFile))
 	}
 	raw, err := document.ReadFile(file, mostFile)
 	if err != nil {
@@ -136,7 +125,7 @@ func (m *message) attach(file string) error {
 	kind, _, _ := strings.Cut(http.DetectContentType(raw), ";")
 	if slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
 		if len(raw) > mostImage {
-			return fmt.Errorf("%s: the image has more than %s", file, size(mostImage))
+			return fmt.Errorf("%s: the image has more than %s", file, textkit.Bytes(mostImage))
 		}
 		m.media = append(m.media, llm.Media{Type: kind, Data: raw, Name: name})
 		return nil
@@ -173,7 +162,7 @@ func textOf(file string, raw []byte) (string, error) {
 			return "", err
 		}
 		if length += len(doc.Text); length > mostText {
-			return "", fmt.Errorf("its text has more than %s: pass --docs, and it is searched", size(mostText))
+			return "", fmt.Errorf("its text has more than %s: pass --docs, and it is searched", textkit.Bytes(mostText))
 		}
 		texts = append(texts, doc.Text)
 	}

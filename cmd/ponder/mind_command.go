@@ -80,7 +80,7 @@ func (m *mindLog) apply(ev ponder.Event) {
 			m.broken[ponder.RunID(root)]++
 		}
 	case ponder.ToolCall:
-		m.deeds[ev.Run] = append(m.deeds[ev.Run], mindDeed{Tool: b.Name, At: ev.Time, Reason: whyOf(b.Args), key: keyOf(ev)})
+		m.deeds[ev.Run] = append(m.deeds[ev.Run], mindDeed{Tool: b.Name, At: ev.Time, Reason: app.WhyOf(b.Args), key: keyOf(ev)})
 	case ponder.ToolResult:
 		m.done(ev, b)
 	case ponder.Finding, ponder.Subconscious, ponder.Escalation, ponder.Resolved:
@@ -93,15 +93,12 @@ func deliveredBy(o ponder.Observation) (channel string, sent bool) {
 	return o.State, o.Sensor == subconscious.Delivery && o.State != ""
 }
 
-// mindID is the id of the thread of the subconscious.
-func mindID() ponder.ThreadID { return subconscious.ThreadOf(app.LocalOwner) }
-
 // mindLog opens the database to look at the subconscious, and reads its thread. The
 // error is errNoMind if there is none.
 func (a *cli) mindLog(ctx context.Context) (*mindLog, error) {
 	store, err := a.OpenReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingYet) {
-		return nil, usagef("%w", errNoMind)
+		return nil, app.Invalidf("", "%w", errNoMind)
 	}
 	if err != nil {
 		return nil, err
@@ -113,9 +110,9 @@ func (a *cli) mindLog(ctx context.Context) (*mindLog, error) {
 // readMind reads the thread of the subconscious.
 func readMind(ctx context.Context, log ponder.Log) (*mindLog, error) {
 	m := newMindLog()
-	for ev, err := range log.Events(ctx, mindID(), 0) {
+	for ev, err := range log.Events(ctx, app.MindID(), 0) {
 		if errors.Is(err, ponder.ErrNoThread) {
-			return nil, usagef("%w", errNoMind)
+			return nil, app.Invalidf("", "%w", errNoMind)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the subconscious: %w", err)

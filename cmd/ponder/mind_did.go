@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+
 	"ponder"
 	"ponder/internal/config"
 )
@@ -68,23 +70,23 @@ func (a *cli) actionsNote(m *mindLog, now time.Time) {
 	if err != nil || len(cfg.Mind.Actions) == 0 {
 		return
 	}
-	if text := heldBackText(m.View, now); text != "" {
+	if text := app.HeldBackText(m.View, now); text != "" {
 		a.note("actions: %s", text)
 	}
 }
 
 // actionsFinding says what the subconscious may do, and whether that is held back.
 func (a *cli) actionsFinding(m *mindLog, now time.Time) finding {
-	acts, err := a.mindActions(nil)
+	acts, err := a.MindActions(nil)
 	switch {
 	case err != nil:
 		return finding{"actions", broken, err.Error()}
-	case len(acts.tools) == 0:
+	case len(acts.Tools) == 0:
 		return finding{"actions", fine, "the subconscious may only remember and tell"}
 	}
-	text := "the subconscious may " + acts.says()
+	text := "the subconscious may " + acts.Says()
 	if m != nil {
-		if held := heldBackText(m.View, now); held != "" {
+		if held := app.HeldBackText(m.View, now); held != "" {
 			text += "; " + held
 		}
 	}

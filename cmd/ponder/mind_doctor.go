@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"ponder/internal/app"
 )
 
 // mindFindings says who thinks in the subconscious, which sensors are configured and
 // whether they answer, and how the user is told.
 func (a *cli) mindFindings(ctx context.Context) []finding {
-	cast, err := a.mindCastOf(ctx)
+	cast, err := a.MindCastOf(ctx)
 	if err != nil {
 		return []finding{{"mind", broken, err.Error()}}
 	}
-	found := []finding{{"mind", fine, strings.TrimSuffix(cast.says(), seeDoctor)}}
+	found := []finding{{"mind", fine, strings.TrimSuffix(cast.Says(), app.SeeDoctor)}}
 	tried, err := a.tryAll(ctx, time.Now())
 	if err != nil {
 		return append(found, finding{"sensors", broken, err.Error()})
@@ -45,7 +47,7 @@ func (a *cli) mindFindings(ctx context.Context) []finding {
 
 // notifyFinding says how the user is told of what the subconscious brings up.
 func (a *cli) notifyFinding() finding {
-	channels, err := a.mindChannels()
+	channels, err := a.MindChannels()
 	if err != nil {
 		return finding{"notify", broken, err.Error()}
 	}

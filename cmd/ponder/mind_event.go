@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+
 	"ponder"
 )
 
@@ -64,7 +66,7 @@ func observationText(at string, ev ponder.Event, b ponder.Observation) string {
 	if channel, sent := deliveredBy(b); sent {
 		return fmt.Sprintf("%s  told by %s\n", at, oneLine(channel))
 	}
-	if channel, failed := strings.CutSuffix(b.State, ":failed"); failed && b.Sensor == tellingSensor {
+	if channel, failed := strings.CutSuffix(b.State, ":failed"); failed && b.Sensor == app.TellingSensor {
 		return fmt.Sprintf("%s  could not be told by %s: %s\n", at, oneLine(channel), oneLine(b.Content))
 	}
 	if ev.Internal || b.Content == "" {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+	"ponder/internal/textkit"
 	"ponder/mode/subconscious"
 )
 
@@ -70,9 +72,9 @@ func (m *mindLog) find(name string, now time.Time) (entryOf, error) {
 	case 1:
 		return all[found[0]], nil
 	case 0:
-		return entryOf{}, usagef("there is no entry %q: `ponder mind show` lists them", clip(oneLine(name), 40))
+		return entryOf{}, app.Invalidf("", "there is no entry %q: `ponder mind show` lists them", textkit.Truncate(textkit.OneLine(name), 40))
 	}
-	return entryOf{}, usagef("%q is the beginning of several ids (%s): write more of it", clip(oneLine(name), 20), clip(strings.Join(found, ", "), 60))
+	return entryOf{}, app.Invalidf("", "%q is the beginning of several ids (%s): write more of it", textkit.Truncate(textkit.OneLine(name), 20), textkit.Truncate(strings.Join(found, ", "), 60))
 }
 
 // looksLikeEntry reports whether a word may be the id of an entry, as they are made.

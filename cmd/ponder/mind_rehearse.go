@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/internal/app"
 	"ponder/llm"
@@ -44,19 +46,19 @@ func (a *cli) mindRehearse(ctx context.Context, all bool, now time.Time) error {
 	if store != nil {
 		defer store.Close()
 	}
-	cast, err := a.mindCastOf(ctx)
+	cast, err := a.MindCastOf(ctx)
 	if err != nil {
 		return err
 	}
-	look, err := a.mindSensors(ctx, store)
+	look, err := a.MindSensors(ctx, store)
 	if err != nil {
 		return err
 	}
-	defer look.close()
-	r := subconscious.NewRehearsal(a.mindOptions(cast))
+	defer look.Close()
+	r := subconscious.NewRehearsal(a.MindOptions(cast))
 	log := newMindLog()
 	if store != nil {
-		for ev, err := range store.Events(ctx, mindID(), 0) {
+		for ev, err := range store.Events(ctx, app.MindID(), 0) {
 			if errors.Is(err, ponder.ErrNoThread) {
 				break
 			}
@@ -74,19 +76,19 @@ func (a *cli) mindRehearse(ctx context.Context, all bool, now time.Time) error {
 }
 
 // glance has the sensors look, and returns what they see as if it were in the log.
-func (a *cli) glance(ctx context.Context, look *mindLook, log *mindLog, now time.Time) (events []ponder.Event) {
-	seen := make([][]ponder.Observation, len(look.sensors))
+func (a *cli) glance(ctx context.Context, look *app.MindLook, log *mindLog, now time.Time) (events []ponder.Event) {
+	seen := make([][]ponder.Observation, len(look.Sensors))
 	var wg sync.WaitGroup
-	for i, s := range look.sensors {
+	for i, s := range look.Sensors {
 		wg.Go(func() { seen[i] = a.lookWith(ctx, s, log, now) })
 	}
 	wg.Wait()
 	seq := log.head
-	for i, s := range look.sensors {
+	for i, s := range look.Sensors {
 		for _, o := range seen[i] {
 			o.Sensor = s.Name
 			seq++
-			events = append(events, ponder.Event{Body: o}.Stamp(mindID(), seq, now))
+			events = append(events, ponder.Event{Body: o}.Stamp(app.MindID(), seq, now))
 		}
 	}
 	return events
@@ -104,12 +106,12 @@ func (a *cli) lookWith(ctx context.Context, s sensor.Sensor, log *mindLog, now t
 }
 
 // showAsks prints what roles would be asked.
-func (a *cli) showAsks(asks []subconscious.Ask, cast *mindCast) error {
+func (a *cli) showAsks(asks []subconscious.Ask, cast *app.MindCast) error {
 	total := 0
 	for _, ask := range asks {
 		r := rehearsed{Role: ask.Role, Skipped: ask.Skipped, Why: ask.Why, Unaided: ask.Unaided, Seen: ask.Seen}
 		if ask.Skipped == "" && !ask.Unaided {
-			r.Model, r.Bytes = cast.names[ask.Role], ask.Request.Size()
+			r.Model, r.Bytes = cast.Names[ask.Role], ask.Request.Size()
 			r.Tokens, r.System, r.Messages = int(float64(r.Bytes)/bytesOfToken), ask.Request.System, ask.Request.Messages
 		}
 		total += r.Tokens
@@ -122,7 +124,7 @@ func (a *cli) showAsks(asks []subconscious.Ask, cast *mindCast) error {
 		a.printf("%s", r.text())
 	}
 	if !a.flags.json {
-		a.printf("In all about %s to read. Nobody was asked, and nothing was kept.\n", counted(total, "token", "tokens"))
+		a.printf("In all about %s to read. Nobody was asked, and nothing was kept.\n", textkit.Count(total, "token", "tokens"))
 	}
 	return nil
 }
@@ -133,10 +135,10 @@ func (r rehearsed) text() string {
 	case r.Skipped != "":
 		return fmt.Sprintf("── %s: not run, %s\n\n", oneLine(r.Role), oneLine(r.Skipped))
 	case r.Unaided:
-		return fmt.Sprintf("── %s: rules look at %s, for want of a model\n\n", oneLine(r.Role), counted(r.Seen, "observation", "observations"))
+		return fmt.Sprintf("── %s: rules look at %s, for want of a model\n\n", oneLine(r.Role), textkit.Count(r.Seen, "observation", "observations"))
 	}
-	text := fmt.Sprintf("── %s asks %s about %s, %s, about %s\n\n%s\n\n", oneLine(r.Role), oneLine(r.Model), counted(r.Seen, "observation", "observations"),
-		size(int64(r.Bytes)), counted(r.Tokens, "token", "tokens"), r.System)
+	text := fmt.Sprintf("── %s asks %s about %s, %s, about %s\n\n%s\n\n", oneLine(r.Role), oneLine(r.Model), textkit.Count(r.Seen, "observation", "observations"),
+		textkit.Bytes(int64(r.Bytes)), textkit.Count(r.Tokens, "token", "tokens"), r.System)
 	for _, m := range r.Messages {
 		text += m.Text() + "\n\n"
 	}

@@ -9,6 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
@@ -93,7 +97,7 @@ func (a *cli) mindSettled(ctx context.Context, now time.Time) error {
 		if s.Forgotten {
 			how = "forgotten"
 		}
-		a.printf("%s, %s: %s\n", how, ago(s.At, now), oneLine(s.Text))
+		a.printf("%s, %s: %s\n", how, textkit.Ago(s.At, now), oneLine(s.Text))
 	}
 	return nil
 }
@@ -113,7 +117,7 @@ func (a *cli) mindResolve(ctx context.Context, what string, now time.Time) error
 	case !subconscious.IsTopic(said.Content):
 		return usagef("%q says too little: write what it is about, as in \"the invoice of the printer\"", clip(said.Content, 20))
 	case len(said.Content) > maxTopic:
-		return usagef("the topic has %s bytes, and may have %s", number(len(said.Content)), number(maxTopic))
+		return usagef("the topic has %s bytes, and may have %s", textkit.Number(len(said.Content)), textkit.Number(maxTopic))
 	default:
 		said.Ref = m.sameAs(said.Content, now)
 	}
@@ -203,7 +207,7 @@ func (a *cli) mindSay(ctx context.Context, said ponder.Resolved) error {
 		return err
 	}
 	defer store.Close()
-	events, err := store.Append(ctx, mindID(), 0, ponder.Event{Body: said})
+	events, err := store.Append(ctx, app.MindID(), 0, ponder.Event{Body: said})
 	if err != nil {
 		return fmt.Errorf("tell the subconscious: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/store/sqlite"
 )
@@ -46,22 +46,22 @@ func (a *cli) mindRun(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
-	unlock, err := a.onlyMind()
+	unlock, err := a.OnlyMind()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	h, err := a.mindHome(ctx, store)
+	h, err := a.MindHome(ctx, store)
 	if err != nil {
 		return err
 	}
-	defer h.close()
+	defer h.Close()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer a.brake.toRest(stop)()
-	a.note("%s", h.cast.says())
+	a.note("%s", h.Cast.Says())
 	a.note("looking every %s with %s; Ctrl-C stops it", config.Duration(h.Every), strings.Join(sensorNames(h.Sensors), ", "))
-	heads, done := store.Watch(mindID())
+	heads, done := store.Watch(app.MindID())
 	defer done()
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
@@ -72,7 +72,7 @@ func (a *cli) mindRun(ctx context.Context) error {
 const troubleEvery = 10 * time.Second
 
 // mindFollow tells what happens until the subconscious has come to rest.
-func (a *cli) mindFollow(ctx context.Context, h *mindHome, store *sqlite.Store, heads <-chan ponder.Seq, ended <-chan error) error {
+func (a *cli) mindFollow(ctx context.Context, h *app.MindHome, store *sqlite.Store, heads <-chan ponder.Seq, ended <-chan error) error {
 	t, err := a.tellerFromNow(ctx, store)
 	if err != nil {
 		return err
@@ -104,49 +104,13 @@ func (a *cli) tellerFromNow(ctx context.Context, store *sqlite.Store) (*teller, 
 }
 
 // newTrouble says which sensors cannot look for another reason than before.
-func (a *cli) newTrouble(h *mindHome, told map[string]string) {
+func (a *cli) newTrouble(h *app.MindHome, told map[string]string) {
 	for _, w := range h.Status() {
 		if w.Error != "" && w.Error != told[w.Sensor] {
 			a.say("sensor %s cannot look: %s", w.Sensor, oneLine(w.Error))
 		}
 		told[w.Sensor] = w.Error
 	}
-}
-
-// onlyMind makes sure that no other process keeps the subconscious of this database
-// going, until unlock.
-func (a *cli) onlyMind() (unlock func(), err error) {
-	file, err := a.mindLock()
-	if err != nil {
-		return nil, err
-	}
-	unlock, other, err := lockFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("keep the subconscious: %w", err)
-	}
-	if unlock == nil {
-		return nil, usagef("another process (%s) keeps the subconscious going already: `ponder mind log` shows what it does", other)
-	}
-	return unlock, nil
-}
-
-// mindLock returns the file that is locked by who keeps the subconscious of the database.
-func (a *cli) mindLock() (string, error) {
-	dir, err := a.Settings.StateDir()
-	if err != nil {
-		return "", err
-	}
-	db, err := filepath.Abs(a.Settings.DB)
-	if err != nil {
-		return "", err
-	}
-	if real, err := filepath.EvalSymlinks(db); err == nil {
-		db = real
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, fmt.Sprintf("mind-%s.lock", shortHash(db))), nil
 }
 
 // mindDetach leaves the subconscious to a process in the background.
@@ -156,12 +120,12 @@ func (a *cli) mindDetach(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
-	unlock, err := a.onlyMind()
+	unlock, err := a.OnlyMind()
 	if err != nil {
 		return err
 	}
 	unlock()
-	logFile, worker, err := a.worker(ctx, mindID(), "mind", "run")
+	logFile, worker, err := a.worker(ctx, app.MindID(), "mind", "run")
 	if err != nil {
 		return fmt.Errorf("keep the subconscious in the background: %w", err)
 	}
@@ -189,7 +153,7 @@ func (a *cli) mindDetach(ctx context.Context) error {
 
 // mindKeptBy reports whether a process keeps the subconscious going.
 func (a *cli) mindKeptBy(pid int) bool {
-	file, err := a.mindLock()
+	file, err := a.MindLock()
 	if err != nil {
 		return false
 	}

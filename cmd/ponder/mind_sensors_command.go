@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"ponder/internal/textkit"
 
 	"github.com/spf13/cobra"
 
@@ -62,13 +62,13 @@ func (a *cli) mindTry(ctx context.Context, now time.Time) error {
 			a.printf("%s cannot look: %s\n", t.Sensor, t.Error)
 			continue
 		}
-		a.printf("%s sees %s\n", t.Sensor, counted(len(t.Lines), "thing", "things"))
+		a.printf("%s sees %s\n", t.Sensor, textkit.Count(len(t.Lines), "thing", "things"))
 		for _, line := range t.Lines {
 			a.printf("  %s\n", line)
 		}
 	}
 	if failed > 0 && ctx.Err() == nil {
-		return fmt.Errorf("%s cannot look", counted(failed, "sensor", "sensors"))
+		return fmt.Errorf("%s cannot look", textkit.Count(failed, "sensor", "sensors"))
 	}
 	return ctx.Err()
 }
@@ -85,14 +85,14 @@ func (a *cli) tryAll(ctx context.Context, now time.Time) ([]tried, error) {
 	if store != nil {
 		defer store.Close()
 	}
-	look, err := a.mindSensors(ctx, store)
+	look, err := a.MindSensors(ctx, store)
 	if err != nil {
 		return nil, err
 	}
-	defer look.close()
-	list := make([]tried, len(look.sensors))
+	defer look.Close()
+	list := make([]tried, len(look.Sensors))
 	var wg sync.WaitGroup
-	for i, s := range look.sensors {
+	for i, s := range look.Sensors {
 		wg.Go(func() { list[i] = try(ctx, s, now) })
 	}
 	wg.Wait()
@@ -113,10 +113,4 @@ func try(ctx context.Context, s sensor.Sensor, now time.Time) tried {
 		t.Lines = append(t.Lines, oneLine(o.Content))
 	}
 	return t
-}
-
-// shortHash returns a short name for a text.
-func shortHash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:6])
 }

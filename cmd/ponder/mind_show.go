@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+
 	"github.com/spf13/cobra"
 
 	"ponder/internal/textkit"
@@ -29,7 +31,7 @@ one object: active_threads, patterns, hunches, insights, escalation_history, thr
 }
 
 func (a *cli) mindShow(ctx context.Context, now time.Time) error {
-	roles, err := a.mindRoles()
+	roles, err := a.MindRoles()
 	if err != nil {
 		return err
 	}
@@ -75,22 +77,22 @@ func mindHead(m *mindLog, now time.Time) string {
 	case m.Last.IsZero():
 		return "no tick yet\n\n"
 	}
-	text := fmt.Sprintf("tick %d, %s", m.Aside.Tick, ago(m.Last, now))
+	text := fmt.Sprintf("tick %d, %s", m.Aside.Tick, textkit.Ago(m.Last, now))
 	if m.Open {
 		text += ", another at work"
 	}
 	if calls := m.Spent.Calls; calls > 0 {
-		text += fmt.Sprintf("; in all %s, %s", counted(calls, "call", "calls"), spentText(m.Spent.Tokens, m.Spent.Money.USD()))
+		text += fmt.Sprintf("; in all %s, %s", textkit.Count(calls, "call", "calls"), spentText(m.Spent.Tokens, m.Spent.Money.USD()))
 	}
 	if back := m.Aside.Back; !back.At.IsZero() {
-		text += fmt.Sprintf("; rolled back to before tick %d, %s", back.Tick, ago(back.At, now))
+		text += fmt.Sprintf("; rolled back to before tick %d, %s", back.Tick, textkit.Ago(back.At, now))
 	}
 	return text + "\n\n"
 }
 
 // spentText writes what was spent.
 func spentText(tokens int, amount float64) string {
-	return counted(tokens, "token", "tokens") + ", " + usd(amount, tokens, 0, 0)
+	return textkit.Count(tokens, "token", "tokens") + ", " + app.USD(amount, tokens, 0, 0)
 }
 
 // A mindList is a list of entries with its name for people.
@@ -142,7 +144,7 @@ func aboutText(about subconscious.About, e subconscious.Entry, now time.Time) st
 	if len(about.By) > 0 {
 		parts = append(parts, strings.Join(about.By, ", "))
 	}
-	parts = append(parts, "seen "+ago(e.LastSeen, now))
+	parts = append(parts, "seen "+textkit.Ago(e.LastSeen, now))
 	if about.Untrusted {
 		parts = append(parts, "rests on what others wrote")
 	}
@@ -160,7 +162,7 @@ func escalatedText(s subconscious.State, now time.Time) string {
 		if outcome == "" {
 			outcome = "not decided yet"
 		}
-		fmt.Fprintf(&b, "  %s: %s, %s\n", oneLine(e.Summary), oneLine(outcome), ago(e.Created, now))
+		fmt.Fprintf(&b, "  %s: %s, %s\n", oneLine(e.Summary), oneLine(outcome), textkit.Ago(e.Created, now))
 	}
 	return b.String()
 }

@@ -97,11 +97,11 @@ func TestUnaidedText(t *testing.T) {
 }
 
 func TestMindConfig(t *testing.T) {
-	c := mindConfig(&config.Config{}, mindrunner.Config{})
+	c := app.MindConfig(&config.Config{}, mindrunner.Config{})
 	if c.TokensPerDay != config.MindTokens || c.MoneyPerDay != 500_000 || !c.Quiet.Contain(time.Date(2026, 1, 1, 23, 0, 0, 0, time.Local)) {
 		t.Errorf("by default: %+v", c)
 	}
-	none := mindConfig(&config.Config{Mind: config.Mind{TokensPerDay: new(0), CostPerDay: new(0.0), Quiet: config.NoHours}}, mindrunner.Config{})
+	none := app.MindConfig(&config.Config{Mind: config.Mind{TokensPerDay: new(0), CostPerDay: new(0.0), Quiet: config.NoHours}}, mindrunner.Config{})
 	if none.TokensPerDay >= 0 || none.MoneyPerDay >= 0 || none.Quiet != (mindrunner.Hours{}) {
 		t.Errorf("with nothing to spend: %+v", none)
 	}
@@ -126,7 +126,7 @@ func TestAffordable(t *testing.T) {
 		{"no price and no money", price(ponder.PriceUnknown, 0), free, false},
 	}
 	for _, tt := range tests {
-		if err := affordable("openai/x", tt.price, tt.cfg); (err == nil) != tt.ok {
+		if err := app.Affordable("openai/x", tt.price, tt.cfg); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}

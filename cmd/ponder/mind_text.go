@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/mode/subconscious"
 )
@@ -56,7 +58,7 @@ func (r mindRow) cost() string {
 	if r.Calls == 0 {
 		return "no model asked"
 	}
-	calls := counted(r.Calls, "call", "calls")
+	calls := textkit.Count(r.Calls, "call", "calls")
 	if r.Broken > 0 {
 		calls += fmt.Sprintf(" (%d failed)", r.Broken)
 	}
@@ -68,7 +70,7 @@ func ranText(r subconscious.Ran) string {
 	if r.Skipped != "" {
 		return "not run: " + r.Skipped
 	}
-	text := fmt.Sprintf("looked at %s: %s", counted(r.New, "observation", "observations"), counted(r.Findings, "finding", "findings"))
+	text := fmt.Sprintf("looked at %s: %s", textkit.Count(r.New, "observation", "observations"), textkit.Count(r.Findings, "finding", "findings"))
 	if r.Calls > 0 {
 		text += ", " + spentText(r.Tokens, ponder.Money(r.Money).USD())
 	}

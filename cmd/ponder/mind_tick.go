@@ -10,6 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
@@ -54,12 +58,12 @@ func (a *cli) oneTick(ctx context.Context) (unlock func(), err error) {
 	if _, err := a.Config(); err != nil {
 		return nil, err
 	}
-	file, err := a.mindLock()
+	file, err := a.MindLock()
 	if err != nil {
 		return nil, err
 	}
 	for begun, said := time.Now(), false; ; said = true {
-		unlock, other, err := lockFile(file + ".tick")
+		unlock, other, err := app.LockFile(file + ".tick")
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("tick: %w", err)
@@ -94,18 +98,18 @@ func (a *cli) mindTick(ctx context.Context, all bool) error {
 		return err
 	}
 	defer store.Close()
-	h, err := a.mindHome(ctx, store)
+	h, err := a.MindHome(ctx, store)
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	a.note("%s", h.cast.says())
+	defer h.Close()
+	a.note("%s", h.Cast.Says())
 	t, err := a.tellerFromNow(ctx, store)
 	if err != nil {
 		return err
 	}
 	report, tickErr := h.Tick(ctx, all)
-	return t.ticked(ctx, store, tickReport{report, troubleOf(h.Status())}, tickErr)
+	return t.ticked(ctx, store, app.TickReport{Report: report, Trouble: app.TroubleOf(h.Status())}, tickErr)
 }
 
 // tickAtServer has the `ponder serve` tick that keeps the subconscious, since its sensors
@@ -120,7 +124,7 @@ func (a *cli) tickAtServer(ctx context.Context) (ticked bool, err error) {
 		return false, nil
 	}
 	if s.token { // which may be that of another owner
-		if _, err := s.Thread(ctx, string(mindID())); err != nil {
+		if _, err := s.Thread(ctx, string(app.MindID())); err != nil {
 			if isStranger(err) {
 				a.note("`ponder serve` (process %d) refuses the token in PONDER_TOKEN: %s", s.PID, whyStranger(err))
 			}
@@ -137,7 +141,7 @@ func (a *cli) tickAtServer(ctx context.Context) (ticked bool, err error) {
 		return false, err
 	}
 	js, err := s.Tick(ctx)
-	var r tickReport
+	var r app.TickReport
 	switch {
 	case err != nil && isStranger(err):
 		return false, nil
@@ -152,25 +156,8 @@ func (a *cli) tickAtServer(ctx context.Context) (ticked bool, err error) {
 	return true, t.ticked(ctx, store, r, err)
 }
 
-// A tickReport says what a tick came to, and why sensors cannot look, by their names.
-type tickReport struct {
-	mindrunner.Report
-	Trouble map[string]string `json:"trouble,omitempty"`
-}
-
-// troubleOf returns why sensors cannot look.
-func troubleOf(list []mindrunner.Watched) map[string]string {
-	trouble := make(map[string]string)
-	for _, w := range list {
-		if w.Error != "" {
-			trouble[w.Sensor] = oneLine(w.Error)
-		}
-	}
-	return trouble
-}
-
 // ticked tells what a tick has come to.
-func (t *teller) ticked(ctx context.Context, log ponder.Log, r tickReport, tickErr error) error {
+func (t *teller) ticked(ctx context.Context, log ponder.Log, r app.TickReport, tickErr error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -215,9 +202,9 @@ func (a *cli) unaidedText(r mindrunner.Report) string {
 		return "by rules alone: mind.tokens_per_day is 0, which turns models off"
 	}
 	tokens := max(0, m.Tokens()-r.Spent.Tokens)
-	text := fmt.Sprintf("left today: %s", counted(tokens, "token", "tokens"))
+	text := fmt.Sprintf("left today: %s", textkit.Count(tokens, "token", "tokens"))
 	if m.Dollars() > 0 {
-		text += ", " + dollars(max(0, m.Dollars()-r.Spent.Money.USD()))
+		text += ", " + app.Dollars(max(0, m.Dollars()-r.Spent.Money.USD()))
 	}
 	return "by rules alone: the next call might not fit in what a day may cost (" + text + ", less what is at work)"
 }
@@ -229,15 +216,15 @@ func reportText(r mindrunner.Report) string {
 		parts = append(parts, "no tick: "+r.Why)
 	}
 	if r.Decided > 0 && !r.Ran {
-		parts = append(parts, counted(r.Decided, "escalation", "escalations")+" of before decided")
+		parts = append(parts, textkit.Count(r.Decided, "escalation", "escalations")+" of before decided")
 	}
 	if r.Unsent > 0 {
-		parts = append(parts, counted(r.Unsent, "message", "messages")+" could not be sent, and will be tried again")
+		parts = append(parts, textkit.Count(r.Unsent, "message", "messages")+" could not be sent, and will be tried again")
 	}
 	if r.Spent.Calls > 0 {
-		parts = append(parts, "today "+counted(r.Spent.Calls, "call", "calls")+", "+spentText(r.Spent.Tokens, r.Spent.Money.USD()))
+		parts = append(parts, "today "+textkit.Count(r.Spent.Calls, "call", "calls")+", "+spentText(r.Spent.Tokens, r.Spent.Money.USD()))
 	}
-	return oneLine(strings.Join(parts, "; "))
+	return textkit.OneLine(strings.Join(parts, "; "))
 }
 
 // A teller tells what happens on the thread of the subconscious, as it happens.
@@ -248,7 +235,7 @@ type teller struct {
 
 // catchUp tells what has come since.
 func (t *teller) catchUp(ctx context.Context, log ponder.Log) error {
-	for ev, err := range log.Events(ctx, mindID(), t.log.head) {
+	for ev, err := range log.Events(ctx, app.MindID(), t.log.head) {
 		if errors.Is(err, ponder.ErrNoThread) {
 			return nil
 		}

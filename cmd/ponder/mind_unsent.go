@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/mode/subconscious"
 )
@@ -36,7 +38,7 @@ func (m *mindLog) failed(ev ponder.Event, o ponder.Observation) {
 func (m *mindLog) unsentText(now time.Time) (lines []string) {
 	for _, channel := range slices.Sorted(maps.Keys(m.failures)) {
 		f := m.failures[channel]
-		lines = append(lines, oneLine(fmt.Sprintf("%s could not tell you, %s: %s", channel, ago(f.at, now), f.why)))
+		lines = append(lines, oneLine(fmt.Sprintf("%s could not tell you, %s: %s", channel, textkit.Ago(f.at, now), f.why)))
 	}
 	return lines
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/internal/config"
 	"ponder/internal/mindrunner"
@@ -21,7 +23,7 @@ func (a *cli) waitingNote(m *mindLog, now time.Time) {
 	if err != nil || !cfg.Mind.QuietHours().Contain(now.Local()) {
 		return
 	}
-	channels, err := a.mindChannels()
+	channels, err := a.MindChannels()
 	if err != nil {
 		return
 	}
@@ -63,5 +65,5 @@ func (m *mindLog) quietText(channels []string, quiet config.Hours, now time.Time
 	}
 	_, to := quiet.Ends()
 	return fmt.Sprintf("quiet hours (mind.quiet = %s): until %02d:%02d, %s to be told by %s; what has importance %d or more and is not of strangers is told at once",
-		quiet, int(to.Hours())%24, int(to.Minutes())%60, counted(waiting, "message waits", "messages wait"), strings.Join(names, ", "), mindrunner.Urgent)
+		quiet, int(to.Hours())%24, int(to.Minutes())%60, textkit.Count(waiting, "message waits", "messages wait"), strings.Join(names, ", "), mindrunner.Urgent)
 }

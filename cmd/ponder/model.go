@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 
 	"ponder/llm"
@@ -85,6 +87,6 @@ func (a *cli) modelRefresh(ctx context.Context, from string) error {
 	if err := writeWhole(file, js); err != nil {
 		return fmt.Errorf("keep prices: %w", err)
 	}
-	a.note("prices of %s as of %s", counted(len(table.Models), "model", "models"), table.AsOf)
+	a.note("prices of %s as of %s", textkit.Count(len(table.Models), "model", "models"), table.AsOf)
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
@@ -203,5 +205,5 @@ func (t trial) String() string {
 		price = fmt.Sprintf("$%.6f", *t.Cost)
 	}
 	return fmt.Sprintf("%s: answers: %q after %d ms, %d ms in all, %s, %s", t.Model, t.Answer, t.First, t.Took,
-		counted(t.Usage.Total(), "token", "tokens"), price)
+		textkit.Count(t.Usage.Total(), "token", "tokens"), price)
 }

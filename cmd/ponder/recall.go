@@ -11,7 +11,6 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
-	"ponder/knowledge/document"
 	"ponder/knowledge/recall"
 )
 
@@ -67,7 +66,7 @@ func (f *recallFlags) options() (recall.SearchOptions, error) {
 		return o, usagef("-n: must be from 1 to 100")
 	}
 	for _, name := range f.kinds {
-		k, err := kindOf(name)
+		k, err := app.KindOf(name)
 		if err != nil {
 			return o, err
 		}
@@ -127,7 +126,7 @@ func (a *cli) recall(ctx context.Context, text string, f recallFlags) error {
 	case r.Documents == 0:
 		a.note("%s", a.line(app.ErrNothingKnown))
 	case len(r.Hits) == 0:
-		a.note("nothing was found in %s: %s; `ponder memory list` shows what is remembered", counted(r.Documents, "document", "documents"), f.otherwise())
+		a.note("nothing was found in %s: %s; `ponder memory list` shows what is remembered", textkit.Count(r.Documents, "document", "documents"), f.otherwise())
 	default:
 		a.note("%.0f %% sure: %s", 100*r.Confidence, oneLine(r.Says))
 	}
@@ -157,10 +156,10 @@ func (a *cli) hit(n int, h recall.Hit) string {
 		snippet = oneLine(h.Quote)
 	}
 	b.WriteString("    " + snippet + "\n")
-	if link := h.Item.Link; link != "" && link != where(h.Item) {
+	if link := h.Item.Link; link != "" && link != app.Where(h.Item) {
 		b.WriteString("    " + oneLine(link) + "\n")
 	}
-	b.WriteString("    " + oneLine(where(h.Item)) + "  " + h.ID + "\n")
+	b.WriteString("    " + oneLine(app.Where(h.Item)) + "  " + h.ID + "\n")
 	return b.String()
 }
 
@@ -202,19 +201,6 @@ func (a *cli) recallObjects(r recall.Result, explain bool) error {
 		Documents  int               `json:"documents"`
 		Passages   int               `json:"passages"`
 	}{string(r.Query.Class), r.Query.Why, r.Query.Time.Text, people, r.Strategies, r.Corrected, r.Hybrid, r.Confidence, r.Says, r.Documents, r.Passages}})
-}
-
-// where returns where an item is from.
-func where(it recall.Item) string {
-	for _, place := range []string{it.Path, it.Link, it.Source} {
-		if place != "" {
-			if it.Part != "" && place == it.Path {
-				place += "#" + it.Part
-			}
-			return document.Legible(place)
-		}
-	}
-	return it.ID
 }
 
 // understood says how a query was understood.
@@ -268,7 +254,7 @@ func (a *cli) recallShow(ctx context.Context, id string) error {
 			Exact    bool       `json:"in_original"`
 		}{itemObject(x.Item), x.Text, x.Start, x.End, x.Of, x.Section, x.Page, x.Earlier, x.Later, checked.Original, checked.Exact})
 	}
-	a.printf("%s\n%s\n\n%s\n", oneLine(x.Item.Title), oneLine(where(x.Item)), textkit.Clean(x.Text))
+	a.printf("%s\n%s\n\n%s\n", oneLine(x.Item.Title), oneLine(app.Where(x.Item)), textkit.Clean(x.Text))
 	if x.Later != "" {
 		a.note("more: ponder recall --show %s", x.Later)
 	}

@@ -44,7 +44,7 @@ func TestReflectionsAreRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := enginetest.Models(indiscreet{}, ponder.Price{})
 		how := app.ChatSetup{Models: models, Name: "fake/indiscreet"}
-		mind := enginetest.Start(t, engine.Config{Modes: modes(how, how.OwnTools()), Models: models, Tools: how.OwnTools()})
+		mind := enginetest.Start(t, engine.Config{Modes: app.Modes(how, how.OwnTools()), Models: models, Tools: how.OwnTools()})
 		mind.Put("", "one", ponder.UserMessage{Content: "hello"})
 		time.Sleep(time.Hour)
 		synctest.Wait()

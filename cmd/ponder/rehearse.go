@@ -18,13 +18,13 @@ import (
 // allowsCall makes sure that a session may make a call at all. It begins one in memory that
 // looks into nothing, so that no other would ask a model for less, and ends it as soon as a
 // model is asked.
-func allowsCall(ctx context.Context, b beginning, p *app.SessionModels, opts session.Options) error {
-	if opts.WithoutModel || b.budget.Tokens == 0 && b.budget.Money == 0 {
+func allowsCall(ctx context.Context, b app.NewThread, p *app.SessionModels, opts session.Options) error {
+	if opts.WithoutModel || b.Budget.Tokens == 0 && b.Budget.Money == 0 {
 		return nil
 	}
 	opts.Earlier, opts.Docs, opts.Memory, opts.Web = false, nil, false, false
 	store := memory.New()
-	id, err := b.session(ctx, store, opts)
+	id, err := b.Session(ctx, store, opts)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func allowsCall(ctx context.Context, b beginning, p *app.SessionModels, opts ses
 	case asked.Load() || err != nil: // then it is for the session to find out
 		return nil
 	}
-	return usagef("a budget of %s does not allow a single call of %s: give it more", b.budget, p.Name)
+	return usagef("a budget of %s does not allow a single call of %s: give it more", b.Budget, p.Name)
 }
 
 // A deaf model answers nothing, and says when it is asked.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 
 	"ponder/knowledge/document"
@@ -68,7 +70,7 @@ pbpaste | ponder remember - --title "What Ben said"`,
 
 // options returns how files are taken.
 func (f *rememberFlags) options() (recall.IngestOptions, error) {
-	kind, err := kindOf(f.kind)
+	kind, err := app.KindOf(f.kind)
 	if err != nil {
 		return recall.IngestOptions{}, err
 	}
@@ -81,21 +83,6 @@ func (f *rememberFlags) options() (recall.IngestOptions, error) {
 	return o, nil
 }
 
-// kindOf reads the name of a kind.
-func kindOf(name string) (recall.Kind, error) {
-	if name == "" {
-		return "", nil
-	}
-	var names []string
-	for _, k := range recall.Kinds() {
-		if string(k) == name {
-			return k, nil
-		}
-		names = append(names, string(k))
-	}
-	return "", usagef("--kind: %q is none of %s", clip(name, 20), strings.Join(names, ", "))
-}
-
 // dayOf reads a day.
 func dayOf(flag, text string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, "2006-01", "2006", time.RFC3339} {
@@ -103,7 +90,7 @@ func dayOf(flag, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usagef("--%s: %q is no day such as 2024-03-01", flag, clip(text, 30))
+	return time.Time{}, usagef("--%s: %q is no day such as 2024-03-01", flag, textkit.Truncate(text, 30))
 }
 
 // remember is the command.
@@ -218,12 +205,12 @@ func (t *taking) paths(ctx context.Context, paths []string) error {
 		if p.OfBytes > 0 {
 			share = float64(p.Bytes) / float64(p.OfBytes)
 		}
-		t.show(&progress{share, fmt.Sprintf("%s of %s files, %s passages", number(p.Files), number(p.OfFiles), number(p.Passages))})
+		t.show(&progress{share, fmt.Sprintf("%s of %s files, %s passages", textkit.Number(p.Files), textkit.Number(p.OfFiles), textkit.Number(p.Passages))})
 	}
 	r, err := t.Ingest(ctx, paths, o)
 	t.add(r)
 	if err == nil && isEmpty(r) {
-		t.cli.note("there is nothing to read in %s", oneLine(strings.Join(paths, ", ")))
+		t.cli.note("there is nothing to read in %s", textkit.OneLine(strings.Join(paths, ", ")))
 	}
 	for _, s := range r.Skipped {
 		if err != nil && t.told == (document.Skipped{}) && strings.HasSuffix(err.Error(), s.Path+": "+s.Reason) {
@@ -240,7 +227,7 @@ func isEmpty(r recall.Report) bool {
 
 // url remembers a page.
 func (t *taking) url(ctx context.Context, url string) error {
-	t.show(&progress{-1, "reading " + clip(url, 60)})
+	t.show(&progress{-1, "reading " + textkit.Truncate(url, 60)})
 	fetch, err := t.cli.WebFetcher(t.Archive)
 	if err != nil {
 		return err
@@ -262,7 +249,7 @@ func (t *taking) url(ctx context.Context, url string) error {
 	}
 	t.pages++
 	t.show(nil)
-	t.cli.note("remembered the page %q", clip(oneLine(cmp.Or(page.Title, page.Final)), 80))
+	t.cli.note("remembered the page %q", textkit.Truncate(textkit.OneLine(cmp.Or(page.Title, page.Final)), 80))
 	if page.Truncated {
 		t.cli.note("it is longer than is read of a page: the end is left out")
 	}
@@ -284,7 +271,7 @@ func (t *taking) standardInput(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("read standard input: %w", err)
 	case len(b) > maxPiped:
-		return usagef("standard input is longer than %s: write it to a file", size(maxPiped))
+		return usagef("standard input is longer than %s: write it to a file", textkit.Bytes(maxPiped))
 	case len(bytes.TrimSpace(b)) == 0:
 		return usagef("standard input is empty: nothing to remember")
 	case t.f.name == "" && len(b) <= shortInput && (t.o.Kind == "" || t.o.Kind == recall.KindMemory):
@@ -352,21 +339,21 @@ func (t *taking) tell() {
 	if isEmpty(r) {
 		return
 	}
-	parts := []string{counted(r.Added, "file", "files") + " new"}
+	parts := []string{textkit.Count(r.Added, "file", "files") + " new"}
 	for _, p := range []struct {
 		n    int
 		word string
 	}{{r.Changed, "changed"}, {r.Unchanged, "unchanged"}, {r.Removed, "gone"}} {
 		if p.n > 0 {
-			parts = append(parts, number(p.n)+" "+p.word)
+			parts = append(parts, textkit.Number(p.n)+" "+p.word)
 		}
 	}
-	t.cli.note("%s; %s written", strings.Join(parts, ", "), counted(r.Passages, "passage", "passages"))
+	t.cli.note("%s; %s written", strings.Join(parts, ", "), textkit.Count(r.Passages, "passage", "passages"))
 	for _, s := range r.Skipped[:min(len(r.Skipped), mostSkipped)] {
-		t.cli.note("left out: %s: %s", oneLine(document.Legible(s.Path)), oneLine(s.Reason))
+		t.cli.note("left out: %s: %s", textkit.OneLine(document.Legible(s.Path)), textkit.OneLine(s.Reason))
 	}
 	if more := len(r.Skipped) - mostSkipped; more > 0 {
-		t.cli.note("and %s more were left out; --json names them all", number(more))
+		t.cli.note("and %s more were left out; --json names them all", textkit.Number(more))
 	}
 }
 
@@ -381,7 +368,7 @@ func (t *taking) settle(ctx context.Context, files bool) error {
 		limit = 24 * time.Hour
 	}
 	done, err := t.SettleFor(ctx, limit, func(vectors, of int) {
-		t.show(&progress{float64(vectors) / float64(max(1, of)), fmt.Sprintf("vectors of %s of %s passages", number(vectors), number(of))})
+		t.show(&progress{float64(vectors) / float64(max(1, of)), fmt.Sprintf("vectors of %s of %s passages", textkit.Number(vectors), textkit.Number(of))})
 	})
 	t.show(nil)
 	switch {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/tui"
@@ -183,8 +185,8 @@ func nearPath(source string) string {
 func thought(s session.Session) string {
 	p := s.Progress
 	return strings.Join([]string{
-		tui.Clock(seconds(p.Elapsed)), counted(p.Thoughts, "thought", "thoughts"), counted(p.Questions, "question", "questions"),
-		counted(p.Syntheses, "synthesis", "syntheses"),
+		tui.Clock(textkit.Seconds(p.Elapsed)), textkit.Count(p.Thoughts, "thought", "thoughts"), textkit.Count(p.Questions, "question", "questions"),
+		textkit.Count(p.Syntheses, "synthesis", "syntheses"),
 	}, ", ")
 }
 
@@ -201,24 +203,24 @@ func cost(s session.Session) string {
 
 // showReport prints what a session or a research has come to.
 func (w *viewing) showReport() {
-	if r := w.asReport(); r != nil {
+	if r := w.AsReport(); r != nil {
 		w.researchReport(*r)
 		return
 	}
-	w.report(w.view)
+	w.report(w.View)
 }
 
 // outcome returns the exit code of a command that showed a session to its end or
 // to a rest, as an error, having said what there is to say.
 func (w *viewing) outcome() error {
-	s := w.view.Session
+	s := w.View.Session
 	switch s.Status {
 	case ponder.Completed:
 		w.showReport()
 		switch {
-		case w.view.BrokeOff != "" && !w.isWithoutModel():
-			return brokeOff(w.view.BrokeOff)
-		case w.view.CutShort:
+		case w.View.BrokeOff != "" && !w.isWithoutModel():
+			return brokeOff(w.View.BrokeOff)
+		case w.View.CutShort:
 			return failure{code: incomplete}
 		case w.isWithoutModel():
 			return w.withoutModel()
@@ -231,7 +233,7 @@ func (w *viewing) outcome() error {
 		w.note("paused; to go on: %s", w.goOn())
 		return failure{code: incomplete}
 	case ponder.Cancelled:
-		return failure{incomplete, fmt.Errorf("session %s was cancelled: %s", w.id, w.command("session show", w.id))}
+		return failure{incomplete, fmt.Errorf("session %s was cancelled: %s", w.Id, w.command("session show", w.Id))}
 	case ponder.Failed:
 		return w.failed()
 	}
@@ -244,13 +246,13 @@ func brokeOff(how string) error { return failure{incomplete, errors.New("the ans
 // isWithoutModel reports whether the answer was put together without the model, though that
 // was asked.
 func (w *viewing) isWithoutModel() bool {
-	if w.view.Session.Usage.Calls == 0 {
+	if w.View.Session.Usage.Calls == 0 {
 		return false
 	}
-	if w.looked != nil {
-		return w.looked.view.Research.Unaided
+	if w.Looked != nil {
+		return w.Looked.View.Research.Unaided
 	}
-	last := lastSynthesis(w.view)
+	last := lastSynthesis(w.View)
 	return last != nil && last.Final && last.Unaided
 }
 
@@ -271,22 +273,22 @@ func (w *viewing) withoutModel() error {
 	if app.NeedsUser(w.class) && !(w.refused && w.class == llm.Payment) { // it was, but for the budget
 		code = notReady
 	}
-	return failure{code, fmt.Errorf("the model did not write this answer: %s", w.view.Session.StopReason)}
+	return failure{code, fmt.Errorf("the model did not write this answer: %s", w.View.Session.StopReason)}
 }
 
 func (w *viewing) failed() error {
 	code := failed
 	switch {
 	case w.refused && w.class == llm.Payment && w.asked:
-		return failure{incomplete, fmt.Errorf("%s, and no answer of the calls before was of use: give it more, or another model", w.view.Session.StopReason)}
+		return failure{incomplete, fmt.Errorf("%s, and no answer of the calls before was of use: give it more, or another model", w.View.Session.StopReason)}
 	case w.refused && w.class == llm.Payment:
-		return failure{incomplete, fmt.Errorf("%s: it does not allow a single call: give it more", w.view.Session.StopReason)}
+		return failure{incomplete, fmt.Errorf("%s: it does not allow a single call: give it more", w.View.Session.StopReason)}
 	}
 	if app.NeedsUser(w.class) {
 		code = notReady
 	}
-	why := w.view.Session.StopReason + otherModel(w.class)
-	if w.view.Session.Status == ponder.Failed {
+	why := w.View.Session.StopReason + otherModel(w.class)
+	if w.View.Session.Status == ponder.Failed {
 		why = "the session failed: " + why
 	}
 	return failure{code, errors.New(why)}

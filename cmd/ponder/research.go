@@ -69,7 +69,7 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	if opts.Persona, err = a.voice(ctx, f.persona); err != nil {
+	if opts.Persona, err = a.PersonaVoice(ctx, f.persona); err != nil {
 		return err
 	}
 	if opts.Since, err = a.since(ctx, f.since); err != nil {
@@ -79,7 +79,7 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 	if opts.Memory, opts.Web, says, err = a.DefaultSources(ctx, f.noMemory, f.noWeb); err != nil {
 		return err
 	}
-	p, unaided, err := a.PrepareModels(ctx, f.model, budget, researchRoles(), len(opts.Docs) > 0 || opts.Memory || opts.Web)
+	p, unaided, err := a.PrepareModels(ctx, f.model, budget, app.ResearchRoles(), len(opts.Docs) > 0 || opts.Memory || opts.Web)
 	if err != nil {
 		return err
 	}
@@ -101,11 +101,11 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 	defer store.Close()
 	var inner []ponder.Event
 	if cfg.Mind.Feeds() && !f.noMemory && !unaided && opts.Persona.Name == "" {
-		inner = innerOf(ctx, store, a.Owner(), question)
+		inner = app.BackgroundFor(ctx, store, a.Owner(), question)
 	}
-	id, err := beginning{
-		thread: ponder.Thread{Title: f.title, Owner: a.Owner(), Model: p.Name}, question: question, budget: budget, inner: inner,
-	}.research(ctx, store, researchStart{opts, f.wanted()})
+	id, err := app.NewThread{
+		Thread: ponder.Thread{Title: f.title, Owner: a.Owner(), Model: p.Name}, Question: question, Budget: budget, Inner: inner,
+	}.Research(ctx, store, app.ResearchStart{Options: opts, Report: f.wanted()})
 	if err != nil {
 		return err
 	}
@@ -124,23 +124,7 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 	return w.here(ctx, store, p, sightFor(opts), ponder.KindResearch, f.output)
 }
 
-// researchRoles are the roles whose models research asks.
-func researchRoles() []ponder.Role { return []ponder.Role{ponder.Fast, ponder.Slow, ponder.Cheap} }
-
 // sightFor returns what research looks into.
 func sightFor(o research.Options) app.Sources {
 	return app.Sources{Docs: o.Docs, Memory: o.Memory, Web: o.Web, OtherTools: len(o.Tools) > 0, Patience: app.OncePatience, Research: true, Persona: o.Persona.Name}
-}
-
-// A researchStart is what research is started with: the options of its mode, and what
-// only commands read.
-type researchStart struct {
-	research.Options
-	Report string `json:"report_file,omitempty"` // that was asked for: it is named to the user, and only written if a user names it
-}
-
-// research makes the thread of a research.
-func (b beginning) research(ctx context.Context, store ponder.Threads, start researchStart) (ponder.ThreadID, error) {
-	b.thread.Kind = ponder.KindResearch
-	return b.make(ctx, store, ponder.RunStarted{Mode: research.Name, Version: research.New().Version}, start)
 }

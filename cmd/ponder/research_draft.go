@@ -6,6 +6,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/internal/tui"
 	"ponder/knowledge/claim"
@@ -94,8 +96,8 @@ func (w *viewing) draftItems() (list []tui.Item) {
 	if len(lines) == 0 {
 		return nil
 	}
-	at := seconds(w.now().Session.Progress.Elapsed)
-	known := citableIn(w.looked.view)
+	at := textkit.Seconds(w.Now().Session.Progress.Elapsed)
+	known := citableIn(w.Looked.View)
 	for _, line := range lines {
 		line, _ = claim.Citations(line, known.id, known.url)
 		if line = oneLine(line); line != "" {

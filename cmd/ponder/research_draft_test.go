@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ponder/internal/app"
+
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
@@ -76,7 +78,7 @@ func TestDraftItems(t *testing.T) {
 		view.Evidence = append(view.Evidence, research.Evidence{Evidence: e})
 	}
 	view.Evidence = append(view.Evidence, research.Evidence{Evidence: ponder.Evidence{ID: "e3", Source: "b.md"}, Banned: true})
-	w := &viewing{looked: &looked{view: view}, heard: time.Now()}
+	w := &viewing{SessionView: app.SessionView{Looked: &app.ResearchFold{View: view}, Heard: time.Now()}}
 	for _, tt := range []struct{ text, want string }{
 		{"It is so [e1].", "It is so [e1]."},
 		{"It is so [e2][e3][e86].", "It is so."},

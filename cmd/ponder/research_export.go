@@ -16,33 +16,33 @@ import (
 // endWithReport writes the report of a research that is through, if a file is named.
 // Ended is how the research ended.
 func (w *viewing) endWithReport(ctx context.Context, store *sqlite.Store, file string, ended error) error {
-	if file == "" || w.view.Session.Status != ponder.Completed {
+	if file == "" || w.View.Session.Status != ponder.Completed {
 		return ended
 	}
 	if err := w.writeReport(ctx, store, file); err != nil {
-		return errors.Join(ended, failure{failed, fmt.Errorf("%w; to write it again: %s -o FILE", err, w.command("session export", w.id))})
+		return errors.Join(ended, failure{failed, fmt.Errorf("%w; to write it again: %s -o FILE", err, w.command("session export", w.Id))})
 	}
 	return ended
 }
 
 // goOn returns the command that goes on, with the report that was asked for.
 func (w *viewing) goOn() string {
-	line := w.command("session resume", w.id)
-	if w.looked != nil && w.looked.file != "" {
-		line += " -o " + shellQuote(w.looked.file)
+	line := w.command("session resume", w.Id)
+	if w.Looked != nil && w.Looked.File != "" {
+		line += " -o " + shellQuote(w.Looked.File)
 	}
 	return line
 }
 
 // writeReport writes what a research has come to, in the form that the name asks for.
 func (w *viewing) writeReport(ctx context.Context, store *sqlite.Store, file string) error {
-	r := w.asReport()
+	r := w.AsReport()
 	if r == nil {
 		return nil
 	}
 	form := reportForms[strings.ToLower(filepath.Ext(file))]
 	if form == "html" {
-		w.fetchIcons(ctx, store, r)
+		w.FetchIcons(ctx, store, r)
 	}
 	return w.deliverResearch(context.WithoutCancel(ctx), store, *r, form, file)
 }
@@ -55,7 +55,7 @@ func (a *cli) deliverResearch(ctx context.Context, store *sqlite.Store, r report
 	case "markdown", "md":
 		text, err = r.Markdown()
 	case "html":
-		a.icons(ctx, store, &r)
+		a.Icons(ctx, store, &r)
 		text, err = r.HTML()
 	case "json":
 		text, err = r.JSON()

@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
+
+	"ponder/internal/app"
 
 	"github.com/spf13/pflag"
 
 	"ponder"
-	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/mode/research"
 )
@@ -31,9 +31,6 @@ type researchFlags struct {
 	detach, internal        bool
 	chunks                  bool
 }
-
-// researchTime is how long research takes at most, unless something says otherwise.
-const researchTime = 3 * time.Minute
 
 func (f *researchFlags) add(flags *pflag.FlagSet) {
 	f.budget.add(flags)
@@ -63,18 +60,15 @@ func (f *researchFlags) add(flags *pflag.FlagSet) {
 func (f *researchFlags) limits(c *config.Config, given func(string) bool) (ponder.Budget, error) {
 	b := c.Budgets
 	if b.For = c.Research.For; b.For == 0 {
-		b.For = config.Duration(researchTime)
+		b.For = config.Duration(app.ResearchTime)
 	}
 	return f.budget.budget(b, given)
 }
 
-// options returns how it is researched: as the flags say, else the configuration.
+// options returns the options that the flags set, else the configuration.
 func (f *researchFlags) options(c *config.Config, given func(string) bool) (research.Options, error) {
-	r := c.Research
-	o := research.Options{
-		MaxRounds: r.MaxRounds, MaxItemsPerSource: r.MaxItemsPerSource, MaxParallelQueries: r.MaxParallelQueries, ForceWebSearch: r.ForceWebSearch || f.forceWeb,
-		EnableCaching: r.EnableCaching, MinConfidenceThreshold: r.MinConfidenceThreshold, SynthesisStrategy: r.SynthesisStrategy, Prompt: c.Prompt(research.Name),
-	}
+	o := app.ResearchOptions(c)
+	o.ForceWebSearch = o.ForceWebSearch || f.forceWeb
 	if f.noCache {
 		no := false
 		o.EnableCaching = &no
@@ -154,26 +148,6 @@ func writable(file string) error {
 	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
 }
 
-// voice returns the persona that a user names.
-func (a *cli) voice(ctx context.Context, name string) (research.Persona, error) {
-	if name == "" {
-		return research.Persona{}, nil
-	}
-	s, err := a.OpenLibraryReadOnly(ctx)
-	if errors.Is(err, app.ErrNothingKnown) {
-		return research.Persona{}, usagef("there is no persona %q: `ponder persona set NAME --voice TEXT` makes one", clip(oneLine(name), 40))
-	}
-	if err != nil {
-		return research.Persona{}, err
-	}
-	defer s.Close()
-	p, err := s.Persona(ctx, name)
-	if err != nil {
-		return research.Persona{}, app.PersonaError(err, name)
-	}
-	return research.Persona{Name: p.Name, Voice: p.Voice}, nil
-}
-
 // since returns the report of the research that a user names, to be brought up to date.
 func (a *cli) since(ctx context.Context, name string) (*research.Report, error) {
 	if name == "" {
@@ -188,7 +162,7 @@ func (a *cli) since(ctx context.Context, name string) (*research.Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	v, _, err := foldResearch(ctx, store, info.ID)
+	v, _, err := app.FoldResearch(ctx, store, info.ID)
 	if err != nil {
 		return nil, err
 	}

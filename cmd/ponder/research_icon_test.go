@@ -41,7 +41,7 @@ func TestIcons(t *testing.T) {
 	put("https://a.example/i/icon.gif", dot)
 	put("https://b.example/favicon.ico", dot)
 	put("https://d.example/x.png", "<svg onload=alert(1)>")
-	put("https://e.example/large.gif", dot+strings.Repeat("x", maxIcon))
+	put("https://e.example/large.gif", dot+strings.Repeat("x", app.MaxIcon))
 	r := report.Research{}
 	for i, tt := range []struct{ source, page, want string }{
 		{"https://a.example/page", `<head><link rel="shortcut icon" href="i/icon.gif"></head>`, want},
@@ -55,7 +55,7 @@ func TestIcons(t *testing.T) {
 		id := "e" + string(rune('1'+i))
 		r.Evidence = append(r.Evidence, report.Evidence{ID: id, Cited: true, Original: put(tt.source, tt.page)})
 		a := &cli{App: &app.App{}}
-		a.icons(t.Context(), store, &r)
+		a.Icons(t.Context(), store, &r)
 		if got := r.Evidence[i].Icon; got != tt.want {
 			t.Errorf("%s: %.60q, want %.60q", tt.page, got, tt.want)
 		}
@@ -104,8 +104,8 @@ func TestIconsAreFetched(t *testing.T) {
 		{ID: "e2", Cited: true, URL: "http://127.0.0.3:1/", Original: hash, Tool: "web_fetch", Provider: "folder"},
 		{ID: "e3", URL: "http://127.0.0.4:1/", Original: hash, Tool: "web_fetch"},
 	}}
-	a.fetchIcons(t.Context(), store, &r)
-	a.icons(t.Context(), store, &r)
+	a.FetchIcons(t.Context(), store, &r)
+	a.Icons(t.Context(), store, &r)
 	if want := "data:image/gif;base64," + base64.StdEncoding.EncodeToString([]byte(dot)); r.Evidence[0].Icon != want {
 		t.Errorf("icon %q, want %q", r.Evidence[0].Icon, want)
 	}

@@ -3,6 +3,10 @@ package main
 import (
 	"time"
 
+	"ponder/internal/app"
+
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/internal/tui"
 	"ponder/mode/research"
@@ -21,7 +25,7 @@ func researchObjectOf(info ponder.Info, v research.View) researchObject {
 	if o.ID == "" { // nothing has been started on the thread
 		o.ID, o.Question, o.Status = info.ID, info.Title, info.Status
 	}
-	if isInterrupted(info) {
+	if app.IsInterrupted(info) {
 		o.Status, o.Interrupted = ponder.Paused, true
 	}
 	return o
@@ -29,7 +33,7 @@ func researchObjectOf(info ponder.Info, v research.View) researchObject {
 
 // researchShow shows what a research has come to, and with course, how.
 func (w *viewing) researchShow(info ponder.Info, course bool) error {
-	v := w.looked.view
+	v := w.Looked.View
 	if w.flags.json {
 		o := researchObjectOf(info, v)
 		v.Research = o.Research
@@ -40,16 +44,16 @@ func (w *viewing) researchShow(info ponder.Info, course bool) error {
 			Interrupted bool        `json:"interrupted,omitempty"`
 		}{v, o.Kind, o.Title, o.Interrupted})
 	}
-	w.printf("%s\n%s, %s, %s, started %s\n\n", oneLine(v.Research.Question), info.ID, info.Kind, w.statusOf(info), ago(info.Created, time.Now()))
+	w.printf("%s\n%s, %s, %s, started %s\n\n", oneLine(v.Research.Question), info.ID, info.Kind, w.statusOf(info), textkit.Ago(info.Created, time.Now()))
 	if course {
-		for _, m := range w.looked.report().Timeline {
-			w.printf("%s\n", tui.RenderItem(tui.Item{At: seconds(m.At), Kind: oneLine(m.Kind), Text: oneLine(m.Text)}, 100, tui.Style{Plain: true}))
+		for _, m := range w.Looked.Report().Timeline {
+			w.printf("%s\n", tui.RenderItem(tui.Item{At: textkit.Seconds(m.At), Kind: oneLine(m.Kind), Text: oneLine(m.Text)}, 100, tui.Style{Plain: true}))
 		}
 		w.printf("\n")
 	}
-	w.researchReport(w.looked.report())
+	w.researchReport(w.Looked.Report())
 	if !w.flags.quiet {
-		w.printf("%s%s", questions(w.view), w.next(info, w.view.Session, w.goOn()))
+		w.printf("%s%s", questions(w.View), w.next(info, w.View.Session, w.goOn()))
 	}
 	return nil
 }

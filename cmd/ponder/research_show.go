@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/app"
+
 	"ponder"
 	"ponder/internal/report"
 	"ponder/internal/textkit"
@@ -17,8 +19,8 @@ import (
 
 // itemOf returns how an event is shown, if it is.
 func (w *viewing) itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
-	if w.looked != nil {
-		if it, ok := researchItem(ev, w.looked.view); ok {
+	if w.Looked != nil {
+		if it, ok := researchItem(ev, w.Looked.View); ok {
 			return it, true
 		}
 		if _, found := ev.Body.(ponder.Evidence); found {
@@ -30,7 +32,7 @@ func (w *viewing) itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
 
 // researchItem returns how an event of research is shown that others do not have.
 func researchItem(ev ponder.Event, v research.View) (tui.Item, bool) {
-	it := tui.Item{At: seconds(v.Research.Elapsed), Tone: tui.Quiet}
+	it := tui.Item{At: textkit.Seconds(v.Research.Elapsed), Tone: tui.Quiet}
 	if ev.Internal {
 		return it, false
 	}
@@ -97,15 +99,15 @@ func researchFrame(f tui.Frame, v research.View) tui.Frame {
 			f.Foci = append(f.Foci, oneLine(q.Tool+" "+q.Text))
 		}
 	}
-	if focus := focusOf(v); f.Foci == nil && focus != "" {
+	if focus := app.FocusOf(v); f.Foci == nil && focus != "" {
 		f.Foci = []string{focus}
 	}
 	if v.Research.Rounds > 0 {
 		f.Counts = append(f.Counts, fmt.Sprintf("round %d of %d", v.Research.Rounds, max(v.Research.Setup.MaxRounds, v.Research.Rounds)))
 	}
-	f.Counts = append(f.Counts, counted(len(v.Queries), "search", "searches"), counted(len(v.Evidence), "passage", "passages"))
+	f.Counts = append(f.Counts, textkit.Count(len(v.Queries), "search", "searches"), textkit.Count(len(v.Evidence), "passage", "passages"))
 	if n := v.References.Unique; n > 0 {
-		f.Counts = append(f.Counts, counted(n, "source", "sources"))
+		f.Counts = append(f.Counts, textkit.Count(n, "source", "sources"))
 	}
 	f.Chart = tui.Chart{}
 	return f
@@ -131,21 +133,21 @@ func (w *viewing) researchReport(r report.Research) {
 	if w.flags.quiet {
 		return
 	}
-	rows := [][2]string{{"Summary", r.Summary()}, {"Took", w.took()}, {"Cost", cost(w.view.Session)}, {"Stopped", r.Reason}}
+	rows := [][2]string{{"Summary", r.Summary()}, {"Took", w.took()}, {"Cost", cost(w.View.Session)}, {"Stopped", r.Reason}}
 	w.printf("\n")
 	for _, row := range rows {
 		if row[1] != "" {
 			w.printf("%-10s %s\n", row[0], oneLine(row[1]))
 		}
 	}
-	w.printf("Report\n  %s -o report.html\n", w.command("session export", w.id))
+	w.printf("Report\n  %s -o report.html\n", w.command("session export", w.Id))
 }
 
 // took says how long a research took, and how it looked.
 func (w *viewing) took() string {
-	v := w.looked.view
+	v := w.Looked.View
 	return strings.Join([]string{
-		tui.Clock(seconds(v.Research.Elapsed)), counted(v.Research.Rounds, "round", "rounds"), counted(len(v.Queries), "search", "searches"),
-		counted(len(v.Evidence), "passage", "passages") + " found",
+		tui.Clock(textkit.Seconds(v.Research.Elapsed)), textkit.Count(v.Research.Rounds, "round", "rounds"), textkit.Count(len(v.Queries), "search", "searches"),
+		textkit.Count(len(v.Evidence), "passage", "passages") + " found",
 	}, ", ")
 }

@@ -43,7 +43,7 @@ func (r *reserve) release() {
 
 // came reports whether something has come that is kept, or is about to: a model answers.
 func (w *viewing) came() bool {
-	return w.answered || w.writing.Load() > 0 || len(w.view.Thoughts) > 0 || w.looked != nil && len(w.view.Sources) > 0 || w.view.Session.Status == ponder.Paused
+	return w.answered || w.writing.Load() > 0 || len(w.View.Thoughts) > 0 || w.Looked != nil && len(w.View.Sources) > 0 || w.View.Session.Status == ponder.Paused
 }
 
 // shows shows an event for good: at once, if it is that a model is waited for.

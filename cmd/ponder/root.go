@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -85,7 +87,7 @@ func onlyGroups(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	return usagef("unknown command %q: %sSee `%s --help`", clip(args[0], 40), suggest(args[0], commandsOf(cmd)), cmd.CommandPath())
+	return usagef("unknown command %q: %sSee `%s --help`", clip(args[0], 40), textkit.Suggest(args[0], commandsOf(cmd)), cmd.CommandPath())
 }
 
 // helpOn is `ponder help`, which cobra has end well whatever it is asked for.
@@ -116,7 +118,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	hint := ""
 	if name, ok := strings.CutPrefix(text, "unknown flag: "); ok {
-		hint = suggest(name, flagsOf(cmd))
+		hint = textkit.Suggest(name, flagsOf(cmd))
 	}
 	if strings.HasPrefix(text, "unknown shorthand flag") && hint == "" {
 		hint = "What begins with a dash and is no flag goes behind --. "

@@ -16,7 +16,7 @@ import (
 	"ponder/internal/compat/responses"
 )
 
-var _ app.Dialects = (*server)(nil)
+var _ app.Dialects = (*app.Service)(nil)
 
 // A language is how some clients ask: handlers by pattern, and the shape of what they are
 // refused with.
@@ -27,9 +27,9 @@ type language struct {
 
 // languages returns what the server answers in the languages of other clients, until ctx
 // is done.
-func (s *server) languages(ctx context.Context) []language {
-	desk := &compat.Desk{Store: s.log, Hub: s.hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: ctx, Since: s.since, Logger: slog.Default()}
-	s.hooks = &responses.Hooks{Book: s.books}
+func (s *webServer) languages(ctx context.Context) []language {
+	desk := &compat.Desk{Store: s.Log, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: ctx, Since: s.Since, Logger: slog.Default()}
+	s.hooks = &responses.Hooks{Book: s.Books}
 	openaiRefuse := func(w http.ResponseWriter, status int, detail string) {
 		openai.Refuse(w, &compat.Fault{Status: status, Detail: detail})
 	}

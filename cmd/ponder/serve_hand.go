@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	"ponder/internal/app"
+
 	"ponder"
 	"ponder/client"
 	"ponder/internal/placement"
@@ -33,7 +35,7 @@ type partner struct {
 // served returns the server of the command's database, if one runs and says that it is
 // the one that is looked for. Only then it is shown the token of PONDER_TOKEN.
 func (a *cli) served(ctx context.Context) (*partner, bool) {
-	db := a.databasePath()
+	db := a.DatabasePath()
 	for _, s := range a.servings() {
 		if db == "" || s.Database != db || !s.answers(ctx) {
 			continue
@@ -169,7 +171,7 @@ func (a *cli) enqueue(ctx context.Context, store *sqlite.Store, id ponder.Thread
 		return err
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), app.CloseTime)
 		defer cancel()
 		_ = p.Close(ctx) // what is enqueued is kept
 	}()
@@ -198,25 +200,4 @@ func takenOn(ctx context.Context, store ponder.Threads, id ponder.ThreadID) (boo
 			return false, ctx.Err()
 		}
 	}
-}
-
-// fits makes sure that there is what a thread is to be worked on with, such as its model.
-func (s *server) fits(ctx context.Context, info ponder.Info) error {
-	if info.Kind == ponder.KindSubconscious {
-		return nil
-	}
-	e, err := s.books.entry(ctx, info.ID)
-	if err != nil {
-		return err
-	}
-	o, err := s.outfitOf(ctx, brief{info: info, entry: e})
-	if err != nil {
-		return err
-	}
-	_, leave, err := s.outfits.wear(ctx, o)
-	if err != nil {
-		return err
-	}
-	leave()
-	return nil
 }

@@ -10,32 +10,35 @@ import (
 	"syscall"
 	"time"
 
+	"ponder/internal/app"
+
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/internal/placement"
 )
 
 // Bounds of a server that is well.
 const (
-	readyTime = 2 * time.Second // for the database to answer
 	minFree   = 16 << 20        // bytes beside the database: what its write-ahead log may come to
 	fileEvery = 2 * time.Second // how often is made sure that the database is still the file that it was
 )
 
 // ready says why the server should be sent no work.
-func (s *server) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTime)
+func (s *webServer) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, app.ReadyTime)
 	defer cancel()
-	nodes, err := s.store.AllNodes(ctx)
+	nodes, err := s.Store.AllNodes(ctx)
 	if err != nil {
 		return fmt.Errorf("the database does not answer: %w", err)
 	}
 	if !beats(nodes, placement.Self(), time.Now()) {
 		return fmt.Errorf("nothing could be written to the database for %s: is the disk full, or does another program lock it?", ponder.DeadAfter)
 	}
-	if free, known := freeSpace(filepath.Dir(s.databasePath())); known && free < minFree {
-		return fmt.Errorf("the disk of the database is full: %s are free, %s are needed", size(free), size(minFree))
+	if free, known := freeSpace(filepath.Dir(s.DatabasePath())); known && free < minFree {
+		return fmt.Errorf("the disk of the database is full: %s are free, %s are needed", textkit.Bytes(free), textkit.Bytes(minFree))
 	}
-	return errors.Join(s.store.Damaged(), s.store.Lost())
+	return errors.Join(s.Store.Damaged(), s.Store.Lost())
 }
 
 // beats reports whether a process has written not long ago that it lives.

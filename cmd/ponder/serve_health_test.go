@@ -15,14 +15,6 @@ import (
 	"ponder"
 )
 
-// ok ends a test at an error.
-func ok(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestWhoHasNotWrittenIsNotReady(t *testing.T) {
 	now := time.Now()
 	self := ponder.Node{Host: "here", PID: 7, Start: "100"}
@@ -104,7 +96,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 		ok(t, err)
 		return string(b[:n])
 	}
-	undo := new(server).managed(t.Context(), "http://127.0.0.1:1")
+	undo := new(webServer).managed(t.Context(), "http://127.0.0.1:1")
 	if got := heard(); got != "READY=1" {
 		t.Errorf("it says %q when it begins", got)
 	}
@@ -158,4 +150,12 @@ func TestOnlyWhoAnswersLives(t *testing.T) {
 			t.Errorf("it was told though nothing answers")
 		}
 	})
+}
+
+// ok ends a test at an error.
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

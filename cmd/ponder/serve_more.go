@@ -14,9 +14,9 @@ import (
 )
 
 // more returns what the server answers beside the API, by pattern.
-func (s *server) more() map[string]http.Handler {
+func (s *webServer) more() map[string]http.Handler {
 	return map[string]http.Handler{
-		"GET /metrics":             s.meter,
+		"GET /metrics":             s.Meter,
 		"GET /debug/pprof/":        admin(http.HandlerFunc(pprof.Index)),
 		"GET /debug/pprof/profile": admin(http.HandlerFunc(pprof.Profile)),
 		"GET /debug/pprof/trace":   admin(http.HandlerFunc(pprof.Trace)),
@@ -46,11 +46,11 @@ func refuse(w http.ResponseWriter, status int, detail string) {
 }
 
 // backupTo answers with a copy of the database as it is at this moment.
-func (s *server) backupTo(w http.ResponseWriter, r *http.Request) {
+func (s *webServer) backupTo(w http.ResponseWriter, r *http.Request) {
 	file, err := s.copyOf(r)
 	if err != nil {
 		if r.Context().Err() == nil {
-			s.say("a backup failed: %v", err)
+			s.cli.say("a backup failed: %v", err)
 		}
 		refuse(w, http.StatusInsufficientStorage, "the database could not be copied: is there room beside it?")
 		return
@@ -65,14 +65,14 @@ func (s *server) backupTo(w http.ResponseWriter, r *http.Request) {
 }
 
 // copyOf copies the database into a file that is gone once it is closed.
-func (s *server) copyOf(r *http.Request) (*os.File, error) {
-	dir, err := os.MkdirTemp(filepath.Dir(s.databasePath()), ".ponder-backup-")
+func (s *webServer) copyOf(r *http.Request) (*os.File, error) {
+	dir, err := os.MkdirTemp(filepath.Dir(s.DatabasePath()), ".ponder-backup-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	copied := filepath.Join(dir, "copy.db")
-	if err := s.store.Copy(r.Context(), copied); err != nil {
+	if err := s.Store.Copy(r.Context(), copied); err != nil {
 		return nil, err
 	}
 	return os.Open(copied)

@@ -54,19 +54,6 @@ func readServing(file string) (s serving, err error) {
 	return s, err
 }
 
-// databasePath returns the path of the database, the same from wherever it is named; or
-// "" if there is none.
-func (a *cli) databasePath() string {
-	db, err := filepath.Abs(a.Settings.DB)
-	if err != nil {
-		return ""
-	}
-	if real, err := filepath.EvalSymlinks(db); err == nil {
-		return real
-	}
-	return db
-}
-
 // serverHeader is the header in which a server says its name, so that a command which
 // finds its file is sure whom it asks.
 const serverHeader = "Ponder-Server"
@@ -95,7 +82,7 @@ func (a *cli) announce(id, address string) (undo func(), err error) {
 	}
 	self := placement.Self()
 	js, err := json.MarshalIndent(serving{
-		ID: id, Address: address, PID: self.PID, Database: a.databasePath(), Since: time.Now(), Host: self.Host, Boot: self.Boot, Start: self.Start,
+		ID: id, Address: address, PID: self.PID, Database: a.DatabasePath(), Since: time.Now(), Host: self.Host, Boot: self.Boot, Start: self.Start,
 	}, "", "  ")
 	if err != nil {
 		return nil, err

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"time"
+
+	"ponder/internal/app"
 
 	"github.com/spf13/cobra"
 
@@ -88,38 +88,16 @@ func objectOf(info ponder.Info, v session.View) sessionObject {
 	if o.ID == "" { // nothing has been started on the thread
 		o.ID, o.Question, o.Status, o.Created = info.ID, info.Title, info.Status, &info.Created
 	}
-	if isInterrupted(info) {
+	if app.IsInterrupted(info) {
 		o.Status, o.Interrupted = ponder.Paused, true
 	}
 	return o
 }
 
-// isInterrupted reports whether nobody works on a thread that nobody has paused. What is
-// left to do on a conversation that was answered is taken up in a moment, in the
-// background.
-func isInterrupted(info ponder.Info) bool {
-	if info.Kind == ponder.KindConversation {
-		return info.Interrupted(time.Now())
-	}
-	return info.Status == ponder.Thinking && !info.Held
-}
-
 // statusOf returns the status of a thread in words.
 func statusOf(info ponder.Info) string {
-	if isInterrupted(info) {
+	if app.IsInterrupted(info) {
 		return "paused (interrupted)"
 	}
 	return string(info.Status)
-}
-
-// fold returns the view of a session.
-func fold(ctx context.Context, log ponder.Log, id ponder.ThreadID) (session.View, error) {
-	v := session.NewView()
-	for ev, err := range log.Events(ctx, id, 0) {
-		if err != nil {
-			return v, fmt.Errorf("read %s: %w", id, err)
-		}
-		v = v.Apply(ev)
-	}
-	return v, nil
 }

@@ -31,7 +31,7 @@ func (a *cli) sessionCancel(ctx context.Context, name string) error {
 	}
 	defer store.Close()
 	if info.Status.Ended() {
-		return usagef("session %s is %s already", w.id, info.Status)
+		return usagef("session %s is %s already", w.Id, info.Status)
 	}
 	if err := w.wish(ctx, "cancel", ponder.Steer{Do: ponder.Cancel}); err != nil {
 		return err
@@ -44,19 +44,19 @@ func (a *cli) sessionCancel(ctx context.Context, name string) error {
 	if err := w.waitFor(ctx, func(i ponder.Info) bool { return i.Status.Ended() }); err != nil {
 		return err
 	}
-	a.note("%s is cancelled; what it has thought: %s", w.id, a.command("session show", w.id))
+	a.note("%s is cancelled; what it has thought: %s", w.Id, a.command("session show", w.Id))
 	return nil
 }
 
 // settle holds the session for as long as it takes to obey an order, which takes
 // no model. It is no error if another process has come to hold it.
 func (w *viewing) settle(ctx context.Context, store *sqlite.Store) error {
-	t, err := w.thinker(ctx, store, nil, app.Sources{}, nil)
+	t, err := w.Runner(ctx, store, nil, app.Sources{}, nil)
 	if err != nil {
 		return err
 	}
-	defer t.close(ctx)
-	if err := t.work(ctx, w.id); err != nil && !errors.Is(err, ponder.ErrHeld) {
+	defer t.Close(ctx)
+	if err := t.Work(ctx, w.Id); err != nil && !errors.Is(err, ponder.ErrHeld) {
 		return err
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"ponder/internal/app"
+
 	"charm.land/lipgloss/v2"
 
 	"ponder/internal/textkit"
@@ -75,7 +77,7 @@ func (c *comparison) text(width int) string {
 	whole("Insights that contradict each other", pairs)
 	whole("Insights in both", c.Both.Insights)
 	if n := len(c.Both.Thoughts); n > 0 {
-		fmt.Fprintf(&b, "\nSince they part, %s of A %s in B too.\n", counted(n, "thought", "thoughts"), isOrAre(n))
+		fmt.Fprintf(&b, "\nSince they part, %s of A %s in B too.\n", textkit.Count(n, "thought", "thoughts"), isOrAre(n))
 	}
 	return b.String()
 }
@@ -93,7 +95,7 @@ func (c *comparison) parting() string {
 		return "They have nothing in common but what they come to."
 	}
 	text := fmt.Sprintf("They part after event %d: %s, %s of thinking.", c.Common.Events,
-		counted(c.Common.Thoughts, "thought", "thoughts"), tui.Clock(seconds(c.Common.Seconds)))
+		textkit.Count(c.Common.Thoughts, "thought", "thoughts"), tui.Clock(textkit.Seconds(c.Common.Seconds)))
 	switch {
 	case c.B.ForkedFrom == c.A.ID && c.B.ForkedAt == c.Common.Events:
 		text += " B is a fork of A."
@@ -121,10 +123,10 @@ func (s *side) facts() string {
 	}
 	list = append(list, "Thought "+thought(s.Session), "Cost "+cost(s.Session))
 	if s.before.Session.Run != "" {
-		part := []string{tui.Clock(seconds(s.Since.Seconds)), counted(s.Since.Thoughts, "thought", "thoughts"),
-			counted(s.Since.Calls, "call", "calls"), counted(s.Since.Tokens, "token", "tokens")}
+		part := []string{tui.Clock(textkit.Seconds(s.Since.Seconds)), textkit.Count(s.Since.Thoughts, "thought", "thoughts"),
+			textkit.Count(s.Since.Calls, "call", "calls"), textkit.Count(s.Since.Tokens, "token", "tokens")}
 		if s.Since.USD > 0 {
-			part = append(part, dollars(s.Since.USD))
+			part = append(part, app.Dollars(s.Since.USD))
 		}
 		list = append(list, "Since they part "+strings.Join(part, ", "))
 	}

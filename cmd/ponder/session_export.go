@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ponder/internal/app"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
@@ -54,21 +56,21 @@ func (a *cli) sessionExport(ctx context.Context, name, format, file string) erro
 		return a.exportThread(ctx, store, info, file, false)
 	}
 	if info.Kind == ponder.KindResearch {
-		v, since, err := foldResearch(ctx, store, info.ID)
+		v, since, err := app.FoldResearch(ctx, store, info.ID)
 		if err != nil {
 			return err
 		}
-		if isInterrupted(info) {
+		if app.IsInterrupted(info) {
 			v.Research.Status = ponder.Paused
 		}
 		return a.deliverResearch(ctx, store, report.ResearchOf(v, since), format, file)
 	}
-	v, err := fold(ctx, store, info.ID)
+	v, err := app.Fold(ctx, store, info.ID)
 	if err != nil {
 		return err
 	}
 	v = v.Calibrate(a.Calibration(ctx, store))
-	if isInterrupted(info) {
+	if app.IsInterrupted(info) {
 		v.Session.Status = ponder.Paused
 	}
 	var text []byte

@@ -1,9 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+
+	"ponder/internal/textkit"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +12,6 @@ import (
 	"ponder/engine"
 	"ponder/internal/app"
 	"ponder/internal/steering"
-	"ponder/mode/research"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
@@ -65,27 +65,27 @@ func (a *cli) sessionFork(ctx context.Context, name string, f forkFlags) error {
 		return err
 	}
 	defer store.Close()
-	at, then, err := w.cut(ctx, f.at)
+	at, then, err := w.Cut(ctx, f.at)
 	if err != nil {
 		return err
 	}
-	s := then.view.Session
+	s := then.View.Session
 	commands, err := f.steer.commands(ctx, then)
 	if err != nil {
 		return err
 	}
 	for _, ev := range commands {
-		s.Budget = limited(s.Budget, steering.LimitsOf(ev.Body.(ponder.Steer)))
+		s.Budget = app.Limited(s.Budget, steering.LimitsOf(ev.Body.(ponder.Steer)))
 	}
-	to := ponder.Thread{ID: ponder.ThreadID(ponder.NewID("thr")), Title: clip(oneLine(f.title), maxTitle)}
+	to := ponder.Thread{ID: ponder.ThreadID(ponder.NewID("thr")), Title: textkit.Truncate(textkit.OneLine(f.title), app.MaxTitle)}
 	p := &app.SessionModels{}
 	if !f.paused {
-		if p, err = a.prepareAgain(ctx, info, s, f.model); err != nil {
+		if p, err = a.PrepareAgain(ctx, info, s, f.model); err != nil {
 			return err
 		}
 	}
 	if f.model != "" {
-		if to.Model, err = a.modelNamed(ctx, f.model); err != nil {
+		if to.Model, err = a.ModelNamed(ctx, f.model); err != nil {
 			return err
 		}
 	}
@@ -94,52 +94,15 @@ func (a *cli) sessionFork(ctx context.Context, name string, f forkFlags) error {
 			return err
 		}
 	}
-	if err := engine.Fork(ctx, store, w.id, at, to, f.begin(s, commands)...); err != nil {
+	if err := engine.Fork(ctx, store, w.Id, at, to, app.ForkInputs(s, f.paused, f.model, commands)...); err != nil {
 		return err
 	}
-	a.note("session %s is forked from %s at event %d of %d, after %s", to.ID, w.id, at, info.Head,
-		then.soFar())
+	a.note("session %s is forked from %s at event %d of %d, after %s", to.ID, w.Id, at, info.Head,
+		then.SoFar())
 	if what := littleLeft(s); what != "" && !f.paused {
 		a.note("hardly any %s left to it, so it answers soon; --for, --tokens, --calls and --cost give it more", what)
 	}
 	return a.goOnWith(ctx, store, to.ID, p, f)
-}
-
-// limited returns limits in which those of a budget that are set replace others.
-func limited(l session.Limits, b ponder.Budget) session.Limits {
-	l.Seconds = cmp.Or(b.Time.Seconds(), l.Seconds)
-	l.Calls, l.Tokens, l.USD = cmp.Or(b.Calls, l.Calls), cmp.Or(b.Tokens, l.Tokens), cmp.Or(b.Money.USD(), l.USD)
-	return l
-}
-
-// modelNamed returns the full name of the model that a user names.
-func (a *cli) modelNamed(ctx context.Context, name string) (string, error) {
-	l, err := a.ModelSet(ctx, name)
-	if err != nil {
-		return "", err
-	}
-	models, err := l.Chains(ponder.Slow)
-	if err != nil {
-		return "", err
-	}
-	return models[ponder.Slow][0].Name(), nil
-}
-
-// begin returns what a fork is told at once: to go on or to wait, and the commands.
-// If another model is to think, what the first was being asked is asked anew.
-func (f *forkFlags) begin(s session.Session, commands []ponder.Event) (list []ponder.Event) {
-	const why = "forked"
-	if s.Status == ponder.Thinking && (f.paused || f.model != "") {
-		list = append(list, ponder.Event{Run: s.Run, Body: ponder.RunPaused{Reason: why}})
-	}
-	if !f.paused && (s.Status == ponder.Paused || f.model != "") {
-		list = append(list, ponder.Event{Run: s.Run, Body: ponder.RunResumed{Reason: why}})
-	}
-	for _, w := range commands {
-		w.Cause = ponder.NewID("steer")
-		list = append(list, w)
-	}
-	return list
 }
 
 // goOnWith does with a fork as the flags say.
@@ -155,13 +118,13 @@ func (a *cli) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.Threa
 	if f.paused {
 		return w.leave(ctx, store)
 	}
-	t, err := a.thinker(ctx, store, p.Models, w.sight(), w.onDelta)
+	t, err := a.Runner(ctx, store, p.Models, w.Sight(), w.onDelta)
 	if err != nil {
 		return err
 	}
-	defer t.close(ctx)
+	defer t.Close(ctx)
 	err = w.work(ctx, t)
-	w.keep(ctx, store)
+	w.Keep(ctx, store)
 	return w.end(ctx, err)
 }
 
@@ -169,16 +132,16 @@ func (a *cli) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.Threa
 // wishes.
 func (w *viewing) leave(ctx context.Context, store ponder.Store) error {
 	if w.flags.json {
-		if err := w.object(map[string]any{"id": w.id}); err != nil {
+		if err := w.object(map[string]any{"id": w.Id}); err != nil {
 			return err
 		}
 	} else {
-		w.printf("%s\n", w.id)
+		w.printf("%s\n", w.Id)
 	}
 	var sent []ponder.Event
-	for ev, err := range store.Events(ctx, w.id, 0) {
+	for ev, err := range store.Events(ctx, w.Id, 0) {
 		if err != nil {
-			return fmt.Errorf("read %s: %w", w.id, err)
+			return fmt.Errorf("read %s: %w", w.Id, err)
 		}
 		switch ev.Body.(type) {
 		case ponder.SystemNote:
@@ -208,82 +171,4 @@ func littleLeft(s session.Session) string {
 		return "money is"
 	}
 	return ""
-}
-
-// cut returns the event to fork a session at, and the session as it was then. Zero
-// means the newest that leaves something to think about.
-func (w *viewing) cut(ctx context.Context, at ponder.Seq) (ponder.Seq, *viewing, error) {
-	run := w.view.Session.Run
-	began, concluded, err := conclusion(ctx, w.store, w.id, run)
-	switch {
-	case err != nil:
-		return 0, nil, err
-	case run == "":
-		return 0, nil, app.Invalidf("at", "session %s has no question to think about", w.id)
-	case at > w.seen:
-		return 0, nil, app.Invalidf("at", "session %s has only %d events", w.id, w.seen)
-	case at != 0:
-	case w.view.Session.Status.Ended():
-		at = max(began, concluded)
-	default:
-		at = w.seen
-	}
-	then := w.viewing(w.store, w.id)
-	if err := then.loadTo(ctx, at); err != nil {
-		return 0, nil, err
-	}
-	switch s := then.view.Session; {
-	case s.Run == "":
-		return 0, nil, app.Invalidf("at", "the session began later, with event %d", began)
-	case s.Status.Ended():
-		return 0, nil, app.Invalidf("at", "the session had ended there (run_finished): fork it before, such as at %d", concluded)
-	}
-	return at, then, nil
-}
-
-// conclusion returns the event that a run began with, and the newest one before it
-// was decided that it concludes: by a budget, by a user, or by what came of a call.
-func conclusion(ctx context.Context, log ponder.Log, id ponder.ThreadID, run ponder.RunID) (began, before ponder.Seq, err error) {
-	var result ponder.Seq // the newest that the session has seen
-	for ev, err := range log.Events(ctx, id, 0) {
-		if err != nil {
-			return began, 0, fmt.Errorf("read %s: %w", id, err)
-		}
-		mine := ev.Run == run
-		switch b := ev.Body.(type) {
-		case ponder.RunStarted:
-			if mine {
-				began, result = ev.Seq, ev.Seq+1
-			}
-		case ponder.BudgetSpent:
-			if mine {
-				return began, ev.Seq - 1, nil
-			}
-		case ponder.Steer:
-			if (b.Do == ponder.Cancel || b.Do == ponder.AnswerNow) && began > 0 && run.Within(ev.Run) {
-				return began, ev.Seq - 1, nil
-			}
-		case ponder.CallFinished:
-			if mine && !b.Dropped && b.RetryAt.IsZero() {
-				result = ev.Seq
-			}
-		case ponder.ToolResult:
-			if mine && !b.Dropped {
-				result = ev.Seq
-			}
-		case ponder.CallStarted:
-			if mine && (session.WritesAnswer(ev.Cause) || research.WritesAnswer(ev.Cause)) {
-				return began, result - 1, nil
-			}
-		case ponder.Synthesis:
-			if mine && b.Final {
-				return began, result - 1, nil
-			}
-		case ponder.RunFinished:
-			if mine {
-				return began, result - 1, nil
-			}
-		}
-	}
-	return began, result - 1, nil
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"testing"
 
+	"ponder/internal/app"
+
 	"ponder"
 	"ponder/store/memory"
 )
@@ -33,7 +35,7 @@ func TestConclusion(t *testing.T) {
 			if err := store.Create(t.Context(), ponder.Thread{ID: "thr_1"}, evs...); err != nil {
 				t.Fatal(err)
 			}
-			began, got, err := conclusion(t.Context(), store, "thr_1", "run_1")
+			began, got, err := app.Conclusion(t.Context(), store, "thr_1", "run_1")
 			if err != nil || began != 1 || got != tt.want {
 				t.Errorf("began %d, %d, %v; want %d", began, got, err, tt.want)
 			}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"ponder/internal/app"
 
 	"github.com/spf13/cobra"
@@ -71,7 +73,7 @@ func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) 
 		if err != nil {
 			return err
 		}
-		rows = append(rows, []string{string(info.ID), string(info.Kind), status, ago(info.Created, time.Now()), sure, clip(info.Title, 60)})
+		rows = append(rows, []string{string(info.ID), string(info.Kind), status, textkit.Ago(info.Created, time.Now()), sure, clip(info.Title, 60)})
 	}
 	if len(rows) > 1 {
 		a.table(rows)
@@ -82,13 +84,13 @@ func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) 
 // listObject prints a session or a research as programs are shown it.
 func (a *cli) listObject(ctx context.Context, store ponder.Store, info ponder.Info) error {
 	if info.Kind == ponder.KindResearch {
-		v, _, err := foldResearch(ctx, store, info.ID)
+		v, _, err := app.FoldResearch(ctx, store, info.ID)
 		if err != nil {
 			return err
 		}
 		return a.object(researchObjectOf(info, v))
 	}
-	v, err := fold(ctx, store, info.ID)
+	v, err := app.Fold(ctx, store, info.ID)
 	if err != nil {
 		return err
 	}
@@ -128,7 +130,7 @@ func listByStatus(ctx context.Context, threads ponder.Threads, status ponder.Sta
 	var list []ponder.Info
 	for _, info := range all {
 		seen := info.Status
-		if isInterrupted(info) {
+		if app.IsInterrupted(info) {
 			seen = ponder.Paused
 		}
 		if (status == "" || seen == status) && len(list) < limit {

@@ -31,7 +31,7 @@ func (a *cli) sessionPause(ctx context.Context, name string) error {
 	defer store.Close()
 	switch {
 	case info.Status.Ended():
-		return usagef("session %s is %s already", w.id, info.Status)
+		return usagef("session %s is %s already", w.Id, info.Status)
 	case info.Status == ponder.Thinking:
 		if err := w.wish(ctx, "pause", ponder.RunPaused{Reason: "paused by the user"}); err != nil {
 			return err
@@ -40,18 +40,18 @@ func (a *cli) sessionPause(ctx context.Context, name string) error {
 	if err := w.waitFor(ctx, func(i ponder.Info) bool { return !i.Held }); err != nil {
 		return err
 	}
-	a.note("%s is paused; to go on: %s", w.id, w.goOn())
+	a.note("%s is paused; to go on: %s", w.Id, w.goOn())
 	return nil
 }
 
 // wish tells the session to do something, unless it has ended by now.
 func (w *viewing) wish(ctx context.Context, do string, body ponder.Body) error {
-	_, err := ponder.SendCommands(ctx, w.store, w.id, ponder.Event{Run: w.view.Session.Run, Body: body})
+	_, err := ponder.SendCommands(ctx, w.Store, w.Id, ponder.Event{Run: w.View.Session.Run, Body: body})
 	switch {
 	case errors.Is(err, ponder.ErrEnded):
-		return usagef("session %s has ended meanwhile; to see it: ponder session show %s", w.id, w.id)
+		return usagef("session %s has ended meanwhile; to see it: ponder session show %s", w.Id, w.Id)
 	case err != nil:
-		return fmt.Errorf("%s %s: %w", do, w.id, err)
+		return fmt.Errorf("%s %s: %w", do, w.Id, err)
 	}
 	return nil
 }
@@ -66,9 +66,9 @@ func (w *viewing) waitFor(ctx context.Context, ok func(ponder.Info) bool) error 
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
-		info, err := w.store.Thread(ctx, w.id)
+		info, err := w.Store.Thread(ctx, w.Id)
 		if err != nil {
-			return fmt.Errorf("look after %s: %w", w.id, err)
+			return fmt.Errorf("look after %s: %w", w.Id, err)
 		}
 		if ok(info) {
 			return nil
@@ -76,7 +76,7 @@ func (w *viewing) waitFor(ctx context.Context, ok func(ponder.Info) bool) error 
 		select {
 		case <-look.C:
 		case <-late.C:
-			return fmt.Errorf("the process that holds %s does not answer: it may have stopped; look again with: ponder session show %s", w.id, w.id)
+			return fmt.Errorf("the process that holds %s does not answer: it may have stopped; look again with: ponder session show %s", w.Id, w.Id)
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
@@ -50,23 +52,23 @@ func (a *cli) sessionResolve(ctx context.Context, name, word, note string) error
 		return err
 	}
 	if n := len([]rune(note)); n > maxNote {
-		return usagef("--note: it has %s letters, and may have %s", number(n), number(maxNote))
+		return usagef("--note: it has %s letters, and may have %s", textkit.Number(n), textkit.Number(maxNote))
 	}
 	w, info, store, err := a.openSession(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	s := w.view.Session
+	s := w.View.Session
 	switch {
 	case !s.Status.Ended():
-		return usagef("session %s is %s: how it turns out can be said when it has ended", w.id, statusOf(info))
+		return usagef("session %s is %s: how it turns out can be said when it has ended", w.Id, statusOf(info))
 	case s.Claimed == nil || s.Status != ponder.Completed:
-		return usagef("session %s has no answer that could be right or wrong: it is %s", w.id, s.Status)
+		return usagef("session %s has no answer that could be right or wrong: it is %s", w.Id, s.Status)
 	}
-	_, err = store.Append(ctx, w.id, 0, ponder.Event{Run: s.Run, Body: ponder.Resolved{Content: strings.TrimSpace(note), Ref: string(s.Run), Outcome: outcome}})
+	_, err = store.Append(ctx, w.Id, 0, ponder.Event{Run: s.Run, Body: ponder.Resolved{Content: strings.TrimSpace(note), Ref: string(s.Run), Outcome: outcome}})
 	if err != nil {
-		return fmt.Errorf("resolve %s: %w", w.id, err)
+		return fmt.Errorf("resolve %s: %w", w.Id, err)
 	}
 	return a.nowStandsAt(ctx, store, s, outcome, note)
 }
@@ -92,7 +94,7 @@ func (a *cli) nowStandsAt(ctx context.Context, store ponder.Store, s session.Ses
 	if text := a.wanting(m); text != "" {
 		a.printf("%s\n", text)
 	} else {
-		a.printf("calibrated from %s: ponder usage --calibration\n", counted(m.Cases(), "resolved session", "resolved sessions"))
+		a.printf("calibrated from %s: ponder usage --calibration\n", textkit.Count(m.Cases(), "resolved session", "resolved sessions"))
 	}
 	return nil
 }

@@ -8,8 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/internal/app"
-	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
 
@@ -48,20 +46,20 @@ func (a *cli) sessionResume(ctx context.Context, name string, f resumeFlags) err
 	}
 	defer store.Close()
 	w.internal = f.internal
-	s := w.view.Session
+	s := w.View.Session
 	switch {
 	case info.Status.Ended():
 		return usagef("session %s is %s: there is nothing to go on with; to see it: %s; to think on from within it: %s",
-			w.id, info.Status, w.command("session show", w.id), w.command("session fork", w.id))
+			w.Id, info.Status, w.command("session show", w.Id), w.command("session fork", w.Id))
 	case s.Run == "":
-		return usagef("session %s has no question to think about", w.id)
+		return usagef("session %s has no question to think about", w.Id)
 	}
 	if err := w.checkOutput(f); err != nil {
 		return err
 	}
 	switch held := info.Status == ponder.Thinking && info.Held; {
 	case held && f.model != "":
-		return usagef("session %s is being thought about, and goes on with the model that it has: to change that, pause it first: %s", w.id, a.command("session pause", w.id))
+		return usagef("session %s is being thought about, and goes on with the model that it has: to change that, pause it first: %s", w.Id, a.command("session pause", w.Id))
 	case held && f.detach:
 		return w.goesOnAlready()
 	case held:
@@ -74,7 +72,7 @@ func (a *cli) sessionResume(ctx context.Context, name string, f resumeFlags) err
 		if err != nil {
 			return err
 		}
-		return a.sayWhere(w.id, e)
+		return a.sayWhere(w.Id, e)
 	}
 	if err = a.resumeHere(ctx, w, info, store, f); ofStore(err) != nil {
 		return w.broken(ctx, err) // also if nothing could be begun
@@ -87,10 +85,10 @@ func (w *viewing) checkOutput(f resumeFlags) error {
 	switch {
 	case f.output == "":
 		return nil
-	case w.looked == nil:
-		return usagef("-o: %s is no research; afterwards: ponder session export %s -o FILE", w.id, w.id)
+	case w.Looked == nil:
+		return usagef("-o: %s is no research; afterwards: ponder session export %s -o FILE", w.Id, w.Id)
 	case f.detach:
-		return usagef("-o: with --detach there is no report yet; afterwards: ponder session export %s -o FILE", w.id)
+		return usagef("-o: with --detach there is no report yet; afterwards: ponder session export %s -o FILE", w.Id)
 	}
 	return checkReportFile(f.output)
 }
@@ -98,10 +96,10 @@ func (w *viewing) checkOutput(f resumeFlags) error {
 // goesOnAlready says that a session need not be left to anybody.
 func (w *viewing) goesOnAlready() error {
 	if w.flags.json {
-		return w.object(map[string]any{"id": w.id})
+		return w.object(map[string]any{"id": w.Id})
 	}
-	w.printf("%s\n", w.id)
-	w.note("another process thinks about it already; to look on: %s", w.command("session watch", w.id))
+	w.printf("%s\n", w.Id)
+	w.note("another process thinks about it already; to look on: %s", w.command("session watch", w.Id))
 	return nil
 }
 
@@ -109,38 +107,38 @@ func (w *viewing) goesOnAlready() error {
 // interrupted: at the server, or else in the background. If nobody can, it is paused as it
 // was.
 func (w *viewing) goOnElsewhere(ctx context.Context, store ponder.Store, run ponder.RunID, model string) (e elsewhere, err error) {
-	info, err := store.Thread(ctx, w.id)
+	info, err := store.Thread(ctx, w.Id)
 	if err != nil {
-		return e, fmt.Errorf("look after %s: %w", w.id, err)
+		return e, fmt.Errorf("look after %s: %w", w.Id, err)
 	}
 	if info.Status != ponder.Paused {
-		return w.leaveTo(ctx, store, w.id, model)
+		return w.leaveTo(ctx, store, w.Id, model)
 	}
 	if err := w.waitFor(ctx, letGo); err != nil {
 		return e, err
 	}
-	if _, err := ponder.SendCommands(ctx, store, w.id, ponder.Event{Run: run, Body: ponder.RunResumed{Reason: "resumed by the user"}}); err != nil {
-		return e, fmt.Errorf("resume %s: %w", w.id, err)
+	if _, err := ponder.SendCommands(ctx, store, w.Id, ponder.Event{Run: run, Body: ponder.RunResumed{Reason: "resumed by the user"}}); err != nil {
+		return e, fmt.Errorf("resume %s: %w", w.Id, err)
 	}
-	if e, err = w.leaveTo(ctx, store, w.id, model); err != nil {
+	if e, err = w.leaveTo(ctx, store, w.Id, model); err != nil {
 		back := ponder.Event{Run: run, Body: ponder.RunPaused{Reason: "it could not go on"}}
-		_, _ = ponder.SendCommands(context.WithoutCancel(ctx), store, w.id, back) // or else it is interrupted, which is as good
+		_, _ = ponder.SendCommands(context.WithoutCancel(ctx), store, w.Id, back) // or else it is interrupted, which is as good
 	}
 	return e, err
 }
 
 // resumeHere goes on in this process.
 func (a *cli) resumeHere(ctx context.Context, w *viewing, info ponder.Info, store *sqlite.Store, f resumeFlags) error {
-	s := w.view.Session
-	p, err := a.prepareAgain(ctx, info, s, f.model)
+	s := w.View.Session
+	p, err := a.PrepareAgain(ctx, info, s, f.model)
 	if err != nil {
 		return err
 	}
-	t, err := a.thinker(ctx, store, p.Models, w.sight(), w.onDelta)
+	t, err := a.Runner(ctx, store, p.Models, w.Sight(), w.onDelta)
 	if err != nil {
 		return err
 	}
-	defer t.close(ctx)
+	defer t.Close(ctx)
 	if info.Status == ponder.Paused {
 		if err := w.waitFor(ctx, letGo); err != nil {
 			return err
@@ -149,7 +147,7 @@ func (a *cli) resumeHere(ctx context.Context, w *viewing, info ponder.Info, stor
 			return err
 		}
 	}
-	a.note("going on with %s after %s: %s", w.id, w.soFar(), clip(oneLine(s.Question), 80))
+	a.note("going on with %s after %s: %s", w.Id, w.SoFar(), clip(oneLine(s.Question), 80))
 	err = w.work(ctx, t)
 	switch {
 	case errors.Is(err, errDetach):
@@ -157,7 +155,7 @@ func (a *cli) resumeHere(ctx context.Context, w *viewing, info ponder.Info, stor
 	case errors.Is(err, ponder.ErrHeld):
 		return w.endWithReport(ctx, store, f.output, w.lookOn(ctx))
 	}
-	w.keep(ctx, store)
+	w.Keep(ctx, store)
 	return w.endWithReport(ctx, store, f.output, w.end(ctx, err))
 }
 
@@ -181,47 +179,4 @@ func (w *viewing) watched(err error) error {
 		return err
 	}
 	return w.outcome()
-}
-
-// prepareAgain finds the models to go on with: the one the user names now, else
-// what is configured, if the session began with that, else the model it began
-// with.
-func (a *cli) prepareAgain(ctx context.Context, info ponder.Info, s session.Session, model string) (*app.SessionModels, error) {
-	if model == "" && info.Model == "" && s.Metadata.WithoutModel {
-		return &app.SessionModels{}, nil
-	}
-	l, err := a.ModelSet(ctx, model)
-	if err != nil {
-		return nil, err
-	}
-	if slow := l.Choices.Of(ponder.Slow).Models; model == "" && info.Model != "" && (slow == nil || slow[0] != info.Model) {
-		if l, err = a.ModelSet(ctx, info.Model); err != nil {
-			return nil, err
-		}
-	}
-	roles := rolesOf(info.Kind)
-	models, err := l.Chains(roles...)
-	if err != nil {
-		return nil, err
-	}
-	if err := app.CheckPrices(models, ponder.Budget{Cost: ponder.Cost{Money: money(s.Budget.USD)}}, l.Config); err != nil {
-		return nil, err
-	}
-	return &app.SessionModels{Models: models}, a.CheckModels(ctx, l, models, roles...)
-}
-
-// rolesOf returns the roles whose models are asked on a thread of a kind.
-func rolesOf(kind ponder.Kind) []ponder.Role {
-	if kind == ponder.KindResearch {
-		return researchRoles()
-	}
-	return app.SessionRoles()
-}
-
-// sight returns what is looked into.
-func (w *viewing) sight() app.Sources {
-	if w.looked != nil {
-		return sightForAgain(w.looked.view)
-	}
-	return app.SourcesOf(w.view.Session)
 }

@@ -6,6 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
@@ -38,10 +42,10 @@ func (a *cli) sessionShow(ctx context.Context, name string, thoughts bool) error
 	if err != nil {
 		return err
 	}
-	if w.looked != nil {
+	if w.Looked != nil {
 		return w.researchShow(info, thoughts)
 	}
-	v := w.view
+	v := w.View
 	if a.flags.json {
 		return a.object(struct {
 			sessionObject
@@ -58,7 +62,7 @@ func (a *cli) sessionShow(ctx context.Context, name string, thoughts bool) error
 			Notes []string `json:"notes,omitempty"`
 		}{objectOf(info, v), v.Thoughts, v.Questions, v.Syntheses, v.Sources, v.Steering, v.Corrections, v.Pinned, v.Banned, v.Notes})
 	}
-	a.printf("%s\n%s, %s, started %s", oneLine(v.Session.Question), info.ID, w.statusOf(info), ago(info.Created, time.Now()))
+	a.printf("%s\n%s, %s, started %s", oneLine(v.Session.Question), info.ID, w.statusOf(info), textkit.Ago(info.Created, time.Now()))
 	if words, _ := nearest(v.Session); words != "" && !info.Status.Ended() {
 		a.printf(", %s", words)
 	}
@@ -106,7 +110,7 @@ var stateMarks = map[session.QuestionState]string{session.Open: "○", session.E
 func (a *cli) next(info ponder.Info, s session.Session, goOn string) string {
 	var rows [][2]string
 	switch {
-	case isInterrupted(info), s.Status == ponder.Paused:
+	case app.IsInterrupted(info), s.Status == ponder.Paused:
 		rows = append(rows, [2]string{"to go on", goOn})
 	case s.Status == ponder.Thinking:
 		rows = append(rows, [2]string{"to look on", a.command("session watch", info.ID)}, [2]string{"to steer it", a.command("session steer", info.ID) + " --help"})
@@ -132,7 +136,7 @@ func (a *cli) thoughts(v session.View) {
 		if i == 0 || t.Focus != v.Thoughts[i-1].Focus {
 			a.printf("%s\n", oneLine(t.Focus))
 		}
-		text := tui.RenderItem(tui.Item{At: seconds(t.Offset), Kind: t.Kind, Mark: givenSure(t.Confidence, t.Assumed), Text: t.Text}, 100, tui.Style{Plain: true})
+		text := tui.RenderItem(tui.Item{At: textkit.Seconds(t.Offset), Kind: t.Kind, Mark: givenSure(t.Confidence, t.Assumed), Text: t.Text}, 100, tui.Style{Plain: true})
 		a.printf("%s\n", text)
 	}
 	if len(v.Thoughts) > 0 {

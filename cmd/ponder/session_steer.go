@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
@@ -59,14 +61,14 @@ func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error
 	switch {
 	case info.Status.Ended():
 		return w.tooLate()
-	case w.view.Session.Run == "":
-		return usagef("session %s has no question to think about", w.id)
+	case w.View.Session.Run == "":
+		return usagef("session %s has no question to think about", w.Id)
 	}
-	commands, err := f.commands(ctx, w)
+	commands, err := f.commands(ctx, &w.SessionView)
 	if err != nil {
 		return err
 	}
-	sent, err := ponder.SendCommands(ctx, store, w.id, commands...)
+	sent, err := ponder.SendCommands(ctx, store, w.Id, commands...)
 	if errors.Is(err, ponder.ErrEnded) {
 		if err := w.load(ctx); err != nil {
 			return err
@@ -74,7 +76,7 @@ func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error
 		return w.tooLate()
 	}
 	if err != nil {
-		return fmt.Errorf("steer %s: %w", w.id, err)
+		return fmt.Errorf("steer %s: %w", w.Id, err)
 	}
 	if err := w.ackWhilePaused(ctx, store); err != nil {
 		return err
@@ -84,31 +86,31 @@ func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error
 
 // tooLate says that the session has ended before it could be steered.
 func (w *viewing) tooLate() error {
-	s := w.view.Session
+	s := w.View.Session
 	when := ""
 	if s.Completed != nil {
-		when = " " + ago(*s.Completed, time.Now())
+		when = " " + textkit.Ago(*s.Completed, time.Now())
 	}
 	return usagef("session %s was %s%s, which is too late to steer it; to think on from within it: %s",
-		w.id, s.Status, when, w.command("session fork", w.id))
+		w.Id, s.Status, when, w.command("session fork", w.Id))
 }
 
 // ackWhilePaused lets a session that is paused, and that no process holds, say what it
 // does about wishes.
 func (w *viewing) ackWhilePaused(ctx context.Context, store ponder.Store) error {
-	info, err := store.Thread(ctx, w.id)
+	info, err := store.Thread(ctx, w.Id)
 	if err != nil {
-		return fmt.Errorf("look after %s: %w", w.id, err)
+		return fmt.Errorf("look after %s: %w", w.Id, err)
 	}
 	if info.Held || info.Status != ponder.Paused {
 		return nil
 	}
-	mind, err := engine.New(engine.Config{Store: store, Modes: quiet(modes(app.ChatSetup{}, nil)), Node: placement.Self()})
+	mind, err := engine.New(engine.Config{Store: store, Modes: quiet(app.Modes(app.ChatSetup{}, nil)), Node: placement.Self()})
 	if err != nil {
 		return err
 	}
 	if err := mind.Open(ctx); err != nil {
-		return fmt.Errorf("steer %s: %w", w.id, err)
+		return fmt.Errorf("steer %s: %w", w.Id, err)
 	}
 	return errors.Join(w.quietly(ctx, mind, info.Head), mind.Close(context.WithoutCancel(ctx)))
 }
@@ -119,7 +121,7 @@ func (w *viewing) quietly(ctx context.Context, mind *engine.Engine, head ponder.
 	hold, letGo := context.WithCancel(ctx)
 	defer letGo()
 	go func() {
-		for ev, err := range ponder.Follow(hold, w.store, w.id, head) {
+		for ev, err := range ponder.Follow(hold, w.Store, w.Id, head) {
 			if err != nil {
 				return
 			}
@@ -129,7 +131,7 @@ func (w *viewing) quietly(ctx context.Context, mind *engine.Engine, head ponder.
 			}
 		}
 	}()
-	err := mind.Work(hold, w.id)
+	err := mind.Work(hold, w.Id)
 	if errors.Is(err, ponder.ErrHeld) || hold.Err() != nil && ctx.Err() == nil {
 		return nil // its holder hears of the wishes
 	}
@@ -191,7 +193,7 @@ func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
 		switch {
 		case ok:
 			line = verdict(ack, b)
-		case w.view.Session.Status.Ended():
+		case w.View.Session.Status.Ended():
 			line, b.Refused = "refused: "+steerWords(ev)+": the session had come to its end", true
 		case waiting == nil:
 			line = fmt.Sprintf("noted at event %d: %s: it takes effect when the session goes on", ev.Seq, steerWords(ev))
@@ -210,7 +212,7 @@ func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
 		return waiting
 	case code != done:
 		return failure{code: code}
-	case w.view.Session.Status == ponder.Paused || len(acks) < len(sent):
+	case w.View.Session.Status == ponder.Paused || len(acks) < len(sent):
 		w.note("to go on: %s", w.goOn())
 	}
 	return nil
@@ -225,7 +227,7 @@ func (w *viewing) awaitAcks(ctx context.Context, sent []ponder.Event, acks ackCo
 			return false // waitFor meets it too
 		}
 		switch {
-		case acks.all(sent), w.view.Session.Status.Ended():
+		case acks.all(sent), w.View.Session.Status.Ended():
 			return true
 		case info.Held:
 			resting = time.Time{}
@@ -257,11 +259,11 @@ func (c ackCollector) all(sent []ponder.Event) bool {
 // verdict says what became of a wish.
 func verdict(ack ponder.Event, b ponder.Progress) string {
 	if b.Refused {
-		return fmt.Sprintf("refused at event %d: %s", ack.Seq, oneLine(b.Content))
+		return fmt.Sprintf("refused at event %d: %s", ack.Seq, textkit.OneLine(b.Content))
 	}
-	line := fmt.Sprintf("since event %d: %s", ack.Seq, oneLine(b.Content))
+	line := fmt.Sprintf("since event %d: %s", ack.Seq, textkit.OneLine(b.Content))
 	if n := len(b.Cancelled); n > 0 {
-		line += fmt.Sprintf("; cancelled in flight: %s", oneLine(strings.Join(b.Cancelled, ", ")))
+		line += fmt.Sprintf("; cancelled in flight: %s", textkit.OneLine(strings.Join(b.Cancelled, ", ")))
 	}
 	return line
 }
@@ -275,7 +277,7 @@ func steerWords(ev ponder.Event) string {
 	if b.Do == ponder.SetPersona && args.Name != "" {
 		words = []string{"persona", args.Name} // its voice is long
 	}
-	text := clip(oneLine(strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")), 80)
+	text := textkit.Truncate(textkit.OneLine(strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")), 80)
 	if args.Priority != 0 {
 		text += fmt.Sprintf(", priority %d", args.Priority)
 	}
@@ -291,10 +293,10 @@ func limitWords(b ponder.Budget) (words []string) {
 		words = append(words, b.Time.Round(time.Millisecond).String())
 	}
 	if b.Calls > 0 {
-		words = append(words, counted(b.Calls, "call", "calls"))
+		words = append(words, textkit.Count(b.Calls, "call", "calls"))
 	}
 	if b.Tokens > 0 {
-		words = append(words, counted(b.Tokens, "token", "tokens"))
+		words = append(words, textkit.Count(b.Tokens, "token", "tokens"))
 	}
 	if b.Money > 0 {
 		words = append(words, b.Money.String())

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+
 	"github.com/spf13/pflag"
 
 	"ponder"
@@ -116,7 +118,7 @@ func (f *steerFlags) rank(text string) error {
 func priorityOf(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < steering.MinPriority || n > steering.MaxPriority {
-		return 0, fmt.Errorf("%q is no priority from %d to %d", clip(text, 20), steering.MinPriority, steering.MaxPriority)
+		return 0, fmt.Errorf("%q is no priority from %d to %d", textkit.Truncate(text, 20), steering.MinPriority, steering.MaxPriority)
 	}
 	return n, nil
 }
@@ -124,7 +126,7 @@ func priorityOf(text string) (int, error) {
 func (f *steerFlags) answerNow(text string) error {
 	yes, err := strconv.ParseBool(text)
 	if err != nil {
-		return fmt.Errorf("%q is neither true nor false", clip(text, 20))
+		return fmt.Errorf("%q is neither true nor false", textkit.Truncate(text, 20))
 	}
 	if yes {
 		return f.append(steering.Request{Order: ponder.AnswerNow})
@@ -165,27 +167,27 @@ func moneyIn(b *ponder.Budget) *ponder.Money { return &b.Money }
 
 // commands returns the events of the commands for a session. Its error names the flag of a
 // command that does not fit the session.
-func (f *steerFlags) commands(ctx context.Context, w *viewing) (list []ponder.Event, err error) {
+func (f *steerFlags) commands(ctx context.Context, w *app.SessionView) (list []ponder.Event, err error) {
 	requests := slices.Clone(f.requests)
 	for i := range requests {
 		r := &requests[i]
-		r.Source = sourceNamed(w.view, textkit.OneLine(r.Source))
-		if r.Order == ponder.SetPersona && w.looked != nil {
-			p, err := w.voice(ctx, textkit.OneLine(r.Persona))
+		r.Source = sourceNamed(w.View, textkit.OneLine(r.Source))
+		if r.Order == ponder.SetPersona && w.Looked != nil {
+			p, err := w.App.PersonaVoice(ctx, textkit.OneLine(r.Persona))
 			if err != nil {
 				return nil, err
 			}
 			r.Persona, r.Content = p.Name, p.Voice
 		}
 	}
-	commands, err := steering.ViewOf(w.view, w.looked != nil).Commands(requests)
+	commands, err := steering.ViewOf(w.View, w.Looked != nil).Commands(requests)
 	var wrong steering.Errors
 	if errors.As(err, &wrong) {
 		r := requests[wrong[0].Index]
 		return nil, usagef("--%s: %s", cmp.Or(steerFlagOfField[wrong[0].Field], steerFlagOf[r.Order]), wrong[0].Message)
 	}
 	for _, b := range commands {
-		list = append(list, ponder.Event{Run: w.view.Session.Run, Body: b})
+		list = append(list, ponder.Event{Run: w.View.Session.Run, Body: b})
 	}
 	return list, err
 }

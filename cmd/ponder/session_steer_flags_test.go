@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"ponder/internal/app"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
@@ -21,7 +23,7 @@ func TestSteerFlags(t *testing.T) {
 	v.Session.Budget = session.Limits{Seconds: 300, Calls: 10}
 	v.Questions = []session.Question{{ID: "q1", Text: "How deep?"}, {ID: "q2", Text: "How wide?", Explored: true}, {ID: "q3", Text: "How old?", State: session.Dropped}}
 	v.Sources = []session.Source{{ID: "e1", Source: "/d/a.md"}}
-	w := &viewing{view: v}
+	w := &app.SessionView{View: v}
 	for _, tt := range []struct {
 		name, line string
 		want       []string // order, content and arguments
@@ -110,7 +112,7 @@ func TestSteerFlagsInvalid(t *testing.T) {
 				t.Fatalf("without the session: %v", err)
 			}
 			if err == nil {
-				_, err = f.commands(t.Context(), &viewing{view: v})
+				_, err = f.commands(t.Context(), &app.SessionView{View: v})
 			}
 			if err == nil || !strings.Contains(err.Error(), "--"+flag) {
 				t.Errorf("error %v, want of --%s", err, flag)

@@ -21,7 +21,7 @@ func TestAckWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		model := &llmtest.Model{Latency: llmtest.Delay{Mean: time.Second}}
-		mind := enginetest.Start(t, engine.Config{Modes: modes(app.ChatSetup{}, nil), Models: enginetest.Models(model, ponder.Price{}), Logger: slog.New(slog.DiscardHandler)})
+		mind := enginetest.Start(t, engine.Config{Modes: app.Modes(app.ChatSetup{}, nil), Models: enginetest.Models(model, ponder.Price{}), Logger: slog.New(slog.DiscardHandler)})
 		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Budget: ponder.Budget{Time: time.Hour}})
 		time.Sleep(10 * time.Second)
 		mind.Put(enginetest.Run, "", ponder.RunPaused{})
@@ -48,8 +48,8 @@ func TestAckWhilePaused(t *testing.T) {
 		if err := w.awaitAcks(ctx, sent, acks); err != nil || !acks.all(sent) {
 			t.Errorf("acks %v, %v", acks, err)
 		}
-		head := w.seen
-		m, err := engine.New(engine.Config{Store: mind.Store, Modes: quiet(modes(app.ChatSetup{}, nil))})
+		head := w.Seen
+		m, err := engine.New(engine.Config{Store: mind.Store, Modes: quiet(app.Modes(app.ChatSetup{}, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestAckWhilePaused(t *testing.T) {
 			}
 		}
 
-		again := enginetest.Start(t, engine.Config{Store: mind.Store, Modes: modes(app.ChatSetup{}, nil), Models: enginetest.Models(model, ponder.Price{})})
+		again := enginetest.Start(t, engine.Config{Store: mind.Store, Modes: app.Modes(app.ChatSetup{}, nil), Models: enginetest.Models(model, ponder.Price{})})
 		wish(ponder.Steer{Do: ponder.AnswerNow})
 		if fin := again.Await(enginetest.Run); fin.Status != ponder.Completed || model.Counts().Calls <= asked {
 			t.Errorf("finished %+v after %d calls more", fin, model.Counts().Calls-asked)

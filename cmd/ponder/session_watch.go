@@ -41,7 +41,7 @@ func (a *cli) sessionWatch(ctx context.Context, name string, after ponder.Seq, i
 	w := a.viewing(store, info.ID)
 	w.internal = internal
 	if after > 0 {
-		if err := w.loadTo(ctx, after); err != nil {
+		if err := w.Read(ctx, after); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 
 	"ponder/internal/config"
@@ -78,7 +80,7 @@ func unknownSetting(name string, err error) error {
 	for _, k := range config.Keys() {
 		names = append(names, k.Name)
 	}
-	return usagef("%w: %sSee `ponder settings`", err, suggest(name, names))
+	return usagef("%w: %sSee `ponder settings`", err, textkit.Suggest(name, names))
 }
 
 func (a *cli) changed(name, value string, err error) error {

@@ -83,7 +83,7 @@ func (s lineShow) event(ev ponder.Event, v session.View) {
 }
 
 func (s lineShow) tick(session.View, string) {
-	if s.looked == nil {
+	if s.Looked == nil {
 		return
 	}
 	for _, it := range s.draftItems() {

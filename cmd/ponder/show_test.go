@@ -12,14 +12,14 @@ import (
 // A focus of which nothing came is not printed again when it is tried again.
 func TestLineShow(t *testing.T) {
 	var log strings.Builder
-	w := &viewing{cli: &cli{App: &app.App{}, log: &logSink{out: &log}}, view: session.NewView()}
+	w := &viewing{cli: &cli{App: &app.App{}, log: &logSink{out: &log}}, SessionView: app.SessionView{View: session.NewView()}}
 	s := w.show(true, nil)
 	focus := func(text string) ponder.Body { return ponder.Progress{Stage: "focus", Content: text} }
 	for _, b := range []ponder.Body{
 		focus("One?"), focus("Two?"), ponder.SystemNote{Content: "the model fails"}, focus("One?"), focus("Two?"),
 		ponder.Thought{Kind: "insight", Content: "So.", Confidence: 0.5}, focus("One?"),
 	} {
-		s.event(ponder.Event{Body: b}, w.view)
+		s.event(ponder.Event{Body: b}, w.View)
 	}
 	want := `0:00 focus: One?
 0:00 focus: Two?

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 
+	"ponder/internal/app"
+
 	"ponder"
 )
 
@@ -70,7 +72,7 @@ type pieces struct {
 }
 
 func (p *pieces) add(d ponder.Delta) {
-	if d.Text == "" || !strings.HasPrefix(d.Key, turnKey) {
+	if d.Text == "" || !strings.HasPrefix(d.Key, app.TurnKey) {
 		return
 	}
 	p.mu.Lock()
@@ -93,7 +95,3 @@ func (p *pieces) take() []sign {
 	p.list = nil
 	return list
 }
-
-// turnKey begins the keys of the calls that write what a user is answered: see
-// package chat.
-const turnKey = "turn-"

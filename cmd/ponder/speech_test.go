@@ -218,7 +218,7 @@ func TestCast(t *testing.T) {
 	if _, err := a.Config(); err != nil {
 		t.Fatal(err)
 	}
-	c := a.cast(t.Context(), "thr_1")
+	c := a.Cast(t.Context(), "thr_1")
 	if c == nil {
 		t.Skip("the name of the socket would be too long here")
 	}
@@ -227,25 +227,25 @@ func TestCast(t *testing.T) {
 		d.Text = text
 		return d
 	}
-	c.add(delta("turn-1-1", "One."))
-	c.add(delta("think-1-1", "Secret."))
-	c.add(delta("turn-3-1", "It "))
-	c.add(delta("turn-3-1", "is "))
+	c.Add(delta("turn-1-1", "One."))
+	c.Add(delta("think-1-1", "Secret."))
+	c.Add(delta("turn-3-1", "It "))
+	c.Add(delta("turn-3-1", "is "))
 	heard := make(chan string, 10)
-	if err := os.Rename(c.listener.Addr().String(), c.listener.Addr().String()+"0"); err != nil { // of another process
+	if err := os.Rename(c.Listener.Addr().String(), c.Listener.Addr().String()+"0"); err != nil { // of another process
 		t.Fatal(err)
 	}
-	a.overhear(t.Context(), "thr_1", func(d ponder.Delta) { heard <- d.Key + ":" + d.Text })
+	a.Overhear(t.Context(), "thr_1", func(d ponder.Delta) { heard <- d.Key + ":" + d.Text })
 	if got := <-heard; got != "turn-3-1:It is " {
 		t.Errorf("heard %q first", got)
 	}
-	c.add(delta("turn-3-1", "so."))
+	c.Add(delta("turn-3-1", "so."))
 	if got := <-heard; got != "turn-3-1:so." {
 		t.Errorf("heard %q then", got)
 	}
-	c.close()
-	c.add(delta("turn-3-1", "Nobody hears this."))
-	var none *caster
-	none.add(delta("turn-3-1", "Nor this."))
-	none.close()
+	c.Close()
+	c.Add(delta("turn-3-1", "Nobody hears this."))
+	var none *app.DeltaBroadcaster
+	none.Add(delta("turn-3-1", "Nor this."))
+	none.Close()
 }

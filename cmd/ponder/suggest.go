@@ -1,30 +1,9 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// suggest returns "did you mean x? " for the candidate nearest to a word, or nothing
-// if none is near.
-func suggest(word string, candidates []string) string {
-	best, least := "", 1+len(strings.Trim(word, "-"))/3
-	for _, c := range candidates {
-		d := distance(strings.ToLower(word), c)
-		if len(strings.Trim(word, "-")) > 2 && strings.HasPrefix(c, strings.ToLower(word)) {
-			d = 0
-		}
-		if d <= least && (best == "" || d < least) {
-			best, least = c, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return "did you mean " + best + "? "
-}
 
 // commandsOf returns the names of what a user may run below a command.
 func commandsOf(cmd *cobra.Command) (names []string) {
@@ -39,30 +18,4 @@ func commandsOf(cmd *cobra.Command) (names []string) {
 func flagsOf(cmd *cobra.Command) (names []string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	return names
-}
-
-// distance counts the letters to insert, drop, change or swap with their
-// neighbour to make b of a.
-func distance(a, b string) int {
-	d := make([][]int, len(a)+1)
-	for i := range d {
-		d[i] = make([]int, len(b)+1)
-		d[i][0] = i
-	}
-	for j := range len(b) + 1 {
-		d[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			same := 1
-			if a[i-1] == b[j-1] {
-				same = 0
-			}
-			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+same)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
-		}
-	}
-	return d[len(a)][len(b)]
 }

@@ -5,85 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"os"
-	"strconv"
 	"sync"
-	"time"
 
 	"golang.org/x/term"
 
-	"ponder"
 	"ponder/internal/textkit"
 )
 
 // clip shortens text to n letters.
 func clip(text string, n int) string { return textkit.Truncate(text, n) }
-
-// number writes 12,345.
-func number(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// counted writes "1 thought", "2 thoughts".
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return number(n) + " " + many
-}
-
-// usd writes an amount that so many tokens have cost; what is not known is not zero, and
-// where no call had an answer, nothing is not free.
-func usd(amount float64, tokens, calls, unpriced int) string {
-	switch {
-	case calls > 0 && unpriced >= calls:
-		return "cost unknown"
-	case unpriced > 0:
-		return dollars(amount) + " and " + counted(unpriced, "call", "calls") + " of unknown price"
-	case amount == 0 && tokens == 0:
-		return "nothing"
-	case amount == 0:
-		return "free"
-	}
-	return dollars(amount)
-}
-
-func dollars(amount float64) string { return ponder.Money(math.Round(amount * 1e6)).String() }
-
-// ago writes how long ago a time was.
-func ago(t, now time.Time) string {
-	switch d := now.Sub(t); {
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return counted(int(d/time.Minute), "minute", "minutes") + " ago"
-	case d < 48*time.Hour:
-		return counted(int(d/time.Hour), "hour", "hours") + " ago"
-	case d < 60*24*time.Hour:
-		return counted(int(d/(24*time.Hour)), "day", "days") + " ago"
-	}
-	return t.Local().Format(time.DateOnly)
-}
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// size writes bytes for people.
-func size(n int64) string {
-	switch {
-	case n < 1<<10:
-		return counted(int(n), "byte", "bytes")
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-}
 
 // printf prints a result. What foreign text in it would do to a terminal, it
 // does not.

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"ponder"
 	"ponder/internal/app"
-	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
 
@@ -112,7 +108,7 @@ func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if err != nil {
 		return err
 	}
-	b := beginning{thread: ponder.Thread{Title: f.title, Owner: a.Owner(), Model: p.Name}, question: question, budget: budget}
+	b := app.NewThread{Thread: ponder.Thread{Title: f.title, Owner: a.Owner(), Model: p.Name}, Question: question, Budget: budget}
 	if err := allowsCall(ctx, b, p, opts); err != nil {
 		return err
 	}
@@ -127,9 +123,9 @@ func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(s
 	}
 	defer store.Close()
 	if cfg.Mind.Feeds() && !f.noMemory && !opts.WithoutModel {
-		b.inner = innerOf(ctx, store, a.Owner(), question)
+		b.Inner = app.BackgroundFor(ctx, store, a.Owner(), question)
 	}
-	id, err := b.session(ctx, store, opts)
+	id, err := b.Session(ctx, store, opts)
 	if err != nil {
 		return err
 	}
@@ -145,82 +141,44 @@ func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(s
 	return w.here(ctx, store, p, app.Sources{Docs: opts.Docs, Memory: opts.Memory, Web: opts.Web}, ponder.KindSession, "")
 }
 
-// A beginning is a thread with a question that is about to be made. What the thread is
-// not given is filled in: an id, and a title, which is the question.
-type beginning struct {
-	thread   ponder.Thread
-	question string
-	budget   ponder.Budget
-	cause    string         // of its first event; may be empty
-	inner    []ponder.Event // what is on the owner's mind
-}
-
-// session makes the thread of a session.
-func (b beginning) session(ctx context.Context, store ponder.Threads, opts session.Options) (ponder.ThreadID, error) {
-	b.thread.Kind = ponder.KindSession
-	return b.make(ctx, store, ponder.RunStarted{Mode: session.Name, Version: session.New().Version}, opts)
-}
-
-// make makes the thread, with a run that has options.
-func (b beginning) make(ctx context.Context, store ponder.Threads, run ponder.RunStarted, opts any) (ponder.ThreadID, error) {
-	js, err := json.Marshal(opts)
-	if err != nil {
-		return "", fmt.Errorf("begin a %s: %w", b.thread.Kind, err)
-	}
-	run.Input, run.Budget, run.Options = b.question, b.budget, js
-	t := b.thread
-	if t.ID == "" {
-		t.ID = ponder.ThreadID(ponder.NewID("thr"))
-	}
-	t.Title, t.Created = clip(oneLine(cmp.Or(t.Title, b.question)), maxTitle), time.Now()
-	first := ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Cause: b.cause, Body: run}
-	if err := store.Create(ctx, t, append([]ponder.Event{first}, b.inner...)...); err != nil {
-		return "", fmt.Errorf("begin a %s: %w", t.Kind, err)
-	}
-	return t.ID, nil
-}
-
-// maxTitle is how long a title is, in letters.
-const maxTitle = 120
-
 // here thinks in this process, and shows it; the report of research goes to a file, if one
 // is named. What nothing comes of is removed.
 func (w *viewing) here(ctx context.Context, store *sqlite.Store, p *app.SessionModels, what app.Sources, kind ponder.Kind, report string) error {
-	t, err := w.thinker(ctx, store, p.Models, what, w.onDelta)
+	t, err := w.Runner(ctx, store, p.Models, what, w.onDelta)
 	if err != nil {
-		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), w.id))
+		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), w.Id))
 	}
-	defer t.close(ctx)
-	w.reserve.note(w.cli, string(kind)+" "+string(w.id))
+	defer t.Close(ctx)
+	w.reserve.note(w.cli, string(kind)+" "+string(w.Id))
 	switch err = w.work(ctx, t); {
 	case errors.Is(err, errDetach):
 		return w.handOver(ctx, t)
 	case !w.nothingCame(ctx, err):
-	case store.Remove(context.WithoutCancel(ctx), w.id) != nil: // then it can just as well go on later
+	case store.Remove(context.WithoutCancel(ctx), w.Id) != nil: // then it can just as well go on later
 		w.reserve.release()
 	case err != nil:
 		return shortest(err)
 	default:
 		return w.nothingKept()
 	}
-	w.keep(ctx, store)
+	w.Keep(ctx, store)
 	return w.endWithReport(ctx, store, report, w.end(ctx, err))
 }
 
 // handOver leaves the session to a process in the background. The thinker is at an
 // end then: what it has in flight is asked again there.
-func (w *viewing) handOver(ctx context.Context, t *thinker) error {
-	if err := t.close(ctx); err != nil {
+func (w *viewing) handOver(ctx context.Context, t *app.Runner) error {
+	if err := t.Close(ctx); err != nil {
 		return w.broken(ctx, err)
 	}
-	return w.detach(ctx, w.store, w.id)
+	return w.detach(ctx, w.Store, w.Id)
 }
 
 // nothingKept says that a session which failed before its first thought is gone, or a
 // research before it found anything.
 func (w *viewing) nothingKept() error {
 	none := "thought"
-	if w.looked != nil {
+	if w.Looked != nil {
 		none = "found"
 	}
 	err := w.failed()
@@ -257,13 +215,13 @@ func ofStore(err error) error {
 // nothingCame reports whether a session has ended in failure before its first
 // thought, or a research before it found anything, so that there is nothing to keep.
 func (w *viewing) nothingCame(ctx context.Context, err error) bool {
-	if len(w.view.Thoughts) > 0 || w.looked != nil && len(w.view.Sources) > 0 || w.view.Session.Status == ponder.Paused || ctx.Err() != nil {
+	if len(w.View.Thoughts) > 0 || w.Looked != nil && len(w.View.Sources) > 0 || w.View.Session.Status == ponder.Paused || ctx.Err() != nil {
 		return false
 	}
 	if err != nil {
 		return !errors.Is(err, ponder.ErrHeld) && !errors.Is(err, errDetach)
 	}
-	return w.view.Session.Status == ponder.Failed || w.looked != nil && !w.answered && w.isWithoutModel()
+	return w.View.Session.Status == ponder.Failed || w.Looked != nil && !w.answered && w.isWithoutModel()
 }
 
 // broken says what becomes of a session whose work ended in an error.
@@ -274,9 +232,9 @@ func (w *viewing) broken(ctx context.Context, err error) error {
 		w.note("stopped; %s", goOn)
 		return failure{interrupted, err}
 	case errors.Is(err, ponder.ErrNoThread):
-		return failure{failed, fmt.Errorf("session %s was removed while it was thought about", w.id)}
+		return failure{failed, fmt.Errorf("session %s was removed while it was thought about", w.Id)}
 	case errors.Is(err, ponder.ErrFenced), errors.Is(err, ponder.ErrHeld):
-		return failure{incomplete, fmt.Errorf("another process thinks on; to look on: %s", w.command("session watch", w.id))}
+		return failure{incomplete, fmt.Errorf("another process thinks on; to look on: %s", w.command("session watch", w.Id))}
 	case errors.Is(err, ponder.ErrFull):
 		return failure{incomplete, fmt.Errorf("paused: the disk is full; free some space, then: %s", w.goOn())}
 	case errors.Is(err, ponder.ErrDisk):

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ponder/internal/app"
+
 	"github.com/spf13/pflag"
 
 	"ponder"
@@ -20,35 +22,25 @@ import (
 	"ponder/mode/session"
 )
 
-// Bounds of what a user may ask for. More is a slip of the pen.
-const (
-	leastQuestion = 3      // letters
-	mostQuestion  = 20_000 // bytes
-	leastTime     = time.Second
-	mostTime      = 24 * time.Hour
-	mostCalls     = 1_000_000
-	mostParallel  = 16
-)
-
 // question returns the question that a user asks, from standard input if text
 // is "-".
 func (a *cli) question(ctx context.Context, text string) (string, error) {
 	if text == "-" {
-		b, err := io.ReadAll(io.LimitReader(a.stdin(ctx), mostQuestion+1))
+		b, err := io.ReadAll(io.LimitReader(a.stdin(ctx), app.MaxQuestion+1))
 		if err != nil {
 			return "", fmt.Errorf("read the question from standard input: %w", err)
 		}
 		text = string(b)
 	}
 	switch {
-	case len(text) > mostQuestion:
-		return "", usagef("the question has more than %s bytes: put what it is about into a file and pass --docs", number(mostQuestion))
+	case len(text) > app.MaxQuestion:
+		return "", usagef("the question has more than %s bytes: put what it is about into a file and pass --docs", textkit.Number(app.MaxQuestion))
 	case !utf8.ValidString(text):
 		return "", usagef("the question is not text in UTF-8")
 	}
 	text = strings.TrimSpace(textkit.Clean(text))
-	if utf8.RuneCountInString(text) < leastQuestion {
-		return "", usagef("the question is too short: ask at least %d letters, such as \"Why is the sky blue?\"", leastQuestion)
+	if utf8.RuneCountInString(text) < app.MinQuestion {
+		return "", usagef("the question is too short: ask at least %d letters, such as \"Why is the sky blue?\"", app.MinQuestion)
 	}
 	if !textkit.HasWords(text) {
 		return "", usagef("the question is only punctuation: ask it in words, such as \"Why is the sky blue?\"")
@@ -69,15 +61,12 @@ func (f *budgetFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.calls, "calls", "", "`number` of model calls to make at most")
 }
 
-// presets are names for times to think.
-var presets = map[string]time.Duration{"quick": 5 * time.Minute, "moderate": 30 * time.Minute, "deep": 2 * time.Hour}
-
 // preset sets the time of a preset, which --for overrides.
 func (f *budgetFlags) preset(name string, given func(string) bool) error {
 	if !given("preset") {
 		return nil
 	}
-	d, ok := presets[name]
+	d, ok := app.Presets[name]
 	if !ok {
 		return usagef("--preset: %q is none of quick, moderate, deep", clip(name, 20))
 	}
@@ -92,10 +81,10 @@ func (f *budgetFlags) preset(name string, given func(string) bool) error {
 func (f *budgetFlags) budget(c config.Budgets, given func(string) bool) (ponder.Budget, error) {
 	b := ponder.Budget{
 		Time: time.Duration(c.For),
-		Cost: ponder.Cost{Tokens: c.Tokens, Calls: c.Calls, Money: money(c.Cost)},
+		Cost: ponder.Cost{Tokens: c.Tokens, Calls: c.Calls, Money: app.MoneyOf(c.Cost)},
 	}
 	if b.Time = cmp.Or(f.named, b.Time); b.Time == 0 {
-		b.Time = presets["quick"]
+		b.Time = app.Presets["quick"]
 	}
 	for _, flag := range []struct {
 		name string
@@ -103,7 +92,7 @@ func (f *budgetFlags) budget(c config.Budgets, given func(string) bool) (ponder.
 	}{
 		{"for", func() (err error) { b.Time, err = timeOf(f.time); return }},
 		{"tokens", func() (err error) { b.Tokens, err = countOf(f.tokens, config.MaxTokens); return }},
-		{"calls", func() (err error) { b.Calls, err = countOf(f.calls, mostCalls); return }},
+		{"calls", func() (err error) { b.Calls, err = countOf(f.calls, app.MaxCalls); return }},
 		{"cost", func() (err error) { b.Money, err = moneyOf(f.cost); return }},
 	} {
 		if !given(flag.name) {
@@ -113,16 +102,16 @@ func (f *budgetFlags) budget(c config.Budgets, given func(string) bool) (ponder.
 			return b, usagef("--%s: %w", flag.name, err)
 		}
 	}
-	if b.Time < leastTime || b.Time > mostTime {
-		return b, usagef("budgets.for in the configuration: must be from %v to 24h", leastTime)
+	if b.Time < app.MinTime || b.Time > app.MaxTime {
+		return b, usagef("budgets.for in the configuration: must be from %v to 24h", app.MinTime)
 	}
 	return b, nil
 }
 
 func timeOf(text string) (time.Duration, error) {
 	d, err := config.ParseDuration(text)
-	if err == nil && (d < leastTime || d > mostTime) || errors.Is(err, config.ErrTooLong) {
-		err = fmt.Errorf("%s is not from %v to 24h", clip(text, 20), leastTime)
+	if err == nil && (d < app.MinTime || d > app.MaxTime) || errors.Is(err, config.ErrTooLong) {
+		err = fmt.Errorf("%s is not from %v to 24h", clip(text, 20), app.MinTime)
 	}
 	return d, err
 }
@@ -141,7 +130,7 @@ func countOf(text string, most int) (int, error) {
 		return 0, fmt.Errorf("%q is not a whole number", clip(text, 20))
 	}
 	if err != nil || n < 1 || n > most/unit {
-		return 0, fmt.Errorf("%s is not from 1 to %s", clip(text, 20), number(most))
+		return 0, fmt.Errorf("%s is not from 1 to %s", clip(text, 20), textkit.Number(most))
 	}
 	return n * unit, nil
 }
@@ -151,14 +140,10 @@ func moneyOf(text string) (ponder.Money, error) {
 	if err != nil || math.IsNaN(f) {
 		return 0, fmt.Errorf("%q is not an amount of US dollars, such as 0.50", clip(text, 20))
 	}
-	if m := money(f); m > 0 && f <= config.MaxDollars {
+	if m := app.MoneyOf(f); m > 0 && f <= config.MaxDollars {
 		return m, nil
 	}
-	return 0, fmt.Errorf("%s is not from 0.000001 to %s US dollars", clip(text, 20), number(config.MaxDollars))
-}
-
-func money(usd float64) ponder.Money {
-	return ponder.Money(math.Round(min(usd, config.MaxDollars) * 1e6))
+	return 0, fmt.Errorf("%s is not from 0.000001 to %s US dollars", clip(text, 20), textkit.Number(config.MaxDollars))
 }
 
 // options returns how the session is to think.
@@ -173,7 +158,7 @@ func (f *thinkFlags) options(c *config.Config, given func(string) bool) (session
 	parallel := 1
 	if given("parallel") {
 		var err error
-		if parallel, err = countOf(f.parallel, mostParallel); err != nil {
+		if parallel, err = countOf(f.parallel, app.MaxParallel); err != nil {
 			return session.Options{}, usagef("--parallel: %w", err)
 		}
 	}

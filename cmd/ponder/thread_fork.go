@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"ponder/internal/app"
+
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
@@ -57,7 +61,7 @@ func (a *cli) threadFork(ctx context.Context, name string, at ponder.Seq, title 
 		}
 		before = append(before, ev)
 	}
-	to := ponder.Thread{ID: ponder.ThreadID(ponder.NewID("thr")), Title: clip(oneLine(title), maxTitle)}
+	to := ponder.Thread{ID: ponder.ThreadID(ponder.NewID("thr")), Title: clip(oneLine(title), app.MaxTitle)}
 	halt := halts(info.Kind, before, "forked")
 	for i := range halt {
 		halt[i].Time, halt[i].Cause = ponder.Event{}.Time, ponder.NewID("fork")
@@ -67,7 +71,7 @@ func (a *cli) threadFork(ctx context.Context, name string, at ponder.Seq, title 
 	case errors.Is(err, ponder.ErrNoEvent) && info.Head == 0:
 		return usagef("thread %s has no events to begin with", info.ID)
 	case errors.Is(err, ponder.ErrNoEvent):
-		return usagef("--at %d: thread %s has only %s", at, info.ID, counted(int(info.Head), "event", "events"))
+		return usagef("--at %d: thread %s has only %s", at, info.ID, textkit.Count(int(info.Head), "event", "events"))
 	case err != nil:
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
@@ -286,7 +288,7 @@ func (a *cli) takeIn(ctx context.Context, store *sqlite.Store, v *arrival) error
 	} else if n := len(v.Events) - v.read; n > 0 {
 		added = fmt.Sprintf(", with %d more for what is not in the file", n)
 	}
-	a.note("%s %s %s: a %s of %s%s", v.Thread.ID, how, nameOf(v.file), v.Thread.Kind, counted(v.read, "event", "events"), added)
+	a.note("%s %s %s: a %s of %s%s", v.Thread.ID, how, nameOf(v.file), v.Thread.Kind, textkit.Count(v.read, "event", "events"), added)
 	return nil
 }
 
@@ -302,7 +304,7 @@ func readAhead(ctx context.Context, store *sqlite.Store, v *arrival) error {
 	if len(v.Events) < longThread {
 		return nil
 	}
-	mind, err := engine.New(engine.Config{Store: store, Modes: modes(app.ChatSetup{}, nil), Node: placement.Self()})
+	mind, err := engine.New(engine.Config{Store: store, Modes: app.Modes(app.ChatSetup{}, nil), Node: placement.Self()})
 	if err != nil {
 		return err
 	}

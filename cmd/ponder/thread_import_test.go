@@ -56,7 +56,7 @@ func TestLongImportIsReadAhead(t *testing.T) {
 	}
 	defer inner.Close()
 	store := &counting{Store: inner}
-	mind, err := engine.New(engine.Config{Store: store, Modes: modes(app.ChatSetup{}, nil), Node: placement.Self()})
+	mind, err := engine.New(engine.Config{Store: store, Modes: app.Modes(app.ChatSetup{}, nil), Node: placement.Self()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"ponder/internal/app"
 
 	"github.com/spf13/cobra"
@@ -68,7 +70,7 @@ func (a *cli) threadList(ctx context.Context, kind ponder.Kind, limit int) error
 			}
 			continue
 		}
-		rows = append(rows, []string{string(info.ID), string(info.Kind), statusOf(info), number(int(info.Head)), ago(info.Updated, time.Now()), clip(info.Title, 50)})
+		rows = append(rows, []string{string(info.ID), string(info.Kind), statusOf(info), textkit.Number(int(info.Head)), textkit.Ago(info.Updated, time.Now()), clip(info.Title, 50)})
 	}
 	if !a.flags.json {
 		a.table(rows)

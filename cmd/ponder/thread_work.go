@@ -41,14 +41,14 @@ func (a *cli) threadWork(ctx context.Context, name string, f talkFlags, given fu
 	if err != nil {
 		return err
 	}
-	told := a.cast(ctx, info.ID)
-	defer told.close()
-	thinker, err := a.talker(ctx, store, t, told.add)
+	told := a.Cast(ctx, info.ID)
+	defer told.Close()
+	thinker, err := a.ChatRunner(ctx, store, t, told.Add)
 	if err != nil {
 		return err
 	}
-	defer thinker.close(ctx)
-	if err := thinker.work(ctx, info.ID); err != nil && !errors.Is(err, ponder.ErrHeld) {
+	defer thinker.Close(ctx)
+	if err := thinker.Work(ctx, info.ID); err != nil && !errors.Is(err, ponder.ErrHeld) {
 		return err
 	}
 	return nil

@@ -46,7 +46,7 @@ import (
 // ourTools returns the tools that a conversation may be given. They cannot be used.
 func ourTools() []ponder.Tool {
 	list := append([]ponder.Tool{thread.New(nil, app.LocalOwner), thread.NewRead(nil, deep.Name)}, knowledge.Tools(knowledge.Options{})...)
-	list = append(list, (&keeper{}).tools()...)
+	list = append(list, (&app.MemoryWriter{}).Tools()...)
 	return append(list, webtool.New(webtool.Options{
 		Search: func(context.Context, webtool.Query) (webtool.Found, error) { return webtool.Found{}, nil },
 		Fetch:  func(context.Context, string) (*web.Page, error) { return nil, nil },

@@ -28,7 +28,7 @@ type turn struct {
 
 // hears takes in a sign, and returns what is to be shown of the answer.
 func (t *turn) hears(s sign) string {
-	mine := turnKey + strconv.FormatInt(int64(t.seq), 10) + "-"
+	mine := app.TurnKey + strconv.FormatInt(int64(t.seq), 10) + "-"
 	if s.event == nil {
 		if !strings.HasPrefix(s.key, mine) {
 			return "" // of another turn
@@ -43,11 +43,11 @@ func (t *turn) hears(s sign) string {
 			t.run = ev.Run
 		}
 	case ponder.AssistantMessage:
-		if round, ok := strings.CutPrefix(key, "say-"); ok && strings.HasPrefix(turnKey+round, mine) {
-			return t.settle(turnKey+round, b.Content)
+		if round, ok := strings.CutPrefix(key, "say-"); ok && strings.HasPrefix(app.TurnKey+round, mine) {
+			return t.settle(app.TurnKey+round, b.Content)
 		}
 	case ponder.CallFinished:
-		if strings.HasPrefix(key, turnKey) {
+		if strings.HasPrefix(key, app.TurnKey) {
 			t.run = ev.Run
 			if !b.Dropped {
 				t.class, t.cut, t.delay = b.Class, b.Finish.BrokeOff(), delayOf(b, ev.Time)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
+
 	"ponder/internal/app"
 
 	"github.com/spf13/cobra"
@@ -95,7 +97,7 @@ func (a *cli) usageTable(by ponder.GroupBy, rows []ponder.UsageRow) {
 	}
 	a.table(table)
 	if total.Unknown > 0 {
-		a.note("%s of unknown price: set it with `ponder settings models.price.MODEL.input USD`, or run `ponder model refresh`", counted(total.Unknown, "call is", "calls are"))
+		a.note("%s of unknown price: set it with `ponder settings models.price.MODEL.input USD`, or run `ponder model refresh`", textkit.Count(total.Unknown, "call is", "calls are"))
 	}
 }
 
@@ -104,8 +106,8 @@ func usageRow(r ponder.UsageRow) []string {
 	if key == "" {
 		key = "(none)"
 	}
-	return []string{key, number(r.Calls), number(r.Failed), number(r.Usage.Total() - r.Usage.Output), number(r.Usage.Output),
-		strings.TrimPrefix(usd(r.Money.USD(), r.Usage.Total(), r.Calls, r.Unknown), "cost ")}
+	return []string{key, textkit.Number(r.Calls), textkit.Number(r.Failed), textkit.Number(r.Usage.Total() - r.Usage.Output), textkit.Number(r.Usage.Output),
+		strings.TrimPrefix(app.USD(r.Money.USD(), r.Usage.Total(), r.Calls, r.Unknown), "cost ")}
 }
 
 // sinceOf reads "24h", "7d" or a date.

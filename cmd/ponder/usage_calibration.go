@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/textkit"
+
 	"ponder/internal/app"
 	"ponder/internal/calibration"
 )
@@ -155,7 +157,7 @@ func (a *cli) usageCalibration(ctx context.Context) error {
 }
 
 func (a *cli) reliability(r reliability) {
-	a.printf("%s: %d right, %d wrong, %d in part\n", counted(r.Resolved, "resolved session", "resolved sessions"), r.Right, r.Wrong, r.Partly)
+	a.printf("%s: %d right, %d wrong, %d in part\n", textkit.Count(r.Resolved, "resolved session", "resolved sessions"), r.Right, r.Wrong, r.Partly)
 	a.printf("\nWhat was claimed, and how often that was right:\n\n")
 	a.reliabilityTable(r.Claimed.Reliability)
 	if r.Calibrated != nil {
@@ -197,7 +199,7 @@ func (a *cli) reliabilityTable(bins []reliabilityRow) {
 		if high := share(b.High); high != span {
 			span += " to " + high
 		}
-		rows = append(rows, []string{span, number(b.Sessions), share(b.Forecast), share(b.Frequency), bar(b.Frequency, b.Forecast)})
+		rows = append(rows, []string{span, textkit.Number(b.Sessions), share(b.Forecast), share(b.Frequency), bar(b.Frequency, b.Forecast)})
 	}
 	a.table(rows)
 }
@@ -219,7 +221,7 @@ func (a *cli) modelsTable(models []byModel) {
 	}
 	rows := [][]string{{"MODEL", "SESSIONS", "BRIER", "ECE", "BRIER CALIBRATED", "ECE CALIBRATED"}}
 	for _, m := range models {
-		row := []string{oneLine(m.Model), number(m.Sessions), "", "", "", ""}
+		row := []string{oneLine(m.Model), textkit.Number(m.Sessions), "", "", "", ""}
 		for i, s := range []*measured{m.Claimed, m.Calibrated} {
 			if s != nil {
 				row[2+2*i], row[3+2*i] = fmt.Sprintf("%.3f", s.Brier), fmt.Sprintf("%.3f", s.ECE)

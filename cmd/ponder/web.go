@@ -106,9 +106,9 @@ func (a *cli) webSearch(ctx context.Context, q search.Query) error {
 		case p.Err != nil:
 			a.note("%s: %v", p.Name, p.Err)
 		case p.Cached:
-			a.note("%s: %s, kept since %s", p.Name, counted(p.Count, "result", "results"), ago(p.At, time.Now()))
+			a.note("%s: %s, kept since %s", p.Name, textkit.Count(p.Count, "result", "results"), textkit.Ago(p.At, time.Now()))
 		default:
-			a.note("%s: %s in %d ms", p.Name, counted(p.Count, "result", "results"), p.Took.Milliseconds())
+			a.note("%s: %s in %d ms", p.Name, textkit.Count(p.Count, "result", "results"), p.Took.Milliseconds())
 		}
 	}
 	return nil
@@ -205,7 +205,7 @@ func (a *cli) webFetch(ctx context.Context, url string) error {
 		facts = append(facts, "published "+p.Published.Format(time.DateOnly))
 	}
 	if p.Cached {
-		facts = append(facts, "kept since "+ago(p.Fetched, time.Now()))
+		facts = append(facts, "kept since "+textkit.Ago(p.Fetched, time.Now()))
 	}
 	a.note("%s", strings.Join(facts, ", "))
 	a.printf("%s\n", textkit.Clean(p.Markdown))

@@ -40,6 +40,9 @@ type Options struct {
 	DB, Config, LogLevel string // override the configuration unless empty
 	Version              string // of the program, as servers see it
 
+	// HandOff has another process work on a thread that this one has made.
+	HandOff func(context.Context, ponder.Store, ponder.ThreadID) error
+
 	Loaded func(*config.Config) error // is called once the configuration is read; nil: nothing
 	Note   func(string)               // takes remarks on progress; nil: they are dropped
 	Warn   func(error)                // takes errors that stop no work; nil: they are dropped

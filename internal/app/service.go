@@ -5,10 +5,15 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
+	"math/big"
+	"strings"
 	"time"
 
 	"ponder"
+	"ponder/llm"
 )
 
 // What a surface cannot do itself, since it takes models, documents and an index. Each
@@ -39,7 +44,7 @@ type (
 		Resume(ctx context.Context, id ponder.ThreadID, model string, tell func() error) error
 	}
 
-	// An Accountant knows what owners have used. A [Service] may be one.
+	// An Accountant knows what owners have used. A [UseCases] may be one.
 	Accountant interface {
 		// Used returns sums of what an owner has used since a time, also on threads that
 		// were removed, and beside threads; of a key there may be several. Alone says that
@@ -80,8 +85,8 @@ type (
 		Tick(ctx context.Context, owner string) (json.RawMessage, error)
 	}
 
-	// A Service is all of these.
-	Service interface {
+	// UseCases are all of these.
+	UseCases interface {
 		Thinker
 		Talker
 		Rememberer
@@ -188,4 +193,91 @@ func Resume(ctx context.Context, s Thinker, id ponder.ThreadID, model string, te
 		return err
 	}
 	return s.Go(ctx, id, model)
+}
+
+// A SentRequest is a request that a client made under an idempotency key.
+type SentRequest struct {
+	Words  string // a digest of its content
+	Answer string // empty if no answer was stored, because the request runs or its process was killed
+}
+
+// A Record is a small object that a protocol stores for an owner.
+type Record struct {
+	Owner, ID string
+	JSON      []byte
+}
+
+// What the languages of other clients need beside the native API.
+type (
+	// A Relayer asks models what clients ask that keep the conversation themselves.
+	Relayer interface {
+		// Relay makes a thread of the id, on which a model is asked, and has it worked on.
+		Relay(ctx context.Context, owner string, id ponder.ThreadID, x Exchange) error
+	}
+
+	// An Embedder makes vectors of texts.
+	Embedder interface {
+		// Embed asks a model, or the one that is configured if none is named, and returns a
+		// vector for each text and the full name of the model.
+		Embed(ctx context.Context, owner, model string, texts []string) (vectors [][]float32, usage llm.Usage, name string, err error)
+	}
+
+	// A Lister knows the models that may be named.
+	Lister interface {
+		// Models returns the full names, provider/model, of those that are configured for any
+		// role, in a fixed order.
+		Models(ctx context.Context, owner string) ([]string, error)
+	}
+
+	// A ChatFinder finds conversations by what was said in them.
+	ChatFinder interface {
+		// FindChat returns the conversation that was noted under a digest last, or "".
+		FindChat(ctx context.Context, owner, digest string) (ponder.ThreadID, error)
+		// NoteChat has a conversation found under a digest. What is patient may take some
+		// milliseconds, and be written with something else.
+		NoteChat(ctx context.Context, owner, digest string, id ponder.ThreadID, patient bool) error
+	}
+
+	// Dialects is all that the languages of clients need.
+	Dialects interface {
+		UseCases
+		Relayer
+		Embedder
+		Lister
+		ChatFinder
+	}
+)
+
+// An Exchange is one question to a model, as a client asks it.
+type Exchange struct {
+	Title    string
+	Model    string // provider/model; empty: the fast one that is configured
+	Request  llm.Request
+	Own      bool // tools of ours may be used for it: the memory, and the web
+	NoWeb    bool
+	NoMemory bool
+	Budget   ponder.Budget
+	Keep     bool   // it is kept until it is removed
+	Cause    string `json:"-"` // of the run_started: what tells the request from another one of the same id
+	Made     func() `json:"-"` // if set, it is called once the thread is there, and before it is worked on
+}
+
+// Sum returns what is the same for the same texts.
+func Sum(parts ...string) [sha256.Size]byte {
+	var all []byte
+	for _, p := range parts {
+		all = append(binary.BigEndian.AppendUint32(all, uint32(len(p))), p...)
+	}
+	return sha256.Sum256(all)
+}
+
+// Letters returns the first 128 bits of a sum in the form of a ULID.
+func Letters(sum [sha256.Size]byte) string {
+	n := new(big.Int).SetBytes(sum[:16])
+	text := strings.Map(func(r rune) rune {
+		const plain, ours = "0123456789abcdefghijklmnopqrstuv", "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+		return rune(ours[strings.IndexRune(plain, r)])
+	}, n.Text(32))
+	const letters = 26
+	return strings.Repeat("0", max(0, letters-len(text))) + text
 }

@@ -19,11 +19,8 @@ type Requests interface {
 	Leave(ctx context.Context, id string) error
 }
 
-// A Request is one that was made.
-type Request struct {
-	Words  string
-	Answer string // empty if it is not answered yet, or whoever was to answer was killed
-}
+// A Request is a request that a client made under an idempotency key.
+type Request = app.SentRequest
 
 // once does a request once, also where another process of the same database has done it,
 // and returns what that came to. What was begun and never answered is done again.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/compat"
 )
 
@@ -26,10 +27,7 @@ type Book interface {
 }
 
 // A Record is one of a [Book].
-type Record struct {
-	Owner, ID string
-	JSON      []byte
-}
+type Record = app.Record
 
 // The kinds of records.
 const (

@@ -1,0 +1,312 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/mode/subconscious"
+	"ponder/store/sqlite"
+)
+
+// underneath has a subconscious in a database, with something on its mind, and what it
+// has decided to tell.
+func underneath(t testing.TB, tell ...string) *sqlite.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	plant(t, store, tell...)
+	return store
+}
+
+// plant makes the thread of a subconscious.
+func plant(t testing.TB, store ponder.Store, tell ...string) {
+	t.Helper()
+	evs := []ponder.Event{{Body: onMind(t, "Anna waits for the quarterly report", "Anna says: pay ACME "+"SECRET-MARK")}}
+	for _, text := range tell {
+		id := "esc_" + text[:4]
+		evs = append(evs, ponder.Event{Body: ponder.Escalation{ID: id, Content: text}},
+			ponder.Event{Body: ponder.Escalation{ID: id, Content: text, Outcome: "message", Sources: []string{"/var"}}})
+	}
+	if err := store.Create(t.Context(), ponder.Thread{ID: subconscious.ThreadOf(LocalOwner), Kind: ponder.KindSubconscious, Owner: LocalOwner}, evs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// onMind returns the state of a mind; strangers wrote of what the second entry rests on.
+func onMind(t testing.TB, entries ...string) ponder.Subconscious {
+	t.Helper()
+	s := subconscious.NewState()
+	now := time.Now()
+	s.Aside.Decayed, s.Aside.About = now, map[string]subconscious.About{}
+	for i, text := range entries {
+		id := fmt.Sprintf("e%d", i+1)
+		s.ActiveThreads = append(s.ActiveThreads, subconscious.Entry{ID: id, Summary: text, Strength: 8, Created: now, LastSeen: now})
+		s.Aside.About[id] = subconscious.About{By: []string{"watcher"}, Untrusted: i == 1}
+	}
+	js, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ponder.Subconscious{State: js, Tick: 1}
+}
+
+func contents(evs []ponder.Event) string {
+	var list []string
+	for _, ev := range evs {
+		list = append(list, ev.Body.(ponder.Observation).Subject)
+	}
+	return strings.Join(list, " ")
+}
+
+// A conversation is told what has to do with what is said in it, and a session nothing
+// that strangers wrote of.
+func TestInnerBackground(t *testing.T) {
+	store := underneath(t)
+	var u BackgroundFeed
+	if err := u.Read(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	if got := contents(u.Background("What did Anna want?", "thr_A", true, now)); got != "e1 e2" {
+		t.Errorf("a conversation is told of %q", got)
+	}
+	if got := contents(BackgroundFor(t.Context(), store, LocalOwner, "What did Anna want?")); got != "e1" {
+		t.Errorf("a session is told of %q", got)
+	}
+	if got := u.Background("How high is the sky?", "thr_A", true, now); len(got) > 0 {
+		t.Errorf("it is told of %v", got)
+	}
+	if got := u.Background("What did Anna want?", "thr_A", true, now.Add(time.Hour)); len(got) > 0 {
+		t.Errorf("of what has faded it is told of %v", got)
+	}
+	if n := len(BackgroundFor(t.Context(), store, LocalOwner, "")); n > 0 {
+		t.Errorf("of nothing it is told %d things", n)
+	}
+}
+
+// What has come since is read, and only that; and what is kept is what was read.
+func TestInnerGoesOn(t *testing.T) {
+	store := underneath(t)
+	ctx := t.Context()
+	var u BackgroundFeed
+	read := func(u *BackgroundFeed, want ponder.Seq) {
+		t.Helper()
+		if err := u.Read(ctx, store); err != nil || u.at != want {
+			t.Fatalf("read to %d, want %d: %v", u.at, want, err)
+		}
+	}
+	read(&u, 1)
+	put := func(b ponder.Body, n int) {
+		t.Helper()
+		for range n {
+			if _, err := store.Append(ctx, subconscious.ThreadOf(LocalOwner), 0, ponder.Event{Body: b}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put(ponder.Resolved{Content: "Anna waits for the quarterly report", As: "forgotten"}, 1)
+	read(&u, 2)
+	if got := contents(u.Background("What did Anna want?", "", true, time.Now())); strings.Contains(got, "e1") {
+		t.Errorf("it is told of what was forgotten: %q", got)
+	}
+	put(ponder.Observation{Sensor: "own", Content: "nothing"}, innerKeep)
+	read(&u, 2+innerKeep)
+	if u.kept != u.at {
+		t.Errorf("kept to %d of %d", u.kept, u.at)
+	}
+	put(ponder.Observation{Sensor: "own", Content: "nothing"}, 1)
+	var again BackgroundFeed
+	read(&again, 3+innerKeep)
+	now := time.Now()
+	if a, b := contents(u.Background("Did we pay ACME?", "", true, now)), contents(again.Background("Did we pay ACME?", "", true, now)); a != b || a != "e2" {
+		t.Errorf("%q before it was kept, %q after", a, b)
+	}
+}
+
+// talk begins a conversation and puts what it is told there, as a command does.
+func (u *BackgroundFeed) say(ctx context.Context, t *testing.T, store *sqlite.Store, id ponder.ThreadID) []PendingEscalation {
+	t.Helper()
+	if err := u.Read(ctx, store); err != nil {
+		t.Fatal(err)
+	}
+	list, err := u.Raise(ctx, store, id, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// begin makes a conversation with events.
+func beginWith(ctx context.Context, t *testing.T, store *sqlite.Store, id ponder.ThreadID, list []PendingEscalation) {
+	t.Helper()
+	evs := []ponder.Event{}
+	for _, e := range list {
+		evs = append(evs, e.Observation())
+	}
+	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation}, evs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// toldIn returns how often an escalation stands in the conversations.
+func toldIn(ctx context.Context, t *testing.T, store *sqlite.Store, id string, threads ...ponder.ThreadID) (n int) {
+	t.Helper()
+	for _, thread := range threads {
+		for ev, err := range store.Events(ctx, thread, 0) {
+			if errors.Is(err, ponder.ErrNoThread) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, ok := ev.Body.(ponder.Observation); ok && b.Subject == id && ev.Internal && b.State == subconscious.EscalatedState {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// An escalation is told once, by whichever conversation comes first.
+func TestRaisedOnce(t *testing.T) {
+	ctx := t.Context()
+	store := underneath(t, "disk is full", "mail from Anna")
+	var one, two BackgroundFeed
+	if err := two.Read(ctx, store); err != nil { // has read it before the other tells it
+		t.Fatal(err)
+	}
+	list := one.say(ctx, t, store, "thr_A")
+	if len(list) != 2 {
+		t.Fatalf("%d are told", len(list))
+	}
+	if other, err := two.Raise(ctx, store, "thr_B", time.Now()); err != nil || len(other) > 0 {
+		t.Fatalf("another conversation tells %v, %v", other, err)
+	}
+	beginWith(ctx, t, store, "thr_A", list)
+	for _, e := range list {
+		for range 2 {
+			if err := one.Told(ctx, store, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, u := range []*BackgroundFeed{&one, &two, {}} {
+		if list := u.say(ctx, t, store, "thr_C"); len(list) > 0 {
+			t.Errorf("it is told again: %v", list)
+		}
+	}
+	view := subconscious.NewView()
+	for ev, err := range store.Events(ctx, subconscious.ThreadOf(LocalOwner), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		view = view.Apply(ev)
+	}
+	if view.Delivered["esc_disk"][toldChannel].IsZero() {
+		t.Errorf("it is not noted: %v", view.Delivered)
+	}
+}
+
+// Wherever a process ends that tells something, it is told once.
+func TestRaisedThoughKilled(t *testing.T) {
+	for _, cut := range []string{"before the conversation", "before the message", "before it is noted"} {
+		t.Run(cut, func(t *testing.T) {
+			ctx := t.Context()
+			store := underneath(t, "disk is full")
+			if cut == "before the message" { // in a conversation that goes on
+				beginWith(ctx, t, store, "thr_A", nil)
+			}
+			var dead BackgroundFeed
+			list := dead.say(ctx, t, store, "thr_A")
+			if cut == "before it is noted" {
+				beginWith(ctx, t, store, "thr_A", list)
+			}
+			var u BackgroundFeed
+			if err := u.Read(ctx, store); err != nil {
+				t.Fatal(err)
+			}
+			if list, err := u.Raise(ctx, store, "thr_B", time.Now()); err != nil || len(list) > 0 {
+				t.Fatalf("%v, %v", list, err)
+			}
+			if err := u.Read(ctx, store); err != nil {
+				t.Fatal(err)
+			}
+			later, err := u.Raise(ctx, store, "thr_B", time.Now().Add(beginsFor))
+			if err != nil {
+				t.Fatal(err)
+			}
+			beginWith(ctx, t, store, "thr_B", later)
+			if n := toldIn(ctx, t, store, "esc_disk", "thr_A", "thr_B"); n != 1 {
+				t.Errorf("it is told %d times", n)
+			}
+		})
+	}
+}
+
+// What is old, or settled by now, is not told any more.
+func TestRaisedInTime(t *testing.T) {
+	ctx := t.Context()
+	store := underneath(t, "disk is full")
+	var u BackgroundFeed
+	if err := u.Read(ctx, store); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := u.Raise(ctx, store, "thr_A", time.Now().Add(raisedFor+time.Hour)); err != nil || len(list) > 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+	u.folded.Open[0].Signatures = []string{"disk high"}
+	u.now()
+	u.state.Aside.Settled = []subconscious.Settled{{Signature: []string{"disk high"}, At: time.Now().Add(time.Minute)}}
+	if list, err := u.Raise(ctx, store, "thr_A", time.Now()); err != nil || len(list) > 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// BenchmarkInner measures what a message takes beside: without a subconscious, in a
+// conversation that goes on, and in a new process.
+func BenchmarkInner(b *testing.B) {
+	const said = "What did Anna want of me, and is the backup of the disk full?"
+	for _, how := range []string{"none", "going on", "grown", "new"} {
+		b.Run(how, func(b *testing.B) {
+			ctx := b.Context()
+			store, err := sqlite.Open(ctx, filepath.Join(b.TempDir(), "ponder.db"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer store.Close()
+			if how != "none" {
+				plant(b, store)
+			}
+			u, n := &BackgroundFeed{}, 0
+			for b.Loop() {
+				if how == "grown" {
+					b.StopTimer()
+					if _, err := store.Append(ctx, subconscious.ThreadOf(LocalOwner), 0, ponder.Event{Body: ponder.Observation{Sensor: "own", Content: "x"}}); err != nil {
+						b.Fatal(err)
+					}
+					b.StartTimer()
+				}
+				if how == "new" {
+					u = &BackgroundFeed{}
+				}
+				if err := u.Read(ctx, store); err != nil {
+					b.Fatal(err)
+				}
+				n += len(u.Background(said, "thr_A", true, time.Now()))
+			}
+			if (n == 0) != (how == "none") {
+				b.Error(n)
+			}
+		})
+	}
+}

@@ -1,0 +1,266 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/engine"
+	"ponder/mode/session"
+)
+
+// An outfit is what threads are thought about with. Threads of the same outfit share a
+// mind.
+type engineSpec struct {
+	Kind    ponder.Kind `json:"kind"`
+	Owner   string      `json:"owner"`
+	Model   string      `json:"model,omitempty"` // that was named; empty: as configured
+	Alone   bool        `json:"alone,omitempty"` // without a model
+	Docs    []string    `json:"docs,omitempty"`
+	Memory  bool        `json:"memory,omitempty"`
+	Web     bool        `json:"web,omitempty"`
+	Persona string      `json:"persona,omitempty"`
+	System  string      `json:"system,omitempty"` // of conversations: what the program says that the user speaks through
+
+	Others bool   `json:"others,omitempty"` // tools of MCP servers are there, too
+	Outer  uint64 `json:"outer,omitempty"`  // which: see mcpServers.changed
+
+	// Payer is the thread, if it is a conversation whose token may cost so much in a day.
+	Payer ponder.ThreadID `json:"payer,omitempty"`
+}
+
+// key is the same for outfits that are the same.
+func (o engineSpec) key() string {
+	js, err := json.Marshal(o)
+	if err != nil { // which strings cannot be
+		panic(err)
+	}
+	return string(js)
+}
+
+// sight returns what is looked into.
+func (o engineSpec) sight() Sources {
+	research := o.Kind == ponder.KindResearch
+	s := Sources{Docs: o.Docs, Memory: o.Memory, Web: o.Web, OtherTools: o.Others, Research: research}
+	if research {
+		s.Persona = o.Persona
+	}
+	return s
+}
+
+// Bounds of the minds that are kept though no thread wants them.
+const (
+	maxResting = 16
+	mindLife   = time.Minute // after which one is made anew: what is configured outside may have changed
+)
+
+// A wardrobe has a mind for each outfit that is in use, and for some that were. It is
+// safe for concurrent use.
+type enginePool struct {
+	make func(engineSpec) (*engine.Engine, func(), error)
+
+	mu   sync.Mutex
+	list map[string]*pooledEngine
+}
+
+// A worn is a mind, once it is ready.
+type pooledEngine struct {
+	mind  *engine.Engine
+	end   func() // the use of what it looks through
+	err   error
+	ready chan struct{}
+
+	made  time.Time
+	users int
+	old   bool // it is not in the list any more
+}
+
+// wear returns the mind of an outfit. The caller calls leave when no work is done with
+// it any more.
+func (w *enginePool) wear(ctx context.Context, o engineSpec) (mind *engine.Engine, leave func(), err error) {
+	key := o.key()
+	w.mu.Lock()
+	one := w.list[key]
+	if one != nil && time.Since(one.made) > mindLife {
+		w.drop(key)
+		one = nil
+	}
+	if one == nil {
+		one = &pooledEngine{made: time.Now(), ready: make(chan struct{})}
+		w.list[key] = one
+		go func() {
+			one.mind, one.end, one.err = w.make(o)
+			close(one.ready)
+		}()
+	}
+	one.users++
+	w.mu.Unlock()
+	leave = func() { w.leave(key, one) }
+	select {
+	case <-one.ready:
+		err = one.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return one.mind, leave, nil
+}
+
+// leave gives up the use of a mind.
+func (w *enginePool) leave(key string, one *pooledEngine) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one.users--
+	select {
+	case <-one.ready:
+		if one.err != nil && w.list[key] == one {
+			delete(w.list, key)
+		}
+	default:
+	}
+	if one.old {
+		one.close()
+	}
+	w.tidy()
+}
+
+// tidy drops minds that nobody uses, if there are too many. The caller holds w.mu.
+func (w *enginePool) tidy() {
+	for len(w.list) > maxResting {
+		oldest := ""
+		for key, one := range w.list {
+			if one.users == 0 && (oldest == "" || one.made.Before(w.list[oldest].made)) {
+				oldest = key
+			}
+		}
+		if oldest == "" {
+			return
+		}
+		w.drop(oldest)
+	}
+}
+
+// drop takes a mind out of the list. The caller holds w.mu.
+func (w *enginePool) drop(key string) {
+	one := w.list[key]
+	delete(w.list, key)
+	one.old = true
+	one.close()
+}
+
+// close ends the use of what a mind looks through, once nobody uses it.
+func (one *pooledEngine) close() {
+	if one.users > 0 {
+		return
+	}
+	go func() { // which may still be being made
+		<-one.ready
+		if one.end != nil {
+			one.end()
+		}
+	}()
+}
+
+// rest drops the minds that nobody has used for a while.
+func (w *enginePool) rest() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, one := range w.list {
+		if one.users == 0 && time.Since(one.made) > mindLife {
+			w.drop(key)
+		}
+	}
+}
+
+// close drops all minds. No work may be done.
+func (w *enginePool) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, one := range w.list {
+		delete(w.list, key)
+		<-one.ready
+		if one.end != nil {
+			one.end()
+		}
+	}
+}
+
+// outfitOf returns the outfit of a thread: what it began with, and the model that it was
+// given since.
+func (s *Service) outfitOf(ctx context.Context, known threadSnapshot) (o engineSpec, err error) {
+	info, asked := known.info, known.threadPrefs
+	o = engineSpec{Kind: info.Kind, Owner: info.Owner, Others: info.Kind == ponder.KindConversation, Outer: s.ToolsVersion()}
+	switch info.Kind {
+	case ponder.KindConversation:
+		o.Model, o.Persona, o.System = asked.Model, asked.Persona, asked.System
+		if _, _, limited := s.payer(ctx, known.token); limited {
+			o.Payer = info.ID
+		}
+		o.Memory, o.Web, err = s.looks(ctx, info.Owner, false, asked.NoWeb)
+		return o, err
+	case ponder.KindExchange:
+		err := s.exchangeOutfit(ctx, info, &o)
+		return o, err
+	case ponder.KindResearch:
+		v, _, err := FoldResearch(ctx, s.Store, info.ID)
+		if err != nil {
+			return o, err
+		}
+		look := sightForAgain(v)
+		o.Docs, o.Memory, o.Web, o.Persona, o.Others = look.Docs, look.Memory, look.Web, look.Persona, look.OtherTools
+		o.Alone = info.Model == "" && asSession(v).Session.Metadata.WithoutModel
+	default:
+		opts, err := s.sessionOptions(ctx, info.ID)
+		if err != nil {
+			return o, err
+		}
+		o.Docs, o.Memory, o.Web = opts.Docs, opts.Memory, opts.Web
+		o.Alone = info.Model == "" && opts.WithoutModel
+	}
+	o.Model, err = s.modelOf(ctx, info, asked.Model)
+	if o.Model != "" {
+		o.Alone = false
+	}
+	return o, err
+}
+
+// sessionOptions returns what a session began with.
+func (s *Service) sessionOptions(ctx context.Context, id ponder.ThreadID) (o session.Options, err error) {
+	for ev, err := range s.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return o, err
+		}
+		b, ok := ev.Body.(ponder.RunStarted)
+		if !ok || b.Mode != session.Name {
+			continue
+		}
+		if len(b.Options) > 0 && json.Unmarshal(b.Options, &o) != nil {
+			return session.Options{}, errors.New("its options cannot be read")
+		}
+		return o, nil
+	}
+	return o, nil
+}
+
+// modelOf returns the model to go on with, or "" for those that are configured, as
+// prepareAgain does: the one that it was given, else what is configured, if it began with
+// that, else the one it began with.
+func (s *Service) modelOf(ctx context.Context, info ponder.Info, asked string) (string, error) {
+	if asked != "" || info.Model == "" {
+		return asked, nil
+	}
+	l, err := s.ModelSet(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	if slow := l.Choices.Of(ponder.Slow).Models; slow != nil && slow[0] == info.Model {
+		return "", nil
+	}
+	return info.Model, nil
+}

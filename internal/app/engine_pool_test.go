@@ -1,0 +1,70 @@
+package app
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"ponder/engine"
+)
+
+// Threads of one outfit share a mind, which is closed once nobody uses it any more.
+func TestWardrobe(t *testing.T) {
+	var made, ended atomic.Int64
+	w := &enginePool{list: make(map[string]*pooledEngine), make: func(o engineSpec) (*engine.Engine, func(), error) {
+		if o.Model == "none" {
+			return nil, nil, errors.New("no such model")
+		}
+		made.Add(1)
+		return &engine.Engine{}, func() { ended.Add(1) }, nil
+	}}
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() {
+			_, leave, err := w.wear(t.Context(), engineSpec{Model: "a"})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			leave()
+		})
+	}
+	wg.Wait()
+	if made.Load() != 1 || ended.Load() != 0 {
+		t.Errorf("made %d, ended %d", made.Load(), ended.Load())
+	}
+	if _, _, err := w.wear(t.Context(), engineSpec{Model: "none"}); err == nil || len(w.list) != 1 {
+		t.Errorf("%v, and %d are kept", err, len(w.list))
+	}
+	_, leave, err := w.wear(t.Context(), engineSpec{Model: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range w.list {
+		one.made = one.made.Add(-2 * mindLife) // it is used, but made anew for the next
+	}
+	_, other, err := w.wear(t.Context(), engineSpec{Model: "a"})
+	if err != nil || made.Load() != 2 || ended.Load() != 0 {
+		t.Fatalf("%v: made %d, ended %d", err, made.Load(), ended.Load())
+	}
+	leave()
+	other()
+	for i := range 3 * maxResting {
+		if _, leave, err = w.wear(t.Context(), engineSpec{Model: "m", Persona: string(rune('a' + i))}); err != nil {
+			t.Fatal(err)
+		}
+		leave()
+	}
+	if len(w.list) > maxResting {
+		t.Errorf("%d are kept", len(w.list))
+	}
+	w.close()
+	for ended.Load() < made.Load() { // those that were dropped end beside
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("made %d, ended %d", made.Load(), ended.Load())
+		default:
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"ponder"
+	"ponder/mode/research"
+	"ponder/mode/session"
+)
+
+// limited returns limits in which those of a budget that are set replace others.
+func Limited(l session.Limits, b ponder.Budget) session.Limits {
+	l.Seconds = cmp.Or(b.Time.Seconds(), l.Seconds)
+	l.Calls, l.Tokens, l.USD = cmp.Or(b.Calls, l.Calls), cmp.Or(b.Tokens, l.Tokens), cmp.Or(b.Money.USD(), l.USD)
+	return l
+}
+
+// modelNamed returns the full name of the model that a user names.
+func (a *App) ModelNamed(ctx context.Context, name string) (string, error) {
+	l, err := a.ModelSet(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	models, err := l.Chains(ponder.Slow)
+	if err != nil {
+		return "", err
+	}
+	return models[ponder.Slow][0].Name(), nil
+}
+
+// forkInputs returns the first inputs of a fork of s: whether it pauses or resumes, and the
+// commands. If the model changes, the calls in flight are made again with the new one.
+func ForkInputs(s session.Session, paused bool, model string, commands []ponder.Event) (list []ponder.Event) {
+	const why = "forked"
+	if s.Status == ponder.Thinking && (paused || model != "") {
+		list = append(list, ponder.Event{Run: s.Run, Body: ponder.RunPaused{Reason: why}})
+	}
+	if !paused && (s.Status == ponder.Paused || model != "") {
+		list = append(list, ponder.Event{Run: s.Run, Body: ponder.RunResumed{Reason: why}})
+	}
+	for _, w := range commands {
+		w.Cause = ponder.NewID("steer")
+		list = append(list, w)
+	}
+	return list
+}
+
+// cut returns the event to fork a session at, and the session as it was then. Zero
+// means the newest that leaves something to think about.
+func (w *SessionView) Cut(ctx context.Context, at ponder.Seq) (ponder.Seq, *SessionView, error) {
+	run := w.View.Session.Run
+	began, concluded, err := Conclusion(ctx, w.Store, w.Id, run)
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case run == "":
+		return 0, nil, Invalidf("at", "session %s has no question to think about", w.Id)
+	case at > w.Seen:
+		return 0, nil, Invalidf("at", "session %s has only %d events", w.Id, w.Seen)
+	case at != 0:
+	case w.View.Session.Status.Ended():
+		at = max(began, concluded)
+	default:
+		at = w.Seen
+	}
+	then := &SessionView{App: w.App, Store: w.Store, Id: w.Id, View: session.NewView()}
+	if err := then.Read(ctx, at); err != nil {
+		return 0, nil, err
+	}
+	switch s := then.View.Session; {
+	case s.Run == "":
+		return 0, nil, Invalidf("at", "the session began later, with event %d", began)
+	case s.Status.Ended():
+		return 0, nil, Invalidf("at", "the session had ended there (run_finished): fork it before, such as at %d", concluded)
+	}
+	return at, then, nil
+}
+
+// conclusion returns the event that a run began with, and the newest one before it
+// was decided that it concludes: by a budget, by a user, or by what came of a call.
+func Conclusion(ctx context.Context, log ponder.Log, id ponder.ThreadID, run ponder.RunID) (began, before ponder.Seq, err error) {
+	var result ponder.Seq // the newest that the session has seen
+	for ev, err := range log.Events(ctx, id, 0) {
+		if err != nil {
+			return began, 0, fmt.Errorf("read %s: %w", id, err)
+		}
+		mine := ev.Run == run
+		switch b := ev.Body.(type) {
+		case ponder.RunStarted:
+			if mine {
+				began, result = ev.Seq, ev.Seq+1
+			}
+		case ponder.BudgetSpent:
+			if mine {
+				return began, ev.Seq - 1, nil
+			}
+		case ponder.Steer:
+			if (b.Do == ponder.Cancel || b.Do == ponder.AnswerNow) && began > 0 && run.Within(ev.Run) {
+				return began, ev.Seq - 1, nil
+			}
+		case ponder.CallFinished:
+			if mine && !b.Dropped && b.RetryAt.IsZero() {
+				result = ev.Seq
+			}
+		case ponder.ToolResult:
+			if mine && !b.Dropped {
+				result = ev.Seq
+			}
+		case ponder.CallStarted:
+			if mine && (session.WritesAnswer(ev.Cause) || research.WritesAnswer(ev.Cause)) {
+				return began, result - 1, nil
+			}
+		case ponder.Synthesis:
+			if mine && b.Final {
+				return began, result - 1, nil
+			}
+		case ponder.RunFinished:
+			if mine {
+				return began, result - 1, nil
+			}
+		}
+	}
+	return began, result - 1, nil
+}
+
+// prepareAgain finds the models to go on with: the one the user names now, else
+// what is configured, if the session began with that, else the model it began
+// with.
+func (a *App) PrepareAgain(ctx context.Context, info ponder.Info, s session.Session, model string) (*SessionModels, error) {
+	if model == "" && info.Model == "" && s.Metadata.WithoutModel {
+		return &SessionModels{}, nil
+	}
+	l, err := a.ModelSet(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	if slow := l.Choices.Of(ponder.Slow).Models; model == "" && info.Model != "" && (slow == nil || slow[0] != info.Model) {
+		if l, err = a.ModelSet(ctx, info.Model); err != nil {
+			return nil, err
+		}
+	}
+	roles := rolesOf(info.Kind)
+	models, err := l.Chains(roles...)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckPrices(models, ponder.Budget{Cost: ponder.Cost{Money: MoneyOf(s.Budget.USD)}}, l.Config); err != nil {
+		return nil, err
+	}
+	return &SessionModels{Models: models}, a.CheckModels(ctx, l, models, roles...)
+}
+
+// rolesOf returns the roles whose models are asked on a thread of a kind.
+func rolesOf(kind ponder.Kind) []ponder.Role {
+	if kind == ponder.KindResearch {
+		return ResearchRoles()
+	}
+	return SessionRoles()
+}
+
+// sight returns what is looked into.
+func (w *SessionView) Sight() Sources {
+	if w.Looked != nil {
+		return sightForAgain(w.Looked.View)
+	}
+	return SourcesOf(w.View.Session)
+}

@@ -1,0 +1,257 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"ponder"
+	"ponder/internal/textkit"
+	"ponder/knowledge/document"
+	"ponder/knowledge/recall"
+	"ponder/mode/research"
+	"ponder/store/sqlite"
+	"ponder/tool/memory"
+)
+
+// Remember implements [Rememberer].
+func (s *Service) Remember(ctx context.Context, owner string, list ...Memory) ([]Memory, error) {
+	items := make([]recall.Item, len(list))
+	for i, m := range list {
+		kind, err := memoryKind(m.Kind)
+		if err != nil {
+			return nil, err
+		}
+		if items[i].Text = strings.TrimSpace(textkit.Clean(m.Text)); items[i].Text == "" {
+			return nil, Invalidf("text", "there is nothing to remember")
+		}
+		items[i].Kind, items[i].Title, items[i].Source = kind, textkit.Truncate(textkit.OneLine(m.Title), MaxTitle), textkit.OneLine(m.Source)
+		items[i].Persona, items[i].Date = textkit.OneLine(m.Persona), m.Created
+	}
+	lib, err := s.shelves.Provider(owner)(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lib.Release()
+	kept, err := lib.Remember(ctx, items...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Memory, len(kept))
+	for i, it := range kept {
+		out[i] = memoryOf(it)
+	}
+	return out, nil
+}
+
+// Remembered implements [Rememberer].
+func (s *Service) Remembered(ctx context.Context, owner string, ids ...string) (list []Memory, err error) {
+	lib, err := s.shelves.Provider(owner)(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lib.Release()
+	for _, id := range ids {
+		it, err := lib.Item(ctx, id)
+		switch {
+		case errors.Is(err, recall.ErrNone), errors.Is(err, recall.ErrMany), err == nil && it.ID != id:
+		case err != nil:
+			return nil, err
+		default:
+			list = append(list, memoryOf(it))
+		}
+	}
+	return list, nil
+}
+
+// memoryKind reads the name of a kind.
+func memoryKind(name string) (recall.Kind, error) {
+	k, err := KindOf(name)
+	if err != nil {
+		return "", Invalidf("kind", "the kind is none of memory, document, post, journal, thread")
+	}
+	return k, nil
+}
+
+func memoryKinds(names []string) (list []recall.Kind, err error) {
+	for _, name := range names {
+		k, err := memoryKind(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, k)
+	}
+	return list, nil
+}
+
+// memoryOf returns an item as programs are shown it.
+func memoryOf(it recall.Item) Memory {
+	m := Memory{
+		ID: it.ID, Kind: string(it.Kind), Title: it.Title, Text: textkit.Clean(it.Text), Source: it.Source, Persona: it.Persona, Created: it.Date,
+	}
+	if m.Created.IsZero() {
+		m.Created = it.Added
+	}
+	return m
+}
+
+// Search implements [Rememberer].
+func (s *Service) Search(ctx context.Context, owner string, q Query) ([]Hit, error) {
+	kinds, err := memoryKinds(q.Kinds)
+	if err != nil {
+		return nil, err
+	}
+	lib, err := s.shelves.Provider(owner)(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lib.Release()
+	found, err := lib.Search(ctx, q.Text, recall.SearchOptions{N: q.Limit, Kinds: kinds, Persona: q.Persona})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Hit, len(found.Hits))
+	for i, h := range found.Hits {
+		list[i] = Hit{Memory: memoryOf(h.Item), Quote: textkit.Clean(h.Quote), Score: h.Score}
+		list[i].Text = textkit.Clean(h.Context)
+	}
+	return list, nil
+}
+
+// Memories implements [Rememberer].
+func (s *Service) Memories(ctx context.Context, owner string, q Query, after string) ([]Memory, error) {
+	kinds, err := memoryKinds(q.Kinds)
+	if err != nil {
+		return nil, err
+	}
+	lib, err := s.shelves.Provider(owner)(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lib.Release()
+	items, err := lib.List(ctx, recall.Filter{Kinds: kinds, Persona: q.Persona, N: q.Limit, After: after})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Memory, len(items))
+	for i, it := range items {
+		list[i] = memoryOf(it)
+	}
+	return list, nil
+}
+
+// Forget implements [Rememberer].
+func (s *Service) Forget(ctx context.Context, owner, id string) error {
+	lib, err := s.shelves.Provider(owner)(ctx)
+	if err != nil {
+		return err
+	}
+	defer lib.Release()
+	it, err := lib.Item(ctx, id)
+	if errors.Is(err, recall.ErrNone) || errors.Is(err, recall.ErrMany) || err == nil && it.ID != id {
+		return NotFoundf("", "%s", "nothing that is remembered has the id "+textkit.Truncate(textkit.OneLine(id), 60))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = lib.Forget(ctx, it.ID)
+	return err
+}
+
+// kindOf reads the name of a kind.
+func KindOf(name string) (recall.Kind, error) {
+	if name == "" {
+		return "", nil
+	}
+	var names []string
+	for _, k := range recall.Kinds() {
+		if string(k) == name {
+			return k, nil
+		}
+		names = append(names, string(k))
+	}
+	return "", Invalidf("kind", "%q is none of %s", textkit.Truncate(name, 20), strings.Join(names, ", "))
+}
+
+// where returns where an item is from.
+func Where(it recall.Item) string {
+	for _, place := range []string{it.Path, it.Link, it.Source} {
+		if place != "" {
+			if it.Part != "" && place == it.Path {
+				place += "#" + it.Part
+			}
+			return document.Legible(place)
+		}
+	}
+	return it.ID
+}
+
+// A keeper keeps what a conversation has remembered. Its library is opened, and made if
+// there is none, with the first thing that is kept.
+type MemoryWriter struct {
+	open func(context.Context) (*LibraryHandle, error)
+
+	mu    sync.Mutex
+	shelf *LibraryHandle // nil before
+}
+
+// keeper returns one for a database.
+func (a *App) keeper(store *sqlite.Store) *MemoryWriter {
+	return &MemoryWriter{open: func(ctx context.Context) (*LibraryHandle, error) { return a.LibraryIn(ctx, store) }}
+}
+
+// tools returns the tool that has something remembered.
+func (k *MemoryWriter) Tools() []ponder.Tool { return memory.New(memory.Options{Keep: k.keep}) }
+
+// keep is Remember of the library.
+func (k *MemoryWriter) keep(ctx context.Context, items ...recall.Item) ([]recall.Item, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.shelf == nil {
+		s, err := k.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		k.shelf = s
+	}
+	return k.shelf.Remember(ctx, items...)
+}
+
+// close closes the library, and leaves the database open.
+func (k *MemoryWriter) close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.shelf != nil {
+		k.shelf.Release()
+		k.shelf = nil
+	}
+}
+
+// PersonaVoice returns a persona of the owner. An empty name is the zero persona.
+func (a *App) PersonaVoice(ctx context.Context, name string) (research.Persona, error) {
+	if name == "" {
+		return research.Persona{}, nil
+	}
+	lib, err := a.OpenLibraryReadOnly(ctx)
+	if errors.Is(err, ErrNothingKnown) {
+		return research.Persona{}, PersonaError(recall.ErrNone, name)
+	}
+	if err != nil {
+		return research.Persona{}, err
+	}
+	defer lib.Close()
+	p, err := lib.Persona(ctx, name)
+	if err != nil {
+		return research.Persona{}, PersonaError(err, name)
+	}
+	return research.Persona{Name: p.Name, Voice: p.Voice}, nil
+}
+
+// PersonaError returns err, or if no persona has the name an error that says so.
+func PersonaError(err error, name string) error {
+	if errors.Is(err, recall.ErrNone) {
+		return Errorf(NotFound, "persona", "%w %q", ErrNoPersona, textkit.Truncate(textkit.OneLine(name), 40))
+	}
+	return err
+}

@@ -1,0 +1,237 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"ponder"
+	"ponder/internal/textkit"
+	"ponder/mode/chat"
+)
+
+// Open implements [Talker].
+func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c Conversation) error {
+	if _, err := s.Store.Thread(ctx, id); err == nil {
+		return ponder.ErrTaken
+	}
+	a := s.as(owner)
+	memory, _, err := s.looks(ctx, owner, false, c.NoWeb)
+	if err != nil {
+		return err
+	}
+	t, err := a.ChatSetup(ctx, c.Model, memory)
+	if err != nil {
+		return OfModel(c.Model, err)
+	}
+	if c.Model != "" {
+		if err := t.Check(ctx); err != nil {
+			return OfModel(c.Model, err)
+		}
+	}
+	if c.Persona != "" {
+		if _, err := a.PersonaVoice(ctx, c.Persona); err != nil {
+			return Invalidf("persona", "%s", textkit.OneLine(err.Error()))
+		}
+	}
+	if c.System, err = CleanSystem(c.System); err != nil {
+		return err
+	}
+	thread := ponder.Thread{
+		ID: id, Kind: ponder.KindConversation, Title: textkit.Truncate(textkit.OneLine(textkit.Clean(c.Title)), MaxTitle), Owner: owner, Created: time.Now(), Model: t.Name,
+	}
+	return s.goesOn(ctx, ponder.Info{Thread: thread}, func() error {
+		if err := s.Log.Create(ctx, thread); err != nil {
+			return err
+		}
+		return s.Books.Wish(ctx, id, func(w *threadPrefs) {
+			*w = threadPrefs{Model: c.Model, NoWeb: c.NoWeb, Persona: c.Persona, System: c.System}
+		})
+	})
+}
+
+// Say implements [Talker].
+func (s *Service) Say(ctx context.Context, info ponder.Info, key string, m Message) (ponder.Event, error) {
+	text, err := Saying(m.Content)
+	if err != nil || text == "" && len(m.Media) == 0 {
+		return ponder.Event{}, Invalidf("content", "%s", sayWhy(err))
+	}
+	m.Content = text
+	known := threadSnapshot{info: info, since: time.Now()}
+	if known.entry, err = s.Books.entry(ctx, info.ID); err != nil {
+		return ponder.Event{}, err
+	}
+	if known.entry, err = s.wishOf(ctx, known, key, m); err != nil {
+		return ponder.Event{}, err
+	}
+	var said ponder.Event
+	err = s.grantedTo(ctx, known.token, info, func() error {
+		said, err = s.tell(ctx, known, key, m)
+		return err
+	})
+	return said, err
+}
+
+// wishOf notes what a message asks for beside an answer, unless it was said before. It
+// returns what the books have of the thread then.
+func (s *Service) wishOf(ctx context.Context, known threadSnapshot, key string, m Message) (entry, error) {
+	before, info := known.entry, known.info
+	system, err := CleanSystem(m.System)
+	if err != nil {
+		return before, err
+	}
+	system = cmp.Or(system, before.System)
+	if m.Model == "" && m.NoWeb == before.NoWeb && system == before.System {
+		return before, nil
+	}
+	if m.After != "" { // nothing is changed for what may not be said
+		return before, ponder.ErrStale
+	}
+	if err := s.unsaid(ctx, info.ID, key); err != nil {
+		return before, err
+	}
+	if m.Model != "" {
+		if err := s.change(ctx, s.as(info.Owner), info, m.Model); err != nil {
+			return before, OfModel(m.Model, err)
+		}
+	}
+	if err := s.Books.Wish(ctx, info.ID, func(w *threadPrefs) { w.NoWeb, w.System = m.NoWeb, system }); err != nil {
+		return before, err
+	}
+	return s.Books.entry(ctx, info.ID)
+}
+
+// unsaid returns [ponder.ErrTaken] if a message of a key is on a thread already.
+func (s *Service) unsaid(ctx context.Context, id ponder.ThreadID, key string) error {
+	if key == "" {
+		return nil
+	}
+	for ev, err := range s.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return err
+		}
+		if ev.IsInput() && ev.Cause == key {
+			return ponder.ErrTaken
+		}
+	}
+	return nil
+}
+
+func sayWhy(err error) string {
+	if err == nil {
+		return "there is nothing to answer"
+	}
+	return textkit.OneLine(err.Error())
+}
+
+// tell tells a thread a message, with what is on the owner's mind of it.
+func (s *Service) tell(ctx context.Context, known threadSnapshot, key string, m Message) (ponder.Event, error) {
+	owner, id := known.info.Owner, known.info.ID
+	before, told := s.undercurrents.before(ctx, s, owner, id, m.Content)
+	var list []ponder.Event
+	if m.Deep {
+		list = append(list, ponder.Event{Internal: true, Body: ponder.Observation{Content: m.Content, Sensor: chat.DeepAsked}})
+	}
+	list = append(list, ponder.Event{Cause: key, Body: m.UserMessage})
+	behind := 0
+	if m.Note != nil {
+		list, behind = append(list, ponder.Event{Cause: NoteCause(key), Internal: true, Body: *m.Note}), 1
+	}
+	stored, err := s.tellWith(ctx, known, m.After, before, list)
+	if errors.Is(err, ponder.ErrTaken) && len(before) > 0 { // another process has told it here, or the key is taken
+		told = nil
+		stored, err = s.tellWith(ctx, known, m.After, nil, list)
+	}
+	if err != nil {
+		return ponder.Event{}, err
+	}
+	s.undercurrents.noteTold(ctx, s, owner, told)
+	return stored[len(stored)-1-behind], nil
+}
+
+func (s *Service) tellWith(ctx context.Context, known threadSnapshot, after string, before, list []ponder.Event) ([]ponder.Event, error) {
+	all := slices.Concat(before, list)
+	for i := range all {
+		all[i].ID = ponder.NewID("evt")
+	}
+	start := func(ctx context.Context) error { return s.start(ctx, known) }
+	if after != "" {
+		return s.mind.PostAfter(ctx, known.info.ID, after, start, all...)
+	}
+	return s.mind.Post(ctx, known.info.ID, start, all...)
+}
+
+// Undercurrents are what conversations are told of the subconscious of owners. They are
+// safe for concurrent use.
+type backgroundFeeds struct {
+	mu   sync.Mutex
+	list map[string]*BackgroundFeed
+}
+
+// of returns that of an owner. The caller holds u.mu.
+func (u *backgroundFeeds) of(owner string) *BackgroundFeed {
+	if u.list[owner] == nil {
+		u.list[owner] = &BackgroundFeed{Owner: owner}
+	}
+	return u.list[owner]
+}
+
+// before returns what stands before a message, and the escalations in that. That
+// something is amiss keeps nobody from talking.
+func (u *backgroundFeeds) before(ctx context.Context, s *Service, owner string, id ponder.ThreadID, said string) (list []ponder.Event, told []PendingEscalation) {
+	if !s.Settings.Mind.Feeds() {
+		return nil, nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	one, now := u.of(owner), time.Now()
+	err := one.Read(ctx, s.Store)
+	if err == nil {
+		list = one.Background(said, id, true, now)
+		told, err = one.Raise(ctx, s.Store, id, now)
+	}
+	if err != nil {
+		slog.Warn("the subconscious is not handed on", "error", err)
+	}
+	for _, e := range told {
+		list = append(list, e.Observation())
+	}
+	return list, told
+}
+
+// noteTold notes that a conversation has escalations in its log.
+func (u *backgroundFeeds) noteTold(ctx context.Context, s *Service, owner string, list []PendingEscalation) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, e := range list {
+		if err := u.of(owner).Told(context.WithoutCancel(ctx), s.Store, e); err != nil {
+			slog.Warn("the subconscious may tell something twice", "error", err)
+		}
+	}
+}
+
+const MaxMessage = 4 << 20 // bytes
+
+// saying returns a text as it may be said.
+func Saying(text string) (string, error) {
+	switch {
+	case len(text) > MaxMessage:
+		return "", Invalidf("content", "the message has more than %s", textkit.Bytes(MaxMessage))
+	case !utf8.ValidString(text):
+		return "", Invalidf("content", "the message is not text in UTF-8")
+	}
+	return strings.TrimSpace(textkit.Clean(text)), nil
+}
+
+// tidyTime is how long that may take.
+const TidyTime = 2 * time.Second
+
+// turnKey begins the keys of the calls that write what a user is answered: see
+// package chat.
+const TurnKey = "turn-"

@@ -1,0 +1,42 @@
+package app
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+
+	"ponder"
+	"ponder/engine"
+	"ponder/internal/config"
+	"ponder/internal/placement"
+	"ponder/mode/title"
+)
+
+// A message that is not said, since the conversation has gone on, changes nothing of it.
+func TestStaleWishesNothing(t *testing.T) {
+	ctx, s, no := t.Context(), bookedServer(t), false
+	s.App = &App{Settings: &config.Config{}}
+	s.Settings.Mind.Feed, s.Log = &no, s.Store
+	var err error
+	if s.mind, err = engine.New(engine.Config{Store: s.Store, Modes: []ponder.Mode{title.New()}}); err == nil {
+		err = s.mind.Open(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.mind.Close(ctx)
+	s.place = placement.Memory(placement.Config{Store: s.Store, Work: s.mind.Work, Ended: s.mind.ReturnUnclaimed, Logger: slog.New(slog.DiscardHandler)})
+	defer s.place.Close(ctx)
+	info := ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation, Owner: LocalOwner}}
+	if err := s.Store.Create(ctx, info.Thread, ponder.Event{ID: "evt_1", Body: ponder.UserMessage{Content: "Hello"}},
+		ponder.Event{ID: "evt_2", Body: ponder.UserMessage{Content: "since"}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Say(ctx, info, "key", Message{UserMessage: ponder.UserMessage{Content: "And?"}, System: "In French.", NoWeb: true, After: "evt_1"})
+	if !errors.Is(err, ponder.ErrStale) {
+		t.Fatal(err)
+	}
+	if w, err := s.Books.wishes(ctx, info.ID); w != (threadPrefs{}) || err != nil {
+		t.Errorf("%+v (%v)", w, err)
+	}
+}

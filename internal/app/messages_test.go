@@ -1,0 +1,45 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"ponder"
+)
+
+// A message that comes again changes nothing of what was asked for since.
+func TestMessageAgainWishesNothing(t *testing.T) {
+	ctx := t.Context()
+	s := bookedServer(t)
+	info := ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation, Owner: LocalOwner}}
+	said := ponder.Event{Cause: "said", Body: ponder.UserMessage{Content: "What is the sea?"}}
+	if err := s.Store.Create(ctx, info.Thread, said); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Books.Wish(ctx, info.ID, func(w *threadPrefs) { w.NoWeb = true }); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		key   string
+		model string
+		taken bool
+		noWeb bool
+	}{
+		{"said", "", true, true},
+		{"said", "other/model", true, true},
+		{"new", "", false, false},
+		{"", "", false, false},
+	} {
+		e, err := s.Books.entry(ctx, info.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := threadSnapshot{info: info, entry: e}
+		_, err = s.wishOf(ctx, known, c.key, Message{Model: c.model})
+		w, werr := s.Books.wishes(context.WithoutCancel(ctx), info.ID)
+		if errors.Is(err, ponder.ErrTaken) != c.taken || err != nil && !c.taken || w != (threadPrefs{NoWeb: c.noWeb}) || werr != nil {
+			t.Errorf("%+v: %v, and %+v is asked for (%v)", c, err, w, werr)
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/internal/textkit"
+	"ponder/llm"
+	"ponder/mode/session"
+	"ponder/mode/subconscious"
+	"ponder/store/sqlite"
+	"ponder/tool/approval"
+	"ponder/tool/command"
+	"ponder/tool/memory"
+)
+
+// mindActions are what the subconscious may do of its own accord: have something
+// remembered, think about something, and what the user has configured. The zero value
+// has the first alone.
+type mindActions struct {
+	Tools []ponder.Tool
+	most  map[string]int // in a day, by tool
+	deeds *mindDeeds
+}
+
+// mindActions returns those that are configured. An error names the table that is wrong.
+func (a *App) MindActions(store *sqlite.Store) (*mindActions, error) {
+	cfg, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	m := &mindActions{most: make(map[string]int), deeds: &mindDeeds{store: store, thread: MindID()}}
+	own := cfg.Mind.Actions[config.ThinkAbout]
+	if len(own.Command)+len(own.Args) > 0 {
+		return nil, Invalidf("", "mind.actions.%s in %s: it is Ponder's own and has no command: call yours otherwise", config.ThinkAbout, cfg.File)
+	}
+	if !own.Off {
+		m.add(a.thinkAbout(store, m.deeds), own.Most(config.SessionsPerDay))
+	}
+	for name, c := range sorted(cfg.Mind.Actions) {
+		if name == config.ThinkAbout || c.Off {
+			continue
+		}
+		t, err := userAction(cfg, name, c)
+		if err != nil {
+			return nil, Invalidf("", "mind.actions.%s in %s: %w", name, cfg.File, err)
+		}
+		m.add(t, c.Most(config.ActionsPerDay))
+	}
+	return m, nil
+}
+
+// userAction returns a command of the user's as a tool.
+func userAction(cfg *config.Config, name string, c config.Action) (ponder.Tool, error) {
+	if err := nameOfTable(name); err != nil {
+		return ponder.Tool{}, err
+	}
+	taken := slices.ContainsFunc(approval.Ours(), func(t approval.Tool) bool { return t.Name == name })
+	if taken || slices.Contains(subconscious.DecisionTools(), name) {
+		return ponder.Tool{}, errors.New("a tool of that name is Ponder's own: call yours otherwise")
+	}
+	return command.New(command.Options{Name: name, Doc: c.Doc, Command: c.Command, Args: c.Args, Stdin: c.Stdin, Dir: cfg.Path(c.Dir), Env: c.Env, Limit: time.Duration(c.Limit)})
+}
+
+// add takes in a tool that may be used so often in a day.
+func (m *mindActions) add(t ponder.Tool, most int) {
+	if most == 0 {
+		return
+	}
+	do := t.Do
+	t.Do = func(ctx context.Context, input json.RawMessage) (string, error) {
+		if err := m.deeds.allows(ctx, t.Name, ponder.ToolContextFrom(ctx).Run, most); err != nil {
+			return "", err
+		}
+		return do(ctx, input)
+	}
+	m.Tools, m.most[t.Name] = append(m.Tools, t), most
+}
+
+// offer returns options with which decisions may use them.
+func (m *mindActions) offer(o subconscious.Options) subconscious.Options {
+	for _, t := range m.Tools {
+		o.Actions = append(o.Actions, t.Tool)
+	}
+	o.Gate = m.check
+	return o
+}
+
+// check is the gate of decisions: an action is configured, and the decision says why. It
+// may be used without a word of the user, who has said so in the configuration.
+func (m *mindActions) check(call llm.ToolCall) (reason string) {
+	if call.Name == memory.RememberName {
+		return ""
+	}
+	g := approval.Gate{}
+	for _, t := range m.Tools {
+		g.Tools = append(g.Tools, approval.Tool{Name: t.Name, Changes: true, Needs: []approval.Condition{reasoned()}})
+	}
+	if m.most[call.Name] == 0 {
+		return call.Name + " is not to be used by the subconscious: tell the user"
+	}
+	return g.Check(approval.Wish{Tool: call.Name, Args: call.Input})
+}
+
+// reasoned holds if a call says why it is made.
+func reasoned() approval.Condition {
+	return approval.Condition{
+		Name: "the decision says why",
+		Met:  func(_ approval.Tool, w approval.Wish) bool { return WhyOf(w.Args) != "" },
+		Do:   func(approval.Tool, approval.Wish) string { return "give the reason with the call, in a sentence" },
+	}
+}
+
+// whyOf returns why a tool is used, as its call says.
+func WhyOf(args json.RawMessage) string {
+	var in map[string]any
+	if json.Unmarshal(args, &in) != nil {
+		return ""
+	}
+	why, _ := in[command.Reason].(string)
+	return textkit.Truncate(textkit.OneLine(why), command.MostReason)
+}
+
+// says lists the actions, and how often each may be done.
+func (m *mindActions) Says() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(m.most)) {
+		parts = append(parts, fmt.Sprintf("%s (at most %d a day)", name, m.most[name]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// heldBackText says until when nothing is done, and why, or nothing.
+func HeldBackText(v subconscious.View, now time.Time) string {
+	until, since := v.HeldBack()
+	if !now.Before(until) {
+		return ""
+	}
+	const form = "2006-01-02 15:04"
+	return fmt.Sprintf("until %s nothing is done or remembered, only told: on %s roles were shown what strangers wrote, and 7 days must pass without",
+		until.Local().Format(form), since.Local().Format(form))
+}
+
+// Bounds of a session that the subconscious begins.
+const (
+	fewMinutes  = 5
+	mostMinutes = 15
+	mostAbout   = 1000   // bytes
+	leastTokens = 10_000 // with less of the day left, none is begun
+	mostTokens  = 100_000
+	keptTokens  = 20_000 // of the day, for the decision to go on
+)
+
+// A thinkWish is the input of think_about.
+type thinkWish struct {
+	Question string `json:"question"`
+	Minutes  int    `json:"minutes"`
+	Reason   string `json:"reason"`
+}
+
+const thinkDoc = "Begin a thinking session in the background about what came up, with its own few minutes. " +
+	"Use it where an answer takes more thought than a message, and the person would want one. They are told its id with the decision."
+
+const thinkSchema = `{"type":"object","properties":{` +
+	`"question":{"type":"string","maxLength":1000,"description":"What to think about, so that it can be understood by itself."},` +
+	`"minutes":{"type":"integer","minimum":1,"maximum":15,"description":"For how long; 5 if left out."},` +
+	`"reason":{"type":"string","maxLength":300,"description":"Why it is worth it, in a sentence."}},` +
+	`"required":["question","reason"],"additionalProperties":false}`
+
+// mindSession is the thread of the session about an escalation. It follows from the id of
+// its event, so that there is never a second.
+func mindSession(escalation string) ponder.ThreadID {
+	sum := sha256.Sum256([]byte("session about " + escalation))
+	const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	return ponder.ThreadID("thr_0" + base32.NewEncoding(crockford).WithPadding(base32.NoPadding).EncodeToString(sum[:])[:25])
+}
+
+// thinkAbout is the tool by which a decision begins a session. To use it twice does no
+// harm: the session is begun once.
+func (a *App) thinkAbout(store *sqlite.Store, deeds *mindDeeds) ponder.Tool {
+	return ponder.NewTool(config.ThinkAbout, thinkDoc, []byte(thinkSchema), func(ctx context.Context, w thinkWish) (string, error) {
+		question := textkit.Truncate(strings.TrimSpace(textkit.OneLine(w.Question)), mostAbout)
+		if question == "" {
+			return "", errors.New("think_about: question is missing")
+		}
+		if w.Minutes < 1 || w.Minutes > mostMinutes {
+			w.Minutes = fewMinutes
+		}
+		about, err := deeds.escalationOf(ctx, ponder.ToolContextFrom(ctx).Run)
+		if err != nil {
+			return "", fmt.Errorf("think_about: %w", err)
+		}
+		id := mindSession(about)
+		info, err := store.Thread(ctx, id)
+		if errors.Is(err, ponder.ErrNoThread) {
+			err = a.beginAbout(ctx, store, deeds, id, question, time.Duration(w.Minutes)*time.Minute)
+		}
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("think_about: %w", err)
+		case info.Held || info.Status.Ended():
+			return "session " + string(id) + " thinks about it already", nil
+		}
+		if err := a.Options.HandOff(ctx, store, id); err != nil {
+			return "", fmt.Errorf("think_about: session %s waits for `ponder session resume %s`: %w", id, id, err)
+		}
+		return fmt.Sprintf("session %s thinks about it for %s: %s", id, textkit.Count(w.Minutes, "minute", "minutes"), textkit.Truncate(question, 120)), nil
+	})
+}
+
+// beginAbout makes the thread of a session that may take so long.
+func (a *App) beginAbout(ctx context.Context, store *sqlite.Store, deeds *mindDeeds, id ponder.ThreadID, question string, d time.Duration) error {
+	cost, err := a.leftForSession(ctx, deeds, time.Now())
+	if err != nil {
+		return err
+	}
+	cfg, err := a.Config()
+	if err != nil {
+		return err
+	}
+	budget, opts := ponder.Budget{Time: d, Cost: cost}, session.Options{Earlier: true, Prompt: cfg.Prompt(session.Name)}
+	if opts.Memory, opts.Web, _, err = a.DefaultSources(ctx, false, false); err != nil {
+		return err
+	}
+	p, err := a.PrepareSession(ctx, "", ponder.Budget{Time: d}, &opts)
+	if err != nil {
+		return err
+	}
+	for _, chain := range p.Models {
+		for _, m := range chain {
+			if err := Affordable(m.Name(), m.Price, cfg); err != nil {
+				return err
+			}
+		}
+	}
+	b := NewThread{Thread: ponder.Thread{ID: id, Owner: a.Owner(), Model: p.Name}, Question: question, Budget: budget}
+	_, err = b.Session(ctx, store, opts)
+	if errors.Is(err, ponder.ErrTaken) {
+		return nil
+	}
+	return err
+}
+
+// leftForSession returns what a session may cost: of what is left of the day, what the
+// decision that begins it needs not.
+func (a *App) leftForSession(ctx context.Context, deeds *mindDeeds, now time.Time) (ponder.Cost, error) {
+	sessions, itself, err := deeds.sessions(ctx, now)
+	if err != nil {
+		return ponder.Cost{}, err
+	}
+	spent, m := sessions.Add(itself), a.Settings.Mind
+	left := ponder.Cost{Tokens: min(mostTokens, m.Tokens()-spent.Tokens-keptTokens), Money: 1}
+	if day := MoneyOf(m.Dollars()); day > 0 {
+		left.Money = (day - spent.Money) / 2
+	}
+	if left.Tokens < leastTokens || left.Money <= 0 {
+		return left, errors.New("too little is left of what the subconscious may cost today")
+	}
+	return left, nil
+}

@@ -1,0 +1,200 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/mode/subconscious"
+	"ponder/store/sqlite"
+)
+
+// mindDeeds is what the subconscious has done of its own accord in the last days, read
+// from its thread as far as that has grown. It is safe for concurrent use.
+type mindDeeds struct {
+	store  *sqlite.Store
+	thread ponder.ThreadID
+
+	mu     sync.Mutex
+	head   ponder.Seq
+	raised map[string]string       // by escalation: the id of its event
+	about  map[ponder.RunID]string // by run of a decision: the same
+	did    []deedDone
+	budget map[ponder.ThreadID]ponder.Budget // of sessions
+}
+
+// A deedDone is a use of a tool, or the attempt at one.
+type deedDone struct {
+	tool string
+	run  ponder.RunID
+	at   time.Time
+}
+
+// keepDeeds is for how long uses are known.
+const keepDeeds = 48 * time.Hour
+
+// read takes in what is new. The caller holds m.mu.
+func (m *mindDeeds) read(ctx context.Context) error {
+	if m.about == nil {
+		m.about, m.budget, m.raised = make(map[ponder.RunID]string), make(map[ponder.ThreadID]ponder.Budget), make(map[string]string)
+	}
+	for ev, err := range m.store.Events(ctx, m.thread, m.head) {
+		if errors.Is(err, ponder.ErrNoThread) {
+			m.head, m.did = 0, nil
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the subconscious: %w", err)
+		}
+		m.head = ev.Seq
+		if time.Since(ev.Time) <= keepDeeds {
+			m.apply(ev)
+		}
+	}
+	return nil
+}
+
+// apply takes in an event.
+func (m *mindDeeds) apply(ev ponder.Event) {
+	switch b := ev.Body.(type) {
+	case ponder.Escalation:
+		if b.Outcome == "" {
+			m.raised[b.ID] = ev.ID
+		}
+	case ponder.RunStarted:
+		if b.Mode == subconscious.DecideMode {
+			id := strings.TrimSpace(b.Input)
+			m.about[ev.Run] = cmp.Or(m.raised[id], id) // the latter of what was raised long ago
+		}
+	case ponder.ToolCall:
+		if m.about[ev.Run] != "" {
+			m.did = append(m.did, deedDone{b.Name, ev.Run, ev.Time})
+		}
+	}
+}
+
+// localDay returns the day of a time by the clock of the machine.
+func localDay(t time.Time) string { return t.Local().Format(time.DateOnly) }
+
+// today returns the uses of a tool today. The caller holds m.mu.
+func (m *mindDeeds) today(tool string, now time.Time) (list []deedDone) {
+	for _, d := range m.did {
+		if d.tool == tool && localDay(d.at) == localDay(now) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// allows returns an error if a tool was used in a run before, or so often today that this
+// time is one too many. What was begun counts, whatever came of it.
+func (m *mindDeeds) allows(ctx context.Context, tool string, run ponder.RunID, most int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.read(ctx); err != nil {
+		return err
+	}
+	today, here := m.today(tool, time.Now()), 0
+	for _, d := range today {
+		if d.run == run {
+			here++
+		}
+	}
+	switch {
+	case here > 1:
+		return fmt.Errorf("%s was used already: decide now", tool)
+	case len(today) > most:
+		return fmt.Errorf("%s was used %d times today, and may be used no more: tell the user", tool, most)
+	}
+	return nil
+}
+
+// escalationOf returns the id of the event of the escalation that a run decides about.
+func (m *mindDeeds) escalationOf(ctx context.Context, run ponder.RunID) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.read(ctx); err != nil {
+		return "", err
+	}
+	if id := m.about[run]; id != "" {
+		return id, nil
+	}
+	return "", fmt.Errorf("%s decides about nothing", run)
+}
+
+// sessions returns what the sessions of today have cost or may still cost, and what the
+// subconscious itself has.
+func (m *mindDeeds) sessions(ctx context.Context, now time.Time) (sessions, itself ponder.Cost, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.read(ctx); err != nil {
+		return sessions, itself, err
+	}
+	y, month, d := now.Local().Date()
+	rows, err := m.store.Usage(ctx, ponder.ByThread, time.Date(y, month, d, 0, 0, 0, 0, now.Local().Location()))
+	if err != nil {
+		return sessions, itself, fmt.Errorf("look up what was spent: %w", err)
+	}
+	spent := make(map[string]ponder.Cost)
+	for _, r := range rows {
+		spent[r.Key] = ponder.Cost{Tokens: r.Usage.Total(), Money: r.Money, Calls: r.Calls}
+	}
+	for _, use := range m.today(config.ThinkAbout, now) {
+		id := mindSession(m.about[use.run])
+		cost, err := m.mostOf(ctx, id, spent[string(id)])
+		if err != nil {
+			return sessions, itself, err
+		}
+		sessions = sessions.Add(cost)
+	}
+	return sessions, spent[string(m.thread)], nil
+}
+
+// mostOf returns what a session has cost if it is over, and else what it may cost at
+// most. The caller holds m.mu.
+func (m *mindDeeds) mostOf(ctx context.Context, id ponder.ThreadID, spent ponder.Cost) (ponder.Cost, error) {
+	info, err := m.store.Thread(ctx, id)
+	switch {
+	case errors.Is(err, ponder.ErrNoThread):
+		return spent, nil
+	case err != nil:
+		return spent, fmt.Errorf("look after %s: %w", id, err)
+	case info.Status.Ended():
+		return spent, nil
+	}
+	if _, ok := m.budget[id]; !ok {
+		for ev, err := range m.store.Events(ctx, id, 0) {
+			if err != nil {
+				return spent, fmt.Errorf("read %s: %w", id, err)
+			}
+			if b, ok := ev.Body.(ponder.RunStarted); ok {
+				m.budget[id] = b.Budget
+				break
+			}
+		}
+	}
+	most := m.budget[id]
+	return ponder.Cost{Tokens: max(spent.Tokens, most.Tokens), Money: max(spent.Money, most.Money)}, nil
+}
+
+// elsewhere returns what is spent of a day, or may be, by sessions. If that cannot be
+// known, nothing is.
+func (m *mindDeeds) elsewhere(now time.Time) ponder.Cost {
+	ctx, cancel := context.WithTimeout(context.Background(), deedsTime)
+	defer cancel()
+	cost, _, err := m.sessions(ctx, now)
+	if err != nil {
+		slog.Warn("what sessions of the subconscious cost is not known", "error", err)
+	}
+	return cost
+}
+
+// deedsTime is how long it may take to read what was done.
+const deedsTime = 10 * time.Second

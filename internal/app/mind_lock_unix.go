@@ -1,0 +1,43 @@
+//go:build unix
+
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFile locks a file for as long as the process lives or until unlock, and writes into
+// it who did. If another process has it, unlock is nil, and other says which.
+func LockFile(name string) (unlock func(), other string, err error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, "", err
+	}
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
+	switch err := unix.FcntlFlock(f.Fd(), unix.F_SETLK, &lock); {
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EACCES):
+		text, _ := io.ReadAll(io.LimitReader(f, 20))
+		f.Close()
+		return nil, strings.TrimSpace(string(text)), nil
+	case err != nil:
+		f.Close()
+		return nil, "", fmt.Errorf("lock %s: %w", name, err)
+	}
+	err = errors.Join(f.Truncate(0), writeAt(f, fmt.Sprintf("%d\n", os.Getpid())))
+	if err != nil {
+		f.Close()
+		return nil, "", err
+	}
+	return func() { f.Close() }, "", nil
+}
+
+func writeAt(f *os.File, text string) error {
+	_, err := f.WriteAt([]byte(text), 0)
+	return err
+}

@@ -1,0 +1,161 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/internal/textkit"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/recall"
+	"ponder/knowledge/web/search"
+	"ponder/mode/subconscious"
+	"ponder/store/sqlite"
+)
+
+// A mindLookUp looks up what roles want: in what is remembered, or in the web. That is so
+// seldom that it opens each time what it looks into.
+type mindLookUp struct {
+	a     *App
+	store *sqlite.Store
+	looks map[string]subconscious.Looks // by role
+}
+
+// mindLookUp returns what looks up for roles.
+func (a *App) mindLookUp(store *sqlite.Store, roles []subconscious.Role) *mindLookUp {
+	l := &mindLookUp{a: a, store: store, looks: make(map[string]subconscious.Looks)}
+	for _, r := range roles {
+		l.looks[r.Name] = r.Looks
+	}
+	return l
+}
+
+// mostLookedUp is how much is found at most.
+const mostLookedUp = 5
+
+// lookUp is the LookUp of the minder. What is remembered is that of the owner whose
+// library the process has.
+func (l *mindLookUp) lookUp(ctx context.Context, _, role, text string) ([]ponder.Observation, error) {
+	switch l.looks[role] {
+	case subconscious.LooksMemory:
+		return l.inMemory(ctx, text)
+	case subconscious.LooksWeb:
+		return l.inWeb(ctx, text)
+	}
+	return nil, errors.New("nothing is looked up for this role")
+}
+
+// errLookUp are the errors that models are shown: what else an error says may be of
+// strangers, and is logged.
+var (
+	errMemoryLookUp = errors.New("what is remembered could not be searched")
+	errWebLookUp    = errors.New("the web could not be searched")
+)
+
+// fault logs why nothing could be looked up, and returns what models are shown of it.
+func (l *mindLookUp) fault(shown, err error) error {
+	slog.Warn("what a role wants could not be looked up", "error", err)
+	return shown
+}
+
+// inMemory looks into what the user had remembered. What sessions came to is left out, and
+// what the subconscious had remembered itself: it would find itself.
+func (l *mindLookUp) inMemory(ctx context.Context, text string) (list []ponder.Observation, err error) {
+	s, err := l.a.OpenLibraryReadOnly(ctx)
+	if errors.Is(err, ErrNothingKnown) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, l.fault(errMemoryLookUp, err)
+	}
+	defer s.Close()
+	found, err := s.Search(ctx, text, recall.SearchOptions{N: mostLookedUp, Kinds: EvidenceKinds(), Without: []string{mindSource}})
+	if err != nil {
+		return nil, l.fault(errMemoryLookUp, err)
+	}
+	for _, h := range found.Hits {
+		list = append(list, ponder.Observation{Content: recalledText(h), Source: Where(h.Item), Untrusted: ofOthers(h.Item)})
+	}
+	return list, nil
+}
+
+// recalledText says what was found, with what it is from and when that was.
+func recalledText(h recall.Hit) string {
+	text, title := textkit.OneLine(cmp.Or(h.Context, h.Quote)), textkit.OneLine(h.Item.Title)
+	from := string(h.Item.Kind)
+	if title != "" && !strings.HasPrefix(text, strings.TrimRight(title, "….")) {
+		from += " " + textkit.Truncate(title, 80)
+	}
+	if !h.Date.IsZero() {
+		from += " of " + h.Date.Local().Format(time.DateOnly)
+	}
+	return from + ": " + text
+}
+
+// ofOthers reports whether others than the user may have written an item.
+func ofOthers(it recall.Item) bool {
+	mine := []recall.Kind{recall.KindMemory, recall.KindJournal}
+	return !slices.Contains(mine, it.Kind) || it.Link != "" || it.Original != ""
+}
+
+// inWeb looks into what the configured searches find.
+func (l *mindLookUp) inWeb(ctx context.Context, text string) (list []ponder.Observation, err error) {
+	n, err := l.searches(ctx)
+	if err != nil {
+		return nil, l.fault(errWebLookUp, err)
+	}
+	defer n.Fetcher.Close()
+	found, err := n.Searcher.Search(ctx, search.Query{Text: text, N: mostLookedUp})
+	if err != nil {
+		return nil, l.fault(errWebLookUp, err)
+	}
+	for _, r := range found.Results[:min(len(found.Results), mostLookedUp)] {
+		title, snippet := textkit.Truncate(textkit.OneLine(r.Title), 120), textkit.OneLine(cmp.Or(r.Snippet, r.Summary))
+		if snippet == "" && title == "" {
+			continue
+		}
+		list = append(list, ponder.Observation{Content: strings.Trim(title+": "+snippet, ": "), Source: r.URL, Untrusted: true})
+	}
+	return list, nil
+}
+
+// searches opens what searches the web.
+func (l *mindLookUp) searches(ctx context.Context) (*WebSource, error) {
+	kept, err := archive.Open(ctx, l.store.SQL())
+	if err != nil {
+		return nil, err
+	}
+	n, err := l.a.Web(kept)
+	if err != nil {
+		return nil, err
+	}
+	if n.Searcher == nil {
+		n.Fetcher.Close()
+		return nil, ErrNoSearch
+	}
+	return n, nil
+}
+
+// mindLooks returns roles as they may look: in the web only if the user allows it, and
+// there is a way to search it.
+func mindLooks(cfg *config.Config, roles []subconscious.Role) []subconscious.Role {
+	roles = slices.Clone(roles)
+	for i, r := range roles {
+		if r.Looks == subconscious.LooksWeb && !(cfg.Mind.Web && searchesWeb(cfg)) {
+			roles[i].Looks = subconscious.LooksNone
+		}
+	}
+	return roles
+}
+
+// searchesWeb reports whether there is a way to search the web.
+func searchesWeb(cfg *config.Config) bool {
+	s := cfg.Search
+	return s.Exa != "" || s.Brave != "" || s.Tavily != "" || s.SearXNG != "" || cfg.Web.Folder != ""
+}

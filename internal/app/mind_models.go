@@ -1,0 +1,234 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/internal/textkit"
+	"ponder/knowledge/recall/vector"
+	"ponder/mode/subconscious"
+)
+
+// A mindCast is who thinks in a subconscious.
+type MindCast struct {
+	roles   []subconscious.Role // those without a model are Unaided
+	models  map[ponder.Role][]ponder.Model
+	Names   map[string]string // of models: by role, and of config.Decisions
+	without []string          // why models are left out
+	off     bool              // the user lets no model be asked
+	decides bool              // there is a model for decisions
+	same    func(a, b string) bool
+}
+
+// mindCast finds the models of the roles and of decisions. Roles for which nothing is
+// set have the cheap one, decisions the frontier one. Where there is none, rules do.
+func (a *App) mindCast(ctx context.Context, roles []subconscious.Role) (*MindCast, error) {
+	l, err := a.ModelSet(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := knownRoles(l.Config, roles); err != nil {
+		return nil, err
+	}
+	c := &MindCast{roles: slices.Clone(roles), models: make(map[ponder.Role][]ponder.Model), Names: make(map[string]string), off: l.Config.Mind.Tokens() == 0}
+	for i, r := range c.roles {
+		err := c.take(l, subconscious.ModelOf(r.Name), r.Name, ponder.Cheap)
+		if err != nil {
+			return nil, err
+		}
+		c.roles[i].Unaided = r.Unaided || c.Names[r.Name] == ""
+	}
+	if err := c.take(l, ponder.Frontier, config.Decisions, ponder.Frontier); err != nil {
+		return nil, err
+	}
+	c.decides, c.same = c.Names[config.Decisions] != "", sameByMeaning(l)
+	for _, why := range c.without {
+		a.Notef("a model is left out: %v", why)
+	}
+	return c, nil
+}
+
+// none reports whether no model is asked at all.
+func (c *MindCast) none() bool { return len(c.models) == 0 }
+
+// knownRoles makes sure that models are set for roles that there are.
+func knownRoles(cfg *config.Config, roles []subconscious.Role) error {
+	names := []string{config.Decisions}
+	for _, r := range roles {
+		names = append(names, r.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Mind.Models)) {
+		if !slices.Contains(names, name) {
+			return Invalidf("", "mind.models.%s: there is no such role; %sroles of your own are files in %s", textkit.Truncate(name, 40), textkit.Suggest(name, names), cfg.MindRoles())
+		}
+	}
+	return nil
+}
+
+// take finds the chain of models of a role of the subconscious: if nothing is set for it,
+// those of another role. A day's budget of money must hold for each.
+func (c *MindCast) take(l *ModelSet, role ponder.Role, name string, otherwise ponder.Role) error {
+	key, chain := "mind.models."+name, l.Config.Mind.Models[name]
+	set := chain != nil
+	if !set {
+		chain = l.Choices.Of(otherwise).Models
+	}
+	if l.Config.Mind.Tokens() == 0 {
+		chain = nil
+	}
+	var first error
+	for _, full := range chain {
+		m, err := l.Model(full)
+		if err == nil {
+			err = Affordable(full, m.Price, l.Config)
+		}
+		if err == nil {
+			c.models[role] = append(c.models[role], m)
+			continue
+		}
+		first = errors.Join(first, err)
+		if why := FirstError(err).Error(); !slices.Contains(c.without, why) {
+			c.without = append(c.without, why)
+		}
+	}
+	if models := c.models[role]; len(models) > 0 {
+		c.Names[name] = models[0].Name()
+	} else if set && first != nil {
+		return fmt.Errorf("%s: %w", key, FirstError(first))
+	}
+	return nil
+}
+
+// affordable returns why a model of a price cannot be asked within the money of a day.
+func Affordable(full string, price ponder.Price, cfg *config.Config) error {
+	budget, unknown := cfg.Mind.Dollars(), price.Source == ponder.PriceUnknown
+	switch {
+	case budget > 0 && unknown:
+		return Invalidf("", "mind.cost_per_day cannot be kept: the price of %s is not known; add [models.price.%q] with input = and output = "+
+			"(USD per million tokens) to %s, or run `ponder model refresh`", full, full, cfg.File)
+	case budget == 0 && price.Source != ponder.PriceLocal && (unknown || price.Input+price.Output > 0):
+		return Invalidf("", "mind.cost_per_day is 0, and %s is not known to be free", full)
+	}
+	return nil
+}
+
+// seeDoctor is what to do where there is no model.
+const SeeDoctor = " (`ponder doctor` says how to have one)"
+
+// says says who thinks, in a line: those with the same model together.
+func (c *MindCast) Says() string {
+	if c.off {
+		return "mind.tokens_per_day is 0, which turns models off, so rules look"
+	}
+	if c.none() {
+		return "no model is asked, so rules look" + SeeDoctor
+	}
+	var order []string
+	who := make(map[string][]string)
+	add := func(name, model string) {
+		if model == "" {
+			model = "rules"
+		}
+		if who[model] == nil {
+			order = append(order, model)
+		}
+		who[model] = append(who[model], name)
+	}
+	for _, r := range c.roles {
+		add(r.Name, c.Names[r.Name])
+	}
+	add("decisions", c.Names[config.Decisions])
+	var parts []string
+	for _, model := range order {
+		parts = append(parts, strings.Join(who[model], ", ")+": "+model)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// A meaning compares texts by their vectors. It is safe for concurrent use.
+type meaning struct {
+	vector.Embedder
+
+	mu   sync.Mutex
+	seen map[string][]float32
+	rest time.Time // until then it is not asked, for it failed
+}
+
+// Numbers of comparing by meaning.
+const (
+	sameMeaning = 0.88 // cosine from which texts say the same, unless their facts differ
+	embedTime   = 3 * time.Second
+	embedRest   = time.Minute
+	mostSeen    = 2000 // texts whose vectors are kept
+)
+
+// sameByMeaning returns what tells whether two texts say the same, if a model for that
+// runs on this machine; else nil, and words are compared.
+func sameByMeaning(l *ModelSet) func(a, b string) bool {
+	models := l.Choices.Of(ponder.Embed).Models
+	if len(models) == 0 {
+		return nil
+	}
+	name, _, _ := strings.Cut(models[0], "/")
+	if p, err := l.Provider(name); err != nil || !p.Local {
+		return nil
+	}
+	m := &meaning{Embedder: l.EmbedderOf(models[0]), seen: make(map[string][]float32)}
+	return m.same
+}
+
+func (m *meaning) same(a, b string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x, y := m.of(a), m.of(b)
+	return cosine(x, y) >= sameMeaning
+}
+
+// of returns the vector of a text, or nil. The caller holds m.mu.
+func (m *meaning) of(text string) []float32 {
+	if v, ok := m.seen[text]; ok {
+		return v
+	}
+	if time.Now().Before(m.rest) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), embedTime)
+	defer cancel()
+	vectors, err := m.Embed(ctx, []string{text})
+	if err != nil {
+		slog.Warn("findings are compared by words alone", "model", m.Model, "error", err)
+		m.rest = time.Now().Add(embedRest)
+		return nil
+	}
+	if len(m.seen) >= mostSeen {
+		clear(m.seen)
+	}
+	m.seen[text] = vectors[0]
+	return vectors[0]
+}
+
+// cosine returns the cosine of the angle between two vectors, 0 if there is none.
+func cosine(x, y []float32) float64 {
+	if len(x) == 0 || len(x) != len(y) {
+		return 0
+	}
+	var dot, xx, yy float64
+	for i := range x {
+		a, b := float64(x[i]), float64(y[i])
+		dot, xx, yy = dot+a*b, xx+a*a, yy+b*b
+	}
+	if xx == 0 || yy == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(xx*yy)
+}

@@ -1,0 +1,276 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/engine"
+	"ponder/internal/config"
+	"ponder/internal/mindrunner"
+	"ponder/internal/placement"
+	"ponder/llm"
+	"ponder/mode/subconscious"
+	"ponder/sensor/notify"
+	"ponder/store/sqlite"
+	"ponder/tool/memory"
+)
+
+// A mindHome is all that a subconscious is made of, opened.
+type MindHome struct {
+	*mindrunner.Minder
+	Cast    *MindCast
+	options subconscious.Options
+	actions *mindActions
+	ends    []func() error // the last is closed first
+}
+
+// close gives it all up. The database stays open.
+func (h *MindHome) Close() error {
+	var errs []error
+	for i := len(h.ends) - 1; i >= 0; i-- {
+		errs = append(errs, h.ends[i]())
+	}
+	h.ends = nil
+	return errors.Join(errs...)
+}
+
+// mindHome opens what a subconscious is made of, in a database. The caller closes it
+// before the database.
+func (a *App) MindHome(ctx context.Context, store *sqlite.Store) (*MindHome, error) {
+	h := &MindHome{}
+	if err := a.furnish(ctx, store, h); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+func (a *App) furnish(ctx context.Context, store *sqlite.Store, h *MindHome) (err error) {
+	if h.Cast, err = a.MindCastOf(ctx); err != nil {
+		return err
+	}
+	if h.actions, err = a.MindActions(store); err != nil {
+		return err
+	}
+	h.options = h.actions.offer(a.MindOptions(h.Cast))
+	look, err := a.MindSensors(ctx, store)
+	if err != nil {
+		return err
+	}
+	h.ends = append(h.ends, look.Close)
+	channels, err := a.MindChannels()
+	if err != nil {
+		return err
+	}
+	where, err := a.mindPlace(ctx, store, h)
+	if err != nil {
+		return err
+	}
+	h.Minder, err = mindrunner.New(MindConfig(a.Settings, mindrunner.Config{
+		Store: store, Place: where, Sensors: look.Sensors, Owner: LocalOwner, Options: h.options, Channels: channels, LookUp: a.mindLookUp(store, h.Cast.roles).lookUp,
+		Elsewhere: h.actions.deeds.elsewhere,
+	}))
+	return err
+}
+
+// mindCastOf returns who thinks in the subconscious.
+func (a *App) MindCastOf(ctx context.Context) (*MindCast, error) {
+	roles, err := a.MindRoles()
+	if err != nil {
+		return nil, err
+	}
+	if a.Settings.Mind.Web && !searchesWeb(a.Settings) {
+		a.Notef("mind.web is true, but %v", ErrNoSearch)
+	}
+	return a.mindCast(ctx, mindLooks(a.Settings, roles))
+}
+
+// mindOptions returns how its modes work. What may be done beside telling the user is
+// that something is remembered.
+func (a *App) MindOptions(c *MindCast) subconscious.Options {
+	return subconscious.Options{
+		Roles: c.roles, NoDecider: !c.decides,
+		Rules: subconscious.Rules{Roles: c.roles, Cooldown: time.Duration(a.Settings.Mind.Cooldown), Same: c.same},
+		Gate: func(call llm.ToolCall) string {
+			if call.Name != memory.RememberName {
+				return call.Name + " is not to be used by the subconscious: tell the user"
+			}
+			return ""
+		},
+	}
+}
+
+// mindPlace opens what thinks, and what it is called by: schedules are kept by this
+// process alone, for only one keeps a subconscious.
+func (a *App) mindPlace(ctx context.Context, store *sqlite.Store, h *MindHome) (mindrunner.Place, error) {
+	keeper := a.keeper(store)
+	h.ends = append(h.ends, func() error { keeper.close(); return nil })
+	node := placement.Self()
+	tools := append(memory.New(memory.Options{Keep: keeper.keep, Source: mindSource}), h.actions.Tools...)
+	mind, err := engine.New(engine.Config{Store: store, Modes: subconscious.New(h.options), Models: h.Cast.models, Tools: tools, Node: node})
+	if err != nil {
+		return nil, err
+	}
+	if err := mind.Open(ctx); err != nil {
+		return nil, fmt.Errorf("begin to think: %w", err)
+	}
+	config := placement.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work}
+	lasting, err := placement.Open(ctx, config)
+	if err != nil {
+		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
+	}
+	where := mindPlace{lasting, placement.Memory(config)}
+	h.ends = append(h.ends, func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseTime)
+		defer cancel()
+		return errors.Join(where.ticks.Close(ctx), lasting.Close(ctx), mind.Close(ctx))
+	})
+	return where, nil
+}
+
+// A mindPlace works on threads as a placement that lasts, and keeps schedules in memory.
+type mindPlace struct {
+	*placement.Placement
+	ticks *placement.Placement
+}
+
+// Schedule implements [mindrunner.Place].
+func (p mindPlace) Schedule(ctx context.Context, name, cron string, tick func(context.Context, time.Time) error) error {
+	return p.ticks.Schedule(ctx, name, cron, tick)
+}
+
+// mindConfig fills in what the configuration says.
+func MindConfig(cfg *config.Config, c mindrunner.Config) mindrunner.Config {
+	m := cfg.Mind
+	c.Every = time.Duration(m.Every)
+	c.Night.From, c.Night.To = m.NightHours().Ends()
+	c.Quiet.From, c.Quiet.To = m.QuietHours().Ends()
+	c.TokensPerDay, c.MoneyPerDay = m.Tokens(), ponder.Money(math.Round(m.Dollars()*1e6))
+	if c.TokensPerDay == 0 {
+		c.TokensPerDay = -1 // to the minder, zero is no limit
+	}
+	if c.MoneyPerDay == 0 {
+		c.MoneyPerDay = -1
+	}
+	return c
+}
+
+// mindChannels returns the ways that are configured in which the user is told.
+func (a *App) MindChannels() (list []notify.Channel, err error) {
+	cfg, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	c := cfg.Mind.Notify
+	if c.Desktop {
+		list = append(list, notify.Desktop())
+	}
+	add := func(table, name string, off bool, build func() (notify.Channel, error)) {
+		if off || err != nil {
+			return
+		}
+		var channel notify.Channel
+		if err = nameOfTable(name); err == nil {
+			channel, err = build()
+		}
+		if err != nil {
+			err = Errorf(codeOfMind(err), "", "%s.%s in %s: %w", table, name, cfg.File, err)
+			return
+		}
+		list = append(list, channel)
+	}
+	for name, w := range sorted(c.Webhook) {
+		add("mind.notify.webhook", name, w.Off, func() (notify.Channel, error) {
+			if _, err := cfg.Secret(w.SecretEnv); err != nil {
+				return notify.Channel{}, err
+			}
+			return notify.Webhook(notify.WebhookOptions{Name: "webhook-" + name, URL: w.URL, SecretEnv: w.SecretEnv})
+		})
+	}
+	for name, e := range sorted(c.Email) {
+		add("mind.notify.email", name, e.Off, func() (notify.Channel, error) {
+			if _, err := cfg.Secret(e.PasswordEnv); err != nil {
+				return notify.Channel{}, err
+			}
+			return notify.Mail(notify.MailOptions{
+				Name: "email-" + name, Server: e.Server, Security: e.Security, Plain: e.Plain, User: e.User, PasswordEnv: e.PasswordEnv, From: e.From, To: e.To,
+			})
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("how to tell the user: %w", err)
+	}
+	return list, nil
+}
+
+// Bounds of the folder with roles.
+const (
+	maxRoleBytes = 64 << 10 // that are read of a file; a role is much shorter
+	maxOwnRoles  = 12
+)
+
+// mindRoles returns the roles: the four, and those that the user has added. One of a name
+// that is there already takes its place.
+func (a *App) MindRoles() ([]subconscious.Role, error) {
+	cfg, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	roles, dir := subconscious.DefaultRoles(), cfg.MindRoles()
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) && cfg.Mind.Roles == "" {
+		return roles, nil
+	}
+	if err != nil {
+		return nil, Invalidf("", "mind.roles: %w", err)
+	}
+	n := 0
+	for _, f := range files {
+		if f.IsDir() || !strings.HasSuffix(f.Name(), ".md") || strings.HasPrefix(f.Name(), ".") {
+			continue
+		}
+		if n++; n > maxOwnRoles {
+			return nil, Invalidf("", "%s has more than %d roles", dir, maxOwnRoles)
+		}
+		role, err := readRole(filepath.Join(dir, f.Name()))
+		if err != nil {
+			return nil, Invalidf("", "%w", err)
+		}
+		if i := slices.IndexFunc(roles, func(r subconscious.Role) bool { return r.Name == role.Name }); i >= 0 {
+			roles[i] = role
+			continue
+		}
+		roles = append(roles, role)
+	}
+	return roles, nil
+}
+
+// readRole reads a role from its file.
+func readRole(file string) (subconscious.Role, error) {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() { // a pipe would be waited for
+		return subconscious.Role{}, fmt.Errorf("read role: %s is no file", file)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return subconscious.Role{}, fmt.Errorf("read role: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxRoleBytes))
+	if err != nil {
+		return subconscious.Role{}, fmt.Errorf("read role: %w", err)
+	}
+	role, err := subconscious.ReadRole(filepath.Base(file), text)
+	if err != nil {
+		return role, fmt.Errorf("%s: %w", file, err)
+	}
+	return role, nil
+}

@@ -1,0 +1,116 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder/internal/auth"
+)
+
+// aMinds returns minds that are made of nothing but who thinks in them.
+func aMinds(thinks func() (string, error)) *minds {
+	m := newMinds(nil)
+	m.thinks = func(context.Context, string) (string, error) { return thinks() }
+	m.make = func(_ context.Context, _ string, k *keptMind) (err error) {
+		k.thinks, err = thinks()
+		return err
+	}
+	return m
+}
+
+func TestMindIsMadeOfTheModelsThatAreThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model, closed := "rules", 0
+		var failed error
+		m := aMinds(func() (string, error) { return model, failed })
+		lend := func() (*keptMind, func()) {
+			k, back, err := m.of(t.Context(), LocalOwner)
+			ok(t, err)
+			return k, back
+		}
+		first, back := lend()
+		first.ends = append(first.ends, func() error { closed++; return nil })
+		back()
+		back() // twice is once
+		if same, back := lend(); same != first {
+			t.Error("it is made anew at once")
+		} else {
+			back()
+		}
+		model = "llama"
+		time.Sleep(mindLife)
+		first.users++
+		if using, back := lend(); using != first || closed > 0 {
+			t.Error("it is made anew while it is used")
+		} else {
+			back()
+		}
+		first.users--
+		now, back := lend()
+		if now == first || now.thinks != "llama" || closed != 1 {
+			t.Errorf("it is not made anew: %s, closed %d times", now.thinks, closed)
+		}
+		back()
+		time.Sleep(2 * mindLife)
+		failed = errors.New("no answer")
+		if same, back := lend(); same != now {
+			t.Error("it is made anew though it is not known who would think in it")
+		} else {
+			back()
+		}
+		if len(m.list) != 1 {
+			t.Errorf("%d are kept of one owner", len(m.list))
+		}
+	})
+}
+
+func TestMindThatCannotBeMadeIsMadeLater(t *testing.T) {
+	broken := errors.New("broken")
+	m := aMinds(func() (string, error) { return "llama", broken })
+	if _, _, err := m.of(t.Context(), LocalOwner); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	broken = nil
+	_, back, err := m.of(t.Context(), LocalOwner)
+	ok(t, err)
+	back()
+}
+
+func TestMindIsWatchedUntilItIsOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var model atomic.Value
+		model.Store("rules")
+		m := aMinds(func() (string, error) { return model.Load().(string), nil })
+		k, back, err := m.of(t.Context(), LocalOwner)
+		ok(t, err)
+		defer back()
+		over := make(chan time.Time, 1)
+		begun := time.Now()
+		go func() { m.untilOld(t.Context(), LocalOwner, k); over <- time.Now() }()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		model.Store("llama")
+		if took := (<-over).Sub(begun); took < time.Hour || took > time.Hour+2*mindLife {
+			t.Errorf("it is old after %s", took)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		k.old = false
+		m.untilOld(ctx, LocalOwner, k)
+	})
+}
+
+func TestWhoseMindsAreKept(t *testing.T) {
+	think := []auth.Scope{auth.Read, auth.Think}
+	got := MindOwners(auth.Config{Tokens: []auth.Token{
+		{Owner: LocalOwner, Scopes: auth.Scopes()}, {Owner: "anna", Scopes: think}, {Owner: "anna", Scopes: think}, {Owner: "eve", Scopes: []auth.Scope{auth.Read}},
+	}})
+	if !slices.Equal(got, []string{LocalOwner, "anna"}) {
+		t.Errorf("got %q", got)
+	}
+}

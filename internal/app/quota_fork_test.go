@@ -1,0 +1,142 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/mode/session"
+)
+
+// limitIn returns what the last of the limits that count of a run is to cost.
+func (t *till) limitIn(id ponder.ThreadID, run ponder.RunID) (most ponder.Money) {
+	t.Helper()
+	for ev, err := range t.store.Events(t.ctx, id, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch b := ev.Body.(type) {
+		case ponder.RunStarted:
+			most = b.Budget.Money
+		case ponder.Steer:
+			if m := moneyOfWish(ev); m > 0 && ev.Run == run {
+				most = m
+			}
+		}
+	}
+	return most
+}
+
+// A fork may cost no more than it was granted, whatever it is told.
+func TestForkIsHeldWithinItsGrant(t *testing.T) {
+	l := NewTill(t, config.Token{Cost: 1})
+	if m, err := l.begin(l.Serve(), "thr_1", 500_000); err != nil || m != 500_000 {
+		t.Fatal(m, err)
+	}
+	l.does("thr_1", costs(200_000)...)
+	if _, err := ponder.SendCommands(l.ctx, l.store, "thr_1", ponder.Event{Run: "run_1", Body: ponder.RunPaused{}}); err != nil {
+		t.Fatal(err)
+	}
+	s := l.Serve()
+	info, err := l.store.Thread(l.ctx, "thr_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := session.Session{Run: "run_1"}
+	for id, tt := range map[ponder.ThreadID]struct {
+		wishes []ponder.Event
+		grant  ponder.Money
+		most   ponder.Money
+	}{
+		"thr_plain":  {nil, 100_000, 300_000},
+		"thr_roomy":  {nil, 400_000, 500_000},
+		"thr_raised": {[]ponder.Event{limitTo(seen, 5_000_000)}, 100_000, 300_000},
+		"thr_less":   {[]ponder.Event{limitTo(seen, 250_000)}, 100_000, 250_000},
+		"thr_free":   {[]ponder.Event{limitTo(seen, 5_000_000)}, 0, 5_000_000},
+	} {
+		f := Fork{At: info.Head, Paused: true, Wishes: tt.wishes}
+		if err := s.fork(l.ctx, s.App, info, id, f, tt.grant); err != nil {
+			t.Fatal(err)
+		}
+		if most := l.limitIn(id, "run_1"); most != tt.most {
+			t.Errorf("%s may cost %d, want %d", id, most, tt.most)
+		}
+	}
+}
+
+// A session that was granted to go on is held for until it is told so; nothing is left of
+// what was refused, or of a thread that was not begun.
+func TestGoesOnOnceItIsGranted(t *testing.T) {
+	l := NewTill(t, config.Token{Cost: 1})
+	s := l.Serve()
+	if _, err := l.begin(s, "thr_1", 600_000); err != nil {
+		t.Fatal(err)
+	}
+	pause := ponder.Event{Run: "run_1", Body: ponder.RunPaused{}}
+	if _, err := ponder.SendCommands(l.ctx, l.store, "thr_1", pause); err != nil {
+		t.Fatal(err)
+	}
+	info, err := l.store.Thread(l.ctx, "thr_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.granted(l.ctx, info, func() error {
+		if m, err := l.begin(l.Serve(), "thr_2", 900_000); err != nil || m != 400_000 {
+			t.Errorf("another is granted %d meanwhile: %v", m, err)
+		}
+		return ponder.ErrStale
+	})
+	if !errors.Is(err, ponder.ErrStale) {
+		t.Error(err)
+	}
+	if m, err := l.begin(s, "thr_3", 900_000); err != nil || m != 600_000 {
+		t.Errorf("one that was not told to go on leaves %d: %v", m, err)
+	}
+	told := false
+	l.refuses(OverBudget, s.granted(l.ctx, info, func() error { told = true; return nil }))
+	if told {
+		t.Error("what is refused is told to go on")
+	}
+	b := ponder.Budget{}
+	free := NewTill(t, config.Token{Cost: 1})
+	s = free.Serve()
+	if err := s.begun(free.ctx, "thr_failed", &b, func() error { return errors.New("no") }); err == nil {
+		t.Error("it was begun")
+	}
+	rows := 0
+	if err := free.store.SQL().Read.QueryRow(`SELECT count(*) FROM serve_thread`).Scan(&rows); err != nil || rows != 0 {
+		t.Errorf("%d rows are left of it: %v", rows, err)
+	}
+}
+
+// What is left of a day is asked of the database once, however many threads there are.
+func TestLeftAsksOnce(t *testing.T) {
+	l := NewTill(t, config.Token{Cost: 1})
+	s := l.Serve()
+	for i := range 20 {
+		id := ponder.ThreadID(fmt.Sprintf("thr_%d", i))
+		if _, err := l.begin(s, id, 10_000); err != nil {
+			t.Fatal(err)
+		}
+		l.does(id, append(costs(1_000), ponder.RunFinished{Status: ponder.Completed, Answer: "!"})...)
+	}
+	if sums, err := s.Books.spent(l.ctx, "anna", midnight(time.Now())); err != nil || len(sums) != 20 || sums["thr_7"] != 1_000 {
+		t.Errorf("%v: %v", sums, err)
+	}
+	if sums, err := s.Books.spent(l.ctx, "ben", midnight(time.Now())); err != nil || len(sums) != 0 {
+		t.Errorf("another has cost %v: %v", sums, err)
+	}
+	if _, err := l.begin(s, "thr_last", 10_000); err != nil { // forgets what was held
+		t.Fatal(err)
+	}
+	d, err := s.Books.today(l.ctx, "anna", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := s.left(l.ctx, d, l.limit, "", time.Now()); err != nil || left != 970_000 {
+		t.Errorf("%d is left: %v", left, err)
+	}
+}

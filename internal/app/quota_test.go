@@ -1,0 +1,406 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/internal/auth"
+	"ponder/internal/config"
+	"ponder/llm"
+	"ponder/mode/session"
+	"ponder/store/sqlite"
+)
+
+// A till is a database that servers count in what the token anna may do.
+type till struct {
+	*testing.T
+	store *sqlite.Store
+	limit config.Token
+	ctx   context.Context //nolint:containedctx // of a request of hers
+}
+
+func NewTill(t *testing.T, limit config.Token) *till {
+	store, err := sqlite.Open(t.Context(), t.TempDir()+"/p.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	ctx := auth.With(t.Context(), auth.Caller{Token: "anna", Owner: "anna", Scopes: auth.Scopes()})
+	return &till{t, store, limit, ctx}
+}
+
+// serve returns a server, as another process or after a restart.
+func (t *till) Serve() *Service {
+	b, err := openBooks(t.Context(), t.store.SQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := &config.Config{}
+	cfg.Serve.Tokens = map[string]config.Token{"anna": t.limit}
+	return &Service{App: &App{Settings: cfg}, Store: t.store, Log: t.store, Books: b, life: t.Context()}
+}
+
+// begin begins a session with what it is granted of a cost.
+func (t *till) begin(s *Service, id ponder.ThreadID, want ponder.Money) (ponder.Money, error) {
+	b := ponder.Budget{Cost: ponder.Cost{Money: want}}
+	err := s.begun(t.ctx, id, &b, func() error {
+		started := ponder.Event{ID: ponder.NewID("evt"), Run: "run_1", Body: ponder.RunStarted{Mode: session.Name, Version: 2, Input: "?", Budget: b}}
+		return t.store.Create(t.ctx, ponder.Thread{ID: id, Kind: ponder.KindSession, Owner: "anna"}, started)
+	})
+	return b.Money, err
+}
+
+// does has a session do something, as its holder.
+func (t *till) does(id ponder.ThreadID, bodies ...ponder.Body) {
+	t.Helper()
+	node := ponder.NodeID("nod_" + string(id))
+	if err := t.store.Join(t.ctx, ponder.Node{ID: node}); err != nil && !errors.Is(err, ponder.ErrTaken) {
+		t.Fatal(err)
+	}
+	lease, err := t.store.Take(t.ctx, id, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := lease.Head
+	for _, b := range bodies {
+		evs, err := t.store.Append(t.ctx, id, lease.Fence, ponder.Event{Run: "run_1", Cause: "call-1", Body: b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		head = evs[0].Seq
+	}
+	if err := t.store.Release(t.ctx, id, lease.Fence, head, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// costs are a call of so much.
+func costs(m ponder.Money) []ponder.Body {
+	return []ponder.Body{
+		ponder.CallStarted{Role: ponder.Slow, Mode: session.Name, Model: "sim/a"},
+		ponder.CallFinished{Model: "sim/a", Spent: ponder.Cost{Calls: 1, Money: m}, Price: ponder.PriceTable},
+	}
+}
+
+func (t *till) refuses(code Code, err error) {
+	t.Helper()
+	if CodeOf(err) != code {
+		t.Errorf("%v, want %s", err, code)
+	}
+}
+
+// Sessions that are begun at once, through two servers, are never granted more than there
+// is, and what they are granted is in the log.
+func TestGrantsAtOnce(t *testing.T) {
+	l := NewTill(t, config.Token{Cost: 1.5})
+	servers := []*Service{l.Serve(), l.Serve()}
+	var mu sync.Mutex
+	var sum ponder.Money
+	var begun, refused int
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() {
+			m, err := l.begin(servers[i%2], ponder.ThreadID(fmt.Sprintf("thr_%d", i)), 400_000)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				sum, begun = sum+m, begun+1
+				return
+			}
+			l.refuses(OverBudget, err)
+			refused++
+		})
+	}
+	all.Wait()
+	if sum != 1_500_000 || begun != 4 || refused != 8 {
+		t.Errorf("%d sessions with %d in all, %d refused", begun, sum, refused)
+	}
+	if _, err := l.begin(l.Serve(), "thr_late", 1); err == nil || !strings.Contains(err.Error(), "wait until") {
+		t.Errorf("after a restart: %v", err)
+	}
+}
+
+// What a session has not spent is there again when it has ended, or is paused; what it has
+// spent is not, nor what was spent by one that is removed.
+func TestGrantsGiveBack(t *testing.T) {
+	l := NewTill(t, config.Token{Cost: 1})
+	is := func(id ponder.ThreadID, want, granted ponder.Money) {
+		t.Helper()
+		if m, err := l.begin(l.Serve(), id, want); err != nil || m != granted {
+			t.Errorf("%s is granted %d: %v; want %d", id, m, err, granted)
+		}
+	}
+	is("thr_1", 0, 500_000) // half of what is left, where nothing is asked for
+	is("thr_2", 9_000_000, 500_000)
+	_, err := l.begin(l.Serve(), "thr_none", 1)
+	l.refuses(OverBudget, err)
+	l.does("thr_1", costs(200_000)...)
+	_, err = l.begin(l.Serve(), "thr_none", 1)
+	l.refuses(OverBudget, err)
+	l.does("thr_1", ponder.RunFinished{Status: ponder.Completed, Answer: "x"})
+	is("thr_3", 100_000, 100_000)
+	if _, err := ponder.SendCommands(l.ctx, l.store, "thr_2", ponder.Event{Run: "run_1", Body: ponder.RunPaused{}}); err != nil {
+		t.Fatal(err)
+	}
+	is("thr_4", 0, 350_000) // of 1 - 0.2 - 0.1
+	if err := l.Serve().Books.Remove(l.ctx, "thr_1", "anna", 200_000, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	failed := errors.New("no")
+	b := ponder.Budget{}
+	if err := l.Serve().begun(l.ctx, "thr_failed", &b, func() error { return failed }); !errors.Is(err, failed) || b.Money != 175_000 {
+		t.Errorf("%v, %d", err, b.Money)
+	}
+	is("thr_5", 0, 175_000) // what failed is not held
+
+	// The one that was paused goes on with what is left: 1 - 0.2 - 0.1 - 0.35 - 0.175.
+	if _, err := ponder.SendCommands(l.ctx, l.store, "thr_2", ponder.Event{Run: "run_1", Body: ponder.RunResumed{}}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := l.store.Thread(l.ctx, "thr_2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := l.Serve()
+	if err := s.goesOn(l.ctx, info, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if more, err := s.mayCost(l.ctx, info); err != nil || more != 500_000 {
+		t.Errorf("it may cost %d before it has heard of it: %v", more, err)
+	}
+	cut := ponder.Money(0)
+	for ev, err := range l.store.Events(l.ctx, "thr_2", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut = max(cut, moneyOfWish(ev))
+	}
+	if cut != 175_000 {
+		t.Errorf("it is told to cost no more than %d", cut)
+	}
+}
+
+// However many are begun at once, as many begin as a token may in a day.
+func TestBeginsAtOnce(t *testing.T) {
+	l := NewTill(t, config.Token{PerDay: 5})
+	servers := []*Service{l.Serve(), l.Serve()}
+	var mu sync.Mutex
+	begun := 0
+	var all sync.WaitGroup
+	for i := range 15 {
+		all.Go(func() {
+			_, err := l.begin(servers[i%2], ponder.ThreadID(fmt.Sprintf("thr_%d", i)), 0)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				begun++
+				return
+			}
+			l.refuses(Limit, err)
+		})
+	}
+	all.Wait()
+	if begun != 5 {
+		t.Errorf("%d sessions", begun)
+	}
+	if err := l.Serve().Books.Remove(l.ctx, "thr_1", "anna", 0, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.begin(l.Serve(), "thr_late", 0)
+	l.refuses(Limit, err)
+}
+
+// A dear model counts what its calls may have cost that are being made.
+type dear struct {
+	mu    sync.Mutex
+	calls int
+	hold  chan struct{}
+}
+
+func (*dear) Name() string { return "sim/dear" }
+
+func (d *dear) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		d.mu.Lock()
+		d.calls++
+		d.mu.Unlock()
+		<-d.hold
+		yield(llm.Delta{Done: &llm.Response{Usage: llm.Usage{Input: 10, Output: 10}}}, nil)
+	}
+}
+
+// The calls of conversations hold what they may cost, beside sessions, and give back what
+// they have not: also if two servers make them.
+func TestCallsArePaid(t *testing.T) {
+	l := NewTill(t, config.Token{Cost: 1})
+	if m, err := l.begin(l.Serve(), "thr_session", 500_000); err != nil || m != 500_000 {
+		t.Fatal(m, err)
+	}
+	d := &dear{hold: make(chan struct{})}
+	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 100} // 1000 tokens are ten cents
+	failed := make(chan error, 20)
+	var all sync.WaitGroup
+	for i := range 10 {
+		id := ponder.ThreadID(fmt.Sprintf("thr_talk_%d", i))
+		thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: "anna"}
+		s := l.Serve()
+		if err := s.goesOn(l.ctx, ponder.Info{Thread: thread}, func() error {
+			return l.store.Create(l.ctx, thread, ponder.Event{ID: ponder.NewID("evt"), Body: ponder.UserMessage{Content: "?"}})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		models, err := s.paid(t.Context(), engineSpec{Payer: id}, map[ponder.Role][]ponder.Model{ponder.Fast: {{Model: d, Price: price}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			for _, err := range models[ponder.Fast][0].Generate(t.Context(), &llm.Request{MaxTokens: 1000}) {
+				if err != nil {
+					failed <- err
+				}
+			}
+		})
+	}
+	for range 6 { // four of ten fit in half a dollar, with what they read
+		if err := <-failed; llm.ClassOf(err) != llm.Payment {
+			t.Error(err)
+		}
+	}
+	_, err := l.begin(l.Serve(), "thr_none", 0)
+	if err != nil {
+		t.Errorf("a session for what is left: %v", err)
+	}
+	close(d.hold)
+	all.Wait()
+	if d.calls != 4 || len(failed) != 0 {
+		t.Errorf("%d calls were made, %d more failed", d.calls, len(failed))
+	}
+	if m, err := l.begin(l.Serve(), "thr_after", 400_000); err != nil || m < 390_000 {
+		t.Errorf("%d is left: %v", m, err)
+	}
+}
+
+// A twin is a model that tells whether it may be asked twice.
+type twin struct {
+	asked chan bool
+	hold  chan struct{}
+}
+
+func (twin) Name() string { return "sim/twin" }
+
+func (m twin) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		m.asked <- req.Hedge
+		<-m.hold
+		yield(llm.Delta{Done: &llm.Response{Usage: llm.Usage{Input: 10, Output: 10, Hedged: req.Hedge}}}, nil)
+	}
+}
+
+// A call that may be made twice holds what two requests may cost; if that is not left, it
+// is made once.
+func TestCallsThatMayBeMadeTwiceArePaid(t *testing.T) {
+	l := NewTill(t, config.Token{Cost: 0.35})
+	thread := ponder.Thread{ID: "thr_talk", Kind: ponder.KindConversation, Owner: "anna"}
+	s := l.Serve()
+	if err := s.goesOn(l.ctx, ponder.Info{Thread: thread}, func() error {
+		return l.store.Create(l.ctx, thread, ponder.Event{ID: ponder.NewID("evt"), Body: ponder.UserMessage{Content: "?"}})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	m := twin{make(chan bool), make(chan struct{})}
+	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 100} // 1000 tokens are ten cents
+	models, err := s.paid(t.Context(), engineSpec{Payer: thread.ID}, map[ponder.Role][]ponder.Model{ponder.Cheap: {{Model: m, Price: price, Hedge: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := make(chan error, 3)
+	var all sync.WaitGroup
+	for i, want := range []string{"twice", "once", "refused"} {
+		all.Go(func() {
+			for _, err := range models[ponder.Cheap][0].Generate(t.Context(), &llm.Request{MaxTokens: 1000, Hedge: true}) {
+				if err != nil {
+					refused <- err
+				}
+			}
+		})
+		got := "once"
+		select {
+		case hedge := <-m.asked:
+			if hedge {
+				got = "twice"
+			}
+		case err := <-refused:
+			if got = "refused"; llm.ClassOf(err) != llm.Payment {
+				t.Error(err)
+			}
+		}
+		if got != want {
+			t.Errorf("call %d: %s, want %s", i, got, want)
+		}
+	}
+	close(m.hold)
+	all.Wait()
+	if held, err := s.heldBy(t.Context(), thread.ID); err != nil || held > 10_000 {
+		t.Errorf("%d is held at the end: %v", held, err)
+	}
+}
+
+// What has no price cannot be kept within a limit.
+func TestCallsWithoutAPrice(t *testing.T) {
+	l := NewTill(t, config.Token{Cost: 1})
+	s := l.Serve()
+	if err := s.goesOn(l.ctx, ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation}}, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	models, err := s.paid(t.Context(), engineSpec{Payer: "thr_1"}, map[ponder.Role][]ponder.Model{ponder.Fast: {{Model: &dear{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range models[ponder.Fast][0].Generate(t.Context(), &llm.Request{}) {
+		if llm.ClassOf(err) != llm.Payment || !strings.Contains(err.Error(), "price of sim/dear is not known") {
+			t.Error(err)
+		}
+	}
+}
+
+// A session may be told to cost more only as far as the day of its token pays for it; what
+// it was told and has not heard of is held.
+func TestGrantsMoreToWhatThinks(t *testing.T) {
+	l := NewTill(t, config.Token{Cost: 1})
+	if m, err := l.begin(l.Serve(), "thr_1", 500_000); err != nil || m != 500_000 {
+		t.Fatal(m, err)
+	}
+	l.does("thr_1", costs(200_000)...)
+	info, err := l.store.Thread(l.ctx, "thr_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := l.Serve()
+	told := 0
+	tell := func(most ponder.Money) error {
+		return s.CostsMore(l.ctx, info, most, func() error {
+			told++
+			_, err := ponder.SendCommands(l.ctx, l.store, "thr_1", limitTo(session.Session{Run: "run_1"}, most))
+			return err
+		})
+	}
+	err = tell(1_100_000)
+	l.refuses(OverBudget, err)
+	if told != 0 || err == nil || !strings.Contains(err.Error(), "limited to $1.00") {
+		t.Errorf("told %d times: %v", told, err)
+	}
+	if err := tell(900_000); err != nil || told != 1 {
+		t.Errorf("told %d times: %v", told, err)
+	}
+	if m, err := l.begin(l.Serve(), "thr_2", 500_000); err != nil || m != 100_000 {
+		t.Errorf("another is granted %d: %v", m, err)
+	}
+	l.refuses(OverBudget, tell(950_000))
+}

@@ -1,0 +1,144 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ponder"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/recall"
+	"ponder/store/sqlite"
+)
+
+// eraseThread removes a thread and all that belongs to it, and returns how many items
+// were remembered of it and how many files were beside it. Those go first, for nobody
+// would find them without it.
+func (a *App) EraseThread(ctx context.Context, store *sqlite.Store, info ponder.Info, remove func(context.Context, ponder.ThreadID) error) (forgotten, files int, err error) {
+	if err := cancelRuns(ctx, store, info); err != nil {
+		return 0, 0, err
+	}
+	if forgotten, err = a.forgetThread(ctx, store, info.ID); err != nil {
+		return forgotten, 0, err
+	}
+	if files, err = forgetFiles(ctx, store, info.ID); err != nil {
+		return forgotten, files, err
+	}
+	if err = remove(ctx, info.ID); err == nil {
+		a.removeLog(info.ID)
+	}
+	return forgotten, files, err
+}
+
+// removeLog removes the log of a process that worked on a thread in the background.
+func (a *App) removeLog(id ponder.ThreadID) {
+	dir, err := a.Settings.StateDir()
+	if err != nil || string(id) != filepath.Base(string(id)) {
+		return
+	}
+	if err := os.Remove(filepath.Join(dir, string(id)+".log")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		a.Warn(fmt.Errorf("%w: the log of the process that worked on %s stays there", err, id))
+	}
+}
+
+// How long a process may take to cancel what it does on a thread before that is
+// removed, and how often to look.
+const (
+	cancelTime  = 8 * time.Second
+	cancelEvery = 20 * time.Millisecond
+)
+
+// cancelRuns has the process that holds a thread, if one does, end what it does, so
+// that the cost of what is in flight is counted.
+func cancelRuns(ctx context.Context, store ponder.Store, info ponder.Info) error {
+	if !info.Held {
+		return nil
+	}
+	_, err := store.Append(ctx, info.ID, 0, ponder.Event{Cause: ponder.NewID("steer"), Body: ponder.Steer{Do: ponder.Cancel}})
+	if err != nil {
+		return fmt.Errorf("cancel what goes on in %s: %w", info.ID, err)
+	}
+	tick := time.NewTicker(cancelEvery)
+	defer tick.Stop()
+	for since := time.Now(); info.Held && info.Open > 0 && time.Since(since) < cancelTime; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if info, err = store.Thread(ctx, info.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetThread forgets what is remembered of a thread, if anything is remembered at
+// all, and returns how many items that were.
+func (a *App) forgetThread(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) (int, error) {
+	if !a.SharesLibraries() {
+		s, err := a.OpenLibraryReadOnly(ctx) // makes no library
+		if errors.Is(err, ErrNothingKnown) {
+			return 0, nil
+		}
+		if err == nil {
+			err = s.Close()
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	shelf, err := a.LibraryIn(ctx, store)
+	if err != nil {
+		return 0, err
+	}
+	defer shelf.Release()
+	items, err := shelf.List(ctx, recall.Filter{Kinds: []recall.Kind{recall.KindThread}, N: -1})
+	if err != nil {
+		return 0, err
+	}
+	var ids []string
+	for _, it := range items {
+		if it.ExternalID == string(id) {
+			ids = append(ids, it.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	return shelf.Forget(ctx, ids...)
+}
+
+// filesOf is where the archive has the files from that are beside a thread.
+func FilesOf(id ponder.ThreadID) string { return "thread:" + string(id) }
+
+// forgetFiles removes the bytes of the files beside a thread, unless they are kept for
+// something else too, and returns how many files there were.
+func forgetFiles(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) (int, error) {
+	db := store.SQL()
+	files, err := archive.Open(ctx, db)
+	if err != nil {
+		return 0, err
+	}
+	copies, err := files.Copies(ctx, FilesOf(id))
+	if err != nil || len(copies) == 0 {
+		return 0, err
+	}
+	err = db.Tx(ctx, func(tx *sql.Tx) error {
+		for _, c := range copies {
+			if err := files.Remove(ctx, tx, FilesOf(id), c.Hash); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("remove the files of %s: %w", id, err)
+	}
+	return len(copies), nil
+}

@@ -1,0 +1,116 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ponder"
+	"ponder/engine"
+	"ponder/internal/placement"
+	"ponder/mode/chat"
+	"ponder/mode/deep"
+	"ponder/mode/passthrough"
+	"ponder/mode/research"
+	"ponder/mode/session"
+	"ponder/mode/title"
+	"ponder/store/sqlite"
+)
+
+// modes are the ways of thinking there are. Conversations are held as t says, with
+// the tools.
+func Modes(t ChatSetup, tools []ponder.Tool) []ponder.Mode {
+	if t.Relay {
+		return []ponder.Mode{passthrough.New(passthrough.Config{Tools: ToolSpecs(tools)})} // alone: what is handed on gets no title
+	}
+	return []ponder.Mode{session.New(), research.New(), chat.New(t.ChatOptions(tools)), deep.New(t.DeepOptions(tools)), title.New()}
+}
+
+// A thinker thinks in this process, on the threads that it is told to.
+type Runner struct {
+	Mind  *engine.Engine
+	Place *placement.Placement
+	tools func() // ends their use
+	Outer uint64 // see mcpServers.changed
+	ended bool   // closed
+}
+
+// thinker returns one that thinks with models and may look into what, and nothing
+// else of the machine. The caller closes it.
+func (a *App) Runner(ctx context.Context, store *sqlite.Store, models map[ponder.Role][]ponder.Model, what Sources,
+	onDelta func(ponder.Delta)) (*Runner, error) {
+	return a.ChatRunner(ctx, store, ChatSetup{Models: models, Sources: what}, onDelta)
+}
+
+// talker returns a thinker that holds conversations as t says.
+func (a *App) ChatRunner(ctx context.Context, store *sqlite.Store, t ChatSetup, onDelta func(ponder.Delta)) (*Runner, error) {
+	equipped, end, err := a.equip(ctx, store, &t)
+	if err != nil {
+		return nil, err
+	}
+	node := placement.Self()
+	equipped.Store, equipped.OnDelta, equipped.Node = store, onDelta, node
+	mind, err := engine.New(equipped)
+	if err != nil {
+		return nil, err
+	}
+	if err := mind.Open(ctx); err != nil {
+		return nil, fmt.Errorf("begin to think: %w", err)
+	}
+	p, err := placement.Open(ctx, placement.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work})
+	if err != nil {
+		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
+	}
+	return &Runner{Mind: mind, Place: p, tools: end, Outer: t.ToolsVersion}, nil
+}
+
+// equip returns the modes, models and tools of a mind that holds conversations as t says,
+// and what ends the use of the tools.
+func (a *App) equip(ctx context.Context, store *sqlite.Store, t *ChatSetup) (c engine.Config, end func(), err error) {
+	tools, end, err := a.SourceTools(ctx, store, t.Sources)
+	if err != nil {
+		return c, nil, err
+	}
+	others, err := a.MCPToolsFor(ctx, t)
+	if err != nil {
+		end()
+		return c, nil, err
+	}
+	tools = append(tools, others...)
+	if !t.Relay {
+		tools = append(tools, t.OwnTools()...)
+	}
+	if t.CanRemember() {
+		k := a.keeper(store)
+		tools = append(tools, k.Tools()...)
+		look := end
+		end = func() { look(); k.close() }
+	}
+	return engine.Config{Modes: Modes(*t, tools), Models: t.Models, Tools: tools}, end, nil
+}
+
+// work works on a thread until nothing is left to do, and returns nil; or until
+// ctx is done.
+func (t *Runner) Work(ctx context.Context, thread ponder.ThreadID) error {
+	if err := t.Place.Start(ctx, thread); err != nil {
+		return err
+	}
+	return t.Place.Wait(ctx, thread)
+}
+
+// closeTime is how long a thinker may take to stop.
+const CloseTime = 5 * time.Second
+
+// close stops all work. Doing so twice does no harm.
+func (t *Runner) Close(ctx context.Context) error {
+	if t.ended {
+		return nil
+	}
+	t.ended = true
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseTime)
+	defer cancel()
+	err := errors.Join(t.Place.Close(ctx), t.Mind.Close(ctx))
+	t.tools()
+	return err
+}

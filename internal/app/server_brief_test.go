@@ -1,0 +1,60 @@
+package app
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/store/sqlite"
+)
+
+// bookedServer returns a server that has a database and books, and nothing else.
+func bookedServer(t *testing.T) *Service {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	s := &Service{Store: store}
+	if s.Books, err = openBooks(t.Context(), store.SQL()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// What was found out of a thread is good for one work on it, unless it may have changed.
+func TestBriefed(t *testing.T) {
+	ctx := t.Context()
+	s := bookedServer(t)
+	const id = "thr_1"
+	if err := s.Store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: LocalOwner, Title: "as it is"}); err != nil {
+		t.Fatal(err)
+	}
+	look := func(title string) {
+		t.Helper()
+		got, err := s.briefed(ctx, id)
+		if err != nil || got.info.Title != title {
+			t.Errorf("%q, %v; want %q", got.info.Title, err, title)
+		}
+	}
+	tell := func(age time.Duration) {
+		t.Helper()
+		e, err := s.Books.entry(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.briefs.Store(ponder.ThreadID(id), threadSnapshot{info: ponder.Info{Thread: ponder.Thread{ID: id, Title: "as told"}}, entry: e, since: time.Now().Add(-age)})
+	}
+	tell(0)
+	look("as told")
+	look("as it is")
+	tell(time.Hour)
+	look("as it is")
+	tell(0)
+	if err := s.Books.Wish(ctx, id, func(w *threadPrefs) { w.Model = "other/model" }); err != nil {
+		t.Fatal(err)
+	}
+	look("as it is")
+}

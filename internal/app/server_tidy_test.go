@@ -1,0 +1,131 @@
+package app
+
+import (
+	"ponder/knowledge/recall/vector"
+
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/internal/config"
+)
+
+// What is kept of threads that are gone is forgotten, but not what they have cost, nor
+// what is kept of threads that are about to begin.
+func TestBooksForgetThreadsThatAreGone(t *testing.T) {
+	l := NewTill(t, config.Token{Cost: 1})
+	s := l.Serve()
+	for _, id := range []ponder.ThreadID{"thr_1", "thr_2"} {
+		if _, err := l.begin(s, id, 300_000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.does("thr_1", append(costs(200_000), ponder.RunFinished{Status: ponder.Completed, Answer: "x"})...)
+	if err := l.store.Remove(l.ctx, "thr_1"); err != nil { // as commands do
+		t.Fatal(err)
+	}
+	if err := s.Books.Wish(l.ctx, "thr_3", func(w *threadPrefs) { w.NoWeb = true }); err != nil { // after its deletion
+		t.Fatal(err)
+	}
+	for _, tidy := range []struct {
+		before time.Time
+		kept   int
+	}{{time.Now().Add(-bookedTime), 3}, {time.Now().Add(time.Minute), 1}} {
+		if err := s.tidyThreads(l.ctx, tidy.before); err != nil || l.kept(s) != tidy.kept {
+			t.Errorf("%d are kept, want %d: %v", l.kept(s), tidy.kept, err)
+		}
+	}
+	if m, err := l.begin(s, "thr_4", 1_000_000); err != nil || m != 500_000 { // of 1 - 0.2 - 0.3
+		t.Errorf("another is granted %d: %v", m, err)
+	}
+}
+
+// What is asked for of a thread that was removed meanwhile is not kept, nor what a session
+// may cost that was.
+func TestBooksKeepNothingOfRemoved(t *testing.T) {
+	l := NewTill(t, config.Token{Cost: 1})
+	s := l.serveShelves()
+	if _, err := l.begin(s, "thr_1", 300_000); err != nil {
+		t.Fatal(err)
+	}
+	info, err := l.store.Thread(l.ctx, "thr_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// as for a request that found it before
+	err = s.CostsMore(l.ctx, info, 400_000, func() error {
+		if err := s.Remove(l.ctx, "thr_1"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Books.Wish(l.ctx, "thr_1", func(w *threadPrefs) { w.NoWeb = true }); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := s.grant(l.ctx, "anna", l.limit, grant{thread: "thr_1"}, func(ponder.Money) (ponder.Money, error) { return 1, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ponder.ErrNoThread
+	})
+	if !errors.Is(err, ponder.ErrNoThread) {
+		t.Error(err)
+	}
+	if err := s.Books.Wish(l.ctx, "thr_1", func(w *threadPrefs) { w.NoWeb = true }); err != nil {
+		t.Error(err)
+	}
+	if n := l.kept(s); n != 0 {
+		t.Errorf("%d are kept", n)
+	}
+}
+
+// A leaving is a log whose callers go away as soon as a thread is removed.
+type leaving struct {
+	ponder.Store
+	leave func()
+}
+
+func (l leaving) Remove(ctx context.Context, id ponder.ThreadID) error {
+	defer l.leave()
+	return l.Store.Remove(ctx, id)
+}
+
+// Who goes away while a thread is removed leaves nothing of it behind.
+func TestRemoveToTheEnd(t *testing.T) {
+	l := NewTill(t, config.Token{Cost: 1})
+	s := l.serveShelves()
+	if _, err := l.begin(s, "thr_1", 300_000); err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(l.ctx)
+	s.Log = leaving{s.Log, leave}
+	if err := s.Remove(ctx, "thr_1"); err != nil {
+		t.Error(err)
+	}
+	if n := l.kept(s); n != 0 || ctx.Err() == nil {
+		t.Errorf("%d are kept", n)
+	}
+}
+
+// kept returns of how many threads something is kept.
+func (t *till) kept(s *Service) (n int) {
+	t.Helper()
+	if err := s.Books.db.Read.QueryRowContext(t.ctx, `SELECT count(*) FROM serve_thread`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// serveShelves is serve of a server that has libraries.
+func (t *till) serveShelves() *Service {
+	s, home := t.Serve(), t.TempDir()
+	cfg, err := config.Load(config.Source{Env: func(name string) string { return map[string]string{"HOME": home}[name] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Serve = s.Settings.Serve
+	s.Settings = cfg
+	s.shelves = s.ShareLibraries(t.store, func(*ModelSet, string, vector.Embedder) vector.Embedder { return vector.Embedder{} })
+	t.Cleanup(s.shelves.Close)
+	return s
+}

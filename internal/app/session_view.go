@@ -1,0 +1,267 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/report"
+	"ponder/internal/textkit"
+	"ponder/knowledge/recall"
+	"ponder/mode/research"
+	"ponder/mode/session"
+	"ponder/store/sqlite"
+)
+
+// A sessionView is the fold of a session or a research, and the newest event in it. It is
+// not safe for concurrent use.
+type SessionView struct {
+	App   *App
+	Store ponder.Store
+	Id    ponder.ThreadID
+
+	View   session.View
+	Looked *ResearchFold // of research, of which view is an image; nil of a session
+	Seen   ponder.Seq    // the newest event in view
+	Heard  time.Time     // when that event was applied
+}
+
+// sessionView returns an empty view of a thread.
+func (a *App) SessionView(store ponder.Store, id ponder.ThreadID) *SessionView {
+	return &SessionView{App: a, Store: store, Id: id, View: session.NewView(), Heard: time.Now()}
+}
+
+// read applies the events up to last; zero means the head.
+func (w *SessionView) Read(ctx context.Context, last ponder.Seq) error {
+	w.View = w.View.Calibrate(w.App.Calibration(ctx, w.Store))
+	for ev, err := range w.Store.Events(ctx, w.Id, w.Seen) {
+		if err != nil {
+			return fmt.Errorf("read %s: %w", w.Id, err)
+		}
+		if last > 0 && ev.Seq > last {
+			return nil
+		}
+		w.Apply(ev)
+	}
+	return nil
+}
+
+// apply folds an event, and reports whether it was new.
+func (w *SessionView) Apply(ev ponder.Event) bool {
+	if ev.Seq <= w.Seen {
+		return false
+	}
+	if w.Looked == nil && w.View.Session.Run == "" {
+		w.Looked = researched(ev)
+	}
+	if w.Seen, w.Heard = ev.Seq, time.Now(); w.Looked != nil {
+		w.Looked.apply(ev)
+		w.View = asSession(w.Looked.View)
+	} else {
+		w.View = w.View.Apply(ev)
+	}
+	return true
+}
+
+// now returns the view with the time since its newest event.
+func (w *SessionView) Now() session.View {
+	if w.Looked != nil {
+		return asSession(w.Looked.View.At(time.Since(w.Heard)))
+	}
+	return w.View.At(time.Since(w.Heard))
+}
+
+// threadSource is the source of what is remembered of threads.
+const threadSource = "ponder"
+
+// keep remembers what a session has come to, so that it can be recalled. That it
+// cannot is no failure of the session.
+func (w *SessionView) Keep(ctx context.Context, store *sqlite.Store) {
+	s := w.View.Session
+	if s.Status != ponder.Completed || strings.TrimSpace(s.Final) == "" {
+		return
+	}
+	err := w.keepSession(context.WithoutCancel(ctx), store, s)
+	if err != nil {
+		slog.Warn("the session is not remembered", "thread", w.Id, "error", err)
+	}
+}
+
+func (w *SessionView) keepSession(ctx context.Context, store *sqlite.Store, s session.Session) error {
+	shelf, err := w.App.LibraryIn(ctx, store)
+	if err != nil {
+		return err
+	}
+	defer shelf.Release()
+	it := recall.Item{
+		Kind: recall.KindThread, Title: textkit.Truncate(textkit.OneLine(s.Question), MaxTitle), Text: s.Question + "\n\n" + s.Final,
+		Source: threadSource, ExternalID: string(w.Id),
+	}
+	if s.Completed != nil {
+		it.Date = *s.Completed
+	}
+	_, err = shelf.Remember(ctx, it)
+	return err
+}
+
+// A looked is a research that is being shown, beside the session that it looks like.
+type ResearchFold struct {
+	View  research.View
+	since *research.Report // that it was to bring up to date
+	File  string           // that its report was to be written to
+}
+
+// researched returns the research that an event starts, or nil if it starts none.
+func researched(ev ponder.Event) *ResearchFold {
+	b, ok := ev.Body.(ponder.RunStarted)
+	if !ok || b.Mode != research.Name {
+		return nil
+	}
+	var o ResearchStart
+	_ = json.Unmarshal(b.Options, &o) // the run fails if they are wrong
+	return &ResearchFold{View: research.NewView(), since: o.Since, File: textkit.OneLine(o.Report)}
+}
+
+// foldResearch returns the research of a thread.
+func FoldResearch(ctx context.Context, log ponder.Log, id ponder.ThreadID) (research.View, *research.Report, error) {
+	l := &ResearchFold{View: research.NewView()}
+	for ev, err := range log.Events(ctx, id, 0) {
+		if err != nil {
+			return l.View, nil, fmt.Errorf("read %s: %w", id, err)
+		}
+		l.apply(ev)
+	}
+	return l.View, l.since, nil
+}
+
+// apply takes in the next event.
+func (l *ResearchFold) apply(ev ponder.Event) {
+	run := l.View.Research.Run
+	if l.View = l.View.Apply(ev); l.View.Research.Run != run {
+		if begun := researched(ev); begun != nil {
+			l.since, l.File = begun.since, begun.File
+		}
+	}
+}
+
+// report returns what is reported of it.
+func (l *ResearchFold) Report() report.Research { return report.ResearchOf(l.View, l.since) }
+
+// asSession returns a research as the commands and the live view see sessions.
+func asSession(v research.View) session.View {
+	r := v.Research
+	out := session.NewView()
+	out.CutShort = r.CutShort != "" && r.CutShort != "time"
+	out.BrokeOff = v.BrokeOff
+	out.Pinned, out.Banned, out.Notes = v.Pinned, v.Banned, v.Notes
+	s := &out.Session
+	s.ID, s.Run, s.Question, s.Status, s.Model = r.ID, r.Run, r.Question, r.Status, r.Model
+	s.Created, s.Started, s.Paused, s.Completed = moment(r.Started), moment(r.Started), moment(r.Paused), moment(r.Completed)
+	s.Final, s.StopReason, s.Error = r.Answer, r.StopReason, r.Error
+	s.Minutes, s.Budget, s.Usage = r.Budget.Seconds/60, r.Budget, r.Usage
+	s.Metadata = session.Metadata{Docs: r.Setup.Docs, Memory: r.Setup.Memory, Web: r.Setup.Web, WithoutModel: r.Setup.Unaided || r.Unaided}
+	s.Progress = session.Progress{Questions: len(v.Questions), Percentage: r.Percentage, Elapsed: r.Elapsed, Focus: FocusOf(v)}
+	for _, q := range v.Questions {
+		as := questionOf(q)
+		switch as.State {
+		case session.Explored:
+			s.Progress.Explored++
+		case session.Dropped:
+			s.Progress.Dropped++
+		}
+		out.Questions = append(out.Questions, as)
+	}
+	for _, e := range v.Evidence {
+		out.Sources = append(out.Sources, session.Source{ID: e.ID, Source: e.Source, Title: e.Title, Start: e.Start, End: e.End, Cited: e.Cited})
+	}
+	return out
+}
+
+func questionOf(q research.Question) session.Question {
+	out := session.Question{
+		ID: q.ID, Parent: q.Parent, Text: q.Text, Priority: q.Priority, Why: q.Why, By: q.By, Explored: q.Explored, Insights: q.Insights, State: session.Open,
+	}
+	switch {
+	case q.Dropped:
+		out.State = session.Dropped
+	case q.Explored:
+		out.State = session.Explored
+	}
+	return out
+}
+
+// moment returns a time, or nil if there is none.
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// focusOf says what research is doing.
+func FocusOf(v research.View) string {
+	if v.Research.Status != ponder.Thinking {
+		return ""
+	}
+	for _, q := range slices.Backward(v.Queries) {
+		if !q.Done {
+			return textkit.OneLine(q.Tool + ": " + q.Text)
+		}
+	}
+	for _, m := range slices.Backward(v.Timeline) {
+		if m.Message != "" && m.Error == "" {
+			return textkit.OneLine(m.Message)
+		}
+	}
+	return ""
+}
+
+// research returns what is known of a viewing that is of research, or nil.
+func (w *SessionView) AsReport() *report.Research {
+	if w.Looked == nil {
+		return nil
+	}
+	r := w.Looked.Report()
+	return &r
+}
+
+// sightForAgain returns what a research that has begun looks into.
+func sightForAgain(v research.View) Sources {
+	s := v.Research.Setup
+	return Sources{Docs: s.Docs, Memory: s.Memory, Web: s.Web, OtherTools: s.Others, Patience: OncePatience, Research: true, Persona: v.Research.Persona.Name}
+}
+
+// soFar says how far it has come, in a word or two.
+func (w *SessionView) SoFar() string {
+	if w.Looked != nil {
+		return textkit.Count(len(w.Looked.View.Evidence), "passage", "passages")
+	}
+	return textkit.Count(w.View.Session.Progress.Thoughts, "thought", "thoughts")
+}
+
+// isInterrupted reports whether nobody works on a thread that nobody has paused. What is
+// left to do on a conversation that was answered is taken up in a moment, in the
+// background.
+func IsInterrupted(info ponder.Info) bool {
+	if info.Kind == ponder.KindConversation {
+		return info.Interrupted(time.Now())
+	}
+	return info.Status == ponder.Thinking && !info.Held
+}
+
+// fold returns the view of a session.
+func Fold(ctx context.Context, log ponder.Log, id ponder.ThreadID) (session.View, error) {
+	v := session.NewView()
+	for ev, err := range log.Events(ctx, id, 0) {
+		if err != nil {
+			return v, fmt.Errorf("read %s: %w", id, err)
+		}
+		v = v.Apply(ev)
+	}
+	return v, nil
+}

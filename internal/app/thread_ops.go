@@ -1,0 +1,310 @@
+package app
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"ponder"
+	"ponder/engine"
+	"ponder/internal/report"
+	"ponder/internal/steering"
+	"ponder/internal/stream"
+	"ponder/internal/textkit"
+	"ponder/internal/transcript"
+	"ponder/mode/session"
+)
+
+// Go implements [Thinker].
+func (s *Service) Go(ctx context.Context, id ponder.ThreadID, model string) error {
+	info, err := s.goes(ctx, id, model)
+	if err != nil {
+		return err
+	}
+	return s.goesOn(ctx, info, func() error { return s.place.Start(ctx, id) })
+}
+
+// Resume implements [service.Resumer].
+func (s *Service) Resume(ctx context.Context, id ponder.ThreadID, model string, tell func() error) error {
+	info, err := s.goes(ctx, id, model)
+	if err != nil {
+		return err
+	}
+	return s.granted(ctx, info, func() error {
+		if err := tell(); err != nil {
+			return err
+		}
+		if l, err := s.ModelSet(ctx, ""); err == nil {
+			l.ResetAuthErrors() // it may have paused for a key that is mended by now
+		}
+		return s.place.Start(ctx, id)
+	})
+}
+
+// goes returns a thread that is to go on, having made sure that it can, with another model
+// if that is named.
+func (s *Service) goes(ctx context.Context, id ponder.ThreadID, model string) (ponder.Info, error) {
+	a, info, err := s.whose(ctx, id)
+	if err != nil {
+		return info, err
+	}
+	if model != "" {
+		if err := s.change(ctx, a, info, model); err != nil {
+			return info, OfModel(model, err)
+		}
+	}
+	return info, OfModel(model, s.fits(ctx, info))
+}
+
+// change has a thread thought about with another model from now on, having made sure that
+// it will answer.
+func (s *Service) change(ctx context.Context, a *App, info ponder.Info, model string) error {
+	if info.Kind == ponder.KindConversation {
+		t, err := a.ChatSetup(ctx, model, false)
+		if err == nil {
+			err = t.Check(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	} else {
+		l, err := a.ModelSet(ctx, model)
+		if err != nil {
+			return err
+		}
+		models, err := l.Chains(rolesOf(info.Kind)...)
+		if err == nil {
+			err = a.CheckModels(ctx, l, models, rolesOf(info.Kind)...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.Books.Wish(ctx, info.ID, func(w *threadPrefs) { w.Model = model })
+}
+
+// Fork implements [Thinker].
+func (s *Service) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f Fork) error {
+	if _, err := s.Store.Thread(ctx, id); err == nil {
+		return ponder.ErrTaken
+	}
+	a, info, err := s.whose(ctx, from)
+	if err != nil {
+		return err
+	}
+	limit := ponder.Budget{}
+	return s.begun(ctx, id, &limit, func() error {
+		if info.Kind == ponder.KindConversation {
+			err = s.forkTalk(ctx, info, id, f)
+		} else {
+			err = s.fork(ctx, a, info, id, f, limit.Money)
+		}
+		if err != nil {
+			return OfModel(f.Model, err)
+		}
+		if f.Paused {
+			return nil
+		}
+		return s.place.Start(ctx, id)
+	})
+}
+
+// forkTalk forks a conversation.
+func (s *Service) forkTalk(ctx context.Context, info ponder.Info, id ponder.ThreadID, f Fork) error {
+	at := f.At
+	if at == 0 {
+		at = info.Head
+	}
+	to := ponder.Thread{ID: id, Title: textkit.Truncate(textkit.OneLine(textkit.Clean(f.Title)), MaxTitle), Model: f.Model}
+	if err := engine.Fork(ctx, s.Log, info.ID, at, to, f.Wishes...); err != nil {
+		return noSuchEvent(err, at)
+	}
+	return s.wishAlike(ctx, info.ID, id, f.Model)
+}
+
+// wishAlike has a fork go on as the other thread does, or with another model.
+func (s *Service) wishAlike(ctx context.Context, from, id ponder.ThreadID, model string) error {
+	asked, err := s.Books.wishes(ctx, from)
+	if err != nil {
+		return err
+	}
+	if model != "" {
+		asked.Model = model
+	}
+	return s.Books.Wish(ctx, id, func(w *threadPrefs) { *w = asked })
+}
+
+// fork forks a session or a research, whose cost is limited unless most is zero.
+func (s *Service) fork(ctx context.Context, a *App, info ponder.Info, id ponder.ThreadID, f Fork, most ponder.Money) error {
+	w := a.SessionView(s.Store, info.ID)
+	if err := w.Read(ctx, 0); err != nil {
+		return err
+	}
+	at, then, err := w.Cut(ctx, f.At)
+	if err != nil {
+		return err
+	}
+	seen := then.View.Session
+	to := ponder.Thread{ID: id, Title: textkit.Truncate(textkit.OneLine(textkit.Clean(f.Title)), MaxTitle)}
+	if !f.Paused {
+		if _, err := a.PrepareAgain(ctx, info, seen, f.Model); err != nil {
+			return err
+		}
+	}
+	if f.Model != "" {
+		if to.Model, err = a.ModelNamed(ctx, f.Model); err != nil {
+			return err
+		}
+	}
+	wishes := f.Wishes
+	if most > 0 && !within(seen, wishes, most) {
+		wishes = append(slices.Clip(wishes), limitTo(seen, most)) // the last one counts
+	}
+	if err := engine.Fork(ctx, s.Log, info.ID, at, to, ForkInputs(seen, f.Paused, f.Model, wishes)...); err != nil {
+		return noSuchEvent(err, at)
+	}
+	return s.wishAlike(ctx, info.ID, id, to.Model)
+}
+
+// limitTo returns the wish that a session may cost so much more than it has.
+func limitTo(seen session.Session, more ponder.Money) ponder.Event {
+	args, err := json.Marshal(ponder.Budget{Cost: ponder.Cost{Money: MoneyOf(seen.Usage.USD) + more}})
+	if err != nil { // which numbers cannot be
+		panic(err)
+	}
+	return ponder.Event{ID: ponder.NewID("evt"), Run: seen.Run, Body: ponder.Steer{Do: ponder.SetBudget, Args: args}}
+}
+
+// within reports whether a fork of a session with such wishes may cost no more than an
+// amount anyway.
+func within(seen session.Session, wishes []ponder.Event, most ponder.Money) bool {
+	limit := MoneyOf(seen.Budget.USD)
+	for _, ev := range wishes {
+		limit = cmp.Or(moneyOfWish(ev), limit)
+	}
+	return limit > 0 && limit <= MoneyOf(seen.Usage.USD)+most
+}
+
+// moneyOfWish returns what a run is to cost at most by a wish, or zero if it does not say.
+func moneyOfWish(ev ponder.Event) ponder.Money {
+	b, _ := ev.Body.(ponder.Steer)
+	return steering.LimitsOf(b).Money
+}
+
+// noSuchEvent explains that a fork is not possible at an event.
+func noSuchEvent(err error, at ponder.Seq) error {
+	if errors.Is(err, ponder.ErrNoEvent) {
+		return Invalidf("at", "there is no event %d", at)
+	}
+	return err
+}
+
+// Remove implements [Thinker]. What it has begun it does, though the caller goes away.
+func (s *Service) Remove(ctx context.Context, id ponder.ThreadID) error {
+	a, info, err := s.whose(ctx, id)
+	if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	now := time.Now()
+	token, err := s.Books.token(ctx, id)
+	if err != nil {
+		return err
+	}
+	var spent ponder.Money
+	if token != "" {
+		if spent, err = s.spentToday(ctx, id); err != nil {
+			return err
+		}
+	}
+	if _, _, err := a.EraseThread(ctx, s.Store, info, s.Log.Remove); err != nil {
+		return err
+	}
+	return s.Books.Remove(ctx, id, token, spent, now)
+}
+
+// Report implements [Thinker]. The formats are json, markdown, jsonl and html.
+func (s *Service) Report(ctx context.Context, id ponder.ThreadID, format string) (Document, error) {
+	a, info, err := s.whose(ctx, id)
+	if err != nil {
+		return Document{}, err
+	}
+	var d Document
+	switch format {
+	case "", "json":
+		d.Type, d.Name = "application/json", string(id)+".json"
+	case "markdown", "md":
+		d.Type, d.Name = "text/markdown; charset=utf-8", string(id)+".md"
+	case "html":
+		d.Type, d.Name = "text/html; charset=utf-8", string(id)+".html"
+	case "jsonl":
+		d.Type, d.Name = "application/x-ndjson", string(id)+".jsonl"
+	default:
+		return d, Invalidf("format", "%q is none of json, markdown, html, jsonl", textkit.Truncate(textkit.OneLine(format), 20))
+	}
+	switch {
+	case format == "jsonl":
+		d.Body, err = s.lines(ctx, info)
+	case info.Kind == ponder.KindResearch:
+		d.Body, err = a.researchReport(ctx, s, info, format)
+	default:
+		d.Body, err = a.sessionReport(ctx, s, info, format)
+	}
+	return d, err
+}
+
+// lines returns a thread as JSON Lines.
+func (s *Service) lines(ctx context.Context, info ponder.Info) ([]byte, error) {
+	var out bytes.Buffer
+	if err := transcript.Write(&out, info.Thread, stream.ShownAll(s.Store.Events(ctx, info.ID, 0)), false); err != nil {
+		return nil, fmt.Errorf("export %s: %w", info.ID, err)
+	}
+	return out.Bytes(), nil
+}
+
+func (a *App) researchReport(ctx context.Context, s *Service, info ponder.Info, format string) ([]byte, error) {
+	v, since, err := FoldResearch(ctx, s.Store, info.ID)
+	if err != nil {
+		return nil, err
+	}
+	if IsInterrupted(info) {
+		v.Research.Status = ponder.Paused
+	}
+	r := report.ResearchOf(v, since)
+	switch format {
+	case "markdown", "md":
+		text, err := r.Markdown()
+		return text, err
+	case "html":
+		a.Icons(ctx, s.Store, &r)
+		return r.HTML()
+	}
+	return r.JSON()
+}
+
+func (a *App) sessionReport(ctx context.Context, s *Service, info ponder.Info, format string) ([]byte, error) {
+	v, err := Fold(ctx, s.Store, info.ID)
+	if err != nil {
+		return nil, err
+	}
+	v = v.Calibrate(s.Calibrated(ctx, info.Owner))
+	if IsInterrupted(info) {
+		v.Session.Status = ponder.Paused
+	}
+	switch format {
+	case "markdown", "md":
+		return []byte(report.Markdown(v)), nil
+	case "html":
+		return report.HTML(v)
+	}
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("export %s: %w", info.ID, err)
+	}
+	return append(text, '\n'), nil
+}
