@@ -25,7 +25,7 @@ func (n notebook) Enter(_ context.Context, id, words string) (Request, bool, err
 }
 
 func (n notebook) Answer(_ context.Context, id, answer string) error {
-	n[id] = Request{n[id].Words, answer}
+	n[id] = Request{Words: n[id].Words, Answer: answer}
 	return nil
 }
 

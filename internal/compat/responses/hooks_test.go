@@ -43,7 +43,7 @@ func (b *book) Records(_ context.Context, kind, owner string) (list []Record, er
 	defer b.mu.Unlock()
 	for k, js := range b.list {
 		if k[0] == kind && (owner == "" || k[1] == owner) {
-			list = append(list, Record{k[1], k[2], js})
+			list = append(list, Record{Owner: k[1], ID: k[2], JSON: js})
 		}
 	}
 	slices.SortFunc(list, func(x, y Record) int { return strings.Compare(x.ID, y.ID) })
