@@ -31,7 +31,7 @@ const (
 // all of them.
 func (s *state) take(list []lookup.Hit, l look) (add []ponder.Body, got []int) {
 	for _, h := range list {
-		if h.Among(s.Banned) || h.Score < s.opts.MinConfidenceThreshold || !h.Sound() {
+		if lookup.HitAmong(h, s.Banned) || h.Score < s.opts.MinConfidenceThreshold || !h.Sound() {
 			continue
 		}
 		n := s.has(h, l.Kind == inPage)
@@ -76,12 +76,12 @@ func (s *state) gather(h lookup.Hit, l look) ponder.Body {
 		URL: lookup.Address(h.URL), Kind: label(h.Kind), Author: label(h.Author), Published: h.Published, Fetched: h.Fetched, Voices: max(0, h.Voices),
 		Untrusted: h.Untrusted, Key: h.Key(), Same: lookup.QuoteKey(h), Page: lookup.PageKey(h), words: lookup.Words(h.Quote),
 	}
-	h = h.Judged(s.saidElsewhere(p))
-	p.Worth, p.Rated, p.Addressed = lookup.WorthOf(h), len(h.Quality) > 0, h.Untrusted && h.Addressed()
+	h = lookup.Judged(h, s.saidElsewhere(p))
+	p.Worth, p.Rated, p.Addressed = lookup.WorthOf(h), len(h.Quality) > 0, h.Untrusted && lookup.Addressed(h)
 	if !h.Untrusted {
 		_, p.Orders = evidence.Addressed(strings.Join([]string{h.Title, h.Section, h.Quote}, "\n"))
 	}
-	if h.Among(s.Pinned) {
+	if lookup.HitAmong(h, s.Pinned) {
 		p.Score = min(1, p.Score*pinnedWeight)
 	}
 	p.Cluster, p.Copy = s.cluster(p, h)

@@ -47,7 +47,7 @@ func (l look) readOther(result string) (list []lookup.Hit) {
 		if quote := result[start:end]; strings.TrimSpace(quote) != "" {
 			list = append(list, lookup.Hit{
 				Source: source, Title: l.Tool, Quote: quote, Start: start, End: end, Hash: hex.EncodeToString(all[:]), Score: 1,
-				Origin: lookup.Origin{Kind: "tool", Untrusted: true},
+				Kind: "tool", Untrusted: true,
 			})
 		}
 		start = end

@@ -24,7 +24,7 @@ func (s *state) open(l look, results []lookup.Hit) {
 		if len(opened) == maxPages || s.Opened >= roundPages {
 			return
 		}
-		if r.Among(s.Banned) || lookup.WorthOf(r) < leastWorth || r.Score < s.opts.MinConfidenceThreshold || copied(r, opened) || !s.unread(r) {
+		if lookup.HitAmong(r, s.Banned) || lookup.WorthOf(r) < leastWorth || r.Score < s.opts.MinConfidenceThreshold || copied(r, opened) || !s.unread(r) {
 			continue
 		}
 		opened = append(opened, r)

@@ -279,7 +279,9 @@ func (s *state) ban(source string) (r steering.Result, had bool) {
 	if !isNew {
 		return r, false
 	}
-	s.Looks = steering.None(slices.DeleteFunc(slices.Clone(s.Looks), func(l look) bool { return !l.Done && l.Page != nil && l.Page.Among([]string{source}) && l.Use == 0 }))
+	s.Looks = steering.None(slices.DeleteFunc(slices.Clone(s.Looks), func(l look) bool {
+		return !l.Done && l.Page != nil && lookup.HitAmong(*l.Page, []string{source}) && l.Use == 0
+	}))
 	if !slices.ContainsFunc(s.Evidence, func(p piece) bool { return p.from(source) }) {
 		return steering.Done("%s is left out from now on; nothing that was found so far is of it", source), false
 	}

@@ -137,7 +137,7 @@ func (s *state) pick(list []hit, by ponder.Found) (add []ponder.Body) {
 	}
 	for _, h := range list {
 		key := h.Key()
-		if !slices.Contains(s.Seen, key) && !s.weak(h) && !h.Among(s.Banned) {
+		if !slices.Contains(s.Seen, key) && !s.weak(h) && !lookup.HitAmong(h, s.Banned) {
 			if s.Seen = push(s.Seen, key, maxSeen); s.repeats(h) {
 				continue
 			}
@@ -199,7 +199,7 @@ func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 		Quote: lookup.Defused(textkit.OneLine(h.Quote)), Context: textkit.TruncateBytes(lookup.Defused(textkit.OneLine(h.Context)), maxContext), Score: max(0, h.Score),
 		Terms: lookup.Terms(h.Terms), Question: s.Focus.Question,
 	}
-	if h.Among(s.Pinned) {
+	if lookup.HitAmong(h, s.Pinned) {
 		e.Score *= pinnedWeight
 	}
 	b := ponder.Evidence{
@@ -208,7 +208,7 @@ func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 	}
 	if h.Kind != "" {
 		h = s.mark(h)
-		e.Addressed = h.Untrusted && h.Addressed()
+		e.Addressed = h.Untrusted && lookup.Addressed(h)
 		s.trace(&e, &b, h, by)
 		e.Score *= lookup.WorthOf(h)
 	}

@@ -4,7 +4,6 @@ import "ponder/mode/internal/lookup"
 
 // What tools find is read by package hits.
 type (
-	hit    = lookup.Hit
-	found  = lookup.Found
-	origin = lookup.Origin
+	hit   = lookup.Hit
+	found = lookup.Found
 )

@@ -15,7 +15,7 @@ const (
 )
 
 // mark returns a hit with what can be seen of it only here: see [lookup.Hit.Judged].
-func (s *state) mark(h hit) hit { return h.Judged(s.quotedElsewhere(h)) }
+func (s *state) mark(h hit) hit { return lookup.Judged(h, s.quotedElsewhere(h)) }
 
 // quotable reports whether a passage may become a thought or a part of an answer.
 func (e evidence) quotable() bool { return e.Copy == "" && !e.Addressed && !e.Earlier }
@@ -43,7 +43,7 @@ func (s *state) holds(h hit) bool {
 		quote = lookup.Tame(quote)
 	}
 	return slices.ContainsFunc(s.Evidence, func(e evidence) bool {
-		return !e.Earlier && len(e.Quote) >= leastHeld && strings.Contains(quote, strings.TrimSuffix(e.Quote, "…")) && lookup.PageKey(hit{Source: e.Source, Origin: origin{URL: e.URL}}) == page
+		return !e.Earlier && len(e.Quote) >= leastHeld && strings.Contains(quote, strings.TrimSuffix(e.Quote, "…")) && lookup.PageKey(hit{Source: e.Source, URL: e.URL}) == page
 	})
 }
 

@@ -155,7 +155,7 @@ func TestSnippetHoldsQuote(t *testing.T) {
 		"of another page":     {"https://light.test/", deep + " " + other, false},
 		"of none before":      {"https://light.test/", other, false},
 	} {
-		if got := s.repeats(hit{Source: test.url, Quote: test.quote, Origin: origin{URL: test.url, Kind: "page", Untrusted: true}}); got != test.want {
+		if got := s.repeats(hit{Source: test.url, Quote: test.quote, URL: test.url, Kind: "page", Untrusted: true}); got != test.want {
 			t.Errorf("%s: repeats %v, want %v", name, got, test.want)
 		}
 	}

@@ -42,7 +42,7 @@ func (s *state) choosePages() bool {
 			if all == maxWavePages || len(look.Pages) == maxPages {
 				break
 			}
-			if r.Among(s.Banned) || look.copied(r) || lookup.WorthOf(r) < leastWorth || !s.open(r.URL) {
+			if lookup.HitAmong(r, s.Banned) || look.copied(r) || lookup.WorthOf(r) < leastWorth || !s.open(r.URL) {
 				continue
 			}
 			all++

@@ -9,13 +9,14 @@ import (
 
 	"ponder/internal/textkit"
 	"ponder/knowledge/document"
+	"ponder/knowledge/lookup"
 )
 
 // fileKind is the kind of hits in files.
 const fileKind = "file"
 
 // inFiles adds what is found in files.
-func (s *searcher) inFiles(ctx context.Context, in input, r *result) error {
+func (s *searcher) inFiles(ctx context.Context, in input, r *lookup.Found) error {
 	paths, err := s.allowed(in.Paths)
 	if err != nil {
 		return err
@@ -25,7 +26,7 @@ func (s *searcher) inFiles(ctx context.Context, in input, r *result) error {
 		return err
 	}
 	for _, s := range skipped[:min(len(skipped), maxSkipped)] {
-		r.Skipped = append(r.Skipped, document.Skipped{Path: document.Legible(s.Path), Reason: s.Reason})
+		r.Skipped = append(r.Skipped, lookup.Skipped{Path: document.Legible(s.Path), Reason: s.Reason})
 	}
 	r.More = max(0, len(skipped)-maxSkipped)
 	r.Documents, r.Sentences = len(docs.Documents()), docs.Sentences()
@@ -73,8 +74,8 @@ func among(source string, names []string) bool {
 	return false
 }
 
-func newHit(docs *document.Collection, h document.Hit, query string) hit {
-	return hit{
+func newHit(docs *document.Collection, h document.Hit, query string) lookup.Hit {
+	return lookup.Hit{
 		ID: h.ID(), Kind: fileKind, Source: h.Document.Source, Title: textkit.TruncateBytes(h.Document.Title, maxLabel), Section: textkit.TruncateBytes(h.Section(), maxLabel),
 		Page: h.Document.Page(h.Start), Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Document.Hash, Score: rounded(h.Score),
 		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: around(h),

@@ -15,6 +15,7 @@ import (
 
 	"ponder"
 	"ponder/knowledge/document"
+	"ponder/knowledge/lookup"
 	"ponder/knowledge/recall"
 )
 
@@ -41,7 +42,7 @@ func folder(t *testing.T, files map[string]string) string {
 }
 
 // use calls a tool and returns its result.
-func use(t *testing.T, do func(context.Context, json.RawMessage) (string, error), in input) result {
+func use(t *testing.T, do func(context.Context, json.RawMessage) (string, error), in input) lookup.Found {
 	t.Helper()
 	js, err := json.Marshal(in)
 	if err != nil {
@@ -51,7 +52,7 @@ func use(t *testing.T, do func(context.Context, json.RawMessage) (string, error)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r result
+	var r lookup.Found
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func TestSearch(t *testing.T) {
 	if h.Score < 0.7 || h.Score > 1 || len(h.Hash) != 64 {
 		t.Errorf("score %v, hash %s", h.Score, h.Hash)
 	}
-	want := hit{
+	want := lookup.Hit{
 		ID: h.Hash[:12] + ":46-89", Kind: "file", Source: filepath.Join(dir, "boats.md"), Title: "Boats", Section: "Repairs",
 		Quote: "The hull of the ferry was repaired in 2019.", Start: 46, End: 89, Hash: h.Hash, Score: h.Score,
 		Terms: []string{"ferry", "hull", "repaired"}, Topics: h.Topics, Context: "It cost nine thousand euros.",
@@ -98,7 +99,7 @@ func TestSearch(t *testing.T) {
 	if len(h.Topics) == 0 || len(h.Topics) > 4 {
 		t.Errorf("topics: %q", h.Topics)
 	}
-	skipped := []document.Skipped{{Path: dir, Reason: "not a format that can be read: 1 .png"}, {Path: filepath.Join(dir, "b.md"), Reason: "not a text"}}
+	skipped := lookup.List[lookup.Skipped]{{Path: dir, Reason: "not a format that can be read: 1 .png"}, {Path: filepath.Join(dir, "b.md"), Reason: "not a text"}}
 	if diff := cmp.Diff(skipped, r.Skipped); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}

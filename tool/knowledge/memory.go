@@ -9,11 +9,12 @@ import (
 
 	"ponder/internal/textkit"
 	"ponder/knowledge/document"
+	"ponder/knowledge/lookup"
 	"ponder/knowledge/recall"
 )
 
 // inMemory adds what is remembered.
-func (s *searcher) inMemory(ctx context.Context, in input, r *result) error {
+func (s *searcher) inMemory(ctx context.Context, in input, r *lookup.Found) error {
 	o, err := in.options()
 	if err != nil {
 		return err
@@ -22,7 +23,7 @@ func (s *searcher) inMemory(ctx context.Context, in input, r *result) error {
 	if err != nil {
 		return err
 	}
-	r.Memory = &remembered{Documents: found.Documents, Confidence: rounded(found.Confidence), Says: textkit.Line(found.Says, maxContext)}
+	r.Memory = &lookup.Memory{Documents: found.Documents, Confidence: rounded(found.Confidence), Says: textkit.Line(found.Says, maxContext)}
 	for _, h := range found.Hits {
 		if h.End-h.Start == len(h.Quote) && h.Quote != "" {
 			r.Hits = append(r.Hits, memoryHit(h, s.opts.Now()))
@@ -64,9 +65,9 @@ func dates(text string) (from, to time.Time, err error) {
 	return from, to, fmt.Errorf("%.40q is not a date: write it as 2024, 2024-03 or 2024-03-01", text)
 }
 
-func memoryHit(h recall.Hit, now time.Time) hit {
+func memoryHit(h recall.Hit, now time.Time) lookup.Hit {
 	before, after := split(h)
-	return hit{
+	return lookup.Hit{
 		ID: h.ID, Kind: string(h.Item.Kind), Source: sourceOf(h.Item), Title: textkit.Line(h.Item.Title, maxLabel), Section: textkit.Line(h.Section, maxLabel), Page: h.Page,
 		Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Item.Hash, Score: rounded(min(1, max(0, h.Score))),
 		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, h.Topics[:min(len(h.Topics), maxTopics)]...), Context: beside(before, after),

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/knowledge/lookup"
 	"ponder/knowledge/recall"
 )
 
@@ -62,7 +63,7 @@ func TestMemory(t *testing.T) {
 	if diff := cmp.Diff(want, lib.asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	hits := []hit{
+	hits := lookup.List[lookup.Hit]{
 		{
 			ID: "bbbbccddeeff:0-23", Kind: "document", Source: "https://evil.test/", URL: "https://evil.test/", Quote: page.Quote, End: 24, Score: 1,
 			Terms: []string{"Anna"}, Topics: []string{"boat"}, Item: "mem_2", Untrusted: true, Quality: quality(page, day),

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"ponder"
 	"ponder/internal/textkit"
-	"ponder/knowledge/document"
+	"ponder/knowledge/lookup"
 )
 
 type input struct {
@@ -28,54 +26,6 @@ type input struct {
 	Tags    []string `json:"tags"`
 	From    string   `json:"from"`
 	To      string   `json:"to"`
-}
-
-// result is what the tool returns, as JSON.
-type result struct {
-	Hits      []hit              `json:"hits"`
-	Skipped   []document.Skipped `json:"skipped"`
-	More      int                `json:"skipped_more,omitempty"` // how many more were skipped
-	Documents int                `json:"documents"`
-	Sentences int                `json:"sentences"`
-	Memory    *remembered        `json:"memory,omitempty"` // if that was looked into
-	Failed    []string           `json:"failed,omitempty"` // what could not be looked into, and why
-	Notice    string             `json:"notice,omitempty"` // if strangers wrote some of it
-}
-
-// remembered is what is said of what is remembered.
-type remembered struct {
-	Documents  int     `json:"documents"`
-	Confidence float64 `json:"confidence"` // 0 to 1: that the best hits answer the query
-	Says       string  `json:"says,omitempty"`
-}
-
-type hit struct {
-	ID      string   `json:"id"`
-	Kind    string   `json:"kind"` // file, or that of what is remembered
-	Source  string   `json:"source"`
-	Title   string   `json:"title"`
-	Section string   `json:"section,omitempty"`
-	Page    int      `json:"page,omitempty"`
-	Quote   string   `json:"quote"`
-	Start   int      `json:"start"`
-	End     int      `json:"end"`
-	Hash    string   `json:"hash"`
-	Score   float64  `json:"score"`
-	Terms   []string `json:"terms"`
-	Topics  []string `json:"topics"`
-	Context string   `json:"context,omitempty"`
-
-	Item      string    `json:"item,omitempty"` // the id of what is remembered
-	URL       string    `json:"url,omitempty"`
-	Author    string    `json:"author,omitempty"`
-	Speaker   string    `json:"speaker,omitempty"`
-	Published time.Time `json:"published,omitzero"`
-	Tags      []string  `json:"tags,omitempty"`
-	Original  string    `json:"original,omitempty"` // SHA-256 of the original that is kept
-	Similar   int       `json:"similar,omitempty"`  // how many more say nearly the same, and are left out
-	Untrusted bool      `json:"untrusted,omitempty"`
-
-	Quality []ponder.Signal `json:"quality,omitempty"` // of a page: what is known of how good it is
 }
 
 // notice stands in a result that strangers wrote a part of.
@@ -95,7 +45,7 @@ func (s *searcher) search(ctx context.Context, in input) (string, error) {
 		in.Limit = defaultLimit
 	}
 	in.Limit = min(in.Limit, maxLimit)
-	r := result{Hits: []hit{}, Skipped: []document.Skipped{}}
+	r := lookup.Found{Hits: []lookup.Hit{}, Skipped: []lookup.Skipped{}}
 	files, memory, err := s.places(in)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", Name, err)
@@ -107,11 +57,11 @@ func (s *searcher) search(ctx context.Context, in input) (string, error) {
 	if memory {
 		errs = append(errs, s.inMemory(ctx, in, &r))
 	}
-	if err := r.settle(ctx, errs); err != nil {
+	if err := settle(ctx, &r, errs); err != nil {
 		return "", fmt.Errorf("%s: %w", Name, err)
 	}
 	r.Hits = best(r.Hits, in.Limit)
-	if slices.ContainsFunc(r.Hits, func(h hit) bool { return h.Untrusted }) {
+	if slices.ContainsFunc(r.Hits, func(h lookup.Hit) bool { return h.Untrusted }) {
 		r.Notice = notice
 	}
 	return textkit.JSON(r)
@@ -135,7 +85,7 @@ func (s *searcher) places(in input) (files, memory bool, err error) {
 }
 
 // settle notes what failed, if something else did not; else it returns the error.
-func (r *result) settle(ctx context.Context, errs []error) error {
+func settle(ctx context.Context, r *lookup.Found, errs []error) error {
 	failed := 0
 	for _, err := range errs {
 		if err != nil {
@@ -151,18 +101,18 @@ func (r *result) settle(ctx context.Context, errs []error) error {
 
 // best returns the best hits, the best first, without those that another has the
 // words of. Of equals those of files come first.
-func best(hits []hit, limit int) []hit {
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.Score, a.Score) })
-	kept := []hit{}
+func best(hits []lookup.Hit, limit int) []lookup.Hit {
+	slices.SortStableFunc(hits, func(a, b lookup.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	kept := []lookup.Hit{}
 	for _, h := range hits {
-		if len(kept) < limit && !slices.ContainsFunc(kept, h.repeats) {
+		if len(kept) < limit && !slices.ContainsFunc(kept, func(o lookup.Hit) bool { return repeats(h, o) }) {
 			kept = append(kept, h)
 		}
 	}
 	return kept
 }
 
-// repeats reports whether another hit has the words of h, or is of the same place.
-func (h hit) repeats(o hit) bool {
+// repeats reports whether o has the words of h, or is of the same place.
+func repeats(h, o lookup.Hit) bool {
 	return h.Quote == o.Quote || h.Hash == o.Hash && h.Kind != o.Kind && h.Start < o.End && o.Start < h.End
 }

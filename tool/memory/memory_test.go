@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ponder/knowledge/lookup"
 	"ponder/knowledge/recall"
 	"ponder/store/sqlite"
 )
@@ -63,13 +64,13 @@ func TestSearch(t *testing.T) {
 			{ID: "p1", Item: item, Quote: "I promised\nAnna a boat.", Score: 0.91234}, {ID: "p2", Item: item, Quote: "again", Score: 0.5}, {ID: "p3", Item: recall.Item{ID: "mem_2"}, Date: day, Score: 7},
 		}, nil
 	}}
-	r := use[remembered](t, opts, SearchName, `{"query":" Anna ","maxResults":41}`)
+	r := use[lookup.Remembered](t, opts, SearchName, `{"query":" Anna ","maxResults":41}`)
 	if asked != "captain|Anna|40" || len(r.Context) > maxContext || !r.Truncated {
 		t.Errorf("asked %s, context of %d bytes", asked, len(r.Context))
 	}
-	want := []source{
-		{ID: "mem_1", Place: "p1", Kind: "post", Memory: "I promised Anna a boat.", Relevance: 0.912, Metadata: metadata{Source: "twitter", ExternalID: "7", Link: "https://twitter.test/7", Author: "Me", Date: day, Tags: []string{"boats"}}},
-		{ID: "mem_2", Place: "p3", Relevance: 1, Metadata: metadata{Date: day}},
+	want := lookup.List[lookup.Recalled]{
+		{ID: "mem_1", Place: "p1", Kind: "post", Memory: "I promised Anna a boat.", Relevance: 0.912, Metadata: lookup.Metadata{Source: "twitter", ExternalID: "7", Link: "https://twitter.test/7", Author: "Me", Date: day, Tags: []string{"boats"}}},
+		{ID: "mem_2", Place: "p3", Relevance: 1, Metadata: lookup.Metadata{Date: day}},
 	}
 	if diff := cmp.Diff(want, r.Sources); diff != "" {
 		t.Errorf("sources (-want +got):\n%s", diff)
@@ -145,7 +146,7 @@ func TestLibrary(t *testing.T) {
 		use[kept](t, opts, RememberName, `{"text":"I promised Anna a boat for her birthday.","tags":["boats"],"date":"2024-03-01"}`)
 	}
 	use[kept](t, opts, RememberName, `{"text":"The ferry is white.","date":"2024-02-01"}`)
-	r := use[remembered](t, opts, SearchName, `{"query":"what did I promise Anna?","maxResults":1}`)
+	r := use[lookup.Remembered](t, opts, SearchName, `{"query":"what did I promise Anna?","maxResults":1}`)
 	if len(r.Sources) != 1 || r.Sources[0].Memory != "I promised Anna a boat for her birthday." || !r.Sources[0].Metadata.Date.Equal(day) || strings.Count(r.Context, "a boat for her birthday") != 1 {
 		t.Errorf("%+v", r)
 	}

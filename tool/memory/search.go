@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"ponder/internal/textkit"
+	"ponder/knowledge/lookup"
 	"ponder/knowledge/recall"
 )
 
@@ -39,33 +39,6 @@ type searchInput struct {
 	MaxResults int    `json:"maxResults"`
 }
 
-// remembered is what personaMemorySearch returns, as JSON.
-type remembered struct {
-	Context   string   `json:"context"`
-	Truncated bool     `json:"truncated,omitempty"`
-	Sources   []source `json:"sources"`
-	Says      string   `json:"says,omitempty"` // why there are none
-}
-
-// A source is something remembered that the context was made of.
-type source struct {
-	ID        string   `json:"id"`
-	Place     string   `json:"place"` // of what was found in it
-	Kind      string   `json:"kind"`
-	Memory    string   `json:"memory"` // the part that bears on the query
-	Relevance float64  `json:"relevanceScore"`
-	Metadata  metadata `json:"metadata"`
-}
-
-type metadata struct {
-	Source     string    `json:"source,omitempty"`
-	ExternalID string    `json:"external_id,omitempty"`
-	Link       string    `json:"link,omitempty"`
-	Author     string    `json:"author,omitempty"`
-	Date       time.Time `json:"date,omitzero"`
-	Tags       []string  `json:"tags,omitempty"`
-}
-
 func (o Options) search(ctx context.Context, in searchInput) (string, error) {
 	in.Query = strings.TrimSpace(in.Query)
 	switch n := utf8.RuneCountInString(in.Query); {
@@ -81,7 +54,7 @@ func (o Options) search(ctx context.Context, in searchInput) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", SearchName, err)
 	}
-	r := remembered{Context: textkit.TruncateBytes(text, maxContext), Truncated: len(text) > maxContext, Sources: sources(hits, in.MaxResults)}
+	r := lookup.Remembered{Context: textkit.TruncateBytes(text, maxContext), Truncated: len(text) > maxContext, Sources: sources(hits, in.MaxResults)}
 	if len(r.Sources) == 0 {
 		r.Says = "Nothing is remembered of this: ask with other words, or say that it is not known."
 	}
@@ -89,8 +62,8 @@ func (o Options) search(ctx context.Context, in searchInput) (string, error) {
 }
 
 // sources returns what was found, each item once, by the best of its hits.
-func sources(hits []recall.Hit, most int) []source {
-	list := []source{}
+func sources(hits []recall.Hit, most int) []lookup.Recalled {
+	list := []lookup.Recalled{}
 	seen := make(map[string]bool)
 	for _, h := range hits {
 		it := h.Item
@@ -102,9 +75,9 @@ func sources(hits []recall.Hit, most int) []source {
 		if date.IsZero() {
 			date = h.Date
 		}
-		list = append(list, source{
+		list = append(list, lookup.Recalled{
 			ID: it.ID, Place: h.ID, Kind: string(it.Kind), Memory: textkit.VisibleLine(h.Quote, maxLabel), Relevance: float64(int(min(1, max(0, h.Score))*1000)) / 1000,
-			Metadata: metadata{
+			Metadata: lookup.Metadata{
 				Source: textkit.VisibleLine(it.Source, maxLabel), ExternalID: textkit.VisibleLine(it.ExternalID, maxLabel), Link: textkit.VisibleLine(it.Link, maxLabel), Author: textkit.VisibleLine(it.Author, maxLabel),
 				Date: stamp(date), Tags: it.Tags[:min(len(it.Tags), maxTags)],
 			},

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"time"
 
 	"ponder/internal/textkit"
 	"ponder/internal/toolname"
+	"ponder/knowledge/lookup"
 	fetching "ponder/knowledge/web"
 )
 
@@ -54,30 +54,6 @@ type fetchInput struct {
 	Seconds  int    `json:"seconds"`
 }
 
-// A page is what web_fetch returns, as JSON.
-type page struct {
-	Notice string `json:"notice"`
-	URL    string `json:"url"`             // where it is
-	Asked  string `json:"asked,omitempty"` // if that is elsewhere
-	Title  string `json:"title"`
-	Site   string `json:"site,omitempty"`
-	known
-	Language string    `json:"language,omitempty"`
-	Type     string    `json:"type,omitempty"`
-	Fetched  time.Time `json:"fetched,omitzero"`
-	Original string    `json:"original,omitempty"` // SHA-256 of the bytes that were fetched
-	Bytes    int       `json:"bytes"`              // of the text
-
-	Hits []hit  `json:"hits,omitempty"` // with a query
-	Says string `json:"says,omitempty"` // why there are none
-
-	Text  string `json:"text,omitempty"` // without one
-	Start int    `json:"start,omitempty"`
-	End   int    `json:"end,omitempty"`
-	Next  int    `json:"next,omitempty"` // the offset of what follows
-	Cut   bool   `json:"truncated,omitempty"`
-}
-
 func (f *fetcher) fetch(ctx context.Context, in fetchInput) (string, error) {
 	if in.URL = strings.TrimSpace(in.URL); in.URL == "" || len(in.URL) > maxURL {
 		return "", errors.New(FetchName + ": url is empty or longer than 2000 bytes: name a page, such as https://example.org/page")
@@ -95,15 +71,15 @@ func (f *fetcher) fetch(ctx context.Context, in fetchInput) (string, error) {
 		if len(r.Hits) == 0 {
 			r.Says = "The page has none of these words: ask with others, or without query for its text."
 		}
-	} else if err := r.excerpt(text, in.Offset, in.Limit); err != nil {
+	} else if err := excerpt(&r, text, in.Offset, in.Limit); err != nil {
 		return "", err
 	}
 	return textkit.JSON(r)
 }
 
 // describe returns what is known of a page, without its text.
-func (f *fetcher) describe(p *fetching.Page, asked string) page {
-	r := page{
+func (f *fetcher) describe(p *fetching.Page, asked string) lookup.Page {
+	r := lookup.Page{
 		Notice: notice, URL: textkit.VisibleLine(p.Final, maxURL), Title: textkit.VisibleLine(p.Title, maxLabel), Site: textkit.VisibleLine(p.Site, maxLabel), Language: textkit.VisibleLine(p.Language, maxWord),
 		Type: textkit.VisibleLine(p.Type, maxLabel), Fetched: stamp(p.Fetched), Original: p.Hash, Cut: p.Truncated,
 	}
@@ -115,7 +91,7 @@ func (f *fetcher) describe(p *fetching.Page, asked string) page {
 	}
 	text := p.Markdown
 	j := f.judge([]Piece{{URL: r.URL, Title: r.Title, Author: p.Author, Text: text[:len(textkit.Prefix(text, maxJudged))], Published: p.Published, Fetched: p.Fetched, Local: p.Local}})[0]
-	r.known = newKnown(p.Author, p.Published, j)
+	r.Known = newKnown(p.Author, p.Published, j)
 	return r
 }
 
@@ -123,7 +99,7 @@ func (f *fetcher) describe(p *fetching.Page, asked string) page {
 const maxJudged = 64 << 10
 
 // excerpt adds a part of the text.
-func (r *page) excerpt(text string, offset, limit int) error {
+func excerpt(r *lookup.Page, text string, offset, limit int) error {
 	if offset < 0 || offset > 0 && offset >= len(text) {
 		return errors.New(FetchName + ": offset is beyond the end of the text: use next of the result before, or 0")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ponder/internal/textkit"
+	"ponder/knowledge/lookup"
 	"ponder/knowledge/web/search"
 )
 
@@ -64,8 +65,8 @@ func snippetOf(r search.Result, query string) string {
 
 // inOrder joins sentences in the order of the page, with a mark where something is
 // left out between them.
-func inOrder(hits []hit) string {
-	slices.SortStableFunc(hits, func(a, b hit) int { return a.Start - b.Start })
+func inOrder(hits []lookup.Hit) string {
+	slices.SortStableFunc(hits, func(a, b lookup.Hit) int { return a.Start - b.Start })
 	quotes := make([]string, len(hits))
 	for i, h := range hits {
 		quotes[i] = h.Quote

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ponder/knowledge/archive"
+	"ponder/knowledge/lookup"
 	fetching "ponder/knowledge/web"
 	"ponder/knowledge/web/search"
 	"ponder/store/sqlite"
@@ -51,7 +52,7 @@ func TestJoined(t *testing.T) {
 	defer f.Close()
 	opts := Options{Search: Searching(s.Search), Fetch: f.Fetch, Judge: Judging(time.Now)}
 
-	r := use[found](t, opts, SearchName, searchInput{Query: "how deep is the sea"})
+	r := use[lookup.WebFound](t, opts, SearchName, searchInput{Query: "how deep is the sea"})
 	if len(r.Results) != 2 || len(r.Failed) != 1 || r.Failed[0].Provider != "broken" || !strings.Contains(r.Failed[0].Error, "out of order") || r.Results[0].Provider != "made" || len(r.Results[0].Quality) == 0 {
 		t.Fatalf("%+v", r)
 	}
@@ -63,7 +64,7 @@ func TestJoined(t *testing.T) {
 			t.Errorf("snippet %q", x.Snippet)
 		}
 	}
-	p := use[page](t, opts, FetchName, fetchInput{URL: url, Query: "depth of the Challenger Deep"})
+	p := use[lookup.Page](t, opts, FetchName, fetchInput{URL: url, Query: "depth of the Challenger Deep"})
 	if len(p.Hits) == 0 || !strings.HasPrefix(p.Hits[0].Quote, "The Challenger Deep has a depth of 10,935 metres") || p.Author != "Anna Diver" || p.Fetched.IsZero() || len(p.Quality) == 0 {
 		t.Errorf("%+v", p)
 	}
@@ -104,7 +105,7 @@ func TestFresh(t *testing.T) {
 		fresh bool
 		want  int
 	}{{false, 1}, {false, 1}, {true, 2}, {false, 2}} {
-		if r := use[found](t, opts, SearchName, searchInput{Query: "how deep is the sea", Fresh: test.fresh}); len(r.Results) != 1 || asked != test.want {
+		if r := use[lookup.WebFound](t, opts, SearchName, searchInput{Query: "how deep is the sea", Fresh: test.fresh}); len(r.Results) != 1 || asked != test.want {
 			t.Errorf("search %d: the provider was asked %d times, want %d; %+v", i, asked, test.want, r)
 		}
 	}

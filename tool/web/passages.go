@@ -3,6 +3,7 @@ package web
 import (
 	"ponder/internal/textkit"
 	"ponder/knowledge/document"
+	"ponder/knowledge/lookup"
 	fetching "ponder/knowledge/web"
 )
 
@@ -16,23 +17,6 @@ const (
 	diversity  = 0.3
 )
 
-// A hit is a passage of a page, as hits of knowledge_search are. Its place is in the
-// text of the page without marks of Markdown, which hash names.
-type hit struct {
-	ID      string   `json:"id"`
-	Source  string   `json:"source"`
-	Title   string   `json:"title"`
-	Section string   `json:"section,omitempty"`
-	Quote   string   `json:"quote"`
-	Start   int      `json:"start"`
-	End     int      `json:"end"`
-	Hash    string   `json:"hash"`
-	Score   float64  `json:"score"`
-	Terms   []string `json:"terms"`
-	Topics  []string `json:"topics"`
-	Context string   `json:"context,omitempty"`
-}
-
 // Document returns the text of a page that the places of its passages are in: that
 // of its Markdown without marks. An archived page gives the same one again.
 func Document(p *fetching.Page) *document.Document { return plain(p.Final, p.Title, p.Markdown) }
@@ -41,15 +25,16 @@ func plain(url, title, markdown string) *document.Document {
 	return document.NewDocument(url, title, document.Markdown(textkit.Visible(markdown)))
 }
 
-// passages returns the sentences of a page that bear on a query, the best first.
-func passages(url, title, markdown, query string, n int) []hit {
+// passages returns the sentences of a page that bear on a query, the best first. The place
+// of each is in the text of the page without marks of Markdown, which its hash names.
+func passages(url, title, markdown, query string, n int) []lookup.Hit {
 	if n <= 0 {
 		n = defaultPassages
 	}
 	docs := document.NewCollection([]*document.Document{plain(url, title, markdown)})
-	var hits []hit
+	var hits []lookup.Hit
 	for _, h := range docs.Search(query, min(n, maxPassages), document.SearchOptions{Least: leastScore, Diversity: diversity}) {
-		hits = append(hits, hit{
+		hits = append(hits, lookup.Hit{
 			ID: h.ID(), Source: url, Title: title, Section: textkit.VisibleLine(h.Section(), maxLabel), Quote: h.Quote, Start: h.Start, End: h.End,
 			Hash: h.Document.Hash, Score: rounded(h.Score), Terms: append([]string{}, h.Terms...),
 			Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: around(h),

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"ponder/internal/textkit"
 	"ponder/internal/toolname"
+	"ponder/knowledge/lookup"
 	"slices"
 	"strings"
 )
@@ -64,27 +65,6 @@ type searchInput struct {
 	Fresh   bool     `json:"fresh"`
 }
 
-// found is what web_search returns, as JSON.
-type found struct {
-	Untrusted bool      `json:"untrusted"`
-	Notice    string    `json:"notice"`
-	Results   []result  `json:"results"`
-	Next      int       `json:"next,omitempty"` // the offset of what follows
-	Failed    []Failure `json:"failed,omitempty"`
-	Age       int       `json:"kept_seconds,omitempty"` // how old the oldest answer is that was kept
-	Says      string    `json:"says,omitempty"`         // why there are none
-}
-
-type result struct {
-	URL     string  `json:"url"`
-	Title   string  `json:"title"`
-	Snippet string  `json:"snippet"`
-	Score   float64 `json:"score"`
-	known
-	Provider string `json:"provider,omitempty"`
-	Original string `json:"original,omitempty"` // where the snippet is kept
-}
-
 func (s *searcher) search(ctx context.Context, in searchInput) (string, error) {
 	q, err := in.parse()
 	if err != nil {
@@ -97,7 +77,7 @@ func (s *searcher) search(ctx context.Context, in searchInput) (string, error) {
 		return "", toolError{fmt.Sprintf("%s: %s", SearchName, textkit.VisibleLine(strings.TrimPrefix(err.Error(), SearchName+": "), maxError)), err}
 	}
 	list := preferred(sound(f.Results, q), in.Prefer)
-	r := found{Untrusted: true, Notice: notice, Results: []result{}, Failed: failures(f.Failed), Age: int(f.Age.Seconds())}
+	r := lookup.WebFound{Untrusted: true, Notice: notice, Results: []lookup.WebResult{}, Failed: failures(f.Failed), Age: int(f.Age.Seconds())}
 	if end := in.Offset + in.Limit; len(list) > end {
 		r.Next = end
 	}
@@ -208,17 +188,17 @@ func preferred(list []Result, hosts []string) []Result {
 const localProvider = "folder"
 
 // describe returns results as they are shown.
-func (s *searcher) describe(query string, list []Result) []result {
+func (s *searcher) describe(query string, list []Result) []lookup.WebResult {
 	pieces := make([]Piece, len(list))
 	score := scores(query, list)
 	for i, r := range list {
 		pieces[i] = Piece{URL: r.URL, Title: r.Title, Author: r.Author, Text: r.Snippet, Provider: strings.Join(r.Providers, ", "), Published: r.Published, Score: score[i], Local: slices.Equal(r.Providers, []string{localProvider})}
 	}
-	out := []result{}
+	out := []lookup.WebResult{}
 	for i, j := range s.judge(pieces) {
 		r := list[i]
-		out = append(out, result{
-			URL: r.URL, Title: r.Title, Snippet: r.Snippet, Score: score[i], known: newKnown(r.Author, r.Published, j), Provider: textkit.VisibleLine(pieces[i].Provider, maxLabel),
+		out = append(out, lookup.WebResult{
+			URL: r.URL, Title: r.Title, Snippet: r.Snippet, Score: score[i], Known: newKnown(r.Author, r.Published, j), Provider: textkit.VisibleLine(pieces[i].Provider, maxLabel),
 		})
 	}
 	return out
@@ -227,7 +207,7 @@ func (s *searcher) describe(query string, list []Result) []result {
 // failures returns what providers failed of, bounded.
 func failures(list []Failure) (out []Failure) {
 	for _, f := range list[:min(len(list), maxFailed)] {
-		out = append(out, Failure{textkit.VisibleLine(f.Provider, maxLabel), textkit.VisibleLine(f.Error, maxError)})
+		out = append(out, Failure{Provider: textkit.VisibleLine(f.Provider, maxLabel), Error: textkit.VisibleLine(f.Error, maxError)})
 	}
 	return out
 }

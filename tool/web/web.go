@@ -16,6 +16,7 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
+	"ponder/knowledge/lookup"
 	fetching "ponder/knowledge/web"
 )
 
@@ -66,10 +67,7 @@ type Result struct {
 }
 
 // A Failure is a provider that did not answer, and why.
-type Failure struct {
-	Provider string `json:"provider"`
-	Error    string `json:"error"`
-}
+type Failure = lookup.Failure
 
 // A Piece is a page, or a part of it, to be judged.
 type Piece struct {
@@ -128,19 +126,8 @@ func (o Options) judge(pieces []Piece) []Judged {
 	return make([]Judged, len(pieces))
 }
 
-// known is what is known of a source, as results have it.
-type known struct {
-	Kind      string          `json:"kind"` // page
-	Untrusted bool            `json:"untrusted"`
-	Author    string          `json:"author,omitempty"`
-	Published time.Time       `json:"published,omitzero"`
-	Cluster   string          `json:"cluster,omitempty"`
-	Voices    int             `json:"voices,omitempty"`
-	Quality   []ponder.Signal `json:"quality,omitempty"`
-}
-
-func newKnown(author string, published time.Time, j Judged) known {
-	return known{Kind: "page", Untrusted: true, Author: textkit.VisibleLine(author, maxLabel), Published: stamp(published), Cluster: j.Cluster, Voices: j.Voices, Quality: j.Quality}
+func newKnown(author string, published time.Time, j Judged) lookup.Known {
+	return lookup.Known{Kind: "page", Untrusted: true, Author: textkit.VisibleLine(author, maxLabel), Published: stamp(published), Cluster: j.Cluster, Voices: j.Voices, Quality: j.Quality}
 }
 
 // stamp returns a time as it is written: to the second, in UTC.

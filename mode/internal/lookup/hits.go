@@ -8,11 +8,12 @@
 package lookup
 
 import (
-	"encoding/json"
 	"fmt"
-	"ponder/internal/textkit"
 	"slices"
 	"strings"
+
+	"ponder/internal/textkit"
+	"ponder/knowledge/lookup"
 )
 
 // Bounds on what is kept of a hit, in bytes but for terms.
@@ -27,23 +28,8 @@ const (
 // mostNotRead is how many files that were not read are named.
 const mostNotRead = 20
 
-// A hit is a passage that a search found.
-type Hit struct {
-	ID      string   `json:"id,omitempty"`
-	Source  string   `json:"source"`
-	Title   string   `json:"title"`
-	Section string   `json:"section"`
-	Quote   string   `json:"quote"`
-	Start   int      `json:"start"`
-	End     int      `json:"end"`
-	Hash    string   `json:"hash"`
-	Score   float64  `json:"score"`
-	Terms   []string `json:"terms"`  // words of the query that are in it
-	Topics  []string `json:"topics"` // what else it is about
-	Context string   `json:"context"`
-
-	Origin
-}
+// A Hit is a passage that a search found.
+type Hit = lookup.Hit
 
 // Found is the result of a search, as far as it can be read.
 type Found struct {
@@ -65,48 +51,33 @@ func (f Found) NotRead() string {
 	return says
 }
 
-// ReadFound reads the result of a search. What has another form is left out, and
-// so are quotes that can't be what stands between their offsets, and what is beyond most.
+// ReadFound reads the result of a search. It leaves out quotes that cannot be the text
+// between their offsets, and hits beyond most.
 func ReadFound(js string, most int) (f Found) {
-	var raw struct {
-		Hits    []json.RawMessage `json:"hits"`
-		Skipped []json.RawMessage `json:"skipped"`
-		More    json.RawMessage   `json:"skipped_more"`
-	}
-	if json.Unmarshal([]byte(js), &raw) != nil {
+	var in lookup.Found
+	if !lookup.Decode(js, &in) {
 		return f
 	}
-	for _, js := range raw.Hits {
-		var h Hit
-		if json.Unmarshal(js, &h) == nil && h.Sound() && len(f.Hits) < most {
-			h.date()
-			f.Hits = append(f.Hits, h)
+	f.Hits = readHits(in.Hits, most)
+	for _, file := range in.Skipped {
+		if file.Path != "" {
+			f.Skipped = append(f.Skipped, textkit.Line(file.Path, MaxLabel)+": "+textkit.Line(file.Reason, MaxLabel))
 		}
 	}
-	for _, js := range raw.Skipped {
-		var file struct{ Path, Reason string }
-		if json.Unmarshal(js, &file) == nil && file.Path != "" {
-			f.Skipped = append(f.Skipped, textkit.TruncateBytes(textkit.OneLine(file.Path), MaxLabel)+": "+textkit.TruncateBytes(textkit.OneLine(file.Reason), MaxLabel))
-		}
-	}
-	if json.Unmarshal(raw.More, &f.More) != nil {
-		f.More = 0
-	}
-	f.More = max(0, f.More)
+	f.More = max(0, in.More)
 	return f
 }
 
-// Sound reports whether a hit can be cited.
-func (h Hit) Sound() bool {
-	return h.Source != "" && strings.TrimSpace(h.Quote) != "" && h.Start >= 0 && h.End-h.Start == len(h.Quote)
-}
-
-// Key is what a hit is known by.
-func (h Hit) Key() string {
-	if h.ID != "" && len(h.ID) <= 80 {
-		return h.ID
+// readHits returns the hits that can be cited, at most most, without fields that modes do
+// not use.
+func readHits(list []Hit, most int) (hits []Hit) {
+	for _, h := range list {
+		if h.Sound() && len(hits) < most {
+			h.Item, h.Speaker, h.Tags, h.Similar = "", "", nil, 0
+			hits = append(hits, dated(h))
+		}
 	}
-	return textkit.TruncateBytes(fmt.Sprintf("%s#%d", h.Source, h.Start), 80)
+	return hits
 }
 
 // Terms returns some words in lower case, sorted, each once; nil if there are none.

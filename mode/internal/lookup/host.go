@@ -3,9 +3,10 @@ package lookup
 import (
 	"net/url"
 	"path"
-	"ponder/internal/textkit"
 	"slices"
 	"strings"
+
+	"ponder/internal/textkit"
 )
 
 // Address returns a URL of the web as it may be shown and fetched, or nothing.
@@ -115,8 +116,8 @@ func onSite(u *url.URL, name string) bool {
 	return n == nil || strings.Trim(n.Path, "/") == "" || u.Path == n.Path || strings.HasPrefix(u.Path, strings.TrimSuffix(n.Path, "/")+"/")
 }
 
-// Among reports whether a source, or the address it has, is one of those named.
-func (h Hit) Among(names []string) bool {
+// HitAmong reports whether the source of a hit, or its address, is one of those named.
+func HitAmong(h Hit, names []string) bool {
 	return Among(h.Source, names) || h.URL != "" && Among(h.URL, names)
 }
 

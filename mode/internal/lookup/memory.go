@@ -1,30 +1,22 @@
 package lookup
 
 import (
-	"encoding/json"
-	"ponder/internal/textkit"
 	"strings"
-	"time"
+
+	"ponder/internal/textkit"
+	"ponder/knowledge/lookup"
 )
 
 // ReadRemembered reads what a persona remembers, the result of the tool
 // personaMemorySearch, as far as it can be read: at most most items. The quote of
 // each is a text of its own, for where it stands is not known.
 func ReadRemembered(js string, most int) (list []Hit) {
-	var raw struct{ Sources []json.RawMessage }
-	if json.Unmarshal([]byte(js), &raw) != nil {
+	var in lookup.Remembered
+	if !lookup.Decode(js, &in) {
 		return nil
 	}
-	for _, one := range raw.Sources {
-		var r struct {
-			ID, Place, Kind, Memory string
-			Relevance               float64 `json:"relevanceScore"`
-			Metadata                struct {
-				Source, Link, Author string
-				Date                 time.Time
-			}
-		}
-		if json.Unmarshal(one, &r) != nil || r.ID == "" || len(list) == most {
+	for _, r := range in.Sources {
+		if r.ID == "" || len(list) == most {
 			continue
 		}
 		quote := strings.TrimSuffix(strings.TrimSpace(r.Memory), "…")
@@ -36,8 +28,8 @@ func ReadRemembered(js string, most int) (list []Hit) {
 		if h.URL != "" {
 			h.Source = h.URL
 		}
-		if h.date(); h.Sound() {
-			list = append(list, h)
+		if h.Sound() {
+			list = append(list, dated(h))
 		}
 	}
 	return list

@@ -7,29 +7,14 @@ import (
 	"ponder"
 )
 
-// An Origin is what else is known of a hit, and of all hits of a page.
-type Origin struct {
-	Kind      string          `json:"kind,omitempty"` // file, memory, document, post, journal, thread, page
-	URL       string          `json:"url,omitempty"`
-	Page      int             `json:"page,omitempty"`
-	Author    string          `json:"author,omitempty"`
-	Published time.Time       `json:"published,omitzero"`
-	Fetched   time.Time       `json:"fetched,omitzero"`
-	Original  string          `json:"original,omitempty"`
-	Provider  string          `json:"provider,omitempty"`
-	Cluster   string          `json:"cluster,omitempty"`
-	Voices    int             `json:"voices,omitempty"`
-	Quality   []ponder.Signal `json:"quality,omitempty"`
-	Untrusted bool            `json:"untrusted,omitempty"`
-}
-
-// date makes dates such as can be stored: in UTC, and of a year of four digits.
-func (o *Origin) date() {
-	for _, t := range []*time.Time{&o.Published, &o.Fetched} {
+// dated returns a hit with dates that can be stored: in UTC, and of a year of four digits.
+func dated(h Hit) Hit {
+	for _, t := range []*time.Time{&h.Published, &h.Fetched} {
 		if *t = t.UTC().Truncate(time.Second); t.Year() < 1 || t.Year() > 9999 {
 			*t = time.Time{}
 		}
 	}
+	return h
 }
 
 // Day returns the day of a time, or nothing.

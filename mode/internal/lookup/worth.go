@@ -62,7 +62,7 @@ func unsignalled(list []ponder.Signal, name string) []ponder.Signal {
 
 // Addressed reports whether a hit is of a text that is meant for programs. Such a one
 // is kept as evidence, but not quoted: what it says next may be what they are to say.
-func (h Hit) Addressed() bool {
+func Addressed(h Hit) bool {
 	return slices.ContainsFunc(h.Quality, func(g ponder.Signal) bool { return g.Name == signalAddressed })
 }
 
@@ -78,7 +78,7 @@ func PageKey(h Hit) string {
 // without what is not so: what strangers wrote for programs is marked, a page of a
 // folder did not come over the network, and what was quoted of another page
 // elsewhere has been said by another source.
-func (h Hit) Judged(elsewhere bool) Hit {
+func Judged(h Hit, elsewhere bool) Hit {
 	h.Quality = slices.Clone(h.Quality)
 	if h.Provider == folderProvider {
 		h.Quality = unsignalled(h.Quality, signalTransport)
@@ -86,7 +86,7 @@ func (h Hit) Judged(elsewhere bool) Hit {
 	if elsewhere && h.Voices <= 1 {
 		h.Quality, h.Voices = unsignalled(h.Quality, signalCorroboration), 0
 	}
-	if h.Untrusted && !h.Addressed() {
+	if h.Untrusted && !Addressed(h) {
 		if g, ok := weighing.Addressed(strings.Join([]string{h.Title, h.Section, h.Quote, h.Context}, "\n")); ok {
 			h.Quality = append(h.Quality[:min(len(h.Quality), maxSignals-1)], g)
 		}
