@@ -171,7 +171,7 @@ func TestCalibrated(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
 	}
-	var got reliability
+	var got app.Reliability
 	if err := json.Unmarshal([]byte(ponderOf("usage", "--calibration", "--json")), &got); err != nil {
 		t.Fatal(err)
 	}

@@ -11,10 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"ponder/internal/app"
-
 	"github.com/spf13/cobra"
 
+	"ponder/internal/app"
 	"ponder/internal/eval"
 	"ponder/internal/quota"
 	"ponder/internal/textkit"

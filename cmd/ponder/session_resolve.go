@@ -87,31 +87,16 @@ func (a *cli) nowStandsAt(ctx context.Context, store ponder.Store, s session.Ses
 			Outcome *float64        `json:"outcome"`
 			Note    string          `json:"note,omitempty"`
 			Claimed float64         `json:"confidence"`
-			learned
-		}{s.ID, s.Run, outcome, note, *s.Claimed, learnedOf(m)})
+			app.CalibrationStatus
+		}{s.ID, s.Run, outcome, note, *s.Claimed, app.CalibrationStatusOf(m)})
 	}
 	a.printf("%s: %s (claimed %.2f)\n", clip(oneLine(s.Question), 80), outcomeText(outcome), *s.Claimed)
-	if text := a.wanting(m); text != "" {
+	if text := app.UncalibratedReason(m); text != "" {
 		a.printf("%s\n", text)
 	} else {
 		a.printf("calibrated from %s: ponder usage --calibration\n", textkit.Count(m.Cases(), "resolved session", "resolved sessions"))
 	}
 	return nil
-}
-
-// A learned is how far calibration has come, as programs are shown it.
-type learned struct {
-	Calibration string `json:"calibration"` // "uncalibrated", or of how many sessions
-	Resolved    int    `json:"resolved_sessions"`
-	Wanted      int    `json:"wanted_sessions"`
-}
-
-func learnedOf(m calibration.Map) learned {
-	text := "uncalibrated"
-	if m.Calibrated() {
-		text = fmt.Sprintf("%d resolved sessions", m.Cases())
-	}
-	return learned{text, m.Cases(), calibration.Wanted}
 }
 
 // outcomeOf reads how something turned out; nil if that is unknown.

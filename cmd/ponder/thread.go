@@ -1,7 +1,20 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
 	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/textkit"
+	"ponder/internal/transcript"
 )
 
 func (a *cli) threadCommand() *cobra.Command {
@@ -24,4 +37,335 @@ as long as it stays unique, with or without thr_; "last" is the newest thread.`,
 		}
 	}
 	return cmd
+}
+
+func (a *cli) threadListCommand() *cobra.Command {
+	var kind string
+	var limit int
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List threads, the newest first",
+		Example: "ponder thread list --kind session\nponder thread list --json",
+		Args:    takeNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.threadList(cmd.Context(), ponder.Kind(kind), limit)
+		},
+	}
+	cmd.Flags().StringVar(&kind, "kind", "", "only those of a kind: conversation, session, research, subconscious, or exchange, which are not listed otherwise")
+	cmd.Flags().IntVar(&limit, "limit", 20, "at most so many")
+	return cmd
+}
+
+func (a *cli) threadList(ctx context.Context, kind ponder.Kind, limit int) error {
+	switch kind {
+	case "", ponder.KindConversation, ponder.KindSession, ponder.KindResearch, ponder.KindSubconscious, ponder.KindExchange:
+	default:
+		return usagef("--kind: %q is none of conversation, session, research, subconscious, exchange", clip(string(kind), 20))
+	}
+	if limit < 1 {
+		return usagef("--limit: must be 1 or more")
+	}
+	store, err := a.OpenReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingYet) {
+		a.note("%s", a.line(app.ErrNothingYet))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	filter := ponder.Filter{Kind: kind, Limit: limit}
+	if kind == "" {
+		filter.Without = ponder.KindExchange
+	}
+	list, err := store.List(ctx, filter)
+	if err != nil {
+		return fmt.Errorf("list threads: %w", err)
+	}
+	if len(list) == 0 {
+		a.note("there are no such threads")
+		return nil
+	}
+	rows := [][]string{{"ID", "KIND", "STATUS", "EVENTS", "CHANGED", "TITLE"}}
+	for _, info := range list {
+		if a.flags.json {
+			if err := a.object(info); err != nil {
+				return err
+			}
+			continue
+		}
+		rows = append(rows, []string{string(info.ID), string(info.Kind), statusOf(info), textkit.Number(int(info.Head)), textkit.Ago(info.Updated, time.Now()), clip(info.Title, 50)})
+	}
+	if !a.flags.json {
+		a.table(rows)
+	}
+	return nil
+}
+
+func (a *cli) threadShowCommand() *cobra.Command {
+	var internal, thoughts bool
+	cmd := &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show the events of a thread",
+		Example: "ponder thread show last\nponder thread show last --thoughts\nponder thread show last --internal --json",
+		Args:    takeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.threadShow(cmd.Context(), args[0], func(ev ponder.Event) bool {
+				return !ev.Internal || internal || thoughts && !isCall(ev)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&internal, "internal", false, "internal events too, such as calls of models")
+	cmd.Flags().BoolVar(&thoughts, "thoughts", false, "internal events too, but for calls of models: what was thought without being said")
+	return cmd
+}
+
+// isCall reports whether an event is the beginning or the end of a call of a model.
+func isCall(ev ponder.Event) bool {
+	switch ev.Body.(type) {
+	case ponder.CallStarted, ponder.CallFinished:
+		return true
+	}
+	return false
+}
+
+func (a *cli) threadShow(ctx context.Context, name string, wanted func(ponder.Event) bool) error {
+	store, err := a.OpenReadOnly(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	info, err := a.FindThread(ctx, store, name, "")
+	if err != nil {
+		return err
+	}
+	if !a.flags.json {
+		a.printf("%s, %s, %s: %s\n\n", info.ID, info.Kind, statusOf(info), oneLine(info.Title))
+	}
+	for ev, err := range store.Events(ctx, info.ID, 0) {
+		if err != nil {
+			return fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		if !wanted(ev) {
+			continue
+		}
+		if a.flags.json {
+			if err := a.object(ev); err != nil {
+				return err
+			}
+			continue
+		}
+		row := []string{fmt.Sprintf("%5d", ev.Seq), ev.Time.Local().Format("15:04:05"), fmt.Sprintf("%-17s", ev.Body.Type()), oneLine(clip(gist(ev), 160))}
+		fmt.Fprint(a.out, columns([][]string{row}, a.cells()))
+	}
+	return nil
+}
+
+// gist returns what an event says, as one line.
+func gist(ev ponder.Event) string {
+	var flat struct {
+		Content    string          `json:"content"`
+		ToolName   string          `json:"tool_name"`
+		ToolArgs   json.RawMessage `json:"tool_args"`
+		ToolResult string          `json:"tool_result"`
+		Reason     string          `json:"reason"`
+		Model      string          `json:"model"`
+		Data       struct {
+			Error  string `json:"error"`
+			Status string `json:"status"`
+			Do     string `json:"do"`
+			Role   string `json:"model_role"`
+		} `json:"data"`
+	}
+	js, err := json.Marshal(ev)
+	if err != nil {
+		return err.Error()
+	}
+	if err := json.Unmarshal(js, &flat); err != nil { // data of another shape
+		return oneLine(flat.Content)
+	}
+	if ev.Erased {
+		return "(erased)"
+	}
+	parts := []string{flat.Data.Status, flat.Data.Do, flat.Data.Role, flat.Model, flat.ToolName, string(flat.ToolArgs), flat.Reason, flat.Data.Error,
+		flat.Content, flat.ToolResult}
+	var said []string
+	for _, p := range parts {
+		if p != "" {
+			said = append(said, p)
+		}
+	}
+	return oneLine(strings.Join(said, " · "))
+}
+
+func (a *cli) threadExportCommand() *cobra.Command {
+	var file string
+	var internal bool
+	cmd := &cobra.Command{
+		Use:     "export ID",
+		Short:   "Write a thread as JSON Lines",
+		Long:    "Write a thread as JSON Lines: a header, then one event a line, oldest first.",
+		Example: "ponder thread export last -o thread.jsonl\nponder thread export last --internal | jq .type",
+		Args:    takeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			store, err := a.OpenReadOnly(ctx)
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			info, err := a.FindThread(ctx, store, args[0], "")
+			if err != nil {
+				return err
+			}
+			return a.exportThread(ctx, store, info, file, internal)
+		},
+	}
+	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this `file`")
+	cmd.Flags().BoolVar(&internal, "internal", false, "internal events too, such as calls of models")
+	return cmd
+}
+
+// exportThread writes a thread as JSON Lines, as docs/log-format.md says.
+func (a *cli) exportThread(ctx context.Context, log ponder.Log, info ponder.Info, file string, internal bool) error {
+	return a.deliver(file, func(out *bytes.Buffer) error {
+		if err := transcript.Write(out, info.Thread, log.Events(ctx, info.ID, 0), internal); err != nil {
+			return fmt.Errorf("export %s: %w", info.ID, err)
+		}
+		return nil
+	})
+}
+
+func (a *cli) threadImportCommand() *cobra.Command {
+	var anew bool
+	cmd := &cobra.Command{
+		Use:   "import FILE|-...",
+		Short: "Make threads of files",
+		Long: `Make a thread of each file of JSON Lines, as "thread export" writes them, or as another
+program does whose lines have no seq; - is standard input. The thread has the id that the
+file says, and all that is in the file: what Ponder has no place for is kept in
+the data of its event, and an export gives it back. What is here already, and the same,
+stays as it is. Nobody works on a thread because it was imported.
+
+If a line of any file is not JSON, its number is told and nothing is imported.`,
+		Example: `ponder thread import thread.jsonl
+ponder thread import ~/old/threads/*.jsonl
+ponder thread export last --internal | ponder --db copy.db thread import -`,
+		Args: take(1, maxImports, "a file, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.threadImport(cmd.Context(), args, anew)
+		},
+	}
+	cmd.Flags().BoolVar(&anew, "new", false, "give each thread an id of its own, so that one that is here stays beside it")
+	return cmd
+}
+
+// maxImports is how many files are read at once.
+const maxImports = 10_000
+
+func (a *cli) threadImport(ctx context.Context, files []string, anew bool) error {
+	r := app.Import{Files: files, Stdin: a.stdin(ctx), NewID: anew}
+	return a.ImportThreads(ctx, r, func(v *app.ImportedThread) error {
+		if a.flags.json {
+			return a.object(struct {
+				ID      ponder.ThreadID `json:"id"`
+				File    string          `json:"file"`
+				Kind    ponder.Kind     `json:"kind"`
+				Title   string          `json:"title,omitempty"`
+				Events  int             `json:"events"`
+				Foreign bool            `json:"foreign"`
+				Here    bool            `json:"was_here"`
+			}{v.Thread.ID, v.File, v.Thread.Kind, v.Thread.Title, v.Read, v.Foreign, v.Here})
+		}
+		a.printf("%s\n", v.Thread.ID)
+		how, added := "is imported from", ""
+		if v.Here {
+			how = "is here already, as in"
+		} else if n := len(v.Events) - v.Read; n > 0 {
+			added = fmt.Sprintf(", with %d more for what is not in the file", n)
+		}
+		a.note("%s %s %s: a %s of %s%s", v.Thread.ID, how, v.Name(), v.Thread.Kind, textkit.Count(v.Read, "event", "events"), added)
+		return nil
+	})
+}
+
+func (a *cli) threadForkCommand() *cobra.Command {
+	var at ponder.Seq
+	var title string
+	cmd := &cobra.Command{
+		Use:   "fork ID",
+		Short: "Make a thread that begins as another did",
+		Long: `Make a thread that begins with the events of another, up to one of them, and goes its
+own way from there; the other stays as it is. Nobody works on it yet: a session is
+paused, and "session resume" goes on; in a conversation the next message does. To think
+on from within a session another way, "session fork" has more to offer.`,
+		Example: `ponder thread fork last
+ponder thread fork 01K --at 57 --title "The other supplier"
+ponder ask --thread $(ponder thread fork last --at 12 --quiet) "And what if we wait?"`,
+		Args: takeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.threadFork(cmd.Context(), args[0], at, title)
+		},
+	}
+	cmd.Flags().Var(eventFlag{&at, 1}, "at", "begin with what there was up to the event of this `number` (default the newest)")
+	cmd.Flags().StringVar(&title, "title", "", "show this `text` for the fork in lists")
+	return cmd
+}
+
+func (a *cli) threadFork(ctx context.Context, name string, at ponder.Seq, title string) error {
+	f, err := a.ForkThread(ctx, app.ThreadFork{Thread: name, At: at, Title: clip(oneLine(title), app.MaxTitle)})
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.object(f)
+	}
+	a.printf("%s\n", f.ID)
+	a.note("%s is forked from %s at event %d of %d", f.ID, f.From, f.At, f.Head)
+	return nil
+}
+
+// threadWorkCommand is what a command that ends leaves a conversation to, in which
+// something goes on in the background.
+func (a *cli) threadWorkCommand() *cobra.Command {
+	var f talkFlags
+	cmd := &cobra.Command{
+		Use:     "work ID",
+		Short:   "Do what is left to do on a conversation",
+		Example: "ponder thread work last",
+		Hidden:  true,
+		Args:    takeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.threadWork(cmd.Context(), args[0], f, cmd.Flags().Changed)
+		},
+	}
+	f.addSight(cmd.Flags())
+	return cmd
+}
+
+func (a *cli) threadWork(ctx context.Context, name string, f talkFlags, given func(string) bool) error {
+	t, err := f.talking(ctx, a, given)
+	if err != nil {
+		return err
+	}
+	store, err := a.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	info, err := a.FindThread(ctx, store, name, ponder.KindConversation)
+	if err != nil {
+		return err
+	}
+	told := a.Cast(ctx, info.ID)
+	defer told.Close()
+	thinker, err := a.ChatRunner(ctx, store, t, told.Add)
+	if err != nil {
+		return err
+	}
+	defer thinker.Close(ctx)
+	if err := thinker.Work(ctx, info.ID); err != nil && !errors.Is(err, ponder.ErrHeld) {
+		return err
+	}
+	return nil
 }

@@ -18,6 +18,9 @@ import (
 	"ponder/store/sqlite"
 )
 
+// longThread is more events than a thread has that is not folded ahead.
+const longThread = 1000
+
 // counting counts the events that are read.
 type counting struct {
 	ponder.Store

@@ -9,13 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"ponder/internal/textkit"
-
-	"ponder/internal/app"
-
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/textkit"
 )
 
 func (a *cli) usageCommand() *cobra.Command {
@@ -127,4 +125,100 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 		return now.Add(-d), nil
 	}
 	return time.Time{}, usagef("--since: %q is neither a length of time, such as 24h or 7d, nor a date, such as 2026-11-01", clip(text, 20))
+}
+
+// usageCalibration says what the confidences of sessions are worth.
+func (a *cli) usageCalibration(ctx context.Context) error {
+	r, err := a.Reliability(ctx)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.object(r)
+	}
+	if r.Uncalibrated != "" {
+		a.printf("%s\n", r.Uncalibrated)
+		a.note("say how more sessions turned out: ponder session resolve ID --outcome right|wrong|partly")
+	}
+	if r.Claimed != nil {
+		a.reliability(r)
+	}
+	return nil
+}
+
+func (a *cli) reliability(r app.Reliability) {
+	a.printf("%s: %d right, %d wrong, %d in part\n", textkit.Count(r.Resolved, "resolved session", "resolved sessions"), r.Right, r.Wrong, r.Partly)
+	a.printf("\nWhat was claimed, and how often that was right:\n\n")
+	a.reliabilityTable(r.Claimed.Reliability)
+	if r.Calibrated != nil {
+		a.printf("\nCalibrated, each session by a map that was learned from others:\n\n")
+		a.reliabilityTable(r.Calibrated.Reliability)
+	}
+	a.printf("\n")
+	rows := [][]string{{"", "BRIER", "ECE", "(BY CHANCE)", "LOG LOSS"}, scoreRow("claimed", r.Claimed)}
+	if r.Calibrated != nil {
+		rows = append(rows, scoreRow("calibrated", r.Calibrated))
+	}
+	a.table(rows)
+	if len(r.Claimed.Reliability) == 1 {
+		a.printf("\nAll claims are in one group, so their ECE measures only the mean: how far what was said on\naverage is from how often that was right.\n")
+	}
+	if len(r.Worth) > 0 {
+		a.printf("\nWhat a claim is worth, all else being average:\n\n")
+		head, below := []string{"claimed"}, []string{"calibrated"}
+		for _, w := range r.Worth {
+			head, below = append(head, share(w.Claimed)), append(below, share(w.Calibrated))
+		}
+		a.table([][]string{head, below})
+	}
+	a.modelsTable(r.Models)
+}
+
+func scoreRow(name string, m *app.ForecastQuality) []string {
+	return []string{name, fmt.Sprintf("%.3f", m.Brier), fmt.Sprintf("%.3f", m.ECE), fmt.Sprintf("(%.3f)", m.Chance), fmt.Sprintf("%.3f", m.LogLoss)}
+}
+
+func share(v float64) string { return fmt.Sprintf("%.2f", v) }
+
+// reliabilityTable prints a chart: a bar for how often it was right, and a mark for
+// what was said.
+func (a *cli) reliabilityTable(bins []app.ReliabilityBin) {
+	rows := [][]string{{"CONFIDENCE", "SESSIONS", "SAID", "RIGHT", "█ right  ┃ said"}}
+	for _, b := range bins {
+		span := share(b.Low)
+		if high := share(b.High); high != span {
+			span += " to " + high
+		}
+		rows = append(rows, []string{span, textkit.Number(b.Sessions), share(b.Forecast), share(b.Frequency), bar(b.Frequency, b.Forecast)})
+	}
+	a.table(rows)
+}
+
+const barCells = 30
+
+func bar(right, said float64) string {
+	cells := []rune(strings.Repeat("█", int(right*barCells+0.5)))
+	for len(cells) < barCells {
+		cells = append(cells, '·')
+	}
+	cells[min(barCells-1, max(0, int(said*barCells)))] = '┃'
+	return string(cells)
+}
+
+func (a *cli) modelsTable(models []app.ModelReliability) {
+	if len(models) == 0 {
+		return
+	}
+	rows := [][]string{{"MODEL", "SESSIONS", "BRIER", "ECE", "BRIER CALIBRATED", "ECE CALIBRATED"}}
+	for _, m := range models {
+		row := []string{oneLine(m.Model), textkit.Number(m.Sessions), "", "", "", ""}
+		for i, s := range []*app.ForecastQuality{m.Claimed, m.Calibrated} {
+			if s != nil {
+				row[2+2*i], row[3+2*i] = fmt.Sprintf("%.3f", s.Brier), fmt.Sprintf("%.3f", s.ECE)
+			}
+		}
+		rows = append(rows, row)
+	}
+	a.printf("\n")
+	a.table(rows)
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -207,4 +208,36 @@ func anyNodeGone(ctx context.Context, nodes ponder.Nodes) bool {
 	all, err := nodes.AllNodes(ctx)
 	self := placement.Self()
 	return err == nil && slices.ContainsFunc(all, func(n ponder.Node) bool { return placement.Gone(self, n) })
+}
+
+// Backup copies the database to a new file, and returns the size of the file. It writes
+// beside the file and renames, so that a copy with that name is whole.
+func (a *App) Backup(ctx context.Context, file string) (size int64, err error) {
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return 0, Invalidf("", "%s is there already: name a new file", file)
+	}
+	store, err := a.OpenReadOnly(ctx) // makes no database
+	if err != nil {
+		return 0, err
+	}
+	defer store.Close()
+	dir, err := os.MkdirTemp(filepath.Dir(file), ".ponder-backup-")
+	if err != nil {
+		return size, fmt.Errorf("back up to %s: %w", file, err)
+	}
+	defer os.RemoveAll(dir)
+	copied := filepath.Join(dir, "copy.db")
+	if err := store.Copy(ctx, copied); err != nil {
+		return size, fmt.Errorf("back up to %s: %w", file, err)
+	}
+	if err := os.Rename(copied, file); err != nil {
+		return size, fmt.Errorf("back up to %s: %w", file, err)
+	}
+	if info, err := os.Stat(file); err == nil {
+		size = info.Size()
+	}
+	if err := store.Check(ctx); err != nil {
+		return size, fmt.Errorf("the copy is like the database: %w", err)
+	}
+	return size, nil
 }

@@ -7,11 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/textkit"
 	"ponder/knowledge/document"
-	"strings"
 )
 
 // Bounds of an evaluation.

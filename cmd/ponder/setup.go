@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
-
-	"ponder/internal/textkit"
 
 	"github.com/spf13/cobra"
 
+	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
+	"ponder/internal/textkit"
 )
 
 func (a *cli) settingsCommand() *cobra.Command {
@@ -135,4 +139,88 @@ func (a *cli) listSettings() error {
 		a.note("the file is %s", cfg.File)
 	}
 	return nil
+}
+
+func (a *cli) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "backup FILE",
+		Short:   "Copy the database, also while it is in use",
+		Example: "ponder backup ponder-2026-11-21.db",
+		GroupID: groupSetUp,
+		Args:    take(1, 1, "a file to write"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.backup(cmd.Context(), args[0])
+		},
+	}
+}
+
+func (a *cli) backup(ctx context.Context, file string) error {
+	n, err := a.Backup(ctx, file)
+	if n > 0 {
+		a.note("%s, %s", file, textkit.Bytes(n))
+	}
+	return err
+}
+
+func completionCommand() *cobra.Command {
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print what makes a shell complete commands",
+		Long: `Print a script that makes bash, zsh, fish or powershell complete commands, flags and ids.
+That for bash needs the package bash-completion.`,
+		Example: `source <(ponder completion bash)
+ponder completion zsh > "${fpath[1]}/_ponder"
+ponder completion fish > ~/.config/fish/completions/ponder.fish`,
+		GroupID:   groupSetUp,
+		ValidArgs: shells,
+		Args:      take(1, 1, "bash, zsh, fish or powershell"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root, out := cmd.Root(), cmd.OutOrStdout()
+			var err error
+			switch args[0] {
+			case "bash":
+				err = root.GenBashCompletionV2(out, true)
+			case "zsh":
+				err = root.GenZshCompletion(out)
+			case "fish":
+				err = root.GenFishCompletion(out, true)
+			case "powershell":
+				err = root.GenPowerShellCompletionWithDesc(out)
+			default:
+				return usagef("%q is none of bash, zsh, fish, powershell", clip(args[0], 20))
+			}
+			if err != nil {
+				return fmt.Errorf("print completion: %w", err)
+			}
+			return nil
+		},
+	}
+}
+
+// maxCompletions is how many ids a shell is offered.
+const maxCompletions = 50
+
+// completeThreads offers a shell the ids of threads of a kind.
+func (a *cli) completeThreads(kind ponder.Kind) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		const no = cobra.ShellCompDirectiveNoFileComp
+		if len(args) > 0 {
+			return nil, no
+		}
+		store, err := a.OpenReadOnly(cmd.Context())
+		if err != nil {
+			return nil, no
+		}
+		defer store.Close()
+		list, err := app.NewestThreads(cmd.Context(), store, ponder.Filter{Kind: kind, Limit: maxCompletions})
+		if err != nil {
+			return nil, no
+		}
+		words := []cobra.Completion{cobra.CompletionWithDesc("last", "the newest")}
+		for _, info := range list {
+			words = append(words, cobra.CompletionWithDesc(string(info.ID), clip(oneLine(info.Title), 60)))
+		}
+		return slices.Clip(words), no | cobra.ShellCompDirectiveKeepOrder
+	}
 }

@@ -1,0 +1,330 @@
+package app
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"ponder"
+	"ponder/engine"
+	"ponder/internal/placement"
+	"ponder/internal/textkit"
+	"ponder/internal/transcript"
+	"ponder/mode/chat"
+	"ponder/mode/subconscious"
+	"ponder/mode/title"
+	"ponder/store/sqlite"
+)
+
+// Causes of threads that cannot be imported.
+var (
+	ErrOtherThread = errors.New("another thread has the id")
+	ErrSameThread  = errors.New("the same thread")
+)
+
+// An Import is what to make threads of.
+type Import struct {
+	Files []string  // of JSON Lines; "-" is Stdin
+	Stdin io.Reader // of "-"
+	NewID bool      // give each thread an id of its own
+}
+
+// An ImportedThread is a thread of a file.
+type ImportedThread struct {
+	File string
+	transcript.Transcript
+	Read int  // events in the file
+	Here bool // the database had it already
+}
+
+// ImportThreads makes a thread of each file, and calls imported with each. If a file cannot
+// be read, it makes none.
+func (a *App) ImportThreads(ctx context.Context, r Import, imported func(*ImportedThread) error) error {
+	var list []*ImportedThread
+	ids := make(map[ponder.ThreadID]string)
+	for _, file := range r.Files {
+		v, err := a.readThread(file, r)
+		if err != nil {
+			return err
+		}
+		if other, twice := ids[v.Thread.ID]; twice {
+			return &Error{Code: Invalid, Message: fmt.Sprintf("%s and %s are the same thread, %s", other, file, v.Thread.ID), Err: ErrSameThread}
+		}
+		ids[v.Thread.ID] = file
+		list = append(list, v)
+	}
+	store, err := a.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	for _, v := range list {
+		if v.Here, err = isHere(ctx, store, v); err != nil {
+			return err
+		}
+	}
+	for _, v := range list {
+		if !v.Here {
+			if err := store.Create(ctx, v.Thread, v.Events...); err != nil {
+				return fmt.Errorf("import %s: %w", v.Name(), err)
+			}
+			if err := readAhead(ctx, store, v); err != nil {
+				slog.Warn("thread not read ahead", "thread", v.Thread.ID, "error", err)
+			}
+		}
+		if err := imported(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readThread reads a file.
+func (a *App) readThread(file string, r Import) (*ImportedThread, error) {
+	v, in := &ImportedThread{File: file}, r.Stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, Invalidf("", "import: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	tr, err := transcript.Read(in)
+	var bad *transcript.LineError
+	switch {
+	case errors.As(err, &bad):
+		return nil, Invalidf("", "%s, %w: nothing is imported", v.Name(), err)
+	case err != nil:
+		return nil, Invalidf("", "%s: %w: nothing is imported", v.Name(), err)
+	}
+	if tr.Thread.ID == "" || r.NewID || a.wouldBeTheMind(tr.Thread) {
+		tr.Thread.ID = ponder.ThreadID(ponder.NewID("thr"))
+	}
+	tr.Thread.Owner = a.Owner()
+	v.Read = len(tr.Events) - tr.Filled
+	tr.Events = append(tr.Events, resting(tr)...)
+	v.Transcript = tr
+	return v, nil
+}
+
+// Name returns the name of the file in messages.
+func (v *ImportedThread) Name() string {
+	if v.File == "-" {
+		return "standard input"
+	}
+	return v.File
+}
+
+// wouldBeTheMind reports whether a thread of a file would become that of the subconscious,
+// which trusts its thread. Such a thread gets another id.
+func (a *App) wouldBeTheMind(t ponder.Thread) bool {
+	return t.Kind == ponder.KindSubconscious || t.ID == subconscious.ThreadOf(a.Owner())
+}
+
+// resting returns the events that keep an imported thread at rest until its user writes. In
+// a conversation, a run that does nothing reads the messages without an answer, or all of a
+// long conversation that no run has read, so that the first turn continues from there.
+func resting(tr transcript.Transcript) []ponder.Event {
+	info := ponder.Info{Thread: tr.Thread, Status: ponder.Created}
+	var last ponder.Event
+	for _, ev := range tr.Events {
+		info, last = info.Apply(ev), ev
+	}
+	unread := tr.Thread.Kind == ponder.KindConversation && len(tr.Events) >= longThread && !hasTalked(tr.Events)
+	if info.Status != ponder.Thinking && !unread || info.Open > 0 {
+		return halts(tr.Thread.Kind, tr.Events, "import")
+	}
+	id := ponder.RunID(fmt.Sprint("run_import.", len(tr.Events)))
+	list := idle(id, chat.Name, last.Time)
+	if unread { // it has a title, and a better one is not worth reading all of it
+		list = append(list, idle(id+".title", title.Name, last.Time)...)
+	}
+	return list
+}
+
+// idle returns a run that does nothing.
+func idle(id ponder.RunID, mode string, at time.Time) []ponder.Event {
+	run := ponder.Event{Run: id, Time: at, Internal: true}
+	start, end := run, run
+	start.Body = ponder.RunStarted{Mode: mode}
+	end.Body = ponder.RunFinished{Status: ponder.Completed, Answer: "imported"}
+	return []ponder.Event{start, end}
+}
+
+// hasTalked reports whether a run of the mode that talks is among events.
+func hasTalked(events []ponder.Event) bool {
+	return slices.ContainsFunc(events, func(ev ponder.Event) bool {
+		b, ok := ev.Body.(ponder.RunStarted)
+		return ok && b.Mode == chat.Name && ev.Run.Parent() == ""
+	})
+}
+
+// halts returns the events that halt the open runs of a thread. They pause a session, which
+// can be resumed, and cancel the turn of a conversation, which would block the next.
+func halts(kind ponder.Kind, events []ponder.Event, why string) (list []ponder.Event) {
+	open, paused := []ponder.RunID{}, map[ponder.RunID]bool{}
+	at := ponder.Event{}
+	for _, ev := range events {
+		at = ev
+		if ev.Run == "" || ev.Run.Parent() != "" {
+			continue
+		}
+		switch ev.Body.(type) {
+		case ponder.RunStarted:
+			open = append(open, ev.Run)
+		case ponder.RunPaused:
+			paused[ev.Run] = true
+		case ponder.RunResumed:
+			delete(paused, ev.Run)
+		case ponder.RunFinished:
+			open = without(open, ev.Run)
+		}
+	}
+	for _, run := range open {
+		ev := ponder.Event{Run: run, Cause: why, Time: at.Time, Body: ponder.RunPaused{Reason: why}}
+		switch {
+		case kind == ponder.KindConversation:
+			ev.Body = ponder.Steer{Do: ponder.Cancel}
+		case paused[run]:
+			continue
+		}
+		list = append(list, ev)
+	}
+	return list
+}
+
+func without(runs []ponder.RunID, gone ponder.RunID) (rest []ponder.RunID) {
+	for _, run := range runs {
+		if run != gone {
+			rest = append(rest, run)
+		}
+	}
+	return rest
+}
+
+// isHere reports whether the database has a thread. It returns an error if another thread
+// has the id.
+func isHere(ctx context.Context, store ponder.Store, v *ImportedThread) (bool, error) {
+	info, err := store.Thread(ctx, v.Thread.ID)
+	if errors.Is(err, ponder.ErrNoThread) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	differs := &Error{Code: Invalid, Message: fmt.Sprintf("%s: there is a thread %s, and it is another", v.Name(), info.ID), Err: ErrOtherThread}
+	if int(info.Head) < len(v.Events) {
+		return false, differs
+	}
+	i := 0
+	for ev, err := range store.Events(ctx, info.ID, 0) {
+		if err != nil {
+			return false, fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		if i == len(v.Events) {
+			break
+		}
+		if !isStoredAs(v.Events[i], ev) {
+			return false, differs
+		}
+		i++
+	}
+	return true, nil
+}
+
+// isStoredAs reports whether an event of a file is one that is stored. What stands
+// for events that the file has left out may be any.
+func isStoredAs(ev, stored ponder.Event) bool {
+	if ev.ID == "" && ev.Erased {
+		return stored.Internal
+	}
+	if ev.ID == "" {
+		ev.ID = stored.ID
+	}
+	a, errA := ev.Stamp(stored.Thread, stored.Seq, stored.Time).MarshalJSON()
+	b, errB := stored.MarshalJSON()
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// longThread is how many events a thread has that is read ahead, so that the
+// first turn on it takes no longer than others; aheadTime is how long that may take.
+const (
+	longThread = 1000
+	aheadTime  = 15 * time.Second
+)
+
+// readAhead keeps a checkpoint of a long thread.
+func readAhead(ctx context.Context, store *sqlite.Store, v *ImportedThread) error {
+	if len(v.Events) < longThread {
+		return nil
+	}
+	mind, err := engine.New(engine.Config{Store: store, Modes: Modes(ChatSetup{}, nil), Node: placement.Self()})
+	if err != nil {
+		return err
+	}
+	if err := mind.Open(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, aheadTime)
+	defer cancel()
+	return errors.Join(mind.Fold(ctx, v.Thread.ID), mind.Close(context.WithoutCancel(ctx)))
+}
+
+// A ThreadFork says where a thread begins as another did.
+type ThreadFork struct {
+	Thread string     // as [App.FindThread] takes it
+	At     ponder.Seq // zero: the newest event
+	Title  string
+}
+
+// A ForkedThread is a thread that begins with events of another.
+type ForkedThread struct {
+	ID   ponder.ThreadID `json:"id"`
+	From ponder.ThreadID `json:"from_thread"`
+	At   ponder.Seq      `json:"from_seq"`
+	Head ponder.Seq      `json:"-"` // of the other
+}
+
+// ForkThread makes a thread with the first events of another. Its runs are halted.
+func (a *App) ForkThread(ctx context.Context, r ThreadFork) (ForkedThread, error) {
+	store, err := a.OpenStore(ctx)
+	if err != nil {
+		return ForkedThread{}, err
+	}
+	defer store.Close()
+	info, err := a.FindThread(ctx, store, r.Thread, "")
+	if err != nil {
+		return ForkedThread{}, err
+	}
+	f := ForkedThread{ID: ponder.ThreadID(ponder.NewID("thr")), From: info.ID, At: cmp.Or(r.At, info.Head), Head: info.Head}
+	var before []ponder.Event
+	for ev, err := range store.Events(ctx, info.ID, 0) {
+		if err != nil {
+			return f, fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		if ev.Seq > f.At {
+			break
+		}
+		before = append(before, ev)
+	}
+	halt := halts(info.Kind, before, "forked")
+	for i := range halt {
+		halt[i].Time, halt[i].Cause = time.Time{}, ponder.NewID("fork")
+	}
+	err = engine.Fork(ctx, store, info.ID, f.At, ponder.Thread{ID: f.ID, Title: r.Title}, halt...)
+	switch {
+	case errors.Is(err, ponder.ErrNoEvent) && info.Head == 0:
+		err = Invalidf("", "thread %s has no events to begin with", info.ID)
+	case errors.Is(err, ponder.ErrNoEvent):
+		err = Invalidf("at", "%d: thread %s has only %s", f.At, info.ID, textkit.Count(int(info.Head), "event", "events"))
+	}
+	return f, err
+}

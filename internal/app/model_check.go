@@ -1,0 +1,239 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/internal/textkit"
+	"ponder/llm"
+)
+
+// Causes of tests without a model.
+var (
+	ErrNoModelToTest = errors.New("no model to test")
+	ErrNoRoleModel   = errors.New("the role has no model")
+)
+
+// RoleModels returns the models of each role, and why it has them.
+func (a *App) RoleModels(ctx context.Context) ([]RoleModels, *ModelSet, error) {
+	l, err := a.ModelSet(ctx, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	choices := l.Choices
+	if deep := l.Config.Models.Deep; deep != "" {
+		choices = append(choices[:len(choices):len(choices)], config.Choice{Role: DeepRole, Models: config.Chain{deep}, From: "OPENAI_DEEP_THINK_MODEL"})
+	}
+	var rows []RoleModels
+	for _, c := range choices {
+		rows = append(rows, roleModelsOf(l, c))
+	}
+	return rows, l, nil
+}
+
+// TestModels asks all models, those of a role or the one with a name for a word, and calls
+// tested with each result as it arrives.
+func (a *App) TestModels(ctx context.Context, names []string, tested func(ModelCheck) error) error {
+	l, err := a.ModelSet(ctx, "")
+	if err != nil {
+		return err
+	}
+	all, err := modelsToCheck(l, names)
+	if err != nil {
+		return err
+	}
+	results := checkModels(ctx, l, all, func(full string) bool {
+		return !slices.Contains(names, full) && slices.Contains(l.Choices.Of(ponder.Embed).Models, full)
+	})
+	for range all {
+		t := <-results
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := tested(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A RoleModels is a role with its models, as programs are shown it.
+type RoleModels struct {
+	Role   ponder.Role  `json:"role"`
+	Models config.Chain `json:"models"`
+	From   string       `json:"from,omitempty"`
+	Price  string       `json:"price,omitempty"` // of the first, in words
+	Error  string       `json:"error,omitempty"` // why the first cannot be asked
+	Chain  []ChainModel `json:"chain"`           // all of them
+}
+
+// A ChainModel is a model of a role, as programs are shown it.
+type ChainModel struct {
+	Model string `json:"model"`
+	Price string `json:"price,omitempty"` // in words
+	Error string `json:"error,omitempty"` // why it cannot be asked
+}
+
+func roleModelsOf(l *ModelSet, c config.Choice) RoleModels {
+	row := RoleModels{Role: c.Role, Models: c.Models, From: c.From, Chain: []ChainModel{}}
+	if c.Models == nil {
+		row.Models = config.Chain{}
+		return row
+	}
+	for _, full := range c.Models {
+		link := ChainModel{Model: full}
+		if m, err := l.Model(full); err != nil {
+			link.Error = textkit.OneLine(err.Error())
+		} else {
+			link.Price = PriceText(m.Price)
+		}
+		row.Chain = append(row.Chain, link)
+	}
+	row.Price, row.Error = row.Chain[0].Price, row.Chain[0].Error
+	return row
+}
+
+// PriceText writes a price.
+func PriceText(p ponder.Price) string {
+	switch p.Source {
+	case ponder.PriceLocal:
+		return "free: runs at home"
+	case ponder.PriceUnknown, "":
+		return "price unknown"
+	}
+	return fmt.Sprintf("$%g in, $%g out per million tokens", p.Input, p.Output)
+}
+
+// checkTime is how long a model is given for a word. A local one may have to be
+// read from disk first.
+const checkTime = time.Minute
+
+// A ModelCheck is what came of asking a model.
+type ModelCheck struct {
+	Model   string     `json:"model"`
+	Works   bool       `json:"works"`
+	First   int64      `json:"first_ms"` // until it began to answer
+	Took    int64      `json:"took_ms"`
+	Usage   *llm.Usage `json:"usage,omitempty"`
+	Cost    *float64   `json:"cost_usd,omitempty"` // not there if the price is unknown
+	Answer  string     `json:"answer,omitempty"`
+	Error   string     `json:"error,omitempty"`
+	Vectors bool       `json:"embeds,omitempty"`
+
+	Err error `json:"-"`
+}
+
+// checkModels tries models, and sends what comes of each as it comes. Providers are asked side
+// by side, but each for one model after the other: a local one may have room for one.
+func checkModels(ctx context.Context, l *ModelSet, names []string, embeds func(string) bool) <-chan ModelCheck {
+	of := make(map[string][]string)
+	for _, full := range names {
+		provider, _, _ := strings.Cut(full, "/")
+		of[provider] = append(of[provider], full)
+	}
+	results := make(chan ModelCheck, len(names))
+	for _, list := range of {
+		go func() {
+			for _, full := range list {
+				results <- checkModel(ctx, l, full, embeds(full))
+			}
+		}()
+	}
+	return results
+}
+
+// modelsToCheck returns the models that are meant.
+func modelsToCheck(l *ModelSet, args []string) ([]string, error) {
+	var names []string
+	for _, c := range l.Choices {
+		if len(args) == 0 || args[0] == string(c.Role) {
+			names = append(names, c.Models...)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	isRole := len(args) == 0 || slices.Contains(config.Roles(), ponder.Role(args[0]))
+	switch {
+	case !isRole && !strings.Contains(args[0], "/"):
+		return nil, Invalidf("", "%q is neither a role (fast, slow, cheap, frontier, embed) nor a model (provider/model)", textkit.Truncate(args[0], 40))
+	case !isRole:
+		return args, nil
+	case len(names) == 0 && len(args) > 0:
+		return nil, &Error{Code: NotReady, Message: fmt.Sprintf("no %s model is configured", args[0]), Err: ErrNoRoleModel}
+	case len(names) == 0:
+		return nil, &Error{Code: NotReady, Message: cmp.Or(l.Missed, ErrNoModel).Error(), Err: ErrNoModelToTest}
+	}
+	return names, nil
+}
+
+// checkModel asks a model for a word, or for a vector.
+func checkModel(ctx context.Context, l *ModelSet, full string, embed bool) ModelCheck {
+	t := ModelCheck{Model: full, Vectors: embed}
+	m, err := l.Model(full)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, checkTime)
+		defer cancel()
+		begun := time.Now()
+		if embed {
+			err = t.embed(ctx, l, full)
+		} else {
+			err = t.generate(ctx, m, begun)
+		}
+		t.Took = time.Since(begun).Milliseconds()
+		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = NotReadyf("no answer in %s", checkTime)
+		}
+	}
+	if err != nil {
+		t.Err, t.Error = err, textkit.OneLine(err.Error())
+		return t
+	}
+	t.Works = true
+	if t.Usage != nil && t.Usage.Cost != nil {
+		t.Cost = new(float64(*t.Usage.Cost) / 1e6)
+	} else if t.Usage != nil && m.Price.Source != ponder.PriceUnknown {
+		t.Cost = new(m.Price.Cost(*t.Usage).USD())
+	}
+	return t
+}
+
+func (t *ModelCheck) generate(ctx context.Context, m ponder.Model, begun time.Time) error {
+	req := &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "Answer with the single word: ready")}, MaxTokens: 2000}
+	for d, err := range m.Generate(ctx, req) {
+		if err != nil {
+			return err
+		}
+		if t.First == 0 {
+			t.First = max(1, time.Since(begun).Milliseconds())
+		}
+		if d.Done != nil {
+			t.Usage, t.Answer = &d.Done.Usage, textkit.Truncate(textkit.OneLine(d.Done.Message.Text()), 60)
+			return nil
+		}
+	}
+	return errors.New("the answer has no end")
+}
+
+func (t *ModelCheck) embed(ctx context.Context, l *ModelSet, full string) error {
+	name, id, _ := strings.Cut(full, "/")
+	p, err := l.Provider(name)
+	if err != nil {
+		return err
+	}
+	vectors, usage, err := p.Embed(ctx, id, []string{"ready"})
+	if err != nil {
+		return err
+	}
+	if len(vectors) != 1 || len(vectors[0]) == 0 {
+		return fmt.Errorf("%s: answered without a vector", full)
+	}
+	t.Usage, t.Answer = &usage, fmt.Sprintf("a vector of %d numbers", len(vectors[0]))
+	return nil
+}

@@ -1,0 +1,179 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"ponder/internal/calibration"
+)
+
+// Reliability says how right the confidences of the sessions of the owner were.
+func (a *App) Reliability(ctx context.Context) (Reliability, error) {
+	store, err := a.OpenReadOnly(ctx)
+	if errors.Is(err, ErrNothingYet) {
+		return reliabilityOf(nil), nil
+	}
+	if err != nil {
+		return Reliability{}, err
+	}
+	defer store.Close()
+	list, err := ResolvedSessions(ctx, store, a.Owner())
+	return reliabilityOf(list), err
+}
+
+// A ForecastQuality is how good forecasts were.
+type ForecastQuality struct {
+	Brier       float64          `json:"brier"`
+	ECE         float64          `json:"ece"`
+	Chance      float64          `json:"ece_by_chance"` // of perfect forecasts, as few as these
+	LogLoss     float64          `json:"log_loss"`
+	Reliability []ReliabilityBin `json:"reliability,omitempty"`
+}
+
+// A ReliabilityBin is a group of forecasts with the share that was right.
+type ReliabilityBin struct {
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
+	Sessions  int     `json:"sessions"`
+	Forecast  float64 `json:"mean_confidence"`
+	Frequency float64 `json:"right"`
+}
+
+// forecastQuality returns nil for no forecasts.
+func forecastQuality(list []calibration.Forecast) *ForecastQuality {
+	bins := calibration.Reliability(list)
+	if len(bins) == 0 {
+		return nil
+	}
+	m := &ForecastQuality{Brier: calibration.Brier(list), ECE: calibration.ECE(list), Chance: calibration.Chance(list), LogLoss: calibration.LogLoss(list)}
+	for _, b := range bins {
+		m.Reliability = append(m.Reliability, ReliabilityBin{b.Low, b.High, b.Count, b.P, b.Frequency})
+	}
+	return m
+}
+
+// A Reliability says how right the confidences of sessions were.
+type Reliability struct {
+	CalibrationStatus
+	Uncalibrated string             `json:"-"` // why
+	Right        int                `json:"right"`
+	Wrong        int                `json:"wrong"`
+	Partly       int                `json:"partly"`
+	Claimed      *ForecastQuality   `json:"claimed,omitempty"`
+	Calibrated   *ForecastQuality   `json:"calibrated,omitempty"` // cross-validated
+	Worth        []CalibratedClaim  `json:"worth,omitempty"`
+	Models       []ModelReliability `json:"models,omitempty"` // if there are several
+}
+
+// A CalibratedClaim is a confidence with its calibration on an average basis.
+type CalibratedClaim struct {
+	Claimed    float64 `json:"confidence"`
+	Calibrated float64 `json:"calibrated_confidence"`
+}
+
+// A ModelReliability is how good the forecasts of a model were.
+type ModelReliability struct {
+	Model      string           `json:"model"`
+	Sessions   int              `json:"resolved_sessions"`
+	Claimed    *ForecastQuality `json:"claimed,omitempty"`
+	Calibrated *ForecastQuality `json:"calibrated,omitempty"`
+}
+
+func reliabilityOf(list []ResolvedSession) Reliability {
+	cases := CasesOf(list)
+	m := calibration.Fit(cases)
+	claims, calibrated := calibration.Claims(cases), calibration.CrossValidate(cases)
+	r := Reliability{CalibrationStatus: CalibrationStatusOf(m), Uncalibrated: UncalibratedReason(m), Claimed: forecastQuality(claims), Calibrated: forecastQuality(calibrated)}
+	for _, c := range cases {
+		switch c.Outcome {
+		case 1:
+			r.Right++
+		case 0:
+			r.Wrong++
+		default:
+			r.Partly++
+		}
+	}
+	for _, claimed := range []float64{0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99} {
+		if p, ok := m.Of(claimed, meanBasis(cases)); ok {
+			r.Worth = append(r.Worth, CalibratedClaim{claimed, p})
+		}
+	}
+	r.Models = modelsOf(list, claims, calibrated)
+	return r
+}
+
+// modelsOf measures each model by itself, if there are several.
+func modelsOf(list []ResolvedSession, claims, calibrated []calibration.Forecast) (models []ModelReliability) {
+	of := make(map[string][]int)
+	var names []string
+	for i, s := range list {
+		if of[s.Model] == nil {
+			names = append(names, s.Model)
+		}
+		of[s.Model] = append(of[s.Model], i)
+	}
+	if len(names) < 2 {
+		return nil
+	}
+	slices.Sort(names)
+	pick := func(all []calibration.Forecast, places []int) (some []calibration.Forecast) {
+		for _, i := range places {
+			some = append(some, all[i])
+		}
+		return some
+	}
+	for _, name := range names {
+		models = append(models, ModelReliability{name, len(of[name]), forecastQuality(pick(claims, of[name])), forecastQuality(pick(calibrated, of[name]))})
+	}
+	return models
+}
+
+func meanBasis(cases []calibration.Case) (mean calibration.Basis) {
+	n := float64(len(cases))
+	for _, c := range cases {
+		mean.Agreement += c.Basis.Agreement / n
+		mean.Support += c.Basis.Support / n
+		mean.Contradiction += c.Basis.Contradiction / n
+		mean.Stability += c.Basis.Stability / n
+	}
+	return mean
+}
+
+// A CalibrationStatus is how far calibration has come.
+type CalibrationStatus struct {
+	Calibration string `json:"calibration"` // "uncalibrated", or of how many sessions
+	Resolved    int    `json:"resolved_sessions"`
+	Wanted      int    `json:"wanted_sessions"`
+}
+
+// CalibrationStatusOf returns the status of a map.
+func CalibrationStatusOf(m calibration.Map) CalibrationStatus {
+	text := "uncalibrated"
+	if m.Calibrated() {
+		text = fmt.Sprintf("%d resolved sessions", m.Cases())
+	}
+	return CalibrationStatus{text, m.Cases(), calibration.Wanted}
+}
+
+// UncalibratedReason says why confidences are not calibrated, or returns "".
+func UncalibratedReason(m calibration.Map) string {
+	l := m.Lacking()
+	if l == (calibration.Lacking{}) {
+		return ""
+	}
+	text := fmt.Sprintf("uncalibrated: %d of %d resolved sessions", m.Cases(), calibration.Wanted)
+	if m.Cases() >= calibration.Wanted {
+		text = fmt.Sprintf("uncalibrated: %d resolved sessions", m.Cases())
+	}
+	switch {
+	case m.Cases() == 0:
+	case l.Right:
+		text += ", and none of them was right"
+	case l.Wrong:
+		text += ", and none of them was wrong"
+	}
+	return text
+}
