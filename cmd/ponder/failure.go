@@ -84,6 +84,7 @@ var advices = []struct {
 	{app.ErrUnpriced, ", or run `ponder model refresh`"},
 	{app.ErrUnreadable, ": `ponder doctor --docs` says why of each file"},
 	{app.ErrNoPersona, ": `ponder persona list` shows them"},
+	{app.ErrPrivateHost, "; if you trust it, name its host: ponder settings web.allow HOST"},
 	{app.ErrOtherThread, ": `ponder thread remove` it, or import with --new"},
 	{app.ErrNoModelToTest, "; `ponder doctor` says what can be done"},
 	{app.ErrNoRoleModel, ": `ponder model list` says why"},

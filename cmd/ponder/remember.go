@@ -234,7 +234,7 @@ func (t *taking) url(ctx context.Context, url string) error {
 	}
 	page, err := fetch.Fetch(ctx, url)
 	if err != nil {
-		return notFetched(err)
+		return app.PageError(err)
 	}
 	original, err := t.Archive.Get(ctx, page.Hash)
 	if err != nil {

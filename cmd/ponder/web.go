@@ -2,19 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"ponder/internal/app"
 	"ponder/internal/textkit"
-	"ponder/knowledge/archive"
-	"ponder/knowledge/web"
 	"ponder/knowledge/web/search"
-	"ponder/store/sqlite"
 )
 
 func (a *cli) webCommand() *cobra.Command {
@@ -72,16 +66,7 @@ func (a *cli) webSearch(ctx context.Context, q search.Query) error {
 	if strings.TrimSpace(q.Text) == "" || q.N < 1 || q.N > search.MaxResults {
 		return usagef("ponder web search needs a query, and -n from 1 to %d", search.MaxResults)
 	}
-	store, n, err := a.online(ctx)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	defer n.Fetcher.Close()
-	if n.Searcher == nil {
-		return notReadyf("%w", app.ErrNoSearch)
-	}
-	found, err := n.Searcher.Search(ctx, q)
+	found, err := a.SearchWeb(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -123,23 +108,6 @@ func resultObject(r search.Result) any {
 	}{r.Rank, r, r.Providers}
 }
 
-// online opens the database, for its archive, and what reaches the web.
-func (a *cli) online(ctx context.Context) (*sqlite.Store, *app.WebSource, error) {
-	store, err := a.OpenStore(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	kept, err := archive.Open(ctx, store.SQL())
-	if err != nil {
-		return nil, nil, errors.Join(err, store.Close())
-	}
-	n, err := a.Web(kept)
-	if err != nil {
-		return nil, nil, errors.Join(err, store.Close())
-	}
-	return store, n, nil
-}
-
 func (a *cli) webFetchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "fetch URL",
@@ -150,33 +118,10 @@ func (a *cli) webFetchCommand() *cobra.Command {
 	}
 }
 
-// notFetched returns the error of a page that was not fetched as a user is told it.
-func notFetched(err error) error {
-	switch {
-	case errors.Is(err, web.ErrURL):
-		return usagef("%w", err)
-	case errors.Is(err, web.ErrRefused) && mayBeAllowed.MatchString(err.Error()):
-		return notReadyf("%w; if you trust it, name its host: ponder settings web.allow HOST", err)
-	case errors.Is(err, web.ErrRefused):
-		return notReadyf("%w", err)
-	}
-	return err
-}
-
-// mayBeAllowed finds the addresses that a user may want to allow: those of machines
-// of his own.
-var mayBeAllowed = regexp.MustCompile(`is a (loopback|private) address`)
-
 func (a *cli) webFetch(ctx context.Context, url string) error {
-	store, n, err := a.online(ctx)
+	p, err := a.FetchPage(ctx, url)
 	if err != nil {
 		return err
-	}
-	defer store.Close()
-	defer n.Fetcher.Close()
-	p, err := n.Fetch(ctx, url)
-	if err != nil {
-		return notFetched(err)
 	}
 	if a.flags.json {
 		return a.object(struct {

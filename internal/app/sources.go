@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -271,3 +272,63 @@ func (a *App) WebFetcher(kept *archive.Archive) (*web.Fetcher, error) {
 	}
 	return web.New(web.Options{Archive: kept, Allow: cfg.Web.Allow, UserAgent: "Ponder/" + a.Options.Version}), nil
 }
+
+// SearchWeb searches the web.
+func (a *App) SearchWeb(ctx context.Context, q search.Query) (found search.Found, err error) {
+	err = a.online(ctx, func(w *WebSource) error {
+		if w.Searcher == nil {
+			return ErrNoSearch
+		}
+		found, err = w.Searcher.Search(ctx, q)
+		return err
+	})
+	return found, err
+}
+
+// FetchPage reads a page of the web and archives it.
+func (a *App) FetchPage(ctx context.Context, url string) (page *web.Page, err error) {
+	err = a.online(ctx, func(w *WebSource) error {
+		page, err = w.Fetch(ctx, url)
+		return PageError(err)
+	})
+	return page, err
+}
+
+// online calls use with the web and the archive of the database.
+func (a *App) online(ctx context.Context, use func(*WebSource) error) error {
+	store, err := a.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	kept, err := archive.Open(ctx, store.SQL())
+	if err != nil {
+		return err
+	}
+	w, err := a.Web(kept)
+	if err != nil {
+		return err
+	}
+	defer w.Fetcher.Close()
+	return use(w)
+}
+
+// ErrPrivateHost is the cause of a page that is not fetched because its host has a private
+// address.
+var ErrPrivateHost = errors.New("the address is not public")
+
+// PageError returns the error of a page that was not fetched with its code.
+func PageError(err error) error {
+	switch {
+	case errors.Is(err, web.ErrURL):
+		return Invalidf("", "%w", err)
+	case errors.Is(err, web.ErrRefused) && privateAddress.MatchString(err.Error()):
+		return &Error{Code: NotReady, Message: err.Error(), Err: errors.Join(ErrPrivateHost, err)}
+	case errors.Is(err, web.ErrRefused):
+		return NotReadyf("%w", err)
+	}
+	return err
+}
+
+// privateAddress matches the refusal of an address that a user may want to allow.
+var privateAddress = regexp.MustCompile(`is a (loopback|private) address`)
