@@ -22,12 +22,6 @@ func HTML(v session.View) ([]byte, error) {
 	return []byte(p.b.String()), nil
 }
 
-// policy allows the style of the page and nothing else.
-func policy() string {
-	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
-}
-
 // A page writes a document as HTML. It is written by code and not by a template:
 // a template calls methods by names that it reads, and a program that can do so
 // keeps every method of all that it is made of.
@@ -111,6 +105,16 @@ func (p *page) write() {
 }
 
 func (p *page) head() {
+	p.begin(p.doc.Title, style, "")
+	p.putIf("\n"+`<blockquote class="question" dir="auto">%s</blockquote>`, p.doc.Question)
+	p.put("\n"+`<p class="lead">%s</p>`+"\n</header>\n", p.doc.Lead)
+}
+
+// begin writes a page up to its heading. The policy allows the style of the page, what
+// else is named, and nothing else. The style and the policy are ours.
+func (p *page) begin(title, css, allowed string) {
+	sum := sha256.Sum256([]byte(css))
+	policy := "default-src 'none'; " + allowed + "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 	p.put(`<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -126,9 +130,7 @@ func (p *page) head() {
 <a class="skip" href="#answer">To the answer</a>
 <main>
 <header>
-<h1 dir="auto">%s</h1>`, policy(), p.doc.Title, markup(style), p.doc.Title)
-	p.putIf("\n"+`<blockquote class="question" dir="auto">%s</blockquote>`, p.doc.Question)
-	p.put("\n"+`<p class="lead">%s</p>`+"\n</header>\n", p.doc.Lead)
+<h1 dir="auto">%s</h1>`, policy, title, markup(css), title)
 }
 
 // section writes a section, below a blank line. The id and the title are ours.

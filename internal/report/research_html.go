@@ -1,9 +1,7 @@
 package report
 
 import (
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -48,30 +46,8 @@ func (p *researchPage) write() {
 	p.put("</main>\n<footer>%s</footer>\n", p.f.colophon())
 }
 
-// researchPolicy allows the style of the page, pictures that are in it, and nothing else.
-func researchPolicy(css string) string {
-	sum := sha256.Sum256([]byte(css))
-	return "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
-}
-
 func (p *researchPage) head() {
-	css := style + researchStyle
-	p.put(`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="%s">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="color-scheme" content="light dark">
-<title>%s</title>
-<style>%s</style>
-</head>
-<body>
-<a class="skip" href="#answer">To the answer</a>
-<main>
-<header>
-<h1 dir="auto">%s</h1>`, markup(researchPolicy(css)), p.f.title, markup(css), p.f.title)
+	p.begin(p.f.title, style+researchStyle, "img-src data:; ")
 	p.putIf("\n"+`<blockquote class="question" dir="auto">%s</blockquote>`, textkit.Clean(p.f.asked))
 	p.put("\n"+`<p class="lead">%s</p>`, p.f.lead())
 	p.putIf("\n"+`<p class="remark">%s</p>`, p.f.remark())

@@ -119,17 +119,7 @@ func (p *parser) dated(i, at, m, from, to int) (s span, n int) {
 		b, is := valid(y, m, to, loc)
 		return span{from: a.from, to: b.to}, ok && is && to >= from
 	}
-	if y, end := p.yearBehind(at); y > 0 {
-		if s, ok := of(y); ok {
-			return s, end - i
-		}
-		return s, 0
-	}
-	s, ok := last(p.now, of)
-	if !ok {
-		return s, 0
-	}
-	return s, at - i
+	return p.latest(i, at, at, of)
 }
 
 // quarter reads "Q2 2023", "2023 Q2", "H1".
@@ -185,6 +175,12 @@ func (p *parser) yearly(i, at int, of func(y int) (span, bool)) (s span, n int) 
 	if p.is(sep, "-/") && p.tight(sep) && len(p.at(sep+1).text) == 4 {
 		sep++
 	}
+	return p.latest(i, at, sep, of)
+}
+
+// latest returns what comes round every year: of the year behind sep, or the latest. It
+// began with token i and ends before at.
+func (p *parser) latest(i, at, sep int, of func(y int) (span, bool)) (s span, n int) {
 	if y, end := p.yearBehind(sep); y > 0 {
 		if s, ok := of(y); ok {
 			return s, end - i
