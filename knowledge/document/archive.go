@@ -10,7 +10,7 @@ import (
 	"path"
 	"strings"
 
-	"golang.org/x/net/html/charset"
+	"ponder/internal/textkit/charset"
 )
 
 // Bounds on a file that is an archive. What is unpacked must also be in
@@ -115,7 +115,7 @@ func (u *unpacker) eachXML(name string, on xmlEvents) error {
 	}
 	defer r.Close()
 	d := xml.NewDecoder(r)
-	d.CharsetReader = charset.NewReaderLabel
+	d.CharsetReader = charset.NewReader
 	for depth := 0; ; {
 		t, err := d.RawToken()
 		switch {

@@ -11,7 +11,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
-	"golang.org/x/net/html/charset"
+
+	"ponder/internal/textkit/charset"
 )
 
 // HTML takes a page apart: what a reader sees of it, without what every page of
@@ -46,17 +47,10 @@ func htmlText(page []byte) (Content, error) {
 // that has much more in its menus and margins, is read with them.
 const minLetters = 200
 
-// decodeHTML returns a page as UTF-8.
+// decodeHTML returns a page as UTF-8 without escape sequences of terminals.
 func decodeHTML(page []byte) ([]byte, error) {
-	if e, name, _ := charset.DetermineEncoding(page, ""); name != "utf-8" && name != "windows-1252" {
-		out, err := io.ReadAll(io.LimitReader(e.NewDecoder().Reader(bytes.NewReader(page)), int64(4*len(page))))
-		if err != nil {
-			return nil, fmt.Errorf("decode %s: %w", name, err)
-		}
-		return out, nil
-	}
-	text, err := decode(page)
-	return []byte(text), err
+	text, err := charset.DecodeHTML(page)
+	return sequences.ReplaceAll([]byte(text), nil), err
 }
 
 var (

@@ -78,11 +78,29 @@ func DecodePage(raw []byte, contentType string) (text, name string, err error) {
 		raw = bytes.TrimPrefix(raw, []byte(utf8Mark))
 		return strings.ToValidUTF8(string(raw), "\ufffd"), name, nil
 	}
-	out, err := io.ReadAll(io.LimitReader(e.NewDecoder().Reader(bytes.NewReader(raw)), int64(4*len(raw)+16)))
+	out, err := e.NewDecoder().Bytes(raw)
 	if err != nil {
 		return "", name, fmt.Errorf("decode page as %s: %w", name, err)
 	}
 	return strings.TrimPrefix(strings.ToValidUTF8(string(out), "\ufffd"), "\ufeff"), name, nil
+}
+
+// DecodeHTML returns an HTML file as UTF-8: by its own declaration, or as [Decode] does.
+func DecodeHTML(file []byte) (string, error) {
+	e, name, _ := charset.DetermineEncoding(file, "")
+	if name == "utf-8" || name == "windows-1252" {
+		return Decode(file)
+	}
+	out, err := e.NewDecoder().Bytes(file)
+	if err != nil {
+		return "", fmt.Errorf("decode page as %s: %w", name, err)
+	}
+	return string(out), nil
+}
+
+// NewReader returns a reader of UTF-8 for XML whose declaration names an encoding.
+func NewReader(label string, r io.Reader) (io.Reader, error) {
+	return charset.NewReaderLabel(label, r)
 }
 
 // DecodeLabel returns raw as UTF-8 if label names another encoding in which raw is valid.
