@@ -26,13 +26,12 @@
 //	model.go     models and their prices
 //	budget.go    the limits of a run
 //	store.go     the contract of a store: log, threads, nodes, leases, ledger
-//	command.go   commands to runs, and their acknowledgements
+//	command.go   commands to runs, and their acknowledgements; steer.go their operations
 //	follow.go    reading a log while it grows
 //	id.go        identifiers
 //
-// The other files encode and decode: event_json.go and event_aside.go an event,
-// body_codec.go its body. event_read.go, body_write.go and json_write.go are fast paths
-// for the forms that are frequent.
+// The other files encode and decode: event_json.go an event, event_aside.go the fields of
+// other versions, and body_codec.go a body.
 //
 // # The stored format
 //

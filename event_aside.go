@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// What data has beside the fields of a body: see docs/log-format.md.
+// Fields of data beside those of a body: see docs/log-format.md.
 const (
 	erasedField  = "erased"
 	foreignField = "foreign"
@@ -18,46 +18,46 @@ const (
 
 var errNoObject = errors.New("data is no object, so nothing can be kept in it")
 
-// aside adds to the data of an event, if there is any, what its body does not
-// know of.
-func (w *jsonWriter) aside(ev Event, hasData bool) {
-	if w.err != nil {
-		return
+// aside adds fields to the data at the end of the buffer that its body does not know.
+func (e *EventEncoder) aside(ev Event) error {
+	last := len(e.buf.b) - 1
+	if e.buf.b[last] != '}' {
+		return errNoObject
 	}
-	last := len(w.b) - 1
-	switch {
-	case !hasData:
-		w.name("data")
-		w.b = append(w.b, '{')
-	case w.b[last] != '}':
-		w.err = errNoObject
-		return
-	default:
-		w.b = w.b[:last]
-	}
+	e.buf.b = e.buf.b[:last]
 	names := slices.Sorted(maps.Keys(ev.Extra))
 	for _, name := range names {
 		if name == foreignField {
-			w.err = errors.New("no field can be kept under the name foreign")
-			return
+			return errors.New("no field can be kept under the name foreign")
 		}
-		w.key(name)
-		w.value(ev.Extra[name])
+		if err := e.field(name, ev.Extra[name]); err != nil {
+			return err
+		}
 	}
-	w.flag(erasedField, ev.Erased)
+	if ev.Erased {
+		if err := e.field(erasedField, true); err != nil {
+			return err
+		}
+	}
 	if len(names) > 0 {
-		w.key(foreignField)
-		w.value(names)
+		if err := e.field(foreignField, names); err != nil {
+			return err
+		}
 	}
-	w.b = append(w.b, '}')
+	e.AppendByte('}')
+	return nil
 }
 
-// key begins a field whose name may be anything.
-func (w *jsonWriter) key(name string) {
-	if w.b[len(w.b)-1] != '{' {
-		w.b = append(w.b, ',')
+// field adds a field of an object.
+func (e *EventEncoder) field(name string, v any) error {
+	if e.buf.b[len(e.buf.b)-1] != '{' {
+		e.AppendByte(',')
 	}
-	w.b = append(appendText(w.b, name), ':')
+	if err := e.value(name); err != nil {
+		return err
+	}
+	e.AppendByte(':')
+	return e.value(v)
 }
 
 // takeAside sets what data has beside the fields of a body, and returns the rest.
@@ -92,7 +92,7 @@ func (ev *Event) takeAside(data json.RawMessage) (json.RawMessage, error) {
 	if delete(fields, erasedField); len(fields) == 0 {
 		return nil, nil
 	}
-	var w jsonWriter
-	w.value(fields)
-	return w.b, w.err
+	var e EventEncoder
+	err := e.value(fields)
+	return e.Bytes(), err
 }

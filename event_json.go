@@ -12,6 +12,22 @@ import (
 // timeFormat has microseconds, always six digits, so that times sort as text.
 const timeFormat = "2006-01-02T15:04:05.000000Z07:00"
 
+// A record is an event as one flat object. The fields of its body are in the head and in data.
+type record struct {
+	ID       string   `json:"event_id,omitempty"`
+	Thread   ThreadID `json:"thread_id,omitempty"`
+	Seq      Seq      `json:"seq,omitempty"`
+	Time     string   `json:"ts,omitempty"`
+	Type     string   `json:"type"`
+	Run      RunID    `json:"run_id,omitempty"`
+	Cause    string   `json:"cause,omitempty"`
+	After    Seq      `json:"after,omitempty"`
+	Elapsed  int64    `json:"elapsed_ms,omitempty"`
+	Internal bool     `json:"internal,omitempty"`
+	head
+	Data json.RawMessage `json:"data,omitempty"` // last: see [EventEncoder.Append]
+}
+
 // MarshalJSON implements [json.Marshaler].
 func (ev Event) MarshalJSON() ([]byte, error) {
 	var e EventEncoder
@@ -21,167 +37,154 @@ func (ev Event) MarshalJSON() ([]byte, error) {
 	return e.Bytes(), nil
 }
 
-// An EventEncoder writes events, and what is stored with them, one behind the
-// other into one buffer. The zero EventEncoder is empty. It is not safe for
-// concurrent use.
-type EventEncoder struct{ w jsonWriter }
+// An EventEncoder writes events and requests one behind the other into one buffer. The
+// zero EventEncoder is empty. It is not safe for concurrent use.
+type EventEncoder struct {
+	buf appender
+	enc *json.Encoder // writes to buf; leaves '<', '>' and '&' as they are, so that data of another version keeps its bytes
+}
 
-// Append adds an event. After an error what it has is of no use.
+// An appender is a buffer that can be cut.
+type appender struct{ b []byte }
+
+// Write implements [io.Writer].
+func (a *appender) Write(p []byte) (int, error) {
+	a.b = append(a.b, p...)
+	return len(p), nil
+}
+
+// value adds any value as JSON.
+func (e *EventEncoder) value(v any) error {
+	if e.enc == nil {
+		e.enc = json.NewEncoder(&e.buf)
+		e.enc.SetEscapeHTML(false)
+	}
+	if err := e.enc.Encode(v); err != nil {
+		return err
+	}
+	e.buf.b = bytes.TrimSuffix(e.buf.b, []byte("\n"))
+	return nil
+}
+
+// Append adds an event. After an error the content of the encoder is undefined.
 func (e *EventEncoder) Append(ev Event) error {
-	e.w.event(ev)
-	if e.w.err != nil {
-		return fmt.Errorf("encode %s: %w", ev.Body.Type(), e.w.err)
+	if err := e.event(ev); err != nil {
+		return fmt.Errorf("encode %s: %w", ev.Body.Type(), err)
 	}
 	return nil
+}
+
+func (e *EventEncoder) event(ev Event) error {
+	r := record{
+		ID: ev.ID, Thread: ev.Thread, Seq: ev.Seq, Type: ev.Body.Type(), Run: ev.Run, Cause: ev.Cause, After: ev.After,
+		Elapsed: ev.Elapsed.Milliseconds(), Internal: ev.Internal, head: ev.Body.head(),
+	}
+	if !ev.Time.IsZero() {
+		r.Time = ev.Time.UTC().Format(timeFormat)
+	}
+	if err := e.value(&r); err != nil {
+		return err
+	}
+	end := len(e.buf.b) - 1 // of the record, which data continues
+	e.buf.b = append(e.buf.b[:end], `,"data":`...)
+	start := len(e.buf.b)
+	if err := e.data(ev); err != nil {
+		return err
+	}
+	if data := e.buf.b[start:]; len(data) == 0 || string(data) == "{}" {
+		e.buf.b = e.buf.b[:end]
+	}
+	e.buf.b = append(e.buf.b, '}')
+	return nil
+}
+
+// data adds the fields of a body that are not in its head, and those of an event beside them.
+func (e *EventEncoder) data(ev Event) error {
+	start := len(e.buf.b)
+	var body any = ev.Body
+	if u, ok := body.(Unknown); ok {
+		body = u.Data
+	}
+	if js, ok := body.(json.RawMessage); !ok || len(js) > 0 {
+		if err := e.value(body); err != nil {
+			return err
+		}
+	}
+	if !ev.Erased && len(ev.Extra) == 0 {
+		return nil
+	}
+	if len(e.buf.b) == start {
+		e.buf.b = append(e.buf.b, "{}"...)
+	}
+	return e.aside(ev)
 }
 
 // AppendRequest adds a request as the ledger keeps it: as package json writes
 // it, but for '<', '>' and '&'.
 func (e *EventEncoder) AppendRequest(req *llm.Request) error {
-	e.w.request(req)
-	if e.w.err != nil {
-		return fmt.Errorf("encode request: %w", e.w.err)
+	if err := e.value(req); err != nil {
+		return fmt.Errorf("encode request: %w", err)
 	}
 	return nil
 }
 
-// AppendByte adds a byte between what is added.
-func (e *EventEncoder) AppendByte(c byte) { e.w.b = append(e.w.b, c) }
+// AppendByte adds a byte.
+func (e *EventEncoder) AppendByte(c byte) { e.buf.b = append(e.buf.b, c) }
 
-// AppendBytes adds what is JSON already.
-func (e *EventEncoder) AppendBytes(p []byte) { e.w.b = append(e.w.b, p...) }
+// AppendBytes adds JSON.
+func (e *EventEncoder) AppendBytes(p []byte) { e.buf.b = append(e.buf.b, p...) }
 
-// Bytes returns all that was added. It is the encoder's own until nothing is
-// added any more.
-func (e *EventEncoder) Bytes() []byte { return e.w.b }
+// Bytes returns the content. It is valid until the next call of another method.
+func (e *EventEncoder) Bytes() []byte { return e.buf.b }
 
-// Len returns how many bytes were added.
-func (e *EventEncoder) Len() int { return len(e.w.b) }
+// Len returns the length of the content in bytes.
+func (e *EventEncoder) Len() int { return len(e.buf.b) }
 
 // Reset makes the encoder empty, with buf to write to.
-func (e *EventEncoder) Reset(buf []byte) { e.w.b, e.w.err = buf[:0], nil }
-
-// event writes an event as one flat object.
-func (w *jsonWriter) event(ev Event) {
-	h := ev.Body.head()
-	w.b = append(w.b, '{')
-	w.text("event_id", ev.ID)
-	w.text("thread_id", string(ev.Thread))
-	w.number("seq", int64(ev.Seq))
-	if !ev.Time.IsZero() {
-		w.name("ts")
-		w.b = append(appendTime(append(w.b, '"'), ev.Time.UTC()), '"')
-	}
-	w.name("type")
-	w.b = appendText(w.b, ev.Body.Type())
-	w.text("run_id", string(ev.Run))
-	w.text("cause", ev.Cause)
-	w.number("after", int64(ev.After))
-	w.number("elapsed_ms", ev.Elapsed.Milliseconds())
-	w.flag("internal", ev.Internal)
-	w.head(&h)
-	before := len(w.b)
-	w.data(ev.Body)
-	if ev.Erased || len(ev.Extra) > 0 {
-		w.aside(ev, len(w.b) > before)
-	}
-	w.b = append(w.b, '}')
-}
-
-func (w *jsonWriter) head(h *head) {
-	w.text("role", h.Role)
-	w.text("content", h.Content)
-	w.text("tool_name", h.ToolName)
-	w.raw("tool_args", h.ToolArgs)
-	w.text("tool_result", h.ToolResult)
-	w.text("reason", h.Reason)
-	w.text("model", h.Model)
-	if h.Usage != nil {
-		w.name("usage")
-		w.usage(h.Usage)
-	}
-}
-
-// data writes what else a body has, if there is anything.
-func (w *jsonWriter) data(body Body) {
-	if u, ok := body.(Unknown); ok {
-		w.raw("data", u.Data)
-		return
-	}
-	before := len(w.b)
-	w.name("data")
-	start := len(w.b)
-	if b, ok := body.(appender); ok {
-		b.appendTo(w)
-	} else {
-		w.value(body)
-	}
-	if string(w.b[start:]) == "{}" {
-		w.b = w.b[:before]
-	}
-}
-
-// flat is an event as it is read.
-type flat struct {
-	ID       string   `json:"event_id"`
-	Thread   ThreadID `json:"thread_id"`
-	Seq      Seq      `json:"seq"`
-	Time     string   `json:"ts"`
-	Type     string   `json:"type"`
-	Run      RunID    `json:"run_id"`
-	Cause    string   `json:"cause"`
-	After    Seq      `json:"after"`
-	Elapsed  int64    `json:"elapsed_ms"`
-	Internal bool     `json:"internal"`
-	head
-	Data json.RawMessage `json:"data"`
-}
+func (e *EventEncoder) Reset(buf []byte) { e.buf.b = buf[:0] }
 
 // UnmarshalJSON implements [json.Unmarshaler]. An event of a type this version
 // does not know becomes an [Unknown], and loses nothing.
 func (ev *Event) UnmarshalJSON(js []byte) error {
-	var f flat
-	if !f.quick(js) {
-		f = flat{}
-		if err := json.Unmarshal(js, &f); err != nil {
-			return fmt.Errorf("decode event: %w", err)
-		}
+	var r record
+	if err := json.Unmarshal(js, &r); err != nil {
+		return fmt.Errorf("decode event: %w", err)
 	}
-	return ev.decode(&f)
+	return ev.decode(&r)
 }
 
 // decode makes the event of what was read.
-func (ev *Event) decode(f *flat) error {
-	if f.Type == "" {
-		return fmt.Errorf("decode event %d: it has no type", f.Seq)
+func (ev *Event) decode(r *record) error {
+	if r.Type == "" {
+		return fmt.Errorf("decode event %d: it has no type", r.Seq)
 	}
 	*ev = Event{
-		ID: f.ID, Thread: f.Thread, Seq: f.Seq, Run: f.Run, Cause: f.Cause, After: f.After,
-		Elapsed: time.Duration(f.Elapsed) * time.Millisecond, Internal: f.Internal,
+		ID: r.ID, Thread: r.Thread, Seq: r.Seq, Run: r.Run, Cause: r.Cause, After: r.After,
+		Elapsed: time.Duration(r.Elapsed) * time.Millisecond, Internal: r.Internal,
 	}
-	if f.Time != "" {
-		t, err := time.Parse(time.RFC3339Nano, f.Time)
+	if r.Time != "" {
+		t, err := time.Parse(time.RFC3339Nano, r.Time)
 		if err != nil {
-			return fmt.Errorf("decode event %d: ts: %w", f.Seq, err)
+			return fmt.Errorf("decode event %d: ts: %w", r.Seq, err)
 		}
 		ev.Time = t
 	}
-	decode, ok := decoders[f.Type]
+	decode, ok := decoders[r.Type]
 	if !ok {
-		ev.Erased = string(f.Data) == erasedData
+		ev.Erased = string(r.Data) == erasedData
 		if ev.Erased {
-			f.Data = nil
+			r.Data = nil
 		}
-		ev.Body = Unknown{Name: f.Type, Head: f.head, Data: bytes.Clone(f.Data)}
+		ev.Body = Unknown{Name: r.Type, Head: r.head, Data: bytes.Clone(r.Data)}
 		return nil
 	}
-	data, err := ev.takeAside(f.Data)
+	data, err := ev.takeAside(r.Data)
 	if err != nil {
-		return fmt.Errorf("decode event %d: %s: %w", f.Seq, f.Type, err)
+		return fmt.Errorf("decode event %d: %s: %w", r.Seq, r.Type, err)
 	}
-	body, err := decode(f.head, data)
+	body, err := decode(r.head, data)
 	if err != nil {
-		return fmt.Errorf("decode event %d: %s: %w", f.Seq, f.Type, err)
+		return fmt.Errorf("decode event %d: %s: %w", r.Seq, r.Type, err)
 	}
 	ev.Body = body
 	return nil
