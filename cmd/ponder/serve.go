@@ -22,7 +22,6 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat/mcp"
-	"ponder/internal/compat/responses"
 	"ponder/internal/httpapi"
 )
 
@@ -63,14 +62,6 @@ ponder serve --print-config`,
 	cmd.Flags().BoolVar(&f.print, "print-config", false, "print what is configured, without secrets, and end")
 	cmd.Flags().BoolVar(&f.noMind, "no-mind", false, "do not keep the subconscious going, whatever serve.mind says")
 	return cmd
-}
-
-// A webServer answers requests over HTTP with the use cases of a server.
-type webServer struct {
-	*app.Service
-	cli   *cli
-	hooks *responses.Hooks // that tell how responses have ended
-	hosts *mcp.Hosts       // the models of clients
 }
 
 func (a *cli) serve(ctx context.Context, f serveFlags) error {
@@ -121,7 +112,11 @@ func (a *cli) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	err = (&webServer{Service: s, cli: a, hosts: hosts}).answer(ctx, listener, guard, f)
+	web := &webServer{
+		Service: s, Hosts: hosts, NoMind: f.noMind, Version: thisBuild().Version, OnInterrupt: a.brake.toRest,
+		Ready: func(at string) error { return a.greet(at, s.DatabasePath(), len(guard.Tokens) > 0) },
+	}
+	err = web.answer(ctx, listener, guard)
 	s.Close(ctx)
 	return errors.Join(err, store.Close())
 }
@@ -142,7 +137,7 @@ func (a *cli) listenOn(ctx context.Context, address string) (sockets.Listener, e
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return nil, usagef("--listen %s: %w", clip(oneLine(address), 60), reasonOf(err))
 	}
-	for _, s := range a.servings() {
+	for _, s := range servings(a.App) {
 		if strings.HasSuffix(s.Address, address[strings.LastIndexByte(address, ':'):]) {
 			return nil, usagef("%s is taken: `ponder serve` (process %d) listens there already, for %s; choose another address with --listen", address, s.PID, s.Database)
 		}
@@ -168,7 +163,7 @@ const (
 )
 
 // answer answers requests until it is told to stop.
-func (s *webServer) answer(ctx context.Context, l sockets.Listener, guard auth.Config, f serveFlags) error {
+func (s *webServer) answer(ctx context.Context, l sockets.Listener, guard auth.Config) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	at := "http://" + l.Addr().String()
@@ -180,9 +175,9 @@ func (s *webServer) answer(ctx context.Context, l sockets.Listener, guard auth.C
 		Handler: named(id, s.handler(serving, guard)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		Protocols: protocols, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelInfo),
 	}
-	undo, err := s.cli.announce(id, at)
+	undo, err := announce(s.App, id, at)
 	if err != nil {
-		s.cli.say("warning: other commands do not find this server: %v", err)
+		s.Warn(fmt.Errorf("other commands do not find this server: %w", err))
 	} else {
 		defer undo()
 	}
@@ -199,13 +194,13 @@ func (s *webServer) answer(ctx context.Context, l sockets.Listener, guard auth.C
 			slog.Error("webhooks are not delivered", "error", err)
 		}
 	})
-	if s.Settings.Serve.Mind != nil && *s.Settings.Serve.Mind && !f.noMind {
+	if s.Settings.Serve.Mind != nil && *s.Settings.Serve.Mind && !s.NoMind {
 		work.Go(func() { s.Minds.KeepAll(serving, app.MindOwners(guard)) })
 	}
 	rest := make(chan struct{})
-	defer s.cli.brake.toRest(func() { close(rest) })()
+	defer s.OnInterrupt(func() { close(rest) })()
 	defer unread()()
-	if err := s.greet(at, len(guard.Tokens) > 0); err != nil {
+	if err := s.Ready(at); err != nil {
 		return err
 	}
 	defer s.managed(serving, at)()
@@ -226,16 +221,16 @@ func (s *webServer) answer(ctx context.Context, l sockets.Listener, guard auth.C
 	return failed
 }
 
-// greet says where the server is, and how to ask it.
-func (s *webServer) greet(at string, token bool) error {
-	if s.cli.flags.json {
-		return s.cli.object(map[string]any{"address": at, "pid": os.Getpid(), "database": s.DatabasePath()})
+// greet prints the address of the server and an example of a request.
+func (a *cli) greet(at, database string, token bool) error {
+	if a.flags.json {
+		return a.object(map[string]any{"address": at, "pid": os.Getpid(), "database": database})
 	}
 	needs := ""
 	if token {
 		needs = `-H "Authorization: Bearer $PONDER_TOKEN" `
 	}
-	s.cli.printf("serving at %s: curl %s%s/api/thinking/ lists sessions, %s/docs says more; Ctrl-C stops it\n", at, needs, at, at)
+	a.printf("serving at %s: curl %s%s/api/thinking/ lists sessions, %s/docs says more; Ctrl-C stops it\n", at, needs, at, at)
 	return nil
 }
 
@@ -244,7 +239,7 @@ func (s *webServer) handler(ctx context.Context, guard auth.Config) http.Handler
 	more, refuse := mounted(s.languages(ctx))
 	maps.Copy(more, s.more())
 	return s.Meter.Handler(httpapi.New(ctx, httpapi.Config{
-		Store: s.Log, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: thisBuild().Version, Logger: slog.Default(),
+		Store: s.Log, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
 		Ready: s.ready, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.Books, Seen: s.Meter.Request, More: more, Refuse: refuse,
 	}))
 }

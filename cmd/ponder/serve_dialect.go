@@ -39,7 +39,7 @@ func (s *webServer) languages(ctx context.Context) []language {
 		{aisdk.New(desk), aisdk.Refuse},
 		{ollama.New(desk), ollama.Refuse},
 		{anthropic.New(desk), anthropic.Refuse},
-		{mcp.New(mcp.Config{Desk: desk, Hosts: s.hosts, Version: thisBuild().Version}).Routes(), mcp.Refuse},
+		{mcp.New(mcp.Config{Desk: desk, Hosts: s.Hosts, Version: s.Version}).Routes(), mcp.Refuse},
 	}
 }
 

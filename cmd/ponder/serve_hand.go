@@ -36,7 +36,7 @@ type partner struct {
 // the one that is looked for. Only then it is shown the token of PONDER_TOKEN.
 func (a *cli) served(ctx context.Context) (*partner, bool) {
 	db := a.DatabasePath()
-	for _, s := range a.servings() {
+	for _, s := range servings(a.App) {
 		if db == "" || s.Database != db || !s.answers(ctx) {
 			continue
 		}

@@ -11,12 +11,27 @@ import (
 	"time"
 
 	"ponder/internal/app"
+	"ponder/internal/compat/mcp"
+	"ponder/internal/compat/responses"
 
 	"ponder/internal/textkit"
 
 	"ponder"
 	"ponder/internal/placement"
 )
+
+// A webServer answers requests over HTTP with the use cases of a service.
+type webServer struct {
+	*app.Service
+	Hosts   *mcp.Hosts // the models of clients
+	Version string     // of the program
+	NoMind  bool       // the subconscious does not tick, whatever serve.mind says
+
+	OnInterrupt func(stop func()) (undo func()) // has stop called when the user interrupts the program
+	Ready       func(address string) error      // is called once the server answers
+
+	hooks *responses.Hooks // that tell how responses have ended
+}
 
 // Bounds of a server that is well.
 const (

@@ -50,7 +50,7 @@ func (s *webServer) backupTo(w http.ResponseWriter, r *http.Request) {
 	file, err := s.copyOf(r)
 	if err != nil {
 		if r.Context().Err() == nil {
-			s.cli.say("a backup failed: %v", err)
+			s.Warn(fmt.Errorf("a backup failed: %w", err))
 		}
 		refuse(w, http.StatusInsufficientStorage, "the database could not be copied: is there room beside it?")
 		return

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"ponder/internal/app"
+
 	"ponder"
 	"ponder/internal/placement"
 )
@@ -32,7 +34,7 @@ func (s serving) gone() bool {
 }
 
 // servings returns the servers whose processes run, as far as that is known.
-func (a *cli) servings() (list []serving) {
+func servings(a *app.App) (list []serving) {
 	dir, err := a.Settings.StateDir()
 	if err != nil {
 		return nil
@@ -68,7 +70,7 @@ func named(id string, next http.Handler) http.Handler {
 
 // announce writes where the server of a name is to be found, and returns what takes that
 // away.
-func (a *cli) announce(id, address string) (undo func(), err error) {
+func announce(a *app.App, id, address string) (undo func(), err error) {
 	dir, err := a.Settings.StateDir()
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
