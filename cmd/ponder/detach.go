@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/server"
+
 	"ponder"
 )
 
@@ -21,7 +23,7 @@ const (
 
 // An elsewhere is where a session goes on without this process.
 type elsewhere struct {
-	server *serving // nil: in a process of its own
+	server *server.LocalServer // nil: in a process of its own
 	pid    int
 	log    string // that the process writes
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/server"
+
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -133,7 +135,7 @@ func (a *cli) databaseFindings(ctx context.Context) []finding {
 	}
 	found := []finding{a.databaseFinding(ctx, file)}
 	dir := existing(filepath.Dir(file))
-	free, known := freeSpace(dir)
+	free, known := server.FreeSpace(dir)
 	switch {
 	case known && free < scarce:
 		found = append(found, finding{"disk", broken, fmt.Sprintf("only %s free at %s: free some space, or name another place with --db", textkit.Bytes(free), dir)})

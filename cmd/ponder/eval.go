@@ -206,7 +206,7 @@ func (e *evaluation) progress(p eval.Progress) {
 func (e *evaluation) report() error {
 	r := e.Experiment().Report()
 	if e.output != "" {
-		if err := writeWhole(e.output, []byte(e.markdown(r))); err != nil {
+		if err := app.WriteWhole(e.output, []byte(e.markdown(r))); err != nil {
 			return fmt.Errorf("write %s: %w", e.output, err)
 		}
 		e.note("report written to %s", e.output)

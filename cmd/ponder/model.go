@@ -83,7 +83,7 @@ func (a *cli) modelRefresh(ctx context.Context, from string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("keep prices: %w", err)
 	}
-	if err := writeWhole(file, js); err != nil {
+	if err := app.WriteWhole(file, js); err != nil {
 		return fmt.Errorf("keep prices: %w", err)
 	}
 	a.note("prices of %s as of %s", textkit.Count(len(table.Models), "model", "models"), table.AsOf)

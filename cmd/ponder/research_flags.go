@@ -143,7 +143,7 @@ func writable(file string) error {
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".ponder-*")
 	if err != nil {
-		return usagef("-o %s: %w", file, noRoom(filepath.Dir(file), err))
+		return usagef("-o %s: %w", file, app.NoRoom(filepath.Dir(file), err))
 	}
 	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
 }

@@ -3,26 +3,20 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"maps"
 	sockets "net"
-	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"syscall"
-	"time"
+
+	"ponder/internal/server"
 
 	"github.com/spf13/cobra"
 
-	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat/mcp"
-	"ponder/internal/httpapi"
 )
 
 // serveFlags are what `ponder serve` is told.
@@ -112,11 +106,11 @@ func (a *cli) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	web := &webServer{
+	web := &server.Server{
 		Service: s, Hosts: hosts, NoMind: f.noMind, Version: thisBuild().Version, OnInterrupt: a.brake.toRest,
 		Ready: func(at string) error { return a.greet(at, s.DatabasePath(), len(guard.Tokens) > 0) },
 	}
-	err = web.answer(ctx, listener, guard)
+	err = web.Answer(ctx, listener, guard)
 	s.Close(ctx)
 	return errors.Join(err, store.Close())
 }
@@ -137,7 +131,7 @@ func (a *cli) listenOn(ctx context.Context, address string) (sockets.Listener, e
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return nil, usagef("--listen %s: %w", clip(oneLine(address), 60), reasonOf(err))
 	}
-	for _, s := range servings(a.App) {
+	for _, s := range server.LocalServers(a.App) {
 		if strings.HasSuffix(s.Address, address[strings.LastIndexByte(address, ':'):]) {
 			return nil, usagef("%s is taken: `ponder serve` (process %d) listens there already, for %s; choose another address with --listen", address, s.PID, s.Database)
 		}
@@ -154,73 +148,6 @@ func reasonOf(err error) error {
 	return err
 }
 
-// Times of the server.
-const (
-	headerTime = 10 * time.Second // for the head of a request
-	idleTime   = 2 * time.Minute  // of a connection between two requests
-	drainTime  = 3 * time.Second  // for requests that are being answered, when it stops
-	maxHeader  = 64 << 10
-)
-
-// answer answers requests until it is told to stop.
-func (s *webServer) answer(ctx context.Context, l sockets.Listener, guard auth.Config) error {
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	at := "http://" + l.Addr().String()
-	id := ponder.NewID("srv")
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true)
-	srv := &http.Server{
-		Handler: named(id, s.handler(serving, guard)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		Protocols: protocols, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelInfo),
-	}
-	undo, err := announce(s.App, id, at)
-	if err != nil {
-		s.Warn(fmt.Errorf("other commands do not find this server: %w", err))
-	} else {
-		defer undo()
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(l) }()
-	var work sync.WaitGroup
-	defer work.Wait()
-	defer stop()
-	lost := make(chan error, 1)
-	work.Go(func() { lost <- watchLost(serving, s.Store.Lost, fileEvery) })
-	work.Go(func() { s.Tidying(serving) })
-	work.Go(func() {
-		if err := s.hooks.Run(serving); err != nil && serving.Err() == nil {
-			slog.Error("webhooks are not delivered", "error", err)
-		}
-	})
-	if s.Settings.Serve.Mind != nil && *s.Settings.Serve.Mind && !s.NoMind {
-		work.Go(func() { s.Minds.KeepAll(serving, app.MindOwners(guard)) })
-	}
-	rest := make(chan struct{})
-	defer s.OnInterrupt(func() { close(rest) })()
-	defer unread()()
-	if err := s.Ready(at); err != nil {
-		return err
-	}
-	defer s.managed(serving, at)()
-	var failed error
-	select {
-	case err := <-ended:
-		return fmt.Errorf("answer at %s: %w", at, err)
-	case failed = <-lost:
-	case <-rest:
-	case <-ctx.Done():
-	}
-	stop() // streams end, and nothing new is taken
-	drain, cancel := context.WithTimeout(ctx, drainTime)
-	defer cancel()
-	if err := srv.Shutdown(drain); err != nil {
-		srv.Close()
-	}
-	return failed
-}
-
 // greet prints the address of the server and an example of a request.
 func (a *cli) greet(at, database string, token bool) error {
 	if a.flags.json {
@@ -232,14 +159,4 @@ func (a *cli) greet(at, database string, token bool) error {
 	}
 	a.printf("serving at %s: curl %s%s/api/thinking/ lists sessions, %s/docs says more; Ctrl-C stops it\n", at, needs, at, at)
 	return nil
-}
-
-// handler returns what answers requests.
-func (s *webServer) handler(ctx context.Context, guard auth.Config) http.Handler {
-	more, refuse := mounted(s.languages(ctx))
-	maps.Copy(more, s.more())
-	return s.Meter.Handler(httpapi.New(ctx, httpapi.Config{
-		Store: s.Log, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
-		Ready: s.ready, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.Books, Seen: s.Meter.Request, More: more, Refuse: refuse,
-	}))
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"os"
 	"time"
+
+	"ponder/internal/server"
 
 	"ponder/internal/app"
 
@@ -20,14 +20,12 @@ import (
 
 // Times of what is asked of a server by the commands.
 const (
-	probeTime = 2 * time.Second  // to say that it is there
-	giveTime  = 20 * time.Second // to find what a thread is thought about with
-	takeTime  = 5 * time.Second  // to begin with what is left to it in the queue
+	takeTime = 5 * time.Second // to begin with what is left to it in the queue
 )
 
 // A partner is the server of the command's database, and a client of it.
 type partner struct {
-	serving
+	server.LocalServer
 	*client.Client
 	token bool // it is shown one
 }
@@ -36,51 +34,17 @@ type partner struct {
 // the one that is looked for. Only then it is shown the token of PONDER_TOKEN.
 func (a *cli) served(ctx context.Context) (*partner, bool) {
 	db := a.DatabasePath()
-	for _, s := range servings(a.App) {
-		if db == "" || s.Database != db || !s.answers(ctx) {
+	for _, s := range server.LocalServers(a.App) {
+		if db == "" || s.Database != db || !s.Answers(ctx) {
 			continue
 		}
 		token := os.Getenv("PONDER_TOKEN")
-		p := &partner{serving: s, Client: client.New(s.reach(), token), token: token != ""}
-		p.HTTP.Transport = direct
+		p := &partner{LocalServer: s, Client: client.New(s.Reach(), token), token: token != ""}
+		p.HTTP.Transport = server.Direct
 		p.Patience = -1 // there is another way
 		return p, true
 	}
 	return nil, false
-}
-
-// direct leads to servers of this machine, past any proxy.
-var direct = &http.Transport{MaxIdleConnsPerHost: 2, IdleConnTimeout: idleTime}
-
-// reach returns the address that the server is reached by from this machine.
-func (s serving) reach() string {
-	u, err := url.Parse(s.Address)
-	if err != nil {
-		return s.Address
-	}
-	at, err := netip.ParseAddrPort(u.Host)
-	if err != nil || !at.Addr().IsUnspecified() {
-		return s.Address
-	}
-	u.Host = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
-	return u.String()
-}
-
-// answers reports whether the server is there, and says that it is this one: by the name
-// that it has put down in its file.
-func (s serving) answers(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.reach()+"/healthz", nil)
-	if err != nil || s.ID == "" {
-		return false
-	}
-	resp, err := direct.RoundTrip(req)
-	if err != nil {
-		return false
-	}
-	defer resp.Body.Close()
-	return resp.Header.Get(serverHeader) == s.ID
 }
 
 // handToServer leaves a thread to `ponder serve`, if that runs on the database and takes
@@ -90,16 +54,16 @@ func (s serving) answers(ctx context.Context) bool {
 // The server is asked, so that it begins at once or says why not. If it is not for who
 // asks, for want of the right token, the thread is put into the queue of those that
 // serve, which takes no token and no model.
-func (a *cli) handToServer(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) *serving {
+func (a *cli) handToServer(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) *server.LocalServer {
 	s, ok := a.served(ctx)
 	if !ok {
 		return nil
 	}
-	short, cancel := context.WithTimeout(ctx, giveTime)
+	short, cancel := context.WithTimeout(ctx, server.GiveTime)
 	defer cancel()
 	err := s.Work(short, string(id), model)
 	if err == nil {
-		return &s.serving
+		return &s.LocalServer
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -112,7 +76,7 @@ func (a *cli) handToServer(ctx context.Context, store ponder.Store, id ponder.Th
 		a.note("`ponder serve` (process %d) refuses the token in PONDER_TOKEN: %s", s.PID, whyStranger(err))
 	}
 	if model == "" && a.enqueued(ctx, store, id) {
-		return &s.serving
+		return &s.LocalServer
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/server"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -41,8 +43,8 @@ func serves(ts *testscript.TestScript, _ bool, _ []string) {
 	for since := time.Now(); time.Since(since) < askTime; time.Sleep(20 * time.Millisecond) {
 		files, _ := filepath.Glob(filepath.Join(dir, "serve*.json"))
 		for _, file := range files {
-			s, err := readServing(file)
-			if err != nil || s.gone() || strings.Contains(ts.Getenv("SERVED"), s.Address) {
+			s, err := server.ReadServing(file)
+			if err != nil || s.Gone() || strings.Contains(ts.Getenv("SERVED"), s.Address) {
 				continue
 			}
 			if resp, err := http.Get(s.Address + "/healthz"); err == nil {

@@ -118,7 +118,7 @@ func (a *cli) deliver(file string, write func(*bytes.Buffer) error) error {
 		}
 		return nil
 	}
-	if err := writeWhole(file, out.Bytes()); err != nil {
+	if err := app.WriteWhole(file, out.Bytes()); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	a.note("written to %s", file)

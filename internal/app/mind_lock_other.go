@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// lockFile writes into a file who keeps the subconscious, and locks nothing here: two
+// LockFile writes into a file who keeps the subconscious, and locks nothing here: two
 // processes may keep it, which costs no more, for each tick is begun once.
-func lockFile(name string) (unlock func(), other string, err error) {
+func LockFile(name string) (unlock func(), other string, err error) {
 	return func() {}, "", os.WriteFile(name, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600)
 }

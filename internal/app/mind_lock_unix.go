@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile locks a file for as long as the process lives or until unlock, and writes into
+// LockFile locks a file for as long as the process lives or until unlock, and writes into
 // it who did. If another process has it, unlock is nil, and other says which.
 func LockFile(name string) (unlock func(), other string, err error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)

@@ -114,6 +114,7 @@ var rules = []rule{
 	{packages: "internal/compat/mcp", ours: []string{".", "llm", "internal/auth", "internal/steering", "internal/stream", "internal/app", "internal/compat", "internal/compat/*"}, theirs: []string{"github.com/modelcontextprotocol/go-sdk/", "github.com/google/jsonschema-go/"}},
 	{packages: "internal/compat/responses", ours: []string{".", "llm", "internal/auth", "internal/steering", "internal/stream", "internal/app", "internal/compat", "internal/compat/openai"}, theirs: []string{"github.com/coder/websocket"}},
 	{packages: "internal/compat/*", ours: []string{".", "llm", "internal/auth", "internal/steering", "internal/stream", "internal/app", "internal/compat", "internal/compat/*"}},
+	{packages: "internal/server", ours: []string{".", "llm", "internal/app", "internal/auth", "internal/compat", "internal/compat/*", "internal/httpapi", "internal/metrics", "internal/placement", "internal/stream", "internal/textkit/*"}, theirs: []string{"golang.org/x/sys/"}},
 	{packages: "internal/httpapi", ours: []string{".", "llm", "internal/transcript", "mode/chat", "mode/session", "mode/research", "internal/auth", "internal/stream", "internal/app", "internal/steering", "internal/compat", "internal/compat/completions"}, theirs: []string{"github.com/danielgtaylor/huma/"}},
 	{packages: "internal/stream", ours: []string{"."}},
 	{packages: "internal/metrics", ours: []string{".", "llm"}, theirs: []string{"github.com/prometheus/client_golang/prometheus", "go.opentelemetry.io/otel"}},

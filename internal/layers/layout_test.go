@@ -24,8 +24,8 @@ const (
 // exceptions lists the counts that still exceed their limits. A change that lowers a count also
 // lowers or deletes its line.
 var exceptions = map[string]int{
-	"cmd/ponder":      134, // files, until internal/app holds the use cases
-	"cmd/ponder mode": 63,  // files that import a mode, until internal/app holds the use cases
+	"cmd/ponder":      99, // files, until internal/app holds the use cases
+	"cmd/ponder mode": 63, // files that import a mode, until internal/app holds the use cases
 }
 
 func TestTopFolders(t *testing.T) {

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func signOfLife() time.Duration {
 
 // managed tells the service manager that the server answers, as long as it does, and, by
 // undo, that it ends.
-func (s *webServer) managed(ctx context.Context, at string) (undo func()) {
+func (s *Server) managed(ctx context.Context, at string) (undo func()) {
 	say := func(state string) {
 		if err := tellManager(ctx, state); err != nil {
 			slog.Warn("the service manager does not know how it goes", "error", err)

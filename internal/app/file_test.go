@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"io/fs"
@@ -13,7 +13,7 @@ func TestNoRoom(t *testing.T) {
 		{gone, "there is no folder " + gone},
 		{here, "no file can be made in folder " + here}, // such as /proc
 	} {
-		if got := noRoom(tt.dir, &fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}); got.Error() != tt.want {
+		if got := NoRoom(tt.dir, &fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}); got.Error() != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 )
 
 // more returns what the server answers beside the API, by pattern.
-func (s *webServer) more() map[string]http.Handler {
+func (s *Server) more() map[string]http.Handler {
 	return map[string]http.Handler{
 		"GET /metrics":             s.Meter,
 		"GET /debug/pprof/":        admin(http.HandlerFunc(pprof.Index)),
@@ -46,7 +46,7 @@ func refuse(w http.ResponseWriter, status int, detail string) {
 }
 
 // backupTo answers with a copy of the database as it is at this moment.
-func (s *webServer) backupTo(w http.ResponseWriter, r *http.Request) {
+func (s *Server) backupTo(w http.ResponseWriter, r *http.Request) {
 	file, err := s.copyOf(r)
 	if err != nil {
 		if r.Context().Err() == nil {
@@ -65,7 +65,7 @@ func (s *webServer) backupTo(w http.ResponseWriter, r *http.Request) {
 }
 
 // copyOf copies the database into a file that is gone once it is closed.
-func (s *webServer) copyOf(r *http.Request) (*os.File, error) {
+func (s *Server) copyOf(r *http.Request) (*os.File, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(s.DatabasePath()), ".ponder-backup-")
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -20,20 +20,20 @@ var _ app.Dialects = (*app.Service)(nil)
 
 // A language is how some clients ask: handlers by pattern, and the shape of what they are
 // refused with.
-type language struct {
+type Language struct {
 	routes map[string]http.Handler
 	refuse func(w http.ResponseWriter, status int, detail string)
 }
 
 // languages returns what the server answers in the languages of other clients, until ctx
 // is done.
-func (s *webServer) languages(ctx context.Context) []language {
+func (s *Server) languages(ctx context.Context) []Language {
 	desk := &compat.Desk{Store: s.Log, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: ctx, Since: s.Since, Logger: slog.Default()}
 	s.hooks = &responses.Hooks{Book: s.Books}
 	openaiRefuse := func(w http.ResponseWriter, status int, detail string) {
 		openai.Refuse(w, &compat.Fault{Status: status, Detail: detail})
 	}
-	return []language{
+	return []Language{
 		{openai.New(desk), openaiRefuse},
 		{responses.New(desk, s.hooks), openaiRefuse},
 		{aisdk.New(desk), aisdk.Refuse},
@@ -45,9 +45,9 @@ func (s *webServer) languages(ctx context.Context) []language {
 
 // mounted returns the handlers of languages, and what answers for the guard on their
 // routes.
-func mounted(list []language) (routes map[string]http.Handler, refuse func(http.ResponseWriter, *http.Request, *auth.Refusal) bool) {
+func Mounted(list []Language) (routes map[string]http.Handler, refuse func(http.ResponseWriter, *http.Request, *auth.Refusal) bool) {
 	routes = make(map[string]http.Handler)
-	mux, of := http.NewServeMux(), make(map[string]language)
+	mux, of := http.NewServeMux(), make(map[string]Language)
 	for _, l := range list {
 		for pattern, h := range l.routes {
 			if _, taken := routes[pattern]; !taken {

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"errors"
@@ -9,13 +9,13 @@ import (
 )
 
 // writeWhole writes a file as a whole or not at all.
-func writeWhole(file string, text []byte) error {
+func WriteWhole(file string, text []byte) error {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // such as /dev/null
 		return os.WriteFile(file, text, 0o644)
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".ponder-*")
 	if err != nil {
-		return noRoom(filepath.Dir(file), err)
+		return NoRoom(filepath.Dir(file), err)
 	}
 	defer os.Remove(tmp.Name()) // gone already if all went well
 	_, err = tmp.Write(text)
@@ -26,7 +26,7 @@ func writeWhole(file string, text []byte) error {
 }
 
 // noRoom says why no file can be made in a folder, without the name that was tried.
-func noRoom(dir string, err error) error {
+func NoRoom(dir string, err error) error {
 	if info, other := os.Stat(dir); other == nil && info.IsDir() && errors.Is(err, fs.ErrNotExist) { // such as /proc
 		return fmt.Errorf("no file can be made in folder %s", dir)
 	}

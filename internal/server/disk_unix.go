@@ -1,11 +1,11 @@
 //go:build unix
 
-package main
+package server
 
 import "golang.org/x/sys/unix"
 
-// freeSpace returns how much may be written where dir is, in bytes.
-func freeSpace(dir string) (free int64, known bool) {
+// FreeSpace returns how much may be written where dir is, in bytes.
+func FreeSpace(dir string) (free int64, known bool) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {
 		return 0, false

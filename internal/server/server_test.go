@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -96,7 +96,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 		ok(t, err)
 		return string(b[:n])
 	}
-	undo := new(webServer).managed(t.Context(), "http://127.0.0.1:1")
+	undo := new(Server).managed(t.Context(), "http://127.0.0.1:1")
 	if got := heard(); got != "READY=1" {
 		t.Errorf("it says %q when it begins", got)
 	}

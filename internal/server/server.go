@@ -1,0 +1,178 @@
+// Package server answers requests over HTTP: it wires the native API and the protocols of
+// other clients to the use cases of package app, and finds servers of this machine.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	sockets "net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/auth"
+	"ponder/internal/compat/mcp"
+	"ponder/internal/compat/responses"
+	"ponder/internal/httpapi"
+	"ponder/internal/placement"
+	"ponder/internal/textkit"
+)
+
+// Times of the server.
+const (
+	headerTime = 10 * time.Second // for the head of a request
+	idleTime   = 2 * time.Minute  // of a connection between two requests
+	drainTime  = 3 * time.Second  // for requests that are being answered, when it stops
+	maxHeader  = 64 << 10
+)
+
+// answer answers requests until it is told to stop.
+func (s *Server) Answer(ctx context.Context, l sockets.Listener, guard auth.Config) error {
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	at := "http://" + l.Addr().String()
+	id := ponder.NewID("srv")
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	srv := &http.Server{
+		Handler: named(id, s.handler(serving, guard)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Protocols: protocols, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelInfo),
+	}
+	undo, err := announce(s.App, id, at)
+	if err != nil {
+		s.Warn(fmt.Errorf("other commands do not find this server: %w", err))
+	} else {
+		defer undo()
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer stop()
+	lost := make(chan error, 1)
+	work.Go(func() { lost <- watchLost(serving, s.Store.Lost, fileEvery) })
+	work.Go(func() { s.Tidying(serving) })
+	work.Go(func() {
+		if err := s.hooks.Run(serving); err != nil && serving.Err() == nil {
+			slog.Error("webhooks are not delivered", "error", err)
+		}
+	})
+	if s.Settings.Serve.Mind != nil && *s.Settings.Serve.Mind && !s.NoMind {
+		work.Go(func() { s.Minds.KeepAll(serving, app.MindOwners(guard)) })
+	}
+	rest := make(chan struct{})
+	defer s.OnInterrupt(func() { close(rest) })()
+	defer unread()()
+	if err := s.Ready(at); err != nil {
+		return err
+	}
+	defer s.managed(serving, at)()
+	var failed error
+	select {
+	case err := <-ended:
+		return fmt.Errorf("answer at %s: %w", at, err)
+	case failed = <-lost:
+	case <-rest:
+	case <-ctx.Done():
+	}
+	stop() // streams end, and nothing new is taken
+	drain, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	if err := srv.Shutdown(drain); err != nil {
+		srv.Close()
+	}
+	return failed
+}
+
+// handler returns what answers requests.
+func (s *Server) handler(ctx context.Context, guard auth.Config) http.Handler {
+	more, refuse := Mounted(s.languages(ctx))
+	maps.Copy(more, s.more())
+	return s.Meter.Handler(httpapi.New(ctx, httpapi.Config{
+		Store: s.Log, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
+		Ready: s.ready, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.Books, Seen: s.Meter.Request, More: more, Refuse: refuse,
+	}))
+}
+
+// A webServer answers requests over HTTP with the use cases of a service.
+type Server struct {
+	*app.Service
+	Hosts   *mcp.Hosts // the models of clients
+	Version string     // of the program
+	NoMind  bool       // the subconscious does not tick, whatever serve.mind says
+
+	OnInterrupt func(stop func()) (undo func()) // has stop called when the user interrupts the program
+	Ready       func(address string) error      // is called once the server answers
+
+	hooks *responses.Hooks // that tell how responses have ended
+}
+
+// Bounds of a server that is well.
+const (
+	minFree   = 16 << 20        // bytes beside the database: what its write-ahead log may come to
+	fileEvery = 2 * time.Second // how often is made sure that the database is still the file that it was
+)
+
+// ready says why the server should be sent no work.
+func (s *Server) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, app.ReadyTime)
+	defer cancel()
+	nodes, err := s.Store.AllNodes(ctx)
+	if err != nil {
+		return fmt.Errorf("the database does not answer: %w", err)
+	}
+	if !beats(nodes, placement.Self(), time.Now()) {
+		return fmt.Errorf("nothing could be written to the database for %s: is the disk full, or does another program lock it?", ponder.DeadAfter)
+	}
+	if free, known := FreeSpace(filepath.Dir(s.DatabasePath())); known && free < minFree {
+		return fmt.Errorf("the disk of the database is full: %s are free, %s are needed", textkit.Bytes(free), textkit.Bytes(minFree))
+	}
+	return errors.Join(s.Store.Damaged(), s.Store.Lost())
+}
+
+// beats reports whether a process has written not long ago that it lives.
+func beats(nodes []ponder.Node, self ponder.Node, now time.Time) bool {
+	for _, n := range nodes {
+		if n.Host == self.Host && n.PID == self.PID && n.Start == self.Start && now.Sub(n.Beat) < ponder.DeadAfter {
+			return true
+		}
+	}
+	return false
+}
+
+// watchLost returns nil when ctx is done, or what lost says when the database has been lost
+// for a while.
+func watchLost(ctx context.Context, lost func() error, every time.Duration) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for gone := 0; ; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+		err := lost()
+		if err == nil {
+			gone = 0
+		} else if gone++; gone > 1 {
+			return err
+		}
+	}
+}
+
+// unread has the server go on when nobody reads its log any more.
+func unread() (undo func()) {
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE) // so that writing fails; what it starts is not told to ignore it
+	return func() { signal.Stop(pipe) }
+}
