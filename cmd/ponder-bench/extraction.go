@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/markusmobius/go-trafilatura"
+	"codeberg.org/readeck/go-readability/v2"
 
 	"ponder/knowledge/web/extract"
 )
@@ -60,11 +60,11 @@ func byLibrary(p page) string {
 	if err != nil {
 		return ""
 	}
-	r, err := trafilatura.Extract(bytes.NewReader(p.html), trafilatura.Options{OriginalURL: u, EnableFallback: true, ExcludeComments: true})
-	if err != nil {
+	var text strings.Builder
+	if r, err := readability.FromReader(bytes.NewReader(p.html), u); err != nil || r.RenderText(&text) != nil {
 		return ""
 	}
-	return r.ContentText
+	return text.String()
 }
 
 func readPages() (list []page, err error) {

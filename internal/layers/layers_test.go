@@ -67,7 +67,7 @@ var rules = []rule{
 	{packages: "knowledge/recall/vector", ours: []string{"store/sqldb"}, theirs: []string{"golang.org/x/sys/cpu"}},
 	{packages: "knowledge/recall/query", ours: []string{"internal/textkit/lexical"}},
 	{packages: "knowledge/web", ours: []string{"internal/textkit/charset", "knowledge/archive", "knowledge/document", "knowledge/web/*"}, theirs: []string{"golang.org/x/net/", "golang.org/x/text/"}},
-	{packages: "knowledge/web/extract", theirs: []string{"golang.org/x/net/html", "github.com/markusmobius/go-trafilatura", "github.com/markusmobius/go-htmldate", "github.com/JohannesKaufmann/html-to-markdown/", "github.com/go-shiori/", "github.com/markusmobius/go-domdistiller"}},
+	{packages: "knowledge/web/extract", ours: []string{"internal/textkit/lexical"}, theirs: []string{"golang.org/x/net/html", "codeberg.org/readeck/go-readability/", "github.com/markusmobius/go-domdistiller", "github.com/JohannesKaufmann/html-to-markdown/"}},
 	{packages: "knowledge/web/search", ours: []string{"internal/textkit/ranking", "knowledge/archive"}, theirs: []string{"golang.org/x/net/html", "golang.org/x/net/idna"}},
 	{packages: "knowledge/web/search/searchtest"},
 	{packages: "tool/knowledge", ours: []string{".", "knowledge/lookup", "knowledge/document", "knowledge/recall", "knowledge/evidence"}},
@@ -123,13 +123,12 @@ var rules = []rule{
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "knowledge/claim", "internal/textkit/similarity"}, theirs: []string{"github.com/yuin/goldmark/"}},
 	{packages: "internal/textkit"},
 	{packages: "internal/layers"},
-	{packages: "internal/dateparser"}, // a module of its own
 
 	// The places that put them together.
 	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest", "knowledge/web/search/searchtest"}},
 	{packages: "cmd/ponder", ours: []string{".", "*", "*/*", "*/*/*", "*/*/*/*"}, theirs: []string{"github.com/spf13/", "charm.land/", "golang.org/x/term", "golang.org/x/sys/", "github.com/charmbracelet/"}},
 	{packages: "test/clients"}, // tests alone, which start the programs; clients/go is a module of its own
-	{packages: "cmd/ponder-bench", ours: []string{".", "*", "*/*", "*/*/*"}, theirs: []string{"github.com/markusmobius/go-trafilatura", "golang.org/x/sys/unix", "modernc.org/sqlite"}},
+	{packages: "cmd/ponder-bench", ours: []string{".", "*", "*/*", "*/*/*"}, theirs: []string{"codeberg.org/readeck/go-readability/", "golang.org/x/sys/unix", "modernc.org/sqlite"}},
 }
 
 // The test reads the sources itself, rather than ask "go list", so that the go

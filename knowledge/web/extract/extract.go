@@ -2,11 +2,10 @@
 // without menus, teasers and notices, with who wrote it and when.
 //
 // [Article] bounds the page (bound.go), since it may be anything: too long, too
-// deep, made to take forever. Then three libraries read it (read.go). Each knows
-// where the text is in its own way, so they check each other (choose.go): of two
-// readings the one is taken that a third supports more, and what stands at the
-// ends of it and in none of the others is cut off. The rest is turned into
-// Markdown and plain text (render.go). What the page says of itself is in meta.go.
+// deep, made to take forever. Then two libraries read it (read.go), each in its own way.
+// The reading of the first is the text, without its captions and without the blocks at its
+// ends that the second does not have (choose.go). render.go writes it as Markdown and as
+// plain text. meta.go reads the head of the page, and date.go the dates in its body.
 //
 // A page that the libraries do not get done with in time, break on, or find next to
 // nothing in, is read by the plain rules of plain.go, which go through it once.

@@ -36,7 +36,7 @@ func TestArticle(t *testing.T) {
 	}
 	for _, want := range []string{
 		"## What is left", "- The wheel, which is of oak", "| Year | Owner |", "| 1720 | Miller |",
-		"[which came from](https://post.example/news/fire?x=1#top) [**the town**](https://post.example/news/fire?x=1#top), needed", "have it rebuilt as soon",
+		"[which came from **the town**](https://post.example/news/fire?x=1#top), needed", "have it rebuilt as soon",
 	} {
 		if !strings.Contains(c.Markdown, want) {
 			t.Errorf("Markdown lacks %q:\n%s", want, c.Markdown)
@@ -49,7 +49,7 @@ func TestArticle(t *testing.T) {
 	}
 	want := Content{Title: "The old mill burns", Author: "Anna Weber", Site: "Daily Post", Description: "A fire in the night.", Language: "en",
 		Published: time.Date(2024, 3, 5, 6, 30, 0, 0, time.UTC), Canonical: "https://post.example/news/mill",
-		Links: []Link{{"https://post.example/news/fire?x=1#top", "which came from"}}, Markdown: c.Markdown, Text: c.Text}
+		Links: []Link{{"https://post.example/news/fire?x=1#top", "which came from the town"}}, Markdown: c.Markdown, Text: c.Text}
 	if d := cmp.Diff(want, c); d != "" {
 		t.Error(d)
 	}
@@ -72,6 +72,9 @@ func TestPublished(t *testing.T) {
 		"a kept page":       {text, "https://folder.invalid/x.html", time.Time{}},
 		"its time":          {text + "<time datetime=2020-02-03>then</time>", "https://a.example/x", day(2020, 2, 3)},
 		"its address":       {text, "https://a.example/2018/07/09/x", day(2018, 7, 9)},
+		"its first date":    {"<aside class=date>1 May 2001</aside><p class=post-date>5 March 2019</p>" + text, "https://a.example/x", day(2019, 3, 5)},
+		"its own, not then": {"<time datetime=2010-01-01>then</time><span itemprop=datePublished content=2011-12-13>" + text, "https://a.example/x", day(2011, 12, 13)},
+		"its data":          {`<script type="application/ld+json">{"@context":"https://schema.org","@type":"NewsArticle","datePublished":"2017-08-09T10:11:12Z"}</script>` + text, "https://a.example/x", time.Date(2017, 8, 9, 10, 11, 12, 0, time.UTC)},
 		"its head":          {"<meta property=article:published_time content=2019-05-06>" + text, "https://a.example/x", day(2019, 5, 6)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,6 +83,35 @@ func TestPublished(t *testing.T) {
 				t.Errorf("published %v, want %v (%v)", c.Published, test.want, err)
 			}
 		})
+	}
+}
+
+func TestFindDay(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"2024-03-05", "2024-03-05"}, {"/2024/03/05/mill", "2024-03-05"}, {"20240305", "2024-03-05"}, {"2024-03-05T23:30:00+01:00", "2024-03-05"},
+		{"5.3.2024", "2024-03-05"}, {"05/03/2024", "2024-03-05"}, {"on 5 March 2024, 10:30", "2024-03-05"}, {"Mar 5th, 2024", "2024-03-05"},
+		{"March 5, 2024", "2024-03-05"}, {"Tuesday, 5 March 2024", "2024-03-05"}, {"Dienstag, 5. März 2024", "2024-03-05"}, {"1er août 2024", "2024-08-01"},
+		{"5 de marzo de 2024", "2024-03-05"}, {"6 juin 2024", "2024-06-06"}, {"6 juillet 2024", "2024-07-06"}, {"6 luglio 2024", "2024-07-06"},
+		{"31 February 2024", ""}, {"2024-13-05", ""}, {"5 sheep 2024", ""}, {"next week", ""}, {"10:30", ""}, {"1234567890", ""}, {"5 March 1850", ""}, {"", ""},
+	} {
+		got := ""
+		if day := findDay(test.text); !day.IsZero() {
+			got = day.Format(time.DateOnly)
+		}
+		if got != test.want {
+			t.Errorf("findDay(%q) = %q, want %q", test.text, got, test.want)
+		}
+	}
+}
+
+// Pictures are no text, and nor is what stands below them, but a table in a figure is.
+func TestPictures(t *testing.T) {
+	p := strings.Repeat("<p>The mill on the river burned down in the night, and nobody was hurt when the roof fell in.</p>", 4)
+	page := "<!doctype html><title>The mill</title><article>" + p + `<figure><img src=x.png alt="the mill"><figcaption>Below a picture</figcaption></figure>
+<div class="image Caption-text"><p>Beside a picture</p></div><figure><table><tr><th>Year</th><th>Owner</th></tr><tr><td>1720</td><td>Miller</td></tr></table></figure>` + p + "</article>"
+	c, err := Article([]byte(page), "https://a.example/")
+	if err != nil || strings.Contains(c.Markdown, "picture") || strings.Contains(c.Markdown, "![") || !strings.Contains(c.Markdown, "| 1720 | Miller |") {
+		t.Errorf("%v:\n%s", err, c.Markdown)
 	}
 }
 

@@ -2,15 +2,15 @@ package extract
 
 import (
 	"fmt"
-	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
-	"github.com/go-shiori/dom"
-	"github.com/go-shiori/go-readability"
+	"codeberg.org/readeck/go-readability/v2"
 	"github.com/markusmobius/go-domdistiller"
-	"github.com/markusmobius/go-trafilatura"
 	"golang.org/x/net/html"
+
+	"ponder/internal/textkit/lexical"
 )
 
 // read reads a page with the libraries, and reports whether they managed. They
@@ -41,15 +41,20 @@ func libraries(page string, a about) (Content, error) {
 	if err != nil {
 		return Content{}, fmt.Errorf("parse page: %w", err)
 	}
+	day := publicationDay(doc, a.page)
 	clean(doc, a.page)
-	links := linked(doc)
-	r := readings(doc, a.page)
-	tree := choose(r)
-	if tree != nil {
-		relink(tree, links)
+	p := readability.NewParser()
+	p.KeepClasses = true // for isPicture
+	article, err := p.ParseDocument(doc, a.page)
+	if err != nil {
+		return Content{}, fmt.Errorf("read page: %w", err)
 	}
-	c := render(tree, a)
-	c.about(a, r.meta)
+	main, judge := newReading(article.Node), reading{}
+	if got, err := distiller.Apply(doc, &distiller.Options{OriginalURL: a.page, SkipPagination: true}); err == nil && got != nil {
+		judge = newReading(got.Node)
+	}
+	c := render(choose(main, judge), a)
+	c.about(a, article, day)
 	return c, nil
 }
 
@@ -63,6 +68,7 @@ type reading struct {
 func newReading(tree *html.Node) reading {
 	r := reading{tree: tree}
 	if tree != nil {
+		removePictures(tree)
 		r.blocks = blocks(tree)
 	}
 	for _, b := range r.blocks {
@@ -71,58 +77,35 @@ func newReading(tree *html.Node) reading {
 	return r
 }
 
-// readingsOf holds the readings of a page.
-type readingsOf struct {
-	main, other reading   // what may be taken
-	judges      []reading // what they are compared with
-	meta        trafilatura.Metadata
-}
-
-// readings reads a page in each way.
-func readings(doc *html.Node, page *url.URL) (r readingsOf) {
-	o := trafilatura.Options{OriginalURL: page, ExcludeComments: true, HtmlDateMode: trafilatura.Fast}
-	if got, err := trafilatura.ExtractDocument(doc, o); err == nil {
-		r.main, r.meta = newReading(got.ContentNode), got.Metadata
-	}
-	var read, distilled *html.Node
-	if got, err := readability.FromDocument(dom.Clone(doc, true), page); err == nil {
-		read = got.Node
-	}
-	if got, err := distiller.Apply(dom.Clone(doc, true), &distiller.Options{OriginalURL: page, SkipPagination: true}); err == nil && got != nil {
-		distilled = got.Node
-	}
-	r.judges = []reading{newReading(read), newReading(distilled)}
-	o.EnableFallback, o.HtmlDateMode = true, trafilatura.Disabled
-	o.FallbackCandidates = &trafilatura.FallbackCandidates{Readability: copied(read), Distiller: copied(distilled)}
-	if got, err := trafilatura.ExtractDocument(doc, o); err == nil {
-		r.other = newReading(got.ContentNode)
-	}
-	return r
-}
-
-func copied(n *html.Node) *html.Node {
-	if n == nil {
-		return nil
-	}
-	return dom.Clone(n, true)
-}
-
-// about adds what is known of a page. What its head says goes before what the
-// library found, but for the title, where heads often have more than that.
-func (c *Content) about(a about, m trafilatura.Metadata) {
-	c.Title, c.Author, c.Site, c.Description = m.Title, m.Author, m.Sitename, m.Description
+// about adds the author, the dates and the like: those of the head of the page first, but
+// the library's title, because heads often have the name of the site in it too. day is the
+// day that the body of the page names, if any.
+func (c *Content) about(a about, article readability.Article, day time.Time) {
+	c.Title, c.Author, c.Site, c.Description = article.Title(), article.Byline(), article.SiteName(), a.description
 	first(&c.Title, a.title)
 	first(&c.Title, a.heading)
+	if rest, ok := strings.CutPrefix(c.Title, a.heading); ok && a.heading != "" && separator.MatchString(rest) {
+		c.Title = a.heading
+	}
 	first(&c.Author, a.author)
 	first(&c.Site, a.site)
-	first(&c.Description, a.description)
-	if c.Published = a.published; c.Published.IsZero() {
-		c.Published = m.Date.UTC()
+	first(&c.Site, strings.TrimPrefix(a.page.Host, "www."))
+	c.Published = a.published
+	if t, err := article.PublishedTime(); err == nil && c.Published.IsZero() {
+		c.Published = t.UTC()
 	}
-	if c.Language = m.Language; len(c.Text) < minTelling && a.language != "" {
-		c.Language = a.language
+	if c.Published.IsZero() {
+		c.Published = day
+	}
+	if c.Language = a.language; len(c.Text) >= minTelling || a.language == "" {
+		if lang, _ := lexical.Detect(c.Text); lang != "" {
+			c.Language = string(lang)
+		}
 	}
 }
+
+// separator matches what follows the title of a text in the title of a page.
+var separator = regexp.MustCompile(`^\s+[-–—|/·•:»«]\s`)
 
 // minTelling is how many bytes of text tell which language they are in.
 const minTelling = 200

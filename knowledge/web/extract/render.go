@@ -44,9 +44,9 @@ func render(tree *html.Node, a about) (c Content) {
 	return c
 }
 
-// clean makes the links of a tree absolute, and takes those away that lead out of
-// the web, pictures, and the numbers that would make a small table huge. It parts
-// blocks that nothing parts, for the libraries may put their texts together.
+// clean makes the links of a tree absolute. It removes links that lead out of the web, and
+// the numbers that would make a small table huge. It separates blocks that nothing
+// separates, because the libraries may join their texts.
 func clean(n *html.Node, page *url.URL) {
 	n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
 		return a.Key == "colspan" || a.Key == "rowspan" || a.Key == "start" && n.DataAtom == atom.Ol
@@ -65,6 +65,47 @@ func clean(n *html.Node, page *url.URL) {
 			n.InsertBefore(&html.Node{Type: html.TextNode, Data: "\n"}, c.NextSibling)
 		}
 	}
+}
+
+// removePictures removes pictures and their captions from a tree.
+func removePictures(n *html.Node) {
+	for c := n.FirstChild; c != nil; {
+		next := c.NextSibling
+		if isPicture(c) {
+			n.RemoveChild(c)
+		} else {
+			removePictures(c)
+		}
+		c = next
+	}
+}
+
+// maxCaption is how long the text of a caption is at most, in bytes.
+const maxCaption = 1000
+
+// isPicture reports whether an element is a picture, or its caption by its kind or class.
+func isPicture(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Img, atom.Picture, atom.Figcaption:
+		return true
+	case 0, atom.Html, atom.Body, atom.Main, atom.Article:
+		return false
+	}
+	class := strings.ToLower(attr(n, "class"))
+	if n.DataAtom != atom.Figure && !strings.Contains(class, "caption") && !strings.Contains(class, "credit") {
+		return false
+	}
+	size := 0
+	for c := range n.Descendants() {
+		switch c.DataAtom {
+		case atom.Table, atom.Pre, atom.Blockquote:
+			return false
+		}
+		if c.Type == html.TextNode {
+			size += len(c.Data)
+		}
+	}
+	return size <= maxCaption
 }
 
 // flatten makes a tree fit for Markdown: links that lead nowhere are text, and so

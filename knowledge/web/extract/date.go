@@ -1,0 +1,141 @@
+package extract
+
+import (
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// publicationDay returns the day on which a page was published, as its address or its body says:
+// an element for times, or one whose class says that it is a date. It is zero if neither
+// does.
+func publicationDay(doc *html.Node, page *url.URL) time.Time {
+	if t := findDay(page.Path); !t.IsZero() {
+		return t
+	}
+	var d days
+	d.walk(doc)
+	for _, t := range d {
+		if !t.IsZero() {
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+// days are the first days that a page names, from the most to the least certain: as the
+// one of its publication, in an element for times, in one for dates.
+type days [3]time.Time
+
+func (d *days) walk(n *html.Node) {
+	if n.Type == html.ElementNode {
+		if unseen[n.DataAtom] || furniture[n.DataAtom] {
+			return
+		}
+		machine := attr(n, "datetime") + attr(n, "content")
+		kind := attr(n, "itemprop") + " " + attr(n, "class") + " " + attr(n, "id")
+		if strings.Contains(kind, "datePublished") {
+			d.add(0, machine)
+		}
+		if n.DataAtom == atom.Time {
+			d.add(1, machine)
+		}
+		if n.DataAtom == atom.Time || dateKind.MatchString(kind) {
+			d.add(2, shortText(n))
+		}
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		d.walk(c)
+	}
+}
+
+func (d *days) add(i int, text string) {
+	if d[i].IsZero() {
+		d[i] = findDay(text)
+	}
+}
+
+// dateKind matches the class of an element that holds a date.
+var dateKind = regexp.MustCompile(`(?i)date|time|publi|posted|datum|byline|meta|info`)
+
+// maxDateText is how long a text with a date is at most, in bytes.
+const maxDateText = 200
+
+// shortText returns the text of an element, or "" if it is longer than maxDateText.
+func shortText(n *html.Node) string {
+	var b strings.Builder
+	for c := range n.Descendants() {
+		if c.Type == html.TextNode {
+			if b.WriteString(c.Data + " "); b.Len() > maxDateText {
+				return ""
+			}
+		}
+	}
+	return b.String()
+}
+
+// The forms of dates, and which of their parts are the year, the month and the day.
+var dateForms = []struct {
+	form             *regexp.Regexp
+	year, month, day int
+}{
+	{regexp.MustCompile(`(?:^|\D)((?:19|20)\d\d)[-/._]?([01]\d)[-/._]?([0-3]\d)(?:\D|$)`), 1, 2, 3},
+	{regexp.MustCompile(`(?:^|\D)([0-3]?\d)[./-]([01]?\d)[./-]((?:19|20)\d\d)(?:\D|$)`), 3, 2, 1},
+	{regexp.MustCompile(`(?:^|\D)([0-3]?\d)(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:(?:de|of)\s+)?(\pL{3,10})\.?,?[\s-]+(?:(?:de|del)\s+)?((?:19|20)\d\d)(?:\D|$)`), 3, 2, 1},
+	{regexp.MustCompile(`(?:^|\PL)(\pL{3,10})\.?\s+([0-3]?\d)(?:st|nd|rd|th)?,?\s+((?:19|20)\d\d)(?:\D|$)`), 3, 1, 2},
+}
+
+// findDay returns the day that a text names, or zero.
+func findDay(text string) time.Time {
+	for _, f := range dateForms {
+		m := f.form.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		year, _ := strconv.Atoi(m[f.year])
+		day, _ := strconv.Atoi(m[f.day])
+		t := time.Date(year, monthOf(m[f.month]), day, 0, 0, 0, 0, time.UTC)
+		if t.Day() == day && t.Year() == year {
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+// monthOf returns a month by its number, or by the first letters of its name in one of the
+// languages of months. It is 99 for another word.
+func monthOf(s string) time.Month {
+	if n, err := strconv.Atoi(s); err == nil {
+		return time.Month(n)
+	}
+	s = strings.ToLower(s)
+	for _, letters := range []int{3, 4} {
+		if i := nthRune(s, letters); months[s[:i]] != 0 {
+			return months[s[:i]]
+		}
+	}
+	return 99
+}
+
+// nthRune returns where the first n letters of a text end.
+func nthRune(s string, n int) (at int) {
+	for range n {
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
+	}
+	return at
+}
+
+// months has the beginnings of the names of months in English, German, French, Spanish,
+// Italian, Portuguese and Dutch.
+var months = map[string]time.Month{
+	"jan": 1, "jän": 1, "ene": 1, "gen": 1, "feb": 2, "fév": 2, "fev": 2, "mar": 3, "mär": 3, "maa": 3, "mrt": 3, "apr": 4, "avr": 4, "abr": 4,
+	"may": 5, "mai": 5, "mag": 5, "mei": 5, "jun": 6, "giu": 6, "juin": 6, "jul": 7, "lug": 7, "juil": 7, "aug": 8, "aoû": 8, "ago": 8,
+	"sep": 9, "set": 9, "oct": 10, "okt": 10, "ott": 10, "out": 10, "nov": 11, "dec": 12, "dez": 12, "déc": 12, "dic": 12,
+}
