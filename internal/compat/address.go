@@ -18,6 +18,12 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"), netip.MustParsePrefix("fec0::/10"),
 }
 
+// IsPublicAddr reports whether an address is of the public internet.
+func IsPublicAddr(a netip.Addr) bool {
+	a = a.Unmap()
+	return a.IsGlobalUnicast() && !a.IsPrivate() && a.Zone() == "" && !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
 // Elsewhere says what an address of an image must be that is not sent with the request.
 const Elsewhere = "an address that begins with https:// and is in the public internet"
 
@@ -32,8 +38,7 @@ func IsPublic(address string) bool {
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if a, err := netip.ParseAddr(host); err == nil {
-		a = a.Unmap()
-		return a.IsGlobalUnicast() && !a.IsPrivate() && a.Zone() == "" && !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(a) })
+		return IsPublicAddr(a)
 	}
 	dot := strings.LastIndexByte(host, '.')
 	if dot <= 0 || strings.ContainsAny(host, "%\\ _") || strings.ContainsFunc(host, func(c rune) bool { return c >= 0x80 }) {

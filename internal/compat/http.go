@@ -2,14 +2,17 @@ package compat
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"ponder/internal/app"
 	"ponder/internal/auth"
+	"ponder/llm"
 )
 
 // A Fault is why a request is not answered, as far as its client is told. Each language
@@ -77,6 +80,40 @@ func Read(r *http.Request, into any) ([]byte, error) {
 		return nil, Wrong("", "the body cannot be read: %s", Clip(Plain(err.Error()), maxWhy))
 	}
 	return body, nil
+}
+
+// Reply answers with JSON. It returns nil, for a [Handler] that ends with it.
+func Reply(w http.ResponseWriter, status int, body any) error {
+	if h := w.Header(); h.Get("Content-Type") == "" {
+		h.Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // a client that disconnected needs none
+	return nil
+}
+
+// TextsOf reads the input of embeddings: a text, or a list of texts.
+func TextsOf(js json.RawMessage) (list []string, err error) {
+	var one string
+	if json.Unmarshal(js, &one) == nil {
+		return []string{one}, nil
+	}
+	if json.Unmarshal(js, &list) != nil {
+		return nil, Wrong("input", "input: expected a text or a list of texts")
+	}
+	return list, nil
+}
+
+// MediaAt reads an address of a file: of the web, or one that is the data itself, which has
+// a type.
+func MediaAt(address string) (m llm.Media, ok bool) {
+	if head, data, ok := strings.Cut(address, ";base64,"); ok && strings.HasPrefix(head, "data:") {
+		bytes, err := base64.StdEncoding.DecodeString(data)
+		if err == nil && len(bytes) > 0 {
+			return llm.Media{Type: strings.TrimPrefix(head, "data:"), Data: bytes}, true
+		}
+	}
+	return llm.Media{URL: address}, IsPublic(address)
 }
 
 // May refuses a caller whose token is not for what is asked, and returns the owner.

@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -48,6 +49,7 @@ type sent struct {
 // returns the work of that. The caller calls answered once the client has all of the
 // answer.
 func (d *Desk) Once(r *http.Request, body []byte, a Ask) (w Work, answered func(), err error) {
+	a.Key = cmp.Or(a.Key, r.Header.Get("Idempotency-Key"))
 	defer func() { context.AfterFunc(r.Context(), w.Forget) }()
 	if a.Key != "" { // the store knows
 		w, err = d.Begin(r.Context(), a)

@@ -28,7 +28,7 @@ import (
 	"ponder/mode/session"
 )
 
-// A Config says what the API is made of. Store, Hub, Guard and Service are required.
+// A Config says what the API is made of. Store, Hub, Guard, Service and Requests are required.
 type Config struct {
 	Store   ponder.Store
 	Hub     *stream.Hub
@@ -48,8 +48,7 @@ type Config struct {
 	// all, or returns an [Error] if nobody pays for that.
 	Afford func(ctx context.Context, info ponder.Info, most ponder.Money, do func() error) error
 
-	// Requests, if set, keep the Idempotency-Keys of requests that append nothing; without
-	// it, they are known as long as the process lives.
+	// Requests keep the Idempotency-Keys of requests whose thread does not.
 	Requests Requests
 
 	// Seen, if set, is told of each request that was answered: its route as a pattern, the
@@ -73,7 +72,7 @@ type api struct {
 	Config
 	huma  huma.API
 	views *views
-	onces onces
+	onces onceLock
 	gone  context.Context //nolint:containedctx // done when streams must end
 }
 

@@ -31,7 +31,7 @@ func serve(t *testing.T, service Service) *desk {
 func serveWith(t *testing.T, store ponder.Store, service Service) *desk {
 	t.Helper()
 	return &desk{store, New(t.Context(), Config{
-		Store: store, Hub: stream.New(store), Service: service,
+		Store: store, Hub: stream.New(store), Service: service, Requests: &notebook{},
 		Guard: auth.New(auth.Config{Tokens: []auth.Token{
 			{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")},
 			{Name: "anna", Owner: "anna", Scopes: auth.Scopes(), Hash: auth.HashOf("hers")},

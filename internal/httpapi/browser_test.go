@@ -133,7 +133,7 @@ func TestPagesInABrowser(t *testing.T) {
 	m := &llmtest.Model{Deltas: 5, Answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "It is salt."), nil }}
 	h := newHouse(t, m)
 	guard := auth.New(auth.Config{Origins: []string{good.URL}, Tokens: []auth.Token{{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")}}})
-	h.desk = &desk{h.store, New(t.Context(), Config{Store: h.store, Hub: h.hub, Service: h, Guard: guard, Logger: slog.New(slog.DiscardHandler)})}
+	h.desk = &desk{h.store, New(t.Context(), Config{Store: h.store, Hub: h.hub, Service: h, Requests: &notebook{}, Guard: guard, Logger: slog.New(slog.DiscardHandler)})}
 	server := httptest.NewServer(h.desk)
 	defer server.Close()
 	talk := h.open("a")

@@ -66,7 +66,7 @@ func newHouseOn(t *testing.T, m *llmtest.Model, store ponder.Store) *house {
 		hub.Trouble(id, err)
 		return err
 	}})
-	h.desk = &desk{store, New(ctx, Config{Store: store, Hub: hub, Service: h, Guard: guardOf(), Afford: h.affords, Logger: slog.New(slog.DiscardHandler)})}
+	h.desk = &desk{store, New(ctx, Config{Store: store, Hub: hub, Service: h, Requests: &notebook{}, Guard: guardOf(), Afford: h.affords, Logger: slog.New(slog.DiscardHandler)})}
 	t.Cleanup(func() {
 		cancel()
 		if err := h.place.Close(context.Background()); err != nil {

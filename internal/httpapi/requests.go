@@ -23,36 +23,35 @@ type Requests interface {
 type Request = app.SentRequest
 
 // once does a request once, also where another process of the same database has done it,
-// and returns what that came to. What was begun and never answered is done again.
-func (a *api) once(ctx context.Context, id onceID, words string, what func() (string, error)) (string, error) {
-	answer, err := a.onces.do(ctx, id, words, func() (any, error) {
-		if id.key == "" || a.Requests == nil {
-			return what()
-		}
-		sum := app.Sum(id.owner, id.route, id.key)
-		key := hex.EncodeToString(sum[:])
-		before, known, err := a.Requests.Enter(ctx, key, words)
-		switch {
-		case err != nil:
-			return nil, err
-		case known && before.Words != words:
-			return nil, otherWords()
-		case known && before.Answer != "":
-			return before.Answer, nil
-		}
-		answer, err := what()
-		ctx := context.WithoutCancel(ctx)
-		if err != nil {
-			if left := a.Requests.Leave(ctx, key); left != nil {
-				a.Logger.Warn("a request that failed stays noted", "error", left)
-			}
-			return nil, err
-		}
-		return answer, a.Requests.Answer(ctx, key, answer)
-	})
+// and returns its answer. A request that was started and never answered is done again, and
+// so is each request without a key.
+func (a *api) once(ctx context.Context, id onceID, words string, do func() (string, error)) (string, error) {
+	if id.key == "" {
+		return do()
+	}
+	unlock, err := a.onces.lock(ctx, id)
 	if err != nil {
 		return "", err
 	}
-	text, _ := answer.(string)
-	return text, nil
+	defer unlock()
+	sum := app.Sum(id.owner, id.route, id.key)
+	key := hex.EncodeToString(sum[:])
+	before, known, err := a.Requests.Enter(ctx, key, words)
+	switch {
+	case err != nil:
+		return "", err
+	case known && before.Words != words:
+		return "", otherWords()
+	case known && before.Answer != "":
+		return before.Answer, nil
+	}
+	answer, err := do()
+	ctx = context.WithoutCancel(ctx)
+	if err != nil {
+		if left := a.Requests.Leave(ctx, key); left != nil {
+			a.Logger.Warn("a request that failed stays noted", "error", left)
+		}
+		return "", err
+	}
+	return answer, a.Requests.Answer(ctx, key, answer)
 }

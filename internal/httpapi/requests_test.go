@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"ponder/internal/stream"
@@ -14,22 +15,23 @@ import (
 )
 
 // A notebook keeps requests beside the process.
-type notebook map[string]Request
+type notebook struct{ sync.Map }
 
-func (n notebook) Enter(_ context.Context, id, words string) (Request, bool, error) {
-	before, known := n[id]
-	if !known {
-		n[id] = Request{Words: words}
-	}
-	return before, known, nil
+func (n *notebook) Enter(_ context.Context, id, words string) (Request, bool, error) {
+	before, known := n.LoadOrStore(id, Request{Words: words})
+	return before.(Request), known, nil
 }
 
-func (n notebook) Answer(_ context.Context, id, answer string) error {
-	n[id] = Request{Words: n[id].Words, Answer: answer}
+func (n *notebook) Answer(_ context.Context, id, answer string) error {
+	before, _ := n.Load(id)
+	n.Store(id, Request{Words: before.(Request).Words, Answer: answer})
 	return nil
 }
 
-func (n notebook) Leave(_ context.Context, id string) error { delete(n, id); return nil }
+func (n *notebook) Leave(_ context.Context, id string) error {
+	n.Delete(id)
+	return nil
+}
 
 // A ticker counts its ticks, of which the first fails.
 type ticker struct {
@@ -46,7 +48,7 @@ func (k *ticker) Tick(context.Context, string) (json.RawMessage, error) {
 
 // A request is done once, whichever process gets it, and whenever it comes again.
 func TestRequestsAfterRestart(t *testing.T) {
-	service, notes, store := &ticker{library: library{owners: make(map[string][]Memory)}}, notebook{}, memory.New()
+	service, notes, store := &ticker{library: library{owners: make(map[string][]Memory)}}, &notebook{}, memory.New()
 	for i, tt := range []struct {
 		token, key, path, body string
 		status                 int
@@ -78,7 +80,8 @@ func TestRequestsAfterRestart(t *testing.T) {
 	if n := len(service.owners["local"]); n != 1 {
 		t.Errorf("%d memories", n)
 	}
-	for id, r := range notes {
+	for id, v := range notes.Range {
+		r := v.(Request)
 		if strings.Contains(r.Answer, "mem_") && r.Answer != `["mem_local_0"]` && r.Answer != `["mem_anna_0"]` { // an id is no words
 			t.Errorf("what is remembered is kept beside the memory: %s %+v", id, r)
 		}

@@ -41,7 +41,7 @@ func TestResumeIsPaidForFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.desk = &desk{h.store, New(t.Context(), Config{Store: h.store, Service: poor{h}, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
+		h.desk = &desk{h.store, New(t.Context(), Config{Store: h.store, Service: poor{h}, Requests: &notebook{}, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
 		if code := h.post("", path+"/resume", "", nil); code != http.StatusPaymentRequired {
 			t.Errorf("it goes on: %d", code)
 		}

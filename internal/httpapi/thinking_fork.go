@@ -54,14 +54,14 @@ func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error
 	if err != nil {
 		return nil, err
 	}
-	_, err = a.onces.do(ctx, onceID{owner, route, in.Key}, words(b), func() (any, error) {
+	_, err = a.once(ctx, onceID{owner, route, in.Key}, words(b), func() (string, error) {
 		if _, err := a.Store.Thread(ctx, id); err == nil {
-			return nil, ponder.ErrTaken
+			return "", ponder.ErrTaken
 		}
 		if wrong != nil {
-			return nil, wrong
+			return "", wrong
 		}
-		return nil, a.fork(ctx, info, id, b, commands)
+		return string(id), a.fork(ctx, info, id, b, commands)
 	})
 	if errors.Is(err, ponder.ErrTaken) && in.Key != "" {
 		return a.forkedBefore(ctx, id, b, commands)

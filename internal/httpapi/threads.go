@@ -121,7 +121,7 @@ func (a *api) openThread(ctx context.Context, in *openThread) (*oneThread, error
 	if err := a.unspent(ctx, in.Key, id); err != nil {
 		return nil, err
 	}
-	_, err := a.onces.do(ctx, onceID{owner, route, in.Key}, words(c), func() (any, error) { return nil, a.Service.Open(ctx, owner, id, c) })
+	_, err := a.once(ctx, onceID{owner, route, in.Key}, words(c), func() (string, error) { return string(id), a.Service.Open(ctx, owner, id, c) })
 	if errors.Is(err, ponder.ErrTaken) && in.Key != "" {
 		return a.openedBefore(ctx, id, c)
 	}

@@ -6,7 +6,6 @@ package aisdk
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 
 	"ponder"
@@ -37,13 +36,7 @@ func (a *api) handle(s auth.Scope, h compat.Handler) http.Handler {
 
 // Refuse answers with an error. The AI SDK shows the text of one.
 func Refuse(w http.ResponseWriter, status int, detail string) {
-	reply(w, status, map[string]string{"error": detail})
-}
-
-func reply(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(body)
+	_ = compat.Reply(w, status, map[string]string{"error": detail})
 }
 
 // chat answers a message.
@@ -57,7 +50,6 @@ func (a *api) chat(w http.ResponseWriter, r *http.Request, owner string) error {
 	if err != nil {
 		return err
 	}
-	ask.Key = r.Header.Get("Idempotency-Key")
 	work, answered, err := a.desk.Once(r, js, ask)
 	if err != nil {
 		return err
@@ -125,8 +117,7 @@ func (a *api) stop(w http.ResponseWriter, r *http.Request, owner string) error {
 			return err
 		}
 	}
-	reply(w, http.StatusOK, map[string]bool{"stopped": goes})
-	return nil
+	return compat.Reply(w, http.StatusOK, map[string]bool{"stopped": goes})
 }
 
 // steer adds a question to a session or research that goes on, or has it answer now.
@@ -152,8 +143,7 @@ func (a *api) steer(w http.ResponseWriter, r *http.Request, owner string) error 
 	if err := a.desk.Steer(r.Context(), work, "", "text", command); err != nil {
 		return err
 	}
-	reply(w, http.StatusOK, map[string]bool{"accepted": true})
-	return nil
+	return compat.Reply(w, http.StatusOK, map[string]bool{"accepted": true})
 }
 
 // stream sends a work from its beginning.

@@ -2,11 +2,11 @@ package aisdk
 
 import (
 	"cmp"
-	"encoding/base64"
 	"errors"
 	"strings"
 
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -50,7 +50,7 @@ func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
 	m, ok := a.desk.Model(name)
 	switch {
 	case !ok:
-		return ask, compat.Wrong("model", "model: there is no %q", clip(name))
+		return ask, compat.Wrong("model", "model: there is no %q", textkit.Prefix(name, 100))
 	case !compat.IsEffort(in.Effort):
 		return ask, compat.Wrong("reasoningEffort", "reasoningEffort: expected none, minimal, low, medium, high, xhigh or max")
 	}
@@ -97,21 +97,10 @@ func textOf(m message) string {
 }
 
 func fileOf(p uiPart) (*llm.Media, error) {
-	if head, data, ok := strings.Cut(p.URL, ";base64,"); ok && strings.HasPrefix(head, "data:") {
-		bytes, err := base64.StdEncoding.DecodeString(data)
-		if err == nil && len(bytes) > 0 {
-			return &llm.Media{Type: cmp.Or(p.MediaType, strings.TrimPrefix(head, "data:")), Data: bytes, Name: p.Filename}, nil
-		}
+	m, ok := compat.MediaAt(p.URL)
+	if !ok {
+		return nil, errors.New("expected data:TYPE;base64, or " + compat.Elsewhere)
 	}
-	if compat.IsPublic(p.URL) {
-		return &llm.Media{Type: cmp.Or(p.MediaType, "image/*"), URL: p.URL, Name: p.Filename}, nil
-	}
-	return nil, errors.New("expected data:TYPE;base64, or " + compat.Elsewhere)
-}
-
-func clip(text string) string {
-	if len(text) > 100 {
-		text = strings.ToValidUTF8(text[:100], "")
-	}
-	return text
+	m.Type, m.Name = cmp.Or(p.MediaType, m.Type, "image/*"), p.Filename
+	return &m, nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"ponder/internal/compat"
 	"ponder/internal/stream"
@@ -60,7 +59,6 @@ func (a *api) messages(w http.ResponseWriter, r *http.Request, owner string) err
 	if err != nil {
 		return err
 	}
-	ask.Key = r.Header.Get("Idempotency-Key")
 	work, answered, err := a.desk.Once(r, js, ask)
 	if err != nil {
 		return err
@@ -70,25 +68,13 @@ func (a *api) messages(w http.ResponseWriter, r *http.Request, owner string) err
 		a.stream(w, r, work, out, answered)
 		return nil
 	}
-	b := builder{}
-	end, err := a.desk.Wait(r.Context(), work, func(p compat.Part) error {
-		b.add(p)
-		return nil
-	}, nil, nil)
+	end, err := a.desk.Whole(r.Context(), work, answered)
 	if err != nil {
 		return err
 	}
-	if fault := end.Fault(); fault != nil {
-		answered()
-		return fault
-	}
-	out.Content, out.Usage = b.pieces(end), usageOf(end.Usage)
-	out.Stop = stopOf(end)
-	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(out); err == nil {
-		answered()
-	}
-	return nil
+	out.Content, out.Usage, out.Stop = pieces(end), usageOf(end.Usage), stopOf(end.End)
+	defer answered()
+	return compat.Reply(w, http.StatusOK, out)
 }
 
 // stopOf returns why an answer ends.
@@ -105,29 +91,16 @@ func stopOf(end compat.End) *string {
 	return &stop
 }
 
-// A builder puts an answer together that is sent as a whole.
-type builder struct {
-	thinking strings.Builder
-	calls    []llm.ToolCall
-}
-
-func (b *builder) add(p compat.Part) {
-	b.thinking.WriteString(p.Thinking())
-	if p.Kind == compat.Call {
-		b.calls = append(b.calls, *p.Call)
-	}
-}
-
-func (b *builder) pieces(end compat.End) []piece {
+// pieces returns the blocks of an answer that is sent at once.
+func pieces(end compat.Whole) []piece {
 	list := []piece{}
-	if text := strings.TrimSpace(b.thinking.String()); text != "" {
-		sign := signature
-		list = append(list, piece{Type: "thinking", Thinking: &text, Signature: &sign})
+	if end.Thinking != "" {
+		list = append(list, piece{Type: "thinking", Thinking: &end.Thinking, Signature: new(signature)})
 	}
 	if end.Text != "" {
 		list = append(list, piece{Type: "text", Text: &end.Text})
 	}
-	for _, c := range b.calls {
+	for _, c := range end.Calls {
 		list = append(list, piece{Type: "tool_use", ID: c.ID, Name: c.Name, Input: inputOf(c)})
 	}
 	return list
@@ -247,10 +220,3 @@ func (t *telling) close() {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
-
-func clip(text string, n int) string {
-	if len(text) > n {
-		text = strings.ToValidUTF8(text[:n], "")
-	}
-	return text
-}

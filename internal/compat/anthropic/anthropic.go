@@ -6,7 +6,6 @@
 package anthropic
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"ponder"
@@ -39,15 +38,13 @@ func (a *api) handle(s auth.Scope, h compat.Handler) http.Handler {
 // Refuse answers with an error as Anthropic does.
 func Refuse(w http.ResponseWriter, status int, detail string) {
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
 	if h.Get("Request-Id") == "" {
 		h.Set("Request-Id", ponder.NewID("req"))
 	}
 	if status == http.StatusBadGateway {
 		h.Set("X-Should-Retry", "false") // of what a model failed at, the same request is told the same
 	}
-	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(map[string]any{
+	_ = compat.Reply(w, status, map[string]any{
 		"type": "error", "error": failure{kindOf(status), detail}, "request_id": h.Get("Request-Id"),
 	})
 }
@@ -91,9 +88,7 @@ func (a *api) count(w http.ResponseWriter, r *http.Request, owner string) error 
 		return err
 	}
 	req := llm.Request{System: ask.System, Messages: ask.Messages, Tools: ask.Tools}
-	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(map[string]int{"input_tokens": (req.Size() + bytesOfToken - 1) / bytesOfToken})
-	return nil
+	return compat.Reply(w, http.StatusOK, map[string]int{"input_tokens": (req.Size() + bytesOfToken - 1) / bytesOfToken})
 }
 
 // bytesOfToken is about how many bytes of English a token has.

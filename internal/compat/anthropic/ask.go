@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -81,7 +82,7 @@ func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
 	}
 	m, ok := a.desk.Model(in.Model)
 	if !ok {
-		return ask, &compat.Fault{Status: 404, Field: "model", Detail: "model: " + clip(in.Model, 100)}
+		return ask, &compat.Fault{Status: 404, Field: "model", Detail: "model: " + textkit.Prefix(in.Model, 100)}
 	}
 	if t := in.Temperature; t != nil && (*t < 0 || *t > 1) {
 		return ask, compat.Wrong("temperature", "temperature: Input should be from 0 to 1")
@@ -276,7 +277,7 @@ func (r *reader) part(where string, b block) (*llm.Part, error) {
 		return &llm.Part{Call: &llm.ToolCall{ID: b.ID, Name: b.Name, Input: input}}, nil
 	case "tool_result":
 		if r.names[b.UseID] == "" {
-			return nil, compat.Wrong(where, "%s: tool_use_id %q has no tool_use before it", where, clip(b.UseID, 60))
+			return nil, compat.Wrong(where, "%s: tool_use_id %q has no tool_use before it", where, textkit.Prefix(b.UseID, 60))
 		}
 		return r.result(where, b)
 	}

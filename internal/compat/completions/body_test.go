@@ -98,7 +98,7 @@ func FuzzCompletion(f *testing.F) {
 	}
 	store := memory.New()
 	d := &desk{store, httpapi.New(f.Context(), httpapi.Config{
-		Store: store, Hub: stream.New(store), Service: refusing{}, Guard: auth.New(auth.Config{Owner: "local"}), Logger: slog.New(slog.DiscardHandler),
+		Store: store, Hub: stream.New(store), Service: refusing{}, Requests: &notebook{}, Guard: auth.New(auth.Config{Owner: "local"}), Logger: slog.New(slog.DiscardHandler),
 	})}
 	f.Fuzz(func(t *testing.T, key, body string) {
 		r := newRequest("mine", http.MethodPost, completions.Path, body)

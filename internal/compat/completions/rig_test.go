@@ -86,7 +86,7 @@ func newRig(t *testing.T, m llm.Model) *rig {
 	r.mind, r.place = mind, placement.Memory(placement.Config{Store: store, Work: mind.Work})
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
-	r.desk = &desk{store, httpapi.New(ctx, httpapi.Config{Store: store, Hub: r.hub, Service: r, Logger: slog.New(slog.DiscardHandler), Guard: auth.New(auth.Config{Tokens: []auth.Token{
+	r.desk = &desk{store, httpapi.New(ctx, httpapi.Config{Store: store, Hub: r.hub, Service: r, Requests: &notebook{}, Logger: slog.New(slog.DiscardHandler), Guard: auth.New(auth.Config{Tokens: []auth.Token{
 		{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")},
 		{Name: "anna", Owner: "anna", Scopes: auth.Scopes(), Hash: auth.HashOf("hers")},
 		{Name: "eye", Owner: "local", Scopes: []auth.Scope{auth.Read}, Hash: auth.HashOf("look")},
@@ -101,6 +101,25 @@ func newRig(t *testing.T, m llm.Model) *rig {
 		}
 	})
 	return r
+}
+
+// A notebook keeps requests beside the process.
+type notebook struct{ sync.Map }
+
+func (n *notebook) Enter(_ context.Context, id, words string) (httpapi.Request, bool, error) {
+	before, known := n.LoadOrStore(id, httpapi.Request{Words: words})
+	return before.(httpapi.Request), known, nil
+}
+
+func (n *notebook) Answer(_ context.Context, id, answer string) error {
+	before, _ := n.Load(id)
+	n.Store(id, httpapi.Request{Words: before.(httpapi.Request).Words, Answer: answer})
+	return nil
+}
+
+func (n *notebook) Leave(_ context.Context, id string) error {
+	n.Delete(id)
+	return nil
 }
 
 // searches returns tools that find something.

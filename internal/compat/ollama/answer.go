@@ -76,7 +76,7 @@ func (a *api) tell(w http.ResponseWriter, r *http.Request, owner string, in *cha
 	if err != nil {
 		return err
 	}
-	ask.Key, ask.Chat = r.Header.Get("Idempotency-Key"), r.Header.Get("X-OpenWebUI-Chat-Id")
+	ask.Chat = r.Header.Get("X-OpenWebUI-Chat-Id")
 	ask.Apart = prompt
 	work, answered, err := a.desk.Once(r, body, ask)
 	if err != nil {
@@ -86,24 +86,19 @@ func (a *api) tell(w http.ResponseWriter, r *http.Request, owner string, in *cha
 	if in.Stream == nil || *in.Stream {
 		return a.stream(r, work, t, answered)
 	}
-	var thinking strings.Builder
-	var calls []call
-	end, err := a.desk.Wait(r.Context(), work, func(p compat.Part) error {
-		thinking.WriteString(t.thinking(p))
-		if p.Kind == compat.Call {
-			calls = append(calls, callOf(*p.Call))
-		}
-		return nil
-	}, nil, nil)
+	whole, err := a.desk.Whole(r.Context(), work, answered)
 	if err != nil {
 		return err
 	}
-	if fault := end.Fault(); fault != nil {
-		answered()
-		return fault
+	if t.quiet {
+		whole.Thinking = ""
 	}
-	c := t.last(end)
-	c.put(prompt, end.Text, strings.TrimSpace(thinking.String()), calls)
+	var calls []call
+	for _, one := range whole.Calls {
+		calls = append(calls, callOf(one))
+	}
+	c := t.last(whole.End)
+	c.put(prompt, whole.Text, whole.Thinking, calls)
 	t.line(c)
 	answered()
 	return t.err
@@ -259,22 +254,18 @@ func (a *api) embed(w http.ResponseWriter, r *http.Request, owner string) error 
 	if _, err := compat.Read(r, &in); err != nil {
 		return err
 	}
-	var texts []string
-	var one string
-	if json.Unmarshal(in.Input, &one) == nil {
-		texts = []string{one}
-	} else if json.Unmarshal(in.Input, &texts) != nil {
-		return compat.Wrong("input", "input: expected a text or a list of texts")
+	texts, err := compat.TextsOf(in.Input)
+	if err != nil {
+		return err
 	}
 	begun := time.Now()
 	vectors, usage, err := a.desk.Embed(r.Context(), owner, strings.TrimSuffix(in.Model, latest), texts)
 	if err != nil {
 		return err
 	}
-	reply(w, http.StatusOK, map[string]any{
+	return reply(w, http.StatusOK, map[string]any{
 		"model": in.Model, "embeddings": vectors, "total_duration": time.Since(begun).Nanoseconds(), "load_duration": 0, "prompt_eval_count": usage.Total(),
 	})
-	return nil
 }
 
 // embedOne is embed as it was once.
@@ -287,6 +278,5 @@ func (a *api) embedOne(w http.ResponseWriter, r *http.Request, owner string) err
 	if err != nil {
 		return err
 	}
-	reply(w, http.StatusOK, map[string]any{"embedding": vectors[0]})
-	return nil
+	return reply(w, http.StatusOK, map[string]any{"embedding": vectors[0]})
 }

@@ -9,13 +9,13 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
 
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 )
 
 // Version is that of Ollama whose language this is: clients ask for it.
@@ -51,13 +51,12 @@ func (a *api) handle(s auth.Scope, h compat.Handler) http.Handler {
 
 // Refuse answers with an error as Ollama does.
 func Refuse(w http.ResponseWriter, status int, detail string) {
-	reply(w, status, map[string]string{"error": detail})
+	_ = reply(w, status, map[string]string{"error": detail})
 }
 
-func reply(w http.ResponseWriter, status int, body any) {
+func reply(w http.ResponseWriter, status int, body any) error {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(body)
+	return compat.Reply(w, status, body)
 }
 
 func (*api) root(w http.ResponseWriter, _ *http.Request) {
@@ -66,7 +65,7 @@ func (*api) root(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (*api) version(w http.ResponseWriter, _ *http.Request) {
-	reply(w, http.StatusOK, map[string]string{"version": Version})
+	_ = reply(w, http.StatusOK, map[string]string{"version": Version})
 }
 
 // A model is one of a list.
@@ -113,14 +112,12 @@ func (a *api) tags(w http.ResponseWriter, r *http.Request, owner string) error {
 	for _, name := range names {
 		list = append(list, modelOf(name))
 	}
-	reply(w, http.StatusOK, map[string]any{"models": list})
-	return nil
+	return reply(w, http.StatusOK, map[string]any{"models": list})
 }
 
 // running lists the models that are in memory: none, for they are elsewhere.
 func (*api) running(w http.ResponseWriter, _ *http.Request, _ string) error {
-	reply(w, http.StatusOK, map[string]any{"models": []model{}})
-	return nil
+	return reply(w, http.StatusOK, map[string]any{"models": []model{}})
 }
 
 // fixed refuses to change what models there are.
@@ -138,12 +135,11 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, _ string) error {
 	if _, err := a.model(name); err != nil {
 		return err
 	}
-	reply(w, http.StatusOK, map[string]any{
+	return reply(w, http.StatusOK, map[string]any{
 		"details": detailsOf(), "modified_at": since, "capabilities": []string{"completion", "tools", "thinking", "vision"},
 		"model_info": map[string]any{"general.architecture": "ponder", "general.basename": strings.TrimSuffix(name, latest), "ponder.context_length": 131072},
 		"template":   "{{ .Prompt }}", "parameters": "", "license": "",
 	})
-	return nil
 }
 
 // model returns the model that a client names.
@@ -153,15 +149,8 @@ func (a *api) model(name string) (compat.Model, error) {
 	}
 	m, ok := a.desk.Model(strings.TrimSuffix(name, latest))
 	if !ok {
-		return m, &compat.Fault{Status: http.StatusNotFound, Field: "model", Detail: "model '" + clip(name) + "' not found"}
+		return m, &compat.Fault{Status: http.StatusNotFound, Field: "model", Detail: "model '" + textkit.Prefix(name, 100) + "' not found"}
 	}
 	m.Name = name
 	return m, nil
-}
-
-func clip(name string) string {
-	if len(name) > 100 {
-		name = strings.ToValidUTF8(name[:100], "")
-	}
-	return name
 }

@@ -96,7 +96,7 @@ func (a *api) complete(w http.ResponseWriter, r *http.Request, owner string, eve
 	if err != nil {
 		return err
 	}
-	ask.Key, ask.Chat = r.Header.Get("Idempotency-Key"), r.Header.Get("X-OpenWebUI-Chat-Id")
+	ask.Chat = r.Header.Get("X-OpenWebUI-Chat-Id")
 	work, answered, err := a.desk.Once(r, js, ask)
 	if err != nil {
 		return err
@@ -108,47 +108,34 @@ func (a *api) complete(w http.ResponseWriter, r *http.Request, owner string, eve
 		a.stream(w, r, work, t, answered)
 		return nil
 	}
-	var thinking strings.Builder
-	msg := &said{Role: "assistant"}
-	end, err := a.desk.Wait(r.Context(), work, func(p compat.Part) error {
-		thinking.WriteString(p.Thinking())
-		msg.take(p)
-		return nil
-	}, nil, nil)
+	end, err := a.desk.Whole(r.Context(), work, answered)
 	if err != nil {
 		return err
 	}
-	if fault := end.Fault(); fault != nil {
-		answered()
-		return fault
+	out := &whole{said: said{Role: "assistant", Reasoning: end.Thinking, Annotations: annotationsOf(end.Citations)}}
+	for _, one := range end.Calls {
+		out.Calls = append(out.Calls, callOf(one))
 	}
-	msg.Reasoning = strings.TrimSpace(thinking.String())
-	out := &whole{said: *msg}
-	if end.Text != "" || len(msg.Calls) == 0 {
+	if end.Text != "" || len(out.Calls) == 0 {
 		out.Content = &end.Text
 	}
-	c.Choices, c.Usage = []choice{{Message: out, Finish: finishOf(end)}}, usageOf(end.Usage)
-	for i := range msg.Calls {
-		msg.Calls[i].Index = nil
-	}
-	Reply(w, http.StatusOK, c)
-	answered()
-	return nil
+	c.Choices, c.Usage = []choice{{Message: out, Finish: finishOf(end.End)}}, usageOf(end.Usage)
+	defer answered()
+	return compat.Reply(w, http.StatusOK, c)
 }
 
-// take adds calls and sources.
-func (s *said) take(p compat.Part) {
-	switch p.Kind {
-	case compat.Call:
-		n := len(s.Calls)
-		s.Calls = append(s.Calls, call{Index: &n, ID: p.Call.ID, Type: "function", Function: function{p.Call.Name, argsOf(*p.Call)}})
-	case compat.TextEnd:
-		for _, c := range p.Citations {
-			if c.URL != "" {
-				s.Annotations = append(s.Annotations, annotation{"url_citation", citation{c.Start, c.End, c.URL, c.Title}})
-			}
+func callOf(c llm.ToolCall) call {
+	return call{ID: c.ID, Type: "function", Function: function{c.Name, argsOf(c)}}
+}
+
+// annotationsOf returns the sources that have addresses.
+func annotationsOf(cited []compat.Citation) (list []annotation) {
+	for _, c := range cited {
+		if c.URL != "" {
+			list = append(list, annotation{"url_citation", citation{c.Start, c.End, c.URL, c.Title}})
 		}
 	}
+	return list
 }
 
 // argsOf returns the arguments of a call as a text.
@@ -175,7 +162,7 @@ type telling struct {
 	c      completion
 	events bool // of Open WebUI
 	usage  bool
-	msg    said // calls and sources so far
+	calls  int // so far
 
 	words, thoughts compat.Mould // of chunks that have some of the text, or of the reasoning
 	js              []byte
@@ -228,12 +215,13 @@ func (t *telling) Part(p compat.Part) {
 	case compat.Text:
 		t.add(t.words, p.Text)
 	case compat.Call:
-		t.msg.take(p)
-		t.delta(said{Calls: t.msg.Calls[len(t.msg.Calls)-1:]}, nil)
+		one := callOf(*p.Call)
+		one.Index = new(t.calls)
+		t.calls++
+		t.delta(said{Calls: []call{one}}, nil)
 	case compat.TextEnd:
-		var s said
-		if s.take(p); len(s.Annotations) > 0 {
-			t.delta(s, nil)
+		if list := annotationsOf(p.Citations); list != nil {
+			t.delta(said{Annotations: list}, nil)
 		}
 	default:
 		if text := p.Thinking(); text != "" {

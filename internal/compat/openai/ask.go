@@ -2,7 +2,6 @@ package openai
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -306,14 +305,10 @@ func (c contentPart) part(where string) (llm.Part, error) {
 
 // mediaAt reads an address: of the web, or one that is the data itself.
 func mediaAt(where, url, kind, name string) (llm.Part, error) {
-	if head, data, ok := strings.Cut(url, ";base64,"); ok && strings.HasPrefix(head, "data:") {
-		bytes, err := base64.StdEncoding.DecodeString(data)
-		if err == nil && len(bytes) > 0 {
-			return llm.Part{Media: &llm.Media{Type: strings.TrimPrefix(head, "data:"), Data: bytes, Name: name}}, nil
-		}
+	m, ok := compat.MediaAt(url)
+	if !ok {
+		return llm.Part{}, compat.Wrong("messages", "%s: expected data:TYPE;base64, or %s", where, compat.Elsewhere)
 	}
-	if compat.IsPublic(url) {
-		return llm.Part{Media: &llm.Media{Type: kind, URL: url, Name: name}}, nil
-	}
-	return llm.Part{}, compat.Wrong("messages", "%s: expected data:TYPE;base64, or %s", where, compat.Elsewhere)
+	m.Type, m.Name = cmp.Or(m.Type, kind), name
+	return llm.Part{Media: &m}, nil
 }

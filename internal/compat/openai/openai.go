@@ -12,11 +12,11 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 )
 
 // An api is the handlers.
@@ -84,14 +84,7 @@ func Refuse(w http.ResponseWriter, f *compat.Fault) {
 	if !again { // of what a model failed at, the same request is told the same
 		w.Header().Set("X-Should-Retry", "false")
 	}
-	Reply(w, f.Status, map[string]Failure{"error": FailureOf(f)})
-}
-
-// Reply answers with JSON.
-func Reply(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(body)
+	_ = compat.Reply(w, f.Status, map[string]Failure{"error": FailureOf(f)})
 }
 
 // A model is one of a list, as clients of OpenAI and of Anthropic read it: they ask under
@@ -126,8 +119,7 @@ func (a *api) models(w http.ResponseWriter, r *http.Request, owner string) error
 	if len(names) > 0 {
 		body["first_id"], body["last_id"] = names[0], names[len(names)-1]
 	}
-	Reply(w, http.StatusOK, body)
-	return nil
+	return compat.Reply(w, http.StatusOK, body)
 }
 
 func (a *api) oneModel(w http.ResponseWriter, r *http.Request, _ string) error {
@@ -135,8 +127,7 @@ func (a *api) oneModel(w http.ResponseWriter, r *http.Request, _ string) error {
 	if err != nil {
 		return err
 	}
-	Reply(w, http.StatusOK, modelOf(m.Name))
-	return nil
+	return compat.Reply(w, http.StatusOK, modelOf(m.Name))
 }
 
 // ModelOf returns the model that a client names.
@@ -146,10 +137,7 @@ func ModelOf(desk *compat.Desk, name string) (compat.Model, error) {
 	}
 	m, ok := desk.Model(name)
 	if !ok {
-		if len(name) > 100 {
-			name = strings.ToValidUTF8(name[:100], "")
-		}
-		return m, &compat.Fault{Status: http.StatusNotFound, Field: "model", Detail: "The model `" + name + "` does not exist: GET /v1/models lists those that do"}
+		return m, &compat.Fault{Status: http.StatusNotFound, Field: "model", Detail: "The model `" + textkit.Prefix(name, 100) + "` does not exist: GET /v1/models lists those that do"}
 	}
 	return m, nil
 }
@@ -164,12 +152,9 @@ func (a *api) embeddings(w http.ResponseWriter, r *http.Request, owner string) e
 	if _, err := compat.Read(r, &in); err != nil {
 		return err
 	}
-	var one string
-	var texts []string
-	if json.Unmarshal(in.Input, &one) == nil {
-		texts = []string{one}
-	} else if json.Unmarshal(in.Input, &texts) != nil {
-		return compat.Wrong("input", "input: expected a text or a list of texts")
+	texts, err := compat.TextsOf(in.Input)
+	if err != nil {
+		return err
 	}
 	if !slices.Contains([]string{"", "float", "base64"}, in.Encoding) {
 		return compat.Wrong("encoding_format", "encoding_format: expected float or base64")
@@ -186,11 +171,10 @@ func (a *api) embeddings(w http.ResponseWriter, r *http.Request, owner string) e
 		}
 		data = append(data, item)
 	}
-	Reply(w, http.StatusOK, map[string]any{
+	return compat.Reply(w, http.StatusOK, map[string]any{
 		"object": "list", "model": cmp.Or(in.Model, "ponder/embed"), "data": data,
 		"usage": map[string]int{"prompt_tokens": usage.Total(), "total_tokens": usage.Total()},
 	})
-	return nil
 }
 
 // packed returns a vector as its bytes, little-endian, in base64.

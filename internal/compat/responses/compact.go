@@ -11,7 +11,6 @@ import (
 
 	"ponder"
 	"ponder/internal/compat"
-	"ponder/internal/compat/openai"
 	"ponder/llm"
 )
 
@@ -97,10 +96,9 @@ func replyCompacted(w http.ResponseWriter, said []llm.Message, end compat.End) e
 	output = append(output, map[string]any{
 		"id": ponder.NewID("cmp"), "type": "compaction", "encrypted_content": compactionMark + base64.RawURLEncoding.EncodeToString(js),
 	})
-	openai.Reply(w, http.StatusOK, map[string]any{
+	return compat.Reply(w, http.StatusOK, map[string]any{
 		"id": ponder.NewID("resp"), "object": "response.compaction", "created_at": time.Now().Unix(), "output": output, "usage": usageOf(end.Usage),
 	})
-	return nil
 }
 
 // tokens answers with about how many tokens an input has.
@@ -118,6 +116,5 @@ func (a *api) tokens(w http.ResponseWriter, r *http.Request, owner string) error
 	}
 	var e llm.Estimator
 	n := e.Tokens(ask.Model.Model, (&llm.Request{System: ask.System, Messages: ask.Messages, Tools: ask.Tools, Schema: ask.Schema}).Size())
-	openai.Reply(w, http.StatusOK, map[string]any{"object": "response.input_tokens", "input_tokens": n})
-	return nil
+	return compat.Reply(w, http.StatusOK, map[string]any{"object": "response.input_tokens", "input_tokens": n})
 }

@@ -10,7 +10,6 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/compat"
-	"ponder/internal/compat/openai"
 )
 
 // A conversation of OpenAI is one of Ponder: conv_X is the thread thr_X. What it has
@@ -39,17 +38,17 @@ type conversation struct {
 func (a *api) changeConversations() map[string]compat.Handler {
 	return map[string]compat.Handler{
 		"POST /v1/conversations":                     a.newConversation,
-		"POST /v1/conversations/{id}":                a.changeConversation,
-		"DELETE /v1/conversations/{id}":              a.removeConversation,
-		"POST /v1/conversations/{id}/items":          a.addItems,
+		"POST /v1/conversations/{id}":                a.inThread(a.changeConversation),
+		"DELETE /v1/conversations/{id}":              a.inThread(a.removeConversation),
+		"POST /v1/conversations/{id}/items":          a.inThread(a.addItems),
 		"DELETE /v1/conversations/{id}/items/{item}": a.removeItem,
 	}
 }
 
 func (a *api) readConversations() map[string]compat.Handler {
 	return map[string]compat.Handler{
-		"GET /v1/conversations/{id}":              a.getConversation,
-		"GET /v1/conversations/{id}/items":        a.listItems,
+		"GET /v1/conversations/{id}":              a.inThread(a.getConversation),
+		"GET /v1/conversations/{id}/items":        a.inThread(a.listItems),
 		"GET /v1/conversations/{id}/items/{item}": a.getItem,
 	}
 }
@@ -69,6 +68,17 @@ func (a *api) thread(ctx context.Context, owner, id string) (ponder.Info, error)
 		return info, fmt.Errorf("look for a conversation: %w", err)
 	}
 	return info, nil
+}
+
+// inThread returns a handler of the conversation that the path names.
+func (a *api) inThread(do func(http.ResponseWriter, *http.Request, ponder.Info) error) compat.Handler {
+	return func(w http.ResponseWriter, r *http.Request, owner string) error {
+		info, err := a.thread(r.Context(), owner, r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		return do(w, r, info)
+	}
 }
 
 // remark keeps something of a conversation.
@@ -166,23 +176,14 @@ func (a *api) replyConversation(w http.ResponseWriter, r *http.Request, id ponde
 	if c.Metadata == nil {
 		c.Metadata = map[string]string{}
 	}
-	openai.Reply(w, http.StatusOK, c)
-	return nil
+	return compat.Reply(w, http.StatusOK, c)
 }
 
-func (a *api) getConversation(w http.ResponseWriter, r *http.Request, owner string) error {
-	info, err := a.thread(r.Context(), owner, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
+func (a *api) getConversation(w http.ResponseWriter, r *http.Request, info ponder.Info) error {
 	return a.replyConversation(w, r, info.ID)
 }
 
-func (a *api) changeConversation(w http.ResponseWriter, r *http.Request, owner string) error {
-	info, err := a.thread(r.Context(), owner, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
+func (a *api) changeConversation(w http.ResponseWriter, r *http.Request, info ponder.Info) error {
 	var in posted
 	if err := in.read(r); err != nil {
 		return err
@@ -193,12 +194,8 @@ func (a *api) changeConversation(w http.ResponseWriter, r *http.Request, owner s
 	return a.replyConversation(w, r, info.ID)
 }
 
-func (a *api) removeConversation(w http.ResponseWriter, r *http.Request, owner string) error {
-	info, err := a.thread(r.Context(), owner, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	list, err := a.entries(r.Context(), owner, info, 0)
+func (a *api) removeConversation(w http.ResponseWriter, r *http.Request, info ponder.Info) error {
+	list, err := a.entries(r.Context(), info.Owner, info, 0)
 	if err != nil {
 		return err
 	}
@@ -213,6 +210,5 @@ func (a *api) removeConversation(w http.ResponseWriter, r *http.Request, owner s
 	if err := a.desk.Service.Remove(r.Context(), info.ID); err != nil {
 		return err
 	}
-	openai.Reply(w, http.StatusOK, map[string]any{"id": r.PathValue("id"), "object": "conversation.deleted", "deleted": true})
-	return nil
+	return compat.Reply(w, http.StatusOK, map[string]any{"id": r.PathValue("id"), "object": "conversation.deleted", "deleted": true})
 }

@@ -23,7 +23,6 @@ import (
 
 	"ponder"
 	"ponder/internal/compat"
-	"ponder/internal/compat/openai"
 )
 
 // An endpoint is where an owner wants events to be posted.
@@ -120,19 +119,44 @@ func (h *Hooks) changes() map[string]compat.Handler {
 	all := make(map[string]compat.Handler)
 	for _, path := range hookPaths {
 		all["POST "+path] = h.create
-		all["POST "+path+"/{id}"] = h.update
-		all["DELETE "+path+"/{id}"] = h.remove
-		all["POST "+path+"/{id}/rotate_secret"] = h.rotate
-		all["POST "+path+"/{id}/test"] = h.test
+		all["POST "+path+"/{id}"] = h.one(h.update)
+		all["DELETE "+path+"/{id}"] = h.one(h.remove)
+		all["POST "+path+"/{id}/rotate_secret"] = h.one(h.rotate)
+		all["POST "+path+"/{id}/test"] = h.one(h.test)
 	}
 	return all
+}
+
+// one returns a handler of the endpoint that the path names, which reads the body of the
+// request, if there is one.
+func (h *Hooks) one(do func(w http.ResponseWriter, r *http.Request, d endpointRequest) error) compat.Handler {
+	return func(w http.ResponseWriter, r *http.Request, owner string) error {
+		e, err := h.endpoint(r.Context(), owner, r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		d := endpointRequest{endpoint: e, owner: owner}
+		if r.Method == http.MethodPost && r.ContentLength != 0 {
+			if _, err := compat.Read(r, &d.body); err != nil {
+				return err
+			}
+		}
+		return do(w, r, d)
+	}
+}
+
+// An endpointRequest is a request about an endpoint.
+type endpointRequest struct {
+	*endpoint
+	owner string
+	body  hookBody
 }
 
 func (h *Hooks) reads() map[string]compat.Handler {
 	all := map[string]compat.Handler{"GET /v1/webhook_event_types": h.types}
 	for _, path := range hookPaths {
 		all["GET "+path] = h.list
-		all["GET "+path+"/{id}"] = h.get
+		all["GET "+path+"/{id}"] = h.one(h.get)
 	}
 	return all
 }
@@ -217,8 +241,7 @@ func (h *Hooks) create(w http.ResponseWriter, r *http.Request, owner string) err
 	if err := h.putEndpoint(r.Context(), owner, e); err != nil {
 		return err
 	}
-	openai.Reply(w, http.StatusOK, e.view(true))
-	return nil
+	return compat.Reply(w, http.StatusOK, e.view(true))
 }
 
 func (h *Hooks) list(w http.ResponseWriter, r *http.Request, owner string) error {
@@ -234,95 +257,55 @@ func (h *Hooks) list(w http.ResponseWriter, r *http.Request, owner string) error
 }
 
 func (*Hooks) types(w http.ResponseWriter, _ *http.Request, _ string) error {
-	openai.Reply(w, http.StatusOK, map[string]any{"object": "list", "data": hookTypes})
-	return nil
+	return compat.Reply(w, http.StatusOK, map[string]any{"object": "list", "data": hookTypes})
 }
 
-func (h *Hooks) get(w http.ResponseWriter, r *http.Request, owner string) error {
-	e, err := h.endpoint(r.Context(), owner, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	openai.Reply(w, http.StatusOK, e.view(false))
-	return nil
+func (*Hooks) get(w http.ResponseWriter, _ *http.Request, e endpointRequest) error {
+	return compat.Reply(w, http.StatusOK, e.view(false))
 }
 
-func (h *Hooks) update(w http.ResponseWriter, r *http.Request, owner string) error {
-	e, err := h.endpoint(r.Context(), owner, r.PathValue("id"))
-	if err != nil {
+func (h *Hooks) update(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
+	if err := e.body.into(e.endpoint); err != nil {
 		return err
 	}
-	var in hookBody
-	if _, err := compat.Read(r, &in); err != nil {
+	if err := h.putEndpoint(r.Context(), e.owner, e.endpoint); err != nil {
 		return err
 	}
-	if err := in.into(e); err != nil {
-		return err
-	}
-	if err := h.putEndpoint(r.Context(), owner, e); err != nil {
-		return err
-	}
-	openai.Reply(w, http.StatusOK, e.view(false))
-	return nil
+	return compat.Reply(w, http.StatusOK, e.view(false))
 }
 
-func (h *Hooks) remove(w http.ResponseWriter, r *http.Request, owner string) error {
-	e, err := h.endpoint(r.Context(), owner, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	if err := h.Book.Drop(r.Context(), endpointKind, owner, e.ID); err != nil {
+func (h *Hooks) remove(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
+	if err := h.Book.Drop(r.Context(), endpointKind, e.owner, e.ID); err != nil {
 		return fmt.Errorf("remove a webhook: %w", err)
 	}
-	openai.Reply(w, http.StatusOK, map[string]any{"id": e.ID, "object": "webhook_endpoint.deleted", "deleted": true})
-	return nil
+	return compat.Reply(w, http.StatusOK, map[string]any{"id": e.ID, "object": "webhook_endpoint.deleted", "deleted": true})
 }
 
-func (h *Hooks) rotate(w http.ResponseWriter, r *http.Request, owner string) error {
-	e, err := h.endpoint(r.Context(), owner, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	var in hookBody
-	if r.ContentLength != 0 {
-		if _, err := compat.Read(r, &in); err != nil {
-			return err
-		}
-	}
+func (h *Hooks) rotate(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
 	e.Old, e.OldUntil, e.Updated = "", time.Time{}, time.Now().UTC()
-	if in.Keep {
+	if e.body.Keep {
 		e.Old, e.OldUntil = e.Secret, time.Now().UTC().Add(oldSecretTime)
 	}
 	e.Secret = newSecret()
-	if err := h.putEndpoint(r.Context(), owner, e); err != nil {
+	if err := h.putEndpoint(r.Context(), e.owner, e.endpoint); err != nil {
 		return err
 	}
-	openai.Reply(w, http.StatusOK, e.view(true))
-	return nil
+	return compat.Reply(w, http.StatusOK, e.view(true))
 }
 
 // test sends an event that says nothing, and answers with what the endpoint said.
-func (h *Hooks) test(w http.ResponseWriter, r *http.Request, owner string) error {
-	e, err := h.endpoint(r.Context(), owner, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	var in hookBody
-	if _, err := compat.Read(r, &in); err != nil {
-		return err
-	}
-	if !slices.Contains(hookTypes, in.Type) {
+func (h *Hooks) test(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
+	if !slices.Contains(hookTypes, e.body.Type) {
 		return compat.Wrong("event_type", "event_type: expected one of %s", strings.Join(hookTypes, ", "))
 	}
-	d := newDelivery(ponder.NewID("evt"), owner, e.ID, in.Type, prefix+"test", time.Now())
-	status, err := h.send(r.Context(), e, d.ID, []byte(d.Body))
+	d := newDelivery(ponder.NewID("evt"), e.owner, e.ID, e.body.Type, prefix+"test", time.Now())
+	status, err := h.send(r.Context(), e.endpoint, d.ID, []byte(d.Body))
 	if err != nil {
 		return compat.Wrong("url", "the endpoint cannot be reached: %s", whyUnreached(err))
 	}
-	openai.Reply(w, http.StatusOK, map[string]any{
-		"object": "webhook_endpoint.test", "webhook_endpoint_id": e.ID, "event_type": in.Type, "status_code": status, "success": true,
+	return compat.Reply(w, http.StatusOK, map[string]any{
+		"object": "webhook_endpoint.test", "webhook_endpoint_id": e.ID, "event_type": e.body.Type, "status_code": status, "success": true,
 	})
-	return nil
 }
 
 // whyUnreached says why a post failed without its address, and nothing of networks that
@@ -413,15 +396,8 @@ var hookClient = &http.Client{Transport: &http.Transport{
 // of this machine are meant.
 func checkPublic(to string, local bool) error {
 	at, err := netip.ParseAddrPort(to)
-	if err != nil {
+	if a := at.Addr().Unmap(); err != nil || (!local || !a.IsLoopback()) && !compat.IsPublicAddr(a) {
 		return errPrivate
 	}
-	a := at.Addr().Unmap()
-	if local && a.IsLoopback() || a.IsGlobalUnicast() && !a.IsPrivate() && !sharedNet.Contains(a) {
-		return nil
-	}
-	return errPrivate
+	return nil
 }
-
-// sharedNet is that of carriers, which is private, too.
-var sharedNet = netip.MustParsePrefix("100.64.0.0/10")

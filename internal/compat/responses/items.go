@@ -10,7 +10,6 @@ import (
 
 	"ponder"
 	"ponder/internal/compat"
-	"ponder/internal/compat/openai"
 	"ponder/llm"
 )
 
@@ -219,16 +218,11 @@ func page(w http.ResponseWriter, r *http.Request, list []map[string]any) error {
 	if err != nil {
 		return err
 	}
-	openai.Reply(w, http.StatusOK, pageOf(list, limit))
-	return nil
+	return compat.Reply(w, http.StatusOK, pageOf(list, limit))
 }
 
-func (a *api) listItems(w http.ResponseWriter, r *http.Request, owner string) error {
-	info, err := a.thread(r.Context(), owner, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	entries, err := a.entries(r.Context(), owner, info, 0)
+func (a *api) listItems(w http.ResponseWriter, r *http.Request, info ponder.Info) error {
+	entries, err := a.entries(r.Context(), info.Owner, info, 0)
 	if err != nil {
 		return err
 	}
@@ -239,11 +233,7 @@ func (a *api) listItems(w http.ResponseWriter, r *http.Request, owner string) er
 	return page(w, r, list)
 }
 
-func (a *api) addItems(w http.ResponseWriter, r *http.Request, owner string) error {
-	info, err := a.thread(r.Context(), owner, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
+func (a *api) addItems(w http.ResponseWriter, r *http.Request, info ponder.Info) error {
 	var in posted
 	if err := in.read(r); err != nil {
 		return err
@@ -254,8 +244,7 @@ func (a *api) addItems(w http.ResponseWriter, r *http.Request, owner string) err
 	if err := a.remark(r.Context(), info.ID, ponder.NewID("items"), itemsNoted, in.Items); err != nil {
 		return err
 	}
-	openai.Reply(w, http.StatusOK, pageOf(in.Items, len(in.Items)))
-	return nil
+	return compat.Reply(w, http.StatusOK, pageOf(in.Items, len(in.Items)))
 }
 
 // entry returns an item of a conversation by its id.
@@ -280,8 +269,7 @@ func (a *api) getItem(w http.ResponseWriter, r *http.Request, owner string) erro
 	if err != nil {
 		return err
 	}
-	openai.Reply(w, http.StatusOK, e.item)
-	return nil
+	return compat.Reply(w, http.StatusOK, e.item)
 }
 
 // removeItem removes an item: it is not listed any more, and its words are erased from

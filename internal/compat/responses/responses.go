@@ -21,6 +21,7 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/openai"
+	"ponder/internal/textkit"
 )
 
 // An api is the handlers.
@@ -102,7 +103,7 @@ func (a *api) create(w http.ResponseWriter, r *http.Request, owner string) error
 		if err != nil {
 			return err
 		}
-		openai.Reply(w, http.StatusOK, res)
+		compat.Reply(w, http.StatusOK, res)
 		answered()
 		return nil
 	}
@@ -111,7 +112,7 @@ func (a *api) create(w http.ResponseWriter, r *http.Request, owner string) error
 		a.dropLater(j)
 		return err
 	}
-	openai.Reply(w, http.StatusOK, res)
+	compat.Reply(w, http.StatusOK, res)
 	answered()
 	return a.drop(r.Context(), j)
 }
@@ -129,7 +130,6 @@ func (a *api) begin(r *http.Request, owner string, in *request, js []byte, befor
 	if err := say(&ask, before); err != nil {
 		return j, nil, err
 	}
-	ask.Key = r.Header.Get("Idempotency-Key")
 	j.note = in.note()
 	kept, err := j.note.observation()
 	if err != nil {
@@ -278,8 +278,7 @@ func (a *api) get(w http.ResponseWriter, r *http.Request, owner string) error {
 	if err != nil {
 		return err
 	}
-	openai.Reply(w, http.StatusOK, res)
-	return nil
+	return compat.Reply(w, http.StatusOK, res)
 }
 
 func asksStream(r *http.Request) bool {
@@ -314,8 +313,7 @@ func (a *api) cancel(w http.ResponseWriter, r *http.Request, owner string) error
 	if err != nil {
 		return err
 	}
-	openai.Reply(w, http.StatusOK, res)
-	return nil
+	return compat.Reply(w, http.StatusOK, res)
 }
 
 // remove removes a response: a thread of its own as a whole; of a conversation that has
@@ -339,16 +337,10 @@ func (a *api) remove(w http.ResponseWriter, r *http.Request, owner string) error
 	if err != nil {
 		return err
 	}
-	openai.Reply(w, http.StatusOK, map[string]any{"id": j.id(), "object": "response", "deleted": true})
-	return nil
+	return compat.Reply(w, http.StatusOK, map[string]any{"id": j.id(), "object": "response", "deleted": true})
 }
 
-func clip(text string) string {
-	if len(text) > 100 {
-		text = strings.ToValidUTF8(text[:100], "")
-	}
-	return text
-}
+func clip(text string) string { return textkit.Prefix(text, 100) }
 
 // errGone says that the server stops.
 var errGone = errors.New("the server stops")
