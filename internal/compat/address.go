@@ -5,24 +5,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"ponder/internal/netaddr"
 )
 
 // localNames are ends of names that lead into a private network.
 var localNames = []string{"local", "localhost", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa"}
-
-// reserved are addresses of networks that are not public, beside those that package netip
-// knows.
-var reserved = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"), netip.MustParsePrefix("fec0::/10"),
-}
-
-// IsPublicAddr reports whether an address is of the public internet.
-func IsPublicAddr(a netip.Addr) bool {
-	a = a.Unmap()
-	return a.IsGlobalUnicast() && !a.IsPrivate() && a.Zone() == "" && !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(a) })
-}
 
 // Elsewhere says what an address of an image must be that is not sent with the request.
 const Elsewhere = "an address that begins with https:// and is in the public internet"
@@ -38,7 +26,7 @@ func IsPublic(address string) bool {
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if a, err := netip.ParseAddr(host); err == nil {
-		return IsPublicAddr(a)
+		return netaddr.IsPublic(a)
 	}
 	dot := strings.LastIndexByte(host, '.')
 	if dot <= 0 || strings.ContainsAny(host, "%\\ _") || strings.ContainsFunc(host, func(c rune) bool { return c >= 0x80 }) {

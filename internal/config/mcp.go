@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"net/url"
-	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
+
+	"ponder/internal/netaddr"
+	"ponder/internal/textkit"
 )
 
 // MCP says which MCP servers have tools for conversations and research. Only the user's
@@ -86,7 +87,7 @@ func (s MCPServer) checkHTTP() error {
 	if err != nil {
 		return errors.New("url must be an address such as https://mcp.example.org/mcp")
 	}
-	if secret := s.TokenEnv != "" || len(s.HeadersEnv) > 0; secret && u.Scheme != "https" && !thisMachine(u.Hostname()) {
+	if secret := s.TokenEnv != "" || len(s.HeadersEnv) > 0; secret && u.Scheme != "https" && !netaddr.IsLoopback(u.Hostname()) {
 		return errors.New("url begins with http:, and what is secret would be sent without encryption: use https:")
 	}
 	for name := range s.HeadersEnv {
@@ -106,15 +107,6 @@ func isHeader(name string) bool {
 	return ok && !strings.HasPrefix(lower, "mcp-") && !slices.Contains([]string{
 		"accept", "connection", "content-length", "content-type", "host", "last-event-id", "te", "trailer", "transfer-encoding", "upgrade",
 	}, lower)
-}
-
-// thisMachine reports whether a host is this one.
-func thisMachine(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
 }
 
 // MCPHeader returns the headers that requests to a server carry, from the environment.

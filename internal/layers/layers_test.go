@@ -22,7 +22,7 @@ type rule struct {
 }
 
 // everywhere lists the packages of this module that every package may import.
-var everywhere = []string{"internal/textkit", "internal/limitio", "internal/toolname"}
+var everywhere = []string{"internal/textkit", "internal/limitio", "internal/netaddr", "internal/toolname"}
 
 // The first rule that matches a package is its rule. A package without a rule
 // fails the test: to add a folder is to say where it belongs.
@@ -32,6 +32,8 @@ var rules = []rule{
 	{packages: "internal/toolname"},
 	{packages: "internal/limitio"},
 	{packages: "internal/process"},
+	{packages: "internal/netaddr"},
+	{packages: "internal/webhook"},
 
 	// The core: the vocabulary of models, the vocabulary of thinking, and the engine.
 	{packages: "llm", theirs: []string{"github.com/google/jsonschema-go/"}},
@@ -84,7 +86,7 @@ var rules = []rule{
 	{packages: "sensor/files", ours: []string{".", "sensor"}, theirs: []string{"github.com/fsnotify/fsnotify"}},
 	{packages: "sensor/system", ours: []string{".", "sensor"}, theirs: []string{"github.com/shirou/gopsutil/"}},
 	{packages: "sensor/feed", ours: []string{".", "sensor"}, theirs: []string{"github.com/mmcdole/gofeed"}},
-	{packages: "sensor/notify", theirs: []string{"github.com/emersion/go-message"}},
+	{packages: "sensor/notify", ours: []string{"internal/webhook"}, theirs: []string{"github.com/emersion/go-message"}},
 	{packages: "sensor/own", ours: []string{".", "sensor", "internal/textkit/lexical"}},
 	{packages: "sensor/command", ours: []string{".", "sensor", "internal/process"}},
 	{packages: "sensor/*", ours: []string{".", "sensor"}},
@@ -112,7 +114,7 @@ var rules = []rule{
 	{packages: "internal/compat/dialecttest", ours: []string{".", "engine", "llm", "llm/llmtest", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "store/memory", "internal/placement", "internal/auth", "internal/stream", "internal/app", "internal/compat"}},
 	{packages: "internal/compat/completions", ours: []string{".", "llm", "mode/research", "internal/auth", "internal/stream", "internal/app", "internal/compat"}, theirs: []string{"github.com/danielgtaylor/huma/"}},
 	{packages: "internal/compat/mcp", ours: []string{".", "llm", "internal/auth", "internal/steering", "internal/stream", "internal/app", "internal/compat", "internal/compat/*"}, theirs: []string{"github.com/modelcontextprotocol/go-sdk/", "github.com/google/jsonschema-go/"}},
-	{packages: "internal/compat/responses", ours: []string{".", "llm", "internal/auth", "internal/steering", "internal/stream", "internal/app", "internal/compat", "internal/compat/openai"}, theirs: []string{"github.com/coder/websocket"}},
+	{packages: "internal/compat/responses", ours: []string{".", "llm", "internal/auth", "internal/steering", "internal/stream", "internal/app", "internal/compat", "internal/compat/openai", "internal/webhook"}, theirs: []string{"github.com/coder/websocket"}},
 	{packages: "internal/compat/*", ours: []string{".", "llm", "internal/auth", "internal/steering", "internal/stream", "internal/app", "internal/compat", "internal/compat/*"}},
 	{packages: "internal/server", ours: []string{".", "llm", "internal/app", "internal/auth", "internal/compat", "internal/compat/*", "internal/httpapi", "internal/metrics", "internal/placement", "internal/stream", "internal/textkit/*"}, theirs: []string{"golang.org/x/sys/"}},
 	{packages: "internal/httpapi", ours: []string{".", "llm", "internal/transcript", "mode/chat", "mode/session", "mode/research", "internal/auth", "internal/stream", "internal/app", "internal/steering", "internal/compat", "internal/compat/completions"}, theirs: []string{"github.com/danielgtaylor/huma/"}},

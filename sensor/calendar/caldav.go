@@ -8,11 +8,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"ponder/internal/limitio"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"ponder/internal/limitio"
+	"ponder/internal/netaddr"
 
 	"github.com/emersion/go-webdav/caldav"
 )
@@ -40,7 +42,7 @@ func newServer(o Options) (*server, error) {
 	if u.User != nil {
 		return nil, errors.New("calendar: put the password into the variable that password_env names, not into the address")
 	}
-	if o.Password != "" && u.Scheme != "https" && !local(u.Hostname()) {
+	if o.Password != "" && u.Scheme != "https" && !netaddr.IsLoopback(u.Hostname()) {
 		return nil, errors.New("calendar: a password is sent to https:// only")
 	}
 	return &server{client: &login{client: o.Client, host: u.Host, user: o.User, password: o.Password}, base: u}, nil

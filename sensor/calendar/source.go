@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -199,10 +198,4 @@ func fault(what string, err error) error {
 		}
 	}
 	return errors.New(sensor.Line(what+": "+err.Error(), 300))
-}
-
-// local reports whether a host is this machine.
-func local(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

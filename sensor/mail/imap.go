@@ -17,6 +17,7 @@ import (
 	"github.com/emersion/go-imap/v2/imapclient"
 
 	"ponder/internal/limitio"
+	"ponder/internal/netaddr"
 	"ponder/sensor"
 )
 
@@ -58,7 +59,7 @@ func newServer(o Options) (*server, error) {
 		return nil, errors.New("mail: say as which user to log in")
 	case o.Password == "":
 		return nil, fmt.Errorf("mail: there is no password of %s: put it into the variable that password_env names", o.User)
-	case o.Plain && !local(host):
+	case o.Plain && !netaddr.IsLoopback(host):
 		return nil, fmt.Errorf("mail: without encryption only a server of this machine is read, not %s", host)
 	case len(o.Folders) > maxFolders:
 		return nil, fmt.Errorf("mail: %d folders are too many: at most %d", len(o.Folders), maxFolders)
@@ -70,12 +71,6 @@ func newServer(o Options) (*server, error) {
 }
 
 const imapInbox = "INBOX"
-
-// local reports whether a host is this machine.
-func local(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
 
 func (s *server) read(ctx context.Context, now time.Time, c *cursor) ([]raw, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, sensor.Patience)

@@ -11,9 +11,11 @@ import (
 	stdmail "net/mail"
 	"net/smtp"
 	"os"
-	"ponder/internal/textkit"
 	"strings"
 	"time"
+
+	"ponder/internal/netaddr"
+	"ponder/internal/textkit"
 
 	"github.com/emersion/go-message/mail"
 )
@@ -73,7 +75,7 @@ func newPostman(o MailOptions) (*postman, error) {
 		p.Security = map[bool]string{true: "tls", false: "starttls"}[port == "465"]
 	}
 	switch {
-	case p.Security == "none" && !loopback(host):
+	case p.Security == "none" && !netaddr.IsLoopback(host):
 		return nil, errors.New(`plain = true (security "none") is for a server on this machine only: use "tls" or "starttls"`)
 	case p.Security != "none" && p.Security != "tls" && p.Security != "starttls":
 		return nil, fmt.Errorf(`security %q must be "tls" or "starttls"`, p.Security)

@@ -1,28 +1,26 @@
 package responses
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"ponder"
 	"ponder/internal/compat"
+	"ponder/internal/netaddr"
+	"ponder/internal/webhook"
 )
 
 // An endpoint is where an owner wants events to be posted.
@@ -47,9 +45,7 @@ const (
 	maxHookURL    = 2048
 	maxHookName   = 200
 	hookTime      = 15 * time.Second
-	maxHookReply  = 64 << 10 // bytes that are read, so that the connection can be used again
 	secretBytes   = 32
-	secretMark    = "whsec_"
 	oldSecretTime = 24 * time.Hour
 )
 
@@ -58,14 +54,14 @@ func (e *endpoint) wants(kind string) bool { return slices.Contains(e.Types, kin
 func newSecret() string {
 	key := make([]byte, secretBytes)
 	_, _ = rand.Read(key) // never fails
-	return secretMark + base64.StdEncoding.EncodeToString(key)
+	return webhook.SecretPrefix + base64.StdEncoding.EncodeToString(key)
 }
 
 // view returns an endpoint as clients see it, with its secret or with a hint of that.
 func (e *endpoint) view(secret bool) map[string]any {
 	v := map[string]any{
 		"id": e.ID, "object": "webhook_endpoint", "name": e.Name, "url": e.URL, "event_types": e.Types,
-		"created_at": e.Created.Unix(), "updated_at": e.Updated.Unix(), "signing_secret_hint": secretMark + "..." + e.Secret[len(e.Secret)-4:],
+		"created_at": e.Created.Unix(), "updated_at": e.Updated.Unix(), "signing_secret_hint": webhook.SecretPrefix + "..." + e.Secret[len(e.Secret)-4:],
 	}
 	if secret {
 		v["signing_secret"] = e.Secret
@@ -202,16 +198,10 @@ func (b *hookBody) into(e *endpoint) error {
 // checkHookURL says what is wrong with an address: it must be https or, of this machine,
 // http.
 func checkHookURL(text string) error {
-	u, err := url.Parse(text)
-	if err != nil || len(text) > maxHookURL || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
+	if u, err := url.Parse(text); err != nil || len(text) > maxHookURL || u.User != nil || !webhook.IsURL(text) {
 		return compat.Wrong("url", "url: expected an address that begins with https:// (http:// only for this machine)")
 	}
 	return nil
-}
-
-func isLoopback(host string) bool {
-	a, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
 func (h *Hooks) create(w http.ResponseWriter, r *http.Request, owner string) error {
@@ -326,54 +316,26 @@ func (h *Hooks) send(ctx context.Context, e *endpoint, id string, body []byte) (
 	if err := checkHookURL(e.URL); err != nil {
 		return 0, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, hookTime)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(body))
+	now := time.Now()
+	status, err := webhook.Post(ctx, cmp.Or(h.Client, hookClient), e.URL, e.keys(now), id, now, body)
 	if err != nil {
-		return 0, errors.New("post to a webhook: its address cannot be used")
-	}
-	at := strconv.FormatInt(time.Now().Unix(), 10)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "Ponder")
-	req.Header.Set("Webhook-Id", id)
-	req.Header.Set("Webhook-Timestamp", at)
-	req.Header.Set("Webhook-Signature", e.sign(id, at, body, time.Now()))
-	client := *hookClient
-	if h.Client != nil {
-		client = *h.Client
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := client.Do(req)
-	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) {
-			err = u.Err // without the address, whose path may be a secret
-		}
 		return 0, fmt.Errorf("post to a webhook: %w", err)
 	}
-	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, maxHookReply) // what it says is nobody's concern
-	return resp.StatusCode, nil
+	return status, nil
 }
 
-// sign returns the signatures of a message: one, and while a secret replaces another, two.
-func (e *endpoint) sign(id, at string, body []byte, now time.Time) string {
+// keys returns the keys that sign a message: one, and while a secret replaces another, two.
+func (e *endpoint) keys(now time.Time) (list [][]byte) {
 	secrets := []string{e.Secret}
 	if e.Old != "" && now.Before(e.OldUntil) {
 		secrets = append(secrets, e.Old)
 	}
-	var list []string
 	for _, s := range secrets {
-		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, secretMark))
-		if err != nil { // which ours cannot be
-			continue
+		if key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, webhook.SecretPrefix)); err == nil { // see newSecret
+			list = append(list, key)
 		}
-		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte(id + "." + at + "."))
-		mac.Write(body)
-		list = append(list, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	}
-	return strings.Join(list, " ")
+	return list
 }
 
 var errPrivate = errors.New("the address is one of a private network")
@@ -387,7 +349,7 @@ var hookClient = &http.Client{Transport: &http.Transport{
 		if err != nil {
 			return nil, fmt.Errorf("post to a webhook: %w", err)
 		}
-		d := net.Dialer{Timeout: hookTime, Control: func(_, to string, _ syscall.RawConn) error { return checkPublic(to, isLoopback(host)) }}
+		d := net.Dialer{Timeout: hookTime, Control: func(_, to string, _ syscall.RawConn) error { return checkPublic(to, netaddr.IsLoopback(host)) }}
 		return d.DialContext(ctx, network, address)
 	},
 }}
@@ -396,7 +358,7 @@ var hookClient = &http.Client{Transport: &http.Transport{
 // of this machine are meant.
 func checkPublic(to string, local bool) error {
 	at, err := netip.ParseAddrPort(to)
-	if a := at.Addr().Unmap(); err != nil || (!local || !a.IsLoopback()) && !compat.IsPublicAddr(a) {
+	if a := at.Addr().Unmap(); err != nil || (!local || !a.IsLoopback()) && !netaddr.IsPublic(a) {
 		return errPrivate
 	}
 	return nil

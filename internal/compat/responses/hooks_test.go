@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ponder/internal/compat/dialecttest"
+	"ponder/internal/webhook"
 )
 
 // A book is a Book in memory.
@@ -114,7 +115,7 @@ func TestHookRetries(t *testing.T) {
 		for i, req := range to.got {
 			h := req.Header
 			if h.Get("Webhook-Id") != ev.ID || to.bodies[i] != to.bodies[0] || h.Get("Webhook-Timestamp") != fmt.Sprint(to.at[i].Unix()) ||
-				h.Get("Webhook-Signature") != secret.sign(ev.ID, h.Get("Webhook-Timestamp"), []byte(to.bodies[i]), time.Now()) {
+				h.Get("Webhook-Signature") != webhook.Sign(secret.keys(time.Now()), ev.ID, h.Get("Webhook-Timestamp"), []byte(to.bodies[i])) {
 				t.Errorf("try %d: %v", i, h)
 			}
 		}
