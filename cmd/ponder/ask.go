@@ -106,37 +106,14 @@ func (a *cli) ask(ctx context.Context, text string, f askFlags, given func(strin
 	return s.unsaid(ctx, err)
 }
 
-// noteOpen says so if an earlier message is still to be answered, which comes first.
-func (c *conversation) noteOpen(ctx context.Context) error {
-	if c.id == "" {
-		return nil
-	}
-	info, err := c.store.Thread(ctx, c.id)
-	if err != nil || info.Status.Ended() {
-		return err
-	}
-	var left unanswered
-	for ev, err := range c.store.Events(ctx, c.id, max(0, info.Head-readBefore)) {
-		if err != nil {
-			return err
-		}
-		left.hears(ev)
-	}
-	if len(left.open) > 0 {
-		c.note("answering an earlier message first")
-	}
-	return nil
-}
-
 // An asking is one message and its answer.
 type asking struct {
 	*conversation
 	heard    ponder.Seq // the newest event that was shown, or is old
 	internal bool
-	out      outlet // where it goes
+	out      answerWriter
 	reserve  reserve
 	turnNow  turn
-	musing   musing
 	why      error // the turn is to be stopped
 	stopped  bool
 }
@@ -148,22 +125,22 @@ func (s *asking) turn(ctx context.Context, m message) error {
 	if err != nil {
 		return err
 	}
-	t.message, t.seq = ev.ID, ev.Seq
+	*t = newTurn(ev.ID, ev.Seq, t.atOnce)
 	stop := make(chan struct{}, 1)
 	defer s.brake.toRest(func() { stop <- struct{}{} })()
 	sctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	signs, wont := s.signs(sctx, s.from(ev)), s.wont(sctx)
+	updates, wont := s.updates(sctx, s.from(ev)), s.wont(sctx)
 	tick, began := time.NewTicker(tickEvery), time.Now()
 	defer tick.Stop()
-	for !t.over {
+	for !t.Over() {
 		var err error
 		select {
-		case sign := <-signs:
-			err = s.shows(sign)
+		case u := <-updates:
+			err = s.shows(u)
 		case r := <-s.worked:
-			err = s.rested(r)
-		case <-s.again:
+			err = s.onWorkDone(r)
+		case <-s.retry:
 			err = s.work(ctx)
 		case <-stop:
 			s.why = failure{code: interrupted}
@@ -183,7 +160,7 @@ func (s *asking) turn(ctx context.Context, m message) error {
 	s.out.close()
 	s.tidy(ctx, ev.Seq)
 	if s.why == nil {
-		return t.err
+		return t.failure()
 	}
 	if codeOf(s.why) == interrupted {
 		s.reserve.release()
@@ -199,21 +176,21 @@ const slowAfter = 2 * time.Second
 // waits says for how long an answer is waited for of which nothing is shown yet.
 func (s *asking) waits(took time.Duration) {
 	switch t := &s.turnNow; {
-	case took < slowAfter || t.said.Len() > 0:
+	case took < slowAfter || t.shown:
 	case t.spoke:
-		s.out.stands("the model thinks: " + tui.Clock(took))
+		s.out.status("the model thinks: " + tui.Clock(took))
 	default:
-		s.out.stands("waiting for the model: " + tui.Clock(took))
+		s.out.status("waiting for the model: " + tui.Clock(took))
 	}
 }
 
 // stopTurn has the turn stopped, once there is a reason to and its run is known.
 func (s *asking) stopTurn(ctx context.Context) error {
-	if s.why == nil || s.turnNow.run == "" || s.stopped {
+	if s.why == nil || s.turnNow.Run == "" || s.stopped {
 		return nil
 	}
 	s.stopped = true
-	return s.stop(ctx, s.turnNow.run, s.turnNow.open())
+	return s.stop(ctx, s.turnNow.Run, s.turnNow.open())
 }
 
 // wont sends why no model will answer, if that is certain before one does: the turn
@@ -236,23 +213,23 @@ func (s *asking) from(ev ponder.Event) ponder.Seq {
 	return max(s.heard, ev.Seq-1)
 }
 
-// shows shows a sign: pieces of the answer as they come or, as JSON, events.
-func (s *asking) shows(sign sign) error {
-	if sign.err != nil {
-		return sign.err
+// shows shows an update: the answer as it comes or, as JSON, events.
+func (s *asking) shows(u turnUpdate) error {
+	if u.err != nil {
+		return u.err
 	}
-	text := s.turnNow.hears(sign)
-	if text != "" || s.turnNow.replied {
+	text := s.turnNow.apply(u)
+	if text != "" || s.turnNow.replied() {
 		s.reserve.release()
 	}
 	if delay := s.turnNow.delay; delay != "" {
 		s.turnNow.delay = ""
-		s.out.stands("")
+		s.out.status("")
 		s.note("%s", delay)
 	}
-	if ev := sign.event; ev != nil {
+	if ev := u.event; ev != nil {
 		s.heard = ev.Seq
-		s.musing.hears(*ev)
+		s.muses.Apply(*ev)
 		think.Log(context.Background(), slog.Default(), *ev)
 		if s.flags.json && (!ev.Internal || s.internal) {
 			return s.reserve.object(s.cli, ev)
@@ -261,7 +238,7 @@ func (s *asking) shows(sign sign) error {
 	if s.flags.json || text == "" {
 		return nil
 	}
-	s.out.stands("")
+	s.out.status("")
 	return s.out.print(text)
 }
 
@@ -277,30 +254,30 @@ func (s *asking) thinkFirst(ctx context.Context, m message) error {
 		s.heard = wish.Seq - 1
 	}
 	s.reserve.note(s.cli, "thinking about it first")
-	signs, tick, began := s.signs(sctx, s.heard), time.NewTicker(tickEvery), time.Now()
+	updates, tick, began := s.updates(sctx, s.heard), time.NewTicker(tickEvery), time.Now()
 	defer tick.Stop()
-	defer s.out.stands("")
+	defer s.out.status("")
 	came := false
-	for s.musing.done < wish.Seq {
+	for s.muses.Done < wish.Seq {
 		select {
-		case sign := <-signs:
-			if err := s.shows(sign); err != nil {
+		case u := <-updates:
+			if err := s.shows(u); err != nil {
 				return err
 			}
-			if sign.event != nil {
-				_, ok := sign.event.Body.(ponder.InnerMonologue)
+			if u.event != nil {
+				_, ok := u.event.Body.(ponder.InnerMonologue)
 				came = came || ok
 			}
 		case r := <-s.worked:
-			if err := s.rested(r); err != nil {
+			if err := s.onWorkDone(r); err != nil {
 				return err
 			}
-		case <-s.again:
+		case <-s.retry:
 			if err := s.work(ctx); err != nil {
 				return err
 			}
 		case <-tick.C:
-			s.out.stands("thinking about it first: " + tui.Clock(time.Since(began)))
+			s.out.status("thinking about it first: " + tui.Clock(time.Since(began)))
 		case <-ctx.Done():
 			_ = s.stop(context.WithoutCancel(ctx), "", "")
 			return ctx.Err()

@@ -48,34 +48,26 @@ type chatting struct {
 	presses chan tui.Press
 	lines   chan tui.Press // where they come from a file
 
-	signs   <-chan sign // nil before the thread is there
-	deaf    func()      // ends them
+	updated <-chan turnUpdate // nil before the thread is there
+	deaf    func()            // ends it
 	heard   ponder.Seq
-	now     *going    // the turn that goes on; nil if none does
-	next    []waiting // messages that are answered next
-	musing  musing
-	drawn   []string  // put beside the conversation during the turn
-	armed   time.Time // when ctrl-c was pressed where there was nothing to stop
-	leaving bool      // once what waits is answered
-	files   message   // put beside the next message
-	rearm   func()    // has ctrl-c tell of itself again, where it is a signal; or nil
+	now     *activeTurn     // nil if none goes on
+	next    []queuedMessage // that are answered next
+	drawn   []string        // put beside the conversation during the turn
+	armed   time.Time       // when ctrl-c was pressed where there was nothing to stop
+	leaving bool            // once what waits is answered
+	files   message         // put beside the next message
+	rearm   func()          // has ctrl-c tell of itself again, where it is a signal; or nil
 
 	reserve reserve // of what is shown beside messages, where they come from a file
 	failed  error   // why the last turn had no answer
 }
 
-// A going is a turn that goes on.
-type going struct {
+// An activeTurn is a turn that goes on.
+type activeTurn struct {
 	turn
 	stopping bool
 	stopped  bool
-}
-
-// A waiting is a message that waits. It has an id if it is in the log already.
-type waiting struct {
-	text string
-	id   string
-	seq  ponder.Seq
 }
 
 // chat is the command.
@@ -136,7 +128,7 @@ func (s *chatting) begin(ctx context.Context) error {
 		return err
 	}
 	s.listen(ctx)
-	if s.next = open; len(open) > 0 || s.musing.busy() {
+	if s.next = open; len(open) > 0 || s.muses.Busy() {
 		if err := s.work(ctx); err != nil {
 			return err
 		}
@@ -163,7 +155,7 @@ func (s *chatting) unsaid(ctx context.Context) error {
 // listen hears what comes from now on.
 func (s *chatting) listen(ctx context.Context) {
 	sctx, cancel := context.WithCancel(ctx)
-	s.signs, s.deaf = s.conversation.signs(sctx, s.heard), cancel
+	s.updated, s.deaf = s.updates(sctx, s.heard), cancel
 }
 
 // loop talks until the user leaves.
@@ -177,11 +169,11 @@ func (s *chatting) loop(ctx context.Context) error {
 		s.stand()
 		var err error
 		select {
-		case sign := <-s.signs:
-			err = s.hears(ctx, sign)
+		case u := <-s.updated:
+			err = s.update(ctx, u)
 		case r := <-s.worked:
-			err = s.rested(r)
-		case <-s.again:
+			err = s.onWorkDone(r)
+		case <-s.retry:
 			err = s.work(ctx)
 		case p := <-s.presses:
 			gone := false
@@ -251,14 +243,14 @@ func (s *chatting) pressed(ctx context.Context, p tui.Press) (gone bool, err err
 func (s *chatting) stand() {
 	status := ""
 	switch {
-	case s.now != nil && s.now.said.Len() == 0 && s.again != nil:
+	case s.now != nil && !s.now.shown && s.retry != nil:
 		status = "another process answers"
 	case s.now != nil && s.now.stopping:
 		status = "stopping"
-	case s.now != nil && s.now.said.Len() == 0:
+	case s.now != nil && !s.now.shown:
 		status = "…"
 	}
-	if s.musing.busy() {
+	if s.muses.Busy() {
 		if status != "" {
 			status += " · "
 		}
@@ -266,7 +258,7 @@ func (s *chatting) stand() {
 	}
 	var queue []string
 	for _, w := range s.next {
-		queue = append(queue, w.text)
+		queue = append(queue, w.Text)
 	}
 	s.face.stand(status, queue)
 }

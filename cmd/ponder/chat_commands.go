@@ -118,7 +118,7 @@ func (s *chatting) helpCommand(context.Context, string) error {
 }
 
 func (s *chatting) deepCommand(ctx context.Context, topic string) error {
-	if s.musing.busy() {
+	if s.muses.Busy() {
 		s.face.show(remark, "thinking goes on in the background; this comes after it")
 	} else {
 		s.face.show(remark, "thinking in the background; what comes of it is there for a later answer")
@@ -131,8 +131,8 @@ func (s *chatting) deepCommand(ctx context.Context, topic string) error {
 	if err != nil {
 		return err
 	}
-	s.musing.asked = wish.Seq
-	if s.signs == nil {
+	s.muses.Asked = wish.Seq
+	if s.updated == nil {
 		s.listen(ctx)
 	}
 	return nil
@@ -182,7 +182,7 @@ func (s *chatting) thinkCommand(ctx context.Context, rest string) error {
 func (s *chatting) planCommand(ctx context.Context, rest string) error {
 	on, ok := setting(rest, s.talking.Plan)
 	if !ok { // it says what is to be planned
-		s.next = append(s.next, waiting{text: approval.PlanMark + " " + rest})
+		s.next = append(s.next, queuedMessage{Text: approval.PlanMark + " " + rest})
 		s.turnNext(ctx)
 		return nil
 	}
@@ -244,8 +244,8 @@ func (s *chatting) newCommand(ctx context.Context, _ string) error {
 	if s.deaf != nil {
 		s.deaf()
 	}
-	s.signs, s.deaf, s.heard, s.next, s.musing, s.drawn = nil, nil, 0, nil, musing{}, nil
-	if err := s.anew(ctx); err != nil {
+	s.updated, s.deaf, s.heard, s.next, s.drawn = nil, nil, 0, nil, nil
+	if err := s.reset(ctx); err != nil {
 		return err
 	}
 	s.face.show(remark, "a new conversation")

@@ -11,6 +11,7 @@ import (
 	"ponder/internal/textkit"
 
 	"ponder"
+	"ponder/mode/chat"
 	"ponder/mode/deep"
 	"ponder/tool/think"
 )
@@ -32,33 +33,33 @@ func (s *chatting) entered(ctx context.Context, line string) (gone bool, err err
 	if err != nil {
 		return false, err
 	}
-	s.next = append(s.next, waiting{text: text})
+	s.next = append(s.next, queuedMessage{Text: text})
 	s.turnNext(ctx)
 	return false, nil
 }
+
+// A queuedMessage is a message that waits. It has an ID if it is in the log already.
+type queuedMessage = chat.Said
 
 // turnNext begins the next turn, if one waits and none goes on.
 func (s *chatting) turnNext(ctx context.Context) {
 	for s.now == nil && len(s.next) > 0 {
 		w := s.next[0]
 		s.next = s.next[1:]
-		s.face.show(typed, w.text)
-		if w.id == "" {
-			if err := s.send(ctx, w.text); err != nil {
+		s.face.show(typed, w.Text)
+		if w.ID == "" {
+			if err := s.send(ctx, w.Text); err != nil {
 				s.face.show(alarm, oneLine(err.Error()))
 			}
 			continue
 		}
-		s.now = s.newTurn()
-		s.now.message, s.now.seq = w.id, w.seq
+		s.begins(w.ID, w.Seq)
 	}
 }
 
-// newTurn returns a turn of which nothing has come.
-func (s *chatting) newTurn() *going {
-	g := &going{}
-	g.atOnce = !s.onTerminal()
-	return g
+// begins begins the turn of a message.
+func (s *chatting) begins(message string, seq ponder.Seq) {
+	s.now = &activeTurn{turn: newTurn(message, seq, !s.onTerminal())}
 }
 
 // send sends a message, with the files that were put beside it.
@@ -68,28 +69,26 @@ func (s *chatting) send(ctx context.Context, text string) error {
 	for _, line := range m.leftOut(s.talking.ChatOptions(nil)) {
 		s.face.show(remark, line)
 	}
-	s.now = s.newTurn()
 	ev, err := s.say(ctx, m)
 	if err != nil {
-		s.now = nil
 		return err
 	}
 	s.files = message{}
-	s.now.message, s.now.seq = ev.ID, ev.Seq
-	if s.signs == nil {
+	s.begins(ev.ID, ev.Seq)
+	if s.updated == nil {
 		s.listen(ctx)
 	}
 	return nil
 }
 
-// hears takes in what comes of the conversation.
-func (s *chatting) hears(ctx context.Context, sign sign) error {
-	if sign.err != nil {
-		return sign.err
+// update takes an update of the conversation.
+func (s *chatting) update(ctx context.Context, u turnUpdate) error {
+	if u.err != nil {
+		return u.err
 	}
-	if ev := sign.event; ev != nil {
+	if ev := u.event; ev != nil {
 		s.heard = ev.Seq
-		s.musing.hears(*ev)
+		s.muses.Apply(*ev)
 		s.happens(*ev)
 		think.Log(ctx, slog.Default(), *ev)
 		if s.flags.json && !ev.Internal {
@@ -102,8 +101,8 @@ func (s *chatting) hears(ctx context.Context, sign sign) error {
 		s.turnNext(ctx)
 		return nil
 	}
-	text := s.now.turn.hears(sign)
-	if s.now.replied || text != "" {
+	text := s.now.apply(u)
+	if s.now.replied() || text != "" {
 		s.reserve.release()
 	}
 	if text != "" {
@@ -113,7 +112,7 @@ func (s *chatting) hears(ctx context.Context, sign sign) error {
 		s.now.delay = ""
 		s.face.show(remark, delay)
 	}
-	if s.now.over {
+	if s.now.Over() {
 		s.over(ctx)
 	}
 	return s.stopNow(ctx)
@@ -124,12 +123,12 @@ func (s *chatting) hears(ctx context.Context, sign sign) error {
 func (s *chatting) happens(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
-		if s.now == nil || s.now.message != ev.ID {
+		if s.now == nil || s.now.Message != ev.ID {
 			i := 0
-			for i < len(s.next) && s.next[i].id != "" {
+			for i < len(s.next) && s.next[i].ID != "" {
 				i++
 			}
-			s.next = append(s.next[:i:i], append([]waiting{{b.Content, ev.ID, ev.Seq}}, s.next[i:]...)...)
+			s.next = append(s.next[:i:i], append([]queuedMessage{{Text: b.Content, ID: ev.ID, Seq: ev.Seq}}, s.next[i:]...)...)
 		}
 	case ponder.AttachmentAdded:
 		if ev.Run != "" {
@@ -161,15 +160,15 @@ func drawn(b ponder.AttachmentAdded) string {
 // over ends the turn.
 func (s *chatting) over(ctx context.Context) {
 	t := s.now
-	s.now, s.failed = nil, t.err
+	s.now, s.failed = nil, t.failure()
 	s.face.show(ended, "")
 	switch {
 	case t.stopped:
 		s.face.show(remark, markStopped)
-	case t.err != nil:
-		s.face.show(alarm, t.err.Error())
+	case s.failed != nil:
+		s.face.show(alarm, s.failed.Error())
 	}
-	s.tidy(ctx, t.seq)
+	s.tidy(ctx, t.Seq)
 	s.drawings()
 	s.turnNext(ctx)
 }
@@ -180,11 +179,11 @@ func (s *chatting) stopNow(ctx context.Context) error {
 		s.rearm()
 	}
 	t := s.now
-	if t == nil || !t.stopping || t.stopped || t.run == "" {
+	if t == nil || !t.stopping || t.stopped || t.Run == "" {
 		return nil
 	}
 	t.stopped = true
-	return s.stop(ctx, t.run, t.open())
+	return s.stop(ctx, t.Run, t.open())
 }
 
 // What is shown of a conversation that is gone on with.
@@ -195,32 +194,32 @@ const (
 
 // reread shows the end of the conversation, and returns the messages that are not
 // answered.
-func (s *chatting) reread(ctx context.Context) (open []waiting, err error) {
+func (s *chatting) reread(ctx context.Context) (open []chat.Said, err error) {
 	info, err := s.store.Thread(ctx, s.id)
 	if err != nil {
 		return nil, err
 	}
 	var lines []ponder.Event
-	var left unanswered
+	var left chat.PendingMessages
 	for ev, err := range s.store.Events(ctx, s.id, max(0, info.Head-readBefore)) {
 		if err != nil {
 			return nil, err
 		}
 		s.heard = ev.Seq
-		s.musing.hears(ev)
-		left.hears(ev)
+		s.muses.Apply(ev)
+		left.Apply(ev)
 		switch b := ev.Body.(type) {
 		case ponder.UserMessage, ponder.AssistantMessage:
 			lines = append(lines, ev)
 		case ponder.Steer:
-			if talks, known := left.talks[ev.Run]; b.Do == ponder.Cancel && (talks || !known && b.Content != "") {
+			if talks, known := left.Answers(ev.Run); b.Do == ponder.Cancel && (talks || !known && b.Content != "") {
 				lines = append(lines, ev)
 			}
 		}
 	}
-	open = left.open
+	open = left.Open
 	if info.Status.Ended() {
-		open, s.musing.done = nil, s.musing.asked
+		open, s.muses.Done = nil, s.muses.Asked
 		_ = s.thinker.Mind.Fold(ctx, s.id) // so that the first turn begins at once
 	}
 	s.retell(lines, open)
@@ -228,11 +227,11 @@ func (s *chatting) reread(ctx context.Context) (open []waiting, err error) {
 }
 
 // retell shows what was said last, but for what is about to be answered.
-func (s *chatting) retell(lines []ponder.Event, open []waiting) {
+func (s *chatting) retell(lines []ponder.Event, open []chat.Said) {
 	for _, ev := range lines[max(0, len(lines)-shownBefore):] {
 		switch b := ev.Body.(type) {
 		case ponder.UserMessage:
-			if len(open) == 0 || ev.Seq < open[0].seq {
+			if len(open) == 0 || ev.Seq < open[0].Seq {
 				s.face.show(typed, b.Content)
 			}
 		case ponder.AssistantMessage:

@@ -10,6 +10,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/retention"
+	"ponder/internal/stream"
 	"ponder/mode/chat"
 	"ponder/store/sqlite"
 )
@@ -22,24 +23,26 @@ type conversation struct {
 	life    context.Context //nolint:containedctx // of the command
 	store   *sqlite.Store
 	talking app.ChatSetup
-	id      ponder.ThreadID         // empty: it is made with the first message
-	fresh   bool                    // it was made here
-	nextID  ponder.ThreadID         // that it is made with
+	id      ponder.ThreadID // empty: it is made with the first message
+	fresh   bool            // it was made here
+	nextID  ponder.ThreadID // that it is made with
+	muses   chat.ReflectionView
 	mind    app.BackgroundFeed      // what is told of the subconscious
 	told    []app.PendingEscalation // of that, what is to be noted as told
 
 	thinker *app.Runner
-	pieces  pieces
-	caster  *app.DeltaBroadcaster // of what is written here
-	hearing bool                  // what another process writes
-	worked  chan rest             // of the work that goes on here
-	started int                   // how often it was begun
+	deltas  deltaBuffer
+	live    *stream.Broadcasts // of what is written here
+	unlive  func()             // ends that; nil: it is not begun
+	hearing bool               // what another process writes
+	worked  chan workDone      // of the work that goes on here
+	started int                // how often it was begun
 	working bool
-	again   <-chan time.Time // when to try to hold the thread again
+	retry   <-chan time.Time // when to try to hold the thread again
 }
 
-// A rest is that the work here has come to rest that was begun for the nth time.
-type rest struct {
+// A workDone reports that the nth start of the work here returned, with its error.
+type workDone struct {
 	n   int
 	err error
 }
@@ -47,8 +50,8 @@ type rest struct {
 // converse returns a conversation, on a new thread if id is empty. The caller closes
 // it, and the store after it.
 func (a *cli) converse(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, t app.ChatSetup) (*conversation, error) {
-	c := &conversation{cli: a, life: ctx, store: store, talking: t, id: id, worked: make(chan rest, 1)}
-	c.pieces.bell, c.mind.Owner = make(chan struct{}, 1), a.Owner()
+	c := &conversation{cli: a, life: ctx, store: store, talking: t, id: id, worked: make(chan workDone, 1), live: a.Broadcasts()}
+	c.deltas.bell, c.mind.Owner = make(chan struct{}, 1), a.Owner()
 	return c, c.open(ctx)
 }
 
@@ -58,22 +61,12 @@ func (c *conversation) open(ctx context.Context) (err error) {
 	return err
 }
 
-// written takes in what a model writes here.
+// written takes what a model writes here.
 func (c *conversation) written(d ponder.Delta) {
-	c.pieces.add(d)
-	c.pieces.mu.Lock()
-	caster := c.caster
-	c.pieces.mu.Unlock()
-	caster.Add(d)
-}
-
-// tell lets other processes hear what is written here, which may be nothing.
-func (c *conversation) tell(to *app.DeltaBroadcaster) {
-	c.pieces.mu.Lock()
-	before := c.caster
-	c.caster = to
-	c.pieces.mu.Unlock()
-	before.Close()
+	if chat.WritesAnswer(d.Key) {
+		c.deltas.add(d)
+		c.live.Add(d)
+	}
 }
 
 // change goes on as t says: what is in flight is asked again, by the models of t.
@@ -173,9 +166,9 @@ func (c *conversation) reflect(ctx context.Context, topic, name string) (ponder.
 
 // work has the thread worked on here, if no other process does that.
 func (c *conversation) work(ctx context.Context) error {
-	c.again = nil
-	if c.caster == nil {
-		c.tell(c.Cast(ctx, c.id))
+	c.retry = nil
+	if c.unlive == nil {
+		c.unlive = c.live.Open(c.id, 0)
 	}
 	if err := c.thinker.Place.Start(ctx, c.id); err != nil {
 		return err
@@ -191,26 +184,25 @@ func (c *conversation) work(ctx context.Context) error {
 func (c *conversation) await() {
 	c.working = true
 	p, id, n, worked := c.thinker.Place, c.id, c.started, c.worked
-	go func() { worked <- rest{n, p.Wait(context.Background(), id)} }()
+	go func() { worked <- workDone{n, p.Wait(context.Background(), id)} }()
 }
 
-// againAfter is how long another process may hold the thread before it is tried to
+// retryAfter is how long another process may hold the thread before it is tried to
 // take it again, in case that process is gone.
-const againAfter = 500 * time.Millisecond
+const retryAfter = 500 * time.Millisecond
 
-// rested takes in that the work here has come to rest. Another process may be at
-// work.
-func (c *conversation) rested(r rest) error {
-	if c.working = false; r.n < c.started { // it was begun anew meanwhile
+// onWorkDone takes that the work here returned. Another process may be at work.
+func (c *conversation) onWorkDone(r workDone) error {
+	if c.working = false; r.n < c.started { // it was started again meanwhile
 		c.await()
 		return nil
 	}
 	if errors.Is(r.err, ponder.ErrHeld) || errors.Is(r.err, ponder.ErrFenced) {
 		if !c.hearing {
 			c.hearing = true
-			c.Overhear(c.life, c.id, c.pieces.add)
+			c.live.Receive(c.life, c.id, c.deltas.add)
 		}
-		c.again = time.After(againAfter)
+		c.retry = time.After(retryAfter)
 		return nil
 	}
 	c.hearing = false
@@ -232,7 +224,7 @@ func (c *conversation) background() bool {
 	for c.working {
 		select {
 		case r := <-c.worked:
-			if err := c.rested(r); err != nil {
+			if err := c.onWorkDone(r); err != nil {
 				return false
 			}
 		case <-t.C:
@@ -248,7 +240,10 @@ const lastMoment = 50 * time.Millisecond
 // leave ends the conversation here. What goes on in the background is left to a
 // process of its own; if that cannot be, it goes on with the next message.
 func (c *conversation) leave(ctx context.Context) {
-	defer c.tell(nil)
+	if c.unlive != nil {
+		defer c.unlive()
+		c.unlive = nil
+	}
 	c.noteTold(context.WithoutCancel(ctx))
 	left := c.background()
 	c.tidy(ctx, 0)
@@ -272,12 +267,34 @@ func (c *conversation) leave(ctx context.Context) {
 	}
 }
 
-// anew leaves the conversation, and begins one that has no thread yet.
-func (c *conversation) anew(ctx context.Context) error {
+// noteOpen says so if an earlier message is still to be answered, which comes first.
+func (c *conversation) noteOpen(ctx context.Context) error {
+	if c.id == "" {
+		return nil
+	}
+	info, err := c.store.Thread(ctx, c.id)
+	if err != nil || info.Status.Ended() {
+		return err
+	}
+	var left chat.PendingMessages
+	for ev, err := range c.store.Events(ctx, c.id, max(0, info.Head-readBefore)) {
+		if err != nil {
+			return err
+		}
+		left.Apply(ev)
+	}
+	if len(left.Open) > 0 {
+		c.note("answering an earlier message first")
+	}
+	return nil
+}
+
+// reset leaves the conversation, and begins one that has no thread yet.
+func (c *conversation) reset(ctx context.Context) error {
 	c.leave(ctx)
 	c.id, c.nextID, c.fresh = "", "", false
-	c.working, c.hearing, c.again = false, false, nil
-	c.worked = make(chan rest, 1) // what was cut off is not heard of any more
+	c.working, c.hearing, c.retry, c.muses = false, false, nil, chat.ReflectionView{}
+	c.worked = make(chan workDone, 1) // what was cut off is not heard of any more
 	return c.open(ctx)
 }
 

@@ -20,7 +20,7 @@ func (w *viewing) hear(ctx context.Context, after ponder.Seq) (stop func()) {
 		if !ok {
 			return
 		}
-		h := hearer{take: w.onDelta}
+		h := deltaReceiver{take: w.onDelta}
 		for u, err := range s.Events(ctx, string(w.Id), after) {
 			if err != nil {
 				return
@@ -34,15 +34,15 @@ func (w *viewing) hear(ctx context.Context, after ponder.Seq) (stop func()) {
 	}
 }
 
-// A hearer makes of what a stream says what a model in this process would say.
-type hearer struct {
+// A deltaReceiver makes the deltas of a stream what those of a model in this process are.
+type deltaReceiver struct {
 	take func(ponder.Delta)
 	key  string // of the call whose words come
 }
 
 // update takes in what a stream says. The events of calls are not in it, so that a call
 // is taken to have ended when what it was for is there, or words of another come.
-func (h *hearer) update(u client.Update) {
+func (r *deltaReceiver) update(u client.Update) {
 	finished := false
 	if u.Event != nil {
 		switch u.Event.Body.(type) {
@@ -50,12 +50,12 @@ func (h *hearer) update(u client.Update) {
 			finished = true
 		}
 	}
-	if p := u.Piece; h.key != "" && (finished || p != nil && p.Key != h.key) {
-		h.take(ponder.Delta{Key: h.key, Delta: llm.Delta{Done: &llm.Response{}}})
-		h.key = ""
+	if p := u.Piece; r.key != "" && (finished || p != nil && p.Key != r.key) {
+		r.take(ponder.Delta{Key: r.key, Delta: llm.Delta{Done: &llm.Response{}}})
+		r.key = ""
 	}
 	if u.Piece != nil {
-		h.key = u.Piece.Key
-		h.take(ponder.Delta{Run: u.Piece.Run, Key: u.Piece.Key, Delta: llm.Delta{Text: u.Piece.Text}})
+		r.key = u.Piece.Key
+		r.take(ponder.Delta{Run: u.Piece.Run, Key: u.Piece.Key, Delta: llm.Delta{Text: u.Piece.Text}})
 	}
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // What is heard of a research is shown line by line, as where it is made.
-func TestHearer(t *testing.T) {
+func TestDeltaReceiver(t *testing.T) {
 	w := &viewing{}
-	h := hearer{take: w.onDelta}
+	h := deltaReceiver{take: w.onDelta}
 	piece := func(key, text string) client.Update { return client.Update{Piece: &client.Piece{Key: key, Text: text}} }
 	event := func(b ponder.Body) client.Update { return client.Update{Event: &ponder.Event{Body: b}} }
 	for _, u := range []client.Update{

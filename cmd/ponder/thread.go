@@ -357,9 +357,9 @@ func (a *cli) threadWork(ctx context.Context, name string, f talkFlags, given fu
 	if err != nil {
 		return err
 	}
-	told := a.Cast(ctx, info.ID)
-	defer told.Close()
-	thinker, err := a.ChatRunner(ctx, store, t, told.Add)
+	live := a.Broadcasts()
+	defer live.Open(info.ID, 0)()
+	thinker, err := a.ChatRunner(ctx, store, t, live.Add)
 	if err != nil {
 		return err
 	}

@@ -2,171 +2,96 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/chat"
-	"ponder/mode/deep"
 )
 
-// A turn is how far the answer to a message has come, as far as it was heard.
+// A turn is the answer to a message as a command shows it: a text that only grows, for a
+// terminal takes nothing back.
 type turn struct {
-	speech
-	message string       // the id of the event
-	seq     ponder.Seq   // and its place
-	run     ponder.RunID // that answers; empty until it is known
-	over    bool
-	replied bool      // a call was answered
-	err     error     // why there is no answer
-	class   llm.Class // how the last call failed, if it did
-	cut     string    // how what the last call answered broke off, if it did
-	delay   string    // that the last call is made again, and when, if that takes long
+	chat.TurnView
+	atOnce bool   // a round is shown when the log has all of it, and not before
+	spoke  bool   // a model has said something, whether that is shown or not
+	shown  bool   // something of the answer is shown
+	tail   string // shown before the next words: an escape sequence that is not whole, or restarted
+	delay  string // that the newest call is made again, and when, if that takes long
 }
 
-// hears takes in a sign, and returns what is to be shown of the answer.
-func (t *turn) hears(s sign) string {
-	mine := app.TurnKey + strconv.FormatInt(int64(t.seq), 10) + "-"
-	if s.event == nil {
-		if !strings.HasPrefix(s.key, mine) {
-			return "" // of another turn
-		}
-		return t.hear(s.key, s.piece)
-	}
-	ev := *s.event
-	key, _, _ := strings.Cut(strings.TrimSuffix(ev.Cause, "/1.1"), "#")
-	switch b := ev.Body.(type) {
-	case ponder.RunStarted:
-		if b.Mode == chat.Name {
-			t.run = ev.Run
-		}
-	case ponder.AssistantMessage:
-		if round, ok := strings.CutPrefix(key, "say-"); ok && strings.HasPrefix(app.TurnKey+round, mine) {
-			return t.settle(app.TurnKey+round, b.Content)
-		}
-	case ponder.CallFinished:
-		if strings.HasPrefix(key, app.TurnKey) {
-			t.run = ev.Run
-			if !b.Dropped {
-				t.class, t.cut, t.delay = b.Class, b.Finish.BrokeOff(), delayOf(b, ev.Time)
-			}
-			if b.Error != "" {
-				t.fail(key)
-			}
-			t.replied = t.replied || b.Error == "" && b.Made()
-		}
-	case ponder.Progress:
-		if b.Stage == chat.TurnEnded && b.Ref == t.message {
-			t.over = true
-			switch {
-			case b.Refused:
-				t.err = t.failure(b.Content)
-			case t.cut != "":
-				t.err = brokeOff(t.cut)
-			}
-		}
-	case ponder.RunFinished:
-		if ev.Run == t.run && t.run != "" && !t.over && b.Status != ponder.Completed {
-			t.over, t.err = true, t.failure(b.Reason)
-		}
-	}
-	return ""
+// newTurn returns the turn of a message.
+func newTurn(message string, seq ponder.Seq, atOnce bool) turn {
+	t := turn{TurnView: chat.NewTurnView(message, seq), atOnce: atOnce}
+	t.Text.Eager = true
+	return t
 }
 
-// failure returns the error of a turn without an answer.
-func (t *turn) failure(why string) error {
-	err := fmt.Errorf("no answer: %s", oneLine(why)+otherModel(t.class))
-	if app.NeedsUser(t.class) {
+// apply takes an update, and returns what it adds to what is shown.
+func (t *turn) apply(u turnUpdate) string {
+	if u.event == nil {
+		_, ours := t.Round(u.delta.Key)
+		t.spoke = t.spoke || ours
+		if t.atOnce {
+			return ""
+		}
+		return t.show(t.Hear(u.delta))
+	}
+	ev := *u.event
+	text := t.show(t.Apply(ev))
+	t.spoke = t.spoke || t.Text.Stored() != ""
+	if b, ok := ev.Body.(ponder.CallFinished); ok && chat.WritesAnswer(ev.Cause) && !b.Dropped {
+		t.delay = delayOf(b, ev.Time)
+	}
+	return text
+}
+
+// restarted is shown where the text before it was taken back.
+const restarted = "\n\n[cut off: the answer begins anew]\n\n"
+
+// show returns what an edit adds to what is shown.
+func (t *turn) show(e llm.Edit) string {
+	if e.Back > 0 {
+		t.tail = restarted
+	}
+	if e.Text == "" {
+		return ""
+	}
+	if t.tail == restarted {
+		e.Text = strings.TrimLeft(e.Text, "\n")
+	}
+	text := t.tail + e.Text
+	n := len(text)
+	if t.Text.Open() != "" {
+		n = textkit.Whole(text)
+	}
+	t.tail = text[n:]
+	text = textkit.Clean(text[:n])
+	t.shown = t.shown || text != ""
+	return text
+}
+
+// open returns what is shown of the round that may not be in the log.
+func (t *turn) open() string {
+	return textkit.Clean(strings.TrimSuffix(t.Text.Open(), t.tail))
+}
+
+// replied reports whether a call was answered.
+func (t *turn) replied() bool { return t.Model != "" }
+
+// failure returns why there is no answer, or not all of one; nil if there is one.
+func (t *turn) failure() error {
+	if t.Status == ponder.Completed {
+		if how := t.Finish.BrokeOff(); how != "" && t.Last.Error == "" {
+			return brokeOff(how)
+		}
+		return nil
+	}
+	err := fmt.Errorf("no answer: %s", oneLine(t.Reason)+otherModel(t.Last.Class))
+	if app.NeedsUser(t.Last.Class) {
 		return notReadyf("%w", err)
 	}
 	return failure{failed, err}
-}
-
-// An unanswered is the messages of a conversation that are not answered, oldest first, as
-// far as its events were heard.
-type unanswered struct {
-	open  []waiting
-	talks map[ponder.RunID]bool // of the runs that have begun, whether they answer
-}
-
-// hears takes in an event.
-func (u *unanswered) hears(ev ponder.Event) {
-	switch b := ev.Body.(type) {
-	case ponder.UserMessage:
-		u.open = append(u.open, waiting{b.Content, ev.ID, ev.Seq})
-	case ponder.AssistantMessage:
-		if ev.Run == "" { // of elsewhere
-			u.open = nil
-		}
-	case ponder.RunStarted:
-		if u.talks == nil {
-			u.talks = make(map[ponder.RunID]bool)
-		}
-		u.talks[ev.Run] = b.Mode == chat.Name
-	case ponder.RunFinished:
-		if u.talks[ev.Run] {
-			u.open = nil
-		}
-	case ponder.Progress:
-		if b.Stage == chat.TurnEnded && len(u.open) > 0 && u.open[0].id == b.Ref {
-			u.open = u.open[1:]
-		}
-	}
-}
-
-// A musing is whether a reflection is being made, and on which wish.
-type musing struct {
-	asked ponder.Seq // the newest wish
-	done  ponder.Seq // the newest wish that something came of, or nothing will
-	runs  map[ponder.RunID]bool
-}
-
-// hears takes in an event.
-func (m *musing) hears(ev ponder.Event) {
-	switch b := ev.Body.(type) {
-	case ponder.Progress:
-		switch b.Stage {
-		case chat.DeepAsked:
-			m.asked = ev.Seq
-		case chat.DeepFailed:
-			m.done = max(m.done, wishOfReflection(ev.Cause))
-		}
-	case ponder.Observation:
-		if b.Sensor == chat.DeepAsked {
-			m.asked = ev.Seq
-		}
-	case ponder.InnerMonologue:
-		if b.Tool == deep.Tool {
-			m.done = max(m.done, wishOfReflection(ev.Cause))
-		}
-	case ponder.RunStarted:
-		if b.Mode == deep.Name {
-			if m.runs == nil {
-				m.runs = make(map[ponder.RunID]bool)
-			}
-			m.runs[ev.Run] = true
-		}
-	case ponder.RunFinished:
-		if m.runs[ev.Run] {
-			delete(m.runs, ev.Run)
-			m.done = max(m.done, m.asked)
-		}
-	}
-}
-
-// busy reports whether a reflection is being made.
-func (m *musing) busy() bool { return m.asked > m.done }
-
-// wishOfReflection returns the N of muse-N/1.1 and failed-N/1.1, which is the place
-// of the wish; zero if it is none.
-func wishOfReflection(cause string) ponder.Seq {
-	key, _, _ := strings.Cut(cause, "/")
-	_, num, _ := strings.Cut(key, "-")
-	n, err := strconv.ParseInt(num, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return ponder.Seq(n)
 }

@@ -231,7 +231,3 @@ func Saying(text string) (string, error) {
 
 // tidyTime is how long that may take.
 const TidyTime = 2 * time.Second
-
-// turnKey begins the keys of the calls that write what a user is answered: see
-// package chat.
-const TurnKey = "turn-"

@@ -36,7 +36,7 @@ type Service struct {
 	briefs        sync.Map // of threads that are being started, by their ids
 	shelves       *LibraryPool
 	Minds         *minds
-	casts         broadcasters
+	live          *stream.Broadcasts
 	writings      session.Writings
 	undercurrents backgroundFeeds
 	worths        calibrations
@@ -52,7 +52,7 @@ func (a *App) NewService(ctx context.Context, store *sqlite.Store, serves bool) 
 		return nil, err
 	}
 	s.Log = s.Meter.Store(store)
-	s.casts.list, s.undercurrents.list = make(map[ponder.ThreadID]*DeltaBroadcaster), make(map[string]*BackgroundFeed)
+	s.live, s.undercurrents.list = s.Broadcasts(), make(map[string]*BackgroundFeed)
 	s.worths.list = make(map[string]cachedCalibration)
 	s.outfits = &enginePool{make: s.dress, list: make(map[string]*pooledEngine)}
 	s.shelves = s.ShareLibraries(store, s.payFor)

@@ -2,22 +2,20 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	sockets "net"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"ponder"
 	"ponder/engine"
 	"ponder/internal/config"
 	"ponder/internal/retention"
+	"ponder/internal/stream"
 	"ponder/internal/textkit"
 	"ponder/mode/chat"
 	"ponder/mode/passthrough"
@@ -44,7 +42,7 @@ func (s *Service) work(ctx context.Context, id ponder.ThreadID) error {
 	}
 	defer leave()
 	if info.Kind == ponder.KindConversation {
-		defer s.casts.open(ctx, s.App, id)()
+		defer s.live.Open(id, listeningBehind)()
 		defer s.atRest(context.WithoutCancel(ctx), id)
 		if o.Payer != "" {
 			s.atRest(ctx, id) // another process that had it was killed
@@ -172,6 +170,10 @@ func (a *App) talkingIn(ctx context.Context, o engineSpec) (ChatSetup, error) {
 	return t, nil
 }
 
+// listeningBehind is after how long a conversation has a socket, so that work on it does not
+// wait for that.
+const listeningBehind = 2 * time.Millisecond
+
 // heard returns what takes in what models write on threads of a kind: only words that
 // are for the user are told.
 func (s *Service) heard(kind ponder.Kind) func(ponder.Delta) {
@@ -180,7 +182,7 @@ func (s *Service) heard(kind ponder.Kind) func(ponder.Delta) {
 		case ponder.KindConversation:
 			if chat.WritesAnswer(d.Key) {
 				s.Hub.Delta(d)
-				s.casts.add(d)
+				s.live.Add(d)
 			}
 		case ponder.KindExchange:
 			if strings.HasPrefix(d.Key, passthrough.AskKey) {
@@ -196,46 +198,6 @@ func (s *Service) heard(kind ponder.Kind) func(ponder.Delta) {
 			}
 		}
 	}
-}
-
-// Casts tell other processes what is written on the conversations at work here.
-type broadcasters struct {
-	mu   sync.Mutex
-	list map[ponder.ThreadID]*DeltaBroadcaster
-}
-
-// castAfter is when a socket is made: what is done before a model is asked goes first.
-const castAfter = 2 * time.Millisecond
-
-// open begins to tell what is written on a conversation, until close. Work does not wait
-// for the socket.
-func (c *broadcasters) open(ctx context.Context, a *App, id ponder.ThreadID) (closeIt func()) {
-	one, listening := &DeltaBroadcaster{subs: make(map[chan deltaFrame]bool)}, make(chan struct{})
-	soon := time.AfterFunc(castAfter, func() {
-		defer close(listening)
-		if l := a.castOn(ctx, id); l != nil {
-			one.begin(l)
-		}
-	})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.list[id] = one
-	return func() {
-		c.mu.Lock()
-		delete(c.list, id)
-		c.mu.Unlock()
-		if !soon.Stop() {
-			<-listening // the next may listen at the same place
-		}
-		one.Close()
-	}
-}
-
-func (c *broadcasters) add(d ponder.Delta) {
-	c.mu.Lock()
-	one := c.list[d.Thread]
-	c.mu.Unlock()
-	one.Add(d)
 }
 
 // limitsOf returns the limits of a run: those that are asked for, else those that are
@@ -260,186 +222,11 @@ func limitsOf(asked ponder.Budget, c config.Budgets, otherwise time.Duration) po
 	return b
 }
 
-// A caster tells other processes of the same user what is being written on a thread
-// that this one holds, so that an answer streams wherever it is waited for. It is a
-// courtesy: whoever hears nothing, or not all, has the answer from the log.
-//
-// It listens on a socket in ponder/live of the folder for state, which is named after
-// the thread and the process, and sends a JSON object a line: {"key", "piece"}, first
-// what the call that goes on has written so far.
-type DeltaBroadcaster struct {
-	mu       sync.Mutex
-	Listener sockets.Listener // nil until others may hear
-	key      string           // of the call that goes on
-	written  []byte           // by it
-	subs     map[chan deltaFrame]bool
-	over     bool
-}
-
-// A casting is a piece of what a call writes.
-type deltaFrame struct {
-	Key   string `json:"key"`
-	Piece string `json:"piece"`
-}
-
-// Bounds of casting.
-const (
-	maxSocket   = 100 // bytes of a socket's name, which systems allow
-	maxCast     = 1 << 20
-	castBuffer  = 1024 // pieces that wait for who hears them; then pieces are left out
-	castPatient = time.Second
-)
-
-// liveDir is where the sockets are.
-func (a *App) liveDir() (string, error) {
+// Broadcasts returns broadcasts of the answers that this process writes.
+func (a *App) Broadcasts() *stream.Broadcasts {
 	dir, err := a.Settings.StateDir()
-	return filepath.Join(dir, "live"), err
-}
-
-// cast begins to tell what is written on a thread. Where that cannot be, it returns
-// nil, which tells nothing.
-func (a *App) Cast(ctx context.Context, id ponder.ThreadID) *DeltaBroadcaster {
-	l := a.castOn(ctx, id)
-	if l == nil {
-		return nil
-	}
-	c := &DeltaBroadcaster{subs: make(map[chan deltaFrame]bool)}
-	c.begin(l)
-	return c
-}
-
-// castOn listens for those who want to hear what is written on a thread. Where that
-// cannot be, it returns nil.
-func (a *App) castOn(ctx context.Context, id ponder.ThreadID) sockets.Listener {
-	dir, err := a.liveDir()
-	if err != nil || os.MkdirAll(dir, 0o700) != nil {
-		return nil
-	}
-	file := filepath.Join(dir, fmt.Sprintf("%s.%d", id, os.Getpid()))
-	if len(file) > maxSocket {
-		return nil
-	}
-	l, err := new(sockets.ListenConfig).Listen(ctx, "unix", file)
 	if err != nil {
-		return nil
+		dir = os.DevNull // in which there is nothing
 	}
-	return l
-}
-
-// begin lets others hear from now on, unless it is over.
-func (c *DeltaBroadcaster) begin(l sockets.Listener) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.over {
-		l.Close()
-		return
-	}
-	c.Listener = l
-	go c.serve(l)
-}
-
-// add takes in what a model writes. It does not wait.
-func (c *DeltaBroadcaster) Add(d ponder.Delta) {
-	if c == nil || d.Text == "" || !strings.HasPrefix(d.Key, TurnKey) {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if d.Key != c.key {
-		c.key, c.written = d.Key, c.written[:0]
-	}
-	if len(c.written) < maxCast {
-		c.written = append(c.written, d.Text...)
-	}
-	for sub := range c.subs {
-		select {
-		case sub <- deltaFrame{d.Key, d.Text}:
-		default:
-		}
-	}
-}
-
-// serve lets others hear.
-func (c *DeltaBroadcaster) serve(l sockets.Listener) {
-	for {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		sub := make(chan deltaFrame, castBuffer)
-		c.mu.Lock()
-		if c.over {
-			c.mu.Unlock()
-			conn.Close()
-			return
-		}
-		sub <- deltaFrame{c.key, string(c.written)}
-		c.subs[sub] = true
-		c.mu.Unlock()
-		go c.tell(conn, sub)
-	}
-}
-
-// tell sends pieces until there are no more, or nobody takes them.
-func (c *DeltaBroadcaster) tell(conn sockets.Conn, sub chan deltaFrame) {
-	defer conn.Close()
-	out := json.NewEncoder(conn)
-	for piece := range sub {
-		if conn.SetWriteDeadline(time.Now().Add(castPatient)) != nil || out.Encode(piece) != nil {
-			c.mu.Lock()
-			delete(c.subs, sub)
-			c.mu.Unlock()
-			return
-		}
-	}
-}
-
-// close ends it, and takes the socket away.
-func (c *DeltaBroadcaster) Close() {
-	if c == nil {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.over = true
-	if c.Listener != nil {
-		c.Listener.Close()
-	}
-	for sub := range c.subs {
-		close(sub)
-		delete(c.subs, sub)
-	}
-}
-
-// overhear hears what another process writes on a thread, until ctx is done.
-func (a *App) Overhear(ctx context.Context, id ponder.ThreadID, hear func(ponder.Delta)) {
-	dir, err := a.liveDir()
-	if err != nil {
-		return
-	}
-	files, _ := filepath.Glob(filepath.Join(dir, string(id)+".*")) // of a bad pattern, none
-	for _, file := range files {
-		if strings.HasSuffix(file, fmt.Sprintf(".%d", os.Getpid())) {
-			continue
-		}
-		conn, err := new(sockets.Dialer).DialContext(ctx, "unix", file)
-		if err != nil { // of a process that was killed
-			os.Remove(file)
-			continue
-		}
-		context.AfterFunc(ctx, func() { conn.Close() })
-		go func() {
-			defer conn.Close()
-			in := json.NewDecoder(conn)
-			for {
-				var piece deltaFrame
-				if in.Decode(&piece) != nil {
-					return
-				}
-				d := ponder.Delta{Thread: id, Key: piece.Key}
-				d.Text = piece.Piece
-				hear(d)
-			}
-		}()
-	}
+	return stream.NewBroadcasts(filepath.Join(dir, "live"), chat.WritesAnswer)
 }

@@ -10,8 +10,8 @@
 //
 // The files: model.go says what is asked, desk.go begins it, find.go finds the
 // conversation that it goes on with, recent.go remembers it, once.go knows
-// requests that are sent again; feed.go tells what comes of it, by the folds of talk.go and
-// think.go (rounds.go, prose.go and cut.go are below them); http.go is what the handlers of
+// requests that are sent again; feed.go tells what comes of it, by the folds of projector.go and
+// think.go (rounds.go and chunk.go are below them); http.go is what the handlers of
 // all languages need, mould.go what their streams do.
 package compat
 

@@ -25,6 +25,7 @@ func WritesAnswer(key string) bool { return strings.HasPrefix(key, callKey+"-") 
 // concurrent use.
 type TurnView struct {
 	Message string            // the event that is answered
+	Seq     ponder.Seq        // its place
 	Run     ponder.RunID      // that answers; empty until it is known
 	Status  ponder.Status     // Thinking, then how the turn ended
 	Reason  string            // why there is no answer
@@ -48,7 +49,7 @@ type TurnView struct {
 func NewTurnView(message string, seq ponder.Seq) TurnView {
 	turn := "-" + strconv.FormatInt(int64(seq), 10) + "-"
 	return TurnView{
-		Message: message, Status: ponder.Thinking, Head: max(0, seq-1),
+		Message: message, Seq: seq, Status: ponder.Thinking, Head: max(0, seq-1),
 		mode: Name, calls: callKey + turn, says: sayKey + turn, turn: turn,
 	}
 }

@@ -7,36 +7,36 @@ import (
 	"ponder/internal/tui"
 )
 
-// An outlet is where an answer is printed as it comes.
-type outlet interface {
+// An answerWriter prints an answer as it comes.
+type answerWriter interface {
 	print(text string) error
-	stands(status string) // shows how things stand
-	close()               // doing so twice does no harm
+	status(text string) // shows how things stand
+	close()             // doing so twice does no harm
 }
 
-// answerTo returns where an answer goes: on a terminal, its Markdown is shown.
-func (a *cli) answerTo() outlet {
+// answerTo returns the writer of answers: on a terminal, it shows their Markdown.
+func (a *cli) answerTo() answerWriter {
 	if out, ok := a.paper(); ok && !a.flags.json && tui.CanShow(out) {
 		talk := tui.OpenTalk(tui.TalkOptions{Out: out, Style: a.style()})
-		return &shownAnswer{talk, a.onScreen(talk)}
+		return &terminalAnswer{talk, a.onScreen(talk)}
 	}
 	return &plainAnswer{out: a.out, bar: a.newMeter()}
 }
 
-// A shownAnswer is on a terminal.
-type shownAnswer struct {
+// A terminalAnswer prints an answer on a terminal.
+type terminalAnswer struct {
 	talk *tui.Talk
 	undo func()
 }
 
-func (s *shownAnswer) print(text string) error {
+func (s *terminalAnswer) print(text string) error {
 	s.talk.Write(text)
 	return nil
 }
 
-func (s *shownAnswer) stands(status string) { s.talk.Status(status) }
+func (s *terminalAnswer) status(text string) { s.talk.Status(text) }
 
-func (s *shownAnswer) close() {
+func (s *terminalAnswer) close() {
 	s.talk.End()
 	s.talk.Close()
 	s.undo()
@@ -57,12 +57,12 @@ func (p *plainAnswer) print(text string) error {
 	return nil
 }
 
-func (p *plainAnswer) stands(status string) {
-	if status == "" {
+func (p *plainAnswer) status(text string) {
+	if text == "" {
 		p.bar.clear()
 		return
 	}
-	p.bar.draw(progress{-1, status})
+	p.bar.draw(progress{-1, text})
 }
 
 func (p *plainAnswer) close() {

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/mode/chat"
+)
+
+// TestTurnShows takes deltas (ROUND.ATTEMPT@OFFSET:text) and texts of the log (ROUND=text).
+func TestTurnShows(t *testing.T) {
+	for name, tt := range map[string]struct {
+		steps        []string
+		want, atOnce string
+	}{
+		"in pieces":              {[]string{"1.1@0:It ", "1.1@3:is ", "1.1@6:so.", "1=It is so."}, "It is so.", ""},
+		"two rounds":             {[]string{"1.1@0:One.\n", "1=One.", "2.1@0:\n Two.", "2=Two."}, "One.\n\nTwo.", ""},
+		"tried again":            {[]string{"1.1@0:It is n", "1.2@0:It is so.", "1=It is so."}, "It is n" + restarted + "It is so.", "It is so."},
+		"tried again, as before": {[]string{"1.1@0:It ", "1.2@0:It is so.", "1=It is so."}, "It is so.", ""},
+		"a second round again":   {[]string{"1=One.", "2.1@0:It", "2=Two."}, "One.\n\nIt" + restarted + "Two.", "One.\n\nTwo."},
+		"nothing came of it":     {[]string{"1.1@0:It", "1=", "2=So."}, "It" + restarted + "So.", "So."},
+		"letters in pieces":      {[]string{"1.1@0:bl\xc3", "1.1@3:\xbc", "1.1@4:h", "1=blüh"}, "blüh", ""},
+		"steering":               {[]string{"1.1@0:a\x1b[31", "1.1@5:mb\u202e", "1=a\x1b[31mb\u202e"}, "ab", ""},
+		"half a sequence":        {[]string{"1.1@0:a\x1b[3", "1=a\x1b[3", "2=b"}, "a\n\nb", ""},
+	} {
+		for _, atOnce := range []bool{false, true} {
+			turn, got, seq := newTurn("evt_7", 7, atOnce), "", ponder.Seq(7)
+			for _, step := range tt.steps {
+				head, text, delta := strings.Cut(step, ":")
+				if !delta {
+					seq++
+					head, text, _ = strings.Cut(step, "=")
+					got += turn.apply(turnUpdate{event: &ponder.Event{Seq: seq, Run: "run_1", Cause: "say-7-" + head + "/1.1", Body: ponder.AssistantMessage{Content: text}}})
+					continue
+				}
+				d := ponder.Delta{Key: "turn-7-" + head[:1]}
+				if _, err := fmt.Sscanf(head[2:], "%d@%d", &d.Attempt, &d.Offset); err != nil {
+					t.Fatal(err)
+				}
+				d.Text = text
+				before := got
+				if got += turn.apply(turnUpdate{delta: d}); atOnce && got != before || !turn.spoke {
+					t.Errorf("%s: %q is shown at once; spoke: %v", name, got, turn.spoke)
+				}
+				if open := turn.open(); !strings.HasSuffix(got, open) {
+					t.Errorf("%s: %q is open in %q", name, open, got)
+				}
+			}
+			want := tt.want
+			if atOnce {
+				want = cmp.Or(tt.atOnce, tt.want)
+			}
+			if got != want || turn.shown != (want != "") || turn.open() != "" {
+				t.Errorf("%s, at once %v: %q, want %q; open: %q", name, atOnce, got, want, turn.open())
+			}
+		}
+	}
+}
+
+func TestTurn(t *testing.T) {
+	ended := func(b ponder.Progress) ponder.Event { return ponder.Event{Run: "run_1", Cause: "end-7/1.1", Body: b} }
+	started := ponder.Event{Run: "run_1", Body: ponder.RunStarted{Mode: chat.Name}}
+	said := func(cause, text string) ponder.Event {
+		return ponder.Event{Run: "run_1", Cause: cause, Body: ponder.AssistantMessage{Content: text}}
+	}
+	for _, tt := range []struct {
+		name string
+		evs  []ponder.Event
+		said string
+		over bool
+		code int
+	}{
+		{"answered", []ponder.Event{started, said("say-7-1/1.1", "So."), ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7"})}, "So.", true, done},
+		{"another turn", []ponder.Event{started, said("say-3-1/1.1", "So."), ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_3"})}, "", false, done},
+		{"refused", []ponder.Event{started, ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "no"})}, "", true, failed},
+		{"not let in", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Outcome: ponder.Outcome{Error: "no", Class: llm.Auth}}},
+			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "no"})}, "", true, notReady},
+		{"no words of another model", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Outcome: ponder.Outcome{Error: "no", Class: llm.Auth}}},
+			{Run: "run_1", Cause: "turn-7-1#2", Body: ponder.CallFinished{}}, ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "it gave an empty answer"})}, "", true, failed},
+		{"withheld", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Finish: llm.FinishFilter}}, said("say-7-1/1.1", "So"),
+			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7"})}, "So", true, incomplete},
+		{"broken off before it went on", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Finish: llm.FinishLength}},
+			{Run: "run_1", Cause: "turn-7-2#1", Body: ponder.CallFinished{Finish: llm.FinishStop}}, said("say-7-2/1.1", "So."),
+			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7"})}, "So.", true, done},
+		{"cancelled", []ponder.Event{started, {Run: "run_1", Body: ponder.RunFinished{Status: ponder.Cancelled}}}, "", true, failed},
+		{"the run of something else", []ponder.Event{started, {Run: "run_2", Body: ponder.RunFinished{Status: ponder.Failed}}}, "", false, done},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			turn, said := newTurn("evt_7", 7, false), ""
+			for i, ev := range tt.evs {
+				ev.Seq = ponder.Seq(8 + i)
+				said += turn.apply(turnUpdate{event: &ev})
+			}
+			code, err := done, error(nil)
+			if turn.Over() {
+				err = turn.failure()
+			}
+			if err != nil {
+				code = codeOf(err)
+			}
+			if said != tt.said || turn.Over() != tt.over || code != tt.code {
+				t.Errorf("said %q, over %v, %v", said, turn.Over(), err)
+			}
+		})
+	}
+}
+
+// That a call is made again is said if that takes long, of calls of turns.
+func TestTurnWaits(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		cause string
+		retry time.Time
+		want  string
+	}{
+		{"turn-7-1#1", now.Add(time.Minute), "p/m: overloaded; asking again in 1m0s"},
+		{"turn-7-1#1", now.Add(time.Second), ""},
+		{"turn-7-1#3", time.Time{}, ""},
+		{"name-1#1", now.Add(time.Minute), ""},
+	} {
+		turn := newTurn("evt_7", 7, false)
+		turn.apply(turnUpdate{event: &ponder.Event{Seq: 8, Run: "run_1", Cause: tt.cause, Time: now, Body: ponder.CallFinished{
+			Outcome: ponder.Outcome{Error: "p/m: overloaded", Class: llm.Transient, RetryAt: tt.retry},
+		}}})
+		if turn.delay != tt.want {
+			t.Errorf("%s, %v: %q, want %q", tt.cause, tt.retry, turn.delay, tt.want)
+		}
+	}
+}
+
+func TestHintCommand(t *testing.T) {
+	for _, tt := range []struct{ line, text, complete string }{
+		{"hello", "", ""},
+		{"/", "/deep  /think  /thoughts  /plan  /model  /attach  /cost  /export  /new  /help  /quit", "/"},
+		{"/th", "/think  /thoughts", "/th"},
+		{"/mo", "/model [provider/model]: which model talks, or talk with another", "/model "},
+		{"/think", "/think [on|off]: whether the model may put down thoughts before it answers", "/think "},
+		{"/deep the sea", "/deep [topic]: have a slower model think about the conversation, in the background", ""},
+		{"/foo", "", ""},
+	} {
+		got := hintCommand(tt.line)
+		if got.Text != tt.text || got.Complete != tt.complete {
+			t.Errorf("%q: %q, %q", tt.line, got.Text, got.Complete)
+		}
+	}
+}
+
+// Deltas come behind the event that their call began with, put together where one goes on
+// with the last, and none of another thread.
+func TestDeltaBuffer(t *testing.T) {
+	b := deltaBuffer{bell: make(chan struct{}, 1)}
+	add := func(thread ponder.ThreadID, key string, began ponder.Seq, attempt, offset int, text string) {
+		d := ponder.Delta{Thread: thread, Key: key, Began: began, Attempt: attempt, Offset: offset}
+		d.Text = text
+		b.add(d)
+	}
+	add("thr_0", "turn-1-1", 99, 1, 0, "Old.")
+	add("thr_1", "turn-1-1", 4, 1, 0, "It ")
+	add("thr_1", "turn-1-1", 4, 1, 3, "was")
+	add("thr_1", "turn-1-1", 6, 2, 0, "It ")
+	add("thr_1", "turn-1-1", 6, 2, 7, "so.")
+	for _, tt := range []struct {
+		seen ponder.Seq
+		want string
+	}{{3, ""}, {4, "It was"}, {5, ""}, {6, "It |so."}, {7, ""}} {
+		var got []string
+		for _, d := range b.take("thr_1", tt.seen) {
+			got = append(got, d.Text)
+		}
+		if strings.Join(got, "|") != tt.want {
+			t.Errorf("%q behind %d, want %q", got, tt.seen, tt.want)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder"
+)
+
+// Broadcasts send other processes of the same user what is being written on threads that this
+// process holds, so that an answer streams wherever a process waits for it. A process that
+// misses some of it has the answer from the log. They are safe for concurrent use.
+//
+// For each thread there is a socket in a folder, named after the thread and the process, which
+// sends a [deltaFrame] a line, first all of the call that writes.
+type Broadcasts struct {
+	dir   string
+	shows func(key string) bool
+
+	mu   sync.Mutex
+	open map[ponder.ThreadID]*broadcast
+}
+
+// NewBroadcasts returns broadcasts of the actions that shows reports, with sockets in a folder,
+// which it makes. Where there can be no socket, nothing is sent.
+func NewBroadcasts(dir string, shows func(key string) bool) *Broadcasts {
+	return &Broadcasts{dir: dir, shows: shows, open: make(map[ponder.ThreadID]*broadcast)}
+}
+
+// A broadcast is that of a thread.
+type broadcast struct {
+	timer *time.Timer
+	ready chan struct{} // closed when it listens, or cannot
+
+	mu       sync.Mutex
+	listener net.Listener // nil until it listens
+	call     deltaFrame   // that writes, from the first of its frames
+	written  []byte       // since then
+	subs     map[chan deltaFrame]bool
+	closed   bool
+}
+
+// A deltaFrame is a [ponder.Delta] on a socket.
+type deltaFrame struct {
+	Key     string     `json:"key"`
+	Piece   string     `json:"piece"`
+	Began   ponder.Seq `json:"began,omitempty"`
+	Attempt int        `json:"attempt,omitempty"`
+	Offset  int        `json:"offset,omitempty"`
+}
+
+// Bounds of broadcasting.
+const (
+	maxSocket      = 100 // bytes of a socket's name, which systems allow
+	maxWritten     = 1 << 20
+	frameBuffer    = 1024 // frames that wait for a reader; then frames are left out
+	readerPatience = time.Second
+)
+
+func (b *Broadcasts) socket(thread ponder.ThreadID, process string) string {
+	return filepath.Join(b.dir, string(thread)+"."+process)
+}
+
+// Open begins to send what is written on a thread, with a socket after a while, until stop.
+func (b *Broadcasts) Open(thread ponder.ThreadID, after time.Duration) (stop func()) {
+	one := &broadcast{ready: make(chan struct{}), subs: make(map[chan deltaFrame]bool)}
+	one.timer = time.AfterFunc(after, func() {
+		defer close(one.ready)
+		file := b.socket(thread, fmt.Sprint(os.Getpid()))
+		if len(file) > maxSocket || os.MkdirAll(b.dir, 0o700) != nil {
+			return
+		}
+		if l, err := new(net.ListenConfig).Listen(context.Background(), "unix", file); err == nil {
+			one.listener = l
+			go one.serve(l)
+		}
+	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open[thread] = one
+	return func() {
+		b.mu.Lock()
+		if b.open[thread] == one {
+			delete(b.open, thread)
+		}
+		b.mu.Unlock()
+		one.close()
+	}
+}
+
+// Add takes what a model writes. It does not wait.
+func (b *Broadcasts) Add(d ponder.Delta) {
+	if d.Text == "" || !b.shows(d.Key) {
+		return
+	}
+	b.mu.Lock()
+	one := b.open[d.Thread]
+	b.mu.Unlock()
+	if one != nil {
+		one.add(deltaFrame{d.Key, d.Text, d.Began, d.Attempt, d.Offset})
+	}
+}
+
+func (b *broadcast) add(f deltaFrame) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if f.Key != b.call.Key || f.Attempt != b.call.Attempt {
+		b.call, b.written = f, b.written[:0]
+	}
+	if len(b.written) < maxWritten {
+		b.written = append(b.written, f.Piece...)
+	}
+	for sub := range b.subs {
+		select {
+		case sub <- f:
+		default:
+		}
+	}
+}
+
+// serve accepts readers.
+func (b *broadcast) serve(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		sub := make(chan deltaFrame, frameBuffer)
+		b.mu.Lock()
+		if b.closed {
+			b.mu.Unlock()
+			conn.Close()
+			return
+		}
+		first := b.call
+		first.Piece = string(b.written)
+		sub <- first
+		b.subs[sub] = true
+		b.mu.Unlock()
+		go b.send(conn, sub)
+	}
+}
+
+// send sends frames until there are no more, or the reader takes none.
+func (b *broadcast) send(conn net.Conn, sub chan deltaFrame) {
+	defer conn.Close()
+	out := json.NewEncoder(conn)
+	for f := range sub {
+		if conn.SetWriteDeadline(time.Now().Add(readerPatience)) != nil || out.Encode(f) != nil {
+			b.mu.Lock()
+			delete(b.subs, sub)
+			b.mu.Unlock()
+			return
+		}
+	}
+}
+
+// close ends it, and removes the socket: the next broadcast may listen at the same place.
+func (b *broadcast) close() {
+	if b.timer.Stop() {
+		close(b.ready)
+	}
+	<-b.ready
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	if b.listener != nil {
+		b.listener.Close()
+	}
+	for sub := range b.subs {
+		close(sub)
+		delete(b.subs, sub)
+	}
+}
+
+// Receive takes what other processes write on a thread, until ctx is done.
+func (b *Broadcasts) Receive(ctx context.Context, thread ponder.ThreadID, take func(ponder.Delta)) {
+	files, _ := filepath.Glob(b.socket(thread, "*")) // of a bad pattern, none
+	for _, file := range files {
+		if strings.HasSuffix(file, fmt.Sprintf(".%d", os.Getpid())) {
+			continue
+		}
+		conn, err := new(net.Dialer).DialContext(ctx, "unix", file)
+		if err != nil { // of a process that was killed
+			os.Remove(file)
+			continue
+		}
+		context.AfterFunc(ctx, func() { conn.Close() })
+		go func() {
+			defer conn.Close()
+			in := json.NewDecoder(conn)
+			for {
+				var f deltaFrame
+				if in.Decode(&f) != nil {
+					return
+				}
+				d := ponder.Delta{Thread: thread, Key: f.Key, Began: f.Began, Attempt: f.Attempt, Offset: f.Offset}
+				d.Text = f.Piece
+				take(d)
+			}
+		}()
+	}
+}
