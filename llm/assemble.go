@@ -3,7 +3,8 @@ package llm
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"ponder/internal/textkit"
 )
 
 // A TextAssembler assembles the text of an answer that a model writes in rounds: from the
@@ -56,25 +57,12 @@ func (a *TextAssembler) Hear(round, attempt, offset int, delta string) Edit {
 	}
 	a.next += len(delta) - known
 	delta = a.held + delta[known:]
-	words := strings.TrimRightFunc(delta[:wholeLetters(delta)], unicode.IsSpace)
+	words := strings.TrimRightFunc(delta[:textkit.WholeRunes(delta)], unicode.IsSpace)
 	a.held = delta[len(words):]
 	if a.matched == 0 {
 		words = strings.TrimLeftFunc(words, unicode.IsSpace)
 	}
 	return a.match(words)
-}
-
-// wholeLetters returns how many bytes of a text have no part of a letter behind them.
-func wholeLetters(text string) int {
-	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRuneInString(tail) {
-				return len(text) - n
-			}
-			break
-		}
-	}
-	return len(text)
 }
 
 // match shows what an attempt says behind the words that it has repeated.

@@ -23,6 +23,20 @@ func Prefix(text string, n int) string {
 	return text[:n] // no UTF-8
 }
 
+// WholeRunes returns how many bytes of text come before a character whose last bytes are
+// missing at the end: all, if there is none.
+func WholeRunes(text string) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRuneInString(tail) {
+				return len(text) - n
+			}
+			break
+		}
+	}
+	return len(text)
+}
+
 // Suffix returns the longest end of text that has at most n bytes and begins with a
 // character.
 func Suffix(text string, n int) string {

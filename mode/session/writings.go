@@ -7,16 +7,15 @@ import (
 	"ponder"
 )
 
-// Writings make of what models write on sessions what users may see of it at once: the
-// text of syntheses and of the answer. The zero value has heard nothing. They are safe for
-// concurrent use.
+// Writings extract from what models write on sessions what users may see at once: the text of
+// syntheses and of the answer. The zero value is ready. They are safe for concurrent use.
 type Writings struct {
 	mu   sync.Mutex
-	list map[writer]*attempt
+	list map[action]*attempt // the newest of each
 }
 
-// A writer is an action that writes.
-type writer struct {
+// An action writes.
+type action struct {
 	thread ponder.ThreadID
 	run    ponder.RunID
 	key    string
@@ -38,37 +37,26 @@ func IsShown(key string) bool {
 	return strings.HasPrefix(key, synthesis+"-") || key == final || strings.HasPrefix(key, final) && strings.ContainsAny(key[len(final):][:1], "-~#")
 }
 
-// Hear takes in a piece of what a model writes, and returns what of it users may see, if
-// there is anything. Its key is the cause of the attempt, for each begins anew.
+// Hear takes a delta, and returns what users may see of it, if there is anything. Its key is
+// the cause of the attempt, for each begins anew.
 func (w *Writings) Hear(d ponder.Delta) (shown ponder.Delta, ok bool) {
 	if !IsShown(d.Key) || d.Run.Parent() != "" {
 		return shown, false
 	}
-	text := w.add(d)
-	if text == "" {
-		return shown, false
-	}
-	shown = ponder.Delta{Thread: d.Thread, Run: d.Run, Key: d.Cause, Cause: d.Cause}
-	shown.Text = text
-	return shown, true
-}
-
-func (w *Writings) add(d ponder.Delta) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	who := writer{d.Thread, d.Run, d.Key}
-	if d.Done != nil {
-		delete(w.list, who)
-		return ""
+	by := action{d.Thread, d.Run, d.Key}
+	one := w.list[by]
+	switch {
+	case d.Done != nil:
+		delete(w.list, by)
+		return shown, false
+	case d.Text == "":
+		return shown, false
+	case w.list == nil:
+		w.list = make(map[action]*attempt)
 	}
-	if d.Text == "" {
-		return ""
-	}
-	one := w.list[who]
 	if one == nil || one.cause != d.Cause {
-		if w.list == nil {
-			w.list = make(map[writer]*attempt)
-		}
 		for other := range w.list {
 			if len(w.list) < maxWritings {
 				break
@@ -76,7 +64,9 @@ func (w *Writings) add(d ponder.Delta) string {
 			delete(w.list, other)
 		}
 		one = &attempt{cause: d.Cause}
-		w.list[who] = one
+		w.list[by] = one
 	}
-	return one.Add(d.Text)
+	shown = ponder.Delta{Thread: d.Thread, Run: d.Run, Key: d.Cause, Cause: d.Cause, Began: d.Began, Attempt: d.Attempt}
+	shown.Text = one.Add(d.Text)
+	return shown, shown.Text != ""
 }
