@@ -72,7 +72,7 @@ func (e *Runner) unit(ctx context.Context, q Question, sample int) error {
 // answer has a question answered, unless it is.
 func (e *Runner) answer(ctx context.Context, q Question, v *Strategy, sample int) error {
 	if _, there := e.at(q, v, sample); there || e.budget.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // the evaluation reports that its budget is spent
 	}
 	id := e.Plan.id(q, v, sample)
 	r, err := e.answerRecord(ctx, id)
@@ -192,7 +192,7 @@ func (e *Runner) ask(ctx context.Context, v *Verdict, q Question, first, second,
 	}
 	if !r.ended || r.failed() != "" {
 		if !anew || e.budget.Err() != nil {
-			return j, false, nil
+			return j, false, nil //nolint:nilerr // the evaluation reports that its budget is spent
 		}
 		if r, err = e.judgement(ctx, id, r, req, e.Plan.title()+textkit.Truncate(textkit.OneLine(q.ID), 40)+" · "+v.Variant+" · "+fmt.Sprint(v.Sample)+" · judged "+order); err != nil {
 			return j, false, err

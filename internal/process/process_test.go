@@ -35,7 +35,7 @@ func TestRun(t *testing.T) {
 	if err := Run(t.Context(), time.Minute, Spec{Command: []string{"sh", "-c", "exit 3"}}); !errors.As(err, &exit) || exit.ExitCode() != 3 {
 		t.Errorf("status: %v", err)
 	}
-	if err := Run(t.Context(), time.Minute, Spec{Command: []string{"/no/such/program", "secret"}}); err != ErrMissing {
+	if err := Run(t.Context(), time.Minute, Spec{Command: []string{"/no/such/program", "secret"}}); !errors.Is(err, ErrMissing) {
 		t.Errorf("no program: %v", err)
 	}
 	stopped, stop := context.WithCancelCause(t.Context())
