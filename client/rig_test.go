@@ -146,6 +146,8 @@ type desk struct {
 	store ponder.Store
 	hub   *stream.Hub
 	stop  context.CancelFunc // of the server
+
+	requests requests
 }
 
 // serve returns an API that is asked over a wire.
@@ -169,9 +171,28 @@ func (d *desk) open(t *testing.T, s httpapi.Service) {
 	t.Cleanup(stop)
 	d.stop = stop
 	d.lead(httpapi.New(ctx, httpapi.Config{
-		Store: d.store, Hub: d.hub, Service: s, Logger: slog.New(slog.DiscardHandler),
+		Store: d.store, Hub: d.hub, Service: s, Requests: &d.requests, Logger: slog.New(slog.DiscardHandler),
 		Guard: auth.New(auth.Config{Tokens: []auth.Token{{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")}}}),
 	}))
+}
+
+// requests holds requests by their idempotency keys, also when the server starts again.
+type requests struct{ sync.Map }
+
+func (r *requests) Enter(_ context.Context, id, words string) (httpapi.Request, bool, error) {
+	before, known := r.LoadOrStore(id, httpapi.Request{Words: words})
+	return before.(httpapi.Request), known, nil
+}
+
+func (r *requests) Answer(_ context.Context, id, answer string) error {
+	before, _ := r.Load(id)
+	r.Store(id, httpapi.Request{Words: before.(httpapi.Request).Words, Answer: answer})
+	return nil
+}
+
+func (r *requests) Leave(_ context.Context, id string) error {
+	r.Delete(id)
+	return nil
 }
 
 // A service does what a test needs of one.
