@@ -33,10 +33,12 @@ func TestWork(t *testing.T) {
 			t.Errorf("nobody works on it: %+v (%v)", info, err)
 		}
 		h.post("", "/api/thinking/thr_made/pause", "", nil)
+		synctest.Wait()
 		if code := h.post("", path, `{"model":"test/model"}`, nil); code != http.StatusConflict {
 			t.Errorf("a session that is paused: %d", code)
 		}
 		h.post("", "/api/thinking/thr_made/cancel", "", nil)
+		synctest.Wait()
 		if code := h.post("", path, "", nil); code != http.StatusConflict {
 			t.Errorf("a session that has ended: %d", code)
 		}
