@@ -25,16 +25,15 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"ponder/internal/process"
 )
 
 func main() {
-	debug.SetGCPercent(50) // both as ponder serve does
-	defer runtime.KeepAlive(make([]byte, 128<<20))
+	defer process.RelaxGC()() // as ponder serve does
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))

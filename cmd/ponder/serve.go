@@ -5,11 +5,10 @@ import (
 	"errors"
 	sockets "net"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
+	"ponder/internal/process"
 	"ponder/internal/server"
 
 	"github.com/spf13/cobra"
@@ -78,12 +77,7 @@ func (a *cli) serve(ctx context.Context, f serveFlags) error {
 	if f.print {
 		return a.printConfig(guard)
 	}
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		// A small heap grows by 64 MiB between collections, a large one by about half. The
-		// system backs no page of the slice, because no code touches it.
-		debug.SetGCPercent(50)
-		defer runtime.KeepAlive(make([]byte, 128<<20))
-	}
+	defer process.RelaxGC()()
 	address := cfg.Serve.Address()
 	if err := guard.CheckListen(address); err != nil {
 		code := app.Invalid

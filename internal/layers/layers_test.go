@@ -31,7 +31,7 @@ var rules = []rule{
 	{packages: "internal/textkit"},
 	{packages: "internal/toolname"},
 	{packages: "internal/limitio"},
-	{packages: "internal/process"},
+	{packages: "internal/process", theirs: []string{"golang.org/x/sys/unix"}},
 	{packages: "internal/netaddr"},
 	{packages: "internal/webhook"},
 
