@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"ponder"
 	"ponder/llm"
@@ -118,7 +119,8 @@ const (
 // push adds a turn that has ended. Where there are more than are kept, the older half
 // is let go, as if the model had not condensed it.
 func (s *state) push(t Turn) {
-	s.Turns, s.Size = append(slices.Clip(s.Turns), t), s.Size+t.size()
+	s.appendTurn(t)
+	s.Size += t.size()
 	if len(s.Turns) <= keptTurns && s.Size <= s.opts.bytes(keptShare) {
 		return
 	}
@@ -133,6 +135,19 @@ func (s *state) push(t Turn) {
 	s.Left += i
 }
 
+// appendTurn adds a turn behind the others. Versions of a state share one array of turns: the
+// first version that appends to a prefix of it writes in place, each other one copies. So a
+// conversation of n turns costs O(n), not O(n * keptTurns).
+func (s *state) appendTurn(t Turn) {
+	n := len(s.Turns)
+	if n == cap(s.Turns) || s.tip == nil || !s.tip.CompareAndSwap(int64(n), int64(n+1)) {
+		s.Turns = append(make([]Turn, 0, n+n/4+4), s.Turns...)
+		s.tip = new(atomic.Int64)
+		s.tip.Store(int64(n + 1))
+	}
+	s.Turns = append(s.Turns, t)
+}
+
 // drop lets the oldest n turns go.
 func (s *state) drop(n int) {
 	for _, t := range s.Turns[:n] {
@@ -141,7 +156,7 @@ func (s *state) drop(n int) {
 			s.Command = text
 		}
 	}
-	s.Turns = slices.Clone(s.Turns[n:])
+	s.Turns, s.tip = slices.Clone(s.Turns[n:]), nil
 }
 
 // oldTurns returns what was said up to a place, as one text.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"ponder"
@@ -16,11 +17,12 @@ type state struct {
 	run  ponder.Run
 	opts *Options
 
-	Turns   []Turn     `json:"turns,omitempty"`   // that have ended and are not condensed, oldest first
-	Waiting []Turn     `json:"waiting,omitempty"` // whose messages are not answered; the first may be going on
-	Ended   ponder.Seq `json:"ended,omitempty"`   // where the last turn ended
-	Size    int        `json:"size,omitempty"`    // of Turns
-	Left    int        `json:"left,omitempty"`    // turns before Turns that are in no summary
+	Turns   []Turn        `json:"turns,omitempty"` // that have ended and are not condensed, oldest first
+	tip     *atomic.Int64 // the length of the longest version of Turns in its array: see appendTurn
+	Waiting []Turn        `json:"waiting,omitempty"` // whose messages are not answered; the first may be going on
+	Ended   ponder.Seq    `json:"ended,omitempty"`   // where the last turn ended
+	Size    int           `json:"size,omitempty"`    // of Turns
+	Left    int           `json:"left,omitempty"`    // turns before Turns that are in no summary
 
 	Summary string     `json:"summary,omitempty"` // of what came before Turns
 	Summed  ponder.Seq `json:"summed,omitempty"`  // the last event that it stands for
