@@ -70,11 +70,7 @@ func (t ChatSetup) ChatOptions(tools []ponder.Tool) chat.Options {
 func (t ChatSetup) Allow(u chat.Use) string {
 	w := approval.Wish{Tool: u.Call.Name, Args: u.Call.Input}
 	for _, turn := range u.Turns {
-		w.Turns = append(w.Turns, approval.Turn{User: turn.Said.Text, Thoughts: turn.Mused, Answer: turn.Answer})
-	}
-	last := &w.Turns[len(w.Turns)-1]
-	for _, r := range u.Used {
-		last.Used = append(last.Used, approval.Used{Tool: r.Name, Failed: r.Failed})
+		w.Turns = append(w.Turns, approval.Turn{User: turn.Said.Text, Answer: turn.Answer})
 	}
 	return approval.Gate{Tools: append(approval.Ours(), t.Gated...), Plan: t.Plan}.Check(w)
 }

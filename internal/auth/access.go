@@ -103,8 +103,6 @@ type Refusal struct {
 	Retry  time.Duration // when to come again; zero: not at all
 }
 
-func (r *Refusal) Error() string { return r.Detail }
-
 // Check returns who sends a request, or why it is refused.
 func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	if !g.hostIsOurs(r.Host) {

@@ -37,21 +37,6 @@ func WholeRunes(text string) int {
 	return len(text)
 }
 
-// Suffix returns the longest end of text that has at most n bytes and begins with a
-// character.
-func Suffix(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	from := len(text) - max(n, 0)
-	for on := 0; on < utf8.UTFMax && from+on <= len(text); on++ {
-		if from+on == len(text) || utf8.RuneStart(text[from+on]) {
-			return text[from+on:]
-		}
-	}
-	return text[from:]
-}
-
 // TruncateBytes returns text with at most n bytes. A cut text ends in an ellipsis, without
 // white space before it. Where n has no room for the ellipsis, nothing is left.
 func TruncateBytes(text string, n int) string {

@@ -17,9 +17,6 @@ func TestCut(t *testing.T) {
 		{"prefix of nothing", Prefix("ä", 1), ""},
 		{"prefix with a negative length", Prefix("abc", -1), ""},
 		{"prefix of bytes that are no text", Prefix("\x80\x80\x80\x80\x80\x80", 5), "\x80\x80\x80\x80\x80"},
-		{"suffix", Suffix("äab", 2), "ab"},
-		{"suffix between characters", Suffix("ääb", 4), "äb"},
-		{"suffix with a negative length", Suffix("abc", -1), ""},
 		{"bytes of a short text", TruncateBytes("abc", 3), "abc"},
 		{"bytes", TruncateBytes("abcdefg", 6), "abc…"},
 		{"bytes before white space", TruncateBytes("ab defg", 6), "ab…"},
@@ -40,9 +37,6 @@ func FuzzText(f *testing.F) {
 		n %= 1000
 		if p := Prefix(text, n); len(p) > max(n, 0) || !strings.HasPrefix(text, p) || utf8.ValidString(text) && !utf8.ValidString(p) {
 			t.Errorf("Prefix(%q, %d) = %q", text, n, p)
-		}
-		if s := Suffix(text, n); len(s) > max(n, 0) || !strings.HasSuffix(text, s) || utf8.ValidString(text) && !utf8.ValidString(s) {
-			t.Errorf("Suffix(%q, %d) = %q", text, n, s)
 		}
 		if s := TruncateBytes(text, n); len(s) > max(n, 0) {
 			t.Errorf("TruncateBytes(%q, %d) = %q", text, n, s)

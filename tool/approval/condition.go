@@ -27,30 +27,6 @@ func (w Wish) last() Turn {
 	return w.Turns[len(w.Turns)-1]
 }
 
-// After holds once a tool was used in the conversation, without failing.
-func After(tool string) Condition {
-	return Condition{
-		Name: tool + " was used before",
-		Do:   always("use " + tool + " first, and go by what it returns"),
-		Met: func(_ Tool, w Wish) bool {
-			return slices.ContainsFunc(w.Turns, func(t Turn) bool {
-				return slices.ContainsFunc(t.Used, func(u Used) bool { return u.Tool == tool && !u.Failed })
-			})
-		},
-	}
-}
-
-// Considered holds once a thought was put down in the turn that goes on.
-func Considered() Condition {
-	return Condition{
-		Name: "it was thought about in this turn",
-		Do:   always("use think first: what it changes, what may go wrong, and whether it can be undone"),
-		Met: func(_ Tool, w Wish) bool {
-			return slices.ContainsFunc(w.last().Thoughts, func(text string) bool { return strings.TrimSpace(text) != "" })
-		},
-	}
-}
-
 // Planned holds as long as a plan is approved that names the tool.
 func Planned() Condition {
 	return Condition{

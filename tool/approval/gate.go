@@ -33,16 +33,8 @@ type Wish struct {
 
 // A Turn is a message of the user and what came of it so far.
 type Turn struct {
-	User     string
-	Thoughts []string // that were put down
-	Used     []Used   // tools
-	Answer   []string // what was said to the user
-}
-
-// Used is the use of a tool that has come to an end.
-type Used struct {
-	Tool   string
-	Failed bool
+	User   string
+	Answer []string // what was said to the user
 }
 
 // A Tool says what a tool does, and when it may.
@@ -106,6 +98,3 @@ func (g Gate) tool(name string) Tool {
 	}
 	return g.Tools[i]
 }
-
-// Changes reports whether a tool changes the world.
-func (g Gate) Changes(name string) bool { return g.tool(name).Changes }

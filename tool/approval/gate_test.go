@@ -25,11 +25,26 @@ func wish(tool, args string, turns ...Turn) Wish {
 	return Wish{Tool: tool, Args: json.RawMessage(args), Turns: turns}
 }
 
+// answered holds once the user was told a text, in any turn or in the last one.
+func answered(text string, last bool) Condition {
+	return Condition{
+		Name: text + " was said",
+		Do:   always("say " + text),
+		Met: func(_ Tool, w Wish) bool {
+			turns := w.Turns
+			if last {
+				turns = turns[max(0, len(turns)-1):]
+			}
+			return slices.ContainsFunc(turns, func(t Turn) bool { return slices.Contains(t.Answer, text) })
+		},
+	}
+}
+
 // policies is a gate with a tool of each kind.
 func policies() Gate {
 	return Gate{Tools: append(Ours(),
 		Tool{Name: "look"},
-		Tool{Name: "send_mail", Changes: true, Needs: []Condition{Confirmed(), After("look"), Considered()}},
+		Tool{Name: "send_mail", Changes: true, Needs: []Condition{Confirmed(), answered("looked", false), answered("weighed", true)}},
 		Tool{Name: "pay", Changes: true, Needs: []Condition{Confirmed()}},
 		Tool{Name: "touch", Changes: true},
 	)}
@@ -109,8 +124,8 @@ func TestChecklist(t *testing.T) {
 	g := policies()
 	ask, args := "Shall I send mail to ann?", `{"to":"ann"}`
 	full := of("write to ann", ask, "yes")
-	full[0].Used = []Used{{Tool: "look"}}
-	full[1].Thoughts = []string{"it cannot be undone"}
+	full[0].Answer = append(full[0].Answer, "looked")
+	full[1].Answer = []string{"weighed"}
 	without := func(change func([]Turn)) []Turn {
 		turns := slices.Clone(full)
 		change(turns)
@@ -122,12 +137,11 @@ func TestChecklist(t *testing.T) {
 		missing []string // parts of the reason
 	}{
 		{"all", full, nil},
-		{"not confirmed", without(func(ts []Turn) { ts[1].User = "no" }), []string{"[ ] the user has confirmed these very arguments: show the user exactly this, ask whether to do it, and wait for a plain yes: send_mail with to: ann", "[x] look was used before"}},
-		{"not looked", without(func(ts []Turn) { ts[0].Used = nil }), []string{"[ ] look was used before: use look first", "[x] the user has confirmed"}},
-		{"looked in vain", without(func(ts []Turn) { ts[0].Used = []Used{{"look", true}} }), []string{"[ ] look was used before"}},
-		{"not thought about", without(func(ts []Turn) { ts[1].Thoughts = []string{" "} }), []string{"[ ] it was thought about in this turn: use think first"}},
-		{"thought about before", without(func(ts []Turn) { ts[1].Thoughts, ts[0].Thoughts = nil, full[1].Thoughts }), []string{"[ ] it was thought about"}},
-		{"nothing", nil, []string{"[ ] the user has confirmed", "[ ] look was used", "[ ] it was thought about"}},
+		{"not confirmed", without(func(ts []Turn) { ts[1].User = "no" }), []string{"[ ] the user has confirmed these very arguments: show the user exactly this, ask whether to do it, and wait for a plain yes: send_mail with to: ann", "[x] looked was said"}},
+		{"not looked", without(func(ts []Turn) { ts[0].Answer = []string{ask} }), []string{"[ ] looked was said: say looked", "[x] the user has confirmed"}},
+		{"not weighed", without(func(ts []Turn) { ts[1].Answer = nil }), []string{"[ ] weighed was said: say weighed"}},
+		{"weighed before", without(func(ts []Turn) { ts[1].Answer, ts[0].Answer = nil, append(full[1].Answer, full[0].Answer...) }), []string{"[ ] weighed was said"}},
+		{"nothing", nil, []string{"[ ] the user has confirmed", "[ ] looked was said", "[ ] weighed was said"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -147,7 +161,7 @@ func TestChecklist(t *testing.T) {
 func TestOurs(t *testing.T) {
 	g := Gate{Tools: Ours()}
 	for _, name := range []string{"think", "deep_think", "knowledge_search", "web_fetch", "thread_read"} {
-		if reason := g.Check(wish(name, `{}`)); reason != "" || g.Changes(name) {
+		if reason := g.Check(wish(name, `{}`)); reason != "" || g.tool(name).Changes {
 			t.Errorf("%s: %s", name, reason)
 		}
 	}
@@ -252,10 +266,10 @@ func TestProperties(t *testing.T) {
 				turn.Answer = []string{answers[r.IntN(len(answers))]}
 			}
 			if r.IntN(2) > 0 {
-				turn.Thoughts = []string{"hm"}
+				turn.Answer = append(turn.Answer, "weighed")
 			}
 			if r.IntN(2) > 0 {
-				turn.Used = []Used{{tools[r.IntN(len(tools))], r.IntN(3) == 0}}
+				turn.Answer = append(turn.Answer, "looked")
 			}
 			turns = append(turns, turn)
 		}
