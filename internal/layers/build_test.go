@@ -1,7 +1,9 @@
 package layers
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,5 +31,45 @@ func TestModule(t *testing.T) {
 	}
 	if !slices.Contains(got, "require") {
 		t.Errorf("no requirements found in go.mod: %q", got)
+	}
+}
+
+// TestExamples compiles the programs of examples in a module of their own, which imports
+// this module as those of users do.
+func TestExamples(t *testing.T) {
+	programs, err := filepath.Glob(filepath.Join(root, "examples", "*", "main.go"))
+	if err != nil || len(programs) == 0 {
+		t.Fatalf("no programs: %v", err)
+	}
+	ours, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name string, text []byte) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", []byte("module example.org/outside\n\ngo 1.26.0\n"))
+	write("go.work", fmt.Appendf(nil, "go 1.26.0\n\nuse (\n\t.\n\t%q\n)\n", ours))
+	for _, program := range programs {
+		text, err := os.ReadFile(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(filepath.Join(filepath.Base(filepath.Dir(program)), "main.go"), text)
+	}
+	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "bin")+"/", "./...")
+	build.Dir, build.Env = dir, append(os.Environ(), "GOWORK="+filepath.Join(dir, "go.work"), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", build, err, out)
+	}
+	if built, err := os.ReadDir(filepath.Join(dir, "bin")); err != nil || len(built) != len(programs) {
+		t.Errorf("built %v of %q: %v", built, programs, err)
 	}
 }

@@ -125,10 +125,12 @@ var rules = []rule{
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "knowledge/claim", "internal/textkit/similarity"}, theirs: []string{"github.com/yuin/goldmark/"}},
 	{packages: "internal/textkit"},
 	{packages: "internal/layers"},
+	{packages: "internal/racetest"},
 
 	// The places that put them together.
 	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest", "knowledge/web/search/searchtest"}},
 	{packages: "cmd/ponder", ours: []string{".", "*", "*/*", "*/*/*", "*/*/*/*"}, theirs: []string{"github.com/spf13/", "charm.land/", "golang.org/x/term", "golang.org/x/sys/", "github.com/charmbracelet/"}},
+	{packages: "examples/*", ours: []string{".", "client", "engine", "llm/*", "mode/*", "store/*"}}, // compiled outside of the module too
 	{packages: "test/clients"}, // tests alone, which start the programs; clients/go is a module of its own
 	{packages: "cmd/ponder-bench", ours: []string{".", "*", "*/*", "*/*/*"}, theirs: []string{"codeberg.org/readeck/go-readability/", "golang.org/x/sys/unix", "modernc.org/sqlite"}},
 }
