@@ -3,46 +3,64 @@
 # make bench   the figures of cmd/ponder-bench/README.md
 # make fuzz    a minute on each parser of foreign input
 
-GO      ?= go
-LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GO       ?= go
+LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
+SUM      := gotest.tools/gotestsum@v1.13.0
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+FLAGS    := -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 
-# The race detector sets CGO_ENABLED itself; without it the program is the same everywhere.
+# Without cgo the program is the same everywhere. The race detector alone needs a C compiler.
 export CGO_ENABLED := 0
 
-.PHONY: build test check lint unit race size bench fuzz clean
+.PHONY: build test check install lint dead unit race marked size bench fuzz clean
 
 build:
-	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ponder ./cmd/ponder
-	$(GO) build -trimpath -ldflags '-s -w' -o bin/ponder-sim ./cmd/ponder-sim
+	$(GO) build $(FLAGS) -o bin/ponder ./cmd/ponder
+	$(GO) build $(FLAGS) -o bin/ponder-sim ./cmd/ponder-sim
 
 test:
 	@scripts/need
-	@$(MAKE) --no-print-directory check lint build size unit race
+	@$(MAKE) --no-print-directory check size install lint
+	@$(MAKE) --no-print-directory -j2 race unit
+	@scripts/skipped bin/unit.json bin/marked.json bin/race.json
 	@echo "all tests passed"
 
 check:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these:"; gofmt -l .; exit 1; }
+	@scripts/subjects
 	$(GO) mod verify
 
-lint: # go vet is a part of it
-	$(GO) run $(LINT) run
+# go install builds the same program, byte for byte.
+install: build
+	@dir=$$(mktemp -d) && GOBIN=$$dir $(GO) install $(FLAGS) ./cmd/ponder && cmp $$dir/ponder bin/ponder && rm -r $$dir
 
-# What takes longest, and waits for others most of that time, comes first, so that the
-# rest goes on beside it.
-FIRST := ./cmd/ponder ./test/clients
+# With -trimpath all the targets share what is compiled. go vet is a part of golangci-lint.
+lint: dead
+	GOFLAGS=-trimpath $(GO) run $(LINT) run
 
-unit:
-	$(GO) test -trimpath -vet=off -p 3 -timeout 30m $(FIRST) ./...
+# Functions that no program calls are deleted, but for those of packages for tests
+# and for programs of others, and the methods that encoding/json finds by itself.
+KEPT := ^client/|test/|arshalJSON$$
 
-# The race detector wants a C compiler. It makes programs ten times as slow, and has
-# nothing to find where one thing goes on at a time: in parsers and statistics, in tests
-# that fold and decide without an engine, and in those of processes that meet in a file.
-ALONE_IN := /(knowledge/(archive|claim|document|evidence|web/extract|recall/query)|cmd/ponder-bench|test/clients|sensor|sensor/(calendar|feed|git|mail|own|system)|tool/(approval|think|memory|thread)|internal/(calibration|eval|redact|retention|transcript|report|layers|textkit/[a-z]+)|mode/internal/[a-z]+|llm/llmtest/internal/mimic)$$
-ALONE    := AlwaysEnds|CutA|Linear$$|Quick$$|Quality$$|EvidenceRecall|StateIsBounded|^TestDoneSet|^TestShapeAgrees|^TestRepair|^TestReference|^TestPrefixes|^TestView|^TestTorn|^TestRows|^TestReadOfLong|^TestEval|^TestCalibrated|^TestGateForgets|^TestKill|^TestRecoverMany|^TestZombie|^Fuzz|^TestInjections|^TestTwelveChanges|^TestMergeProperties|^TestAnyWorld|^TestPromptBounds|^TestLookUpSeldom|^TestRetry$$|^TestWantedBounds|^TestListPages|^TestPromiseComesUp|^TestDeadlineComesUp|^TestHostileCalendars|^TestExpandAsOthers|^TestStates$$|^TestFadeProperties|^TestEchoProperty|^TestFindProperties|^TestTwelveStates|^TestShownTo|^TestRace$$|^TestOpenAtOnce|^TestTwoProcesses|^TestLatePages|^TestBadArguments|^TestLongAnswersAreCut|^TestTooLong|^TestPlanFails|^TestSynthesisOnly|^TestRefusedWishes|^TestHostileFolder|^TestLongThread|^TestHostileItems|^TestFormats|^TestManyItems
+dead:
+	@mkdir -p bin; $(GO) run $(DEADCODE) ./... > bin/dead || { cat bin/dead; exit 1; }
+	@! grep -vE '$(KEPT)' bin/dead || { echo "no program calls these functions"; exit 1; }
+
+# Each test runs once: in packages in which goroutines may meet, under the race detector,
+# else without it (scripts/tests). Tests that skip themselves there run in unit.
+GOTEST = $(GO) run $(SUM) --format standard-quiet --hide-summary skipped --jsonfile bin/$@.json --
+
+unit: marked
+	$(GOTEST) -trimpath -vet=off -p 2 -timeout 30m $$(scripts/tests plain)
+
+marked:
+	@mkdir -p bin
+	@$(GOTEST) -trimpath -vet=off -p 2 -timeout 30m -run "$$(scripts/tests names)" $$(scripts/tests marked)
 
 race:
-	@scripts/race -trimpath -p 3 -skip '$(ALONE)' ./cmd/ponder $$($(GO) list ./... | grep -vE '$(ALONE_IN)')
+	@mkdir -p bin
+	@GOTEST='$(GOTEST)' scripts/race -p 2 $$(scripts/tests race)
 
 size: build
 	@echo "bin/ponder: $$(wc -c < bin/ponder) bytes"

@@ -18,6 +18,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/racetest"
 	"ponder/mode/subconscious"
 	"ponder/store/sqlite"
 )
@@ -34,9 +35,7 @@ const secret = "SECRET-MARK"
 //	minds                 gives the owner a subconscious, with something secret on its mind
 //	escalates             has it decide to tell something secret
 func TestLeaks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("hundreds of commands, which the race detector makes slow: the long run has them")
-	}
+	racetest.Skip(t, "hundreds of commands, one after another")
 	p := scripts("testdata/leak")
 	p.Cmds["scan"] = func(ts *testscript.TestScript, _ bool, args []string) { scan(ts, args[0], args[1:], false) }
 	p.Cmds["told"] = func(ts *testscript.TestScript, _ bool, args []string) { scan(ts, args[0], args[1:], true) }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ponder/internal/app"
+	"ponder/internal/racetest"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
@@ -30,9 +31,7 @@ type block struct {
 // is what answers. Each begins in a folder with the repository's docs in it. To be
 // quick, nothing is thought about for longer than a second.
 func TestDocumentedCommandsRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the scripts run the same commands")
-	}
+	racetest.Skip(t, "the scripts run the same commands")
 	dir := t.TempDir()
 	for _, b := range blocks(t, "README.md") {
 		if len(b.info) < 2 || b.info[0] != "sh" || b.info[1] != "runs" {

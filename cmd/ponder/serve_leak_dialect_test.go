@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/racetest"
 )
 
 // A leakAsk is a request in a language of other clients.
@@ -237,9 +238,7 @@ func (l *leaky) offered() {
 // language of other clients, whether the model answers, is out of order or does not let
 // the server in.
 func TestDialectLeaks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("hundreds of requests, which the race detector makes slow: the long run has them")
-	}
+	racetest.Skip(t, "one client, which sends hundreds of requests")
 	l, stop := serveLeaky(t)
 	l.hers()
 	l.speak("CONTENTMARK")

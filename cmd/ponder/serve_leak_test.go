@@ -20,6 +20,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/racetest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/mode/subconscious"
@@ -366,9 +367,7 @@ func (op leakOperation) targets(ids []string) (list []string) {
 // route of a real server, whatever becomes of the request; and its log, its metrics and its
 // traces have none of what it is about.
 func TestServeLeaks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("hundreds of requests, which the race detector makes slow: the long run has them")
-	}
+	racetest.Skip(t, "one client, which sends hundreds of requests")
 	l, stop := serveLeaky(t)
 	ids := l.live()
 	for _, thread := range leakThreads() {

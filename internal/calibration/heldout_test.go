@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ponder/internal/calibration"
+	"ponder/internal/racetest"
 )
 
 const (
@@ -19,10 +20,7 @@ const (
 // was not learned from. It logs the figures of docs/calibration.md.
 func TestHeldOut(t *testing.T) {
 	const seeds = 5
-	sizes := []int{20, 50, 100, 300, 1000}
-	if testing.Short() {
-		sizes = sizes[3:]
-	}
+	sizes := []int{20, 50, 100, 300, 1000}[racetest.Stride(4)-1:]
 	for _, w := range worlds() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()

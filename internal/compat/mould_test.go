@@ -24,7 +24,7 @@ func FuzzMould(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, at string) {
 		want, err := json.Marshal(of(at, text))
 		if err != nil || at == "" {
-			t.Skip()
+			return
 		}
 		if got := mould.Append([]byte("x"), at, text); string(got) != "x"+string(want) {
 			t.Errorf("%s, not %s", got, want)

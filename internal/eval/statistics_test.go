@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"ponder/internal/racetest"
 )
 
 func near(t *testing.T, what string, got, want, by float64) {
@@ -111,9 +113,7 @@ const (
 // The interval covers the true effect as often as it says; no effect is seldom taken
 // for one, and a planted one is found.
 func TestSimulated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("thousands of experiments, which say nothing more in a short run")
-	}
+	racetest.Skip(t, "one goroutine, which simulates thousands of experiments")
 	for name, c := range map[string]struct {
 		effect      float64
 		least, most float64 // share of experiments that find an effect of this sign

@@ -12,15 +12,13 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/racetest"
 )
 
 // Clients that begin, steer, pause, fork, erase and go away at random get answers that make
 // sense, and leave nothing behind: the bubble ends only if no goroutine is left.
 func TestRandomClients(t *testing.T) {
-	long := 2 * time.Minute
-	if testing.Short() {
-		long = 45 * time.Second
-	}
+	long := 2 * time.Minute / time.Duration(racetest.Stride(3))
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
 		var mu sync.Mutex

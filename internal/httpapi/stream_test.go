@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/racetest"
 )
 
 // shown returns the events of a thread that users are shown, as the log has them.
@@ -61,10 +62,6 @@ func sameFrames(t *testing.T, what string, got, want []frame) {
 // A connection that breaks behind any event of a run goes on with the next, on every
 // stream, and puts together what an unbroken one has.
 func TestReconnect(t *testing.T) {
-	step := 1
-	if testing.Short() {
-		step = 5
-	}
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
 		id := h.start(3)
@@ -76,7 +73,7 @@ func TestReconnect(t *testing.T) {
 				t.Fatalf("%s: %d, %d events", path, code, len(whole))
 			}
 			sameFrames(t, path, whole, want)
-			for cut := 1; cut < len(whole); cut += step {
+			for cut := 1; cut < len(whole); cut += racetest.Stride(5) {
 				_, first := h.watch(t.Context(), path, 0, cut)
 				_, rest := h.watch(t.Context(), path, first[len(first)-1].id, 0)
 				sameFrames(t, path, append(first[:len(first):len(first)], rest...), want)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/racetest"
 	"ponder/sensor"
 	"ponder/store/memory"
 )
@@ -244,11 +245,7 @@ func TestSameLook(t *testing.T) {
 // A sensor that has returned may look again at once.
 func TestLooksAgainAtOnce(t *testing.T) {
 	m := open(t, memory.New(), nil, Config{Sensors: []sensor.Sensor{(&world{}).sensor("system")}})
-	looks := 50_000
-	if testing.Short() {
-		looks = 5000
-	}
-	for range looks {
+	for range 50_000 / racetest.Stride(10) {
 		if g := m.look(t.Context(), m.Sensors[0], nil); g.err != nil {
 			t.Fatal(g.err)
 		}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ponder/internal/racetest"
 )
 
 // zipped returns an archive of members: a name, a text, and so on.
@@ -135,9 +137,7 @@ func TestXLSX(t *testing.T) {
 func endless(unit string, n int) string { return strings.Repeat(unit, n/len(unit)) }
 
 func TestHostileArchives(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes long")
-	}
+	racetest.Skip(t, "one goroutine, which reads hostile files")
 	const much = 40 << 20
 	whole := docx(t, para("", endless("text ", 50_000)))
 	many := make([]string, 0, 2*(maxMembers+1))

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ponder/internal/racetest"
 )
 
 // letterHead is what a message of these tests begins with.
@@ -96,9 +98,7 @@ func TestMailbox(t *testing.T) {
 }
 
 func TestHostileMail(t *testing.T) {
-	if testing.Short() {
-		t.Skip("bounds in time and memory, which the long run checks")
-	}
+	racetest.Skip(t, "one goroutine, which reads hostile files")
 	const n = 1 << 20
 	var nested strings.Builder
 	for i := range 2000 {

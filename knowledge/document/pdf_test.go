@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ponder/internal/racetest"
 )
 
 // A pdfFile is objects of a PDF, the first of which has the number 1.
@@ -185,9 +187,7 @@ func TestPDFEnded(t *testing.T) {
 }
 
 func TestHostilePDF(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes long")
-	}
+	racetest.Skip(t, "one goroutine, which reads hostile files")
 	var bomb bytes.Buffer
 	z := zlib.NewWriter(&bomb)
 	for range 64 {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ponder/internal/racetest"
 )
 
 // data returns a folder of the benchmark data, and skips a test where it is not.
@@ -90,6 +92,7 @@ func ndcg(ranking []string, rel map[string]float64) float64 {
 }
 
 func TestRankQuality(t *testing.T) {
+	racetest.Skip(t, "one goroutine, which ranks a collection")
 	for name, least := range map[string]float64{"cranfield": 0.38, "cisi": 0.36} {
 		t.Run(name, func(t *testing.T) {
 			dir := data(t, filepath.Join("ir", name))
@@ -134,6 +137,7 @@ type conversation struct {
 }
 
 func TestEvidenceRecall(t *testing.T) {
+	racetest.Skip(t, "one goroutine, which ranks a collection")
 	for name, least := range map[string]float64{"locomo-dev.json": 0.65, "qmsum-val.json": 0} {
 		t.Run(name, func(t *testing.T) {
 			b, err := os.ReadFile(filepath.Join(data(t, "memory"), name))

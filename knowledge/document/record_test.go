@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ponder/internal/racetest"
 )
 
 // partsOutline renders the parts of a file: "= key (author, date)", and the
@@ -106,9 +108,7 @@ func TestParseDate(t *testing.T) {
 }
 
 func TestHostileRecords(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes long")
-	}
+	racetest.Skip(t, "one goroutine, which reads hostile files")
 	const n = 1 << 20
 	for name, c := range map[string]struct {
 		file string

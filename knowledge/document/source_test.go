@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ponder/internal/racetest"
 )
 
 func TestSource(t *testing.T) {
@@ -40,9 +42,7 @@ func TestSourceRefuses(t *testing.T) {
 }
 
 func TestHostileSource(t *testing.T) {
-	if testing.Short() {
-		t.Skip("bounds in time and memory, which the long run checks")
-	}
+	racetest.Skip(t, "one goroutine, which reads hostile files")
 	for _, unit := range []string{"/*", "//\n", "x\n", "\n", "/**/\n", "\"\"\"\n", "x\n\n", "# - a\n"} {
 		began := time.Now()
 		for _, s := range syntaxes {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ponder/internal/racetest"
 	"ponder/knowledge/recall"
 )
 
@@ -270,9 +271,7 @@ func TestHostileFolder(t *testing.T) {
 }
 
 func TestManySmallFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("20,000 files")
-	}
+	racetest.Skip(t, "20,000 files")
 	files := map[string]string{}
 	for i := range 20_000 {
 		files[fmt.Sprintf("%02d/%d.md", i%50, i)] = fmt.Sprintf("# Note %d\n\nThis is note number %d about topic%d and the weather.\n", i, i, i%100)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ponder/internal/racetest"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/recall"
 	"ponder/store/sqlite"
@@ -215,11 +216,8 @@ func TestAsBuiltAnew(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	dir := t.TempDir()
 	r := newRig(t)
-	at, rounds := old, 12
-	if testing.Short() {
-		rounds = 3
-	}
-	for round := range rounds {
+	at := old
+	for round := range 12 / racetest.Stride(4) {
 		for range 1 + rnd.IntN(12) {
 			at = at.Add(time.Minute)
 			changeFolder(t, rnd, dir, at)

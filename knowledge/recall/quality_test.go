@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"ponder/internal/racetest"
 	"ponder/knowledge/recall"
 )
 
@@ -25,9 +26,7 @@ func data(t *testing.T, name string) string {
 
 // A search as a whole ranks documents no worse than published figures of BM25.
 func TestRankingQuality(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads collections")
-	}
+	racetest.Skip(t, "one goroutine, which ranks a collection")
 	for set, least := range map[string]float64{"cranfield": 0.384, "cisi": 0.368} {
 		t.Run(set, func(t *testing.T) {
 			dir := data(t, filepath.Join("ir", set))
@@ -125,9 +124,7 @@ func gain(hits []recall.Hit, relevant map[string]float64) float64 {
 
 // Of conversations, a search finds the turns that answer.
 func TestConversationQuality(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads conversations")
-	}
+	racetest.Skip(t, "one goroutine, which ranks a collection")
 	raw, err := os.ReadFile(data(t, "memory/locomo-dev.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/engine/enginetest"
+	"ponder/internal/racetest"
 	"ponder/llm"
 	"ponder/mode/chat"
 )
@@ -126,11 +127,7 @@ func (w *witness) answer(req *llm.Request) (llm.Message, error) {
 // ends of the process come in any order, and finds that every message is answered
 // once, and that every reflection is used in one turn, with a mark if it is old.
 func TestInterleaved(t *testing.T) {
-	plays := 60
-	if testing.Short() {
-		plays = 15
-	}
-	used := 0
+	plays, used := 60/racetest.Stride(4), 0
 	for seed := range plays {
 		synctest.Test(t, func(t *testing.T) { used += interleaved(t, uint64(seed)) })
 	}

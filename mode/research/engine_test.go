@@ -14,6 +14,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/engine/enginetest"
+	"ponder/internal/racetest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/mode/research"
@@ -111,11 +112,7 @@ func TestCriticalPath(t *testing.T) {
 // A process may end at any time, and another goes on: nothing that was written is
 // changed, nothing is asked twice that was answered, and there is an answer.
 func TestProcessesEnd(t *testing.T) {
-	step := 900
-	if testing.Short() {
-		step *= 4
-	}
-	for ms := 300; ms < 14000; ms += step {
+	for ms := 300; ms < 14000; ms += 900 * racetest.Stride(4) {
 		synctest.Test(t, func(t *testing.T) {
 			store := memory.New()
 			c := config(good)
@@ -149,11 +146,7 @@ func TestProcessesEnd(t *testing.T) {
 
 // An answer that can't be read is asked for again once, whatever process is there by then.
 func TestProcessesEndWhereItAsksAgain(t *testing.T) {
-	step := 1100
-	if testing.Short() {
-		step *= 4
-	}
-	for ms := 300; ms < 38000; ms += step {
+	for ms := 300; ms < 38000; ms += 1100 * racetest.Stride(4) {
 		synctest.Test(t, func(t *testing.T) {
 			c := config(func(req *llm.Request) string {
 				if req.Schema != nil && len(req.Messages) == 1 {

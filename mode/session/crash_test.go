@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/internal/racetest"
 	"ponder/llm"
 	"ponder/mode/internal/lookup"
 )
@@ -133,6 +134,7 @@ func anyWish(rng *rand.Rand) ponder.Body {
 // Whatever models, tools and users do, a session ends; with an answer, if it is
 // completed; and cites nothing that was not gathered.
 func TestAlwaysEnds(t *testing.T) {
+	racetest.Skip(t, "one goroutine, which folds and decides hundreds of sessions")
 	statuses := make(map[ponder.Status]int)
 	for seed := range uint64(80) {
 		o, w, inputs := anyOptions(seed)
@@ -196,6 +198,7 @@ func checkCites(t *testing.T, d *driver) {
 
 // A log that is cut after any event is continued to the same log.
 func TestCutAnywhere(t *testing.T) {
+	racetest.Skip(t, "one goroutine, which folds a log from each of its events")
 	for seed := range uint64(30) {
 		o, w, inputs := anyOptions(seed)
 		whole := newDriver(t, "What is the fact?", o, 2*time.Minute, w.answer)
@@ -237,6 +240,7 @@ func jsonLines(t *testing.T, evs []ponder.Event) (lines []string) {
 
 // A session's state stays small, however long it lasts.
 func TestStateIsBounded(t *testing.T) {
+	racetest.Skip(t, "one goroutine, which folds long sessions")
 	w := world{seed: 1, size: 2000}
 	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, ToTheEnd: true}, 3*time.Hour, w.answer)
 	d.takes, d.quick = 20*time.Second, true

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/internal/racetest"
 )
 
 // seeds adds the corpora to a fuzz test.
@@ -191,6 +192,7 @@ func FuzzReadFound(f *testing.F) {
 // What a model can make of the work that reading takes is no more than linear: what is
 // allocated, and so copied, for an answer four times as long is about four times as much.
 func TestReadingIsLinear(t *testing.T) {
+	racetest.Skip(t, "one goroutine, and it compares times")
 	for _, unit := range []string{
 		"THOUGHT: a\n", "WHY: a\nb\n", "- a\n  - b\n", "[e1", "TYPE: ", "| TYPE: x ", "?\n", "1. a?\n", "(", "** ", "```\n", "---\n", "a\n", " ", "QUESTION: a? PRIORITY: 1 ", "INSIGHTS:\n", "`<a", "{\"thoughts\":[",
 		"<thought type=\"a\">", "| a | thought |\n", `a\nTHOUGHT: b`, "{\"a\":", "{\"thought\":\"a\"}\n", "## a\n\n", "a (insight, 0.8)\n", "</think>\n", "\"{", "q1: 1\n", "INSIGHTS: a\n\nb\n", "CONFIDENCE: 1\n## x\n", "[[\"a b\"],", "SYNTHESIS: a\n",

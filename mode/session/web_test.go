@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/internal/racetest"
 	"ponder/mode/internal/lookup"
 )
 
@@ -378,6 +379,7 @@ func anyWebOptions(seed uint64) (Options, anyWeb, map[int]ponder.Body) {
 // With the memory and the web, whatever these say, a session ends, cites nothing
 // that was not gathered, reads no page twice, and none that no search had found.
 func TestAlwaysEndsOnTheWeb(t *testing.T) {
+	racetest.Skip(t, "one goroutine, which folds and decides hundreds of sessions")
 	for seed := range uint64(80) {
 		o, w, inputs := anyWebOptions(seed)
 		d := newDriver(t, "What is the fact?", o, 3*time.Minute, w.answer)
@@ -416,6 +418,7 @@ func checkPages(t *testing.T, d *driver) {
 // With the memory and the web, a log that is cut after any event is continued to
 // the same log, and so is one whose looks end in another order.
 func TestCutAnywhereOnTheWeb(t *testing.T) {
+	racetest.Skip(t, "one goroutine, which folds a log from each of its events")
 	for seed := range uint64(8) {
 		o, w, inputs := anyWebOptions(seed)
 		whole := newDriver(t, "What is the fact?", o, time.Minute, w.answer)
@@ -465,6 +468,7 @@ func TestOrderOfLooks(t *testing.T) {
 
 // With the web, a session's state stays small too.
 func TestStateIsBoundedOnTheWeb(t *testing.T) {
+	racetest.Skip(t, "one goroutine, which folds long sessions")
 	w := anyWeb{world{seed: 1, size: 2000}}
 	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, Memory: true, Web: true, Parallel: 4, ToTheEnd: true}, 2*time.Hour, w.answer)
 	d.takes, d.quick = 20*time.Second, true

@@ -14,6 +14,7 @@ import (
 
 	"ponder"
 	"ponder/engine/enginetest"
+	"ponder/internal/racetest"
 	"ponder/llm"
 	"ponder/store/memory"
 )
@@ -169,11 +170,7 @@ func allCalls(models map[ponder.Role]*mouth) (n int) {
 // the log stays as it is, and all is merged and decided once.
 func TestProcessesEnd(t *testing.T) {
 	c := courses()[1]
-	step := 700
-	if testing.Short() {
-		step *= 6
-	}
-	for ms := 100; ms < 25000; ms += step {
+	for ms := 100; ms < 25000; ms += 700 * racetest.Stride(6) {
 		synctest.Test(t, func(t *testing.T) {
 			store, models := memory.New(), c.models()
 			b := newBench(t, c.o, store, models, c.tools...)

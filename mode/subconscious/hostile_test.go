@@ -19,6 +19,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/engine/enginetest"
+	"ponder/internal/racetest"
 	"ponder/llm"
 	"ponder/mode/subconscious"
 )
@@ -254,8 +255,8 @@ func TestInjections(t *testing.T) {
 	escalated, obeyed, plots := 0, 0, 0
 	for _, in := range list {
 		for how, launder := range map[string]bool{"": false, ", laundered": true, ", decided late": false} {
-			if testing.Short() && len(in.Kind)%4 > 0 {
-				continue // the long run has them
+			if len(in.Kind)%racetest.Stride(4) > 0 {
+				continue
 			}
 			plots++
 			t.Run(in.Kind+how, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/internal/racetest"
 )
 
 // obs makes an observation from "sensor|subject|state|level|content".
@@ -153,6 +154,7 @@ func TestFindOfOtherRoles(t *testing.T) {
 // Findings are bounded, depend on nothing but the arguments, and have only words that
 // observations have.
 func TestFindProperties(t *testing.T) {
+	racetest.Skip(t, "one goroutine, which tries thousands of random states")
 	texts := []string{"I will send it", "Kestrel", "the boiler rattles again", "ich melde mich", "quarterly Zephyr figures", strings.Repeat("long ", 50), "", "\x1b[2J", "wird <b>fett</b>", "Привет Кестрел мир"}
 	sensors := []string{"mail:a", "files", "own", "calendar", "system", "feed:x", "delivery"}
 	for seed := range uint64(60) {

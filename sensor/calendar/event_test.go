@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ponder/internal/racetest"
 	"ponder/sensor"
 	"ponder/sensor/sensortest"
 )
@@ -82,6 +83,7 @@ func TestBetween(t *testing.T) {
 
 // Calendars that were made to be slow are read in bounds.
 func TestHostileCalendars(t *testing.T) {
+	racetest.Skip(t, "one goroutine, which expands thousands of events")
 	many := func(n int, part func(i int) string) string {
 		var b strings.Builder
 		for i := range n {

@@ -16,6 +16,7 @@ import (
 
 	"ponder"
 	"ponder/internal/compat/completions"
+	"ponder/internal/racetest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 )
@@ -184,12 +185,8 @@ func TestTalkAfterResearch(t *testing.T) {
 
 // A client that is cut off comes again, and gets the whole answer; nothing is asked twice.
 func TestCompletionAttach(t *testing.T) {
-	step := 650
-	if testing.Short() {
-		step *= 3
-	}
 	for _, deep := range []bool{false, true} {
-		for ms := 100; ms < 14_000; ms += step {
+		for ms := 100; ms < 14_000; ms += 650 * racetest.Stride(3) {
 			synctest.Test(t, func(t *testing.T) {
 				m := thinker(sea)
 				r := newRig(t, m)

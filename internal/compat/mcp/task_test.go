@@ -264,7 +264,7 @@ func FuzzHTTP(f *testing.F) {
 	f.Add("9999", `{"jsonrpc":"2.0","id":{},"method":null}`)
 	f.Fuzz(func(t *testing.T, era, body string) {
 		if strings.ContainsAny(era, "\r\n\x00") || strings.Contains(body, "subscriptions/listen") {
-			t.Skip()
+			return
 		}
 		r := newRig(t, bare())
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)

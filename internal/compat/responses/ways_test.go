@@ -14,6 +14,7 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/dialecttest"
+	"ponder/internal/racetest"
 	"ponder/internal/stream"
 	"ponder/llm"
 )
@@ -184,14 +185,6 @@ func transcript(list []dialecttest.Event, after int) string {
 	return string(js)
 }
 
-// pace is how far apart the places are that are tried.
-func pace() int {
-	if testing.Short() {
-		return 9
-	}
-	return 1
-}
-
 // Whoever comes again, at any place, while it goes on or after its end, is told the same.
 func TestResume(t *testing.T) {
 	for _, w := range ways {
@@ -200,7 +193,7 @@ func TestResume(t *testing.T) {
 				r := w.rig(t)
 				list, end := check(t, r.Stream(post(w.body+`,"stream":true,"background":true`), 0))
 				id := end["id"].(string)
-				for after := 0; after < len(list)+3; after += pace() {
+				for after := 0; after < len(list)+3; after += racetest.Stride(9) {
 					got := r.Stream(get(fmt.Sprintf("/v1/responses/%s?starting_after=%d", id, after)), 0).Events()
 					if n := len(got) - 1; n < 0 || got[n].Data != "[DONE]" || transcript(got[:n], -1) != transcript(list, after) {
 						t.Fatalf("behind %d: other events", after)
@@ -241,7 +234,7 @@ func TestResumeLive(t *testing.T) {
 				list, _ := check(t, r.Stream(post(w.body+`,"stream":true,"background":true`), 0))
 				events = len(list)
 			})
-			for at := 1; at <= events; at += pace() {
+			for at := 1; at <= events; at += racetest.Stride(9) {
 				synctest.Test(t, func(t *testing.T) { resumeAt(t, w, at) })
 			}
 		})

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"ponder/internal/racetest"
 )
 
 // data returns a folder of the benchmark data, and skips a test where it is not.
@@ -152,6 +154,7 @@ func (c collection) measure(t testing.TB, q Query) (gain, average float64) {
 }
 
 func TestRankQuality(t *testing.T) {
+	racetest.Skip(t, "one goroutine, which ranks a collection")
 	for name, least := range map[string]struct{ gain, feedback float64 }{"cranfield": {0.384, 0.329}, "cisi": {0.368, 0.242}} {
 		t.Run(name, func(t *testing.T) {
 			c := newCollection(t, name)
@@ -256,6 +259,7 @@ func evidence(t testing.TB, all []archive, q Query) (mean float64, categories ma
 }
 
 func TestEvidenceRecall(t *testing.T) {
+	racetest.Skip(t, "one goroutine, which ranks a collection")
 	for name, least := range map[string]struct{ plain, talk float64 }{"locomo-dev.json": {0.62, 0.769}, "qmsum-val.json": {0.14, 0.2}} {
 		t.Run(name, func(t *testing.T) {
 			all := conversations(t, name)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"ponder/internal/racetest"
 	"ponder/knowledge/recall/index"
 	"ponder/knowledge/recall/vector"
 	"ponder/llm/llmtest"
@@ -207,9 +208,7 @@ func (r *rig) quality(ranking []vector.Scored, question string) float64 {
 // TestHybridQuality compares words, vectors and both, with an embedder fitted to
 // each collection: from a very bad one to one that is better than the words.
 func TestHybridQuality(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some seconds")
-	}
+	racetest.Skip(t, "one goroutine, which ranks a collection")
 	fixed := []float64{0.3, 0.4, 0.5, 0.6, 0.7}
 	for _, name := range []string{"cranfield", "cisi"} {
 		for _, dimensions := range []int{8, 128, 256} {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"ponder/internal/racetest"
 )
 
 // hostile is pages that are made to take forever, or all memory, or the stack.
@@ -81,9 +83,7 @@ func TestHostile(t *testing.T) {
 // As much of each as the libraries are given takes them some seconds at most, so
 // that none is left running for long.
 func TestHostileTree(t *testing.T) {
-	if raced {
-		t.Skip("takes minutes with the race detector")
-	}
+	racetest.Skip(t, "one goroutine a page, and minutes for all of them")
 	for name, page := range hostile() {
 		t.Run(name, func(t *testing.T) {
 			n := sort.Search(len(page), func(n int) bool { return bound(page[:n]).large })

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"ponder/internal/racetest"
 )
 
 // data returns a folder of the benchmark data, and skips a test where it is not.
@@ -90,9 +92,7 @@ func (s *tally) f1() (f1, precision, recall float64) {
 // The figure of the library by itself is 0.952.
 func TestQuality(t *testing.T) {
 	const least = 0.965
-	if raced {
-		t.Skip("says nothing that it does not say without the race detector")
-	}
+	racetest.Skip(t, "one page after another, 181 of them")
 	var s tally
 	var took time.Duration
 	n, dated, authored := 0, 0, 0
