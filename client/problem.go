@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,10 +29,7 @@ type Field struct {
 
 // Error returns the problem in one line.
 func (p *Problem) Error() string {
-	text := p.Detail
-	if text == "" {
-		text = strconv.Itoa(p.Status) + " " + p.Title
-	}
+	text := cmp.Or(p.Detail, strconv.Itoa(p.Status)+" "+p.Title)
 	for _, f := range p.Fields {
 		if one := f.Location + ": " + f.Message; !strings.Contains(text, f.Message) {
 			text += "; " + one

@@ -3,6 +3,7 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"strconv"
@@ -59,9 +60,7 @@ func (r *eventReader) next() (message, error) {
 		}
 		if r.isData {
 			m := message{id: r.id, name: r.name, data: r.data}
-			if m.name == "" {
-				m.name = "message"
-			}
+			m.name = cmp.Or(m.name, "message")
 			return m, nil
 		}
 		r.name = ""

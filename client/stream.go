@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,9 +85,7 @@ func (c *Client) stream(ctx context.Context, r call, after ponder.Seq) iter.Seq2
 			} else if f.wait(ctx, err) {
 				continue
 			}
-			if err == nil {
-				err = io.ErrUnexpectedEOF
-			}
+			err = cmp.Or(err, io.ErrUnexpectedEOF)
 			yield(Update{}, fmt.Errorf("%s %s: %w", r.method, r.path, err))
 			return
 		}
@@ -106,10 +105,7 @@ func (f *follower) wait(ctx context.Context, err error) bool {
 		return true // this answers whether there will be more
 	}
 	d = max(d, f.pause)
-	patience := f.Patience
-	if patience == 0 {
-		patience = DefaultPatience
-	}
+	patience := cmp.Or(f.Patience, DefaultPatience)
 	return time.Since(f.alive)+d <= patience && sleep(ctx, d)
 }
 

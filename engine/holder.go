@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,9 +95,7 @@ func (h *holder) loop() error {
 				}
 				continue
 			}
-			if err == nil {
-				err = errIdle
-			}
+			err = cmp.Or(err, errIdle)
 			return err
 		}
 		if err := h.waitForNews(wake); err != nil {

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,9 +40,7 @@ func Decode[T any](text string, schema *Schema) (T, error) {
 		if err == nil {
 			return v, nil
 		}
-		if first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 	}
 	return zero, malformed("%v", first)
 }

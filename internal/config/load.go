@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -208,10 +209,7 @@ func tomlError(shown string, err error) error {
 		_, message, _ = strings.Cut(message, "): ")
 		return fmt.Errorf("%s:%d: %s: %s", shown, line, key, plainly(message))
 	}
-	message := parse.Message
-	if message == "" {
-		message = parse.Error()
-	}
+	message := cmp.Or(parse.Message, parse.Error())
 	if parse.LastKey != "" {
 		message = parse.LastKey + ": " + message
 	}

@@ -3,6 +3,7 @@ package eval
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,9 +119,7 @@ func readQuestion(text []byte, line int) (Question, error) {
 	}
 	q := Question{ID: strings.TrimSpace(s.ID), Line: line, Text: strings.TrimSpace(s.Question), Context: strings.TrimSpace(s.Context),
 		Documents: s.Documents, Reference: s.Reference, Checks: s.Checks}
-	if q.ID == "" {
-		q.ID = strconv.Itoa(line)
-	}
+	q.ID = cmp.Or(q.ID, strconv.Itoa(line))
 	return q, q.check()
 }
 

@@ -21,6 +21,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,9 +100,7 @@ func newDocument(v session.View) *document {
 	if d.Title != strings.TrimSpace(s.Question) {
 		d.Question = s.Question
 	}
-	if d.Title == "" {
-		d.Title = "A session without a question"
-	}
+	d.Title = cmp.Or(d.Title, "A session without a question")
 	d.answer()
 	if last := lastSynthesis(v); last != nil {
 		d.InsightsMD = last.Insights

@@ -13,6 +13,7 @@
 package retention
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -155,9 +156,7 @@ func (s *Scan) Due(r Rule, now time.Time) (due []ponder.Seq) {
 			if it.erased || !old(it) || !s.settled(it) {
 				continue
 			}
-			if begin == 0 {
-				begin = it.seq
-			}
+			begin = cmp.Or(begin, it.seq)
 		case it.erased || !s.settled(it):
 			continue
 		case begin == 0 && (r.Discard || !thought || !old(it)):

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -137,9 +138,7 @@ func (c *check) deny(f figure) {
 		}
 		return
 	}
-	if c.absent == "" {
-		c.absent = "no quote has the number " + f.text
-	}
+	c.absent = cmp.Or(c.absent, "no quote has the number "+f.text)
 }
 
 // inContext reports whether the context of the best quote has a figure.

@@ -1,6 +1,9 @@
 package claim
 
-import "ponder/internal/textkit/lexical"
+import (
+	"cmp"
+	"ponder/internal/textkit/lexical"
+)
 
 // substituted says that the source has another word in the place of one of the claim.
 func (b *beside) substituted() string {
@@ -115,9 +118,7 @@ func (b *beside) untold() string {
 		}
 		if lost != "" && got < 0.4*all {
 			if n == 1 { // it may be said in another way
-				if b.swap == "" {
-					b.swap = "no quote says " + lost
-				}
+				b.swap = cmp.Or(b.swap, "no quote says "+lost)
 				continue
 			}
 			return lost

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"ponder/internal/textkit"
@@ -120,9 +121,7 @@ func NewDocument(source, name string, c Content) *Document {
 	if d.Title == "" && len(d.Sections) > 0 {
 		d.Title = d.Sections[0].Title
 	}
-	if d.Title == "" {
-		d.Title = name
-	}
+	d.Title = cmp.Or(d.Title, name)
 	sum := sha256.Sum256([]byte(d.Text))
 	d.Hash = hex.EncodeToString(sum[:])
 	return d

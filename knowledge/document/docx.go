@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"encoding/xml"
 	"strconv"
 	"strings"
@@ -29,9 +30,7 @@ func DOCX(file []byte) (Content, error) {
 	if c.Published = parseDate(meta["modified"]); c.Published.IsZero() {
 		c.Published = parseDate(meta["created"])
 	}
-	if c.Title == "" {
-		c.Title = r.title
-	}
+	c.Title = cmp.Or(c.Title, r.title)
 	return c, nil
 }
 

@@ -224,9 +224,7 @@ func (p *pageReader) flush() {
 	case line == "":
 		return
 	case b.Kind == Heading && b.Level == 0:
-		if p.title == "" {
-			p.title = line
-		}
+		p.title = cmp.Or(p.title, line)
 		return
 	case b.Kind == Heading && b.Level == 1 && p.head == "":
 		p.head = line

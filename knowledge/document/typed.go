@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"mime"
 	"strings"
@@ -91,9 +92,7 @@ func (f *Format) whole(raw []byte) (Content, error) {
 	n := 0
 	for p, err := range f.parts(raw) {
 		if err != nil {
-			if first == nil {
-				first = err
-			}
+			first = cmp.Or(first, err)
 			continue
 		}
 		if n++; n == 1 {

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -53,9 +54,7 @@ func (l *Library) check(ctx context.Context, id string) (Checked, error) {
 	if err != nil {
 		return Checked{}, err
 	}
-	if end == 0 {
-		end = len(text)
-	}
+	end = cmp.Or(end, len(text))
 	if end > len(text) {
 		return Checked{}, nil
 	}

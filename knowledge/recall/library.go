@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -61,9 +62,7 @@ type Library struct {
 // Open opens a Library, and makes its tables if need be. Close it when done.
 func Open(ctx context.Context, c Config) (*Library, error) {
 	l := &Library{db: c.DB, archive: c.Archive, embedder: c.Embedder, earlier: c.Earlier, owner: c.Owner, now: c.Now, grown: make(chan struct{}, 1)}
-	if l.owner == "" {
-		l.owner = DefaultOwner
-	}
+	l.owner = cmp.Or(l.owner, DefaultOwner)
 	if l.now == nil {
 		l.now = time.Now
 	}

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +28,7 @@ const listMost = 100
 // List returns items, those added last first. Their texts are there only if they
 // were given as such, see [Library.Item].
 func (l *Library) List(ctx context.Context, f Filter) ([]Item, error) {
-	if f.N == 0 {
-		f.N = listMost
-	}
+	f.N = cmp.Or(f.N, listMost)
 	where, args := f.where(l.owner)
 	query := where + ` ORDER BY i.id DESC`
 	if f.N > 0 && len(f.Tags) == 0 {

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"strings"
@@ -170,9 +171,7 @@ func textEntry(it Item) (*entry, error) {
 	if len(content.Blocks) > 0 {
 		name = beginning(content.Blocks[0].Text)
 	}
-	if content.Title == "" {
-		content.Title = name
-	}
+	content.Title = cmp.Or(content.Title, name)
 	e.doc = document.NewDocument(it.Source, name, content)
 	if e.doc.Text == "" {
 		return nil, errNoText

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,9 +87,7 @@ func (l *Library) read(ctx context.Context, id string, o ReadOptions) (Excerpt, 
 }
 
 func within(n, dflt int) int {
-	if n == 0 {
-		n = dflt
-	}
+	n = cmp.Or(n, dflt)
 	return min(max(n, 0), readMost)
 }
 

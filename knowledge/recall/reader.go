@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,9 +68,7 @@ func (p *plan) read(ctx context.Context, src source, raw []byte, base Item) erro
 	size, first := 0, error(nil)
 	for e, err := range entries(src, raw, base) {
 		if err != nil {
-			if first == nil {
-				first = err
-			}
+			first = cmp.Or(first, err)
 			p.skip(partPath(src.path, e), err)
 			continue
 		}
@@ -125,9 +124,7 @@ func (p *plan) page(ctx context.Context, page Page) error {
 		Kind: p.o.Kind, Persona: p.o.Persona, Tags: p.o.Tags, Title: page.Title, Author: page.Author, Source: page.URL, Link: page.URL,
 		ExternalID: page.URL, Date: dated(page.Published, p.o.Date),
 	}
-	if it.Kind == "" {
-		it.Kind = KindDocument
-	}
+	it.Kind = cmp.Or(it.Kind, KindDocument)
 	if p.l.archive != nil && page.Raw != nil {
 		packed = []archive.Packed{archive.Pack(archive.Original{
 			Source: page.URL, Title: page.Title, Bytes: page.Raw, Type: page.Type, Fetched: dated(page.Fetched, p.began),

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -39,9 +40,7 @@ func (l *Library) Remember(ctx context.Context, items ...Item) ([]Item, error) {
 // given makes an entry of an item that a caller gives.
 func (l *Library) given(it Item) (*entry, error) {
 	now := l.now()
-	if it.Kind == "" {
-		it.Kind = KindMemory
-	}
+	it.Kind = cmp.Or(it.Kind, KindMemory)
 	if err := it.check(); err != nil {
 		return nil, err
 	}

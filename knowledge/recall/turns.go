@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"regexp"
@@ -121,9 +122,7 @@ func (t *talk) add(r row, date time.Time) {
 
 func (t *talk) entry(base Item) (*entry, error) {
 	it := base
-	if it.Kind == "" {
-		it.Kind = KindThread
-	}
+	it.Kind = cmp.Or(it.Kind, KindThread)
 	it.Part, it.Date = t.key, dated(t.date, base.Date)
 	title := it.Title
 	if !t.date.IsZero() {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,9 +33,7 @@ type StatusError struct {
 
 func (e *StatusError) Error() string {
 	text := http.StatusText(e.Code)
-	if text == "" {
-		text = "unknown status"
-	}
+	text = cmp.Or(text, "unknown status")
 	s := fmt.Sprintf("server answered %d (%s)", e.Code, strings.ToLower(text))
 	if e.After > 0 {
 		s += fmt.Sprintf("; try again in %v", e.After.Round(time.Second))

@@ -12,6 +12,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,19 +69,13 @@ type Provider struct {
 
 // New returns a provider. It does no I/O.
 func New(c Config) *Provider {
-	if c.Name == "" {
-		c.Name = "anthropic"
-	}
-	if c.KeyEnv == "" {
-		c.KeyEnv = "ANTHROPIC_API_KEY"
-	}
+	c.Name = cmp.Or(c.Name, "anthropic")
+	c.KeyEnv = cmp.Or(c.KeyEnv, "ANTHROPIC_API_KEY")
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
 	}
 	base := strings.TrimRight(c.BaseURL, "/")
-	if base == "" {
-		base = defaultBase
-	}
+	base = cmp.Or(base, defaultBase)
 	p := &Provider{base: strings.TrimSuffix(base, "/v1"), header: header(c), vertex: c.Vertex, builtin: c.Tools}
 	p.own = p.base == defaultBase
 	p.client = &wire.Client{HTTP: c.HTTP, Name: c.Name, Advice: advice(c.KeyEnv), HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}

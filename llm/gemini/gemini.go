@@ -13,6 +13,7 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -55,19 +56,13 @@ type Provider struct {
 
 // New returns a provider. It does no I/O.
 func New(c Config) *Provider {
-	if c.Name == "" {
-		c.Name = "gemini"
-	}
-	if c.KeyEnv == "" {
-		c.KeyEnv = "GEMINI_API_KEY"
-	}
+	c.Name = cmp.Or(c.Name, "gemini")
+	c.KeyEnv = cmp.Or(c.KeyEnv, "GEMINI_API_KEY")
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
 	}
 	p := &Provider{base: strings.TrimRight(c.BaseURL, "/"), header: http.Header{}, vertex: c.Vertex}
-	if p.base == "" {
-		p.base = defaultBase
-	}
+	p.base = cmp.Or(p.base, defaultBase)
 	switch {
 	case c.Key == "":
 	case c.Vertex:

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 
@@ -132,9 +133,7 @@ func (c *conversation) result(r *llm.ToolResult) ([]any, error) {
 		key = "error"
 	}
 	f := &functionResponse{Name: r.Name, Response: map[string]string{key: r.Text}}
-	if f.Name == "" {
-		f.Name = c.names[r.ID]
-	}
+	f.Name = cmp.Or(f.Name, c.names[r.ID])
 	if c.ids {
 		f.ID = r.ID
 	}

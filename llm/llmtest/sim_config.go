@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -152,9 +153,7 @@ func (d *Delay) UnmarshalJSON(b []byte) error {
 	} else if err := json.Unmarshal(b, &j); err != nil {
 		return err
 	}
-	if j.Mean == "" {
-		j.Mean = "0"
-	}
+	j.Mean = cmp.Or(j.Mean, "0")
 	mean, err := time.ParseDuration(j.Mean)
 	if err != nil {
 		return fmt.Errorf("read delay: %w", err)

@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/http"
@@ -92,9 +93,7 @@ func (x *exchange) fail(f failure) {
 			f.retry = time.Second
 		}
 	case tooLong:
-		if f.limit == 0 {
-			f.limit = 8192
-		}
+		f.limit = cmp.Or(f.limit, 8192)
 		f.tokens = max(f.tokens, f.limit+1)
 	}
 	x.refuse(f)

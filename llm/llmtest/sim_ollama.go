@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -291,10 +292,7 @@ func serveOllamaShow(x *exchange, _ string, body []byte) {
 		x.fail(failure{kind: noModel})
 		return
 	}
-	length := x.config.Context
-	if length == 0 {
-		length = 131072
-	}
+	length := cmp.Or(x.config.Context, 131072)
 	x.answer(map[string]any{
 		"license": "", "modelfile": "", "parameters": "", "template": "{{ .Prompt }}", "details": ollamaDetails(),
 		"model_info":   map[string]any{"general.architecture": "llama", "llama.context_length": length, "llama.embedding_length": 4096},

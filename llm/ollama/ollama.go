@@ -14,6 +14,7 @@
 package ollama
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net"
@@ -67,12 +68,8 @@ type Provider struct {
 
 // New returns a provider. It does no I/O.
 func New(c Config) *Provider {
-	if c.Name == "" {
-		c.Name = "ollama"
-	}
-	if c.KeyEnv == "" {
-		c.KeyEnv = "OLLAMA_API_KEY"
-	}
+	c.Name = cmp.Or(c.Name, "ollama")
+	c.KeyEnv = cmp.Or(c.KeyEnv, "OLLAMA_API_KEY")
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
 	}

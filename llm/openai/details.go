@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"ponder/llm/internal/wire"
@@ -53,12 +54,8 @@ func (g *growing) grow(in detail) {
 	if in.Signature != "" {
 		g.Signature = in.Signature
 	}
-	if g.ID == "" {
-		g.ID = in.ID
-	}
-	if g.Format == "" {
-		g.Format = in.Format
-	}
+	g.ID = cmp.Or(g.ID, in.ID)
+	g.Format = cmp.Or(g.Format, in.Format)
 }
 
 // done returns the details, word for word where they came whole.

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -257,9 +258,7 @@ func (w *chatWriter) reasoning(out *message, m llm.Message) {
 		return
 	}
 	if w.traits.must {
-		if field == "" {
-			field = "reasoning_content"
-		}
+		field = cmp.Or(field, "reasoning_content")
 		if strings.TrimSpace(words) == "" && out.Details == nil {
 			words = " " // it must be there
 		}

@@ -27,6 +27,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -90,9 +91,7 @@ type Provider struct {
 
 // New returns a provider. It does no I/O; a base URL that is none fails on use.
 func New(c Config) *Provider {
-	if c.Name == "" {
-		c.Name = "openai"
-	}
+	c.Name = cmp.Or(c.Name, "openai")
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
 	}
@@ -108,16 +107,12 @@ func New(c Config) *Provider {
 
 // parseBase returns the address below which the routes are, never nil.
 func parseBase(s string) (*url.URL, error) {
-	if s == "" {
-		s = defaultBase
-	}
+	s = cmp.Or(s, defaultBase)
 	base, err := url.Parse(s)
 	if err != nil || base.Host == "" {
 		return &url.URL{}, &llm.Error{Class: llm.BadRequest, Message: "the base URL is not one", Advice: "give one such as " + defaultBase}
 	}
-	if base.Path == "" {
-		base.Path = "/v1"
-	}
+	base.Path = cmp.Or(base.Path, "/v1")
 	base.Path = strings.TrimRight(base.Path, "/")
 	for _, route := range []string{"/chat/completions", "/responses"} {
 		base.Path = strings.TrimSuffix(base.Path, route)
@@ -141,13 +136,7 @@ func header(c Config, h host) http.Header {
 }
 
 func advice(c Config, h host) func(llm.Class) string {
-	env := c.KeyEnv
-	if env == "" {
-		env = h.key
-	}
-	if env == "" {
-		env = strings.ToUpper(strings.ReplaceAll(c.Name, "-", "_")) + "_API_KEY"
-	}
+	env := cmp.Or(c.KeyEnv, h.key, strings.ToUpper(strings.ReplaceAll(c.Name, "-", "_"))+"_API_KEY")
 	return func(class llm.Class) string {
 		switch class {
 		case llm.Auth:

@@ -7,6 +7,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -83,9 +84,7 @@ type version struct {
 
 // New returns the sensor, which is called "feed".
 func New(o Options) sensor.Sensor {
-	if o.Every == 0 {
-		o.Every = every
-	}
+	o.Every = cmp.Or(o.Every, every)
 	return sensor.Sensor{Name: "feed", Look: (&feed{Options: o}).look}
 }
 

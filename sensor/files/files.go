@@ -15,6 +15,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,9 +74,7 @@ func New(o Options) sensor.Sensor {
 		o.MaxFiles = maxFiles
 	}
 	o.MaxFiles = min(o.MaxFiles, mostFiles)
-	if o.Rescan == 0 {
-		o.Rescan = rescan
-	}
+	o.Rescan = cmp.Or(o.Rescan, rescan)
 	w := &watched{Options: o}
 	return sensor.Sensor{Name: "files", Look: w.look, Close: w.close}
 }

@@ -11,6 +11,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,9 +62,7 @@ type repository struct {
 
 // New returns the sensor, which is called "git".
 func New(o Options) sensor.Sensor {
-	if o.Git == "" {
-		o.Git = "git"
-	}
+	o.Git = cmp.Or(o.Git, "git")
 	return sensor.Sensor{Name: "git", Look: (&repository{Options: o}).look}
 }
 

@@ -15,6 +15,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -88,9 +89,7 @@ type cursor struct {
 
 // New returns the sensor, or an error that says what is missing in the options.
 func New(o Options) (sensor.Sensor, error) {
-	if o.Name == "" {
-		o.Name = "mail"
-	}
+	o.Name = cmp.Or(o.Name, "mail")
 	if len(o.Addresses) == 0 && strings.Contains(o.User, "@") {
 		o.Addresses = []string{o.User}
 	}

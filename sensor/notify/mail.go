@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -48,9 +49,7 @@ type postman struct {
 // Mail returns a channel that sends messages by SMTP, each with a Message-ID that is
 // made of its ID, so that mail programs know a second copy for what it is.
 func Mail(o MailOptions) (Channel, error) {
-	if o.Name == "" {
-		o.Name = "mail"
-	}
+	o.Name = cmp.Or(o.Name, "mail")
 	p, err := newPostman(o)
 	if err != nil {
 		return Channel{}, fmt.Errorf("%s: %w", o.Name, err)

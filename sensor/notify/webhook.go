@@ -41,10 +41,7 @@ type hook struct {
 // (standardwebhooks.com): signed, with the same webhook-id each time. Any 2xx is an
 // answer; redirects are not followed.
 func Webhook(o WebhookOptions) (Channel, error) {
-	name := o.Name
-	if name == "" {
-		name = "webhook"
-	}
+	name := cmp.Or(o.Name, "webhook")
 	h, err := newHook(o)
 	if err != nil {
 		return Channel{}, fmt.Errorf("%s: %w", name, err)

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,9 +53,7 @@ func (l *link) use(ctx context.Context, tool string, changes bool, input json.Ra
 		}
 		return "", errors.New(said)
 	}
-	if said == "" {
-		said = "Done. It returned nothing."
-	}
+	said = cmp.Or(said, "Done. It returned nothing.")
 	return said, nil
 }
 

@@ -7,6 +7,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"time"
@@ -55,9 +56,7 @@ var (
 // New returns the tools that the options have what is needed for. They are safe for
 // concurrent use. To remember the same twice does no harm.
 func New(opts Options) (tools []ponder.Tool) {
-	if opts.Source == "" {
-		opts.Source = "model"
-	}
+	opts.Source = cmp.Or(opts.Source, "model")
 	if opts.Context != nil {
 		tools = append(tools, ponder.NewTool(SearchName, searchDoc, searchSchema, opts.search))
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -83,9 +84,7 @@ func (f *fetcher) describe(p *fetching.Page, asked string) lookup.Page {
 		Notice: notice, URL: textkit.VisibleLine(p.Final, maxURL), Title: textkit.VisibleLine(p.Title, maxLabel), Site: textkit.VisibleLine(p.Site, maxLabel), Language: textkit.VisibleLine(p.Language, maxWord),
 		Type: textkit.VisibleLine(p.Type, maxLabel), Fetched: stamp(p.Fetched), Original: p.Hash, Cut: p.Truncated,
 	}
-	if r.URL == "" {
-		r.URL = asked
-	}
+	r.URL = cmp.Or(r.URL, asked)
 	if r.URL != asked {
 		r.Asked = asked
 	}

@@ -1,6 +1,7 @@
 package aisdk
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -111,10 +112,7 @@ func (t *telling) sources(list []compat.Citation) {
 			t.put(part{"type": "source-url", "sourceId": id, "url": c.URL, "title": c.Title})
 			continue
 		}
-		title := c.Title
-		if title == "" {
-			title = c.File
-		}
+		title := cmp.Or(c.Title, c.File)
 		t.put(part{"type": "source-document", "sourceId": id, "mediaType": "text/plain", "title": title, "filename": c.File})
 	}
 }

@@ -1,6 +1,7 @@
 package dialecttest
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -23,9 +24,7 @@ func CheckBad(t *testing.T, l Language, list []Bad) {
 	synctest.Test(t, func(t *testing.T) {
 		r := l.rig(t, func(*llm.Request, int) Answer { return Plain("fine") })
 		for _, b := range append(list, Bad{Path: list[0].Path, Body: `{"model":"` + strings.Repeat("x", maxBody) + `"}`, Code: http.StatusRequestEntityTooLarge, Why: "more than"}) {
-			if b.Code == 0 {
-				b.Code = http.StatusBadRequest
-			}
+			b.Code = cmp.Or(b.Code, http.StatusBadRequest)
 			got := r.Stream(Request(context.Background(), http.MethodPost, b.Path, b.Body), 0)
 			reply, err := l.Read(got)
 			if got.Code != b.Code || err != nil || !strings.Contains(reply.Error, b.Why) {

@@ -1,6 +1,7 @@
 package dialecttest
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -67,9 +68,7 @@ func (l Language) rig(t *testing.T, answer func(req *llm.Request, n int) Answer)
 
 // request returns a request. Headers are names and values in turn.
 func (l Language) request(s Saying, headers ...string) *http.Request {
-	if s.Model == "" {
-		s.Model = "ponder/chat"
-	}
+	s.Model = cmp.Or(s.Model, "ponder/chat")
 	path, body := l.Ask(s)
 	r := Request(context.Background(), http.MethodPost, path, body)
 	for i := 0; i < len(headers); i += 2 {

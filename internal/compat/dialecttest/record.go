@@ -2,6 +2,7 @@ package dialecttest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -121,9 +122,7 @@ func (r *reader) Header() http.Header { return r.header }
 
 // WriteHeader implements [http.ResponseWriter].
 func (r *reader) WriteHeader(code int) {
-	if r.code == 0 {
-		r.code = code
-	}
+	r.code = cmp.Or(r.code, code)
 }
 
 // Flush implements [http.Flusher].

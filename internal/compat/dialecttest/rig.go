@@ -231,9 +231,7 @@ func (r *Rig) Rest(f *compat.Feed) (list []compat.Part) {
 // Start begins what is asked for, of [Owner] if it does not say whose it is.
 func (r *Rig) Start(a compat.Ask) compat.Work {
 	r.t.Helper()
-	if a.Owner == "" {
-		a.Owner = Owner
-	}
+	a.Owner = cmp.Or(a.Owner, Owner)
 	w, err := r.Desk.Begin(context.Background(), a)
 	if err != nil {
 		r.t.Fatal(err)

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -96,9 +97,7 @@ func (c *client) recall(ctx context.Context, in recalling) (recalled, error) {
 	if strings.TrimSpace(in.Query) == "" || in.Limit < 0 || in.Limit > mostHits {
 		return out, compat.Wrong("query", "query: say what to look for; limit is from 1 to %d", mostHits)
 	}
-	if in.Limit == 0 {
-		in.Limit = hits
-	}
+	in.Limit = cmp.Or(in.Limit, hits)
 	found, err := c.Desk.Service.Search(ctx, c.caller.Owner, app.Query{Text: in.Query, Limit: in.Limit})
 	for _, h := range found {
 		one := hit{ID: h.ID, Title: h.Title, Quote: h.Quote, Source: h.Source, Score: h.Score}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -194,9 +195,7 @@ func (c *client) stands(ctx context.Context, work compat.Work) (standing, error)
 
 // export returns the report of a work.
 func (c *client) export(ctx context.Context, work compat.Work, format string) (standing, error) {
-	if format == "" {
-		format = "markdown"
-	}
+	format = cmp.Or(format, "markdown")
 	if err := oneOf("format", format, "markdown", "json"); err != nil {
 		return standing{}, err
 	}

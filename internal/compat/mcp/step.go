@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -115,9 +116,7 @@ type hosting struct {
 func (c *client) begin(ctx context.Context, a compat.Ask, most int) (*hosting, error) {
 	name := hostName()
 	a.Model.Model, a.Budget.Time = Host+"/"+name, hostTime
-	if a.Budget.Calls == 0 {
-		a.Budget.Calls = steps
-	}
+	a.Budget.Calls = cmp.Or(a.Budget.Calls, steps)
 	if most > 0 {
 		a.Budget.Calls = most
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -139,9 +140,7 @@ func (c *client) ask(m mode, in asked) (compat.Ask, error) {
 		Owner: c.caller.Owner, Model: compat.Model{Name: m.name, Way: m.way}, Effort: in.Effort, NoWeb: in.NoWeb, NoMemory: in.NoMemory,
 		Chat: in.Conversation,
 	}
-	if a.Effort == "" {
-		a.Effort = m.effort
-	}
+	a.Effort = cmp.Or(a.Effort, m.effort)
 	if !compat.IsEffort(in.Effort) {
 		return a, compat.Wrong("effort", "effort: expected none, minimal, low, medium, high, xhigh or max")
 	}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -239,10 +240,7 @@ func (t *telling) event(p compat.Part) {
 		t.object(map[string]any{"event": map[string]any{"type": "status", "data": map[string]any{"description": strings.TrimSpace(p.Thinking()), "done": false, "hidden": false}}})
 	case compat.TextEnd:
 		for _, c := range p.Citations {
-			name := c.Title
-			if name == "" {
-				name = c.URL + c.File
-			}
+			name := cmp.Or(c.Title, c.URL+c.File)
 			t.object(map[string]any{"event": map[string]any{"type": "source", "data": map[string]any{
 				"source":   map[string]string{"name": name, "url": c.URL},
 				"document": []string{c.Quote}, "metadata": []map[string]string{{"source": c.URL + c.File}},

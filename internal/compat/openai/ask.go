@@ -200,9 +200,7 @@ func (r *reader) message(where string, m message) error {
 			return compat.Wrong("messages", "%s: tool_call_id is that of no call before it", where)
 		}
 		name := r.names[m.CallID]
-		if name == "" {
-			name = m.Name
-		}
+		name = cmp.Or(name, m.Name)
 		r.result(llm.ToolResult{ID: m.CallID, Name: name, Text: text})
 	default:
 		return compat.Wrong("messages", "%s.role: expected system, developer, user, assistant or tool", where)

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -107,9 +108,7 @@ func (a *api) tokens(w http.ResponseWriter, r *http.Request, owner string) error
 	if _, err := compat.Read(r, &in); err != nil {
 		return err
 	}
-	if in.Model == "" {
-		in.Model = "ponder/chat"
-	}
+	in.Model = cmp.Or(in.Model, "ponder/chat")
 	ask, err := a.ask(r.Context(), owner, &in)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -127,9 +128,7 @@ func (p *posted) read(r *http.Request) error {
 // itemID returns a new id for an item.
 func itemID(it map[string]any) string {
 	kind := map[any]string{"function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}[it["type"]]
-	if kind == "" {
-		kind = "msg"
-	}
+	kind = cmp.Or(kind, "msg")
 	return ponder.NewID(kind)
 }
 

@@ -122,9 +122,7 @@ const minWeight = 1e-3
 
 func (v *view) group(t Term) *group {
 	g := &group{words: []string{t.Word}, weight: t.Weight, must: t.Must, not: t.Not, prefix: t.Prefix}
-	if g.weight == 0 {
-		g.weight = 1
-	}
+	g.weight = cmp.Or(g.weight, 1)
 	if t.Prefix {
 		g.terms = v.withPrefix(lexical.Fold(t.Word))
 	} else {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,10 +15,7 @@ const kind = "search"
 // kept returns the answer of a provider to the same query, if it is young enough.
 // One that can't be read is as good as none.
 func (s *Searcher) kept(ctx context.Context, l *lane, q Query) (list []Result, at time.Time, ok bool) {
-	age := q.MaxAge
-	if age == 0 {
-		age = s.opts.MaxAge
-	}
+	age := cmp.Or(q.MaxAge, s.opts.MaxAge)
 	if s.cache == nil || age < 0 || l.Local {
 		return nil, at, false
 	}

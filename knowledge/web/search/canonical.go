@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -26,9 +27,7 @@ func Canonical(raw string) (string, bool) {
 			return "", false
 		}
 		next := unwrap(u)
-		if next == "" {
-			next = u.String()
-		}
+		next = cmp.Or(next, u.String())
 		if next == raw {
 			return raw, true
 		}

@@ -17,6 +17,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,9 +119,7 @@ type Searcher struct {
 // an archive nothing is kept.
 func New(providers []Provider, cache *archive.Archive, opts Options) *Searcher {
 	s := &Searcher{cache: cache, opts: opts}
-	if s.opts.MaxAge == 0 {
-		s.opts.MaxAge = 24 * time.Hour
-	}
+	s.opts.MaxAge = cmp.Or(s.opts.MaxAge, 24*time.Hour)
 	if s.opts.Keep <= 0 {
 		s.opts.Keep = 30 * 24 * time.Hour
 	}

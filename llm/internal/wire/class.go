@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -33,9 +34,7 @@ func (f fault) err(status int) *llm.Error {
 	case e.Message == "":
 		e.Message = strings.ToLower(http.StatusText(status))
 	}
-	if e.Message == "" {
-		e.Message = unexplained
-	}
+	e.Message = cmp.Or(e.Message, unexplained)
 	return e
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -155,9 +156,7 @@ func (f *fault) add(env envelope) {
 
 func (f *fault) name(s string) {
 	if n, err := strconv.Atoi(s); err == nil && n >= 400 && n < 600 {
-		if f.status == 0 {
-			f.status = n
-		}
+		f.status = cmp.Or(f.status, n)
 		return
 	}
 	if s != "" && s != "error" {
@@ -166,9 +165,7 @@ func (f *fault) name(s string) {
 }
 
 func (f *fault) say(s string) {
-	if f.text == "" {
-		f.text = s
-	}
+	f.text = cmp.Or(f.text, s)
 }
 
 // scalar returns a JSON string's value, and any other JSON but null as it is.

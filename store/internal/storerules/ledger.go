@@ -57,9 +57,7 @@ func Request(ev ponder.Event) *llm.Request {
 // Follows returns r with what its beginning says of it.
 func (r Result) Follows(s Start) Result {
 	r.Role, r.Mode = s.Role, s.Mode
-	if r.Model == "" {
-		r.Model = s.Model
-	}
+	r.Model = cmp.Or(r.Model, s.Model)
 	return r
 }
 

@@ -74,9 +74,7 @@ func (s *Server) find(a ask) []Page {
 	var list []scored
 	want := words(a.query)
 	for _, p := range s.pages {
-		if p.URL == "" {
-			p.URL = a.base + "/pages/" + p.Name
-		}
+		p.URL = cmp.Or(p.URL, a.base+"/pages/"+p.Name)
 		if n := 3*common(words(p.Title), want) + common(words(p.Text), want); n > 0 && a.admits(p) {
 			list = append(list, scored{p, n})
 		}

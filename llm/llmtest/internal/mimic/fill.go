@@ -2,6 +2,7 @@ package mimic
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -249,9 +250,7 @@ func (s *schema) appendNumber(b []byte, w *Writer, kind string, lo, hi float64) 
 		return strconv.AppendFloat(b, x, 'f', -1, 64)
 	}
 	step := max(s.MultipleOf, 0)
-	if step == 0 {
-		step = 1
-	}
+	step = cmp.Or(step, 1)
 	from, to := math.Ceil(lo/step), math.Floor(hi/step)
 	if s.ExclusiveMinimum != nil && from*step <= *s.ExclusiveMinimum {
 		from++

@@ -2,6 +2,7 @@ package mimic
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -230,9 +231,7 @@ func merge(s *schema) *schema {
 		if len(all.Type) == 0 {
 			all.Type = p.Type
 		}
-		if all.Ref == "" {
-			all.Ref = p.Ref
-		}
+		all.Ref = cmp.Or(all.Ref, p.Ref)
 	}
 	return &all
 }
