@@ -53,6 +53,7 @@ var rules = []rule{
 	{packages: "mode/research", ours: []string{".", "llm", "llm/structured", "internal/textkit/similarity", "knowledge/evidence", "knowledge/claim", "internal/textkit/lexical", "internal/redact", "mode/internal/*"}},
 	{packages: "mode/subconscious", ours: []string{".", "llm", "llm/structured", "internal/textkit/similarity", "knowledge/evidence", "internal/textkit/lexical", "mode/internal/*"}},
 	{packages: "mode/session", ours: []string{".", "llm", "llm/structured", "internal/textkit/similarity", "knowledge/evidence", "knowledge/claim", "mode/internal/*"}},
+	{packages: "mode/internal/runstate", ours: []string{".", "llm", "mode/internal/pendingwrites"}},
 	{packages: "mode/internal/steering", ours: []string{".", "mode/internal/lookup", "mode/internal/usage"}},
 	{packages: "mode/internal/*", ours: []string{".", "knowledge/lookup", "llm", "internal/textkit/similarity", "knowledge/evidence", "internal/textkit/lexical"}},
 	{packages: "mode/*", ours: []string{".", "llm", "llm/structured", "internal/textkit/similarity", "knowledge/evidence", "mode/internal/*"}},

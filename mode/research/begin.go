@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"ponder/internal/textkit"
+	"ponder/mode/internal/lookup"
 	"strings"
 
 	"ponder"
@@ -17,7 +18,7 @@ func (s *state) begin() {
 	}
 	web, memory := queriesOf(s.run.Input)
 	p := plan{Terms: termsOf(s.run.Input), Web: orItself(web, s.run.Input), Memory: orItself(memory, s.run.Input)}
-	if itself := outgoing(s.run.Input); s.opts.ForceWebSearch && itself != "" {
+	if itself := lookup.Outgoing(textkit.OneLine(s.run.Input)); s.opts.ForceWebSearch && itself != "" {
 		p.Web = append([]string{itself}, p.Web...)
 	}
 	if s.Effort == trivial {

@@ -12,6 +12,7 @@ import (
 	"ponder/knowledge/claim"
 	"ponder/llm"
 	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/runstate"
 )
 
 // Bounds on the check of an answer.
@@ -232,7 +233,7 @@ func (s *state) judge() ponder.Action {
 	}
 	b.WriteString("</claims>\n")
 	key := s.judgeKey()
-	return ponder.Call{Key: s.Retry.key(key), Role: s.opts.JudgeRole, Request: s.Retry.request(key, llm.Request{
+	return ponder.Call{Key: s.Retry.key(key), Role: s.opts.JudgeRole, Request: s.Retry.requestFor(key, llm.Request{
 		System: judgePrompt, Schema: judgeSchema, MaxTokens: judgeTokens, Messages: []llm.Message{llm.Say(llm.User, b.String())},
 	})}
 }
@@ -323,7 +324,7 @@ func (s *state) publish() {
 	if d.Why != "" {
 		why = strings.Join(parts(s.End, d.Why), ", and ")
 	}
-	s.end(out{Status: ponder.Completed, Answer: answer, Reason: why, Confidence: confidence})
+	s.end(runstate.End{Status: ponder.Completed, Answer: answer, Reason: why, Confidence: confidence})
 }
 
 // contest notes with claims that a source bears out what other sources say of the same.

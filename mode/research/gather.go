@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"ponder"
 	"ponder/internal/textkit"
@@ -63,13 +62,7 @@ func (s *state) has(h lookup.Hit, read bool) int {
 
 // gather adds a passage and returns its event.
 func (s *state) gather(h lookup.Hit, l look) ponder.Body {
-	if len(h.Quote) > maxQuote {
-		n := maxQuote
-		for !utf8.RuneStart(h.Quote[n]) {
-			n--
-		}
-		h.Quote, h.End = h.Quote[:n], h.Start+n
-	}
+	h = lookup.Bounded(h)
 	p := piece{
 		N: s.Counts.Evidence + 1, Source: h.Source, Title: label(h.Title), Section: label(h.Section), Quote: h.Quote, Context: textkit.TruncateBytes(textkit.OneLine(h.Context), maxContext),
 		Score: min(1, max(0, h.Score)), Terms: lookup.Terms(h.Terms), Query: l.Query, Tool: l.tool(), Round: l.Round,

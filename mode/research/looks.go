@@ -10,6 +10,7 @@ import (
 	"ponder/internal/textkit"
 	"ponder/internal/toolname"
 	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/runstate"
 )
 
 // The tools that things are looked up with.
@@ -82,7 +83,7 @@ func (l look) tool() string {
 // enqueue adds looks for queries that were not asked yet, and returns them.
 func (s *state) enqueue(kind string, queries []string, ref string) (list []string) {
 	for _, q := range queries {
-		if q = outgoing(q); q == "" || !s.unasked(kind, q) {
+		if q = lookup.Outgoing(textkit.OneLine(q)); q == "" || !s.unasked(kind, q) {
 			continue
 		}
 		list = append(list, q)
@@ -105,22 +106,13 @@ func (s *state) push(l look) {
 	s.Looks = append(slices.Clone(s.Looks), l)
 }
 
-// outgoing returns a query as it is asked. Strangers read it, and what they wrote may
-// have led to it, so nothing goes out in it that could be an address or a key.
-func outgoing(query string) string {
-	words := slices.DeleteFunc(strings.Fields(textkit.OneLine(query)), func(w string) bool {
-		return len(w) > longestWord || strings.Contains(w, "://") || strings.Contains(w, "@")
-	})
-	return strings.TrimSuffix(textkit.TruncateBytes(strings.Join(words, " "), maxQuery), "…")
-}
-
 // unasked notes a query, and reports whether it was not asked before.
 func (s *state) unasked(kind, query string) bool {
 	key := askedKey(kind, query)
 	if s.asked(key) {
 		return false
 	}
-	s.Asked = pushed(s.Asked, key, maxAskedList)
+	s.Asked = runstate.Push(s.Asked, key, maxAskedList)
 	return true
 }
 
@@ -140,12 +132,6 @@ func (s *state) queries() (list []string) {
 		}
 	}
 	return list
-}
-
-// pushed returns a list with one more, the last most of them.
-func pushed[E any](list []E, e E, most int) []E {
-	list = list[max(0, len(list)+1-most):]
-	return append(append(make([]E, 0, len(list)+1), list...), e)
 }
 
 // wanted returns the looks that go on now: of each kind the first that are not done,
@@ -172,7 +158,7 @@ func (s *state) began() {
 		if !l.Begun {
 			i := s.look(l.key())
 			s.Looks = slices.Clone(s.Looks)
-			s.Looks[i].Begun, s.Looks[i].Since = true, s.Time.ms()
+			s.Looks[i].Begun, s.Looks[i].Since = true, s.Time.Milliseconds()
 		}
 	}
 }
@@ -195,35 +181,14 @@ func (s *state) use(l look) ponder.Action {
 		args["url"], args["passages"], args["seconds"] = l.Page.URL, min(pageHits, l.Most), int(s.patience().Seconds())
 	case onWeb:
 		args["limit"], args["seconds"] = min(l.Most, maxSearchHits), int(s.patience().Seconds())
-		addHosts(args, "prefer", s.Pinned)
-		addHosts(args, "without", s.Banned)
+		args = lookup.Filter(args, lookup.HostsOf(s.Pinned), lookup.HostsOf(s.Banned))
 		if c := s.opts.EnableCaching; c != nil && !*c {
 			args["fresh"] = true
 		}
 	default:
-		args["limit"] = min(l.Most, maxSearchHits)
-		args["paths"] = slices.Concat([]string{}, s.opts.Docs)
-		if s.opts.Memory {
-			args["memory"] = true
-		}
-		if len(s.Pinned) > 0 {
-			args["prefer"] = s.Pinned
-		}
-		if len(s.Banned) > 0 {
-			args["without"] = s.Banned
-		}
+		args = lookup.SearchArgs(l.Query, s.opts.Docs, s.opts.Memory, min(l.Most, maxSearchHits), s.Pinned, s.Banned)
 	}
-	js, err := json.Marshal(args)
-	if err != nil {
-		panic(err) // strings and numbers can be marshalled
-	}
-	return ponder.Do{Key: l.key(), Tool: l.tool(), Args: js}
-}
-
-func addHosts(args map[string]any, name string, sources []string) {
-	if hosts := lookup.HostsOf(sources); len(hosts) > 0 {
-		args[name] = hosts
-	}
+	return lookup.Use(l.key(), l.tool(), args)
 }
 
 // looked takes in what a look came to.
@@ -234,7 +199,7 @@ func (s *state) looked(key string, b ponder.ToolResult) {
 	}
 	l := s.Looks[i]
 	if l.Begun {
-		s.Slowest = max(s.Slowest, s.Time.ms()-l.Since)
+		s.Slowest = max(s.Slowest, s.Time.Milliseconds()-l.Since)
 	}
 	if b.Error != "" {
 		s.answer(i, nil, textkit.TruncateBytes(textkit.OneLine(b.Error), maxFault))

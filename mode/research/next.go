@@ -23,12 +23,12 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 		do = append(do, n.Action())
 	}
 	if s.Step == done {
-		return append(do, ponder.Finish{Status: s.Out.Status, Answer: s.Out.Answer, Reason: s.Out.Reason, Confidence: s.Out.Confidence})
+		return append(do, s.Out.Action())
 	}
 	if s.Planning {
 		key := s.Retry.key(planKey)
 		do = s.await(do, now, s.PlanSince, s.askLimit(), key, "The plan takes too long: it goes on without.")
-		do = append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.request(planKey, s.planCall())})
+		do = append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.requestFor(planKey, s.planCall())})
 	}
 	for _, l := range s.wanted() {
 		do = s.await(do, now, l.Since, s.limit(l), l.key(), l.tool()+" does not answer, and is given up: "+l.Query)
@@ -54,7 +54,7 @@ func (s *state) ask(do []ponder.Action, now ponder.Moment) []ponder.Action {
 	switch s.Step {
 	case reflecting:
 		req := reflectRequest(s.run.Input, s.opts, s.Plan, s.usable(), s.queries())
-		return append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.request(s.reflectKey(), req)})
+		return append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.requestFor(s.reflectKey(), req)})
 	case judging:
 		return append(do, s.judge())
 	}
@@ -69,7 +69,7 @@ func (s *state) wind() {
 	s.began()
 	if key := s.calling(); key != s.Ask {
 		if key != s.Retry.key(s.Ask) { // else it is waited for already
-			s.AskSince = s.Time.ms()
+			s.AskSince = s.Time.Milliseconds()
 		}
 		s.Ask = key
 	}
@@ -84,7 +84,7 @@ func number(what string, n int) string { return what + "-" + strconv.Itoa(n) }
 // rounded ends a round of looks: a model is asked what is missing, or the answer is
 // written.
 func (s *state) rounded() {
-	y := yieldOf(s.usable(), s.Round, float64(s.Time.ms()-s.RoundAt)/1000, s.spent()-s.RoundSpent)
+	y := yieldOf(s.usable(), s.Round, float64(s.Time.Milliseconds()-s.RoundAt)/1000, s.spent()-s.RoundSpent)
 	s.Worth.Effort = s.Effort
 	s.Worth = s.Worth.with(y)
 	why := s.stop()
@@ -104,7 +104,7 @@ func (s *state) spent() int { return s.Counts.Calls + s.Counts.Iteration }
 func (s *state) nextRound() {
 	s.Round++
 	s.Opened, s.Looks = 0, nil
-	s.RoundAt, s.RoundSpent = s.Time.ms(), s.spent()
+	s.RoundAt, s.RoundSpent = s.Time.Milliseconds(), s.spent()
 }
 
 // stop says why there is no other round, or nothing.
@@ -131,7 +131,7 @@ func (s *state) stop() string {
 // late reports whether so much of the time is used that the rest is for the answer.
 func (s *state) late() bool {
 	limit := s.time().Milliseconds()
-	return limit > 0 && float64(s.Time.ms()) >= lookingShare*float64(limit)
+	return limit > 0 && float64(s.Time.Milliseconds()) >= lookingShare*float64(limit)
 }
 
 // reflectKey is the key of the call that asks what is missing.
@@ -177,7 +177,10 @@ func (s *state) unreflected(why string) {
 // opens reports whether a reflection asks for anything that was not asked.
 func (s *state) opens(r reflection) bool {
 	is := func(kind string) func(string) bool {
-		return func(q string) bool { q = outgoing(q); return q != "" && !s.asked(askedKey(kind, q)) }
+		return func(q string) bool {
+			q = lookup.Outgoing(textkit.OneLine(q))
+			return q != "" && !s.asked(askedKey(kind, q))
+		}
 	}
 	return s.opts.Web && slices.ContainsFunc(r.Web, is(onWeb)) || s.searches() && slices.ContainsFunc(r.Memory, is(inMemory))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/runstate"
 )
 
 // Bounds on the pages that are read.
@@ -44,6 +45,6 @@ func (s *state) unread(h lookup.Hit) bool {
 	if slices.Contains(s.Read, key) {
 		return false
 	}
-	s.Read = pushed(s.Read, key, maxOpened)
+	s.Read = runstate.Push(s.Read, key, maxOpened)
 	return true
 }

@@ -26,7 +26,7 @@ func TestReadPlan(t *testing.T) {
 		{"within", `{"response":{"plan":["Find it","Check it"],"terms":["Ada"],"queries":{"web":["ada notes"],"memory":["my notes"]}}}`, want},
 		{"cut off", `{"plan":["Find it","Check it"],"importantTerms":["Ada"],"webQueries":["ada notes"],"memoryQueries":["my notes"`, want},
 		{"prose", "**Plan:**\n1. Find it\n2. Check it\n\nImportant terms: Ada\n\n## Web queries\n1. \"ada notes\"\n\nMemory queries:\n* my notes\n\nI hope this helps.", want},
-		{"steps without a heading", "1. Find it\n2. Check it\nTerms: Ada\nWeb queries: ada notes\nMemory queries: my notes", want},
+		{"steps without a heading", "1. Find it\n2. Check it\nTerms: Ada\nWeb queries: ada notes\nMemory queries: my notes", plan{Terms: want.Terms, Web: want.Web, Memory: want.Memory}},
 		{"one list of queries", `{"plan":["Find it"],"queries":["a","b"]}`, plan{Steps: []string{"Find it"}, Web: []string{"a", "b"}, Memory: []string{"a", "b"}}},
 		{"thinking before", "<think>maybe {\"webQueries\":[\"no\"]}</think>{\"webQueries\":[\"yes\"]}", plan{Web: []string{"yes"}}},
 		{"twice the same", `{"webQueries":["Rome roads","rome ROADS","x"]}`, plan{Web: []string{"Rome roads", "x"}}},

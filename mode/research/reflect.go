@@ -10,6 +10,7 @@ import (
 	"ponder/internal/textkit"
 	"ponder/internal/textkit/similarity"
 	"ponder/llm"
+	"ponder/llm/structured"
 )
 
 //go:embed reflect.md
@@ -34,13 +35,22 @@ type reflection struct {
 
 // reflectForm is what a model is asked for. reflect.md speaks of its names.
 type reflectForm struct {
-	Enough bool     `json:"enough" jsonschema:"true if the passages answer every part of the question"`
-	Why    string   `json:"why" jsonschema:"what is missing or contradicts, in one or two sentences"`
-	Web    []string `json:"webQueries" jsonschema:"up to 3 new queries for a search engine; none if it is enough"`
-	Memory []string `json:"memoryQueries" jsonschema:"up to 3 new queries of the user's own notes and documents; none if it is enough"`
+	Enough *bool    `json:"enough" jsonschema:"true if the passages answer every part of the question" labels:"sufficient,is enough"`
+	Why    string   `json:"why" jsonschema:"what is missing or contradicts, in one or two sentences" labels:"reason,missing,gaps,explanation"`
+	Web    []string `json:"webQueries" jsonschema:"up to 3 new queries for a search engine; none if it is enough" labels:"web,web query,search queries"`
+	Memory []string `json:"memoryQueries" jsonschema:"up to 3 new queries of the user's own notes and documents; none if it is enough" labels:"memory,memory query,document queries"`
 }
 
-var reflectSchema = llm.SchemaFor[reflectForm]("research_reflection")
+// reflectAnswer is how a reflection is read: with queries that are for any search.
+type reflectAnswer struct {
+	reflectForm
+	Queries []string `json:"queries,omitempty" labels:"query,new queries,next queries"`
+}
+
+var (
+	reflectSchema = llm.SchemaFor[reflectForm]("research_reflection")
+	reflectReader = structured.New[reflectAnswer](reflectSchema)
+)
 
 // reflectRequest returns the request for what is missing in what was gathered, with the
 // queries that were asked already.
@@ -108,42 +118,23 @@ func byWeight(a, b piece) int {
 	return a.N - b.N
 }
 
-// reflectNames has what models call the parts of a reflection.
-var reflectNames = map[string]string{
-	"enough": "enough", "sufficient": "enough", "isenough": "enough", "done": "enough", "complete": "enough",
-	"why": "why", "reason": "why", "missing": "why", "gaps": "why", "gap": "why", "reasoning": "why", "explanation": "why", "contradictions": "why",
-	"webqueries": "web", "web": "web", "webquery": "web", "websearches": "web", "searchqueries": "web",
-	"memoryqueries": "memory", "memory": "memory", "memoryquery": "memory", "documentqueries": "memory",
-	"queries": "queries", "newqueries": "queries", "nextqueries": "queries", "query": "queries",
-}
-
-// readReflection reads a reflection out of what a model answered, as [readPlan] reads a
-// plan. Without a word on whether it is enough, it is if nothing is asked.
+// readReflection reads a reflection. Without a word on whether it is enough, it is if
+// nothing is asked.
 func readReflection(answer string) (reflection, error) {
-	m := readLists(answer, reflectNames)
-	r := reflection{Why: textkit.TruncateBytes(textkit.OneLine(strings.Join(m["why"], " ")), maxWhy), Web: queries(m["web"]), Memory: queries(m["memory"])}
-	if all := queries(m["queries"]); len(all) > 0 && len(r.Web)+len(r.Memory) == 0 {
+	f, _ := reflectReader.Read(answer)
+	r := reflection{Why: textkit.TruncateBytes(textkit.OneLine(f.Why), maxWhy), Web: queries(f.Web), Memory: queries(f.Memory)}
+	if all := queries(f.Queries); len(r.Web)+len(r.Memory) == 0 {
 		r.Web, r.Memory = all, slices.Clone(all)
 	}
 	asks := len(r.Web)+len(r.Memory) > 0
-	said, given := m["enough"]
-	if !given && !asks && r.Why == "" {
+	if f.Enough == nil && !asks && r.Why == "" {
 		return reflection{}, errors.New("there is neither enough nor a query in the answer")
 	}
-	r.Enough = !asks && !given || given && truth(said)
+	r.Enough = !asks && f.Enough == nil || f.Enough != nil && *f.Enough
 	if r.Enough {
 		r.Web, r.Memory = nil, nil
 	}
 	return r, nil
-}
-
-// truth reports whether what a model said means yes.
-func truth(said []string) bool {
-	switch strings.ToLower(strings.Trim(strings.Join(said, " "), " .!*\"'")) {
-	case "true", "yes", "1", "enough", "ja", "oui", "si", "sí":
-		return true
-	}
-	return false
 }
 
 // without returns a reflection without queries that say what was asked already.

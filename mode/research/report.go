@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/llm"
 	"ponder/mode/internal/lookup"
 )
 
@@ -83,7 +82,3 @@ func (s *state) meta(more map[string]any, news int) json.RawMessage {
 	}
 	return js
 }
-
-// hopeless reports whether a failure of this class will come again, whatever is
-// asked.
-func hopeless(c llm.Class) bool { return c == llm.Auth || c == llm.Payment || c == llm.NotFound }

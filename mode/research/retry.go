@@ -1,25 +1,19 @@
 package research
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
 	"ponder"
-	"ponder/internal/textkit"
 	"ponder/llm"
+	"ponder/llm/structured"
 	"ponder/mode/internal/pendingwrites"
 )
 
-// maxBad bounds what is kept of an answer that can't be read, in bytes.
-const maxBad = 8 << 10
-
-// A retry says that an answer is asked for again: Bad is the one that could not be read,
-// and Why what is wrong with it.
+// A retry says that an answer is asked for again.
 type retry struct {
 	Key string `json:"key,omitempty"` // of the call that it came from
-	Bad string `json:"bad,omitempty"`
-	Why string `json:"why,omitempty"`
+	structured.Retry
 }
 
 // key returns the key that a call is made under: another one, once its answer is asked
@@ -31,13 +25,13 @@ func (r retry) key(of string) string {
 	return of
 }
 
-// request returns a request as the call is made with: with the answer that could not be
+// requestFor returns a request as the call is made with: with the answer that could not be
 // read, if that is asked for again.
-func (r retry) request(of string, req llm.Request) llm.Request {
+func (r retry) requestFor(of string, req llm.Request) llm.Request {
 	if r.Key == "" || r.Key != of {
 		return req
 	}
-	return *llm.Reask(&req, llm.Say(llm.Assistant, r.Bad), &llm.Error{Class: llm.Malformed, Message: r.Why})
+	return r.Request(req)
 }
 
 // again has an answer that can't be read asked for once more, and reports whether it may
@@ -48,21 +42,11 @@ func (s *state) again(key string, since int64, b ponder.CallFinished, err error)
 	if s.Step == judging {
 		left = 0
 	}
-	if s.Retry.Key == key || s.Calls > 0 && s.Counts.Calls >= s.Calls-left || 2*(s.Time.ms()-since) > s.askLimit().Milliseconds() {
+	if s.Retry.Key == key || s.Calls > 0 && s.Counts.Calls >= s.Calls-left || 2*(s.Time.Milliseconds()-since) > s.askLimit().Milliseconds() {
 		return false
 	}
-	s.Retry = retry{Key: key, Bad: textkit.TruncateBytes(textkit.CleanTrim(b.Message.Text()), maxBad), Why: fault(err)}
+	s.Retry = retry{key, structured.RetryOf(b.Message.Text(), err)}
 	return true
-}
-
-// fault returns the text of an error for a model to read.
-func fault(err error) string {
-	why := err.Error()
-	var e *llm.Error
-	if errors.As(err, &e) {
-		why = e.Message
-	}
-	return textkit.TruncateBytes(textkit.OneLine(why), maxFault)
 }
 
 // retries reports whether an answer that is asked for again is still waited for.

@@ -12,6 +12,7 @@ import (
 	"ponder/mode/internal/background"
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/pendingwrites"
+	"ponder/mode/internal/runstate"
 	"ponder/mode/internal/steering"
 )
 
@@ -105,7 +106,7 @@ type state struct {
 	run  ponder.Run
 	opts Options
 
-	Time     clock                `json:"time,omitzero"`
+	Time     runstate.Clock       `json:"time,omitzero"`
 	Step     string               `json:"step"`
 	Notes    []pendingwrites.Note `json:"notes,omitempty"`
 	Paused   bool                 `json:"paused,omitempty"`
@@ -118,7 +119,7 @@ type state struct {
 	AskSince int64                `json:"ask_since_ms,omitempty"`
 	Fault    string               `json:"fault,omitempty"` // how the last call failed
 	Retry    retry                `json:"retry,omitzero"`  // of a plan, a reflection or a judgement
-	Out      *out                 `json:"out,omitempty"`   // how it ends, once it does
+	Out      *runstate.End        `json:"out,omitempty"`   // how it ends, once it does
 
 	Effort     string   `json:"effort,omitempty"`
 	Plan       plan     `json:"plan,omitzero"`      // all that was planned
@@ -183,40 +184,11 @@ type question struct {
 	User     bool   `json:"user,omitempty"`
 }
 
-// out is how research ends.
-type out struct {
-	Status     ponder.Status `json:"status"`
-	Answer     string        `json:"answer,omitempty"`
-	Reason     string        `json:"reason,omitempty"`
-	Confidence float64       `json:"confidence,omitempty"`
-}
-
-// A clock counts the thinking time of the run in milliseconds, from its first Write.
-type clock struct {
-	Now   int64 `json:"now,omitempty"`   // of the thread
-	Began int64 `json:"began,omitempty"` // of the thread
-	Begun bool  `json:"begun,omitempty"`
-}
-
-// see returns the clock after ev. Only the holder of a thread knows its clock.
-func (c clock) see(ev ponder.Event, run ponder.RunID) clock {
-	c.Now = max(c.Now, ev.Elapsed.Milliseconds())
-	if !c.Begun && ev.Run == run && strings.HasPrefix(ev.Cause, firstKey+"/") {
-		c.Begun, c.Began = true, c.Now
-	}
-	return c
-}
-
 // firstKey is the key of the first Write.
 const firstKey = "plan-1"
 
-// ms returns the thinking time.
-func (c clock) ms() int64 { return max(0, c.Now-c.Began) }
-
 // offset returns the thinking time in seconds.
-func (s *state) offset() float64 {
-	return (time.Duration(s.Time.ms()) * time.Millisecond).Seconds()
-}
+func (s *state) offset() float64 { return s.Time.Seconds() }
 
 // Apply implements [ponder.State]. What changes the state does so on the copy that
 // is returned, and copies what it refers to.
@@ -225,7 +197,7 @@ func (s *state) Apply(ev ponder.Event) ponder.State {
 		return s
 	}
 	next := *s
-	next.Time = s.Time.see(ev, s.run.ID)
+	next.Time = s.Time.After(ev, s.run.ID, firstKey)
 	next.see(ev)
 	next.wind()
 	return &next
@@ -259,11 +231,11 @@ func (s *state) see(ev ponder.Event) {
 	case ponder.RunResumed:
 		s.Paused = false
 	case ponder.BudgetSpent:
-		s.Told, s.ToldAt = true, s.Time.ms()
+		s.Told, s.ToldAt = true, s.Time.Milliseconds()
 		if b.What == "time" || s.Step != gathering {
-			s.conclude(spent(b.What))
+			s.conclude(runstate.BudgetSpent(b.What))
 		} else { // looking things up costs no calls
-			s.End, s.Planning = cmp.Or(s.End, spent(b.What)), false
+			s.End, s.Planning = cmp.Or(s.End, runstate.BudgetSpent(b.What)), false
 		}
 	case ponder.CallFinished:
 		s.Counts.Calls++
@@ -293,23 +265,9 @@ func (s *state) called(key string, b ponder.CallFinished) {
 	}
 }
 
-// spent says which budget is spent.
-func spent(what string) string {
-	switch what {
-	case "calls", "tokens":
-		return what + " are spent"
-	case "":
-		return "the budget is spent"
-	}
-	return what + " is spent"
-}
-
 // note adds a Write of bodies, whose key is the prefix and n, counted up.
 func (s *state) note(prefix string, n *int, add ...ponder.Body) {
-	if len(add) > 0 {
-		*n++
-		s.Notes = append(s.Notes[:len(s.Notes):len(s.Notes)], pendingwrites.Note{Key: prefix + "-" + strconv.Itoa(*n), Bodies: add})
-	}
+	s.Notes = runstate.Write(s.Notes, prefix, n, add)
 }
 
 // tell tells the user what goes on.
@@ -318,11 +276,9 @@ func (s *state) tell(stage, label, content string) {
 }
 
 // fail ends the run without an answer.
-func (s *state) fail(why string) {
-	s.end(out{Status: ponder.Failed, Reason: textkit.TruncateBytes(textkit.OneLine(why), maxFault)})
-}
+func (s *state) fail(why string) { s.end(runstate.Failed(why)) }
 
-func (s *state) end(o out) {
+func (s *state) end(o runstate.End) {
 	s.Out, s.Step, s.Looks, s.Work, s.Draft, s.Planning = &o, done, nil, nil, nil, false
 }
 

@@ -13,6 +13,7 @@ import (
 	"ponder/llm"
 	"ponder/llm/structured"
 	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/runstate"
 )
 
 // The system prompts never change within a run, and what follows grows at its end, so
@@ -271,7 +272,7 @@ func (s *state) wrote(b ponder.CallFinished) {
 // plans, or with quotations.
 func (s *state) unwritten(o ponder.Outcome) {
 	s.Fault = textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault)
-	if hopeless(o.Class) && !o.Refused && !s.Work.Other && s.opts.PlanRole != s.opts.SynthesisRole && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls) {
+	if runstate.IsPermanent(o.Class) && !o.Refused && !s.Work.Other && s.opts.PlanRole != s.opts.SynthesisRole && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls) {
 		w := *s.Work
 		s.Counts.Written++
 		w.Other, w.Call = true, s.Counts.Written

@@ -139,7 +139,7 @@ func readQuery(tool string, input []byte) (query string, most int, err error) {
 		}
 		most = int(*n)
 	}
-	query = outgoing(*in.Query)
+	query = lookup.Outgoing(textkit.OneLine(*in.Query))
 	if utf8.RuneCountInString(query) < leastQuery && strings.Contains(*in.Query, "://") {
 		return "", 0, fmt.Errorf("%s: a query is words to look for, not an address", tool)
 	}

@@ -1,10 +1,14 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"ponder/internal/textkit"
 	"ponder/llm"
@@ -64,39 +68,40 @@ type summary struct {
 	Remaining  []string `json:"remaining,omitempty"`
 }
 
-// What models are asked for. The names are what prompts/*.md speak of.
+// What models are asked for, and what else they call it. The names are what prompts/*.md
+// speak of.
 type (
 	thoughtsForm struct {
 		Thoughts  []thoughtForm  `json:"thoughts" jsonschema:"3 to 5 distinct thoughts"`
-		Questions []questionForm `json:"questions,omitempty" jsonschema:"up to 3 new questions that the thoughts raise"`
+		Questions []questionForm `json:"questions,omitempty" jsonschema:"up to 3 new questions that the thoughts raise" labels:"new questions"`
 		Settled   bool           `json:"settled,omitempty" jsonschema:"true only if the question is simple and the thoughts answer it in full"`
 	}
 	thoughtForm struct {
-		Thought    string   `json:"thought" jsonschema:"the thought, in one to four sentences"`
-		Type       string   `json:"type" jsonschema:"exploration, critique, connection, insight, question or synthesis"`
-		Confidence float64  `json:"confidence" jsonschema:"from 0 to 1: how likely it is true"`
-		Importance float64  `json:"importance,omitempty" jsonschema:"from 0 to 1: how much it matters for the answer"`
-		Cites      []string `json:"cites,omitempty" jsonschema:"ids of the passages it rests on, such as e3"`
+		Thought    string   `json:"thought" jsonschema:"the thought, in one to four sentences" labels:"thought text,text,content"`
+		Type       string   `json:"type" jsonschema:"exploration, critique, connection, insight, question or synthesis" labels:"thought type,kind"`
+		Confidence *float64 `json:"confidence" jsonschema:"from 0 to 1: how likely it is true" labels:"confidence score,confidence level"`
+		Importance *float64 `json:"importance,omitempty" jsonschema:"from 0 to 1: how much it matters for the answer"`
+		Cites      []string `json:"cites,omitempty" jsonschema:"ids of the passages it rests on, such as e3" labels:"sources,citations,evidence"`
 	}
 	questionsForm struct {
-		Questions []questionForm `json:"questions" jsonschema:"up to 3 questions"`
-		Ranked    []rankForm     `json:"ranked,omitempty" jsonschema:"open questions whose priority has changed"`
+		Questions []questionForm `json:"questions" jsonschema:"up to 3 questions" labels:"new questions"`
+		Ranked    []rankForm     `json:"ranked,omitempty" jsonschema:"open questions whose priority has changed" labels:"rank"`
 	}
 	questionForm struct {
-		Question string `json:"question"`
-		Priority int    `json:"priority" jsonschema:"from 1 to 10: how much an answer would help"`
-		Why      string `json:"why" jsonschema:"why it would help, in a sentence"`
+		Question string `json:"question" labels:"question text,text"`
+		Priority *int   `json:"priority" jsonschema:"from 1 to 10: how much an answer would help" scale:"10"`
+		Why      string `json:"why" jsonschema:"why it would help, in a sentence" labels:"reason,rationale"`
 		Parent   string `json:"parent,omitempty" jsonschema:"the id of the question it follows from, such as q3"`
 	}
 	rankForm struct {
 		ID       string `json:"id" jsonschema:"the id of an open question"`
-		Priority int    `json:"priority" jsonschema:"from 1 to 10: how much an answer would help now"`
+		Priority *int   `json:"priority" jsonschema:"from 1 to 10: how much an answer would help now" scale:"10"`
 	}
 	summaryForm struct {
-		Synthesis  string   `json:"synthesis" jsonschema:"what is understood so far"`
-		Insights   []string `json:"insights" jsonschema:"the key insights, a sentence each"`
-		Confidence float64  `json:"confidence" jsonschema:"from 0 to 1"`
-		Remaining  []string `json:"remaining" jsonschema:"the questions that remain unanswered"`
+		Synthesis  string   `json:"synthesis" jsonschema:"what is understood so far" labels:"answer,final answer,final synthesis,updated synthesis,current understanding,synthesis text,response,conclusion"`
+		Insights   []string `json:"insights" jsonschema:"the key insights, a sentence each" labels:"key insights,key takeaways"`
+		Confidence *float64 `json:"confidence" jsonschema:"from 0 to 1" labels:"confidence level,confidence score,overall confidence"`
+		Remaining  []string `json:"remaining" jsonschema:"the questions that remain unanswered" labels:"remaining questions,open questions,unanswered questions,remaining unanswered questions,what remains open"`
 	}
 	answerForm struct {
 		Answer     string   `json:"answer" jsonschema:"the whole answer, as Markdown"`
@@ -106,12 +111,18 @@ type (
 	}
 )
 
-// The schemas. Nothing changes them.
+// The schemas, and the forms of the answers. Nothing changes them. A synthesis and an
+// answer are read alike.
 var (
 	thoughtsSchema  = llm.SchemaFor[thoughtsForm]("thoughts")
 	questionsSchema = llm.SchemaFor[questionsForm]("questions")
 	summarySchema   = llm.SchemaFor[summaryForm]("synthesis")
 	answerSchema    = llm.SchemaFor[answerForm]("answer")
+
+	thoughtsAnswer  = structured.New[thoughtsForm](thoughtsSchema)
+	questionsAnswer = structured.New[questionsForm](questionsSchema)
+	summaryAnswer   = structured.New[summaryForm](summarySchema)
+	finalAnswer     = structured.New[summaryForm](answerSchema)
 )
 
 // An answer is what a call for thoughts came to.
@@ -121,49 +132,29 @@ type answer struct {
 	settled  bool    // nothing is left to ask
 }
 
-// readAnswer reads an answer to a call for thoughts.
+// readAnswer reads an answer to a call for thoughts. With prose, a paragraph may be one.
+// There is at least one thought if there is no error.
 func readAnswer(text string, prose bool) (a answer, err error) {
-	if f, ok := inForm(text); ok {
-		list, whole := f.thoughts()
-		qs, all := f.questions()
-		if !all && len(f.Questions) > 0 {
-			qs = raised(text)
+	f, _ := thoughtsAnswer.Read(text)
+	a.settled = f.Settled
+	for _, t := range f.Thoughts {
+		h := heard{Text: t.Thought, Kind: t.Type, Confidence: shareOf(t.Confidence), Cites: citesIn(t.Cites)}
+		if t.Importance != nil {
+			h.Importance = scaled(*t.Importance)
 		}
-		if a = (answer{heardOnly(list), bounded(qs), f.Settled}); whole && len(a.thoughts) > 0 {
-			return a, nil
+		a.thoughts = append(a.thoughts, h)
+	}
+	if a.thoughts = heardOnly(a.thoughts); len(a.thoughts) == 0 && prose {
+		for _, p := range structured.Paragraphs(text) {
+			a.thoughts = append(a.thoughts, heard{Text: textAlone(p), Confidence: notGiven})
 		}
+		a.thoughts = heardOnly(a.thoughts)
 	}
-	a.thoughts, err = readThoughts(text, prose)
-	if err == nil {
-		a.asked, a.settled = raised(text), settled(text)
+	if len(a.thoughts) == 0 {
+		return answer{}, thoughtsAnswer.Fault(text, "there are no thoughts in the answer")
 	}
-	return a, err
-}
-
-// readThoughts reads an answer that should be thoughts: as JSON in whatever
-// words, if it is that or has all that was asked for; or else as labelled text, or as
-// JSON within a text, or else, with prose, paragraph by paragraph. There is at least one
-// if there is no error.
-func readThoughts(text string, prose bool) ([]heard, error) {
-	js := looksLikeJSON(unfenced(text))
-	list, sure := thoughtsInJSON(text, js)
-	var kept []heard
-	if js || sure {
-		kept = heardOnly(list)
-	}
-	if len(kept) == 0 {
-		kept = heardOnly(thoughtsInText(text))
-	}
-	if len(kept) == 0 {
-		kept = heardOnly(list)
-	}
-	if len(kept) == 0 && prose {
-		kept = heardOnly(thoughtsInProse(text))
-	}
-	if len(kept) == 0 {
-		return nil, unread[thoughtsForm](text, thoughtsSchema, "there are no thoughts in the answer")
-	}
-	return kept, nil
+	a.asked = bounded(questionsOf(f.Questions))
+	return a, nil
 }
 
 // heardOnly returns those of a list of thoughts that say anything, each once, in the
@@ -174,29 +165,67 @@ func heardOnly(list []heard) []heard {
 		h.Text, h.Kind = textkit.TruncateBytes(textkit.CleanTrim(h.Text), maxThought), kindOf(h.Kind)
 		h.Confidence, h.Assumed = givenOr(h.Confidence)
 		h.Importance = max(0, h.Importance)
-		if len(kept) < maxThoughts && said(h.Text) && !structured.IsRefusal(h.Text) && !repeated(kept, h.Text) {
+		is := func(o heard) bool { return strings.EqualFold(o.Text, h.Text) }
+		if len(kept) < maxThoughts && said(h.Text) && !structured.IsRefusal(h.Text) && !slices.ContainsFunc(kept, is) {
 			kept = append(kept, h)
 		}
 	}
 	return kept
 }
 
-// raised reads the questions that come with thoughts, if there are any.
-func raised(text string) (list []asked) {
-	list, _ = questionsInJSON(text, false)
-	if list = bounded(list); len(list) == 0 {
-		list = bounded(labelledQuestions(text, raisedLabels))
+// textAlone returns a text, or nothing of one such as "THOUGHT: none".
+func textAlone(text string) string {
+	if _, rest, ok := strings.Cut(text, ":"); ok && !said(rest) {
+		return ""
 	}
-	return list
+	return text
 }
 
-// settled reports whether an answer says that nothing is left to ask.
-func settled(text string) bool {
-	return (strings.Contains(text, "ettled") || strings.Contains(text, "ETTLED")) && settledMark.MatchString(text)
+// said reports whether a text says anything.
+func said(text string) bool { return structured.HasContent(text) }
+
+// citesIn returns the ids of passages in a list.
+func citesIn(list []string) (ids []string) {
+	for _, text := range list {
+		for _, id := range evidenceID.FindAllString(text, maxItems) {
+			ids = append(ids, strings.ToLower(id))
+		}
+	}
+	return ids
 }
 
-// settledMark matches the label of a line, or a member of an object.
-var settledMark = regexp.MustCompile(`(?m)(?:^[\s*_#>-]*(?i:settled)|["'{,|]\s*(?i:settled)|\sSETTLED)["'*_]*\s*[:：][\s"'*_]{0,8}(?i:true|yes|ja|sí|oui|да|是)(?:[^\pL]|$)`)
+var evidenceID = regexp.MustCompile(`\b[eE]\d{1,6}\b`)
+
+// questionsOf returns the questions that a model gave. One without a priority may have it
+// in brackets behind the question.
+func questionsOf(list []questionForm) (all []asked) {
+	for _, q := range list {
+		a := asked{Text: q.Question, Why: q.Why, Parent: q.Parent, Priority: priorityOf(q.Priority)}
+		if text, rest, ok := cutQuestion(q.Question); ok && q.Priority == nil {
+			a.Text = text
+			if m := bracketed.FindStringSubmatch(rest); m != nil {
+				n, _ := strconv.Atoi(m[1])
+				a.Priority, rest = priorityOf(&n), rest[len(m[0]):]
+			}
+			a.Why = cmp.Or(a.Why, strings.TrimLeft(rest, " *_-–—:."))
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// bracketed matches a priority behind a question.
+var bracketed = regexp.MustCompile(`^\s*[(\[](?i:priority)?[\s:]*(\d{1,2})(?:/10)?[)\]]`)
+
+// cutQuestion splits a text behind its first question.
+func cutQuestion(text string) (question, rest string, ok bool) {
+	i := strings.IndexAny(text, "?？؟")
+	if i < 0 {
+		return "", "", false
+	}
+	_, n := utf8.DecodeRuneInString(text[i:])
+	return strings.Trim(text[:i+n], "*_ "), strings.TrimLeft(text[i+n:], "*_ "), true
+}
 
 // A ranking is a new priority of a question.
 type ranking struct {
@@ -204,62 +233,53 @@ type ranking struct {
 	priority int
 }
 
-// ranksInText reads lines such as "RANK: q3 9", and those of a list of ranks.
-func ranksInText(text string) (list []ranking) {
-	for _, m := range rankMark.FindAllStringSubmatch(text, maxOpen) {
-		list = append(list, ranking{m[1], priority(m[2])})
-	}
-	return list
-}
-
-var (
-	rankMark   = regexp.MustCompile(`(?im)^[^\w\n]*(?:rank(?:ed|ing)?[^\w\n]+)?(q\d{1,6})[^\w\n]+(?:(?:priority|to)[^\w\n]+)?(\d{1,2}(?:\s*/\s*10)?)(?:[^\w\n].*)?$`)
-	questionID = regexp.MustCompile(`(?i)^\s*q?\d{1,6}\s*$`)
-)
-
-func repeated(list []heard, text string) bool {
-	for _, h := range list {
-		if strings.EqualFold(h.Text, text) {
-			return true
+// ranksOf returns the new priorities that a model gave. In a line they stand in the id, as
+// in "q3 9".
+func ranksOf(list []rankForm) (all []ranking) {
+	for _, r := range list {
+		m := rankLine.FindStringSubmatch(r.ID)
+		if m == nil || r.Priority == nil && m[2] == "" {
+			continue
 		}
+		if n, err := strconv.Atoi(m[2]); err == nil && r.Priority == nil {
+			r.Priority = &n
+		}
+		all = append(all, ranking{"q" + m[1], priorityOf(r.Priority)})
 	}
-	return false
+	return all[:min(len(all), maxOpen)]
 }
+
+var rankLine = regexp.MustCompile(`(?i)^\W*q?(\d{1,6})(?:[^\w\n]+(?:priority\W+)?(\d{1,2}))?\b`)
 
 // readQuestions reads an answer that should be questions, and new priorities of
-// those before. An answer in the right form may have none, and so may one that says so.
+// those before. An answer may have none if it says so. With prose, each line that asks is
+// a question.
 func readQuestions(text string, prose bool) ([]asked, []ranking, error) {
-	if f, ok := inForm(text); ok {
-		if list, whole := f.questions(); whole {
-			return bounded(list), f.ranks(), nil
+	f, ok := questionsAnswer.Read(text)
+	kept, ranks := bounded(questionsOf(f.Questions)), ranksOf(f.Ranked)
+	if bare := structured.Unfenced(text); len(kept) == 0 && !structured.IsJSON(bare) {
+		var list []questionForm
+		for line := range strings.SplitSeq(bare, "\n") {
+			item := structured.Unlisted(line)
+			if _, _, asks := cutQuestion(item); asks && (prose || item != strings.TrimSpace(line)) {
+				list = append(list, questionForm{Question: item})
+			}
 		}
-	}
-	js := looksLikeJSON(unfenced(text))
-	list, ok := questionsInJSON(text, js)
-	kept := bounded(list)
-	if !ok || len(kept) == 0 {
-		kept = bounded(questionsInText(text))
-	}
-	if len(kept) == 0 && prose {
-		kept = bounded(questionsInProse(text))
-	}
-	ranks := ranksInJSON(text)
-	if len(ranks) == 0 {
-		ranks = ranksInText(text)
+		kept = bounded(questionsOf(list))
 	}
 	if len(kept) == 0 && len(ranks) == 0 && !ok && !asksNothing(text) {
-		return nil, nil, unread[questionsForm](text, questionsSchema, "there are no questions in the answer")
+		return nil, nil, questionsAnswer.Fault(text, "there are no questions in the answer")
 	}
-	return kept, tidied(ranks), nil
+	return kept, ranks, nil
 }
 
-// tidied returns ranks with ids as questions have them.
-func tidied(list []ranking) []ranking {
-	for i, r := range list {
-		list[i].id = "q" + strings.TrimLeft(strings.ToLower(strings.TrimSpace(r.id)), "q")
-	}
-	return list
+// asksNothing reports whether a short answer says that there are no questions.
+func asksNothing(text string) bool {
+	text = structured.Unfenced(text)
+	return text != "" && (!said(text) || len(text) <= maxItem/5 && asksNone.MatchString(text))
 }
+
+var asksNone = regexp.MustCompile(`(?i)^(?:there (?:is|are) )?(?:no|none|nothing)\b[^?\n]{0,160}(?:question|ask|explore|new|arise|added?)`)
 
 // bounded returns those of a list of questions that say anything, as many as are
 // taken, in the place of the list; nil if there are none.
@@ -267,7 +287,7 @@ func bounded(list []asked) []asked {
 	kept := list[:0]
 	for _, q := range list {
 		q.Text, q.Why = textkit.TruncateBytes(textkit.OneLine(q.Text), maxQuestion), textkit.TruncateBytes(textkit.OneLine(q.Why), maxQuestion)
-		if len(kept) < maxQuestions && said(q.Text) {
+		if len(kept) < maxQuestions && said(q.Text) && strings.ContainsFunc(q.Text, unicode.IsLetter) {
 			kept = append(kept, q)
 		}
 	}
@@ -277,37 +297,58 @@ func bounded(list []asked) []asked {
 	return kept
 }
 
-// readSummary reads an answer that should be a synthesis or the final answer.
+// readSummary reads an answer that should be a synthesis or the final answer. With prose,
+// all of a text is it.
 func readSummary(text string, last, prose bool) (summary, error) {
-	sum, ok, sure := summaryInJSON(text)
-	if labelled, is := summaryInText(text); is && !sure {
-		sum, ok = labelled, true
+	form, why := summaryAnswer, "there is no synthesis in the answer"
+	if last {
+		form, why = finalAnswer, "there is no final answer in it"
 	}
-	if !ok && prose {
-		sum = summary{Text: unfenced(text), Confidence: notGiven}
-		ok = !looksLikeJSON(sum.Text)
+	f, _ := form.Read(text)
+	sum := summary{Text: f.Synthesis, Insights: items(f.Insights), Remaining: items(f.Remaining)}
+	sum.Confidence, sum.Assumed = givenOr(shareOf(f.Confidence))
+	if prose && !said(sum.Text) {
+		if sum.Text = structured.Unfenced(text); structured.IsJSON(sum.Text) {
+			sum.Text = strings.Join(structured.Paragraphs(text), "\n\n")
+		}
+		sum.Text = textAlone(sum.Text)
 	}
 	sum.Text = textkit.TruncateBytes(textkit.CleanTrim(sum.Text), maxAnswer)
-	sum.Confidence, sum.Assumed = givenOr(sum.Confidence)
-	sum.Insights, sum.Remaining = items(sum.Insights), items(sum.Remaining)
-	if structured.IsRefusal(sum.Text) {
+	switch {
+	case structured.IsRefusal(sum.Text):
 		return summary{}, errors.New("it refuses to answer")
-	}
-	if !ok || !said(sum.Text) {
-		if last {
-			return summary{}, unread[answerForm](text, answerSchema, "there is no final answer in it")
-		}
-		return summary{}, unread[summaryForm](text, summarySchema, "there is no synthesis in the answer")
+	case !said(sum.Text):
+		return summary{}, form.Fault(text, why)
 	}
 	return sum, nil
 }
 
-// unread returns what is wrong with an answer that can't be read.
-func unread[T any](text string, schema *llm.Schema, why string) error {
-	if _, err := llm.Decode[T](text, schema); err != nil {
-		return err
+// shareOf returns a confidence that was given without a unit, or notGiven.
+func shareOf(x *float64) float64 {
+	if x == nil {
+		return notGiven
 	}
-	return errors.New(why)
+	return scaled(*x)
+}
+
+// scaled returns a share that was given without a unit: up to 1 as it is, else as of ten or
+// of a hundred.
+func scaled(x float64) float64 {
+	switch {
+	case x < 2:
+		return unit(x)
+	case x <= 10:
+		return unit(x / 10)
+	}
+	return unit(x / 100)
+}
+
+// priorityOf returns a priority from 1 to 10, or the default.
+func priorityOf(n *int) int {
+	if n == nil {
+		return defaultPriority
+	}
+	return min(max(*n, 1), 10)
 }
 
 // items bounds a list of short texts. It is nil if nothing is left.
@@ -327,20 +368,19 @@ func kindOf(word string) string {
 			return k.name // not what keeps the answer
 		}
 	}
-	for _, word := range strings.FieldsFunc(strings.ToLower(textkit.TruncateBytes(fold(word), maxHead)), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' }) {
+	notLetter := func(r rune) bool { return !unicode.IsLetter(r) }
+	for _, word := range strings.FieldsFunc(strings.ToLower(textkit.TruncateBytes(word, maxItem)), notLetter) {
 		for _, k := range kinds {
-			for _, stem := range k.stems {
-				if strings.HasPrefix(word, stem) {
-					return k.name
-				}
+			if slices.ContainsFunc(k.stems, func(stem string) bool { return strings.HasPrefix(word, stem) }) {
+				return k.name
 			}
 		}
 	}
 	return defaultKind
 }
 
-// kinds are the kinds of thoughts with the beginnings of what models call them, in the
-// languages of labels.txt.
+// kinds are the kinds of thoughts with the beginnings of what models call them, in
+// the languages of questions.
 var kinds = []struct {
 	name  string
 	stems []string

@@ -280,3 +280,47 @@ func TestOtherDecisions(t *testing.T) {
 		}
 	}
 }
+
+// A log of a program that could read more formats continues from wherever it is cut: no key
+// is used twice, and no thought has the number of another.
+func TestLogOfDroppedFormats(t *testing.T) {
+	labelled := func(a ponder.Action) ponder.Body {
+		what, n := stepOf(keyOf(a))
+		what, _, _ = strings.Cut(what, "~")
+		switch what {
+		case questions:
+			return says(fmt.Sprintf("QUESTION: What of side %d?\nPRIORITY: %d", n, 3+n%7))
+		case synthesis, final:
+			return says(fmt.Sprintf("SYNTHESIS: Understanding %d.\nINSIGHTS:\n- Insight %d\nCONFIDENCE: 0.8", n, n))
+		}
+		return says(fmt.Sprintf("THOUGHT: Side %d is wet.\nTYPE: insight\nCONFIDENCE: 0.6\n---\nTHOUGHT: Depth %d is dark.\nTYPE: critique\nCONFIDENCE: 0.7", n, n))
+	}
+	german := strings.NewReplacer("THOUGHT:", "GEDANKE:", "TYPE:", "TYP:", "CONFIDENCE:", "KONFIDENZ:", "QUESTION:", "FRAGE:", "PRIORITY:", "DRINGLICHKEIT:", "SYNTHESIS:", "SYNTHESE:", "INSIGHTS:", "EINSICHTEN:")
+	for _, parallel := range []int{1, 3} {
+		o := Options{SynthesisInterval: 60, Parallel: parallel, ToTheEnd: true}
+		old := newDriver(t, "What is the sea?", o, 2*time.Minute, labelled).work()
+		for i, ev := range old.log {
+			if b, ok := ev.Body.(ponder.CallFinished); ok {
+				b.Message = llm.Say(llm.Assistant, german.Replace(b.Message.Text()))
+				old.log[i].Body = b
+			}
+		}
+		for n := range old.log {
+			d := newDriver(t, "What is the sea?", o, 2*time.Minute, labelled)
+			d.quick = true
+			for _, ev := range old.log[:n] {
+				d.see(ev)
+			}
+			if d.work(); d.fin.Status != ponder.Completed {
+				t.Errorf("%d foci, cut after %d: finished %+v", parallel, n, d.fin)
+			}
+			numbers := make(map[int]bool)
+			for _, b := range bodiesOf[ponder.Thought](d) {
+				if numbers[b.Number] {
+					t.Errorf("%d foci, cut after %d: two thoughts have the number %d", parallel, n, b.Number)
+				}
+				numbers[b.Number] = true
+			}
+		}
+	}
+}

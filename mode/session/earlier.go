@@ -32,7 +32,7 @@ const (
 
 // recollect returns the look at earlier sessions.
 func (s *state) recollect() ponder.Action {
-	return use(s.Step.key(), EarlierTool, map[string]any{"question": textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxFocus), "limit": maxEarlier})
+	return lookup.Use(s.Step.key(), EarlierTool, map[string]any{"question": textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxFocus), "limit": maxEarlier})
 }
 
 // remember goes on after a look at earlier sessions. That there are none, or

@@ -1,17 +1,16 @@
 package session
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/internal/toolname"
 	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/runstate"
 )
 
 // SearchTool is the tool that documents and the memory are searched with. Its input
@@ -79,26 +78,9 @@ func (s *state) search(c *cell) ponder.Action {
 	if s.Unaided {
 		limit = questionEvery // each becomes a thought
 	}
-	args := map[string]any{"query": s.query(c.Focus), "paths": s.opts.Docs, "limit": limit, "exclude": slices.Concat([]string{}, s.Seen)}
-	if s.opts.Memory {
-		args["memory"] = true
-	}
-	if len(s.Pinned) > 0 {
-		args["prefer"] = s.Pinned
-	}
-	if len(s.Banned) > 0 {
-		args["without"] = s.Banned
-	}
-	return use(c.key(look), SearchTool, args)
-}
-
-// use returns the use of a tool.
-func use(key, tool string, args map[string]any) ponder.Action {
-	js, err := json.Marshal(args)
-	if err != nil {
-		panic(err) // strings and numbers can be marshalled
-	}
-	return ponder.Do{Key: key, Tool: tool, Args: js}
+	args := lookup.SearchArgs(s.query(c.Focus), s.opts.Docs, s.opts.Memory, limit, s.Pinned, s.Banned)
+	args["exclude"] = slices.Concat([]string{}, s.Seen)
+	return lookup.Use(c.key(look), SearchTool, args)
 }
 
 // looked takes in what was found for the focus, and returns how many passages
@@ -138,7 +120,7 @@ func (s *state) pick(list []hit, by ponder.Found) (add []ponder.Body) {
 	for _, h := range list {
 		key := h.Key()
 		if !slices.Contains(s.Seen, key) && !s.weak(h) && !lookup.HitAmong(h, s.Banned) {
-			if s.Seen = push(s.Seen, key, maxSeen); s.repeats(h) {
+			if s.Seen = runstate.Push(s.Seen, key, maxSeen); s.repeats(h) {
 				continue
 			}
 			add = append(add, s.gather(h, by))
@@ -187,13 +169,7 @@ func (s *state) place() string {
 // kind of source it has, nothing is said of where it is from, as before tools did.
 func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 	s.Counts.Evidence++
-	if len(h.Quote) > maxQuote {
-		n := maxQuote
-		for !utf8.RuneStart(h.Quote[n]) {
-			n--
-		}
-		h.Quote, h.End = h.Quote[:n], h.Start+n
-	}
+	h = lookup.Bounded(h)
 	e := evidence{
 		N: s.Counts.Evidence, Source: h.Source, Title: textkit.TruncateBytes(textkit.OneLine(h.Title), maxLabel), Section: textkit.TruncateBytes(textkit.OneLine(h.Section), maxLabel),
 		Quote: lookup.Defused(textkit.OneLine(h.Quote)), Context: textkit.TruncateBytes(lookup.Defused(textkit.OneLine(h.Context)), maxContext), Score: max(0, h.Score),

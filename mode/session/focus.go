@@ -8,6 +8,7 @@ import (
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/internal/textkit/similarity"
+	"ponder/mode/internal/runstate"
 )
 
 // Bounds on what is remembered of questions. What is dropped is still in the log.
@@ -157,7 +158,7 @@ func (s *state) explored(insight string) []ponder.Body {
 	insight, _ = s.cited(insight, nil) // nothing that was not gathered
 	q.Why, q.Insights = "", textkit.TruncateBytes(textkit.OneLine(insight), maxInsight)
 	s.Open = without(s.Open, at)
-	s.Explored = push(s.Explored, &q, maxExplored)
+	s.Explored = runstate.Push(s.Explored, &q, maxExplored)
 	return []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Explored: true, Insights: q.Insights}}
 }
 
@@ -167,15 +168,8 @@ func (s *state) dropped(i int, why string) ponder.Body {
 	q := *s.Open[i]
 	q.Why, q.Insights = "", ""
 	s.Open = without(s.Open, i)
-	s.Explored = push(s.Explored, &q, maxExplored)
+	s.Explored = runstate.Push(s.Explored, &q, maxExplored)
 	return ponder.QuestionUpdated{ID: q.ID, Dropped: true, Reason: why}
-}
-
-// push returns a list with one more element, of which the last most are kept, in
-// an array of its own.
-func push[E any](list []E, e E, most int) []E {
-	list = list[max(0, len(list)+1-most):]
-	return append(append(make([]E, 0, len(list)+1), list...), e)
 }
 
 // known reports whether a question was asked before, and where it is among those

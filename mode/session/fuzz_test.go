@@ -1,16 +1,12 @@
 package session
 
 import (
-	"encoding/json"
 	"math"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 
 	"ponder"
 	"ponder/internal/racetest"
@@ -34,22 +30,6 @@ func sane(t *testing.T, text string, most int) {
 	}
 }
 
-// What says nothing is told by its beginning as by all of it.
-func FuzzSaid(f *testing.F) {
-	for _, text := range append([]string{"None at this time", "THERE ARE no open questions left", "n/A", "Nowhere", "It", "Key in\u017fight", "\u212aey insight"}, echoes...) {
-		f.Add(text)
-	}
-	echo := regexp.MustCompile("(?i)^(?:" + strings.Join(echoes, "|") + ")$")
-	f.Fuzz(func(t *testing.T, text string) {
-		if got, want := isNothing(text), nothing.MatchString(text); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
-		if got, want := isEcho(text), echo.MatchString(text); got != want {
-			t.Errorf("%q is an echo: %v, want %v", text, got, want)
-		}
-	})
-}
-
 // A share is written as package strconv writes it.
 func TestShareWritten(t *testing.T) {
 	list := []float64{-1, math.Copysign(0, -1), 1, 1.005, 7, math.NaN(), math.Inf(1)}
@@ -62,60 +42,6 @@ func TestShareWritten(t *testing.T) {
 		if b.share(x); string(b) != strconv.FormatFloat(x, 'f', 2, 64) {
 			t.Errorf("%g is %s", x, b)
 		}
-	}
-}
-
-// What is plain is read as package json reads it.
-func FuzzReadPlain(f *testing.F) {
-	for _, text := range []string{
-		`{"thoughts":[{"thought":"A \u00e9\ud83d\ude00 \"b\"\n","type":"insight","confidence":0.70,"importance":1,"cites":["e1","e2"]},{}],"questions":[],"settled":true} `,
-		` { "questions" : [ { "question" : "Why?" , "priority" : 10 , "why" : "ü" , "parent" : "" } ] , "ranked" : [ { "id" : "q1" , "priority" : 3 } ] , "settled" : false } `,
-		`{"thoughts":[{"thought":"a","thought":"b","cites":["x"],"cites":[],"confidence":1,"confidence":2}],"ranked":[]}`,
-		`{}`, `{"settled":truefalse}`, `{"thoughts":[{"confidence":01}]}`, `{"thoughts":[{"confidence":1.}]}`, `{"thoughts":[{"confidence":0.1234567890123456,"importance":123456789.012345}]}`, `{"thoughts":[{"confidence":00.5}]}`, `{"thoughts":[,]}`, `{"questions":[{"priority":1e3}]}{`, `{"thoughts":[{"thought":"\x"}]}`, "{\"questions\":[{\"why\":\"\xff\\t\xff\"}]}",
-	} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got, ok := readPlain(text)
-		if !ok {
-			return
-		}
-		var want plainAnswer
-		if err := json.Unmarshal([]byte(text), &want); err != nil {
-			t.Fatalf("%q is read, but %v", text, err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
-	})
-}
-
-func FuzzReadPlainSummary(f *testing.F) {
-	for _, text := range []string{
-		`{"synthesis":"It is so.","insights":["One","","Two \"2\""],"confidence":0.7,"remaining":[]}`, `{"answer":"So.","confidence":7}`, `{"answer":"A","synthesis":"B"}`,
-		`{"synthesis":"","answer":"B"}`, `{"answer":"A","answer":"B","remaining":["x"],"remaining":[]}`, `{"insights":["x"]}`, ` {"answer":" x "} `,
-	} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got, ok := readPlainSummary(text)
-		if !ok {
-			return
-		}
-		want, ok := patientSummary(text)
-		got.Insights, got.Remaining, want.Insights, want.Remaining = items(got.Insights), items(got.Remaining), items(want.Insights), items(want.Remaining)
-		if diff := cmp.Diff(want, got); diff != "" || !ok {
-			t.Errorf("%q %v (-want +got):\n%s", text, ok, diff)
-		}
-	})
-}
-
-// What models mostly answer is plain.
-func TestReadPlain(t *testing.T) {
-	const text = `{"thoughts":[{"thought":"It is \"so\".","type":"insight","confidence":0.7,"importance":0.5,"cites":["e1"]}],"questions":[{"question":"Why?","priority":7,"why":"It helps.","parent":"q1"}],"ranked":[{"id":"q2","priority":3}],"settled":false}`
-	f, ok := readPlain(text)
-	if !ok || len(f.Thoughts) != 1 || f.Thoughts[0].Thought != `It is "so".` || *f.Thoughts[0].Confidence != 0.7 || len(f.Questions) != 1 || len(f.Ranked) != 1 {
-		t.Errorf("%v %+v", ok, f)
 	}
 }
 
@@ -202,9 +128,9 @@ func TestReadingIsLinear(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for _, prose := range []bool{false, true} {
-				readThoughts(text, prose)
+				_, _ = readAnswer(text, prose)
 				_, _, _ = readQuestions(text, prose)
-				readSummary(text, false, prose)
+				_, _ = readSummary(text, false, prose)
 			}
 			runtime.ReadMemStats(&after)
 			return after.TotalAlloc - before.TotalAlloc
@@ -214,10 +140,4 @@ func TestReadingIsLinear(t *testing.T) {
 			t.Errorf("%q: %d bytes, and %d for four times as much", unit, short, long)
 		}
 	}
-}
-
-// patientSummary reads a synthesis or an answer in whatever names.
-func patientSummary(text string) (summary, bool) {
-	sum, _, _ := summaryOf(summaryObject(decoded([]byte(text), summaryLabels), 0), true)
-	return sum, sum.Text != ""
 }

@@ -6,6 +6,7 @@ import (
 
 	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/runstate"
 )
 
 // Bounds on the comparison of quotes.
@@ -31,7 +32,7 @@ func (s *state) repeats(h hit) bool {
 	if slices.Contains(s.Quotes, key) || s.holds(h) {
 		return true
 	}
-	s.Quotes = push(s.Quotes, key, maxQuotes)
+	s.Quotes = runstate.Push(s.Quotes, key, maxQuotes)
 	return false
 }
 

@@ -9,6 +9,7 @@ import (
 	"ponder"
 	"ponder/llm"
 	"ponder/mode/internal/pendingwrites"
+	"ponder/mode/internal/runstate"
 )
 
 // How long a session waits for a model that has answered before and does not now: at first,
@@ -51,7 +52,7 @@ func (s *state) rest() bool {
 	switch {
 	case !o.Answered || s.Told || o.Fault == "":
 		return false
-	case hopeless(o.Class):
+	case runstate.IsPermanent(o.Class):
 		return s.End == "" && s.pause()
 	case !mayPass(o.Class) || s.limited() == 0 && o.Rests >= mostRests:
 		return false
@@ -62,7 +63,7 @@ func (s *state) rest() bool {
 	o.Until = s.Time.Wall.Add(wait)
 	s.Fails, s.Unaided = maxFails-1, false
 	says := fmt.Sprintf("%s; asking again in %s", o.Fault, wait)
-	if left := s.limited() - time.Duration(s.Time.ms())*time.Millisecond; s.limited() > 0 && left <= wait {
+	if left := s.limited() - time.Duration(s.Time.Milliseconds())*time.Millisecond; s.limited() > 0 && left <= wait {
 		says += fmt.Sprintf(", but the time is up in %s", max(0, left).Round(time.Second))
 	}
 	s.write(rested, &s.Counts.Rests, ponder.Progress{Content: says, Stage: resting, Iteration: s.Counts.Rounds})
@@ -74,7 +75,7 @@ func (s *state) rest() bool {
 // it, or no call is left to make then.
 func (s *state) pause() bool {
 	o := &s.Outage
-	if !o.Answered || o.Fault == "" || !hopeless(o.Class) || s.opts.Unattended || s.Calls > 0 && s.Counts.Calls >= s.Calls {
+	if !o.Answered || o.Fault == "" || !runstate.IsPermanent(o.Class) || s.opts.Unattended || s.Calls > 0 && s.Counts.Calls >= s.Calls {
 		return false
 	}
 	o.Pauses = true

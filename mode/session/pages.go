@@ -6,6 +6,7 @@ import (
 
 	"ponder"
 	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/runstate"
 )
 
 // Bounds on the pages that are read.
@@ -65,7 +66,7 @@ func (s *state) open(url string) bool {
 	if slices.Contains(s.Web.Read, key) {
 		return false
 	}
-	s.Web.Read = push(s.Web.Read, key, maxRead)
+	s.Web.Read = runstate.Push(s.Web.Read, key, maxRead)
 	return true
 }
 
@@ -74,7 +75,7 @@ func (s *state) open(url string) bool {
 func (s *state) readPage(c *cell, key string) ponder.Action {
 	i := slices.IndexFunc(c.Web.Pages, func(p page) bool { return p.key() == key })
 	url := c.Web.Results[c.Web.Pages[i].Result].URL
-	return use(key, WebFetchTool, s.hasty(map[string]any{"url": url, "query": s.query(c.Focus), "passages": pageHits}))
+	return lookup.Use(key, WebFetchTool, s.hasty(map[string]any{"url": url, "query": s.query(c.Focus), "passages": pageHits}))
 }
 
 // readCell goes on after a page was read.

@@ -53,7 +53,7 @@ type thought struct {
 // ask returns the call of a step, which is that of a cell in a wave.
 func (s *state) ask(key string, c *cell) ponder.Action {
 	role, tokens, req := s.opts.ThoughtRole, thoughtsTokens, llm.Request{System: thoughtsPrompt, Schema: thoughtsSchema, Background: true}
-	again := s.Step.retry
+	again := s.Step.Retry
 	buf := prompts.Get().(*prompt)
 	defer prompts.Put(buf)
 	b := (*buf)[:0]
@@ -75,7 +75,7 @@ func (s *state) ask(key string, c *cell) ponder.Action {
 		s.summaryBody(&b)
 		b.add("\nThe time for thinking is over. Give the final answer to the question.\n")
 	default:
-		again = c.retry
+		again = c.Retry
 		s.thoughtsBody(&b, c)
 	}
 	if s.opts.Prompt != "" {
@@ -84,10 +84,7 @@ func (s *state) ask(key string, c *cell) ponder.Action {
 	*buf = b
 	req.Messages = []llm.Message{llm.Say(llm.User, string(b))}
 	req.Effort, req.MaxTokens = s.opts.Effort, tokens*reasoning(s.opts.Effort)
-	if again.Why != "" {
-		req = *llm.Reask(&req, llm.Say(llm.Assistant, again.Bad), &llm.Error{Class: llm.Malformed, Message: again.Why})
-	}
-	return ponder.Call{Key: key, Role: role, Request: req, Shown: IsShown(key)}
+	return ponder.Call{Key: key, Role: role, Request: again.Request(req), Shown: IsShown(key)}
 }
 
 // A prompt is one that is being written.

@@ -110,7 +110,7 @@ func (s *state) topicQuestions() (list []asked) {
 	input := lookup.Words(s.run.Input)
 	for _, t := range all {
 		q := asked{
-			Text: s.topicQuestion() + t.Name + "?", Priority: rank(float64(3 + t.Hits)),
+			Text: s.topicQuestion() + t.Name + "?", Priority: min(3+t.Hits, 10),
 			Why: "It comes up beside what was found.",
 		}
 		if len(list) == maxQuestions || subset(lookup.Words(t.Name), input) {

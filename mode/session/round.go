@@ -7,7 +7,9 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
+	"ponder/llm/structured"
 	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/runstate"
 )
 
 // A cell is one focus of a wave, and what came of it. A wave is taken in when
@@ -17,7 +19,7 @@ type cell struct {
 	N     int   `json:"n"`
 	Focus focus `json:"focus"`
 	Done  bool  `json:"done,omitempty"` // with the step
-	retry
+	structured.Retry
 
 	Found   found          `json:"found,omitzero"` // of a look
 	Got     bool           `json:"got,omitempty"`  // what was found is there, and the web is waited for
@@ -32,7 +34,7 @@ type cell struct {
 }
 
 // key returns the key of a cell's action in a step.
-func (c *cell) key(do string) string { return do + "-" + strconv.Itoa(c.N) + c.mark() }
+func (c *cell) key(do string) string { return do + "-" + strconv.Itoa(c.N) + markOf(c.Retry) }
 
 // round begins the next round with new foci.
 func (s *state) round() {
@@ -164,7 +166,7 @@ func (s *state) answeredCell(key string, b *ponder.CallFinished) {
 	switch {
 	case err == nil:
 	case c.Why == "":
-		c.Bad, c.Why = textkit.TruncateBytes(textkit.CleanTrim(text), maxBad), fault(err)
+		c.Retry = structured.RetryOf(text, err)
 		return
 	case c.hear(text, true) == nil, c.hear(c.Bad, true) == nil:
 	default:
@@ -217,7 +219,7 @@ func (s *state) judge(wave []cell) {
 		case o.Error == "":
 			s.answered()
 			return
-		case !hopeless(worst.Class):
+		case !runstate.IsPermanent(worst.Class):
 			worst = o
 		}
 	}

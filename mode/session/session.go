@@ -17,8 +17,7 @@
 // earlier.go what other sessions concluded; worth.go says when it is enough,
 // steer.go obeys the user, retract.go forgets what a ban takes away, and founded.go
 // checks what an answer quotes and counts. prompt.go asks, and answer.go reads what
-// comes back, however it is written: form.go and objects.go from JSON, records.go and
-// sections.go from labelled text (fields.go, number.go); quote.go and unaided.go
+// comes back with package structured; quote.go and unaided.go
 // think without a model, in quotations. view.go folds a session for people to look
 // at (shape.go, tree.go, steering.go, certainty.go).
 //

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,8 +8,10 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit/similarity"
+	"ponder/llm/structured"
 	"ponder/mode/internal/background"
 	"ponder/mode/internal/pendingwrites"
+	"ponder/mode/internal/runstate"
 	"ponder/mode/internal/steering"
 )
 
@@ -109,18 +110,11 @@ const (
 type step struct {
 	Do string `json:"do"`
 	N  int    `json:"n,omitempty"` // of the final answer: how often the session has paused for it
-	retry
+	structured.Retry
 
 	// Other says that the final answer is asked of the model that thought, for
 	// that of the answer can't be had.
 	Other bool `json:"other,omitempty"`
-}
-
-// A retry says that an answer is asked for again: Bad is the one that could not
-// be read, and Why what is wrong with it.
-type retry struct {
-	Bad string `json:"bad,omitempty"`
-	Why string `json:"why,omitempty"`
 }
 
 // What the keys of some actions have beyond their names.
@@ -129,8 +123,8 @@ const (
 	another   = "~other" // of the other model
 )
 
-// mark returns what the key of an action has beyond its name.
-func (r retry) mark() string {
+// markOf returns what the key of an action has beyond its name.
+func markOf(r structured.Retry) string {
 	if r.Why != "" {
 		return askedAnew
 	}
@@ -146,7 +140,7 @@ func (p step) key() string {
 	if p.Other {
 		key += another
 	}
-	return key + p.mark()
+	return key + markOf(p.Retry)
 }
 
 // inWave reports whether the step has actions for each cell of the wave.
@@ -159,48 +153,25 @@ type (
 )
 
 // out is how a session ends.
-type out struct {
-	Status     ponder.Status `json:"status"`
-	Answer     string        `json:"answer,omitempty"`
-	Reason     string        `json:"reason,omitempty"`
-	Confidence float64       `json:"confidence,omitempty"`
-}
+type out = runstate.End
 
-// A clock counts the thinking time of the run in milliseconds, which is what
-// events keep. It stands still while the run is paused, for then nobody holds the
-// thread.
+// A clock counts the thinking time, and knows when the newest event was.
 type clock struct {
-	Now   int64 `json:"now,omitempty"`   // of the thread
-	Began int64 `json:"began,omitempty"` // of the thread, when the run first wrote
-	Begun bool  `json:"begun,omitempty"`
+	runstate.Clock
 
-	Wall time.Time `json:"wall,omitzero"` // of the newest event that was minded
+	Wall time.Time `json:"wall,omitzero"` // of the newest event that changed the state
 }
 
 // see returns the clock after ev. Only the holder of a thread knows its clock.
 func (c clock) see(ev ponder.Event, run ponder.RunID) clock {
-	c.Now, c.Wall = max(c.Now, ev.Elapsed.Milliseconds()), ev.Time
-	if !c.Begun && ev.Run == run && strings.HasPrefix(ev.Cause, firstKey+"/") {
-		c.Begun, c.Began = true, c.Now
-	}
-	return c
+	return clock{c.After(ev, run, firstKey), ev.Time}
 }
 
 // firstKey is the key of the first Write of a session that thinks.
 const firstKey = "focus-1"
 
-// ms returns the thinking time: none, until the run has begun.
-func (c clock) ms() int64 {
-	if !c.Begun {
-		return 0
-	}
-	return max(0, c.Now-c.Began)
-}
-
 // offset returns the thinking time in seconds.
-func (s *state) offset() float64 {
-	return (time.Duration(s.Time.ms()) * time.Millisecond).Seconds()
-}
+func (s *state) offset() float64 { return s.Time.Seconds() }
 
 // Apply implements [ponder.State]. What changes the state does so on the copy
 // that is returned, and copies what it refers to.
@@ -225,7 +196,7 @@ func (s *state) minds(ev ponder.Event) bool {
 		_, ok := background.Of(ev)
 		return ok && s.Counts.Thoughts == 0
 	}
-	return ev.Run == s.run.ID && len(s.Notes) > 0 && pendingwrites.Ends(ev.Cause)
+	return ev.Run == s.run.ID && (len(s.Notes) > 0 && pendingwrites.Ends(ev.Cause) || s.isAskedAgain() && s.isForeign(ev.Cause))
 }
 
 // see changes the state by an event that it minds.
@@ -246,7 +217,7 @@ func (s *state) see(ev ponder.Event) {
 		s.Paused = false
 	case ponder.BudgetSpent:
 		s.Told = true
-		s.conclude(spent(b.What))
+		s.conclude(runstate.BudgetSpent(b.What))
 	case ponder.CallFinished:
 		s.Counts.Calls++
 		s.passOver(key)
@@ -266,8 +237,44 @@ func (s *state) see(ev ponder.Event) {
 			s.remember(b)
 		}
 	default:
-		s.Notes = pendingwrites.Without(s.Notes, ev.Cause)
+		if s.isForeign(ev.Cause) {
+			s.acceptUnread()
+		}
+		if pendingwrites.Ends(ev.Cause) {
+			s.Notes = pendingwrites.Without(s.Notes, ev.Cause)
+		}
 	}
+}
+
+// isForeign reports whether an event is of a Write that this version of the program has
+// not decided.
+func (s *state) isForeign(cause string) bool {
+	key, _, ok := strings.Cut(cause, "/")
+	return ok && !slices.ContainsFunc(s.Notes, func(n note) bool { return n.Key == key })
+}
+
+// isAskedAgain reports whether an answer that could not be read is asked for again.
+func (s *state) isAskedAgain() bool {
+	return s.Step.Why != "" || slices.ContainsFunc(s.Wave, func(c cell) bool { return c.Why != "" && !c.Done })
+}
+
+// acceptUnread reads as prose what this version of the program would ask for again: another
+// version could read it, and the log continues from there.
+func (s *state) acceptUnread() {
+	if s.Step.Why != "" {
+		_ = s.take(s.Step.Bad, "", true) // what no version can read is asked for again
+		return
+	}
+	if s.Step.Do != thoughts {
+		return
+	}
+	s.Wave = slices.Clone(s.Wave)
+	for i := range s.Wave {
+		if c := &s.Wave[i]; c.Why != "" && !c.Done && c.hear(c.Bad, true) == nil {
+			c.Done = true
+		}
+	}
+	s.settleWave()
 }
 
 // passOver counts on from the key of a result, so that none is used twice: another
@@ -293,15 +300,6 @@ func (s *state) passOver(key string) {
 // concluded is why a session concludes because another version of the program did.
 const concluded = "it was concluded before"
 
-// spent says which budget is spent.
-func spent(what string) string {
-	switch what {
-	case "calls", "tokens":
-		return what + " are spent"
-	}
-	return cmp.Or(what, "the budget") + " is spent"
-}
-
 // Next implements [ponder.State]. It depends on the time only while a model that does not
 // answer is given some; all else that does was decided when the last step's result came
 // in, and so is the same for ever.
@@ -312,7 +310,7 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	}
 	switch {
 	case s.Step.Do == done:
-		do = append(do, ponder.Finish{Status: s.Out.Status, Answer: s.Out.Answer, Reason: s.Out.Reason, Confidence: s.Out.Confidence})
+		do = append(do, s.Out.Action())
 	case s.Outage.Pauses: // nothing else meanwhile
 	case s.rests(now.Wall):
 		do = append(do, ponder.Wait{Until: s.Outage.Until})
@@ -330,8 +328,5 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 
 // write adds a Write of bodies, whose key is the prefix and n, counted up.
 func (s *state) write(prefix string, n *int, add ...ponder.Body) {
-	if len(add) > 0 {
-		*n++
-		s.Notes = append(slices.Clip(s.Notes), note{Key: prefix + "-" + strconv.Itoa(*n), Bodies: add})
-	}
+	s.Notes = runstate.Write(s.Notes, prefix, n, add)
 }

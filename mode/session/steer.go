@@ -9,6 +9,7 @@ import (
 	"ponder"
 	"ponder/internal/textkit/similarity"
 	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/runstate"
 	"ponder/mode/internal/steering"
 )
 
@@ -210,7 +211,7 @@ func (s *state) ban(source string) steering.Result {
 			return false
 		}
 		foci[e.Question] = true
-		s.Barred = push(s.Barred, e.N, maxBarred)
+		s.Barred = runstate.Push(s.Barred, e.N, maxBarred)
 		return true
 	}))
 	if had == len(s.Evidence) {

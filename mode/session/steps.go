@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -10,14 +9,15 @@ import (
 	"ponder/internal/textkit/similarity"
 	"ponder/knowledge/claim"
 	"ponder/llm"
+	"ponder/llm/structured"
+	"ponder/mode/internal/runstate"
 )
 
 // Bounds on what is kept of an answer, in bytes.
 const (
 	maxHeard  = 256 << 10 // that is looked at
-	maxBad    = 8 << 10   // of one that can't be read
 	maxAnswer = 64 << 10  // of the final one
-	maxFault  = 500
+	maxFault  = runstate.MaxReason
 )
 
 // called goes on after the result of a call that is alone.
@@ -34,7 +34,7 @@ func (s *state) called(b *ponder.CallFinished) {
 	switch {
 	case err == nil:
 	case s.Step.Why == "":
-		s.Step.Bad, s.Step.Why = textkit.TruncateBytes(textkit.CleanTrim(text), maxBad), fault(err)
+		s.Step.Retry = structured.RetryOf(text, err)
 	case s.take(text, b.Model, true) == nil:
 	case s.take(s.Step.Bad, b.Model, true) == nil:
 	default:
@@ -44,7 +44,7 @@ func (s *state) called(b *ponder.CallFinished) {
 
 // unanswered is the outcome of a call whose answer could not be read.
 func unanswered(b *ponder.CallFinished, err error) ponder.Outcome {
-	e := llm.Unanswered(b.Model, b.Message, b.Finish, fault(err))
+	e := llm.Unanswered(b.Model, b.Message, b.Finish, structured.Reason(err))
 	return ponder.Outcome{Error: e.Error(), Class: e.Class}
 }
 
@@ -52,15 +52,6 @@ func unanswered(b *ponder.CallFinished, err error) ponder.Outcome {
 func heardOf(b *ponder.CallFinished) string {
 	text := llm.Spoken(b.Message.Text())
 	return text[:min(len(text), maxHeard)]
-}
-
-// fault returns the text of an error for a model to read.
-func fault(err error) string {
-	var e *llm.Error
-	if errors.As(err, &e) {
-		return textkit.TruncateBytes(textkit.OneLine(e.Message), maxFault)
-	}
-	return textkit.TruncateBytes(textkit.OneLine(err.Error()), maxFault)
 }
 
 // take reads the answer that the step waits for and goes on. With prose, an
@@ -94,7 +85,7 @@ func (s *state) answered() { s.Fails, s.Fault, s.Outage = 0, "", outage{Answered
 
 // sumUp adds a synthesis.
 func (s *state) sumUp(sum summary, model string, unaided bool) {
-	s.Sum, s.SummedAt = s.summed(sum, model, unaided, false), s.Time.ms()
+	s.Sum, s.SummedAt = s.summed(sum, model, unaided, false), s.Time.Milliseconds()
 	s.Worth.News = 0
 }
 
@@ -148,7 +139,7 @@ func (s *state) finish(sum summary, model string, unaided bool) {
 	case s.Cut != "":
 		why += ", and what the model wrote for the answer " + s.Cut
 	}
-	o := out{Status: ponder.Completed, Answer: sum.Text, Reason: why}
+	o := runstate.End{Status: ponder.Completed, Answer: sum.Text, Reason: why}
 	if !sum.Assumed {
 		o.Confidence = sum.Confidence
 	}
@@ -156,9 +147,7 @@ func (s *state) finish(sum summary, model string, unaided bool) {
 }
 
 // fail ends the session without an answer.
-func (s *state) fail(why string) {
-	s.end(out{Status: ponder.Failed, Reason: textkit.TruncateBytes(textkit.OneLine(why), maxFault)})
-}
+func (s *state) fail(why string) { s.end(runstate.Failed(why)) }
 
 func (s *state) end(o out) { s.Out, s.Step, s.Wave = &o, step{Do: done}, nil }
 
@@ -181,7 +170,7 @@ func (s *state) conclude(why string) {
 func (s *state) advance() {
 	interval := int64(s.opts.SynthesisInterval * 1000)
 	raise := s.Since >= questionEvery || s.Worth.Unranked >= recentThoughts && len(s.Open) > maxQuestions || s.stuck()
-	sum := s.Counts.Thoughts > 0 && (s.Time.ms()-s.SummedAt >= interval || s.Worth.News >= recentThoughts)
+	sum := s.Counts.Thoughts > 0 && (s.Time.Milliseconds()-s.SummedAt >= interval || s.Worth.News >= recentThoughts)
 	if s.Unaided {
 		s.advanceUnaided(raise, sum)
 		return
@@ -213,7 +202,7 @@ func (s *state) fails(o ponder.Outcome) {
 		out.Fault = "" // of the model
 	}
 	s.Fails++
-	if hopeless(o.Class) || out.Answered && out.Before.After(s.Time.Wall) {
+	if runstate.IsPermanent(o.Class) || out.Answered && out.Before.After(s.Time.Wall) {
 		s.Fails = max(s.Fails, maxFails)
 	}
 }
@@ -253,7 +242,7 @@ func (s *state) failed(o ponder.Outcome) {
 func (s *state) unconcluded(o ponder.Outcome) {
 	switch {
 	case s.Step.Bad != "" && s.take(s.Step.Bad, "", true) == nil:
-	case hopeless(o.Class) && s.opts.FinalRole != s.opts.ThoughtRole && s.Counts.Thoughts > 0 && !s.Step.Other && !budgetRefused(o):
+	case runstate.IsPermanent(o.Class) && s.opts.FinalRole != s.opts.ThoughtRole && s.Counts.Thoughts > 0 && !s.Step.Other && !budgetRefused(o):
 		s.Step = step{Do: final, N: s.Step.N, Other: true}
 	case !s.Now && s.pause():
 		s.Step = step{Do: final, N: s.Step.N + 1}
@@ -262,10 +251,6 @@ func (s *state) unconcluded(o ponder.Outcome) {
 		s.finishUnaided()
 	}
 }
-
-// hopeless reports whether a failure of this class will come again, whatever
-// is asked.
-func hopeless(c llm.Class) bool { return c == llm.Auth || c == llm.Payment || c == llm.NotFound }
 
 // particular reports whether a failure of this class may be due to what was asked.
 func particular(c llm.Class) bool {

@@ -70,7 +70,7 @@ func (s *state) raiseUnaided() {
 
 // sumUpUnaided sums up in quotations; without any, it leaves it.
 func (s *state) sumUpUnaided() {
-	s.SummedAt, s.Worth.News = s.Time.ms(), 0
+	s.SummedAt, s.Worth.News = s.Time.Milliseconds(), 0
 	if sum, ok := s.quotations(s.of(quotedSum)); ok {
 		s.sumUp(sum, "", true)
 	}

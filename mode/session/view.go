@@ -53,7 +53,7 @@ func (v View) Apply(ev ponder.Event) View {
 		return v
 	}
 	v.fold.clock = v.fold.clock.see(ev, v.Session.Run)
-	v.Session.Progress.Elapsed = seconds(v.fold.clock.ms())
+	v.Session.Progress.Elapsed = seconds(v.fold.clock.Milliseconds())
 	switch b := ev.Body.(type) {
 	case ponder.Progress:
 		v.progress(ev, b)
@@ -79,7 +79,7 @@ func (v View) Apply(ev ponder.Event) View {
 	default:
 		v.lifecycle(ev)
 	}
-	v.Session.Progress.Percentage = v.percentage(v.fold.clock.ms())
+	v.Session.Progress.Percentage = v.percentage(v.fold.clock.Milliseconds())
 	return v
 }
 
@@ -300,7 +300,7 @@ func (v *View) charge(b ponder.CallFinished) {
 // its last event, for a live display between events.
 func (v View) At(since time.Duration) View {
 	if v.Session.Status == ponder.Thinking && since > 0 {
-		ms := v.fold.clock.ms() + since.Milliseconds()
+		ms := v.fold.clock.Milliseconds() + since.Milliseconds()
 		v.Session.Progress.Elapsed, v.Session.Progress.Percentage = seconds(ms), v.percentage(ms)
 	}
 	return v

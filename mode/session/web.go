@@ -1,9 +1,7 @@
 package session
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"ponder"
@@ -31,8 +29,6 @@ const (
 	maxResults    = 6   // of a search, that are looked at
 	maxSnippets   = 2   // of a search, that are gathered though their pages are not read
 	maxSnippet    = 600 // bytes
-	maxWebQuery   = 400 // bytes
-	longestWord   = 40  // bytes of a word of a query; what is longer is a key or a number, and stays here
 	leastPatience = 3 * time.Second
 	mostPatience  = 20 * time.Second
 	mostSkipped   = 16 // waves without the web, after it failed again and again
@@ -75,13 +71,7 @@ func (s *state) askWeb() bool {
 // searchWeb returns a cell's search of the web.
 func (s *state) searchWeb(c *cell) ponder.Action {
 	args := s.hasty(map[string]any{"query": s.webQuery(c.Focus), "limit": maxResults})
-	if hosts := lookup.HostsOf(s.Pinned); len(hosts) > 0 {
-		args["prefer"] = hosts
-	}
-	if hosts := lookup.HostsOf(s.Banned); len(hosts) > 0 {
-		args["without"] = hosts
-	}
-	return use(c.webKey(), WebSearchTool, args)
+	return lookup.Use(c.webKey(), WebSearchTool, lookup.Filter(args, lookup.HostsOf(s.Pinned), lookup.HostsOf(s.Banned)))
 }
 
 // hasty adds how long a look at the web may take, in seconds: of a short session no
@@ -93,19 +83,8 @@ func (s *state) hasty(args map[string]any) map[string]any {
 	return args
 }
 
-// webQuery returns what the web is asked for a focus. Strangers read it, and what
-// they wrote may have led to the focus, so nothing goes out in it that could be an
-// address or a key.
-func (s *state) webQuery(f focus) string {
-	words := slices.DeleteFunc(strings.Fields(s.query(f)), func(w string) bool {
-		return len(w) > longestWord || strings.Contains(w, "://") || strings.Contains(w, "@")
-	})
-	query := strings.Join(words, " ")
-	if len(query) > maxWebQuery {
-		query = strings.TrimSuffix(textkit.TruncateBytes(query, maxWebQuery), "…")
-	}
-	return query
-}
+// webQuery returns what the web is asked for a focus.
+func (s *state) webQuery(f focus) string { return lookup.Outgoing(s.query(f)) }
 
 // answered returns the look with the result of the search.
 func (w *webLook) answered(b ponder.ToolResult) *webLook {

@@ -325,7 +325,7 @@ func TestWebQuery(t *testing.T) {
 	s := start(ponder.Run{ID: testRun, Input: "x", Options: json.RawMessage(`{"web":true}`)})
 	f := focus{Text: "What does anna@sea.test say of https://evil.test/?leak=1 and " + strings.Repeat("k", 41) + " now? " + strings.Repeat("Really. ", 100)}
 	got := s.webQuery(f)
-	if !strings.HasPrefix(got, "What does say of and now? Really.") || len(got) > maxWebQuery {
+	if !strings.HasPrefix(got, "What does say of and now? Really.") || len(got) > 400 {
 		t.Errorf("%q", got)
 	}
 }

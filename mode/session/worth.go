@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"math"
+	"ponder/mode/internal/runstate"
 	"slices"
 
 	"ponder"
@@ -66,7 +67,7 @@ func (w worth) sure(confidence float64) worth {
 	} else {
 		w.Stable = 0
 	}
-	w.Sure = push(w.Sure, confidence, maxTrend)
+	w.Sure = runstate.Push(w.Sure, confidence, maxTrend)
 	return w
 }
 

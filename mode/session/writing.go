@@ -97,25 +97,23 @@ func (w *Writing) readLine() (text string, more bool) {
 		return "", false
 	}
 	w.rest = rest
-	for _, t := range tokens(line, summaryLabels, summaryInline) {
-		said := t.text
-		switch {
-		case t.kind == label && t.label != "answer":
-			w.over = w.open
-			continue
-		case t.kind == label && w.open:
-			said = t.line
-		case t.kind == label:
-			w.open = true
-		}
-		if !w.open || w.over || w.wrote == 0 && text == "" && strings.TrimSpace(said) == "" {
-			continue
-		}
-		if w.wrote > 0 || text != "" {
-			text += "\n"
-		}
-		text += said
+	name, said, isLabel := summaryAnswer.Label(line)
+	switch {
+	case isLabel && name != "synthesis":
+		w.over = w.open
+		return "", true
+	case isLabel && !w.open:
+		w.open = true
+	default:
+		said = line
 	}
+	if !w.open || w.over || w.wrote == 0 && strings.TrimSpace(said) == "" {
+		return "", true
+	}
+	if w.wrote > 0 {
+		text = "\n"
+	}
+	text += said
 	return text, true
 }
 

@@ -1,6 +1,7 @@
 package subconscious
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"ponder/internal/textkit"
 	"ponder/llm"
+	"ponder/llm/structured"
 )
 
 // What a role is asked for. Lists of pairs stand for maps, which strict schemas lack.
@@ -29,18 +31,30 @@ type (
 		LookUp   string          `json:"look_up,omitempty"`
 	}
 	wantedFinding struct {
-		Type       string   `json:"type"`
-		Summary    string   `json:"summary"`
-		Importance int      `json:"importance"`
-		RestsOn    []string `json:"rests_on,omitempty"`
-		Reinforces []string `json:"reinforces,omitempty"`
-		Due        string   `json:"due,omitempty"`
+		Type       string   `json:"type" labels:"kind,category"`
+		Summary    string   `json:"summary" labels:"finding,content,text,description" head:""`
+		Importance *int     `json:"importance" labels:"priority,level,severity" scale:"10"`
+		RestsOn    []string `json:"rests_on,omitempty" labels:"rests,labels,evidence,sources,based on"`
+		Reinforces []string `json:"reinforces,omitempty" labels:"reinforce,entries"`
+		Due        string   `json:"due,omitempty" labels:"deadline,date,when"`
 	}
 	wantedHint struct {
-		Role    string `json:"role"`
-		LookFor string `json:"look_for"`
+		Role    string `json:"role" labels:"to,for"`
+		LookFor string `json:"look_for" labels:"hint,text,focus"`
 	}
 )
+
+// An answered is an answer as it was put. Escalate is a truth value, or a reason.
+type answered struct {
+	Findings []wantedFinding `json:"findings" labels:"observations,results"`
+	Hints    []wantedHint    `json:"hints,omitempty"`
+	Escalate string          `json:"escalate,omitempty" labels:"escalation"`
+	Reason   string          `json:"reason,omitempty" labels:"escalation reason"`
+	Journal  string          `json:"journal,omitempty" labels:"journal note,note"`
+	LookUp   string          `json:"look_up,omitempty"`
+}
+
+var reportForm = structured.New[answered](lookingSchema)
 
 var (
 	answerSchema  = llm.SchemaFor[wanted]("report")
@@ -67,23 +81,6 @@ const (
 // errUnread says what is wrong with an answer that cannot be read.
 var errUnread = errors.New(`the answer has no findings: want JSON with a list "findings", which may be empty`)
 
-// A said is a finding as a role put it, before it is checked.
-type said struct {
-	kind, summary, due string
-	importance         int
-	rests, reinforces  []string
-}
-
-// An answered is an answer as it was put.
-type answered struct {
-	findings []said
-	hints    []wantedHint
-	escalate bool
-	reason   string
-	journal  string
-	lookUp   string
-}
-
 // ParseReport reads what a role answered to its [Prompt] about the same observations:
 // JSON, JSON with slips, or labelled lines. What does not exist, it drops: labels and
 // entries that the role was not shown, and roles that are not there. A finding rests on
@@ -93,21 +90,19 @@ func ParseReport(role Role, answer string, seen []Seen, s State) (Report, error)
 	if len(answer) > maxAnswer {
 		answer = strings.ToValidUTF8(answer[:maxAnswer], "")
 	}
-	a, ok := answerInJSON(answer)
-	if !ok {
-		a, ok = answerInText(answer)
-	}
-	if !ok {
+	a, ok := reportForm.Read(answer)
+	if bare := structured.Unfenced(answer); !ok && (bare == "null" || !strings.ContainsFunc(bare, unicode.IsLetter) || structured.HasContent(bare)) {
 		return Report{}, errUnread
 	}
 	shown, _ := label(seen)
 	c := checker{role: role, state: s, shown: shown, types: role.types()}
-	r := Report{Role: role.Name, Findings: c.findings(a.findings), Hints: c.hints(a.hints), Journal: textkit.VisibleLine(a.journal, maxHint)}
+	r := Report{Role: role.Name, Findings: c.findings(a.Findings), Hints: c.hints(a.Hints), Journal: textkit.VisibleLine(a.Journal, maxHint)}
 	if role.Looks != LooksNone {
-		r.LookUp = wantedText(a.lookUp)
+		first, _, _ := strings.Cut(a.LookUp, "\n\n") // of a list
+		r.LookUp = wantedText(first)
 	}
-	if a.escalate {
-		c.escalate(&r, a.reason)
+	if yes, reason := escalating(a.Escalate); yes {
+		c.escalate(&r, cmp.Or(reason, a.Reason))
 	}
 	return r, nil
 }
@@ -122,35 +117,54 @@ type checker struct {
 }
 
 // findings returns those findings that say something, each once.
-func (c *checker) findings(list []said) []Finding {
+func (c *checker) findings(list []wantedFinding) []Finding {
 	kept := []Finding{}
 	for _, f := range list {
 		if len(kept) == mostFindings {
 			break
 		}
-		summary := Summary(textkit.VisibleLine(f.summary, 4*maxSummary))
+		summary := Summary(textkit.VisibleLine(f.Summary, 4*maxSummary))
 		if !tells(summary) || slices.ContainsFunc(kept, func(o Finding) bool { return strings.EqualFold(o.Summary, summary) }) {
 			continue
 		}
-		out := Finding{
-			Type: c.typeOf(f.kind), Summary: summary, Importance: within(f.importance, 1, 10),
-			Reinforces: c.entries(f.reinforces, f.rests), Rests: c.observations(summary, f.rests, f.reinforces),
+		importance, rests, reinforces := usualImport, references(f.RestsOn), references(f.Reinforces)
+		if f.Importance != nil {
+			importance = within(*f.Importance, 1, 10)
 		}
-		out.Due = c.due(out.Rests, f.due)
+		out := Finding{
+			Type: c.typeOf(f.Type), Summary: summary, Importance: importance,
+			Reinforces: c.entries(reinforces, rests), Rests: c.observations(summary, rests, reinforces),
+		}
+		out.Due = c.due(out.Rests, f.Due)
 		kept = append(kept, out)
 	}
 	return kept
 }
 
-// tells reports whether a summary says anything. What models write where they have
-// nothing to say does not.
+// tells reports whether a summary says anything in words.
 func tells(s string) bool {
-	s = strings.ToLower(strings.Trim(s, " .-–—*_[]()"))
-	switch s {
-	case "none", "n/a", "na", "nothing", "null", "nothing new", "no findings", "no new findings", "summary":
-		return false
+	return structured.HasContent(s) && strings.ContainsFunc(s, unicode.IsLetter)
+}
+
+// references returns the labels and ids in a list of texts.
+func references(list []string) (refs []string) {
+	for _, s := range list[:min(len(list), 4*maxRests)] {
+		refs = append(refs, strings.FieldsFunc(textkit.Prefix(s, maxLine), func(r rune) bool { return strings.ContainsRune(" ,;[]()\"'", r) })...)
 	}
-	return strings.ContainsFunc(s, unicode.IsLetter)
+	return refs
+}
+
+// escalating reads whether to escalate, or why.
+func escalating(s string) (escalate bool, reason string) {
+	s = strings.TrimSpace(s)
+	i := strings.IndexAny(s+" ", " ,;:-–—(\n")
+	switch strings.ToLower(strings.Trim(s[:i], ".!*_\"'`")) {
+	case "", "no", "false", "none", "null", "n/a", "nothing", "not", "0":
+		return false, ""
+	case "yes", "true", "1":
+		return true, strings.TrimLeft(s[i:], " ,;:-–—(\n")
+	}
+	return true, s
 }
 
 // typeOf returns the type that a role means by a word.
@@ -206,6 +220,9 @@ func readTime(s string) time.Time {
 func (c *checker) hints(list []wantedHint) map[string]string {
 	there, out := others(c.role.Name, c.state), make(map[string]string)
 	for _, h := range list {
+		if role, text, ok := strings.Cut(h.Role, ":"); ok && h.LookFor == "" {
+			h.Role, h.LookFor = role, text
+		}
 		to, text := strings.ToLower(bare(h.Role)), textkit.VisibleLine(h.LookFor, maxHint)
 		to = strings.TrimPrefix(strings.TrimPrefix(to, "the "), "the_")
 		if slices.Contains(there, to) && out[to] == "" && tells(text) && len(out) < mostHints {
@@ -222,8 +239,8 @@ func (c *checker) hints(list []wantedHint) map[string]string {
 // for it is findings that are escalated.
 func (c *checker) escalate(r *Report, reason string) {
 	reason = textkit.VisibleLine(reason, maxLine)
-	if len(r.Findings) == 0 && tells(reason) {
-		r.Findings = c.findings([]said{{summary: reason, importance: escalateImport}})
+	if importance := escalateImport; len(r.Findings) == 0 && tells(reason) {
+		r.Findings = c.findings([]wantedFinding{{Summary: reason, Importance: &importance}})
 	}
 	if len(r.Findings) == 0 {
 		return

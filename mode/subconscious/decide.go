@@ -35,24 +35,11 @@ const (
 // decideMode is the mode of a decision. Its input is the id of an escalation, or its
 // event as JSON.
 func decideMode(o Options) ponder.Mode {
-	return ponder.Mode{
-		Name: DecideMode, Version: 1, Layout: o.layout(1), History: true,
-		Doc:    "Decide what to do about something that the subconscious has brought up.",
-		Budget: ponder.Budget{Time: decideLimit},
-		Redact: o.Redact,
-		Start:  func(r ponder.Run) ponder.State { return newDecision(o, r, newKnowledge()) },
-		Carry: func(r ponder.Run, last ponder.State) ponder.State {
-			return newDecision(o, r, last.(*decision).Known)
-		},
-		Load: func(r ponder.Run, js []byte) (ponder.State, error) {
-			d := newDecision(o, r, knowledge{})
-			if err := json.Unmarshal(js, d); err != nil {
-				return nil, err
-			}
-			return d, nil
-		},
-	}
+	return threadMode(o, DecideMode, "Decide what to do about something that the subconscious has brought up.", decideLimit,
+		func(r ponder.Run, k knowledge) *decision { return newDecision(o, r, k) })
 }
+
+func (d *decision) known() knowledge { return d.Known }
 
 // A decision is what a run of the mode knows.
 type decision struct {

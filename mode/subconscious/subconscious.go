@@ -19,6 +19,7 @@ import (
 	"encoding/base32"
 	"encoding/json"
 	"hash/fnv"
+	"time"
 
 	"ponder"
 	"ponder/llm"
@@ -74,6 +75,27 @@ func (o Options) rules() Rules {
 func New(o Options) []ponder.Mode {
 	o.Roles = o.roles()
 	return []ponder.Mode{tickMode(o), lookMode(o), decideMode(o)}
+}
+
+// threadMode returns the mode of root runs, which carry what is known on their thread.
+func threadMode[S interface {
+	ponder.State
+	known() knowledge
+}](o Options, name, doc string, limit time.Duration, start func(ponder.Run, knowledge) S) ponder.Mode {
+	return ponder.Mode{
+		Name: name, Version: 1, Layout: o.layout(1), History: true, Doc: doc,
+		Budget: ponder.Budget{Time: limit},
+		Redact: o.Redact,
+		Start:  func(r ponder.Run) ponder.State { return start(r, newKnowledge()) },
+		Carry:  func(r ponder.Run, last ponder.State) ponder.State { return start(r, last.(S).known()) },
+		Load: func(r ponder.Run, js []byte) (ponder.State, error) {
+			s := start(r, knowledge{})
+			if err := json.Unmarshal(js, s); err != nil {
+				return nil, err
+			}
+			return s, nil
+		},
+	}
 }
 
 // layout returns the layout of states that were folded with these roles. What is kept of

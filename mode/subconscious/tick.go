@@ -21,24 +21,11 @@ const mergeKey = "merge"
 
 // tickMode is the mode of a tick.
 func tickMode(o Options) ponder.Mode {
-	return ponder.Mode{
-		Name: Name, Version: 1, Layout: o.layout(1), History: true,
-		Doc:    "Have the roles of the subconscious look at what is new, and merge what they find.",
-		Budget: ponder.Budget{Time: tickLimit},
-		Redact: o.Redact,
-		Start:  func(r ponder.Run) ponder.State { return newTick(o, r, newKnowledge()) },
-		Carry: func(r ponder.Run, last ponder.State) ponder.State {
-			return newTick(o, r, last.(*tickRun).Known)
-		},
-		Load: func(r ponder.Run, js []byte) (ponder.State, error) {
-			t := newTick(o, r, knowledge{})
-			if err := json.Unmarshal(js, t); err != nil {
-				return nil, err
-			}
-			return t, nil
-		},
-	}
+	return threadMode(o, Name, "Have the roles of the subconscious look at what is new, and merge what they find.", tickLimit,
+		func(r ponder.Run, k knowledge) *tickRun { return newTick(o, r, k) })
 }
+
+func (t *tickRun) known() knowledge { return t.Known }
 
 // A tickRun is what a run of the mode knows.
 type tickRun struct {

@@ -8,10 +8,12 @@
 package lookup
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"ponder"
 	"ponder/internal/textkit"
 	"ponder/knowledge/lookup"
 )
@@ -89,4 +91,63 @@ func Terms(words []string) (list []string) {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// Use returns the use of a tool that looks something up.
+func Use(key, tool string, args map[string]any) ponder.Action {
+	js, err := json.Marshal(args)
+	if err != nil {
+		panic(err) // strings and numbers can be marshalled
+	}
+	return ponder.Do{Key: key, Tool: tool, Args: js}
+}
+
+// SearchArgs returns the arguments of a search in documents and the memory.
+func SearchArgs(query string, docs []string, memory bool, limit int, pinned, banned []string) map[string]any {
+	args := map[string]any{"query": query, "paths": docs, "limit": limit}
+	if memory {
+		args["memory"] = true
+	}
+	return Filter(args, pinned, banned)
+}
+
+// Filter adds to arguments the sources that are preferred and those that are not wanted.
+func Filter(args map[string]any, pinned, banned []string) map[string]any {
+	if len(pinned) > 0 {
+		args["prefer"] = pinned
+	}
+	if len(banned) > 0 {
+		args["without"] = banned
+	}
+	return args
+}
+
+// Bounds on queries of the web, in bytes.
+const (
+	maxQuery    = 400
+	longestWord = 40 // of a query; what is longer is a key or a number, and stays here
+)
+
+// Outgoing returns a query as the web is asked. Strangers read it, and what they wrote may
+// have led to it, so it has nothing that could be an address or a key.
+func Outgoing(query string) string {
+	words := slices.DeleteFunc(strings.Fields(query), func(w string) bool {
+		return len(w) > longestWord || strings.Contains(w, "://") || strings.Contains(w, "@")
+	})
+	query = strings.Join(words, " ")
+	if len(query) > maxQuery {
+		query = strings.TrimSuffix(textkit.TruncateBytes(query, maxQuery), "…")
+	}
+	return query
+}
+
+// maxQuote bounds a quote, in bytes.
+const maxQuote = 2000
+
+// Bounded returns a hit whose quote is not too long, and ends where the quote does.
+func Bounded(h Hit) Hit {
+	if quote := textkit.Prefix(h.Quote, maxQuote); len(quote) < len(h.Quote) {
+		h.Quote, h.End = quote, h.Start+len(quote)
+	}
+	return h
 }

@@ -1,0 +1,231 @@
+// Package structured reads the answers of models that were asked for structured output. A
+// [Form] describes an answer by a struct: its members, and the labels that stand for them
+// in text. It reads the JSON that the model was asked for, JSON with slips, JSON within
+// other text, and labelled lines. [Paragraphs] reads prose and lists.
+//
+// Other formats are read as prose. docs/design/structured.md has the counts behind that.
+package structured
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"ponder/internal/textkit"
+	"ponder/llm"
+)
+
+// A Form is a kind of answer that is read as a T. T is a struct of texts, numbers, booleans,
+// lists of texts, and lists of such structs. A pointer tells a value that is missing from
+// zero. The tag "labels" of a field has further names of the member, between commas. The
+// tag "scale" is the end of the scale of a number, 1 if there is none. Of a struct in a list,
+// the member with the tag "head", or else the first, is the head: a text in place of the
+// struct stands for it.
+type Form[T any] struct {
+	schema *llm.Schema
+	*form
+}
+
+// A form is the part of a Form that does not depend on its type.
+type form struct {
+	record
+	labels map[string]place
+}
+
+// A record is a struct that is read.
+type record struct {
+	members []*member
+	head    *member
+}
+
+// A member is a field of a struct that is read.
+type member struct {
+	name     string
+	names    []string // as [letters] returns them
+	kind     kind
+	scale    float64
+	optional bool
+	of       *record // of a list of records
+	field    []int
+}
+
+type kind int
+
+const (
+	textKind kind = iota
+	numberKind
+	integerKind
+	truthKind
+	listKind
+	recordsKind
+)
+
+// A place is what a label stands for: a member of the answer, a list of records, or a member
+// of a record in the list.
+type place struct{ list, member *member }
+
+// New returns the form of the answers that schema describes. It panics if T has fields that
+// no form can have.
+func New[T any](schema *llm.Schema) *Form[T] {
+	f := &form{record: describe(reflect.TypeFor[T]()), labels: make(map[string]place)}
+	for _, m := range f.members {
+		if m.kind != recordsKind {
+			f.label(m, place{member: m})
+			continue
+		}
+		for _, inner := range m.of.members {
+			f.label(inner, place{m, inner})
+		}
+		f.label(m, place{list: m})
+	}
+	return &Form[T]{schema, f}
+}
+
+// label gives a place its labels, but for those that are taken.
+func (f *form) label(m *member, p place) {
+	for _, name := range m.names {
+		if _, taken := f.labels[name]; !taken {
+			f.labels[name] = p
+		}
+	}
+}
+
+// describe returns what is read of a struct.
+func describe(t reflect.Type) (r record) {
+	for _, field := range reflect.VisibleFields(t) {
+		if field.Anonymous {
+			continue
+		}
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		m := &member{name: name, names: []string{letters(name)}, optional: strings.Contains(options, "omitempty"), scale: 1, field: field.Index}
+		if labels := field.Tag.Get("labels"); labels != "" {
+			for label := range strings.SplitSeq(labels, ",") {
+				m.names = append(m.names, letters(label))
+			}
+		}
+		if scale, err := strconv.ParseFloat(field.Tag.Get("scale"), 64); err == nil {
+			m.scale = scale
+		}
+		is := field.Type
+		if is.Kind() == reflect.Pointer {
+			is = is.Elem()
+		}
+		switch {
+		case is.Kind() == reflect.String:
+		case is.Kind() == reflect.Float64:
+			m.kind = numberKind
+		case is.Kind() == reflect.Int:
+			m.kind = integerKind
+		case is.Kind() == reflect.Bool:
+			m.kind = truthKind
+		case is.Kind() == reflect.Slice && is.Elem().Kind() == reflect.String:
+			m.kind = listKind
+		case is.Kind() == reflect.Slice && is.Elem().Kind() == reflect.Struct:
+			of := describe(is.Elem())
+			m.kind, m.of = recordsKind, &of
+		default:
+			panic("structured: " + t.String() + "." + field.Name + " has a type that is not read")
+		}
+		r.members = append(r.members, m)
+		if _, ok := field.Tag.Lookup("head"); ok {
+			r.head = m
+		}
+	}
+	if r.head == nil {
+		r.head = r.members[0]
+	}
+	return r
+}
+
+// maxName bounds the names that are compared, in bytes.
+const maxName = 60
+
+// letters returns the letters of a name in lower case.
+func letters(name string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, textkit.Prefix(name, maxName))
+}
+
+// Read returns the answer in text, as far as text has it, and reports whether there is any
+// of it: see [Form]. The values are not checked.
+func (f *Form[T]) Read(text string) (v T, ok bool) {
+	if strings.HasPrefix(text, "{") {
+		d := json.NewDecoder(strings.NewReader(text))
+		d.DisallowUnknownFields() // they may be members by other names
+		if d.Decode(&v) == nil && f.isWhole(reflect.ValueOf(v)) && strings.TrimSpace(text[d.InputOffset():]) == "" {
+			return v, true
+		}
+	}
+	text = llm.Spoken(text)
+	tree := f.inJSON(text)
+	isJSON := IsJSON(Unfenced(text))
+	if v, ok = f.typed(tree.members); ok && !isEmpty(tree.members) && (isJSON || f.isWhole(reflect.ValueOf(v))) {
+		return v, true
+	}
+	if !isJSON || isEmpty(tree.members) {
+		if v, ok := f.typed(f.inLines(text)); ok {
+			return v, true
+		}
+	}
+	return v, ok && 2*tree.size > len(text)
+}
+
+// Fault returns the error of an answer that cannot be used. It says what is wrong with its
+// JSON, or else why, and is fit for [llm.Reask].
+func (f *Form[T]) Fault(text, why string) error {
+	if _, err := llm.Decode[json.RawMessage](text, f.schema); err != nil {
+		return err
+	}
+	return errors.New(why)
+}
+
+// typed returns members as a T, and reports whether there are any.
+func (f *Form[T]) typed(members map[string]any) (v T, ok bool) {
+	js, err := json.Marshal(members)
+	if len(members) == 0 || err != nil {
+		return v, false
+	}
+	var t T
+	if json.Unmarshal(js, &t) != nil {
+		return v, false
+	}
+	return t, true
+}
+
+// isWhole reports whether all members are there that are not optional.
+func (r *record) isWhole(v reflect.Value) bool {
+	for _, m := range r.members {
+		field := v.FieldByIndex(m.field)
+		switch {
+		case m.optional:
+		case field.Kind() == reflect.String && strings.TrimSpace(field.String()) == "",
+			field.Kind() == reflect.Pointer && field.IsNil(), field.Kind() == reflect.Slice && field.IsNil():
+			return false
+		}
+		if m.kind == recordsKind {
+			for i := range field.Len() {
+				if !m.of.isWhole(field.Index(i)) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// isEmpty reports whether members are lists without elements.
+func isEmpty(members map[string]any) bool {
+	for _, v := range members {
+		if list, ok := v.([]any); !ok || len(list) > 0 {
+			return false
+		}
+	}
+	return true
+}

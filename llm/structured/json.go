@@ -1,0 +1,288 @@
+package structured
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"ponder/llm"
+)
+
+// Bounds on JSON that is searched.
+const (
+	maxDepth    = 2
+	maxElements = 64
+)
+
+// A tree has the members of an answer that were found in JSON.
+type tree struct {
+	members map[string]any // by their names, as their kinds want them
+	size    int            // bytes of the values that have them
+}
+
+// inJSON returns what is found in the JSON values of a text. Lists of records of all values
+// are one list; of other members the first counts.
+func (f *form) inJSON(text string) (t tree) {
+	t.members = make(map[string]any)
+	values, err := llm.RepairAll(text)
+	if err != nil {
+		return t
+	}
+	for _, js := range values {
+		var v any
+		if json.Unmarshal(js, &v) != nil {
+			continue
+		}
+		if found := f.find(v, 0); len(found) > 0 {
+			merge(t.members, found)
+			t.size += len(js)
+		}
+	}
+	return t
+}
+
+// merge adds to members what they lack, and the records of others.
+func merge(members, others map[string]any) {
+	for name, v := range others {
+		if more, ok := v.([]any); ok {
+			had, _ := members[name].([]any)
+			v = append(append([]any{}, had...), more...)
+		} else if _, had := members[name]; had {
+			continue
+		}
+		members[name] = v
+	}
+}
+
+// find returns the members of an answer in a value: an object that has them, or that is a
+// record of the first list, or values that have such objects in them. What an object within
+// another has counts before what the outer one has.
+func (f *form) find(v any, depth int) map[string]any {
+	found, first := make(map[string]any), f.members[0]
+	if depth > maxDepth {
+		return found
+	}
+	switch v := inner(v).(type) {
+	case map[string]any:
+		if first.kind == recordsKind {
+			if r := first.of.bare(v); r != nil {
+				return map[string]any{first.name: []any{r}}
+			}
+		}
+		rest := maps.Clone(v)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if object, ok := inner(v[name]).(map[string]any); ok {
+				if within := f.find(object, depth+1); len(within) > 0 {
+					merge(found, within)
+					delete(rest, name)
+				}
+			}
+		}
+		merge(found, f.fit(rest))
+	case []any:
+		if len(v) == 0 && depth == 0 && first.kind == recordsKind {
+			found[first.name] = v
+		}
+		for _, e := range v[:min(len(v), maxElements)] {
+			if s, ok := e.(string); ok && depth == 0 && first.kind == recordsKind && strings.Contains(s, " ") {
+				merge(found, map[string]any{first.name: []any{first.of.headed(s)}})
+			} else {
+				merge(found, f.find(e, depth+1))
+			}
+		}
+	}
+	return found
+}
+
+// inner returns the value in a text that is JSON, or the value as it is.
+func inner(v any) any {
+	s, ok := v.(string)
+	if !ok || !IsJSON(s) {
+		return v
+	}
+	var value any
+	if js, err := llm.Repair(s); err != nil || json.Unmarshal(js, &value) != nil {
+		return v
+	}
+	return value
+}
+
+// IsJSON reports whether a text begins as JSON of an answer does.
+func IsJSON(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") || strings.HasPrefix(text, `["`)
+}
+
+// bare returns an object as a record, or nil if it is none: it has the head, and another
+// member or nothing else.
+func (r *record) bare(o map[string]any) map[string]any {
+	found := r.fit(o)
+	if _, ok := found[r.head.name]; ok && (len(found) > 1 || len(o) == 1) {
+		return found
+	}
+	return nil
+}
+
+// headed returns a record that has but a head.
+func (r *record) headed(s string) map[string]any { return map[string]any{r.head.name: s} }
+
+// fit returns the members of an object by their names, as their kinds want them.
+func (r *record) fit(o map[string]any) map[string]any {
+	given, found := make(map[string]any, len(o)), make(map[string]any, len(o))
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		if key := letters(name); given[key] == nil {
+			given[key] = o[name]
+		}
+	}
+	for _, m := range r.members {
+		for _, name := range m.names {
+			if v, ok := given[name]; ok {
+				if v = m.fit(v); v != nil {
+					found[m.name] = v
+					break
+				}
+			}
+		}
+	}
+	return found
+}
+
+// fit returns a value as a member wants it, or nil.
+func (m *member) fit(v any) any {
+	switch m.kind {
+	case textKind:
+		if s := joined(v, "\n\n"); strings.TrimSpace(s) != "" {
+			return s
+		}
+	case numberKind:
+		if x, ok := m.number(v); ok {
+			return x
+		}
+	case integerKind:
+		if x, ok := m.number(v); ok {
+			return math.Round(min(max(x, -1e6), 1e6))
+		}
+	case truthKind:
+		return truthOf(v)
+	case listKind:
+		return texts(v)
+	case recordsKind:
+		return m.of.list(v)
+	}
+	return nil
+}
+
+// list returns a value as a list of records: those of a list, one that is alone, or pairs.
+func (r *record) list(v any) any {
+	all := []any{}
+	switch v := inner(v).(type) {
+	case string:
+		return append(all, r.headed(v))
+	case []any:
+		for _, e := range v[:min(len(v), maxElements)] {
+			switch e := e.(type) {
+			case string:
+				all = append(all, r.headed(e))
+			case map[string]any:
+				if found := r.fit(e); found[r.head.name] != nil {
+					all = append(all, found)
+				}
+			}
+		}
+	case map[string]any:
+		if found := r.bare(v); found != nil {
+			return append(all, found)
+		}
+		return append(all, r.pairs(v)...)
+	case nil:
+	default:
+		return nil
+	}
+	return all
+}
+
+// pairs returns the members of an object as records of two members: the name, and the value.
+func (r *record) pairs(o map[string]any) (all []any) {
+	if len(r.members) != 2 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		if v := r.members[1].fit(o[name]); v != nil {
+			all = append(all, map[string]any{r.members[0].name: name, r.members[1].name: v})
+		}
+	}
+	return all[:min(len(all), maxElements)]
+}
+
+// texts returns a value as a list of texts.
+func texts(v any) any {
+	all := []string{}
+	switch v := v.(type) {
+	case string:
+		all = append(all, Items(v)...)
+	case []any:
+		for _, e := range v[:min(len(v), maxElements)] {
+			if o, ok := e.(map[string]any); ok {
+				for _, name := range []string{"query", "text"} {
+					if s, ok := o[name].(string); ok {
+						e = s
+					}
+				}
+			}
+			if s := joined(e, ": "); s != "" {
+				all = append(all, Unlisted(s))
+			}
+		}
+	case nil:
+	default:
+		return nil
+	}
+	return all
+}
+
+// joined returns the texts in a value with something between them.
+func joined(v any, between string) string {
+	var all []string
+	switch v := v.(type) {
+	case string:
+		return v
+	case float64, bool:
+		return fmt.Sprint(v)
+	case []any:
+		for _, e := range v[:min(len(v), maxElements)] {
+			if _, deeper := e.([]any); !deeper {
+				all = append(all, joined(e, between))
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			switch e := v[name].(type) {
+			case string, bool:
+				all = append(all, fmt.Sprint(e))
+			}
+		}
+	}
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return strings.TrimSpace(s) == "" }), between)
+}
+
+// truthOf returns a value as a truth value, or nil.
+func truthOf(v any) any {
+	switch v := v.(type) {
+	case bool:
+		return v
+	case float64:
+		return v != 0
+	case string:
+		word := letters(strings.Fields(v + " -")[0])
+		if slices.Contains([]string{"true", "yes", "enough"}, word) {
+			return true
+		}
+		if slices.Contains([]string{"false", "no", "not", "none"}, word) {
+			return false
+		}
+	}
+	return nil
+}

@@ -1,0 +1,363 @@
+package structured
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// inLines returns the members that labelled lines of a text have, as their kinds want them.
+func (f *form) inLines(text string) map[string]any {
+	lines := strings.Split(Unfenced(text), "\n")
+	if slices.ContainsFunc(f.members, func(m *member) bool { return m.kind == recordsKind }) {
+		return f.recordLines(lines)
+	}
+	return f.sections(lines)
+}
+
+// Label returns the name of the member that a line begins with the label of, and what
+// follows the label.
+func (f *form) Label(line string) (name, rest string, ok bool) {
+	p, rest, ok := f.labelled(line)
+	if ok && p.list == nil {
+		return p.member.name, rest, true
+	}
+	return "", "", false
+}
+
+// labelled splits a line that begins with a label, such as "2. **Thought 2:** text". A label
+// may also stand alone as a heading.
+func (f *form) labelled(line string) (p place, rest string, ok bool) {
+	i := strings.IndexAny(line, ":：")
+	if i < 0 {
+		if i = len(line); !strings.ContainsAny(line, "#*") {
+			return p, "", false
+		}
+	}
+	head := line[:i]
+	if len(head) > maxName || strings.ContainsAny(head, `"{?`) {
+		return p, "", false
+	}
+	name, _, _ := strings.Cut(head, "(")
+	if p, ok = f.labels[letters(name)]; !ok {
+		return p, "", false
+	}
+	rest = strings.TrimSpace(strings.TrimLeft(line[i:], ":："))
+	for _, mark := range []string{"**", "__", "*", "_"} { // a mark before the label ends behind the label or the line
+		if strings.Count(head[len(bullet.FindString(head)):], mark)%2 == 1 {
+			after, ok := strings.CutPrefix(rest, mark)
+			if !ok {
+				after = strings.TrimSuffix(rest, mark)
+			}
+			return p, strings.TrimSpace(after), true
+		}
+	}
+	return p, rest, true
+}
+
+// A recorder makes members of lines.
+type recorder struct {
+	found map[string]any
+	list  *member        // of the records at hand
+	cur   map[string]any // the record at hand, or nil
+	open  place          // whose text continues
+	lines []string       // of the text, or before a record
+}
+
+// recordLines reads lines of which labels begin records. A value may stand before the head
+// of its record.
+func (f *form) recordLines(lines []string) map[string]any {
+	r := recorder{found: make(map[string]any)}
+	for _, line := range lines {
+		bare := strings.TrimSpace(line)
+		switch p, rest, ok := f.labelled(line); {
+		case ok:
+			for i, part := range f.split(rest) {
+				if i > 0 {
+					p = part.place
+				}
+				r.set(p, part.text)
+			}
+		case isRule(bare):
+			r.close(false)
+			r.cur = nil
+		case strings.HasPrefix(bare, "```"):
+		case strings.Trim(bare, "> ") == "":
+			r.lines = append(r.lines, "")
+		default:
+			r.more(bare)
+		}
+	}
+	r.close(false)
+	for _, m := range f.members {
+		if v, ok := r.found[m.name]; ok {
+			if v = m.fit(v); v != nil {
+				r.found[m.name] = v
+			} else {
+				delete(r.found, m.name)
+			}
+		}
+	}
+	return r.found
+}
+
+// A part is a part of a line with the label before it.
+type part struct {
+	place
+	text string
+}
+
+// inline matches what may be a label in the middle of a line: in capitals, or behind a bar.
+var inline = regexp.MustCompile(`(?:[\s(,;]\s*[*_]*([A-Z][A-Z ]{2,20})|\|\s*[*_]*([A-Za-z][A-Za-z ]{2,20}))[*_]*:`)
+
+// split splits what follows a label before the labels in capitals, or behind bars, within.
+func (f *form) split(rest string) (parts []part) {
+	from, at := 0, place{}
+	for _, m := range inline.FindAllStringSubmatchIndex(rest, -1) {
+		if p, ok := f.labels[letters(rest[m[0]:m[1]])]; ok && p.member != nil {
+			parts = append(parts, part{at, strings.TrimRight(rest[from:m[0]], " |*_(,;")})
+			from, at = m[1], p
+		}
+	}
+	return append(parts, part{at, strings.TrimSpace(rest[from:])})
+}
+
+// set begins the text of what a label stands for.
+func (r *recorder) set(p place, text string) {
+	before := r.close(p.list != nil && p.list == r.list && p.member != nil && p.member != p.list.of.head)
+	if r.open = p; p.list != nil && p.member == nil {
+		if r.open, r.cur = (place{list: p.list}), nil; text != "" {
+			r.record(p.list)
+			r.cur[p.list.of.head.name] = text
+		} else if r.found[p.list.name] == nil {
+			r.found[p.list.name] = []any{}
+		}
+		return
+	}
+	if p.list != nil {
+		if _, had := r.cur[p.member.name]; r.cur == nil || had || r.list != p.list {
+			r.record(p.list)
+			if before != "" {
+				r.cur[p.list.of.head.name] = before
+			}
+		}
+		r.cur[p.member.name] = ""
+	}
+	r.lines = append(r.lines, text)
+}
+
+// record begins a record of a list.
+func (r *recorder) record(m *member) {
+	r.list, r.cur = m, make(map[string]any)
+	had, _ := r.found[m.name].([]any)
+	r.found[m.name] = append(had, r.cur)
+}
+
+// more takes a line without a label.
+func (r *recorder) more(line string) {
+	if m := r.open.member; m != nil && m.kind != textKind && m.kind != listKind && strings.Join(r.lines, "") != "" {
+		r.close(false)
+	}
+	switch item := Unlisted(line); {
+	case r.open.member != nil:
+		r.lines = append(r.lines, line)
+	case r.open.list != nil && item != line:
+		r.record(r.open.list)
+		r.cur[r.list.of.head.name] = item
+	case r.open.list == nil && level(line) == 0:
+		if n := len(r.lines); n > 0 && r.lines[n-1] == "" || item != line {
+			r.lines = nil
+		}
+		r.lines = append(r.lines, item)
+	}
+}
+
+// close ends the text that is open. Of a record without another label behind it, what stands
+// behind a blank line is not of the text. It returns a paragraph that no label is before.
+func (r *recorder) close(whole bool) (before string) {
+	s := strings.TrimSpace(strings.Join(r.lines, "\n"))
+	if p := r.open; p.list != nil && p.member != nil {
+		if !whole || p.member != p.list.of.head {
+			s, _, _ = strings.Cut(s, "\n\n")
+		}
+		r.cur[p.member.name] = s
+	} else if p.member != nil {
+		r.found[p.member.name] = s
+	} else if p.list == nil {
+		before = s
+	}
+	r.open, r.lines = place{}, nil
+	return before
+}
+
+// maxLead is how long a text before a labelled answer may be that only leads to it, in bytes.
+const maxLead = 400
+
+// sections reads lines of which labels begin sections. The first text of the form is the
+// text of the answer, also without its label if another label follows. Of sections with one
+// label the last counts: those before, and what has another heading, belong to the text.
+func (f *form) sections(lines []string) map[string]any {
+	var main *member
+	if f.members[0].kind == textKind {
+		main = f.members[0]
+	}
+	begin, last := -1, make(map[*member]int)
+	code := false
+	for i, line := range lines {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			code = !code && begin >= 0
+		}
+		if p, _, ok := f.labelled(line); ok && !code {
+			if p.member != main {
+				last[p.member] = i
+			} else if begin < 0 {
+				begin = i
+			}
+		}
+	}
+	if len(last) == 0 && begin < 0 {
+		return nil
+	}
+	if begin > 0 {
+		lead := strings.Join(lines[:begin], "\n")
+		if len(lead) <= maxLead && !strings.Contains(strings.TrimSpace(lead), "\n\n") && level(lead) == 0 {
+			lines = lines[begin:]
+			for m := range last {
+				last[m] -= begin
+			}
+			begin = 0
+		}
+	}
+	end := slices.Max(append(slices.Collect(maps.Values(last)), -1))
+	parts, at, depth := make(map[*member][]string), main, 0
+	for i, line := range lines {
+		p, rest, ok := f.labelled(line)
+		n := level(line)
+		switch {
+		case ok && p.member == main && i == begin:
+			at, line = main, rest
+		case ok && p.member != main && last[p.member] == i:
+			at, line, depth = p.member, rest, n
+		case at != main && n > 0 && (depth == 0 || n <= depth),
+			at != main && at != nil && i < end && isParagraph(lines, i) && at.kind == listKind && trimmed(parts[at]) != "":
+			at = main
+		case at != main && isRule(strings.TrimSpace(line)):
+			at = nil
+		}
+		parts[at] = append(parts[at], line)
+	}
+	found := make(map[string]any)
+	for _, m := range f.members {
+		lines, ok := parts[m]
+		text := trimmed(lines)
+		switch {
+		case !ok || text == "" && m.kind != listKind:
+		case m.kind == listKind:
+			found[m.name] = Items(text)
+		default:
+			if v := m.fit(text); v != nil {
+				found[m.name] = v
+			}
+		}
+	}
+	return found
+}
+
+// isParagraph reports whether a paragraph begins with a line, and not an item of a list.
+func isParagraph(lines []string, i int) bool {
+	bare := strings.TrimSpace(lines[i])
+	return bare != "" && strings.TrimSpace(lines[i-1]) == "" && Unlisted(bare) == bare && !isRule(bare)
+}
+
+// trimmed returns lines as one text without rules around it, and without a code fence that
+// only begins or only ends in it.
+func trimmed(lines []string) string {
+	fences := 0
+	for _, l := range lines {
+		if strings.HasPrefix(strings.TrimSpace(l), "```") {
+			fences++
+		}
+	}
+	loose := func(l string) bool {
+		l = strings.TrimSpace(l)
+		return l == "" || isRule(l) || fences%2 == 1 && strings.HasPrefix(l, "```")
+	}
+	for len(lines) > 0 && loose(lines[0]) {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && loose(lines[len(lines)-1]) {
+		lines = lines[:len(lines)-1]
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// isRule reports whether a line has nothing but dashes or the like.
+func isRule(line string) bool {
+	return utf8.RuneCountInString(line) >= 3 && strings.Trim(line, "-—–=*_ ") == ""
+}
+
+// level returns the level of a heading in Markdown, or 0.
+func level(line string) int {
+	rest := strings.TrimLeft(line, "#")
+	if n := len(line) - len(rest); n <= 6 && strings.HasPrefix(rest, " ") {
+		return n
+	}
+	return 0
+}
+
+// bullet matches the marks before an item of a list.
+var bullet = regexp.MustCompile(`^[\s>]*(?:[-*+•–·]\s+|[・●○]\s*|\(?\d{1,3}[.)]\s*|\[[ xX]\]\s+)+`)
+
+// Unlisted returns a line without its bullet or number, and without blanks around it.
+func Unlisted(line string) string {
+	return strings.TrimSpace(line[len(bullet.FindString(line)):])
+}
+
+// maxItem is the length from which on an item takes no more lines, in bytes.
+const maxItem = 1000
+
+// Items returns the items of a list: a line each, with the lines that are indented below it
+// or follow it without a bullet. In a text without bullets, semicolons divide items too.
+func Items(text string) []string {
+	items := []string{}
+	depth, goes := -1, false
+	bullets := slices.ContainsFunc(strings.Split(text, "\n"), bullet.MatchString)
+	for line := range strings.SplitSeq(text, "\n") {
+		item, n := Unlisted(line), len(items)
+		indent := len(line) - len(strings.TrimLeftFunc(line, unicode.IsSpace))
+		listed := item != strings.TrimSpace(line)
+		switch {
+		case item == "" || strings.HasPrefix(item, "```") || level(strings.TrimSpace(line)) > 0:
+			goes = false
+			continue
+		case !bullets:
+			for one := range strings.SplitSeq(item, ";") {
+				if one = strings.TrimSpace(one); one != "" {
+					items = append(items, one)
+				}
+			}
+		case listed && (depth < 0 || indent <= depth):
+			depth, items = indent, append(items, item)
+		case n > 0 && len(items[n-1]) > maxItem:
+		case listed && n > 0:
+			items[n-1] += sep(items[n-1]) + item
+		case goes && n > 0:
+			items[n-1] += " " + item
+		case depth < 0:
+			items = append(items, item)
+		}
+		goes = bullets && depth >= 0
+	}
+	return items
+}
+
+// sep returns what stands between an item and one below it.
+func sep(item string) string {
+	if strings.HasSuffix(item, ":") || strings.HasSuffix(item, "：") {
+		return " "
+	}
+	return "; "
+}

@@ -1,0 +1,65 @@
+package structured
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"ponder/internal/textkit"
+)
+
+// figure matches a number with its unit, if it has one: 0.8, 0,8, .8, 80%, 8/10, 8 out of 10.
+var figure = regexp.MustCompile(`(?i)(^-)?(\d+(?:[.,]\d+)?|[.,]\d+)(?:\s*(%|percent\b)|\s*(?:/|out of|of)\s*(\d+(?:\.\d+)?))?`)
+
+// levels are words for shares. Those that begin with others come first.
+var levels = []struct {
+	word  string
+	share float64
+}{
+	{"very low", 0.1}, {"very high", 0.9}, {"critical", 1}, {"urgent", 0.9}, {"certain", 0.95},
+	{"high", 0.8}, {"likely", 0.7}, {"medium", 0.5}, {"moderate", 0.5}, {"low", 0.2},
+}
+
+// maxFigure bounds the text that a number is looked for in, in bytes.
+const maxFigure = 80
+
+// number returns the number that is meant, and reports whether there is one. A share of the
+// scale, such as 80% or 8/10, is scaled.
+func (m *member) number(v any) (x float64, ok bool) {
+	switch v := v.(type) {
+	case float64:
+		x, ok = v, true
+	case string:
+		x, ok = figureIn(strings.TrimLeft(textkit.Prefix(v, maxFigure), " *_`\"'(["), m.scale)
+	}
+	if m.scale > 1 && 0 < x && x < 1 {
+		x *= m.scale
+	}
+	return x, ok
+}
+
+// figureIn returns the first number with a unit in text, or else the first between 0 and 1,
+// or else the first.
+func figureIn(text string, scale float64) (x float64, ok bool) {
+	for _, f := range figure.FindAllStringSubmatch(text, -1) {
+		n, err := strconv.ParseFloat(f[1]+strings.Replace(f[2], ",", ".", 1), 64)
+		if err != nil {
+			continue
+		}
+		if of, _ := strconv.ParseFloat(f[4], 64); of > 0 {
+			return n / of * scale, true
+		}
+		if f[3] != "" {
+			return n / 100 * scale, true
+		}
+		if !ok || 0 < n && n < 1 && !(0 < x && x < 1) {
+			x, ok = n, true
+		}
+	}
+	for _, l := range levels {
+		if !ok && strings.HasPrefix(strings.ToLower(text), l.word) {
+			return l.share * scale, true
+		}
+	}
+	return x, ok
+}
