@@ -2,6 +2,7 @@ package llm
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -59,12 +60,7 @@ func isBare(text string) bool {
 	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
 		return false
 	}
-	for _, a := range asides {
-		if a.end != "" && strings.Contains(text, a.end) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(asides, func(a aside) bool { return a.end != "" && strings.Contains(text, a.end) })
 }
 
 // unframed is Spoken of a text that is more than JSON.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -375,12 +376,7 @@ func (h *hearing) has(text string) bool {
 	if text == "" || h.texts[text] {
 		return true
 	}
-	for _, f := range h.files {
-		if strings.Contains(f, text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.files, func(f string) bool { return strings.Contains(f, text) })
 }
 
 // news returns what was not heard of what is known, and of what a client says behind the

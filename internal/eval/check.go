@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -163,12 +164,7 @@ func (c Check) Holds(answer string) bool {
 			return false
 		}
 	}
-	for _, text := range c.not {
-		if strings.Contains(folded, fold(text)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(c.not, func(text string) bool { return strings.Contains(folded, fold(text)) })
 }
 
 // near reports whether the answer's number is the one that is wanted.

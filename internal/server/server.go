@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -142,12 +143,9 @@ func (s *Server) ready(ctx context.Context) error {
 
 // beats reports whether a process has written not long ago that it lives.
 func beats(nodes []ponder.Node, self ponder.Node, now time.Time) bool {
-	for _, n := range nodes {
-		if n.Host == self.Host && n.PID == self.PID && n.Start == self.Start && now.Sub(n.Beat) < ponder.DeadAfter {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(nodes, func(n ponder.Node) bool {
+		return n.Host == self.Host && n.PID == self.PID && n.Start == self.Start && now.Sub(n.Beat) < ponder.DeadAfter
+	})
 }
 
 // watchLost returns nil when ctx is done, or what lost says when the database has been lost

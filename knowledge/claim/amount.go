@@ -2,6 +2,7 @@ package claim
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -264,12 +265,7 @@ func (v *view) rivalFigure(f figure, w *window) (figure, bool) {
 
 // claimed reports whether a figure of a source bears out one of the claim.
 func (v *view) claimed(g figure) bool {
-	for _, f := range v.figures {
-		if f.fits(g) >= roughly {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.figures, func(f figure) bool { return f.fits(g) >= roughly })
 }
 
 // rivalDay returns the date of the sentence of a window that says another time than d.

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -180,12 +181,7 @@ func opens(word string) bool {
 		return false
 	}
 	low := strings.ToLower(word)
-	for _, lang := range []lexical.Language{"en", "de", "fr", "es"} {
-		if lexical.Stop(low, lang) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]lexical.Language{"en", "de", "fr", "es"}, func(lang lexical.Language) bool { return lexical.Stop(low, lang) })
 }
 
 func lastRune(s string) rune {

@@ -144,12 +144,7 @@ func (c *check) deny(f figure) {
 // inContext reports whether the context of the best quote has a figure.
 func (c *check) inContext(f figure) bool {
 	s := &c.quotes[c.units[c.windows[0].unit].quote]
-	for _, g := range s.context.figures {
-		if f.fits(g) >= rounded && f.alike(g) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.context.figures, func(g figure) bool { return f.fits(g) >= rounded && f.alike(g) })
 }
 
 // checkDays notes dates of the claim that no window has.

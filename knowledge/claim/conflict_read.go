@@ -380,12 +380,9 @@ func participle(x lexeme) bool {
 }
 
 func isDateCue(line []lexeme, j int, a *attribute) bool {
-	for _, c := range statedCues()[line[j].fold] {
-		if c.attribute.kind == dateWorth && c.attribute != a && c.listedTerm == nil && phraseAt(line, j, c.phrase) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(statedCues()[line[j].fold], func(c statedCue) bool {
+		return c.attribute.kind == dateWorth && c.attribute != a && c.listedTerm == nil && phraseAt(line, j, c.phrase) > 0
+	})
 }
 
 // dateSlack returns how many years a year may be off.
@@ -463,12 +460,7 @@ var makings = fieldSet(`opened reopened built completed founded established inau
 // ofMaking reports whether the year at i is that in which the thing was made or opened:
 // "opened in 1998", "1998 eröffnet".
 func ofMaking(line []lexeme, i int) bool {
-	for _, j := range []int{i - 1, i - 2, i + 1} {
-		if j >= 0 && j < len(line) && makings[line[j].fold] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]int{i - 1, i - 2, i + 1}, func(j int) bool { return j >= 0 && j < len(line) && makings[line[j].fold] })
 }
 
 // yearly reports whether nothing makes a number of four digits at i something else than

@@ -151,10 +151,5 @@ var helpers = fieldSet(`the many much was were wurde wurden hat haben hatte viel
 func beginsWith(all []lexeme, list ...string) bool { return slices.Contains(list, all[0].fold) }
 
 func hasWord(all []lexeme, list ...string) bool {
-	for _, x := range all {
-		if slices.Contains(list, x.fold) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(x lexeme) bool { return slices.Contains(list, x.fold) })
 }

@@ -3,6 +3,7 @@ package claim
 import (
 	_ "embed" // for the words
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -37,12 +38,7 @@ func (l *wordList) has(word string) bool {
 	if l.whole[word] {
 		return true
 	}
-	for _, p := range l.begins {
-		if strings.HasPrefix(word, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.begins, func(p string) bool { return strings.HasPrefix(word, p) })
 }
 
 // in returns the first word of a list among atoms and its index, or "".

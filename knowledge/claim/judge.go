@@ -3,6 +3,7 @@ package claim
 import (
 	"math"
 	"ponder/internal/textkit"
+	"slices"
 )
 
 // doubtful is how far under the boundary of qualified a score may be for a claim to be
@@ -123,10 +124,5 @@ func (f features) score() float64 {
 
 // resembles reports whether a word of the quotes bears a term out.
 func (c *check) resembles(i int, id int32) bool {
-	for _, l := range c.likes[i] {
-		if l.id == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.likes[i], func(l like) bool { return l.id == id })
 }

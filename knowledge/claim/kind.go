@@ -2,6 +2,7 @@ package claim
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -119,12 +120,7 @@ func meta(s string) bool {
 // stopped reports whether a word says nothing by itself in one of the languages that are
 // read best.
 func stopped(w string) bool {
-	for _, lang := range []lexical.Language{"en", "de", "fr", "es"} {
-		if lexical.Stop(w, lang) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]lexical.Language{"en", "de", "fr", "es"}, func(lang lexical.Language) bool { return lexical.Stop(w, lang) })
 }
 
 // asked reports whether a sentence ends as a question.

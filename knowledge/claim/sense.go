@@ -1,6 +1,10 @@
 package claim
 
-import "ponder/internal/textkit/similarity"
+import (
+	"slices"
+
+	"ponder/internal/textkit/similarity"
+)
 
 // inSynonym is the credit of a word for which the source has another of the same meaning.
 const inSynonym = 0.8
@@ -61,12 +65,7 @@ func (c *check) sense(i int, u *unit, theirs []similarity.Text) {
 
 // has reports whether the claim has a word of a stem.
 func (c *check) has(stem string) bool {
-	for _, t := range c.terms {
-		if t.stem == stem {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.terms, func(t term) bool { return t.stem == stem })
 }
 
 // own returns the share of the claim that a sentence of the quotes has itself.

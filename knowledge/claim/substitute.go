@@ -3,6 +3,7 @@ package claim
 import (
 	"cmp"
 	"ponder/internal/textkit/lexical"
+	"slices"
 )
 
 // substituted says that the source has another word in the place of one of the claim.
@@ -61,12 +62,7 @@ func (b *beside) agree(n, k, way int) (same int) {
 }
 
 func (b *beside) isTerm(at int) bool {
-	for _, t := range b.unit.terms {
-		if t.nth == at {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.unit.terms, func(t term) bool { return t.nth == at })
 }
 
 // says reports whether the claim has a word.

@@ -128,10 +128,7 @@ func extension(path string) string {
 // looksHTML reports whether a file begins as HTML does.
 func looksHTML(head []byte) bool {
 	head = bytes.ToLower(bytes.TrimLeft(head[:min(len(head), 512)], " \t\r\n\ufeff"))
-	for _, mark := range []string{"<!doctype html", "<html", "<head", "<body"} {
-		if bytes.HasPrefix(head, []byte(mark)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"<!doctype html", "<html", "<head", "<body"}, func(mark string) bool {
+		return bytes.HasPrefix(head, []byte(mark))
+	})
 }

@@ -124,12 +124,7 @@ func distinct(list []*phrase, n int) []string {
 
 // within reports whether every term of a is in b.
 func within(a, b []string) bool {
-	for _, t := range a {
-		if !slices.Contains(b, t) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(a, func(t string) bool { return !slices.Contains(b, t) })
 }
 
 // phrases returns the runs of words that no stop and no mark cuts, each once.

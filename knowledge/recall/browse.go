@@ -16,12 +16,7 @@ func (s *search) asks(timed bool) bool {
 	if len(s.query.Phrases) > 0 {
 		return true
 	}
-	for _, w := range s.query.Words {
-		if !w.Not && !(timed && w.Time) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.query.Words, func(w query.Word) bool { return !w.Not && !(timed && w.Time) })
 }
 
 // ofTime returns what there is of the time that a query names and nothing else, the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -199,19 +200,9 @@ func missing(path string) bool {
 
 // hidden reports whether a path is below a folder that was skipped.
 func hidden(path string, skipped, roots []string) bool {
-	for _, s := range skipped {
-		if s != path && inside(path, s) && !contains(roots, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(skipped, func(s string) bool { return s != path && inside(path, s) && !contains(roots, s) })
 }
 
 func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, s)
 }

@@ -90,12 +90,7 @@ func (s *search) excluded() map[string][]span {
 // not excluded. If a sentence is, only another that was found is taken.
 func pick(d *document.Document, found []int, c *candidate, excluded []span) (start, end int, ok bool) {
 	out := func(a, b int) bool {
-		for _, e := range excluded {
-			if c.passage.Start+a < e.end && e.start < c.passage.Start+b {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(excluded, func(e span) bool { return c.passage.Start+a < e.end && e.start < c.passage.Start+b })
 	}
 	some := false
 	for _, i := range found {

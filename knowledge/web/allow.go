@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -99,12 +100,9 @@ func (g guard) connect(host, address string) error {
 }
 
 func (g guard) byAddress(to netip.AddrPort) bool {
-	for _, a := range g.allow {
-		if a.prefix.IsValid() && a.prefix.Contains(to.Addr()) && (a.port == 0 || a.port == to.Port()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.allow, func(a allowed) bool {
+		return a.prefix.IsValid() && a.prefix.Contains(to.Addr()) && (a.port == 0 || a.port == to.Port())
+	})
 }
 
 func (g guard) byName(host string, port uint16) bool {

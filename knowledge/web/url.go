@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"ponder/internal/textkit"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -101,12 +102,7 @@ func (g guard) host(raw string) (string, error) {
 
 // mayBe reports whether an address is allowed, with one port or another.
 func (g guard) mayBe(a netip.Addr) bool {
-	for _, e := range g.allow {
-		if e.prefix.IsValid() && e.prefix.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.allow, func(e allowed) bool { return e.prefix.IsValid() && e.prefix.Contains(a) })
 }
 
 // hostName returns the one way to write a name: small letters, in ASCII, without

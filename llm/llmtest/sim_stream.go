@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"ponder/llm/llmtest/internal/mimic"
@@ -83,12 +84,7 @@ func (x *exchange) has(model string) bool {
 	if len(x.config.Models) == 0 {
 		return model != ""
 	}
-	for _, m := range x.config.Models {
-		if m == model || m+":latest" == model {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(x.config.Models, func(m string) bool { return m == model || m+":latest" == model })
 }
 
 // count returns how many deltas the answer will have, about.

@@ -95,12 +95,9 @@ func (p *Provider) lack(list []listed) {
 // has reports whether a list has a model. llama.cpp serves one, by any name.
 func has(list []listed, id string) bool {
 	base, _, _ := strings.Cut(id, ":") // openrouter's and huggingface's variants
-	for _, m := range list {
-		if m.ID == id || m.ID == base || m.ID == "models/"+id || m.Owner == "llamacpp" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(m listed) bool {
+		return m.ID == id || m.ID == base || m.ID == "models/"+id || m.Owner == "llamacpp"
+	})
 }
 
 // maxExamples is how many models an error names.

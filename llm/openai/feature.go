@@ -3,6 +3,7 @@ package openai
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"ponder/llm"
@@ -86,12 +87,9 @@ func refusedBy(err error) (f, always feature) {
 
 // unknownField reports whether a refusal is of a field itself and not of its value.
 func unknownField(text string) bool {
-	for _, phrase := range []string{"unsupported", "not supported", "unknown", "unrecognized", "extra", "not permitted", "instead", "unexpected", "not allowed"} {
-		if strings.Contains(text, phrase) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"unsupported", "not supported", "unknown", "unrecognized", "extra", "not permitted", "instead", "unexpected", "not allowed"}, func(phrase string) bool {
+		return strings.Contains(text, phrase)
+	})
 }
 
 // A refusal is the words that name a feature.

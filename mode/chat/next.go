@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ponder"
@@ -66,12 +67,7 @@ func (s *state) endings(w *work) (do []ponder.Action) {
 }
 
 func (w *work) spoke() bool {
-	for _, o := range w.Out {
-		if o.Say != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.Out, func(o out) bool { return o.Say != "" })
 }
 
 // due reports whether a reflection is asked for unbidden.

@@ -72,12 +72,9 @@ func (d drawing) sound() bool {
 	case strings.Contains(lower, "%%{"), strings.Contains(lower, "javascript:"), strings.Contains(lower, "<script"), clicks.MatchString(text):
 		return false
 	}
-	for _, pair := range []string{"[]", "()", "{}"} {
-		if strings.Count(text, pair[:1]) != strings.Count(text, pair[1:]) && word != "erDiagram" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{"[]", "()", "{}"}, func(pair string) bool {
+		return strings.Count(text, pair[:1]) != strings.Count(text, pair[1:]) && word != "erDiagram"
+	})
 }
 
 // clicks finds lines that make a part of a diagram do something.

@@ -122,10 +122,5 @@ func stemOf(folded string) string { return lexical.Stem(folded, "en") }
 
 // isStop reports whether a folded word says nothing of what a text is about.
 func isStop(folded string) bool {
-	for _, lang := range []lexical.Language{"en", "de", "fr", "es"} {
-		if lexical.Stop(folded, lang) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]lexical.Language{"en", "de", "fr", "es"}, func(lang lexical.Language) bool { return lexical.Stop(folded, lang) })
 }

@@ -48,12 +48,9 @@ func (r Role) Sees(o ponder.Observation) bool {
 	case LookUpKind:
 		return o.Sensor == LookUpSensor(r.Name)
 	}
-	for _, reads := range r.Reads {
-		if reads == readsAll || reads == kind || reads == o.Sensor || reads == readsDue && !o.Due.IsZero() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Reads, func(reads string) bool {
+		return reads == readsAll || reads == kind || reads == o.Sensor || reads == readsDue && !o.Due.IsZero()
+	})
 }
 
 // The prompts of the roles.

@@ -99,12 +99,7 @@ func howLong(d time.Duration) string {
 
 // busy reports whether a role looks.
 func busy(steps []step) bool {
-	for _, s := range steps {
-		if s.skip == "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(steps, func(s step) bool { return s.skip == "" })
 }
 
 // gathered reports whether something waits to be escalated that no merge has had since

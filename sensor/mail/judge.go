@@ -75,12 +75,7 @@ func beginning(text string) string {
 
 // saysUrgent reports whether a text says that it is urgent, and not that it is not.
 func saysUrgent(text string) bool {
-	for _, at := range urgent.FindAllStringIndex(text, -1) {
-		if !denial.MatchString(text[:at[0]]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(urgent.FindAllStringIndex(text, -1), func(at []int) bool { return !denial.MatchString(text[:at[0]]) })
 }
 
 var (

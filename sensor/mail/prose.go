@@ -2,6 +2,7 @@ package mail
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"ponder/sensor"
@@ -33,12 +34,7 @@ func written(text string) string {
 }
 
 func said(lines []string) bool {
-	for _, l := range lines {
-		if strings.TrimSpace(l) != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lines, func(l string) bool { return strings.TrimSpace(l) != "" })
 }
 
 // isForward reports whether another message begins with the lines, without marks.

@@ -42,12 +42,7 @@ const (
 // asks reports whether a text ends in a question, or has one in its last lines.
 func asks(text string) bool {
 	text = text[max(0, len(text)-maxRead):]
-	for _, s := range sentences(text) {
-		if isQuestion(s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(sentences(text), isQuestion)
 }
 
 // isQuestion reports whether a sentence is one.

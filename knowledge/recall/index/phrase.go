@@ -64,12 +64,9 @@ func hasAll(texts []string, phrases [][]string) bool {
 	for i, t := range texts {
 		in[i] = folded(t)
 	}
-	for _, p := range phrases {
-		if !slices.ContainsFunc(in, func(t []string) bool { return contains(t, p) }) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(phrases, func(p []string) bool {
+		return !slices.ContainsFunc(in, func(t []string) bool { return contains(t, p) })
+	})
 }
 
 // contains reports whether words have others among them that follow each other.

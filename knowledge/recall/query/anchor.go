@@ -1,6 +1,9 @@
 package query
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // maxEvent bounds the tokens of an event.
 const maxEvent = 12
@@ -120,10 +123,5 @@ func (p *parser) bounds(i, n int) (from, to int) {
 }
 
 func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, s)
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -177,12 +178,7 @@ func gerund(t token) bool {
 }
 
 func infinitive(w string, ends ...string) bool {
-	for _, end := range ends {
-		if len(w) > 3 && strings.HasSuffix(w, end) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ends, func(end string) bool { return len(w) > 3 && strings.HasSuffix(w, end) })
 }
 
 // whom adds what names tell.
@@ -236,12 +232,9 @@ func (p *parser) whenever(add func(Class, float64, string)) {
 
 // subject reports whether anything is asked for beside a time.
 func (p *parser) subject() bool {
-	for _, w := range p.q.Words {
-		if !w.Time && w.Text != "everything" && w.Text != "notes" && w.Text != "anything" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.q.Words, func(w Word) bool {
+		return !w.Time && w.Text != "everything" && w.Text != "notes" && w.Text != "anything"
+	})
 }
 
 // topic adds what a query without a question tells.

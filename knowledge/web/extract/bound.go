@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -91,12 +92,9 @@ func code(t html.Token) bool {
 	if t.DataAtom != atom.Script {
 		return t.DataAtom == atom.Style
 	}
-	for _, a := range t.Attr {
-		if a.Key == "type" && strings.Contains(strings.ToLower(a.Val), "json") {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.Attr, func(a html.Attribute) bool {
+		return a.Key == "type" && strings.Contains(strings.ToLower(a.Val), "json")
+	})
 }
 
 func (b *bounder) put(s string) {

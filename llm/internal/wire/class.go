@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,12 +89,7 @@ func byText(text string, status int) llm.Class {
 }
 
 func anyOf(text string, phrases ...string) bool {
-	for _, p := range phrases {
-		if strings.Contains(text, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(text, p) })
 }
 
 // byName knows the names that mean one thing.

@@ -72,10 +72,7 @@ func looksSecret(word string) bool {
 	if len(word) < 12 {
 		return false
 	}
-	for _, prefix := range []string{"sk-", "sk_", "gsk_", "xai-", "AIza", "hf_", "pk-", "r8_", "nvapi-", "csk-"} {
-		if strings.HasPrefix(word, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"sk-", "sk_", "gsk_", "xai-", "AIza", "hf_", "pk-", "r8_", "nvapi-", "csk-"}, func(prefix string) bool {
+		return strings.HasPrefix(word, prefix)
+	})
 }

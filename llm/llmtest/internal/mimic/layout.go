@@ -2,6 +2,7 @@ package mimic
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -45,12 +46,7 @@ func layoutIn(texts ...string) (layout, bool) {
 
 func placeholders(text string) (layout, bool) {
 	return lastRun(text, func(l layout) bool {
-		for _, f := range l.fields {
-			if f.shown {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(l.fields, func(f field) bool { return f.shown })
 	})
 }
 
@@ -141,12 +137,7 @@ func named(text string) (l layout, ok bool) {
 }
 
 func has(l layout, label string) bool {
-	for _, f := range l.fields {
-		if f.label == label {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.fields, func(f field) bool { return f.label == label })
 }
 
 // blocks returns how many blocks a prompt asks for: as in "3-5", "up to 3" or

@@ -1,6 +1,7 @@
 package mimic
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -66,10 +67,5 @@ func refs(name string) bool {
 }
 
 func like(name string, parts ...string) bool {
-	for _, p := range parts {
-		if strings.Contains(name, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(name, p) })
 }
