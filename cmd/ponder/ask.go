@@ -90,19 +90,19 @@ func (a *cli) ask(ctx context.Context, text string, f askFlags, given func(strin
 	if err := c.noteOpen(ctx); err != nil {
 		return err
 	}
-	s := &asking{conversation: c, heard: head, internal: f.internal, out: a.answerTo(), reserve: reserve{holds: id == ""}}
+	s := &asking{conversation: c, heard: head, internal: f.internal, out: a.answerUI(), reserve: reserve{holds: id == ""}}
 	for _, line := range m.leftOut(t.ChatOptions(nil)) {
 		s.reserve.note(a, line)
 	}
 	s.turnNow.atOnce = !a.onTerminal()
 	if f.deep {
 		if err := s.thinkFirst(ctx, m); err != nil {
-			s.out.close()
+			s.out.Close()
 			return s.unsaid(ctx, err)
 		}
 	}
 	err = s.turn(ctx, m)
-	s.out.close()
+	s.out.Close()
 	return s.unsaid(ctx, err)
 }
 
@@ -111,7 +111,7 @@ type asking struct {
 	*conversation
 	heard    ponder.Seq // the newest event that was shown, or is old
 	internal bool
-	out      answerWriter
+	out      chatUI
 	reserve  reserve
 	turnNow  turn
 	why      error // the turn is to be stopped
@@ -157,7 +157,7 @@ func (s *asking) turn(ctx context.Context, m message) error {
 			return err
 		}
 	}
-	s.out.close()
+	s.out.Close()
 	s.tidy(ctx, ev.Seq)
 	if s.why == nil {
 		return t.failure()
@@ -178,9 +178,9 @@ func (s *asking) waits(took time.Duration) {
 	switch t := &s.turnNow; {
 	case took < slowAfter || t.shown:
 	case t.spoke:
-		s.out.status("the model thinks: " + tui.Clock(took))
+		s.out.SetStatus("the model thinks: "+tui.Clock(took), nil)
 	default:
-		s.out.status("waiting for the model: " + tui.Clock(took))
+		s.out.SetStatus("waiting for the model: "+tui.Clock(took), nil)
 	}
 }
 
@@ -224,7 +224,7 @@ func (s *asking) shows(u turnUpdate) error {
 	}
 	if delay := s.turnNow.delay; delay != "" {
 		s.turnNow.delay = ""
-		s.out.status("")
+		s.out.SetStatus("", nil)
 		s.note("%s", delay)
 	}
 	if ev := u.event; ev != nil {
@@ -238,8 +238,9 @@ func (s *asking) shows(u turnUpdate) error {
 	if s.flags.json || text == "" {
 		return nil
 	}
-	s.out.status("")
-	return s.out.print(text)
+	s.out.SetStatus("", nil)
+	s.out.Show(tui.Piece, text)
+	return nil
 }
 
 // thinkFirst has the message thought about before it is sent.
@@ -256,7 +257,7 @@ func (s *asking) thinkFirst(ctx context.Context, m message) error {
 	s.reserve.note(s.cli, "thinking about it first")
 	updates, tick, began := s.updates(sctx, s.heard), time.NewTicker(tickEvery), time.Now()
 	defer tick.Stop()
-	defer s.out.status("")
+	defer s.out.SetStatus("", nil)
 	came := false
 	for s.muses.Done < wish.Seq {
 		select {
@@ -277,7 +278,7 @@ func (s *asking) thinkFirst(ctx context.Context, m message) error {
 				return err
 			}
 		case <-tick.C:
-			s.out.status("thinking about it first: " + tui.Clock(time.Since(began)))
+			s.out.SetStatus("thinking about it first: "+tui.Clock(time.Since(began)), nil)
 		case <-ctx.Done():
 			_ = s.stop(context.WithoutCancel(ctx), "", "")
 			return ctx.Err()

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/textkit"
 	"ponder/internal/tui"
 )
 
@@ -40,11 +45,11 @@ ponder chat --continue`,
 	return cmd
 }
 
-// A chatting is a conversation that goes on with its user. Its methods are called
+// A chatSession is a conversation that goes on with its user. Its methods are called
 // from one goroutine.
-type chatting struct {
+type chatSession struct {
 	*conversation
-	face    face
+	ui      chatUI
 	presses chan tui.Press
 	lines   chan tui.Press // where they come from a file
 
@@ -89,10 +94,9 @@ func (a *cli) chat(ctx context.Context, f talkFlags, given func(string) bool) er
 	if err != nil {
 		return err
 	}
-	s := &chatting{conversation: c, presses: make(chan tui.Press, 64), lines: make(chan tui.Press)}
-	s.face = s.openFace(ctx)
-	_, lines := s.face.(*lineFace)
-	s.reserve.holds = lines && id == ""
+	s := &chatSession{conversation: c, presses: make(chan tui.Press, 64), lines: make(chan tui.Press)}
+	s.ui = s.openUI(ctx)
+	s.reserve.holds = s.isLines() && id == ""
 	err = s.begin(ctx)
 	if err == nil {
 		err = s.loop(ctx)
@@ -100,7 +104,7 @@ func (a *cli) chat(ctx context.Context, f talkFlags, given func(string) bool) er
 	if err == nil {
 		err = s.unsaid(ctx)
 	}
-	s.face.close()
+	s.ui.Close()
 	s.leave(ctx)
 	if err == nil && s.id != "" {
 		s.note("to go on: %s", s.command("chat --thread", s.id))
@@ -108,8 +112,14 @@ func (a *cli) chat(ctx context.Context, f talkFlags, given func(string) bool) er
 	return err
 }
 
+// isLines reports whether messages are lines of a file.
+func (s *chatSession) isLines() bool {
+	_, lines := s.ui.(*lineUI)
+	return lines
+}
+
 // press tells of what was typed.
-func (s *chatting) press(p tui.Press) {
+func (s *chatSession) press(p tui.Press) {
 	select {
 	case s.presses <- p:
 	default: // as many are waiting already
@@ -117,9 +127,9 @@ func (s *chatting) press(p tui.Press) {
 }
 
 // begin shows where the conversation stands, and goes on with what was left.
-func (s *chatting) begin(ctx context.Context) error {
+func (s *chatSession) begin(ctx context.Context) error {
 	with := "T" + talkingWith(s.talking)[1:] + ". /help lists commands, ctrl+d leaves."
-	s.reserve.show(func() { s.face.show(remark, with) })
+	s.reserve.show(func() { s.ui.Show(tui.Remark, with) })
 	if s.id == "" {
 		return nil
 	}
@@ -139,7 +149,7 @@ func (s *chatting) begin(ctx context.Context) error {
 
 // unsaid removes a conversation that was begun and in which nothing was answered, and
 // returns the failure that it was.
-func (s *chatting) unsaid(ctx context.Context) error {
+func (s *chatSession) unsaid(ctx context.Context) error {
 	gone := s.reserve.holds && s.failed != nil && s.thinker.Close(ctx) == nil
 	if gone {
 		s.working = false
@@ -153,13 +163,13 @@ func (s *chatting) unsaid(ctx context.Context) error {
 }
 
 // listen hears what comes from now on.
-func (s *chatting) listen(ctx context.Context) {
+func (s *chatSession) listen(ctx context.Context) {
 	sctx, cancel := context.WithCancel(ctx)
 	s.updated, s.deaf = s.updates(sctx, s.heard), cancel
 }
 
 // loop talks until the user leaves.
-func (s *chatting) loop(ctx context.Context) error {
+func (s *chatSession) loop(ctx context.Context) error {
 	defer func() {
 		if s.deaf != nil {
 			s.deaf()
@@ -198,7 +208,7 @@ func (s *chatting) loop(ctx context.Context) error {
 }
 
 // linesNow returns where the next line comes from, once it is its turn.
-func (s *chatting) linesNow() <-chan tui.Press {
+func (s *chatSession) linesNow() <-chan tui.Press {
 	if s.now != nil || len(s.next) > 0 {
 		return nil
 	}
@@ -209,7 +219,7 @@ func (s *chatting) linesNow() <-chan tui.Press {
 const twice = 2 * time.Second
 
 // pressed does what was typed, and reports whether it is time to go.
-func (s *chatting) pressed(ctx context.Context, p tui.Press) (gone bool, err error) {
+func (s *chatSession) pressed(ctx context.Context, p tui.Press) (gone bool, err error) {
 	switch p.Key {
 	case tui.Leave:
 		return true, nil
@@ -228,19 +238,19 @@ func (s *chatting) pressed(ctx context.Context, p tui.Press) (gone bool, err err
 			return true, nil
 		}
 		s.armed = time.Now()
-		s.face.show(remark, "ctrl+c once more leaves")
+		s.ui.Show(tui.Remark, "ctrl+c once more leaves")
 		return false, nil
 	}
 	gone, err = s.entered(ctx, p.Line)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ponder.ErrNoThread) {
-		s.face.show(alarm, oneLine(err.Error()))
+		s.ui.Show(tui.Failure, oneLine(err.Error()))
 		err = nil
 	}
 	return gone, err
 }
 
 // stand shows how things stand.
-func (s *chatting) stand() {
+func (s *chatSession) stand() {
 	status := ""
 	switch {
 	case s.now != nil && !s.now.shown && s.retry != nil:
@@ -260,16 +270,166 @@ func (s *chatting) stand() {
 	for _, w := range s.next {
 		queue = append(queue, w.Text)
 	}
-	s.face.stand(status, queue)
+	s.ui.SetStatus(status, queue)
 }
 
-// openFace returns how the conversation is shown: on a terminal, if both ends are
-// one.
-func (s *chatting) openFace(ctx context.Context) face {
+// openUI returns how the conversation is shown: on a terminal, if both ends are one.
+func (s *chatSession) openUI(ctx context.Context) chatUI {
 	in, isIn := s.in.(*os.File)
 	out, isOut := s.paper()
 	if isIn && isOut && !s.flags.json && tui.CanShow(in) && tui.CanShow(out) {
-		return s.openScreen(out, in)
+		ui := s.openTalk(tui.TalkOptions{Out: out, In: in, Style: s.style(), Hint: hintCommand, Entered: s.press})
+		rest := s.brake.toRest(func() { s.press(tui.Press{Key: tui.Leave}) })
+		undo := ui.undo
+		ui.undo = func() { rest(); undo() }
+		return ui
 	}
-	return s.openLines(ctx)
+	undo := func() {}
+	s.rearm = func() { undo = s.brake.toRest(func() { s.press(tui.Press{Key: tui.Interrupt}) }) }
+	s.rearm()
+	go s.readLines(ctx, s.in)
+	return &lineUI{cli: s.cli, undo: func() { undo() }}
+}
+
+// A chatUI shows a conversation, or one answer.
+type chatUI interface {
+	Show(what tui.Kind, text string)
+	// SetStatus shows what happens, and which messages wait.
+	SetStatus(status string, queue []string)
+	Close() // doing so twice does no harm
+}
+
+// markStopped is shown below an answer that was stopped.
+const markStopped = "stopped"
+
+// eof is the key of a press that means that no more messages come.
+const eof = "eof"
+
+// answerUI returns how an answer is shown: on a terminal, as Markdown.
+func (a *cli) answerUI() chatUI {
+	if out, ok := a.paper(); ok && !a.flags.json && tui.CanShow(out) {
+		return a.openTalk(tui.TalkOptions{Out: out, Style: a.style()})
+	}
+	return &lineUI{cli: a, bar: a.newProgressBar()}
+}
+
+// A terminalUI is a terminal.
+type terminalUI struct {
+	*tui.Talk
+	undo func()
+}
+
+// openTalk takes the terminal until Close. Lines that are logged meanwhile are shown there.
+func (a *cli) openTalk(o tui.TalkOptions) *terminalUI {
+	talk, log, last := tui.OpenTalk(o), a.log, a.brake.last
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	before := log.out
+	log.out = notices{talk}
+	a.brake.last = talk.Close
+	return &terminalUI{talk, func() {
+		log.mu.Lock()
+		defer log.mu.Unlock()
+		log.out, a.brake.last = before, last
+	}}
+}
+
+func (u *terminalUI) Close() {
+	u.Talk.Close()
+	u.undo()
+}
+
+// notices shows lines on a terminal that a conversation is held on.
+type notices struct{ talk *tui.Talk }
+
+func (n notices) Write(b []byte) (int, error) {
+	n.talk.Show(tui.Remark, strings.TrimSpace(strings.TrimPrefix(string(b), "ponder: ")))
+	return len(b), nil
+}
+
+// A lineUI prints answers as they come, and nothing of what was typed.
+type lineUI struct {
+	cli  *cli
+	bar  *progressBar
+	undo func() // may be nil
+	last byte   // of the answer that was printed; zero at its begin
+}
+
+func (u *lineUI) Show(what tui.Kind, text string) {
+	switch what {
+	case tui.Typed:
+	case tui.Remark:
+		u.cli.note("%s", text)
+	case tui.Failure:
+		u.cli.say("%s", text)
+	case tui.Ended:
+		if u.last != '\n' && u.last != 0 {
+			u.print("\n")
+		}
+		u.last = 0
+	default:
+		u.print(textkit.Clean(text))
+		if what == tui.Text {
+			u.Show(tui.Ended, "")
+		}
+	}
+}
+
+// print prints a piece of a result; as JSON, results are events.
+func (u *lineUI) print(text string) {
+	if text == "" || u.cli.flags.json {
+		return
+	}
+	u.last = text[len(text)-1]
+	_, _ = io.WriteString(u.cli.out, text) // what cannot be printed is told at the end
+}
+
+func (u *lineUI) SetStatus(status string, _ []string) {
+	if status == "" {
+		u.bar.clear()
+	} else {
+		u.bar.draw(progress{-1, status})
+	}
+}
+
+func (u *lineUI) Close() {
+	u.bar.clear()
+	u.Show(tui.Ended, "")
+	if u.undo != nil {
+		u.undo()
+	}
+}
+
+// readLines sends the lines of a reader, each once what was there before is done. One
+// that ends in a backslash goes on.
+func (s *chatSession) readLines(ctx context.Context, in io.Reader) {
+	send := func(p tui.Press) bool {
+		select {
+		case s.lines <- p:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, app.MaxMessage)
+	text := ""
+	for lines.Scan() {
+		line := strings.ToValidUTF8(lines.Text(), "")
+		if head, ok := strings.CutSuffix(line, `\`); ok {
+			text += head + "\n"
+			continue
+		}
+		if !send(tui.Press{Key: tui.Enter, Line: strings.TrimSpace(text + line)}) {
+			return
+		}
+		text = ""
+	}
+	if text = strings.TrimSpace(text); text != "" && !send(tui.Press{Key: tui.Enter, Line: text}) {
+		return
+	}
+	if err := lines.Err(); err != nil {
+		s.cli.say("standard input: %v", err)
+	}
+	send(tui.Press{Key: eof})
 }

@@ -1,41 +1,49 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/textkit"
 	"ponder/internal/tui"
+	"ponder/mode/chat"
 	"ponder/tool/approval"
 )
 
 // A chatCommand is something that is typed in a conversation and is no message.
 type chatCommand struct {
 	name, takes, about string
-	run                func(s *chatting, ctx context.Context, rest string) (gone bool, err error)
+	run                func(s *chatSession, ctx context.Context, rest string) (gone bool, err error)
 }
 
 // chatCommands are all of them.
 func chatCommands() []chatCommand {
 	return []chatCommand{
-		{"deep", "[topic]", "have a slower model think about the conversation, in the background", stays((*chatting).deepCommand)},
-		{"think", "[on|off]", "whether the model may put down thoughts before it answers", stays((*chatting).thinkCommand)},
-		{"thoughts", "", "show what was thought and not said", stays((*chatting).thoughtsCommand)},
-		{"plan", "[on|off]", "whether a plan is shown, and waits for a yes, before anything is changed", stays((*chatting).planCommand)},
-		{"model", "[provider/model]", "which model talks, or talk with another", stays((*chatting).modelCommand)},
-		{"attach", "FILE", "put a file beside the next message", stays((*chatting).attachCommand)},
-		{"cost", "", "what the conversation has cost; /stats too", stays((*chatting).costCommand)},
-		{"export", "[file]", "write the conversation to a file: Markdown, or .jsonl", stays((*chatting).exportCommand)},
-		{"new", "", "begin another conversation", stays((*chatting).newCommand)},
-		{"help", "", "show this", stays((*chatting).helpCommand)},
-		{"quit", "", "leave", func(*chatting, context.Context, string) (bool, error) { return true, nil }},
+		{"deep", "[topic]", "have a slower model think about the conversation, in the background", stays((*chatSession).deepCommand)},
+		{"think", "[on|off]", "whether the model may put down thoughts before it answers", stays((*chatSession).thinkCommand)},
+		{"thoughts", "", "show what was thought and not said", stays((*chatSession).thoughtsCommand)},
+		{"plan", "[on|off]", "whether a plan is shown, and waits for a yes, before anything is changed", stays((*chatSession).planCommand)},
+		{"model", "[provider/model]", "which model talks, or talk with another", stays((*chatSession).modelCommand)},
+		{"attach", "FILE", "put a file beside the next message", stays((*chatSession).attachCommand)},
+		{"cost", "", "what the conversation has cost; /stats too", stays((*chatSession).costCommand)},
+		{"export", "[file]", "write the conversation to a file: Markdown, or .jsonl", stays((*chatSession).exportCommand)},
+		{"new", "", "begin another conversation", stays((*chatSession).newCommand)},
+		{"help", "", "show this", stays((*chatSession).helpCommand)},
+		{"quit", "", "leave", func(*chatSession, context.Context, string) (bool, error) { return true, nil }},
 	}
 }
 
 // stays makes a command of a method that does not leave.
-func stays(do func(*chatting, context.Context, string) error) func(*chatting, context.Context, string) (bool, error) {
-	return func(s *chatting, ctx context.Context, rest string) (bool, error) { return false, do(s, ctx, rest) }
+func stays(do func(*chatSession, context.Context, string) error) func(*chatSession, context.Context, string) (bool, error) {
+	return func(s *chatSession, ctx context.Context, rest string) (bool, error) { return false, do(s, ctx, rest) }
 }
 
 // proper returns the name of a command, which may have been called by another one.
@@ -107,21 +115,21 @@ func stem(words []string) string {
 	return head
 }
 
-func (s *chatting) helpCommand(context.Context, string) error {
+func (s *chatSession) helpCommand(context.Context, string) error {
 	var b strings.Builder
 	for _, c := range chatCommands() {
 		fmt.Fprintf(&b, "%-26s %s\n", strings.TrimSpace("/"+c.name+" "+c.takes), c.about)
 	}
 	b.WriteString("\nA line that ends in \\ goes on. Ctrl-C stops the answer; Ctrl-D leaves.")
-	s.face.show(remark, b.String())
+	s.ui.Show(tui.Remark, b.String())
 	return nil
 }
 
-func (s *chatting) deepCommand(ctx context.Context, topic string) error {
+func (s *chatSession) deepCommand(ctx context.Context, topic string) error {
 	if s.muses.Busy() {
-		s.face.show(remark, "thinking goes on in the background; this comes after it")
+		s.ui.Show(tui.Remark, "thinking goes on in the background; this comes after it")
 	} else {
-		s.face.show(remark, "thinking in the background; what comes of it is there for a later answer")
+		s.ui.Show(tui.Remark, "thinking in the background; what comes of it is there for a later answer")
 	}
 	name := topic
 	if name == "" {
@@ -141,66 +149,46 @@ func (s *chatting) deepCommand(ctx context.Context, topic string) error {
 // errTurn says that a command has to wait.
 var errTurn = errors.New("an answer goes on: wait for it, or stop it with ctrl+c")
 
-// setting reads "on" and "off"; nothing is the other of what there is.
-func setting(rest string, now bool) (on, ok bool) {
-	switch strings.ToLower(rest) {
-	case "":
-		return !now, true
-	case "on", "true":
-		return true, true
-	case "off", "false":
-		return false, true
-	}
-	return now, false
+// isSetting reports whether a text is "on" or "off", or empty: the other of the value now.
+func isSetting(rest string) bool {
+	return slices.Contains([]string{"", "on", "true", "off", "false"}, strings.ToLower(rest))
 }
 
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
-}
-
-func (s *chatting) thinkCommand(ctx context.Context, rest string) error {
-	on, ok := setting(rest, s.talking.Think)
-	if !ok {
-		return fmt.Errorf("%q is neither on nor off", clip(oneLine(rest), 20))
-	}
+// toggle changes a setting of the conversation.
+func (s *chatSession) toggle(ctx context.Context, rest, about string, setting func(*app.ChatSetup) *bool) error {
 	if s.now != nil {
 		return errTurn
 	}
 	t := s.talking
-	t.Think = on
+	on := setting(&t)
+	*on = rest == "" && !*on || strings.EqualFold(rest, "on") || strings.EqualFold(rest, "true")
 	if err := s.change(ctx, t); err != nil {
 		return err
 	}
-	s.face.show(remark, "thinking before an answer is "+onOff(on))
+	s.ui.Show(tui.Remark, about+map[bool]string{false: "off", true: "on"}[*on])
 	return nil
 }
 
+func (s *chatSession) thinkCommand(ctx context.Context, rest string) error {
+	if !isSetting(rest) {
+		return fmt.Errorf("%q is neither on nor off", clip(oneLine(rest), 20))
+	}
+	return s.toggle(ctx, rest, "thinking before an answer is ", func(t *app.ChatSetup) *bool { return &t.Think })
+}
+
 // planCommand turns plan mode on and off, or sends a message about a plan.
-func (s *chatting) planCommand(ctx context.Context, rest string) error {
-	on, ok := setting(rest, s.talking.Plan)
-	if !ok { // it says what is to be planned
+func (s *chatSession) planCommand(ctx context.Context, rest string) error {
+	if !isSetting(rest) {
 		s.next = append(s.next, queuedMessage{Text: approval.PlanMark + " " + rest})
 		s.turnNext(ctx)
 		return nil
 	}
-	if s.now != nil {
-		return errTurn
-	}
-	t := s.talking
-	t.Plan = on
-	if err := s.change(ctx, t); err != nil {
-		return err
-	}
-	s.face.show(remark, "plan mode is "+onOff(on))
-	return nil
+	return s.toggle(ctx, rest, "plan mode is ", func(t *app.ChatSetup) *bool { return &t.Plan })
 }
 
-func (s *chatting) modelCommand(ctx context.Context, name string) error {
+func (s *chatSession) modelCommand(ctx context.Context, name string) error {
 	if name == "" {
-		s.face.show(remark, talkingWith(s.talking))
+		s.ui.Show(tui.Remark, talkingWith(s.talking))
 		return nil
 	}
 	if s.now != nil {
@@ -218,11 +206,11 @@ func (s *chatting) modelCommand(ctx context.Context, name string) error {
 	if err := s.change(ctx, t); err != nil {
 		return err
 	}
-	s.face.show(remark, talkingWith(t))
+	s.ui.Show(tui.Remark, talkingWith(t))
 	return nil
 }
 
-func (s *chatting) attachCommand(_ context.Context, file string) error {
+func (s *chatSession) attachCommand(_ context.Context, file string) error {
 	if file == "" {
 		return errors.New("say which file: /attach report.pdf")
 	}
@@ -232,12 +220,12 @@ func (s *chatting) attachCommand(_ context.Context, file string) error {
 	if err := s.files.attach(strings.Trim(file, `"'`)); err != nil {
 		return err
 	}
-	s.face.show(remark, oneLine(file)+" stands beside the next message")
+	s.ui.Show(tui.Remark, oneLine(file)+" stands beside the next message")
 	return nil
 }
 
 // newCommand begins another conversation, with what is configured as it was.
-func (s *chatting) newCommand(ctx context.Context, _ string) error {
+func (s *chatSession) newCommand(ctx context.Context, _ string) error {
 	if s.now != nil {
 		return errTurn
 	}
@@ -248,6 +236,146 @@ func (s *chatting) newCommand(ctx context.Context, _ string) error {
 	if err := s.reset(ctx); err != nil {
 		return err
 	}
-	s.face.show(remark, "a new conversation")
+	s.ui.Show(tui.Remark, "a new conversation")
 	return nil
+}
+
+// errUnsaid says that there is nothing to look at.
+var errUnsaid = errors.New("nothing was said yet")
+
+// What is shown of thoughts: the newest, of the newest events.
+const (
+	shownThoughts = 20
+	readThoughts  = 20_000
+)
+
+// thoughtsCommand shows what was thought in the conversation and not said.
+func (s *chatSession) thoughtsCommand(ctx context.Context, _ string) error {
+	if s.id == "" {
+		return errUnsaid
+	}
+	var list []string
+	for ev, err := range s.store.Events(ctx, s.id, max(0, s.heard-readThoughts)) {
+		if err != nil {
+			return err
+		}
+		if text := thoughtOf(ev); text != "" {
+			list = append(list, fmt.Sprintf("%d  %s  %s", ev.Seq, ev.Time.Local().Format("15:04:05"), text))
+		}
+	}
+	if len(list) == 0 {
+		s.ui.Show(tui.Remark, "nothing was thought that was not said")
+		return nil
+	}
+	s.ui.Show(tui.Remark, strings.Join(list[max(0, len(list)-shownThoughts):], "\n\n"))
+	return nil
+}
+
+// thoughtOf returns what an event says that was thought and not said, or "".
+func thoughtOf(ev ponder.Event) string {
+	switch b := ev.Body.(type) {
+	case ponder.Thought:
+		return "thought: " + b.Content
+	case ponder.InnerMonologue:
+		text := fmt.Sprintf("inner thoughts (%s; had read up to %d", b.Reason, b.ReadTo)
+		if len(b.Sources) > 0 {
+			text += "; looked into " + strings.Join(b.Sources, ", ")
+		}
+		if b.Older {
+			text += "; the conversation has moved on since"
+		}
+		return text + "):\n" + b.Content
+	case ponder.Progress:
+		switch b.Stage {
+		case chat.DeepAsked:
+			return strings.TrimSuffix("asked to think about: "+strings.TrimSpace(b.Content+" ("+b.Label+")"), " ()")
+		case chat.DeepFailed:
+			return "nothing came of thinking: " + b.Content
+		}
+	case ponder.Observation:
+		if b.Sensor == chat.DeepAsked {
+			return strings.TrimSuffix("asked by the user to think about: "+b.Content, " about: ")
+		}
+	case ponder.SystemNote:
+		if ev.Internal {
+			return "note: " + b.Content
+		}
+	}
+	return ""
+}
+
+func (s *chatSession) costCommand(ctx context.Context, _ string) error {
+	if s.id == "" {
+		return errUnsaid
+	}
+	rows, err := s.store.Usage(ctx, ponder.ByThread, time.Time{})
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Key == string(s.id) {
+			s.ui.Show(tui.Remark, fmt.Sprintf("%s, %s tokens in, %s out, %s", textkit.Count(r.Calls, "call", "calls"),
+				textkit.Number(r.Usage.Input+r.Usage.CacheRead+r.Usage.CacheWrite), textkit.Number(r.Usage.Output), app.USD(r.Money.USD(), r.Usage.Total(), r.Calls, r.Unknown)))
+			return nil
+		}
+	}
+	return errors.New("no model has answered yet")
+}
+
+// exportCommand writes the conversation to a file.
+func (s *chatSession) exportCommand(ctx context.Context, file string) error {
+	if s.id == "" {
+		return errUnsaid
+	}
+	info, err := s.store.Thread(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		file = "conversation-" + strings.ToLower(string(s.id)[len("thr_"):]) + ".md"
+	}
+	var text []byte
+	if formatOf(file) == "jsonl" {
+		return s.exportThread(ctx, s.store, info, file, false)
+	}
+	if text, err = transcriptOf(ctx, s.store, info); err != nil {
+		return err
+	}
+	return s.deliver(filepath.Clean(file), func(out *bytes.Buffer) error { out.Write(text); return nil })
+}
+
+// transcriptOf returns a conversation as Markdown, without what no user is shown.
+func transcriptOf(ctx context.Context, log ponder.Log, info ponder.Info) ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# %s\n", oneLine(info.Title))
+	who := ""
+	for ev, err := range log.Events(ctx, info.ID, 0) {
+		if err != nil {
+			return nil, fmt.Errorf("export %s: %w", info.ID, err)
+		}
+		if ev.Internal {
+			continue
+		}
+		name, text := "", ""
+		switch body := ev.Body.(type) {
+		case ponder.UserMessage:
+			name, text = "You", body.Content
+		case ponder.AssistantMessage:
+			name, text = "Ponder", body.Content
+		case ponder.Steer:
+			if name, text = "Ponder", body.Content+" […]"; body.Do != ponder.Cancel || body.Content == "" {
+				continue
+			}
+		case ponder.AttachmentAdded:
+			name, text = "Beside it", drawn(body)
+		default:
+			continue
+		}
+		if name != who {
+			fmt.Fprintf(&b, "\n## %s\n", name)
+		}
+		who = name
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(text))
+	}
+	return b.Bytes(), nil
 }

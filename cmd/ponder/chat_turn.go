@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"strings"
 
-	"ponder/internal/app"
-
-	"ponder/internal/textkit"
-
 	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/textkit"
+	"ponder/internal/tui"
+	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
 	"ponder/tool/think"
@@ -18,7 +18,7 @@ import (
 
 // entered takes a line: a command, or a message, which waits if an answer goes on. It
 // reports whether it is time to go.
-func (s *chatting) entered(ctx context.Context, line string) (gone bool, err error) {
+func (s *chatSession) entered(ctx context.Context, line string) (gone bool, err error) {
 	if line = strings.TrimSpace(line); line == "" {
 		return false, nil
 	}
@@ -42,14 +42,14 @@ func (s *chatting) entered(ctx context.Context, line string) (gone bool, err err
 type queuedMessage = chat.Said
 
 // turnNext begins the next turn, if one waits and none goes on.
-func (s *chatting) turnNext(ctx context.Context) {
+func (s *chatSession) turnNext(ctx context.Context) {
 	for s.now == nil && len(s.next) > 0 {
 		w := s.next[0]
 		s.next = s.next[1:]
-		s.face.show(typed, w.Text)
+		s.ui.Show(tui.Typed, w.Text)
 		if w.ID == "" {
 			if err := s.send(ctx, w.Text); err != nil {
-				s.face.show(alarm, oneLine(err.Error()))
+				s.ui.Show(tui.Failure, oneLine(err.Error()))
 			}
 			continue
 		}
@@ -58,16 +58,16 @@ func (s *chatting) turnNext(ctx context.Context) {
 }
 
 // begins begins the turn of a message.
-func (s *chatting) begins(message string, seq ponder.Seq) {
+func (s *chatSession) begins(message string, seq ponder.Seq) {
 	s.now = &activeTurn{turn: newTurn(message, seq, !s.onTerminal())}
 }
 
 // send sends a message, with the files that were put beside it.
-func (s *chatting) send(ctx context.Context, text string) error {
+func (s *chatSession) send(ctx context.Context, text string) error {
 	m := s.files
 	m.text = text
 	for _, line := range m.leftOut(s.talking.ChatOptions(nil)) {
-		s.face.show(remark, line)
+		s.ui.Show(tui.Remark, line)
 	}
 	ev, err := s.say(ctx, m)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *chatting) send(ctx context.Context, text string) error {
 }
 
 // update takes an update of the conversation.
-func (s *chatting) update(ctx context.Context, u turnUpdate) error {
+func (s *chatSession) update(ctx context.Context, u turnUpdate) error {
 	if u.err != nil {
 		return u.err
 	}
@@ -106,11 +106,11 @@ func (s *chatting) update(ctx context.Context, u turnUpdate) error {
 		s.reserve.release()
 	}
 	if text != "" {
-		s.face.show(piece, text)
+		s.ui.Show(tui.Piece, text)
 	}
 	if delay := s.now.delay; delay != "" {
 		s.now.delay = ""
-		s.face.show(remark, delay)
+		s.ui.Show(tui.Remark, delay)
 	}
 	if s.now.Over() {
 		s.over(ctx)
@@ -120,7 +120,7 @@ func (s *chatting) update(ctx context.Context, u turnUpdate) error {
 
 // happens takes in what others do: they say something, or put something beside the
 // conversation.
-func (s *chatting) happens(ev ponder.Event) {
+func (s *chatSession) happens(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
 		if s.now == nil || s.now.Message != ev.ID {
@@ -139,12 +139,12 @@ func (s *chatting) happens(ev ponder.Event) {
 }
 
 // drawings shows what was put beside the conversation, between two turns.
-func (s *chatting) drawings() {
+func (s *chatSession) drawings() {
 	if s.now != nil {
 		return
 	}
 	for _, text := range s.drawn {
-		s.face.show(drawing, text)
+		s.ui.Show(tui.Text, text)
 	}
 	s.drawn = nil
 }
@@ -158,15 +158,15 @@ func drawn(b ponder.AttachmentAdded) string {
 }
 
 // over ends the turn.
-func (s *chatting) over(ctx context.Context) {
+func (s *chatSession) over(ctx context.Context) {
 	t := s.now
 	s.now, s.failed = nil, t.failure()
-	s.face.show(ended, "")
+	s.ui.Show(tui.Ended, "")
 	switch {
 	case t.stopped:
-		s.face.show(remark, markStopped)
+		s.ui.Show(tui.Remark, markStopped)
 	case s.failed != nil:
-		s.face.show(alarm, s.failed.Error())
+		s.ui.Show(tui.Failure, s.failed.Error())
 	}
 	s.tidy(ctx, t.Seq)
 	s.drawings()
@@ -174,7 +174,7 @@ func (s *chatting) over(ctx context.Context) {
 }
 
 // stopNow has the turn stopped that is to be, once its run is known.
-func (s *chatting) stopNow(ctx context.Context) error {
+func (s *chatSession) stopNow(ctx context.Context) error {
 	if s.rearm != nil {
 		s.rearm()
 	}
@@ -194,7 +194,7 @@ const (
 
 // reread shows the end of the conversation, and returns the messages that are not
 // answered.
-func (s *chatting) reread(ctx context.Context) (open []chat.Said, err error) {
+func (s *chatSession) reread(ctx context.Context) (open []chat.Said, err error) {
 	info, err := s.store.Thread(ctx, s.id)
 	if err != nil {
 		return nil, err
@@ -222,22 +222,112 @@ func (s *chatting) reread(ctx context.Context) (open []chat.Said, err error) {
 		open, s.muses.Done = nil, s.muses.Asked
 		_ = s.thinker.Mind.Fold(ctx, s.id) // so that the first turn begins at once
 	}
-	s.retell(lines, open)
+	if !s.isLines() {
+		s.retell(lines, open)
+	}
 	return open, nil
 }
 
 // retell shows what was said last, but for what is about to be answered.
-func (s *chatting) retell(lines []ponder.Event, open []chat.Said) {
+func (s *chatSession) retell(lines []ponder.Event, open []chat.Said) {
 	for _, ev := range lines[max(0, len(lines)-shownBefore):] {
 		switch b := ev.Body.(type) {
 		case ponder.UserMessage:
 			if len(open) == 0 || ev.Seq < open[0].Seq {
-				s.face.show(typed, b.Content)
+				s.ui.Show(tui.Typed, b.Content)
 			}
 		case ponder.AssistantMessage:
-			s.face.show(before, b.Content)
+			s.ui.Show(tui.Text, b.Content)
 		case ponder.Steer:
-			s.face.show(halted, b.Content)
+			if b.Content != "" {
+				s.ui.Show(tui.Text, b.Content)
+			}
+			s.ui.Show(tui.Remark, markStopped)
 		}
 	}
+}
+
+// A turn is the answer to a message as a command shows it: a text that only grows, for a
+// terminal takes nothing back.
+type turn struct {
+	chat.TurnView
+	atOnce bool   // a round is shown when the log has all of it, and not before
+	spoke  bool   // a model has said something, whether that is shown or not
+	shown  bool   // something of the answer is shown
+	tail   string // shown before the next words: an escape sequence that is not whole, or restarted
+	delay  string // that the newest call is made again, and when, if that takes long
+}
+
+// newTurn returns the turn of a message.
+func newTurn(message string, seq ponder.Seq, atOnce bool) turn {
+	t := turn{TurnView: chat.NewTurnView(message, seq), atOnce: atOnce}
+	t.Text.Eager = true
+	return t
+}
+
+// apply takes an update, and returns what it adds to what is shown.
+func (t *turn) apply(u turnUpdate) string {
+	if u.event == nil {
+		_, ours := t.Round(u.delta.Key)
+		t.spoke = t.spoke || ours
+		if t.atOnce {
+			return ""
+		}
+		return t.show(t.Hear(u.delta))
+	}
+	ev := *u.event
+	text := t.show(t.Apply(ev))
+	t.spoke = t.spoke || t.Text.Stored() != ""
+	if b, ok := ev.Body.(ponder.CallFinished); ok && chat.WritesAnswer(ev.Cause) && !b.Dropped {
+		t.delay = delayOf(b, ev.Time)
+	}
+	return text
+}
+
+// restarted is shown where the text before it was taken back.
+const restarted = "\n\n[cut off: the answer begins anew]\n\n"
+
+// show returns what an edit adds to what is shown.
+func (t *turn) show(e llm.Edit) string {
+	if e.Back > 0 {
+		t.tail = restarted
+	}
+	if e.Text == "" {
+		return ""
+	}
+	if t.tail == restarted {
+		e.Text = strings.TrimLeft(e.Text, "\n")
+	}
+	text := t.tail + e.Text
+	n := len(text)
+	if t.Text.Open() != "" {
+		n = textkit.Whole(text)
+	}
+	t.tail = text[n:]
+	text = textkit.Clean(text[:n])
+	t.shown = t.shown || text != ""
+	return text
+}
+
+// open returns what is shown of the round that may not be in the log.
+func (t *turn) open() string {
+	return textkit.Clean(strings.TrimSuffix(t.Text.Open(), t.tail))
+}
+
+// replied reports whether a call was answered.
+func (t *turn) replied() bool { return t.Model != "" }
+
+// failure returns why there is no answer, or not all of one; nil if there is one.
+func (t *turn) failure() error {
+	if t.Status == ponder.Completed {
+		if how := t.Finish.BrokeOff(); how != "" && t.Last.Error == "" {
+			return brokeOff(how)
+		}
+		return nil
+	}
+	err := fmt.Errorf("no answer: %s", oneLine(t.Reason)+otherModel(t.Last.Class))
+	if app.NeedsUser(t.Last.Class) {
+		return notReadyf("%w", err)
+	}
+	return failure{failed, err}
 }

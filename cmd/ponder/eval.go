@@ -119,7 +119,7 @@ type evaluation struct {
 	*cli
 	*eval.Runner
 	output string
-	bar    *meter
+	bar    *progressBar
 	said   time.Time // of the last line on progress
 }
 
@@ -135,7 +135,7 @@ func (a *cli) eval(ctx context.Context, file string, f evalFlags) error {
 	if err := p.Read(ctx); err != nil {
 		return err
 	}
-	e := &evaluation{cli: a, output: f.output, bar: a.newMeter(), said: time.Now()}
+	e := &evaluation{cli: a, output: f.output, bar: a.newProgressBar(), said: time.Now()}
 	p.Answered = func(r eval.Answer) error {
 		return a.ifJSON(struct {
 			Type string `json:"type"`

@@ -41,7 +41,7 @@ func (a *cli) viewing(store ponder.Store, id ponder.ThreadID) *viewing {
 }
 
 // drain reads up to the head.
-func (w *viewing) drain(ctx context.Context, s show) error {
+func (w *viewing) drain(ctx context.Context, s sessionUI) error {
 	w.View = w.View.Calibrate(w.Calibration(ctx, w.Store))
 	for ev, err := range w.Store.Events(ctx, w.Id, w.Seen) {
 		if err != nil {
@@ -53,10 +53,10 @@ func (w *viewing) drain(ctx context.Context, s show) error {
 }
 
 // load reads up to the head, and shows nothing.
-func (w *viewing) load(ctx context.Context) error { return w.drain(ctx, silence{}) }
+func (w *viewing) load(ctx context.Context) error { return w.drain(ctx, quietUI{}) }
 
 // apply takes in an event, unless it was seen already.
-func (w *viewing) apply(ev ponder.Event, s show) {
+func (w *viewing) apply(ev ponder.Event, s sessionUI) {
 	if !w.SessionView.Apply(ev) {
 		return
 	}

@@ -1,29 +1,34 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
-	"sync"
+	"strings"
 	"sync/atomic"
-
-	"ponder/internal/textkit"
+	"time"
 
 	"ponder"
+	"ponder/client"
+	"ponder/internal/app"
+	"ponder/internal/textkit"
 	"ponder/internal/tui"
+	"ponder/llm"
 	"ponder/mode/session"
 )
 
-// A screenShow is a live view on a terminal.
-type screenShow struct {
+// A screenUI is a live view on a terminal.
+type screenUI struct {
 	*viewing
 	screen    *tui.View
 	questions *atomic.Pointer[[]tui.Branch] // of the last tick; others complete what is typed with them
-	once      sync.Once
 }
 
-// newScreenShow opens the view. What is pressed goes to press, save ctrl+c, which
+// newScreenUI opens the view. What is pressed goes to press, save ctrl+c, which
 // is the brake.
-func newScreenShow(w *viewing, stderr *os.File, here bool, press func(tui.Press)) *screenShow {
-	s := &screenShow{viewing: w, questions: &atomic.Pointer[[]tui.Branch]{}}
+func newScreenUI(w *viewing, stderr *os.File, here bool, press func(tui.Press)) *screenUI {
+	s := &screenUI{viewing: w, questions: &atomic.Pointer[[]tui.Branch]{}}
 	s.questions.Store(&[]tui.Branch{})
 	in, _ := w.in.(*os.File)
 	o := tui.Options{
@@ -52,13 +57,13 @@ func newScreenShow(w *viewing, stderr *os.File, here bool, press func(tui.Press)
 // style is what the terminal is able to show.
 func (a *cli) style() tui.Style { return tui.Style{Plain: a.plain(), ASCII: !tui.UTF8(os.Getenv)} }
 
-func (s *screenShow) event(ev ponder.Event, v session.View) {
+func (s *screenUI) event(ev ponder.Event, v session.View) {
 	if it, ok := s.itemOf(ev, v); ok && it.Kind != "focus" {
 		s.shows(ev, func() { s.screen.Print(it) })
 	}
 }
 
-func (s *screenShow) tick(v session.View, state string) {
+func (s *screenUI) tick(v session.View, state string) {
 	f := frameOf(v, state)
 	if s.Looked != nil {
 		for _, it := range s.draftItems() {
@@ -73,9 +78,346 @@ func (s *screenShow) tick(v session.View, state string) {
 	s.screen.Show(f)
 }
 
-func (s *screenShow) close() {
-	s.once.Do(func() {
-		s.log.through(nil)
-		s.screen.Close()
+func (s *screenUI) close() {
+	s.log.through(nil)
+	s.screen.Close()
+}
+
+// A live is a viewing that goes on, with what keys do to it. Its methods are
+// called from one goroutine.
+type live struct {
+	*viewing
+	ui      sessionUI
+	presses chan tui.Press
+
+	thinker  *app.Runner // nil if another process thinks
+	worked   chan error  // of the work that goes on here; nil if none does
+	launched chan error  // of a process that is being started; nil if none is
+	stay     bool        // a pause is no reason to go
+}
+
+// errDetach is why work here ends that is to go on in the background.
+var errDetach = errors.New("detached")
+
+// watch shows what another process thinks, until the session has ended, no one
+// holds it, or the user has seen enough.
+func (w *viewing) watch(ctx context.Context) error {
+	err := w.work(ctx, nil)
+	if w.pen != nil {
+		w.pen.Close()
+	}
+	if ctx.Err() != nil || errors.Is(err, errDetach) {
+		w.note("left to itself; to look on again: %s", w.command("session watch", w.Id))
+	}
+	return err
+}
+
+// work thinks and shows it, until the session has ended or is paused and the user does not
+// wait for it to continue; without a thinker, it only shows it. Ctrl-C pauses it. It returns
+// errDetach if the session is to continue in the background.
+func (w *viewing) work(ctx context.Context, t *app.Runner) error {
+	l := &live{viewing: w, presses: make(chan tui.Press, 8), thinker: t}
+	press := func(p tui.Press) {
+		select {
+		case l.presses <- p:
+		default: // as many are waiting already
+		}
+	}
+	defer w.brake.toRest(func() { press(tui.Press{Key: tui.Interrupt}) })()
+	l.ui = w.ui(t != nil, press)
+	defer l.ui.close()
+	if err := w.drain(ctx, l.ui); err != nil { // what a wish is about must be known
+		return err
+	}
+	if t != nil {
+		l.start(ctx)
+	} else if _, ok := l.ui.(*screenUI); ok {
+		defer l.hear(ctx, l.Seen)()
+	}
+	err := l.loop(ctx)
+	// What was written is shown, even if the command is being stopped.
+	err = errors.Join(err, w.drain(context.WithoutCancel(ctx), l.ui))
+	if !w.nothingCame(ctx, err) {
+		w.reserve.release()
+	}
+	return err
+}
+
+// start begins to work here.
+func (l *live) start(ctx context.Context) {
+	worked := make(chan error, 1)
+	go func() { worked <- l.thinker.Work(ctx, l.Id) }()
+	l.worked, l.busy, l.state, l.stay = worked, true, "", false
+}
+
+// tickEvery is how often a view is drawn anew, heldEvery how often is asked whether the
+// session is still held, and reserved how long is shown nothing for good of work of which
+// nothing may come: a refusal comes sooner, mostly.
+const (
+	tickEvery = 200 * time.Millisecond
+	heldEvery = time.Second
+	reserved  = 2 * time.Second
+)
+
+// loop shows events as they come, and does what keys say, until it is time to go.
+func (l *live) loop(ctx context.Context) error {
+	fctx, stop := context.WithCancel(ctx)
+	defer stop()
+	events, lost := l.pump(fctx)
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	begun := time.Now()
+	asked := begun
+	l.ui.tick(l.Now(), l.stateNow())
+	for {
+		select {
+		case ev := <-events:
+			l.apply(ev, l.ui)
+			if !l.View.Session.Status.Ended() || l.thinker != nil {
+				continue
+			}
+		case err := <-l.worked:
+			if gone, err := l.rested(ctx, err); gone {
+				return err
+			}
+		case err := <-l.launched:
+			l.begun(err)
+		case err := <-lost:
+			if l.thinker == nil {
+				return err
+			}
+			lost = nil // the worker will find out what is wrong
+		case p := <-l.presses:
+			if gone, err := l.pressed(ctx, p); gone {
+				return err
+			}
+		case <-tick.C:
+		}
+		if l.came() || time.Since(begun) > reserved {
+			l.reserve.release()
+		}
+		l.ui.tick(l.Now(), l.stateNow())
+		if l.watching() && (l.View.Session.Status.Ended() || time.Since(asked) > heldEvery) {
+			asked = time.Now()
+			if rest, err := l.atRest(ctx); rest || err != nil {
+				return errors.Join(err, l.drain(ctx, l.ui))
+			}
+		}
+	}
+}
+
+// watching reports whether the view goes when nobody holds the session: unless
+// this process does, or the user has paused it to go on.
+func (l *live) watching() bool {
+	status := l.View.Session.Status
+	if status == ponder.Thinking && l.state != pausing {
+		l.stay = false // another has let it go on
+	}
+	return l.worked == nil && l.launched == nil && !(l.stay && !status.Ended())
+}
+
+// rested takes in that the work here is at rest, and reports whether that is all.
+func (l *live) rested(ctx context.Context, err error) (gone bool, _ error) {
+	l.worked, l.busy = nil, false
+	l.writing.Store(0)
+	if err != nil {
+		return true, err
+	}
+	if err := l.drain(ctx, l.ui); err != nil {
+		return true, err
+	}
+	return !l.stay || l.View.Session.Status != ponder.Paused, nil
+}
+
+// begun takes in that a process in the background has begun, or why not.
+func (l *live) begun(err error) {
+	l.launched, l.state = nil, ""
+	if err != nil {
+		l.remark(tui.Alarm, oneLine(err.Error()))
+		return
+	}
+	l.stay = false
+}
+
+// remark shows something that is not in the log.
+func (l *live) remark(tone tui.Tone, text string) {
+	if s, ok := l.ui.(*screenUI); ok {
+		s.screen.Print(tui.Item{At: -1, Kind: "note", Text: text, Tone: tone})
+		return
+	}
+	l.note("%s", text)
+}
+
+// pressed does what a key says, and reports whether it is time to go.
+func (l *live) pressed(ctx context.Context, p tui.Press) (gone bool, _ error) {
+	do, why := decide(p, keyContext{
+		status: l.View.Session.Status, here: l.thinker != nil, launching: l.launched != nil, concluding: l.stateNow() == concluding,
 	})
+	if why != "" {
+		l.remark(tui.Quiet, why)
+	}
+	switch do {
+	case pause, pauseAndGo:
+		l.stay = do == pause
+		l.state = pausing
+		l.wish(ctx, ponder.RunPaused{Reason: "paused by the user"})
+	case resume:
+		l.resume(ctx)
+	case answer:
+		l.wish(ctx, ponder.Steer{Do: ponder.AnswerNow})
+	case answerAndResume:
+		l.wish(ctx, ponder.Steer{Do: ponder.AnswerNow})
+		l.resume(ctx)
+	case steer:
+		l.steer(ctx, p.Line)
+	case detach:
+		return true, errDetach
+	case leave:
+		if l.thinker == nil {
+			return true, errDetach
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// resume goes on: here, or if another process thought, at the server or in the
+// background.
+func (l *live) resume(ctx context.Context) {
+	if l.worked != nil {
+		l.remark(tui.Quiet, "it is still pausing")
+		return
+	}
+	if l.thinker != nil {
+		if l.wish(ctx, ponder.RunResumed{Reason: "resumed by the user"}) {
+			l.start(ctx)
+		}
+		return
+	}
+	store, err := l.desk(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			l.remark(tui.Alarm, whyNot(err))
+		}
+		return
+	}
+	launched, run := make(chan error, 1), l.View.Session.Run
+	go func() {
+		_, err := l.goOnElsewhere(ctx, store, run, "")
+		launched <- err
+	}()
+	l.launched, l.state = launched, starting
+}
+
+// steer sends what was typed.
+func (l *live) steer(ctx context.Context, line string) {
+	f, err := readSteer(line)
+	if err != nil {
+		l.remark(tui.Alarm, err.Error())
+		return
+	}
+	commands, err := f.commands(ctx, &l.SessionView)
+	if err != nil {
+		l.remark(tui.Alarm, strings.TrimPrefix(oneLine(err.Error()), "--"))
+		return
+	}
+	for _, ev := range commands {
+		l.wish(ctx, ev.Body)
+	}
+}
+
+// wish appends a wish of the user, and reports whether it could. What the session
+// says of it comes as an event. One that nobody works on is let say so.
+func (l *live) wish(ctx context.Context, body ponder.Body) bool {
+	store, err := l.desk(ctx)
+	if err == nil {
+		_, err = ponder.SendCommands(ctx, store, l.Id, ponder.Event{Run: l.View.Session.Run, Body: body})
+	}
+	if _, steered := body.(ponder.Steer); err == nil && steered && l.worked == nil && l.stay {
+		err = l.ackWhilePaused(ctx, store)
+	}
+	if err != nil && ctx.Err() == nil { // else nobody waits for it any more
+		l.state, l.stay = "", l.stay && l.View.Session.Status == ponder.Paused
+		l.remark(tui.Alarm, whyNot(err))
+	}
+	return err == nil
+}
+
+// whyNot says in a line why a wish could not be sent.
+func whyNot(err error) string {
+	switch {
+	case errors.Is(err, ponder.ErrEnded):
+		return "refused: the session has come to its end"
+	case errors.Is(err, ponder.ErrReadOnly):
+		return "refused: the database cannot be written here"
+	}
+	return oneLine(fmt.Sprintf("not sent: %v", shortest(err)))
+}
+
+// desk returns the store to write to. Who looks on reads from one that may not be
+// written, and opens another once it is needed.
+func (l *live) desk(ctx context.Context) (ponder.Store, error) {
+	if l.thinker != nil {
+		return l.Store, nil
+	}
+	if l.pen == nil {
+		store, err := l.cli.OpenStore(ctx)
+		if err != nil {
+			return nil, err
+		}
+		l.pen = store
+	}
+	return l.pen, nil
+}
+
+// hear takes in what models write on a session that `ponder serve` works on, until stop:
+// the events of it, behind after, come from the database like those of any session. Where
+// there is no server, or it is not for who asks, nothing is heard.
+func (w *viewing) hear(ctx context.Context, after ponder.Seq) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s, ok := w.served(ctx)
+		if !ok {
+			return
+		}
+		h := deltaReceiver{take: w.onDelta}
+		for u, err := range s.Events(ctx, string(w.Id), after) {
+			if err != nil {
+				return
+			}
+			h.update(u)
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// A deltaReceiver makes the deltas of a stream what those of a model in this process are.
+type deltaReceiver struct {
+	take func(ponder.Delta)
+	key  string // of the call whose words come
+}
+
+// update takes in what a stream says. The events of calls are not in it, so that a call
+// is taken to have ended when what it was for is there, or words of another come.
+func (r *deltaReceiver) update(u client.Update) {
+	finished := false
+	if u.Event != nil {
+		switch u.Event.Body.(type) {
+		case ponder.Synthesis, ponder.AssistantMessage, ponder.Progress, ponder.RunFinished:
+			finished = true
+		}
+	}
+	if p := u.Piece; r.key != "" && (finished || p != nil && p.Key != r.key) {
+		r.take(ponder.Delta{Key: r.key, Delta: llm.Delta{Done: &llm.Response{}}})
+		r.key = ""
+	}
+	if u.Piece != nil {
+		r.key = u.Piece.Key
+		r.take(ponder.Delta{Run: u.Piece.Run, Key: u.Piece.Key, Delta: llm.Delta{Text: u.Piece.Text}})
+	}
 }

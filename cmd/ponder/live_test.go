@@ -18,14 +18,14 @@ import (
 )
 
 func TestDecide(t *testing.T) {
-	thinking, paused := standing{status: ponder.Thinking, here: true}, standing{status: ponder.Paused, here: true}
-	watching, resting := standing{status: ponder.Thinking}, standing{status: ponder.Paused}
-	hurried, launching, over := thinking, resting, standing{status: ponder.Completed, here: true}
+	thinking, paused := keyContext{status: ponder.Thinking, here: true}, keyContext{status: ponder.Paused, here: true}
+	watching, resting := keyContext{status: ponder.Thinking}, keyContext{status: ponder.Paused}
+	hurried, launching, over := thinking, resting, keyContext{status: ponder.Completed, here: true}
 	hurried.concluding, launching.launching = true, true
 	for _, tt := range []struct {
 		key  string
-		st   standing
-		want deed
+		st   keyContext
+		want keyAction
 		says bool
 	}{
 		{tui.Interrupt, thinking, pauseAndGo, false},
@@ -69,7 +69,7 @@ func TestWishNotSent(t *testing.T) {
 	} {
 		var log strings.Builder
 		w := &viewing{cli: &cli{App: &app.App{}, log: &logSink{out: &log}}, SessionView: app.SessionView{Store: memory.New(), Id: "thr_1", View: session.NewView()}}
-		l := &live{viewing: w, show: silence{}, thinker: &app.Runner{}}
+		l := &live{viewing: w, ui: quietUI{}, thinker: &app.Runner{}}
 		if l.wish(tt.ctx, ponder.RunPaused{}) || log.String() != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, log.String(), tt.want)
 		}

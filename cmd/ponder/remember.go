@@ -142,7 +142,7 @@ type taking struct {
 	*app.LibraryHandle
 	o      recall.IngestOptions
 	f      rememberFlags
-	bar    *meter
+	bar    *progressBar
 	pages  int // and notes, that were remembered
 	report recall.Report
 	told   document.Skipped // of what was left out, that which is the error

@@ -3,15 +3,19 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
 
 	"ponder"
 	"ponder/internal/tui"
 	"ponder/mode/session"
 )
 
-// A show is how a session is shown while it goes on. Its methods are called
+// A sessionUI shows a session while it is thought about. Its methods are called
 // from one goroutine.
-type show interface {
+type sessionUI interface {
 	// event shows the next event, which v is the session after.
 	event(ev ponder.Event, v session.View)
 	// tick shows how things stand.
@@ -19,47 +23,47 @@ type show interface {
 	close()
 }
 
-// show returns the show that the flags and the terminal ask for. Here says that
+// ui returns the UI that the flags and the terminal ask for. Here says that
 // this process thinks; press is told of keys but those that press the brake.
-func (w *viewing) show(here bool, press func(tui.Press)) show {
+func (w *viewing) ui(here bool, press func(tui.Press)) sessionUI {
 	stderr, isFile := w.log.out.(*os.File)
 	switch {
 	case w.flags.json:
-		return jsonShow{w}
+		return jsonUI{w}
 	case w.flags.quiet:
-		return silence{}
+		return quietUI{}
 	case isFile && tui.CanShow(stderr):
-		return newScreenShow(w, stderr, here, press)
+		return newScreenUI(w, stderr, here, press)
 	}
-	return lineShow{w, make(map[string]bool)}
+	return eventLineUI{w, make(map[string]bool)}
 }
 
-// silence shows nothing.
-type silence struct{}
+// quietUI shows nothing.
+type quietUI struct{}
 
-func (silence) event(ponder.Event, session.View) {}
-func (silence) tick(session.View, string)        {}
-func (silence) close()                           {}
+func (quietUI) event(ponder.Event, session.View) {}
+func (quietUI) tick(session.View, string)        {}
+func (quietUI) close()                           {}
 
-// A jsonShow prints events as they are stored.
-type jsonShow struct{ *viewing }
+// A jsonUI prints events as they are stored.
+type jsonUI struct{ *viewing }
 
-func (s jsonShow) event(ev ponder.Event, _ session.View) {
+func (s jsonUI) event(ev ponder.Event, _ session.View) {
 	if !ev.Internal || s.internal {
 		_ = s.reserve.object(s.cli, ev) // what cannot be printed is told at the end
 	}
 }
-func (jsonShow) tick(session.View, string) {}
-func (jsonShow) close()                    {}
+func (jsonUI) tick(session.View, string) {}
+func (jsonUI) close()                    {}
 
-// A lineShow prints a line for each thing that comes up.
-type lineShow struct {
+// A eventLineUI prints a line for each thing that comes up.
+type eventLineUI struct {
 	*viewing
 	foci map[string]bool // of which nothing has come since they were printed
 }
 
 // isAgain reports whether an item is a focus that was printed already: it is tried again.
-func (s lineShow) isAgain(it tui.Item) bool {
+func (s eventLineUI) isAgain(it tui.Item) bool {
 	if it.Kind != "focus" {
 		if it.Kind != "note" {
 			clear(s.foci)
@@ -71,7 +75,7 @@ func (s lineShow) isAgain(it tui.Item) bool {
 	return again
 }
 
-func (s lineShow) event(ev ponder.Event, v session.View) {
+func (s eventLineUI) event(ev ponder.Event, v session.View) {
 	if it, ok := s.itemOf(ev, v); ok && !s.isAgain(it) {
 		mark := it.Mark
 		if mark != "" {
@@ -82,7 +86,7 @@ func (s lineShow) event(ev ponder.Event, v session.View) {
 	}
 }
 
-func (s lineShow) tick(session.View, string) {
+func (s eventLineUI) tick(session.View, string) {
 	if s.Looked == nil {
 		return
 	}
@@ -90,4 +94,77 @@ func (s lineShow) tick(session.View, string) {
 		fmt.Fprintf(s.log, "%s %s: %s\n", tui.Clock(it.At), it.Kind, it.Text)
 	}
 }
-func (lineShow) close() {}
+func (eventLineUI) close() {}
+
+// A progress says how far something has come: a share from 0 to 1, negative if it
+// is not known, and what there is to say of it.
+type progress struct {
+	share float64
+	says  string
+}
+
+// A progressBar is a line at the bottom of a terminal that says how far something has
+// come.
+type progressBar struct {
+	out   *os.File
+	style tui.Style
+	drawn time.Time
+	on    bool
+}
+
+// Numbers of a bar.
+const (
+	barWidth = 24
+	barEvery = 100 * time.Millisecond
+)
+
+// newProgressBar returns the progress bar of a terminal, or nil if there is none to draw on.
+func (a *cli) newProgressBar() *progressBar {
+	f, ok := a.log.out.(*os.File)
+	if !ok || a.flags.quiet || a.flags.json || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	return &progressBar{out: f, style: a.style()}
+}
+
+// draw shows a progress. It is cheap to call often.
+func (b *progressBar) draw(p progress) {
+	if b == nil || b.on && time.Since(b.drawn) < barEvery {
+		return
+	}
+	width, _, err := term.GetSize(int(b.out.Fd()))
+	if err != nil {
+		width = 80
+	}
+	line := p.says
+	if p.share >= 0 {
+		full, empty := "█", "░"
+		if b.style.ASCII {
+			full, empty = "#", "."
+		}
+		n := int(min(1, p.share) * barWidth)
+		line = fmt.Sprintf("%s%s %3.0f %%  %s", strings.Repeat(full, n), strings.Repeat(empty, barWidth-n), 100*min(1, p.share), p.says)
+	}
+	fmt.Fprintf(b.out, "\r\x1b[K%s", clip(oneLine(line), max(10, width-1)))
+	b.drawn, b.on = time.Now(), true
+}
+
+// clear takes the bar away.
+func (b *progressBar) clear() {
+	if b != nil && b.on {
+		fmt.Fprint(b.out, "\r\x1b[K")
+		b.on = false
+	}
+}
+
+// show shows how far remembering has come; nil takes that away.
+func (t *taking) show(p *progress) {
+	if t.bar == nil {
+		t.bar = t.cli.newProgressBar()
+	}
+	if p == nil {
+		t.bar.clear()
+		return
+	}
+	t.bar.draw(*p)
+}

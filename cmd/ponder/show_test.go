@@ -10,10 +10,10 @@ import (
 )
 
 // A focus of which nothing came is not printed again when it is tried again.
-func TestLineShow(t *testing.T) {
+func TestEventLines(t *testing.T) {
 	var log strings.Builder
 	w := &viewing{cli: &cli{App: &app.App{}, log: &logSink{out: &log}}, SessionView: app.SessionView{View: session.NewView()}}
-	s := w.show(true, nil)
+	s := w.ui(true, nil)
 	focus := func(text string) ponder.Body { return ponder.Progress{Stage: "focus", Content: text} }
 	for _, b := range []ponder.Body{
 		focus("One?"), focus("Two?"), ponder.SystemNote{Content: "the model fails"}, focus("One?"), focus("Two?"),

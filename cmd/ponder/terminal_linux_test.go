@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/vt"
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 )
@@ -24,7 +26,7 @@ import (
 // Beside the commands of TestScripts, there are
 //
 //	start COLSxROWS COMMAND   runs it on a new terminal of that size
-//	see TEXT                  waits until it has shown the text, after what was seen before
+//	see TEXT                  waits until the text is on the screen, or was there after what was seen before
 //	unseen TEXT               checks that it has never shown the text
 //	key KEYS                  types them; \n is enter, \e escape, \t tab, ^C a control character
 //	hangup                    tells it that the terminal has gone away
@@ -45,7 +47,7 @@ func TestTerminal(t *testing.T) {
 		"unseen": onPTY(func(p *pty, arg string) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			if strings.Contains(ansi.Strip(p.shown.String()), arg) {
+			if strings.Contains(p.shown.String(), arg) {
 				return fmt.Errorf("%q was shown", arg)
 			}
 			return nil
@@ -69,8 +71,9 @@ type pty struct {
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	shown   bytes.Buffer
-	seen    int // of what is shown, without escape sequences
+	screen  *vt.Emulator
+	shown   bytes.Buffer // what the program wrote without escape sequences, and the screen after each write
+	seen    int          // of what is shown
 	over    bool
 }
 
@@ -96,7 +99,8 @@ func openPTY(size string) (*pty, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pty{master: master}
+	p := &pty{master: master, screen: vt.NewEmulator(80, 24)}
+	go func() { _, _ = io.Copy(io.Discard, p.screen) }() // its answers to questions
 	p.changed = sync.NewCond(&p.mu)
 	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
 		return nil, err
@@ -156,7 +160,8 @@ func (p *pty) read() {
 	for {
 		n, err := p.master.Read(buf)
 		p.mu.Lock()
-		p.shown.Write(buf[:n])
+		_, _ = p.screen.Write(buf[:n])
+		fmt.Fprintf(&p.shown, "%s\n%s\n", ansi.Strip(string(buf[:n])), p.screen.String())
 		p.over = p.over || err != nil
 		p.changed.Broadcast()
 		p.mu.Unlock()
@@ -177,9 +182,12 @@ func (p *pty) see(text string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
-		plain := ansi.Strip(p.shown.String())[p.seen:]
+		plain := p.shown.String()[p.seen:]
 		if i := strings.Index(plain, text); i >= 0 {
 			p.seen += i + len(text)
+			return nil
+		}
+		if strings.Contains(p.screen.String(), text) { // above what was seen last
 			return nil
 		}
 		if p.over {
@@ -200,6 +208,9 @@ func (p *pty) size(text string) error {
 	if _, err := fmt.Sscanf(text, "%dx%d", &cols, &rows); err != nil {
 		return fmt.Errorf("size %s: %w", text, err)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.screen.Resize(int(cols), int(rows))
 	return unix.IoctlSetWinsize(int(p.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: cols, Row: rows})
 }
 
@@ -209,7 +220,7 @@ func (p *pty) ends(code string) error {
 		return err
 	}
 	if got := strconv.Itoa(p.cmd.ProcessState.ExitCode()); got != code {
-		return fmt.Errorf("exit code %s, want %s: %q", got, code, ansi.Strip(p.shown.String())[p.seen:])
+		return fmt.Errorf("exit code %s, want %s: %q", got, code, p.shown.String()[p.seen:])
 	}
 	after, err := unix.IoctlGetTermios(int(p.master.Fd()), unix.TCGETS)
 	if err != nil {

@@ -122,7 +122,7 @@ var rules = []rule{
 	{packages: "internal/stream", ours: []string{"."}},
 	{packages: "internal/metrics", ours: []string{".", "llm"}, theirs: []string{"github.com/prometheus/client_golang/prometheus", "go.opentelemetry.io/otel"}},
 	{packages: "client", ours: []string{"."}},
-	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "golang.org/x/term", "golang.org/x/sys/"}},
+	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "github.com/yuin/goldmark", "golang.org/x/term", "golang.org/x/sys/"}},
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "knowledge/claim", "internal/textkit/similarity"}, theirs: []string{"github.com/yuin/goldmark/"}},
 	{packages: "internal/textkit"},
 	{packages: "internal/layers"},

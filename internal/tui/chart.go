@@ -23,7 +23,7 @@ func (c Chart) row(width int, s Style) string {
 	for _, v := range squeeze(c.Values, room) {
 		b.WriteString(levels[level(v, len(levels))])
 	}
-	return ink{color: lipgloss.Green}.on(b.String(), s) + "  " + s.clip(note, width-room-2)
+	return s.paint(green(), b.String()) + "  " + s.clip(note, width-room-2)
 }
 
 // level returns which of n levels a value from 0 to 1 has.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 )
 
@@ -40,18 +41,18 @@ type Desk struct {
 	Hint     func(line string) Hint
 }
 
-// A desk is a [Desk] in use: a state, and what a key changes in it.
+// A desk is a [Desk] in use.
 type desk struct {
 	Desk
-	names  map[string]string // see [Frame]
-	now    *Control          // whose question is asked, or whose line is typed
-	line   editor
-	wrong  string // what was wrong with the line
-	lines  []string
-	recall int // which of lines is being typed anew; len(lines) if none
-	wide   bool
-	help   bool
+	names map[string]string // see [Frame]
+	now   *Control          // whose question is asked, or whose line is typed
+	line  editor
+	wrong string // what was wrong with the line
+	wide  bool
+	help  bool
 }
+
+func newDesk(d Desk, s Style) desk { return desk{Desk: d, line: newEditor("", true, s)} }
 
 // The keys that a desk itself knows.
 const (
@@ -59,32 +60,28 @@ const (
 	helpKey = "?"
 )
 
-// maxLines is how many lines are remembered.
-const maxLines = 50
-
-// press returns the desk after a key, and the press that it makes, if it does.
-func (d desk) press(k key) (desk, *Press) {
+// press takes a key, and returns the press that it makes, if it does.
+func (d *desk) press(msg tea.Msg) *Press {
 	switch {
 	case d.now == nil:
-		return d.command(k)
+		return d.command(msg)
 	case d.now.Prompt != "":
-		return d.typed(k)
+		return d.typed(msg)
 	}
-	return d.asked(k)
+	return d.asked(msg)
 }
 
-// command takes a key while nothing is asked for. What was pasted is no command.
-func (d desk) command(k key) (desk, *Press) {
-	switch {
-	case k.name == Interrupt:
-		return d, &Press{Key: Interrupt}
-	case k.name == "esc":
+// command takes a key while nothing is asked for. Pasted text is no command.
+func (d *desk) command(msg tea.Msg) *Press {
+	switch nameOf(msg) {
+	case Interrupt:
+		return &Press{Key: Interrupt}
+	case "esc":
 		d.help, d.wide = false, false
-		return d, nil
-	case k.pasted || k.text == "":
-		return d, nil
+		return nil
 	}
-	switch name := strings.ToLower(k.text); name {
+	key, _ := msg.(tea.KeyPressMsg)
+	switch name := strings.ToLower(key.Text); name {
 	case wideKey:
 		d.wide, d.help = !d.wide, false
 	case helpKey:
@@ -96,105 +93,90 @@ func (d desk) command(k key) (desk, *Press) {
 			}
 		}
 	}
-	return d, nil
+	return nil
 }
 
-// choose uses a control, or asks what it needs to know.
-func (d desk) choose(c *Control) (desk, *Press) {
+// choose uses a control, or asks for what it needs.
+func (d *desk) choose(c *Control) *Press {
 	if c.Ask == "" && c.Prompt == "" {
-		return d, &Press{Key: c.Key}
+		return &Press{Key: c.Key}
 	}
-	d.now, d.line, d.wrong, d.recall, d.help = c, editor{}, "", len(d.lines), false
-	return d, nil
+	d.now, d.wrong, d.help = c, "", false
+	d.line.clear()
+	return nil
 }
 
-// asked takes the answer to a question.
-func (d desk) asked(k key) (desk, *Press) {
+// asked takes the answer to a question: any letter but y means no.
+func (d *desk) asked(msg tea.Msg) *Press {
 	c := d.now
-	switch {
-	case k.name == Interrupt:
+	key, _ := msg.(tea.KeyPressMsg)
+	switch name := nameOf(msg); {
+	case name == Interrupt:
 		d.now = nil
-		return d, &Press{Key: Interrupt}
-	case strings.EqualFold(k.text, "y") && !k.pasted:
+		return &Press{Key: Interrupt}
+	case strings.EqualFold(key.Text, "y"):
 		d.now = nil
-		return d, &Press{Key: c.Key}
-	case k.pasted || k == key{}:
-		return d, nil
+		return &Press{Key: c.Key}
+	case key.Text != "" || name == "esc" || name == "enter":
+		d.now = nil
 	}
-	d.now = nil
-	return d, nil
+	return nil
 }
 
 // typed takes a key of a line. Ctrl-C leaves the line, as it does in a shell.
-func (d desk) typed(k key) (desk, *Press) {
-	switch k.name {
+func (d *desk) typed(msg tea.Msg) *Press {
+	switch name := nameOf(msg); name {
 	case "esc", Interrupt:
 		d.now = nil
-		return d, nil
 	case "ctrl+d":
-		if len(d.line.letters) == 0 {
+		if d.line.String() == "" {
 			d.now = nil
 		}
-		return d, nil
 	case "enter":
 		return d.enter()
 	case "tab":
 		if full := d.hint().Complete; full != "" {
-			d.line, d.wrong = lineOf(full), ""
+			d.line.set(full)
+			d.wrong = ""
 		}
-		return d, nil
-	case "up":
-		return d.again(d.recall - 1), nil
-	case "down":
-		return d.again(d.recall + 1), nil
+	default:
+		d.wrong = ""
+		if !d.line.vertical(msg) {
+			d.line.press(msg)
+		}
 	}
-	if line, ok := d.line.press(k); ok {
-		d.line, d.wrong = line, ""
-	}
-	return d, nil
+	return nil
 }
 
 // enter takes the line, if it is right.
-func (d desk) enter() (desk, *Press) {
+func (d *desk) enter() *Press {
 	line := strings.TrimSpace(d.line.String())
-	if line == "" {
-		d.now = nil
-		return d, nil
-	}
-	if d.Check != nil {
+	if line != "" && d.Check != nil {
 		if err := d.Check(line); err != nil {
 			d.wrong = err.Error()
-			return d, nil
+			return nil
 		}
 	}
-	lines := append(d.lines[:len(d.lines):len(d.lines)], line)
-	press := &Press{Key: d.now.Key, Line: line}
-	d.lines, d.now = lines[max(0, len(lines)-maxLines):], nil
-	return d, press
+	press := &Press{Key: d.now.Key, Line: d.line.take()}
+	if d.now = nil; line == "" {
+		return nil
+	}
+	return press
 }
 
-// again puts a line of before in the place of this one.
-func (d desk) again(i int) desk {
-	if i < 0 || i > len(d.lines) {
-		return d
-	}
-	d.recall, d.line, d.wrong = i, editor{}, ""
-	if i < len(d.lines) {
-		d.line = lineOf(d.lines[i])
-	}
-	return d
-}
-
-func (d desk) hint() Hint {
+func (d *desk) hint() Hint {
 	if d.Hint == nil {
 		return Hint{}
 	}
 	return d.Hint(d.line.String())
 }
 
-// foot returns what a desk shows at the bottom of a block, and the column of the
-// cursor in its last line, or -1 if there is none.
-func (d desk) foot(width int, s Style) (Foot, int) {
+// lineRows is how many rows of a line are shown.
+const lineRows = 3
+
+// foot returns what a desk shows at the bottom of a block, and the place of the cursor, with
+// the number of rows below it.
+func (d *desk) foot(width int, s Style) (Foot, spot) {
 	f := Foot{Wide: d.wide || d.help}
 	if d.help {
 		f.Help = d.helpRows(width, s)
@@ -203,56 +185,48 @@ func (d desk) foot(width int, s Style) (Foot, int) {
 	case d.now == nil:
 		f.Keys = d.keys(width, s)
 	case d.now.Prompt != "":
-		hint := ink{faint: true}.on(s.clip(s.line(d.hint().Text), width), s)
+		hint := s.paint(faint(), s.clip(s.line(d.hint().Text), width))
 		if d.wrong != "" {
-			hint = inkOf(Alarm).on(s.clip(s.line(d.wrong), width), s)
+			hint = s.paint(lookOf(Alarm), s.clip(s.line(d.wrong), width))
 		}
 		prompt := d.now.Prompt
 		if lipgloss.Width(prompt) > width/2 {
 			prompt = "> "
 		}
-		text, column := d.line.window(width - lipgloss.Width(prompt))
-		f.Rows = []string{hint, bold().on(prompt, s) + text}
-		return f, lipgloss.Width(prompt) + column
+		hang := lipgloss.Width(prompt)
+		rows, at := d.line.rows(width-hang, lineRows)
+		rows[0] = s.paint(bold(), prompt) + rows[0]
+		f.Rows = append([]string{hint}, strings.Split(strings.Join(rows, "\n"+strings.Repeat(" ", hang)), "\n")...)
+		return f, spot{len(rows) - 1 - at.row, hang + at.column}
 	default:
-		text := d.now.Ask + "  y n"
-		if lipgloss.Width(text) > width {
-			text = s.clip(d.now.Ask, width-5) + "  y n"
-		}
-		f.Rows = []string{bold().on(text, s)}
+		f.Rows = []string{s.paint(bold(), s.clip(d.now.Ask, width-5)+"  y n")}
 	}
-	return f, -1
+	return f, spot{0, -1}
 }
 
 // keys returns what the keys do, as far as there is room.
-func (d desk) keys(width int, s Style) string {
+func (d *desk) keys(width int, s Style) string {
 	all := append(d.Controls[:len(d.Controls):len(d.Controls)],
 		Control{Key: wideKey, Name: "questions", Rank: 5}, Control{Key: helpKey, Name: "help", Rank: 2})
 	for rank := 9; rank >= 0; rank-- {
-		plain, inked := "", ""
+		var keys []string
 		for _, c := range all {
-			if c.Rank > rank {
-				continue
+			if c.Rank <= rank {
+				keys = append(keys, s.paint(bold(), c.Key)+" "+s.paint(faint(), cmp.Or(d.names[c.Key], c.Name)))
 			}
-			c.Name = cmp.Or(d.names[c.Key], c.Name)
-			if plain != "" {
-				plain, inked = plain+"  ", inked+"  "
-			}
-			plain += c.Key + " " + c.Name
-			inked += bold().on(c.Key, s) + " " + faint().on(c.Name, s)
 		}
-		if lipgloss.Width(plain) <= width {
-			return inked
+		if row := strings.Join(keys, "  "); lipgloss.Width(row) <= width {
+			return row
 		}
 	}
 	return ""
 }
 
 // helpRows says what every key does.
-func (d desk) helpRows(width int, s Style) (rows []string) {
+func (d *desk) helpRows(width int, s Style) (rows []string) {
 	g := s.glyphs()
 	add := func(key, about string) {
-		rows = append(rows, "  "+bold().on(pad(key, 8), s)+s.clip(about, width-10))
+		rows = append(rows, "  "+s.paint(bold(), pad(key, 8))+s.clip(about, width-10))
 	}
 	for _, c := range d.Controls {
 		add(c.Key, c.About)

@@ -5,25 +5,23 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/google/go-cmp/cmp"
 )
 
 // typing presses keys that are written as a terminal sends them.
-func typing(d desk, in string) (desk, []Press) {
-	var dec decoder
-	var out []Press
-	for _, k := range append(dec.feed([]byte(in)), dec.flush()...) {
-		var p *Press
-		if d, p = d.press(k); p != nil {
+func typing(d *desk, in string) (out []Press) {
+	for _, msg := range decode(in) {
+		if p := d.press(msg); p != nil {
 			out = append(out, *p)
 		}
 	}
-	return d, out
+	return out
 }
 
-func testDesk() desk {
-	d := desk{Desk: controls()}
+func testDesk() *desk {
+	d := newDesk(controls(), plain)
 	d.Check = func(line string) error {
 		if strings.HasPrefix(line, "x") {
 			return errors.New("no such order: x\x1b[2J")
@@ -36,7 +34,7 @@ func testDesk() desk {
 		}
 		return Hint{Text: "add, drop"}
 	}
-	return d
+	return &d
 }
 
 func TestDesk(t *testing.T) {
@@ -71,7 +69,7 @@ func TestDesk(t *testing.T) {
 		{"a letter of two runes", "se\u0301x\x1b[D\x7f\r", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, got := typing(testDesk(), tt.in)
+			got := typing(testDesk(), tt.in)
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Error(d)
 			}
@@ -97,18 +95,20 @@ func TestFoot(t *testing.T) {
 		{name: "empty line", in: "s", width: 79, rows: []string{"add, drop", "steer> "}, column: 7},
 		{name: "line", in: "sadd 穀倉", width: 79, rows: []string{"add, drop", "steer> add 穀倉"}, column: 15},
 		{name: "cursor in it", in: "sadd 穀倉\x1b[D", width: 79, rows: []string{"add, drop", "steer> add 穀倉"}, column: 13},
-		{name: "long line", in: "s" + strings.Repeat("0123456789", 5), width: 30, rows: []string{"add, drop", "steer> 8901234567890123456789"}, column: 29},
-		{name: "beginning of a long line", in: "s" + strings.Repeat("0123456789", 5) + "\x01", width: 30, rows: []string{"add, drop", "steer> 0123456789012345678901"}, column: 7},
+		{name: "long line", in: "s" + strings.Repeat("0123456789", 5), width: 30, rows: []string{"add, drop", "steer> 01234567890123456789012", "       34567890123456789012345", "       6789"}, column: 11},
+		{name: "beginning of a long line", in: "s" + strings.Repeat("0123456789", 5) + "\x01", width: 30, rows: []string{"add, drop", "steer> 01234567890123456789012", "       34567890123456789012345", "       6789"}, column: 7},
 		{name: "wrong", in: "sx\r", width: 79, rows: []string{"no such order: x", "steer> x"}, column: 8},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d, _ := typing(testDesk(), tt.in)
-			foot, column := d.foot(tt.width, plain)
+			d := testDesk()
+			d.foot(tt.width, plain)
+			typing(d, tt.in)
+			foot, at := d.foot(tt.width, plain)
 			if d := cmp.Diff(tt.rows, foot.Rows); d != "" {
 				t.Error(d)
 			}
-			if column != tt.column || foot.Wide != tt.wide || (len(foot.Help) > 0) != tt.help || (foot.Keys == "") != (tt.rows != nil) {
-				t.Errorf("column %d, %+v", column, foot)
+			if at.column != tt.column || foot.Wide != tt.wide || (len(foot.Help) > 0) != tt.help || (foot.Keys == "") != (tt.rows != nil) {
+				t.Errorf("column %d, %+v", at.column, foot)
 			}
 			for _, row := range foot.Rows {
 				if w := lipgloss.Width(row); w > tt.width {
@@ -128,11 +128,11 @@ func TestKeysRow(t *testing.T) {
 		20:  "p pause",
 		5:   "",
 	} {
-		if got := (desk{Desk: controls()}).keys(width, plain); got != want {
+		if got := (&desk{Desk: controls()}).keys(width, plain); got != want {
 			t.Errorf("%d: %q, want %q", width, got, want)
 		}
 	}
-	d := desk{Desk: controls(), names: map[string]string{"p": "resume"}}
+	d := &desk{Desk: controls(), names: map[string]string{"p": "resume"}}
 	if got := d.keys(31, plain); got != "p resume  a answer now  ? help" {
 		t.Errorf("of one that is paused: %q", got)
 	}
@@ -141,24 +141,31 @@ func TestKeysRow(t *testing.T) {
 func FuzzEditor(f *testing.F) {
 	f.Add("add 穀倉 e\u0301👩‍👩‍👧🇩🇪", "abcdefgh", 12)
 	f.Fuzz(func(t *testing.T, typed, moves string, width int) {
-		e := editor{}.insert(typed)
-		if strings.ContainsFunc(e.String(), func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			t.Errorf("a control character in %q", e.String())
-		}
-		names := []string{"left", "right", "home", "end", "backspace", "delete", "ctrl+w", "ctrl+u", "ctrl+k"}
-		for _, m := range []byte(moves) {
-			if m%16 < 9 {
-				e, _ = e.press(key{name: names[m%16]})
-			} else {
-				e, _ = e.press(text(typed[:min(len(typed), int(m%16))]))
+		for _, single := range []bool{true, false} {
+			e := newEditor("> ", single, plain)
+			w, n := max(8, width%80), 1+len(moves)%4
+			e.press(cleaned(tea.PasteMsg{Content: typed[:min(len(typed), 500)]}))
+			keys := []rune{tea.KeyLeft, tea.KeyRight, tea.KeyHome, tea.KeyEnd, tea.KeyBackspace, tea.KeyDelete, tea.KeyUp, tea.KeyDown}
+			for _, m := range []byte(moves[:min(len(moves), 50)]) {
+				key := tea.KeyPressMsg{Code: keys[m%8]}
+				if m%16 > 12 {
+					key = tea.KeyPressMsg{Code: 'w', Mod: tea.ModCtrl}
+				}
+				if !e.vertical(key) {
+					e.press(key)
+				}
+				rows, at := e.rows(w, n)
+				if len(rows) > n || at.row >= len(rows) || at.column >= w {
+					t.Fatalf("the cursor is at %v of %d cells in %d rows: %q", at, w, n, rows)
+				}
+				for _, row := range rows {
+					if lipgloss.Width(row) > w || hasControl(row) {
+						t.Fatalf("%d cells of %d: %q", lipgloss.Width(row), w, row)
+					}
+				}
 			}
-			if e.at < 0 || e.at > len(e.letters) || len(e.letters) > maxTyped {
-				t.Fatalf("the cursor is at %d of %d", e.at, len(e.letters))
-			}
-			w := max(3, width%80)
-			part, column := e.window(w)
-			if got := lipgloss.Width(part); got > w+1 || column > w || !strings.Contains(e.String(), part) {
-				t.Fatalf("%d cells of %d, the cursor in column %d: %q", got, w, column, part)
+			if single && strings.Contains(e.String(), "\n") {
+				t.Errorf("a line break in %q", e.String())
 			}
 		}
 	})

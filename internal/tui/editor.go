@@ -3,144 +3,181 @@ package tui
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
-
-	"ponder/internal/textkit"
 )
 
-// An editor is a line that is being typed. Its methods return the line after a
-// change, and leave the one before as it was.
+// An editor is text that is being typed, and the texts that were typed before.
 type editor struct {
-	letters []string // as people count them, each perhaps of several runes
-	at      int      // the cursor stands before this one
-	most    int      // letters that it may have; zero: maxTyped
+	area   textarea.Model
+	single bool // one line
+	lines  []string
+	recall int    // index in lines of the text that was brought back; len(lines) if none
+	kept   string // typed before the first of them was brought back
+
+	size  Size // of the drawn rows; zero if they are to be drawn again, which is slow in a long text
+	drawn []string
 }
 
-// room returns how many letters the line may have.
-func (e editor) room() int {
-	if e.most > 0 {
-		return e.most
+const (
+	maxTyped   = 2000 // letters of a line
+	maxDraft   = 64 << 10
+	maxRows    = 5000 // of a draft
+	maxHistory = 50
+)
+
+// newEditor returns an editor that shows a prompt before its first row.
+func newEditor(prompt string, single bool, s Style) editor {
+	area := textarea.New()
+	area.ShowLineNumbers, area.DynamicHeight, area.MaxWidth, area.MaxContentHeight = false, true, 0, maxRows
+	area.CharLimit = maxDraft
+	if single {
+		area.CharLimit = maxTyped
 	}
-	return maxTyped
-}
-
-// maxTyped is how many letters a line may have.
-const maxTyped = 2000
-
-// lettersOf splits a text. What would steer a terminal is left out, and a line
-// break is a space.
-func lettersOf(text string) (list []string) {
-	text = strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return ' '
+	area.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("alt+enter", "shift+enter"))
+	area.KeyMap.InsertNewline.SetEnabled(!single)
+	area.KeyMap.Paste.SetEnabled(false) // it runs a program
+	area.SetStyles(textarea.Styles{})
+	area.SetVirtualCursor(false)
+	area.Focus()
+	width := lipgloss.Width(prompt)
+	area.SetPromptFunc(width, func(p textarea.PromptInfo) string {
+		if p.LineNumber > 0 && !single {
+			return strings.Repeat(" ", width)
 		}
-		return r
-	}, textkit.Clean(text))
-	for text != "" {
-		letter, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
-		if letter == "" {
-			break
+		return s.paint(bold(), prompt)
+	})
+	return editor{area: area, single: single}
+}
+
+func (e *editor) String() string { return e.area.Value() }
+
+// set replaces the text, and puts the cursor at its end.
+func (e *editor) set(text string) {
+	e.area.SetValue(text)
+	e.size = Size{}
+}
+
+// press edits the text.
+func (e *editor) press(msg tea.Msg) {
+	name := nameOf(msg)
+	if paste, ok := msg.(tea.PasteMsg); ok && e.single {
+		msg = tea.PasteMsg{Content: strings.ReplaceAll(paste.Content, "\n", " ")}
+	}
+	e.size = Size{}
+	for range e.runes(name) {
+		e.area, _ = e.area.Update(msg)
+	}
+}
+
+// runes returns of how many runes the letter is that a key passes or deletes: the text area
+// knows no letters of several runes.
+func (e *editor) runes(key string) int {
+	line, at, letter := []rune(strings.Split(e.area.Value(), "\n")[e.area.Line()]), e.area.Column(), ""
+	switch key {
+	case "right", "ctrl+f", "delete", "ctrl+d":
+		letter, _ = ansi.FirstGraphemeCluster(string(line[at:]), ansi.GraphemeWidth)
+	case "left", "ctrl+b", "backspace", "ctrl+h":
+		for rest := string(line[:at]); rest != ""; rest = rest[len(letter):] {
+			letter, _ = ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
 		}
-		list, text = append(list, letter), text[len(letter):]
 	}
-	return list
+	return max(1, utf8.RuneCountInString(letter))
 }
 
-// lineOf returns a line with the cursor at its end.
-func lineOf(text string) editor {
-	letters := lettersOf(text)
-	letters = letters[:min(len(letters), maxTyped)]
-	return editor{letters: letters, at: len(letters)}
-}
-
-// String returns what was typed.
-func (e editor) String() string { return strings.Join(e.letters, "") }
-
-// insert puts text before the cursor, as far as there is room. A mark joins the
-// letter before it.
-func (e editor) insert(text string) editor {
-	from := max(0, e.at-1) // a mark joins the letter before it, and no other
-	head := slices.Concat(e.letters[:from], lettersOf(strings.Join(e.letters[from:e.at], "")+text))
-	tail := e.letters[e.at:]
-	head = head[:min(len(head), max(e.room()-len(tail), e.at))]
-	return editor{slices.Concat(head, tail), len(head), e.most}
-}
-
-// cut takes out the letters from i to the cursor or from the cursor to i.
-func (e editor) cut(i int) editor {
-	from, to := min(i, e.at), max(i, e.at)
-	from, to = max(from, 0), min(to, len(e.letters))
-	return editor{slices.Concat(e.letters[:from], e.letters[to:]), from, e.most}
-}
-
-// move puts the cursor somewhere.
-func (e editor) move(i int) editor {
-	e.at = min(max(i, 0), len(e.letters))
-	return e
-}
-
-// word returns where the word before the cursor begins.
-func (e editor) word() int {
-	i := e.at
-	for i > 0 && e.letters[i-1] == " " {
-		i--
+// breakLine replaces a backslash before the cursor at the end of a line by a line break, and
+// reports whether there was one.
+func (e *editor) breakLine() bool {
+	line := strings.Split(e.area.Value(), "\n")[e.area.Line()]
+	if e.single || !strings.HasSuffix(line, `\`) || e.area.Column() < utf8.RuneCountInString(line) {
+		return false
 	}
-	for i > 0 && e.letters[i-1] != " " {
-		i--
-	}
-	return i
+	e.press(tea.KeyPressMsg{Code: tea.KeyBackspace})
+	e.area.InsertString("\n")
+	e.size = Size{}
+	return true
 }
 
-// press changes the line as a key says, and reports whether it did: whether the
-// key is one of an editor.
-func (e editor) press(k key) (editor, bool) {
-	switch k.name {
-	case "":
-		return e.insert(k.text), k.text != ""
-	case "backspace":
-		return e.cut(e.at - 1), true
-	case "delete":
-		return e.cut(e.at + 1), true
-	case "ctrl+u":
-		return e.cut(0), true
-	case "ctrl+k":
-		return e.cut(len(e.letters)), true
-	case "ctrl+w":
-		return e.cut(e.word()), true
-	case "left", "ctrl+b":
-		return e.move(e.at - 1), true
-	case "right", "ctrl+f":
-		return e.move(e.at + 1), true
-	case "home", "ctrl+a":
-		return e.move(0), true
-	case "end", "ctrl+e":
-		return e.move(len(e.letters)), true
+// take returns the text without space around it, remembers it, and clears the editor.
+func (e *editor) take() string {
+	text := strings.TrimSpace(e.String())
+	if n := len(e.lines); text != "" && (n == 0 || e.lines[n-1] != text) {
+		e.lines = append(e.lines, text)
+		e.lines = e.lines[max(0, len(e.lines)-maxHistory):]
 	}
-	return e, false
+	e.clear()
+	return text
 }
 
-// window returns the part of the line around the cursor that fits into a width of
-// cells, and the column of the cursor in it. Both are less than width.
-func (e editor) window(width int) (text string, column int) {
-	width = max(width, 3)
-	from := e.at
-	for from > 0 {
-		w := lipgloss.Width(e.letters[from-1])
-		if column+w >= width {
-			break
+// clear removes the text.
+func (e *editor) clear() {
+	e.set("")
+	e.recall = len(e.lines)
+}
+
+// vertical moves the cursor to the row above or below, or, behind the last of them, brings back
+// the text that was typed before or after. It reports whether msg is such a key.
+func (e *editor) vertical(msg tea.Msg) bool {
+	step, edge := 0, false
+	at := e.area.LineInfo()
+	switch nameOf(msg) {
+	case "up", "ctrl+p":
+		step, edge = -1, e.area.Line() == 0 && at.RowOffset == 0
+	case "down", "ctrl+n":
+		step, edge = 1, e.area.Line() == e.area.LineCount()-1 && at.RowOffset+1 >= at.Height
+	default:
+		return false
+	}
+	next := e.recall + step
+	switch {
+	case !edge && !e.single:
+		e.press(msg)
+	case next < 0 || next > len(e.lines):
+	default:
+		if e.recall == len(e.lines) {
+			e.kept = e.String()
 		}
-		from, column = from-1, column+w
-	}
-	used := column
-	to := e.at
-	for to < len(e.letters) {
-		w := lipgloss.Width(e.letters[to])
-		if used+w >= width {
-			break
+		if e.recall = next; next == len(e.lines) {
+			e.set(e.kept)
+		} else {
+			e.set(e.lines[next])
 		}
-		to, used = to+1, used+w
 	}
-	return strings.Join(e.letters[from:to], ""), column
+	return true
+}
+
+// rows returns the rows around the cursor, at most n of them and of at most width cells, and
+// the place of the cursor, which may stand behind the last letter.
+func (e *editor) rows(width, n int) ([]string, spot) {
+	if size := (Size{width, max(n, 1)}); e.size != size {
+		e.size, e.area.MaxHeight = size, size.Height
+		e.area.SetWidth(width)
+		e.drawn = strings.Split(e.area.View(), "\n")
+		for i, row := range e.drawn {
+			e.drawn[i] = strings.TrimRight(row, " ")
+		}
+	}
+	at := e.area.Cursor()
+	return slices.Clone(e.drawn), spot{at.Y, min(at.X, max(0, width-1))}
+}
+
+// nameOf returns the name of a key, such as "enter" or "ctrl+c"; empty if msg is no key.
+func nameOf(msg tea.Msg) string {
+	k, ok := msg.(tea.KeyPressMsg)
+	if !ok {
+		return ""
+	}
+	switch name := k.Keystroke(); name {
+	case `ctrl+\`:
+		return Interrupt
+	case "ctrl+j":
+		return "enter"
+	default:
+		return name
+	}
 }

@@ -147,10 +147,10 @@ func one(line string) []string {
 func (b block) title() []string {
 	rule, text := b.style.glyphs().rule, b.style.clip(b.style.line(b.frame.Title), b.width-8)
 	if text == "" {
-		return []string{faint().on(strings.Repeat(rule, b.width), b.style)}
+		return []string{b.style.paint(faint(), strings.Repeat(rule, b.width))}
 	}
 	right := b.width - lipgloss.Width(text) - 4
-	return []string{faint().on(rule+rule, b.style) + " " + bold().on(text, b.style) + " " + faint().on(strings.Repeat(rule, right), b.style)}
+	return []string{b.style.paint(faint(), rule+rule) + " " + b.style.paint(bold(), text) + " " + b.style.paint(faint(), strings.Repeat(rule, right))}
 }
 
 // account returns what was spent and how much there is, on one line if it fits,
@@ -179,7 +179,7 @@ func (b block) foci(n int) (rows []string) {
 			after = fmt.Sprintf("  +%d more", left)
 		}
 		text = s.clip(arrow+s.line(text), b.width-b.label-len(after))
-		rows = append(rows, b.labelled(label, bright().on(text, s)+faint().on(after, s)))
+		rows = append(rows, b.labelled(label, s.paint(bright(), text)+s.paint(faint(), after)))
 	}
 	return rows
 }
@@ -190,7 +190,7 @@ func (b block) labelled(label, row string) string {
 		return row
 	}
 	label = b.style.clip(b.style.line(label), b.label-1)
-	return faint().on(pad(label, b.label), b.style) + row
+	return b.style.paint(faint(), pad(label, b.label)) + row
 }
 
 // rest returns what fills the room that is left.
@@ -236,8 +236,8 @@ func (b block) bar() string {
 		return s.clip(strings.TrimSpace(words), b.width)
 	}
 	full := int(math.Floor(share * float64(cells)))
-	return ink{color: lipgloss.Green}.on(strings.Repeat(s.glyphs().full, full), s) +
-		faint().on(strings.Repeat(s.glyphs().empty, cells-full), s) + " " + words
+	return s.paint(green(), strings.Repeat(s.glyphs().full, full)) +
+		s.paint(faint(), strings.Repeat(s.glyphs().empty, cells-full)) + " " + words
 }
 
 // after returns a text with what stands before it, or nothing if it is empty.

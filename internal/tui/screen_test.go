@@ -2,16 +2,18 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A screen is a terminal that knows what this package writes, and fails the test
+// A screen is a terminal that knows what bubbletea writes, and fails the test
 // for anything else. Lines that scroll off stay in it.
 type screen struct {
 	t             *testing.T
@@ -19,8 +21,10 @@ type screen struct {
 
 	mu       sync.Mutex
 	lines    [][]cell
+	top      int // line that is the first on the screen
 	row, col int
 	cursor   bool
+	last     string // letter
 	writes   int
 	stuck    chan struct{} // a write waits for it to be closed, if it is not nil
 }
@@ -30,6 +34,14 @@ type cell string
 
 func newScreen(t *testing.T, width, height int) *screen {
 	return &screen{t: t, width: width, height: height, lines: [][]cell{nil}, cursor: true}
+}
+
+// program returns a program on the screen, which gets its keys by [press].
+func (s *screen) program(c content) *program {
+	p := newProgram(c, newOutput(nil, s, true), nil, paintEvery, tea.WithInput(nil), tea.WithWindowSize(s.width, s.height),
+		tea.WithEnvironment([]string{"TERM=xterm-256color"}))
+	p.size = Size{s.width, s.height}
+	return p
 }
 
 func (s *screen) Write(b []byte) (int, error) {
@@ -44,17 +56,26 @@ func (s *screen) Write(b []byte) (int, error) {
 	s.writes++
 	for text := string(b); text != ""; {
 		switch {
+		case strings.HasPrefix(text, "\x1bM"): // up, and at the top the screen scrolls down
+			if s.row > s.top {
+				s.row--
+			} else {
+				s.control("", 'L')
+			}
+			text = text[2:]
 		case strings.HasPrefix(text, "\x1b["):
 			end := strings.IndexFunc(text[2:], func(r rune) bool { return r >= '@' && r <= '~' }) + 2
 			s.control(text[2:end], text[end])
 			text = text[end+1:]
 		case text[0] == '\r':
 			s.col, text = 0, text[1:]
-		case text[0] == '\n':
+		case text[0] == '\b':
+			s.col, text = max(0, s.col-1), text[1:]
+		case text[0] == '\n': // the terminal is not raw
 			s.down()
-			text = text[1:]
+			s.col, text = 0, text[1:]
 		case text[0] < ' ' || text[0] == 0x7f:
-			s.t.Errorf("control character %q reached the screen", text[0])
+			s.t.Errorf("control character %q reached the screen", text[:min(9, len(text))])
 			text = text[1:]
 		default:
 			letter, width := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
@@ -79,11 +100,17 @@ func (s *screen) put(letter string, width int) {
 	}
 	line[s.col] = cell(letter)
 	s.lines[s.row] = line
-	s.col += width
+	s.col, s.last = s.col+width, letter
 }
 
 func (s *screen) down() {
-	s.row++
+	if s.row++; s.row == s.top+s.height {
+		s.top++
+	}
+	s.extend()
+}
+
+func (s *screen) extend() {
 	for len(s.lines) <= s.row {
 		s.lines = append(s.lines, nil)
 	}
@@ -91,20 +118,53 @@ func (s *screen) down() {
 
 func (s *screen) control(args string, verb byte) {
 	n, _ := strconv.Atoi(args)
+	n = max(n, 1)
+	line := s.lines[s.row]
 	switch {
 	case verb == 'A':
-		s.row = max(s.row-n, len(s.lines)-s.height, 0)
+		s.row = max(s.row-n, s.top)
+	case verb == 'B':
+		s.row = min(s.row+n, s.top+s.height-1)
+		s.extend()
 	case verb == 'C':
 		s.col = min(s.col+n, s.width-1)
+	case verb == 'D':
+		s.col = max(min(s.col, s.width-1)-n, 0)
+	case verb == 'G':
+		s.col = n - 1
 	case verb == 'K' && args == "":
-		s.lines[s.row] = s.lines[s.row][:min(s.col, len(s.lines[s.row]))]
+		s.lines[s.row] = line[:min(s.col, len(line))]
 	case verb == 'J' && args == "":
-		s.lines = s.lines[:s.row+1]
 		s.control("", 'K')
+		for i := s.row + 1; i < len(s.lines); i++ {
+			s.lines[i] = nil
+		}
+	case verb == 'L':
+		s.lines = slices.Insert(s.lines, s.row, make([][]cell, n)...)
+		s.lines = s.lines[:min(len(s.lines), s.top+s.height)]
+	case verb == 'M':
+		s.lines = slices.Delete(s.lines, s.row, min(s.row+n, len(s.lines)))
+		s.extend()
+	case verb == 'X':
+		for i := s.col; i < min(s.col+n, len(line)); i++ {
+			line[i] = " "
+		}
+	case verb == 'P':
+		if s.col < len(line) {
+			s.lines[s.row] = slices.Delete(line, s.col, min(s.col+n, len(line)))
+		}
+	case verb == '@':
+		if s.col < len(line) {
+			s.lines[s.row] = slices.Insert(line, s.col, slices.Repeat([]cell{" "}, n)...)
+		}
+	case verb == 'b':
+		for range n {
+			s.put(s.last, lipgloss.Width(s.last))
+		}
 	case verb == 'm':
 	case args == "?25" && verb == 'h', args == "?25" && verb == 'l':
 		s.cursor = verb == 'h'
-	case args == "?2026", args == "?2004":
+	case args == "?2026", args == "?2004", args == "?7": // no line is as wide as the screen
 	default:
 		s.t.Errorf("unknown sequence %q%c", args, verb)
 	}
@@ -118,11 +178,7 @@ func (s *screen) resize(width, height int) {
 	row, col := 0, s.col
 	for i, line := range s.lines {
 		if i == s.row {
-			behind := 0 // the last letter, the cursor stands in the line of that
-			if s.col > 0 && s.col >= len(line) && !s.cursor {
-				behind = 1
-			}
-			row, col = len(lines)+(s.col-behind)/width, (s.col-behind)%width+behind
+			row, col = len(lines)+s.col/width, s.col%width
 		}
 		for len(line) > width {
 			at := width
@@ -133,10 +189,9 @@ func (s *screen) resize(width, height int) {
 		}
 		lines = append(lines, line)
 	}
-	for len(lines) <= row {
-		lines = append(lines, nil)
-	}
 	s.width, s.height, s.lines, s.row, s.col = width, height, lines, row, col
+	s.extend()
+	s.top = min(max(0, len(s.lines)-height), s.row)
 }
 
 // text returns the lines that are not empty.
@@ -162,7 +217,7 @@ func (s *screen) visible() string {
 	defer s.mu.Unlock()
 	var b strings.Builder
 	for i, cells := range s.lines {
-		if i < len(s.lines)-s.height {
+		if i < s.top {
 			continue
 		}
 		text, at := "", 0
@@ -180,5 +235,5 @@ func (s *screen) visible() string {
 		}
 		fmt.Fprintln(&b, strings.TrimRight(text, " "))
 	}
-	return b.String()
+	return strings.TrimRight(b.String(), "\n") + "\n"
 }

@@ -1,19 +1,13 @@
 package tui
 
 import (
-	"fmt"
-	"image/color"
-	"strconv"
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"ponder/internal/textkit"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
-
-func two(n int) string { return fmt.Sprintf("%02d", n) }
 
 // A Style is what a terminal is able to show.
 type Style struct {
@@ -74,17 +68,14 @@ func (s Style) line(text string) string {
 
 // clip cuts a line to a width in cells.
 func (s Style) clip(text string, width int) string {
-	if width <= 0 {
-		return ""
-	}
 	if lipgloss.Width(text) <= width {
 		return text
 	}
 	more := s.glyphs().more
-	if len(more) >= width && s.ASCII {
-		return lipgloss.NewStyle().MaxWidth(width).Render(text)
+	if width <= lipgloss.Width(more) {
+		return ansi.Truncate(text, max(width, 0), "")
 	}
-	return strings.TrimRight(lipgloss.NewStyle().MaxWidth(width-lipgloss.Width(more)).Render(text), " ") + more
+	return strings.TrimRight(ansi.Truncate(text, width-lipgloss.Width(more), ""), " ") + more
 }
 
 // pad fills a line up to a width in cells.
@@ -92,38 +83,30 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-lipgloss.Width(text)))
 }
 
-// ink is how text looks. Its zero value leaves it alone.
-type ink struct {
-	bold, faint, italic bool
-	color               color.Color
-}
+// The looks of text. Colours are those of the terminal's own palette, so that they suit it.
+func faint() lipgloss.Style  { return lipgloss.NewStyle().Faint(true) }
+func bold() lipgloss.Style   { return lipgloss.NewStyle().Bold(true) }
+func bright() lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Cyan) }
+func green() lipgloss.Style  { return lipgloss.NewStyle().Foreground(lipgloss.Green) }
 
-// The inks. Colours are those of the terminal's own palette, so that they suit it.
-func faint() ink  { return ink{faint: true} }
-func bold() ink   { return ink{bold: true} }
-func bright() ink { return ink{color: lipgloss.Cyan} }
-
-func (k ink) on(text string, s Style) string {
-	if s.Plain || k == (ink{}) || text == "" {
+// paint returns text with a look, if the terminal can show it.
+func (s Style) paint(look lipgloss.Style, text string) string {
+	if s.Plain || text == "" {
 		return text
 	}
-	style := lipgloss.NewStyle().Bold(k.bold).Faint(k.faint).Italic(k.italic)
-	if k.color != nil {
-		style = style.Foreground(k.color)
-	}
-	return style.Render(text)
+	return look.Render(text)
 }
 
-func inkOf(t Tone) ink {
+func lookOf(t Tone) lipgloss.Style {
 	switch t {
 	case Quiet:
 		return faint()
 	case Bright:
 		return bright()
 	case Strong:
-		return ink{bold: true, color: lipgloss.Green}
+		return green().Bold(true)
 	case Alarm:
-		return ink{color: lipgloss.Red}
+		return lipgloss.NewStyle().Foreground(lipgloss.Red)
 	}
-	return ink{color: lipgloss.Yellow}
+	return lipgloss.NewStyle().Foreground(lipgloss.Yellow)
 }

@@ -4,27 +4,29 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 )
 
-// A Talk is a terminal on which a conversation is held: what was said scrolls by
-// above, and at the bottom stand the line that is being written, how things stand,
-// and what is being typed. Its methods are safe for concurrent use, and do not wait
-// for the terminal.
+// A Talk is a terminal on which a conversation is held. The conversation scrolls by above. At
+// the bottom are the text that is being written, the status, and the message that is being
+// typed. Its methods are safe for concurrent use, and do not wait for the terminal.
 type Talk struct {
-	*stage
+	program *program
 	options TalkOptions
 
 	mu      sync.Mutex
 	waiting []saying // not printed yet
-	prose   Prose    // of the text that is being written, up to what was printed
-	line    string   // of it that is not whole
+	text    string   // that is being written, behind the printed part
 	open    bool     // a text is being written
+	begun   bool     // a part of it was printed
+	gap     bool     // an empty row follows that part
 	status  string
 	queue   []string // messages that wait
-	desk    composer
-	prompt  bool // something can be typed
+	editor  editor
+	prompt  bool // a message can be typed
 }
 
 // TalkOptions say how a [Talk] uses its terminal.
@@ -45,121 +47,75 @@ const (
 	Leave = "ctrl+d" // nothing was typed, and nothing will be
 )
 
-// A saying is something that is to be printed.
-type saying struct {
-	text string
-	who  voice
-}
+// A Kind says what a [Talk] shows, and so how.
+type Kind int
 
-// A voice says whose text is printed, and so how.
-type voice int
-
+// The kinds.
 const (
-	theirs voice = iota // a line of a text that is written, as it goes on
-	ended               // that text has ended
-	mine                // what was typed
-	remark              // of the program
-	alarm
-	whole // Markdown that is there as a whole
+	Piece  Kind = iota // of a Markdown text that is being written
+	Ended              // that text has ended
+	Text               // Markdown that is complete
+	Typed              // by the user
+	Remark             // of the program
+	Failure
 )
 
-// OpenTalk shows an empty talk until Close. Where there are no keys, there is no
-// prompt.
+// A saying is something that is to be printed. A piece does not change any more.
+type saying struct {
+	what Kind
+	text string
+}
+
+// OpenTalk shows an empty talk until Close. Where there are no keys, there is no prompt.
 func OpenTalk(o TalkOptions) *Talk {
-	if o.In != nil && !CanShow(o.In) {
-		o.In = nil
-	}
-	t := newTalk(o, &terminal{out: o.Out, in: o.In}, func() Size { return sizeOf(o.Out) })
-	t.stage.open()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.prompt = t.tty.keys()
-	t.stir(true)
+	t := newTalk(o, o.In != nil && CanShow(o.In))
+	t.program = openProgram(t, o.Out, o.In, typedEvery)
 	return t
 }
 
-func newTalk(o TalkOptions, tty *terminal, size func() Size) *Talk {
-	t := &Talk{options: o, desk: composer{draft: draftOf("")}, prompt: true}
-	t.stage = newStage(tty, size, talkScene{t})
-	return t
+func newTalk(o TalkOptions, prompt bool) *Talk {
+	return &Talk{options: o, editor: newEditor("> ", false, o.Style), prompt: prompt}
 }
 
-// longest is how many bytes a line may have before it is broken though it goes on.
-const longest = 4000
+// typedEvery is the least time between two paints of a talk.
+const typedEvery = 40 * time.Millisecond
 
-// Write adds to the text that is being written.
-func (t *Talk) Write(text string) {
-	t.mu.Lock()
-	t.open = true
-	t.line += text
-	for {
-		whole, rest, ok := strings.Cut(t.line, "\n")
-		if !ok {
-			break
-		}
-		t.waiting, t.line = append(t.waiting, saying{whole, theirs}), rest
-	}
-	for len(t.line) > longest {
-		cut := strings.LastIndexByte(t.line[:longest], ' ') + 1
-		if cut == 0 {
-			cut = len(strings.ToValidUTF8(t.line[:longest], ""))
-		}
-		t.waiting, t.line = append(t.waiting, saying{t.line[:cut], theirs}), t.line[cut:]
-	}
-	t.mu.Unlock()
-	t.stir(true)
+// Close ends the text that is being written, removes the block, and gives the terminal back.
+func (t *Talk) Close() {
+	t.Show(Ended, "")
+	t.program.Close()
 }
 
-// End ends the text that is being written.
-func (t *Talk) End() {
+// Show shows a text. Pieces are put together.
+func (t *Talk) Show(what Kind, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.open {
-		return
+	switch {
+	case what == Piece:
+		t.open, t.text = true, t.text+text
+		for done := "-"; done != "" && len(t.text) > 0; {
+			if done, t.text = settled(t.text, t.options.Style); done != "" {
+				t.waiting = append(t.waiting, saying{Piece, done})
+			}
+		}
+	case what == Ended && t.open:
+		t.waiting = append(t.waiting, saying{Piece, t.text}, saying{what, ""})
+		t.text, t.open = "", false
+	case what != Ended:
+		t.waiting = append(t.waiting, saying{what, text})
 	}
-	if t.line != "" {
-		t.waiting = append(t.waiting, saying{t.line, theirs})
-	}
-	t.waiting = append(t.waiting, saying{"", ended})
-	t.line, t.open = "", false
-	t.stir(true)
+	t.program.stir()
 }
 
-// Said prints what was typed, or Print a Markdown text as a whole, or Remark and Alarm
-// a remark of the program.
-func (t *Talk) Said(text string)   { t.print(text, mine) }
-func (t *Talk) Print(text string)  { t.print(text, whole) }
-func (t *Talk) Remark(text string) { t.print(text, remark) }
-func (t *Talk) Alarm(text string)  { t.print(text, alarm) }
-
-func (t *Talk) print(text string, who voice) {
+// SetStatus says in a few words what happens, and which messages wait to be answered.
+func (t *Talk) SetStatus(status string, queue []string) {
 	t.mu.Lock()
-	t.waiting = append(t.waiting, saying{text, who})
+	t.status, t.queue = status, queue
 	t.mu.Unlock()
-	t.stir(true)
+	t.program.stir()
 }
 
-// Status says in a few words what goes on; empty: nothing.
-func (t *Talk) Status(text string) {
-	t.mu.Lock()
-	t.status = text
-	t.mu.Unlock()
-	t.stir(false)
-}
-
-// Queue says which messages wait to be answered.
-func (t *Talk) Queue(list []string) {
-	t.mu.Lock()
-	t.queue = list
-	t.mu.Unlock()
-	t.stir(false)
-}
-
-// talkScene is a talk as its stage sees it.
-type talkScene struct{ talk *Talk }
-
-func (s talkScene) printed(size Size) (rows []string) {
-	t := s.talk
+func (t *Talk) printed(size Size) (rows []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, it := range t.waiting {
@@ -169,76 +125,111 @@ func (s talkScene) printed(size Size) (rows []string) {
 	return rows
 }
 
-// rows returns what is printed of a saying.
-func (t *Talk) rows(it saying, width int) (rows []string) {
-	s := t.options.Style
-	switch it.who {
-	case theirs:
-		t.prose, rows = t.prose.Line(it.text, width, s)
-	case ended:
-		rows = append(t.prose.Rest(width, s), "")
-		t.prose = Prose{}
-	case whole:
-		var p Prose
-		for line := range strings.Lines(it.text) {
-			var more []string
-			p, more = p.Line(line, width, s)
-			rows = append(rows, more...)
-		}
-		rows = append(append(rows, p.Rest(width, s)...), "")
-	case mine:
-		for line := range strings.SplitSeq(s.text(it.text), "\n") {
-			for _, row := range wrapped(strings.ReplaceAll(line, "\t", "    "), width-2) {
-				rows = append(rows, bold().on(row, s))
-			}
-		}
-		rows = append(prefixed("> ", "  ", rows, s), "")
-	default:
-		tone := faint()
-		if it.who == alarm {
-			tone = inkOf(Alarm)
-		}
-		for line := range strings.SplitSeq(s.text(it.text), "\n") {
-			for _, row := range wrapped(strings.ReplaceAll(line, "\t", "    "), width) {
-				rows = append(rows, tone.on(row, s))
-			}
-		}
-		rows = append(rows, "")
+// part returns the rows of the next part of the text that is being written.
+func (t *Talk) part(text string, width int) (rows []string) {
+	rows = markdownRows(text, width, t.options.Style)
+	if len(rows) > 0 && t.begun && (t.gap || strings.HasPrefix(text, "\n")) {
+		rows = append([]string{""}, rows...)
 	}
 	return rows
 }
 
-func (s talkScene) block(size Size) ([]string, spot) {
-	t := s.talk
+// rows returns what is printed of a saying.
+func (t *Talk) rows(it saying, width int) (rows []string) {
+	s := t.options.Style
+	switch it.what {
+	case Piece:
+		if rows = t.part(it.text, width); len(rows) > 0 {
+			t.begun, t.gap = true, false
+		}
+		t.gap = t.gap || strings.HasSuffix(it.text, "\n\n") || strings.TrimSpace(it.text) == ""
+		return rows
+	case Ended:
+		t.begun, t.gap = false, false
+	case Text:
+		rows = markdownRows(it.text, width, s)
+	case Typed:
+		for _, row := range wrapped(s.text(it.text), width-2) {
+			rows = append(rows, s.paint(bold(), row))
+		}
+		rows = prefixed("> ", "  ", rows, s)
+	default:
+		for _, row := range wrapped(s.text(it.text), width) {
+			rows = append(rows, s.paint(map[bool]lipgloss.Style{false: faint(), true: lookOf(Alarm)}[it.what == Failure], row))
+		}
+	}
+	return append(rows, "")
+}
+
+func (t *Talk) block(size Size) ([]string, spot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	style, width := t.options.Style, size.inner()
-	var rows []string
-	if t.line != "" || len(t.prose.table) > 0 {
-		rows = t.prose.Peek(t.line, width, style)
-		rows = rows[max(0, len(rows)-max(1, size.Height-8)):]
-	}
+	s, width := t.options.Style, size.inner()
+	rows := t.part(t.text, width)
+	rows = rows[max(0, len(rows)-max(1, size.Height-8)):]
 	if t.open && len(rows) > 0 {
 		rows = append(rows, "")
 	}
-	foot, at := t.desk.rows(t, width, max(1, size.Height/3))
-	at.row += len(rows)
-	rows = append(rows, foot...)
-	for i := range rows {
-		if lipgloss.Width(rows[i]) > width {
-			rows[i] = style.clip(rows[i], width)
-		}
+	status := t.status
+	if hint := t.help(); t.prompt && hint != "" {
+		status = hint
 	}
-	return rows, at
+	for _, text := range t.queue {
+		rows = append(rows, s.paint(faint(), s.clip("next: "+s.line(text), width)))
+	}
+	if status = s.line(status); status != "" {
+		rows = append(rows, s.paint(faint(), s.clip(status, width)))
+	}
+	at := spot{0, -1}
+	if t.prompt {
+		typed, place := t.editor.rows(width-1, max(1, size.Height/3))
+		at = spot{len(rows) + place.row, place.column}
+		rows = append(rows, typed...)
+	}
+	from := max(0, len(rows)-max(1, size.Height-2))
+	return rows[from:], spot{max(0, at.row-from), at.column}
 }
 
-func (s talkScene) typed(k key) {
-	t := s.talk
+// help returns what helps with the command that is being typed.
+func (t *Talk) help() string {
+	if text := t.editor.String(); t.options.Hint != nil && strings.HasPrefix(text, "/") {
+		return t.options.Hint(text).Text
+	}
+	return ""
+}
+
+func (t *Talk) typed(msg tea.Msg) {
 	t.mu.Lock()
-	next, press := t.desk.press(k, t.options.Hint)
-	t.desk = next
+	press := t.press(msg)
 	t.mu.Unlock()
 	if press != nil && t.options.Entered != nil {
 		t.options.Entered(*press)
 	}
+}
+
+// press takes a key, and returns the press that it makes, if it does.
+func (t *Talk) press(msg tea.Msg) *Press {
+	e := &t.editor
+	name, text := nameOf(msg), e.String()
+	switch {
+	case text == "" && (name == Interrupt || name == Leave):
+		return &Press{Key: name}
+	case name == Interrupt:
+		e.clear()
+	case name == "enter":
+		if !e.breakLine() {
+			if line := e.take(); line != "" {
+				return &Press{Key: Enter, Line: line}
+			}
+		}
+	case name == "tab":
+		if t.options.Hint != nil && !strings.Contains(text, "\n") {
+			if full := t.options.Hint(text).Complete; full != "" {
+				e.set(full)
+			}
+		}
+	case !e.vertical(msg):
+		e.press(msg)
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -30,12 +31,11 @@ func TestDraft(t *testing.T) {
 		{"steering", "a\u202eb\r", "ab"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var d decoder
-			c := composer{draft: draftOf("")}
+			talk := newTalk(TalkOptions{Style: plain}, true)
+			talk.editor.rows(40, 5)
 			var got []string
-			for _, k := range append(d.feed([]byte(tt.keys)), d.flush()...) {
-				next, press := c.press(k, nil)
-				if c = next; press != nil {
+			for _, msg := range decode(tt.keys) {
+				if press := talk.press(msg); press != nil {
 					got = append(got, map[string]string{Enter: press.Line, Interrupt: "^c", Leave: "^d"}[press.Key])
 				}
 			}
@@ -53,18 +53,22 @@ func TestDraftRows(t *testing.T) {
 		want       string
 		row, col   int
 	}{
-		{"empty", "", 0, 5, "> ", 0, 2},
+		{"empty", "", 0, 5, ">", 0, 2},
 		{"short", "ab", 1, 5, "> ab", 0, 3},
-		{"full", "abcdefgh", 0, 5, "> abcdefgh\n  ", 1, 2},
+		{"full", "abcdefgh", 0, 5, "> abcdefgh\n", 1, 2},
 		{"wrapped", "abcdefghij", 1, 5, "> abcdefgh\n  ij", 1, 3},
 		{"lines", "ab\ncdefghijk", 2, 5, "> ab\n  cdefghij\n  k", 1, 9},
 		{"too many", "a\nb\nc\nd", 0, 2, "  c\n  d", 1, 3},
 		{"wide letters", "穀倉穀倉穀", 0, 5, "> 穀倉穀倉\n  穀", 1, 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := draftOf(tt.text)
-			d.line = d.line.move(d.line.at - tt.back)
-			rows, at := d.rows("> ", 10, tt.n, plain)
+			e := newEditor("> ", false, plain)
+			e.rows(10, tt.n)
+			e.press(tea.PasteMsg{Content: tt.text})
+			for range tt.back {
+				e.press(tea.KeyPressMsg{Code: tea.KeyLeft})
+			}
+			rows, at := e.rows(10, tt.n)
 			if diff := cmp.Diff(tt.want, strings.Join(rows, "\n")); diff != "" || at != (spot{tt.row, tt.col}) {
 				t.Errorf("the cursor is at %v, want %v: %s", at, spot{tt.row, tt.col}, diff)
 			}
@@ -75,13 +79,9 @@ func TestDraftRows(t *testing.T) {
 // converse returns a talk on a screen.
 func converse(t *testing.T, width, height int, entered func(Press)) (*Talk, *screen) {
 	s := newScreen(t, width, height)
-	size := func() Size {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return Size{s.width, s.height}
-	}
-	talk := newTalk(TalkOptions{Style: plain, Entered: entered, Hint: func(string) Hint { return Hint{"/deep [topic]", "/deep "} }}, &terminal{out: s}, size)
-	go talk.run()
+	talk := newTalk(TalkOptions{Style: plain, Entered: entered, Hint: func(string) Hint { return Hint{"/deep [topic]", "/deep "} }}, true)
+	talk.program = s.program(talk)
+	talk.program.start(func() {})
 	return talk, s
 }
 
@@ -90,21 +90,20 @@ func TestTalk(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var got []string
 			talk, s := converse(t, width, 12, func(p Press) { got = append(got, p.Line) })
-			var d decoder
-			talk.typed(d.feed([]byte("Why is the sky blue?\\\rAnd the sea?\r/de\t")))
-			talk.Said(got[0])
-			talk.Status("answering")
+			talk.program.press("Why is the sky blue?\\\rAnd the sea?\r/de\t")
+			talk.Show(Typed, got[0])
+			talk.SetStatus("answering", nil)
 			text := "# The sky\n\n- It is the **air**, which scatters what is blue of the light of the sun more than what is red.\n\n| A | B |\n|---|---|\n| 1 | 2 |\n\nSo it is."
 			for _, r := range text {
-				talk.Write(string(r))
+				talk.Show(Piece, string(r))
 				time.Sleep(3 * time.Millisecond)
 			}
 			time.Sleep(time.Second)
 			synctest.Wait()
 			golden(t, fmt.Sprintf("talk-%d", width), s.visible())
-			talk.End()
-			talk.Status("")
-			talk.Remark("thinking about it in the background")
+			talk.Show(Ended, "")
+			talk.SetStatus("", nil)
+			talk.Show(Remark, "thinking about it in the background")
 			time.Sleep(time.Second)
 			synctest.Wait()
 			golden(t, fmt.Sprintf("talk-%d-ended", width), strings.Join(s.text(), "\n"))
@@ -121,13 +120,12 @@ func TestTalk(t *testing.T) {
 func TestTalkResized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		talk, s := converse(t, 60, 20, nil)
-		var d decoder
 		for i := range 60 {
-			talk.Write(fmt.Sprintf("Line %d. \n", i))
-			talk.typed(d.feed([]byte("a long message that is typed ")))
+			talk.Show(Piece, fmt.Sprintf("Line %d. \n", i))
+			talk.program.press("a long message that is typed ")
 			if i%7 == 0 {
 				s.resize(40+i, 12+i%9)
-				talk.stir(true)
+				talk.program.tea.Send(tea.WindowSizeMsg{Width: 40 + i, Height: 12 + i%9})
 			}
 			time.Sleep(50 * time.Millisecond)
 		}

@@ -66,7 +66,7 @@ func (t Tree) rows(n, width int, s Style) []string {
 		for _, i := range kids[at] {
 			if len(rows) == len(shown)-1 {
 				last := width - len(more)
-				rows = append(rows, pad(t.row(i, depth, last, s), last)+faint().on(more, s))
+				rows = append(rows, pad(t.row(i, depth, last, s), last)+s.paint(faint(), more))
 			} else {
 				rows = append(rows, t.row(i, depth, width, s))
 			}
@@ -97,49 +97,31 @@ func (t Tree) parents() []int {
 	return up
 }
 
-// choose says which n branches are shown: the most relevant, and if there is
-// room, what those that are thought about came from.
+// choose returns the n branches that are shown: the most relevant, and if there is room, the
+// parents of those that are thought about.
 func (t Tree) choose(n int, up []int) map[int]bool {
-	order := t.foremost(n)
+	order := make([]int, len(t.Branches))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return before(t.Branches[a], t.Branches[b]) })
+	active := 0 // of order: they come first
+	for active < len(order) && t.Branches[order[active]].State == Active {
+		active++
+	}
+	list := slices.Clone(order[:active])
+	if n >= roomy && active < n {
+		for _, i := range order[:active] {
+			list = append(list, up[i])
+		}
+	}
 	shown := make(map[int]bool, n)
-	add := func(i int) {
+	for _, i := range append(list, order[active:]...) {
 		if i != root && len(shown) < n {
 			shown[i] = true
 		}
 	}
-	active := order[:0:0]
-	for _, i := range order {
-		if t.Branches[i].State == Active {
-			active = append(active, i)
-			add(i)
-		}
-	}
-	if n >= roomy {
-		for _, i := range active {
-			add(up[i])
-		}
-	}
-	for _, i := range order {
-		add(i)
-	}
 	return shown
-}
-
-// foremost returns the n most relevant branches in order.
-func (t Tree) foremost(n int) []int {
-	order := make([]int, 0, n+1)
-	for i, b := range t.Branches {
-		if len(order) == n && before(b, t.Branches[order[n-1]]) >= 0 {
-			continue
-		}
-		at := len(order)
-		for at > 0 && before(b, t.Branches[order[at-1]]) < 0 {
-			at--
-		}
-		order = slices.Insert(order, at, i)
-		order = order[:min(len(order), n)]
-	}
-	return order
 }
 
 // roomy is how many lines a tree has if there is room for what is no news.
@@ -195,9 +177,9 @@ func (t Tree) row(i, depth, width int, s Style) string {
 	text := s.clip(head+s.line(b.Text), width)
 	switch b.State.valid() {
 	case Active:
-		return bright().on(text, s)
+		return s.paint(bright(), text)
 	case Waiting:
 		return text
 	}
-	return faint().on(text, s)
+	return s.paint(faint(), text)
 }

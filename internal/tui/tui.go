@@ -11,6 +11,7 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -75,11 +76,7 @@ func Wrap(text string, width int) string {
 		if width-indent < least {
 			indent, body = 0, row
 		}
-		parts := strings.Split(lipgloss.Wrap(body, width-indent, ""), "\n")
-		for j := range parts {
-			parts[j] = strings.TrimRight(parts[j], " ")
-		}
-		rows[i] = row[:indent] + strings.Join(parts, "\n"+strings.Repeat(" ", indent))
+		rows[i] = row[:indent] + strings.Join(wrapped(body, width-indent), "\n"+strings.Repeat(" ", indent))
 	}
 	return strings.Join(rows, "\n")
 }
@@ -87,9 +84,8 @@ func Wrap(text string, width int) string {
 // Clock returns a duration as people read it: 0:07, 12:30, 1:02:03.
 func Clock(d time.Duration) string {
 	s := int(max(d, 0) / time.Second)
-	h, m, s := s/3600, s/60%60, s%60
-	if h > 0 {
-		return itoa(h) + ":" + two(m) + ":" + two(s)
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 	}
-	return itoa(m) + ":" + two(s)
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }

@@ -131,7 +131,7 @@ func TestRender(t *testing.T) {
 
 func TestRenderInColour(t *testing.T) {
 	for _, size := range []Size{{80, 24}, {200, 60}, {45, 15}} {
-		d := desk{Desk: controls()}
+		d := &desk{Desk: controls()}
 		foot, _ := d.foot(size.inner(), plain)
 		without := Render(full(), foot, size, plain)
 		foot, _ = d.foot(size.inner(), Style{})

@@ -1,10 +1,13 @@
 package tui
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"sync"
+	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"golang.org/x/term"
 )
 
@@ -12,7 +15,7 @@ import (
 // concurrent use, and do not wait for the terminal: it is painted beside, at most
 // ten times a second, and where it is slow, more seldom.
 type View struct {
-	*stage
+	program *program
 	options Options
 
 	mu     sync.Mutex
@@ -45,24 +48,23 @@ func CanShow(f *os.File) bool {
 
 // Open shows an empty view until Close. Keys are not echoed meanwhile.
 func Open(o Options) *View {
-	if o.In != nil && !CanShow(o.In) {
-		o.In = nil
-	}
-	v := newView(o, &terminal{out: o.Out, in: o.In}, func() Size { return sizeOf(o.Out) })
-	v.open()
-	if !v.tty.keys() {
+	v := newView(o)
+	v.program = openProgram(v, o.Out, o.In, paintEvery)
+	if v.program.in == nil {
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		v.desk = desk{}
+		v.desk.Controls = nil
 	}
 	return v
 }
 
-func newView(o Options, tty *terminal, size func() Size) *View {
-	v := &View{options: o, desk: desk{Desk: o.Desk}}
-	v.stage = newStage(tty, size, scenery{v})
-	return v
-}
+func newView(o Options) *View { return &View{options: o, desk: newDesk(o.Desk, o.Style)} }
+
+// paintEvery is the least time between two paints, save of typed text.
+const paintEvery = 100 * time.Millisecond
+
+// Close removes the block, leaves the printed items, and gives the terminal back.
+func (v *View) Close() { v.program.Close() }
 
 // sizeOf returns the size of a terminal, or what it most likely is.
 func sizeOf(f *os.File) Size {
@@ -78,7 +80,7 @@ func (v *View) Show(f Frame) {
 	v.mu.Lock()
 	v.frame, v.desk.names = f, f.Names
 	v.mu.Unlock()
-	v.stir(false)
+	v.program.stir()
 }
 
 // Print lets an item scroll by. Items come in the order of the calls.
@@ -88,26 +90,22 @@ func (v *View) Print(it Item) {
 		v.items, v.missed = v.items[1:], v.missed+1
 	}
 	v.mu.Unlock()
-	v.stir(false)
+	v.program.stir()
 }
 
 // foot is called with mu held.
-func (v *View) foot(width int) (Foot, int) {
+func (v *View) foot(width int) (Foot, spot) {
 	if len(v.desk.Controls) == 0 {
-		return Foot{Keys: faint().on(v.options.Style.clip(v.options.NoKeys, width), v.options.Style)}, -1
+		return Foot{Keys: v.options.Style.paint(faint(), v.options.Style.clip(v.options.NoKeys, width))}, spot{0, -1}
 	}
 	return v.desk.foot(width, v.options.Style)
 }
 
-// scenery is a view as its stage sees it.
-type scenery struct{ view *View }
-
-func (s scenery) printed(size Size) (rows []string) {
-	v := s.view
+func (v *View) printed(size Size) (rows []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.missed > 0 {
-		v.items = append([]Item{{At: -1, Kind: "note", Text: itoa(v.missed) + " lines are left out: the terminal did not take them", Tone: Quiet}}, v.items...)
+		v.items = append([]Item{{At: -1, Kind: "note", Text: fmt.Sprint(v.missed, " lines are left out: the terminal did not take them"), Tone: Quiet}}, v.items...)
 	}
 	for _, it := range v.items {
 		rows = append(rows, strings.Split(RenderItem(it, size.inner(), v.options.Style), "\n")...)
@@ -116,20 +114,17 @@ func (s scenery) printed(size Size) (rows []string) {
 	return rows
 }
 
-func (s scenery) block(size Size) ([]string, spot) {
-	v := s.view
+func (v *View) block(size Size) ([]string, spot) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	foot, column := v.foot(size.inner())
+	foot, at := v.foot(size.inner())
 	rows := Render(v.frame, foot, size, v.options.Style)
-	return rows, spot{len(rows) - 1, column}
+	return rows, spot{max(0, len(rows)-1-at.row), at.column}
 }
 
-func (s scenery) typed(k key) {
-	v := s.view
+func (v *View) typed(msg tea.Msg) {
 	v.mu.Lock()
-	next, press := v.desk.press(k)
-	v.desk = next
+	press := v.desk.press(msg)
 	v.mu.Unlock()
 	if press != nil && v.options.Pressed != nil {
 		v.options.Pressed(*press)

@@ -7,20 +7,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 )
 
 // show returns a view on a screen.
 func show(t *testing.T, width, height int, pressed func(Press)) (*View, *screen) {
 	s := newScreen(t, width, height)
-	size := func() Size {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return Size{s.width, s.height}
-	}
-	v := newView(Options{Style: plain, Desk: testDesk().Desk, Pressed: pressed}, &terminal{out: s}, size)
-	v.tty.take()
-	go v.run()
+	v := newView(Options{Style: plain, Desk: testDesk().Desk, Pressed: pressed})
+	v.program = s.program(v)
+	v.program.start(func() {})
 	return v, s
 }
 
@@ -57,7 +53,7 @@ func TestViewResized(t *testing.T) {
 		var want []string
 		for i, size := range []Size{{120, 40}, {80, 40}, {45, 40}, {100, 12}, {60, 15}, {80, 24}} {
 			s.resize(size.Width, size.Height)
-			v.stir(true)
+			v.program.tea.Send(tea.WindowSizeMsg{Width: size.Width, Height: size.Height})
 			time.Sleep(time.Second)
 			v.Print(Item{At: -1, Kind: "note", Text: fmt.Sprintf("Item %d.", i)})
 			want = append(want, fmt.Sprintf("Item %d.", i))
@@ -104,12 +100,11 @@ func TestViewTyped(t *testing.T) {
 		var pressed []Press
 		v, s := show(t, 60, 15, func(p Press) { pressed = append(pressed, p) })
 		v.Show(full())
-		var d decoder
-		v.typed(d.feed([]byte("sadd Who paid?")))
+		v.program.press("sadd Who paid?")
 		time.Sleep(typedEvery + paintEvery)
 		synctest.Wait()
 		golden(t, "typed", s.visible())
-		v.typed(d.feed([]byte("\rp\x1b[200~d\x1b[201~")))
+		v.program.press("\rp\x1b[200~d\x1b[201~")
 		v.Close()
 		if d := cmp.Diff([]Press{{"s", "add Who paid?"}, {"p", ""}}, pressed); d != "" {
 			t.Error(d)
@@ -141,7 +136,7 @@ func TestViewStuck(t *testing.T) {
 		s.stuck = nil
 		s.mu.Unlock()
 		close(stuck)
-		<-v.ended
+		<-v.program.ended
 		all := strings.Join(s.text(), "\n")
 		if !strings.Contains(all, "lines are left out") || !strings.Contains(all, fmt.Sprint("item ", 3*maxItems-1, ".")) {
 			t.Error("what was left out is not said, or the newest is")

@@ -4,23 +4,25 @@ import (
 	"strings"
 	"testing"
 
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 )
 
-// shown returns a text as a prose shows it.
+// shown returns a text as a talk shows it that is written letter by letter.
 func shown(text string, width int, s Style) string {
-	var p Prose
-	var rows []string
-	for line := range strings.SplitSeq(text, "\n") {
-		var more []string
-		p, more = p.Line(line, width, s)
-		rows = append(rows, more...)
+	talk := newTalk(TalkOptions{Style: s}, false)
+	talk.program = (&screen{}).program(talk)
+	for _, r := range text {
+		talk.Show(Piece, string(r))
+		talk.block(Size{width + 1, 24})
 	}
-	return strings.Join(append(rows, p.Rest(width, s)...), "\n")
+	talk.Show(Ended, "")
+	rows := talk.printed(Size{width + 1, 24})
+	return strings.TrimSuffix(strings.Join(rows, "\n"), "\n")
 }
 
-func TestProse(t *testing.T) {
+func TestMarkdown(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"a paragraph", "One two three four five six seven.", "One two three four five\nsix seven."},
 		{"paragraphs", "\n\nOne.\n\n\nTwo.", "One.\n\nTwo."},
@@ -30,8 +32,8 @@ func TestProse(t *testing.T) {
 		{"code", "```go\nif a {\n\tb()\n}\n```\nDone.", "    if a {\n        b()\n    }\nDone."},
 		{"code that is long", "~~~\n0123456789012345678901234567\n~~~", "    01234567890123456789\n    01234567"},
 		{"code that does not end", "```\n# no heading\n| a | b |", "    # no heading\n    | a | b |"},
-		{"a table", "| A | Long name |\n|---|:---|\n| 1 | `x` and **y** |\nDone.", "A     Long name\n────  ─────────\n1     x and y\nDone."},
-		{"a table that is wide", "| A | B |\n|---|---|\n| 1 | one two three four five |", "A     B\n────  ──────────────────\n1     one two three four\n      five"},
+		{"a table", "| A | Long name |\n|---|:---|\n| 1 | `x` and **y** |\n\nDone.", "A  Long name\n────────────\n1  x and y\n\nDone."},
+		{"a table that is wide", "| A | B |\n|---|---|\n| 1 | one two three four five |", "A  B\n────────────────────────\n1  one two three four\n   five"},
 		{"no table", "| a | b |\nDone.", "| a | b |\nDone."},
 		{"a rule", "---", "────────────────────────"},
 		{"marks", "*a* **b** ***c*** __d__ `e*f*` snake_case_name 2*3*4 \\*g\\* a * b", "a b c d e*f*\nsnake_case_name 2*3*4\n*g* a * b"},
@@ -49,20 +51,20 @@ func TestProse(t *testing.T) {
 }
 
 // Without colours, the text is there as it was written.
-func TestProsePlain(t *testing.T) {
+func TestMarkdownPlain(t *testing.T) {
 	text := "# A\n- **b** `c`\n```go\nd\n```\n| a | b |\n|---|---|\n> e"
 	if d := cmp.Diff(text, shown(text, 40, Style{Plain: true})); d != "" {
 		t.Error(d)
 	}
 }
 
-func TestProseColours(t *testing.T) {
-	if got, want := shown("**a b** c", 3, Style{}), "\x1b[1ma b\x1b[m\nc"; got != want {
+func TestMarkdownColours(t *testing.T) {
+	if got, want := strings.Join(markdownRows("**a b** c", 3, Style{}), "\n"), "\x1b[1ma b\x1b[m\nc"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
-func FuzzProse(f *testing.F) {
+func FuzzMarkdown(f *testing.F) {
 	f.Add("# a\n| b | c |\n|--|--|\n| `d` | **e** |\n```\nx\n", 30)
 	f.Add("> > > * [a](b) ![c](d) \\* ***", 21)
 	f.Fuzz(func(t *testing.T, text string, width int) {
@@ -71,11 +73,14 @@ func FuzzProse(f *testing.F) {
 		}
 		for _, s := range []Style{{}, {Plain: true}, {ASCII: true}} {
 			for row := range strings.SplitSeq(shown(text, width, s), "\n") {
+				if w := lipgloss.Width(row); w > width {
+					t.Errorf("%d cells of %d: %q", w, width, row)
+				}
 				if bare := ansi.Strip(row); strings.ContainsFunc(bare, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 					t.Errorf("%q has a control character, of %q", bare, text)
 				}
 			}
-			_ = Prose{}.Peek(text, width, s)
+			_ = markdownRows(text, width, s)
 		}
 	})
 }

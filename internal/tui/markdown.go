@@ -1,0 +1,282 @@
+package tui
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// markdownRows returns Markdown as rows of at most width cells. Without colours, the text is
+// shown as it was written, and wrapped: what marks it says more than nothing.
+func markdownRows(source string, width int, s Style) (rows []string) {
+	source = strings.Trim(strings.ReplaceAll(s.text(source), "\t", "    "), "\n")
+	switch {
+	case strings.TrimSpace(source) == "":
+		return nil
+	case s.Plain:
+		rows = strings.Split(Wrap(emptyLines.ReplaceAllString(source, "\n\n"), width), "\n")
+	default:
+		m := markdown{[]byte(source), s}
+		rows = m.blocks(goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(m.source)), width)
+	}
+	for i, row := range rows {
+		rows[i] = s.clip(strings.TrimRight(row, " "), width)
+	}
+	return rows
+}
+
+var emptyLines = regexp.MustCompile(`\n\s*\n`)
+
+// A markdown is a text that is parsed. It has no control characters.
+type markdown struct {
+	source []byte
+	style  Style
+}
+
+// blocks returns the rows of the blocks in a node.
+func (m markdown) blocks(parent ast.Node, width int) (rows []string) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.PreviousSibling() != nil && n.HasBlankPreviousLines() {
+			rows = append(rows, "")
+		}
+		rows = append(rows, m.block(n, width)...)
+	}
+	return rows
+}
+
+func (m markdown) block(n ast.Node, width int) (rows []string) {
+	s := m.style
+	switch n := n.(type) {
+	case *ast.Heading:
+		rows = wrapped(m.inline(n, lipgloss.NewStyle()), width)
+		for i, row := range rows {
+			rows[i] = s.paint(green().Bold(true), ansi.Strip(row))
+		}
+		return rows
+	case *ast.Blockquote:
+		bar := map[bool]string{false: "│ ", true: "> "}[s.ASCII]
+		return prefixed(bar, bar, m.blocks(n, width-2), s)
+	case *ast.List:
+		return m.list(n, width)
+	case *ast.FencedCodeBlock, *ast.CodeBlock:
+		if n.Lines().Len() == 0 {
+			return nil
+		}
+		for line := range strings.SplitSeq(strings.TrimSuffix(string(n.Lines().Value(m.source)), "\n"), "\n") {
+			for row := range strings.SplitSeq(ansi.Hardwrap(line, max(width-4, 1), true), "\n") {
+				rows = append(rows, "    "+s.paint(bright(), row))
+			}
+		}
+		return rows
+	case *ast.ThematicBreak:
+		return []string{s.paint(faint(), strings.Repeat(s.glyphs().rule, min(width, 40)))}
+	case *ast.HTMLBlock:
+		return wrapped(strings.TrimSuffix(string(n.Lines().Value(m.source)), "\n"), width)
+	case *east.Table:
+		return m.table(n, width)
+	}
+	return wrapped(m.inline(n, lipgloss.NewStyle()), width)
+}
+
+func (m markdown) list(n *ast.List, width int) (rows []string) {
+	number := n.Start
+	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+		mark := map[bool]string{false: "• ", true: string(n.Marker) + " "}[m.style.ASCII]
+		if n.IsOrdered() {
+			mark = fmt.Sprintf("%d%c ", number, n.Marker)
+			number++
+		}
+		if item.PreviousSibling() != nil && item.HasBlankPreviousLines() {
+			rows = append(rows, "")
+		}
+		hang := strings.Repeat(" ", lipgloss.Width(mark))
+		rows = append(rows, prefixed(mark, hang, m.blocks(item, width-len(hang)), m.style)...)
+	}
+	return rows
+}
+
+// table returns a table with its head above a line.
+func (m markdown) table(n *east.Table, width int) []string {
+	t := table.New().BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).
+		Border(lipgloss.Border{Top: m.style.glyphs().rule}).BorderStyle(lipgloss.NewStyle().Faint(true)).
+		StyleFunc(func(row, column int) lipgloss.Style {
+			gap := map[bool]int{true: 2}[column < len(n.Alignments)-1]
+			return lipgloss.NewStyle().PaddingRight(gap).Bold(row == table.HeaderRow)
+		})
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		var cells []string
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, m.inline(cell, lipgloss.NewStyle()))
+		}
+		if row.Kind() == east.KindTableHeader {
+			t.Headers(cells...)
+		} else {
+			t.Row(cells...)
+		}
+	}
+	if lipgloss.Width(t.Render()) > width {
+		t.Width(width)
+	}
+	return strings.Split(t.Render(), "\n")
+}
+
+// inline returns the text in a node, with the look of what is around it.
+func (m markdown) inline(parent ast.Node, look lipgloss.Style) string {
+	var b strings.Builder
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		b.WriteString(m.span(n, look))
+	}
+	return b.String()
+}
+
+func (m markdown) span(n ast.Node, look lipgloss.Style) string {
+	s := m.style
+	switch n := n.(type) {
+	case *ast.Text:
+		end := ""
+		if n.SoftLineBreak() || n.HardLineBreak() {
+			end = "\n" // models break lines where they want them
+		}
+		return s.paint(look, string(util.UnescapePunctuations(n.Value(m.source)))) + end
+	case *ast.String:
+		return s.paint(look, string(n.Value))
+	case *ast.CodeSpan:
+		return s.paint(bright(), strings.ReplaceAll(m.raw(n), "\n", " "))
+	case *ast.Emphasis:
+		if before, in := m.raw(n.PreviousSibling()), m.raw(n); n.Level == 1 && before != "" && in != "" {
+			last, _ := utf8.DecodeLastRuneInString(before)
+			if first, _ := utf8.DecodeRuneInString(in); unicode.IsDigit(last) && unicode.IsDigit(first) { // 2*3*4
+				return s.paint(look, "*"+in+"*")
+			}
+		}
+		if n.Level == 2 {
+			look = look.Bold(true)
+		} else {
+			look = look.Italic(true)
+		}
+	case *ast.Link:
+		url, label := s.line(string(n.Destination)), m.raw(n)
+		if label == url || label == "" {
+			return s.paint(bright(), url)
+		}
+		return m.inline(n, look) + " " + s.paint(faint(), "("+url+")")
+	case *ast.AutoLink:
+		return s.paint(bright(), s.line(string(n.URL(m.source))))
+	case *ast.Image:
+		return s.paint(faint(), "[image: "+m.raw(n)+"] ("+s.line(string(n.Destination))+")")
+	case *ast.RawHTML:
+		return s.paint(look, string(n.Segments.Value(m.source)))
+	case *east.TaskCheckBox:
+		return map[bool]string{false: "[ ] ", true: "[x] "}[n.IsChecked]
+	}
+	return m.inline(n, look)
+}
+
+// raw returns the text in a node without its marks.
+func (m markdown) raw(n ast.Node) string {
+	if n == nil {
+		return ""
+	}
+	if t, ok := n.(*ast.Text); ok {
+		return string(t.Value(m.source))
+	}
+	var b strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		b.WriteString(m.raw(c))
+	}
+	return b.String()
+}
+
+// prefixed puts a prefix before the first row, and another before the next.
+func prefixed(first, next string, rows []string, s Style) []string {
+	if len(rows) == 0 {
+		rows = []string{""}
+	}
+	for i := range rows {
+		rows[i] = s.paint(faint(), map[bool]string{true: first, false: next}[i == 0]) + rows[i]
+	}
+	return rows
+}
+
+// wrapped breaks a text that may have colours into rows of at most width cells, between words
+// if it can.
+func wrapped(text string, width int) (rows []string) {
+	width = max(width, 1)
+	for line := range strings.SplitSeq(lipgloss.Wrap(strings.ReplaceAll(text, "\t", "    "), width, ""), "\n") {
+		if line = strings.TrimRight(line, " "); lipgloss.Width(line) > width { // a long word behind spaces
+			line = ansi.Hardwrap(line, width, false)
+		}
+		rows = append(rows, strings.Split(line, "\n")...)
+	}
+	return rows
+}
+
+// longest is how many bytes of a text are drawn again as it grows.
+const longest = 4000
+
+var (
+	fence  = regexp.MustCompile("^(?:```+[^`]*|~~~+.*)$")
+	bullet = regexp.MustCompile(`^(?:[-*+]|\d{1,9}[.)]) `)
+)
+
+// settled splits Markdown that is being written into a part that later text does not change,
+// and the rest. It splits at empty lines, list items, headings and lines of code, and without
+// colours at each line.
+func settled(source string, s Style) (done, rest string) {
+	if end := strings.LastIndexByte(source, '\n') + 1; s.Plain && end > 0 {
+		return source[:end], source[end:]
+	}
+	cut, mark, opening := 0, "", ""
+	item, free := false, false // the part is a list item; the next line begins another part
+	for at := 0; at < len(source); {
+		line, _, whole := strings.Cut(source[at:], "\n")
+		next := min(len(source), at+len(line)+1)
+		switch {
+		case mark != "":
+			if whole && strings.HasPrefix(line, mark) && strings.Trim(line, " `~") == "" {
+				mark, free = "", true
+			}
+		case strings.TrimSpace(line) == "":
+			free = true
+		case line[0] != ' ' && line[0] != '\t':
+			starts := bullet.MatchString(line)
+			if free || item && starts || fence.MatchString(line) {
+				cut = at
+			}
+			if cut == at {
+				item = starts
+			}
+			free = strings.HasPrefix(line, "#")
+			if whole && fence.MatchString(line) {
+				opening, mark = source[at:next], line[:len(line)-len(strings.TrimLeft(line, line[:1]))]
+			}
+		default:
+			free = false
+		}
+		at = next
+	}
+	if end := strings.LastIndexByte(source, '\n') + 1; mark != "" && end > cut+len(opening) {
+		return source[:end] + mark, opening + source[end:]
+	} else if mark != "" && len(source) > longest {
+		end = len(strings.ToValidUTF8(source[:longest], ""))
+		return source[:end] + "\n" + mark, opening + source[end:]
+	}
+	if cut == 0 && len(source) > longest {
+		if cut = strings.LastIndexAny(source[:longest], " \n") + 1; cut == 0 {
+			cut = len(strings.ToValidUTF8(source[:longest], ""))
+		}
+	}
+	return source[:cut], source[cut:]
+}

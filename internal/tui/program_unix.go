@@ -1,0 +1,51 @@
+//go:build unix
+
+package tui
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// foreground reports whether the process may change its terminal. A process in the background
+// would be stopped for it.
+func foreground(f *os.File) bool {
+	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
+	return err != nil || group == unix.Getpgrp()
+}
+
+// attend calls stop when the process is asked to stop for a while, and back when it
+// continues, until it is undone.
+func attend(stop, back func()) (undo func()) {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGCONT)
+	if !signal.Ignored(syscall.SIGTSTP) {
+		signal.Notify(signals, syscall.SIGTSTP)
+	}
+	go func() {
+		for s := range signals {
+			if s == syscall.SIGCONT {
+				back()
+			} else {
+				stop()
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+	}
+}
+
+// askToStop asks all processes of the job to stop, as ctrl+z does in a shell.
+func askToStop() {
+	if !signal.Ignored(syscall.SIGTSTP) {
+		_ = syscall.Kill(0, syscall.SIGTSTP)
+	}
+}
+
+// stopNow stops the process. It may return shortly before that.
+func stopNow() { _ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP) }
