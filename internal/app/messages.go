@@ -71,7 +71,7 @@ func (s *Service) Say(ctx context.Context, info ponder.Info, key string, m Messa
 		return ponder.Event{}, err
 	}
 	var said ponder.Event
-	err = s.grantedTo(ctx, known.token, info, func() error {
+	err = s.continueWithQuota(ctx, known.token, info, func() error {
 		said, err = s.tell(ctx, known, key, m)
 		return err
 	})

@@ -18,6 +18,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/quota"
 	"ponder/llm"
 	"ponder/llm/anthropic"
 	"ponder/llm/gemini"
@@ -378,9 +379,6 @@ func PriceFile(cfg *config.Config) (string, error) {
 	return filepath.Join(dir, "prices.json"), err
 }
 
-// BytesAToken is how many bytes a token has at least, on average.
-const BytesAToken = 2
-
 // A VectorModel makes vectors of texts, and says what that used.
 type VectorModel struct {
 	Name  string // provider/model
@@ -392,7 +390,7 @@ type VectorModel struct {
 func (m VectorModel) MaxCost(texts []string) ponder.Money {
 	tokens := 0
 	for _, t := range texts {
-		tokens += len(t)/BytesAToken + 16
+		tokens += len(t)/quota.BytesPerToken + 16
 	}
 	return m.Price.Cost(llm.Usage{Input: tokens})
 }

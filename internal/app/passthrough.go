@@ -89,7 +89,7 @@ func (s *Service) Relay(ctx context.Context, owner string, id ponder.ThreadID, x
 	if _, err := s.Store.Thread(ctx, id); err == nil {
 		return ponder.ErrTaken
 	}
-	return s.begun(ctx, id, &x.Budget, func() error {
+	return s.startWithQuota(ctx, id, &x.Budget, func() error {
 		if err := s.relay(ctx, owner, id, x); err != nil {
 			return OfModel(x.Model, err)
 		}
@@ -242,20 +242,10 @@ func (s *Service) forgetExchange(ctx context.Context, info ponder.Info, until ti
 	if asked, err := s.Books.wishes(ctx, info.ID); err != nil || asked.Keep {
 		return false, err
 	}
-	token, err := s.Books.token(ctx, info.ID)
-	if err != nil {
-		return false, err
-	}
-	var spent ponder.Money
-	if token != "" {
-		if spent, err = s.spentToday(ctx, info.ID); err != nil {
-			return false, err
-		}
-	}
 	if err := s.Log.Remove(ctx, info.ID); err != nil { // there is nothing else of it: it is not remembered
 		return false, err
 	}
-	return true, s.Books.Remove(ctx, info.ID, token, spent, time.Now())
+	return true, s.Books.Remove(ctx, info.ID)
 }
 
 // Bounds of the conversations that are found by what was said in them.
@@ -307,14 +297,5 @@ func (b *serverDB) TidyChats(ctx context.Context, now time.Time, most int) error
 
 // tidyAll forgets what is old.
 func (b *serverDB) tidyAll(ctx context.Context, now time.Time) error {
-	return errors.Join(b.tidy(ctx, now), b.tidyOnces(ctx, now), b.TidyChats(ctx, now, mostChats))
-}
-
-// spend adds to what a token has cost on a day beside threads that are there. It is a turn
-// of the day: who has counted what is left before counts again.
-func (b *serverDB) spend(ctx context.Context, tx *sql.Tx, token string, cost ponder.Money, now time.Time) error {
-	_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES (?, ?, 0, ?)
-		ON CONFLICT (token, day) DO UPDATE SET micro_usd = serve_day.micro_usd + excluded.micro_usd, turn = serve_day.turn + 1`),
-		token, now.Format(time.DateOnly), int64(cost))
-	return err
+	return errors.Join(b.tidyOnces(ctx, now), b.TidyChats(ctx, now, mostChats))
 }

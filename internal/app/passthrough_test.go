@@ -97,7 +97,7 @@ func TestChats(t *testing.T) {
 	find("anna", "m2", "")
 	find("anna", "m4", "thr_9")
 	find("anna", "d1", "thr_2")
-	if err := s.Books.Remove(ctx, "thr_2", "", 0, now); err != nil {
+	if err := s.Books.Remove(ctx, "thr_2"); err != nil {
 		t.Fatal(err)
 	}
 	find("anna", "d1", "")

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"ponder"
 	"ponder/internal/config"
@@ -103,7 +102,7 @@ func TestGoesOnOnceItIsGranted(t *testing.T) {
 	b := ponder.Budget{}
 	free := NewTill(t, config.Token{Cost: 1})
 	s = free.Serve()
-	if err := s.begun(free.ctx, "thr_failed", &b, func() error { return errors.New("no") }); err == nil {
+	if err := s.startWithQuota(free.ctx, "thr_failed", &b, func() error { return errors.New("no") }); err == nil {
 		t.Error("it was begun")
 	}
 	rows := 0
@@ -112,8 +111,8 @@ func TestGoesOnOnceItIsGranted(t *testing.T) {
 	}
 }
 
-// What is left of a day is asked of the database once, however many threads there are.
-func TestLeftAsksOnce(t *testing.T) {
+// What threads that have ended did not cost is there again, and they are looked at no more.
+func TestEndedThreadsReserveNothing(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	s := l.Serve()
 	for i := range 20 {
@@ -123,20 +122,13 @@ func TestLeftAsksOnce(t *testing.T) {
 		}
 		l.does(id, append(costs(1_000), ponder.RunFinished{Status: ponder.Completed, Answer: "!"})...)
 	}
-	if sums, err := s.Books.spent(l.ctx, "anna", midnight(time.Now())); err != nil || len(sums) != 20 || sums["thr_7"] != 1_000 {
-		t.Errorf("%v: %v", sums, err)
-	}
-	if sums, err := s.Books.spent(l.ctx, "ben", midnight(time.Now())); err != nil || len(sums) != 0 {
-		t.Errorf("another has cost %v: %v", sums, err)
-	}
-	if _, err := l.begin(s, "thr_last", 10_000); err != nil { // forgets what was held
+	if _, err := l.begin(s, "thr_last", 10_000); err != nil {
 		t.Fatal(err)
 	}
-	d, err := s.Books.today(l.ctx, "anna", time.Now())
-	if err != nil {
-		t.Fatal(err)
+	if left := l.left(s); left != 970_000 {
+		t.Errorf("%d is left", left)
 	}
-	if left, err := s.left(l.ctx, d, l.limit, "", time.Now()); err != nil || left != 970_000 {
-		t.Errorf("%d is left: %v", left, err)
+	if sum := l.reserved(""); sum != 10_000 {
+		t.Errorf("%d is reserved for what has ended", sum)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"ponder"
 	"ponder/internal/auth"
 	"ponder/internal/config"
+	"ponder/internal/quota"
 	"ponder/llm"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
@@ -44,13 +44,13 @@ func (t *till) Serve() *Service {
 	}
 	cfg := &config.Config{}
 	cfg.Serve.Tokens = map[string]config.Token{"anna": t.limit}
-	return &Service{App: &App{Settings: cfg}, Store: t.store, Log: t.store, Books: b, life: t.Context()}
+	return &Service{App: &App{Settings: cfg}, Store: t.store, Log: t.store, Books: b, quotas: quota.New(t.store.SQL()), life: t.Context()}
 }
 
 // begin begins a session with what it is granted of a cost.
 func (t *till) begin(s *Service, id ponder.ThreadID, want ponder.Money) (ponder.Money, error) {
 	b := ponder.Budget{Cost: ponder.Cost{Money: want}}
-	err := s.begun(t.ctx, id, &b, func() error {
+	err := s.startWithQuota(t.ctx, id, &b, func() error {
 		started := ponder.Event{ID: ponder.NewID("evt"), Run: "run_1", Body: ponder.RunStarted{Mode: session.Name, Version: 2, Input: "?", Budget: b}}
 		return t.store.Create(t.ctx, ponder.Thread{ID: id, Kind: ponder.KindSession, Owner: "anna"}, started)
 	})
@@ -60,17 +60,17 @@ func (t *till) begin(s *Service, id ponder.ThreadID, want ponder.Money) (ponder.
 // does has a session do something, as its holder.
 func (t *till) does(id ponder.ThreadID, bodies ...ponder.Body) {
 	t.Helper()
-	node := ponder.NodeID("nod_" + string(id))
-	if err := t.store.Join(t.ctx, ponder.Node{ID: node}); err != nil && !errors.Is(err, ponder.ErrTaken) {
+	node := ponder.NodeID(ponder.NewID("nod")) // which is alive now
+	if err := t.store.Join(t.ctx, ponder.Node{ID: node}); err != nil {
 		t.Fatal(err)
 	}
 	lease, err := t.store.Take(t.ctx, id, node)
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := lease.Head
+	head, cause := lease.Head, fmt.Sprintf("call-%d", lease.Head)
 	for _, b := range bodies {
-		evs, err := t.store.Append(t.ctx, id, lease.Fence, ponder.Event{Run: "run_1", Cause: "call-1", Body: b})
+		evs, err := t.store.Append(t.ctx, id, lease.Fence, ponder.Event{Run: "run_1", Cause: cause, Body: b})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,6 +88,35 @@ func costs(m ponder.Money) []ponder.Body {
 		ponder.CallFinished{Model: "sim/a", Spent: ponder.Cost{Calls: 1, Money: m}, Price: ponder.PriceTable},
 	}
 }
+
+// reserved returns what a thread may still cost, unless it is at rest.
+func (t *till) reserved(id ponder.ThreadID) (sum ponder.Money) {
+	t.Helper()
+	err := t.store.SQL().Read.QueryRow(`SELECT coalesce(sum(ceiling - cost), 0) FROM serve_thread WHERE held > 0 AND ceiling > cost AND (thread = ? OR '' = ?)`,
+		string(id), string(id)).Scan(&sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+// left returns what the token may still cost today.
+func (t *till) left(s *Service) (left ponder.Money) {
+	t.Helper()
+	_, err := s.quotas.Reserve(t.ctx, quota.Request{
+		Token: "anna", Limit: quota.Limit{Cost: MoneyOf(t.limit.Cost)}, Thread: "thr_probe", Amount: func(_ quota.Row, now ponder.Money) (ponder.Money, error) {
+			left = now
+			return 0, errProbe
+		},
+	})
+	var refused *quota.Refusal
+	if !errors.Is(err, errProbe) && !errors.As(err, &refused) {
+		t.Error(err)
+	}
+	return left
+}
+
+var errProbe = errors.New("only a look")
 
 func (t *till) refuses(code Code, err error) {
 	t.Helper()
@@ -150,12 +179,12 @@ func TestGrantsGiveBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	is("thr_4", 0, 350_000) // of 1 - 0.2 - 0.1
-	if err := l.Serve().Books.Remove(l.ctx, "thr_1", "anna", 200_000, time.Now()); err != nil {
+	if err := l.Serve().Books.Remove(l.ctx, "thr_1"); err != nil {
 		t.Fatal(err)
 	}
 	failed := errors.New("no")
 	b := ponder.Budget{}
-	if err := l.Serve().begun(l.ctx, "thr_failed", &b, func() error { return failed }); !errors.Is(err, failed) || b.Money != 175_000 {
+	if err := l.Serve().startWithQuota(l.ctx, "thr_failed", &b, func() error { return failed }); !errors.Is(err, failed) || b.Money != 175_000 {
 		t.Errorf("%v, %d", err, b.Money)
 	}
 	is("thr_5", 0, 175_000) // what failed is not held
@@ -172,8 +201,8 @@ func TestGrantsGiveBack(t *testing.T) {
 	if err := s.goesOn(l.ctx, info, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if more, err := s.mayCost(l.ctx, info); err != nil || more != 500_000 {
-		t.Errorf("it may cost %d before it has heard of it: %v", more, err)
+	if more := l.reserved("thr_2"); more != 175_000 {
+		t.Errorf("%d is reserved for it", more)
 	}
 	cut := ponder.Money(0)
 	for ev, err := range l.store.Events(l.ctx, "thr_2", 0) {
@@ -210,7 +239,7 @@ func TestBeginsAtOnce(t *testing.T) {
 	if begun != 5 {
 		t.Errorf("%d sessions", begun)
 	}
-	if err := l.Serve().Books.Remove(l.ctx, "thr_1", "anna", 0, time.Now()); err != nil {
+	if err := l.Serve().Books.Remove(l.ctx, "thr_1"); err != nil {
 		t.Fatal(err)
 	}
 	_, err := l.begin(l.Serve(), "thr_late", 0)
@@ -347,8 +376,8 @@ func TestCallsThatMayBeMadeTwiceArePaid(t *testing.T) {
 	}
 	close(m.hold)
 	all.Wait()
-	if held, err := s.heldBy(t.Context(), thread.ID); err != nil || held > 10_000 {
-		t.Errorf("%d is held at the end: %v", held, err)
+	if held := l.reserved(thread.ID); held > 10_000 {
+		t.Errorf("%d is reserved at the end", held)
 	}
 }
 
@@ -385,7 +414,7 @@ func TestGrantsMoreToWhatThinks(t *testing.T) {
 	s := l.Serve()
 	told := 0
 	tell := func(most ponder.Money) error {
-		return s.CostsMore(l.ctx, info, most, func() error {
+		return s.CostsMore(l.ctx, info, 200_000, most, func() error {
 			told++
 			_, err := ponder.SendCommands(l.ctx, l.store, "thr_1", limitTo(session.Session{Run: "run_1"}, most))
 			return err

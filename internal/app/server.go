@@ -13,6 +13,7 @@ import (
 	"ponder/engine"
 	"ponder/internal/metrics"
 	"ponder/internal/placement"
+	"ponder/internal/quota"
 	"ponder/internal/stream"
 	"ponder/knowledge/recall"
 	"ponder/mode/session"
@@ -41,7 +42,7 @@ type Service struct {
 	undercurrents backgroundFeeds
 	worths        calibrations
 	searches      bool // the web can be searched
-	purses        quotas
+	quotas        *quota.Quotas
 }
 
 // server returns one that works on threads: if it serves, on those that others leave to
@@ -64,6 +65,10 @@ func (a *App) NewService(ctx context.Context, store *sqlite.Store, serves bool) 
 	n.Fetcher.Close()
 	s.searches = n.Searcher != nil
 	if s.Books, err = openBooks(ctx, store.SQL()); err != nil {
+		return nil, err
+	}
+	s.quotas = quota.New(store.SQL())
+	if err := s.adoptRuns(ctx); err != nil {
 		return nil, err
 	}
 	s.Since = time.Now() // before anything is worked on
@@ -144,7 +149,7 @@ func (s *Service) Tidying(ctx context.Context) {
 			s.outfits.rest()
 			s.ForgetExchanges(ctx, time.Now())
 			now := time.Now()
-			if err := errors.Join(s.Books.tidyAll(ctx, now), s.tidyThreads(ctx, now.Add(-bookedTime))); err != nil && ctx.Err() == nil {
+			if err := errors.Join(s.Books.tidyAll(ctx, now), s.quotas.Cleanup(ctx, now), s.tidyThreads(ctx, now.Add(-quota.StartTime))); err != nil && ctx.Err() == nil {
 				slog.Warn("what is old is kept for now", "error", err)
 			}
 		case <-ctx.Done():
@@ -194,19 +199,14 @@ func (s *Service) workTold(ctx context.Context, id ponder.ThreadID) error {
 
 // tidyThreads forgets what is kept of threads that are gone, such as those that a command
 // has removed, or whose deletion came before what was kept of them. Nothing is forgotten
-// that was kept after a time: its thread may be about to begin. What they have cost today
-// counts to their tokens still.
+// that was kept after a time: its thread may be about to begin.
 func (s *Service) tidyThreads(ctx context.Context, before time.Time) error {
 	gone, err := s.Books.gone(ctx, before)
 	if err != nil {
 		return err
 	}
-	for id, token := range gone {
-		spent, err := s.spentToday(ctx, id)
-		if err != nil {
-			return err
-		}
-		if err := s.Books.Remove(ctx, id, token, spent, time.Now()); err != nil {
+	for _, id := range gone {
+		if err := s.Books.Remove(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -216,23 +216,20 @@ func (s *Service) tidyThreads(ctx context.Context, before time.Time) error {
 // mostGone is how many threads are forgotten at once.
 const mostGone = 200
 
-// gone returns threads that something was kept of before a time, and that are not there,
-// with their tokens.
-func (b *serverDB) gone(ctx context.Context, before time.Time) (map[ponder.ThreadID]string, error) {
-	rows, err := b.db.Read.QueryContext(ctx, b.db.Bind(`SELECT thread, token FROM serve_thread WHERE since < ?
+// gone returns threads that something was kept of before a time, and that are not there.
+func (b *serverDB) gone(ctx context.Context, before time.Time) (list []ponder.ThreadID, err error) {
+	rows, err := b.db.Read.QueryContext(ctx, b.db.Bind(`SELECT thread FROM serve_thread WHERE since < ?
 		AND NOT EXISTS (SELECT 1 FROM ponder_thread WHERE ponder_thread.id = serve_thread.thread AND ponder_thread.removed = 0) LIMIT ?`), before.Unix(), mostGone)
 	if err != nil {
 		return nil, fmt.Errorf("look for what is kept of threads that are gone: %w", err)
 	}
 	defer rows.Close()
-	list := make(map[ponder.ThreadID]string)
 	for rows.Next() {
 		var id ponder.ThreadID
-		var token string
-		if err := rows.Scan(&id, &token); err != nil {
+		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		list[id] = token
+		list = append(list, id)
 	}
 	return list, rows.Err()
 }

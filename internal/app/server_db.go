@@ -19,8 +19,8 @@ import (
 var serveSchema embed.FS
 
 // Books are what the server keeps of threads beside their logs: with which model they
-// are to go on, and what tokens have begun. They keep the tables serve_thread and
-// serve_day. They are safe for concurrent use.
+// are to go on, and which token has started them. The columns of serve_thread for what a
+// thread may cost belong to package quota. They are safe for concurrent use.
 type serverDB struct {
 	db    sqldb.DB
 	known sqldb.Statements // what is asked of db.Read again and again
@@ -98,141 +98,15 @@ func (b *serverDB) Wish(ctx context.Context, id ponder.ThreadID, change func(*th
 	})
 }
 
-// A day is what a token has done on a day.
-type day struct {
-	token string
-	date  string       // 2006-01-02
-	begun int          // threads
-	gone  ponder.Money // what threads had cost that were removed
-	turn  int          // how much was granted
-}
-
-// today returns the day of a token.
-func (b *serverDB) today(ctx context.Context, token string, now time.Time) (d day, err error) {
-	d = day{token: token, date: now.Format(time.DateOnly)}
-	err = b.db.Read.QueryRowContext(ctx, b.db.Bind(`SELECT begun, micro_usd, turn FROM serve_day WHERE token = ? AND day = ?`),
-		token, d.date).Scan(&d.begun, &d.gone, &d.turn)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return d, err
-}
-
-// A grant is what a thread may cost, in the sense of the column held, and how many threads
-// are begun with it.
-type grant struct {
-	thread ponder.ThreadID
-	held   ponder.Money
-	begun  int
-	waits  bool // the thread thinks only once it is told to go on
-}
-
-// grant notes what a token was granted, and reports whether nothing else was granted
-// since the day was read, by whichever process. A thread belongs to the token that was
-// granted something for it first.
-func (b *serverDB) grant(ctx context.Context, d day, g grant, now time.Time) (ok bool, err error) {
-	defer b.turn.Add(1)
-	err = b.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES (?, ?, 0, 0)
-			ON CONFLICT (token, day) DO NOTHING`), d.token, d.date)
-		if err != nil {
-			return err
-		}
-		res, err := tx.ExecContext(ctx, b.db.Bind(`UPDATE serve_day SET turn = turn + 1, begun = begun + ? WHERE token = ? AND day = ? AND turn = ?`),
-			g.begun, d.token, d.date, d.turn)
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
-		if ok = n == 1; err != nil || !ok {
-			return err
-		}
-		if g.waits {
-			now = now.Add(time.Second) // after all that was done with it before: since has whole seconds
-		}
-		_, err = tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_thread (thread, token, wishes, held, since) VALUES (?, ?, '{}', ?, ?)
-			ON CONFLICT (thread) DO UPDATE SET held = excluded.held, since = excluded.since,
-			token = CASE serve_thread.token WHEN '' THEN excluded.token ELSE serve_thread.token END`),
-			string(g.thread), d.token, int64(g.held), now.Unix())
-		return err
-	})
-	return ok && err == nil, err
-}
-
-// ungrant takes back what a thread was granted that was not begun.
-func (b *serverDB) ungrant(ctx context.Context, d day, g grant) error {
-	return b.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.db.Bind(`UPDATE serve_day SET begun = begun - ? WHERE token = ? AND day = ?`), g.begun, d.token, d.date)
-		if err != nil {
-			return err
-		}
-		return b.rest(ctx, tx, g.thread)
-	})
-}
-
-// atRest holds nothing any more for a thread, and forgets one that is not there.
-func (b *serverDB) atRest(ctx context.Context, id ponder.ThreadID) error {
-	return b.db.Tx(ctx, func(tx *sql.Tx) error { return b.rest(ctx, tx, id) })
-}
-
-func (b *serverDB) rest(ctx context.Context, tx *sql.Tx, id ponder.ThreadID) error {
-	if _, err := tx.ExecContext(ctx, b.db.Bind(`UPDATE serve_thread SET held = 0 WHERE thread = ? AND held <> 0`), string(id)); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(ctx, b.db.Bind(`DELETE FROM serve_thread WHERE thread = ? AND `+noThread), string(id))
-	return err
-}
-
-// hold changes what a thread may cost from an amount to another, unless it is not that
-// any more.
-func (b *serverDB) hold(ctx context.Context, id ponder.ThreadID, from, to ponder.Money) error {
-	return b.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.db.Bind(`UPDATE serve_thread SET held = ? WHERE thread = ? AND held = ?`), int64(to), string(id), int64(from))
-		return err
-	})
-}
-
-// A holding is what a thread may cost, by the books.
-type holding struct {
-	held  ponder.Money
-	since time.Time
-}
-
-// holdings returns the threads of a token that may cost something.
-func (b *serverDB) holdings(ctx context.Context, token string) (map[ponder.ThreadID]holding, error) {
-	rows, err := b.db.Read.QueryContext(ctx, b.db.Bind(`SELECT thread, held, since FROM serve_thread WHERE token = ? AND held > 0`), token)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	all := make(map[ponder.ThreadID]holding)
-	for rows.Next() {
-		var id ponder.ThreadID
-		var h holding
-		var since int64
-		if err := rows.Scan(&id, &h.held, &since); err != nil {
-			return nil, err
-		}
-		h.since = time.Unix(since, 0)
-		all[id] = h
-	}
-	return all, rows.Err()
-}
-
 // token returns the token that has begun a thread, or "".
 func (b *serverDB) token(ctx context.Context, id ponder.ThreadID) (string, error) {
 	e, err := b.entry(ctx, id)
 	return e.token, err
 }
 
-// remove forgets a thread, which has cost so much today.
-func (b *serverDB) Remove(ctx context.Context, id ponder.ThreadID, token string, cost ponder.Money, now time.Time) error {
+// Remove forgets a thread. What it has cost stays in the day of its token.
+func (b *serverDB) Remove(ctx context.Context, id ponder.ThreadID) error {
 	return b.db.Tx(ctx, func(tx *sql.Tx) error {
-		if token != "" && cost > 0 {
-			if err := b.spend(ctx, tx, token, cost, now); err != nil {
-				return err
-			}
-		}
 		if _, err := tx.ExecContext(ctx, b.db.Bind(`DELETE FROM serve_chat WHERE thread = ?`), string(id)); err != nil {
 			return err
 		}
@@ -241,49 +115,8 @@ func (b *serverDB) Remove(ctx context.Context, id ponder.ThreadID, token string,
 	})
 }
 
-// noThread is the condition that there is no thread of a row of serve_thread.
-const noThread = `NOT EXISTS (SELECT 1 FROM ponder_thread t WHERE t.id = serve_thread.thread AND NOT t.removed)`
-
-// spent returns what the threads of a token that are there have cost since a time.
-func (b *serverDB) spent(ctx context.Context, token string, since time.Time) (map[ponder.ThreadID]ponder.Money, error) {
-	rows, err := b.db.Read.QueryContext(ctx, b.db.Bind(`SELECT t.id, sum(u.money) FROM ponder_usage u JOIN ponder_thread t USING (num)
-		JOIN serve_thread s ON s.thread = t.id WHERE u.tool = '' AND u.time >= ? AND s.token = ? GROUP BY t.id`), since.UnixMicro(), token)
-	if err != nil {
-		return nil, fmt.Errorf("read what %s has cost: %w", token, err)
-	}
-	defer rows.Close()
-	sums := make(map[ponder.ThreadID]ponder.Money)
-	for rows.Next() {
-		var id ponder.ThreadID
-		var sum ponder.Money
-		if err := rows.Scan(&id, &sum); err != nil {
-			return nil, err
-		}
-		sums[id] = sum
-	}
-	return sums, rows.Err()
-}
-
-// spentBy returns what a thread has cost since a time.
-func (b *serverDB) spentBy(ctx context.Context, id ponder.ThreadID, since time.Time) (sum ponder.Money, err error) {
-	err = b.known.First(ctx, b.db.Read, []any{&sum}, b.db.Bind(`SELECT coalesce(sum(u.money), 0) FROM ponder_usage u JOIN ponder_thread t USING (num)
-		WHERE u.tool = '' AND u.time >= ? AND t.id = ?`), since.UnixMicro(), string(id))
-	if err != nil {
-		return 0, fmt.Errorf("read what %s has cost: %w", id, err)
-	}
-	return sum, nil
-}
-
-// keptDays is how long days are kept.
-const keptDays = 7
-
-// tidy forgets days that are long over.
-func (b *serverDB) tidy(ctx context.Context, now time.Time) error {
-	return b.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.db.Bind(`DELETE FROM serve_day WHERE day < ?`), now.AddDate(0, 0, -keptDays).Format(time.DateOnly))
-		return err
-	})
-}
+// oncesKept is how many days requests are kept.
+const oncesKept = 7
 
 // aQuarter is how exactly is kept when something was used beside threads.
 const aQuarter = 15 * time.Minute
@@ -366,9 +199,9 @@ func (b *serverDB) Leave(ctx context.Context, id string) error {
 	return b.once(ctx, `DELETE FROM serve_once WHERE id = ? AND answer = ''`, id)
 }
 
-// tidyOnces forgets requests that nobody makes again any more.
+// tidyOnces forgets requests that are old.
 func (b *serverDB) tidyOnces(ctx context.Context, now time.Time) error {
-	return b.once(ctx, `DELETE FROM serve_once WHERE since < ?`, now.AddDate(0, 0, -keptDays).Unix())
+	return b.once(ctx, `DELETE FROM serve_once WHERE since < ?`, now.AddDate(0, 0, -oncesKept).Unix())
 }
 
 // once changes what is kept of requests.

@@ -51,7 +51,7 @@ func TestBooksKeepRequests(t *testing.T) {
 		enter(b, "three", "other", SentRequest{}, false)
 		must(b.tidyOnces(t.Context(), time.Now()))
 		enter(b, "one", "w", SentRequest{Words: "w", Answer: `{"tick":1}`}, true)
-		must(b.tidyOnces(t.Context(), time.Now().AddDate(0, 0, keptDays+1)))
+		must(b.tidyOnces(t.Context(), time.Now().AddDate(0, 0, oncesKept+1)))
 		enter(b, "one", "w", SentRequest{}, false)
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/quota"
 )
 
 // What is kept of threads that are gone is forgotten, but not what they have cost, nor
@@ -32,7 +33,7 @@ func TestBooksForgetThreadsThatAreGone(t *testing.T) {
 	for _, tidy := range []struct {
 		before time.Time
 		kept   int
-	}{{time.Now().Add(-bookedTime), 3}, {time.Now().Add(time.Minute), 1}} {
+	}{{time.Now().Add(-quota.StartTime), 3}, {time.Now().Add(time.Minute), 1}} {
 		if err := s.tidyThreads(l.ctx, tidy.before); err != nil || l.kept(s) != tidy.kept {
 			t.Errorf("%d are kept, want %d: %v", l.kept(s), tidy.kept, err)
 		}
@@ -55,14 +56,17 @@ func TestBooksKeepNothingOfRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	// as for a request that found it before
-	err = s.CostsMore(l.ctx, info, 400_000, func() error {
+	err = s.CostsMore(l.ctx, info, 0, 400_000, func() error {
 		if err := s.Remove(l.ctx, "thr_1"); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Books.Wish(l.ctx, "thr_1", func(w *threadPrefs) { w.NoWeb = true }); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := s.grant(l.ctx, "anna", l.limit, grant{thread: "thr_1"}, func(ponder.Money) (ponder.Money, error) { return 1, nil })
+		_, err := s.quotas.Reserve(l.ctx, quota.Request{
+			Token: "anna", Limit: quota.Limit{Cost: MoneyOf(l.limit.Cost)}, Thread: "thr_1",
+			Amount: func(quota.Row, ponder.Money) (ponder.Money, error) { return 1, nil },
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

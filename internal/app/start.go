@@ -23,7 +23,7 @@ func (s *Service) Begin(ctx context.Context, owner string, id ponder.ThreadID, s
 		return ponder.ErrTaken
 	}
 	st.Budget.Money = cmp.Or(st.Budget.Money, MoneyOf(s.Settings.Budgets.Cost))
-	return s.begun(ctx, id, &st.Budget, func() error {
+	return s.startWithQuota(ctx, id, &st.Budget, func() error {
 		if err := s.begin(ctx, owner, id, st); err != nil {
 			return OfModel(st.Model, err)
 		}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"ponder"
 	"ponder/engine"
@@ -98,7 +97,7 @@ func (s *Service) Fork(ctx context.Context, owner string, from, id ponder.Thread
 		return err
 	}
 	limit := ponder.Budget{}
-	return s.begun(ctx, id, &limit, func() error {
+	return s.startWithQuota(ctx, id, &limit, func() error {
 		if info.Kind == ponder.KindConversation {
 			err = s.forkTalk(ctx, info, id, f)
 		} else {
@@ -211,21 +210,10 @@ func (s *Service) Remove(ctx context.Context, id ponder.ThreadID) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	now := time.Now()
-	token, err := s.Books.token(ctx, id)
-	if err != nil {
-		return err
-	}
-	var spent ponder.Money
-	if token != "" {
-		if spent, err = s.spentToday(ctx, id); err != nil {
-			return err
-		}
-	}
 	if _, _, err := a.EraseThread(ctx, s.Store, info, s.Log.Remove); err != nil {
 		return err
 	}
-	return s.Books.Remove(ctx, id, token, spent, now)
+	return s.Books.Remove(ctx, id)
 }
 
 // Report implements [Thinker]. The formats are json, markdown, jsonl and html.

@@ -43,9 +43,10 @@ func (s *Service) work(ctx context.Context, id ponder.ThreadID) error {
 	defer leave()
 	if info.Kind == ponder.KindConversation {
 		defer s.live.Open(id, listeningBehind)()
-		defer s.atRest(context.WithoutCancel(ctx), id)
-		if o.Payer != "" {
-			s.atRest(ctx, id) // another process that had it was killed
+		if o.Payer != "" && !info.Held { // a process that had it may have been killed
+			if err := s.quotas.Free(ctx, id); err != nil {
+				return fmt.Errorf("%s is not taken: %w", id, err)
+			}
 		}
 	}
 	err = mind.Work(ctx, id)

@@ -44,9 +44,9 @@ type Config struct {
 	// asked for each session that is shown, so it should be kept for a while.
 	Calibration func(ctx context.Context, owner string) session.Calibration
 
-	// Afford, if set, does what tells a session that it may cost as much as an amount in
-	// all, or returns an [Error] if nobody pays for that.
-	Afford func(ctx context.Context, info ponder.Info, most ponder.Money, do func() error) error
+	// Afford, if set, calls do, which lets a session that has cost spent cost most in all, or
+	// returns an [Error] if its token does not pay for that.
+	Afford func(ctx context.Context, info ponder.Info, spent, most ponder.Money, do func() error) error
 
 	// Requests keep the Idempotency-Keys of requests whose thread does not.
 	Requests Requests

@@ -88,7 +88,7 @@ func guardOf() *auth.Guard {
 }
 
 // affords refuses what costs more than four dollars.
-func (h *house) affords(_ context.Context, _ ponder.Info, most ponder.Money, do func() error) error {
+func (h *house) affords(_ context.Context, _ ponder.Info, _, most ponder.Money, do func() error) error {
 	if most > 4_000_000 {
 		return app.Errorf(app.OverBudget, "", "nobody pays for that")
 	}

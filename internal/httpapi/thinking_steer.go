@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/steering"
 	"ponder/mode/session"
 )
@@ -126,7 +127,9 @@ func (a *api) afford(ctx context.Context, info ponder.Info, most ponder.Money, d
 	if most == 0 || a.Afford == nil {
 		return do()
 	}
+	var spent ponder.Money
 	if err := a.look(ctx, info, func(v session.View) {
+		spent = app.MoneyOf(v.Session.Usage.USD)
 		if limit := v.Session.Budget.USD; limit > 0 && most.USD() <= limit {
 			most = 0 // it may cost that already
 		}
@@ -136,7 +139,7 @@ func (a *api) afford(ctx context.Context, info ponder.Info, most ponder.Money, d
 	if most == 0 {
 		return do()
 	}
-	return a.Afford(ctx, info, most, do)
+	return a.Afford(ctx, info, spent, most, do)
 }
 
 // outcomes waits for what becomes of wishes that were sent, and says it.

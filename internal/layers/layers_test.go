@@ -109,7 +109,7 @@ var rules = []rule{
 	{packages: "internal/steering", ours: []string{".", "mode/session"}},
 	{packages: "internal/steering/steeringtest", ours: []string{".", "internal/steering"}},
 	{packages: "internal/app", ours: []string{".", "engine", "llm", "llm/*", "mode/*", "tool/*", "sensor", "sensor/*", "knowledge/*", "knowledge/*/*", "store/*", "internal/auth", "internal/calibration", "internal/config", "internal/limitio", "internal/metrics", "internal/mindrunner", "internal/placement", "internal/quota", "internal/redact", "internal/report", "internal/retention", "internal/steering", "internal/stream", "internal/transcript", "internal/textkit/*"}, theirs: []string{"golang.org/x/sys/"}},
-	{packages: "internal/quota", ours: []string{".", "llm"}},
+	{packages: "internal/quota", ours: []string{".", "llm", "internal/textkit", "store/sqldb"}},
 	{packages: "internal/eval", ours: []string{".", "engine", "llm", "mode/*", "knowledge/document", "store/sqlite", "internal/app", "internal/config", "internal/placement", "internal/quota"}},
 	{packages: "internal/compat", ours: []string{".", "llm", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "internal/auth", "internal/steering", "internal/stream", "internal/app"}},
 	{packages: "internal/compat/dialecttest", ours: []string{".", "engine", "llm", "llm/llmtest", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "store/memory", "internal/placement", "internal/auth", "internal/stream", "internal/app", "internal/compat"}},

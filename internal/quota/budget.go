@@ -1,11 +1,9 @@
-// Package quota limits what models may cost.
 package quota
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 	"time"
 
@@ -47,11 +45,10 @@ func (p *Budget) Start(ctx context.Context) (context.Context, context.CancelCaus
 
 // Models returns models whose calls p counts. Hedging is off, so that each call counts once.
 func (p *Budget) Models(all map[ponder.Role][]ponder.Model) map[ponder.Role][]ponder.Model {
-	paid := make(map[ponder.Role][]ponder.Model)
-	for role, chain := range all {
-		for _, m := range chain {
-			m.Model, m.Hedge = meteredModel{m.Model, m.Price, p}, false
-			paid[role] = append(paid[role], m)
+	paid := Meter(all, p)
+	for _, chain := range paid {
+		for i := range chain {
+			chain[i].Hedge = false
 		}
 	}
 	return paid
@@ -110,8 +107,17 @@ func (p *Budget) settle() {
 	}
 }
 
-// begin reports whether a call may begin.
-func (p *Budget) begin() bool {
+// Reserve implements [Payer]. A call that the budget does not pay for waits until ctx ends.
+func (p *Budget) Reserve(ctx context.Context, _ ponder.Model, req *llm.Request) (*llm.Request, ponder.Money, Settle, error) {
+	if !p.startCall() {
+		<-ctx.Done()
+		return nil, 0, nil, &llm.Error{Class: llm.Cancelled, Message: "the budget is spent"}
+	}
+	return req, 0, p.endCall, nil
+}
+
+// startCall reports whether a call may start, and counts it.
+func (p *Budget) startCall() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.limits.Calls > 0 && p.spent.Calls >= p.limits.Calls {
@@ -127,8 +133,8 @@ func (p *Budget) begin() bool {
 	return true
 }
 
-// end adds the cost of a call.
-func (p *Budget) end(cost ponder.Money) {
+// endCall adds the cost of a call.
+func (p *Budget) endCall(cost ponder.Money) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.flight--
@@ -137,43 +143,4 @@ func (p *Budget) end(cost ponder.Money) {
 		p.close("money")
 	}
 	p.settle()
-}
-
-// A meteredModel is a model whose calls a budget counts.
-type meteredModel struct {
-	llm.Model
-	price  ponder.Price
-	budget *Budget
-}
-
-// Admits implements [llm.Admitter].
-func (m meteredModel) Admits() (time.Duration, bool) { return llm.Admits(m.Model) }
-
-// Generate implements [llm.Model].
-func (m meteredModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return func(yield func(llm.Delta, error) bool) {
-		if !m.budget.begin() {
-			<-ctx.Done()
-			yield(llm.Delta{}, &llm.Error{Class: llm.Cancelled, Message: "the budget is spent"})
-			return
-		}
-		var cost ponder.Money
-		defer func() { m.budget.end(cost) }()
-		for d, err := range m.Model.Generate(ctx, req) {
-			if d.Done != nil {
-				cost = m.cost(d.Done.Usage)
-			}
-			if !yield(d, err) {
-				return
-			}
-		}
-	}
-}
-
-// cost returns the cost that the provider reports, or else the cost by the price.
-func (m meteredModel) cost(u llm.Usage) ponder.Money {
-	if u.Cost != nil {
-		return ponder.Money(max(0, *u.Cost))
-	}
-	return max(0, m.price.Cost(u))
 }

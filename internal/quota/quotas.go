@@ -1,0 +1,357 @@
+package quota
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/internal/textkit"
+	"ponder/llm"
+	"ponder/store/sqldb"
+)
+
+// A Refusal is the error of a reservation that a quota refuses.
+type Refusal struct {
+	Starts  bool // the token has started too much; else it has cost too much
+	Message string
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+func refusef(format string, args ...any) error {
+	return &Refusal{Message: fmt.Sprintf(format, args...)}
+}
+
+// StartTime limits the time between a reservation and the work that it is for. After it, a
+// reservation without a thread at work is free: its process has been killed.
+const StartTime = 2 * time.Minute
+
+// A Limit is what a token may do in a day. Zero is no limit.
+type Limit struct {
+	Starts int
+	Cost   ponder.Money
+}
+
+// A Row is what a thread may cost.
+type Row struct {
+	Ceiling ponder.Money // in all
+	Cost    ponder.Money // so far
+	Known   bool         // the ceiling is set
+	Active  bool         // the thread is not at rest
+}
+
+// Reserved returns what the thread may still cost.
+func (r Row) Reserved() ponder.Money { return max(0, r.Ceiling-r.Cost) }
+
+// A Request asks the quota of a token to reserve something for a thread.
+type Request struct {
+	Token   string
+	Limit   Limit
+	Thread  ponder.ThreadID
+	Starts  int  // how many threads it starts
+	Pending bool // the thread is at rest until the caller starts it and calls Started
+
+	// Amount returns what the thread may still cost, given its row and what is left of the
+	// day of the token beside that row. It is called only if the cost is limited.
+	Amount func(row Row, left ponder.Money) (ponder.Money, error)
+}
+
+// Quotas keeps what tokens may cost and start in a day. It is safe for concurrent use by
+// many processes: a reservation is one transaction, which reads rows and no log.
+type Quotas struct {
+	db sqldb.DB
+
+	mu    sync.Mutex
+	locks map[string]*sync.Mutex // by token
+}
+
+// New returns the quotas in a database that has their tables.
+func New(db sqldb.DB) *Quotas { return &Quotas{db: db, locks: make(map[string]*sync.Mutex)} }
+
+// Lock lets this process start one thread of a token at a time.
+func (q *Quotas) Lock(token string) (unlock func()) {
+	q.mu.Lock()
+	one := q.locks[token]
+	if one == nil {
+		one = new(sync.Mutex)
+		q.locks[token] = one
+	}
+	q.mu.Unlock()
+	one.Lock()
+	return one.Unlock
+}
+
+// Reserve makes a reservation, and returns what the thread may still cost. A thread belongs
+// to the token that reserves something for it first. The error is a [Refusal], the error of
+// Amount, or that of the database.
+func (q *Quotas) Reserve(ctx context.Context, r Request) (amount ponder.Money, err error) {
+	err = q.db.Tx(ctx, func(tx *sql.Tx) error {
+		t, now := transaction{ctx, q.db, tx}, time.Now()
+		spent, err := t.startOn(r, now)
+		if err != nil {
+			return err
+		}
+		if err := t.findAtRest(r.Token, now); err != nil {
+			return err
+		}
+		row, err := t.row(r.Thread)
+		if err != nil {
+			return err
+		}
+		ceiling := sql.NullInt64{}
+		if r.Limit.Cost > 0 {
+			left, err := t.left(r, spent, now)
+			if err == nil {
+				amount, err = r.Amount(row, left)
+			}
+			if err != nil {
+				return err
+			}
+			ceiling = sql.NullInt64{Int64: int64(row.Cost + amount), Valid: true}
+		}
+		return t.exec(`INSERT INTO serve_thread (thread, token, wishes, held, since, ceiling) VALUES (?, ?, '{}', ?, ?, ?)
+			ON CONFLICT (thread) DO UPDATE SET held = excluded.held, since = excluded.since, ceiling = excluded.ceiling,
+			token = CASE serve_thread.token WHEN '' THEN excluded.token ELSE serve_thread.token END`,
+			string(r.Thread), r.Token, heldOf(r.Pending), now.Unix(), ceiling)
+	})
+	return amount, err
+}
+
+// The values of the column held of a row that is not at rest.
+const (
+	working = 1
+	pending = 2 // or more, in rows of older versions
+)
+
+func heldOf(isPending bool) int {
+	if isPending {
+		return pending
+	}
+	return working
+}
+
+// A transaction has the statements of one reservation.
+type transaction struct {
+	ctx context.Context //nolint:containedctx // ends with the transaction
+	db  sqldb.DB
+	*sql.Tx
+}
+
+func (t transaction) exec(query string, args ...any) error {
+	_, err := t.ExecContext(t.ctx, t.db.Bind(query), args...)
+	return err
+}
+
+func (t transaction) first(query string, args []any, into ...any) error {
+	return t.QueryRowContext(t.ctx, t.db.Bind(query), args...).Scan(into...)
+}
+
+// startOn counts what r starts on the day, and returns what its token has cost on it. Its
+// first statement excludes all other reservations of the token.
+func (t transaction) startOn(r Request, now time.Time) (spent ponder.Money, err error) {
+	starts := 0
+	err = t.first(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES (?, ?, ?, 0)
+		ON CONFLICT (token, day) DO UPDATE SET begun = serve_day.begun + excluded.begun RETURNING begun, micro_usd`,
+		[]any{r.Token, now.Format(time.DateOnly), r.Starts}, &starts, &spent)
+	if err != nil {
+		return 0, err
+	}
+	if r.Limit.Starts > 0 && starts > r.Limit.Starts {
+		return 0, &Refusal{true, fmt.Sprintf("this token may begin %s a day, and has: come again tomorrow", textkit.Count(r.Limit.Starts, "session", "sessions"))}
+	}
+	var today ponder.Money
+	err = t.first(`SELECT coalesce(sum(micro_usd), 0) FROM serve_cost WHERE token = ? AND quarter >= ?`, []any{r.Token, quarter(midnight(now))}, &today)
+	return spent + today, err
+}
+
+// findAtRest notes which rows of a token are at rest: those of threads that nothing works on,
+// and that are not about to start.
+func (t transaction) findAtRest(token string, now time.Time) error {
+	err := t.exec(`UPDATE serve_thread SET held = 0 WHERE token = ? AND held > 0 AND NOT (held >= ? AND since > ?)
+		AND NOT EXISTS (SELECT 1 FROM ponder_thread t WHERE t.id = serve_thread.thread AND t.removed = 0 AND (t.status = 'thinking'
+			OR EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND n.buried = 0 AND n.beat > ?)))`,
+		token, pending, now.Add(-StartTime).Unix(), now.Add(-ponder.DeadAfter).UnixMicro())
+	if err != nil {
+		return err
+	}
+	return t.exec(`UPDATE serve_thread SET held = ? WHERE token = ? AND held = 0 AND ceiling > cost
+		AND thread IN (SELECT id FROM ponder_thread WHERE status = 'thinking' AND removed = 0)`, working, token)
+}
+
+func (t transaction) row(id ponder.ThreadID) (r Row, err error) {
+	held, ceiling := int64(0), sql.NullInt64{}
+	err = t.first(`SELECT held, ceiling, cost FROM serve_thread WHERE thread = ?`, []any{string(id)}, &held, &ceiling, &r.Cost)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Row{}, nil
+	}
+	r.Ceiling, r.Known, r.Active = ponder.Money(ceiling.Int64), ceiling.Valid, held > 0
+	return r, err
+}
+
+// left returns what is left of a day for a thread. It is an error if that is nothing.
+func (t transaction) left(r Request, spent ponder.Money, now time.Time) (ponder.Money, error) {
+	var reserved ponder.Money
+	err := t.first(`SELECT coalesce(sum(CASE WHEN ceiling - cost > ? THEN ? ELSE ceiling - cost END), 0)
+		FROM serve_thread WHERE token = ? AND held > 0 AND ceiling > cost AND thread <> ?`,
+		[]any{int64(r.Limit.Cost), int64(r.Limit.Cost), r.Token, string(r.Thread)}, &reserved)
+	switch {
+	case err != nil:
+		return 0, err
+	case spent >= r.Limit.Cost:
+		return 0, refusef("this token may cost %v a day, and has: come again tomorrow", r.Limit.Cost)
+	case spent+reserved >= r.Limit.Cost:
+		return 0, refusef("this token may cost %v a day, and what is left of that is held for what it has begun: wait until that ends, or pause or cancel it", r.Limit.Cost)
+	}
+	return r.Limit.Cost - spent - reserved, nil
+}
+
+// change executes a statement in a transaction of its own.
+func (q *Quotas) change(ctx context.Context, query string, args ...any) error {
+	return q.db.Tx(ctx, func(tx *sql.Tx) error { return transaction{ctx, q.db, tx}.exec(query, args...) })
+}
+
+// Started notes that the thread of a pending reservation is at work.
+func (q *Quotas) Started(ctx context.Context, id ponder.ThreadID) error {
+	return q.change(ctx, `UPDATE serve_thread SET held = ? WHERE thread = ? AND held >= ?`, working, string(id), pending)
+}
+
+// Cancel takes back the reservation r, whose work did not start, and what it counted as started.
+func (q *Quotas) Cancel(ctx context.Context, r Request, at time.Time) error {
+	return q.db.Tx(ctx, func(tx *sql.Tx) error {
+		t := transaction{ctx, q.db, tx}
+		return errors.Join(
+			t.exec(`UPDATE serve_day SET begun = begun - ? WHERE token = ? AND day = ?`, r.Starts, r.Token, at.Format(time.DateOnly)),
+			t.exec(`UPDATE serve_thread SET held = 0 WHERE thread = ?`, string(r.Thread)),
+			t.exec(`DELETE FROM serve_thread WHERE thread = ? AND NOT EXISTS (SELECT 1 FROM ponder_thread t WHERE t.id = serve_thread.thread AND t.removed = 0)`, string(r.Thread)))
+	})
+}
+
+// Free drops what calls reserved on a thread whose process has been killed.
+func (q *Quotas) Free(ctx context.Context, id ponder.ThreadID) error {
+	return q.change(ctx, `UPDATE serve_thread SET ceiling = cost WHERE thread = ? AND ceiling > cost`, string(id))
+}
+
+// Charge adds the cost of work that has no log to the day of a token, and deletes its
+// reservation.
+func (q *Quotas) Charge(ctx context.Context, token string, id ponder.ThreadID, cost ponder.Money) error {
+	return q.db.Tx(ctx, func(tx *sql.Tx) error {
+		t := transaction{ctx, q.db, tx}
+		return errors.Join(
+			t.exec(`INSERT INTO serve_cost (token, quarter, micro_usd) VALUES (?, ?, ?)
+				ON CONFLICT (token, quarter) DO UPDATE SET micro_usd = serve_cost.micro_usd + excluded.micro_usd`, token, quarter(time.Now()), int64(cost)),
+			t.exec(`DELETE FROM serve_thread WHERE thread = ?`, string(id)))
+	})
+}
+
+// Unread returns the threads at work whose ceiling must be read from their log, with what an
+// older version noted that they may cost.
+func (q *Quotas) Unread(ctx context.Context) (map[ponder.ThreadID]ponder.Money, error) {
+	rows, err := q.db.Read.QueryContext(ctx, `SELECT thread, held FROM serve_thread WHERE ceiling IS NULL AND token <> ''
+		AND (held > 0 OR thread IN (SELECT id FROM ponder_thread WHERE status = 'thinking' AND removed = 0))`)
+	if err != nil {
+		return nil, fmt.Errorf("look for threads without a ceiling: %w", err)
+	}
+	defer rows.Close()
+	all := make(map[ponder.ThreadID]ponder.Money)
+	for rows.Next() {
+		var id ponder.ThreadID
+		var held ponder.Money
+		if err := rows.Scan(&id, &held); err != nil {
+			return nil, err
+		}
+		all[id] = held
+	}
+	return all, rows.Err()
+}
+
+// Adopt sets what a thread of Unread may still cost.
+func (q *Quotas) Adopt(ctx context.Context, id ponder.ThreadID, amount ponder.Money) error {
+	return q.change(ctx, `UPDATE serve_thread SET held = ?, ceiling = cost + ? WHERE thread = ? AND ceiling IS NULL`, working, int64(amount), string(id))
+}
+
+// daysKept is how long days are kept.
+const daysKept = 7
+
+// Cleanup deletes days that are long over.
+func (q *Quotas) Cleanup(ctx context.Context, now time.Time) error {
+	before := now.AddDate(0, 0, -daysKept)
+	return errors.Join(
+		q.change(ctx, `DELETE FROM serve_day WHERE day < ?`, before.Format(time.DateOnly)),
+		q.change(ctx, `DELETE FROM serve_cost WHERE quarter < ?`, quarter(before)))
+}
+
+// quarter returns the number of the quarter of an hour of a time.
+func quarter(t time.Time) int64 { return t.Unix() / int64((15 * time.Minute).Seconds()) }
+
+// midnight returns the start of a day.
+func midnight(now time.Time) time.Time {
+	return time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+}
+
+// settleTime limits the time to settle a call.
+const settleTime = 2 * time.Second
+
+// An Account pays for the calls of a thread that has no budget, from the day of a token.
+type Account struct {
+	Quotas *Quotas
+	Token  string
+	Limit  Limit
+	Thread ponder.ThreadID
+	Life   context.Context //nolint:containedctx // calls are settled after their own context
+}
+
+// Reserve implements [Payer]. A request that may be made twice is made once if what is left
+// does not pay for two.
+func (a Account) Reserve(ctx context.Context, m ponder.Model, req *llm.Request) (*llm.Request, ponder.Money, Settle, error) {
+	if !m.Price.Known() {
+		return nil, 0, nil, errors.New("the token of the conversation is limited in what it may cost, and the price of " + m.Name() + " is not known: add it to models.price")
+	}
+	most := maxCost(m.Price, req)
+	if req.Hedge {
+		if a.take(ctx, 2*most) == nil {
+			return req, 2 * most, a.settle(2 * most), nil
+		}
+		once := *req
+		once.Hedge = false
+		req = &once
+	}
+	return req, most, a.settle(most), a.take(ctx, most)
+}
+
+// take reserves an amount for a call. It is an error if that is not left.
+func (a Account) take(ctx context.Context, most ponder.Money) error {
+	if most <= 0 {
+		return nil
+	}
+	_, err := a.Quotas.Reserve(ctx, Request{Token: a.Token, Limit: a.Limit, Thread: a.Thread, Amount: func(row Row, left ponder.Money) (ponder.Money, error) {
+		amount := most
+		if row.Active {
+			amount += row.Reserved()
+		}
+		if amount > left {
+			return 0, refusef("what is left of the day of this token does not pay for an answer: come again tomorrow, or when what it has begun has ended")
+		}
+		return amount, nil
+	}})
+	return err
+}
+
+// settle returns what gives back the part of a reservation that a call has not cost.
+func (a Account) settle(most ponder.Money) Settle {
+	return func(cost ponder.Money) {
+		rest := most - min(cost, most)
+		if rest <= 0 {
+			return
+		}
+		ctx, cancel := context.WithTimeout(a.Life, settleTime)
+		defer cancel()
+		if err := a.Quotas.change(ctx, `UPDATE serve_thread SET ceiling = ceiling - ? WHERE thread = ?`, int64(rest), string(a.Thread)); err != nil {
+			slog.Warn("more is reserved for a conversation than it costs, until it is at rest", "thread", a.Thread, "error", err)
+		}
+	}
+}
