@@ -99,14 +99,15 @@ func (c *conversation) renew(ctx context.Context) error {
 	return c.open(ctx)
 }
 
-// put adds inputs to the thread, and makes it if there is none, under a title. It
-// returns them as they are stored.
-func (c *conversation) put(ctx context.Context, name string, inputs ...ponder.Event) ([]ponder.Event, error) {
+// post appends inputs to the thread, in one transaction with the first decisions about
+// them, and has the thread worked on. It makes the thread under a title if there is none. It
+// returns the inputs as they are stored.
+func (c *conversation) post(ctx context.Context, name string, inputs ...ponder.Event) ([]ponder.Event, error) {
 	for i := range inputs {
 		inputs[i].ID = ponder.NewID("evt")
 	}
 	if c.id != "" {
-		return c.store.Append(ctx, c.id, 0, inputs...)
+		return c.thinker.Mind.Post(ctx, c.id, c.work, inputs...)
 	}
 	thread := ponder.Thread{
 		ID: c.thread(), Kind: ponder.KindConversation, Title: clip(oneLine(name), app.MaxTitle), Owner: c.Owner(),
@@ -119,7 +120,7 @@ func (c *conversation) put(ctx context.Context, name string, inputs ...ponder.Ev
 	for i := range inputs {
 		inputs[i].Thread, inputs[i].Seq = thread.ID, ponder.Seq(i+1)
 	}
-	return inputs, nil
+	return inputs, c.work(ctx)
 }
 
 // thread returns the id of the thread, or what it will be.
@@ -144,24 +145,24 @@ func (c *conversation) say(ctx context.Context, m message) (ponder.Event, error)
 		return ponder.Event{}, err
 	}
 	before, raised := c.inner(ctx, m.text)
-	stored, err := c.put(ctx, m.name(), append(before, m.events()...)...)
+	stored, err := c.post(ctx, m.name(), append(before, m.events()...)...)
 	if errors.Is(err, ponder.ErrTaken) && len(raised) > 0 { // another process has told it here
-		stored, err = c.put(ctx, m.name(), m.events()...)
+		stored, err = c.post(ctx, m.name(), m.events()...)
 	}
-	if err != nil {
+	if len(stored) == 0 {
 		return ponder.Event{}, err
 	}
 	c.told = append(c.told, raised...)
-	return stored[len(stored)-1], c.work(ctx)
+	return stored[len(stored)-1], err
 }
 
 // reflect asks for a reflection, and returns the wish.
 func (c *conversation) reflect(ctx context.Context, topic, name string) (ponder.Event, error) {
-	stored, err := c.put(ctx, name, ponder.Event{Internal: true, Body: ponder.Observation{Content: topic, Sensor: chat.DeepAsked}})
-	if err != nil {
+	stored, err := c.post(ctx, name, ponder.Event{Internal: true, Body: ponder.Observation{Content: topic, Sensor: chat.DeepAsked}})
+	if len(stored) == 0 {
 		return ponder.Event{}, err
 	}
-	return stored[0], c.work(ctx)
+	return stored[0], err
 }
 
 // work has the thread worked on here, if no other process does that.

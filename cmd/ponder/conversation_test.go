@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"ponder"
+	"ponder/engine/enginetest"
+	"ponder/internal/app"
+	"ponder/llm/llmtest"
+	"ponder/store/sqlite"
+)
+
+// A message is appended in one transaction with the first decisions about it: by the holder,
+// which notes the event that it had seen.
+func TestSayAppendsOnce(t *testing.T) {
+	dir := t.TempDir()
+	store, err := sqlite.Open(t.Context(), filepath.Join(dir, "p.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	t.Setenv("HOME", dir)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("XDG_STATE_HOME", "")
+	a := &cli{App: app.New(app.Options{DB: filepath.Join(dir, "p.db")})}
+	if _, err := a.Config(); err != nil {
+		t.Fatal(err)
+	}
+	setup := app.ChatSetup{Models: enginetest.Models(&llmtest.Model{}, ponder.Price{}), Name: "llmtest/model"}
+	c, err := a.converse(t.Context(), store, "", setup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.thinker.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+		if c.unlive != nil {
+			c.unlive()
+		}
+	}()
+	for i, text := range []string{"Hello", "Why is the sea salty?", "Is it?"} {
+		stored, err := c.say(t.Context(), message{text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (stored.After == 0) != (i == 0) {
+			t.Errorf("%q is appended with After %d", text, stored.After)
+		}
+		if i == 1 { // the turn may go on when the next message comes
+			continue
+		}
+		for c.working {
+			if err := c.onWorkDone(<-c.worked); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	said := 0
+	for ev, err := range store.Events(t.Context(), c.id, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := ev.Body.(ponder.UserMessage); ok {
+			said++
+		}
+	}
+	if said != 3 {
+		t.Errorf("%d messages, want 3", said)
+	}
+}
