@@ -22,6 +22,7 @@ import (
 	"ponder/internal/config"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
+	"ponder/knowledge/document"
 	"ponder/knowledge/recall"
 	"ponder/store/sqlite"
 )
@@ -207,11 +208,11 @@ func docsFinding(ctx context.Context, docs []string) finding {
 	if len(docs) == 0 {
 		return finding{"documents", fine, "Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code can be read; --docs here tries a path"}
 	}
-	_, listing, err := app.FindDocs(ctx, "docs", docs)
+	_, listing, err := app.FindDocs(ctx, "docs", docs, document.Options{})
 	if err != nil {
 		return finding{"documents", broken, err.Error()}
 	}
-	trial := app.CheckDocuments(ctx, listing.Files, len(listing.Files))
+	trial := app.CheckDocuments(ctx, listing, len(listing.Files))
 	tried, unread := trial.Read+len(trial.Unread), trial.Unread
 	says := fmt.Sprintf("%s to read, %s", textkit.Count(len(listing.Files), "file", "files"), textkit.Bytes(listing.Bytes()))
 	if tried < len(listing.Files) {

@@ -63,7 +63,7 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 	if err != nil {
 		return err
 	}
-	if opts.Docs, err = app.CheckDocs(ctx, "docs", f.docs); err != nil {
+	if opts.Docs, err = a.CheckDocs(ctx, "docs", f.docs); err != nil {
 		return err
 	}
 	if err := f.checkOutput(); err != nil {

@@ -44,11 +44,11 @@ func (f *talkFlags) addSight(flags *pflag.FlagSet) {
 
 // talking returns how to talk, having made sure of all that can be made sure of.
 func (f *talkFlags) talking(ctx context.Context, a *cli, given func(string) bool) (app.ChatSetup, error) {
-	docs, err := app.CheckDocs(ctx, "docs", f.docs)
+	docs, err := a.CheckDocs(ctx, "docs", f.docs)
 	if err != nil {
 		return app.ChatSetup{}, err
 	}
-	notes, err := app.CheckDocs(ctx, "knowledge", f.knowledge)
+	notes, err := a.CheckDocs(ctx, "knowledge", f.knowledge)
 	if err != nil {
 		return app.ChatSetup{}, err
 	}

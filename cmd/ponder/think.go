@@ -97,7 +97,7 @@ func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if err != nil {
 		return err
 	}
-	if opts.Docs, err = app.CheckDocs(ctx, "docs", f.docs); err != nil {
+	if opts.Docs, err = a.CheckDocs(ctx, "docs", f.docs); err != nil {
 		return err
 	}
 	says := ""

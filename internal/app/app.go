@@ -15,6 +15,7 @@ import (
 	"ponder/internal/config"
 	"ponder/internal/placement"
 	"ponder/internal/textkit"
+	"ponder/knowledge/document"
 	"ponder/llm"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
@@ -29,6 +30,7 @@ type App struct {
 
 	sets        *modelSets
 	servers     *MCPServers
+	readings    *document.Readings   // of documents that were checked
 	pool        *LibraryPool         // of all owners; nil: each use opens a library of its own
 	library     LibraryProvider      // of the owner, from pool; nil without pool
 	payVectors  VectorPayer          // nil: vectors are free
@@ -50,7 +52,9 @@ type Options struct {
 }
 
 // New returns an App for the local owner. The caller closes it.
-func New(o Options) *App { return &App{Options: o, sets: &modelSets{}, servers: &MCPServers{}} }
+func New(o Options) *App {
+	return &App{Options: o, sets: &modelSets{}, servers: &MCPServers{}, readings: &document.Readings{}}
+}
 
 // Close ends the connections to MCP servers.
 func (a *App) Close() { a.servers.Close() }

@@ -81,13 +81,13 @@ func CheckPrices(models map[ponder.Role][]ponder.Model, budget ponder.Budget, cf
 }
 
 // CheckDocs returns the absolute paths of documents, having made sure that something in
-// them can be read. Field is that of the paths.
-func CheckDocs(ctx context.Context, field string, paths []string) ([]string, error) {
-	all, listing, err := FindDocs(ctx, field, paths)
+// them can be read. Field is that of the paths. The tools of a take what it has read.
+func (a *App) CheckDocs(ctx context.Context, field string, paths []string) ([]string, error) {
+	all, listing, err := FindDocs(ctx, field, paths, document.Options{Readings: a.readings})
 	if err != nil || listing == nil || slices.ContainsFunc(listing.Files, func(f document.File) bool { return f.Named }) {
 		return all, err
 	}
-	unread := CheckDocuments(ctx, listing.Files, 1).Unread
+	unread := CheckDocuments(ctx, listing, 1).Unread
 	if len(unread) < len(listing.Files) || ctx.Err() != nil {
 		return all, ctx.Err()
 	}
@@ -96,7 +96,7 @@ func CheckDocs(ctx context.Context, field string, paths []string) ([]string, err
 
 // FindDocs returns the absolute paths of documents and, if there are any, what is there to
 // read. Files that are named have been read; folders are only looked through.
-func FindDocs(ctx context.Context, field string, paths []string) ([]string, *document.Listing, error) {
+func FindDocs(ctx context.Context, field string, paths []string, read document.Options) ([]string, *document.Listing, error) {
 	var all, files []string
 	for _, path := range paths {
 		if path == "" {
@@ -118,14 +118,18 @@ func FindDocs(ctx context.Context, field string, paths []string) ([]string, *doc
 		all = append(all, abs)
 	}
 	if len(files) > 0 {
-		if _, _, err := document.Load(ctx, files, document.Options{}); err != nil {
+		named, err := document.Scan(ctx, files, read)
+		if err == nil {
+			err = named.CheckNamed(ctx)
+		}
+		if err != nil {
 			return nil, nil, docsError(ctx, field, err)
 		}
 	}
 	if len(all) == 0 {
 		return nil, nil, nil
 	}
-	listing, err := document.Scan(ctx, all, document.Options{})
+	listing, err := document.Scan(ctx, all, read)
 	if err != nil {
 		return nil, nil, docsError(ctx, field, err)
 	}
@@ -160,34 +164,18 @@ type DocumentCheck struct {
 	Unread []document.Skipped // of which nothing can be read
 }
 
-// CheckDocuments reads files for a while, until it has read enough of them.
-func CheckDocuments(ctx context.Context, files []document.File, enough int) (t DocumentCheck) {
+// CheckDocuments reads files of a listing for a while, until it has read enough of them.
+func CheckDocuments(ctx context.Context, list *document.Listing, enough int) (t DocumentCheck) {
 	since := time.Now()
-	for _, f := range files {
+	for _, f := range list.Files {
 		if t.Read >= enough || time.Since(since) >= CheckTime || ctx.Err() != nil {
 			break
 		}
-		if err := checkDocument(f); err != nil {
+		if err := list.Check(ctx, f); err != nil {
 			t.Unread = append(t.Unread, document.Skipped{Path: f.Path, Reason: textkit.OneLine(err.Error())})
 			continue
 		}
 		t.Read++
 	}
 	return t
-}
-
-// checkDocument says why nothing can be read of a file.
-func checkDocument(f document.File) error {
-	raw, err := document.ReadFile(f.Path, f.Size)
-	if err != nil {
-		return err
-	}
-	why := errors.New("it has no text")
-	for _, err := range document.Read(f.Path, raw, nil, f.Named) {
-		if err == nil {
-			return nil
-		}
-		why = err
-	}
-	return why
 }

@@ -12,6 +12,7 @@ import (
 
 	"ponder"
 	"ponder/knowledge/archive"
+	"ponder/knowledge/document"
 	"ponder/knowledge/recall"
 	"ponder/knowledge/web"
 	"ponder/knowledge/web/extract"
@@ -49,7 +50,7 @@ func SourcesOf(s session.Session) Sources {
 func (a *App) SourceTools(ctx context.Context, store *sqlite.Store, what Sources) ([]ponder.Tool, func(), error) {
 	list := []ponder.Tool{thread.New(store, a.Owner()), thread.NewRead(store, deep.Name)}
 	end := func() {}
-	looks := knowledge.Options{Roots: what.Docs}
+	looks := knowledge.Options{Roots: what.Docs, Read: document.Options{Readings: a.readings}}
 	if what.Memory {
 		s, err := a.LibraryIn(ctx, store)
 		if err != nil {

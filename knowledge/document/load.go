@@ -92,7 +92,7 @@ func (l *Listing) read(ctx context.Context) iter.Seq2[int, reading] {
 			wg.Go(func() {
 				for i := w; i < len(l.Files); i += len(ahead) {
 					select {
-					case ahead[w] <- l.readFile(ctx, l.Files[i]):
+					case ahead[w] <- l.readFile(ctx, l.Files[i], 0):
 					case <-ctx.Done():
 						return
 					}
@@ -112,9 +112,14 @@ func (l *Listing) read(ctx context.Context) iter.Seq2[int, reading] {
 	}
 }
 
-func (l *Listing) readFile(ctx context.Context, f File) reading {
+// readFile reads a file that is not kept. It stops after so many documents, unless enough
+// is 0.
+func (l *Listing) readFile(ctx context.Context, f File, enough int) reading {
 	if err := ctx.Err(); err != nil {
 		return reading{errs: []error{err}}
+	}
+	if r, ok := l.opts.Readings.take(f); ok {
+		return r
 	}
 	raw, err := ReadFile(f.Path, f.most)
 	if err != nil {
@@ -126,10 +131,80 @@ func (l *Listing) readFile(ctx context.Context, f File) reading {
 		case ctx.Err() != nil:
 			return reading{errs: []error{ctx.Err()}}
 		case err == nil:
-			r.docs = append(r.docs, doc)
+			if r.docs = append(r.docs, doc); len(r.docs) == enough {
+				return r
+			}
 		case len(r.errs) < maxSkipped:
 			r.errs = append(r.errs, err)
 		}
 	}
 	return r
+}
+
+// CheckNamed reads the files that the user named. It returns an error if nothing of one can
+// be read.
+func (l *Listing) CheckNamed(ctx context.Context) error {
+	named := Listing{opts: l.opts}
+	for _, f := range l.Files {
+		if f.Named {
+			named.Files = append(named.Files, f)
+		}
+	}
+	for i, r := range named.read(ctx) {
+		f := named.Files[i]
+		if len(r.docs) == 0 && ctx.Err() == nil {
+			return fmt.Errorf("read %s: %w", f.Path, r.reason())
+		}
+		l.opts.Readings.keep(f, r)
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("read documents: %w", err)
+	}
+	return nil
+}
+
+// Check returns why nothing can be read of a file of the listing, or nil. It stops at the
+// first document unless it can keep the file.
+func (l *Listing) Check(ctx context.Context, f File) error {
+	enough := 1
+	if l.opts.Readings != nil {
+		enough = 0
+	}
+	r := l.readFile(ctx, f, enough)
+	if len(r.docs) == 0 {
+		return r.reason()
+	}
+	l.opts.Readings.keep(f, r)
+	return nil
+}
+
+// Readings keeps what was read of files for a check until [Listing.Load] takes it. It is
+// safe for concurrent use. A nil one keeps nothing.
+type Readings struct {
+	mu     sync.Mutex
+	byFile map[File]reading
+}
+
+func (k *Readings) keep(f File, r reading) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.byFile == nil {
+		k.byFile = make(map[File]reading)
+	}
+	k.byFile[f] = r
+}
+
+// take returns what is kept of a file as it is now, and forgets it.
+func (k *Readings) take(f File) (reading, bool) {
+	if k == nil {
+		return reading{}, false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r, ok := k.byFile[f]
+	delete(k.byFile, f)
+	return r, ok
 }

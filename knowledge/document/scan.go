@@ -17,6 +17,10 @@ type Options struct {
 
 	Formats []Format // what can be read; [Formats] if nil
 
+	// Readings keeps what was read for a check, for listings with the same Formats. If nil,
+	// a file that was checked is read again.
+	Readings *Readings
+
 	// Progress, if set, is called after each file, on the goroutine of the caller.
 	Progress func(Progress)
 }
