@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/limitio"
 	"ponder/internal/report"
 	"ponder/internal/textkit"
 	"ponder/store/sqlite"
@@ -247,7 +247,7 @@ func readReport(name string) ([]byte, error) {
 	case info.Size() > report.MaxResearch:
 		return nil, errors.New("it is larger than any report")
 	}
-	return io.ReadAll(io.LimitReader(file, report.MaxResearch+1))
+	return limitio.ReadAll(file, report.MaxResearch)
 }
 
 // A verification is printed as text.

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"ponder/internal/limitio"
 	"ponder/internal/textkit"
 
 	"github.com/spf13/cobra"
@@ -266,12 +267,12 @@ const maxPiped = 256 << 20
 // standardInput remembers what is piped in: a note if it is short, or else a file.
 func (t *taking) standardInput(ctx context.Context) error {
 	t.show(&progress{-1, "reading standard input"})
-	b, err := io.ReadAll(io.LimitReader(t.stdin(ctx), maxPiped+1))
+	b, err := limitio.ReadAll(t.stdin(ctx), maxPiped)
 	switch {
+	case errors.Is(err, limitio.ErrTooLarge):
+		return usagef("standard input is longer than %s: write it to a file", textkit.Bytes(maxPiped))
 	case err != nil:
 		return fmt.Errorf("read standard input: %w", err)
-	case len(b) > maxPiped:
-		return usagef("standard input is longer than %s: write it to a file", textkit.Bytes(maxPiped))
 	case len(bytes.TrimSpace(b)) == 0:
 		return usagef("standard input is empty: nothing to remember")
 	case t.f.name == "" && len(b) <= shortInput && (t.o.Kind == "" || t.o.Kind == recall.KindMemory):

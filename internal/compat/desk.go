@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -117,7 +118,7 @@ func (d *Desk) exchange(ctx context.Context, a Ask) (Work, error) {
 // exchange returns what a model is asked.
 func (a Ask) exchange() app.Exchange {
 	x := app.Exchange{
-		Title: Clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Budget: a.Budget, Keep: a.Keep,
+		Title: textkit.TruncateBytes(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Budget: a.Budget, Keep: a.Keep,
 		Own: len(a.Tools) == 0 && a.Schema == nil,
 		Request: llm.Request{
 			System: a.System, Messages: a.Messages, Tools: a.Tools, ToolChoice: a.ToolChoice, Schema: a.Schema, MaxTokens: a.MaxTokens,
@@ -148,7 +149,7 @@ func (a Ask) start(way Way) app.Start {
 	question := strings.TrimSpace(a.question())
 	st := app.Start{
 		Kind: ponder.KindSession, Question: question, Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Persona: a.Persona,
-		Context: a.context(), Title: Clip(question, maxTitle), Budget: a.budget(),
+		Context: a.context(), Title: textkit.TruncateBytes(question, maxTitle), Budget: a.budget(),
 	}
 	if way == Research {
 		st.Kind, st.Rounds = ponder.KindResearch, roundsOf(a.Effort)

@@ -31,6 +31,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/stream"
+	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/passthrough"
 )
@@ -152,23 +153,23 @@ func (d *Desk) Work(ctx context.Context, owner, id string) (Work, error) {
 	w := Work{Thread: info.ID, Model: info.Model, Begun: info.Created, Way: wayOf(info.Kind), info: info}
 	if w.Way != Chat {
 		if placed || w.Way == "" {
-			return Work{}, notThere(Clip(id, 60))
+			return Work{}, notThere(textkit.TruncateBytes(id, 60))
 		}
 		return w, nil
 	}
 	seq, err := strconv.ParseInt(place, 10, 64)
 	if err != nil || seq < 1 {
-		return Work{}, notThere(Clip(id, 60))
+		return Work{}, notThere(textkit.TruncateBytes(id, 60))
 	}
 	for ev, err := range d.Store.Events(ctx, info.ID, ponder.Seq(seq-1)) {
 		if errors.Is(err, ponder.ErrNoThread) {
-			return Work{}, notThere(Clip(id, 60))
+			return Work{}, notThere(textkit.TruncateBytes(id, 60))
 		}
 		if err != nil {
 			return Work{}, fmt.Errorf("read %s: %w", info.ID, err)
 		}
 		if _, ok := ev.Body.(ponder.UserMessage); !ok && w.Message == "" {
-			return Work{}, notThere(Clip(id, 60))
+			return Work{}, notThere(textkit.TruncateBytes(id, 60))
 		}
 		if w.Message == "" {
 			w.After, w.Message, w.Begun = ev.Seq-1, ev.ID, ev.Time
@@ -179,7 +180,7 @@ func (d *Desk) Work(ctx context.Context, owner, id string) (Work, error) {
 		}
 	}
 	if w.Message == "" {
-		return Work{}, notThere(Clip(id, 60))
+		return Work{}, notThere(textkit.TruncateBytes(id, 60))
 	}
 	return w, nil
 }
@@ -228,7 +229,7 @@ func (d *Desk) thread(ctx context.Context, owner string, id ponder.ThreadID) (po
 func owned(info ponder.Info, err error, owner string, id ponder.ThreadID) (ponder.Info, error) {
 	switch {
 	case errors.Is(err, ponder.ErrNoThread), err == nil && info.Owner != owner:
-		return ponder.Info{}, notThere(Clip(string(id), 60))
+		return ponder.Info{}, notThere(textkit.TruncateBytes(string(id), 60))
 	case err != nil:
 		return ponder.Info{}, fmt.Errorf("look for %s: %w", id, err)
 	}

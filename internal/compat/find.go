@@ -15,6 +15,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/chat"
 )
@@ -104,7 +105,7 @@ func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
 	case a.Thread != "":
 		at.Info, err = d.thread(ctx, a.Owner, a.Thread)
 		if err == nil && at.Kind != ponder.KindConversation {
-			err = notThere(Clip(string(a.Thread), 60))
+			err = notThere(textkit.TruncateBytes(string(a.Thread), 60))
 		}
 		return at, err
 	case a.After.Thread != "":
@@ -122,7 +123,7 @@ func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
 	info, err := d.Store.Thread(ctx, id)
 	if errors.Is(err, ponder.ErrNoThread) {
 		at.fresh = true
-		c := app.Conversation{Title: Clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, Persona: a.Persona, System: a.System}
+		c := app.Conversation{Title: textkit.TruncateBytes(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, Persona: a.Persona, System: a.System}
 		if err := d.Service.Open(ctx, a.Owner, id, c); err != nil && !errors.Is(err, ponder.ErrTaken) {
 			return at, err
 		}

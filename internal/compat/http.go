@@ -12,6 +12,7 @@ import (
 
 	"ponder/internal/app"
 	"ponder/internal/auth"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -77,7 +78,7 @@ func Read(r *http.Request, into any) ([]byte, error) {
 	case errors.As(err, &misfit):
 		return nil, Wrong(misfit.Field, "%s: expected %s, not %s", misfit.Field, misfit.Type, misfit.Value)
 	case err != nil:
-		return nil, Wrong("", "the body cannot be read: %s", Clip(Plain(err.Error()), maxWhy))
+		return nil, Wrong("", "the body cannot be read: %s", textkit.TruncateBytes(Plain(err.Error()), maxWhy))
 	}
 	return body, nil
 }

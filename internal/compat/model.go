@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -189,7 +190,7 @@ func (d *Desk) Embed(ctx context.Context, owner, name string, texts []string) ([
 	if name != "" && name != "ponder/embed" {
 		m, ok := d.Model(name)
 		if !ok || m.Way == "" {
-			return nil, llm.Usage{}, notThere("model " + Clip(name, 100))
+			return nil, llm.Usage{}, notThere("model " + textkit.TruncateBytes(name, 100))
 		}
 		model = m.Model
 	}

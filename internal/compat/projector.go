@@ -2,9 +2,9 @@ package compat
 
 import (
 	"cmp"
-	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/mode/passthrough"
@@ -157,7 +157,7 @@ func whyEnded(b ponder.RunFinished, trouble llm.Class) string {
 	case trouble != "":
 		return "no answer: " + cmp.Or(troubles[trouble], "the model could not be asked") + "; the log of the thread says more"
 	}
-	return "no answer: " + Clip(cmp.Or(b.Reason, "it failed"), maxWhy)
+	return "no answer: " + textkit.TruncateBytes(cmp.Or(b.Reason, "it failed"), maxWhy)
 }
 
 // troubles say what came between a request and its answer.
@@ -173,12 +173,4 @@ var troubles = map[llm.Class]string{
 	llm.Filtered:    "the provider of the model refuses the content of the request",
 	llm.BadRequest:  "the provider of the model does not take the request",
 	llm.Malformed:   "what the model sent was no answer",
-}
-
-// Clip returns at most n bytes of a text, cut between letters.
-func Clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
 }

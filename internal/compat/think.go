@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/mode/research"
@@ -78,7 +79,7 @@ func (t *thinkProjector) event(ev ponder.Event) (list []Part) {
 		}
 	case ponder.BudgetSpent:
 		if b.What != "time" { // which is how thinking ends
-			t.cut = "the limit of " + Clip(Plain(b.What), 20) + " was reached"
+			t.cut = "the limit of " + textkit.TruncateBytes(Plain(b.What), 20) + " was reached"
 		}
 	case ponder.RunPaused, ponder.RunResumed:
 		_, t.paused = b.(ponder.RunPaused)
@@ -145,10 +146,10 @@ func (t *thinkProjector) citations(answer string) (list []Citation) {
 			start := utf8.RuneCountInString(answer[:at[0]])
 			c := Citation{
 				Start: start, End: start + utf8.RuneCountInString(answer[at[0]:at[1]]), URL: e.URL,
-				Title: Clip(Plain(e.Title), maxWhy), Quote: Clip(Plain(e.Content), maxContent),
+				Title: textkit.TruncateBytes(Plain(e.Title), maxWhy), Quote: textkit.TruncateBytes(Plain(e.Content), maxContent),
 			}
 			if c.URL == "" {
-				c.File = Clip(Plain(strings.Replace(e.Source, earlier, "session ", 1)), maxContent)
+				c.File = textkit.TruncateBytes(Plain(strings.Replace(e.Source, earlier, "session ", 1)), maxContent)
 			}
 			list = append(list, c)
 		}

@@ -3,6 +3,7 @@ package compat
 import (
 	"bytes"
 	"encoding/json"
+	"ponder/internal/textkit"
 )
 
 // SchemaOf returns a value that is to be an object, such as a JSON schema; nil if it is
@@ -32,5 +33,5 @@ func (a Ask) CheckChoice(field string) error {
 			return nil
 		}
 	}
-	return Wrong(field, "%s: there is no tool %q among the tools", field, Clip(a.ToolChoice, 60))
+	return Wrong(field, "%s: there is no tool %q among the tools", field, textkit.TruncateBytes(a.ToolChoice, 60))
 }

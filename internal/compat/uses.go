@@ -3,6 +3,7 @@ package compat
 import (
 	"cmp"
 	"encoding/json"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"unicode"
@@ -33,7 +34,7 @@ func (u *activeTools) event(ev ponder.Event) []Part {
 		s := &Search{Tool: b.Name, Args: b.Args}
 		var in struct{ Query, URL string }
 		if json.Unmarshal(b.Args, &in) == nil {
-			s.Query, s.URL = Clip(Plain(in.Query), maxWhy), Clip(Plain(in.URL), maxContent)
+			s.Query, s.URL = textkit.TruncateBytes(Plain(in.Query), maxWhy), textkit.TruncateBytes(Plain(in.URL), maxContent)
 		}
 		(*u)[key] = s
 		return []Part{{Kind: Searching, Item: string(ev.Run) + "/" + key, Search: s}}
@@ -44,7 +45,7 @@ func (u *activeTools) event(ev ponder.Event) []Part {
 		}
 		delete(*u, key)
 		found := *s
-		found.Error = Clip(Plain(b.Error), maxWhy)
+		found.Error = textkit.TruncateBytes(Plain(b.Error), maxWhy)
 		if b.Error == "" {
 			found.Results, found.Number = resultsOf(b.Result)
 		}
@@ -66,8 +67,8 @@ func resultsOf(text string) (list []Result, all int) {
 	hits := slices.Concat(said.Results, said.Hits, said.Sources)
 	for _, f := range hits[:min(len(hits), maxFound)] {
 		list = append(list, Result{
-			Title: Clip(Plain(f.Title), maxWhy), URL: Clip(Plain(f.URL), maxContent), Source: Clip(Plain(f.Source), maxContent), Score: f.Score,
-			Content: Clip(Plain(cmp.Or(f.Snippet, f.Quote, f.Content, f.Memory, f.Text)), maxContent),
+			Title: textkit.TruncateBytes(Plain(f.Title), maxWhy), URL: textkit.TruncateBytes(Plain(f.URL), maxContent), Source: textkit.TruncateBytes(Plain(f.Source), maxContent), Score: f.Score,
+			Content: textkit.TruncateBytes(Plain(cmp.Or(f.Snippet, f.Quote, f.Content, f.Memory, f.Text)), maxContent),
 		})
 	}
 	return list, len(hits)

@@ -4,7 +4,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -49,5 +51,101 @@ func TestOwnedNames(t *testing.T) {
 		if files := found["name "+name]; len(files) > 1 {
 			t.Errorf("%s is declared in %v, want it in its mode alone", name, files)
 		}
+	}
+}
+
+// ownedFunctions are names of functions that cut texts. Package textkit alone declares them,
+// but for those that cut something else.
+var ownedFunctions = []string{"clip", "clipped", "truncate", "oneline", "shorten", "ellipsis"}
+
+var otherFunctions = map[string]string{
+	"internal/tui clip":          "cuts at a width in cells",
+	"internal/report oneLine":    "writes Markdown",
+	"knowledge/document oneLine": "leaves out marks of damaged characters",
+	"mode/chat clipped":          "leaves out the middle",
+	"cmd/ponder clip":            "calls textkit",
+	"cmd/ponder oneLine":         "calls textkit",
+}
+
+// Texts are cut by package textkit, and readers that report too many bytes are bounded by
+// package limitio.
+func TestOwnedFunctions(t *testing.T) {
+	seen := 0
+	for _, file := range sources(t) {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pkg := packageOf(t, file)
+		seen++
+		for _, name := range cutters(f) {
+			if pkg != "internal/textkit" && otherFunctions[pkg+" "+name] == "" {
+				t.Errorf("%s declares %s: use package textkit", file, name)
+			}
+		}
+		if n := boundedReaders(f); n > 0 && pkg != "internal/limitio" && otherReaders[pkg] < n {
+			t.Errorf("%s bounds %d readers by itself: use limitio.ReadAll", file, n)
+		}
+	}
+	if seen < 100 {
+		t.Fatalf("found only %d files to check", seen)
+	}
+}
+
+// otherReaders are the numbers of bounded readers of packages that handle what is read before
+// it is too much.
+var otherReaders = map[string]int{
+	"client":              1, // imports nothing internal
+	"cmd/ponder":          1, // package app refuses the text
+	"internal/compat/mcp": 1, // gives the body back
+	"internal/transcript": 1, // a line is too much
+	"knowledge/document":  1, // knows the size of the file
+	"knowledge/web":       1, // may return the beginning
+	"llm":                 1, // the parser refuses the text
+}
+
+// cutters returns the functions of a file that have an owned name.
+func cutters(f *ast.File) (names []string) {
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && slices.Contains(ownedFunctions, strings.ToLower(fn.Name.Name)) {
+			names = append(names, fn.Name.Name)
+		}
+	}
+	return names
+}
+
+// boundedReaders returns how often a file reads one byte more than a limit.
+func boundedReaders(f *ast.File) (n int) {
+	ast.Inspect(f, func(node ast.Node) bool {
+		call, ok := node.(*ast.CallExpr)
+		if !ok || len(call.Args) != 2 {
+			return true
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		limit, sum := call.Args[1].(*ast.BinaryExpr)
+		if ok && sel.Sel.Name == "LimitReader" && sum && limit.Op == token.ADD {
+			if one, ok := limit.Y.(*ast.BasicLit); ok && one.Value == "1" {
+				n++
+			}
+		}
+		return true
+	})
+	return n
+}
+
+func TestOwnedFunctionsFound(t *testing.T) {
+	const source = `package x
+
+func clip(text string) string { return text }
+
+func (s style) OneLine() {}
+
+func f(r io.Reader) { io.ReadAll(io.LimitReader(r, max+1)); io.ReadAll(io.LimitReader(r, max)) }`
+	f, err := parser.ParseFile(token.NewFileSet(), "x.go", source, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cutters(f); !slices.Equal(got, []string{"clip", "OneLine"}) || boundedReaders(f) != 1 {
+		t.Errorf("found %q and %d readers", got, boundedReaders(f))
 	}
 }

@@ -39,7 +39,7 @@ func (p *page) synthesis(s session.Synthesis, last bool) {
 func (p *page) summary(s session.Synthesis) {
 	gist := "The answer"
 	if !s.Final {
-		gist = short(textOf(p.read.prose(s.Text)), maxGist)
+		gist = textkit.TruncateWords(textOf(p.read.prose(s.Text)), maxGist)
 	}
 	p.put(`<summary><span class="at">%s</span> <span class="what">%s</span> <span class="marks">%s</span></summary>`, clock(s.Offset), gist, strings.Join(synthesisMarks(s, textkit.OneLine(s.Trend)), " · "))
 }

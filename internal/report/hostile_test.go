@@ -76,7 +76,7 @@ func sickened(text string) session.View {
 
 func TestHostile(t *testing.T) {
 	for _, text := range hostile {
-		t.Run(short(textkit.OneLine(text), 30), func(t *testing.T) { checkReports(t, text) })
+		t.Run(textkit.TruncateWords(textkit.OneLine(text), 30), func(t *testing.T) { checkReports(t, text) })
 	}
 }
 

@@ -96,7 +96,7 @@ func newDocument(v session.View) *document {
 		View: v, Lead: lead(v), Remark: remark(v), Chart: newChart(v), Tree: slices.Collect(v.Tree()),
 		Syntheses: v.Syntheses, Corrections: v.Corrections, Steering: v.Steering, Costs: costs(s.Usage), Notes: v.Notes, Colophon: colophon(s),
 	}
-	d.Title = short(textkit.OneLine(s.Question), maxTitle)
+	d.Title = textkit.TruncateWords(textkit.OneLine(s.Question), maxTitle)
 	if d.Title != strings.TrimSpace(s.Question) {
 		d.Question = s.Question
 	}
@@ -224,19 +224,6 @@ func stretches(thoughts []session.Thought) (list []stretch) {
 		last.Thoughts = append(last.Thoughts, t)
 	}
 	return list
-}
-
-// short returns the first letters of a text, and whole words of it.
-func short(s string, letters int) string {
-	r := []rune(s)
-	if len(r) <= letters {
-		return s
-	}
-	cut := string(r[:letters-1])
-	if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
-		cut = cut[:i]
-	}
-	return strings.TrimRight(cut, " ,;:") + "…"
 }
 
 // day writes a time for people everywhere.

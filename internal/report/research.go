@@ -235,10 +235,10 @@ func decode(js []byte) (Research, error) {
 		return r, ErrNoReport
 	}
 	if head.Format != ResearchFormat {
-		return r, fmt.Errorf("%w of a form that is known here: %q, not %q", ErrNoReport, short(textkit.OneLine(head.Format), 40), ResearchFormat)
+		return r, fmt.Errorf("%w of a form that is known here: %q, not %q", ErrNoReport, textkit.TruncateWords(textkit.OneLine(head.Format), 40), ResearchFormat)
 	}
 	if err := json.Unmarshal(js, &r); err != nil {
-		return r, fmt.Errorf("%w: %s", ErrNoReport, short(textkit.OneLine(err.Error()), 120))
+		return r, fmt.Errorf("%w: %s", ErrNoReport, textkit.TruncateWords(textkit.OneLine(err.Error()), 120))
 	}
 	if len(r.Claims) > maxClaims || len(r.Evidence) > maxEvidence {
 		return r, fmt.Errorf("%w: it has more claims or quotes than any", ErrNoReport)

@@ -215,10 +215,10 @@ func (p *researchPage) evidence(n int, e Evidence) {
 	url, path := where(e)
 	p.put("\n"+`<li id="source-%d" dir="auto">%s`, n, icon(e))
 	if title := textkit.OneLine(e.Title); title != "" && title != e.Source {
-		p.put("<strong>%s</strong> ", short(title, 200))
+		p.put("<strong>%s</strong> ", textkit.TruncateWords(title, 200))
 	}
 	if url != "" {
-		p.put(`<span class="where"><a href="%s" rel="noopener noreferrer nofollow">%s</a></span>`, address(url), short(url, 120))
+		p.put(`<span class="where"><a href="%s" rel="noopener noreferrer nofollow">%s</a></span>`, address(url), textkit.TruncateWords(url, 120))
 	} else {
 		p.put(`<span class="where">%s</span>`, path)
 	}
@@ -273,7 +273,7 @@ func (p *researchPage) timeline() {
 	p.section("timeline", "How it was researched", func() {
 		p.put("\n" + `<ol class="timeline">`)
 		for _, m := range p.f.Timeline {
-			p.put("\n"+`<li><span class="at">%s</span> <span class="kind">%s</span> <span class="text" dir="auto">%s</span></li>`, clock(m.At), textkit.OneLine(m.Kind), short(textkit.OneLine(m.Text), 400))
+			p.put("\n"+`<li><span class="at">%s</span> <span class="kind">%s</span> <span class="text" dir="auto">%s</span></li>`, clock(m.At), textkit.OneLine(m.Kind), textkit.TruncateWords(textkit.OneLine(m.Text), 400))
 		}
 		p.put("\n</ol>")
 	})

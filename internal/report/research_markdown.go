@@ -141,7 +141,7 @@ func (w *researchWriter) sources() string {
 		mark := fmt.Sprintf("%d. ", i+1)
 		var parts []string
 		if title := textkit.OneLine(e.Title); title != "" && title != e.Source {
-			parts = append(parts, "**"+inText(short(title, 200))+"**")
+			parts = append(parts, "**"+inText(textkit.TruncateWords(title, 200))+"**")
 		}
 		if url, path := where(e); url != "" {
 			parts = append(parts, "<"+url+">")

@@ -118,7 +118,7 @@ func whenOf(d *Since) string {
 		text += " of " + date(d.Ended)
 	}
 	if d.Thread != "" {
-		text += " (" + short(textkit.OneLine(string(d.Thread)), 60) + ")"
+		text += " (" + textkit.TruncateWords(textkit.OneLine(string(d.Thread)), 60) + ")"
 	}
 	return text
 }

@@ -244,7 +244,7 @@ func sick(text string) Research {
 
 func TestHostileResearch(t *testing.T) {
 	for _, text := range append(hostile, "--> <b>x</b>", scriptOpens+"{}"+scriptCloses, commentOpens+"{}"+commentCloses) {
-		t.Run(short(textkit.OneLine(text), 30), func(t *testing.T) { checkResearch(t, text) })
+		t.Run(textkit.TruncateWords(textkit.OneLine(text), 30), func(t *testing.T) { checkResearch(t, text) })
 	}
 }
 

@@ -55,7 +55,7 @@ func (w *textWriter) sources() {
 	w.b.WriteString("\nSources\n")
 	for i, e := range w.f.cited {
 		url, path := where(e)
-		line := short(textkit.OneLine(e.Title), 100)
+		line := textkit.TruncateWords(textkit.OneLine(e.Title), 100)
 		if line != "" && line != path && line != url {
 			line += ", "
 		} else {
@@ -66,9 +66,9 @@ func (w *textWriter) sources() {
 			line += ", " + date(e.Published)
 		}
 		if e.Section != "" {
-			line += ", " + short(textkit.OneLine(e.Section), 80)
+			line += ", " + textkit.TruncateWords(textkit.OneLine(e.Section), 80)
 		}
-		fmt.Fprintf(&w.b, "  [%d] %s\n      \"%s\"\n", i+1, line, short(textkit.OneLine(e.Quote), maxTextQuote))
+		fmt.Fprintf(&w.b, "  [%d] %s\n      \"%s\"\n", i+1, line, textkit.TruncateWords(textkit.OneLine(e.Quote), maxTextQuote))
 	}
 	if n := w.f.uncited; n > 0 {
 		fmt.Fprintf(&w.b, "  %s found and not cited\n", count(n, "more passage was", "more passages were"))
@@ -86,7 +86,7 @@ func (w *textWriter) conflicts() {
 			for _, n := range w.f.refs(s.Quotes) {
 				fmt.Fprintf(&refs, "[%d]", n)
 			}
-			fmt.Fprintf(&w.b, "    - %s: %s %s\n", short(textkit.OneLine(s.Value), 160), voices(s), refs.String())
+			fmt.Fprintf(&w.b, "    - %s: %s %s\n", textkit.TruncateWords(textkit.OneLine(s.Value), 160), voices(s), refs.String())
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (w *textWriter) list(name string, items []string) {
 	}
 	w.b.WriteString("\n" + name + "\n")
 	for _, it := range items[:min(len(items), maxListed)] {
-		fmt.Fprintf(&w.b, "  - %s\n", short(textkit.OneLine(it), 300))
+		fmt.Fprintf(&w.b, "  - %s\n", textkit.TruncateWords(textkit.OneLine(it), 300))
 	}
 	if n := len(items) - maxListed; n > 0 {
 		fmt.Fprintf(&w.b, "  and %d more\n", n)
@@ -108,13 +108,13 @@ func (w *textWriter) since(d *Since) {
 	w.b.WriteString("\n" + d.says() + "\n")
 	mark := func(sign string, list []string) {
 		for _, text := range list[:min(len(list), maxListed)] {
-			fmt.Fprintf(&w.b, "  %s %s\n", sign, short(textkit.OneLine(text), 240))
+			fmt.Fprintf(&w.b, "  %s %s\n", sign, textkit.TruncateWords(textkit.OneLine(text), 240))
 		}
 	}
 	mark("+", d.New)
 	mark("-", d.Gone)
 	for _, c := range d.Changed[:min(len(d.Changed), maxListed)] {
 		was, now := c.line()
-		fmt.Fprintf(&w.b, "  ~ %s\n    was: %s\n", short(now, 240), short(was, 240))
+		fmt.Fprintf(&w.b, "  ~ %s\n    was: %s\n", textkit.TruncateWords(now, 240), textkit.TruncateWords(was, 240))
 	}
 }

@@ -24,7 +24,7 @@ type finding struct {
 }
 
 func newFinding(r *Research) *finding {
-	f := &finding{Research: r, title: short(textkit.OneLine(r.Question), maxTitle)}
+	f := &finding{Research: r, title: textkit.TruncateWords(textkit.OneLine(r.Question), maxTitle)}
 	if f.title != strings.TrimSpace(r.Question) {
 		f.asked = r.Question
 	}
@@ -174,7 +174,7 @@ func where(e Evidence) (url, path string) {
 func facts(e Evidence) (list []string) {
 	add := func(format, text string) {
 		if text = textkit.OneLine(text); text != "" {
-			list = append(list, fmt.Sprintf(format, short(text, 120)))
+			list = append(list, fmt.Sprintf(format, textkit.TruncateWords(text, 120)))
 		}
 	}
 	add("by %s", e.Author)
@@ -221,7 +221,7 @@ func date(t time.Time) string { return t.UTC().Format("2 January 2006") }
 func quality(e Evidence) (list []string) {
 	for _, s := range e.Quality {
 		if says := textkit.OneLine(s.Says); says != "" {
-			list = append(list, strings.TrimRight(short(says, 160), "."))
+			list = append(list, strings.TrimRight(textkit.TruncateWords(says, 160), "."))
 		}
 	}
 	return list
@@ -234,10 +234,10 @@ func foundBy(e Evidence) string {
 	}
 	text := "found with " + textkit.OneLine(cmp.Or(e.Tool, "a search"))
 	if e.Provider != "" {
-		text += " (" + short(textkit.OneLine(e.Provider), 60) + ")"
+		text += " (" + textkit.TruncateWords(textkit.OneLine(e.Provider), 60) + ")"
 	}
 	if e.Query != "" {
-		text += ": " + short(textkit.OneLine(e.Query), 100)
+		text += ": " + textkit.TruncateWords(textkit.OneLine(e.Query), 100)
 	}
 	return text
 }
@@ -247,7 +247,7 @@ func hashes(e Evidence) string {
 	var parts []string
 	for _, h := range []struct{ what, hash string }{{"text", e.Hash}, {"original", e.Original}} {
 		if h.hash != "" {
-			parts = append(parts, h.what+" sha256:"+short(textkit.OneLine(h.hash), 64))
+			parts = append(parts, h.what+" sha256:"+textkit.TruncateWords(textkit.OneLine(h.hash), 64))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -256,9 +256,9 @@ func hashes(e Evidence) string {
 // about says what a conflict is about.
 func about(c Conflict) string {
 	parts := slices.DeleteFunc([]string{textkit.OneLine(c.Subject), textkit.OneLine(c.Attribute), textkit.OneLine(c.Time)}, func(s string) bool { return s == "" })
-	text := short(strings.Join(parts, ", "), 200)
+	text := textkit.TruncateWords(strings.Join(parts, ", "), 200)
 	if c.Unit != "" {
-		text += " (in " + short(textkit.OneLine(c.Unit), 40) + ")"
+		text += " (in " + textkit.TruncateWords(textkit.OneLine(c.Unit), 40) + ")"
 	}
 	return text
 }
@@ -288,7 +288,7 @@ func (f *finding) unconfirmed() (list []string) {
 	}
 	if n := len(f.Removed); n > 0 {
 		list = append(list, fmt.Sprintf("%s that the text made and that nothing was gathered for: %s",
-			count(n, "citation was removed", "citations were removed"), short(textkit.OneLine(strings.Join(f.Removed, ", ")), 200)))
+			count(n, "citation was removed", "citations were removed"), textkit.TruncateWords(textkit.OneLine(strings.Join(f.Removed, ", ")), 200)))
 	}
 	return list
 }
@@ -318,7 +318,7 @@ func (q Query) asked() string {
 		text += ", kept answer, " + ageOf(q.Age) + " old"
 	}
 	if q.Error != "" {
-		text += "; failed: " + short(textkit.OneLine(q.Error), 160)
+		text += "; failed: " + textkit.TruncateWords(textkit.OneLine(q.Error), 160)
 	}
 	return text
 }

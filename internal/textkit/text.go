@@ -195,6 +195,20 @@ func Truncate(text string, n int) string {
 	return text
 }
 
+// TruncateWords returns text with at most n characters. A cut text ends in an ellipsis after
+// a whole word, unless the word is long.
+func TruncateWords(text string, n int) string {
+	r := []rune(text)
+	if len(r) <= n {
+		return text
+	}
+	cut := string(r[:n-1])
+	if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
+		cut = cut[:i]
+	}
+	return strings.TrimRight(cut, " ,;:") + "…"
+}
+
 // HasWords reports whether a text has more than punctuation: a letter or a number of any
 // script, or a sign such as an emoji.
 func HasWords(text string) bool {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"ponder/internal/textkit"
 	"strings"
 
 	"ponder"
@@ -48,13 +49,8 @@ const maxTitle = 60
 func titleOf(events []ponder.Event) string {
 	for _, ev := range events {
 		b, ok := ev.Body.(ponder.UserMessage)
-		line := []rune(strings.Join(strings.Fields(b.Content), " "))
-		switch {
-		case !ok || len(line) == 0:
-		case len(line) <= maxTitle:
-			return string(line)
-		default:
-			return strings.TrimSpace(string(line[:maxTitle-1])) + "…"
+		if line := textkit.Truncate(strings.Join(strings.Fields(b.Content), " "), maxTitle); ok && line != "" {
+			return line
 		}
 	}
 	return ""

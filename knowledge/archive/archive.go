@@ -20,10 +20,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"time"
 
+	"ponder/internal/limitio"
 	"ponder/store/sqldb"
 )
 
@@ -137,7 +137,7 @@ func (a *Archive) get(ctx context.Context, hash string) (Original, error) {
 	}
 	o.Fetched, o.Bytes = time.UnixMicro(fetched).UTC(), body
 	if packed == 1 {
-		o.Bytes, err = io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body)), int64(size)+1))
+		o.Bytes, err = limitio.ReadAll(flate.NewReader(bytes.NewReader(body)), int64(size))
 	}
 	if sum := sha256.Sum256(o.Bytes); err != nil || hex.EncodeToString(sum[:]) != hash {
 		return o, errors.New("it is damaged")

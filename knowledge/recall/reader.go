@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"ponder/internal/limitio"
 	"ponder/internal/textkit"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/document"
@@ -24,8 +25,8 @@ func (l *Library) IngestReader(ctx context.Context, name string, r io.Reader, o 
 	if o.MaxFile > 0 {
 		most = o.MaxFile
 	}
-	raw, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err == nil && int64(len(raw)) > most {
+	raw, err := limitio.ReadAll(r, most)
+	if errors.Is(err, limitio.ErrTooLarge) {
 		err = fmt.Errorf("it is longer than %d MiB", most>>20)
 	}
 	if err != nil {

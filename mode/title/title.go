@@ -119,29 +119,16 @@ func clean(text string) string {
 			}
 		}
 		if line != "" {
-			return short(line)
+			return textkit.TruncateWords(line, maxTitle)
 		}
 	}
 	return ""
 }
 
-// short returns at most maxTitle letters, cut between words.
-func short(text string) string {
-	r := []rune(text)
-	if len(r) <= maxTitle {
-		return text
-	}
-	cut := string(r[:maxTitle-1])
-	if i := strings.LastIndexByte(cut, ' '); i > maxTitle/2 {
-		cut = cut[:i]
-	}
-	return cut + "…"
-}
-
 // firstWords returns the beginning of a message as a title.
 func firstWords(text string) string {
 	words := strings.Fields(sequences.ReplaceAllString(text, ""))
-	title := short(strings.Join(words[:min(len(words), maxWords)], " "))
+	title := textkit.TruncateWords(strings.Join(words[:min(len(words), maxWords)], " "), maxTitle)
 	if title == "" {
 		return "A conversation"
 	}

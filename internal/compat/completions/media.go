@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -44,6 +45,6 @@ func (s *said) takeFile(p part) (wrong string) {
 	if err != nil || len(raw) == 0 {
 		return "the image is not in base64"
 	}
-	s.media = append(s.media, llm.Part{Media: &llm.Media{Type: kind, Data: raw, Name: compat.Clip(compat.Plain(cmp.Or(p.Filename, p.Name)), mostName)}})
+	s.media = append(s.media, llm.Part{Media: &llm.Media{Type: kind, Data: raw, Name: textkit.TruncateBytes(compat.Plain(cmp.Or(p.Filename, p.Name)), mostName)}})
 	return ""
 }

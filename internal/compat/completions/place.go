@@ -12,6 +12,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -90,7 +91,7 @@ func (a *api) placeOf(ctx context.Context, owner string, in *completion) (p plac
 	if p.found {
 		info, err := Find(ctx, a.Desk.Store, owner, p.name, ponder.KindConversation, ponder.KindResearch, ponder.KindSession)
 		if errors.Is(err, ponder.ErrNoThread) {
-			return p, &compat.Fault{Status: http.StatusNotFound, Detail: "there is no thread " + compat.Clip(compat.Plain(p.name), 40)}
+			return p, &compat.Fault{Status: http.StatusNotFound, Detail: "there is no thread " + textkit.TruncateBytes(compat.Plain(p.name), 40)}
 		}
 		p.id, p.kind, p.key = info.ID, info.Kind, cmp.Or(p.key, ponder.NewID("key"))
 		return p, err

@@ -10,6 +10,7 @@ import (
 
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 )
 
 // The addresses of resources.
@@ -54,7 +55,7 @@ func (c *client) listing(next sdk.MethodHandler) sdk.MethodHandler {
 		for _, info := range infos {
 			uri := sessionsURI + idOf(info.ID)
 			list.Resources = append(list.Resources, &sdk.Resource{
-				URI: uri + "/report", Name: clip(info.Title, maxNews), MIMEType: "text/markdown", Description: string(info.Kind) + ", " + string(info.Status),
+				URI: uri + "/report", Name: textkit.TruncateBytes(info.Title, maxNews), MIMEType: "text/markdown", Description: string(info.Kind) + ", " + string(info.Status),
 			})
 		}
 		return list, nil
@@ -99,7 +100,7 @@ func (c *client) readSession(ctx context.Context, req *sdk.ReadResourceRequest) 
 		}
 		return nil, errors.New(fault.Detail)
 	}
-	return contents(uri, v.kind, clip(text, maxReport)), nil
+	return contents(uri, v.kind, textkit.TruncateBytes(text, maxReport)), nil
 }
 
 // view returns a view of a session.

@@ -12,6 +12,7 @@ import (
 
 	"ponder"
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -65,7 +66,7 @@ func (h *hosting) converse(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 			out.Reason = "the client did not have its model answer: think about the prompt yourself, and call ponder_step"
 			return shown(out), out, nil
 		}
-		h.Hosts.answer(h.name, out.Step, clip(textOf(res.Content), maxAnswer))
+		h.Hosts.answer(h.name, out.Step, textkit.TruncateBytes(textOf(res.Content), maxAnswer))
 		before = out.Step
 	}
 }
@@ -162,7 +163,7 @@ func (c *client) sampled(ctx context.Context, req *sdk.CallToolRequest) (*sdk.Ca
 	if err := h.awake(ctx); err != nil {
 		return nil, outcome{}, err
 	}
-	if !h.Hosts.answer(h.name, st.Step, clip(text, maxAnswer)) {
+	if !h.Hosts.answer(h.name, st.Step, textkit.TruncateBytes(text, maxAnswer)) {
 		if out, over, err := h.over(ctx); err != nil || over {
 			return shown(out), out, err
 		}

@@ -13,6 +13,7 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/steering"
+	"ponder/internal/textkit"
 )
 
 // acting is what ponder_session is told.
@@ -207,7 +208,7 @@ func (c *client) export(ctx context.Context, work compat.Work, format string) (s
 	if err != nil {
 		return out, err
 	}
-	out.Report = clip(string(doc.Body), maxReport)
+	out.Report = textkit.TruncateBytes(string(doc.Body), maxReport)
 	return out, nil
 }
 

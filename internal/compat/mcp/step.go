@@ -12,6 +12,7 @@ import (
 	"ponder"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -163,7 +164,7 @@ func (h *hosting) answered(ctx context.Context, tell func(string), step, answer 
 		}
 		if a != nil { // another one is wanted now
 			out := h.prompt(a)
-			out.Reason = "there is no step " + clip(step, 20) + " that waits for an answer: this one does"
+			out.Reason = "there is no step " + textkit.TruncateBytes(step, 20) + " that waits for an answer: this one does"
 			return out, nil
 		}
 		if out, over, err := h.pause(ctx, news, until); err != nil || over {
@@ -310,7 +311,7 @@ func requestText(req *llm.Request) string {
 		if len(req.Messages) > 1 {
 			fmt.Fprintf(&b, "[%s]\n", m.Role)
 		}
-		fmt.Fprintf(&b, "%s\n\n", clip(text, maxContext))
+		fmt.Fprintf(&b, "%s\n\n", textkit.TruncateBytes(text, maxContext))
 	}
 	if form := formOf(req); form != "" {
 		b.WriteString(form)

@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 )
 
 // A deskTask is a work of the desk: it is in the log, and outlives clients and servers.
@@ -22,7 +23,7 @@ func (c *client) deskTask(ctx context.Context, id string) (Task, error) {
 	work, err := c.work(ctx, id)
 	switch {
 	case err != nil && c.Desk.FaultOf(err).Status < http.StatusInternalServerError, err == nil && work.Way == compat.Exchange:
-		return nil, badParams("there is no task %q", clip(id, 60))
+		return nil, badParams("there is no task %q", textkit.TruncateBytes(id, 60))
 	case err != nil:
 		return nil, c.told(err)
 	}
@@ -100,7 +101,7 @@ func (t *deskTask) Answer(_ context.Context, answers sdk.InputResponseMap) error
 	}
 	for step, a := range answers {
 		if text, ok := saidBy(a); ok {
-			t.Hosts.answer(name, step, clip(text, maxAnswer))
+			t.Hosts.answer(name, step, textkit.TruncateBytes(text, maxAnswer))
 		}
 	}
 	return nil

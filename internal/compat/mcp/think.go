@@ -13,6 +13,7 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -207,7 +208,7 @@ func teller(ctx context.Context, req *sdk.CallToolRequest) func(text string) {
 		}
 		n++
 		// A client that cannot be told is none that waits: its call will end.
-		_ = progress(ctx, req, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: clip(text, maxNews)})
+		_ = progress(ctx, req, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: textkit.TruncateBytes(text, maxNews)})
 	}
 }
 
@@ -221,7 +222,7 @@ func outcomeOf(work compat.Work, cited []compat.Citation, end compat.End) outcom
 	}
 	seen := make(map[source]bool)
 	for _, x := range cited {
-		one := source{Title: x.Title, URL: x.URL, File: x.File, Quote: clip(x.Quote, maxNews)}
+		one := source{Title: x.Title, URL: x.URL, File: x.File, Quote: textkit.TruncateBytes(x.Quote, maxNews)}
 		if !seen[one] {
 			seen[one] = true
 			out.Sources = append(out.Sources, one)
@@ -254,12 +255,4 @@ func shown(out outcome) *sdk.CallToolResult {
 	fmt.Fprintf(&b, "\n\nsession: %s", out.Session)
 	res.Content = []sdk.Content{&sdk.TextContent{Text: b.String()}}
 	return res
-}
-
-// clip returns at most so many bytes of a text, without a letter that is cut.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -10,6 +10,7 @@ import (
 	"ponder"
 	"ponder/internal/compat"
 	"ponder/internal/compat/openai"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -235,7 +236,7 @@ func (a *api) behind(ctx context.Context, ask *compat.Ask, in *request) error {
 	j, err := a.job(ctx, ask.Owner, in.Previous)
 	if err != nil {
 		if a.desk.FaultOf(err).Status == 404 {
-			return &compat.Fault{Status: 400, Field: "previous_response_id", Detail: "Previous response with id '" + clip(in.Previous) + "' not found."}
+			return &compat.Fault{Status: 400, Field: "previous_response_id", Detail: "Previous response with id '" + textkit.Prefix(in.Previous, maxQuoted) + "' not found."}
 		}
 		return err
 	}
@@ -329,7 +330,7 @@ func (r *reader) item(where string, it item) error {
 	case "function_call_output":
 		name := r.name(it.CallID)
 		if name == "" {
-			return compat.Wrong("input", "%s: No tool call found for function call output with call_id %s.", where, clip(it.CallID))
+			return compat.Wrong("input", "%s: No tool call found for function call output with call_id %s.", where, textkit.Prefix(it.CallID, maxQuoted))
 		}
 		parts, err := openai.PartsOf(where+".output", it.Output)
 		if err != nil {
@@ -341,7 +342,7 @@ func (r *reader) item(where string, it item) error {
 	case "item_reference", "reasoning", "web_search_call", "file_search_call":
 	default:
 		if !strings.Contains(it.Type, ":") && !strings.HasSuffix(it.Type, "_call") && !strings.HasSuffix(it.Type, "_output") {
-			return compat.Wrong("input", "%s.type: %q is not known", where, clip(it.Type))
+			return compat.Wrong("input", "%s.type: %q is not known", where, textkit.Prefix(it.Type, maxQuoted))
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 )
 
 // A conversation of OpenAI is one of Ponder: conv_X is the thread thr_X. What it has
@@ -56,7 +57,7 @@ func (a *api) readConversations() map[string]compat.Handler {
 
 // thread returns the thread of a conversation of an owner.
 func (a *api) thread(ctx context.Context, owner, id string) (ponder.Info, error) {
-	missing := &compat.Fault{Status: http.StatusNotFound, Detail: "Conversation with id '" + clip(id) + "' not found."}
+	missing := &compat.Fault{Status: http.StatusNotFound, Detail: "Conversation with id '" + textkit.Prefix(id, maxQuoted) + "' not found."}
 	name, ok := strings.CutPrefix(id, conversationPrefix)
 	if !ok {
 		return ponder.Info{}, missing

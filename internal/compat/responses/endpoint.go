@@ -20,6 +20,7 @@ import (
 	"ponder"
 	"ponder/internal/compat"
 	"ponder/internal/netaddr"
+	"ponder/internal/textkit"
 	"ponder/internal/webhook"
 )
 
@@ -94,7 +95,7 @@ func (h *Hooks) endpoint(ctx context.Context, owner, id string) (*endpoint, erro
 			return e, nil
 		}
 	}
-	return nil, &compat.Fault{Status: http.StatusNotFound, Detail: "Webhook endpoint with id '" + clip(id) + "' not found."}
+	return nil, &compat.Fault{Status: http.StatusNotFound, Detail: "Webhook endpoint with id '" + textkit.Prefix(id, maxQuoted) + "' not found."}
 }
 
 func (h *Hooks) putEndpoint(ctx context.Context, owner string, e *endpoint) error {

@@ -10,6 +10,7 @@ import (
 
 	"ponder"
 	"ponder/internal/compat"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -259,7 +260,7 @@ func (a *api) entry(r *http.Request, owner string) (ponder.Info, entry, error) {
 	}
 	i := slices.IndexFunc(list, func(e entry) bool { return e.id() == r.PathValue("item") })
 	if i < 0 {
-		return info, entry{}, &compat.Fault{Status: http.StatusNotFound, Detail: "Item with id '" + clip(r.PathValue("item")) + "' not found."}
+		return info, entry{}, &compat.Fault{Status: http.StatusNotFound, Detail: "Item with id '" + textkit.Prefix(r.PathValue("item"), maxQuoted) + "' not found."}
 	}
 	return info, list[i], nil
 }

@@ -230,7 +230,7 @@ func (a *api) dropLater(j job) {
 
 // job returns a response of an owner by its id.
 func (a *api) job(ctx context.Context, owner, id string) (j job, err error) {
-	missing := &compat.Fault{Status: http.StatusNotFound, Detail: "Response with id '" + clip(id) + "' not found."}
+	missing := &compat.Fault{Status: http.StatusNotFound, Detail: "Response with id '" + textkit.Prefix(id, maxQuoted) + "' not found."}
 	name, ok := strings.CutPrefix(id, prefix)
 	if !ok {
 		return j, missing
@@ -340,7 +340,8 @@ func (a *api) remove(w http.ResponseWriter, r *http.Request, owner string) error
 	return compat.Reply(w, http.StatusOK, map[string]any{"id": j.id(), "object": "response", "deleted": true})
 }
 
-func clip(text string) string { return textkit.Prefix(text, 100) }
+// maxQuoted limits what an error quotes of a request, in bytes.
+const maxQuoted = 100
 
 // errGone says that the server stops.
 var errGone = errors.New("the server stops")

@@ -15,6 +15,7 @@ import (
 	"ponder/internal/compat"
 	"ponder/internal/compat/openai"
 	"ponder/internal/stream"
+	"ponder/internal/textkit"
 )
 
 // Bounds of a connection.
@@ -171,7 +172,7 @@ func (s *socket) hear(ctx context.Context, js json.RawMessage) {
 func (s *socket) create(ctx context.Context, js json.RawMessage) {
 	var in request
 	if err := json.Unmarshal(js, &in); err != nil {
-		s.fail(ctx, compat.Wrong("", "the request cannot be read: %s", clip(err.Error())), "")
+		s.fail(ctx, compat.Wrong("", "the request cannot be read: %s", textkit.Prefix(err.Error(), maxQuoted)), "")
 		return
 	}
 	if err := s.begin(ctx, in, js); err != nil {

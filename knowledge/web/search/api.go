@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
+	"ponder/internal/limitio"
 	"ponder/internal/textkit"
 	"strconv"
 	"strings"
@@ -119,14 +119,14 @@ func (a api) do(ctx context.Context, method, path string, body []byte, to any) e
 		return a.hidden(err)
 	}
 	defer resp.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	b, err := limitio.ReadAll(resp.Body, maxAnswer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		return a.refusal(resp, b)
+	case errors.Is(err, limitio.ErrTooLarge):
+		return ErrTooBig
 	case err != nil:
 		return a.hidden(err)
-	case len(b) > maxAnswer:
-		return ErrTooBig
 	}
 	var odd *json.UnmarshalTypeError
 	switch err := json.Unmarshal(b, to); {

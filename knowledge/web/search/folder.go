@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path"
+	"ponder/internal/limitio"
 	"ponder/internal/textkit"
 	"slices"
 	"strings"
@@ -303,8 +303,8 @@ func readFile(dir fs.FS, name string, most int) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	raw, err := io.ReadAll(io.LimitReader(file, int64(most)+1))
-	if err == nil && len(raw) > most {
+	raw, err := limitio.ReadAll(file, int64(most))
+	if errors.Is(err, limitio.ErrTooLarge) {
 		err = ErrTooBig
 	}
 	return raw, err
