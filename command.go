@@ -155,6 +155,45 @@ func readDeliverable(ctx context.Context, log Log, thread ThreadID, commands []E
 	return head, nil
 }
 
+// OpenRuns returns the root runs of a thread that have not finished, with their modes. Its
+// cost does not grow with the thread, unless a program of an older version wrote it.
+func OpenRuns(ctx context.Context, store CommandStore, thread ThreadID) (map[RunID]string, error) {
+	info, err := store.Thread(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	modes, isKnown := make(map[RunID]string), len(info.Roots) == info.Open
+	for _, r := range info.Roots {
+		ev, _, err := store.Lookup(ctx, thread, Event{Run: r.ID, Body: RunStarted{}})
+		if err != nil {
+			return nil, err
+		}
+		if b, ok := ev.Body.(RunStarted); ok {
+			modes[r.ID] = b.Mode
+		}
+	}
+	if isKnown && len(modes) == info.Open {
+		return modes, nil
+	}
+	for ev, err := range store.Events(ctx, thread, 0) { // a run that was started with a key is the first event
+		if err != nil {
+			return nil, err
+		}
+		switch b := ev.Body.(type) {
+		case RunStarted:
+			if isOpen := slices.ContainsFunc(info.Roots, func(r Root) bool { return r.ID == ev.Run }); isOpen || !isKnown && ev.Run.Parent() == "" {
+				modes[ev.Run] = b.Mode
+			}
+		case RunFinished:
+			delete(modes, ev.Run)
+		}
+		if isKnown && len(modes) == info.Open {
+			break
+		}
+	}
+	return modes, nil
+}
+
 // AwaitAck blocks until a run acknowledges a stored command, and returns the
 // acknowledgement, whose body is a [Progress]. It returns ErrEnded if the run of the
 // command ends without an acknowledgement; for a command to all runs, if all runs end

@@ -64,6 +64,30 @@ func TestCommandCost(t *testing.T) {
 	}
 }
 
+// OpenRuns finds the runs of a long thread without reading it.
+func TestOpenRunsCost(t *testing.T) {
+	for name, first := range map[string]ponder.Event{
+		"plain":      {Run: enginetest.Run, Body: ponder.RunStarted{Mode: "steps"}},
+		"with a key": {Run: enginetest.Run, Cause: "mine", Body: ponder.RunStarted{Mode: "steps"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := []ponder.Event{first, {Run: "run_ended", Body: ponder.RunStarted{Mode: "other"}}, {Run: "run_ended", Body: ponder.RunFinished{Status: ponder.Completed, Answer: "a"}}}
+			for len(all) < 10_000 {
+				all = append(all, ponder.Event{Run: enginetest.Run, Cause: fmt.Sprintf("note-%d/1.1", len(all)), Body: ponder.Thought{Content: "so."}})
+			}
+			s := &long{Store: memory.New()}
+			if err := s.Create(t.Context(), ponder.Thread{ID: longThread, Kind: ponder.KindSession}, all...); err != nil {
+				t.Fatal(err)
+			}
+			s.reads.Store(0)
+			open, err := ponder.OpenRuns(t.Context(), s, longThread)
+			if err != nil || len(open) != 1 || open[enginetest.Run] != "steps" || s.reads.Load() > 2 {
+				t.Errorf("%v after %d reads: %v", open, s.reads.Load(), err)
+			}
+		})
+	}
+}
+
 // A modelThread is what a fold of a whole thread knows about its commands.
 type modelThread struct {
 	runs map[ponder.RunID]ponder.Status

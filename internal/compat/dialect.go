@@ -251,22 +251,13 @@ func (d *Desk) Cancel(ctx context.Context, w Work) error {
 // run returns the run that works, or "" if it has ended.
 func (d *Desk) run(ctx context.Context, w Work) (run ponder.RunID, err error) {
 	want := map[Way]string{Chat: "chat", Session: "session", Research: "research", Exchange: passthrough.Name}[w.Way]
-	for ev, err := range d.Store.Events(ctx, w.Thread, 0) {
-		if err != nil {
-			return "", fmt.Errorf("read %s: %w", w.Thread, err)
-		}
-		switch b := ev.Body.(type) {
-		case ponder.RunStarted:
-			if b.Mode == want && ev.Run.Parent() == "" {
-				run = ev.Run
-			}
-		case ponder.RunFinished:
-			if ev.Run == run {
-				run = ""
-			}
+	open, err := ponder.OpenRuns(ctx, d.Store, w.Thread)
+	for id, mode := range open {
+		if mode == want {
+			run = max(run, id)
 		}
 	}
-	return run, nil
+	return run, err
 }
 
 func (d *Desk) log() *slog.Logger { return cmp.Or(d.Logger, slog.Default()) }

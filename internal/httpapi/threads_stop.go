@@ -56,24 +56,11 @@ func (a *api) stopThread(ctx context.Context, in *stopThread) (*told, error) {
 // goingOn returns the root run that is being worked on: the one that talks, if there is
 // one. It is empty if there is none.
 func (a *api) goingOn(ctx context.Context, id ponder.ThreadID) (run ponder.RunID, err error) {
-	open := make(map[ponder.RunID]string)
-	for ev, err := range a.Store.Events(ctx, id, 0) {
-		if err != nil {
-			return "", err
-		}
-		switch b := ev.Body.(type) {
-		case ponder.RunStarted:
-			if ev.Run.Parent() == "" {
-				open[ev.Run] = b.Mode
-			}
-		case ponder.RunFinished:
-			delete(open, ev.Run)
-		}
-	}
+	open, err := ponder.OpenRuns(ctx, a.Store, id)
 	for one, mode := range open {
 		if mode == chat.Name || run == "" || open[run] != chat.Name && one > run {
 			run = one
 		}
 	}
-	return run, nil
+	return run, err
 }
