@@ -70,6 +70,15 @@ func (a *cli) note(format string, args ...any) {
 	}
 }
 
+// notes is note of each text that is not empty.
+func (a *cli) notes(list ...string) {
+	for _, text := range list {
+		if text != "" {
+			a.note("%s", text)
+		}
+	}
+}
+
 // plain reports whether colours are not wanted.
 func (a *cli) plain() bool { return a.flags.noColor || os.Getenv("NO_COLOR") != "" }
 

@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"time"
 
+	"ponder/internal/textkit"
+	"ponder/internal/tui"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
 	"ponder/internal/app"
-	"ponder/internal/tui"
 	"ponder/tool/think"
 )
 
@@ -178,9 +180,9 @@ func (s *asking) waits(took time.Duration) {
 	switch t := &s.turnNow; {
 	case took < slowAfter || t.shown:
 	case t.spoke:
-		s.out.SetStatus("the model thinks: "+tui.Clock(took), nil)
+		s.out.SetStatus("the model thinks: "+textkit.Clock(took), nil)
 	default:
-		s.out.SetStatus("waiting for the model: "+tui.Clock(took), nil)
+		s.out.SetStatus("waiting for the model: "+textkit.Clock(took), nil)
 	}
 }
 
@@ -278,7 +280,7 @@ func (s *asking) thinkFirst(ctx context.Context, m message) error {
 				return err
 			}
 		case <-tick.C:
-			s.out.SetStatus("thinking about it first: "+tui.Clock(time.Since(began)), nil)
+			s.out.SetStatus("thinking about it first: "+textkit.Clock(time.Since(began)), nil)
 		case <-ctx.Done():
 			_ = s.stop(context.WithoutCancel(ctx), "", "")
 			return ctx.Err()

@@ -341,7 +341,7 @@ func (s *chatSession) exportCommand(ctx context.Context, file string) error {
 	if text, err = transcriptOf(ctx, s.store, info); err != nil {
 		return err
 	}
-	return s.deliver(filepath.Clean(file), func(out *bytes.Buffer) error { out.Write(text); return nil })
+	return s.deliver(filepath.Clean(file), text)
 }
 
 // transcriptOf returns a conversation as Markdown, without what no user is shown.

@@ -51,7 +51,6 @@ func (a *cli) leaveTo(ctx context.Context, store ponder.Store, id ponder.ThreadI
 	return e, err
 }
 
-// sayWhere prints the id of a session that goes on elsewhere, and says how to look on.
 func (a *cli) sayWhere(id ponder.ThreadID, e elsewhere) error {
 	if a.flags.json {
 		o := map[string]any{"id": id, "pid": e.pid}
@@ -83,28 +82,51 @@ func (a *cli) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID
 	if err != nil {
 		return "", 0, fmt.Errorf("start a worker for %s: %w", id, err)
 	}
+	err = awaitWorker(ctx, worker, logFile, "the worker for "+string(id), func() (bool, error) {
+		info, err := store.Thread(ctx, id)
+		if err != nil {
+			return false, fmt.Errorf("look after %s: %w", id, err)
+		}
+		return hasBegun(info), nil
+	})
+	return logFile, worker.Process.Pid, err
+}
+
+// awaitWorker blocks until a process in the background has begun. Its errors name who that is.
+func awaitWorker(ctx context.Context, worker *exec.Cmd, logFile, who string, begun func() (bool, error)) error {
 	ended := make(chan error, 1)
 	go func() { ended <- worker.Wait() }()
-	late := time.NewTimer(beginTime)
+	ok, err := poll(ctx, beginTime, func() (bool, error) {
+		gone := len(ended) > 0
+		ok, err := begun()
+		if gone && !ok && err == nil {
+			err = fmt.Errorf("%s has ended: %s", who, lastLine(logFile))
+		}
+		return ok, err
+	})
+	if !ok && err == nil {
+		err = fmt.Errorf("%s has not begun in %s: see %s", who, beginTime, logFile)
+	}
+	return err
+}
+
+// poll calls done every few milliseconds until it reports true. It reports false if that took
+// too long.
+func poll(ctx context.Context, limit time.Duration, done func() (bool, error)) (bool, error) {
+	late := time.NewTimer(limit)
 	defer late.Stop()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
+		if ok, err := done(); ok || err != nil {
+			return ok, err
+		}
 		select {
 		case <-look.C:
-			info, err := store.Thread(ctx, id)
-			if err != nil {
-				return "", 0, fmt.Errorf("look after %s: %w", id, err)
-			}
-			if hasBegun(info) {
-				return logFile, worker.Process.Pid, nil
-			}
-		case <-ended:
-			return "", 0, fmt.Errorf("the worker for %s has ended: %s", id, lastLine(logFile))
 		case <-late.C:
-			return "", 0, fmt.Errorf("the worker for %s has not begun in %s: see %s", id, beginTime, logFile)
+			return false, nil
 		case <-ctx.Done():
-			return "", 0, ctx.Err()
+			return false, context.Cause(ctx)
 		}
 	}
 }
@@ -173,7 +195,6 @@ func (a *cli) worker(ctx context.Context, id ponder.ThreadID, line ...string) (l
 	return logFile, worker, worker.Start()
 }
 
-// lastLine returns the end of a log.
 func lastLine(file string) string {
 	f, err := os.Open(file)
 	if err != nil {

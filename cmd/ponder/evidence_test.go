@@ -19,8 +19,8 @@ import (
 // Each status of a quote has words of its own in what is printed of a report.
 func TestQuoteStatusWords(t *testing.T) {
 	for _, s := range []app.QuoteStatus{app.QuoteExact, app.QuoteFound, app.QuoteReordered, app.QuoteChanged, app.SourceGone, app.SourceNotKept, app.QuoteInSearch, app.QuoteOnlyInSearch, app.QuoteOfThread, app.QuoteOfUser} {
-		v := verification{app.Verification{Quotes: []app.QuoteCheck{{State: s}}}}
-		if text := v.text(); !strings.Contains(text, "1 quote: 1 ") || s.Says() == "" {
+		v := app.Verification{Quotes: []app.QuoteCheck{{State: s}}}
+		if text := v.Text(); !strings.Contains(text, "1 quote: 1 ") || s.Says() == "" {
 			t.Errorf("%s: %s", s, text)
 		}
 	}
@@ -60,8 +60,8 @@ func TestVerdict(t *testing.T) {
 		{"borne out once", nil, []report.Claim{claim("The ozone layer will recover by 2040.", "supported", "e1")}, 0, "0 quotes\n1 claim: 0 as it was said\n  ✗ The ozone layer will recover by 2040.: it was supported, and is unverified now: no quote says anything of it\nNot all of it stands.\n"},
 	} {
 		f := &report.Filed{Form: "thread", Research: report.Research{Question: "When?", Status: ponder.Completed, Answer: "It says so.", Evidence: tt.quotes, Claims: tt.claims}}
-		v := verification{new(app.App).VerifyReport(t.Context(), nil, f)}
-		if got := strings.TrimPrefix(v.text(), "When?\n"); got != tt.want || v.Borne != tt.borne {
+		v := new(app.App).VerifyReport(t.Context(), nil, f)
+		if got := strings.TrimPrefix(v.Text(), "When?\n"); got != tt.want || v.Borne != tt.borne {
 			t.Errorf("%s: %d borne out:\n%swant:\n%s", tt.name, v.Borne, got, tt.want)
 		}
 	}
@@ -106,9 +106,9 @@ func TestVerified(t *testing.T) {
 		if err := os.WriteFile(a.Options.Config, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		v := verification{a.VerifyReport(t.Context(), store, f)}
-		if v.Quotes[0].State != tt.want || v.Stands != (tt.says == "") || !strings.Contains(v.text(), tt.says) {
-			t.Errorf("%s: %s, stands %v: %s", tt.name, v.Quotes[0].State, v.Stands, v.text())
+		v := a.VerifyReport(t.Context(), store, f)
+		if v.Quotes[0].State != tt.want || v.Stands != (tt.says == "") || !strings.Contains(v.Text(), tt.says) {
+			t.Errorf("%s: %s, stands %v: %s", tt.name, v.Quotes[0].State, v.Stands, v.Text())
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/internal/eval"
+	"ponder/internal/mindlog"
 	"ponder/internal/textkit"
 	"ponder/llm"
 )
@@ -54,7 +55,7 @@ var exitCodes = map[app.Code]int{
 // flagOf has what begins the line of an invalid field that a flag sets.
 var flagOf = map[string]string{
 	"docs": "--docs ", "knowledge": "--knowledge ", "model_id": "--model: ", "max_cost_usd": "--cost: ", "at": "--at: ", "kind": "--kind: ", "db": "--db: ",
-	"variant": "--variant: ", "rubric": "--rubric ", "judge": "--judge: ",
+	"note": "--note: ", "since": "--since: ", "variant": "--variant: ", "rubric": "--rubric ", "judge": "--judge: ",
 }
 
 // explain returns the exit code of an error and the line that a user is told.
@@ -90,6 +91,7 @@ var advices = []struct {
 	{app.ErrNoRoleModel, ": `ponder model list` says why"},
 	{app.ErrSameThread, ": import one, or both with --new"},
 	{eval.ErrUnscored, ", or name a --judge"},
+	{mindlog.ErrNone, ": `ponder mind tick` has it look once, `ponder mind run` from now on"},
 	{app.ErrNothingYet, ": begin with `ponder think QUESTION`"},
 	{app.ErrNoResearch, ": begin with `ponder research QUESTION`"},
 	{app.ErrNothingKnown, ": begin with `ponder remember FOLDER`"},
@@ -100,7 +102,7 @@ var advices = []struct {
 
 // adviceOf is what to do where nothing has an id, by the field of that.
 var adviceOf = map[string]string{"session_id": ": `ponder session list` shows them", "thread_id": ": `ponder thread list` shows them",
-	"evidence_id": ": `ponder evidence show` lists what there is"}
+	"evidence_id": ": `ponder evidence show` lists what there is", "entry_id": ": `ponder mind show` lists them"}
 
 // inFlag returns how the line of an error begins that is about a flag, or "".
 func inFlag(err error) string {

@@ -38,6 +38,7 @@ func TestExplain(t *testing.T) {
 		{"read-only", ponder.ErrReadOnly, failed, "database is read-only: make it writable, or name another with --db"},
 		{"newer", ponder.ErrNewer, failed, "database was made by a newer version: update ponder"},
 		{"settings that cannot be written", fmt.Errorf("%w: %w", config.ErrWrite, fs.ErrPermission), failed, "write configuration: permission denied: make it writable, or name another with --config"},
+		{"a database that is read-only", fmt.Errorf("open a.db: %w", ponder.ErrReadOnly), failed, "open a.db: database is read-only: make it writable, or name another with --db"},
 		{"interrupted", fmt.Errorf("read: %w", context.Canceled), interrupted, ""},
 		{"paused", failure{code: incomplete}, incomplete, ""},
 	}
@@ -48,14 +49,6 @@ func TestExplain(t *testing.T) {
 				t.Errorf("%d %q, want %d %q", code, line, tt.code, tt.line)
 			}
 		})
-	}
-}
-
-// The doctor gives the advice that other commands give.
-func TestUnopened(t *testing.T) {
-	f := (&cli{App: &app.App{}}).unopened(fmt.Errorf("open a.db: %w", ponder.ErrReadOnly))
-	if want := "open a.db: database is read-only: make it writable, or name another with --db"; f.State != broken || f.Says != want {
-		t.Errorf("%s %q, want %s %q", f.State, f.Says, broken, want)
 	}
 }
 

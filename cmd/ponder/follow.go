@@ -35,12 +35,10 @@ type viewing struct {
 	pen      *sqlite.Store        // to write to, if that is not the store: see desk
 }
 
-// viewing returns the viewing of a thread that nothing is known of yet.
 func (a *cli) viewing(store ponder.Store, id ponder.ThreadID) *viewing {
 	return &viewing{cli: a, SessionView: *a.SessionView(store, id)}
 }
 
-// drain reads up to the head.
 func (w *viewing) drain(ctx context.Context, s sessionUI) error {
 	w.View = w.View.Calibrate(w.Calibration(ctx, w.Store))
 	for ev, err := range w.Store.Events(ctx, w.Id, w.Seen) {
@@ -52,7 +50,6 @@ func (w *viewing) drain(ctx context.Context, s sessionUI) error {
 	return nil
 }
 
-// load reads up to the head, and shows nothing.
 func (w *viewing) load(ctx context.Context) error { return w.drain(ctx, quietUI{}) }
 
 // apply takes in an event, unless it was seen already.
@@ -87,6 +84,9 @@ func (w *viewing) apply(ev ponder.Event, s sessionUI) {
 		}
 	}
 }
+
+// showChunks has research shown as chunks of a Deep Think stream too.
+func (w *viewing) showChunks() { w.chunks = new(research.References) }
 
 // onDelta counts what models write.
 func (w *viewing) onDelta(d ponder.Delta) {
@@ -123,7 +123,6 @@ func pump(ctx context.Context, log ponder.Log, id ponder.ThreadID, after ponder.
 	return events, lost
 }
 
-// atRest reports whether no one works on the session.
 func (w *viewing) atRest(ctx context.Context) (bool, error) {
 	info, err := w.Store.Thread(ctx, w.Id)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// help returns the help of a command.
 func help(cmd *cobra.Command) string {
 	var b strings.Builder
 	text := cmd.Long

@@ -334,7 +334,7 @@ func (l *live) wish(ctx context.Context, body ponder.Body) bool {
 		_, err = ponder.SendCommands(ctx, store, l.Id, ponder.Event{Run: l.View.Session.Run, Body: body})
 	}
 	if _, steered := body.(ponder.Steer); err == nil && steered && l.worked == nil && l.stay {
-		err = l.ackWhilePaused(ctx, store)
+		err = l.AckWhilePaused(ctx, store)
 	}
 	if err != nil && ctx.Err() == nil { // else nobody waits for it any more
 		l.state, l.stay = "", l.stay && l.View.Session.Status == ponder.Paused

@@ -7,6 +7,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/steering"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
 	"ponder/mode/session"
@@ -84,7 +85,7 @@ func branchesOf(questions []session.Question) []tui.Branch {
 func spending(s session.Session) (list []string) {
 	u, next, ways := s.Usage, closest(s), waysToEnd(s)
 	plain := []string{
-		tui.Clock(textkit.Seconds(s.Progress.Elapsed)), textkit.Count(u.Calls, "call", "calls"), textkit.Count(u.Total, "token", "tokens"), app.USD(u.USD, u.Total, u.Calls, u.Unpriced),
+		textkit.Clock(textkit.Seconds(s.Progress.Elapsed)), textkit.Count(u.Calls, "call", "calls"), textkit.Count(u.Total, "token", "tokens"), app.USD(u.USD, u.Total, u.Calls, u.Unpriced),
 	}
 	for i, w := range ways {
 		switch {
@@ -122,7 +123,7 @@ func waysToEnd(s session.Session) []way {
 	whole := textkit.Seconds(b.Seconds) + time.Second/2
 	rest := whole - textkit.Seconds(p.Elapsed).Truncate(time.Second)
 	return []way{
-		{p.Elapsed, b.Seconds, tui.Clock(textkit.Seconds(p.Elapsed)) + " of " + tui.Clock(whole), tui.Clock(rest) + " left"},
+		{p.Elapsed, b.Seconds, textkit.Clock(textkit.Seconds(p.Elapsed)) + " of " + textkit.Clock(whole), textkit.Clock(rest) + " left"},
 		{float64(u.Calls), float64(b.Calls), textkit.Number(u.Calls) + " of " + textkit.Count(b.Calls, "call", "calls"), textkit.Number(max(0, b.Calls-u.Calls)) + " left"},
 		{float64(u.Total), float64(b.Tokens), thousands(u.Total) + " of " + thousands(b.Tokens) + " tokens", thousands(max(0, b.Tokens-u.Total)) + " left"},
 		{u.USD, b.USD, app.Dollars(u.USD) + " of " + app.Dollars(b.USD), app.Dollars(max(0, b.USD-u.USD)) + " left"},
@@ -220,7 +221,7 @@ func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
 	case ponder.Progress:
 		return progressItem(it, b)
 	case ponder.Steer:
-		it.Kind, it.Text = "wish", steerWords(ev)
+		it.Kind, it.Text = "wish", steering.Words(ev)
 	case ponder.RunPaused:
 		it.Kind, it.Text = "paused", b.Reason
 	case ponder.RunResumed:

@@ -235,28 +235,6 @@ func TestFrameOf(t *testing.T) {
 	}
 }
 
-// TestEarlierSources checks that an earlier session is named as what it is.
-func TestEarlierSources(t *testing.T) {
-	v := session.NewView()
-	v.Sources = []session.Source{{ID: "e1", Source: "thread:thr_1", Title: "Why? (confidence 0.70)", Quote: "So.", End: 3, Cited: true}}
-	v.Syntheses = []session.Synthesis{{Cites: []string{"e1"}}}
-	if d := cmp.Diff([]string{"[e1] earlier session thr_1: Why? (confidence 0.70)\n      \"So.\""}, sources(v, true)); d != "" {
-		t.Error(d)
-	}
-}
-
-// An account lists under its sources what the answer cites, and nothing else.
-func TestAccountSources(t *testing.T) {
-	v := session.NewView()
-	v.Sources = []session.Source{{ID: "e1", Source: "/a.md", Quote: "So.", Cited: true}, {ID: "e2", Source: "/b.md", Quote: "Or so.", Cited: true}, {ID: "e3", Source: "/c.md"}}
-	v.Syntheses = []session.Synthesis{{Text: "It is so [e2].", Cites: []string{"e2"}, Final: true}}
-	_, text, _ := strings.Cut((&cli{App: &app.App{}}).account(v), "Sources\n")
-	want := "  - [e2] /b.md, bytes 0 to 0 of its text\n      \"Or so.\"\nAlso read\n  - [e1] /a.md, bytes 0 to 0 of its text\nThought"
-	if !strings.HasPrefix(text, want) {
-		t.Errorf("account:\n%s\nwant\n%s", text, want)
-	}
-}
-
 func TestItemOf(t *testing.T) {
 	for _, tt := range []struct {
 		body ponder.Body

@@ -29,13 +29,10 @@ protocol at /mcp.`,
 ponder mcp --log-level info 2> ponder-mcp.log`,
 		GroupID: groupSetUp,
 		Args:    takeNone,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.mcp(cmd.Context())
-		},
+		RunE:    withNone(a.mcp),
 	}
 }
 
-// mcp is the command.
 func (a *cli) mcp(ctx context.Context) error {
 	if _, err := a.Config(); err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 
 	"ponder/internal/app"
 	"ponder/internal/textkit"
-	"ponder/knowledge/document"
 	"ponder/knowledge/recall"
 )
 
@@ -51,12 +50,9 @@ func (a *cli) memoryList(ctx context.Context, f recallFlags) error {
 	if f.n < 1 {
 		return usagef("-n: must be 1 or more")
 	}
-	for _, name := range f.kinds {
-		k, err := app.KindOf(name)
-		if err != nil {
-			return err
-		}
-		filter.Kinds = append(filter.Kinds, k)
+	var err error
+	if filter.Kinds, err = app.KindsOf(f.kinds); err != nil {
+		return err
 	}
 	s, err := a.OpenLibraryReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingKnown) {
@@ -71,27 +67,14 @@ func (a *cli) memoryList(ctx context.Context, f recallFlags) error {
 	if err != nil {
 		return err
 	}
-	rows := [][]string{{"ID", "KIND", "DATE", "PASSAGES", "TITLE", "FROM"}}
-	for _, it := range list {
-		if a.flags.json {
-			if err := a.object(itemObject(it)); err != nil {
-				return err
-			}
-			continue
-		}
+	head := []string{"ID", "KIND", "DATE", "PASSAGES", "TITLE", "FROM"}
+	return printList(a, list, "nothing like that is remembered", head, func(it recall.Item) []string {
 		date := ""
 		if !it.Date.IsZero() {
 			date = it.Date.Local().Format(time.DateOnly)
 		}
-		rows = append(rows, []string{it.ID, string(it.Kind), date, textkit.Number(it.Passages), clip(it.Title, 50), clip(app.Where(it), 60)})
-	}
-	switch {
-	case len(list) == 0:
-		a.note("nothing like that is remembered")
-	case !a.flags.json:
-		a.table(rows)
-	}
-	return nil
+		return []string{it.ID, string(it.Kind), date, textkit.Number(it.Passages), clip(it.Title, 50), clip(app.Where(it), 60)}
+	})
 }
 
 func (a *cli) memoryShowCommand() *cobra.Command {
@@ -100,7 +83,7 @@ func (a *cli) memoryShowCommand() *cobra.Command {
 		Short:   "Show something that is remembered",
 		Example: "ponder memory show mem_01K",
 		Args:    take(1, 1, "an id: `ponder memory list` shows them"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.memoryShow(cmd.Context(), args[0]) },
+		RunE:    withArg(a.memoryShow),
 	}
 }
 
@@ -115,7 +98,7 @@ func (a *cli) memoryShow(ctx context.Context, id string) error {
 		return noneOf(err, id)
 	}
 	if a.flags.json {
-		return a.object(itemObject(it))
+		return a.object(it)
 	}
 	a.printf("%s\n%s, %s", oneLine(it.Title), it.ID, it.Kind)
 	for _, fact := range []string{it.Persona, it.Author, app.Where(it), strings.Join(it.Tags, ", ")} {
@@ -204,37 +187,6 @@ func forgetNamed(ctx context.Context, s *app.LibraryHandle, name string) (int, e
 	return s.ForgetSource(ctx, abs)
 }
 
-// A storedItem is an item as JSON.
-type storedItem struct {
-	ID         string            `json:"id"`
-	Kind       recall.Kind       `json:"kind"`
-	Persona    string            `json:"persona,omitempty"`
-	Title      string            `json:"title,omitempty"`
-	Text       string            `json:"text,omitempty"`
-	Raw        string            `json:"raw,omitempty"`
-	Source     string            `json:"source,omitempty"`
-	ExternalID string            `json:"external_id,omitempty"`
-	Link       string            `json:"link,omitempty"`
-	Author     string            `json:"author,omitempty"`
-	Tags       []string          `json:"tags,omitempty"`
-	Date       time.Time         `json:"date,omitzero"`
-	Added      time.Time         `json:"added"`
-	Path       string            `json:"path,omitempty"`
-	Hash       string            `json:"hash,omitempty"`
-	Original   string            `json:"original,omitempty"`
-	Size       int               `json:"size"`
-	Passages   int               `json:"passages"`
-	Meta       map[string]string `json:"meta,omitempty"`
-}
-
-func itemObject(it recall.Item) storedItem {
-	return storedItem{
-		it.ID, it.Kind, it.Persona, it.Title, it.Text, it.Raw, it.Source, it.ExternalID, it.Link, it.Author, it.Tags, it.Date, it.Added,
-		it.Path, it.Hash, it.Original, it.Size, it.Passages, it.Meta,
-	}
-}
-
-// A foundHit is a hit as JSON.
 type foundHit struct {
 	ID         string      `json:"id"`
 	Item       string      `json:"item_id"`
@@ -271,21 +223,4 @@ func hitObject(h recall.Hit) foundHit {
 		h.ID, it.ID, it.Kind, h.Score, h.Quote, h.Start, h.End, h.Page, it.Title, h.Section, h.Speaker, it.Source, it.ExternalID, it.Link, it.Path,
 		it.Author, it.Tags, h.Date, it.Hash, it.Original, h.Context, it.Raw, h.Terms, h.Topics, h.Cluster, h.Similar, h.How,
 	}
-}
-
-// reportObject returns a report as JSON.
-func reportObject(r recall.Report) any {
-	if r.Skipped == nil {
-		r.Skipped = []document.Skipped{}
-	}
-	return struct {
-		Added     int                `json:"files_added"`
-		Changed   int                `json:"files_changed"`
-		Unchanged int                `json:"files_unchanged"`
-		Removed   int                `json:"files_removed"`
-		Items     int                `json:"items"`
-		Forgotten int                `json:"items_forgotten"`
-		Passages  int                `json:"passages"`
-		Skipped   []document.Skipped `json:"skipped"`
-	}{r.Added, r.Changed, r.Unchanged, r.Removed, r.Items, r.Forgotten, r.Passages, r.Skipped}
 }

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"ponder/internal/mindlog"
 
 	"github.com/spf13/cobra"
 
@@ -60,7 +64,11 @@ func (a *cli) mindRun(ctx context.Context) error {
 	defer stop()
 	defer a.brake.toRest(stop)()
 	a.note("%s", h.Cast.Says())
-	a.note("looking every %s with %s; Ctrl-C stops it", config.Duration(h.Every), strings.Join(sensorNames(h.Sensors), ", "))
+	var names []string
+	for _, s := range h.Sensors {
+		names = append(names, s.Name)
+	}
+	a.note("looking every %s with %s; Ctrl-C stops it", config.Duration(h.Every), strings.Join(names, ", "))
 	heads, done := store.Watch(app.MindID())
 	defer done()
 	ended := make(chan error, 1)
@@ -94,26 +102,33 @@ func (a *cli) mindFollow(ctx context.Context, h *app.MindHome, store *sqlite.Sto
 	}
 }
 
-// tellerFromNow returns one that tells what comes from now on.
 func (a *cli) tellerFromNow(ctx context.Context, store *sqlite.Store) (*teller, error) {
-	log, err := readMind(ctx, store)
-	if errors.Is(err, errNoMind) {
-		log, err = newMindLog(), nil
+	log, err := mindlog.Read(ctx, store)
+	if errors.Is(err, mindlog.ErrNone) {
+		log, err = mindlog.New(), nil
 	}
 	return &teller{cli: a, log: log}, err
 }
 
 // newTrouble says which sensors cannot look for another reason than before.
 func (a *cli) newTrouble(h *app.MindHome, told map[string]string) {
-	for _, w := range h.Status() {
-		if w.Error != "" && w.Error != told[w.Sensor] {
-			a.say("sensor %s cannot look: %s", w.Sensor, oneLine(w.Error))
+	trouble := app.TroubleOf(h.Status())
+	for name, why := range trouble {
+		if told[name] == why {
+			delete(trouble, name)
 		}
-		told[w.Sensor] = w.Error
+		told[name] = why
+	}
+	a.sayTrouble(trouble)
+}
+
+// sayTrouble says which sensors cannot look, and why.
+func (a *cli) sayTrouble(trouble map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(trouble)) {
+		a.say("sensor %s cannot look: %s", name, trouble[name])
 	}
 }
 
-// mindDetach leaves the subconscious to a process in the background.
 func (a *cli) mindDetach(ctx context.Context) error {
 	store, err := a.OpenStore(ctx) // so that its faults are said here
 	if err != nil {
@@ -129,26 +144,11 @@ func (a *cli) mindDetach(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("keep the subconscious in the background: %w", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- worker.Wait() }()
-	late := time.NewTimer(beginTime)
-	defer late.Stop()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for {
-		select {
-		case <-look.C:
-			if a.mindKeptBy(worker.Process.Pid) {
-				return a.mindDetached(logFile, worker.Process.Pid)
-			}
-		case <-ended:
-			return fmt.Errorf("it has ended: %s", lastLine(logFile))
-		case <-late.C:
-			return fmt.Errorf("it has not begun in %s: see %s", beginTime, logFile)
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	err = awaitWorker(ctx, worker, logFile, "it", func() (bool, error) { return a.mindKeptBy(worker.Process.Pid), nil })
+	if err != nil {
+		return err
 	}
+	return a.mindDetached(logFile, worker.Process.Pid)
 }
 
 // mindKeptBy reports whether a process keeps the subconscious going.

@@ -5,19 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
-	"ponder/internal/app"
+	"ponder/internal/mindlog"
 
-	"ponder/internal/textkit"
+	"ponder/internal/app"
 
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/internal/mindrunner"
 )
 
 func (a *cli) mindTickCommand() *cobra.Command {
@@ -36,7 +32,7 @@ role would be asked, and how long that is.`,
 		Args:    takeNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dry {
-				return a.mindRehearse(cmd.Context(), all, time.Now())
+				return a.mindDryRun(cmd.Context(), all, time.Now())
 			}
 			return a.mindTick(cmd.Context(), all)
 		},
@@ -156,7 +152,6 @@ func (a *cli) tickAtServer(ctx context.Context) (ticked bool, err error) {
 	return true, t.ticked(ctx, store, r, err)
 }
 
-// ticked tells what a tick has come to.
 func (t *teller) ticked(ctx context.Context, log ponder.Log, r app.TickReport, tickErr error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -164,13 +159,8 @@ func (t *teller) ticked(ctx context.Context, log ponder.Log, r app.TickReport, t
 	if err := t.catchUp(ctx, log); err != nil {
 		return errors.Join(tickErr, err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Trouble)) {
-		t.say("sensor %s cannot look: %s", name, r.Trouble[name])
-	}
-	now := time.Now()
-	t.waitingNote(t.log, now)
-	t.cooldownNote(t.log, now)
-	t.unsentNote(t.log, now)
+	t.sayTrouble(r.Trouble)
+	t.notes(t.log.Remarks(t.App, time.Now())...)
 	if tickErr != nil {
 		return tickErr
 	}
@@ -180,11 +170,11 @@ func (t *teller) ticked(ctx context.Context, log ponder.Log, r app.TickReport, t
 		}
 		return t.object(noTick{Why: r.Why})
 	}
-	if text := reportText(r.Report); text != "" {
+	if text := mindlog.TickText(r.Report); text != "" {
 		t.printf("%s\n", text)
 	}
 	if r.Ran && r.Unaided {
-		t.note("%s", t.unaidedText(r.Report))
+		t.note("%s", mindlog.UnaidedText(t.Settings.Mind, r.Report))
 	}
 	return nil
 }
@@ -195,62 +185,17 @@ type noTick struct {
 	Why  string `json:"why"`
 }
 
-// unaidedText says why a tick asked no model.
-func (a *cli) unaidedText(r mindrunner.Report) string {
-	m := a.Settings.Mind
-	if m.Tokens() == 0 {
-		return "by rules alone: mind.tokens_per_day is 0, which turns models off"
-	}
-	tokens := max(0, m.Tokens()-r.Spent.Tokens)
-	text := fmt.Sprintf("left today: %s", textkit.Count(tokens, "token", "tokens"))
-	if m.Dollars() > 0 {
-		text += ", " + app.Dollars(max(0, m.Dollars()-r.Spent.Money.USD()))
-	}
-	return "by rules alone: the next call might not fit in what a day may cost (" + text + ", less what is at work)"
-}
-
-// reportText says what a tick came to, beside what the log says of it.
-func reportText(r mindrunner.Report) string {
-	var parts []string
-	if !r.Ran {
-		parts = append(parts, "no tick: "+r.Why)
-	}
-	if r.Decided > 0 && !r.Ran {
-		parts = append(parts, textkit.Count(r.Decided, "escalation", "escalations")+" of before decided")
-	}
-	if r.Unsent > 0 {
-		parts = append(parts, textkit.Count(r.Unsent, "message", "messages")+" could not be sent, and will be tried again")
-	}
-	if r.Spent.Calls > 0 {
-		parts = append(parts, "today "+textkit.Count(r.Spent.Calls, "call", "calls")+", "+spentText(r.Spent.Tokens, r.Spent.Money.USD()))
-	}
-	return textkit.OneLine(strings.Join(parts, "; "))
-}
-
 // A teller tells what happens on the thread of the subconscious, as it happens.
 type teller struct {
 	*cli
-	log *mindLog // what was told
+	log *mindlog.Log // what was told
 }
 
 // catchUp tells what has come since.
 func (t *teller) catchUp(ctx context.Context, log ponder.Log) error {
-	for ev, err := range log.Events(ctx, app.MindID(), t.log.head) {
-		if errors.Is(err, ponder.ErrNoThread) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read the subconscious: %w", err)
-		}
-		t.log.apply(ev)
-		if err := t.tell(ev); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.log.Follow(ctx, log, t.tell)
 }
 
-// tell tells of an event that was just taken in.
 func (t *teller) tell(ev ponder.Event) error {
 	if t.flags.json {
 		if ev.Internal {
@@ -258,7 +203,7 @@ func (t *teller) tell(ev ponder.Event) error {
 		}
 		return t.object(ev)
 	}
-	if text := t.log.eventText(ev); text != "" {
+	if text := t.log.EventText(ev); text != "" {
 		t.printf("%s", text)
 	}
 	return nil

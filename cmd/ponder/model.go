@@ -3,13 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,52 +37,16 @@ func (a *cli) modelRefreshCommand() *cobra.Command {
 		Example: "ponder model refresh",
 		Args:    takeNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.modelRefresh(cmd.Context(), from)
+			table, err := a.RefreshPrices(cmd.Context(), from)
+			if err != nil {
+				return err
+			}
+			a.note("prices of %s as of %s", textkit.Count(len(table.Models), "model", "models"), table.AsOf)
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", llm.ModelsURL, "get the list from `URL`")
 	return cmd
-}
-
-// refreshTime is how long the list may take to come.
-const refreshTime = time.Minute
-
-func (a *cli) modelRefresh(ctx context.Context, from string) error {
-	cfg, err := a.Config()
-	if err != nil {
-		return err
-	}
-	file, err := app.PriceFile(cfg)
-	if err != nil {
-		return err
-	}
-	have, err := a.FetchedPrices(cfg)
-	if err != nil {
-		have = llm.Table{} // there is none, or it is of no use
-	}
-	ctx, cancel := context.WithTimeout(ctx, refreshTime)
-	defer cancel()
-	table, err := llm.Refresh(ctx, http.DefaultClient, from, have)
-	if err != nil {
-		return err
-	}
-	if p, err := cfg.Provider("openrouter"); err == nil {
-		if err := table.RefreshOpenRouter(ctx, http.DefaultClient, strings.TrimRight(p.BaseURL, "/")+"/models"); err != nil {
-			a.say("warning: what OpenRouter says of its models is not known: %v", err)
-		}
-	}
-	js, err := json.Marshal(table)
-	if err != nil {
-		return fmt.Errorf("keep prices: %w", err)
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("keep prices: %w", err)
-	}
-	if err := app.WriteWhole(file, js); err != nil {
-		return fmt.Errorf("keep prices: %w", err)
-	}
-	a.note("prices of %s as of %s", textkit.Count(len(table.Models), "model", "models"), table.AsOf)
-	return nil
 }
 
 func (a *cli) modelListCommand() *cobra.Command {
@@ -103,9 +62,7 @@ Reflections on conversations are made by the model that OPENAI_DEEP_THINK_MODEL 
 if it names none, by slow.`,
 		Example: "ponder model list --json",
 		Args:    takeNone,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.modelList(cmd.Context())
-		},
+		RunE:    withNone(a.modelList),
 	}
 }
 
@@ -175,7 +132,6 @@ func (a *cli) modelTest(ctx context.Context, args []string) error {
 	return nil
 }
 
-// checkText returns a result as the command prints it.
 func checkText(t app.ModelCheck) string {
 	if !t.Works {
 		return fmt.Sprintf("%s: does not answer: %s", t.Model, strings.TrimPrefix(t.Error, t.Model+": "))

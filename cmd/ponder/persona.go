@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,30 +31,19 @@ that it is given.`,
 	return cmd
 }
 
-// A storedPersona is a persona as JSON.
-type storedPersona struct {
-	Name    string    `json:"name"`
-	Voice   string    `json:"voice,omitempty"`
-	Sources []string  `json:"sources,omitempty"`
-	Tags    []string  `json:"tags,omitempty"`
-	Created time.Time `json:"created_at,omitzero"`
-}
-
-func personaObject(p recall.Persona) storedPersona {
-	return storedPersona{p.Name, p.Voice, p.Sources, p.Tags, p.Created}
-}
-
 func (a *cli) personaListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List personas", Example: "ponder persona list", Args: takeNone,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.personaList(cmd.Context()) },
+		RunE: withNone(a.personaList),
 	}
 }
+
+const noPersonas = "there are no personas: `ponder persona set NAME --voice TEXT` makes one"
 
 func (a *cli) personaList(ctx context.Context) error {
 	s, err := a.OpenLibraryReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingKnown) {
-		a.note("there are no personas: `ponder persona set NAME --voice TEXT` makes one")
+		a.note(noPersonas)
 		return nil
 	}
 	if err != nil {
@@ -66,29 +54,15 @@ func (a *cli) personaList(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows := [][]string{{"NAME", "SOURCES", "TAGS", "VOICE"}}
-	for _, p := range list {
-		if a.flags.json {
-			if err := a.object(personaObject(p)); err != nil {
-				return err
-			}
-			continue
-		}
-		rows = append(rows, []string{p.Name, strings.Join(p.Sources, ", "), strings.Join(p.Tags, ", "), clip(oneLine(p.Voice), 60)})
-	}
-	switch {
-	case len(list) == 0:
-		a.note("there are no personas: `ponder persona set NAME --voice TEXT` makes one")
-	case !a.flags.json:
-		a.table(rows)
-	}
-	return nil
+	return printList(a, list, noPersonas, []string{"NAME", "SOURCES", "TAGS", "VOICE"}, func(p recall.Persona) []string {
+		return []string{p.Name, strings.Join(p.Sources, ", "), strings.Join(p.Tags, ", "), clip(oneLine(p.Voice), 60)}
+	})
 }
 
 func (a *cli) personaShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show a persona", Example: "ponder persona show ada", Args: take(1, 1, "the name of a persona"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.personaShow(cmd.Context(), args[0]) },
+		RunE: withArg(a.personaShow),
 	}
 }
 
@@ -103,7 +77,7 @@ func (a *cli) personaShow(ctx context.Context, name string) error {
 		return app.PersonaError(err, name)
 	}
 	if a.flags.json {
-		return a.object(personaObject(p))
+		return a.object(p)
 	}
 	a.printf("%s\n", oneLine(p.Name))
 	for _, fact := range [][2]string{{"sources", strings.Join(p.Sources, ", ")}, {"tags", strings.Join(p.Tags, ", ")}} {
@@ -181,7 +155,7 @@ func (a *cli) personaSet(ctx context.Context, p recall.Persona, voice, file stri
 	}
 	a.note("%s is set", oneLine(p.Name))
 	if a.flags.json {
-		return a.object(personaObject(p))
+		return a.object(p)
 	}
 	return nil
 }
@@ -240,7 +214,7 @@ func (a *cli) personaContext(ctx context.Context, name, query string, n int) err
 func (a *cli) personaRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove a persona; its memories stay", Example: "ponder persona remove ada", Args: take(1, 1, "the name of a persona"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.personaRemove(cmd.Context(), args[0]) },
+		RunE: withArg(a.personaRemove),
 	}
 }
 

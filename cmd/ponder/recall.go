@@ -6,15 +6,15 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit/layout"
+
 	"github.com/spf13/cobra"
 
 	"ponder/internal/app"
 	"ponder/internal/textkit"
-	"ponder/internal/tui"
 	"ponder/knowledge/recall"
 )
 
-// recallFlags are what `ponder recall` is told beside the query.
 type recallFlags struct {
 	n                            int
 	kinds, sources, tags         []string
@@ -59,33 +59,29 @@ ponder recall --show 3f1c22a90b12:120-180`,
 	return cmd
 }
 
-// options returns what is searched.
 func (f *recallFlags) options() (recall.SearchOptions, error) {
 	o := recall.SearchOptions{N: f.n, Sources: f.sources, Tags: f.tags, Persona: f.persona, Topics: 4}
 	if f.n < 1 || f.n > 100 {
 		return o, usagef("-n: must be from 1 to 100")
 	}
-	for _, name := range f.kinds {
-		k, err := app.KindOf(name)
-		if err != nil {
-			return o, err
-		}
-		o.Kinds = append(o.Kinds, k)
+	var err error
+	if o.Kinds, err = app.KindsOf(f.kinds); err != nil {
+		return o, err
 	}
-	for _, d := range []struct {
-		flag, text string
-		to         *time.Time
-	}{{"after", f.after, &o.From}, {"before", f.before, &o.To}} {
-		if d.text == "" {
-			continue
+	return o, readDays(f.after, f.before, &o.From, &o.To)
+}
+
+// readDays reads --after and --before.
+func readDays(after, before string, from, to *time.Time) (err error) {
+	if after != "" {
+		if *from, err = dayOf("after", after); err != nil {
+			return err
 		}
-		t, err := dayOf(d.flag, d.text)
-		if err != nil {
-			return o, err
-		}
-		*d.to = t
 	}
-	return o, nil
+	if before != "" {
+		*to, err = dayOf("before", before)
+	}
+	return err
 }
 
 // otherwise says what to try when nothing was found.
@@ -133,7 +129,6 @@ func (a *cli) recall(ctx context.Context, text string, f recallFlags) error {
 	return nil
 }
 
-// hit returns a hit as it is shown.
 func (a *cli) hit(n int, h recall.Hit) string {
 	var b strings.Builder
 	head := oneLine(h.Item.Title)
@@ -172,12 +167,11 @@ func (a *cli) printMarked(text string) {
 		open, end = "\x1b[1m", "\x1b[0m"
 	}
 	if width > 0 {
-		text = tui.Wrap(text, min(width, readable))
+		text = layout.Wrap(text, min(width, readable))
 	}
 	fmt.Fprint(a.out, strings.NewReplacer(recall.MarkOpen, open, recall.MarkClose, end).Replace(text))
 }
 
-// recallObjects prints hits as JSON, one a line, and how the query was understood.
 func (a *cli) recallObjects(r recall.Result, explain bool) error {
 	for _, h := range r.Hits {
 		if err := a.object(hitObject(h)); err != nil {
@@ -203,7 +197,6 @@ func (a *cli) recallObjects(r recall.Result, explain bool) error {
 	}{string(r.Query.Class), r.Query.Why, r.Query.Time.Text, people, r.Strategies, r.Corrected, r.Hybrid, r.Confidence, r.Says, r.Documents, r.Passages}})
 }
 
-// understood says how a query was understood.
 func understood(r recall.Result) string {
 	q := r.Query
 	var b strings.Builder
@@ -224,7 +217,6 @@ func understood(r recall.Result) string {
 	return b.String()
 }
 
-// recallShow shows what stands at a place.
 func (a *cli) recallShow(ctx context.Context, id string) error {
 	s, err := a.OpenLibraryReadOnly(ctx)
 	if err != nil {
@@ -241,18 +233,18 @@ func (a *cli) recallShow(ctx context.Context, id string) error {
 	}
 	if a.flags.json {
 		return a.object(struct {
-			Item     storedItem `json:"item"`
-			Text     string     `json:"text"`
-			Start    int        `json:"start"`
-			End      int        `json:"end"`
-			Of       int        `json:"of"`
-			Section  string     `json:"section,omitempty"`
-			Page     int        `json:"page,omitempty"`
-			Earlier  string     `json:"earlier,omitempty"`
-			Later    string     `json:"later,omitempty"`
-			Original bool       `json:"original_kept"`
-			Exact    bool       `json:"in_original"`
-		}{itemObject(x.Item), x.Text, x.Start, x.End, x.Of, x.Section, x.Page, x.Earlier, x.Later, checked.Original, checked.Exact})
+			Item     recall.Item `json:"item"`
+			Text     string      `json:"text"`
+			Start    int         `json:"start"`
+			End      int         `json:"end"`
+			Of       int         `json:"of"`
+			Section  string      `json:"section,omitempty"`
+			Page     int         `json:"page,omitempty"`
+			Earlier  string      `json:"earlier,omitempty"`
+			Later    string      `json:"later,omitempty"`
+			Original bool        `json:"original_kept"`
+			Exact    bool        `json:"in_original"`
+		}{x.Item, x.Text, x.Start, x.End, x.Of, x.Section, x.Page, x.Earlier, x.Later, checked.Original, checked.Exact})
 	}
 	a.printf("%s\n%s\n\n%s\n", oneLine(x.Item.Title), oneLine(app.Where(x.Item)), textkit.Clean(x.Text))
 	if x.Later != "" {

@@ -21,7 +21,6 @@ import (
 	"ponder/internal/app"
 )
 
-// rememberFlags are what `ponder remember` is told beside what to remember.
 type rememberFlags struct {
 	kind, date, title, source, author, persona, name, text string
 	tags                                                   []string
@@ -69,7 +68,6 @@ pbpaste | ponder remember - --title "What Ben said"`,
 	return cmd
 }
 
-// options returns how files are taken.
 func (f *rememberFlags) options() (recall.IngestOptions, error) {
 	kind, err := app.KindOf(f.kind)
 	if err != nil {
@@ -84,7 +82,6 @@ func (f *rememberFlags) options() (recall.IngestOptions, error) {
 	return o, nil
 }
 
-// dayOf reads a day.
 func dayOf(flag, text string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, "2006-01", "2006", time.RFC3339} {
 		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
@@ -94,7 +91,6 @@ func dayOf(flag, text string) (time.Time, error) {
 	return time.Time{}, usagef("--%s: %q is no day such as 2024-03-01", flag, textkit.Truncate(text, 30))
 }
 
-// remember is the command.
 func (a *cli) remember(ctx context.Context, args []string, f rememberFlags) error {
 	if len(args) == 0 && f.text == "" {
 		return usagef("ponder remember needs a file, a folder, a URL, - or --text: see `ponder remember --help`")
@@ -137,7 +133,6 @@ func notPath(err error) error {
 	return usagef("%w; to remember a note, write it behind --text", err)
 }
 
-// A taking is a command that remembers.
 type taking struct {
 	*cli
 	*app.LibraryHandle
@@ -198,7 +193,6 @@ func (t *taking) all(ctx context.Context, paths, urls []string, piped bool) erro
 	return nil
 }
 
-// paths remembers files and folders.
 func (t *taking) paths(ctx context.Context, paths []string) error {
 	o := t.o
 	o.Progress = func(p recall.Progress) {
@@ -226,7 +220,6 @@ func isEmpty(r recall.Report) bool {
 	return r.Added+r.Changed+r.Unchanged+r.Removed+r.Items+len(r.Skipped) == 0
 }
 
-// url remembers a page.
 func (t *taking) url(ctx context.Context, url string) error {
 	t.show(&progress{-1, "reading " + textkit.Truncate(url, 60)})
 	fetch, err := t.cli.WebFetcher(t.Archive)
@@ -306,7 +299,7 @@ func (t *taking) note(ctx context.Context, text string) error {
 	t.pages++
 	if t.flags.json {
 		for _, it := range kept {
-			if err := t.object(itemObject(it)); err != nil {
+			if err := t.object(it); err != nil {
 				return err
 			}
 		}
@@ -326,14 +319,14 @@ func (t *taking) add(r recall.Report) {
 // mostSkipped is how many files that were left out are named on a terminal.
 const mostSkipped = 20
 
-// tell says what was done.
 func (t *taking) tell() {
 	r := t.report
 	if isEmpty(r) {
 		return
 	}
 	if t.flags.json {
-		_ = t.object(reportObject(r)) // what cannot be printed is told at the end
+		r.Skipped = append([]document.Skipped{}, r.Skipped...)
+		_ = t.object(r) // what cannot be printed is told at the end
 		return
 	}
 	r.Skipped = slices.DeleteFunc(slices.Clone(r.Skipped), func(s document.Skipped) bool { return s == t.told })

@@ -7,7 +7,6 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
-	"ponder/mode/research"
 )
 
 func (a *cli) researchCommand() *cobra.Command {
@@ -55,76 +54,32 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 	if err != nil {
 		return err
 	}
-	budget, err := f.limits(cfg, given)
-	if err != nil {
+	settings := cfg.Research
+	r := app.StartRequest{
+		Start: app.Start{Kind: ponder.KindResearch, Question: question, Model: f.model, Title: f.title, NoMemory: f.noMemory, Persona: f.persona},
+		Since: f.since, Report: f.wanted(), Patience: app.OncePatience, Settings: &settings,
+	}
+	if r.Budget, err = f.budget.budget(given); err != nil {
 		return err
 	}
-	opts, err := f.options(cfg, given)
-	if err != nil {
+	if err := f.read(&settings, given); err != nil {
 		return err
 	}
-	if opts.Docs, err = a.CheckDocs(ctx, "docs", f.docs); err != nil {
+	if r.Docs, err = a.CheckDocs(ctx, "docs", f.docs); err != nil {
 		return err
 	}
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	if opts.Persona, err = a.PersonaVoice(ctx, f.persona); err != nil {
-		return err
-	}
-	if opts.Since, err = a.since(ctx, f.since); err != nil {
-		return err
-	}
 	says := ""
-	if opts.Memory, opts.Web, says, err = a.DefaultSources(ctx, f.noMemory, f.noWeb); err != nil {
+	if r.Memory, r.Web, says, err = a.DefaultSources(ctx, f.noMemory, f.noWeb); err != nil {
 		return err
 	}
-	p, unaided, err := a.PrepareModels(ctx, f.model, budget, app.ResearchRoles(), len(opts.Docs) > 0 || opts.Memory || opts.Web)
+	p, err := a.PrepareStart(ctx, r)
 	if err != nil {
 		return err
 	}
-	opts.WithoutModel = unaided
-	if !unaided {
-		if opts.Tools, err = a.ReadOnlyMCPTools(ctx, app.OncePatience); err != nil {
-			return err
-		}
-	}
-	if f.detach {
-		if err := a.canDetach(); err != nil {
-			return err
-		}
-	}
-	store, err := a.OpenStore(ctx)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	var inner []ponder.Event
-	if cfg.Mind.Feeds() && !f.noMemory && !unaided && opts.Persona.Name == "" {
-		inner = app.BackgroundFor(ctx, store, a.Owner(), question)
-	}
-	id, err := app.NewThread{
-		Thread: ponder.Thread{Title: f.title, Owner: a.Owner(), Model: p.Name}, Question: question, Budget: budget, Inner: inner,
-	}.Research(ctx, store, app.ResearchStart{Options: opts, Report: f.wanted()})
-	if err != nil {
-		return err
-	}
-	w := a.viewing(store, id)
-	w.internal, w.reserve.holds = f.internal, !f.detach && !unaided
-	if unaided {
-		w.reserve.note(a, noModel(p.Missed, "; the answer is made of quotes"))
-	}
-	w.reserve.note(a, says)
-	if f.detach {
-		return a.detach(ctx, store, id)
-	}
-	if f.chunks && a.flags.json {
-		w.chunks = new(research.References)
-	}
-	return w.here(ctx, store, p, sightFor(opts), ponder.KindResearch, f.output)
-}
-
-// sightFor returns what research looks into.
-func sightFor(o research.Options) app.Sources {
-	return app.Sources{Docs: o.Docs, Memory: o.Memory, Web: o.Web, OtherTools: len(o.Tools) > 0, Patience: app.OncePatience, Research: true, Persona: o.Persona.Name}
+	return a.startThread(ctx, p, startFlags{
+		detach: f.detach, internal: f.internal, chunks: f.chunks, holds: !f.detach && !p.Unaided, notes: []string{says}, unaided: "; the answer is made of quotes", output: f.output,
+	})
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/internal/report"
 	"ponder/store/sqlite"
 )
 
@@ -44,31 +42,19 @@ func (w *viewing) writeReport(ctx context.Context, store *sqlite.Store, file str
 	if form == "html" {
 		w.FetchIcons(ctx, store, r)
 	}
-	return w.deliverResearch(context.WithoutCancel(ctx), store, *r, form, file)
-}
-
-// deliverResearch writes a report of research to a file, or prints it if none is named.
-func (a *cli) deliverResearch(ctx context.Context, store *sqlite.Store, r report.Research, form, file string) error {
-	var text []byte
-	var err error
-	switch form {
-	case "markdown", "md":
-		text, err = r.Markdown()
-	case "html":
-		a.Icons(ctx, store, &r)
-		text, err = r.HTML()
-	case "json":
-		text, err = r.JSON()
-	default:
-		err = usagef("--format: %q is none of html, markdown, json, jsonl", clip(form, 20))
-	}
+	text, err := w.WriteResearch(context.WithoutCancel(ctx), store, r, form)
 	if err != nil {
 		return err
 	}
+	return w.deliverReport(file, text)
+}
+
+// deliverReport is deliver of a report of research, whose file must be writable.
+func (a *cli) deliverReport(file string, text []byte) error {
 	if file != "" {
 		if err := writable(file); err != nil {
 			return fmt.Errorf("the report is not written: %w", err)
 		}
 	}
-	return a.deliver(file, func(out *bytes.Buffer) error { out.Write(text); return nil })
+	return a.deliver(file, text)
 }

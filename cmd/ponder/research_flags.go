@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,12 +12,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"ponder"
 	"ponder/internal/config"
-	"ponder/mode/research"
 )
 
-// researchFlags are what `ponder research` is told beside the question.
 type researchFlags struct {
 	budget                  budgetFlags
 	rounds, items, parallel string
@@ -55,42 +51,19 @@ func (f *researchFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.chunks, "chunks", false, "with --json: sources and progress too, as chunks of a Deep Think stream")
 }
 
-// limits returns the budget: of the flags, else of the configuration, else three
-// minutes.
-func (f *researchFlags) limits(c *config.Config, given func(string) bool) (ponder.Budget, error) {
-	b := c.Budgets
-	if b.For = c.Research.For; b.For == 0 {
-		b.For = config.Duration(app.ResearchTime)
-	}
-	return f.budget.budget(b, given)
-}
-
-// options returns the options that the flags set, else the configuration.
-func (f *researchFlags) options(c *config.Config, given func(string) bool) (research.Options, error) {
-	o := app.ResearchOptions(c)
+func (f *researchFlags) read(o *config.Research, given func(string) bool) error {
 	o.ForceWebSearch = o.ForceWebSearch || f.forceWeb
 	if f.noCache {
 		no := false
 		o.EnableCaching = &no
 	}
-	for _, flag := range []struct {
-		name string
-		read func() error
-	}{
+	return readGiven(given, []readFlag{
 		{"rounds", func() (err error) { o.MaxRounds, err = countOf(f.rounds, config.MaxRounds); return }},
 		{"max-items", func() (err error) { o.MaxItemsPerSource, err = countOf(f.items, config.MaxItems); return }},
 		{"parallel", func() (err error) { o.MaxParallelQueries, err = countOf(f.parallel, config.MaxQueries); return }},
 		{"min-confidence", func() (err error) { o.MinConfidenceThreshold, err = config.Share(f.least); return }},
 		{"synthesis", func() (err error) { o.SynthesisStrategy, err = config.Strategy(f.synthesis); return }},
-	} {
-		if !given(flag.name) {
-			continue
-		}
-		if err := flag.read(); err != nil {
-			return o, usagef("--%s: %w", flag.name, err)
-		}
-	}
-	return o, nil
+	})
 }
 
 // reportForms are the forms of a report by the endings of names.
@@ -146,34 +119,4 @@ func writable(file string) error {
 		return usagef("-o %s: %w", file, app.NoRoom(filepath.Dir(file), err))
 	}
 	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
-}
-
-// since returns the report of the research that a user names, to be brought up to date.
-func (a *cli) since(ctx context.Context, name string) (*research.Report, error) {
-	if name == "" {
-		return nil, nil
-	}
-	store, err := a.OpenReadOnly(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer store.Close()
-	info, err := a.FindThread(ctx, store, name, ponder.KindResearch)
-	if err != nil {
-		return nil, err
-	}
-	v, _, err := app.FoldResearch(ctx, store, info.ID)
-	if err != nil {
-		return nil, err
-	}
-	if v.Research.Answer == "" {
-		return nil, usagef("--since: research %s has no answer yet: ponder session show %s", info.ID, info.ID)
-	}
-	old := &research.Report{
-		Thread: info.ID, Run: v.Research.Run, Question: v.Research.Question, Answer: v.Research.Answer, At: v.Research.Completed,
-	}
-	for _, e := range v.Evidence {
-		old.Evidence = append(old.Evidence, research.Known{ID: e.ID, Source: e.Source, URL: e.URL, Title: e.Title, Quote: e.Quote})
-	}
-	return old, nil
 }

@@ -68,7 +68,6 @@ func researchItem(ev ponder.Event, v research.View) (tui.Item, bool) {
 // maxShownQuote is how much of a quote is shown as it comes, in letters.
 const maxShownQuote = 160
 
-// queriesOf returns what a plan looks for.
 func queriesOf(b ponder.Plan) (list []string) {
 	for _, q := range [][]string{b.Web, b.Memory, b.Queries} {
 		for _, text := range q {
@@ -133,7 +132,7 @@ func (w *viewing) researchReport(r report.Research) {
 	if w.flags.quiet {
 		return
 	}
-	rows := [][2]string{{"Summary", r.Summary()}, {"Took", w.took()}, {"Cost", cost(w.View.Session)}, {"Stopped", r.Reason}}
+	rows := [][2]string{{"Summary", r.Summary()}, {"Took", w.took()}, {"Cost", report.CostText(w.View.Session)}, {"Stopped", r.Reason}}
 	w.printf("\n")
 	for _, row := range rows {
 		if row[1] != "" {
@@ -147,7 +146,7 @@ func (w *viewing) researchReport(r report.Research) {
 func (w *viewing) took() string {
 	v := w.Looked.View
 	return strings.Join([]string{
-		tui.Clock(textkit.Seconds(v.Research.Elapsed)), textkit.Count(v.Research.Rounds, "round", "rounds"), textkit.Count(len(v.Queries), "search", "searches"),
+		textkit.Clock(textkit.Seconds(v.Research.Elapsed)), textkit.Count(v.Research.Rounds, "round", "rounds"), textkit.Count(len(v.Queries), "search", "searches"),
 		textkit.Count(len(v.Evidence), "passage", "passages") + " found",
 	}, ", ")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flags are the global ones.
 type flags struct {
 	json, quiet, noColor bool
 	version              bool // of the root alone
@@ -26,7 +26,6 @@ const (
 	groupSetUp = "setup"
 )
 
-// newRoot returns the whole tree of commands.
 func newRoot(a *cli) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ponder",
@@ -102,7 +101,6 @@ func helpOn(cmd *cobra.Command, args []string) error {
 	return on.Help()
 }
 
-// flagError makes one line of an error about a flag.
 func flagError(cmd *cobra.Command, err error) error {
 	var wrong *pflag.InvalidValueError
 	if errors.As(err, &wrong) {
@@ -160,10 +158,17 @@ func take(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// takeNone checks that there are no arguments.
 func takeNone(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("%s takes no argument %q: see `%s --help`", cmd.CommandPath(), clip(args[0], 40), cmd.CommandPath())
 	}
 	return nil
+}
+
+func withArg(do func(ctx context.Context, arg string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error { return do(cmd.Context(), args[0]) }
+}
+
+func withNone(do func(context.Context) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error { return do(cmd.Context()) }
 }

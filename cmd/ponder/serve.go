@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	sockets "net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -18,7 +20,6 @@ import (
 	"ponder/internal/compat/mcp"
 )
 
-// serveFlags are what `ponder serve` is told.
 type serveFlags struct {
 	listen string
 	print  bool
@@ -75,7 +76,8 @@ func (a *cli) serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	if f.print {
-		return a.printConfig(guard)
+		a.printf("%s%s", cfg.Text(), tokensText(guard))
+		return nil
 	}
 	defer process.RelaxGC()()
 	address := cfg.Serve.Address()
@@ -116,7 +118,6 @@ func (a *cli) sharedBy(hosts *mcp.Hosts) *cli {
 	return &mine
 }
 
-// listenOn begins to listen.
 func (a *cli) listenOn(ctx context.Context, address string) (sockets.Listener, error) {
 	l, err := new(sockets.ListenConfig).Listen(ctx, "tcp", address)
 	if err == nil {
@@ -153,4 +154,21 @@ func (a *cli) greet(at, database string, token bool) error {
 	}
 	a.printf("serving at %s: curl %s%s/api/thinking/ lists sessions, %s/docs says more; Ctrl-C stops it\n", at, needs, at, at)
 	return nil
+}
+
+// tokensText lists tokens without their secrets.
+func tokensText(guard auth.Config) string {
+	if len(guard.Tokens) == 0 {
+		return "# no token: whoever reaches this machine's own address may ask\n"
+	}
+	var b strings.Builder
+	for _, t := range guard.Tokens {
+		var scopes []string
+		for _, s := range t.Scopes {
+			scopes = append(scopes, string(s))
+		}
+		slices.Sort(scopes)
+		fmt.Fprintf(&b, "# token %s: owner %s, for %s\n", t.Name, t.Owner, strings.Join(scopes, ", "))
+	}
+	return b.String()
 }

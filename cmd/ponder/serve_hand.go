@@ -144,24 +144,11 @@ func (a *cli) enqueue(ctx context.Context, store *sqlite.Store, id ponder.Thread
 
 // takenOn reports whether a thread is worked on before long.
 func takenOn(ctx context.Context, store ponder.Threads, id ponder.ThreadID) (bool, error) {
-	late := time.NewTimer(takeTime)
-	defer late.Stop()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for {
+	return poll(ctx, takeTime, func() (bool, error) {
 		info, err := store.Thread(ctx, id)
 		if err != nil {
 			return false, fmt.Errorf("look after %s: %w", id, err)
 		}
-		if hasBegun(info) || info.Kind == ponder.KindConversation {
-			return true, nil
-		}
-		select {
-		case <-look.C:
-		case <-late.C:
-			return false, nil
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
-	}
+		return hasBegun(info) || info.Kind == ponder.KindConversation, nil
+	})
 }

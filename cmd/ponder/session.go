@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 
-	"ponder/internal/app"
-
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
 
@@ -44,16 +41,12 @@ func takeID(cmd *cobra.Command, args []string) error {
 // openSession opens the database to write, and loads the session that a user means. The
 // caller closes the store.
 func (a *cli) openSession(ctx context.Context, name string) (*viewing, ponder.Info, *sqlite.Store, error) {
-	store, err := a.OpenReadOnly(ctx) // makes no database for a wrong id
+	store, info, err := a.OpenThread(ctx, name, ponder.KindSession)
 	if err != nil {
-		return nil, ponder.Info{}, nil, err
+		return nil, info, nil, err
 	}
-	store.Close()
-	if store, err = a.OpenStore(ctx); err != nil {
-		return nil, ponder.Info{}, nil, err
-	}
-	w, info, err := a.loadSession(ctx, store, name)
-	if err != nil {
+	w := a.viewing(store, info.ID)
+	if err := w.load(ctx); err != nil {
 		store.Close()
 		return nil, info, nil, err
 	}
@@ -73,31 +66,22 @@ func (a *cli) loadSession(ctx context.Context, store ponder.Store, name string) 
 	return w, info, nil
 }
 
-// A sessionObject is a session as programs are shown it.
-type sessionObject struct {
-	session.Session
-	Kind        ponder.Kind `json:"kind"`
-	Title       string      `json:"title"`
-	Interrupted bool        `json:"interrupted,omitempty"` // its process ended without a word
-}
-
-// objectOf returns a session as programs are shown it. One that no process holds
-// does not think: it is paused, whatever its log says.
-func objectOf(info ponder.Info, v session.View) sessionObject {
-	o := sessionObject{Session: v.Session, Kind: info.Kind, Title: info.Title}
-	if o.ID == "" { // nothing has been started on the thread
-		o.ID, o.Question, o.Status, o.Created = info.ID, info.Title, info.Status, &info.Created
+func (a *cli) sessionCompareCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "compare A B",
+		Short: "Show in what two sessions differ",
+		Long: `Show where two sessions part, and in what they differ: the answer, how sure it is, what
+only one of them found and explored, what they were told, time and cost. They may
+be forks of each other or not. What says the same in other words counts as the same, as
+far as that can be told without a model.`,
+		Example: "ponder session compare 01K7A 01K7B\nponder session compare 01K7A last --json",
+		Args:    take(2, 2, "two ids"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.CompareSessions(cmd.Context(), args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return a.result(c, c.Text(a.width()))
+		},
 	}
-	if app.IsInterrupted(info) {
-		o.Status, o.Interrupted = ponder.Paused, true
-	}
-	return o
-}
-
-// statusOf returns the status of a thread in words.
-func statusOf(info ponder.Info) string {
-	if app.IsInterrupted(info) {
-		return "paused (interrupted)"
-	}
-	return string(info.Status)
 }

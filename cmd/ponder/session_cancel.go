@@ -18,9 +18,7 @@ func (a *cli) sessionCancelCommand() *cobra.Command {
 		Long:    "End a session without an answer. What it has thought is kept.",
 		Example: "ponder session cancel last",
 		Args:    takeID,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.sessionCancel(cmd.Context(), args[0])
-		},
+		RunE:    withArg(a.sessionCancel),
 	}
 }
 

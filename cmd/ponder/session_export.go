@@ -1,11 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ponder/internal/app"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/internal/report"
 	"ponder/internal/textkit"
 )
 
@@ -43,6 +41,9 @@ func (a *cli) sessionExport(ctx context.Context, name, format, file string) erro
 			return usagef("-o %s: the name ends in .html, .md, .json or .jsonl; or --format says what is meant", file)
 		}
 	}
+	if !slices.Contains([]string{"html", "markdown", "md", "json", "jsonl"}, format) {
+		return usagef("--format: %q is none of html, markdown, json, jsonl", clip(format, 20))
+	}
 	store, err := a.OpenReadOnly(ctx)
 	if err != nil {
 		return err
@@ -55,41 +56,14 @@ func (a *cli) sessionExport(ctx context.Context, name, format, file string) erro
 	if format == "jsonl" {
 		return a.exportThread(ctx, store, info, file, false)
 	}
-	if info.Kind == ponder.KindResearch {
-		v, since, err := app.FoldResearch(ctx, store, info.ID)
-		if err != nil {
-			return err
-		}
-		if app.IsInterrupted(info) {
-			v.Research.Status = ponder.Paused
-		}
-		return a.deliverResearch(ctx, store, report.ResearchOf(v, since), format, file)
-	}
-	v, err := app.Fold(ctx, store, info.ID)
+	text, err := a.ReportOf(ctx, store, info, format, a.CalibrationOf(store))
 	if err != nil {
 		return err
 	}
-	v = v.Calibrate(a.Calibration(ctx, store))
-	if app.IsInterrupted(info) {
-		v.Session.Status = ponder.Paused
+	if info.Kind == ponder.KindResearch {
+		return a.deliverReport(file, text)
 	}
-	var text []byte
-	switch format {
-	case "markdown", "md":
-		text = []byte(report.Markdown(v))
-	case "html":
-		if text, err = report.HTML(v); err != nil {
-			return err
-		}
-	case "json":
-		if text, err = json.MarshalIndent(v, "", "  "); err != nil {
-			return fmt.Errorf("export %s: %w", info.ID, err)
-		}
-		text = append(text, '\n')
-	default:
-		return usagef("--format: %q is none of html, markdown, json, jsonl", clip(format, 20))
-	}
-	return a.deliver(file, func(out *bytes.Buffer) error { out.Write(text); return nil })
+	return a.deliver(file, text)
 }
 
 // formatOf returns the format that the name of a file asks for.
@@ -107,18 +81,14 @@ func formatOf(file string) string {
 
 // deliver writes a result to a file, as a whole or not at all, or prints it if no
 // file is named.
-func (a *cli) deliver(file string, write func(*bytes.Buffer) error) error {
-	var out bytes.Buffer
-	if err := write(&out); err != nil {
-		return err
-	}
+func (a *cli) deliver(file string, text []byte) error {
 	if file == "" || file == "-" {
-		if _, err := a.out.Write(textkit.Escape(out.Bytes())); err != nil {
+		if _, err := a.out.Write(textkit.Escape(text)); err != nil {
 			return fmt.Errorf("print: %w", err)
 		}
 		return nil
 	}
-	if err := app.WriteWhole(file, out.Bytes()); err != nil {
+	if err := app.WriteWhole(file, text); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	a.note("written to %s", file)

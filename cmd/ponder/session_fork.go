@@ -4,19 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"ponder/internal/textkit"
-
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/engine"
 	"ponder/internal/app"
-	"ponder/internal/steering"
-	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
 
-// forkFlags are what `ponder session fork` is told beside the session.
 type forkFlags struct {
 	at           ponder.Seq
 	paused       bool
@@ -65,47 +59,28 @@ func (a *cli) sessionFork(ctx context.Context, name string, f forkFlags) error {
 		return err
 	}
 	defer store.Close()
-	at, then, err := w.Cut(ctx, f.at)
+	p, err := w.PrepareFork(ctx, info, app.Fork{At: f.at, Model: f.model, Title: f.title, Paused: f.paused}, func(then *app.SessionView) ([]ponder.Event, error) {
+		return f.steer.commands(ctx, then)
+	})
 	if err != nil {
 		return err
-	}
-	s := then.View.Session
-	commands, err := f.steer.commands(ctx, then)
-	if err != nil {
-		return err
-	}
-	for _, ev := range commands {
-		s.Budget = app.Limited(s.Budget, steering.LimitsOf(ev.Body.(ponder.Steer)))
-	}
-	to := ponder.Thread{ID: ponder.ThreadID(ponder.NewID("thr")), Title: textkit.Truncate(textkit.OneLine(f.title), app.MaxTitle)}
-	p := &app.SessionModels{}
-	if !f.paused {
-		if p, err = a.PrepareAgain(ctx, info, s, f.model); err != nil {
-			return err
-		}
-	}
-	if f.model != "" {
-		if to.Model, err = a.ModelNamed(ctx, f.model); err != nil {
-			return err
-		}
 	}
 	if f.detach {
 		if err := a.canDetach(); err != nil {
 			return err
 		}
 	}
-	if err := engine.Fork(ctx, store, w.Id, at, to, app.ForkInputs(s, f.paused, f.model, commands)...); err != nil {
+	id := ponder.ThreadID(ponder.NewID("thr"))
+	if err := p.Fork(ctx, store, id); err != nil {
 		return err
 	}
-	a.note("session %s is forked from %s at event %d of %d, after %s", to.ID, w.Id, at, info.Head,
-		then.SoFar())
-	if what := littleLeft(s); what != "" && !f.paused {
+	a.note("session %s is forked from %s at event %d of %d, after %s", id, w.Id, p.At, info.Head, p.Then.SoFar())
+	if what := p.LittleLeft(); what != "" && !f.paused {
 		a.note("hardly any %s left to it, so it answers soon; --for, --tokens, --calls and --cost give it more", what)
 	}
-	return a.goOnWith(ctx, store, to.ID, p, f)
+	return a.goOnWith(ctx, store, id, p.Models, f)
 }
 
-// goOnWith does with a fork as the flags say.
 func (a *cli) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *app.SessionModels, f forkFlags) error {
 	w := a.viewing(store, id)
 	w.internal = f.internal
@@ -150,25 +125,8 @@ func (w *viewing) leave(ctx context.Context, store ponder.Store) error {
 			sent = append(sent, ev)
 		}
 	}
-	if err := w.ackWhilePaused(ctx, store); err != nil {
+	if err := w.AckWhilePaused(ctx, store); err != nil {
 		return err
 	}
 	return w.answers(ctx, sent)
-}
-
-// littleLeft says which limit of a session is as good as used up, but for what is
-// kept for the answer.
-func littleLeft(s session.Session) string {
-	const most = 0.8 // of tokens and money
-	switch b, u := s.Budget, s.Usage; {
-	case b.Seconds > 0 && b.Seconds-s.Progress.Elapsed <= min(10, b.Seconds/10):
-		return "time is"
-	case b.Calls > 0 && u.Calls >= b.Calls-1:
-		return "calls are"
-	case b.Tokens > 0 && float64(u.Total) >= most*float64(b.Tokens):
-		return "tokens are"
-	case b.USD > 0 && u.USD >= most*b.USD:
-		return "money is"
-	}
-	return ""
 }

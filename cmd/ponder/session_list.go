@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"ponder/internal/textkit"
@@ -50,26 +49,28 @@ func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) 
 		return err
 	}
 	defer store.Close()
-	list, err := listByStatus(ctx, store, status, limit)
+	list, err := app.ListSessions(ctx, store, status, limit)
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 {
-		if status == "" {
-			a.note("there are no sessions yet: begin with `ponder think QUESTION`")
-		} else {
-			a.note("there are no such sessions")
-		}
+	if len(list) == 0 && status == "" {
+		a.note("there are no sessions yet: begin with `ponder think QUESTION`")
+	} else if len(list) == 0 {
+		a.note("there are no such sessions")
 	}
 	rows := [][]string{{"ID", "KIND", "STATUS", "STARTED", "CONFIDENCE", "QUESTION"}}
 	for _, info := range list {
 		if a.flags.json {
-			if err := a.listObject(ctx, store, info); err != nil {
+			o, err := a.SessionObject(ctx, store, info)
+			if err == nil {
+				err = a.object(o)
+			}
+			if err != nil {
 				return err
 			}
 			continue
 		}
-		status, sure, err := a.ending(ctx, store, info)
+		status, sure, err := a.SessionEnd(ctx, store, info)
 		if err != nil {
 			return err
 		}
@@ -79,63 +80,4 @@ func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) 
 		a.table(rows)
 	}
 	return nil
-}
-
-// listObject prints a session or a research as programs are shown it.
-func (a *cli) listObject(ctx context.Context, store ponder.Store, info ponder.Info) error {
-	if info.Kind == ponder.KindResearch {
-		v, _, err := app.FoldResearch(ctx, store, info.ID)
-		if err != nil {
-			return err
-		}
-		return a.object(researchObjectOf(info, v))
-	}
-	v, err := app.Fold(ctx, store, info.ID)
-	if err != nil {
-		return err
-	}
-	return a.object(objectOf(info, v.Calibrate(a.Calibration(ctx, store))))
-}
-
-// ending returns the status of a session and, if it has ended, how sure it is, in words.
-func (a *cli) ending(ctx context.Context, store ponder.Store, info ponder.Info) (status, sure string, err error) {
-	status = statusOf(info)
-	if !info.Status.Ended() {
-		return status, "", nil
-	}
-	j, err := app.JudgeSession(ctx, store, info, true)
-	if err != nil || !j.Claimed() {
-		return status, "", err
-	}
-	if j.Claim.Final && j.Claim.Unaided && info.Model != "" {
-		status += withoutIt
-	}
-	if info.Kind == ponder.KindSession {
-		sure = a.Calibration(ctx, store).Certainty(j.Claim.Confidence, j.Claim.Basis).String()
-	}
-	return status, sure, nil
-}
-
-// listByStatus lists sessions of a status as people see it: one that was
-// interrupted is paused.
-func listByStatus(ctx context.Context, threads ponder.Threads, status ponder.Status, limit int) ([]ponder.Info, error) {
-	filter := ponder.Filter{Kind: ponder.KindSession, Status: status, Limit: limit}
-	if status == ponder.Thinking || status == ponder.Paused {
-		filter.Status, filter.Limit = "", 0
-	}
-	all, err := app.NewestThreads(ctx, threads, filter)
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	var list []ponder.Info
-	for _, info := range all {
-		seen := info.Status
-		if app.IsInterrupted(info) {
-			seen = ponder.Paused
-		}
-		if (status == "" || seen == status) && len(list) < limit {
-			list = append(list, info)
-		}
-	}
-	return list, nil
 }

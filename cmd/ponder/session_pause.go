@@ -17,9 +17,7 @@ func (a *cli) sessionPauseCommand() *cobra.Command {
 		Short:   "Let a session come to rest",
 		Example: "ponder session pause last",
 		Args:    takeID,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.sessionPause(cmd.Context(), args[0])
-		},
+		RunE:    withArg(a.sessionPause),
 	}
 }
 
@@ -61,24 +59,15 @@ const obeyTime = 15 * time.Second
 
 // waitFor waits until what is known of the session satisfies ok.
 func (w *viewing) waitFor(ctx context.Context, ok func(ponder.Info) bool) error {
-	late := time.NewTimer(obeyTime)
-	defer late.Stop()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for {
+	done, err := poll(ctx, obeyTime, func() (bool, error) {
 		info, err := w.Store.Thread(ctx, w.Id)
 		if err != nil {
-			return fmt.Errorf("look after %s: %w", w.Id, err)
+			return false, fmt.Errorf("look after %s: %w", w.Id, err)
 		}
-		if ok(info) {
-			return nil
-		}
-		select {
-		case <-look.C:
-		case <-late.C:
-			return fmt.Errorf("the process that holds %s does not answer: it may have stopped; look again with: ponder session show %s", w.Id, w.Id)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		return ok(info), nil
+	})
+	if !done && err == nil {
+		err = fmt.Errorf("the process that holds %s does not answer: it may have stopped; look again with: ponder session show %s", w.Id, w.Id)
 	}
+	return err
 }

@@ -33,7 +33,6 @@ background.`,
 	return cmd
 }
 
-// resumeFlags are what `ponder session resume` is told beside the id.
 type resumeFlags struct {
 	model, output    string
 	detach, internal bool
@@ -127,7 +126,6 @@ func (w *viewing) goOnElsewhere(ctx context.Context, store ponder.Store, run pon
 	return e, err
 }
 
-// resumeHere goes on in this process.
 func (a *cli) resumeHere(ctx context.Context, w *viewing, info ponder.Info, store *sqlite.Store, f resumeFlags) error {
 	s := w.View.Session
 	p, err := a.PrepareAgain(ctx, info, s, f.model)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/report"
+
 	"ponder/internal/app"
 
 	"ponder/internal/textkit"
@@ -47,20 +49,7 @@ func (a *cli) sessionShow(ctx context.Context, name string, thoughts bool) error
 	}
 	v := w.View
 	if a.flags.json {
-		return a.object(struct {
-			sessionObject
-			Thoughts  []session.Thought   `json:"thoughts"`
-			Questions []session.Question  `json:"questions"`
-			Syntheses []session.Synthesis `json:"syntheses"`
-			Sources   []session.Source    `json:"sources"`
-
-			Steering    []session.Steering   `json:"steering,omitempty"`
-			Corrections []session.Correction `json:"corrections,omitempty"`
-			Pinned      []string             `json:"pinned_sources,omitempty"`
-			Banned      []string             `json:"banned_sources,omitempty"`
-
-			Notes []string `json:"notes,omitempty"`
-		}{objectOf(info, v), v.Thoughts, v.Questions, v.Syntheses, v.Sources, v.Steering, v.Corrections, v.Pinned, v.Banned, v.Notes})
+		return a.object(report.DetailOf(info, v, app.IsInterrupted(info)))
 	}
 	a.printf("%s\n%s, %s, started %s", oneLine(v.Session.Question), info.ID, w.statusOf(info), textkit.Ago(info.Created, time.Now()))
 	if words, _ := nearest(v.Session); words != "" && !info.Status.Ended() {
@@ -72,39 +61,10 @@ func (a *cli) sessionShow(ctx context.Context, name string, thoughts bool) error
 	}
 	a.report(v)
 	if !a.flags.quiet {
-		a.printf("%s%s", questions(v), a.next(info, v.Session, a.command("session resume", info.ID)))
+		a.printf("%s%s", report.Questions(v), a.next(info, v.Session, a.command("session resume", info.ID)))
 	}
 	return nil
 }
-
-// maxTree is the most questions that are listed; the export has all of them.
-const maxTree = 20
-
-// questions lists what was asked, each below what it came from.
-func questions(v session.View) string {
-	var b strings.Builder
-	n := 0
-	for q := range v.Tree() {
-		if n++; n > maxTree {
-			continue
-		}
-		if n == 1 {
-			b.WriteString("Questions\n")
-		}
-		text := string(q.State)
-		if q.By != "" {
-			text += ", of the " + oneLine(q.By)
-		}
-		fmt.Fprintf(&b, "%s- %s %s (%s)\n", strings.Repeat("  ", q.Depth+1), stateMarks[q.State], oneLine(q.Text), text)
-	}
-	if n > maxTree {
-		fmt.Fprintf(&b, "  and %d more\n", n-maxTree)
-	}
-	return b.String()
-}
-
-// stateMarks are the signs of what has become of questions.
-var stateMarks = map[session.QuestionState]string{session.Open: "○", session.Exploring: "◐", session.Explored: "●", session.Dropped: "✕"}
 
 // next says what can be done with a session, with the command that would go on.
 func (a *cli) next(info ponder.Info, s session.Session, goOn string) string {
@@ -130,7 +90,6 @@ func (a *cli) next(info ponder.Info, s session.Session, goOn string) string {
 	return b.String()
 }
 
-// thoughts prints what was thought, in order.
 func (a *cli) thoughts(v session.View) {
 	for i, t := range v.Thoughts {
 		if i == 0 || t.Focus != v.Thoughts[i-1].Focus {

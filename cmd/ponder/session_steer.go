@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"ponder/internal/textkit"
@@ -14,9 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/engine"
-	"ponder/internal/app"
-	"ponder/internal/placement"
 	"ponder/internal/steering"
 	"ponder/mode/session"
 )
@@ -78,7 +73,7 @@ func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error
 	if err != nil {
 		return fmt.Errorf("steer %s: %w", w.Id, err)
 	}
-	if err := w.ackWhilePaused(ctx, store); err != nil {
+	if err := w.AckWhilePaused(ctx, store); err != nil {
 		return err
 	}
 	return w.answers(ctx, sent)
@@ -94,82 +89,6 @@ func (w *viewing) tooLate() error {
 	return usagef("session %s was %s%s, which is too late to steer it; to think on from within it: %s",
 		w.Id, s.Status, when, w.command("session fork", w.Id))
 }
-
-// ackWhilePaused lets a session that is paused, and that no process holds, say what it
-// does about wishes.
-func (w *viewing) ackWhilePaused(ctx context.Context, store ponder.Store) error {
-	info, err := store.Thread(ctx, w.Id)
-	if err != nil {
-		return fmt.Errorf("look after %s: %w", w.Id, err)
-	}
-	if info.Held || info.Status != ponder.Paused {
-		return nil
-	}
-	mind, err := engine.New(engine.Config{Store: store, Modes: quiet(app.Modes(app.ChatSetup{}, nil)), Node: placement.Self()})
-	if err != nil {
-		return err
-	}
-	if err := mind.Open(ctx); err != nil {
-		return fmt.Errorf("steer %s: %w", w.Id, err)
-	}
-	return errors.Join(w.quietly(ctx, mind, info.Head), mind.Close(context.WithoutCancel(ctx)))
-}
-
-// quietly holds the session for as long as it is paused and has something to say.
-// Should it be resumed after head, it is let go, for whoever did that to think.
-func (w *viewing) quietly(ctx context.Context, mind *engine.Engine, head ponder.Seq) error {
-	hold, letGo := context.WithCancel(ctx)
-	defer letGo()
-	go func() {
-		for ev, err := range ponder.Follow(hold, w.Store, w.Id, head) {
-			if err != nil {
-				return
-			}
-			if _, ok := ev.Body.(ponder.RunResumed); ok {
-				letGo()
-				return
-			}
-		}
-	}()
-	err := mind.Work(hold, w.Id)
-	if errors.Is(err, ponder.ErrHeld) || hold.Err() != nil && ctx.Err() == nil {
-		return nil // its holder hears of the wishes
-	}
-	return err
-}
-
-// quiet returns modes that do as those given, but ask nothing and use nothing.
-func quiet(list []ponder.Mode) []ponder.Mode {
-	list = slices.Clone(list)
-	for i, m := range list {
-		list[i].Wakes = nil
-		list[i].Start = func(r ponder.Run) ponder.State { return writesOnly{m.Start(r)} }
-		if m.Load != nil {
-			list[i].Load = func(r ponder.Run, js []byte) (ponder.State, error) {
-				s, err := m.Load(r, js)
-				return writesOnly{s}, err
-			}
-		}
-	}
-	return list
-}
-
-// A writesOnly wants only what of another's wants is to be written.
-type writesOnly struct{ ponder.State }
-
-func (s writesOnly) Apply(ev ponder.Event) ponder.State { return writesOnly{s.State.Apply(ev)} }
-
-func (s writesOnly) Next(now ponder.Moment) (do []ponder.Action) {
-	for _, want := range s.State.Next(now) {
-		if _, ok := want.(ponder.Write); ok {
-			do = append(do, want)
-		}
-	}
-	return do
-}
-
-// MarshalJSON implements [json.Marshaler]: a checkpoint is that of the state.
-func (s writesOnly) MarshalJSON() ([]byte, error) { return json.Marshal(s.State) }
 
 // restTime is how long nobody holds a session until it is taken to be at rest.
 const restTime = 500 * time.Millisecond
@@ -192,13 +111,13 @@ func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
 		line := ""
 		switch {
 		case ok:
-			line = verdict(ack, b)
+			line = steering.AckText(ack, b)
 		case w.View.Session.Status.Ended():
-			line, b.Refused = "refused: "+steerWords(ev)+": the session had come to its end", true
+			line, b.Refused = "refused: "+steering.Words(ev)+": the session had come to its end", true
 		case waiting == nil:
-			line = fmt.Sprintf("noted at event %d: %s: it takes effect when the session goes on", ev.Seq, steerWords(ev))
+			line = fmt.Sprintf("noted at event %d: %s: it takes effect when the session goes on", ev.Seq, steering.Words(ev))
 		default:
-			line = fmt.Sprintf("noted at event %d: %s: nothing was heard of it yet", ev.Seq, steerWords(ev))
+			line = fmt.Sprintf("noted at event %d: %s: nothing was heard of it yet", ev.Seq, steering.Words(ev))
 		}
 		if b.Refused {
 			code = failed
@@ -254,52 +173,4 @@ func (ackCollector) close()                    {}
 
 func (c ackCollector) all(sent []ponder.Event) bool {
 	return !slices.ContainsFunc(sent, func(ev ponder.Event) bool { return c[ev.ID].ID == "" })
-}
-
-// verdict says what became of a wish.
-func verdict(ack ponder.Event, b ponder.Progress) string {
-	if b.Refused {
-		return fmt.Sprintf("refused at event %d: %s", ack.Seq, textkit.OneLine(b.Content))
-	}
-	line := fmt.Sprintf("since event %d: %s", ack.Seq, textkit.OneLine(b.Content))
-	if n := len(b.Cancelled); n > 0 {
-		line += fmt.Sprintf("; cancelled in flight: %s", textkit.OneLine(strings.Join(b.Cancelled, ", ")))
-	}
-	return line
-}
-
-// steerWords returns a command in words, with its values.
-func steerWords(ev ponder.Event) string {
-	b, _ := ev.Body.(ponder.Steer)
-	var args ponder.SteerArgs
-	_ = json.Unmarshal(b.Args, &args) // what is of another form has no words
-	words := []string{strings.ReplaceAll(string(b.Do), "_", " "), args.Question, args.Source, b.Content}
-	if b.Do == ponder.SetPersona && args.Name != "" {
-		words = []string{"persona", args.Name} // its voice is long
-	}
-	text := textkit.Truncate(textkit.OneLine(strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")), 80)
-	if args.Priority != 0 {
-		text += fmt.Sprintf(", priority %d", args.Priority)
-	}
-	if limits := limitWords(steering.LimitsOf(b)); len(limits) > 0 {
-		text += ": " + strings.Join(limits, ", ")
-	}
-	return text
-}
-
-// limitWords returns limits in words.
-func limitWords(b ponder.Budget) (words []string) {
-	if b.Time > 0 {
-		words = append(words, b.Time.Round(time.Millisecond).String())
-	}
-	if b.Calls > 0 {
-		words = append(words, textkit.Count(b.Calls, "call", "calls"))
-	}
-	if b.Tokens > 0 {
-		words = append(words, textkit.Count(b.Tokens, "token", "tokens"))
-	}
-	if b.Money > 0 {
-		words = append(words, b.Money.String())
-	}
-	return words
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"ponder/internal/app"
+
 	"ponder"
 )
 
@@ -25,7 +27,7 @@ func TestStatusOf(t *testing.T) {
 		{"a conversation that was answered", ponder.KindConversation, ponder.Completed, false, time.Minute, "completed"},
 	} {
 		info := ponder.Info{Thread: ponder.Thread{Kind: tt.kind}, Status: tt.status, Held: tt.held, Updated: time.Now().Add(-tt.since)}
-		if got := statusOf(info); got != tt.want {
+		if got := app.StatusText(info); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}

@@ -76,7 +76,6 @@ func (a *cli) settings(args []string, unset bool) error {
 	return a.changed(name, value, err)
 }
 
-// isSwitch reports whether a setting is on or off.
 func isSwitch(name string) bool { return name == "enable_thinking" }
 
 func unknownSetting(name string, err error) error {
@@ -148,9 +147,7 @@ func (a *cli) backupCommand() *cobra.Command {
 		Example: "ponder backup ponder-2026-11-21.db",
 		GroupID: groupSetUp,
 		Args:    take(1, 1, "a file to write"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.backup(cmd.Context(), args[0])
-		},
+		RunE:    withArg(a.backup),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/internal/tui"
 	"ponder/mode/session"
 )
@@ -81,7 +82,7 @@ func (s eventLineUI) event(ev ponder.Event, v session.View) {
 		if mark != "" {
 			mark = " " + mark
 		}
-		line := fmt.Sprintf("%s %s%s: %s\n", tui.Clock(it.At), it.Kind, mark, oneLine(it.Text))
+		line := fmt.Sprintf("%s %s%s: %s\n", textkit.Clock(it.At), it.Kind, mark, oneLine(it.Text))
 		s.shows(ev, func() { fmt.Fprint(s.log, line) })
 	}
 }
@@ -91,7 +92,7 @@ func (s eventLineUI) tick(session.View, string) {
 		return
 	}
 	for _, it := range s.draftItems() {
-		fmt.Fprintf(s.log, "%s %s: %s\n", tui.Clock(it.At), it.Kind, it.Text)
+		fmt.Fprintf(s.log, "%s %s: %s\n", textkit.Clock(it.At), it.Kind, it.Text)
 	}
 }
 func (eventLineUI) close() {}

@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 
-	"charm.land/lipgloss/v2"
-	"golang.org/x/term"
+	"ponder/internal/textkit/layout"
 
-	"ponder/internal/tui"
+	"golang.org/x/term"
 )
 
 // cells returns how many cells a line of the terminal has that results are printed to, or
@@ -24,17 +25,6 @@ func (a *cli) cells() int {
 	return width
 }
 
-// wrap breaks lines that have more than width cells, save commands, which are copied.
-func wrap(text string, width int) string {
-	rows := strings.Split(text, "\n")
-	for i, row := range rows {
-		if !strings.HasPrefix(strings.TrimLeft(row, " "), "ponder ") {
-			rows[i] = tui.Wrap(row, width)
-		}
-	}
-	return strings.Join(rows, "\n")
-}
-
 // table prints rows in columns.
 func (a *cli) table(rows [][]string) {
 	for _, row := range rows {
@@ -42,65 +32,47 @@ func (a *cli) table(rows [][]string) {
 			row[i] = oneLine(row[i])
 		}
 	}
-	fmt.Fprint(a.out, columns(rows, a.cells()))
+	fmt.Fprint(a.out, layout.Columns(rows, a.cells()))
 }
 
-const (
-	gutter    = 2  // cells between columns
-	leastRoom = 24 // cells in which text can be folded
-	inset     = "    "
-)
-
-// columns returns rows in columns. If they have more than width cells, which 0 never is,
-// the last column is folded; where there is no room for that, the last columns stand below
-// the others.
-func columns(rows [][]string, width int) string {
-	var wide []int
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(wide) {
-				wide = append(wide, 0)
-			}
-			wide[i] = max(wide[i], lipgloss.Width(cell))
-		}
+// width returns how wide a result may be.
+func (a *cli) width() int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return min(n, readable)
 	}
-	side, room := arranged(wide, width)
-	var b strings.Builder
-	for _, row := range rows {
-		line, at := "", 0
-		for i, cell := range row[:min(side, len(row))] {
-			if i == side-1 && room > 0 {
-				cell = strings.ReplaceAll(tui.Wrap(cell, room), "\n", "\n"+strings.Repeat(" ", at))
-			}
-			line += cell
-			if at += wide[i] + gutter; i < side-1 {
-				line += strings.Repeat(" ", wide[i]+gutter-lipgloss.Width(cell))
-			}
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-		if len(row) <= side {
-			continue
-		}
-		if below := strings.TrimSpace(strings.Join(row[side:], "  ")); below != "" {
-			b.WriteString(tui.Wrap(inset+below, width) + "\n")
-		}
+	if n := a.cells(); n > 0 {
+		return min(n, readable)
 	}
-	return b.String()
+	return 100
 }
 
-// arranged returns how many columns stand side by side, and how wide the last may be; 0 is
-// as wide as it is.
-func arranged(wide []int, width int) (side, room int) {
-	used := 0 // with what is between columns
-	for i, w := range wide {
-		switch last := i == len(wide)-1; {
-		case width <= 0 || used+w <= width || i == 0:
-			used += w + gutter
-		case last && width-used >= leastRoom:
-			return len(wide), width - used
-		default:
-			return i, 0
+// wrap breaks lines that have more than width cells, save commands, which are copied.
+func wrap(text string, width int) string {
+	rows := strings.Split(text, "\n")
+	for i, row := range rows {
+		if !strings.HasPrefix(strings.TrimLeft(row, " "), "ponder ") {
+			rows[i] = layout.Wrap(row, width)
 		}
 	}
-	return len(wide), 0
+	return strings.Join(rows, "\n")
+}
+
+// printList prints a list, one a line as JSON or as a table; without one, it notes none.
+func printList[T any](a *cli, list []T, none string, head []string, row func(T) []string) error {
+	if len(list) == 0 {
+		a.note("%s", none)
+		return nil
+	}
+	rows := [][]string{head}
+	for _, it := range list {
+		if !a.flags.json {
+			rows = append(rows, row(it))
+		} else if err := a.object(it); err != nil {
+			return err
+		}
+	}
+	if !a.flags.json {
+		a.table(rows)
+	}
+	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"ponder/store/sqlite"
 )
 
-// talkFlags are what commands that talk are told beside what is said.
 type talkFlags struct {
 	thread    string
 	goOn      bool
@@ -106,7 +105,6 @@ func (f *talkFlags) begin(ctx context.Context, a *cli, store *sqlite.Store) (id 
 	return info.ID, info.Head, err
 }
 
-// talkingWith says with whom one talks.
 func talkingWith(t app.ChatSetup) string {
 	if t.Extractive {
 		return noModel(t.Missed, "; what is found is quoted (`ponder doctor` says how to have a model)")

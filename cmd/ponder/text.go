@@ -88,3 +88,12 @@ func (a *cli) object(v any) error {
 	}
 	return nil
 }
+
+// result prints a value as JSON if the user wants that, and else text.
+func (a *cli) result(v any, text string) error {
+	if a.flags.json {
+		return a.object(v)
+	}
+	a.printf("%s", text)
+	return nil
+}

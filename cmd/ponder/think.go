@@ -12,7 +12,6 @@ import (
 	"ponder/store/sqlite"
 )
 
-// thinkFlags are what `ponder think` is told beside the question.
 type thinkFlags struct {
 	budget         budgetFlags
 	synthesisEvery string
@@ -82,36 +81,43 @@ func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if err != nil {
 		return err
 	}
-	cfg, err := a.Config()
-	if err != nil {
+	if _, err := a.Config(); err != nil {
 		return err
 	}
-	if err := f.budget.preset(f.preset, given); err != nil {
+	r := app.StartRequest{
+		Start: app.Start{Kind: ponder.KindSession, Question: question, Model: f.model, Title: f.title, NoMemory: f.noMemory}, NoEarlier: f.noEarlier, ToTheEnd: f.toTheEnd,
+	}
+	if err := f.read(&r.Start, given); err != nil {
 		return err
 	}
-	budget, err := f.budget.budget(cfg.Budgets, given)
-	if err != nil {
-		return err
-	}
-	opts, err := f.options(cfg, given)
-	if err != nil {
-		return err
-	}
-	if opts.Docs, err = a.CheckDocs(ctx, "docs", f.docs); err != nil {
+	if r.Docs, err = a.CheckDocs(ctx, "docs", f.docs); err != nil {
 		return err
 	}
 	says := ""
-	if opts.Memory, opts.Web, says, err = a.DefaultSources(ctx, f.noMemory, f.noWeb); err != nil {
+	if r.Memory, r.Web, says, err = a.DefaultSources(ctx, f.noMemory, f.noWeb); err != nil {
 		return err
 	}
-	p, err := a.PrepareSession(ctx, f.model, budget, &opts)
+	p, err := a.PrepareStart(ctx, r)
 	if err != nil {
 		return err
 	}
-	b := app.NewThread{Thread: ponder.Thread{Title: f.title, Owner: a.Owner(), Model: p.Name}, Question: question, Budget: budget}
-	if err := allowsCall(ctx, b, p, opts); err != nil {
+	if err := p.AllowsCall(ctx); err != nil {
 		return err
 	}
+	return a.startThread(ctx, p, startFlags{detach: f.detach, internal: f.internal, holds: !f.detach, notes: []string{says}, unaided: "; this is put together from quotations of the documents"})
+}
+
+// startFlags say how a thread that was prepared is shown.
+type startFlags struct {
+	detach, internal, chunks bool
+	holds                    bool     // what is shown is held back until something came
+	unaided                  string   // what is done without a model
+	notes                    []string // that go before
+	output                   string
+}
+
+// startThread makes a thread and works on it, here or elsewhere.
+func (a *cli) startThread(ctx context.Context, p *app.PreparedStart, f startFlags) error {
 	if f.detach {
 		if err := a.canDetach(); err != nil {
 			return err
@@ -122,23 +128,25 @@ func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(s
 		return err
 	}
 	defer store.Close()
-	if cfg.Mind.Feeds() && !f.noMemory && !opts.WithoutModel {
-		b.Inner = app.BackgroundFor(ctx, store, a.Owner(), question)
-	}
-	id, err := b.Session(ctx, store, opts)
+	id, err := p.Start(ctx, store, store)
 	if err != nil {
 		return err
 	}
 	w := a.viewing(store, id)
-	w.internal, w.reserve.holds = f.internal, !f.detach
-	if opts.WithoutModel {
-		w.reserve.note(a, noModel(p.Missed, "; this is put together from quotations of the documents"))
+	w.internal, w.reserve.holds = f.internal, f.holds
+	if p.Unaided {
+		w.reserve.note(a, noModel(p.Missed, f.unaided))
 	}
-	w.reserve.note(a, says)
+	for _, text := range f.notes {
+		w.reserve.note(a, text)
+	}
 	if f.detach {
 		return a.detach(ctx, store, id)
 	}
-	return w.here(ctx, store, p, app.Sources{Docs: opts.Docs, Memory: opts.Memory, Web: opts.Web}, ponder.KindSession, "")
+	if f.chunks && a.flags.json {
+		w.showChunks()
+	}
+	return w.here(ctx, store, p.SessionModels, p.Sources, p.Thread.Kind, f.output)
 }
 
 // here thinks in this process, and shows it; the report of research goes to a file, if one

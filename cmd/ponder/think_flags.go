@@ -19,7 +19,6 @@ import (
 	"ponder"
 	"ponder/internal/config"
 	"ponder/internal/textkit"
-	"ponder/mode/session"
 )
 
 // question returns the question that a user asks, from standard input if text
@@ -51,7 +50,6 @@ func (a *cli) question(ctx context.Context, text string) (string, error) {
 // budgetFlags are the limits of a run, as a user writes them.
 type budgetFlags struct {
 	time, tokens, cost, calls string
-	named                     time.Duration // by a preset
 }
 
 func (f *budgetFlags) add(flags *pflag.FlagSet) {
@@ -61,51 +59,30 @@ func (f *budgetFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.calls, "calls", "", "`number` of model calls to make at most")
 }
 
-// preset sets the time of a preset, which --for overrides.
-func (f *budgetFlags) preset(name string, given func(string) bool) error {
-	if !given("preset") {
-		return nil
-	}
-	d, ok := app.Presets[name]
-	if !ok {
-		return usagef("--preset: %q is none of quick, moderate, deep", clip(name, 20))
-	}
-	if !given("for") {
-		f.named = d
-	}
-	return nil
-}
-
-// budget returns the limits: of the flags that are given, else of the
-// configuration, else five minutes.
-func (f *budgetFlags) budget(c config.Budgets, given func(string) bool) (ponder.Budget, error) {
-	b := ponder.Budget{
-		Time: time.Duration(c.For),
-		Cost: ponder.Cost{Tokens: c.Tokens, Calls: c.Calls, Money: app.MoneyOf(c.Cost)},
-	}
-	if b.Time = cmp.Or(f.named, b.Time); b.Time == 0 {
-		b.Time = app.Presets["quick"]
-	}
-	for _, flag := range []struct {
-		name string
-		read func() error
-	}{
+func (f *budgetFlags) budget(given func(string) bool) (b ponder.Budget, err error) {
+	return b, readGiven(given, []readFlag{
 		{"for", func() (err error) { b.Time, err = timeOf(f.time); return }},
 		{"tokens", func() (err error) { b.Tokens, err = countOf(f.tokens, config.MaxTokens); return }},
 		{"calls", func() (err error) { b.Calls, err = countOf(f.calls, app.MaxCalls); return }},
 		{"cost", func() (err error) { b.Money, err = moneyOf(f.cost); return }},
-	} {
+	})
+}
+
+type readFlag struct {
+	name string
+	read func() error
+}
+
+func readGiven(given func(string) bool, list []readFlag) error {
+	for _, flag := range list {
 		if !given(flag.name) {
 			continue
 		}
 		if err := flag.read(); err != nil {
-			return b, usagef("--%s: %w", flag.name, err)
+			return usagef("--%s: %w", flag.name, err)
 		}
 	}
-	if b.Time < app.MinTime || b.Time > app.MaxTime {
-		return b, usagef("budgets.for in the configuration: must be from %v to 24h", app.MinTime)
-	}
-	return b, nil
+	return nil
 }
 
 func timeOf(text string) (time.Duration, error) {
@@ -146,23 +123,20 @@ func moneyOf(text string) (ponder.Money, error) {
 	return 0, fmt.Errorf("%s is not from 0.000001 to %s US dollars", clip(text, 20), textkit.Number(config.MaxDollars))
 }
 
-// options returns how the session is to think.
-func (f *thinkFlags) options(c *config.Config, given func(string) bool) (session.Options, error) {
-	every := time.Duration(c.Budgets.SynthesisEvery)
-	if given("synthesis-every") {
-		var err error
-		if every, err = timeOf(f.synthesisEvery); err != nil {
-			return session.Options{}, usagef("--synthesis-every: %w", err)
+func (f *thinkFlags) read(st *app.Start, given func(string) bool) (err error) {
+	if given("preset") {
+		var ok bool
+		if st.Budget.Time, ok = app.Presets[f.preset]; !ok {
+			return usagef("--preset: %q is none of quick, moderate, deep", clip(f.preset, 20))
 		}
 	}
-	parallel := 1
-	if given("parallel") {
-		var err error
-		if parallel, err = countOf(f.parallel, app.MaxParallel); err != nil {
-			return session.Options{}, usagef("--parallel: %w", err)
-		}
+	preset := st.Budget.Time
+	if st.Budget, err = f.budget.budget(given); err != nil {
+		return err
 	}
-	return session.Options{
-		SynthesisInterval: every.Seconds(), Parallel: parallel, Earlier: !f.noEarlier, ToTheEnd: f.toTheEnd, Prompt: c.Prompt(session.Name),
-	}, nil
+	st.Budget.Time = cmp.Or(st.Budget.Time, preset)
+	return readGiven(given, []readFlag{
+		{"synthesis-every", func() (err error) { st.Every, err = timeOf(f.synthesisEvery); return }},
+		{"parallel", func() (err error) { st.Parallel, err = countOf(f.parallel, app.MaxParallel); return }},
+	})
 }

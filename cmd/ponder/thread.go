@@ -3,11 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"ponder/internal/textkit/layout"
 
 	"github.com/spf13/cobra"
 
@@ -82,24 +83,10 @@ func (a *cli) threadList(ctx context.Context, kind ponder.Kind, limit int) error
 	if err != nil {
 		return fmt.Errorf("list threads: %w", err)
 	}
-	if len(list) == 0 {
-		a.note("there are no such threads")
-		return nil
-	}
-	rows := [][]string{{"ID", "KIND", "STATUS", "EVENTS", "CHANGED", "TITLE"}}
-	for _, info := range list {
-		if a.flags.json {
-			if err := a.object(info); err != nil {
-				return err
-			}
-			continue
-		}
-		rows = append(rows, []string{string(info.ID), string(info.Kind), statusOf(info), textkit.Number(int(info.Head)), textkit.Ago(info.Updated, time.Now()), clip(info.Title, 50)})
-	}
-	if !a.flags.json {
-		a.table(rows)
-	}
-	return nil
+	head := []string{"ID", "KIND", "STATUS", "EVENTS", "CHANGED", "TITLE"}
+	return printList(a, list, "there are no such threads", head, func(info ponder.Info) []string {
+		return []string{string(info.ID), string(info.Kind), app.StatusText(info), textkit.Number(int(info.Head)), textkit.Ago(info.Updated, time.Now()), clip(info.Title, 50)}
+	})
 }
 
 func (a *cli) threadShowCommand() *cobra.Command {
@@ -111,22 +98,13 @@ func (a *cli) threadShowCommand() *cobra.Command {
 		Args:    takeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.threadShow(cmd.Context(), args[0], func(ev ponder.Event) bool {
-				return !ev.Internal || internal || thoughts && !isCall(ev)
+				return !ev.Internal || internal || thoughts && !strings.HasPrefix(ev.Body.Type(), "call_")
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&internal, "internal", false, "internal events too, such as calls of models")
 	cmd.Flags().BoolVar(&thoughts, "thoughts", false, "internal events too, but for calls of models: what was thought without being said")
 	return cmd
-}
-
-// isCall reports whether an event is the beginning or the end of a call of a model.
-func isCall(ev ponder.Event) bool {
-	switch ev.Body.(type) {
-	case ponder.CallStarted, ponder.CallFinished:
-		return true
-	}
-	return false
 }
 
 func (a *cli) threadShow(ctx context.Context, name string, wanted func(ponder.Event) bool) error {
@@ -140,7 +118,7 @@ func (a *cli) threadShow(ctx context.Context, name string, wanted func(ponder.Ev
 		return err
 	}
 	if !a.flags.json {
-		a.printf("%s, %s, %s: %s\n\n", info.ID, info.Kind, statusOf(info), oneLine(info.Title))
+		a.printf("%s, %s, %s: %s\n\n", info.ID, info.Kind, app.StatusText(info), oneLine(info.Title))
 	}
 	for ev, err := range store.Events(ctx, info.ID, 0) {
 		if err != nil {
@@ -155,47 +133,10 @@ func (a *cli) threadShow(ctx context.Context, name string, wanted func(ponder.Ev
 			}
 			continue
 		}
-		row := []string{fmt.Sprintf("%5d", ev.Seq), ev.Time.Local().Format("15:04:05"), fmt.Sprintf("%-17s", ev.Body.Type()), oneLine(clip(gist(ev), 160))}
-		fmt.Fprint(a.out, columns([][]string{row}, a.cells()))
+		row := []string{fmt.Sprintf("%5d", ev.Seq), ev.Time.Local().Format("15:04:05"), fmt.Sprintf("%-17s", ev.Body.Type()), oneLine(clip(transcript.Gist(ev), 160))}
+		fmt.Fprint(a.out, layout.Columns([][]string{row}, a.cells()))
 	}
 	return nil
-}
-
-// gist returns what an event says, as one line.
-func gist(ev ponder.Event) string {
-	var flat struct {
-		Content    string          `json:"content"`
-		ToolName   string          `json:"tool_name"`
-		ToolArgs   json.RawMessage `json:"tool_args"`
-		ToolResult string          `json:"tool_result"`
-		Reason     string          `json:"reason"`
-		Model      string          `json:"model"`
-		Data       struct {
-			Error  string `json:"error"`
-			Status string `json:"status"`
-			Do     string `json:"do"`
-			Role   string `json:"model_role"`
-		} `json:"data"`
-	}
-	js, err := json.Marshal(ev)
-	if err != nil {
-		return err.Error()
-	}
-	if err := json.Unmarshal(js, &flat); err != nil { // data of another shape
-		return oneLine(flat.Content)
-	}
-	if ev.Erased {
-		return "(erased)"
-	}
-	parts := []string{flat.Data.Status, flat.Data.Do, flat.Data.Role, flat.Model, flat.ToolName, string(flat.ToolArgs), flat.Reason, flat.Data.Error,
-		flat.Content, flat.ToolResult}
-	var said []string
-	for _, p := range parts {
-		if p != "" {
-			said = append(said, p)
-		}
-	}
-	return oneLine(strings.Join(said, " · "))
 }
 
 func (a *cli) threadExportCommand() *cobra.Command {
@@ -228,12 +169,11 @@ func (a *cli) threadExportCommand() *cobra.Command {
 
 // exportThread writes a thread as JSON Lines, as docs/log-format.md says.
 func (a *cli) exportThread(ctx context.Context, log ponder.Log, info ponder.Info, file string, internal bool) error {
-	return a.deliver(file, func(out *bytes.Buffer) error {
-		if err := transcript.Write(out, info.Thread, log.Events(ctx, info.ID, 0), internal); err != nil {
-			return fmt.Errorf("export %s: %w", info.ID, err)
-		}
-		return nil
-	})
+	var out bytes.Buffer
+	if err := transcript.Write(&out, info.Thread, log.Events(ctx, info.ID, 0), internal); err != nil {
+		return fmt.Errorf("export %s: %w", info.ID, err)
+	}
+	return a.deliver(file, out.Bytes())
 }
 
 func (a *cli) threadImportCommand() *cobra.Command {

@@ -39,12 +39,8 @@ What they cost stays in "ponder usage". Without a terminal to ask on, it needs -
 }
 
 func (a *cli) threadRemove(ctx context.Context, names []string, yes bool) error {
-	store, err := a.OpenReadOnly(ctx) // makes no database
+	store, err := a.OpenExisting(ctx)
 	if err != nil {
-		return err
-	}
-	store.Close()
-	if store, err = a.OpenStore(ctx); err != nil {
 		return err
 	}
 	defer store.Close()
@@ -92,7 +88,6 @@ func (a *cli) confirm(ctx context.Context, list []ponder.Info) error {
 	return nil
 }
 
-// removeThread removes a thread, and says so.
 func (a *cli) removeThread(ctx context.Context, store *sqlite.Store, info ponder.Info) error {
 	forgotten, files, err := a.EraseThread(ctx, store, info, store.Remove)
 	if err != nil {

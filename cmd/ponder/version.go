@@ -26,7 +26,6 @@ func (a *cli) versionCommand() *cobra.Command {
 	}
 }
 
-// A build says what the program was made from.
 type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`

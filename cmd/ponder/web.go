@@ -39,17 +39,8 @@ func (a *cli) webSearchCommand() *cobra.Command {
 		Args:    take(1, 1, "a query in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q := search.Query{Text: args[0], N: n, Domains: domains}
-			for _, d := range []struct {
-				flag, text string
-				to         *time.Time
-			}{{"after", after, &q.From}, {"before", before, &q.To}} {
-				if d.text == "" {
-					continue
-				}
-				var err error
-				if *d.to, err = dayOf(d.flag, d.text); err != nil {
-					return err
-				}
+			if err := readDays(after, before, &q.From, &q.To); err != nil {
+				return err
 			}
 			return a.webSearch(cmd.Context(), q)
 		},
@@ -99,7 +90,6 @@ func (a *cli) webSearch(ctx context.Context, q search.Query) error {
 	return nil
 }
 
-// resultObject returns a result as JSON.
 func resultObject(r search.Result) any {
 	return struct {
 		Rank int `json:"rank"`
@@ -114,7 +104,7 @@ func (a *cli) webFetchCommand() *cobra.Command {
 		Short:   "Read a page of the web, and print its text",
 		Example: "ponder web fetch https://example.com/ > page.md",
 		Args:    take(1, 1, "the address of a page"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.webFetch(cmd.Context(), args[0]) },
+		RunE:    withArg(a.webFetch),
 	}
 }
 

@@ -40,7 +40,6 @@ const (
 	toldSending   = toldChannel + ":sending"
 )
 
-// An innerStore is what is needed of a store.
 type innerStore interface {
 	ponder.Log
 	ponder.Threads
@@ -59,7 +58,6 @@ type BackgroundFeed struct {
 	after    []ponder.Event     // what changed it since
 }
 
-// An innerFolded is what is kept.
 type innerFolded struct {
 	State json.RawMessage     `json:"state,omitempty"` // of the newest tick
 	Open  []PendingEscalation `json:"open,omitempty"`  // escalations, oldest first
@@ -158,7 +156,6 @@ func (u *BackgroundFeed) keep(ctx context.Context, store ponder.Checkpoints) {
 	}
 }
 
-// hears takes in an event.
 func (u *BackgroundFeed) hears(ev ponder.Event) {
 	u.at = ev.Seq
 	switch b := ev.Body.(type) {
@@ -197,7 +194,6 @@ func (u *BackgroundFeed) delivered(at time.Time, b ponder.Observation) {
 	}
 }
 
-// now returns the state.
 func (u *BackgroundFeed) now() subconscious.State {
 	if !u.stale {
 		return u.state

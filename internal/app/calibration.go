@@ -44,6 +44,29 @@ func JudgeSession(ctx context.Context, log ponder.Log, info ponder.Info, whole b
 	}
 }
 
+// SessionEnd returns the status of a session and, if it has ended, how sure it is, in words.
+func (a *App) SessionEnd(ctx context.Context, store ponder.Store, info ponder.Info) (status, sure string, err error) {
+	status = StatusText(info)
+	if !info.Status.Ended() {
+		return status, "", nil
+	}
+	j, err := JudgeSession(ctx, store, info, true)
+	if err != nil || !j.Claimed() {
+		return status, "", err
+	}
+	if j.Claim.Final && j.Claim.Unaided && info.Model != "" {
+		status += WithoutModel
+	}
+	if info.Kind == ponder.KindSession {
+		sure = a.Calibration(ctx, store).Certainty(j.Claim.Confidence, j.Claim.Basis).String()
+	}
+	return status, sure, nil
+}
+
+// WithoutModel is added to the status of a session whose answer no model wrote, though one
+// was configured.
+const WithoutModel = " without the model"
+
 func judgeFrom(ctx context.Context, log ponder.Log, id ponder.ThreadID, after ponder.Seq) (EndedSession, error) {
 	claims, outcomes := make(map[ponder.RunID]EndedSession), make(map[ponder.RunID]*float64)
 	var run ponder.RunID
@@ -134,6 +157,11 @@ func (a *App) Calibration(ctx context.Context, store ponder.Store) session.Calib
 	c := calibrationOf(calibration.Fit(CasesOf(list)))
 	a.calibration = &c
 	return c
+}
+
+// CalibrationOf returns a function that calls Calibration.
+func (a *App) CalibrationOf(store ponder.Store) func(context.Context) session.Calibration {
+	return func(ctx context.Context) session.Calibration { return a.Calibration(ctx, store) }
 }
 
 // calibrationOf returns a map as sessions know it.
@@ -228,7 +256,6 @@ func (w *calibrations) find(ctx context.Context, ending <-chan struct{}, who str
 	w.list[who] = one
 }
 
-// close ends all that is being found.
 func (w *calibrations) close() {
 	w.mu.Lock()
 	w.closed = true

@@ -41,7 +41,6 @@ func (o engineSpec) key() string {
 	return string(js)
 }
 
-// sight returns what is looked into.
 func (o engineSpec) sight() Sources {
 	research := o.Kind == ponder.KindResearch
 	s := Sources{Docs: o.Docs, Memory: o.Memory, Web: o.Web, OtherTools: o.Others, Research: research}
@@ -154,7 +153,6 @@ func (w *enginePool) drop(key string) {
 	one.close()
 }
 
-// close ends the use of what a mind looks through, once nobody uses it.
 func (one *pooledEngine) close() {
 	if one.users > 0 {
 		return
@@ -230,7 +228,6 @@ func (s *Service) outfitOf(ctx context.Context, known threadSnapshot) (o engineS
 	return o, err
 }
 
-// sessionOptions returns what a session began with.
 func (s *Service) sessionOptions(ctx context.Context, id ponder.ThreadID) (o session.Options, err error) {
 	for ev, err := range s.Store.Events(ctx, id, 0) {
 		if err != nil {

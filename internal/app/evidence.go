@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ponder"
 	"ponder/internal/textkit"
@@ -108,7 +109,6 @@ func evidenceOf(ctx context.Context, log ponder.Log, id ponder.ThreadID, ids []s
 	return list, nil
 }
 
-// A quoteChecker looks quotes up in their sources.
 type quoteChecker struct {
 	archive *archive.Archive // nil if there is none
 	shelf   *LibraryHandle
@@ -132,7 +132,6 @@ func (a *App) quoteChecker(ctx context.Context, store *sqlite.Store) *quoteCheck
 	return c
 }
 
-// check returns how a quote stands.
 func (c *quoteChecker) check(ctx context.Context, e ponder.Evidence) QuoteStatus {
 	if strings.HasPrefix(e.Source, "session:") || strings.HasPrefix(e.Source, "thread:") {
 		return QuoteOfThread
@@ -339,4 +338,74 @@ func (c *quoteChecker) text(ctx context.Context, hash string) (string, error) {
 	}
 	c.texts[hash] = webtool.Document(page).Text
 	return c.texts[hash], nil
+}
+
+// Text writes e for people.
+func (e CheckedEvidence) Text() string {
+	var b strings.Builder
+	title := textkit.OneLine(e.Title)
+	if title == "" {
+		title = textkit.OneLine(e.Source)
+	}
+	fmt.Fprintf(&b, "[%s] %s\n", e.ID, textkit.Truncate(title, 90))
+	fmt.Fprintf(&b, "    “%s”\n", textkit.Truncate(textkit.OneLine(e.Content), 600))
+	place := e.Source
+	if e.URL != "" {
+		place = e.URL
+	}
+	facts := []string{textkit.OneLine(place)}
+	if e.Section != "" {
+		facts = append(facts, textkit.OneLine(e.Section))
+	}
+	if e.Page > 0 {
+		facts = append(facts, fmt.Sprintf("page %d", e.Page))
+	}
+	facts = append(facts, fmt.Sprintf("bytes %d to %d of its text", e.Start, e.End))
+	fmt.Fprintf(&b, "    %s\n", strings.Join(facts, ", "))
+	facts = nil
+	if e.Author != "" {
+		facts = append(facts, "by "+textkit.OneLine(e.Author))
+	}
+	for _, date := range []struct {
+		what string
+		at   time.Time
+	}{{dateName(e.Evidence), e.Published}, {"fetched", e.Fetched}} {
+		if !date.at.IsZero() {
+			facts = append(facts, date.what+" "+date.at.Local().Format(time.DateOnly))
+		}
+	}
+	if e.Found.Tool != "" || e.Tool != "" {
+		how := "found with " + textkit.OneLine(e.Found.Tool)
+		if e.Found.Tool == "" {
+			how = "found with " + textkit.OneLine(e.Tool)
+		}
+		if e.Found.Provider != "" {
+			how += " (" + textkit.OneLine(e.Found.Provider) + ")"
+		}
+		if e.Found.Query != "" {
+			how += fmt.Sprintf(" for %q", textkit.Truncate(textkit.OneLine(e.Found.Query), 60))
+		}
+		facts = append(facts, how)
+	}
+	facts = append(facts, fmt.Sprintf("score %.2f", e.Score))
+	fmt.Fprintf(&b, "    %s\n", strings.Join(facts, ", "))
+	for _, s := range e.Quality {
+		fmt.Fprintf(&b, "    %-14s %.2f  %s\n", textkit.OneLine(s.Name), s.Value, textkit.Truncate(textkit.OneLine(s.Says), 120))
+	}
+	if e.Voices > 1 {
+		fmt.Fprintf(&b, "    copies of it were found %d times and count once\n", e.Voices)
+	}
+	if e.Untrusted {
+		b.WriteString("    strangers wrote it\n")
+	}
+	fmt.Fprintf(&b, "    %s\n", e.Says)
+	return textkit.Clean(b.String())
+}
+
+// dateName says what the date of evidence is. That of a file is mostly when it was written to.
+func dateName(e ponder.Evidence) string {
+	if e.URL == "" && !strings.Contains(e.Source, "://") {
+		return "changed"
+	}
+	return "published"
 }

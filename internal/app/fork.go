@@ -5,6 +5,10 @@ import (
 	"context"
 	"fmt"
 
+	"ponder/engine"
+	"ponder/internal/steering"
+	"ponder/internal/textkit"
+
 	"ponder"
 	"ponder/mode/research"
 	"ponder/mode/session"
@@ -45,6 +49,69 @@ func ForkInputs(s session.Session, paused bool, model string, commands []ponder.
 		list = append(list, w)
 	}
 	return list
+}
+
+// A PreparedFork is a fork of a session whose models will answer.
+type PreparedFork struct {
+	At     ponder.Seq
+	Then   *SessionView   // the session at that event
+	Left   session.Limits // of the fork
+	Models *SessionModels // none, if it pauses
+
+	from   ponder.ThreadID
+	to     ponder.Thread
+	inputs []ponder.Event
+}
+
+// PrepareFork checks what a fork of a session needs, and makes nothing. Commands returns the
+// commands for the session as it was then.
+func (w *SessionView) PrepareFork(ctx context.Context, info ponder.Info, f Fork, commands func(then *SessionView) ([]ponder.Event, error)) (p *PreparedFork, err error) {
+	p = &PreparedFork{Models: &SessionModels{}, from: w.Id, to: ponder.Thread{Title: textkit.Truncate(textkit.OneLine(textkit.Clean(f.Title)), MaxTitle)}}
+	if p.At, p.Then, err = w.Cut(ctx, f.At); err != nil {
+		return nil, err
+	}
+	list, err := commands(p.Then)
+	if err != nil {
+		return nil, err
+	}
+	s := p.Then.View.Session
+	for _, ev := range list {
+		b, _ := ev.Body.(ponder.Steer)
+		s.Budget = Limited(s.Budget, steering.LimitsOf(b))
+	}
+	p.Left, p.inputs = s.Budget, ForkInputs(s, f.Paused, f.Model, list)
+	if !f.Paused {
+		if p.Models, err = w.App.PrepareAgain(ctx, info, s, f.Model); err != nil {
+			return nil, err
+		}
+	}
+	if f.Model != "" {
+		p.to.Model, err = w.App.ModelNamed(ctx, f.Model)
+	}
+	return p, err
+}
+
+func (p *PreparedFork) Fork(ctx context.Context, store ponder.Store, id ponder.ThreadID) error {
+	p.to.ID = id
+	return engine.Fork(ctx, store, p.from, p.At, p.to, p.inputs...)
+}
+
+// LittleLeft says which limit of the fork is nearly used up, apart from the reserve for the
+// answer; "" if none is.
+func (p *PreparedFork) LittleLeft() string {
+	const most = 0.8 // of tokens and money
+	s := p.Then.View.Session
+	switch b, u := p.Left, s.Usage; {
+	case b.Seconds > 0 && b.Seconds-s.Progress.Elapsed <= min(10, b.Seconds/10):
+		return "time is"
+	case b.Calls > 0 && u.Calls >= b.Calls-1:
+		return "calls are"
+	case b.Tokens > 0 && float64(u.Total) >= most*float64(b.Tokens):
+		return "tokens are"
+	case b.USD > 0 && u.USD >= most*b.USD:
+		return "money is"
+	}
+	return ""
 }
 
 // cut returns the event to fork a session at, and the session as it was then. Zero

@@ -110,7 +110,6 @@ func inlined(uri string) ([]byte, bool) {
 	return raw, true
 }
 
-// iconAt returns the icon that was kept of an address.
 func iconAt(ctx context.Context, kept *archive.Archive, at string) string {
 	copies, err := kept.Copies(ctx, at)
 	if err != nil || len(copies) == 0 {

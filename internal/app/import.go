@@ -86,7 +86,6 @@ func (a *App) ImportThreads(ctx context.Context, r Import, imported func(*Import
 	return nil
 }
 
-// readThread reads a file.
 func (a *App) readThread(file string, r Import) (*ImportedThread, error) {
 	v, in := &ImportedThread{File: file}, r.Stdin
 	if file != "-" {
@@ -150,7 +149,6 @@ func resting(tr transcript.Transcript) []ponder.Event {
 	return list
 }
 
-// idle returns a run that does nothing.
 func idle(id ponder.RunID, mode string, at time.Time) []ponder.Event {
 	run := ponder.Event{Run: id, Time: at, Internal: true}
 	start, end := run, run

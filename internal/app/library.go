@@ -213,7 +213,6 @@ func (s *LibraryPool) current(ctx context.Context, owner string) (*pooledLibrary
 	return one, nil
 }
 
-// release ends one use of a library.
 func (s *LibraryPool) release(one *pooledLibrary) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,8 +3,11 @@ package app
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,7 +47,6 @@ func (a *App) OpenMCPServers() (*MCPServers, error) {
 	return a.servers, a.servers.Open(cfg, a.Options.Version)
 }
 
-// Open reads what is configured, once.
 func (m *MCPServers) Open(cfg *config.Config, version string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,7 +85,6 @@ func ownNames() (names []string) {
 	return append(names, "deepThinkProgress", "webSearch", "think_about")
 }
 
-// Close ends all sessions.
 func (m *MCPServers) Close() {
 	if m == nil {
 		return
@@ -177,4 +178,73 @@ func (a *App) ReadOnlyMCPTools(ctx context.Context, patience time.Duration) (lis
 		list = append(list, t.Tool.Tool)
 	}
 	return list, err
+}
+
+// An MCPServer is a server with its tools.
+type MCPServer struct {
+	Server  string          `json:"server"`
+	Is      string          `json:"is,omitempty"` // what it calls itself
+	Error   string          `json:"error,omitempty"`
+	Tools   []MCPServerTool `json:"tools"`
+	LeftOut []string        `json:"left_out,omitempty"` // and why
+}
+
+// An MCPServerTool is a tool of a server.
+type MCPServerTool struct {
+	Name    string `json:"name"`   // that models are told
+	Theirs  string `json:"theirs"` // on its server
+	Changes bool   `json:"changes"`
+}
+
+// serverTime is how long servers may take to say which tools they have.
+const serverTime = 30 * time.Second
+
+// LookAtMCPServers asks all configured servers for their tools.
+func (a *App) LookAtMCPServers(ctx context.Context) (rows []MCPServer, err error) {
+	m, err := a.OpenMCPServers()
+	if err != nil || m == nil || m.Pool == nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Failed)) {
+		rows = append(rows, MCPServer{Server: name, Error: m.Failed[name].Error(), Tools: []MCPServerTool{}})
+	}
+	ctx, cancel := context.WithTimeout(ctx, serverTime)
+	defer cancel()
+	for _, r := range m.Pool.Look(ctx) {
+		rows = append(rows, serverOf(r))
+	}
+	return rows, nil
+}
+
+func serverOf(r mcp.Report) MCPServer {
+	row := MCPServer{Server: r.Name, Is: r.Is, Tools: []MCPServerTool{}, LeftOut: r.LeftOut}
+	if r.Err != nil {
+		row.Error = r.Err.Error()
+	}
+	for _, t := range r.Tools {
+		row.Tools = append(row.Tools, MCPServerTool{t.Name, textkit.OneLine(t.Theirs), t.Changes})
+	}
+	return row
+}
+
+// Text writes r for people.
+func (r MCPServer) Text() string {
+	var b strings.Builder
+	switch {
+	case r.Error != "":
+		fmt.Fprintf(&b, "%s cannot be reached: %s\n", r.Server, textkit.OneLine(r.Error))
+	default:
+		fmt.Fprintf(&b, "%s is %q and has %s\n", r.Server, textkit.OneLine(r.Is), textkit.Count(len(r.Tools), "tool", "tools"))
+	}
+	for _, t := range r.Tools {
+		does := "looks"
+		if t.Changes {
+			does = "may change something: it asks before"
+		}
+		fmt.Fprintf(&b, "  %-40s %s\n", t.Name, does)
+	}
+	for _, line := range r.LeftOut {
+		fmt.Fprintf(&b, "  left out: %s\n", textkit.OneLine(line))
+	}
+	return b.String()
 }

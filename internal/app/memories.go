@@ -15,11 +15,10 @@ import (
 	"ponder/tool/memory"
 )
 
-// Remember implements [Rememberer].
 func (s *Service) Remember(ctx context.Context, owner string, list ...Memory) ([]Memory, error) {
 	items := make([]recall.Item, len(list))
 	for i, m := range list {
-		kind, err := memoryKind(m.Kind)
+		kind, err := publicKind(KindOf(m.Kind))
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +44,6 @@ func (s *Service) Remember(ctx context.Context, owner string, list ...Memory) ([
 	return out, nil
 }
 
-// Remembered implements [Rememberer].
 func (s *Service) Remembered(ctx context.Context, owner string, ids ...string) (list []Memory, err error) {
 	lib, err := s.shelves.Provider(owner)(ctx)
 	if err != nil {
@@ -65,24 +63,12 @@ func (s *Service) Remembered(ctx context.Context, owner string, ids ...string) (
 	return list, nil
 }
 
-// memoryKind reads the name of a kind.
-func memoryKind(name string) (recall.Kind, error) {
-	k, err := KindOf(name)
+// publicKind returns kinds that were read, or an error that does not repeat the request.
+func publicKind[T any](kinds T, err error) (T, error) {
 	if err != nil {
-		return "", Invalidf("kind", "the kind is none of memory, document, post, journal, thread")
+		err = Invalidf("kind", "the kind is none of memory, document, post, journal, thread")
 	}
-	return k, nil
-}
-
-func memoryKinds(names []string) (list []recall.Kind, err error) {
-	for _, name := range names {
-		k, err := memoryKind(name)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, k)
-	}
-	return list, nil
+	return kinds, err
 }
 
 // memoryOf returns an item as programs are shown it.
@@ -96,9 +82,8 @@ func memoryOf(it recall.Item) Memory {
 	return m
 }
 
-// Search implements [Rememberer].
 func (s *Service) Search(ctx context.Context, owner string, q Query) ([]Hit, error) {
-	kinds, err := memoryKinds(q.Kinds)
+	kinds, err := publicKind(KindsOf(q.Kinds))
 	if err != nil {
 		return nil, err
 	}
@@ -119,9 +104,8 @@ func (s *Service) Search(ctx context.Context, owner string, q Query) ([]Hit, err
 	return list, nil
 }
 
-// Memories implements [Rememberer].
 func (s *Service) Memories(ctx context.Context, owner string, q Query, after string) ([]Memory, error) {
-	kinds, err := memoryKinds(q.Kinds)
+	kinds, err := publicKind(KindsOf(q.Kinds))
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +125,6 @@ func (s *Service) Memories(ctx context.Context, owner string, q Query, after str
 	return list, nil
 }
 
-// Forget implements [Rememberer].
 func (s *Service) Forget(ctx context.Context, owner, id string) error {
 	lib, err := s.shelves.Provider(owner)(ctx)
 	if err != nil {
@@ -159,7 +142,7 @@ func (s *Service) Forget(ctx context.Context, owner, id string) error {
 	return err
 }
 
-// kindOf reads the name of a kind.
+// KindOf reads the name of a kind.
 func KindOf(name string) (recall.Kind, error) {
 	if name == "" {
 		return "", nil
@@ -174,7 +157,19 @@ func KindOf(name string) (recall.Kind, error) {
 	return "", Invalidf("kind", "%q is none of %s", textkit.Truncate(name, 20), strings.Join(names, ", "))
 }
 
-// where returns where an item is from.
+// KindsOf reads the names of kinds.
+func KindsOf(names []string) (list []recall.Kind, err error) {
+	for _, name := range names {
+		k, err := KindOf(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, k)
+	}
+	return list, nil
+}
+
+// Where returns where an item is from.
 func Where(it recall.Item) string {
 	for _, place := range []string{it.Path, it.Link, it.Source} {
 		if place != "" {
@@ -187,7 +182,7 @@ func Where(it recall.Item) string {
 	return it.ID
 }
 
-// A keeper keeps what a conversation has remembered. Its library is opened, and made if
+// A MemoryWriter keeps what a conversation has remembered. Its library is opened, and made if
 // there is none, with the first thing that is kept.
 type MemoryWriter struct {
 	open func(context.Context) (*LibraryHandle, error)
@@ -196,15 +191,13 @@ type MemoryWriter struct {
 	shelf *LibraryHandle // nil before
 }
 
-// keeper returns one for a database.
 func (a *App) keeper(store *sqlite.Store) *MemoryWriter {
 	return &MemoryWriter{open: func(ctx context.Context) (*LibraryHandle, error) { return a.LibraryIn(ctx, store) }}
 }
 
-// tools returns the tool that has something remembered.
+// Tools returns the tool that has something remembered.
 func (k *MemoryWriter) Tools() []ponder.Tool { return memory.New(memory.Options{Keep: k.keep}) }
 
-// keep is Remember of the library.
 func (k *MemoryWriter) keep(ctx context.Context, items ...recall.Item) ([]recall.Item, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

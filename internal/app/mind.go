@@ -185,7 +185,6 @@ func (m *minds) ownSensor(who string) sensor.Sensor {
 	return one
 }
 
-// ownMemories returns what was remembered last.
 func ownMemories(ctx context.Context, lib *recall.Library) (list []own.Memory, err error) {
 	items, err := lib.List(ctx, recall.Filter{Kinds: []recall.Kind{recall.KindMemory, recall.KindJournal}, N: mostMemories})
 	if err != nil {
@@ -205,7 +204,6 @@ func (k *keptMind) close() error {
 	return errors.Join(errs...)
 }
 
-// work works on the thread of a subconscious.
 func (m *minds) work(ctx context.Context, info ponder.Info) error {
 	if info.ID != mindrunner.Thread(info.Owner) {
 		return fmt.Errorf("%s is not taken: it is the subconscious of nobody here", info.ID)
@@ -324,14 +322,12 @@ func (m *minds) close() {
 	clear(m.list)
 }
 
-// Thread implements [Minder].
 func (s *Service) Thread(who string) ponder.ThreadID { return mindrunner.Thread(who) }
 
 // logLife is how long a log is added to before it is read anew, since contents may have
 // been erased.
 const logLife = 10 * time.Second
 
-// Mind implements [Minder].
 func (s *Service) Mind(ctx context.Context, who string) (json.RawMessage, error) {
 	m := s.Minds
 	m.reading.Lock()
@@ -360,7 +356,6 @@ func (s *Service) Mind(ctx context.Context, who string) (json.RawMessage, error)
 	return text, err
 }
 
-// Tick implements [Minder].
 func (s *Service) Tick(ctx context.Context, who string) (json.RawMessage, error) {
 	k, back, err := s.Minds.of(ctx, who)
 	if err != nil {
@@ -441,7 +436,6 @@ func TroubleOf(list []mindrunner.Watched) map[string]string {
 // mindID is the id of the thread of the subconscious.
 func MindID() ponder.ThreadID { return subconscious.ThreadOf(LocalOwner) }
 
-// shortHash returns a short name for a text.
 func shortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])

@@ -161,7 +161,6 @@ const (
 	keptTokens  = 20_000 // of the day, for the decision to go on
 )
 
-// A thinkWish is the input of think_about.
 type thinkWish struct {
 	Question string `json:"question"`
 	Minutes  int    `json:"minutes"`
@@ -244,7 +243,8 @@ func (a *App) beginAbout(ctx context.Context, store *sqlite.Store, deeds *mindDe
 		}
 	}
 	b := NewThread{Thread: ponder.Thread{ID: id, Owner: a.Owner(), Model: p.Name}, Question: question, Budget: budget}
-	_, err = b.Session(ctx, store, opts)
+	b.Thread.Kind = ponder.KindSession
+	_, err = b.make(ctx, store, ponder.RunStarted{Mode: session.Name, Version: session.New().Version}, opts)
 	if errors.Is(err, ponder.ErrTaken) {
 		return nil
 	}

@@ -61,7 +61,6 @@ func (m *mindDeeds) read(ctx context.Context) error {
 	return nil
 }
 
-// apply takes in an event.
 func (m *mindDeeds) apply(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.Escalation:

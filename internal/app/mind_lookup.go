@@ -27,7 +27,6 @@ type mindLookUp struct {
 	looks map[string]subconscious.Looks // by role
 }
 
-// mindLookUp returns what looks up for roles.
 func (a *App) mindLookUp(store *sqlite.Store, roles []subconscious.Role) *mindLookUp {
 	l := &mindLookUp{a: a, store: store, looks: make(map[string]subconscious.Looks)}
 	for _, r := range roles {
@@ -36,7 +35,6 @@ func (a *App) mindLookUp(store *sqlite.Store, roles []subconscious.Role) *mindLo
 	return l
 }
 
-// mostLookedUp is how much is found at most.
 const mostLookedUp = 5
 
 // lookUp is the LookUp of the minder. What is remembered is that of the owner whose
@@ -125,7 +123,6 @@ func (l *mindLookUp) inWeb(ctx context.Context, text string) (list []ponder.Obse
 	return list, nil
 }
 
-// searches opens what searches the web.
 func (l *mindLookUp) searches(ctx context.Context) (*WebSource, error) {
 	kept, err := archive.Open(ctx, l.store.SQL())
 	if err != nil {

@@ -58,7 +58,6 @@ func (a *App) mindCast(ctx context.Context, roles []subconscious.Role) (*MindCas
 	return c, nil
 }
 
-// none reports whether no model is asked at all.
 func (c *MindCast) none() bool { return len(c.models) == 0 }
 
 // knownRoles makes sure that models are set for roles that there are.

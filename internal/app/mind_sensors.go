@@ -34,7 +34,6 @@ type MindLook struct {
 	shelf   *LibraryHandle // nil before it is looked at
 }
 
-// close gives up what the sensors hold.
 func (l *MindLook) Close() error {
 	var errs []error
 	for _, s := range l.Sensors {
@@ -65,7 +64,7 @@ func (a *App) MindSensors(_ context.Context, store *sqlite.Store) (*MindLook, er
 	if err != nil {
 		return nil, err
 	}
-	wire, err := a.wire(cfg)
+	wire, err := a.fetcher(web.Options{IgnoreRobots: true}) // for feeds and calendars, which the user reads
 	if err != nil {
 		return nil, err
 	}
@@ -162,17 +161,6 @@ func (j *joiner) paths(list []string) (all []string) {
 	return all
 }
 
-// wire returns what fetches feeds and calendars that the user has named: like pages, but
-// robots are not asked, for it is the user who reads.
-func (a *App) wire(cfg *config.Config) (*web.Fetcher, error) {
-	for _, host := range cfg.Web.Allow {
-		if err := web.CheckAllow(host); err != nil {
-			return nil, Invalidf("", "web.allow in %s: %w", cfg.File, err)
-		}
-	}
-	return web.New(web.Options{Allow: cfg.Web.Allow, UserAgent: "Ponder/" + a.Options.Version, IgnoreRobots: true}), nil
-}
-
 func (j *joiner) mail(m config.MailSensor) (sensor.Sensor, error) {
 	password, err := j.cfg.Secret(m.PasswordEnv)
 	if err != nil {
@@ -251,13 +239,11 @@ func (noThreads) Events(context.Context, ponder.ThreadID, ponder.Seq) iter.Seq2[
 	return func(func(ponder.Event, error) bool) {}
 }
 
-// mindSource is where what the subconscious has remembered is from.
 const mindSource = "subconscious"
 
 // mostMemories is how many of the newest memories are looked at.
 const mostMemories = 50
 
-// memories returns what was remembered last.
 func (j *joiner) memories(ctx context.Context) (list []own.Memory, err error) {
 	if j.look.shelf == nil {
 		if j.look.shelf, err = j.a.OpenLibraryReadOnly(ctx); errors.Is(err, ErrNothingKnown) {

@@ -143,7 +143,6 @@ type mindPlace struct {
 	ticks *placement.Placement
 }
 
-// Schedule implements [mindrunner.Place].
 func (p mindPlace) Schedule(ctx context.Context, name, cron string, tick func(context.Context, time.Time) error) error {
 	return p.ticks.Schedule(ctx, name, cron, tick)
 }
@@ -254,7 +253,6 @@ func (a *App) MindRoles() ([]subconscious.Role, error) {
 	return roles, nil
 }
 
-// readRole reads a role from its file.
 func readRole(file string) (subconscious.Role, error) {
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() { // a pipe would be waited for
 		return subconscious.Role{}, fmt.Errorf("read role: %s is no file", file)

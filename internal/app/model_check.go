@@ -149,7 +149,6 @@ func checkModels(ctx context.Context, l *ModelSet, names []string, embeds func(s
 	return results
 }
 
-// modelsToCheck returns the models that are meant.
 func modelsToCheck(l *ModelSet, args []string) ([]string, error) {
 	var names []string
 	for _, c := range l.Choices {

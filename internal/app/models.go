@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -65,7 +66,6 @@ type cachedModelSet struct {
 // modelsLifetime is how long a server uses a model set before it looks again.
 const modelsLifetime = time.Minute
 
-// maxModelSets bounds the cache.
 const maxModelSets = 100
 
 // A Provider is a configured provider.
@@ -377,6 +377,47 @@ func (a *App) FetchedPrices(cfg *config.Config) (llm.Table, error) {
 func PriceFile(cfg *config.Config) (string, error) {
 	dir, err := cfg.StateDir()
 	return filepath.Join(dir, "prices.json"), err
+}
+
+// refreshTime is how long the list may take to come.
+const refreshTime = time.Minute
+
+// RefreshPrices fetches what models cost from a URL, and stores that.
+func (a *App) RefreshPrices(ctx context.Context, from string) (table llm.Table, err error) {
+	cfg, err := a.Config()
+	if err != nil {
+		return table, err
+	}
+	file, err := PriceFile(cfg)
+	if err != nil {
+		return table, err
+	}
+	have, err := a.FetchedPrices(cfg)
+	if err != nil {
+		have = llm.Table{} // there is none, or it is of no use
+	}
+	ctx, cancel := context.WithTimeout(ctx, refreshTime)
+	defer cancel()
+	table, err = llm.Refresh(ctx, http.DefaultClient, from, have)
+	if err != nil {
+		return table, err
+	}
+	if p, err := cfg.Provider("openrouter"); err == nil {
+		if err := table.RefreshOpenRouter(ctx, http.DefaultClient, strings.TrimRight(p.BaseURL, "/")+"/models"); err != nil {
+			a.Warn(fmt.Errorf("what OpenRouter says of its models is not known: %w", err))
+		}
+	}
+	js, err := json.Marshal(table)
+	if err != nil {
+		return table, fmt.Errorf("keep prices: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return table, fmt.Errorf("keep prices: %w", err)
+	}
+	if err := WriteWhole(file, js); err != nil {
+		return table, fmt.Errorf("keep prices: %w", err)
+	}
+	return table, nil
 }
 
 // A VectorModel makes vectors of texts, and says what that used.

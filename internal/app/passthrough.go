@@ -39,7 +39,7 @@ func (s *Service) Models(ctx context.Context, owner string) (list []string, err 
 // errNoVectors is the error of a server without a model that makes vectors.
 var errNoVectors = NotReadyf("%w: set models.embed, or PONDER_EMBED_MODEL", ErrNoVectors)
 
-// Embed implements [app.Embedder]. The day of a token that is limited pays for it.
+// Embed implements [Embedder]. The day of a token that is limited pays for it.
 func (s *Service) Embed(ctx context.Context, owner, model string, texts []string) (vectors [][]float32, usage llm.Usage, name string, err error) {
 	l, err := s.as(owner).ModelSet(ctx, "")
 	if err != nil {
@@ -79,12 +79,10 @@ func CleanSystem(text string) (string, error) {
 // maxSystem is how much a client may say of how to answer, in bytes.
 const MaxSystem = 32 << 10
 
-// saysOfSystem returns what a model is told of that.
 func saysOfSystem(text string) string {
 	return "The user speaks to you through a program, which says of how to answer:\n" + text
 }
 
-// Relay implements [app.Relayer].
 func (s *Service) Relay(ctx context.Context, owner string, id ponder.ThreadID, x Exchange) error {
 	if _, err := s.Store.Thread(ctx, id); err == nil {
 		return ponder.ErrTaken
@@ -176,7 +174,6 @@ func (s *Service) relaying(ctx context.Context, id ponder.ThreadID) (own []strin
 	return nil, nil
 }
 
-// exchangeOutfit sets what an exchange is answered with.
 func (s *Service) exchangeOutfit(ctx context.Context, info ponder.Info, o *engineSpec) error {
 	own, err := s.relaying(ctx, info.ID)
 	if err != nil {
@@ -254,12 +251,10 @@ const (
 	mostChats = 200_000             // digests that are kept, of all owners
 )
 
-// FindChat implements [service.ChatFinder].
 func (s *Service) FindChat(ctx context.Context, owner, digest string) (ponder.ThreadID, error) {
 	return s.Books.chat(ctx, owner, digest)
 }
 
-// NoteChat implements [service.ChatFinder].
 func (s *Service) NoteChat(ctx context.Context, owner, digest string, id ponder.ThreadID, patient bool) error {
 	return s.Books.NoteChat(ctx, owner, digest, id, patient, time.Now())
 }
@@ -295,7 +290,6 @@ func (b *serverDB) TidyChats(ctx context.Context, now time.Time, most int) error
 	})
 }
 
-// tidyAll forgets what is old.
 func (b *serverDB) tidyAll(ctx context.Context, now time.Time) error {
 	return errors.Join(b.tidyOnces(ctx, now), b.TidyChats(ctx, now, mostChats))
 }

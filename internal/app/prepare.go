@@ -5,12 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"ponder/engine"
+	"ponder/llm"
+	"ponder/store/memory"
 
 	"ponder"
 	"ponder/internal/config"
@@ -178,4 +185,59 @@ func CheckDocuments(ctx context.Context, list *document.Listing, enough int) (t 
 		t.Read++
 	}
 	return t
+}
+
+// AllowsCall returns an error if the budget of a session is too small for a single call. It
+// starts the session in memory without sources, because such a call is the cheapest, and ends
+// it as soon as a model is asked.
+func (p *PreparedStart) AllowsCall(ctx context.Context) error {
+	opts := p.session
+	if opts.WithoutModel || p.Budget.Tokens == 0 && p.Budget.Money == 0 {
+		return nil
+	}
+	opts.Earlier, opts.Docs, opts.Memory, opts.Web = false, nil, false, false
+	store := memory.New()
+	id, err := p.make(ctx, store, p.run, opts)
+	if err != nil {
+		return err
+	}
+	rehearsal, stop := context.WithCancel(ctx)
+	defer stop()
+	var asked atomic.Bool
+	models := make(map[ponder.Role][]ponder.Model, len(p.Models))
+	for role, chain := range p.Models {
+		for _, m := range chain {
+			m.Model = refusingModel{m.Model, func() { asked.Store(true); stop() }}
+			models[role] = append(models[role], m)
+		}
+	}
+	mind, err := engine.New(engine.Config{Store: store, Modes: []ponder.Mode{session.New()}, Models: models, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	err = mind.Open(rehearsal)
+	if err == nil {
+		err = mind.Work(rehearsal, id)
+	}
+	err = errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case asked.Load() || err != nil: // then it is for the session to find out
+		return nil
+	}
+	return Invalidf("", "a budget of %s does not allow a single call of %s: give it more", p.Budget, p.Name)
+}
+
+type refusingModel struct {
+	llm.Model
+	asked func()
+}
+
+func (m refusingModel) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		m.asked()
+		<-ctx.Done()
+		yield(llm.Delta{}, &llm.Error{Class: llm.Transient, Model: m.Name(), Message: "this is a rehearsal"})
+	}
 }

@@ -5,6 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/internal/report"
+	"ponder/internal/textkit"
 
 	"ponder/internal/calibration"
 )
@@ -176,4 +181,61 @@ func UncalibratedReason(m calibration.Map) string {
 		text += ", and none of them was wrong"
 	}
 	return text
+}
+
+// A Resolution is an outcome that was recorded, and how far calibration has come with it.
+type Resolution struct {
+	ID      ponder.ThreadID `json:"id"`
+	Run     ponder.RunID    `json:"run_id"`
+	Outcome *float64        `json:"outcome"`
+	Note    string          `json:"note,omitempty"`
+	Claimed float64         `json:"confidence"`
+	CalibrationStatus
+	question string
+	lacking  string // why confidences are not calibrated
+}
+
+// Text writes r for people. More is the command that says more of calibration.
+func (r Resolution) Text(more string) string {
+	text := fmt.Sprintf("%s: %s (claimed %.2f)\n", textkit.Truncate(textkit.OneLine(r.question), 80), report.OutcomeText(r.Outcome), r.Claimed)
+	if r.lacking != "" {
+		return text + r.lacking + "\n"
+	}
+	return text + fmt.Sprintf("calibrated from %s: %s\n", textkit.Count(r.Resolved, "resolved session", "resolved sessions"), more)
+}
+
+// maxNote is the most that is remembered with an outcome, in letters.
+const maxNote = 2000
+
+// ResolveSession records how the answer of a session turned out; a nil outcome is unknown.
+func (a *App) ResolveSession(ctx context.Context, name string, outcome *float64, note string) (r Resolution, err error) {
+	if n := len([]rune(note)); n > maxNote {
+		return r, Invalidf("note", "it has %s letters, and may have %s", textkit.Number(n), textkit.Number(maxNote))
+	}
+	store, info, err := a.OpenThread(ctx, name, ponder.KindSession)
+	if err != nil {
+		return r, err
+	}
+	defer store.Close()
+	w := a.SessionView(store, info.ID)
+	if err := w.Read(ctx, 0); err != nil {
+		return r, err
+	}
+	s := w.View.Session
+	switch {
+	case !s.Status.Ended():
+		return r, Invalidf("", "session %s is %s: how it turns out can be said when it has ended", info.ID, StatusText(info))
+	case s.Claimed == nil || s.Status != ponder.Completed:
+		return r, Invalidf("", "session %s has no answer that could be right or wrong: it is %s", info.ID, s.Status)
+	}
+	_, err = store.Append(ctx, info.ID, 0, ponder.Event{Run: s.Run, Body: ponder.Resolved{Content: strings.TrimSpace(note), Ref: string(s.Run), Outcome: outcome}})
+	if err != nil {
+		return r, fmt.Errorf("resolve %s: %w", info.ID, err)
+	}
+	list, err := ResolvedSessions(ctx, store, a.Owner())
+	if err != nil {
+		return r, err
+	}
+	m := calibration.Fit(CasesOf(list))
+	return Resolution{s.ID, s.Run, outcome, note, *s.Claimed, CalibrationStatusOf(m), s.Question, UncalibratedReason(m)}, nil
 }

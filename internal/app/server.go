@@ -100,7 +100,7 @@ func (s *Service) open(ctx context.Context, serves bool) (err error) {
 	return nil
 }
 
-// close stops all work, so that others may take it at once.
+// Close stops all work, so that other processes may take it at once.
 func (s *Service) Close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseTime)
 	defer cancel()
@@ -158,7 +158,6 @@ func (s *Service) Tidying(ctx context.Context) {
 	}
 }
 
-// as returns what the commands use, for an owner.
 func (s *Service) as(owner string) *App {
 	return s.App.As(owner)
 }
@@ -181,7 +180,6 @@ func (s *Service) looks(ctx context.Context, owner string, noMemory, noWeb bool)
 	return memory, !noWeb && s.searches, nil
 }
 
-// whose returns the owner of a thread.
 func (s *Service) whose(ctx context.Context, id ponder.ThreadID) (*App, ponder.Info, error) {
 	info, err := s.Store.Thread(ctx, id)
 	if err != nil {
@@ -236,7 +234,6 @@ func (b *serverDB) gone(ctx context.Context, before time.Time) (list []ponder.Th
 
 const ReadyTime = 2 * time.Second // for the database to answer
 
-// fits makes sure that there is what a thread is to be worked on with, such as its model.
 func (s *Service) fits(ctx context.Context, info ponder.Info) error {
 	if info.Kind == ponder.KindSubconscious {
 		return nil

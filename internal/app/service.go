@@ -111,7 +111,6 @@ type Start struct {
 	Cause    string // of the run_started: what tells the request from another one of the same id
 }
 
-// A Fork is where a thread goes another way, and how.
 type Fork struct {
 	At     ponder.Seq // zero: the newest event, or the newest before it began to conclude
 	Model  string

@@ -3,11 +3,15 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"time"
+
+	"ponder/engine"
+	"ponder/internal/placement"
 
 	"ponder"
 	"ponder/internal/report"
@@ -76,7 +80,6 @@ func (w *SessionView) Now() session.View {
 	return w.View.At(time.Since(w.Heard))
 }
 
-// threadSource is the source of what is remembered of threads.
 const threadSource = "ponder"
 
 // keep remembers what a session has come to, so that it can be recalled. That it
@@ -127,7 +130,6 @@ func researched(ev ponder.Event) *ResearchFold {
 	return &ResearchFold{View: research.NewView(), since: o.Since, File: textkit.OneLine(o.Report)}
 }
 
-// foldResearch returns the research of a thread.
 func FoldResearch(ctx context.Context, log ponder.Log, id ponder.ThreadID) (research.View, *research.Report, error) {
 	l := &ResearchFold{View: research.NewView()}
 	for ev, err := range log.Events(ctx, id, 0) {
@@ -139,7 +141,6 @@ func FoldResearch(ctx context.Context, log ponder.Log, id ponder.ThreadID) (rese
 	return l.View, l.since, nil
 }
 
-// apply takes in the next event.
 func (l *ResearchFold) apply(ev ponder.Event) {
 	run := l.View.Research.Run
 	if l.View = l.View.Apply(ev); l.View.Research.Run != run {
@@ -149,7 +150,6 @@ func (l *ResearchFold) apply(ev ponder.Event) {
 	}
 }
 
-// report returns what is reported of it.
 func (l *ResearchFold) Report() report.Research { return report.ResearchOf(l.View, l.since) }
 
 // asSession returns a research as the commands and the live view see sessions.
@@ -254,7 +254,6 @@ func IsInterrupted(info ponder.Info) bool {
 	return info.Status == ponder.Thinking && !info.Held
 }
 
-// fold returns the view of a session.
 func Fold(ctx context.Context, log ponder.Log, id ponder.ThreadID) (session.View, error) {
 	v := session.NewView()
 	for ev, err := range log.Events(ctx, id, 0) {
@@ -265,3 +264,109 @@ func Fold(ctx context.Context, log ponder.Log, id ponder.ThreadID) (session.View
 	}
 	return v, nil
 }
+
+// AnsweredResearch returns the report of the research that a user names, to be brought up to
+// date; nil without a name.
+func (a *App) AnsweredResearch(ctx context.Context, name string) (*research.Report, error) {
+	if name == "" {
+		return nil, nil
+	}
+	store, err := a.OpenReadOnly(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	info, err := a.FindThread(ctx, store, name, ponder.KindResearch)
+	if err != nil {
+		return nil, err
+	}
+	v, _, err := FoldResearch(ctx, store, info.ID)
+	if err != nil {
+		return nil, err
+	}
+	if v.Research.Answer == "" {
+		return nil, Invalidf("since", "research %s has no answer yet: ponder session show %s", info.ID, info.ID)
+	}
+	old := &research.Report{
+		Thread: info.ID, Run: v.Research.Run, Question: v.Research.Question, Answer: v.Research.Answer, At: v.Research.Completed,
+	}
+	for _, e := range v.Evidence {
+		old.Evidence = append(old.Evidence, research.Known{ID: e.ID, Source: e.Source, URL: e.URL, Title: e.Title, Quote: e.Quote})
+	}
+	return old, nil
+}
+
+// AckWhilePaused has a paused session that no process holds acknowledge its commands.
+func (w *SessionView) AckWhilePaused(ctx context.Context, store ponder.Store) error {
+	info, err := store.Thread(ctx, w.Id)
+	if err != nil {
+		return fmt.Errorf("look after %s: %w", w.Id, err)
+	}
+	if info.Held || info.Status != ponder.Paused {
+		return nil
+	}
+	mind, err := engine.New(engine.Config{Store: store, Modes: quiet(Modes(ChatSetup{}, nil)), Node: placement.Self()})
+	if err != nil {
+		return err
+	}
+	if err := mind.Open(ctx); err != nil {
+		return fmt.Errorf("steer %s: %w", w.Id, err)
+	}
+	return errors.Join(w.quietly(ctx, mind, info.Head), mind.Close(context.WithoutCancel(ctx)))
+}
+
+// quietly holds the session while it is paused and has acknowledgements to write. If a
+// process resumes it after head, quietly releases it.
+func (w *SessionView) quietly(ctx context.Context, mind *engine.Engine, head ponder.Seq) error {
+	hold, letGo := context.WithCancel(ctx)
+	defer letGo()
+	go func() {
+		for ev, err := range ponder.Follow(hold, w.Store, w.Id, head) {
+			if err != nil {
+				return
+			}
+			if _, ok := ev.Body.(ponder.RunResumed); ok {
+				letGo()
+				return
+			}
+		}
+	}()
+	err := mind.Work(hold, w.Id)
+	if errors.Is(err, ponder.ErrHeld) || hold.Err() != nil && ctx.Err() == nil {
+		return nil // its holder acknowledges them
+	}
+	return err
+}
+
+// quiet returns modes that do as those given, but ask nothing and use nothing.
+func quiet(list []ponder.Mode) []ponder.Mode {
+	list = slices.Clone(list)
+	for i, m := range list {
+		list[i].Wakes = nil
+		list[i].Start = func(r ponder.Run) ponder.State { return writesOnly{m.Start(r)} }
+		if m.Load != nil {
+			list[i].Load = func(r ponder.Run, js []byte) (ponder.State, error) {
+				s, err := m.Load(r, js)
+				return writesOnly{s}, err
+			}
+		}
+	}
+	return list
+}
+
+// A writesOnly wants only what of another's wants is to be written.
+type writesOnly struct{ ponder.State }
+
+func (s writesOnly) Apply(ev ponder.Event) ponder.State { return writesOnly{s.State.Apply(ev)} }
+
+func (s writesOnly) Next(now ponder.Moment) (do []ponder.Action) {
+	for _, want := range s.State.Next(now) {
+		if _, ok := want.(ponder.Write); ok {
+			do = append(do, want)
+		}
+	}
+	return do
+}
+
+// MarshalJSON implements [json.Marshaler]: a checkpoint is that of the state.
+func (s writesOnly) MarshalJSON() ([]byte, error) { return json.Marshal(s.State) }

@@ -81,7 +81,6 @@ func (a *App) SourceTools(ctx context.Context, store *sqlite.Store, what Sources
 // evidenceLibrary is what is remembered, but for finished threads.
 type evidenceLibrary struct{ *recall.Library }
 
-// Search implements [knowledge.Library].
 func (k evidenceLibrary) Search(ctx context.Context, text string, o recall.SearchOptions) (recall.Result, error) {
 	if len(o.Kinds) == 0 {
 		o.Kinds = EvidenceKinds()
@@ -156,7 +155,6 @@ func pagesIn(dir string) (string, error) {
 	return dir, nil
 }
 
-// tools returns the tools that look at the web.
 func (n *WebSource) tools() []ponder.Tool {
 	o := webtool.Options{Fetch: n.Fetch, Judge: webtool.Judging(time.Now)}
 	if n.archive != nil {
@@ -251,7 +249,6 @@ func EvidenceKinds() []recall.Kind {
 	return []recall.Kind{recall.KindMemory, recall.KindDocument, recall.KindPost, recall.KindJournal}
 }
 
-// readPage reads a page of a folder.
 func readPage(page []byte, address string) (search.Page, error) {
 	c, err := extract.Article(page, address)
 	if err != nil {
@@ -262,6 +259,11 @@ func readPage(page []byte, address string) (search.Page, error) {
 
 // WebFetcher returns what reads pages of the web and archives them.
 func (a *App) WebFetcher(kept *archive.Archive) (*web.Fetcher, error) {
+	return a.fetcher(web.Options{Archive: kept})
+}
+
+// fetcher returns what reads the web with o, and with the hosts that the user allows.
+func (a *App) fetcher(o web.Options) (*web.Fetcher, error) {
 	cfg, err := a.Config()
 	if err != nil {
 		return nil, err
@@ -271,10 +273,10 @@ func (a *App) WebFetcher(kept *archive.Archive) (*web.Fetcher, error) {
 			return nil, Invalidf("", "web.allow in %s: %w", cfg.File, err)
 		}
 	}
-	return web.New(web.Options{Archive: kept, Allow: cfg.Web.Allow, UserAgent: "Ponder/" + a.Options.Version}), nil
+	o.Allow, o.UserAgent = cfg.Web.Allow, "Ponder/"+a.Options.Version
+	return web.New(o), nil
 }
 
-// SearchWeb searches the web.
 func (a *App) SearchWeb(ctx context.Context, q search.Query) (found search.Found, err error) {
 	err = a.online(ctx, func(w *WebSource) error {
 		if w.Searcher == nil {

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 
+	"ponder/store/sqlite"
+
 	"ponder"
 	"ponder/engine"
 	"ponder/internal/report"
@@ -19,7 +21,6 @@ import (
 	"ponder/mode/session"
 )
 
-// Go implements [Thinker].
 func (s *Service) Go(ctx context.Context, id ponder.ThreadID, model string) error {
 	info, err := s.goes(ctx, id, model)
 	if err != nil {
@@ -28,7 +29,6 @@ func (s *Service) Go(ctx context.Context, id ponder.ThreadID, model string) erro
 	return s.goesOn(ctx, info, func() error { return s.place.Start(ctx, id) })
 }
 
-// Resume implements [service.Resumer].
 func (s *Service) Resume(ctx context.Context, id ponder.ThreadID, model string, tell func() error) error {
 	info, err := s.goes(ctx, id, model)
 	if err != nil {
@@ -87,7 +87,6 @@ func (s *Service) change(ctx context.Context, a *App, info ponder.Info, model st
 	return s.Books.Wish(ctx, info.ID, func(w *threadPrefs) { w.Model = model })
 }
 
-// Fork implements [Thinker].
 func (s *Service) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f Fork) error {
 	if _, err := s.Store.Thread(ctx, id); err == nil {
 		return ponder.ErrTaken
@@ -113,7 +112,6 @@ func (s *Service) Fork(ctx context.Context, owner string, from, id ponder.Thread
 	})
 }
 
-// forkTalk forks a conversation.
 func (s *Service) forkTalk(ctx context.Context, info ponder.Info, id ponder.ThreadID, f Fork) error {
 	at := f.At
 	if at == 0 {
@@ -144,30 +142,20 @@ func (s *Service) fork(ctx context.Context, a *App, info ponder.Info, id ponder.
 	if err := w.Read(ctx, 0); err != nil {
 		return err
 	}
-	at, then, err := w.Cut(ctx, f.At)
+	p, err := w.PrepareFork(ctx, info, f, func(then *SessionView) ([]ponder.Event, error) {
+		seen, wishes := then.View.Session, f.Wishes
+		if most > 0 && !within(seen, wishes, most) {
+			wishes = append(slices.Clip(wishes), limitTo(seen, most)) // the last one counts
+		}
+		return wishes, nil
+	})
 	if err != nil {
 		return err
 	}
-	seen := then.View.Session
-	to := ponder.Thread{ID: id, Title: textkit.Truncate(textkit.OneLine(textkit.Clean(f.Title)), MaxTitle)}
-	if !f.Paused {
-		if _, err := a.PrepareAgain(ctx, info, seen, f.Model); err != nil {
-			return err
-		}
+	if err := p.Fork(ctx, s.Log, id); err != nil {
+		return noSuchEvent(err, p.At)
 	}
-	if f.Model != "" {
-		if to.Model, err = a.ModelNamed(ctx, f.Model); err != nil {
-			return err
-		}
-	}
-	wishes := f.Wishes
-	if most > 0 && !within(seen, wishes, most) {
-		wishes = append(slices.Clip(wishes), limitTo(seen, most)) // the last one counts
-	}
-	if err := engine.Fork(ctx, s.Log, info.ID, at, to, ForkInputs(seen, f.Paused, f.Model, wishes)...); err != nil {
-		return noSuchEvent(err, at)
-	}
-	return s.wishAlike(ctx, info.ID, id, to.Model)
+	return s.wishAlike(ctx, info.ID, id, p.to.Model)
 }
 
 // limitTo returns the wish that a session may cost so much more than it has.
@@ -203,7 +191,7 @@ func noSuchEvent(err error, at ponder.Seq) error {
 	return err
 }
 
-// Remove implements [Thinker]. What it has begun it does, though the caller goes away.
+// Remove implements [Thinker]. It completes what it started if the caller goes away.
 func (s *Service) Remove(ctx context.Context, id ponder.ThreadID) error {
 	a, info, err := s.whose(ctx, id)
 	if err != nil {
@@ -235,18 +223,15 @@ func (s *Service) Report(ctx context.Context, id ponder.ThreadID, format string)
 	default:
 		return d, Invalidf("format", "%q is none of json, markdown, html, jsonl", textkit.Truncate(textkit.OneLine(format), 20))
 	}
-	switch {
-	case format == "jsonl":
+	if format == "jsonl" {
 		d.Body, err = s.lines(ctx, info)
-	case info.Kind == ponder.KindResearch:
-		d.Body, err = a.researchReport(ctx, s, info, format)
-	default:
-		d.Body, err = a.sessionReport(ctx, s, info, format)
+	} else {
+		worth := func(ctx context.Context) session.Calibration { return s.Calibrated(ctx, info.Owner) }
+		d.Body, err = a.ReportOf(ctx, s.Store, info, format, worth)
 	}
 	return d, err
 }
 
-// lines returns a thread as JSON Lines.
 func (s *Service) lines(ctx context.Context, info ponder.Info) ([]byte, error) {
 	var out bytes.Buffer
 	if err := transcript.Write(&out, info.Thread, stream.ShownAll(s.Store.Events(ctx, info.ID, 0)), false); err != nil {
@@ -255,32 +240,25 @@ func (s *Service) lines(ctx context.Context, info ponder.Info) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func (a *App) researchReport(ctx context.Context, s *Service, info ponder.Info, format string) ([]byte, error) {
-	v, since, err := FoldResearch(ctx, s.Store, info.ID)
+// ReportOf writes a session or a research as json, markdown or html. Worth says what claims
+// of sessions are worth.
+func (a *App) ReportOf(ctx context.Context, store *sqlite.Store, info ponder.Info, format string, worth func(context.Context) session.Calibration) ([]byte, error) {
+	if info.Kind == ponder.KindResearch {
+		v, since, err := FoldResearch(ctx, store, info.ID)
+		if err != nil {
+			return nil, err
+		}
+		if IsInterrupted(info) {
+			v.Research.Status = ponder.Paused
+		}
+		r := report.ResearchOf(v, since)
+		return a.WriteResearch(ctx, store, &r, format)
+	}
+	v, err := Fold(ctx, store, info.ID)
 	if err != nil {
 		return nil, err
 	}
-	if IsInterrupted(info) {
-		v.Research.Status = ponder.Paused
-	}
-	r := report.ResearchOf(v, since)
-	switch format {
-	case "markdown", "md":
-		text, err := r.Markdown()
-		return text, err
-	case "html":
-		a.Icons(ctx, s.Store, &r)
-		return r.HTML()
-	}
-	return r.JSON()
-}
-
-func (a *App) sessionReport(ctx context.Context, s *Service, info ponder.Info, format string) ([]byte, error) {
-	v, err := Fold(ctx, s.Store, info.ID)
-	if err != nil {
-		return nil, err
-	}
-	v = v.Calibrate(s.Calibrated(ctx, info.Owner))
+	v = v.Calibrate(worth(ctx))
 	if IsInterrupted(info) {
 		v.Session.Status = ponder.Paused
 	}
@@ -295,4 +273,16 @@ func (a *App) sessionReport(ctx context.Context, s *Service, info ponder.Info, f
 		return nil, fmt.Errorf("export %s: %w", info.ID, err)
 	}
 	return append(text, '\n'), nil
+}
+
+// WriteResearch writes a report of research as json, markdown or html.
+func (a *App) WriteResearch(ctx context.Context, store *sqlite.Store, r *report.Research, format string) ([]byte, error) {
+	switch format {
+	case "markdown", "md":
+		return r.Markdown()
+	case "html":
+		a.Icons(ctx, store, r)
+		return r.HTML()
+	}
+	return r.JSON()
 }

@@ -7,6 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/store/sqlite"
+
+	"ponder/internal/report"
+
 	"ponder"
 	"ponder/internal/textkit"
 )
@@ -41,6 +45,62 @@ func (a *App) FindThread(ctx context.Context, threads ponder.Threads, name strin
 		return ponder.Info{}, Invalidf(field, "%s is a %s, not a %s", list[0].ID, list[0].Kind, kind)
 	}
 	return list[0], nil
+}
+
+// OpenThread opens the database to write, and finds the thread that a user means. It makes
+// no database. The caller closes the store.
+func (a *App) OpenThread(ctx context.Context, name string, kind ponder.Kind) (*sqlite.Store, ponder.Info, error) {
+	store, err := a.OpenExisting(ctx)
+	if err != nil {
+		return nil, ponder.Info{}, err
+	}
+	info, err := a.FindThread(ctx, store, name, kind)
+	if err != nil {
+		store.Close()
+		return nil, info, err
+	}
+	return store, info, nil
+}
+
+// OpenExisting opens the database to write to it. Its error is [ErrNothingYet] if there is
+// none.
+func (a *App) OpenExisting(ctx context.Context) (*sqlite.Store, error) {
+	store, err := a.OpenReadOnly(ctx)
+	if err != nil {
+		return nil, err
+	}
+	store.Close()
+	return a.OpenStore(ctx)
+}
+
+// StatusText returns the status of a thread in words.
+func StatusText(info ponder.Info) string {
+	if IsInterrupted(info) {
+		return "paused (interrupted)"
+	}
+	return string(info.Status)
+}
+
+// CompareSessions compares two sessions that a user means.
+func (a *App) CompareSessions(ctx context.Context, first, second string) (*report.Comparison, error) {
+	store, err := a.OpenReadOnly(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	var infos [2]ponder.Info
+	for i, name := range []string{first, second} {
+		if infos[i], err = a.FindThread(ctx, store, name, ponder.KindSession); err != nil {
+			return nil, err
+		}
+		if infos[i].Kind != ponder.KindSession {
+			return nil, Invalidf("", "%s is a %s: only sessions can be compared", infos[i].ID, infos[i].Kind)
+		}
+	}
+	if infos[0].ID == infos[1].ID {
+		return nil, Invalidf("", "both are %s: name two sessions", infos[0].ID)
+	}
+	return report.Compare(ctx, store, a.Calibration(ctx, store), infos[0], infos[1])
 }
 
 // threadsByID lists the thread with an id, or else some of those whose ids begin like that:
@@ -115,4 +175,38 @@ func IDPrefix(name string) string {
 		return ""
 	}
 	return "thr_" + name
+}
+
+// ListSessions lists sessions and research of a status as users see it: an interrupted one is
+// paused.
+func ListSessions(ctx context.Context, threads ponder.Threads, status ponder.Status, limit int) ([]ponder.Info, error) {
+	filter := ponder.Filter{Kind: ponder.KindSession, Status: status, Limit: limit}
+	if status == ponder.Thinking || status == ponder.Paused {
+		filter.Status, filter.Limit = "", 0
+	}
+	all, err := NewestThreads(ctx, threads, filter)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var list []ponder.Info
+	for _, info := range all {
+		seen := info.Status
+		if IsInterrupted(info) {
+			seen = ponder.Paused
+		}
+		if (status == "" || seen == status) && len(list) < limit {
+			list = append(list, info)
+		}
+	}
+	return list, nil
+}
+
+// SessionObject returns a session or a research as programs are shown it.
+func (a *App) SessionObject(ctx context.Context, store ponder.Store, info ponder.Info) (any, error) {
+	if info.Kind == ponder.KindResearch {
+		v, _, err := FoldResearch(ctx, store, info.ID)
+		return report.ResearchObjectOf(info, v, IsInterrupted(info)), err
+	}
+	v, err := Fold(ctx, store, info.ID)
+	return report.ObjectOf(info, v.Calibrate(a.Calibration(ctx, store)), IsInterrupted(info)), err
 }

@@ -2,9 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"strings"
 
 	"ponder"
+	"ponder/internal/limitio"
 	"ponder/internal/report"
 	"ponder/internal/textkit"
 	"ponder/knowledge/claim"
@@ -35,6 +40,75 @@ type QuoteCheck struct {
 	Cited  bool        `json:"cited"`
 	State  QuoteStatus `json:"state"`
 	Says   string      `json:"state_says"`
+}
+
+// Verify checks the report that a user means: a file, or the id of a research. A report can
+// be checked without a database, except for the pages that were kept.
+func (a *App) Verify(ctx context.Context, name string) (v Verification, err error) {
+	store, err := a.OpenReadOnly(ctx)
+	switch {
+	case errors.Is(err, ErrNothingYet):
+		store = nil
+	case err != nil:
+		return v, err
+	default:
+		defer store.Close()
+	}
+	f, err := a.filed(ctx, store, name)
+	if err != nil {
+		return v, err
+	}
+	return a.VerifyReport(ctx, store, f), nil
+}
+
+func (a *App) filed(ctx context.Context, store *sqlite.Store, name string) (*report.Filed, error) {
+	raw, err := readReport(name)
+	switch {
+	case err == nil:
+		f, err := report.ReadResearch(raw)
+		if err != nil {
+			return nil, Invalidf("", "%s: %w", textkit.Truncate(textkit.OneLine(name), 80), err)
+		}
+		if f.Answer == "" && !f.Altered {
+			return nil, Invalidf("", "%s: the report has no answer, so there is nothing to check", textkit.Truncate(textkit.OneLine(name), 80))
+		}
+		return f, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, Invalidf("", "%s cannot be read: %w", textkit.Truncate(textkit.OneLine(name), 80), err)
+	case strings.ContainsAny(name, "./\\") || store == nil:
+		return nil, Invalidf("", "%s: there is no such file", textkit.Truncate(textkit.OneLine(name), 80))
+	}
+	info, err := a.FindThread(ctx, store, name, ponder.KindResearch)
+	if err != nil {
+		return nil, err
+	}
+	v, since, err := FoldResearch(ctx, store, info.ID)
+	if err != nil {
+		return nil, err
+	}
+	if v.Research.Answer == "" {
+		return nil, Invalidf("", "research %s has no answer yet: ponder session show %s", info.ID, info.ID)
+	}
+	r := report.ResearchOf(v, since)
+	return &report.Filed{Research: r, Form: "thread", Shown: r.Answer}, nil
+}
+
+func readReport(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, errors.New("it is a folder")
+	case info.Size() > report.MaxResearch:
+		return nil, errors.New("it is larger than any report")
+	}
+	return limitio.ReadAll(file, report.MaxResearch)
 }
 
 // VerifyReport checks a report. The store may be nil.
@@ -95,7 +169,6 @@ func uncheckedClaims(with, without report.Recheck) (list []string) {
 	return list
 }
 
-// asEvidence returns a quote of a report as it is in the log.
 func asEvidence(e report.Evidence) ponder.Evidence {
 	return ponder.Evidence{
 		ID: e.ID, Content: e.Quote, Source: e.Source, URL: e.URL, Title: e.Title, Start: e.Start, End: e.End, Hash: e.Hash, Original: e.Original, Fetched: e.Fetched,
@@ -159,4 +232,82 @@ func fromDifference(line, other string) string {
 		return line
 	}
 	return "…" + string(a[n-leadDifference:])
+}
+
+// Text writes v for people.
+func (v Verification) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", textkit.Truncate(textkit.OneLine(v.Question), 200))
+	states := make(map[QuoteStatus]int)
+	for _, q := range v.Quotes {
+		states[q.State]++
+	}
+	var parts []string
+	for _, s := range []QuoteStatus{QuoteExact, QuoteFound, QuoteReordered, QuoteInSearch, QuoteOnlyInSearch, QuoteChanged, SourceGone, SourceNotKept, QuoteOfThread, QuoteOfUser} {
+		if n := states[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, map[QuoteStatus]string{
+				QuoteExact: "word for word in the original", QuoteFound: "in the original", QuoteChanged: "NOT in the original any more",
+				QuoteReordered: "in the original in parts, in another order", QuoteInSearch: "as the search had it, of pages not kept",
+				QuoteOnlyInSearch: "as the search had it, but NOT so in the page that was kept",
+				SourceGone:        "whose original is gone", SourceNotKept: "of which no original was kept", QuoteOfThread: "of earlier work", QuoteOfUser: "of the user",
+			}[s]))
+		}
+	}
+	b.WriteString(textkit.Count(len(v.Quotes), "quote", "quotes"))
+	if len(parts) > 0 {
+		b.WriteString(": " + strings.Join(parts, "; "))
+	}
+	same, judged := 0, 0
+	for _, c := range v.Claims {
+		switch {
+		case !c.Differs:
+			same++
+		case c.Judged:
+			judged++
+		}
+	}
+	fmt.Fprintf(&b, "\n%s", textkit.Count(len(v.Claims), "claim", "claims"))
+	if len(v.Claims) > 0 {
+		fmt.Fprintf(&b, ": %d as it was said", same-len(v.Unsure))
+	}
+	if n := len(v.Unsure); n > 0 {
+		fmt.Fprintf(&b, ", %d not checked", n)
+	}
+	if judged > 0 {
+		fmt.Fprintf(&b, ", %d decided by a model, which is not asked again", judged)
+	}
+	b.WriteString("\n")
+	for _, p := range v.Problems() {
+		fmt.Fprintf(&b, "  ✗ %s\n", p)
+	}
+	for _, q := range v.Quotes {
+		if q.Cited && q.State == SourceGone {
+			fmt.Fprintf(&b, "  ? quote %s of %s: %s\n", textkit.OneLine(q.ID), textkit.Truncate(textkit.OneLine(q.Source), 100), q.Says)
+		}
+	}
+	b.WriteString(v.verdict() + "\n")
+	return b.String()
+}
+
+func (v Verification) verdict() string {
+	switch {
+	case v.Stands && len(v.Claims) == 0:
+		return "It is as it was written, and makes no claim."
+	case v.Stands && v.Borne == 0:
+		return "It is as it was written, and no quote bears any of it out."
+	case v.Stands:
+		return "All of it stands."
+	}
+	text := "Not all of it stands."
+	if len(v.Problems()) == 0 {
+		text = "Nothing was found to be wrong."
+	}
+	if n := len(v.Lost); n > 0 {
+		text += fmt.Sprintf(" Not checked: %s, whose original is not here", textkit.Count(n, "quote", "quotes"))
+		if k := len(v.Unsure); k > 0 {
+			text += ", and " + textkit.Count(k, "claim", "claims") + " from them"
+		}
+		text += "."
+	}
+	return text
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,7 +131,6 @@ func (s *Service) dress(o engineSpec) (*engine.Engine, func(), error) {
 // dressTime is how long it may take to find the models of an outfit.
 const dressTime = 30 * time.Second
 
-// thinkingModels returns the models of sessions and research.
 func (a *App) thinkingModels(ctx context.Context, o engineSpec) (map[ponder.Role][]ponder.Model, error) {
 	l, err := a.ModelSet(ctx, o.Model)
 	if err != nil {
@@ -203,23 +203,9 @@ func (s *Service) heard(kind ponder.Kind) func(ponder.Delta) {
 
 // limitsOf returns the limits of a run: those that are asked for, else those that are
 // configured, else a time.
-func limitsOf(asked ponder.Budget, c config.Budgets, otherwise time.Duration) ponder.Budget {
-	b := asked
-	if b.Time == 0 {
-		b.Time = time.Duration(c.For)
-	}
-	if b.Time == 0 {
-		b.Time = otherwise
-	}
-	if b.Tokens == 0 {
-		b.Tokens = c.Tokens
-	}
-	if b.Calls == 0 {
-		b.Calls = c.Calls
-	}
-	if b.Money == 0 {
-		b.Money = MoneyOf(c.Cost)
-	}
+func limitsOf(b ponder.Budget, c config.Budgets, otherwise time.Duration) ponder.Budget {
+	b.Time = cmp.Or(b.Time, time.Duration(c.For), otherwise)
+	b.Tokens, b.Calls, b.Money = cmp.Or(b.Tokens, c.Tokens), cmp.Or(b.Calls, c.Calls), cmp.Or(b.Money, MoneyOf(c.Cost))
 	return b
 }
 

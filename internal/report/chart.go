@@ -16,7 +16,6 @@ type chart struct {
 	End    float64
 }
 
-// A point is a confidence at a time.
 type point struct {
 	At    float64 // seconds
 	Value float64 // 0 to 1
@@ -81,7 +80,6 @@ func (c *chart) text() string {
 	return b.String()
 }
 
-// words says what the chart shows.
 func (c *chart) words() string {
 	if len(c.Points) == 1 {
 		return fmt.Sprintf("Confidence at %s: %.2f.", clock(c.Last.At), c.Last.Value)
@@ -95,7 +93,6 @@ func (c *chart) words() string {
 		first.Value, clock(first.At), c.Last.Value, clock(c.Last.At), len(c.Points), low, high)
 }
 
-// time0 returns a time that can be drawn.
 func time0(s float64) float64 { return duration(s).Seconds() }
 
 // unit returns x in 0..1; 0 if it is no number.
@@ -116,7 +113,6 @@ const (
 	marginBottom  = 36
 )
 
-// x returns where a time is in the picture.
 func (c *chart) x(at float64) string {
 	share := 1.0 // a single time stands at the end
 	if c.End > 0 {
@@ -125,7 +121,6 @@ func (c *chart) x(at float64) string {
 	return coordinate(marginLeft + share*(pictureWidth-marginLeft-marginRight))
 }
 
-// y returns where a confidence is in the picture.
 func (c *chart) y(value float64) string {
 	return coordinate(marginTop + (1-value)*(pictureHeight-marginTop-marginBottom))
 }
@@ -149,10 +144,8 @@ func (c *chart) area() string {
 	return c.line() + "L" + c.x(c.Last.At) + " " + c.y(0) + "L" + c.x(c.Points[0].At) + " " + c.y(0) + "Z"
 }
 
-// A tick is a mark on an axis.
 type tick struct{ at, label string }
 
-// values returns the marks of the confidences.
 func (c *chart) values() (ticks []tick) {
 	for _, v := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		ticks = append(ticks, tick{c.y(v), fmt.Sprintf("%.2f", v)})

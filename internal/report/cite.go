@@ -40,7 +40,6 @@ func (n *numbering) cited(texts ...string) {
 	}
 }
 
-// rest numbers what else is cited.
 func (n *numbering) rest(sources []session.Source) {
 	for _, s := range sources {
 		if s.Cited {

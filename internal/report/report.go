@@ -89,7 +89,6 @@ type stretch struct {
 // The most letters of a question that are its title.
 const maxTitle = 160
 
-// newDocument makes a document of a session.
 func newDocument(v session.View) *document {
 	s := v.Session
 	d := &document{
@@ -102,7 +101,7 @@ func newDocument(v session.View) *document {
 	}
 	d.Title = cmp.Or(d.Title, "A session without a question")
 	d.answer()
-	if last := lastSynthesis(v); last != nil {
+	if last := LastSynthesis(v); last != nil {
 		d.InsightsMD = last.Insights
 	}
 	d.Open = openQuestions(v)
@@ -112,10 +111,9 @@ func newDocument(v session.View) *document {
 	return d
 }
 
-// answer sets the answer, or the best there is.
 func (d *document) answer() {
 	s := d.View.Session
-	last := lastSynthesis(d.View)
+	last := LastSynthesis(d.View)
 	switch {
 	case s.Final != "":
 		d.AnswerMD = s.Final
@@ -128,7 +126,8 @@ func (d *document) answer() {
 	}
 }
 
-func lastSynthesis(v session.View) *session.Synthesis {
+// LastSynthesis returns the newest synthesis, or nil.
+func LastSynthesis(v session.View) *session.Synthesis {
 	if n := len(v.Syntheses); n > 0 {
 		return &v.Syntheses[n-1]
 	}
@@ -138,7 +137,7 @@ func lastSynthesis(v session.View) *session.Synthesis {
 // openQuestions returns what the last synthesis says is open, and the questions
 // that were not explored, the most urgent first.
 func openQuestions(v session.View) (list []openQuestion) {
-	if last := lastSynthesis(v); last != nil {
+	if last := LastSynthesis(v); last != nil {
 		for _, text := range last.Remaining {
 			list = append(list, openQuestion{TextMD: text})
 		}
@@ -168,7 +167,7 @@ func openQuestions(v session.View) (list []openQuestion) {
 // number gives the sources their numbers.
 func (d *document) number() {
 	d.numbers = number(d.View.Sources, append([]string{d.AnswerMD}, d.InsightsMD...)...)
-	if last := lastSynthesis(d.View); last != nil {
+	if last := LastSynthesis(d.View); last != nil {
 		d.numbers.cited(last.Remaining...)
 		for _, id := range last.Cites {
 			d.numbers.add(id)

@@ -27,7 +27,6 @@ type textWriter struct {
 	b strings.Builder
 }
 
-// answer returns the answer as it was written, with numbers for the ids that it cites.
 func (w *textWriter) answer() string {
 	return citation.ReplaceAllStringFunc(textkit.Clean(w.f.numbered(w.f.Answer)), func(s string) string {
 		var b strings.Builder

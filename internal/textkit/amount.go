@@ -41,6 +41,15 @@ func Ago(t, now time.Time) string {
 // Seconds returns s seconds as a duration.
 func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// Clock returns a duration as people read it: 0:07, 12:30, 1:02:03.
+func Clock(d time.Duration) string {
+	s := int(max(d, 0) / time.Second)
+	if h := s / 3600; h > 0 {
+		return fmt.Sprintf("%d:%02d:%02d", h, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
 // Bytes returns a size of n bytes with its unit, such as "1.5 MiB".
 func Bytes(n int64) string {
 	switch {

@@ -16,6 +16,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
+
+	"ponder/internal/textkit"
 
 	"ponder"
 )
@@ -78,4 +81,41 @@ func Write(w io.Writer, thread ponder.Thread, events iter.Seq2[ponder.Event, err
 		}
 	}
 	return nil
+}
+
+// Gist returns the content of an event as one line.
+func Gist(ev ponder.Event) string {
+	var flat struct {
+		Content    string          `json:"content"`
+		ToolName   string          `json:"tool_name"`
+		ToolArgs   json.RawMessage `json:"tool_args"`
+		ToolResult string          `json:"tool_result"`
+		Reason     string          `json:"reason"`
+		Model      string          `json:"model"`
+		Data       struct {
+			Error  string `json:"error"`
+			Status string `json:"status"`
+			Do     string `json:"do"`
+			Role   string `json:"model_role"`
+		} `json:"data"`
+	}
+	js, err := json.Marshal(ev)
+	if err != nil {
+		return err.Error()
+	}
+	if err := json.Unmarshal(js, &flat); err != nil { // data of another shape
+		return textkit.OneLine(flat.Content)
+	}
+	if ev.Erased {
+		return "(erased)"
+	}
+	parts := []string{flat.Data.Status, flat.Data.Do, flat.Data.Role, flat.Model, flat.ToolName, string(flat.ToolArgs), flat.Reason, flat.Data.Error,
+		flat.Content, flat.ToolResult}
+	var said []string
+	for _, p := range parts {
+		if p != "" {
+			said = append(said, p)
+		}
+	}
+	return textkit.OneLine(strings.Join(said, " · "))
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ponder/internal/textkit"
 )
 
 // The columns of an item.
@@ -19,7 +21,7 @@ func RenderItem(it Item, width int, s Style) string {
 	width = max(width, least)
 	at := ""
 	if it.At >= 0 {
-		at = Clock(it.At)
+		at = textkit.Clock(it.At)
 	}
 	head := s.paint(faint(), fmt.Sprintf("%7s", at)) + "  " +
 		s.paint(lookOf(it.Tone), pad(s.clip(s.line(it.Kind), kindWidth), kindWidth)) + "  " +

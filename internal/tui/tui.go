@@ -11,7 +11,6 @@
 package tui
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -79,13 +78,4 @@ func Wrap(text string, width int) string {
 		rows[i] = row[:indent] + strings.Join(wrapped(body, width-indent), "\n"+strings.Repeat(" ", indent))
 	}
 	return strings.Join(rows, "\n")
-}
-
-// Clock returns a duration as people read it: 0:07, 12:30, 1:02:03.
-func Clock(d time.Duration) string {
-	s := int(max(d, 0) / time.Second)
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }

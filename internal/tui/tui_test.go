@@ -6,10 +6,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"ponder/internal/textkit"
 	"strings"
 	"testing"
 	"time"
+
+	"ponder/internal/textkit"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -176,16 +177,6 @@ func TestWrap(t *testing.T) {
 	golden(t, "wrap", Wrap(in, 40)+"\n")
 	if got := Wrap(in, 400); got != in {
 		t.Errorf("wide enough, and yet changed: %q", got)
-	}
-}
-
-func TestClock(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0:00", -time.Second: "0:00", 59*time.Second + 999*time.Millisecond: "0:59", 10 * time.Minute: "10:00", 25*time.Hour + time.Second: "25:00:01",
-	} {
-		if got := Clock(d); got != want {
-			t.Errorf("%v: %s, want %s", d, got, want)
-		}
 	}
 }
 

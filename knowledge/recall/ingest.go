@@ -44,12 +44,17 @@ type Progress struct {
 
 // A Report says what an ingestion did.
 type Report struct {
-	Added, Changed, Unchanged, Removed int // files
-	Items, Forgotten, Passages         int // items written and removed; passages written
+	Added     int `json:"files_added"`
+	Changed   int `json:"files_changed"`
+	Unchanged int `json:"files_unchanged"`
+	Removed   int `json:"files_removed"`
+	Items     int `json:"items"` // written
+	Forgotten int `json:"items_forgotten"`
+	Passages  int `json:"passages"` // written
 
 	// Skipped is what was left out, and why: files, and parts of files as
 	// path#part.
-	Skipped []document.Skipped
+	Skipped []document.Skipped `json:"skipped"`
 }
 
 // Bounds on one ingestion.

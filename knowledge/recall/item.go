@@ -36,30 +36,30 @@ func (k Kind) known() bool {
 
 // An Item is something that is remembered.
 type Item struct {
-	ID      string // "mem_" and a ULID; it stays when the item is replaced
-	Kind    Kind
-	Owner   string
-	Persona string // whose voice it is in, or ""
+	ID      string `json:"id"` // "mem_" and a ULID; it stays when the item is replaced
+	Kind    Kind   `json:"kind"`
+	Owner   string `json:"-"`
+	Persona string `json:"persona,omitempty"` // whose voice it is in, or ""
 
-	Title string
-	Text  string // as it was given; of a file or a page, the text of it
-	Raw   string // what Text was distilled from, word for word, or ""
+	Title string `json:"title,omitempty"`
+	Text  string `json:"text,omitempty"` // as it was given; of a file or a page, the text of it
+	Raw   string `json:"raw,omitempty"`  // what Text was distilled from, word for word, or ""
 
-	Source     string // where it is from: a path, a URL, or a name such as "twitter"
-	ExternalID string // what Source calls it, or ""
-	Link       string // a URL
-	Author     string
-	Tags       []string
-	Date       time.Time // when it was written or happened; zero if unknown
-	Added      time.Time // when it was remembered first
+	Source     string    `json:"source,omitempty"`      // where it is from: a path, a URL, or a name such as "twitter"
+	ExternalID string    `json:"external_id,omitempty"` // what Source calls it, or ""
+	Link       string    `json:"link,omitempty"`        // a URL
+	Author     string    `json:"author,omitempty"`
+	Tags       []string  `json:"tags,omitempty"`
+	Date       time.Time `json:"date,omitzero"` // when it was written or happened; zero if unknown
+	Added      time.Time `json:"added"`         // when it was remembered first
 
-	Path     string // of the file it is from, or ""
-	Part     string // which part of the file, or ""
-	Hash     string // SHA-256 of the text that places are in, hex; see [Library.Read]
-	Original string // hash of the original in the archive, or ""
-	Size     int    // of the text, in bytes
-	Passages int    // how many the text was cut into
-	Meta     map[string]string
+	Path     string            `json:"path,omitempty"`     // of the file it is from, or ""
+	Part     string            `json:"-"`                  // which part of the file, or ""
+	Hash     string            `json:"hash,omitempty"`     // SHA-256 of the text that places are in, hex; see [Library.Read]
+	Original string            `json:"original,omitempty"` // hash of the original in the archive, or ""
+	Size     int               `json:"size"`               // of the text, in bytes
+	Passages int               `json:"passages"`           // how many the text was cut into
+	Meta     map[string]string `json:"meta,omitempty"`
 
 	num  int64  // of the document in the index
 	from string // the source of records that name none

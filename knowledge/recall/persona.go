@@ -13,17 +13,17 @@ import (
 
 // A Persona is a voice that answers from what somebody remembers.
 type Persona struct {
-	Name  string
-	Voice string // guidance: how they speak, what they care for
+	Name  string `json:"name"`
+	Voice string `json:"voice,omitempty"` // guidance: how they speak, what they care for
 
 	// Whose items it speaks from: of an owner, that of the Library if "", from
 	// any of some sources and with all of some tags. Without sources and tags,
 	// the items that have the persona's name as theirs.
-	Owner   string
-	Sources []string
-	Tags    []string
+	Owner   string   `json:"-"`
+	Sources []string `json:"sources,omitempty"`
+	Tags    []string `json:"tags,omitempty"`
 
-	Created time.Time
+	Created time.Time `json:"created_at,omitzero"`
 }
 
 // maxVoice is how long the guidance of a persona may be, in bytes.

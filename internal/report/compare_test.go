@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"os"
@@ -12,7 +12,6 @@ import (
 
 	"ponder"
 	"ponder/engine"
-	"ponder/internal/app"
 	"ponder/mode/session"
 	"ponder/store/memory"
 )
@@ -31,25 +30,20 @@ func fakeSession(t *testing.T, store ponder.Store, id ponder.ThreadID, bodies ..
 	}
 }
 
-func compared(t *testing.T, store ponder.Store, first, second ponder.ThreadID) *comparison {
+func compared(t *testing.T, store ponder.Store, ids ...ponder.ThreadID) *Comparison {
 	t.Helper()
-	ctx, a := t.Context(), &cli{App: &app.App{}}
-	c := &comparison{}
-	var err error
-	if c.Common.Events, err = inCommon(ctx, store, first, second); err != nil {
-		t.Fatal(err)
-	}
-	for s, id := range map[*side]ponder.ThreadID{&c.A: first, &c.B: second} {
-		info, err := store.Thread(ctx, id)
+	var infos []ponder.Info
+	for _, id := range ids {
+		info, err := store.Thread(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if *s, err = a.side(ctx, store, info, c.Common.Events); err != nil {
-			t.Fatal(err)
-		}
+		infos = append(infos, info)
 	}
-	c.Common.Thoughts, c.Common.Seconds = len(c.A.before.Thoughts), c.A.before.Session.Progress.Elapsed
-	c.compare()
+	c, err := Compare(t.Context(), store, session.Calibration{}, infos[0], infos[1])
+	if err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 
@@ -77,7 +71,7 @@ func TestCompareText(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
-		c     *comparison
+		c     *Comparison
 		width int
 	}{
 		{"wide", forks, 100},
@@ -85,7 +79,7 @@ func TestCompareText(t *testing.T) {
 		{"nothing in common", compared(t, store, "thr_C", "thr_B"), 80},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := tt.c.text(tt.width)
+			got := tt.c.Text(tt.width)
 			file := filepath.Join("testdata", "compare", strings.ReplaceAll(tt.name, " ", "-")+".golden")
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {

@@ -1,8 +1,9 @@
-package main
+package app
 
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/engine/enginetest"
-	"ponder/internal/app"
+
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
 )
@@ -21,15 +22,15 @@ func TestAckWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		model := &llmtest.Model{Latency: llmtest.Delay{Mean: time.Second}}
-		mind := enginetest.Start(t, engine.Config{Modes: app.Modes(app.ChatSetup{}, nil), Models: enginetest.Models(model, ponder.Price{}), Logger: slog.New(slog.DiscardHandler)})
+		mind := enginetest.Start(t, engine.Config{Modes: Modes(ChatSetup{}, nil), Models: enginetest.Models(model, ponder.Price{}), Logger: slog.New(slog.DiscardHandler)})
 		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Budget: ponder.Budget{Time: time.Hour}})
 		time.Sleep(10 * time.Second)
 		mind.Put(enginetest.Run, "", ponder.RunPaused{})
 		time.Sleep(10 * time.Second)
 		mind.Stop()
 		asked := model.Counts().Calls
-		w := (&cli{App: &app.App{}}).viewing(mind.Store, enginetest.Thread)
-		if err := w.load(ctx); err != nil {
+		w := (&App{}).SessionView(mind.Store, enginetest.Thread)
+		if err := w.Read(ctx, 0); err != nil {
 			t.Fatal(err)
 		}
 		wish := func(b ponder.Body) []ponder.Event {
@@ -41,15 +42,21 @@ func TestAckWhilePaused(t *testing.T) {
 			return sent
 		}
 		sent := wish(ponder.Steer{Do: ponder.AddQuestion, Content: "Who asks?"})
-		if err := w.ackWhilePaused(ctx, mind.Store); err != nil {
+		if err := w.AckWhilePaused(ctx, mind.Store); err != nil {
 			t.Fatal(err)
 		}
-		acks := make(ackCollector)
-		if err := w.awaitAcks(ctx, sent, acks); err != nil || !acks.all(sent) {
-			t.Errorf("acks %v, %v", acks, err)
+		if err := w.Read(ctx, 0); err != nil {
+			t.Fatal(err)
+		}
+		acked := slices.ContainsFunc(mind.Events(), func(ev ponder.Event) bool {
+			b, ok := ev.Body.(ponder.Progress)
+			return ok && b.Stage == ponder.StageSteered && b.Ref == sent[0].ID
+		})
+		if !acked {
+			t.Error("the command is not acknowledged")
 		}
 		head := w.Seen
-		m, err := engine.New(engine.Config{Store: mind.Store, Modes: quiet(app.Modes(app.ChatSetup{}, nil))})
+		m, err := engine.New(engine.Config{Store: mind.Store, Modes: quiet(Modes(ChatSetup{}, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +77,7 @@ func TestAckWhilePaused(t *testing.T) {
 			}
 		}
 
-		again := enginetest.Start(t, engine.Config{Store: mind.Store, Modes: app.Modes(app.ChatSetup{}, nil), Models: enginetest.Models(model, ponder.Price{})})
+		again := enginetest.Start(t, engine.Config{Store: mind.Store, Modes: Modes(ChatSetup{}, nil), Models: enginetest.Models(model, ponder.Price{})})
 		wish(ponder.Steer{Do: ponder.AnswerNow})
 		if fin := again.Await(enginetest.Run); fin.Status != ponder.Completed || model.Counts().Calls <= asked {
 			t.Errorf("finished %+v after %d calls more", fin, model.Counts().Calls-asked)

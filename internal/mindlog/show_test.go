@@ -1,4 +1,4 @@
-package main
+package mindlog
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 
 func TestQuietText(t *testing.T) {
 	night := time.Date(2026, 11, 22, 23, 30, 0, 0, time.UTC)
-	m := newMindLog()
+	m := New()
 	say := func(id string, importance int, at time.Time, outcome string) {
 		m.events = append(m.events, ponder.Event{Time: at, Body: ponder.Escalation{ID: id, Importance: importance, Outcome: outcome}})
 	}

@@ -1,51 +1,26 @@
-package main
+package report
 
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"slices"
-	"strconv"
 	"strings"
 
-	"ponder/internal/app"
-
-	"charm.land/lipgloss/v2"
-
 	"ponder/internal/textkit"
-	"ponder/internal/tui"
+	"ponder/internal/textkit/layout"
 	"ponder/mode/session"
 )
-
-// Widths of what is shown side by side, in cells.
-const (
-	leastBeside = 80 // narrower, one stands below the other
-	usualWidth  = 100
-	gap         = " │ "
-)
-
-// width returns how wide a result may be.
-func (a *cli) width() int {
-	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
-		return min(n, readable)
-	}
-	if n := a.cells(); n > 0 {
-		return min(n, readable)
-	}
-	return usualWidth
-}
 
 // maxDiffer is how many texts of a kind are shown of each side.
 const maxDiffer = 8
 
-// text returns a comparison for people.
-func (c *comparison) text(width int) string {
+// Text returns c for people.
+func (c *Comparison) Text(width int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", oneLine(c.A.Question))
+	fmt.Fprintf(&b, "%s\n\n", textkit.OneLine(c.A.Question))
 	if c.A.Question != c.B.Question {
-		fmt.Fprintf(&b, "B asks: %s\n\n", oneLine(c.B.Question))
+		fmt.Fprintf(&b, "B asks: %s\n\n", textkit.OneLine(c.B.Question))
 	}
-	fmt.Fprintf(&b, "%s\n", tui.Wrap(c.parting(), width))
+	fmt.Fprintf(&b, "%s\n", layout.Wrap(c.parting(), width))
 	row := func(title, one, other string) {
 		if one == "" && other == "" {
 			return
@@ -53,21 +28,21 @@ func (c *comparison) text(width int) string {
 		if title != "" {
 			fmt.Fprintf(&b, "\n%s\n", title)
 		}
-		b.WriteString(beside(cmp.Or(one, "-"), cmp.Or(other, "-"), width))
+		b.WriteString(layout.Beside(cmp.Or(one, "-"), cmp.Or(other, "-"), width))
 	}
 	b.WriteByte('\n')
-	if width >= leastBeside {
-		b.WriteString(beside("A", "B", width))
+	if width >= layout.MinBeside {
+		b.WriteString(layout.Beside("A", "B", width))
 	}
-	row("", c.A.facts(), c.B.facts())
-	row("Answer", clean(answerOf(c.A.after)), clean(answerOf(c.B.after)))
+	row("", c.A.factLines(), c.B.factLines())
+	row("Answer", textkit.CleanTrim(Answer(c.A.after)), textkit.CleanTrim(Answer(c.B.after)))
 	row("Insights only here", items(c.A.Only.Insights), items(c.B.Only.Insights))
 	row("Thoughts only here, since they part", items(c.A.Only.Thoughts), items(c.B.Only.Thoughts))
 	row("Questions explored only here", items(c.A.Only.Explored), items(c.B.Only.Explored))
 	row("Told, since they part", steeringLines(c.A.Steering), steeringLines(c.B.Steering))
 	whole := func(title string, list []string) {
 		if len(list) > 0 {
-			fmt.Fprintf(&b, "\n%s\n%s\n", title, tui.Wrap(items(list), width))
+			fmt.Fprintf(&b, "\n%s\n%s\n", title, layout.Wrap(items(list), width))
 		}
 	}
 	var pairs []string
@@ -89,13 +64,12 @@ func isOrAre(n int) string {
 	return "are"
 }
 
-// parting says where two sessions part.
-func (c *comparison) parting() string {
+func (c *Comparison) parting() string {
 	if c.Common.Events == 0 {
 		return "They have nothing in common but what they come to."
 	}
 	text := fmt.Sprintf("They part after event %d: %s, %s of thinking.", c.Common.Events,
-		textkit.Count(c.Common.Thoughts, "thought", "thoughts"), tui.Clock(textkit.Seconds(c.Common.Seconds)))
+		textkit.Count(c.Common.Thoughts, "thought", "thoughts"), textkit.Clock(textkit.Seconds(c.Common.Seconds)))
 	switch {
 	case c.B.ForkedFrom == c.A.ID && c.B.ForkedAt == c.Common.Events:
 		text += " B is a fork of A."
@@ -106,27 +80,27 @@ func (c *comparison) parting() string {
 }
 
 // facts returns what is known of a session in a few lines.
-func (s *side) facts() string {
+func (s *comparedSide) factLines() string {
 	list := []string{string(s.ID), string(s.Status)}
 	if s.StopReason != "" {
-		list[1] += ": " + oneLine(s.StopReason)
+		list[1] += ": " + textkit.OneLine(s.StopReason)
 	}
 	if s.ForkedFrom != "" {
 		list = append(list, fmt.Sprintf("forked from %s at event %d", s.ForkedFrom, s.ForkedAt))
 	}
 	sure := s.Certainty.String()
 	if sure != "" && s.Trend != "" {
-		sure += ", " + oneLine(s.Trend)
+		sure += ", " + textkit.OneLine(s.Trend)
 	}
 	if sure != "" {
 		list = append(list, "Confidence "+sure)
 	}
-	list = append(list, "Thought "+thought(s.Session), "Cost "+cost(s.Session))
+	list = append(list, "Thought "+Thought(s.Session), "Cost "+CostText(s.Session))
 	if s.before.Session.Run != "" {
-		part := []string{tui.Clock(textkit.Seconds(s.Since.Seconds)), textkit.Count(s.Since.Thoughts, "thought", "thoughts"),
+		part := []string{textkit.Clock(textkit.Seconds(s.Since.Seconds)), textkit.Count(s.Since.Thoughts, "thought", "thoughts"),
 			textkit.Count(s.Since.Calls, "call", "calls"), textkit.Count(s.Since.Tokens, "token", "tokens")}
 		if s.Since.USD > 0 {
-			part = append(part, app.Dollars(s.Since.USD))
+			part = append(part, Dollars(s.Since.USD))
 		}
 		list = append(list, "Since they part "+strings.Join(part, ", "))
 	}
@@ -137,7 +111,7 @@ func (s *side) facts() string {
 func items(list []string) string {
 	var b strings.Builder
 	for _, text := range list[:min(maxDiffer, len(list))] {
-		b.WriteString("- " + clip(oneLine(text), maxQuote) + "\n")
+		b.WriteString("- " + textkit.Truncate(textkit.OneLine(text), maxQuote) + "\n")
 	}
 	if n := len(list) - maxDiffer; n > 0 {
 		fmt.Fprintf(&b, "and %d more\n", n)
@@ -145,7 +119,6 @@ func items(list []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// steeringLines returns what a session was told.
 func steeringLines(list []session.Steering) string {
 	var told []string
 	for _, w := range list {
@@ -161,40 +134,4 @@ func steeringLines(list []session.Steering) string {
 		told = append(told, text)
 	}
 	return items(told)
-}
-
-// clean returns a text of several lines for a terminal.
-func clean(text string) string { return strings.TrimSpace(textkit.Clean(text)) }
-
-// beside sets two texts side by side, or one below the other where there is not
-// the width for it.
-func beside(a, b string, width int) string {
-	if width < leastBeside {
-		return "A\n" + indented(a, width) + "B\n" + indented(b, width)
-	}
-	half := (width - lipgloss.Width(gap)) / 2
-	left, right := column(a, half), column(b, half)
-	var out strings.Builder
-	for i := range max(len(left), len(right)) {
-		l, r := "", ""
-		if i < len(left) {
-			l = left[i]
-		}
-		if i < len(right) {
-			r = right[i]
-		}
-		out.WriteString(strings.TrimRight(l+strings.Repeat(" ", max(0, half-lipgloss.Width(l)))+gap+r, " ") + "\n")
-	}
-	return out.String()
-}
-
-// indented returns a text below a heading.
-func indented(text string, width int) string {
-	return "  " + strings.Join(column(text, width-2), "\n  ") + "\n"
-}
-
-// column breaks a text into lines of at most so many cells.
-func column(text string, width int) []string {
-	text = strings.ReplaceAll(textkit.Clean(text), "\t", "    ")
-	return slices.Collect(strings.SplitSeq(tui.Wrap(text, width), "\n"))
 }

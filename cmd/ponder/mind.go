@@ -1,0 +1,310 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder/internal/app"
+	"ponder/internal/mindlog"
+	"ponder/internal/textkit"
+)
+
+func (a *cli) mindCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "mind",
+		Short: "The subconscious: what is noticed while nobody asks",
+		Long: `The subconscious: at each tick, four roles look at what sensors saw (mail, calendars,
+files, this machine, feeds, repositories, Ponder's own threads), and what they find is
+merged. What keeps coming back grows, what does not fades, and what matters is thought
+through and told once. When nothing has happened nothing is asked, and nothing is spent.`,
+		Example: `ponder mind tick --dry-run
+ponder mind run
+ponder mind show
+ponder mind log --since 24h`,
+		GroupID: groupThink,
+		Args:    cobra.ArbitraryArgs,
+		RunE:    onlyGroups,
+	}
+	cmd.AddCommand(a.mindRunCommand(), a.mindTickCommand(), a.mindShowCommand(), a.mindLogCommand(), a.mindExplainCommand(),
+		a.mindResolveCommand(), a.mindForgetCommand(), a.mindRollbackCommand(), a.mindSensorsCommand())
+	return cmd
+}
+
+func (a *cli) mindShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show",
+		Short: "Show what is on its mind",
+		Long: `Show what is on its mind: what it watches, patterns, hunches, insights, what it has
+escalated, and how its roles are doing. Strengths are those of this moment. --json prints
+one object: active_threads, patterns, hunches, insights, escalation_history, thread_state.`,
+		Example: "ponder mind show\nponder mind show --json",
+		Args:    takeNone,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.mindShow(cmd.Context(), time.Now()) },
+	}
+}
+
+func (a *cli) mindShow(ctx context.Context, now time.Time) error {
+	s, err := mindlog.Show(ctx, a.App, now)
+	none := errors.Is(err, mindlog.ErrNone)
+	switch {
+	case err != nil && !none:
+		return err
+	case a.flags.json:
+		text, err := s.State.MarshalMind()
+		if err == nil {
+			_, err = a.out.Write(append(textkit.Escape(text), '\n'))
+		}
+		return err
+	case none:
+		a.note("%s", a.line(err))
+		return nil
+	}
+	a.printf("%s", s.Text(!a.flags.quiet))
+	a.notes(s.Cooldown(a.Settings.Mind.Cooldown))
+	return nil
+}
+
+func (a *cli) mindLogCommand() *cobra.Command {
+	var n int
+	var since string
+	cmd := &cobra.Command{
+		Use:   "log",
+		Short: "Show tick by tick what ran, what it cost, what changed and why",
+		Long: `Show tick by tick what ran, what it cost, what changed and why; what was escalated,
+decided and delivered; and what you resolved, forgot or rolled back. The newest is last.`,
+		Example: "ponder mind log\nponder mind log --since 24h\nponder mind log -n 1 --json",
+		Args:    takeNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.mindLog(cmd.Context(), n, since, time.Now())
+		},
+	}
+	cmd.Flags().IntVarP(&n, "number", "n", 20, "the newest so many; with --since, all of that time unless given")
+	cmd.Flags().StringVar(&since, "since", "", "only since a `time`: 24h, 7d or 2026-11-01")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if n < 1 {
+			return usagef("-n: must be 1 or more")
+		}
+		if since != "" && !cmd.Flags().Changed("number") {
+			n = 0
+		}
+		return nil
+	}
+	return cmd
+}
+
+// mindLog shows the newest n rows since a time; all of them if n is zero.
+func (a *cli) mindLog(ctx context.Context, n int, since string, now time.Time) error {
+	from, err := sinceOf(since, now)
+	if err != nil {
+		return err
+	}
+	m, err := mindlog.Open(ctx, a.App)
+	if errors.Is(err, mindlog.ErrNone) {
+		a.note("%s", a.line(err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	rows := slices.DeleteFunc(m.Rows(), func(r mindlog.Row) bool { return r.At.Before(from) })
+	if n > 0 && len(rows) > n {
+		rows = rows[len(rows)-n:]
+	}
+	if len(rows) == 0 {
+		a.note("nothing has happened in that time")
+	}
+	for _, r := range rows {
+		if err := a.result(r, r.String()); err != nil {
+			return err
+		}
+	}
+	a.notes(m.Remarks(a.App, now)...)
+	if len(a.Settings.Mind.Actions) > 0 {
+		if text := app.HeldBackText(m.View, now); text != "" {
+			a.note("actions: %s", text)
+		}
+	}
+	return nil
+}
+
+func (a *cli) mindExplainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain ENTRY",
+		Short: "Show the events that made an entry and kept it",
+		Long: `Show the events that made an entry and kept it: what was seen, who found what in it, and
+what the merge did and why. Entries that are gone can be explained too. An ENTRY may be
+shortened as long as it stays unique.`,
+		Example: "ponder mind explain e3\nponder mind explain e3 --json",
+		Args:    take(1, 1, "the id of an entry: `ponder mind show` lists them"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m, err := mindlog.Open(cmd.Context(), a.App)
+			if err != nil {
+				return err
+			}
+			x, err := m.Explain(args[0], time.Now())
+			if err != nil {
+				return err
+			}
+			return a.result(x, x.Text())
+		},
+	}
+}
+
+func (a *cli) mindResolveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "resolve [ENTRY|TEXT]",
+		Short: "Say that something is settled: it stays away until there are new facts",
+		Long: `Say that something is settled: an entry, or a topic in your words. It stays away until
+something new is known of it. Without an argument, list what is settled.`,
+		Example: "ponder mind resolve e3\nponder mind resolve \"the invoice of the printer\"\nponder mind resolve",
+		Args:    take(0, 1, "the id of an entry, or a topic in quotes"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.mindSettled(cmd.Context(), time.Now())
+			}
+			return a.mindResolve(cmd.Context(), args[0], time.Now())
+		},
+	}
+}
+
+// mindSettled lists what is settled, the newest first.
+func (a *cli) mindSettled(ctx context.Context, now time.Time) error {
+	m, err := mindlog.Open(ctx, a.App)
+	if errors.Is(err, mindlog.ErrNone) {
+		a.note("%s", a.line(err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(m.Aside.Settled) == 0 {
+		a.note("nothing is settled: `ponder mind resolve ENTRY` says that something is")
+	}
+	for _, s := range m.Aside.Settled {
+		how := "resolved"
+		if s.Forgotten {
+			how = "forgotten"
+		}
+		if err := a.result(s, fmt.Sprintf("%s, %s: %s\n", how, textkit.Ago(s.At, now), oneLine(s.Text))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *cli) mindResolve(ctx context.Context, what string, now time.Time) error {
+	row, removed, err := mindlog.Resolve(ctx, a.App, what, now)
+	if err != nil {
+		return err
+	}
+	if err := a.mindSaid(row); err != nil || a.flags.json {
+		return err
+	}
+	for _, e := range removed {
+		a.printf("removed %s %s\n", e.ID, oneLine(e.Summary))
+	}
+	return nil
+}
+
+func (a *cli) mindSaid(row mindlog.Row) error {
+	return a.result(row, oneLine(row.Said())+"\n")
+}
+
+func (a *cli) mindForgetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "forget ENTRY",
+		Short:   "Take an entry off its mind for good",
+		Long:    "Take an entry off its mind for good: nothing brings the topic back. What was seen and found\nof it stays in the log.",
+		Example: "ponder mind forget e3",
+		Args:    take(1, 1, "the id of an entry: `ponder mind show` lists them"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			row, err := mindlog.Forget(cmd.Context(), a.App, args[0], time.Now())
+			if err != nil {
+				return err
+			}
+			return a.mindSaid(row)
+		},
+	}
+}
+
+func (a *cli) mindRollbackCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rollback TICK",
+		Short: "Go back to what was on its mind before a tick",
+		Long: `Go back to what was on its mind before a tick. Nothing is erased: the log says that it was
+done, and what was thought since. What was settled, told and looked at stays so.`,
+		Example: "ponder mind rollback 12",
+		Args:    take(1, 1, "the number of a tick: `ponder mind log` shows them"),
+		RunE:    withArg(a.mindRollback),
+	}
+}
+
+func (a *cli) mindRollback(ctx context.Context, word string) error {
+	tick, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(word), "#"))
+	if err != nil || tick < 1 {
+		return usagef("%q is no number of a tick: `ponder mind log` shows them", clip(oneLine(word), 20))
+	}
+	row, err := mindlog.Rollback(ctx, a.App, tick)
+	if err != nil {
+		return err
+	}
+	return a.mindSaid(row)
+}
+
+func (a *cli) mindSensorsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "sensors",
+		Short: "Try the sensors: say what each sees now",
+		Long: `Try the sensors: say whether each can look, and what it would tell at its first look.
+Nothing is kept, so at the next tick it is told all the same.`,
+		Example: "ponder mind sensors\nponder mind sensors --json",
+		Args:    takeNone,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.mindTry(cmd.Context(), time.Now()) },
+	}
+}
+
+func (a *cli) mindTry(ctx context.Context, now time.Time) error {
+	list, err := a.TrySensors(ctx, now)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for _, t := range list {
+		if t.Error != "" {
+			failed++
+		}
+		if err := a.result(t, t.Text()); err != nil {
+			return err
+		}
+	}
+	if failed > 0 && ctx.Err() == nil {
+		return fmt.Errorf("%s cannot look", textkit.Count(failed, "sensor", "sensors"))
+	}
+	return ctx.Err()
+}
+
+func (a *cli) mindDryRun(ctx context.Context, all bool, now time.Time) error {
+	run, err := a.DryRunMind(ctx, all, now)
+	if err != nil {
+		return err
+	}
+	a.sayTrouble(run.Trouble)
+	total := 0
+	for _, r := range run.Requests {
+		total += r.Tokens
+		if err := a.result(r, r.Text()); err != nil {
+			return err
+		}
+	}
+	if !a.flags.json {
+		a.printf("In all about %s to read. Nobody was asked, and nothing was kept.\n", textkit.Count(total, "token", "tokens"))
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package app
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/mode/session"
+)
+
+// What a request does not say, the configuration does.
+func TestLimits(t *testing.T) {
+	conf := config.Budgets{For: config.Duration(time.Hour), Tokens: 500, Cost: 1.5}
+	asked := ponder.Budget{Time: 90 * time.Second, Cost: ponder.Cost{Tokens: 2000, Money: 250_000, Calls: 9}}
+	for _, tt := range []struct {
+		name  string
+		asked ponder.Budget
+		conf  config.Budgets
+		want  ponder.Budget
+	}{
+		{"nothing", ponder.Budget{}, config.Budgets{}, ponder.Budget{Time: 5 * time.Minute}},
+		{"configuration", ponder.Budget{}, conf, ponder.Budget{Time: time.Hour, Cost: ponder.Cost{Tokens: 500, Money: 1_500_000}}},
+		{"request", asked, conf, asked},
+	} {
+		if d := cmp.Diff(tt.want, limitsOf(tt.asked, tt.conf, Presets["quick"])); d != "" {
+			t.Errorf("%s: %s", tt.name, d)
+		}
+	}
+}
+
+func TestSessionOptions(t *testing.T) {
+	conf := &config.Config{
+		Budgets: config.Budgets{SynthesisEvery: config.Duration(2 * time.Minute)},
+		Prompts: map[string]string{session.Name: "Answer in French."},
+	}
+	want := session.Options{SynthesisInterval: 120, Parallel: 1, Earlier: true, Prompt: "Answer in French."}
+	if d := cmp.Diff(want, newSessionOptions(conf, StartRequest{})); d != "" {
+		t.Error(d)
+	}
+}

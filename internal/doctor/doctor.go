@@ -1,0 +1,328 @@
+// Package doctor says what works for a user, what is missing, and how to get it.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/config"
+	"ponder/internal/server"
+	"ponder/internal/textkit"
+	"ponder/knowledge/document"
+	"ponder/knowledge/recall"
+	"ponder/store/sqlite"
+)
+
+// A Finding is what the doctor says of one part.
+type Finding struct {
+	About string `json:"about"`
+	State State  `json:"state"`
+	Says  string `json:"says"`
+}
+
+// A State is how a part is.
+type State string
+
+// The states.
+const (
+	OK      State = "ok"
+	Missing State = "missing" // Ponder can do without it
+	Broken  State = "broken"  // Ponder cannot do what the user asks of it
+)
+
+// Options say what to examine beside the configuration.
+type Options struct {
+	Docs    []string                 // files and folders to try
+	Explain func(error) string       // returns the line that the user sees of an error
+	Near    func(path string) string // returns a path as the user sees it
+}
+
+// An examiner examines what an App uses.
+type examiner struct {
+	*app.App
+	Options
+}
+
+// Examine examines the configuration, the database, models, documents, the library, the web,
+// MCP servers and the subconscious. A configuration that cannot be read is a finding; all
+// others need it.
+func Examine(ctx context.Context, a *app.App, o Options) ([]Finding, error) {
+	e := &examiner{a, o}
+	cfg, err := a.Config()
+	if err != nil {
+		return []Finding{{"settings", Broken, err.Error()}}, nil
+	}
+	found := append([]Finding{configFinding(cfg)}, e.databaseFindings(ctx)...)
+	models, err := e.modelFindings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found = append(append(found, models...), e.docsFinding(ctx), e.memoryFinding(ctx), e.webFinding())
+	return append(append(found, e.serverFindings(ctx)...), e.mindFindings(ctx)...), nil
+}
+
+func configFinding(cfg *config.Config) Finding {
+	if _, err := os.Stat(cfg.File); err != nil {
+		return Finding{"settings", OK, "no file yet; `ponder settings KEY VALUE` makes " + cfg.File}
+	}
+	if n := len(cfg.Warnings); n > 0 {
+		return Finding{"settings", Missing, fmt.Sprintf("%s, %s", cfg.File, textkit.Count(n, "warning", "warnings"))}
+	}
+	return Finding{"settings", OK, cfg.File}
+}
+
+// scarce is the free space below which a disk is nearly full, in bytes.
+const scarce = 100 << 20
+
+func (e *examiner) databaseFindings(ctx context.Context) []Finding {
+	file, err := e.Database()
+	if err != nil {
+		return []Finding{{"database", Broken, err.Error()}}
+	}
+	found := []Finding{e.databaseFinding(ctx, file)}
+	dir := existing(filepath.Dir(file))
+	free, known := server.FreeSpace(dir)
+	switch {
+	case known && free < scarce:
+		found = append(found, Finding{"disk", Broken, fmt.Sprintf("only %s free at %s: free some space, or name another place with --db", textkit.Bytes(free), dir)})
+	case known:
+		found = append(found, Finding{"disk", OK, fmt.Sprintf("%s free at %s", textkit.Bytes(free), dir)})
+	}
+	return found
+}
+
+// checkedFor is how long the pages of a database are looked at.
+const checkedFor = 10 * time.Second
+
+func (e *examiner) databaseFinding(ctx context.Context, file string) Finding {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		dir := existing(filepath.Dir(file))
+		probe, err := os.CreateTemp(dir, ".ponder-*")
+		if err != nil {
+			return Finding{"database", Broken, fmt.Sprintf("%s cannot be made: %v: name another with --db", file, err)}
+		}
+		probe.Close()
+		os.Remove(probe.Name())
+		return Finding{"database", OK, file + ", not there yet"}
+	}
+	if err != nil {
+		return Finding{"database", Broken, err.Error()}
+	}
+	store, err := sqlite.Open(ctx, file)
+	if err != nil {
+		return e.unopened(err)
+	}
+	defer store.Close()
+	list, err := store.List(ctx, ponder.Filter{})
+	if err != nil {
+		return e.unopened(err)
+	}
+	what := fmt.Sprintf("%s, %s, %s", file, textkit.Count(len(list), "thread", "threads"), textkit.Bytes(info.Size()))
+	within, cancel := context.WithTimeout(ctx, checkedFor)
+	defer cancel()
+	switch err := store.Check(within); {
+	case within.Err() != nil && ctx.Err() == nil:
+		what += fmt.Sprintf("; whether it is whole was not found out in %s", checkedFor)
+	case err != nil:
+		return Finding{"database", Broken, fmt.Sprintf("%s: %v: restore a backup of it", file, err)}
+	}
+	return Finding{"database", OK, what}
+}
+
+// unopened is what is found of a database that cannot be opened, or read.
+func (e *examiner) unopened(err error) Finding {
+	return Finding{"database", Broken, e.Explain(err)}
+}
+
+// existing returns the nearest folder that is there.
+func existing(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// maxUnread is how many documents that cannot be read the doctor names.
+const maxUnread = 5
+
+// docsFinding says whether documents can be read.
+func (e *examiner) docsFinding(ctx context.Context) Finding {
+	if len(e.Docs) == 0 {
+		return Finding{"documents", OK, "Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code can be read; --docs here tries a path"}
+	}
+	_, listing, err := app.FindDocs(ctx, "docs", e.Docs, document.Options{})
+	if err != nil {
+		return Finding{"documents", Broken, err.Error()}
+	}
+	trial := app.CheckDocuments(ctx, listing, len(listing.Files))
+	tried, unread := trial.Read+len(trial.Unread), trial.Unread
+	says := fmt.Sprintf("%s to read, %s", textkit.Count(len(listing.Files), "file", "files"), textkit.Bytes(listing.Bytes()))
+	if tried < len(listing.Files) {
+		says += fmt.Sprintf("; tried, in %s: %s of them", app.CheckTime, textkit.Number(tried))
+	}
+	if n := len(listing.Skipped); n > 0 {
+		says += fmt.Sprintf("; %d left out%s", n, app.Skipped(listing.Skipped))
+	}
+	if len(unread) == 0 {
+		return Finding{"documents", OK, says}
+	}
+	state, how := Missing, fmt.Sprintf("%s of them cannot be read", textkit.Number(len(unread)))
+	if len(unread) == len(listing.Files) {
+		state, how = Broken, "none of them can be read"
+	}
+	var why []string
+	for _, u := range unread[:min(len(unread), maxUnread)] {
+		why = append(why, e.Near(u.Path)+": "+u.Reason)
+	}
+	if more := len(unread) - maxUnread; more > 0 {
+		why = append(why, "and "+textkit.Number(more)+" more")
+	}
+	return Finding{"documents", state, fmt.Sprintf("%s; %s (%s)", says, how, strings.Join(why, "; "))}
+}
+
+// modelFindings says which models there are, whether they will answer, and what
+// else could be asked.
+func (e *examiner) modelFindings(ctx context.Context) ([]Finding, error) {
+	l, err := e.ModelSet(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	found := []Finding{e.keyFinding()}
+	found = append(found, e.ollamaFinding(ctx, l.Empty()))
+	if l.Empty() {
+		todo := "start Ollama, or set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY"
+		if l.Missed != nil {
+			todo = l.Missed.Error()
+		}
+		return append(found, Finding{"models", Missing, "none: Ponder quotes documents (--docs), and cannot think for itself; " + todo}), nil
+	}
+	answers := make(map[string]func() error)
+	for _, c := range l.Choices {
+		for _, full := range c.Models {
+			if answers[full] == nil {
+				answers[full] = l.CheckModel(ctx, full)
+			}
+		}
+	}
+	for _, c := range l.Choices {
+		found = append(found, roleFinding(l, c, answers))
+	}
+	return found, nil
+}
+
+// roleFinding says of each of a role's models what it costs, or why it will not answer.
+func roleFinding(l *app.ModelSet, c config.Choice, answers map[string]func() error) Finding {
+	about := string(c.Role)
+	if c.Models == nil {
+		return Finding{about, Missing, "no model"}
+	}
+	state := Missing
+	if slices.Contains(app.SessionRoles(), c.Role) {
+		state = Broken
+	}
+	var says []string
+	for i, full := range c.Models {
+		name := full
+		if i == 0 {
+			name += " (" + c.From + ")"
+		}
+		if err := answers[full](); err != nil {
+			says = append(says, fmt.Sprintf("%s will not answer: %v", name, err))
+			continue
+		}
+		state = OK
+		if m, err := l.Model(full); err == nil {
+			name += ", " + app.PriceText(m.Price)
+		}
+		says = append(says, name)
+	}
+	return Finding{about, state, strings.Join(says, "; then ")}
+}
+
+// keyFinding says which keys are set, never what they are.
+func (e *examiner) keyFinding() Finding {
+	var set []string
+	for _, name := range e.Settings.ProviderNames() {
+		if p, err := e.Settings.Provider(name); err == nil && p.Key != "" {
+			set = append(set, fmt.Sprintf("%s %s", p.KeyEnv, p.Key))
+		}
+	}
+	if len(set) == 0 {
+		return Finding{"keys", Missing, "none is set in the environment"}
+	}
+	return Finding{"keys", OK, strings.Join(set, ", ")}
+}
+
+func (e *examiner) ollamaFinding(ctx context.Context, needed bool) Finding {
+	base, installed, err := e.Settings.Ollama(ctx, http.DefaultClient)
+	var refused config.Refusal
+	switch {
+	case base == "" || errors.As(err, &refused):
+		return Finding{"ollama", Missing, err.Error()}
+	case err != nil && (needed || os.Getenv("OLLAMA_HOST") != ""):
+		return Finding{"ollama", Missing, fmt.Sprintf("no answer at %s: start it with `ollama serve`, or get it from https://ollama.com", base)}
+	case err != nil:
+		return Finding{"ollama", Missing, fmt.Sprintf("no answer at %s", base)}
+	case len(installed) == 0:
+		return Finding{"ollama", Missing, fmt.Sprintf("runs at %s and has no models: `ollama pull llama3.1`", base)}
+	}
+	return Finding{"ollama", OK, fmt.Sprintf("runs at %s with %s", base, textkit.Count(len(installed), "model", "models"))}
+}
+
+// memoryFinding says whether anything is remembered, and how it is searched.
+func (e *examiner) memoryFinding(ctx context.Context) Finding {
+	s, err := e.OpenLibraryReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingKnown) {
+		return Finding{"memory", OK, e.Explain(app.ErrNothingKnown)}
+	}
+	if err != nil {
+		return Finding{"memory", Broken, err.Error()}
+	}
+	defer s.Close()
+	list, err := s.List(ctx, recall.Filter{N: 1})
+	if err != nil {
+		return Finding{"memory", Broken, err.Error()}
+	}
+	if len(list) == 0 {
+		return Finding{"memory", OK, e.Explain(app.ErrNothingKnown)}
+	}
+	l, err := e.ModelSet(ctx, "")
+	if err != nil {
+		return Finding{"memory", Broken, err.Error()}
+	}
+	if e := l.Embedder(); e.Embed != nil {
+		return Finding{"memory", OK, "searched by words and, with " + e.Model + ", by meaning"}
+	}
+	if wanted := l.Choices.Of(ponder.Embed).Models; l.Config.Models.Embed != nil && len(wanted) > 0 {
+		name, _, _ := strings.Cut(wanted[0], "/")
+		_, err := l.Provider(name)
+		return Finding{"memory", Broken, fmt.Sprintf("searched by words only: %s: %v", wanted[0], err)}
+	}
+	return Finding{"memory", OK, "searched by words; to search by meaning too, set models.embed, such as ollama/nomic-embed-text"}
+}
+
+// webFinding says how the web is searched.
+func (e *examiner) webFinding() Finding {
+	n, err := e.Web(nil)
+	if err != nil {
+		return Finding{"web", Broken, err.Error()}
+	}
+	defer n.Fetcher.Close()
+	if n.Searcher == nil {
+		return Finding{"web", Missing, app.ErrNoSearch.Error()}
+	}
+	return Finding{"web", OK, "searched with " + strings.Join(n.Names, ", ")}
+}

@@ -1,0 +1,21 @@
+package doctor
+
+import (
+	"errors"
+	"testing"
+
+	"ponder"
+)
+
+// The doctor gives the advice that other commands give.
+func TestUnopened(t *testing.T) {
+	e := &examiner{Options: Options{Explain: func(err error) string {
+		if errors.Is(err, ponder.ErrReadOnly) {
+			return "make it writable"
+		}
+		return err.Error()
+	}}}
+	if f := e.unopened(ponder.ErrReadOnly); f.State != Broken || f.Says != "make it writable" {
+		t.Errorf("%+v", f)
+	}
+}

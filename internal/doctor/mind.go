@@ -1,0 +1,98 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"ponder/internal/app"
+	"ponder/internal/mindlog"
+	"ponder/internal/textkit"
+)
+
+// mindFindings says who thinks in the subconscious, which sensors are configured and
+// whether they answer, and how the user is told.
+func (e *examiner) mindFindings(ctx context.Context) []Finding {
+	cast, err := e.MindCastOf(ctx)
+	if err != nil {
+		return []Finding{{"mind", Broken, err.Error()}}
+	}
+	found := []Finding{{"mind", OK, strings.TrimSuffix(cast.Says(), app.SeeDoctor)}}
+	tried, err := e.TrySensors(ctx, time.Now())
+	if err != nil {
+		return append(found, Finding{"sensors", Broken, err.Error()})
+	}
+	var well []string
+	for _, t := range tried {
+		if t.Error == "" {
+			well = append(well, t.Sensor)
+			continue
+		}
+		found = append(found, Finding{"sensors", Missing, fmt.Sprintf("%s cannot look: %s", t.Sensor, t.Error)})
+	}
+	if len(well) > 0 {
+		found = append(found, Finding{"sensors", OK, "can look: " + strings.Join(well, ", ")})
+	}
+	m, err := mindlog.Open(ctx, e.App)
+	if err != nil {
+		m = nil // it has not begun
+	}
+	found = append(found, e.notifyFinding(), e.actionsFinding(m, time.Now()))
+	if m != nil {
+		for _, line := range m.Unsent(time.Now()) {
+			found = append(found, Finding{"notify", Missing, line})
+		}
+	}
+	return found
+}
+
+// notifyFinding says how the user is told of what the subconscious brings up.
+func (e *examiner) notifyFinding() Finding {
+	channels, err := e.MindChannels()
+	if err != nil {
+		return Finding{"notify", Broken, err.Error()}
+	}
+	if len(channels) == 0 {
+		return Finding{"notify", OK, "what the subconscious brings up is in `ponder mind log`; mind.notify has further ways to be told"}
+	}
+	var names []string
+	for _, c := range channels {
+		names = append(names, c.Name)
+	}
+	return Finding{"notify", OK, "told by " + strings.Join(names, ", ")}
+}
+
+// actionsFinding says what the subconscious may do, and whether that is held back.
+func (e *examiner) actionsFinding(m *mindlog.Log, now time.Time) Finding {
+	acts, err := e.MindActions(nil)
+	switch {
+	case err != nil:
+		return Finding{"actions", Broken, err.Error()}
+	case len(acts.Tools) == 0:
+		return Finding{"actions", OK, "the subconscious may only remember and tell"}
+	}
+	text := "the subconscious may " + acts.Says()
+	if m != nil {
+		if held := app.HeldBackText(m.View, now); held != "" {
+			text += "; " + held
+		}
+	}
+	return Finding{"actions", OK, text}
+}
+
+// serverFindings say of each MCP server whether it answers.
+func (e *examiner) serverFindings(ctx context.Context) (found []Finding) {
+	rows, err := e.LookAtMCPServers(ctx)
+	if err != nil {
+		return []Finding{{"tools", Broken, err.Error()}}
+	}
+	for _, r := range rows {
+		if r.Error != "" {
+			found = append(found, Finding{"tools", Missing, fmt.Sprintf("the MCP server %s cannot be reached: %s", r.Server, r.Error)})
+			continue
+		}
+		found = append(found, Finding{"tools", OK, fmt.Sprintf("the MCP server %s has %s", r.Server, textkit.Count(len(r.Tools), "tool", "tools"))})
+	}
+	return found
+}

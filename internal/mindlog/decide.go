@@ -1,0 +1,131 @@
+package mindlog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/textkit"
+	"ponder/mode/subconscious"
+)
+
+// What [ponder.Resolved] says of the subconscious.
+const (
+	asResolved   = ""
+	asForgotten  = "forgotten"
+	asRolledBack = "rolled_back"
+)
+
+// maxTopic is the longest topic that may be resolved, in bytes.
+const maxTopic = 500
+
+// Resolve says that an entry, or a topic in the words of the user, is settled.
+func Resolve(ctx context.Context, a *app.App, what string, now time.Time) (row Row, removed []Entry, err error) {
+	m, err := Open(ctx, a)
+	if err != nil {
+		return row, nil, err
+	}
+	said := ponder.Resolved{Content: textkit.OneLine(what), As: asResolved}
+	e, err := m.Find(what, now)
+	switch {
+	case err == nil:
+		said.Content, said.Ref = e.Summary, e.ID
+	case len(said.Content) < 3 || looksLikeEntry(said.Content):
+		return row, nil, err
+	case !subconscious.IsTopic(said.Content):
+		return row, nil, app.Invalidf("text", "%q says too little: write what it is about, as in \"the invoice of the printer\"", textkit.Truncate(said.Content, 20))
+	case len(said.Content) > maxTopic:
+		return row, nil, app.Invalidf("text", "the topic has %s bytes, and may have %s", textkit.Number(len(said.Content)), textkit.Number(maxTopic))
+	default:
+		said.Ref = m.sameAs(said.Content, now)
+	}
+	if row, err = say(ctx, a, said); err != nil {
+		return row, nil, err
+	}
+	after, err := Open(ctx, a)
+	if err != nil {
+		return row, nil, err
+	}
+	left := after.entries(now)
+	for _, l := range listsOf(m.State.At(now)) {
+		for _, e := range l.entries {
+			if left[e.ID].List == "" {
+				removed = append(removed, Entry{e, l.name})
+			}
+		}
+	}
+	return row, removed, nil
+}
+
+// sameAs returns the id of the entry that says the same as a text, or "".
+func (m *Log) sameAs(text string, now time.Time) string {
+	for _, l := range listsOf(m.State.At(now)) {
+		for _, e := range l.entries {
+			if strings.EqualFold(e.Summary, text) || subconscious.SameFinding(e.Summary, text) {
+				return e.ID
+			}
+		}
+	}
+	return ""
+}
+
+// Forget removes an entry for good.
+func Forget(ctx context.Context, a *app.App, name string, now time.Time) (Row, error) {
+	m, err := Open(ctx, a)
+	if err != nil {
+		return Row{}, err
+	}
+	e, err := m.Find(name, now)
+	if err != nil {
+		return Row{}, err
+	}
+	return say(ctx, a, ponder.Resolved{Content: e.Summary, Ref: e.ID, As: asForgotten})
+}
+
+// Rollback restores the state before a tick.
+func Rollback(ctx context.Context, a *app.App, tick int) (Row, error) {
+	m, err := Open(ctx, a)
+	if err != nil {
+		return Row{}, err
+	}
+	before, ok := m.before(tick)
+	if !ok {
+		return Row{}, app.Invalidf("tick", "there is no tick %d: the newest is %d", tick, m.Aside.Tick)
+	}
+	state, err := json.Marshal(before)
+	if err != nil {
+		return Row{}, fmt.Errorf("go back to before tick %d: %w", tick, err)
+	}
+	return say(ctx, a, ponder.Resolved{Content: fmt.Sprintf("to before tick %d", tick), Ref: strconv.Itoa(tick), As: asRolledBack, State: state})
+}
+
+// before returns the state before a tick.
+func (m *Log) before(tick int) (subconscious.State, bool) {
+	state := subconscious.NewState()
+	for _, ev := range m.events {
+		if b, ok := ev.Body.(ponder.Subconscious); ok && b.Tick == tick {
+			return state, true
+		}
+		state = state.Apply(ev)
+	}
+	return state, false
+}
+
+// say appends what the user says to the thread of the subconscious.
+func say(ctx context.Context, a *app.App, said ponder.Resolved) (Row, error) {
+	store, err := a.OpenStore(ctx)
+	if err != nil {
+		return Row{}, err
+	}
+	defer store.Close()
+	events, err := store.Append(ctx, app.MindID(), 0, ponder.Event{Body: said})
+	if err != nil {
+		return Row{}, fmt.Errorf("tell the subconscious: %w", err)
+	}
+	return userRow(events[0], said), nil
+}

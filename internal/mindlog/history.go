@@ -1,0 +1,310 @@
+package mindlog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ponder/internal/config"
+	"ponder/internal/mindrunner"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/textkit"
+	"ponder/mode/subconscious"
+)
+
+// A Row is a part of the history of a subconscious: a tick, or what the user said of it.
+type Row struct {
+	Kind      string                `json:"kind"` // tick, resolved, forgotten, rolled_back
+	Seq       ponder.Seq            `json:"seq"`
+	At        time.Time             `json:"at"`
+	Tick      int                   `json:"tick,omitempty"` // of a rollback, the one that was undone
+	Roles     []subconscious.Ran    `json:"roles,omitempty"`
+	Changes   []subconscious.Change `json:"changes,omitempty"`
+	Escalated []Escalation          `json:"escalations,omitempty"`
+	Entry     string                `json:"entry,omitempty"` // that the user spoke of
+	Text      string                `json:"text,omitempty"`
+	Calls     int                   `json:"calls"`
+	Broken    int                   `json:"failed_calls,omitempty"` // of them
+	Tokens    int                   `json:"tokens"`
+	Money     int64                 `json:"micro_usd"`
+}
+
+// An Escalation is something that a tick escalated, and its decision.
+type Escalation struct {
+	ID         string               `json:"id"`
+	Summary    string               `json:"summary"`
+	Reason     string               `json:"reason"`
+	Importance int                  `json:"importance,omitempty"`
+	Entries    []string             `json:"entries,omitempty"`
+	Sources    []string             `json:"sources,omitempty"`
+	Untrusted  bool                 `json:"untrusted,omitempty"`
+	Outcome    string               `json:"outcome,omitempty"` // empty before it is decided
+	Told       string               `json:"told,omitempty"`    // what the user was told, or why it was dismissed
+	Model      string               `json:"model,omitempty"`
+	Decided    time.Time            `json:"decided_at,omitzero"`
+	Did        []Action             `json:"did,omitempty"`
+	Tokens     int                  `json:"tokens,omitempty"` // of the decision
+	Money      int64                `json:"micro_usd,omitempty"`
+	Delivered  map[string]time.Time `json:"delivered,omitempty"` // by channel
+}
+
+// Rows returns the history, the oldest first.
+func (m *Log) Rows() []Row {
+	raised := m.escalations()
+	var rows []Row
+	for _, t := range m.Ticks {
+		if t.Back != 0 {
+			continue // it is among the words of the user
+		}
+		r := Row{Kind: "tick", Seq: t.Seq, At: t.At, Tick: t.Number, Roles: t.Roles, Changes: t.Changes, Escalated: raised[t.Run],
+			Calls: t.Spent.Calls, Broken: m.broken[t.Run], Tokens: t.Spent.Tokens, Money: int64(t.Spent.Money)}
+		rows = append(rows, r)
+	}
+	for _, ev := range m.events {
+		if b, ok := ev.Body.(ponder.Resolved); ok {
+			rows = append(rows, userRow(ev, b))
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int { return int(a.Seq - b.Seq) })
+	return rows
+}
+
+// escalations returns what was escalated, by the run of the tick that did.
+func (m *Log) escalations() map[ponder.RunID][]Escalation {
+	decided := make(map[string]ponder.Event)
+	for _, ev := range m.events {
+		if b, ok := ev.Body.(ponder.Escalation); ok && b.Outcome != "" {
+			decided[b.ID] = ev
+		}
+	}
+	all := make(map[ponder.RunID][]Escalation)
+	for _, ev := range m.events {
+		b, ok := ev.Body.(ponder.Escalation)
+		if !ok || b.Outcome != "" {
+			continue
+		}
+		e := Escalation{ID: b.ID, Summary: b.Content, Reason: b.Reason, Importance: b.Importance, Entries: b.Entries, Sources: b.Sources,
+			Untrusted: b.Untrusted, Delivered: m.told[b.ID]}
+		if end, ok := decided[b.ID]; ok {
+			d := end.Body.(ponder.Escalation)
+			cost := m.spent[end.Run]
+			e.Outcome, e.Told, e.Model, e.Decided, e.Tokens, e.Money, e.Did = d.Outcome, d.Content, d.Model, end.Time, cost.Tokens, int64(cost.Money), m.actions[end.Run]
+		}
+		all[ev.Run] = append(all[ev.Run], e)
+	}
+	return all
+}
+
+func userRow(ev ponder.Event, b ponder.Resolved) Row {
+	r := Row{Kind: b.As, Seq: ev.Seq, At: ev.Time, Entry: b.Ref, Text: b.Content}
+	if r.Kind == "" {
+		r.Kind = "resolved"
+	}
+	if r.Kind == asRolledBack {
+		r.Tick, _ = strconv.Atoi(b.Ref) // as the kind says, the one that was undone
+		r.Entry = ""
+	}
+	return r
+}
+
+// String writes r for people.
+func (r Row) String() string {
+	at := r.At.Local().Format("2006-01-02 15:04")
+	if r.Kind != "tick" {
+		return fmt.Sprintf("%s  you: %s\n", at, textkit.OneLine(r.Said()))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  tick %d, %s\n", at, r.Tick, r.cost())
+	for _, ran := range r.Roles {
+		fmt.Fprintf(&b, "  %-10s %s\n", textkit.OneLine(ran.Role), textkit.OneLine(ranText(ran)))
+	}
+	for _, c := range r.Changes {
+		fmt.Fprintf(&b, "  %s\n", changeText(c))
+	}
+	for _, e := range r.Escalated {
+		b.WriteString(e.text())
+	}
+	return b.String()
+}
+
+// Said writes what the user said.
+func (r Row) Said() string {
+	switch r.Kind {
+	case asForgotten:
+		return "forget " + strings.TrimSpace(r.Entry+" "+r.Text)
+	case asRolledBack:
+		return "roll back: " + r.Text
+	}
+	return "resolved " + strings.TrimSpace(r.Entry+" "+r.Text)
+}
+
+func (r Row) cost() string {
+	if r.Calls == 0 {
+		return "no model asked"
+	}
+	calls := textkit.Count(r.Calls, "call", "calls")
+	if r.Broken > 0 {
+		calls += fmt.Sprintf(" (%d failed)", r.Broken)
+	}
+	return calls + ", " + SpentText(r.Tokens, ponder.Money(r.Money).USD())
+}
+
+func ranText(r subconscious.Ran) string {
+	if r.Skipped != "" {
+		return "not run: " + r.Skipped
+	}
+	text := fmt.Sprintf("looked at %s: %s", textkit.Count(r.New, "observation", "observations"), textkit.Count(r.Findings, "finding", "findings"))
+	if r.Calls > 0 {
+		text += ", " + SpentText(r.Tokens, ponder.Money(r.Money).USD())
+	}
+	switch {
+	case r.Unaided && r.Failed != "":
+		text += ", by rules, for " + r.Failed
+	case r.Unaided:
+		text += ", by rules"
+	case r.Failed != "":
+		text += "; left out: " + r.Failed
+	}
+	return text
+}
+
+// changeMarks are the signs of what ticks do to entries.
+var changeMarks = map[string]string{"added": "+", "reinforced": "↑", "decayed": "↓", "removed": "-", "pruned": "-", "moved": "→", "merged": "=", "resolved": "✓", "forgotten": "✕"}
+
+func changeText(c subconscious.Change) string {
+	mark := changeMarks[c.Did]
+	if mark == "" {
+		mark = "·"
+	}
+	text := fmt.Sprintf("%s %s %s", mark, c.Entry, c.Did)
+	if c.Category != "" {
+		text += " in " + strings.ReplaceAll(string(c.Category), "_", " ")
+	}
+	text += fmt.Sprintf(", strength %d", c.Strength)
+	if c.Summary != "" {
+		text += ": " + c.Summary
+	}
+	if c.By != "" || c.Why != "" {
+		text += " (" + strings.Trim(c.By+": "+c.Why, ": ") + ")"
+	}
+	return textkit.OneLine(text)
+}
+
+func (e Escalation) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  ! escalated: %s (%s)\n", escalationText(ponder.Escalation{Content: e.Summary}), textkit.OneLine(e.Reason))
+	if e.Outcome == "" {
+		return b.String() + "    not decided yet\n"
+	}
+	by := "by rules"
+	if e.Model != "" {
+		by = "by " + e.Model + ", " + SpentText(e.Tokens, ponder.Money(e.Money).USD())
+	}
+	fmt.Fprintf(&b, "    %s, %s, %s:\n%s", e.Decided.Local().Format(time.TimeOnly), textkit.OneLine(e.Outcome), textkit.OneLine(by), indentLines(e.Told))
+	for _, d := range e.Did {
+		b.WriteString(d.text())
+	}
+	for _, channel := range slices.Sorted(maps.Keys(e.Delivered)) {
+		fmt.Fprintf(&b, "    %s, told by %s\n", e.Delivered[channel].Local().Format(time.TimeOnly), textkit.OneLine(channel))
+	}
+	return b.String()
+}
+
+// EventText says what happened, in a line or more; "" if that tells people nothing. The event must be the newest of the log.
+func (m *Log) EventText(ev ponder.Event) string {
+	at := ev.Time.Local().Format(time.TimeOnly)
+	switch b := ev.Body.(type) {
+	case ponder.Observation:
+		return observationText(at, ev, b)
+	case ponder.Subconscious:
+		if n := len(m.Ticks); n > 0 && m.Ticks[n-1].Seq == ev.Seq {
+			t := m.Ticks[n-1]
+			return Row{Kind: "tick", At: t.At, Tick: t.Number, Roles: t.Roles, Changes: t.Changes,
+				Calls: t.Spent.Calls, Broken: m.broken[t.Run], Tokens: t.Spent.Tokens, Money: int64(t.Spent.Money)}.String()
+		}
+	case ponder.Escalation:
+		if b.Outcome == "" {
+			return fmt.Sprintf("%s  ! escalated: %s (%s)\n", at, escalationText(b), textkit.OneLine(b.Reason))
+		}
+		return fmt.Sprintf("%s  ! %s:\n%s", at, textkit.OneLine(b.Outcome), indentLines(b.Content))
+	case ponder.Resolved:
+		return userRow(ev, b).String()
+	}
+	return ""
+}
+
+// escalationText says what was escalated, in a line: the first of its findings.
+func escalationText(b ponder.Escalation) string {
+	lines := strings.Split(strings.TrimSpace(b.Content), "\n")
+	text := strings.TrimPrefix(textkit.OneLine(lines[0]), "- ")
+	n := 0
+	for _, line := range lines[1:] {
+		if !strings.HasPrefix(line, "- ") {
+			break
+		}
+		n++
+	}
+	if n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+func indentLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line = textkit.OneLine(line); line != "" {
+			b.WriteString("      " + line + "\n")
+		}
+	}
+	return b.String()
+}
+
+func observationText(at string, ev ponder.Event, b ponder.Observation) string {
+	if channel, sent := deliveredBy(b); sent {
+		return fmt.Sprintf("%s  told by %s\n", at, textkit.OneLine(channel))
+	}
+	if channel, failed := strings.CutSuffix(b.State, ":failed"); failed && b.Sensor == app.TellingSensor {
+		return fmt.Sprintf("%s  could not be told by %s: %s\n", at, textkit.OneLine(channel), textkit.OneLine(b.Content))
+	}
+	if ev.Internal || b.Content == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s  %s: %s\n", at, textkit.OneLine(b.Sensor), textkit.OneLine(b.Content))
+}
+
+// UnaidedText says why a tick asked no model.
+func UnaidedText(m config.Mind, r mindrunner.Report) string {
+	if m.Tokens() == 0 {
+		return "by rules alone: mind.tokens_per_day is 0, which turns models off"
+	}
+	tokens := max(0, m.Tokens()-r.Spent.Tokens)
+	text := fmt.Sprintf("left today: %s", textkit.Count(tokens, "token", "tokens"))
+	if m.Dollars() > 0 {
+		text += ", " + app.Dollars(max(0, m.Dollars()-r.Spent.Money.USD()))
+	}
+	return "by rules alone: the next call might not fit in what a day may cost (" + text + ", less what is at work)"
+}
+
+// TickText says what a tick came to, beyond what the log says.
+func TickText(r mindrunner.Report) string {
+	var parts []string
+	if !r.Ran {
+		parts = append(parts, "no tick: "+r.Why)
+	}
+	if r.Decided > 0 && !r.Ran {
+		parts = append(parts, textkit.Count(r.Decided, "escalation", "escalations")+" of before decided")
+	}
+	if r.Unsent > 0 {
+		parts = append(parts, textkit.Count(r.Unsent, "message", "messages")+" could not be sent, and will be tried again")
+	}
+	if r.Spent.Calls > 0 {
+		parts = append(parts, "today "+textkit.Count(r.Spent.Calls, "call", "calls")+", "+SpentText(r.Spent.Tokens, r.Spent.Money.USD()))
+	}
+	return textkit.OneLine(strings.Join(parts, "; "))
+}

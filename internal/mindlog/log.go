@@ -1,0 +1,220 @@
+// Package mindlog reads the thread of a subconscious and says what happened on it: a
+// [Log] has its history and its entries, and writes them for people and as JSON.
+package mindlog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/config"
+	"ponder/internal/textkit"
+	"ponder/mode/subconscious"
+)
+
+// ErrNone is the error of a subconscious that has not begun.
+var ErrNone = app.Invalidf("", "the subconscious has not begun")
+
+// A Log is what is known of the thread of a subconscious.
+type Log struct {
+	subconscious.View
+	Head    ponder.Seq              // the newest event that was applied
+	events  []ponder.Event          // what was found, merged, escalated and said
+	seenAs  map[string]ponder.Event // observations, by id
+	told    map[string]map[string]time.Time
+	spent   map[ponder.RunID]ponder.Cost
+	actions map[ponder.RunID][]Action // of decisions
+	broken  map[ponder.RunID]int      // calls of ticks that failed
+
+	failures map[string]failure // by channel: those that were not made up for
+}
+
+// New returns the log of a thread without events.
+func New() *Log {
+	return &Log{View: subconscious.NewView(), seenAs: make(map[string]ponder.Event), told: make(map[string]map[string]time.Time),
+		spent: make(map[ponder.RunID]ponder.Cost), actions: make(map[ponder.RunID][]Action), failures: make(map[string]failure),
+		broken: make(map[ponder.RunID]int)}
+}
+
+// Apply takes in the next event.
+func (m *Log) Apply(ev ponder.Event) {
+	m.Head, m.View = ev.Seq, m.View.Apply(ev)
+	switch b := ev.Body.(type) {
+	case ponder.RunFinished:
+		m.spent[ev.Run] = b.Spent
+	case ponder.Observation:
+		m.noteFailure(ev, b)
+		if channel, sent := deliveredBy(b); sent {
+			if m.told[b.Subject] == nil {
+				m.told[b.Subject] = make(map[string]time.Time)
+			}
+			m.told[b.Subject][channel] = ev.Time
+		} else if b.Content != "" && !ev.Internal && b.Sensor != subconscious.Delivery {
+			m.seenAs[ev.ID] = ev
+		}
+	case ponder.CallFinished:
+		if b.Error != "" && !b.Dropped && !b.Refused {
+			root, _, _ := strings.Cut(string(ev.Run), "/")
+			m.broken[ponder.RunID(root)]++
+		}
+	case ponder.ToolCall:
+		m.actions[ev.Run] = append(m.actions[ev.Run], Action{Tool: b.Name, At: ev.Time, Reason: app.WhyOf(b.Args), key: keyOf(ev)})
+	case ponder.ToolResult:
+		m.finish(ev, b)
+	case ponder.Finding, ponder.Subconscious, ponder.Escalation, ponder.Resolved:
+		m.events = append(m.events, ev)
+	}
+}
+
+// deliveredBy returns the channel on which the user was told, if an observation says so.
+func deliveredBy(o ponder.Observation) (channel string, sent bool) {
+	return o.State, o.Sensor == subconscious.Delivery && o.State != ""
+}
+
+// Open reads the subconscious of the user from the database. The error is ErrNone if there
+// is none.
+func Open(ctx context.Context, a *app.App) (*Log, error) {
+	store, err := a.OpenReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingYet) {
+		return nil, ErrNone
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	return Read(ctx, store)
+}
+
+// Read reads the thread of the subconscious of the user.
+func Read(ctx context.Context, log ponder.Log) (*Log, error) {
+	m := New()
+	if err := m.Follow(ctx, log, nil); err != nil {
+		return nil, err
+	}
+	if m.Head == 0 {
+		return nil, ErrNone
+	}
+	return m, nil
+}
+
+// Follow applies the events after the newest one, and calls each, unless it is nil, for
+// each of them. It is no error if there is no thread.
+func (m *Log) Follow(ctx context.Context, log ponder.Log, each func(ponder.Event) error) error {
+	for ev, err := range log.Events(ctx, app.MindID(), m.Head) {
+		if errors.Is(err, ponder.ErrNoThread) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the subconscious: %w", err)
+		}
+		if m.Apply(ev); each != nil {
+			if err := each(ev); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// An Action is what a decision has done.
+type Action struct {
+	Tool    string          `json:"tool"`
+	At      time.Time       `json:"at"`
+	Reason  string          `json:"Reason,omitempty"`
+	Outcome string          `json:"outcome,omitempty"` // empty before it ended
+	Failed  bool            `json:"failed,omitempty"`
+	Session ponder.ThreadID `json:"session_id,omitempty"` // that it started
+
+	key string
+}
+
+// keyOf returns the key of the action that an event belongs to.
+func keyOf(ev ponder.Event) string {
+	key, _, _ := strings.Cut(ev.Cause, "#")
+	return key
+}
+
+// finish notes the result of a tool.
+func (m *Log) finish(ev ponder.Event, b ponder.ToolResult) {
+	list := m.actions[ev.Run]
+	for i := range list {
+		d := &list[i]
+		if d.key != keyOf(ev) || d.Outcome != "" {
+			continue
+		}
+		d.Outcome, d.Failed = textkit.Truncate(textkit.OneLine(cmp.Or(b.Error, b.Result)), 300), b.Error != ""
+		if rest, ok := strings.CutPrefix(b.Result, "session "); ok && d.Tool == config.ThinkAbout && !d.Failed {
+			id, _, _ := strings.Cut(rest, " ")
+			d.Session = ponder.ThreadID(id)
+		}
+		return
+	}
+}
+
+func (d Action) text() string {
+	text := d.At.Local().Format(time.TimeOnly) + ", did " + textkit.OneLine(d.Tool)
+	switch {
+	case d.Failed:
+		text = d.At.Local().Format(time.TimeOnly) + ", failed to do " + textkit.OneLine(d.Tool) + ": " + d.Outcome
+	case d.Outcome == "":
+		text += ", and it is not known what came of it"
+	default:
+		text += ": " + d.Outcome
+	}
+	if d.Reason != "" {
+		text += " (because: " + d.Reason + ")"
+	}
+	return fmt.Sprintf("    %s\n", text)
+}
+
+// A failure is why a channel could not tell the user something, last.
+type failure struct {
+	at  time.Time
+	why string
+}
+
+// noteFailure notes the result of an attempt to tell the user: see the stored formats of
+// package mindrunner.
+func (m *Log) noteFailure(ev ponder.Event, o ponder.Observation) {
+	parts := strings.SplitN(ev.Cause, ":", 5)
+	if len(parts) != 5 || parts[0] != "delivery" {
+		return
+	}
+	switch parts[3] {
+	case "failed":
+		m.failures[parts[1]] = failure{ev.Time, o.Content}
+	case "sent":
+		delete(m.failures, parts[1])
+	}
+}
+
+// Unsent says which channels failed when they were last used, and why.
+func (m *Log) Unsent(now time.Time) (lines []string) {
+	for _, channel := range slices.Sorted(maps.Keys(m.failures)) {
+		f := m.failures[channel]
+		lines = append(lines, textkit.OneLine(fmt.Sprintf("%s could not tell you, %s: %s", channel, textkit.Ago(f.at, now), f.why)))
+	}
+	return lines
+}
+
+// Cooldown says until when findings wait to be escalated, or returns "".
+func (m *Log) Cooldown(cooldown config.Duration, now time.Time) string {
+	rules := subconscious.Rules{Cooldown: time.Duration(cooldown)}
+	at, any := rules.RaisesAt(m.State)
+	if !any || !now.Before(at) {
+		return ""
+	}
+	list := m.Aside.Pending
+	text := fmt.Sprintf("%s waits to be escalated until %s", textkit.OneLine(list[0].Summary), at.Local().Format("15:04"))
+	if len(list) > 1 {
+		text = fmt.Sprintf("%d findings wait to be escalated until %s", len(list), at.Local().Format("15:04"))
+	}
+	return text + " (mind.cooldown; longer after many messages)"
+}

@@ -1,0 +1,236 @@
+package mindlog
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/config"
+	"ponder/internal/mindrunner"
+	"ponder/internal/textkit"
+	"ponder/mode/subconscious"
+)
+
+// A Snapshot is the state of a subconscious at a time.
+type Snapshot struct {
+	State subconscious.State
+	log   *Log
+	at    time.Time
+}
+
+// Show returns the state of the subconscious of the user. With ErrNone, it is an empty one.
+func Show(ctx context.Context, a *app.App, now time.Time) (Snapshot, error) {
+	roles, err := a.MindRoles()
+	if err != nil {
+		return Snapshot{}, err
+	}
+	m, err := Open(ctx, a)
+	if err != nil {
+		return Snapshot{State: subconscious.NewState().Shown(roles...)}, err
+	}
+	return Snapshot{m.State.At(now).Shown(roles...), m, now}, nil
+}
+
+// Text writes s for people; with more, also how many observations wait.
+func (s Snapshot) Text(more bool) string {
+	text := s.log.headText(s.at) + entriesText(s.State, s.at) + escalatedText(s.State, s.at) + rolesText(s.State)
+	if more {
+		text += s.log.waitingText()
+	}
+	return text
+}
+
+// Cooldown is [Log.Cooldown] at the time of the snapshot.
+func (s Snapshot) Cooldown(cooldown config.Duration) string { return s.log.Cooldown(cooldown, s.at) }
+
+// headText says when the last tick was, and what all have cost.
+func (m *Log) headText(now time.Time) string {
+	switch {
+	case m.Last.IsZero() && m.Open:
+		return "no tick yet, the first is at work\n\n"
+	case m.Last.IsZero():
+		return "no tick yet\n\n"
+	}
+	text := fmt.Sprintf("tick %d, %s", m.Aside.Tick, textkit.Ago(m.Last, now))
+	if m.Open {
+		text += ", another at work"
+	}
+	if calls := m.Spent.Calls; calls > 0 {
+		text += fmt.Sprintf("; in all %s, %s", textkit.Count(calls, "call", "calls"), SpentText(m.Spent.Tokens, m.Spent.Money.USD()))
+	}
+	if back := m.Aside.Back; !back.At.IsZero() {
+		text += fmt.Sprintf("; rolled back to before tick %d, %s", back.Tick, textkit.Ago(back.At, now))
+	}
+	return text + "\n\n"
+}
+
+// SpentText writes what was spent.
+func SpentText(tokens int, amount float64) string {
+	return textkit.Count(tokens, "token", "tokens") + ", " + app.USD(amount, tokens, 0, 0)
+}
+
+// An entryList is a list of entries with its name for people.
+type entryList struct {
+	title   string
+	name    subconscious.Category
+	entries []subconscious.Entry
+}
+
+func listsOf(s subconscious.State) []entryList {
+	return []entryList{
+		{"Watching", subconscious.ActiveThreads, s.ActiveThreads}, {"Patterns", subconscious.Patterns, s.Patterns},
+		{"Hunches", subconscious.Hunches, s.Hunches}, {"Insights", subconscious.Insights, s.Insights},
+	}
+}
+
+// entriesText lists the entries of a state.
+func entriesText(s subconscious.State, now time.Time) string {
+	var b strings.Builder
+	n := 0
+	for _, l := range listsOf(s) {
+		if len(l.entries) == 0 {
+			continue
+		}
+		n += len(l.entries)
+		b.WriteString(l.title + "\n")
+		for _, e := range l.entries {
+			fmt.Fprintf(&b, "  %-5s %2d %s %s%s\n", e.ID, e.Strength, strengthBar(e.Strength), textkit.OneLine(e.Summary), aboutText(s.Aside.About[e.ID], e, now))
+		}
+	}
+	if n == 0 {
+		return "Nothing is on its mind.\n"
+	}
+	return b.String()
+}
+
+// strengthBar draws a strength.
+func strengthBar(n int) string {
+	n = max(0, min(n, subconscious.MaxStrength))
+	return strings.Repeat("█", n) + strings.Repeat("░", subconscious.MaxStrength-n)
+}
+
+// aboutText says who saw an entry, when, and when it is due.
+func aboutText(about subconscious.About, e subconscious.Entry, now time.Time) string {
+	var parts []string
+	if !about.Due.IsZero() {
+		parts = append(parts, "due "+about.Due.Local().Format("Mon 2 Jan 15:04"))
+	}
+	if len(about.By) > 0 {
+		parts = append(parts, strings.Join(about.By, ", "))
+	}
+	parts = append(parts, "seen "+textkit.Ago(e.LastSeen, now))
+	if about.Untrusted {
+		parts = append(parts, "rests on what others wrote")
+	}
+	return " (" + textkit.OneLine(strings.Join(parts, "; ")) + ")"
+}
+
+// escalatedText lists what was escalated, the newest first.
+func escalatedText(s subconscious.State, now time.Time) string {
+	var b strings.Builder
+	for i, e := range slices.Backward(s.EscalationHistory) {
+		if i == len(s.EscalationHistory)-1 {
+			b.WriteString("Escalated\n")
+		}
+		outcome := e.Outcome
+		if outcome == "" {
+			outcome = "not decided yet"
+		}
+		fmt.Fprintf(&b, "  %s: %s, %s\n", textkit.OneLine(e.Summary), textkit.OneLine(outcome), textkit.Ago(e.Created, now))
+	}
+	return b.String()
+}
+
+// rolesText says how roles are doing.
+func rolesText(s subconscious.State) string {
+	var b strings.Builder
+	for i, name := range slices.Sorted(maps.Keys(s.ThreadState)) {
+		if i == 0 {
+			b.WriteString("Roles\n")
+		}
+		r := s.ThreadState[name]
+		fmt.Fprintf(&b, "  %-10s novelty pressure %d", textkit.OneLine(name), r.NoveltyPressure)
+		if r.FocusHint != "" {
+			fmt.Fprintf(&b, "; hint: %s", textkit.OneLine(r.FocusHint))
+		}
+		if n := len(r.LastFindings); n > 0 && r.LastFindings[n-1] != "nothing" {
+			fmt.Fprintf(&b, "; found last: %s", textkit.OneLine(r.LastFindings[n-1]))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// waitingText says which observations no role has read.
+func (m *Log) waitingText() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(m.Waiting)) {
+		if n := m.Waiting[name]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", textkit.OneLine(name), n))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Not looked at yet: " + strings.Join(parts, ", ") + "\n"
+}
+
+// waitingFor is how long Ponder tries to tell the user something.
+const waitingFor = 24 * time.Hour
+
+// Remarks says what waits, and why: for the end of the quiet hours, to be escalated, or for
+// a channel that failed.
+func (m *Log) Remarks(a *app.App, now time.Time) (list []string) {
+	cfg, err := a.Config()
+	if err != nil {
+		return nil
+	}
+	if quiet := cfg.Mind.QuietHours(); quiet.Contain(now.Local()) {
+		if channels, err := a.MindChannels(); err == nil {
+			var names []string
+			for _, c := range channels {
+				names = append(names, c.Name)
+			}
+			list = append(list, m.quietText(names, quiet, now))
+		}
+	}
+	list = append(append(list, m.Cooldown(cfg.Mind.Cooldown, now)), m.Unsent(now)...)
+	return slices.DeleteFunc(list, func(text string) bool { return text == "" })
+}
+
+// quietText says what waits to be told on these channels until quiet hours end.
+func (m *Log) quietText(channels []string, quiet config.Hours, now time.Time) string {
+	waiting, by := 0, make(map[string]bool)
+	for _, ev := range m.events {
+		b, ok := ev.Body.(ponder.Escalation)
+		if !ok || b.Outcome != subconscious.Messaged || mindrunner.IsUrgent(b) || now.Sub(ev.Time) > waitingFor {
+			continue
+		}
+		waits := false
+		for _, name := range channels {
+			if m.told[b.ID][name].IsZero() {
+				waits, by[name] = true, true
+			}
+		}
+		if waits {
+			waiting++
+		}
+	}
+	if waiting == 0 {
+		return ""
+	}
+	var names []string
+	for _, name := range channels {
+		if by[name] {
+			names = append(names, name)
+		}
+	}
+	_, to := quiet.Ends()
+	return fmt.Sprintf("quiet hours (mind.quiet = %s): until %02d:%02d, %s to be told by %s; what has importance %d or more and is not of strangers is told at once",
+		quiet, int(to.Hours())%24, int(to.Minutes())%60, textkit.Count(waiting, "message waits", "messages wait"), strings.Join(names, ", "), mindrunner.Urgent)
+}

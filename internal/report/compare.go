@@ -1,0 +1,187 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"ponder"
+	"ponder/internal/textkit"
+	"ponder/internal/textkit/similarity"
+	"ponder/mode/session"
+)
+
+// A Comparison says how two sessions differ.
+type Comparison struct {
+	Common comparedStart `json:"common"`
+	A      comparedSide  `json:"a"`
+	B      comparedSide  `json:"b"`
+	Both   comparedTexts `json:"both"` // what both found after they had parted
+
+	// Opposed are pairs of insights, of A and of B, that cannot both be right.
+	Opposed [][2]string `json:"opposed"`
+}
+
+// comparedStart is what two sessions begin with: the same events.
+type comparedStart struct {
+	Events   ponder.Seq `json:"events"`
+	Thoughts int        `json:"thoughts"`
+	Seconds  float64    `json:"elapsed_seconds"`
+}
+
+type comparedTexts struct {
+	Insights []string `json:"insights"`
+	Thoughts []string `json:"thoughts"`
+	Explored []string `json:"explored_questions"`
+}
+
+// A comparedSide is one of two sessions that are compared.
+type comparedSide struct {
+	SessionObject
+	ForkedFrom ponder.ThreadID    `json:"forked_from,omitempty"`
+	ForkedAt   ponder.Seq         `json:"forked_at,omitempty"`
+	Since      comparedSince      `json:"since_they_part"`
+	Only       comparedTexts      `json:"only_here"`
+	Steering   []session.Steering `json:"steering"` // since they part
+
+	before, after session.View
+}
+
+// comparedSince is what a session has done since it parted from another.
+type comparedSince struct {
+	Thoughts int     `json:"thoughts"`
+	Seconds  float64 `json:"elapsed_seconds"`
+	Calls    int     `json:"calls"`
+	Tokens   int     `json:"tokens"`
+	USD      float64 `json:"cost_usd"`
+}
+
+// Compare compares two sessions of a log. Worth says what their claims are worth.
+func Compare(ctx context.Context, log ponder.Log, worth session.Calibration, a, b ponder.Info) (*Comparison, error) {
+	c := &Comparison{}
+	var err error
+	if c.Common.Events, err = inCommon(ctx, log, a.ID, b.ID); err != nil {
+		return nil, err
+	}
+	for s, info := range map[*comparedSide]ponder.Info{&c.A: a, &c.B: b} {
+		if err := s.read(ctx, log, worth, info, c.Common.Events); err != nil {
+			return nil, err
+		}
+	}
+	c.Common.Thoughts, c.Common.Seconds = len(c.A.before.Thoughts), c.A.before.Session.Progress.Elapsed
+	var opposed [][2]string
+	c.A.Only.Insights, c.B.Only.Insights, c.Both.Insights, opposed = differ(insights(c.A.after), insights(c.B.after))
+	c.A.Only.Thoughts, c.B.Only.Thoughts, c.Both.Thoughts, _ = differ(c.A.thoughts(), c.B.thoughts())
+	c.A.Only.Explored, c.B.Only.Explored, c.Both.Explored, _ = differ(explored(c.A.after), explored(c.B.after))
+	c.Opposed = append([][2]string{}, opposed...)
+	return c, nil
+}
+
+// inCommon returns how many events two threads begin with that are the same.
+func inCommon(ctx context.Context, log ponder.Log, a, b ponder.ThreadID) (ponder.Seq, error) {
+	next, stop := iter.Pull2(log.Events(ctx, b, 0))
+	defer stop()
+	var n ponder.Seq
+	for ev, err := range log.Events(ctx, a, 0) {
+		if err != nil {
+			return n, fmt.Errorf("read %s: %w", a, err)
+		}
+		other, err, ok := next()
+		if err != nil {
+			return n, fmt.Errorf("read %s: %w", b, err)
+		}
+		if !ok || ev.ID == "" || ev.ID != other.ID {
+			break
+		}
+		n = ev.Seq
+	}
+	return n, nil
+}
+
+// read reads a session, as it was when it parted from the other and as it is.
+func (s *comparedSide) read(ctx context.Context, log ponder.Log, worth session.Calibration, info ponder.Info, common ponder.Seq) error {
+	s.before, s.Steering = session.NewView(), []session.Steering{}
+	v := session.NewView().Calibrate(worth)
+	for ev, err := range log.Events(ctx, info.ID, 0) {
+		if err != nil {
+			return fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		if v = v.Apply(ev); ev.Seq == common {
+			s.before = v
+		}
+		if b, ok := ev.Body.(ponder.SystemNote); ok && b.From != "" {
+			s.ForkedFrom, s.ForkedAt = b.From, b.At
+		}
+	}
+	s.after, s.SessionObject = v, ObjectOf(info, v, info.Status == ponder.Thinking && !info.Held)
+	was, is := s.before.Session, v.Session
+	s.Since = comparedSince{
+		Thoughts: len(v.Thoughts) - len(s.before.Thoughts), Seconds: is.Progress.Elapsed - was.Progress.Elapsed,
+		Calls: is.Usage.Calls - was.Usage.Calls, Tokens: is.Usage.Total - was.Usage.Total, USD: is.Usage.USD - was.Usage.USD,
+	}
+	if n := len(s.before.Steering); n < len(v.Steering) {
+		s.Steering = v.Steering[n:]
+	}
+	return nil
+}
+
+// maxSides is how many texts of a kind, the newest, are compared. It is the
+// square of it that takes time.
+const maxSides = 500
+
+// insights returns those of the newest synthesis.
+func insights(v session.View) []string {
+	if last := LastSynthesis(v); last != nil {
+		return oneLines(last.Insights)
+	}
+	return nil
+}
+
+func (s *comparedSide) thoughts() (list []string) {
+	for _, t := range s.after.Thoughts[len(s.before.Thoughts):] {
+		list = append(list, textkit.OneLine(t.Text))
+	}
+	return list
+}
+
+func explored(v session.View) (list []string) {
+	for _, q := range v.Questions {
+		if q.Explored {
+			list = append(list, textkit.OneLine(q.Text))
+		}
+	}
+	return list
+}
+
+// differ sorts texts into those that only a has, those that only b has, those of a
+// that b has as well, in these or other words, and pairs that say opposite things.
+func differ(a, b []string) (onlyA, onlyB, both []string, opposed [][2]string) {
+	onlyA, onlyB, both = []string{}, []string{}, []string{}
+	a, b = a[max(0, len(a)-maxSides):], b[max(0, len(b)-maxSides):]
+	as, bs := texts(a), texts(b)
+	for i, text := range a {
+		at, verdict := similarity.Nearest(bs, as[i])
+		switch verdict {
+		case similarity.Same:
+			both = append(both, text)
+			continue
+		case similarity.Opposite:
+			opposed = append(opposed, [2]string{text, b[at]})
+		}
+		onlyA = append(onlyA, text)
+	}
+	for i, text := range b {
+		if _, verdict := similarity.Nearest(as, bs[i]); verdict != similarity.Same {
+			onlyB = append(onlyB, text)
+		}
+	}
+	return onlyA, onlyB, both, opposed
+}
+
+func texts(list []string) []similarity.Text {
+	out := make([]similarity.Text, len(list))
+	for i, text := range list {
+		out[i] = similarity.Of(text)
+	}
+	return out
+}

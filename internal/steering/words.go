@@ -1,0 +1,60 @@
+package steering
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/textkit"
+)
+
+// Words returns a command in words, with its values.
+func Words(ev ponder.Event) string {
+	b, _ := ev.Body.(ponder.Steer)
+	var args ponder.SteerArgs
+	_ = json.Unmarshal(b.Args, &args) // what is of another form has no words
+	words := []string{strings.ReplaceAll(string(b.Do), "_", " "), args.Question, args.Source, b.Content}
+	if b.Do == ponder.SetPersona && args.Name != "" {
+		words = []string{"persona", args.Name} // its voice is long
+	}
+	text := textkit.Truncate(textkit.OneLine(strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")), 80)
+	if args.Priority != 0 {
+		text += fmt.Sprintf(", priority %d", args.Priority)
+	}
+	if limits := limitWords(LimitsOf(b)); len(limits) > 0 {
+		text += ": " + strings.Join(limits, ", ")
+	}
+	return text
+}
+
+// limitWords returns limits in words.
+func limitWords(b ponder.Budget) (words []string) {
+	if b.Time > 0 {
+		words = append(words, b.Time.Round(time.Millisecond).String())
+	}
+	if b.Calls > 0 {
+		words = append(words, textkit.Count(b.Calls, "call", "calls"))
+	}
+	if b.Tokens > 0 {
+		words = append(words, textkit.Count(b.Tokens, "token", "tokens"))
+	}
+	if b.Money > 0 {
+		words = append(words, b.Money.String())
+	}
+	return words
+}
+
+// AckText says what a run did about a command.
+func AckText(ack ponder.Event, b ponder.Progress) string {
+	if b.Refused {
+		return fmt.Sprintf("refused at event %d: %s", ack.Seq, textkit.OneLine(b.Content))
+	}
+	line := fmt.Sprintf("since event %d: %s", ack.Seq, textkit.OneLine(b.Content))
+	if n := len(b.Cancelled); n > 0 {
+		line += fmt.Sprintf("; cancelled in flight: %s", textkit.OneLine(strings.Join(b.Cancelled, ", ")))
+	}
+	return line
+}
