@@ -14,7 +14,6 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
-	"ponder/mode/chat"
 	"ponder/tool/approval"
 )
 
@@ -287,13 +286,13 @@ func thoughtOf(ev ponder.Event) string {
 		return text + "):\n" + b.Content
 	case ponder.Progress:
 		switch b.Stage {
-		case chat.DeepAsked:
+		case app.DeepAsked:
 			return strings.TrimSuffix("asked to think about: "+strings.TrimSpace(b.Content+" ("+b.Label+")"), " ()")
-		case chat.DeepFailed:
+		case app.DeepFailed:
 			return "nothing came of thinking: " + b.Content
 		}
 	case ponder.Observation:
-		if b.Sensor == chat.DeepAsked {
+		if b.Sensor == app.DeepAsked {
 			return strings.TrimSuffix("asked by the user to think about: "+b.Content, " about: ")
 		}
 	case ponder.SystemNote:

@@ -11,8 +11,6 @@ import (
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
 	"ponder/llm"
-	"ponder/mode/chat"
-	"ponder/mode/deep"
 	"ponder/tool/think"
 )
 
@@ -39,7 +37,7 @@ func (s *chatSession) entered(ctx context.Context, line string) (gone bool, err 
 }
 
 // A queuedMessage is a message that waits. It has an ID if it is in the log already.
-type queuedMessage = chat.Said
+type queuedMessage = app.Said
 
 // turnNext begins the next turn, if one waits and none goes on.
 func (s *chatSession) turnNext(ctx context.Context) {
@@ -151,7 +149,7 @@ func (s *chatSession) drawings() {
 
 // drawn returns something that was put beside a conversation, as Markdown.
 func drawn(b ponder.AttachmentAdded) string {
-	if b.Media == deep.Mermaid {
+	if b.Media == app.Diagram {
 		return fmt.Sprintf("%s:\n\n```mermaid\n%s\n```", oneLine(b.Name), strings.ReplaceAll(b.Content, "```", "'''"))
 	}
 	return fmt.Sprintf("%s (%s)", oneLine(b.Name), textkit.Bytes(b.Bytes))
@@ -194,13 +192,13 @@ const (
 
 // reread shows the end of the conversation, and returns the messages that are not
 // answered.
-func (s *chatSession) reread(ctx context.Context) (open []chat.Said, err error) {
+func (s *chatSession) reread(ctx context.Context) (open []app.Said, err error) {
 	info, err := s.store.Thread(ctx, s.id)
 	if err != nil {
 		return nil, err
 	}
 	var lines []ponder.Event
-	var left chat.PendingMessages
+	var left app.PendingMessages
 	for ev, err := range s.store.Events(ctx, s.id, max(0, info.Head-readBefore)) {
 		if err != nil {
 			return nil, err
@@ -229,7 +227,7 @@ func (s *chatSession) reread(ctx context.Context) (open []chat.Said, err error) 
 }
 
 // retell shows what was said last, but for what is about to be answered.
-func (s *chatSession) retell(lines []ponder.Event, open []chat.Said) {
+func (s *chatSession) retell(lines []ponder.Event, open []app.Said) {
 	for _, ev := range lines[max(0, len(lines)-shownBefore):] {
 		switch b := ev.Body.(type) {
 		case ponder.UserMessage:
@@ -250,7 +248,7 @@ func (s *chatSession) retell(lines []ponder.Event, open []chat.Said) {
 // A turn is the answer to a message as a command shows it: a text that only grows, for a
 // terminal takes nothing back.
 type turn struct {
-	chat.TurnView
+	app.TurnView
 	atOnce bool   // a round is shown when the log has all of it, and not before
 	spoke  bool   // a model has said something, whether that is shown or not
 	shown  bool   // something of the answer is shown
@@ -260,7 +258,7 @@ type turn struct {
 
 // newTurn returns the turn of a message.
 func newTurn(message string, seq ponder.Seq, atOnce bool) turn {
-	t := turn{TurnView: chat.NewTurnView(message, seq), atOnce: atOnce}
+	t := turn{TurnView: app.NewTurnView(message, seq), atOnce: atOnce}
 	t.Text.Eager = true
 	return t
 }
@@ -278,7 +276,7 @@ func (t *turn) apply(u turnUpdate) string {
 	ev := *u.event
 	text := t.show(t.Apply(ev))
 	t.spoke = t.spoke || t.Text.Stored() != ""
-	if b, ok := ev.Body.(ponder.CallFinished); ok && chat.WritesAnswer(ev.Cause) && !b.Dropped {
+	if b, ok := ev.Body.(ponder.CallFinished); ok && app.WritesReply(ev.Cause) && !b.Dropped {
 		t.delay = delayOf(b, ev.Time)
 	}
 	return text

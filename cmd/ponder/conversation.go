@@ -11,7 +11,6 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/retention"
 	"ponder/internal/stream"
-	"ponder/mode/chat"
 	"ponder/store/sqlite"
 )
 
@@ -26,7 +25,7 @@ type conversation struct {
 	id      ponder.ThreadID // empty: it is made with the first message
 	fresh   bool            // it was made here
 	nextID  ponder.ThreadID // that it is made with
-	muses   chat.ReflectionView
+	muses   app.ReflectionView
 	mind    app.BackgroundFeed      // what is told of the subconscious
 	told    []app.PendingEscalation // of that, what is to be noted as told
 
@@ -63,7 +62,7 @@ func (c *conversation) open(ctx context.Context) (err error) {
 
 // written takes what a model writes here.
 func (c *conversation) written(d ponder.Delta) {
-	if chat.WritesAnswer(d.Key) {
+	if app.WritesReply(d.Key) {
 		c.deltas.add(d)
 		c.live.Add(d)
 	}
@@ -158,7 +157,7 @@ func (c *conversation) say(ctx context.Context, m message) (ponder.Event, error)
 
 // reflect asks for a reflection, and returns the wish.
 func (c *conversation) reflect(ctx context.Context, topic, name string) (ponder.Event, error) {
-	stored, err := c.post(ctx, name, ponder.Event{Internal: true, Body: ponder.Observation{Content: topic, Sensor: chat.DeepAsked}})
+	stored, err := c.post(ctx, name, ponder.Event{Internal: true, Body: ponder.Observation{Content: topic, Sensor: app.DeepAsked}})
 	if len(stored) == 0 {
 		return ponder.Event{}, err
 	}
@@ -277,7 +276,7 @@ func (c *conversation) noteOpen(ctx context.Context) error {
 	if err != nil || info.Status.Ended() {
 		return err
 	}
-	var left chat.PendingMessages
+	var left app.PendingMessages
 	for ev, err := range c.store.Events(ctx, c.id, max(0, info.Head-readBefore)) {
 		if err != nil {
 			return err
@@ -294,7 +293,7 @@ func (c *conversation) noteOpen(ctx context.Context) error {
 func (c *conversation) reset(ctx context.Context) error {
 	c.leave(ctx)
 	c.id, c.nextID, c.fresh = "", "", false
-	c.working, c.hearing, c.retry, c.muses = false, false, nil, chat.ReflectionView{}
+	c.working, c.hearing, c.retry, c.muses = false, false, nil, app.ReflectionView{}
 	c.worked = make(chan workDone, 1) // what was cut off is not heard of any more
 	return c.open(ctx)
 }

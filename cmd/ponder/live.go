@@ -15,7 +15,6 @@ import (
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
 	"ponder/llm"
-	"ponder/mode/session"
 )
 
 // A screenUI is a live view on a terminal.
@@ -57,13 +56,13 @@ func newScreenUI(w *viewing, stderr *os.File, here bool, press func(tui.Press)) 
 // style is what the terminal is able to show.
 func (a *cli) style() tui.Style { return tui.Style{Plain: a.plain(), ASCII: !tui.UTF8(os.Getenv)} }
 
-func (s *screenUI) event(ev ponder.Event, v session.View) {
+func (s *screenUI) event(ev ponder.Event, v app.View) {
 	if it, ok := s.itemOf(ev, v); ok && it.Kind != "focus" {
 		s.shows(ev, func() { s.screen.Print(it) })
 	}
 }
 
-func (s *screenUI) tick(v session.View, state string) {
+func (s *screenUI) tick(v app.View, state string) {
 	f := frameOf(v, state)
 	if s.Looked != nil {
 		for _, it := range s.draftItems() {

@@ -10,12 +10,11 @@ import (
 	"ponder/internal/steering"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
-	"ponder/mode/session"
 )
 
 // frameOf returns how a session stands. This and itemOf are all that the live view
 // is told of sessions.
-func frameOf(v session.View, state string) tui.Frame {
+func frameOf(v app.View, state string) tui.Frame {
 	s := v.Session
 	f := tui.Frame{Title: s.Question, State: state, Share: s.Progress.Percentage / 100, Foci: fociOf(s.Progress)}
 	f.Budget, f.Left = nearest(s)
@@ -42,7 +41,7 @@ func frameOf(v session.View, state string) tui.Frame {
 }
 
 // fociOf returns what is being thought about.
-func fociOf(p session.Progress) (foci []string) {
+func fociOf(p app.Progress) (foci []string) {
 	for _, f := range p.Foci {
 		foci = append(foci, strings.TrimSpace(f.Question+" "+f.Text))
 	}
@@ -54,7 +53,7 @@ func fociOf(p session.Progress) (foci []string) {
 
 // chartOf returns the confidence over the syntheses, what it is worth, and where
 // it goes.
-func chartOf(s session.Session) tui.Chart {
+func chartOf(s app.Session) tui.Chart {
 	c := tui.Chart{Label: "confidence", Values: s.Confidence, Note: s.Certainty.String()}
 	if s.Trend != "" {
 		c.Note += ", " + s.Trend
@@ -63,16 +62,16 @@ func chartOf(s session.Session) tui.Chart {
 }
 
 // branchesOf returns questions as they are drawn.
-func branchesOf(questions []session.Question) []tui.Branch {
+func branchesOf(questions []app.Question) []tui.Branch {
 	list := make([]tui.Branch, len(questions))
 	for i, q := range questions {
 		b := tui.Branch{ID: q.ID, Parent: q.Parent, Mark: fmt.Sprintf("p%d", q.Priority), Text: q.Text, Weight: float64(q.Priority)}
 		switch q.State {
-		case session.Exploring:
+		case app.Exploring:
 			b.State = tui.Active
-		case session.Explored:
+		case app.Explored:
 			b.State, b.Weight = tui.Done, float64(i) // of what is done, the newest
-		case session.Dropped:
+		case app.Dropped:
 			b.State, b.Weight = tui.Dropped, float64(i)
 		}
 		list[i] = b
@@ -82,7 +81,7 @@ func branchesOf(questions []session.Question) []tui.Branch {
 
 // spending says what was spent, and of which limits, save of the nearest, which
 // stands beside the bar.
-func spending(s session.Session) (list []string) {
+func spending(s app.Session) (list []string) {
 	u, next, ways := s.Usage, closest(s), waysToEnd(s)
 	plain := []string{
 		textkit.Clock(textkit.Seconds(s.Progress.Elapsed)), textkit.Count(u.Calls, "call", "calls"), textkit.Count(u.Total, "token", "tokens"), app.USD(u.USD, u.Total, u.Calls, u.Unpriced),
@@ -103,7 +102,7 @@ func spending(s session.Session) (list []string) {
 }
 
 // spent says what calls have cost.
-func spent(u session.Usage) []string {
+func spent(u app.Usage) []string {
 	calls := textkit.Count(u.Calls, "call", "calls")
 	if u.Failed > 0 {
 		calls += fmt.Sprintf(" (%d failed)", u.Failed)
@@ -118,7 +117,7 @@ type way struct {
 }
 
 // waysToEnd are the time, the calls, the tokens and the money.
-func waysToEnd(s session.Session) []way {
+func waysToEnd(s app.Session) []way {
 	p, u, b := s.Progress, s.Usage, s.Budget
 	whole := textkit.Seconds(b.Seconds) + time.Second/2
 	rest := whole - textkit.Seconds(p.Elapsed).Truncate(time.Second)
@@ -139,7 +138,7 @@ func thousands(n int) string {
 }
 
 // closest returns which way is the nearest, or -1 if there is no limit.
-func closest(s session.Session) int {
+func closest(s app.Session) int {
 	best, most := -1, -1.0
 	for i, w := range waysToEnd(s) {
 		if w.limit > 0 && w.used/w.limit > most {
@@ -151,7 +150,7 @@ func closest(s session.Session) int {
 
 // nearest says how far the budget has come that is nearest to its end, and how
 // much of it is left.
-func nearest(s session.Session) (words, left string) {
+func nearest(s app.Session) (words, left string) {
 	if i := closest(s); i >= 0 {
 		w := waysToEnd(s)[i]
 		return w.words, w.left
@@ -189,7 +188,7 @@ func givenSure(confidence float64, assumed bool) string {
 }
 
 // itemOf returns how an event is shown, if it is.
-func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
+func itemOf(ev ponder.Event, v app.View) (tui.Item, bool) {
 	it := tui.Item{At: textkit.Seconds(v.Session.Progress.Elapsed), Tone: tui.Quiet}
 	if b, ok := ev.Body.(ponder.CallFinished); ok {
 		return waitItem(it, b, ev.Time, v.Session)
@@ -213,7 +212,7 @@ func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
 	case ponder.SystemNote:
 		it.Kind, it.Text = "note", b.Content
 	case ponder.Evidence:
-		id, ok := session.Source{Source: b.Source}.Earlier()
+		id, ok := app.Source{Source: b.Source}.Earlier()
 		it.Kind, it.Mark, it.Text = "earlier", b.ID, fmt.Sprintf("%s concluded on: %s", id, b.Title)
 		return it, ok
 	case ponder.BudgetSpent:
@@ -244,7 +243,7 @@ func delayOf(b ponder.CallFinished, at time.Time) string {
 }
 
 // waitItem returns how it is shown that a call of a session is made again, if it is.
-func waitItem(it tui.Item, b ponder.CallFinished, at time.Time, s session.Session) (tui.Item, bool) {
+func waitItem(it tui.Item, b ponder.CallFinished, at time.Time, s app.Session) (tui.Item, bool) {
 	if it.Kind, it.Text = "note", delayOf(b, at); it.Text == "" {
 		return it, false
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"ponder/internal/app"
 	"ponder/internal/textkit"
+	"ponder/internal/textkit/layout"
 	"ponder/knowledge/recall"
 )
 
@@ -223,4 +225,248 @@ func hitObject(h recall.Hit) foundHit {
 		h.ID, it.ID, it.Kind, h.Score, h.Quote, h.Start, h.End, h.Page, it.Title, h.Section, h.Speaker, it.Source, it.ExternalID, it.Link, it.Path,
 		it.Author, it.Tags, h.Date, it.Hash, it.Original, h.Context, it.Raw, h.Terms, h.Topics, h.Cluster, h.Similar, h.How,
 	}
+}
+
+type recallFlags struct {
+	n                            int
+	kinds, sources, tags         []string
+	after, before, persona, show string
+	explain                      bool
+}
+
+func (a *cli) recallCommand() *cobra.Command {
+	var f recallFlags
+	cmd := &cobra.Command{
+		Use:   "recall QUERY",
+		Short: "Find what is remembered",
+		Long: `Find what is remembered, the best first, each with where it stands. Ask in your own
+words, also with times: "last week", "in March 2024", "before the launch". In a query,
+"words in quotation marks" stand together, word* is a beginning, -word must not be
+there, +word must, and kind:post, source:twitter, tag:work, after:2024-01 and
+before:2024-06 narrow it. With an embedding model (models.embed), what is said in other
+words is found too.`,
+		Example: `ponder recall "what did I promise Anna"
+ponder recall "rent increase last year" --kind document -n 5
+ponder recall '"notice period" -draft tag:work' --json
+ponder recall --show 3f1c22a90b12:120-180`,
+		GroupID: groupKnow,
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.show != "" {
+				return a.recallShow(cmd.Context(), f.show)
+			}
+			return a.recall(cmd.Context(), strings.Join(args, " "), f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVarP(&f.n, "number", "n", 10, "at most so many hits, up to 100")
+	flags.StringArrayVar(&f.kinds, "kind", nil, "only memory, document, post, journal or thread; may be repeated")
+	flags.StringArrayVar(&f.sources, "source", nil, "only of a source: a `name`, a path, or the beginning of one and *")
+	flags.StringArrayVar(&f.tags, "tag", nil, "only with this `word`; may be repeated")
+	flags.StringVar(&f.after, "after", "", "only of this `day` or later")
+	flags.StringVar(&f.before, "before", "", "only from before this `day`")
+	flags.StringVar(&f.persona, "persona", "", "only what this persona remembers")
+	flags.BoolVar(&f.explain, "explain", false, "say how the query was understood, and how sure the result is")
+	flags.StringVar(&f.show, "show", "", "show what stands around the hit or item with this `id`")
+	return cmd
+}
+
+func (f *recallFlags) options() (recall.SearchOptions, error) {
+	o := recall.SearchOptions{N: f.n, Sources: f.sources, Tags: f.tags, Persona: f.persona, Topics: 4}
+	if f.n < 1 || f.n > 100 {
+		return o, usagef("-n: must be from 1 to 100")
+	}
+	var err error
+	if o.Kinds, err = app.KindsOf(f.kinds); err != nil {
+		return o, err
+	}
+	return o, readDays(f.after, f.before, &o.From, &o.To)
+}
+
+// readDays reads --after and --before.
+func readDays(after, before string, from, to *time.Time) (err error) {
+	if after != "" {
+		if *from, err = dayOf("after", after); err != nil {
+			return err
+		}
+	}
+	if before != "" {
+		*to, err = dayOf("before", before)
+	}
+	return err
+}
+
+// otherwise says what to try when nothing was found.
+func (f *recallFlags) otherwise() string {
+	if len(f.kinds)+len(f.sources)+len(f.tags) > 0 || f.after+f.before+f.persona != "" {
+		return "try other words, or fewer flags"
+	}
+	return "try other words"
+}
+
+func (a *cli) recall(ctx context.Context, text string, f recallFlags) error {
+	if strings.TrimSpace(text) == "" {
+		return usagef(`ponder recall needs a query, as in: ponder recall "what did I promise Anna"`)
+	}
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	s, err := a.OpenLibraryReadOnly(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	r, err := s.Search(ctx, text, o)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.recallObjects(r, f.explain)
+	}
+	for i, h := range r.Hits {
+		a.printMarked(a.hit(i+1, h) + "\n")
+	}
+	if f.explain {
+		a.printf("%s", understood(r))
+	}
+	switch {
+	case r.Documents == 0:
+		a.note("%s", a.line(app.ErrNothingKnown))
+	case len(r.Hits) == 0:
+		a.note("nothing was found in %s: %s; `ponder memory list` shows what is remembered", textkit.Count(r.Documents, "document", "documents"), f.otherwise())
+	default:
+		a.note("%.0f %% sure: %s", 100*r.Confidence, oneLine(r.Says))
+	}
+	return nil
+}
+
+func (a *cli) hit(n int, h recall.Hit) string {
+	var b strings.Builder
+	head := oneLine(h.Item.Title)
+	if h.Section != "" {
+		head += " > " + oneLine(h.Section)
+	}
+	facts := []string{string(h.Item.Kind)}
+	if !h.Date.IsZero() {
+		facts = append(facts, h.Date.Local().Format(time.DateOnly))
+	}
+	if h.Page > 0 {
+		facts = append(facts, fmt.Sprintf("page %d", h.Page))
+	}
+	if h.Similar > 0 {
+		facts = append(facts, fmt.Sprintf("and %d like it", h.Similar))
+	}
+	fmt.Fprintf(&b, "%2d. %s (%s) %.2f\n", n, clip(head, 90), strings.Join(facts, ", "), h.Score)
+	snippet := oneLine(h.Snippet)
+	if snippet == "" {
+		snippet = oneLine(h.Quote)
+	}
+	b.WriteString("    " + snippet + "\n")
+	if link := h.Item.Link; link != "" && link != app.Where(h.Item) {
+		b.WriteString("    " + oneLine(link) + "\n")
+	}
+	b.WriteString("    " + oneLine(app.Where(h.Item)) + "  " + h.ID + "\n")
+	return b.String()
+}
+
+// printMarked prints text in which words are marked: in bold on a terminal that
+// shows it, not at all elsewhere.
+func (a *cli) printMarked(text string) {
+	open, end, width := "", "", a.cells()
+	text = textkit.Clean(text)
+	if width > 0 && !a.plain() {
+		open, end = "\x1b[1m", "\x1b[0m"
+	}
+	if width > 0 {
+		text = layout.Wrap(text, min(width, readable))
+	}
+	fmt.Fprint(a.out, strings.NewReplacer(recall.MarkOpen, open, recall.MarkClose, end).Replace(text))
+}
+
+func (a *cli) recallObjects(r recall.Result, explain bool) error {
+	for _, h := range r.Hits {
+		if err := a.object(hitObject(h)); err != nil {
+			return err
+		}
+	}
+	if !explain {
+		return nil
+	}
+	people := append([]string{}, r.Query.People...)
+	return a.object(map[string]any{"explain": struct {
+		Class      string            `json:"class"`
+		Why        string            `json:"why"`
+		Time       string            `json:"time,omitempty"`
+		People     []string          `json:"people"`
+		Strategies []string          `json:"strategies"`
+		Corrected  map[string]string `json:"corrected,omitempty"`
+		Hybrid     bool              `json:"hybrid"`
+		Confidence float64           `json:"confidence"`
+		Says       string            `json:"says"`
+		Documents  int               `json:"documents"`
+		Passages   int               `json:"passages"`
+	}{string(r.Query.Class), r.Query.Why, r.Query.Time.Text, people, r.Strategies, r.Corrected, r.Hybrid, r.Confidence, r.Says, r.Documents, r.Passages}})
+}
+
+func understood(r recall.Result) string {
+	q := r.Query
+	var b strings.Builder
+	fmt.Fprintf(&b, "understood as: %s (%s)\n", q.Class, oneLine(q.Why))
+	if q.Time.Text != "" {
+		fmt.Fprintf(&b, "time: %s\n", oneLine(q.Time.Text))
+	}
+	if q.Anchor != nil {
+		fmt.Fprintf(&b, "time: %s\n", oneLine(q.Anchor.Text))
+	}
+	if len(q.People) > 0 {
+		fmt.Fprintf(&b, "people: %s\n", oneLine(strings.Join(q.People, ", ")))
+	}
+	for word, as := range r.Corrected {
+		fmt.Fprintf(&b, "taken for %s: %s\n", oneLine(as), oneLine(word))
+	}
+	fmt.Fprintf(&b, "done: %s\n", strings.Join(r.Strategies, ", "))
+	return b.String()
+}
+
+func (a *cli) recallShow(ctx context.Context, id string) error {
+	s, err := a.OpenLibraryReadOnly(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	x, err := s.Read(ctx, id, recall.ReadOptions{})
+	if err != nil {
+		return noneOf(err, id)
+	}
+	checked, err := s.Check(ctx, id)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.object(struct {
+			Item     recall.Item `json:"item"`
+			Text     string      `json:"text"`
+			Start    int         `json:"start"`
+			End      int         `json:"end"`
+			Of       int         `json:"of"`
+			Section  string      `json:"section,omitempty"`
+			Page     int         `json:"page,omitempty"`
+			Earlier  string      `json:"earlier,omitempty"`
+			Later    string      `json:"later,omitempty"`
+			Original bool        `json:"original_kept"`
+			Exact    bool        `json:"in_original"`
+		}{x.Item, x.Text, x.Start, x.End, x.Of, x.Section, x.Page, x.Earlier, x.Later, checked.Original, checked.Exact})
+	}
+	a.printf("%s\n%s\n\n%s\n", oneLine(x.Item.Title), oneLine(app.Where(x.Item)), textkit.Clean(x.Text))
+	if x.Later != "" {
+		a.note("more: ponder recall --show %s", x.Later)
+	}
+	switch {
+	case !checked.Original:
+		a.note("the original is not kept")
+	case !checked.Exact:
+		a.note("it does not stand like this in the original that is kept")
+	}
+	return nil
 }

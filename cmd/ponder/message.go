@@ -21,7 +21,6 @@ import (
 	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 	"ponder/llm"
-	"ponder/mode/chat"
 )
 
 // Bounds of what a user may say at once.
@@ -62,7 +61,7 @@ func (m message) events() (list []ponder.Event) {
 }
 
 // leftOut says what of the message the model will not be shown, a line for each part.
-func (m message) leftOut(o chat.Options) (lines []string) {
+func (m message) leftOut(o app.ChatOptions) (lines []string) {
 	add := func(what, text string) {
 		if n := o.LeftOut(text); n > 0 {
 			lines = append(lines, fmt.Sprintf("%s is longer than the model can be shown: %s bytes in its middle are left out", what, textkit.Number(n)))

@@ -14,10 +14,9 @@ import (
 	"ponder/internal/tui"
 	"ponder/knowledge/document"
 	"ponder/llm"
-	"ponder/mode/session"
 )
 
-func (a *cli) report(v session.View) {
+func (a *cli) report(v app.View) {
 	if a.flags.json {
 		return
 	}

@@ -6,19 +6,21 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"ponder/internal/app"
+	"sync"
+	"time"
+	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/report"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
-	"ponder/mode/research"
-	"ponder/mode/session"
+	"ponder/knowledge/claim"
+	"ponder/knowledge/evidence"
 )
 
 // itemOf returns how an event is shown, if it is.
-func (w *viewing) itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
+func (w *viewing) itemOf(ev ponder.Event, v app.View) (tui.Item, bool) {
 	if w.Looked != nil {
 		if it, ok := researchItem(ev, w.Looked.View); ok {
 			return it, true
@@ -31,7 +33,7 @@ func (w *viewing) itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
 }
 
 // researchItem returns how an event of research is shown that others do not have.
-func researchItem(ev ponder.Event, v research.View) (tui.Item, bool) {
+func researchItem(ev ponder.Event, v app.ResearchView) (tui.Item, bool) {
 	it := tui.Item{At: textkit.Seconds(v.Research.Elapsed), Tone: tui.Quiet}
 	if ev.Internal {
 		return it, false
@@ -81,7 +83,7 @@ func queriesOf(b ponder.Plan) (list []string) {
 }
 
 // lastQuery returns the newest query of a tool, in words.
-func lastQuery(v research.View, tool string) string {
+func lastQuery(v app.ResearchView, tool string) string {
 	n := len(v.Queries)
 	if n == 0 || v.Queries[n-1].Tool != oneLine(tool) {
 		return ""
@@ -91,7 +93,7 @@ func lastQuery(v research.View, tool string) string {
 
 // researchFrame returns how research stands: a frame of a session, with what is being
 // looked for in it.
-func researchFrame(f tui.Frame, v research.View) tui.Frame {
+func researchFrame(f tui.Frame, v app.ResearchView) tui.Frame {
 	f.Foci, f.Counts = nil, nil
 	for _, q := range v.Queries {
 		if !q.Done && len(f.Foci) < maxFoci {
@@ -149,4 +151,138 @@ func (w *viewing) took() string {
 		textkit.Clock(textkit.Seconds(v.Research.Elapsed)), textkit.Count(v.Research.Rounds, "round", "rounds"), textkit.Count(len(v.Queries), "search", "searches"),
 		textkit.Count(len(v.Evidence), "passage", "passages") + " found",
 	}, ", ")
+}
+
+// A draft is an answer as it is being written, line by line. It is safe for concurrent
+// use.
+type draft struct {
+	mu    sync.Mutex
+	rest  string // of the line that is not whole yet
+	lines []string
+}
+
+// Bounds of what is shown of a draft.
+const (
+	leastLine = 60   // bytes, from which on a sentence is a line
+	mostLine  = 2000 // bytes
+	mostLines = 200  // that wait to be shown
+)
+
+// add takes in what a model has written.
+func (d *draft) add(delta ponder.Delta) {
+	if !app.WritesFindings(delta.Key) {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rest += delta.Text
+	for {
+		n := lineEnd(d.rest)
+		if n == 0 && delta.Done != nil {
+			n = len(d.rest)
+		}
+		if n == 0 {
+			return
+		}
+		if line := oneLine(d.rest[:n]); line != "" && len(d.lines) < mostLines {
+			d.lines = append(d.lines, line)
+		}
+		d.rest = d.rest[n:]
+	}
+}
+
+// lineEnd returns how long the first line of a text is, or 0 if it is not whole.
+func lineEnd(text string) int {
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		return i + 1
+	}
+	for from := 0; ; {
+		i := strings.Index(text[from:], ". ")
+		if i < 0 {
+			break
+		}
+		if from += i + 2; from >= leastLine {
+			return from
+		}
+	}
+	if len(text) < mostLine {
+		return 0
+	}
+	n := mostLine
+	if i := strings.LastIndexByte(text[:n], ' '); i >= 0 {
+		return i + 1 // what is cited is not cut in two
+	}
+	for n > 1 && !utf8.RuneStart(text[n-1]) {
+		n--
+	}
+	return n - 1 // the last letter may not be whole
+}
+
+// take returns the lines that came since it was called last.
+func (d *draft) take() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	lines := d.lines
+	d.lines = nil
+	return lines
+}
+
+// draftItems returns what has been written since it was asked last. What it cites was
+// found, as in the answer; all else that is cited is left out.
+func (w *viewing) draftItems() (list []tui.Item) {
+	lines := w.draft.take()
+	if len(lines) == 0 {
+		return nil
+	}
+	at := textkit.Seconds(w.Now().Session.Progress.Elapsed)
+	known := citableIn(w.Looked.View)
+	for _, line := range lines {
+		line, _ = claim.Citations(line, known.id, known.url)
+		if line = oneLine(line); line != "" {
+			list = append(list, tui.Item{At: at, Kind: "writes", Text: line})
+		}
+	}
+	return list
+}
+
+// A citable is what an answer may cite: ids of evidence, and pages.
+type citable struct{ ids, pages map[string]bool }
+
+// citableIn returns what an answer may cite of what a research has found so far.
+func citableIn(v app.ResearchView) citable {
+	c := citable{make(map[string]bool), make(map[string]bool)}
+	for _, e := range v.Evidence {
+		addressed := slices.ContainsFunc(e.Quality, func(s ponder.Signal) bool { return s.Name == "addressed" })
+		if e.Banned || addressed {
+			continue
+		}
+		c.ids[e.ID] = true
+		if place := evidence.Place(evidence.Piece{URL: e.URL, Source: e.Source}); place != "" {
+			c.pages[place] = true
+		}
+	}
+	return c
+}
+
+func (c citable) id(id string) bool { return c.ids[strings.ToLower(id)] }
+
+func (c citable) url(url string) bool { return c.pages[evidence.Place(evidence.Piece{URL: url})] }
+
+func (w *viewing) researchShow(info ponder.Info, course bool) error {
+	v := w.Looked.View
+	if w.flags.json {
+		return w.object(report.ResearchDetailOf(info, v, app.IsInterrupted(info)))
+	}
+	w.printf("%s\n%s, %s, %s, started %s\n\n", oneLine(v.Research.Question), info.ID, info.Kind, w.statusOf(info), textkit.Ago(info.Created, time.Now()))
+	if course {
+		for _, m := range w.Looked.Report().Timeline {
+			w.printf("%s\n", tui.RenderItem(tui.Item{At: textkit.Seconds(m.At), Kind: oneLine(m.Kind), Text: oneLine(m.Text)}, 100, tui.Style{Plain: true}))
+		}
+		w.printf("\n")
+	}
+	w.researchReport(w.Looked.Report())
+	if !w.flags.quiet {
+		w.printf("%s%s", report.Questions(w.View), w.next(info, w.View.Session, w.goOn()))
+	}
+	return nil
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
-
-	"ponder/internal/textkit"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ponder"
+	"ponder/internal/textkit"
 )
 
 type flags struct {
@@ -171,4 +173,87 @@ func withArg(do func(ctx context.Context, arg string) error) func(*cobra.Command
 
 func withNone(do func(context.Context) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error { return do(cmd.Context()) }
+}
+
+func help(cmd *cobra.Command) string {
+	var b strings.Builder
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short + "."
+	}
+	b.WriteString(text + "\n\nUsage:\n")
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s COMMAND\n", cmd.CommandPath())
+	} else {
+		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
+	}
+	if cmd.Example != "" {
+		b.WriteString("\nExamples:\n  " + strings.ReplaceAll(cmd.Example, "\n", "\n  ") + "\n")
+	}
+	if cmd.HasAvailableSubCommands() {
+		commands(&b, cmd)
+	}
+	if f := cmd.LocalFlags(); f.HasAvailableFlags() {
+		b.WriteString("\nFlags:\n" + f.FlagUsages())
+	}
+	if f := cmd.InheritedFlags(); f.HasAvailableFlags() {
+		b.WriteString("\nGlobal flags:\n" + f.FlagUsages())
+	}
+	return b.String()
+}
+
+// commands lists what is below a command, group by group.
+func commands(b *strings.Builder, cmd *cobra.Command) {
+	groups := cmd.Groups()
+	if len(groups) == 0 {
+		groups = []*cobra.Group{{Title: "Commands:"}}
+	}
+	for _, g := range groups {
+		fmt.Fprintf(b, "\n%s\n", g.Title)
+		for _, sub := range cmd.Commands() {
+			if sub.GroupID == g.ID && (sub.IsAvailableCommand() || sub.Name() == "help") {
+				fmt.Fprintf(b, "  %-11s %s\n", sub.Name(), sub.Short)
+			}
+		}
+	}
+}
+
+// commandsOf returns the names of what a user may run below a command.
+func commandsOf(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+func flagsOf(cmd *cobra.Command) (names []string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	return names
+}
+
+// An eventFlag is a [pflag.Value]: the number of an event, which is at least so much.
+type eventFlag struct {
+	seq   *ponder.Seq
+	least ponder.Seq
+}
+
+func (f eventFlag) String() string {
+	if f.seq == nil {
+		return "0" // a zero value, which pflag makes to know a default
+	}
+	return strconv.FormatInt(int64(*f.seq), 10)
+}
+
+func (eventFlag) Type() string { return "number" }
+
+// Set implements [pflag.Value].
+func (f eventFlag) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || ponder.Seq(n) < f.least {
+		return fmt.Errorf("it is no number of an event, from %d", f.least)
+	}
+	*f.seq = ponder.Seq(n)
+	return nil
 }

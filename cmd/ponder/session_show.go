@@ -2,21 +2,20 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
-
-	"ponder/internal/report"
-
-	"ponder/internal/app"
-
-	"ponder/internal/textkit"
 
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/report"
+	"ponder/internal/textkit"
 	"ponder/internal/tui"
-	"ponder/mode/session"
 )
 
 func (a *cli) sessionShowCommand() *cobra.Command {
@@ -67,7 +66,7 @@ func (a *cli) sessionShow(ctx context.Context, name string, thoughts bool) error
 }
 
 // next says what can be done with a session, with the command that would go on.
-func (a *cli) next(info ponder.Info, s session.Session, goOn string) string {
+func (a *cli) next(info ponder.Info, s app.Session, goOn string) string {
 	var rows [][2]string
 	switch {
 	case app.IsInterrupted(info), s.Status == ponder.Paused:
@@ -90,7 +89,7 @@ func (a *cli) next(info ponder.Info, s session.Session, goOn string) string {
 	return b.String()
 }
 
-func (a *cli) thoughts(v session.View) {
+func (a *cli) thoughts(v app.View) {
 	for i, t := range v.Thoughts {
 		if i == 0 || t.Focus != v.Thoughts[i-1].Focus {
 			a.printf("%s\n", oneLine(t.Focus))
@@ -101,4 +100,152 @@ func (a *cli) thoughts(v session.View) {
 	if len(v.Thoughts) > 0 {
 		a.printf("\n")
 	}
+}
+
+func (a *cli) sessionListCommand() *cobra.Command {
+	var status string
+	var limit int
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List sessions and research, the newest first",
+		Example: "ponder session list --status paused\nponder session list --json --limit 5",
+		Args:    takeNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.sessionList(cmd.Context(), ponder.Status(status), limit)
+		},
+	}
+	cmd.Flags().StringVar(&status, "status", "", "only those that are created, thinking, paused, completed, failed or cancelled")
+	cmd.Flags().IntVar(&limit, "limit", 20, "at most so many")
+	return cmd
+}
+
+func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) error {
+	switch status {
+	case "", ponder.Created, ponder.Thinking, ponder.Paused, ponder.Completed, ponder.Failed, ponder.Cancelled:
+	default:
+		return usagef("--status: %q is none of created, thinking, paused, completed, failed, cancelled", clip(string(status), 20))
+	}
+	if limit < 1 {
+		return usagef("--limit: must be 1 or more")
+	}
+	store, err := a.OpenReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingYet) {
+		a.note("%s", a.line(app.ErrNothingYet))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	list, err := app.ListSessions(ctx, store, status, limit)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 && status == "" {
+		a.note("there are no sessions yet: begin with `ponder think QUESTION`")
+	} else if len(list) == 0 {
+		a.note("there are no such sessions")
+	}
+	rows := [][]string{{"ID", "KIND", "STATUS", "STARTED", "CONFIDENCE", "QUESTION"}}
+	for _, info := range list {
+		if a.flags.json {
+			o, err := a.SessionObject(ctx, store, info)
+			if err == nil {
+				err = a.object(o)
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		status, sure, err := a.SessionEnd(ctx, store, info)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []string{string(info.ID), string(info.Kind), status, textkit.Ago(info.Created, time.Now()), sure, clip(info.Title, 60)})
+	}
+	if len(rows) > 1 {
+		a.table(rows)
+	}
+	return nil
+}
+
+func (a *cli) sessionExportCommand() *cobra.Command {
+	var format, file string
+	cmd := &cobra.Command{
+		Use:   "export ID",
+		Short: "Write a session as a report, as JSON or as its events",
+		Long: `Write a session or a research: as a report (html, one page that needs nothing else, or
+markdown), as one JSON object, or (jsonl) as its thread, one event a line, as "thread
+export" does. "ponder verify" checks reports of research.`,
+		Example: "ponder session export last -o report.html\nponder session export last --format markdown\nponder session export last > session.json",
+		Args:    takeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.sessionExport(cmd.Context(), args[0], format, file)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "html, markdown, json or jsonl (default what the name of the file says, else json)")
+	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this `file`")
+	return cmd
+}
+
+func (a *cli) sessionExport(ctx context.Context, name, format, file string) error {
+	if format == "" {
+		format = formatOf(file)
+		if ending := filepath.Ext(file); format == "json" && ending != "" && !strings.EqualFold(ending, ".json") {
+			return usagef("-o %s: the name ends in .html, .md, .json or .jsonl; or --format says what is meant", file)
+		}
+	}
+	if !slices.Contains([]string{"html", "markdown", "md", "json", "jsonl"}, format) {
+		return usagef("--format: %q is none of html, markdown, json, jsonl", clip(format, 20))
+	}
+	store, err := a.OpenReadOnly(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	info, err := a.FindThread(ctx, store, name, ponder.KindSession)
+	if err != nil {
+		return err
+	}
+	if format == "jsonl" {
+		return a.exportThread(ctx, store, info, file, false)
+	}
+	text, err := a.ReportOf(ctx, store, info, format, a.CalibrationOf(store))
+	if err != nil {
+		return err
+	}
+	if info.Kind == ponder.KindResearch {
+		return a.deliverReport(file, text)
+	}
+	return a.deliver(file, text)
+}
+
+// formatOf returns the format that the name of a file asks for.
+func formatOf(file string) string {
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".html", ".htm":
+		return "html"
+	case ".md", ".markdown":
+		return "markdown"
+	case ".jsonl", ".ndjson":
+		return "jsonl"
+	}
+	return "json"
+}
+
+// deliver writes a result to a file, as a whole or not at all, or prints it if no
+// file is named.
+func (a *cli) deliver(file string, text []byte) error {
+	if file == "" || file == "-" {
+		if _, err := a.out.Write(textkit.Escape(text)); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+		return nil
+	}
+	if err := app.WriteWhole(file, text); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	a.note("written to %s", file)
+	return nil
 }

@@ -1,19 +1,26 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
-	"ponder/internal/textkit"
-
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/config"
 	"ponder/internal/steering"
-	"ponder/mode/session"
+	"ponder/internal/textkit"
+	"ponder/store/sqlite"
 )
 
 func (a *cli) sessionSteerCommand() *cobra.Command {
@@ -163,14 +170,317 @@ func (w *viewing) awaitAcks(ctx context.Context, sent []ponder.Event, acks ackCo
 // An ackCollector keeps the acknowledgements of commands, by the ids of those.
 type ackCollector map[string]ponder.Event
 
-func (c ackCollector) event(ev ponder.Event, _ session.View) {
+func (c ackCollector) event(ev ponder.Event, _ app.View) {
 	if b, ok := ev.Body.(ponder.Progress); ok && b.Stage == ponder.StageSteered {
 		c[b.Ref] = ev
 	}
 }
-func (ackCollector) tick(session.View, string) {}
-func (ackCollector) close()                    {}
+func (ackCollector) tick(app.View, string) {}
+func (ackCollector) close()                {}
 
 func (c ackCollector) all(sent []ponder.Event) bool {
 	return !slices.ContainsFunc(sent, func(ev ponder.Event) bool { return c[ev.ID].ID == "" })
+}
+
+// steerFlags are the commands of a command line for a session, in its order.
+type steerFlags struct{ requests []steering.Request }
+
+// steerFlagOf has the flags of orders, and those of fields that have one of their own.
+var (
+	steerFlagOf = map[ponder.SteerOp]string{
+		ponder.AddQuestion: "add", ponder.DropQuestion: "drop", ponder.RankQuestion: "rank", ponder.Correct: "correct",
+		ponder.PinSource: "pin", ponder.BanSource: "ban", ponder.SetPersona: "persona", ponder.AnswerNow: "answer-now",
+	}
+	steerFlagOfField = map[string]string{"duration_minutes": "for", "max_tokens": "tokens", "max_calls": "calls", "max_cost_usd": "cost"}
+)
+
+// add adds the flags. All but one may be repeated.
+func (f *steerFlags) add(flags *pflag.FlagSet) {
+	for _, flag := range []struct {
+		name, usage string
+		read        func(string) error
+	}{
+		{"add", "think about this `question` too; may be repeated", f.text(ponder.AddQuestion, contentIn)},
+		{"priority", "of the question before it: a `number` from 1 to 10 (default 8)", f.priority},
+		{"drop", "leave out the `question` of this id, such as q3", f.text(ponder.DropQuestion, questionIn)},
+		{"rank", "give a question another priority: `id=number`, such as q3=9", f.rank},
+		{"correct", "hold this `fact` for true, whatever was thought", f.text(ponder.Correct, contentIn)},
+		{"pin", "prefer this `source`: a file, a folder, a URL or the id of a quotation", f.text(ponder.PinSource, sourceIn)},
+		{"ban", "leave out this `source` from now on", f.text(ponder.BanSource, sourceIn)},
+		{"persona", "answer as the persona of this `name` (of research)", f.text(ponder.SetPersona, personaIn)},
+		{"for", "`time` to think in all, such as 30m; +10m is so much more than before", limitFlag(f, timeOf, timeIn)},
+		{"tokens", "`number` of tokens to use at most in all, or + and how many more", limitFlag(f, countUpTo(config.MaxTokens), tokensIn)},
+		{"calls", "`number` of model calls to make at most in all, or + and how many more", limitFlag(f, countUpTo(steering.MaxCalls), callsIn)},
+		{"cost", "US `dollars` to spend at most in all, or + and how many more", limitFlag(f, moneyOf, moneyIn)},
+	} {
+		flags.Var(steerFlag{"text", flag.read}, flag.name, flag.usage)
+	}
+	flags.Var(steerFlag{"bool", f.answerNow}, "answer-now", "stop thinking, and answer from what there is")
+	flags.Lookup("answer-now").NoOptDefVal = "true"
+}
+
+// A steerFlag is a [pflag.Value] that is read in its turn.
+type steerFlag struct {
+	kind string
+	read func(string) error
+}
+
+func (steerFlag) String() string          { return "" }
+func (f steerFlag) Type() string          { return f.kind }
+func (f steerFlag) Set(text string) error { return f.read(text) }
+
+func contentIn(r *steering.Request) *string  { return &r.Content }
+func questionIn(r *steering.Request) *string { return &r.Question }
+func sourceIn(r *steering.Request) *string   { return &r.Source }
+func personaIn(r *steering.Request) *string  { return &r.Persona }
+
+// append adds a request that is right in itself.
+func (f *steerFlags) append(r steering.Request) error {
+	f.requests = append(f.requests, r)
+	return steering.Check(f.requests[len(f.requests)-1:])
+}
+
+// text returns the reader of a flag whose value is a field of a request.
+func (f *steerFlags) text(do ponder.SteerOp, field func(*steering.Request) *string) func(string) error {
+	return func(text string) error {
+		r := steering.Request{Order: do}
+		*field(&r) = text
+		return f.append(r)
+	}
+}
+
+func (f *steerFlags) priority(text string) error {
+	n, err := priorityOf(text)
+	i := len(f.requests) - 1
+	switch {
+	case err != nil:
+		return err
+	case i < 0 || f.requests[i].Order != ponder.AddQuestion:
+		return errors.New("it stands behind the --add that it is for")
+	}
+	f.requests[i].Priority = n
+	return nil
+}
+
+func (f *steerFlags) rank(text string) error {
+	i := strings.LastIndexByte(text, '=')
+	if i < 0 {
+		return errors.New("it needs a question and a priority, such as q3=9")
+	}
+	n, err := priorityOf(text[i+1:])
+	if err != nil {
+		return err
+	}
+	return f.append(steering.Request{Order: ponder.RankQuestion, Question: text[:i], Priority: n})
+}
+
+func priorityOf(text string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || n < steering.MinPriority || n > steering.MaxPriority {
+		return 0, fmt.Errorf("%q is no priority from %d to %d", textkit.Truncate(text, 20), steering.MinPriority, steering.MaxPriority)
+	}
+	return n, nil
+}
+
+func (f *steerFlags) answerNow(text string) error {
+	yes, err := strconv.ParseBool(text)
+	if err != nil {
+		return fmt.Errorf("%q is neither true nor false", textkit.Truncate(text, 20))
+	}
+	if yes {
+		return f.append(steering.Request{Order: ponder.AnswerNow})
+	}
+	return nil
+}
+
+// limitFlag returns the reader of a limit. All limits are one request, at the place of the
+// first of them.
+func limitFlag[N ~int | ~int64](f *steerFlags, read func(string) (N, error), field func(*ponder.Budget) *N) func(string) error {
+	return func(text string) error {
+		rest, more := strings.CutPrefix(strings.TrimSpace(text), "+")
+		n, err := read(rest)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(f.requests, func(r steering.Request) bool { return r.Order == ponder.SetBudget })
+		if i < 0 {
+			i, f.requests = len(f.requests), append(f.requests, steering.Request{Order: ponder.SetBudget})
+		}
+		r := &f.requests[i]
+		*field(&r.Limits), *field(&r.More) = n, 0
+		if more {
+			*field(&r.Limits), *field(&r.More) = 0, n
+		}
+		return nil
+	}
+}
+
+func countUpTo(most int) func(string) (int, error) {
+	return func(text string) (int, error) { return countOf(text, most) }
+}
+
+func timeIn(b *ponder.Budget) *time.Duration { return &b.Time }
+func tokensIn(b *ponder.Budget) *int         { return &b.Tokens }
+func callsIn(b *ponder.Budget) *int          { return &b.Calls }
+func moneyIn(b *ponder.Budget) *ponder.Money { return &b.Money }
+
+// commands returns the events of the commands for a session. Its error names the flag of a
+// command that does not fit the session.
+func (f *steerFlags) commands(ctx context.Context, w *app.SessionView) (list []ponder.Event, err error) {
+	requests := slices.Clone(f.requests)
+	for i := range requests {
+		r := &requests[i]
+		r.Source = sourceNamed(w.View, textkit.OneLine(r.Source))
+		if r.Order == ponder.SetPersona && w.Looked != nil {
+			p, err := w.App.PersonaVoice(ctx, textkit.OneLine(r.Persona))
+			if err != nil {
+				return nil, err
+			}
+			r.Persona, r.Content = p.Name, p.Voice
+		}
+	}
+	commands, err := steering.ViewOf(w.View, w.Looked != nil).Commands(requests)
+	var wrong steering.Errors
+	if errors.As(err, &wrong) {
+		r := requests[wrong[0].Index]
+		return nil, usagef("--%s: %s", cmp.Or(steerFlagOfField[wrong[0].Field], steerFlagOf[r.Order]), wrong[0].Message)
+	}
+	for _, b := range commands {
+		list = append(list, ponder.Event{Run: w.View.Session.Run, Body: b})
+	}
+	return list, err
+}
+
+// sourceNamed returns the source that a user means: a file or a folder that has the name here,
+// unless a quotation has it.
+func sourceNamed(v app.View, name string) string {
+	if name == "" || slices.ContainsFunc(v.Sources, func(s app.Source) bool { return s.ID == name || s.Source == name }) {
+		return name
+	}
+	if _, err := os.Stat(name); err == nil {
+		if abs, err := filepath.Abs(name); err == nil {
+			return abs
+		}
+	}
+	return name
+}
+
+type forkFlags struct {
+	at           ponder.Seq
+	paused       bool
+	detach       bool
+	model, title string
+	internal     bool
+	steer        steerFlags
+}
+
+func (a *cli) sessionForkCommand() *cobra.Command {
+	var f forkFlags
+	cmd := &cobra.Command{
+		Use:   "fork ID",
+		Short: "Think on from within a session, another way",
+		Long: `Make a session that begins as another did, up to an event, and goes its own way from
+there; the other stays as it is. Without --at, that event is the newest, or, if the
+session has ended, the newest before it began to conclude. The flags of
+"session steer" say what is to be different. A session that had used up its time
+needs more of it, or it answers again at once.`,
+		Example: `ponder session fork last --for +10m
+ponder session fork last --at 57 --correct "The contract was signed in 2021, not in 2019"
+ponder session fork last --add "What if nobody pays?" --model openai/gpt-5.2 --detach`,
+		Args: takeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.paused && f.detach {
+				return usagef("--paused and --detach contradict each other: one waits, the other thinks in the background")
+			}
+			return a.sessionFork(cmd.Context(), args[0], f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Var(eventFlag{&f.at, 1}, "at", "begin with what there was up to the event of this `number`")
+	flags.BoolVar(&f.paused, "paused", false, "do not go on yet")
+	flags.BoolVar(&f.detach, "detach", false, "think in the background, and print the id")
+	flags.StringVar(&f.model, "model", "", "go on with `provider/model`")
+	flags.StringVar(&f.title, "title", "", "show this `text` for the fork in lists")
+	flags.BoolVar(&f.internal, "internal", false, "with --json: internal events too")
+	f.steer.add(flags)
+	return cmd
+}
+
+func (a *cli) sessionFork(ctx context.Context, name string, f forkFlags) error {
+	w, info, store, err := a.openSession(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	p, err := w.PrepareFork(ctx, info, app.Fork{At: f.at, Model: f.model, Title: f.title, Paused: f.paused}, func(then *app.SessionView) ([]ponder.Event, error) {
+		return f.steer.commands(ctx, then)
+	})
+	if err != nil {
+		return err
+	}
+	if f.detach {
+		if err := a.canDetach(); err != nil {
+			return err
+		}
+	}
+	id := ponder.ThreadID(ponder.NewID("thr"))
+	if err := p.Fork(ctx, store, id); err != nil {
+		return err
+	}
+	a.note("session %s is forked from %s at event %d of %d, after %s", id, w.Id, p.At, info.Head, p.Then.SoFar())
+	if what := p.LittleLeft(); what != "" && !f.paused {
+		a.note("hardly any %s left to it, so it answers soon; --for, --tokens, --calls and --cost give it more", what)
+	}
+	return a.goOnWith(ctx, store, id, p.Models, f)
+}
+
+func (a *cli) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *app.SessionModels, f forkFlags) error {
+	w := a.viewing(store, id)
+	w.internal = f.internal
+	if f.detach {
+		return a.detach(ctx, store, id)
+	}
+	if err := w.load(ctx); err != nil {
+		return err
+	}
+	if f.paused {
+		return w.leave(ctx, store)
+	}
+	t, err := a.Runner(ctx, store, p.Models, w.Sight(), w.onDelta)
+	if err != nil {
+		return err
+	}
+	defer t.Close(ctx)
+	err = w.work(ctx, t)
+	w.Keep(ctx, store)
+	return w.end(ctx, err)
+}
+
+// leave prints the id of a fork that waits, having let it say what it does about
+// wishes.
+func (w *viewing) leave(ctx context.Context, store ponder.Store) error {
+	if w.flags.json {
+		if err := w.object(map[string]any{"id": w.Id}); err != nil {
+			return err
+		}
+	} else {
+		w.printf("%s\n", w.Id)
+	}
+	var sent []ponder.Event
+	for ev, err := range store.Events(ctx, w.Id, 0) {
+		if err != nil {
+			return fmt.Errorf("read %s: %w", w.Id, err)
+		}
+		switch ev.Body.(type) {
+		case ponder.SystemNote:
+			sent = nil // wishes before it are those of the other
+		case ponder.Steer:
+			sent = append(sent, ev)
+		}
+	}
+	if err := w.AckWhilePaused(ctx, store); err != nil {
+		return err
+	}
+	return w.answers(ctx, sent)
 }

@@ -6,21 +6,22 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+
 	"golang.org/x/term"
 
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
-	"ponder/mode/session"
 )
 
 // A sessionUI shows a session while it is thought about. Its methods are called
 // from one goroutine.
 type sessionUI interface {
 	// event shows the next event, which v is the session after.
-	event(ev ponder.Event, v session.View)
+	event(ev ponder.Event, v app.View)
 	// tick shows how things stand.
-	tick(v session.View, state string)
+	tick(v app.View, state string)
 	close()
 }
 
@@ -42,20 +43,20 @@ func (w *viewing) ui(here bool, press func(tui.Press)) sessionUI {
 // quietUI shows nothing.
 type quietUI struct{}
 
-func (quietUI) event(ponder.Event, session.View) {}
-func (quietUI) tick(session.View, string)        {}
-func (quietUI) close()                           {}
+func (quietUI) event(ponder.Event, app.View) {}
+func (quietUI) tick(app.View, string)        {}
+func (quietUI) close()                       {}
 
 // A jsonUI prints events as they are stored.
 type jsonUI struct{ *viewing }
 
-func (s jsonUI) event(ev ponder.Event, _ session.View) {
+func (s jsonUI) event(ev ponder.Event, _ app.View) {
 	if !ev.Internal || s.internal {
 		_ = s.reserve.object(s.cli, ev) // what cannot be printed is told at the end
 	}
 }
-func (jsonUI) tick(session.View, string) {}
-func (jsonUI) close()                    {}
+func (jsonUI) tick(app.View, string) {}
+func (jsonUI) close()                {}
 
 // A eventLineUI prints a line for each thing that comes up.
 type eventLineUI struct {
@@ -76,7 +77,7 @@ func (s eventLineUI) isAgain(it tui.Item) bool {
 	return again
 }
 
-func (s eventLineUI) event(ev ponder.Event, v session.View) {
+func (s eventLineUI) event(ev ponder.Event, v app.View) {
 	if it, ok := s.itemOf(ev, v); ok && !s.isAgain(it) {
 		mark := it.Mark
 		if mark != "" {
@@ -87,7 +88,7 @@ func (s eventLineUI) event(ev ponder.Event, v session.View) {
 	}
 }
 
-func (s eventLineUI) tick(session.View, string) {
+func (s eventLineUI) tick(app.View, string) {
 	if s.Looked == nil {
 		return
 	}

@@ -2,15 +2,19 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/term"
 
 	"ponder/internal/textkit"
+	"ponder/internal/textkit/layout"
 )
 
 // clip shortens text to n letters.
@@ -95,5 +99,107 @@ func (a *cli) result(v any, text string) error {
 		return a.object(v)
 	}
 	a.printf("%s", text)
+	return nil
+}
+
+// stdin returns standard input, of which a read ends with the context too: nobody is
+// waited for whom the user no longer waits for. What comes after that is lost.
+func (a *cli) stdin(ctx context.Context) io.Reader { return &input{ctx: ctx, in: a.in} }
+
+// An input is a reader that is read from by one goroutine at a time.
+type input struct {
+	ctx context.Context
+	in  io.Reader
+	buf []byte // of the read that goes on; nobody else has it
+}
+
+// Read returns the cause of the context's end once it has ended.
+func (r *input) Read(b []byte) (int, error) {
+	if err := context.Cause(r.ctx); err != nil {
+		return 0, err
+	}
+	if len(r.buf) < len(b) {
+		r.buf = make([]byte, len(b))
+	}
+	type read struct {
+		n   int
+		err error
+	}
+	done := make(chan read, 1)
+	go func() {
+		n, err := r.in.Read(r.buf[:len(b)])
+		done <- read{n, err}
+	}()
+	select {
+	case v := <-done:
+		return copy(b, r.buf[:v.n]), v.err
+	case <-r.ctx.Done():
+		return 0, context.Cause(r.ctx)
+	}
+}
+
+// cells returns how many cells a line of the terminal has that results are printed to, or
+// 0 if they go elsewhere.
+func (a *cli) cells() int {
+	f, ok := a.paper()
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// table prints rows in columns.
+func (a *cli) table(rows [][]string) {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = oneLine(row[i])
+		}
+	}
+	fmt.Fprint(a.out, layout.Columns(rows, a.cells()))
+}
+
+// width returns how wide a result may be.
+func (a *cli) width() int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return min(n, readable)
+	}
+	if n := a.cells(); n > 0 {
+		return min(n, readable)
+	}
+	return 100
+}
+
+// wrap breaks lines that have more than width cells, save commands, which are copied.
+func wrap(text string, width int) string {
+	rows := strings.Split(text, "\n")
+	for i, row := range rows {
+		if !strings.HasPrefix(strings.TrimLeft(row, " "), "ponder ") {
+			rows[i] = layout.Wrap(row, width)
+		}
+	}
+	return strings.Join(rows, "\n")
+}
+
+// printList prints a list, one a line as JSON or as a table; without one, it notes none.
+func printList[T any](a *cli, list []T, none string, head []string, row func(T) []string) error {
+	if len(list) == 0 {
+		a.note("%s", none)
+		return nil
+	}
+	rows := [][]string{head}
+	for _, it := range list {
+		if !a.flags.json {
+			rows = append(rows, row(it))
+		} else if err := a.object(it); err != nil {
+			return err
+		}
+	}
+	if !a.flags.json {
+		a.table(rows)
+	}
 	return nil
 }
