@@ -81,30 +81,25 @@ func decodeOne[T any](data json.RawMessage, c *checker) (v T, err error) {
 	return v, nil
 }
 
-// A checker checks values against one schema: with shape if it can say all the
-// schema says, else with full.
+// A checker checks values against one schema.
 type checker struct {
-	shape *shape
-	full  *jsonschema.Resolved
+	schema   jsonschema.Schema
+	resolved *jsonschema.Resolved
 }
 
 func newChecker(schema *Schema) (*checker, error) {
 	if schema == nil || len(schema.JSON) == 0 {
 		return nil, nil
 	}
-	s := new(shape)
-	if err := s.UnmarshalJSON(schema.JSON); err == nil {
-		return &checker{shape: s}, nil
-	}
-	var js jsonschema.Schema
-	if err := json.Unmarshal(schema.JSON, &js); err != nil {
+	var c checker
+	if err := json.Unmarshal(schema.JSON, &c.schema); err != nil {
 		return nil, fmt.Errorf("read schema %s: %w", schema.Name, err)
 	}
-	full, err := js.Resolve(nil)
-	if err != nil {
+	var err error
+	if c.resolved, err = c.schema.Resolve(nil); err != nil {
 		return nil, fmt.Errorf("resolve schema %s: %w", schema.Name, err)
 	}
-	return &checker{full: full}, nil
+	return &c, nil
 }
 
 // check returns data, with small slips set right, if it fits the schema.
@@ -113,24 +108,22 @@ func (c *checker) check(data json.RawMessage) (json.RawMessage, error) {
 	if err := json.Unmarshal(data, &v); err != nil {
 		return nil, errors.New("the answer is not JSON")
 	}
-	if c.full != nil {
-		return data, plainFault(c.full.Validate(v))
-	}
-	if len(c.shape.faults(nil, "", v)) == 0 { // as is, so that large integers keep their digits
+	if c.resolved.Validate(v) == nil { // as is, so that large integers keep their digits
 		return data, nil
 	}
-	v = c.shape.fit(v)
-	if list := c.shape.faults(nil, "", v); len(list) > 0 {
+	v = fit(&c.schema, v)
+	err := c.resolved.Validate(v)
+	if err == nil {
+		return json.Marshal(v)
+	}
+	if list := faults(&c.schema, nil, "", v); len(list) > 0 {
 		return nil, errors.New(strings.Join(list, "; "))
 	}
-	return json.Marshal(v)
+	return nil, plainFault(err)
 }
 
 // plainFault drops from a validator's error the way it took through the schema.
 func plainFault(err error) error {
-	if err == nil {
-		return nil
-	}
 	text := err.Error()
 	path := ""
 	for {

@@ -1,137 +1,88 @@
 package llm
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"ponder/internal/textkit"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// A shape is the part of JSON Schema that [SchemaFor] makes. It is read anew for
-// each answer, which takes a tenth of what the full validator needs to resolve a
-// schema, and it says all that is wrong with an answer in terms of the answer.
-type shape struct {
-	never      bool // the schema false
-	types      []string
-	properties map[string]*shape
-	required   []string
-	items      *shape
-	additional *shape
-	enum       []any
-}
-
-// errKeyword says that a schema has more than a shape holds.
-var errKeyword = errors.New("schema has other keywords")
-
-// UnmarshalJSON reads a schema, or returns errKeyword.
-func (s *shape) UnmarshalJSON(data []byte) error {
-	data = bytes.TrimSpace(data)
-	switch {
-	case len(data) == 0:
-		return errKeyword
-	case data[0] == 't':
-		return nil
-	case data[0] == 'f':
-		s.never = true
+// typesOf returns the types that a schema names. One without types allows all.
+func typesOf(s *jsonschema.Schema) []string {
+	if s != nil && s.Type != "" {
+		return []string{s.Type}
+	}
+	if s == nil {
 		return nil
 	}
-	var raw struct {
-		Type                 json.RawMessage   `json:"type"`
-		Properties           map[string]*shape `json:"properties"`
-		Required             []string          `json:"required"`
-		Items                *shape            `json:"items"`
-		AdditionalProperties *shape            `json:"additionalProperties"`
-		Enum                 []any             `json:"enum"`
-		Description          string            `json:"description"`
-		Title                string            `json:"title"`
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&raw); err != nil {
-		return errKeyword
-	}
-	*s = shape{properties: raw.Properties, required: raw.Required, items: raw.Items,
-		additional: raw.AdditionalProperties, enum: raw.Enum}
-	return s.readType(raw.Type)
+	return s.Types
 }
 
-func (s *shape) readType(data json.RawMessage) error {
-	switch {
-	case len(data) == 0:
-		return nil
-	case data[0] == '"':
-		s.types = []string{""}
-		return json.Unmarshal(data, &s.types[0])
-	default:
-		return json.Unmarshal(data, &s.types)
-	}
-}
+// isFalse reports whether a schema is that which no value fits.
+func isFalse(s *jsonschema.Schema) bool { return s != nil && s.Not != nil && len(typesOf(s)) == 0 }
 
 // fit returns v with what a schema can settle by itself set right, in place
 // where it can: members that are null or unknown where the schema allows neither
 // are dropped, null for a list is the empty list, and a number or a truth value
 // in quotes is one without.
-func (s *shape) fit(v any) any {
+func fit(s *jsonschema.Schema, v any) any {
 	if s == nil {
 		return v
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for name, m := range v {
-			v[name] = s.member(name).fit(m)
-			if s.superfluous(name, v[name]) {
+			v[name] = fit(member(s, name), m)
+			if superfluous(member(s, name), v[name]) {
 				delete(v, name)
 			}
 		}
 	case []any:
 		for i := range v {
-			v[i] = s.items.fit(v[i])
+			v[i] = fit(s.Items, v[i])
 		}
 	case string:
-		return s.unquote(v)
+		return unquote(s, v)
 	case nil:
-		if s.wants("array") && !s.wants("null") {
+		if wants(s, "array") && !wants(s, "null") {
 			return []any{}
 		}
 	}
 	return v
 }
 
-// member returns the shape of a member of an object, nil for any.
-func (s *shape) member(name string) *shape {
-	if p, ok := s.properties[name]; ok {
+// member returns the schema of a member of an object, nil for any.
+func member(s *jsonschema.Schema, name string) *jsonschema.Schema {
+	if p, ok := s.Properties[name]; ok {
 		return p
 	}
-	return s.additional
+	return s.AdditionalProperties
 }
 
 // superfluous reports whether an object is better off without a member.
-func (s *shape) superfluous(name string, v any) bool {
-	m := s.member(name)
-	if m == nil {
-		return false
-	}
-	return m.never || v == nil && len(m.types) > 0 && !m.wants("null")
+func superfluous(m *jsonschema.Schema, v any) bool {
+	return isFalse(m) || v == nil && len(typesOf(m)) > 0 && !wants(m, "null")
 }
 
 // wants reports whether s names a type. Without types it allows all, and wants none.
-func (s *shape) wants(typ string) bool { return slices.Contains(s.types, typ) }
+func wants(s *jsonschema.Schema, typ string) bool { return slices.Contains(typesOf(s), typ) }
 
 // unquote returns the number or truth value in text if s wants one and no string.
-func (s *shape) unquote(text string) any {
-	if s.wants("string") || len(text) > 32 {
+func unquote(s *jsonschema.Schema, text string) any {
+	if wants(s, "string") || len(text) > 32 {
 		return text
 	}
 	t := strings.ToLower(strings.TrimSpace(text))
-	if s.wants("boolean") && (t == "true" || t == "false") {
+	if wants(s, "boolean") && (t == "true" || t == "false") {
 		return t == "true"
 	}
-	if f, err := strconv.ParseFloat(t, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) && (s.wants("number") || s.wants("integer")) {
+	if f, err := strconv.ParseFloat(t, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) && (wants(s, "number") || wants(s, "integer")) {
 		return f
 	}
 	return text
@@ -141,43 +92,38 @@ func (s *shape) unquote(text string) any {
 const maxFaults = 5
 
 // faults appends what is wrong with v, which is at path in the answer.
-func (s *shape) faults(list []string, path string, v any) []string {
+func faults(s *jsonschema.Schema, list []string, path string, v any) []string {
 	if s == nil || len(list) >= maxFaults {
 		return list
 	}
-	if s.never {
+	if isFalse(s) {
 		return append(list, fault(path, "is not allowed"))
 	}
-	if got := typeOf(v); len(s.types) > 0 && !s.wants(got) && (got != "integer" || !s.wants("number")) {
-		return append(list, fault(path, "want "+strings.Join(s.types, " or ")+", got "+got+sample(v)))
+	if got := typeOf(v); len(typesOf(s)) > 0 && !wants(s, got) && (got != "integer" || !wants(s, "number")) {
+		return append(list, fault(path, "want "+strings.Join(typesOf(s), " or ")+", got "+got+sample(v)))
 	}
-	if len(s.enum) > 0 && !slices.ContainsFunc(s.enum, func(e any) bool { return same(e, v) }) {
-		return append(list, fault(path, "want one of "+sampleList(s.enum)+", got"+sample(v)))
+	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return reflect.DeepEqual(e, v) }) {
+		return append(list, fault(path, "want one of "+sampleList(s.Enum)+", got"+sample(v)))
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		return s.objectFaults(list, path, v)
+		return objectFaults(s, list, path, v)
 	case []any:
 		for i, item := range v {
-			list = s.items.faults(list, path+"["+strconv.Itoa(i)+"]", item)
+			list = faults(s.Items, list, path+"["+strconv.Itoa(i)+"]", item)
 		}
 	}
 	return list
 }
 
-func (s *shape) objectFaults(list []string, path string, v map[string]any) []string {
-	for _, name := range s.required {
+func objectFaults(s *jsonschema.Schema, list []string, path string, v map[string]any) []string {
+	for _, name := range s.Required {
 		if _, ok := v[name]; !ok && len(list) < maxFaults {
 			list = append(list, fault(join(path, name), "is missing"))
 		}
 	}
-	names := make([]string, 0, len(v))
-	for name := range v {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		list = s.member(name).faults(list, join(path, name), v[name])
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		list = faults(member(s, name), list, join(path, name), v[name])
 	}
 	return list
 }
@@ -218,19 +164,6 @@ func typeOf(v any) string {
 	default:
 		return "object"
 	}
-}
-
-// same reports whether two decoded values are equal. Enums hold no containers.
-func same(a, b any) bool {
-	switch a.(type) {
-	case []any, map[string]any:
-		return false
-	}
-	switch b.(type) {
-	case []any, map[string]any:
-		return false
-	}
-	return a == b
 }
 
 // sample shows a scalar.
