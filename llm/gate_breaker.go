@@ -169,7 +169,6 @@ func (b breaker) idle(now time.Time, cfg GateConfig) bool {
 	return b.state == breakerClosed && now.After(b.limited) && now.Sub(b.used) > cfg.Window
 }
 
-// asError returns the [Error] in err, or makes one for model.
 func asError(err error, model string) *Error {
 	var e *Error
 	if errors.As(err, &e) {

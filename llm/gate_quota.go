@@ -64,7 +64,6 @@ type stand struct {
 // maxSlow bounds slow: then the wait is a thousand times what was said.
 const maxSlow = 10
 
-// stand returns how a model stands now.
 func (g *Gate) stand(model string, now time.Time) *stand {
 	s := g.stands[model]
 	if s == nil {

@@ -63,7 +63,6 @@ func (p *pace) hedge() bool {
 // maxPaces bounds of how many models a gate knows the pace.
 const maxPaces = 200
 
-// pace returns what is known of a model.
 func (g *Gate) pace(model string) *pace {
 	g.mu.Lock()
 	defer g.mu.Unlock()

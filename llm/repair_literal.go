@@ -37,7 +37,6 @@ func literal(text string) (string, bool) {
 	return number(text)
 }
 
-// isLiteral reports whether text is a literal or a number.
 func isLiteral(text string) bool {
 	_, ok := literal(strings.TrimSpace(text))
 	return ok

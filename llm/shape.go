@@ -136,7 +136,6 @@ func fault(path, what string) string {
 	return path + ": " + what
 }
 
-// join returns the path of a member.
 func join(path, name string) string {
 	name = textkit.TruncateBytes(name, 60)
 	if path == "" {

@@ -36,7 +36,6 @@ func Unanswered(model string, m Message, f Finish, why string) *Error {
 	return e
 }
 
-// reasons reports whether a message has reasoning in it.
 func (m Message) reasons() bool {
 	for _, p := range m.Parts {
 		if p.Reasoning != "" || p.Opaque != nil || strings.TrimSpace(p.Text) != "" {

@@ -126,7 +126,6 @@ func (r *record) bare(o map[string]any) map[string]any {
 	return nil
 }
 
-// headed returns a record that has but a head.
 func (r *record) headed(s string) map[string]any { return map[string]any{r.head.name: s} }
 
 // fit returns the members of an object by their names, as their kinds want them.

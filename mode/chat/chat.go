@@ -96,7 +96,6 @@ type Use struct {
 	Used  []llm.ToolResult // of tools that were used in the turn that goes on
 }
 
-// orDefault returns the options with their defaults.
 func (o Options) orDefault() Options {
 	for field, value := range map[*int]int{
 		&o.Rounds: 8, &o.ThinkPerTurn: 10, &o.ThinkPerMin: 20, &o.DeepPerHour: 12, &o.Window: 32_000, &o.MaxNotes: 8_000,

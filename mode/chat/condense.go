@@ -98,7 +98,6 @@ func (s *state) condensedBy(key string, b ponder.CallFinished) bool {
 	return strings.HasPrefix(key, "condense-") || strings.HasPrefix(key, "notes-")
 }
 
-// summed takes in a summary.
 func (s *state) summed(b ponder.Summary) {
 	s.Summary, s.Summed, s.Condensed.Turns = b.Content, b.To, part{}
 	i := 0

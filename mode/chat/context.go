@@ -20,7 +20,6 @@ const (
 	messageShare = 0.4  // of one message; of longer ones the middle is left out
 )
 
-// bytes returns a share of the window in bytes.
 func (o *Options) bytes(share float64) int { return int(float64(o.Window) * bytesPerToken * share) }
 
 // request returns what the model is asked in the turn that goes on. Its system

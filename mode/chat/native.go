@@ -57,7 +57,6 @@ func (s *state) tools() []llm.Tool {
 	return list
 }
 
-// names returns the names of the tools.
 func (s *state) names() (names []string) {
 	for _, t := range s.tools() {
 		names = append(names, t.Name)

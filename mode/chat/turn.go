@@ -43,7 +43,6 @@ type out struct {
 	Prompt *prompt    `json:"prompt,omitempty"`
 }
 
-// action returns the writing of it.
 func (o out) action() ponder.Action {
 	switch {
 	case o.Prompt != nil:
@@ -98,7 +97,6 @@ func (s *state) called(ev ponder.Event, b ponder.CallFinished) {
 	s.conclude(&w, b)
 }
 
-// say has a text written.
 func (s *state) say(w *work, text string, b ponder.CallFinished) {
 	if text = strings.TrimSpace(text); text != "" {
 		w.Out = append(slices.Clip(w.Out), out{Key: s.key(sayKey, w.Round), Say: text, Model: b.Model, Usage: &b.Usage})
@@ -210,13 +208,11 @@ func (s *state) known() (list []Turn) {
 	return append(list, s.Turns...)
 }
 
-// isObject reports whether a JSON value is an object.
 func isObject(js json.RawMessage) bool {
 	js = bytes.TrimSpace(js)
 	return len(js) > 0 && js[0] == '{' && json.Valid(js)
 }
 
-// used takes in the result of a tool.
 func (s *state) used(ev ponder.Event, b ponder.ToolResult) {
 	key := ev.ActionKey()
 	if s.Work == nil {

@@ -107,7 +107,6 @@ func New(opts Options) ponder.Mode {
 	}
 }
 
-// asks reports whether an event asks for a reflection.
 func asks(ev ponder.Event) bool {
 	switch b := ev.Body.(type) {
 	case ponder.Progress:

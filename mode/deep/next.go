@@ -133,7 +133,6 @@ func (w *work) answered(b ponder.CallFinished) {
 	w.settle()
 }
 
-// used takes in the result of a tool.
 func (s *state) used(ev ponder.Event, b ponder.ToolResult) {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	if s.Work == nil {
@@ -153,7 +152,6 @@ func (s *state) used(ev ponder.Event, b ponder.ToolResult) {
 	s.Work = &w
 }
 
-// sources returns what a tool's result is from.
 func sources(b ponder.ToolResult) (list []string) {
 	var found struct {
 		Hits []struct {

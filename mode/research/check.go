@@ -206,7 +206,6 @@ func (d *draft) doubts() (list []int) {
 // claimID returns the id of a claim by its place.
 func claimID(i int) string { return "c" + strconv.Itoa(i+1) }
 
-// judgeKey is the key of the call for the judge.
 func (s *state) judgeKey() string { return number("judge", s.Counts.Judged) }
 
 // judgement is what a judge is asked for. judge.md speaks of its names.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ponder/knowledge/evidence"
+	"ponder/mode/internal/lookup"
 )
 
 // When another round is not worth it.
@@ -70,7 +71,7 @@ type yield struct {
 // yieldOf returns what a round brought, of all passages that were gathered. Copies, and
 // what an older report had, are not new.
 func yieldOf(all []piece, round int, seconds float64, calls int) yield {
-	y := yield{Round: round, Seconds: bound(seconds, mostSeconds), Calls: min(max(0, calls), mostCalls), Borne: borneOut(all)}
+	y := yield{Round: round, Seconds: lookup.Bound(seconds, mostSeconds), Calls: min(max(0, calls), mostCalls), Borne: borneOut(all)}
 	heard := make(map[string]bool)
 	for _, p := range all {
 		if p.Known || p.Round < round {
@@ -90,7 +91,7 @@ func yieldOf(all []piece, round int, seconds float64, calls int) yield {
 		if _, ok := best[p.voice()]; !ok {
 			order = append(order, p.voice())
 		}
-		best[p.voice()] = max(best[p.voice()], bound(p.weight(), 1))
+		best[p.voice()] = max(best[p.voice()], lookup.Bound(p.weight(), 1))
 	}
 	y.New = len(order)
 	for _, v := range order { // in the order of the passages, so that the sum is the same for ever
@@ -118,20 +119,12 @@ func borneOut(all []piece) (most int) {
 	return most
 }
 
-// bound returns x from 0 to most; 0 if it is no number.
-func bound(x, most float64) float64 {
-	if !(x > 0) {
-		return 0
-	}
-	return min(x, most)
-}
-
 // with returns the worth after another round.
 func (w worth) with(y yield) worth {
 	if n := len(w.Last); n > 0 {
 		w.Known += w.Last[n-1].Weight
 	}
-	y.Weight, y.Seconds, y.Calls = bound(y.Weight, math.MaxFloat32), bound(y.Seconds, mostSeconds), min(max(0, y.Calls), mostCalls)
+	y.Weight, y.Seconds, y.Calls = lookup.Bound(y.Weight, math.MaxFloat32), lookup.Bound(y.Seconds, mostSeconds), min(max(0, y.Calls), mostCalls)
 	w.Rounds++
 	w.Last = append(slices.Clone(w.Last[max(0, len(w.Last)+1-keptRounds):]), y)
 	return w

@@ -65,7 +65,6 @@ type look struct {
 
 func (l look) key() string { return number("look", l.N) }
 
-// tool returns the name of the tool of a look.
 func (l look) tool() string {
 	switch l.Kind {
 	case onWeb:
@@ -98,7 +97,6 @@ func (s *state) enqueue(kind string, queries []string, ref string) (list []strin
 // recalls reports whether the memory of a persona is searched, too.
 func (s *state) recalls() bool { return s.opts.Memory && s.persona().Name != "" }
 
-// push adds a look.
 func (s *state) push(l look) {
 	s.Counts.Looks++
 	l.N, l.Round = s.Counts.Looks, s.Round
@@ -168,7 +166,6 @@ func (s *state) look(key string) int {
 	return slices.IndexFunc(s.Looks, func(l look) bool { return !l.Done && l.key() == key })
 }
 
-// use returns the use of the tool of a look.
 func (s *state) use(l look) ponder.Action {
 	if l.Kind == inOthers {
 		return l.useOther()

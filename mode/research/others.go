@@ -33,7 +33,6 @@ func (s *state) lookOther(c llm.ToolCall, args []byte, i int) {
 	s.push(look{Kind: inOthers, Tool: c.Name, Args: args, Query: textkit.TruncateBytes(textkit.OneLine(lookup.Tame(string(args))), maxQuery), Use: i + 1})
 }
 
-// useOther returns the use of the tool of a look with others' tools.
 func (l look) useOther() ponder.Action { return ponder.Do{Key: l.key(), Tool: l.Tool, Args: l.Args} }
 
 // readOther returns what such a tool has returned as passages, which strangers wrote. Its

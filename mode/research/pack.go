@@ -68,7 +68,6 @@ func entries(list []piece) (all []entry) {
 	return all
 }
 
-// voice returns whose the entry is.
 func (e entry) voice() string { return e.pieces[0].voice() }
 
 // text returns an entry, the nth: what is known of the source, and its passages. Of

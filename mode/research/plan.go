@@ -54,7 +54,6 @@ var (
 	planReader = structured.New[planAnswer](planSchema)
 )
 
-// planRequest returns the request for a plan of research.
 func planRequest(question string, o Options) llm.Request {
 	var b strings.Builder
 	b.WriteString("The question:\n<question>\n" + framed(textkit.TruncateBytes(textkit.CleanTrim(question), maxAsked)) + "\n</question>\n")
@@ -83,7 +82,6 @@ func wish(o Options) string {
 	return "\nWhat the owner wants of all answers, which the plan is to serve:\n" + textkit.TruncateBytes(textkit.CleanTrim(o.Prompt), maxWish) + "\n"
 }
 
-// searched says what is searched.
 func (o Options) searched() string {
 	var list []string
 	if o.Web {

@@ -11,6 +11,7 @@ import (
 	"ponder/internal/textkit"
 	"ponder/internal/toolname"
 	"ponder/knowledge/evidence"
+	"ponder/mode/internal/lookup"
 )
 
 // A Summary counts the sources that were found. It is the seed's referenceSummary.
@@ -226,7 +227,7 @@ func (r *References) found(ev ponder.Event, b ponder.Evidence) []Chunk {
 // referenceOf returns a passage as a source that is new.
 func referenceOf(b ponder.Evidence) Reference {
 	tool := seedTool(textkit.TruncateBytes(textkit.OneLine(cmp.Or(b.Found.Tool, b.Tool)), maxTool))
-	score := bound(b.Score, 1)
+	score := lookup.Bound(b.Score, 1)
 	ref := Reference{
 		ID: textkit.OneLine(b.ID), Relevance: score, Tool: tool, FoundBy: union(nil, []string{tool}), Best: score, New: true,
 		Metadata: ReferenceMetadata{

@@ -56,7 +56,6 @@ func (s *state) report(l look, news int) ponder.Progress {
 	return b
 }
 
-// ageOf returns an age in words.
 func ageOf(seconds int) string {
 	switch {
 	case seconds < 2*60:

@@ -187,7 +187,6 @@ type question struct {
 // firstKey is the key of the first Write.
 const firstKey = "plan-1"
 
-// offset returns the thinking time in seconds.
 func (s *state) offset() float64 { return s.Time.Seconds() }
 
 // Apply implements [ponder.State]. What changes the state does so on the copy that
@@ -288,7 +287,6 @@ func (s *state) gathers() bool { return s.searches() || s.opts.Web }
 // searches reports whether there are documents or a memory to look things up in.
 func (s *state) searches() bool { return len(s.opts.Docs) > 0 || s.opts.Memory }
 
-// persona returns who answers.
 func (s *state) persona() Persona {
 	if s.Persona != (Persona{}) {
 		return s.Persona

@@ -85,7 +85,6 @@ func (s *state) anew(was *work) {
 	}
 }
 
-// inFlight returns the keys of what is waited for.
 func (s *state) inFlight() (keys []string) {
 	if s.Planning {
 		keys = append(keys, s.Retry.key(planKey))

@@ -53,7 +53,6 @@ type work struct {
 	Other  bool          `json:"other,omitempty"` // the model that plans is asked, for that of the answer can't be had
 }
 
-// key returns the key of the call.
 func (w *work) key() string { return number(writing, w.Call) }
 
 // WritesAnswer reports whether the calls of an action write the answer.

@@ -10,6 +10,7 @@ import (
 	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 	"ponder/internal/textkit/similarity"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/questionwords"
 )
 
@@ -92,7 +93,7 @@ func sentence(places []string) string {
 // quotedConfidence is that of a quotation: low, for that a source says something does
 // not make it true, and nobody has judged whether it fits the question.
 func quotedConfidence(p piece) float64 {
-	return min(mostQuoted, leastQuoted+bound(p.weight(), 1)/2)
+	return min(mostQuoted, leastQuoted+lookup.Bound(p.weight(), 1)/2)
 }
 
 // quotedBest returns what is worth quoting, the best first: of each voice one passage

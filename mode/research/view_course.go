@@ -27,7 +27,6 @@ func (v *View) asked(ev ponder.Event, b ponder.ToolCall) {
 	v.Queries = append(v.Queries, Query{Tool: textkit.OneLine(b.Name), Text: queryOf(b.Args), Round: v.Research.Rounds, At: v.Research.Elapsed})
 }
 
-// action returns the key of the action that an event is of.
 func action(ev ponder.Event) string {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	return key
@@ -72,7 +71,6 @@ func (v *View) credit(tool, query string) {
 	}
 }
 
-// addCommand adds a command of the user.
 func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
 	d := steering.Describe(b, maxShown)
 	w := Steering{

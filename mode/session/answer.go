@@ -13,6 +13,7 @@ import (
 	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/llm/structured"
+	"ponder/mode/internal/lookup"
 )
 
 // Bounds on what is taken of an answer.
@@ -184,7 +185,6 @@ func textAlone(text string) string {
 // said reports whether a text says anything.
 func said(text string) bool { return structured.HasContent(text) }
 
-// citesIn returns the ids of passages in a list.
 func citesIn(list []string) (ids []string) {
 	for _, text := range list {
 		for _, id := range evidenceID.FindAllString(text, maxItems) {
@@ -336,11 +336,11 @@ func shareOf(x *float64) float64 {
 func scaled(x float64) float64 {
 	switch {
 	case x < 2:
-		return unit(x)
+		return lookup.Unit(x)
 	case x <= 10:
-		return unit(x / 10)
+		return lookup.Unit(x / 10)
 	}
-	return unit(x / 100)
+	return lookup.Unit(x / 100)
 }
 
 // priorityOf returns a priority from 1 to 10, or the default.

@@ -84,7 +84,7 @@ func (s *state) remember(b ponder.ToolResult) {
 func earlierSure(confidence float64, outcome *float64) string {
 	sure := ""
 	if confidence > 0 {
-		sure = fmt.Sprintf(", confidence %.2f", unit(confidence))
+		sure = fmt.Sprintf(", confidence %.2f", lookup.Unit(confidence))
 	}
 	if sure += turnedOut(outcome); sure == "" {
 		return ""
@@ -98,7 +98,7 @@ func earlierScore(score, confidence float64) float64 {
 	if confidence == 0 {
 		confidence = defaultConfidence
 	}
-	return min(unit(score), unit(confidence), mostEarlier)
+	return min(lookup.Unit(score), lookup.Unit(confidence), mostEarlier)
 }
 
 // turnedOut says how an earlier session turned out, as far as that is known.

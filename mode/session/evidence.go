@@ -72,7 +72,6 @@ func (s *state) query(f focus) string {
 	return f.Text
 }
 
-// search returns the look of a cell.
 func (s *state) search(c *cell) ponder.Action {
 	limit := maxHits
 	if s.Unaided {
@@ -321,3 +320,28 @@ func (s *state) forget() {
 	}
 	s.Evidence = kept
 }
+
+// from reports whether a passage is from the source that is named.
+func (e evidence) from(name string) bool {
+	return lookup.IsOf(e.Source, name) || e.URL != "" && lookup.IsOf(e.URL, name)
+}
+
+// trace adds where a passage is from to what is kept of it, and to its event.
+func (s *state) trace(e *evidence, b *ponder.Evidence, h hit, by ponder.Found) {
+	e.Kind, e.URL, e.Untrusted = textkit.TruncateBytes(textkit.OneLine(h.Kind), maxLabel), lookup.Address(h.URL), h.Untrusted
+	e.Dated, e.Fetched = lookup.Day(h.Published), lookup.Day(h.Fetched)
+	e.Cluster, e.Copy = s.cluster(h)
+	if e.Untrusted {
+		e.Title, e.Section, e.Quote, e.Context = lookup.Tame(e.Title), lookup.Tame(e.Section), lookup.Tame(e.Quote), lookup.Tame(e.Context)
+	}
+	by.Query, by.Provider = textkit.TruncateBytes(textkit.OneLine(by.Query), maxFocus), textkit.TruncateBytes(textkit.OneLine(h.Provider), maxLabel)
+	b.Title, b.URL, b.Section, b.Page, b.Author = e.Title, e.URL, e.Section, max(0, h.Page), textkit.TruncateBytes(textkit.OneLine(h.Author), maxLabel)
+	b.Published, b.Fetched, b.Original, b.Found = h.Published, h.Fetched, textkit.TruncateBytes(textkit.OneLine(h.Original), maxLabel), by
+	b.Cluster, b.Voices, b.Quality, b.Untrusted = e.Cluster, max(0, h.Voices), lookup.Signals(h.Quality), e.Untrusted
+}
+
+// What tools find is read by package lookup.
+type (
+	hit   = lookup.Hit
+	found = lookup.Found
+)

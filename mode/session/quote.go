@@ -21,7 +21,7 @@ const (
 // 0.6. The score is that of the search, from 0 to 1: how much of the question the
 // sentence speaks of.
 func quotedConfidence(score float64) float64 {
-	return rounded(min(mostQuoted, leastQuoted+max(0, score)/2))
+	return lookup.Rounded(min(mostQuoted, leastQuoted+max(0, score)/2))
 }
 
 // thoughtOf makes a thought of a passage: the quotation and where it is from.

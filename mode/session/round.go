@@ -75,7 +75,6 @@ func (s *state) begin(f focus) {
 	s.write("focus", &n, ponder.Progress{Content: f.Text, Stage: "focus", Iteration: s.Counts.Rounds, Ref: f.Question})
 }
 
-// waits returns the keys of what a cell waits for.
 func (s *state) waits(c *cell) (keys []string) {
 	switch {
 	case c.Done:
@@ -98,7 +97,6 @@ func (s *state) waits(c *cell) (keys []string) {
 	return keys
 }
 
-// consider adds the actions of a cell.
 func (s *state) consider(do []ponder.Action, c *cell) []ponder.Action {
 	for _, key := range s.waits(c) {
 		switch {

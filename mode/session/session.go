@@ -13,7 +13,7 @@
 // The files, in the order to read them: state.go says what a session knows,
 // round.go thinks about foci and steps.go does what comes between; focus.go keeps
 // the questions, said.go the thoughts, evidence.go the passages, web.go and
-// pages.go those of the web, origin.go, host.go and voice.go whose they are, and
+// pages.go those of the web, voice.go whose they are, and
 // earlier.go what other sessions concluded; worth.go says when it is enough,
 // steer.go obeys the user, retract.go forgets what a ban takes away, and founded.go
 // checks what an answer quotes and counts. prompt.go asks, and answer.go reads what

@@ -131,7 +131,6 @@ func markOf(r structured.Retry) string {
 	return ""
 }
 
-// key returns the key of the step's action.
 func (p step) key() string {
 	key := p.Do
 	if p.Do != final || p.N > 0 {
@@ -170,7 +169,6 @@ func (c clock) see(ev ponder.Event, run ponder.RunID) clock {
 // firstKey is the key of the first Write of a session that thinks.
 const firstKey = "focus-1"
 
-// offset returns the thinking time in seconds.
 func (s *state) offset() float64 { return s.Time.Seconds() }
 
 // Apply implements [ponder.State]. What changes the state does so on the copy

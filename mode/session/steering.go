@@ -10,7 +10,6 @@ import (
 	"ponder/mode/internal/steering"
 )
 
-// addCommand adds a command of the user.
 func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
 	if ev.ID != "" {
 		v.fold.places[ev.ID] = len(v.Steering)
@@ -63,7 +62,6 @@ func with(list []string, text string) []string {
 	return append(list, text)
 }
 
-// lacking returns a list without a text.
 func lacking(list []string, text string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == text })
 }

@@ -85,7 +85,6 @@ func (v *View) raise(ev ponder.Event, b ponder.SubQuestion) {
 	v.Session.Progress.Questions = len(v.Questions)
 }
 
-// question returns the question with an id.
 func (v *View) question(id string) (*Question, bool) {
 	i, ok := v.fold.places[id]
 	if !ok || i >= len(v.Questions) || v.Questions[i].ID != id {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ponder/internal/textkit"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/questionwords"
 )
 
@@ -187,7 +188,7 @@ func (s *state) quotations(title string) (summary, bool) {
 		return summary{}, false
 	}
 	sum.Insights, sum.Remaining = items(sum.Insights), s.remaining()
-	sum.Text, sum.Confidence = title+questionwords.Lack(s.run.Input, quotes)+"\n"+strings.TrimRight(b.String(), "\n"), rounded(total/float64(len(quotes)))
+	sum.Text, sum.Confidence = title+questionwords.Lack(s.run.Input, quotes)+"\n"+strings.TrimRight(b.String(), "\n"), lookup.Rounded(total/float64(len(quotes)))
 	return sum, true
 }
 
@@ -236,7 +237,7 @@ func (s *state) retold() (summary, bool) {
 	}
 	sum := summary{Text: strings.TrimSpace(b.String()), Insights: slices.Clone(s.Sum.Insights), Confidence: s.Sum.Confidence, Assumed: s.Sum.Assumed, Remaining: s.remaining()}
 	if s.Sum.Text == "" {
-		sum.Confidence, sum.Assumed = rounded(total/float64(max(1, given))), given == 0
+		sum.Confidence, sum.Assumed = lookup.Rounded(total/float64(max(1, given))), given == 0
 	}
 	sum.Confidence = min(sum.Confidence, mostQuoted)
 	return sum, true
@@ -251,6 +252,3 @@ func (s *state) remaining() (list []string) {
 	}
 	return list
 }
-
-// rounded returns x with two decimals.
-func rounded(x float64) float64 { return float64(int(x*100+0.5)) / 100 }

@@ -52,7 +52,6 @@ type webLook struct {
 	Pages   []page `json:"pages,omitempty"`   // that are read
 }
 
-// webKey returns the key of a cell's search of the web.
 func (c *cell) webKey() string { return onWeb + "-" + strconv.Itoa(c.N) }
 
 // askWeb counts a wave, and reports whether it asks the web. After a failure the
@@ -68,7 +67,6 @@ func (s *state) askWeb() bool {
 	return s.Web.Waves >= s.Web.Next && (s.Web.Waves-1)%s.opts.WebEvery == 0
 }
 
-// searchWeb returns a cell's search of the web.
 func (s *state) searchWeb(c *cell) ponder.Action {
 	args := s.hasty(map[string]any{"query": s.webQuery(c.Focus), "limit": maxResults})
 	return lookup.Use(c.webKey(), WebSearchTool, lookup.Filter(args, lookup.HostsOf(s.Pinned), lookup.HostsOf(s.Banned)))
@@ -83,10 +81,8 @@ func (s *state) hasty(args map[string]any) map[string]any {
 	return args
 }
 
-// webQuery returns what the web is asked for a focus.
 func (s *state) webQuery(f focus) string { return lookup.Outgoing(s.query(f)) }
 
-// answered returns the look with the result of the search.
 func (w *webLook) answered(b ponder.ToolResult) *webLook {
 	next := *w
 	next.Done = true

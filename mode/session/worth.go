@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"math"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/runstate"
 	"slices"
 
@@ -110,8 +111,8 @@ func (s *state) basis() ponder.Basis {
 	all := float64(max(1, s.Counts.Thoughts))
 	w := s.Worth
 	return ponder.Basis{
-		Agreement: rounded(unit(float64(w.Agreed) / all)), Support: rounded(unit(float64(w.Supported) / all)),
-		Contradiction: rounded(unit(float64(w.Opposed) / all)), Stability: rounded(unit(float64(w.Stable) / plateauSums)),
+		Agreement: lookup.Rounded(lookup.Unit(float64(w.Agreed) / all)), Support: lookup.Rounded(lookup.Unit(float64(w.Supported) / all)),
+		Contradiction: lookup.Rounded(lookup.Unit(float64(w.Opposed) / all)), Stability: lookup.Rounded(lookup.Unit(float64(w.Stable) / plateauSums)),
 	}
 }
 

@@ -149,7 +149,6 @@ func (w *Writing) readMember() (string, bool) {
 	return "", n > 0
 }
 
-// readText reads the string that is the text.
 func (w *Writing) readText() (text string, more bool) {
 	text, n, end := readString(w.rest[:textkit.WholeRunes(w.rest)])
 	w.rest, w.over = w.rest[n:], end

@@ -61,7 +61,6 @@ var (
 	lookingSchema = llm.SchemaFor[wantedOfLooking]("report")
 )
 
-// schemaOf returns what a role answers.
 func schemaOf(r Role) *llm.Schema {
 	if r.Looks == LooksNone {
 		return answerSchema

@@ -153,7 +153,6 @@ func (d *decision) Next(ponder.Moment) []ponder.Action {
 	return []ponder.Action{ponder.Call{Key: d.key(), Role: ponder.Frontier, Request: d.request(e)}}
 }
 
-// answered takes in an answer.
 func (d *decision) answered(b ponder.CallFinished) {
 	d.Round++
 	e, _, ok := d.Known.raised(d.id)

@@ -48,7 +48,6 @@ func (d *decision) done(otherwise string) string {
 // undecided ends what the user is told as it was found.
 const undecided = "(No model decided about this: it is told as it was found.)"
 
-// decided returns the decision as it is written.
 func (d *decision) decided(e ponder.Escalation, v verdict) ponder.Escalation {
 	e.Outcome, e.Model, e.Unaided = v.Outcome, v.Model, v.Unaided
 	var parts []string

@@ -8,10 +8,8 @@ type Exposure struct {
 	Sources []string `json:"sources,omitempty"`  // of these, where a user can look
 }
 
-// any reports whether there was any.
 func (e Exposure) any() bool { return len(e.Rests)+len(e.Sources) > 0 }
 
-// bounded returns it within its bounds.
 func (e Exposure) bounded() Exposure {
 	if !e.any() {
 		return Exposure{}

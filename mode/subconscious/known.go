@@ -39,7 +39,6 @@ type knowledge struct {
 // newKnowledge returns what is known of a thread without events.
 func newKnowledge() knowledge { return knowledge{State: NewState()} }
 
-// after returns what is known after an event.
 func (k knowledge) after(ev ponder.Event, roles []Role) knowledge {
 	k.News = slices.Clip(k.News)
 	return k.next(ev, roles)
@@ -132,7 +131,6 @@ func (k *knowledge) shown(r Ran) {
 	}
 }
 
-// recordOf reads the record of a tick.
 func recordOf(b ponder.Subconscious) (t Tick, err error) {
 	if len(b.Changes) == 0 {
 		return Tick{Number: b.Tick}, nil

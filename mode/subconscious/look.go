@@ -22,7 +22,6 @@ const (
 // maxAsked is how often a role is asked before its answer counts as malformed.
 const maxAsked = 2
 
-// lookMode is the mode of a role's look.
 func lookMode(o Options) ponder.Mode {
 	start := func(r ponder.Run) *lookState {
 		s := &lookState{}
@@ -56,7 +55,6 @@ type lookState struct {
 	Failed string        `json:"failed,omitempty"`
 }
 
-// read reads what the run is told.
 func (s *lookState) read(o Options, r ponder.Run) error {
 	if err := json.Unmarshal(r.Options, &s.in); err != nil {
 		return fmt.Errorf("what it is to look at cannot be read: %w", err)
@@ -88,7 +86,6 @@ func (s *lookState) Apply(ev ponder.Event) ponder.State {
 // key returns the key of the next call.
 func (s *lookState) key() string { return fmt.Sprintf("%s%d", lookKey, len(s.Bad)+1) }
 
-// answered takes in an answer.
 func (s *lookState) answered(b ponder.CallFinished) {
 	switch {
 	case b.Refused && b.Class == llm.Payment:

@@ -19,7 +19,6 @@ func (c Category) size() int {
 	return 5
 }
 
-// list returns the entries of a category.
 func (m *Mind) list(c Category) *[]Entry {
 	switch c {
 	case Patterns:
@@ -69,7 +68,6 @@ func (m *merge) weakest(list []Entry) (at int) {
 	return at
 }
 
-// last returns the last n of a list.
 func last[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
 
 // include appends what is not in a list yet, and keeps the last n.

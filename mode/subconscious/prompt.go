@@ -130,7 +130,6 @@ func prompted(role Role, s State, seen []Seen, now time.Time) string {
 	return strings.Join(parts, "\n\n") + "\n"
 }
 
-// listed returns lines as a list.
 func listed(lines []string) string {
 	if len(lines) == 0 {
 		return ""

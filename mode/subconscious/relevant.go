@@ -33,7 +33,6 @@ func rareOf(s string) []string {
 	})
 }
 
-// rare returns that of an observation.
 func (o Seen) rare() []string {
 	return rareOf(textkit.VisibleLine(o.Subject, maxLabel) + " " + textkit.VisibleLine(o.Content, maxContent))
 }

@@ -63,7 +63,6 @@ func ReadRole(name string, file []byte) (Role, error) {
 	return r, nil
 }
 
-// isRoleName reports whether s may be the name of a role.
 func isRoleName(s string) bool {
 	return s != "" && len(s) <= 32 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && strings.Trim(s, "-") == s
 }

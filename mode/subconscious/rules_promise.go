@@ -34,7 +34,6 @@ type word struct {
 	start, end int
 }
 
-// wordsOf returns the words of a text.
 func wordsOf(s string) (list []word) {
 	lexical.Tokens(s, func(t lexical.Token) {
 		list = append(list, word{lexical.Fold(s[t.Start:t.End]), t.Start, t.End})

@@ -120,7 +120,6 @@ func (f *finder) terms() []*returning {
 	return list
 }
 
-// day names the day of a time.
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // remember adds where a word was seen before.

@@ -49,7 +49,6 @@ type scan struct {
 	skipped int  // up to here tokens are read
 }
 
-// readPhrase reads a text.
 func (r *reader) readPhrase(s string) *phrase {
 	p := &phrase{line: textkit.OneLine(s)}
 	scan := scan{phrase: p, t: r.table, line: p.line, first: true, tokens: r.tokens[:0]}
@@ -58,7 +57,6 @@ func (r *reader) readPhrase(s string) *phrase {
 	return p
 }
 
-// read reads the text.
 func (r *scan) read() {
 	p := r.phrase
 	lexical.Tokens(p.line[:min(len(p.line), maxRead)], func(t lexical.Token) { r.tokens = append(r.tokens, t) })

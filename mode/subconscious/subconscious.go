@@ -55,7 +55,6 @@ type TickInput struct {
 	Upto int64 `json:"upto,omitempty"`
 }
 
-// roles returns the roles there are.
 func (o Options) roles() []Role {
 	if len(o.Roles) > 0 {
 		return o.Roles

@@ -19,7 +19,6 @@ const (
 
 const mergeKey = "merge"
 
-// tickMode is the mode of a tick.
 func tickMode(o Options) ponder.Mode {
 	return threadMode(o, Name, "Have the roles of the subconscious look at what is new, and merge what they find.", tickLimit,
 		func(r ponder.Run, k knowledge) *tickRun { return newTick(o, r, k) })

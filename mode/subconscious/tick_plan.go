@@ -130,7 +130,6 @@ func (s step) options(state State, at time.Time) json.RawMessage {
 	return js
 }
 
-// shownTo returns a state without what a role is not shown.
 func (s State) shownTo(role string) State {
 	a := s.Aside
 	out := Aside{Tick: a.Tick, Decayed: a.Decayed, Settled: a.Settled, Exposure: a.Exposure, Journal: make(map[string][]string), About: make(map[string]About)}

@@ -115,7 +115,6 @@ func (v *View) observed(ev ponder.Event, b ponder.Observation) {
 	}
 }
 
-// ticked takes in a tick.
 func (v *View) ticked(ev ponder.Event, b ponder.Subconscious) {
 	t, err := recordOf(b)
 	if err != nil || t.Number == 0 {

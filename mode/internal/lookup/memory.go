@@ -20,7 +20,7 @@ func ReadRemembered(js string, most int) (list []Hit) {
 			continue
 		}
 		quote := strings.TrimSuffix(strings.TrimSpace(r.Memory), "…")
-		h := Hit{ID: r.Place, Source: r.Metadata.Source, Quote: quote, End: len(quote), Hash: Sum(quote), Score: unit(r.Relevance)}
+		h := Hit{ID: r.Place, Source: r.Metadata.Source, Quote: quote, End: len(quote), Hash: Sum(quote), Score: Unit(r.Relevance)}
 		h.Kind, h.URL, h.Author, h.Published = r.Kind, Address(r.Metadata.Link), textkit.TruncateBytes(textkit.OneLine(r.Metadata.Author), MaxLabel), r.Metadata.Date
 		if h.Source == "" || h.URL != "" {
 			h.Source = "memory:" + textkit.TruncateBytes(textkit.OneLine(r.ID), MaxLabel)

@@ -48,7 +48,6 @@ func lacking(text []byte, rest string) bool {
 	return before == "" || opens[word] || strings.IndexByte("\n(.,;:!?-*|", before[len(before)-1]) >= 0
 }
 
-// set returns the words of a list.
 func set(list string) map[string]bool {
 	all := make(map[string]bool)
 	for w := range strings.FieldsSeq(list) {

@@ -28,7 +28,7 @@ func Day(t time.Time) string {
 // Signals returns what is known of a source, bounded.
 func Signals(list []ponder.Signal) (kept []ponder.Signal) {
 	for _, g := range list[:min(len(list), maxSignals)] {
-		kept = append(kept, ponder.Signal{Name: textkit.TruncateBytes(textkit.OneLine(g.Name), MaxLabel), Value: unit(g.Value), Says: textkit.TruncateBytes(textkit.OneLine(g.Says), MaxLabel)})
+		kept = append(kept, ponder.Signal{Name: textkit.TruncateBytes(textkit.OneLine(g.Name), MaxLabel), Value: Unit(g.Value), Says: textkit.TruncateBytes(textkit.OneLine(g.Says), MaxLabel)})
 	}
 	return kept
 }

@@ -27,7 +27,7 @@ func WorthOf(h Hit) float64 {
 	if len(h.Quality) == 0 {
 		return 1
 	}
-	return rounded(weighing.Weight(h.Quality))
+	return Rounded(weighing.Weight(h.Quality))
 }
 
 // What makes two passages copies of each other.
@@ -106,12 +106,16 @@ func Words(s string) []string {
 	return slices.Compact(words)
 }
 
-// unit returns x in 0..1; 0 if it is no number.
-func unit(x float64) float64 {
+// Unit returns x in 0..1; 0 if it is no number.
+func Unit(x float64) float64 { return Bound(x, 1) }
+
+// Bound returns x from 0 to most; 0 if it is no number.
+func Bound(x, most float64) float64 {
 	if !(x > 0) {
 		return 0
 	}
-	return min(x, 1)
+	return min(x, most)
 }
 
-func rounded(x float64) float64 { return float64(int(x*100+0.5)) / 100 }
+// Rounded returns x with two decimals.
+func Rounded(x float64) float64 { return float64(int(x*100+0.5)) / 100 }

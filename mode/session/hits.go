@@ -1,9 +1,0 @@
-package session
-
-import "ponder/mode/internal/lookup"
-
-// What tools find is read by package hits.
-type (
-	hit   = lookup.Hit
-	found = lookup.Found
-)
