@@ -11,7 +11,11 @@ import (
 
 // inLines returns the members that labelled lines of a text have, as their kinds want them.
 func (f *form) inLines(text string) map[string]any {
-	lines := strings.Split(Unfenced(text), "\n")
+	text = Unfenced(text)
+	if !strings.Contains(text, "\n") {
+		text = inline.ReplaceAllStringFunc(text, func(label string) string { return "\n" + strings.TrimSpace(label) })
+	}
+	lines := strings.Split(text, "\n")
 	if slices.ContainsFunc(f.members, func(m *member) bool { return m.kind == recordsKind }) {
 		return f.recordLines(lines)
 	}
@@ -28,16 +32,20 @@ func (f *form) Label(line string) (name, rest string, ok bool) {
 	return "", "", false
 }
 
+// separator matches what stands behind a label.
+var separator = regexp.MustCompile(`[:：]| [-–—] `)
+
 // labelled splits a line that begins with a label, such as "2. **Thought 2:** text". A label
 // may also stand alone as a heading.
 func (f *form) labelled(line string) (p place, rest string, ok bool) {
-	i := strings.IndexAny(line, ":：")
-	if i < 0 {
-		if i = len(line); !strings.ContainsAny(line, "#*") {
+	line = Unlisted(line)
+	at := separator.FindStringIndex(line)
+	if at == nil {
+		if at = []int{len(line), len(line)}; !strings.ContainsAny(line, "#*") {
 			return p, "", false
 		}
 	}
-	head := line[:i]
+	head := line[:at[0]]
 	if len(head) > maxName || strings.ContainsAny(head, `"{?`) {
 		return p, "", false
 	}
@@ -45,9 +53,9 @@ func (f *form) labelled(line string) (p place, rest string, ok bool) {
 	if p, ok = f.labels[letters(name)]; !ok {
 		return p, "", false
 	}
-	rest = strings.TrimSpace(strings.TrimLeft(line[i:], ":："))
+	rest = strings.TrimSpace(line[at[1]:])
 	for _, mark := range []string{"**", "__", "*", "_"} { // a mark before the label ends behind the label or the line
-		if strings.Count(head[len(bullet.FindString(head)):], mark)%2 == 1 {
+		if strings.Count(head, mark)%2 == 1 {
 			after, ok := strings.CutPrefix(rest, mark)
 			if !ok {
 				after = strings.TrimSuffix(rest, mark)
