@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"ponder"
 	"ponder/internal/textkit"
@@ -65,13 +64,7 @@ func cut(s string) int {
 			return i + len(end)
 		}
 	}
-	n := othersPiece
-	for back := range utf8.UTFMax {
-		if utf8.RuneStart(s[n-back]) {
-			return n - back
-		}
-	}
-	return n
+	return len(textkit.Prefix(s, othersPiece))
 }
 
 // othersArgs returns the arguments of a call as they are kept, or nil if they are too long.

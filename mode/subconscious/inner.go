@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"ponder"
 	"ponder/internal/textkit"
@@ -45,7 +44,7 @@ type Noted struct {
 // that have most: as strong as they are now, and strong or due soon. What came from the
 // thread itself is known there, and is left out.
 func (s State) Inner(said string, of ponder.ThreadID, now time.Time, most int) []Noted {
-	said = firstBytes(said, maxMatched)
+	said = textkit.Prefix(said, maxMatched)
 	if most <= 0 || strings.TrimSpace(said) == "" {
 		return nil
 	}
@@ -136,17 +135,6 @@ func roughly(d time.Duration) string {
 		unit += "s"
 	}
 	return fmt.Sprint(n, " ", unit)
-}
-
-// firstBytes returns the beginning of a text, cut between characters.
-func firstBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 // A gist is the words of a text that say what it is about, by their stems.
