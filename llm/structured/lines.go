@@ -280,23 +280,13 @@ func isParagraph(lines []string, i int) bool {
 	return bare != "" && strings.TrimSpace(lines[i-1]) == "" && Unlisted(bare) == bare && !isRule(bare)
 }
 
-// trimmed returns lines as one text without rules around it, and without a code fence that
-// only begins or only ends in it.
+// trimmed returns lines as one text without blank lines and rules around it.
 func trimmed(lines []string) string {
-	fences := 0
-	for _, l := range lines {
-		if strings.HasPrefix(strings.TrimSpace(l), "```") {
-			fences++
-		}
-	}
-	loose := func(l string) bool {
-		l = strings.TrimSpace(l)
-		return l == "" || isRule(l) || fences%2 == 1 && strings.HasPrefix(l, "```")
-	}
-	for len(lines) > 0 && loose(lines[0]) {
+	isLoose := func(l string) bool { return strings.TrimSpace(l) == "" || isRule(strings.TrimSpace(l)) }
+	for len(lines) > 0 && isLoose(lines[0]) {
 		lines = lines[1:]
 	}
-	for len(lines) > 0 && loose(lines[len(lines)-1]) {
+	for len(lines) > 0 && isLoose(lines[len(lines)-1]) {
 		lines = lines[:len(lines)-1]
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
