@@ -74,7 +74,7 @@ func (u Unknown) head() head      { return u.Head }
 
 type decoder func(head, json.RawMessage) (Body, error)
 
-// decoders has the decoder of each type. Nothing changes it.
+// decoders has the decoder of each type. It is constant.
 var decoders = map[string]decoder{
 	"user_message": decode(func(b *UserMessage, h head) { b.Content = h.Content }),
 	"assistant_message": decode(func(b *AssistantMessage, h head) {
@@ -117,7 +117,7 @@ var decoders = map[string]decoder{
 	"budget_spent": decode(func(b *BudgetSpent, h head) { b.What = h.Reason }),
 }
 
-// decode returns the decoder of a type; fill sets what comes from the head.
+// decode returns the decoder of a type. The function fill sets the fields that are in the head.
 func decode[B Body](fill func(*B, head)) decoder {
 	return func(h head, data json.RawMessage) (Body, error) {
 		var b B

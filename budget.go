@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Cost is what calls cost.
+// A Cost is the cost of calls.
 type Cost struct {
 	Calls  int   `json:"calls,omitempty"`
 	Tokens int   `json:"tokens,omitempty"`
@@ -23,8 +23,8 @@ type Money int64
 // USD returns the amount in dollars.
 func (m Money) USD() float64 { return float64(m) / 1e6 }
 
-// String returns the amount as people write it, with as many digits as a small one
-// needs: "$0.50", "$0.0012", "$0.000007".
+// String returns the amount with the digits that a small amount needs: "$0.50", "$0.0012",
+// "$0.000007".
 func (m Money) String() string {
 	digits := 2
 	switch {
@@ -38,27 +38,27 @@ func (m Money) String() string {
 
 // A Budget limits a run and all runs below it. Zero means no limit.
 //
-// A call is admitted only if what it may cost at most fits in what is left, for
-// its run and each one above it; its MaxTokens is cut to what fits, as long as
-// that is an answer's worth. When a call does not fit, the run gets a
-// [BudgetSpent] event, and from then on may use the reserve. A call that does
-// not fit even so is refused: its result is an error, and it is not made.
+// The engine admits a call only if its highest cost fits the rest of each budget, for its
+// run and each run above it. To fit, the engine cuts MaxTokens down to the length of a
+// short answer. If a call still does not fit, the run gets a [BudgetSpent] event and may
+// then use the reserve. The engine refuses a call that exceeds the reserve too: it sends no
+// request and appends an error as the result.
 //
-// Overspend is at most the sum of what was held for admitted calls: what a
-// model writes is cut off at what was held, and of what it claims to have used,
-// no more than twice what was held is believed.
+// The overspend is at most the cost held for admitted calls. The engine cuts an answer at
+// the held tokens, and it charges at most twice the held cost whatever usage the model
+// claims.
 type Budget struct {
 	Cost
 	Time time.Duration `json:"time_ns,omitempty"` // thinking time of the run
 
-	// Reserve is the part of Cost that is kept for the conclusion. If it is
-	// zero, a limit keeps one call, a fifth of the tokens, a fifth of the money.
+	// Reserve is the part of Cost for the conclusion. The default is one call, a fifth of
+	// the tokens and a fifth of the money.
 	Reserve Cost `json:"reserve,omitzero"`
 }
 
-// With returns the budget with the limits that a JSON object of the same form
-// has, which is what a [SetBudget] does. An error says what is wrong with it, in
-// words for users; then nothing changes. It has no limit if none is set.
+// With returns the budget with the limits of a JSON object of the same form, as [SetBudget]
+// applies them. It keeps limits that the object does not have. The text of an error is for
+// users.
 func (b Budget) With(args json.RawMessage) (Budget, error) {
 	var set Budget
 	if err := json.Unmarshal(args, &set); err != nil {
@@ -75,7 +75,7 @@ func (b Budget) With(args json.RawMessage) (Budget, error) {
 	return b, nil
 }
 
-// String returns the limits in words, such as "30m0s, 100 calls, $0.50".
+// String returns the limits as text, such as "30m0s, 100 calls, $0.50".
 func (b Budget) String() string {
 	var list []string
 	if b.Time > 0 {
@@ -96,12 +96,10 @@ func (b Budget) String() string {
 	return strings.Join(list, ", ")
 }
 
-// Add returns the sum of c and d.
 func (c Cost) Add(d Cost) Cost {
 	return Cost{c.Calls + d.Calls, c.Tokens + d.Tokens, c.Money + d.Money}
 }
 
-// Sub returns the difference of c and d.
 func (c Cost) Sub(d Cost) Cost {
 	return Cost{c.Calls - d.Calls, c.Tokens - d.Tokens, c.Money - d.Money}
 }

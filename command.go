@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// StageSteered is the Stage of the [Progress] with which a run acknowledges a command.
-// Its Ref is the id of the command, and its own place is the place where the command took
-// effect. Cancelled lists the calls that the command ended; Refused says that the run did
-// not obey.
+// StageSteered is the Stage of the [Progress] with which a run acknowledges a command. Ref
+// is the id of the command. The command took effect at the Seq of the event. Cancelled
+// lists the calls that the command ended. Refused says that the run rejected it.
 const StageSteered = "steered"
 
 // Errors for commands that no run can receive.
@@ -22,21 +21,17 @@ var (
 // maxSendTries limits the attempts to append commands to a thread that grows.
 const maxSendTries = 1000
 
-// SendCommands appends commands to runs: inputs such as [Steer], [RunPaused] and
-// [RunResumed], each with its Run (empty: all open runs). It appends all commands or none,
-// and returns them as stored.
-//
 // A command is either appended or returns an error. SendCommands appends it only while its
-// run is open, and the run then applies it before it finishes. SendCommands returns ErrEnded
-// if the run has ended, and ErrNoRun if the thread never had such a run.
+// run is open, and the run then applies it before it finishes. SendCommands returns
+// ErrEnded if the run has ended, and ErrNoRun if the thread never had such a run.
 //
-// A command is applied once. SendCommands sets its Cause if it has none. If the thread has
-// all of the commands already, by their keys, SendCommands returns the stored ones, also
-// when their runs have ended. A caller that sets the Cause may therefore send a command again
-// if it does not know whether the first one arrived.
+// A run applies a command once. SendCommands sets its Cause if it has none. If the thread
+// has all of the commands already, by their keys, SendCommands returns the stored ones,
+// also when their runs have ended. A caller that sets the Cause may therefore repeat a
+// command after an uncertain outcome.
 //
-// SendCommands returns ErrStale if the thread grows faster than it can append. For commands to
-// root runs its cost does not grow with the thread.
+// SendCommands returns ErrStale if the thread grows faster than it can append. Its cost for
+// commands to root runs does not depend on the length of the thread.
 func SendCommands(ctx context.Context, store CommandStore, thread ThreadID, commands ...Event) ([]Event, error) {
 	commands = slices.Clone(commands)
 	isNew := len(commands) == 0
@@ -196,13 +191,13 @@ func OpenRuns(ctx context.Context, store CommandStore, thread ThreadID) (map[Run
 
 // AwaitAck blocks until a run acknowledges a stored command, and returns the
 // acknowledgement, whose body is a [Progress]. It returns ErrEnded if the run of the
-// command ends without an acknowledgement; for a command to all runs, if all runs end
+// command ends without an acknowledgement. For a command to all runs, that means all runs
 // that were open. A run without a process acknowledges nothing, so ctx should have a
 // deadline.
 func AwaitAck(ctx context.Context, log Log, cmd Event) (Event, error) {
 	after, open := cmd.Seq, make(map[RunID]bool)
 	if cmd.Run == "" {
-		after = 0 // what was open then is told by the events before
+		after = 0 // the earlier events name the runs that were open
 	}
 	for ev, err := range Follow(ctx, log, cmd.Thread, after) {
 		if err != nil {

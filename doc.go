@@ -30,7 +30,7 @@
 //	follow.go    reading a log while it grows
 //	id.go        identifiers
 //
-// The other files encode and decode: event_json.go an event, event_aside.go the fields of
+// The other files encode and decode: event_json.go an event, event_extra.go the fields of
 // other versions, and body_codec.go a body.
 //
 // # The stored format

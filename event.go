@@ -26,52 +26,49 @@ func (r RunID) Within(top RunID) bool {
 	return top == "" || r == top || strings.HasPrefix(string(r), string(top)+"/")
 }
 
-// An Event is one fact on a thread. It is written once and never changes. It is
-// stored as one flat JSON object, which docs/log-format.md describes.
+// An Event is one fact on a thread. It is written once and never changes. Its stored form is
+// one flat JSON object: see docs/log-format.md.
 type Event struct {
 	ID     string    // "evt_" and a ULID; set by Append where empty
 	Thread ThreadID  // set by Append
 	Seq    Seq       // counts from 1 in its thread; set by Append
 	Time   time.Time // set by Append where zero
-	Run    RunID     // the run it is of, or is meant for; empty for all
+	Run    RunID     // its run, or the run that it addresses; empty: all runs
 
-	// Cause is what wrote it. For an event of a run, the action: its key, and
-	// #n for the nth attempt at it, or /i.n for the ith of n events of a Write.
-	// For an input, a key of the sender's choice, so that a repeated append is
-	// refused, or nothing.
+	// Cause names the writer. For an event of a run it is the key of the action. A suffix
+	// #n names the nth attempt, and /i.n the ith of n events of a Write. For an input it is
+	// a key that the sender chooses, so that the store refuses a repeated append, or empty.
 	Cause string
 
-	// After is the newest event that its writer had read; zero if it did not
-	// look. See [Log].
+	// After is the newest event that the writer had read. Zero sets no condition. See
+	// [Log].
 	After Seq
 
-	// Elapsed is the thinking time of the thread: the sum of the times in which
-	// a process held it. It only grows.
+	// Elapsed is the thinking time of the thread: the total time for which a process held it. It
+	// never decreases.
 	Elapsed time.Duration
 
-	// Internal events never reach a user; only surfaces for developers that ask
-	// for them show them.
+	// Internal marks events that users never see. Surfaces for developers show them on request.
 	Internal bool
 
-	// Erased says that the content is gone: see [Event.WithoutContent].
+	// Erased marks an event without content: see [Event.WithoutContent].
 	Erased bool
 
-	// Extra is what an import kept that the body has no field for, by the names
-	// of its fields there.
+	// Extra holds imported fields that the body does not have, by their names.
 	Extra map[string]json.RawMessage
 
 	Body Body
 }
 
-// A Body is what happened. The types in body.go are all there are.
+// A Body is the content of an event. Only the types in body.go implement it.
 type Body interface {
-	// Type returns the name that is stored. It never changes.
+	// Type returns the stored name of the type. It never changes.
 	Type() string
-	head() head   // what of it stands in the top level of the stored object
+	head() head   // its fields at the top level of the stored object
 	erased() Body // the same type, without content: see [Event.WithoutContent]
 }
 
-// head is the part of a body that is not in data.
+// head holds the fields of a body that are not in data.
 type head struct {
 	Role       string          `json:"role,omitempty"`
 	Content    string          `json:"content,omitempty"`
@@ -83,9 +80,8 @@ type head struct {
 	Usage      *llm.Usage      `json:"usage,omitempty"`
 }
 
-// Key returns what must be unique in a thread, or "" if the event may repeat.
-// A run writes each of its events once; a sender's input with a Cause is taken
-// once.
+// Key returns the key of the event, which is unique in its thread, or "" if the event may
+// repeat. A run writes each of its events once, and a thread takes an input with a Cause once.
 func (ev Event) Key() string {
 	switch ev.Body.(type) {
 	case RunStarted, RunFinished, BudgetSpent:
@@ -97,9 +93,8 @@ func (ev Event) Key() string {
 	return string(ev.Run) + " " + ev.Cause + " " + ev.Body.Type()
 }
 
-// IsInput reports whether anyone may append the event, without holding the
-// thread: what a user says or does and what a sensor observes. A run that
-// starts is an input if it is a root.
+// IsInput reports whether the event may be appended without a lease: messages and commands of
+// users, observations of sensors, and the starts of root runs.
 func (ev Event) IsInput() bool {
 	switch ev.Body.(type) {
 	case UserMessage, AttachmentAdded, Observation, Steer, RunPaused, RunResumed, Resolved:
@@ -113,11 +108,11 @@ func (ev Event) IsInput() bool {
 // IsExternalInput reports whether the event came from outside the engine and starts no run.
 // A client that has read such an event has read all external inputs before it.
 func (ev Event) IsExternalInput() bool {
-	_, begins := ev.Body.(RunStarted)
-	return ev.IsInput() && !begins
+	_, starts := ev.Body.(RunStarted)
+	return ev.IsInput() && !starts
 }
 
-// ActionKey returns the key of the action that the event is of, which its Cause begins with.
+// ActionKey returns the key of the action of the event: the first part of its Cause.
 func (ev Event) ActionKey() string {
 	key, _, ok := strings.Cut(ev.Cause, "#")
 	if !ok {
@@ -126,8 +121,7 @@ func (ev Event) ActionKey() string {
 	return key
 }
 
-// Stamp returns the event as it is stored at a place in a thread. A store
-// calls it.
+// Stamp returns the event in its stored form at a place in a thread. Stores call it.
 func (ev Event) Stamp(thread ThreadID, seq Seq, now time.Time) Event {
 	ev.Thread, ev.Seq = thread, seq
 	if ev.ID == "" {

@@ -2,15 +2,14 @@ package ponder
 
 import "ponder/llm"
 
-// gone stands where an error was described.
-const gone = "erased"
+// erasedText replaces the text of an erased error.
+const erasedText = "erased"
 
-// WithoutContent returns the event as it stays when its content is erased: with
-// its place, id, time, run, cause and type, and without any words. Of its body
-// there stays what the fold of the thread rests on, and what only counts: which
-// mode a run is of and how it ended, which model was asked, what that cost, the
-// numbers of thoughts and the ids of questions. So a thread goes on as it did, and
-// no intent is performed again.
+// WithoutContent returns the event as a store keeps it after its content is erased: without
+// texts. Its place, id, time, run, cause and type stay. Its body keeps the fields that the
+// fold of the thread needs, and numbers: modes, statuses, models, costs, numbers of
+// thoughts and ids of questions. The thread therefore continues, and the engine repeats no
+// action.
 func (ev Event) WithoutContent() Event {
 	ev.Erased, ev.Extra = true, nil
 	ev.Body = ev.Body.erased()
@@ -19,7 +18,7 @@ func (ev Event) WithoutContent() Event {
 
 func (o Outcome) erased() Outcome {
 	if o.Error != "" {
-		o.Error = gone
+		o.Error = erasedText
 	}
 	return o
 }
@@ -92,7 +91,7 @@ func (b RunFinished) erased() Body {
 	return RunFinished{Status: b.Status, Confidence: b.Confidence, Spent: b.Spent}
 }
 
-// Of a steer, the arguments stay of which the engine itself takes the budget.
+// The arguments of SetBudget stay, because the engine needs them.
 func (b Steer) erased() Body {
 	if b.Do == SetBudget {
 		return Steer{Do: b.Do, Args: b.Args}

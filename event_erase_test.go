@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// everyFilled returns one body of each type, with all of its fields set.
-func everyFilled(t *testing.T) (list []Body) {
+// filledBodies returns one body of each type, with all of its fields set.
+func filledBodies(t *testing.T) (list []Body) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(decoders)) {
 		body, err := decoders[name](head{}, nil)
@@ -25,12 +25,12 @@ func everyFilled(t *testing.T) (list []Body) {
 	return append(list, Unknown{Name: "dream", Head: head{Content: "<s>", Reason: "<s>"}, Data: json.RawMessage(`{"x":"<s>"}`)})
 }
 
-// What stays of an event that is erased are names of models, tools and roles,
-// statuses, and ids of the program's own: no words. What the fold needs stays.
+// An erased event keeps names of models, tools and roles, statuses, and ids of the program:
+// no texts. It keeps the fields that the fold needs.
 func TestWithoutContent(t *testing.T) {
 	stays := strings.Fields("model tool_name mode model_role status finish price error_class next_model do stage sensor kind by trend verdict " +
 		"thought_type question_id parent_id evidence_id ref triggered_after from_thread type media_type cancelled escalation_id outcome entries rests_on became entry as")
-	for _, body := range everyFilled(t) {
+	for _, body := range filledBodies(t) {
 		ev := Event{ID: "evt_1", Thread: "thr_1", Seq: 7, Run: "run_1", Cause: "k#1", After: 6, Body: body, Extra: map[string]json.RawMessage{"x": json.RawMessage(`"<s>"`)}}
 		gone := ev.WithoutContent()
 		if gone.Key() != ev.Key() || gone.Seq != ev.Seq || gone.ID != ev.ID || gone.After != ev.After || !gone.Erased {
@@ -44,7 +44,7 @@ func TestWithoutContent(t *testing.T) {
 		if err := json.Unmarshal(js, &tree); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range wordy(tree, "") {
+		for _, name := range textFields(tree, "") {
 			budget := body.Type() == "budget_spent" && name == "reason"
 			limits := body.Type() == "steer" && name == "n"
 			if !slices.Contains(stays, name) && !budget && !limits {
@@ -61,16 +61,16 @@ func TestWithoutContent(t *testing.T) {
 	}
 }
 
-// wordy returns the names of the fields with a text that fill has set.
-func wordy(v any, name string) (names []string) {
+// textFields returns the names of the fields with a text that fill has set.
+func textFields(v any, name string) (names []string) {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, value := range v {
-			names = append(names, wordy(value, key)...)
+			names = append(names, textFields(value, key)...)
 		}
 	case []any:
 		for _, value := range v {
-			names = append(names, wordy(value, name)...)
+			names = append(names, textFields(value, name)...)
 		}
 	case string:
 		if strings.Contains(v, "<s>") || strings.Contains(v, "<&>") {
@@ -80,8 +80,7 @@ func wordy(v any, name string) (names []string) {
 	return names
 }
 
-// Fields of another program keep their bytes beside those of a body, whatever
-// they are called.
+// Fields of another program keep their bytes, under any name.
 func TestExtra(t *testing.T) {
 	ev := Event{ID: "evt_1", Body: AttachmentAdded{Name: "a.txt"}, Extra: map[string]json.RawMessage{
 		"ts": json.RawMessage(`"2026-01-01T00:00:00Z"`), "": json.RawMessage(`1.50`), `a"b`: json.RawMessage(`{"<":null}`), "media_type": json.RawMessage(`[]`),

@@ -37,23 +37,22 @@ func (ev Event) MarshalJSON() ([]byte, error) {
 	return e.Bytes(), nil
 }
 
-// An EventEncoder writes events and requests one behind the other into one buffer. The
-// zero EventEncoder is empty. It is not safe for concurrent use.
+// An EventEncoder appends the JSON of events and requests to one buffer. The zero
+// EventEncoder is empty. It is not safe for concurrent use.
 type EventEncoder struct {
 	buf appender
-	enc *json.Encoder // writes to buf; leaves '<', '>' and '&' as they are, so that data of another version keeps its bytes
+	enc *json.Encoder // writes to buf; does not escape '<', '>' and '&', so that data of another version keeps its bytes
 }
 
-// An appender is a buffer that can be cut.
+// An appender is a buffer that callers can truncate.
 type appender struct{ b []byte }
 
-// Write implements [io.Writer].
 func (a *appender) Write(p []byte) (int, error) {
 	a.b = append(a.b, p...)
 	return len(p), nil
 }
 
-// value adds any value as JSON.
+// value appends v as JSON.
 func (e *EventEncoder) value(v any) error {
 	if e.enc == nil {
 		e.enc = json.NewEncoder(&e.buf)
@@ -66,7 +65,7 @@ func (e *EventEncoder) value(v any) error {
 	return nil
 }
 
-// Append adds an event. After an error the content of the encoder is undefined.
+// Append appends an event. After an error the content of the encoder is undefined.
 func (e *EventEncoder) Append(ev Event) error {
 	if err := e.event(ev); err != nil {
 		return fmt.Errorf("encode %s: %w", ev.Body.Type(), err)
@@ -85,7 +84,7 @@ func (e *EventEncoder) event(ev Event) error {
 	if err := e.value(&r); err != nil {
 		return err
 	}
-	end := len(e.buf.b) - 1 // of the record, which data continues
+	end := len(e.buf.b) - 1 // of the record; data continues it
 	e.buf.b = append(e.buf.b[:end], `,"data":`...)
 	start := len(e.buf.b)
 	if err := e.data(ev); err != nil {
@@ -98,7 +97,7 @@ func (e *EventEncoder) event(ev Event) error {
 	return nil
 }
 
-// data adds the fields of a body that are not in its head, and those of an event beside them.
+// data appends the fields of a body that are not in its head, and Extra and Erased.
 func (e *EventEncoder) data(ev Event) error {
 	start := len(e.buf.b)
 	var body any = ev.Body
@@ -116,11 +115,11 @@ func (e *EventEncoder) data(ev Event) error {
 	if len(e.buf.b) == start {
 		e.buf.b = append(e.buf.b, "{}"...)
 	}
-	return e.aside(ev)
+	return e.appendExtra(ev)
 }
 
-// AppendRequest adds a request as the ledger keeps it: as package json writes
-// it, but for '<', '>' and '&'.
+// AppendRequest appends a request in the form of the ledger: as package json writes it, but
+// without escaping '<', '>' and '&'.
 func (e *EventEncoder) AppendRequest(req *llm.Request) error {
 	if err := e.value(req); err != nil {
 		return fmt.Errorf("encode request: %w", err)
@@ -128,10 +127,9 @@ func (e *EventEncoder) AppendRequest(req *llm.Request) error {
 	return nil
 }
 
-// AppendByte adds a byte.
 func (e *EventEncoder) AppendByte(c byte) { e.buf.b = append(e.buf.b, c) }
 
-// AppendBytes adds JSON.
+// AppendBytes appends JSON.
 func (e *EventEncoder) AppendBytes(p []byte) { e.buf.b = append(e.buf.b, p...) }
 
 // Bytes returns the content. It is valid until the next call of another method.
@@ -140,11 +138,11 @@ func (e *EventEncoder) Bytes() []byte { return e.buf.b }
 // Len returns the length of the content in bytes.
 func (e *EventEncoder) Len() int { return len(e.buf.b) }
 
-// Reset makes the encoder empty, with buf to write to.
+// Reset empties the encoder and makes buf its buffer.
 func (e *EventEncoder) Reset(buf []byte) { e.buf.b = buf[:0] }
 
-// UnmarshalJSON implements [json.Unmarshaler]. An event of a type this version
-// does not know becomes an [Unknown], and loses nothing.
+// UnmarshalJSON implements [json.Unmarshaler]. It decodes an event of an unknown type to an
+// [Unknown], which keeps all fields.
 func (ev *Event) UnmarshalJSON(js []byte) error {
 	var r record
 	if err := json.Unmarshal(js, &r); err != nil {
@@ -153,7 +151,7 @@ func (ev *Event) UnmarshalJSON(js []byte) error {
 	return ev.decode(&r)
 }
 
-// decode makes the event of what was read.
+// decode sets the event from a record.
 func (ev *Event) decode(r *record) error {
 	if r.Type == "" {
 		return fmt.Errorf("decode event %d: it has no type", r.Seq)
@@ -178,7 +176,7 @@ func (ev *Event) decode(r *record) error {
 		ev.Body = Unknown{Name: r.Type, Head: r.head, Data: bytes.Clone(r.Data)}
 		return nil
 	}
-	data, err := ev.takeAside(r.Data)
+	data, err := ev.takeExtra(r.Data)
 	if err != nil {
 		return fmt.Errorf("decode event %d: %s: %w", r.Seq, r.Type, err)
 	}

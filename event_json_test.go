@@ -11,7 +11,7 @@ import (
 	"ponder/llm"
 )
 
-// plain returns what package json writes, with '<', '>' and '&' as they are.
+// plain returns the JSON of package json, without escaping '<', '>' and '&'.
 func plain(t *testing.T, v any) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -23,7 +23,7 @@ func plain(t *testing.T, v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// fill sets a value and all in it, each field to something of its own.
+// fill sets each field of a value to a different content.
 func fill(v reflect.Value, n *int) {
 	*n++
 	switch v.Interface().(type) {
@@ -62,7 +62,7 @@ func fill(v reflect.Value, n *int) {
 
 // TestRoundTrip encodes and decodes bodies of all types, whole and in parts.
 func TestRoundTrip(t *testing.T) {
-	for _, body := range everyFilled(t) {
+	for _, body := range filledBodies(t) {
 		v := reflect.ValueOf(body)
 		parts := []Body{body, reflect.Zero(v.Type()).Interface().(Body)}
 		for i := range v.NumField() {
@@ -82,7 +82,7 @@ func TestRoundTrip(t *testing.T) {
 	roundTrip(t, Event{Extra: map[string]json.RawMessage{"x<": json.RawMessage(`{"a":"<"}`)}, Body: Thought{Content: "a"}})
 }
 
-// roundTrip checks that an event is read as it was written, and that its JSON is compact.
+// roundTrip checks that decoding restores an encoded event, and that the JSON is compact.
 func roundTrip(t *testing.T, ev Event) {
 	t.Helper()
 	js, err := ev.MarshalJSON()
@@ -105,7 +105,7 @@ func roundTrip(t *testing.T, ev Event) {
 	}
 }
 
-// compacted returns an event with its raw JSON as it is stored.
+// compacted returns an event with its raw JSON in compact form.
 func compacted(ev Event) Event {
 	v := reflect.New(reflect.TypeOf(ev.Body)).Elem()
 	v.Set(reflect.ValueOf(ev.Body))
@@ -158,8 +158,7 @@ func TestAppendRequest(t *testing.T) {
 	}
 }
 
-// An event is one object; what cannot be written is an error.
-func TestWriteEventFails(t *testing.T) {
+func TestAppendInvalidEvent(t *testing.T) {
 	for name, ev := range map[string]Event{
 		"data":      {Body: Unknown{Name: "dream", Data: json.RawMessage(`{"a":`)}},
 		"arguments": {Body: ToolCall{Args: json.RawMessage(`nonsense`)}},
@@ -177,7 +176,6 @@ func TestWriteEventFails(t *testing.T) {
 
 func inf() float64 { x := 1e308; return x * 10 }
 
-// BenchmarkEncode writes an answer and a thought.
 func BenchmarkEncode(b *testing.B) {
 	text := strings.Repeat("a thought of some length, ", 10)
 	events := []Event{

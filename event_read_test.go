@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// recorded returns events of all types, as they are written.
+// recorded returns stored events of all types.
 func recorded(t testing.TB) [][]byte {
 	t.Helper()
 	data, err := os.ReadFile("test/testdata/events.jsonl")
@@ -16,7 +16,7 @@ func recorded(t testing.TB) [][]byte {
 	return bytes.Split(bytes.TrimSpace(data), []byte("\n"))
 }
 
-// FuzzReadEvent reads any JSON, and reads what it has read again.
+// FuzzReadEvent decodes any JSON, and decodes its own output again.
 func FuzzReadEvent(f *testing.F) {
 	for _, js := range recorded(f) {
 		f.Add(js)

@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// every has an event of each type, with each field set.
-func every() []ponder.Event {
+// allEvents returns an event of each type, with each field set.
+func allEvents() []ponder.Event {
 	use := &llm.Usage{Input: 3, CacheRead: 2, CacheWrite: 1, Output: 5, Reasoning: 4, Estimated: true}
 	cost := ponder.Cost{Calls: 1, Tokens: 8, Money: 40}
 	fail := ponder.Outcome{Error: "overloaded", Class: llm.Transient, RetryAt: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC), Next: "b/2", Dropped: true, Refused: true}
@@ -77,7 +77,7 @@ func every() []ponder.Event {
 		"engine": json.RawMessage(`"x y"`), "from_thread": json.RawMessage(`[1,2.50]`), "ts": json.RawMessage(`null`),
 	}}
 	list := []ponder.Event{erased, imported}
-	for _, b := range slices.Concat(researched, noticed, counted, assumed) {
+	for _, b := range slices.Concat(researchBodies, subconsciousBodies, countBodies, assumedBodies) {
 		list = append(list, ponder.Event{ID: "evt_0", Run: "run_1", Body: b})
 	}
 	for _, ev := range list {
@@ -86,8 +86,8 @@ func every() []ponder.Event {
 	return evs
 }
 
-// researched is what research says.
-var researched = []ponder.Body{
+// researchBodies holds events of research.
+var researchBodies = []ponder.Body{
 	ponder.Plan{Content: "look", Steps: []string{"a", "b"}, Terms: []string{"sea"}, Web: []string{"deep sea"}, Memory: []string{"dive"}, Round: 2, Effort: "normal", Unaided: true, Model: "m"},
 	ponder.Claim{
 		Content: "it is 10 m deep", ID: "c1", Start: 3, End: 20, Cites: []string{"e1"}, Verdict: "qualified", Score: 0.5, Reason: "about",
@@ -100,8 +100,8 @@ var researched = []ponder.Body{
 	ponder.Progress{Content: "found", Stage: "research", Meta: json.RawMessage(`{"referenceSummary":{"totalUnique":3}}`)},
 }
 
-// noticed is what the subconscious says.
-var noticed = []ponder.Body{
+// subconsciousBodies holds events of the subconscious.
+var subconsciousBodies = []ponder.Body{
 	ponder.Observation{
 		Content: "disk is full", Sensor: "system", Subject: "disk /", State: "high", Level: 8, Due: time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC), Source: "/", Untrusted: true, Cursor: json.RawMessage(`{"n":1}`),
 	},
@@ -117,15 +117,15 @@ var noticed = []ponder.Body{
 	ponder.Resolved{Content: "done", Ref: "m2", As: "forgotten", State: json.RawMessage(`{"patterns":[]}`)},
 }
 
-// counted is what is counted of a call, and when a model wants another.
-var counted = []ponder.Body{
+// countBodies holds events with counts and with NotBefore.
+var countBodies = []ponder.Body{
 	ponder.CallStarted{Role: ponder.Slow, Mode: "session", Model: "a/1", Size: 6543, Held: ponder.Cost{Calls: 1, Tokens: 8}},
 	ponder.CallFinished{Model: "a/1", Outcome: ponder.Outcome{Error: "overloaded", Class: llm.Transient, NotBefore: time.Date(2026, 1, 2, 3, 4, 36, 0, time.UTC)}},
 	ponder.CallFinished{Model: "a/1", Usage: llm.Usage{Input: 6, Output: 5, Estimated: true, Hedged: true}, Spent: ponder.Cost{Calls: 2, Tokens: 11}, Price: ponder.PriceUnknown},
 }
 
-// assumed is what is said without a confidence, and a call that nothing was asked by.
-var assumed = []ponder.Body{
+// assumedBodies holds events with an assumed confidence, and a call without a request.
+var assumedBodies = []ponder.Body{
 	ponder.Thought{Content: "deep", Kind: "exploration", Confidence: 0.5, Assumed: true, Model: "a/1"},
 	ponder.Synthesis{Content: "it is deep", Confidence: 0.5, Assumed: true, Model: "a/1"},
 	ponder.CallFinished{Model: "a/1", Outcome: ponder.Outcome{
@@ -133,13 +133,13 @@ var assumed = []ponder.Body{
 	}},
 }
 
-// What was ever written is read for ever: a new version of an event gets lines
-// of its own in the file, and no line leaves it.
-func TestEveryEventIsReadForEver(t *testing.T) {
+// Every version decodes all events ever written. A new form of an event gets new lines in
+// the file, and no line leaves it.
+func TestDecodeStoredEvents(t *testing.T) {
 	file := filepath.Join("test", "testdata", "events.jsonl")
 	if *update {
 		var out []byte
-		for _, ev := range every() {
+		for _, ev := range allEvents() {
 			js, err := json.Marshal(ev)
 			if err != nil {
 				t.Fatal(err)
@@ -168,12 +168,12 @@ func TestEveryEventIsReadForEver(t *testing.T) {
 		}
 		got = append(got, ev)
 	}
-	if diff := cmp.Diff(every(), got); diff != "" {
+	if diff := cmp.Diff(allEvents(), got); diff != "" {
 		t.Errorf("-written +read:\n%s", diff)
 	}
 }
 
-func TestUnknownEventLosesNothing(t *testing.T) {
+func TestUnknownEventRoundTrip(t *testing.T) {
 	line := `{"event_id":"evt_1","thread_id":"thr_1","seq":4,"ts":"2026-01-02T03:04:05.000000Z","type":"dream","run_id":"run_1","content":"of sheep","reason":"night","data":{"sheep":[1,2],"x":{"y":"<&>"}}}`
 	var ev ponder.Event
 	if err := json.Unmarshal([]byte(line), &ev); err != nil {
@@ -184,7 +184,7 @@ func TestUnknownEventLosesNothing(t *testing.T) {
 	}
 }
 
-// An event of another version that was erased says so, and nothing else.
+// An erased event of an unknown type keeps only the mark.
 func TestUnknownEventErased(t *testing.T) {
 	line := `{"event_id":"evt_1","seq":4,"type":"dream","run_id":"run_1","data":{"erased":true}}`
 	ev := ponder.Event{ID: "evt_1", Seq: 4, Run: "run_1", Body: ponder.Unknown{Name: "dream", Data: json.RawMessage(`{"sheep":2}`)}}.WithoutContent()
@@ -203,7 +203,7 @@ func TestUnknownEventErased(t *testing.T) {
 // The top level of a stored event has the fields of docs/log-format.md and no other.
 func TestTopLevelFields(t *testing.T) {
 	allowed := strings.Fields("event_id thread_id seq ts type role content tool_name tool_args tool_result reason run_id cause after elapsed_ms model usage internal data")
-	for _, ev := range every() {
+	for _, ev := range allEvents() {
 		js, err := json.Marshal(ev)
 		if err != nil {
 			t.Fatal(err)
@@ -220,10 +220,10 @@ func TestTopLevelFields(t *testing.T) {
 	}
 }
 
-// Nobody but a holder may write what only a holder can know.
+// IsInput admits only events that need no lease.
 func TestInputs(t *testing.T) {
 	inputs := strings.Fields("user_message attachment_added observation resolved run_paused run_resumed steer")
-	for _, ev := range every() {
+	for _, ev := range allEvents() {
 		if got, want := ev.IsInput(), slices.Contains(inputs, ev.Body.Type()); got != want {
 			t.Errorf("%s of %s is an input: %v, want %v", ev.Body.Type(), ev.Run, got, want)
 		}
@@ -234,7 +234,7 @@ func TestInputs(t *testing.T) {
 }
 
 func FuzzEvent(f *testing.F) {
-	for _, ev := range every() {
+	for _, ev := range allEvents() {
 		js, err := json.Marshal(ev)
 		if err != nil {
 			f.Fatal(err)

@@ -8,9 +8,8 @@ import (
 	"ponder/llm"
 )
 
-// Follow iterates over the events of a thread after one, oldest first, and goes
-// on with new ones as they come, until ctx is done, which is its last error. It
-// misses nothing and shows nothing twice.
+// Follow iterates over the events of a thread after one, oldest first, and then over new
+// events, until ctx ends. It yields each event once. The last error is the error of ctx.
 func Follow(ctx context.Context, log Log, thread ThreadID, after Seq) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		heads, stop := log.Watch(thread)
@@ -39,7 +38,7 @@ func Follow(ctx context.Context, log Log, thread ThreadID, after Seq) iter.Seq2[
 	}
 }
 
-// Await waits until a run has finished, and returns how.
+// Await blocks until a run has finished, and returns its end.
 func Await(ctx context.Context, log Log, thread ThreadID, run RunID) (RunFinished, error) {
 	for ev, err := range Follow(ctx, log, thread, 0) {
 		if err != nil {
@@ -52,16 +51,16 @@ func Await(ctx context.Context, log Log, thread ThreadID, run RunID) (RunFinishe
 	return RunFinished{}, ctx.Err()
 }
 
-// A Delta is a piece of what a model is writing.
+// A Delta is a piece of the text that a model writes.
 type Delta struct {
 	Thread ThreadID
 	Run    RunID
 	Key    string // of the action
 	Cause  string // of the events of the attempt at it
 
-	Began    Seq // the event that the attempt began with
-	Attempt  int // at the action; each writes from the beginning
-	Offset   int // bytes of text that the attempt wrote before
-	Reasoned int // bytes of reasoning that it wrote before
+	Began    Seq // the first event of the attempt
+	Attempt  int // the number of the attempt; each starts with an empty text
+	Offset   int // bytes of text before this piece
+	Reasoned int // bytes of reasoning before this piece
 	llm.Delta
 }

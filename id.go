@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// NewID returns prefix, "_" and a new ULID (github.com/ulid/spec): 48 bits of
-// milliseconds and 80 random bits, in Crockford's base 32. IDs of different
-// milliseconds sort in the order they were made. It is safe for concurrent use.
+// NewID returns prefix, "_" and a new ULID (github.com/ulid/spec): 48 bits of milliseconds
+// and 80 random bits, in Crockford's base 32. IDs of different milliseconds sort by time.
+// NewID is safe for concurrent use.
 func NewID(prefix string) string {
 	var seed [10]byte
 	rand.Read(seed[:]) // never fails

@@ -11,80 +11,76 @@ import (
 	"ponder/llm"
 )
 
-// A Mode is a way of thinking at one time scale: a pure function from what has
-// happened to what to do next. A mode has no clock, no context and no I/O; the
-// engine acts for it.
+// A Mode is a way of thinking at one time scale: a pure function from past events to the
+// next actions. A mode has no clock, no context and no I/O.
 type Mode struct {
-	// Name is what others start the mode by. It is stored in events.
+	// Name identifies the mode. Events store it.
 	Name string
 
-	// Version counts up when runs that are in a log already could not go on
-	// under the new State. An engine works on a run only if it has the mode in the
-	// version that the run began with.
+	// Version increases when existing runs could not continue under the new State. An
+	// engine works on a run only if it has the mode in the version with which the run
+	// started.
 	Version int
 
-	// Layout counts up when the JSON of a State changes its form.
+	// Layout increases when the JSON of a State changes.
 	Layout int
 
-	// Doc says in a sentence what to start the mode for. Models read it too.
+	// Doc describes the purpose of the mode in one sentence, also for models.
 	Doc string
 
-	// Wakes reports whether ev starts a run of the mode. An event that comes
-	// while a run it started is at work is for that run instead. If nil, the
-	// mode runs only when it is started by name.
+	// Wakes reports whether ev starts a run of the mode, if no such run is open. If Wakes is nil,
+	// the mode runs only when it is started by name.
 	Wakes func(ev Event) bool
 
-	// History says that a run is shown what was on the thread before it.
+	// History says that a run observes the events before its start.
 	History bool
 
-	// Carry, if set, is what a root run of a mode with History begins with where
-	// the thread had one of the same version before: the state that the last one
-	// came to, and after that was shown what has happened since, as if it still
-	// went on. So a turn of a long thread need not be shown all of it again. It
-	// must return what Start and the history would come to.
+	// Carry, if set, returns the initial state of a root run of a mode with History. The
+	// engine calls it if the thread had a root run of the same version before. It receives
+	// the state of the last run, which has observed all events since then. The engine
+	// therefore need not read a long thread again. Carry must return the state that Start
+	// and the whole history would produce.
 	Carry func(run Run, last State) State
 
-	// Budget is the most that a run may cost, if its start says no other.
+	// Budget limits a run that is started without a budget.
 	Budget Budget
 
-	// Redact, if set, returns what a model answered to a run as it may be kept. It
-	// is pure, and applied before that is stored or the run is shown it.
+	// Redact, if set, returns the answer of a model in the form that may be stored. It is
+	// pure. The engine applies it before it stores the answer or passes it to the run.
 	Redact func(llm.Message) llm.Message
 
-	// Start returns the state of a run that has seen no event yet.
+	// Start returns the state of a run that has observed no event.
 	Start func(Run) State
 
-	// Load undoes [json.Marshal] of a state, so that a long thread opens fast.
-	// If nil, the thread is read from its beginning each time it is opened.
+	// Load decodes the result of [json.Marshal] of a state, so that a long thread opens
+	// fast. If Load is nil, the engine reads the thread from its start each time.
 	Load func(Run, []byte) (State, error)
 }
 
-// A State is all that a run knows. It is a value: its methods change neither
-// it nor what it refers to, and return the same for the same arguments, on any
-// machine, for as long as a run of it may be in a log.
+// A State is the knowledge of a run. It is an immutable value: its methods change neither
+// the state nor the memory that it refers to. The methods are deterministic on every
+// machine, while any log may have a run with the state.
 type State interface {
-	// Apply returns the state after ev. It is called with the events of the
-	// thread from the start of the run on (see [Mode.History]); of calls, tools
-	// and children only the results of the run's own, and of failed attempts
-	// only the last.
+	// Apply returns the state after ev. The engine calls it with the events of the thread from the
+	// start of the run (see [Mode.History]). The run observes the results of its own calls,
+	// tools and children only, and of failed attempts only the last.
 	Apply(ev Event) State
 
-	// Next returns what the run wants done now. The engine does, all at once,
-	// what has not been done; leaves alone what is in flight; and cancels what
-	// is in flight but not wanted any more. It calls Next again after each event
-	// that the run is shown and at the end of each Wait. A run that wants
-	// nothing sleeps until the next event. Of what a paused run wants, only its
-	// Writes are done.
+	// Next returns the actions that the run wants now. The engine starts the new ones at
+	// once, keeps those in flight, and cancels actions in flight that Next no longer
+	// returns. It calls Next again after each event that the run observes and at the end of
+	// each Wait. A run without actions sleeps until the next event. For a paused run the
+	// engine performs Writes only.
 	Next(now Moment) []Action
 }
 
-// A Moment is a point in time as a run sees it.
+// A Moment is the current time of a run, by two clocks.
 type Moment struct {
 	Wall  time.Time     // the clock of the machine that holds the thread
-	Spent time.Duration // thinking time of the run: held by a process, and not paused
+	Spent time.Duration // thinking time of the run, while a process holds it and it is not paused
 }
 
-// A Run is a mode at work on a thread.
+// A Run describes a run to the state of its mode.
 type Run struct {
 	ID      RunID
 	Mode    string
@@ -95,16 +91,15 @@ type Run struct {
 	Started time.Time
 }
 
-// An Action is something a run wants done. Its key says which: in a run, one
-// key means one deed, done once, however often Next asks for it. To do a thing
-// again on purpose, ask with another key. A key has letters, digits, '-', '_',
-// '.', ':' and '~', at most 64 of them; keys that end in "-" and a number that
-// counts up are remembered in constant space.
+// An Action is a request of a run to the engine. The engine performs one action for each
+// key in a run, however often Next returns it. To repeat an action, use another key. A key
+// has at most 64 letters, digits, '-', '_', '.', ':' and '~'. Keys that end in "-" and an
+// increasing number take constant space.
 type Action interface{ isAction() }
 
 type (
-	// Call asks a model. Its result is a [CallFinished]. Shown says that users see
-	// what is written while it is written.
+	// Call asks a model. Its result is a [CallFinished]. Shown says that users watch the text
+	// while the model writes it.
 	Call struct {
 		Key     string
 		Role    Role
@@ -112,8 +107,7 @@ type (
 		Shown   bool
 	}
 
-	// Do uses a tool. Its result is a [ToolResult]. Internal says that both are
-	// internal events.
+	// Do uses a tool. Its result is a [ToolResult]. Internal marks both events.
 	Do struct {
 		Key      string
 		Tool     string
@@ -121,32 +115,32 @@ type (
 		Internal bool
 	}
 
-	// Spawn starts a run of another mode. Its result is a [RunFinished] of the
-	// run [RunID]/Key. Until then it must be asked for, or it is cancelled.
+	// Spawn starts a run of another mode. Its result is a [RunFinished] of the run [RunID]/Key.
+	// The engine cancels the run if Next no longer returns the Spawn.
 	Spawn struct {
 		Key     string
 		Mode    string
 		Input   string
 		Options json.RawMessage
-		Budget  Budget // that of the mode if zero; those above hold all the same
+		Budget  Budget // zero: the budget of the mode; the budgets above hold too
 	}
 
-	// Write adds events to the thread, all in one transaction. A log that is
-	// cut between them is completed by asking again with the same bodies.
+	// Write appends events, all in one transaction. If a fork cut the log between them, the engine
+	// completes it when Next returns the same Write.
 	Write struct {
 		Key      string
 		Bodies   []Body
-		Internal bool // the events are
+		Internal bool // marks the events
 	}
 
-	// Wait makes the engine call Next at a time. It leaves no event.
+	// Wait makes the engine call Next at a time. It writes no event.
 	Wait struct{ Until time.Time }
 
-	// Finish ends the run. What comes after it in a list is not done.
+	// Finish ends the run. The engine ignores later actions of the list.
 	Finish struct {
 		Status     Status // Completed if empty
 		Answer     string // of a completed run; never empty
-		Reason     string // why it ends now: "time is spent", "model failed: ..."
+		Reason     string // of the end: "time is spent", "model failed: ..."
 		Confidence float64
 	}
 )
@@ -170,29 +164,27 @@ const (
 	Embed    Role = "embed"
 )
 
-// A Tool is something a model, or a mode, may use.
+// A Tool is a tool for models and modes.
 type Tool struct {
 	llm.Tool
 
-	// Once says that to use the tool twice does harm. If a crash leaves it
-	// unknown whether it was used, it is not used again, and fails.
+	// Once marks a tool that must not be used twice. If a crash leaves a use in doubt, the
+	// engine does not repeat it, and the use fails.
 	Once bool
 
-	// Untrusted says that strangers write of what it returns, as of what is read
-	// from the web. Its results are marked so.
+	// Untrusted marks a tool whose results may contain text of strangers, such as the web. It
+	// marks the results too.
 	Untrusted bool
 
-	// Redact, if set, returns an input as it may be kept: it is applied to what
-	// models ask of the tool before that is stored, or anything else is done
-	// with it.
+	// Redact, if set, returns an input in the form that may be stored. The engine applies it to
+	// the inputs of models before any other use.
 	Redact func(input json.RawMessage) json.RawMessage
 
-	// Do uses the tool. Its text is the result; an error is a result too. It
-	// must return soon after ctx is done.
+	// Do uses the tool and returns a text. An error is a result too. Do must return soon after
+	// ctx is done.
 	Do func(ctx context.Context, input json.RawMessage) (string, error)
 }
 
-// NewTool returns a tool that decodes its input to an In.
 func NewTool[In any](name, doc string, schema json.RawMessage, do func(context.Context, In) (string, error)) Tool {
 	return Tool{
 		Tool: llm.Tool{Name: name, Doc: doc, Schema: schema},
@@ -206,7 +198,7 @@ func NewTool[In any](name, doc string, schema json.RawMessage, do func(context.C
 	}
 }
 
-// describeTypeError says what is wrong with the input of a tool, in words for a model.
+// describeTypeError returns err in words for a model.
 func describeTypeError(err error) error {
 	var e *json.UnmarshalTypeError
 	if !errors.As(err, &e) || e.Field == "" {
@@ -226,7 +218,7 @@ func describeTypeError(err error) error {
 	return fmt.Errorf("%s must be of type %s, not %s", e.Field, want, e.Value)
 }
 
-// A ToolContext is the thread, the run and the mode that use a tool.
+// A ToolContext names the thread, the run and the mode that use a tool.
 type ToolContext struct {
 	Thread ThreadID
 	Run    RunID
@@ -235,8 +227,8 @@ type ToolContext struct {
 
 type toolContextKey struct{}
 
-// WithToolContext returns a ctx for [Tool.Do]. The engine passes such a ctx; a caller
-// that uses a tool without the engine may do the same.
+// WithToolContext returns a ctx for [Tool.Do]. The engine calls it, and so may a caller
+// that uses a tool without the engine.
 func WithToolContext(ctx context.Context, use ToolContext) context.Context {
 	return context.WithValue(ctx, toolContextKey{}, use)
 }
@@ -247,24 +239,22 @@ func ToolContextFrom(ctx context.Context) ToolContext {
 	return use
 }
 
-// A Placement decides which process works on which thread, and when. It calls the
-// function that it was made with, such as Engine.Work, and never twice at once for one
+// A Placement decides which process works on which thread, and when. It calls the function
+// that its constructor received, such as Engine.Work, and never twice at once for one
 // thread. Package internal/placement has a durable one and one for tests. It is safe for
 // concurrent use.
 type Placement interface {
-	// Start makes sure that the thread is worked on, here and from now on, until
-	// nothing is left to do. It does not wait, and starting what is at work does
-	// nothing.
+	// Start starts work on a thread in this process, until the thread has no more work. It
+	// does not wait. It does nothing if the work has started already.
 	Start(ctx context.Context, thread ThreadID) error
 
-	// Recover starts the threads of processes that are gone, and returns how many.
+	// Recover starts the threads of dead processes, and returns their number.
 	Recover(ctx context.Context) (int, error)
 
-	// Schedule calls tick at the times of a cron expression (five fields, or six
-	// with seconds first), in one process of those that share the store; what was
-	// missed while none ran is not made up. The name says which schedule it is.
+	// Schedule calls tick at the times of a cron expression: five fields, or six with
+	// seconds first. One of the processes that share the store calls it. It skips times at
+	// which no process ran. The name identifies the schedule.
 	Schedule(ctx context.Context, name, cron string, tick func(context.Context, time.Time) error) error
 
-	// Close stops all work and waits for it to stop.
 	Close(ctx context.Context) error
 }

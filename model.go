@@ -2,25 +2,25 @@ package ponder
 
 import "ponder/llm"
 
-// A Model is a model and what the engine must know of it.
+// A Model is a model with its price and limits.
 type Model struct {
 	llm.Model
 	Price     Price
-	MaxOutput int  // tokens it can write at most; zero: not known
-	Hedge     bool // calls for the role that are not shown may be made twice: see [llm.Request]
+	MaxOutput int  // the most tokens that it can write; zero: unknown
+	Hedge     bool // calls that users do not watch may be sent twice: see [llm.Request]
 }
 
-// A Price is what a model's tokens cost. The zero Price is not known.
+// A Price is the price of the tokens of a model. The zero Price is unknown.
 type Price struct {
-	Source PriceSource // "" and PriceUnknown: not known
-	// In USD per million tokens, which is the same as millionths per token. Zero is free.
+	Source PriceSource // unknown if "" or PriceUnknown
+	// In USD per million tokens, which equals millionths of a USD per token. Zero is free.
 	Input, Output, CacheRead, CacheWrite float64
 }
 
 // Known reports whether the price is known.
 func (p Price) Known() bool { return p.Source != "" && p.Source != PriceUnknown }
 
-// Of returns what usage costs at this price.
+// Cost returns the cost of usage at this price.
 func (p Price) Cost(u llm.Usage) Money {
 	if !p.Known() {
 		return 0

@@ -1,18 +1,18 @@
 package ponder
 
-// Operations of a [Steer] that sessions and research apply, beside those of the engine.
-// Each takes its values from the Content or from the Args, which are [SteerArgs].
+// Operations of a [Steer] that sessions and research apply, in addition to those of the
+// engine. Each takes its values from the Content or from the Args, which are [SteerArgs].
 const (
 	AddQuestion  SteerOp = "add_question"  // Content; Priority, 8 if it is 0
 	DropQuestion SteerOp = "drop_question" // Question
 	RankQuestion SteerOp = "rank_question" // Question, Priority
-	Correct      SteerOp = "correct"       // Content: the fact as it is
+	Correct      SteerOp = "correct"       // Content: the correct fact
 	PinSource    SteerOp = "pin_source"    // Source
 	BanSource    SteerOp = "ban_source"    // Source
 	SetPersona   SteerOp = "persona"       // of research. Content: the voice; Name
 )
 
-// SteerArgs are the Args of a [Steer], save those of [SetBudget].
+// SteerArgs are the Args of a [Steer], except for [SetBudget].
 type SteerArgs struct {
 	Question string `json:"question,omitempty"` // its id, or its text
 	Priority int    `json:"priority,omitempty"` // 1 to 10

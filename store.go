@@ -12,11 +12,11 @@ import (
 	"ponder/llm"
 )
 
-// A Store keeps everything Ponder has. It is made of parts so that whoever
-// needs a part can ask for that alone. All methods are safe for concurrent use,
-// by several processes at once where the store is shared.
+// A Store stores threads and everything about them. Callers that need a part use the interface
+// of that part. All methods are safe for concurrent use, also by several processes that share
+// the store.
 //
-// Package store/storetest checks that a store keeps the promises made here.
+// Package store/storetest tests this contract.
 type Store interface {
 	Log
 	Threads
@@ -29,16 +29,16 @@ type Store interface {
 
 type recordKey struct{}
 
-// OnRecord returns the ctx of an append that has f called as soon as what is appended
-// outlasts the process, which may be before it is durable: after a kill it is in the log. It
-// is, too, if the append returns an error after that; to append nothing then returns when it
-// is durable. A store that has nothing in between need not call f, which must not wait. See
-// docs/design/durable.md.
+// OnRecord returns a ctx for an append. The store calls f as soon as the appended events
+// outlast the process, which may be before they are durable. From then on they are in the
+// log, also if the append returns an error. An append of no events then blocks until they
+// are durable. A store without that stage need not call f. The function f must not block.
+// See docs/design/durable.md.
 func OnRecord(ctx context.Context, f func()) context.Context {
 	return context.WithValue(ctx, recordKey{}, f)
 }
 
-// Recorded returns what a store is to call for an append, or nil: see [OnRecord].
+// Recorded returns the function that a store calls for an append, or nil: see [OnRecord].
 func Recorded(ctx context.Context) func() {
 	f, _ := ctx.Value(recordKey{}).(func())
 	return f
@@ -46,35 +46,37 @@ func Recorded(ctx context.Context) func() {
 
 // A Log stores threads of events.
 type Log interface {
-	// Append adds events to the end of a thread, in order, and returns them
-	// stamped. It adds all of them or none, and when it returns, they are
-	// durable. Appends that come at the same time share a transaction.
+	// Append adds events to the end of a thread, in order, and returns them stamped. It
+	// adds all of them or none, and they are durable when it returns. Concurrent appends
+	// may share a transaction.
 	//
-	// With a zero fence, all events must be inputs ([Event.IsInput]), else it
-	// returns ErrNotInput. With a fence, it returns ErrFenced unless that lease
-	// is in force: the thread's newest, of a node that beats.
+	// With a zero fence, all events must be inputs ([Event.IsInput]), or Append returns
+	// ErrNotInput. With a fence, it returns ErrFenced unless that lease is in force: the
+	// newest lease of the thread, of a node that is alive.
 	//
-	// It returns ErrTaken if the thread has an event of the same [Event.Key] as
-	// one of them, and that is kept, or two of them have the same; ErrStale if an event has After
-	// set, and that was not the newest event when the append began; and
-	// ErrNoThread; to the holder of a thread that was removed, ErrFenced; and
-	// ErrTooBig if the events are more than the store can take at once. An event
-	// that has an ID or a Time keeps it. The store need not keep the key of an event that has
-	// After and that only the holder may append, because the holder has read the whole thread.
-	// It keeps the keys of calls, of tools and of [RunFinished].
+	// Append also returns:
 	//
-	// If ctx ends before the transaction begins, nothing is added; after that,
-	// Append waits for the outcome.
+	//   - ErrTaken if two of the events have the same [Event.Key], or the store kept that key of an
+	//     event of the thread;
+	//   - ErrStale if an event has After and the thread has a newer event;
+	//   - ErrNoThread, or ErrFenced to the holder of a thread that was removed;
+	//   - ErrTooBig if the store cannot write the events at once.
 	//
-	// What a call costs and was sent goes into the [Ledger] in the same
-	// transaction, and the thread's [Info] follows.
+	// An event with an ID or a Time keeps it. The store keeps the keys of calls, of tools
+	// and of [RunFinished]. It need not keep other keys of events that have After and that
+	// only the holder may append. The holder has read the whole thread.
+	//
+	// If ctx ends before the transaction begins, Append adds nothing. After that it waits
+	// for the outcome.
+	//
+	// The same transaction writes costs and requests into the [Ledger] and updates the
+	// [Info] of the thread.
 	Append(ctx context.Context, thread ThreadID, fence Fence, events ...Event) ([]Event, error)
 
-	// Events iterates over the events of a thread after one, oldest first,
-	// without a gap, up to the newest there is when the iteration gets to it; what
-	// another process appends meanwhile may be left to who watches.
-	// What it yields is durable. It holds no transaction open while the loop body
-	// runs. An error, such as ErrNoThread, is the last that it yields.
+	// Events iterates over the events of a thread after one, oldest first and without gaps, up to
+	// the newest event. It may miss events that another process appends during the iteration:
+	// see Watch. The events are durable. No transaction is open while the loop body runs. An
+	// error, such as ErrNoThread, ends the iteration.
 	Events(ctx context.Context, thread ThreadID, after Seq) iter.Seq2[Event, error]
 
 	// Lookup returns the event of a thread with the [Event.Key] of like, and whether the thread
@@ -82,48 +84,44 @@ type Log interface {
 	// event is durable. It returns ErrNoThread.
 	Lookup(ctx context.Context, thread ThreadID, like Event) (ev Event, found bool, err error)
 
-	// Erase erases the content of events for good: all that [Event.WithoutContent]
-	// drops of them, what they put into the thread's title, and, with either end
-	// of a call, the request of it in the [Ledger]. Their places stay, and what
-	// they cost. It erases all of them or none, and when it returns, that is
-	// durable. To erase what is erased already does nothing.
+	// Erase erases the content of events for good: the fields that [Event.WithoutContent]
+	// drops and the title that they gave the thread. If a call starts or ends there, it
+	// also erases the request in the [Ledger]. The places and costs of the events stay.
+	// Erase erases all of them or none, durably. It does nothing for events that are erased
+	// already.
 	//
-	// All checkpoints of the thread are dropped; and if somebody holds it, none
-	// is kept until the next lease, for the holder has read what is gone. What
-	// other events took over of the content, such as the requests of later
-	// calls, is to be erased with it: seqs are whoever's who knows that.
+	// Erase drops all checkpoints of the thread. If a process holds the thread, the store keeps no
+	// checkpoint until the next lease, because the holder has read the content. The caller must
+	// include the events that copied the content, such as later calls with it in their requests.
 	//
-	// It returns ErrNoThread, or ErrNoEvent if the thread has no event of a
-	// number.
+	// It returns ErrNoThread, or ErrNoEvent if the thread has no event with a number.
 	Erase(ctx context.Context, thread ThreadID, seqs ...Seq) error
 
-	// Watch returns a channel that is sent the newest seq of the thread after
-	// the thread has grown, whoever made it grow. Hints may be merged, late
-	// (by 100 ms, if another process appended) or repeated, but the last growth
-	// is always hinted at; growth before Watch is not. The removal of the thread
-	// is hinted at with a zero. stop ends it; it does not close the channel.
+	// Watch returns a channel that receives the newest seq after the thread has grown, in any
+	// process. Hints may be merged, repeated or late (by 100 ms for another process), but the
+	// last growth always produces a hint. Growth before Watch does not. The removal of the
+	// thread produces a zero. The function stop ends the hints and does not close the channel.
 	Watch(thread ThreadID) (heads <-chan Seq, stop func())
 }
 
-// Threads knows what threads there are.
+// Threads stores the headers of threads.
 type Threads interface {
-	// Create makes a thread with its first events, all or nothing. It returns
-	// ErrTaken if there is one with the ID, or two events have the same key. A
-	// zero Created means now. The events may be of any type, as
-	// those of a copy are: their requests go into the ledger, but what they cost
-	// is not counted again in its sums.
+	// Create creates a thread with its first events, or nothing. It returns ErrTaken if a thread
+	// has the ID or two events have the same key. A zero Created means now. The events may have
+	// any type, for copies of threads: the ledger gets their requests, but does not count their
+	// costs again.
 	Create(ctx context.Context, thread Thread, events ...Event) error
 
-	// Thread returns what is known of a thread, or ErrNoThread: ErrRemoved, which is one too,
-	// if there was one with the ID.
+	// Thread returns the info of a thread. It returns ErrNoThread, or ErrRemoved, which wraps it,
+	// if the thread was removed.
 	Thread(ctx context.Context, id ThreadID) (Info, error)
 
-	// List returns threads, the newest first, and of those that were made at the same time
-	// the one with the greatest ID.
+	// List returns threads, the newest first. Threads with the same time come in descending order
+	// of their IDs.
 	List(ctx context.Context, filter Filter) ([]Info, error)
 
-	// Remove erases a thread: its events, the bodies in its ledger, its
-	// checkpoints. Usage totals stay. Its holder, if any, is fenced out.
+	// Remove erases a thread: its events, its requests and its checkpoints. The totals of the
+	// usage stay. A holder loses its lease.
 	Remove(ctx context.Context, id ThreadID) error
 }
 
@@ -137,7 +135,7 @@ type Thread struct {
 	Model   string    `json:"model,omitempty"`
 }
 
-// A Kind is what a thread is for.
+// A Kind is the purpose of a thread.
 type Kind string
 
 // The kinds.
@@ -146,17 +144,17 @@ const (
 	KindSession      Kind = "session"
 	KindResearch     Kind = "research"
 	KindSubconscious Kind = "subconscious"
-	KindExchange     Kind = "exchange" // one request of a program that keeps the conversation itself
+	KindExchange     Kind = "exchange" // one request of a program that stores the conversation itself
 )
 
-// Info is a thread and a few folds over it that lists need.
+// Info is the header of a thread and a summary of its events for lists.
 type Info struct {
 	Thread
 	Head    Seq       `json:"head"`
 	Updated time.Time `json:"updated_at"`
 	Status  Status    `json:"status"`              // see [Info.Apply]
 	Open    int       `json:"open_runs,omitempty"` // root runs that have not finished
-	Held    bool      `json:"held,omitempty"`      // by a process that beats
+	Held    bool      `json:"held,omitempty"`      // by a process that is alive
 
 	// Roots are the runs that Open counts. A store may not know them if a program of an older
 	// version wrote the thread: then they are not Open in number.
@@ -167,16 +165,16 @@ type Info struct {
 type Root struct {
 	ID        RunID `json:"run"`
 	Paused    bool  `json:"paused,omitempty"`
-	Cancelled bool  `json:"cancelled,omitempty"` // it is to finish, though it may be paused
+	Cancelled bool  `json:"cancelled,omitempty"` // it must finish, also if it is paused
 }
 
-// Apply returns the info after ev; i, with its roots, must be the info after all events
-// before ev. As long as root runs are open, the status is Paused if each of them is
-// paused and not cancelled, so that there is nothing to do, and else Thinking. Then it is
-// that of the one that finished last, or Created if there was none; but while a conversation
-// has a message that no run has seen, there is something to do: Thinking.
+// Apply returns the info after ev. The receiver, with its roots, must be the info after all
+// events before ev. While root runs are open, the status is Paused if all of them are
+// paused and not cancelled, and Thinking otherwise. Without open root runs, it is the
+// status of the run that finished last, or Created. It is Thinking if a conversation has a
+// message that no run has observed.
 func (i Info) Apply(ev Event) Info {
-	if _, said := ev.Body.(UserMessage); said && i.Kind == KindConversation && i.Open == 0 {
+	if _, isMessage := ev.Body.(UserMessage); isMessage && i.Kind == KindConversation && i.Open == 0 {
 		i.Status = Thinking
 	}
 	if ev.Run.Parent() != "" {
@@ -197,7 +195,7 @@ func (i Info) Apply(ev Event) Info {
 	case RunFinished:
 		i.Roots = slices.DeleteFunc(slices.Clone(i.Roots), func(r Root) bool { return r.ID == ev.Run })
 		if i.Open = max(0, i.Open-1); i.Open > 0 {
-			i.Status = standing(i.Roots)
+			i.Status = openStatus(i.Roots)
 		} else {
 			i.Status, i.Roots = b.Status, nil
 		}
@@ -205,28 +203,28 @@ func (i Info) Apply(ev Event) Info {
 	return i
 }
 
-// mark returns the info after something was wished of root runs: of all, if top is empty.
+// mark returns the info after a change of the root runs within top; of all, if top is empty.
 func (i Info) mark(top RunID, do func(*Root)) Info {
 	i.Roots = slices.Clone(i.Roots)
 	for n := range i.Roots {
 		if r := &i.Roots[n]; r.ID.Within(top) {
 			do(r)
-			i.Status = standing(i.Roots)
+			i.Status = openStatus(i.Roots)
 		}
 	}
 	return i
 }
 
-// standing returns the status of a thread whose root runs are open.
-func standing(roots []Root) Status {
+// openStatus returns the status of a thread with open root runs.
+func openStatus(roots []Root) Status {
 	if slices.ContainsFunc(roots, func(r Root) bool { return !r.Paused || r.Cancelled }) {
 		return Thinking
 	}
 	return Paused
 }
 
-// Interrupted reports whether nobody works on a thread that nobody has paused, as far as is
-// known: what was begun a moment ago is taken up in the next.
+// Interrupted reports whether a thread has work and no process works on it. It reports false
+// shortly after the last event, because a process may be about to take the thread.
 func (i Info) Interrupted(now time.Time) bool {
 	return i.Status == Thinking && !i.Held && now.Sub(i.Updated) > DeadAfter
 }
@@ -239,135 +237,131 @@ func (i Info) CurrentStatus(now time.Time) Status {
 	return i.Status
 }
 
-// A Filter says which threads to list. Zero fields do not matter.
+// A Filter selects threads. Zero fields select all.
 type Filter struct {
 	Kind    Kind
-	Without Kind // leaves out those of a kind
+	Without Kind // excludes a kind
 	Status  Status
 	Owner   string
 	Prefix  string // of the ID
 
-	// Idle, if set, is when a thread that has something to do is given up: one that
-	// nobody holds and that has not grown since counts as [Paused], not as [Thinking],
-	// where Status asks for either.
+	// Idle, if set, makes Status treat some threads as [Paused] instead of [Thinking]: those that
+	// no process holds and that have no event since then.
 	Idle time.Time
 
-	// Before leaves out what stands in the list up to a position, so that a long list is
-	// read in parts, each at the cost of the first, while threads come and go.
+	// Before excludes threads up to a position of the list. With it, the pages of a long
+	// list have equal cost, also while threads are created and removed.
 	Before Position
 	Limit  int
 }
 
-// A Position is where a thread stands in lists, whether it is there or not.
+// A Position is the position of a thread in lists. The thread need not exist.
 type Position struct {
 	Created time.Time
 	ID      ThreadID
 }
 
-// Position returns where the thread stands in lists.
+// Position returns the position of the thread in lists.
 func (t Thread) Position() Position { return Position{t.Created, t.ID} }
 
-// IsZero reports whether the position is none.
 func (p Position) IsZero() bool { return p.ID == "" && p.Created.IsZero() }
 
-// Compare returns a negative number if p stands before q in lists, which begin with the
-// newest thread, and a positive one if it stands behind.
+// Compare returns a negative number if p precedes q in lists, which start with the newest
+// thread, and a positive number if p follows q.
 func (p Position) Compare(q Position) int {
 	return cmp.Or(q.Created.Compare(p.Created), cmp.Compare(q.ID, p.ID))
 }
 
-// Nodes knows which processes are at work. Times are those of the store's own
-// clock. A node is alive while its last beat is younger than [DeadAfter].
+// Nodes registers the processes that work on threads. Times are those of the clock of the
+// store. A node is alive while its last heartbeat is younger than [DeadAfter].
 type Nodes interface {
-	// Join adds a node, which is alive from now on. It returns ErrTaken if there
-	// was one with the ID that a store has not forgotten: those that have been dead
-	// for a day may be. An ID is not to be used again.
+	// Join adds a node, which is then alive. It returns ErrTaken if the store knows a node with
+	// the ID. A store may forget nodes that have been dead for a day, but an ID must not be used
+	// again.
 	Join(ctx context.Context, node Node) error
 
-	// Beat keeps a node alive and notes its clock, which is the time that it
-	// has been awake. It returns ErrFenced if the node is not alive any more: it
-	// must stop, for its threads may be taken.
+	// Beat keeps a node alive and stores its clock, the time for which it has been awake. It
+	// returns ErrFenced if the node is dead. The node must then stop, because other nodes may
+	// take its threads.
 	Beat(ctx context.Context, id NodeID, clock time.Duration) error
 
-	// AllNodes returns the nodes that have joined and are neither marked dead nor
-	// dead for long.
+	// AllNodes returns the nodes that are not marked dead and that the store has not forgotten.
 	AllNodes(ctx context.Context) ([]Node, error)
 
-	// MarkDead declares a node dead, so that its threads are free at once. It does
-	// nothing for a node that is not there.
+	// MarkDead declares a node dead, so that its threads are free at once. It does nothing
+	// for an unknown node.
 	MarkDead(ctx context.Context, id NodeID) error
 }
 
-// A NodeID names a process for as long as it lives: "nod_" and a ULID.
+// A NodeID identifies a process: "nod_" and a ULID.
 type NodeID string
 
-// A Node is a process that may hold threads. Host, Boot, PID and Start tell
-// another process on the same machine whether it still runs.
+// A Node is a process that may hold threads. Host, Boot, PID and Start let other processes on
+// the machine check whether it still runs.
 type Node struct {
 	ID    NodeID
-	Host  string // name of the machine and of its space of process numbers
-	Boot  string // changes when the machine boots
+	Host  string // the machine and its PID namespace
+	Boot  string // identifies the boot of the machine
 	PID   int
-	Start string // when the process began, in the system's own words
+	Start string // the start time of the process, in the form of the system
 	Beat  time.Time
 }
 
-// How long the lives of nodes are.
+// The interval of heartbeats, and the age at which a node is dead.
 const (
 	BeatEvery = 2 * time.Second
 	DeadAfter = 10 * time.Second
 )
 
-// Leases say which node may write what its runs decide on a thread.
+// Leases control which node may append decisions to a thread.
 type Leases interface {
-	// Take leases a thread to a node, and returns ErrHeld if a node that is
-	// alive has it, the same one included; ErrFenced if the node itself is not
-	// alive; ErrNoThread. A lease lasts as long as its node beats.
+	// Take leases a thread to a node. It returns ErrHeld if a node that is alive has the lease,
+	// also if it is the same node; ErrFenced if the node is dead; and ErrNoThread. A lease lasts
+	// while its node is alive.
 	Take(ctx context.Context, thread ThreadID, node NodeID) (Lease, error)
 
-	// Retake takes a thread as Take does, and appends events with the lease as
-	// [Log.Append] does, in one transaction. It is for whoever knows the thread as
-	// it was released: if Take would not return a lease of that fence and head, it
-	// returns ErrStale; else the errors of both. After an error nothing has changed.
+	// Retake takes a thread as Take does and appends events as [Log.Append] does, in one
+	// transaction. It is for a node that knows the released thread. It returns ErrStale if Take
+	// would return a lease with another fence or head than want, or the errors of Take and
+	// Append. After an error nothing has changed.
 	Retake(ctx context.Context, thread ThreadID, node NodeID, want Lease, events ...Event) ([]Event, error)
 
-	// Release ends a lease whose holder has read up to head and counted so much
-	// thinking time in all. It returns ErrStale, and the lease goes on, if the
-	// thread has grown since; ErrFenced if the lease is not in force.
+	// Release ends a lease. Its holder has read the thread up to head and has counted elapsed as
+	// the total thinking time. Release returns ErrStale, and the lease stays, if the thread has
+	// newer events; and ErrFenced if the lease is not in force.
 	Release(ctx context.Context, thread ThreadID, fence Fence, head Seq, elapsed time.Duration) error
 
-	// Abandoned returns the threads that have something to do ([Thinking]) and
-	// no lease in force, oldest first.
+	// Abandoned returns the threads with work ([Thinking]) and without a lease in force, oldest
+	// first.
 	Abandoned(ctx context.Context) ([]ThreadID, error)
 }
 
-// A Fence is the number of a lease on a thread: greater than all before it.
-// Zero is none.
+// A Fence is the number of a lease on a thread. It is greater than all earlier ones. Zero is no
+// lease.
 type Fence int64
 
 // A Lease is a node's right to a thread.
 type Lease struct {
-	Fence   Fence         // the one after that of the lease before, unless something of the thread was erased since that was taken: then a greater one
+	Fence   Fence         // one more than the last fence, or more if events were erased since then
 	Head    Seq           // the newest event
-	Elapsed time.Duration // thinking time of the thread, as far as its last holder was heard of: by Release, Beat or an event
+	Elapsed time.Duration // thinking time of the thread, by the last Release, Beat or event of its last holder
 }
 
-// A Ledger keeps what was asked and what it cost: a row for every attempt at a
-// call or a tool. Log.Append writes it.
+// A Ledger stores requests and costs, with a row for each attempt at a call or a tool.
+// [Log.Append] writes it.
 type Ledger interface {
-	// Request returns the request of an attempt as it was built, or nil if it
-	// is not known, or erased.
+	// Request returns the request of an attempt, or nil if it is unknown or erased.
 	Request(ctx context.Context, thread ThreadID, run RunID, cause string) (*llm.Request, error)
 
-	// Usage returns sums over the calls that ended at or after a time, by their
-	// keys in order. A call that was refused was never made, and is not in them.
+	// Usage returns sums over the calls that ended at or after a time, in the order of their keys.
+	// It does not count refused calls, which were never made.
 	Usage(ctx context.Context, by GroupBy, since time.Time) ([]UsageRow, error)
 }
 
-// GroupBy is what usage is summed by.
+// GroupBy is the key of sums of usage.
 type GroupBy string
 
-// What usage can be summed by.
+// The keys.
 const (
 	ByThread GroupBy = "thread"
 	ByRun    GroupBy = "run"
@@ -380,24 +374,24 @@ const (
 // A UsageRow is a sum over attempts.
 type UsageRow struct {
 	Key     string    `json:"key"`
-	Thread  ThreadID  `json:"thread_id,omitempty"` // by run: a fork goes on with runs of the same ids, in a row of its own
+	Thread  ThreadID  `json:"thread_id,omitempty"` // set for ByRun, because a fork has runs with the same ids
 	Calls   int       `json:"calls"`               // finished
-	Failed  int       `json:"failed"`              // of them; those that were interrupted are none
+	Failed  int       `json:"failed"`              // without interrupted ones
 	Usage   llm.Usage `json:"usage"`
 	Money   Money     `json:"micro_usd"`
-	Unknown int       `json:"unpriced_calls"` // calls whose price is not known; not in Money
+	Unknown int       `json:"unpriced_calls"` // calls with an unknown price, not in Money
 }
 
-// Checkpoints keep folds, so that a long thread opens fast. They are disposable:
-// a store may lose them, and what has another version is not found.
+// Checkpoints stores folds, so that long threads open fast. They are disposable: a store may lose
+// them, and it does not return a checkpoint of another version.
 type Checkpoints interface {
 	LoadCheckpoint(ctx context.Context, thread ThreadID, fold string, version string) (seq Seq, state []byte, err error) // zero and nil if none
-	// SaveCheckpoint replaces the checkpoint of the fold, unless that is of the
-	// same version and a later seq. See also [Log.Erase].
+	// SaveCheckpoint replaces the checkpoint of the fold, unless the stored one has the same
+	// version and a later seq. See also [Log.Erase].
 	SaveCheckpoint(ctx context.Context, thread ThreadID, fold string, version string, seq Seq, state []byte) error
 }
 
-// What a store answers when it does not do what it is asked.
+// Errors of stores.
 var (
 	ErrTaken    = errors.New("event key is taken")
 	ErrHeld     = errors.New("thread is held by another process")
@@ -413,6 +407,6 @@ var (
 	ErrLost     = errors.New("database was removed or replaced while it was in use, so that what is written now would be lost")
 	ErrNewer    = errors.New("database was made by a newer version")
 
-	ErrDisk    = fmt.Errorf("%w: its disk fails", ErrReadOnly) // which may pass
+	ErrDisk    = fmt.Errorf("%w: its disk fails", ErrReadOnly) // may pass
 	ErrRemoved = fmt.Errorf("%w: it was removed", ErrNoThread)
 )

@@ -16,10 +16,10 @@ const (
 	bytesPerToken    = 3       // of a request; a low estimate
 )
 
-// noModel is the reason of a call whose role has no model.
+// noModel is the reason if the role of a call has no model.
 const noModel = "model"
 
-// admit returns the event that starts a call, or the limit that the call does not fit.
+// admit returns the event that starts a call, or the reason why the call cannot start.
 func (d *decision) admit(r *run, c ponder.Call, a *actionState) (ponder.Body, string) {
 	chain := d.roles[c.Role]
 	if len(chain) == 0 {
@@ -67,27 +67,28 @@ func firstOpen(models []ponder.Model) int {
 	return slices.IndexFunc(models, func(m ponder.Model) bool { _, ok := llm.Admits(m.Model); return ok })
 }
 
-// fitBudgets returns how many tokens a call may write to fit every budget above its run: at
-// most out, and at least min(out, minTokens). If that does not fit, it names the limit.
+// fitBudgets returns how many tokens a call may write to fit every budget above its run.
+// The result is at most out and at least min(out, minTokens). If even that does not fit,
+// fitBudgets names the limit.
 func (d *decision) fitBudgets(r *run, m ponder.Model, in, out int) (int, string) {
-	least := min(out, minTokens)
+	minOut := min(out, minTokens)
 	for up := r; up != nil; up = up.parent {
-		limit, kept := up.Budget.Cost, up.reserved()
+		limit, reserved := up.Budget.Cost, up.reserved()
 		used := up.spent.Add(up.held).Add(d.held[up.ID])
 		if limit.Money > 0 && !m.Price.Known() {
 			return 0, "money"
 		}
 		if limit.Tokens > 0 {
-			out = min(out, limit.Tokens-kept.Tokens-used.Tokens-in)
+			out = min(out, limit.Tokens-reserved.Tokens-used.Tokens-in)
 		}
 		if limit.Money > 0 {
-			out = min(out, affords(m.Price, limit.Money-kept.Money-used.Money, in))
+			out = min(out, affords(m.Price, limit.Money-reserved.Money-used.Money, in))
 		}
-		if what := exceeds(used.Add(maxCost(m, in, least)), limit, kept); what != "" {
+		if what := exceeds(used.Add(maxCost(m, in, minOut)), limit, reserved); what != "" {
 			return 0, what
 		}
 	}
-	return max(out, least), ""
+	return max(out, minOut), ""
 }
 
 // hasHeadroom reports whether every budget above a run has room for the cost c. A second
@@ -118,13 +119,13 @@ func affords(p ponder.Price, m ponder.Money, in int) int {
 	return int(max(0, min(left/p.Output, maxCallTokens)))
 }
 
-// tokensIn returns a high estimate of the tokens of a request of size bytes. It uses the
-// usage that the model reported on this thread.
+// tokensIn returns a high estimate of the tokens of a request of size bytes. It learns from
+// the usage that the model reported on this thread.
 func (t *threadState) tokensIn(m ponder.Model, size int) int {
 	return t.estimator.Tokens(m.Name(), size)*6/5 + 16
 }
 
-// maxCost returns the most that a call to m may cost.
+// maxCost returns the highest cost of a call to m.
 func maxCost(m ponder.Model, in, out int) ponder.Cost {
 	c := ponder.Cost{Calls: 1, Tokens: in + out}
 	if m.Price.Known() {
@@ -133,13 +134,13 @@ func maxCost(m ponder.Model, in, out int) ponder.Cost {
 	return c
 }
 
-// settle returns the charge for a call that held a cost, read and wrote so many bytes, and
-// claims the usage u. The charge is at least what the bytes imply and at most twice the held
-// cost. A hedged call is two calls, each with the whole request.
+// settle returns the charge for a call. The call held a cost, read and wrote so many bytes,
+// and claims the usage u. The charge is at least the cost that the bytes imply, and at most
+// twice the held cost. A hedged call is two calls, each with the whole request.
 func settle(m ponder.Model, held ponder.Cost, read, wrote int, u llm.Usage) (ponder.Cost, ponder.PriceSource) {
-	const bytesAtMost = 8 // of a token
+	const maxBytesPerToken = 8 // of a token
 	read *= requests(u.Hedged)
-	in, out := max(u.Total()-u.Output, (read+bytesAtMost-1)/bytesAtMost), max(u.Output, wrote/bytesAtMost)
+	in, out := max(u.Total()-u.Output, (read+maxBytesPerToken-1)/maxBytesPerToken), max(u.Output, wrote/maxBytesPerToken)
 	c := ponder.Cost{Calls: requests(u.Hedged), Tokens: min(in+out, 2*held.Tokens)}
 	source := cmp.Or(m.Price.Source, ponder.PriceUnknown)
 	switch {
@@ -149,7 +150,7 @@ func settle(m ponder.Model, held ponder.Cost, read, wrote int, u llm.Usage) (pon
 			source = ponder.PriceLocal
 		}
 	case m.Price.Known():
-		c.Money = max(m.Price.Cost(u), m.Price.Cost(llm.Usage{Input: read / bytesAtMost, Output: wrote / bytesAtMost}))
+		c.Money = max(m.Price.Cost(u), m.Price.Cost(llm.Usage{Input: read / maxBytesPerToken, Output: wrote / maxBytesPerToken}))
 	}
 	if held.Money > 0 {
 		c.Money = min(c.Money, 2*held.Money)
@@ -157,7 +158,6 @@ func settle(m ponder.Model, held ponder.Cost, read, wrote int, u llm.Usage) (pon
 	return c, source
 }
 
-// requests returns the number of requests of a call.
 func requests(hedged bool) int {
 	if hedged {
 		return 2
@@ -165,11 +165,11 @@ func requests(hedged bool) int {
 	return 1
 }
 
-// reserveShare is the divisor for the part of tokens and money that a budget without Reserve
-// keeps for the conclusion.
+// reserveShare is the divisor of tokens and money for the reserve of a budget without
+// Reserve.
 const reserveShare = 5
 
-// reserve returns the part of the budget b that is kept for the conclusion.
+// reserve returns the part of the budget b for the conclusion.
 func reserve(b ponder.Budget) ponder.Cost {
 	r := b.Reserve
 	if r == (ponder.Cost{}) {
@@ -178,20 +178,19 @@ func reserve(b ponder.Budget) ponder.Cost {
 	return r
 }
 
-// half returns half of the cost c.
 func half(c ponder.Cost) ponder.Cost {
 	return ponder.Cost{Calls: c.Calls / 2, Tokens: c.Tokens / 2, Money: c.Money / 2}
 }
 
-// exceeds names the part of c that exceeds the limit less kept, or returns
-// "". A zero limit is no limit.
-func exceeds(c, limit, kept ponder.Cost) string {
+// exceeds names the part of c that exceeds limit minus kept, or returns "". A zero limit is
+// no limit.
+func exceeds(c, limit, reserved ponder.Cost) string {
 	switch {
-	case limit.Calls > 0 && c.Calls > limit.Calls-kept.Calls:
+	case limit.Calls > 0 && c.Calls > limit.Calls-reserved.Calls:
 		return "calls"
-	case limit.Tokens > 0 && c.Tokens > limit.Tokens-kept.Tokens:
+	case limit.Tokens > 0 && c.Tokens > limit.Tokens-reserved.Tokens:
 		return "tokens"
-	case limit.Money > 0 && c.Money > limit.Money-kept.Money:
+	case limit.Money > 0 && c.Money > limit.Money-reserved.Money:
 		return "money"
 	}
 	return ""

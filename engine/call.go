@@ -14,7 +14,7 @@ import (
 	"ponder/llm"
 )
 
-// A callAttempt is one attempt at a call.
+// A callAttempt is one attempt at a call to a model.
 type callAttempt struct {
 	ponder.CallStarted
 	ctx           context.Context //nolint:containedctx // ends with this call
@@ -82,18 +82,18 @@ func (h *holder) attemptCall(c *callAttempt, cause string) ponder.CallFinished {
 	return done
 }
 
-// clampUsage returns usage without negative parts and with a total of at most most. It
-// scales the parts of a larger claim. Usage above the cap is discarded and marked Estimated.
-func clampUsage(u llm.Usage, most int) llm.Usage {
+// clampUsage returns usage without negative parts and with a total of at most limit. It
+// scales the parts of a larger claim and marks it Estimated.
+func clampUsage(u llm.Usage, limit int) llm.Usage {
 	parts := []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning}
 	for _, n := range parts {
-		if *n < 0 || *n > most {
-			*n, u.Estimated = max(0, min(*n, most)), true
+		if *n < 0 || *n > limit {
+			*n, u.Estimated = max(0, min(*n, limit)), true
 		}
 	}
-	if total := u.Total(); total > most {
+	if total := u.Total(); total > limit {
 		for _, n := range parts {
-			*n = int(int64(*n) * int64(most) / int64(total))
+			*n = int(int64(*n) * int64(limit) / int64(total))
 		}
 		u.Estimated = true
 	}
@@ -179,7 +179,7 @@ func (c *callAttempt) isDurable() bool {
 	}
 }
 
-// A stallTimer ends a call that is silent for too long, or too slow.
+// A stallTimer ends a call that sends nothing for too long, or sends too slowly.
 type stallTimer struct {
 	began        time.Time
 	lastPiece    atomic.Int64 // nanoseconds after began
@@ -191,10 +191,9 @@ type stallTimer struct {
 // the slowest useful model. The total time of an answer has no limit.
 const maxTimePerByte = time.Second
 
-// startStallTimer starts the timer of the call.
 func (c *callAttempt) startStallTimer(model string) *stallTimer {
 	w := &stallTimer{began: time.Now()}
-	late := func(what string, d time.Duration) {
+	stop := func(what string, d time.Duration) {
 		c.stop(&llm.Error{Class: llm.Transient, Model: model, Message: what + " " + d.Round(time.Second).String()})
 	}
 	w.timer = time.AfterFunc(maxSilence, func() {
@@ -205,9 +204,9 @@ func (c *callAttempt) startStallTimer(model string) *stallTimer {
 		}
 		switch {
 		case left <= 0:
-			late("said nothing for", c.stallTimeout)
+			stop("said nothing for", c.stallTimeout)
 		case longest <= 0:
-			late("wrote too little in", time.Since(w.began))
+			stop("wrote too little in", time.Since(w.began))
 		default:
 			w.timer.Reset(min(left, longest))
 		}
@@ -222,30 +221,30 @@ func (c *callAttempt) stallError() (e *llm.Error) {
 	return e
 }
 
-// attributeError returns the cause of a failed call. If the stallTimer ended the call, that is
-// its error with the usage of err.
+// attributeError returns the cause of a failed call. If the stallTimer ended the call, the
+// cause is its error with the usage of err.
 func (c *callAttempt) attributeError(err error) error {
 	e := c.stallError()
 	if e == nil {
 		return err
 	}
-	late := *e
+	stalled := *e
 	if used := (*llm.Error)(nil); errors.As(err, &used) {
-		late.Usage = used.Usage
+		stalled.Usage = used.Usage
 	}
-	return &late
+	return &stalled
 }
 
-// revisitSkipped decides to wait for the first skipped model that opens soon, if the later
-// models of the chain failed. The bounds below limit the wait and the number of attempts.
-func (c *callAttempt) revisitSkipped(passed []ponder.Model, took time.Duration) llm.Decision {
-	most := min(maxRevisitWait, c.stallTimeout)
+// revisitSkipped decides to wait for the first skipped model that opens soon, after the
+// later models of the chain failed.
+func (c *callAttempt) revisitSkipped(skipped []ponder.Model, took time.Duration) llm.Decision {
+	maxWait := min(maxRevisitWait, c.stallTimeout)
 	if c.timeLeft > 0 {
-		most = min(most, c.timeLeft-took)
+		maxWait = min(maxWait, c.timeLeft-took)
 	}
-	for i, m := range passed {
+	for i, m := range skipped {
 		wait, open := llm.Admits(m.Model)
-		if !open && wait > 0 && wait <= most && c.attempts < maxRevisits*len(passed) {
+		if !open && wait > 0 && wait <= maxWait && c.attempts < maxRevisits*len(skipped) {
 			return llm.Decision{Again: true, Wait: wait, Model: i}
 		}
 	}
@@ -258,8 +257,8 @@ const (
 	maxRevisits    = 8
 )
 
-// waitShare is the divisor for the part of the remaining time that may pass in waiting for a
-// model if another model is available.
+// waitShare is the divisor for the part of the remaining time that a call may wait for a
+// model while another model is available.
 const waitShare = 10
 
 // maxAnswerBytes returns the limit for the bytes of an answer to req. Six bytes per token are
@@ -296,7 +295,7 @@ func (h *holder) classifyFailure(c *callAttempt, err error, took time.Duration) 
 	}
 	pos, chance := llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64()
 	var next llm.Decision
-	if firstOpen(chain[at+1:]) < 0 { // the later models are closed too, so this one counts as the last
+	if firstOpen(chain[at+1:]) < 0 { // the later models are closed too, so this model counts as the last
 		next = policy.Next(err, llm.Position{Model: at, Chain: at + 1, Fails: pos.Fails}, chance)
 	} else { // prefer another model to a long wait
 		if c.timeLeft > 0 {

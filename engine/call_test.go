@@ -8,8 +8,8 @@ import (
 	"ponder/llm"
 )
 
-// However much a model claims in however many parts, all of it together is bounded.
-func TestBelieved(t *testing.T) {
+// clampUsage bounds the total of the claimed parts.
+func TestClampUsage(t *testing.T) {
 	for _, c := range []struct{ claim, want llm.Usage }{
 		{llm.Usage{}, llm.Usage{}},
 		{llm.Usage{Input: 60, Output: 40, Reasoning: 30}, llm.Usage{Input: 60, Output: 40, Reasoning: 30}},
@@ -26,8 +26,8 @@ func TestBelieved(t *testing.T) {
 	}
 }
 
-// A model that claims next to nothing is not believed, of neither request.
-func TestSettleOfLies(t *testing.T) {
+// settle charges at least what the bytes of each request imply.
+func TestSettleWrongUsage(t *testing.T) {
 	m := ponder.Model{Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}}
 	for _, tt := range []struct {
 		used llm.Usage

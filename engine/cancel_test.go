@@ -11,8 +11,8 @@ import (
 	"ponder/store/memory"
 )
 
-// What is said after a run was cancelled, and before it has ended, is for the next
-// run, and is not lost; what was said before is not said again.
+// The next run observes a message that arrived between the cancel and the end of a run. It
+// does not observe older messages again.
 func TestMessageAfterCancel(t *testing.T) {
 	for name, late := range map[string]bool{"a message after it": true, "nothing after it": false} {
 		t.Run(name, func(t *testing.T) {
@@ -31,10 +31,10 @@ func TestMessageAfterCancel(t *testing.T) {
 					t.Fatal(err)
 				}
 				var shown atomic.Int64
-				mind := enginetest.Start(t, engine.Config{Store: store, Modes: []ponder.Mode{talkMode(&shown, true)}})
+				eng := enginetest.Start(t, engine.Config{Store: store, Modes: []ponder.Mode{talkMode(&shown, true)}})
 				synctest.Wait()
 				var ended []ponder.Status
-				for _, ev := range mind.Events() {
+				for _, ev := range eng.Events() {
 					if b, ok := ev.Body.(ponder.RunFinished); ok {
 						ended = append(ended, b.Status)
 					}

@@ -19,12 +19,12 @@ import (
 	"ponder/store/memory"
 )
 
-// talk is a mode that answers each message with all that it knows was said. It
-// is hushed by a steer for as long as the run goes on.
+// talk is the state of a mode that answers each message with the recent messages. A steer
+// silences the mode for the rest of the run.
 type talk struct {
 	Run   ponder.RunID
 	Said  []string
-	Asked int // how many of Said are from this run's start on
+	Asked int // messages since the start of this run
 	Hush  bool
 
 	shown *atomic.Int64
@@ -73,33 +73,33 @@ func (s talk) Next(ponder.Moment) []ponder.Action {
 	return []ponder.Action{ponder.Finish{Answer: answer}}
 }
 
-// TestCarry has the same conversation with a mode that carries its state on and
-// with one that is shown all of it again each time, in processes that end now and
-// then, and finds the same answers.
+// TestCarry runs one conversation with a mode that carries its state over and with a mode
+// that reads the history each time. It restarts the process now and then, and expects the
+// same answers.
 func TestCarry(t *testing.T) {
 	const turns = 150
 	converse := func(t *testing.T, carry bool) (answers []string, shown int64) {
 		var count atomic.Int64
-		mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{talkMode(&count, carry)}})
+		eng := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{talkMode(&count, carry)}})
 		for i := range turns {
 			if i%37 == 36 {
-				store := mind.Store
-				mind.Stop()
-				mind = enginetest.Start(t, engine.Config{Store: store, Modes: []ponder.Mode{talkMode(&count, carry)}})
+				store := eng.Store
+				eng.Stop()
+				eng = enginetest.Start(t, engine.Config{Store: store, Modes: []ponder.Mode{talkMode(&count, carry)}})
 			}
-			if i%50 == 20 { // between the turns: no run is to hear it
-				mind.Put("", fmt.Sprintf("steer-%d", i), ponder.Steer{Do: ponder.AnswerNow})
+			if i%50 == 20 { // between the turns: no run observes it
+				eng.Put("", fmt.Sprintf("steer-%d", i), ponder.Steer{Do: ponder.AnswerNow})
 			}
-			mind.Put("", fmt.Sprintf("say-%d", i), ponder.UserMessage{Content: fmt.Sprintf("message %d", i)})
+			eng.Put("", fmt.Sprintf("say-%d", i), ponder.UserMessage{Content: fmt.Sprintf("message %d", i)})
 			synctest.Wait()
 			time.Sleep(time.Second)
 		}
-		for _, ev := range mind.Events() {
+		for _, ev := range eng.Events() {
 			if b, ok := ev.Body.(ponder.RunFinished); ok {
 				answers = append(answers, string(ev.Run)+": "+b.Answer)
 			}
 		}
-		mind.Stop()
+		eng.Stop()
 		return answers, count.Load()
 	}
 	var all [2][]string
@@ -115,13 +115,13 @@ func TestCarry(t *testing.T) {
 	}
 }
 
-// reads counts how many events are read.
-type reads struct {
+// countingStore is a store that counts the events it returns.
+type countingStore struct {
 	ponder.Store
 	events atomic.Int64
 }
 
-func (s *reads) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+func (s *countingStore) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for ev, err := range s.Store.Events(ctx, id, after) {
 			s.events.Add(1)
@@ -132,23 +132,23 @@ func (s *reads) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq
 	}
 }
 
-// TestShelf takes turns that others come between: another mind takes one, or words
-// are erased. A mind goes on from what it knows only if nobody has.
-func TestShelf(t *testing.T) {
+// TestStateCache changes the thread between the turns: another engine takes a turn, or
+// events are erased. An engine may use its cached state only if neither happened.
+func TestStateCache(t *testing.T) {
 	var shown atomic.Int64
-	store := &reads{Store: memory.New()}
+	store := &countingStore{Store: memory.New()}
 	open := func() *engine.Engine {
-		mind, err := engine.New(engine.Config{Store: store, Modes: []ponder.Mode{talkMode(&shown, true)}})
+		eng, err := engine.New(engine.Config{Store: store, Modes: []ponder.Mode{talkMode(&shown, true)}})
 		if err == nil {
-			err = mind.Open(t.Context())
+			err = eng.Open(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { mind.Close(context.Background()) })
-		return mind
+		t.Cleanup(func() { eng.Close(context.Background()) })
+		return eng
 	}
-	mind, other := open(), open()
+	eng, other := open(), open()
 	if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindConversation}); err != nil {
 		t.Fatal(err)
 	}
@@ -174,39 +174,39 @@ func TestShelf(t *testing.T) {
 		return answer, read
 	}
 	for i, turn := range []struct {
-		mind  *engine.Engine
+		eng   *engine.Engine
 		erase ponder.Seq
 		say   string
 		want  string
-		read  int64 // at the most; 0: all of the thread
+		read  int64 // upper limit; 0: the whole thread
 	}{
-		{mind, 0, "a", "a (1)", 2},
-		{mind, 0, "b", "a, 5 letters, b (3)", 2},
-		{mind, 0, "c", "b, 19 letters, c (5)", 2},
+		{eng, 0, "a", "a (1)", 2},
+		{eng, 0, "b", "a, 5 letters, b (3)", 2},
+		{eng, 0, "c", "b, 19 letters, c (5)", 2},
 		{other, 0, "d", "c, 20 letters, d (7)", 0},
-		{mind, 0, "e", "d, 20 letters, e (9)", 0},
-		{mind, 0, "f", "e, 20 letters, f (11)", 2},
-		{mind, 1, "g", "f, 21 letters, g (13)", 0},
-		{mind, 0, "h", "g, 21 letters, h (15)", 2},
+		{eng, 0, "e", "d, 20 letters, e (9)", 0},
+		{eng, 0, "f", "e, 20 letters, f (11)", 2},
+		{eng, 1, "g", "f, 21 letters, g (13)", 0},
+		{eng, 0, "h", "g, 21 letters, h (15)", 2},
 	} {
 		if turn.erase > 0 {
 			if err := store.Erase(t.Context(), enginetest.Thread, turn.erase); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, read := answer(turn.mind, turn.say)
+		got, read := answer(turn.eng, turn.say)
 		if got != turn.want || turn.read > 0 && read > turn.read || turn.read == 0 && read < 3 {
 			t.Errorf("turn %d: %q after %d events were read", i+1, got, read)
 		}
 	}
 }
 
-// TestCarryOfHistory lets minds that know nothing take turns on a long thread that no
-// run has read: only the first of them reads all of it.
+// TestCarryOfHistory lets new engines take turns on a long thread that no run has read.
+// Only the first engine reads the whole thread.
 func TestCarryOfHistory(t *testing.T) {
 	const long = 1000
 	var shown atomic.Int64
-	store := &reads{Store: memory.New()}
+	store := &countingStore{Store: memory.New()}
 	var said []ponder.Event
 	for i := range long {
 		said = append(said, ponder.Event{Body: ponder.AssistantMessage{Content: fmt.Sprint(i)}})
@@ -216,25 +216,25 @@ func TestCarryOfHistory(t *testing.T) {
 	}
 	talk := engine.Config{Store: store, Modes: []ponder.Mode{talkMode(&shown, true)}}
 	for turn := range 4 {
-		mind, err := engine.New(talk)
+		eng, err := engine.New(talk)
 		if err == nil {
-			err = mind.Open(t.Context())
+			err = eng.Open(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if turn > 0 { // the first only reads, before there is anything to carry on
+		if turn > 0 { // the first engine only reads, because there is no state to carry over yet
 			if _, err := store.Append(t.Context(), enginetest.Thread, 0, ponder.Event{Body: ponder.UserMessage{Content: "next"}}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		before := store.events.Load()
 		if turn == 0 {
-			err = mind.Fold(t.Context(), enginetest.Thread)
+			err = eng.Fold(t.Context(), enginetest.Thread)
 		} else {
-			err = mind.Work(t.Context(), enginetest.Thread)
+			err = eng.Work(t.Context(), enginetest.Thread)
 		}
-		if err := errors.Join(err, mind.Close(t.Context())); err != nil {
+		if err := errors.Join(err, eng.Close(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		if read := store.events.Load() - before; turn > 1 && read > 20 {

@@ -11,8 +11,8 @@ import (
 	"ponder/llm"
 )
 
-// chained has two models behind gates of their own.
-func chained(first, second *fake) engine.Config {
+// chainConfig returns a configuration with a chain of two models, each behind its own gate.
+func chainConfig(first, second *fake) engine.Config {
 	c := config(first)
 	var chain []ponder.Model
 	for _, m := range []*fake{first, second} {
@@ -24,14 +24,14 @@ func chained(first, second *fake) engine.Config {
 	return c
 }
 
-// While the first model of a chain is closed, the next is asked at once: nothing is waited
-// for, nothing is asked of the first, and nothing that was not asked counts.
-func TestChainPassesByWhoIsClosed(t *testing.T) {
-	const usual = 11 * time.Second // what the session takes with one model
+// While the first model of a chain is closed, the engine asks the next one at once, without
+// a wait. Requests that were not sent do not count.
+func TestChainSkipsClosedModels(t *testing.T) {
+	const usual = 11 * time.Second // duration of the session with one model
 	for name, tt := range map[string]struct {
 		err   *llm.Error
-		asked int32         // requests to the first model, at most
-		takes time.Duration // at most
+		asked int32         // upper limit of requests to the first model
+		takes time.Duration // upper limit
 	}{
 		"a wrong key":        {&llm.Error{Class: llm.Auth, Message: "key rejected"}, 1, usual},
 		"no credit":          {&llm.Error{Class: llm.Payment, Message: "no credit"}, 1, usual},
@@ -47,15 +47,15 @@ func TestChainPassesByWhoIsClosed(t *testing.T) {
 					e.Model = "a/1"
 					return "", &e
 				}
-				mind, began := enginetest.Start(t, chained(first, second)), time.Now()
-				fin := start(t, mind, "steps", ponder.Budget{Time: 100 * time.Second})
+				eng, began := enginetest.Start(t, chainConfig(first, second)), time.Now()
+				fin := start(t, eng, "steps", ponder.Budget{Time: 100 * time.Second})
 				if fin.Status != ponder.Completed || second.begun.Load() != 31 {
 					t.Errorf("ended %+v, the second model was asked %d times, want 31", fin, second.begun.Load())
 				}
 				if n, took := first.begun.Load(), time.Since(began); n > tt.asked || took > tt.takes {
 					t.Errorf("the first model was asked %d times, and it took %v; want %d and %v at most", n, took, tt.asked, tt.takes)
 				}
-				if calls, made := spent(mind.Events()).Calls, first.begun.Load()+second.begun.Load(); calls != int(made) {
+				if calls, made := spent(eng.Events()).Calls, first.begun.Load()+second.begun.Load(); calls != int(made) {
 					t.Errorf("%d calls are counted, %d were made", calls, made)
 				}
 			})
@@ -63,7 +63,8 @@ func TestChainPassesByWhoIsClosed(t *testing.T) {
 	}
 }
 
-// What was not asked of the one model there is does not count either, and is waited for.
+// The engine waits for its only model while it is closed. Requests that were not sent do
+// not count.
 func TestClosedModelCostsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fake{name: "a/1"}
@@ -74,30 +75,30 @@ func TestClosedModelCostsNothing(t *testing.T) {
 			}
 			return req.Messages[0].Text(), nil
 		}
-		c := chained(m, new(fake))
+		c := chainConfig(m, new(fake))
 		c.Models[ponder.Slow], c.Models[ponder.Frontier] = c.Models[ponder.Slow][:1], c.Models[ponder.Slow][:1]
 		const before = 10
-		for range before { // and then it is closed
+		for range before { // closes the gate
 			_, _ = llm.Collect(c.Models[ponder.Slow][0].Generate(t.Context(), &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "?")}}))
 		}
-		mind := enginetest.Start(t, c)
-		start(t, mind, "steps", ponder.Budget{Cost: ponder.Cost{Calls: 60}})
+		eng := enginetest.Start(t, c)
+		start(t, eng, "steps", ponder.Budget{Cost: ponder.Cost{Calls: 60}})
 		unsent := 0
-		for _, ev := range mind.Events() {
+		for _, ev := range eng.Events() {
 			if b, ok := ev.Body.(ponder.CallFinished); ok && b.Unsent {
 				if unsent++; b.Spent != (ponder.Cost{}) || b.Made() {
 					t.Errorf("%s: %+v", ev.Cause, b)
 				}
 			}
 		}
-		if calls := spent(mind.Events()).Calls; calls != int(m.begun.Load())-before || unsent == 0 {
+		if calls := spent(eng.Events()).Calls; calls != int(m.begun.Load())-before || unsent == 0 {
 			t.Errorf("%d calls are counted, %d were made and %d were not", calls, m.begun.Load()-before, unsent)
 		}
 	})
 }
 
-// until returns an answer that is an error until a time.
-func until(model string, when time.Time, e llm.Error) func(*llm.Request) (string, error) {
+// failUntil returns an answer function that fails until a time.
+func failUntil(model string, when time.Time, e llm.Error) func(*llm.Request) (string, error) {
 	return func(*llm.Request) (string, error) {
 		left := time.Until(when)
 		if left <= 0 {
@@ -111,22 +112,22 @@ func until(model string, when time.Time, e llm.Error) func(*llm.Request) (string
 	}
 }
 
-// knock makes requests to a model, so that its gate learns how it is.
-func knock(t *testing.T, m ponder.Model, n int) {
+// sendRequests makes requests to a model, so that its gate learns its state.
+func sendRequests(t *testing.T, m ponder.Model, n int) {
 	for range n {
 		_, _ = llm.Collect(m.Generate(t.Context(), &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "?")}}))
 	}
 }
 
-// Who was passed by because it was closed for a time is asked after all if nobody behind it
-// answers.
-func TestChainGoesBack(t *testing.T) {
+// After the later models of a chain fail, the engine returns to a model that it skipped as
+// closed.
+func TestChainRevisitsSkippedModels(t *testing.T) {
 	const long = 24 * time.Hour
 	for name, tt := range map[string]struct {
 		first, second  llm.Class
-		away           time.Duration // of the first
+		away           time.Duration // how long the first model is closed
 		knock1, knock2 int
-		takes          time.Duration // at most
+		takes          time.Duration // upper limit
 	}{
 		"limited, and the next is not there":   {llm.RateLimited, llm.NotFound, 5 * time.Second, 1, 0, 7 * time.Second},
 		"limited, and the next is down":        {llm.RateLimited, llm.Unreachable, 5 * time.Second, 1, 0, 7 * time.Second},
@@ -136,18 +137,18 @@ func TestChainGoesBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				first, second := &fake{name: "a/1"}, &fake{name: "b/2"}
-				c := chained(first, second)
+				c := chainConfig(first, second)
 				c.Modes[0] = wordyMode(1)
-				first.answer = until("a/1", time.Now().Add(tt.away), llm.Error{Class: tt.first, Message: "not now"})
+				first.answer = failUntil("a/1", time.Now().Add(tt.away), llm.Error{Class: tt.first, Message: "not now"})
 				gone := long
 				if tt.second == llm.RateLimited {
 					gone = 8 * time.Second
 				}
-				second.answer = until("b/2", time.Now().Add(gone), llm.Error{Class: tt.second, Message: "gone"})
-				knock(t, c.Models[ponder.Slow][0], tt.knock1)
-				knock(t, c.Models[ponder.Slow][1], tt.knock2)
-				mind, began := enginetest.Start(t, c), time.Now()
-				fin := start(t, mind, "steps", ponder.Budget{Time: 10 * time.Minute})
+				second.answer = failUntil("b/2", time.Now().Add(gone), llm.Error{Class: tt.second, Message: "gone"})
+				sendRequests(t, c.Models[ponder.Slow][0], tt.knock1)
+				sendRequests(t, c.Models[ponder.Slow][1], tt.knock2)
+				eng, began := enginetest.Start(t, c), time.Now()
+				fin := start(t, eng, "steps", ponder.Budget{Time: 10 * time.Minute})
 				if took := time.Since(began); fin.Answer != "answer: well" || took > tt.takes {
 					t.Errorf("after %v: %+v", took, fin)
 				}
@@ -156,34 +157,34 @@ func TestChainGoesBack(t *testing.T) {
 	}
 }
 
-// What a model failed at is not counted against the next.
-func TestFailuresAreOfOneModel(t *testing.T) {
+// The failures of one model do not count against the next.
+func TestFailuresCountPerModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := &fake{name: "a/1"}, &fake{name: "b/2"}
-		c := chained(first, second)
+		c := chainConfig(first, second)
 		c.Modes[0] = wordyMode(1)
 		asked := 0
 		first.answer = func(*llm.Request) (string, error) {
-			if asked++; asked == 2 { // meanwhile others find out that it is down
-				go knock(t, c.Models[ponder.Slow][0], 10)
+			if asked++; asked == 2 { // meanwhile other calls find that the model is down
+				go sendRequests(t, c.Models[ponder.Slow][0], 10)
 			}
 			return "", &llm.Error{Class: llm.Transient, Model: "a/1", Message: "overloaded", RetryAfter: 5 * time.Second}
 		}
-		second.answer = until("b/2", time.Now().Add(10300*time.Millisecond), llm.Error{Class: llm.Transient, Message: "hiccup"})
+		second.answer = failUntil("b/2", time.Now().Add(10300*time.Millisecond), llm.Error{Class: llm.Transient, Message: "hiccup"})
 		if fin := start(t, enginetest.Start(t, c), "steps", ponder.Budget{}); fin.Answer != "answer: well" {
 			t.Errorf("%+v", fin)
 		}
 	})
 }
 
-// A conclusion whose models are all closed for a moment is asked for once they are not.
+// A conclusion waits for a model if all models are closed for a moment.
 func TestClosedConclusion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := &fake{name: "a/1"}, &fake{name: "b/2"}
-		c := chained(first, second)
+		c := chainConfig(first, second)
 		for i, m := range []*fake{first, second} {
-			m.answer = until(m.name, time.Now().Add(25*time.Second), llm.Error{Class: llm.RateLimited, Message: "slow down"})
-			knock(t, c.Models[ponder.Slow][i], 1)
+			m.answer = failUntil(m.name, time.Now().Add(25*time.Second), llm.Error{Class: llm.RateLimited, Message: "slow down"})
+			sendRequests(t, c.Models[ponder.Slow][i], 1)
 		}
 		if fin := start(t, enginetest.Start(t, c), "steps", ponder.Budget{Time: 10 * time.Millisecond}); fin.Answer != "answer: well" {
 			t.Errorf("%+v", fin)

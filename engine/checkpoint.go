@@ -14,7 +14,7 @@ import (
 )
 
 // A checkpoint is the stored form of a threadState. It is disposable: if it cannot be
-// restored, the holder reads the thread from its beginning. The field tags are stored names.
+// restored, the holder reads the thread from its start. The field tags are stored names.
 type checkpoint struct {
 	Elapsed time.Duration         `json:"elapsed"`
 	Runs    []savedRun            `json:"runs"`
@@ -114,9 +114,9 @@ func (h *holder) openThread() error {
 	return h.readNew()
 }
 
-// saveCheckpoint saves the state if the thread has grown by checkpointEvery events. At last it
-// saves earlier, also if the holder read many old events for new runs. All folded events must
-// be in the log.
+// saveCheckpoint saves the state if the thread has grown by checkpointEvery events. The
+// last call of a holder saves it earlier, also if the holder read many old events for new
+// runs. The log must contain all folded events.
 func (h *holder) saveCheckpoint(last bool) {
 	grown := h.committed - h.saved
 	if last {
@@ -185,7 +185,6 @@ func (t *threadState) encode() ([]byte, bool) {
 	return js, err == nil
 }
 
-// restore sets a new state from a checkpoint.
 func (t *threadState) restore(seq ponder.Seq, js []byte) error {
 	c := checkpoint{Guess: t.estimator}
 	if err := json.Unmarshal(js, &c); err != nil {
@@ -200,7 +199,7 @@ func (t *threadState) restore(seq ponder.Seq, js []byte) error {
 		}
 	}
 	for _, s := range c.Rested {
-		if err := t.restoreRest(s); err != nil {
+		if err := t.restoreCarryOver(s); err != nil {
 			return fmt.Errorf("run %s: %w", s.Run.ID, err)
 		}
 	}
@@ -237,7 +236,7 @@ func (t *threadState) restoreRun(s savedRun) error {
 	return nil
 }
 
-func (t *threadState) restoreRest(s savedCarryOver) error {
+func (t *threadState) restoreCarryOver(s savedCarryOver) error {
 	r := &run{Run: s.Run, mode: t.findMode(s.Run.Mode, s.Run.Version), startSeq: s.Seq, ended: true, actions: make(map[string]*actionState), finished: make(finishedKeys)}
 	if r.mode == nil || r.mode.Load == nil || r.mode.Carry == nil {
 		return fmt.Errorf("no mode %s to load it", s.Run.Mode)

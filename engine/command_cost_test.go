@@ -14,7 +14,7 @@ import (
 )
 
 // Lookup implements [ponder.Log].
-func (s *long) Lookup(ctx context.Context, id ponder.ThreadID, like ponder.Event) (ponder.Event, bool, error) {
+func (s *longStore) Lookup(ctx context.Context, id ponder.ThreadID, like ponder.Event) (ponder.Event, bool, error) {
 	s.reads.Add(1)
 	return s.Store.Lookup(ctx, id, like)
 }
@@ -32,7 +32,7 @@ func TestCommandCost(t *testing.T) {
 	for len(all) < 100_000 {
 		all = append(all, ponder.Event{Run: enginetest.Run, Cause: fmt.Sprintf("note-%d/1.1", len(all)), Body: ponder.Thought{Content: "so."}})
 	}
-	s := &long{Store: memory.New()}
+	s := &longStore{Store: memory.New()}
 	if err := s.Create(t.Context(), ponder.Thread{ID: longThread, Kind: ponder.KindSession}, all...); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestCommandCost(t *testing.T) {
 	}
 }
 
-// OpenRuns finds the runs of a long thread without reading it.
+// TestOpenRunsCost checks that OpenRuns finds the runs of a long thread without reading it.
 func TestOpenRunsCost(t *testing.T) {
 	for name, first := range map[string]ponder.Event{
 		"plain":      {Run: enginetest.Run, Body: ponder.RunStarted{Mode: "steps"}},
@@ -88,7 +88,7 @@ func TestOpenRunsCost(t *testing.T) {
 	}
 }
 
-// A modelThread is what a fold of a whole thread knows about its commands.
+// A modelThread is the part of a fold of the whole thread that decides about commands.
 type modelThread struct {
 	runs map[ponder.RunID]ponder.Status
 	open int
@@ -115,7 +115,8 @@ func (m *modelThread) apply(ev ponder.Event) {
 	}
 }
 
-// deliver returns the error for commands, or the place of the first if all were sent before.
+// deliver returns the error for commands, or the place of the first if all are on the
+// thread already.
 func (m *modelThread) deliver(commands []ponder.Event) (ponder.Seq, error) {
 	before := 0
 	for _, cmd := range commands {

@@ -14,8 +14,8 @@ import (
 	"ponder/store/memory"
 )
 
-// A log that is cut after any record comes to the same events as one that is
-// not, and no call is made again but those that were in flight.
+// A log that is cut after any event leads to the events of an uncut log. The engine repeats
+// only calls that were in flight.
 func TestCutAfterEveryEvent(t *testing.T) {
 	for _, mode := range []string{"steps", "panel"} {
 		t.Run(mode, func(t *testing.T) {
@@ -26,26 +26,26 @@ func TestCutAfterEveryEvent(t *testing.T) {
 
 func cutEverywhere(t *testing.T, mode string) {
 	model := new(fake)
-	mind := enginetest.Start(t, config(model))
-	fin := start(t, mind, mode, ponder.Budget{})
-	mind.Stop()
+	eng := enginetest.Start(t, config(model))
+	fin := start(t, eng, mode, ponder.Budget{})
+	eng.Stop()
 	if fin.Status != ponder.Completed {
 		t.Fatalf("finished: %+v", fin)
 	}
-	whole, calls := mind.Events(), int(model.begun.Load())
+	whole, calls := eng.Events(), int(model.begun.Load())
 	want := enginetest.Lines(whole)
 	for n := 1; n <= len(whole); n++ {
 		model, store := new(fake), memory.New()
-		if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, mind.Copy(whole[:n])...); err != nil {
+		if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, eng.Copy(whole[:n])...); err != nil {
 			t.Fatal(err)
 		}
 		c := config(model)
 		c.Store = store
-		mind := enginetest.Start(t, c)
-		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: mode, Input: "?"})
-		mind.Await(enginetest.Run)
-		mind.Stop()
-		if diff := cmp.Diff(want, enginetest.Lines(mind.Events())); diff != "" {
+		eng := enginetest.Start(t, c)
+		eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: mode, Input: "?"})
+		eng.Await(enginetest.Run)
+		eng.Stop()
+		if diff := cmp.Diff(want, enginetest.Lines(eng.Events())); diff != "" {
 			t.Fatalf("cut after event %d (%s): -whole +cut\n%s", n, enginetest.Line(whole[n-1]), diff)
 		}
 		ended := 0
@@ -61,24 +61,23 @@ func cutEverywhere(t *testing.T, mode string) {
 	t.Logf("%d events, %d calls", len(whole), calls)
 }
 
-// A checkpoint is the fold: a mind that starts from one goes on as one that
-// reads the whole thread.
+// An engine that starts from a checkpoint continues like one that reads the whole thread.
 func TestCheckpointIsTheFold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := stepsMode(300)
 		c := config(new(fake))
 		c.Modes[0] = long
-		mind := enginetest.Start(t, c)
-		start(t, mind, "steps", ponder.Budget{})
-		mind.Stop()
-		want := enginetest.Lines(mind.Events())
+		eng := enginetest.Start(t, c)
+		start(t, eng, "steps", ponder.Budget{})
+		eng.Stop()
+		want := enginetest.Lines(eng.Events())
 
 		store := memory.New()
 		for stopped := 0; ; stopped++ {
 			c := config(new(fake))
 			c.Modes[0], c.Store = long, store
-			mind := enginetest.Start(t, c)
-			mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+			eng := enginetest.Start(t, c)
+			eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
 			for ev, err := range ponder.Follow(t.Context(), store, enginetest.Thread, ponder.Seq(stopped*500)) {
 				if err != nil {
 					t.Fatal(err)
@@ -88,7 +87,7 @@ func TestCheckpointIsTheFold(t *testing.T) {
 					break
 				}
 			}
-			mind.Stop()
+			eng.Stop()
 			if evs := enginetest.Events(t, store); strings.Contains(enginetest.Line(evs[len(evs)-1]), "run_finished") {
 				if diff := cmp.Diff(want, enginetest.Lines(evs)); diff != "" {
 					t.Errorf("stopped %d times: -whole +stopped\n%s", stopped, diff)
@@ -102,11 +101,10 @@ func TestCheckpointIsTheFold(t *testing.T) {
 	})
 }
 
-// What a model was found to count is known again after a crash: the call that a budget of
-// tokens has no room for any more is the same one.
+// The estimator of tokens survives a crash: the same call no longer fits the token budget.
 func TestCutKnowsWhatModelsCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		counting := func() *fake { // half of what is guessed before the first report
+		counting := func() *fake { // half of the estimate before the first report
 			return &fake{
 				answer: func(*llm.Request) (string, error) { return "so", nil },
 				claims: func(req *llm.Request, u *llm.Usage) { u.Input = req.Size() / 6 },
@@ -118,20 +116,20 @@ func TestCutKnowsWhatModelsCount(t *testing.T) {
 			c.Modes[0] = wordyMode(40)
 			return c
 		}
-		mind := enginetest.Start(t, conf(counting()))
-		fin := start(t, mind, "steps", budget)
-		mind.Stop()
+		eng := enginetest.Start(t, conf(counting()))
+		fin := start(t, eng, "steps", budget)
+		eng.Stop()
 		if fin.Reason != "tokens is spent" {
 			t.Fatalf("finished: %+v", fin)
 		}
-		whole := mind.Events()
+		whole := eng.Events()
 		want := enginetest.Lines(whole)
 		if first, last := held(whole, "step-0#1"), held(whole, "step-3#1"); last.Tokens >= first.Tokens {
 			t.Errorf("held for the first call %d tokens, for a later one %d: nothing was learned", first.Tokens, last.Tokens)
 		}
 		for n := 1; n <= len(whole); n++ {
 			store := memory.New()
-			if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, mind.Copy(whole[:n])...); err != nil {
+			if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, eng.Copy(whole[:n])...); err != nil {
 				t.Fatal(err)
 			}
 			c := conf(counting())
@@ -147,7 +145,7 @@ func TestCutKnowsWhatModelsCount(t *testing.T) {
 	})
 }
 
-// held returns what a call was held for.
+// held returns the held cost of a call.
 func held(evs []ponder.Event, cause string) (c ponder.Cost) {
 	for _, ev := range evs {
 		if b, ok := ev.Body.(ponder.CallStarted); ok && ev.Cause == cause {

@@ -34,8 +34,8 @@ type decision struct {
 	inFlight int                          // attempts of the current run
 }
 
-// decide returns the decision at the time now and at the time elapsed of the thread's clock.
-// It asks only runs that are due.
+// decide returns the decision at the time now, when the thread's clock shows elapsed. It
+// asks only runs that are due.
 func (t *threadState) decide(now time.Time, elapsed time.Duration) *decision {
 	d := &decision{threadState: t, now: now, clock: max(t.elapsed, elapsed), held: make(map[ponder.RunID]ponder.Cost), children: make(map[ponder.RunID]bool)}
 	for _, name := range slices.Sorted(maps.Keys(t.modes)) {
@@ -62,7 +62,7 @@ func (t *threadState) hasOpenRoot(name string) bool {
 	return slices.ContainsFunc(t.openRuns, func(r *run) bool { return r.parent == nil && r.Mode == name })
 }
 
-// isDue reports whether the run observed an event or reached a time at which it wants to wake.
+// isDue reports whether the run observed an event or reached its wake time.
 func (r *run) isDue(now time.Time, elapsed time.Duration) bool {
 	return r.dirty || !r.paused && (!r.wakeAt.IsZero() && !now.Before(r.wakeAt) || r.wakeAtSpent > 0 && r.spentAt(elapsed) >= r.wakeAtSpent)
 }
@@ -151,9 +151,9 @@ func (d *decision) decider(ev ponder.Event) *run {
 	return cmp.Or(d.runs[ev.Run], d.runs[ev.Run.Parent()])
 }
 
-// failRunaways stops a thread that produces events for ever and waits for nothing. Runs that
-// decided something fail. If there are none, woken modes may start, unless they ran after the
-// event since, because modes that wake each other never stop. It reports whether modes start.
+// failRunaways stops a thread that produces events without end. Runs that decided something
+// fail. If there are none, woken modes may start, unless they ran after the event since,
+// because modes that wake each other never stop. It reports whether modes start.
 func (d *decision) failRunaways(since ponder.Seq) (starts bool) {
 	all := d.events
 	d.events = nil
@@ -173,16 +173,16 @@ func (d *decision) failRunaways(since ponder.Seq) (starts bool) {
 	return len(d.events) > 0
 }
 
-// dropUnwanted marks the attempts and children that a run no longer asks for.
+// dropUnwanted marks the attempts and children that a run no longer wants.
 func (d *decision) dropUnwanted(r *run) {
 	for _, key := range slices.Sorted(maps.Keys(r.actions)) {
 		if in := r.actions[key].inFlight; in != nil && !d.wanted[in] {
 			d.unwanted = append(d.unwanted, in)
 		}
 	}
-	for _, kid := range d.openRuns {
-		if kid.parent == r && !d.children[kid.ID] && !kid.cancelled {
-			kid.cancelled, kid.dirty = true, true
+	for _, child := range d.openRuns {
+		if child.parent == r && !d.children[child.ID] && !child.cancelled {
+			child.cancelled, child.dirty = true, true
 		}
 	}
 }
@@ -226,7 +226,7 @@ func (d *decision) decideAction(r *run, a ponder.Action) bool {
 	return true
 }
 
-// keyOf returns the key of an action that is done once, and its kind.
+// keyOf returns the key and the kind of an action with a key.
 func keyOf(a ponder.Action) (string, actionKind) {
 	switch a := a.(type) {
 	case ponder.Call:

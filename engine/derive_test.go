@@ -10,10 +10,10 @@ import (
 	"ponder/store/memory"
 )
 
-// Two minds of one process work on threads with modes of their own, as one node.
-func TestWith(t *testing.T) {
+// Two engines of one process work on threads with different modes as one node.
+func TestDerive(t *testing.T) {
 	says := func(answer string) []ponder.Mode {
-		return []ponder.Mode{{Name: "says", Start: func(ponder.Run) ponder.State { return saying(answer) }}}
+		return []ponder.Mode{{Name: "says", Start: func(ponder.Run) ponder.State { return fixedAnswer(answer) }}}
 	}
 	store := memory.New()
 	one, err := engine.New(engine.Config{Store: store, Modes: says("one"), Node: ponder.Node{ID: "nod_1"}})
@@ -21,7 +21,7 @@ func TestWith(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := one.Derive(engine.Config{}); err == nil {
-		t.Error("a mind without modes")
+		t.Error("an engine without modes")
 	}
 	two, err := one.Derive(engine.Config{Modes: says("two"), Node: ponder.Node{ID: "nod_2"}})
 	if err != nil {
@@ -30,13 +30,13 @@ func TestWith(t *testing.T) {
 	if err := one.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for want, mind := range map[string]*engine.Engine{"one": one, "two": two} {
+	for want, eng := range map[string]*engine.Engine{"one": one, "two": two} {
 		id := ponder.ThreadID("thr_" + want)
 		start := ponder.Event{Run: "run_1", Body: ponder.RunStarted{Mode: "says"}}
 		if err := store.Create(t.Context(), ponder.Thread{ID: id}, start); err != nil {
 			t.Fatal(err)
 		}
-		if err := mind.Work(t.Context(), id); err != nil {
+		if err := eng.Work(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
 		if fin, err := ponder.Await(t.Context(), store, id, "run_1"); err != nil || fin.Answer != want {
@@ -51,15 +51,15 @@ func TestWith(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = two.Work(t.Context(), "thr_one")
-	if !errors.Is(err, ponder.ErrFenced) && !errors.Is(err, context.Canceled) { // by whichever it is noticed first
+	if !errors.Is(err, ponder.ErrFenced) && !errors.Is(err, context.Canceled) { // the first to notice decides
 		t.Errorf("worked after the end: %v", err)
 	}
 }
 
-// saying is a run that finishes with an answer.
-type saying string
+// fixedAnswer is a run that finishes with an answer.
+type fixedAnswer string
 
-func (s saying) Apply(ponder.Event) ponder.State { return s }
-func (s saying) Next(ponder.Moment) []ponder.Action {
+func (s fixedAnswer) Apply(ponder.Event) ponder.State { return s }
+func (s fixedAnswer) Next(ponder.Moment) []ponder.Action {
 	return []ponder.Action{ponder.Finish{Answer: string(s)}}
 }

@@ -12,7 +12,7 @@ import (
 
 // The holder checks sizes only after an append failed, because encoding each event twice is
 // expensive. After such a failure it checks all decisions and results before it folds them.
-// It replaces those that cannot be stored by an event that says so.
+// It replaces those that cannot be stored by events that report the failure.
 
 // errNotStorable says that an event cannot be encoded.
 var errNotStorable = errors.New("cannot be stored")
@@ -37,7 +37,6 @@ func encodedSize(ev ponder.Event) (int, error) {
 	return e.Len(), nil
 }
 
-// encodedSizes returns the bytes of a batch, or an error if an event cannot be encoded.
 func encodedSizes(batch []ponder.Event) (sum int, err error) {
 	for _, ev := range batch {
 		n, err := encodedSize(ev)
@@ -49,7 +48,7 @@ func encodedSizes(batch []ponder.Event) (sum int, err error) {
 	return sum, nil
 }
 
-// enableSizeChecks turns size checks on after the store refused a batch.
+// enableSizeChecks enables size checks after the store refused a batch.
 func (h *holder) enableSizeChecks(batch []ponder.Event, err error) {
 	switch sum, unfit := encodedSizes(batch); {
 	case unfit != nil:
@@ -94,8 +93,8 @@ func (h *holder) dropUnstorable(d *decision) {
 	}
 }
 
-// sanitize returns the event of a result. If it cannot be stored, sanitize returns the event
-// of a failed attempt.
+// sanitize returns the event of a result, or the event of a failed attempt if the result
+// cannot be stored.
 func (h *holder) sanitize(ev ponder.Event) ponder.Event {
 	err := h.checkFits(ev)
 	if err == nil {

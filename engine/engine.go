@@ -15,7 +15,7 @@ import (
 // A Config configures an [Engine]. Store and Modes are required.
 type Config struct {
 	Store  ponder.Store
-	Modes  []ponder.Mode                  // of one name, new runs get the version that comes first
+	Modes  []ponder.Mode                  // new runs get the first version of a name
 	Models map[ponder.Role][]ponder.Model // fallback chains, the preferred model first
 	Tools  []ponder.Tool
 	Logger *slog.Logger // slog.Default() if nil
@@ -51,9 +51,9 @@ func New(c Config) (*Engine, error) {
 	return newEngine(c, &nodeRuntime{store: c.Store, identity: c.Node, logger: c.Logger}, new(llm.RetryBudget))
 }
 
-// Derive returns an engine with the modes, models and tools of c and the node of m, so
-// that one process can work on threads with different models and tools. It ignores
-// c.Store and c.Node. The caller opens and closes m alone.
+// Derive returns an engine with the modes, models and tools of c and the node of e. One
+// process can thereby work on threads with different models and tools. It ignores c.Store
+// and c.Node. The caller opens and closes only e.
 func (e *Engine) Derive(c Config) (*Engine, error) {
 	if len(c.Modes) == 0 {
 		return nil, errors.New("ponder: config needs Modes")
@@ -62,7 +62,7 @@ func (e *Engine) Derive(c Config) (*Engine, error) {
 	return newEngine(c, e.nodeRuntime, e.retry)
 }
 
-// newEngine returns an engine with the configuration c on the node l.
+// newEngine returns an engine with the configuration c on the node n.
 func newEngine(c Config, l *nodeRuntime, retry *llm.RetryBudget) (*Engine, error) {
 	m := &Engine{Config: c, nodeRuntime: l, retry: retry, modes: make(map[string][]*ponder.Mode), models: make(map[string]ponder.Model), tools: make(map[string]ponder.Tool)}
 	for _, mode := range c.Modes {
@@ -90,7 +90,7 @@ func newEngine(c Config, l *nodeRuntime, retry *llm.RetryBudget) (*Engine, error
 	return m, nil
 }
 
-// guardWakes returns the Wakes of a mode. An event on which it panics wakes no run.
+// guardWakes returns the Wakes of a mode. A panic counts as false.
 func (e *Engine) guardWakes(mode ponder.Mode) func(ponder.Event) bool {
 	if mode.Wakes == nil {
 		return nil
@@ -127,8 +127,8 @@ func (e *Engine) Fold(ctx context.Context, thread ponder.ThreadID) error {
 	return errors.Join(err, h.abandonLease(rctx))
 }
 
-// Work takes the lease of a thread, performs the actions of its runs until none is left, and
-// releases the lease. It then returns nil. Other results are:
+// Work takes the lease of a thread, performs the actions of its runs until none is left,
+// and releases the lease. It then returns nil. Otherwise it returns:
 //
 //   - [ponder.ErrHeld], if another process holds the thread;
 //   - [ponder.ErrFenced], if this process lost the lease, and with it all decisions since;
@@ -153,11 +153,11 @@ func (e *Engine) Work(ctx context.Context, thread ponder.ThreadID) error {
 	heads, stop := e.Store.Watch(thread)
 	defer stop()
 	defer h.inbox.listen(thread, h.wakeup)()
-	defer func() { h.replyPending(nil) }() // messages that are not in the log yet are not stored
+	defer func() { h.replyPending(nil) }() // the log does not have their messages, so they are not stored
 	h.heads = heads
 	err := h.loop()
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
-		err = context.Cause(ctx) // whatever it did when ctx ended
+		err = context.Cause(ctx) // errors after the end of ctx follow from its cause
 	}
 	cancel(err)
 	h.waitActions()
@@ -168,7 +168,7 @@ func (e *Engine) Work(ctx context.Context, thread ponder.ThreadID) error {
 	if !h.hasLease {
 		return err
 	}
-	// Give up the rest of the lease, so that other processes need not wait for it.
+	// Release the lease, so that other processes need not wait until it ends.
 	rctx, rcancel := context.WithTimeout(context.WithoutCancel(ctx), ponder.BeatEvery)
 	defer rcancel()
 	if !errors.Is(err, ponder.ErrFenced) {

@@ -17,8 +17,8 @@ import (
 	"ponder/store/memory"
 )
 
-// Whatever a model says it used, and however much it writes, a budget is
-// overspent by at most what was held, and the run ends with an answer.
+// The overspend of a budget is at most the held cost, whatever usage a model claims or
+// writes. The run ends with an answer.
 func TestBudgetsHold(t *testing.T) {
 	lies := map[string]*fake{
 		"honest":    {},
@@ -42,9 +42,9 @@ func TestBudgetsHold(t *testing.T) {
 					m := &fake{answer: model.answer, claims: model.claims, endles: model.endles}
 					c := config(m)
 					c.Modes[0] = stepsMode(2000)
-					mind := enginetest.Start(t, c)
-					fin := start(t, mind, "steps", budget)
-					checkBudget(t, mind.Events(), budget, fin, int(m.begun.Load()))
+					eng := enginetest.Start(t, c)
+					fin := start(t, eng, "steps", budget)
+					checkBudget(t, eng.Events(), budget, fin, int(m.begun.Load()))
 				})
 			})
 		}
@@ -53,7 +53,7 @@ func TestBudgetsHold(t *testing.T) {
 
 func checkBudget(t *testing.T, evs []ponder.Event, budget ponder.Budget, fin ponder.RunFinished, calls int) {
 	t.Helper()
-	var most ponder.Cost // that was held at once
+	var most ponder.Cost // held at one time
 	for _, ev := range evs {
 		if b, ok := ev.Body.(ponder.CallStarted); ok {
 			most.Tokens, most.Money = max(most.Tokens, b.Held.Tokens), max(most.Money, b.Held.Money)
@@ -90,7 +90,7 @@ func TestSteering(t *testing.T) {
 		took   time.Duration // of thinking and pausing
 		status ponder.Status
 		reason string
-		calls  int // begun
+		calls  int // started
 	}{
 		{"left alone", nil, ponder.Budget{}, 50 * s, ponder.Completed, "", 5},
 		{"paused and resumed", []step{{5 * s, ponder.RunPaused{}}, {500 * s, ponder.RunResumed{}}}, ponder.Budget{}, 550 * s, ponder.Completed, "", 6},
@@ -106,14 +106,14 @@ func TestSteering(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &fake{takes: func(*llm.Request) time.Duration { return 10 * s }}
-				mind := enginetest.Start(t, config(m))
+				eng := enginetest.Start(t, config(m))
 				begin := time.Now()
-				mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: tt.budget})
+				eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: tt.budget})
 				for i, st := range tt.steps {
 					time.Sleep(time.Until(begin.Add(st.at)))
-					mind.Put(enginetest.Run, fmt.Sprint("step", i), st.body)
+					eng.Put(enginetest.Run, fmt.Sprint("step", i), st.body)
 				}
-				fin := mind.Await(enginetest.Run)
+				fin := eng.Await(enginetest.Run)
 				if took := time.Since(begin); took < tt.took || took > tt.took+s {
 					t.Errorf("took %v, want %v", took, tt.took)
 				}
@@ -121,7 +121,7 @@ func TestSteering(t *testing.T) {
 				if fin.Status != tt.status || fin.Reason != tt.reason || int(m.begun.Load()) != tt.calls {
 					t.Errorf("finished %s (%s) after %d calls, want %s (%s) after %d", fin.Status, fin.Reason, m.begun.Load(), tt.status, tt.reason, tt.calls)
 				}
-				if open := openCalls(mind.Events()); len(open) > 0 || m.begun.Load() != m.ended.Load() {
+				if open := openCalls(eng.Events()); len(open) > 0 || m.begun.Load() != m.ended.Load() {
 					t.Errorf("in flight for ever: %v; %d calls began, %d ended", open, m.begun.Load(), m.ended.Load())
 				}
 			})
@@ -129,8 +129,8 @@ func TestSteering(t *testing.T) {
 	}
 }
 
-// A call that fails is made again, by the next model of the chain if the first
-// is of no use; what nobody can answer is the mode's to do without.
+// After a failure, the engine repeats the call or asks the next model of the chain. If no
+// model answers, the mode gets the error.
 func TestFailingModels(t *testing.T) {
 	overloaded := &llm.Error{Class: llm.Transient, Message: "overloaded", Status: 503}
 	rejected := &llm.Error{Class: llm.Auth, Message: "key rejected", Status: 401}
@@ -139,7 +139,7 @@ func TestFailingModels(t *testing.T) {
 		first, second func(n int32) error
 		answer        string
 	}{
-		{"once overloaded", func(n int32) error { return when(n == 1, overloaded) }, nil, "answer: final step 0"},
+		{"once overloaded", func(n int32) error { return errorIf(n == 1, overloaded) }, nil, "answer: final step 0"},
 		{"key rejected", func(int32) error { return rejected }, nil, "answer: final step 0"},
 		{"always overloaded", func(int32) error { return overloaded }, nil, "answer: final step 0"},
 		{"both rejected", func(int32) error { return rejected }, func(int32) error { return rejected }, "answer: key rejected (401)"},
@@ -163,8 +163,8 @@ func TestFailingModels(t *testing.T) {
 				c := config(nil)
 				c.Modes[0] = stepsMode(1)
 				c.Models = map[ponder.Role][]ponder.Model{ponder.Slow: chain, ponder.Frontier: chain}
-				mind := enginetest.Start(t, c)
-				if fin := start(t, mind, "steps", ponder.Budget{}); fin.Answer != tt.answer {
+				eng := enginetest.Start(t, c)
+				if fin := start(t, eng, "steps", ponder.Budget{}); fin.Answer != tt.answer {
 					t.Errorf("answered %q, want %q", fin.Answer, tt.answer)
 				}
 			})
@@ -172,21 +172,21 @@ func TestFailingModels(t *testing.T) {
 	}
 }
 
-func when(yes bool, err error) error {
+func errorIf(yes bool, err error) error {
 	if yes {
 		return err
 	}
 	return nil
 }
 
-// deaf is the store of a process that is stopped: its beats do not come.
-type deaf struct {
+// stoppableStore is the store of a stopped process, whose heartbeats do not arrive.
+type stoppableStore struct {
 	ponder.Store
 	mu      sync.Mutex
 	stopped bool
 }
 
-func (s *deaf) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
+func (s *stoppableStore) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
@@ -195,14 +195,14 @@ func (s *deaf) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) 
 	return s.Store.Beat(ctx, id, clock)
 }
 
-// A holder that was stopped past its lease commits nothing, and the one that
-// took over finishes alone.
+// A holder that was stopped for longer than its lease commits nothing. The next holder
+// finishes the run alone.
 func TestZombie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		slow := &fake{takes: func(*llm.Request) time.Duration { return time.Minute }}
 		c := config(slow)
-		zombie := &deaf{Store: store, stopped: true}
+		zombie := &stoppableStore{Store: store, stopped: true}
 		c.Store = zombie
 		a, err := engine.New(c)
 		if err != nil {
@@ -219,7 +219,7 @@ func TestZombie(t *testing.T) {
 		synctest.Wait()
 		before := len(enginetest.Events(t, store))
 		if before < 2 {
-			t.Fatal("the first mind did not begin")
+			t.Fatal("the first engine did not begin")
 		}
 		if _, err := store.Take(t.Context(), enginetest.Thread, "nod_other"); !errors.Is(err, ponder.ErrFenced) {
 			t.Errorf("a node that never joined: %v, want ErrFenced", err)
@@ -228,8 +228,8 @@ func TestZombie(t *testing.T) {
 		fast := new(fake)
 		c2 := config(fast)
 		c2.Store = store
-		mind := enginetest.Start(t, c2)
-		mind.Await(enginetest.Run)
+		eng := enginetest.Start(t, c2)
+		eng.Await(enginetest.Run)
 		if err := <-died; !errors.Is(err, ponder.ErrFenced) {
 			t.Errorf("the zombie: %v, want ErrFenced", err)
 		}
@@ -237,7 +237,7 @@ func TestZombie(t *testing.T) {
 			t.Errorf("the minds made %v calls, want %v", got, want)
 		}
 		seen := make(map[string]bool)
-		for _, ev := range mind.Events() {
+		for _, ev := range eng.Events() {
 			if k := ev.Key(); k != "" && seen[k] {
 				t.Errorf("%s is in the log twice", k)
 			} else {
@@ -253,14 +253,14 @@ func TestZombie(t *testing.T) {
 	})
 }
 
-// rude is a store on which a user says something just before a run finishes,
-// when the mind has decided already.
-type rude struct {
+// interruptingStore is a store on which a user sends a message after the engine decided to finish a run,
+// and before the run finishes.
+type interruptingStore struct {
 	ponder.Store
 	once sync.Once
 }
 
-func (s *rude) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
+func (s *interruptingStore) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
 	for _, ev := range evs {
 		if _, ok := ev.Body.(ponder.RunFinished); ok {
 			s.once.Do(func() {
@@ -271,20 +271,19 @@ func (s *rude) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, e
 	return s.Store.Append(ctx, id, f, evs...)
 }
 
-// What lands while a run finishes is read before it finishes.
+// A run observes a message that arrives while it finishes.
 func TestInputAsRunFinishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := config(new(fake))
-		c.Store = &rude{Store: memory.New()}
-		mind := enginetest.Start(t, c)
-		if fin := start(t, mind, "steps", ponder.Budget{}); fin.Reason != "asked to answer now" {
+		c.Store = &interruptingStore{Store: memory.New()}
+		eng := enginetest.Start(t, c)
+		if fin := start(t, eng, "steps", ponder.Budget{}); fin.Reason != "asked to answer now" {
 			t.Errorf("finished: %+v, want what was said last to be seen", fin)
 		}
 	})
 }
 
-// A model that falls silent keeps nobody waiting for the conclusion: what there
-// is is concluded from.
+// A silent model does not delay the conclusion: the mode concludes from the results it has.
 func TestSilentConclusion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fake{takes: func(r *llm.Request) time.Duration {
@@ -295,9 +294,9 @@ func TestSilentConclusion(t *testing.T) {
 		}}
 		c := config(m)
 		c.Modes[0] = stepsMode(100)
-		mind := enginetest.Start(t, c)
+		eng := enginetest.Start(t, c)
 		begun := time.Now()
-		fin := start(t, mind, "steps", ponder.Budget{Time: time.Minute})
+		fin := start(t, eng, "steps", ponder.Budget{Time: time.Minute})
 		if took := time.Since(begun); took > time.Minute+41*time.Second || fin.Answer != "answer: fake/model: said nothing for 40s" {
 			t.Errorf("after %v: %+v", took, fin)
 		}

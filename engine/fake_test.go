@@ -17,15 +17,15 @@ import (
 	"ponder/llm"
 )
 
-// fake is a model that answers by a function of the request alone.
+// fake is a model whose answer depends on the request alone.
 type fake struct {
 	name   string
-	answer func(*llm.Request) (string, error) // the text, or the last user text
+	answer func(*llm.Request) (string, error) // the text; nil: the last user text
 	takes  func(*llm.Request) time.Duration   // if nil, 1 to 11 s by the request
 	claims func(*llm.Request, *llm.Usage)
 	endles bool
 	begun  atomic.Int32
-	ended  atomic.Int32 // cancelled included
+	ended  atomic.Int32 // including cancelled ones
 }
 
 func (m *fake) Name() string {
@@ -79,12 +79,12 @@ func ask(text string) llm.Request {
 	return llm.Request{Messages: []llm.Message{llm.Say(llm.User, text)}, MaxTokens: 1000}
 }
 
-// steps is a mode that makes n calls one after the other, writes two thoughts
-// after each, and concludes; it uses a tool before each third call.
+// steps is the state of a mode that makes n consecutive calls, writes two thoughts after
+// each, and concludes. It uses a tool before each third call.
 type steps struct {
 	N      int
-	Words  int      // behind each question
-	Step   int      // calls that are done
+	Words  int      // after each question
+	Step   int      // finished calls
 	Looked bool     // the tool was used before this call
 	Said   []string // answers
 	End    string   // why it concludes early
@@ -104,7 +104,7 @@ func stepsMode(n int) ponder.Mode {
 	}
 }
 
-// wordyMode is one whose requests are long enough to learn from what they are counted as.
+// wordyMode has requests that are long enough to train the estimator of tokens.
 func wordyMode(n int) ponder.Mode {
 	m := stepsMode(n)
 	m.Start = func(ponder.Run) ponder.State { return steps{N: n, Words: 100} }
@@ -153,8 +153,8 @@ func (s steps) Next(now ponder.Moment) (do []ponder.Action) {
 	return append(do, ponder.Call{Key: fmt.Sprintf("step-%d", s.Step), Role: ponder.Slow, Request: ask(fmt.Sprintf("step %d", s.Step) + strings.Repeat(" word", s.Words))})
 }
 
-// panel is a mode that asks three children and a model and concludes when all
-// have answered.
+// panel is the state of a mode that asks three children and a model, and concludes after
+// all answers.
 type panel struct {
 	Answers map[string]string
 	Mine    string
@@ -204,17 +204,17 @@ var look = ponder.NewTool("look", "Look.", nil, func(ctx context.Context, in str
 	return "found " + in.Q, ctx.Err()
 })
 
-// price is 1 and 4 dollars per million tokens.
+// price is 1 USD per million input tokens and 4 USD per million output tokens.
 var price = ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}
 
-// config has the modes of these tests and one model.
+// config returns a configuration with the modes of these tests and one model.
 func config(m *fake) engine.Config {
 	return engine.Config{
 		Modes: []ponder.Mode{stepsMode(4), panelMode()}, Tools: []ponder.Tool{look}, Models: enginetest.Models(m, price),
 	}
 }
 
-// spent sums what the finished calls of a thread cost.
+// spent returns the total cost of the finished calls.
 func spent(evs []ponder.Event) (c ponder.Cost) {
 	for _, ev := range evs {
 		if b, ok := ev.Body.(ponder.CallFinished); ok {
@@ -224,7 +224,7 @@ func spent(evs []ponder.Event) (c ponder.Cost) {
 	return c
 }
 
-// openCalls returns the calls that began and have no result.
+// openCalls returns the calls without a result.
 func openCalls(evs []ponder.Event) map[string]bool {
 	open := make(map[string]bool)
 	for _, ev := range evs {
@@ -238,7 +238,6 @@ func openCalls(evs []ponder.Event) map[string]bool {
 	return open
 }
 
-// options returns nothing; it keeps calls of Ask short.
 func start(t *testing.T, m *enginetest.Engine, mode string, b ponder.Budget) ponder.RunFinished {
 	t.Helper()
 	return m.Ask(mode, "?", nil, b)

@@ -11,9 +11,10 @@ import (
 	"ponder"
 )
 
-// Fork creates a thread with the events 1 to at of another thread. Their ids, times and runs
-// stay, so that callers can compare the threads by their common part. The header is to, with
-// empty fields taken from the other thread; to.ID must be set, and Created defaults to now.
+// Fork creates a thread with the events 1 to at of another thread. The events keep their
+// ids, times and runs, so that callers can compare the threads by their common part. The
+// header is to, with empty fields from the other thread. The caller must set to.ID; Created
+// defaults to now.
 //
 // After the copy, Fork adds a [ponder.SystemNote] with the origin and the inputs, such as a
 // [ponder.RunPaused] or a [ponder.Steer], in the same transaction. It does not change the
@@ -21,9 +22,9 @@ import (
 //
 // A fork is possible at any event. The holder of the fork repeats calls that were in flight
 // there with the same requests, unless the inputs interrupt them. It does not repeat tools
-// that are marked Once, and it completes a partial Write. The cost of the copied calls counts
-// against the budgets of the runs. The sums of the [ponder.Ledger] count it once, for the
-// other thread.
+// that are marked Once, and it completes a partial Write. The cost of the copied calls
+// counts against the budgets of the runs. The [ponder.Ledger] counts it once, for the other
+// thread.
 //
 // Fork returns [ponder.ErrNoEvent], [ponder.ErrNoThread], [ponder.ErrNotInput], or
 // [ponder.ErrTaken] if the new thread exists.
@@ -75,8 +76,8 @@ func copyThread(ctx context.Context, store ponder.Store, from ponder.ThreadID, a
 	return store.Create(ctx, to, c.events...)
 }
 
-// A forkCopy holds the events of a new thread and their fold, which knows the attempts in
-// flight.
+// A forkCopy holds the events of a new thread and their fold. The fold knows the attempts
+// in flight.
 type forkCopy struct {
 	*threadState
 	events []ponder.Event
@@ -89,8 +90,8 @@ func (c *forkCopy) add(ev ponder.Event) {
 	c.apply(ev)
 }
 
-// loadRequests adds the requests of calls in flight from the ledger. The run of a call without
-// a known request asks again.
+// loadRequests adds the requests of calls in flight from the ledger. If a request is
+// unknown, the run calls the model again.
 func (c *forkCopy) loadRequests(ctx context.Context, ledger ponder.Ledger, from ponder.ThreadID) error {
 	for i, ev := range c.events {
 		b, ok := ev.Body.(ponder.CallStarted)
@@ -117,7 +118,8 @@ func (c *forkCopy) newestRoot() (root ponder.RunID) {
 	return root
 }
 
-// endInterrupted ends superseded attempts. They never began in this thread and cost nothing.
+// endInterrupted ends superseded attempts. They never started in this thread and cost
+// nothing.
 func (c *forkCopy) endInterrupted() {
 	for _, id := range slices.Sorted(maps.Keys(c.intents)) {
 		if in := c.intents[id]; in.superseded {

@@ -21,22 +21,22 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A fork at any event goes on to the end that the thread came to, and makes no
-// call again but those that were in flight.
+// A fork at any event reaches the end of the source thread. The engine repeats only calls
+// that were in flight.
 func TestForkAtEveryEvent(t *testing.T) {
 	for _, mode := range []string{"steps", "panel"} {
 		t.Run(mode, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				mind := enginetest.Start(t, config(new(fake)))
-				start(t, mind, mode, ponder.Budget{})
-				mind.Stop()
-				forkEverywhere(t, mind.Store, func() *fake { return new(fake) })
+				eng := enginetest.Start(t, config(new(fake)))
+				start(t, eng, mode, ponder.Budget{})
+				eng.Stop()
+				forkEverywhere(t, eng.Store, func() *fake { return new(fake) })
 			})
 		})
 	}
 }
 
-// The same in a database. What the copied calls cost is counted once.
+// In a database, the usage counts the copied calls once.
 func TestForkInSQLite(t *testing.T) {
 	store := openSQLite(t)
 	quick := func() *fake { return &fake{takes: func(*llm.Request) time.Duration { return 0 }} }
@@ -46,7 +46,7 @@ func TestForkInSQLite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	goOn(t, store, enginetest.Thread, first)
+	finishWork(t, store, enginetest.Thread, first)
 	made := forkEverywhere(t, store, quick)
 	rows, err := store.Usage(t.Context(), ponder.ByModel, time.Time{})
 	if want := made + int(first.begun.Load()); err != nil || len(rows) != 1 || rows[0].Calls != want {
@@ -54,7 +54,7 @@ func TestForkInSQLite(t *testing.T) {
 	}
 }
 
-// forkEverywhere forks the thread at every event, and returns how many calls that
+// forkEverywhere forks the thread at every event, and returns how many calls the forks
 // made.
 func forkEverywhere(t *testing.T, store ponder.Store, model func() *fake) (calls int) {
 	t.Helper()
@@ -66,7 +66,7 @@ func forkEverywhere(t *testing.T, store ponder.Store, model func() *fake) (calls
 		}
 		checkCopy(t, whole[:n], events(t, store, to))
 		model := model()
-		goOn(t, store, to, model)
+		finishWork(t, store, to, model)
 		var got []ponder.Event
 		for _, ev := range events(t, store, to) {
 			if ev.Thread = enginetest.Thread; ev.Seq != ponder.Seq(n+1) {
@@ -93,7 +93,7 @@ func forkEverywhere(t *testing.T, store ponder.Store, model func() *fake) (calls
 	return calls
 }
 
-// checkCopy checks that a fork begins with a copy and says where that is from.
+// checkCopy checks that a fork begins with a copy of the source and a note of its origin.
 func checkCopy(t *testing.T, want, got []ponder.Event) {
 	t.Helper()
 	if len(got) != len(want)+1 {
@@ -123,8 +123,8 @@ func events(t *testing.T, log ponder.Log, thread ponder.ThreadID) (all []ponder.
 	return all
 }
 
-// goOn works on a thread until nothing is left to do.
-func goOn(t *testing.T, store ponder.Store, thread ponder.ThreadID, model *fake) {
+// finishWork works on a thread until it is idle.
+func finishWork(t *testing.T, store ponder.Store, thread ponder.ThreadID, model *fake) {
 	t.Helper()
 	c := config(model)
 	short := stepsMode(2)
@@ -135,32 +135,32 @@ func goOn(t *testing.T, store ponder.Store, thread ponder.ThreadID, model *fake)
 
 func workWith(t *testing.T, c engine.Config, thread ponder.ThreadID) {
 	t.Helper()
-	mind, err := engine.New(c)
+	eng, err := engine.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mind.Open(t.Context()); err != nil {
+	if err := eng.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := mind.Work(t.Context(), thread); err != nil {
+	if err := eng.Work(t.Context(), thread); err != nil {
 		t.Fatal(err)
 	}
-	if err := mind.Close(t.Context()); err != nil {
+	if err := eng.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// What a fork is told at once takes effect before anything else: a pause keeps it
-// from making the calls that were in flight, and they cost it nothing.
+// The inputs of a fork take effect first: a pause prevents the calls that were in flight,
+// and the fork does not pay for them.
 func TestForkPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mind := enginetest.Start(t, config(new(fake)))
-		start(t, mind, "panel", ponder.Budget{})
-		mind.Stop()
-		store, whole := mind.Store, mind.Events()
+		eng := enginetest.Start(t, config(new(fake)))
+		start(t, eng, "panel", ponder.Budget{})
+		eng.Stop()
+		store, whole := eng.Store, eng.Events()
 		for n := range whole {
 			if n == len(whole)-1 {
-				break // it is over
+				break // the run has ended
 			}
 			to := ponder.ThreadID(fmt.Sprintf("thr_%d", n+1))
 			err := engine.Fork(t.Context(), store, enginetest.Thread, ponder.Seq(n+1), ponder.Thread{ID: to, Title: "what if"},
@@ -173,7 +173,7 @@ func TestForkPaused(t *testing.T) {
 				t.Fatalf("fork at %d: %+v, %v", n+1, info, err)
 			}
 			model := new(fake)
-			goOn(t, store, to, model)
+			finishWork(t, store, to, model)
 			evs := events(t, store, to)
 			if made, cost := model.begun.Load(), spent(evs); made != 0 || cost != spent(whole[:n+1]) {
 				t.Errorf("fork at %d: %d calls were made, for %+v in all", n+1, made, cost)
@@ -184,7 +184,7 @@ func TestForkPaused(t *testing.T) {
 			if _, err := ponder.SendCommands(t.Context(), store, to, ponder.Event{Run: enginetest.Run, Body: ponder.RunResumed{}}); err != nil {
 				t.Fatal(err)
 			}
-			goOn(t, store, to, new(fake))
+			finishWork(t, store, to, new(fake))
 			evs = events(t, store, to)
 			if fin, ok := evs[len(evs)-1].Body.(ponder.RunFinished); !ok || fin.Status != ponder.Completed {
 				t.Errorf("fork at %d ended with %+v", n+1, evs[len(evs)-1])
@@ -234,7 +234,7 @@ func TestForkErrors(t *testing.T) {
 	}
 }
 
-// A fork of a session at any event, with a wish or without, goes on to an answer.
+// A fork of a session at any event reaches an answer, with and without commands.
 func TestForkSessionAtEveryEvent(t *testing.T) {
 	model := func() *llmtest.Model { return new(llmtest.Model) }
 	conf := func(store ponder.Store, m *llmtest.Model) engine.Config {
@@ -269,16 +269,16 @@ func TestForkSessionAtEveryEvent(t *testing.T) {
 				if !ok || fin.Status != ponder.Completed || fin.Spent.Calls > 6 {
 					t.Fatalf("the fork at %d (%s) ended with %+v", n+1, enginetest.Line(ev), got[len(got)-1])
 				}
-				heard := 0
+				acks := 0
 				for _, ev := range got[n+2:] {
 					if b, ok := ev.Body.(ponder.Progress); ok && b.Stage == ponder.StageSteered {
-						if heard++; b.Refused != told {
+						if acks++; b.Refused != told {
 							t.Errorf("the fork at %d: %+v", n+1, b)
 						}
 					}
 				}
-				if heard != 2 {
-					t.Errorf("the fork at %d (%s) said %d words about two wishes", n+1, enginetest.Line(ev), heard)
+				if acks != 2 {
+					t.Errorf("the fork at %d (%s) acknowledged %d of two commands", n+1, enginetest.Line(ev), acks)
 				}
 			}
 		})

@@ -15,7 +15,7 @@ import (
 	"ponder/llm"
 )
 
-// hedgedConfig has a model behind a gate whose calls for the slow role may be hedged.
+// hedgedConfig has a gated model that may hedge calls of the slow role.
 func hedgedConfig(m *fake) engine.Config {
 	c := config(m)
 	gated := ponder.Model{Model: llm.NewGate(llm.GateConfig{}).Model(m), Price: price}
@@ -25,18 +25,18 @@ func hedgedConfig(m *fake) engine.Config {
 	return c
 }
 
-// late is the step of a run that the model is slow at.
-const late = "step 25"
+// lateStep is the step at which the model is slow.
+const lateStep = "step 25"
 
-// slowAt returns how long a model takes that is a little quicker each time, but for the
-// first n times that it is asked at the late step.
+// slowAt returns durations that decrease slightly, except for the first n requests of the
+// late step.
 func slowAt(n int) func(*llm.Request) time.Duration {
 	var mu sync.Mutex
 	takes := 1300 * time.Millisecond
 	return func(req *llm.Request) time.Duration {
 		mu.Lock()
 		defer mu.Unlock()
-		if strings.HasPrefix(req.Messages[0].Text(), late) && n > 0 {
+		if strings.HasPrefix(req.Messages[0].Text(), lateStep) && n > 0 {
 			n--
 			return time.Hour
 		}
@@ -45,10 +45,10 @@ func slowAt(n int) func(*llm.Request) time.Duration {
 	}
 }
 
-// Of a call that was made twice both requests are paid for, however it ends.
+// The run pays for both requests of a hedged call, in each kind of end.
 func TestHedgedCallsAreBilled(t *testing.T) {
 	long := func(req *llm.Request) (string, error) {
-		if text := req.Messages[0].Text(); !strings.HasPrefix(text, late) {
+		if text := req.Messages[0].Text(); !strings.HasPrefix(text, lateStep) {
 			return text, nil
 		}
 		return strings.Repeat("on and ", 3000), nil
@@ -71,9 +71,9 @@ func TestHedgedCallsAreBilled(t *testing.T) {
 				m := &fake{takes: slowAt(tt.slow), answer: tt.answer}
 				c := hedgedConfig(m)
 				c.Modes[0] = wordyMode(30)
-				mind := enginetest.Start(t, c)
-				fin := start(t, mind, "steps", ponder.Budget{Cost: ponder.Cost{Tokens: 1_000_000}})
-				evs := mind.Events()
+				eng := enginetest.Start(t, c)
+				fin := start(t, eng, "steps", ponder.Budget{Cost: ponder.Cost{Tokens: 1_000_000}})
+				evs := eng.Events()
 				requests := 0
 				for _, ev := range evs {
 					b, ok := ev.Body.(ponder.CallFinished)
@@ -92,7 +92,7 @@ func TestHedgedCallsAreBilled(t *testing.T) {
 					if took != tt.took || b.Class != tt.class || b.Finish != tt.finish {
 						t.Errorf("after %v %s: %s; want %v, %s: %s", took, b.Finish, b.Error, tt.took, tt.finish, tt.class)
 					}
-					once := (len(late) + 500) / 5 // tokens that a request has at least
+					once := (len(lateStep) + 500) / 5 // lower limit of the tokens of a request
 					if b.Spent.Calls != 2 || b.Usage.Input < 2*once || b.Usage.Input > 5*once || b.Usage.Output < tt.out || b.Spent.Tokens < b.Usage.Total() {
 						t.Errorf("used %+v, spent %+v; want both requests of some %d tokens", b.Usage, b.Spent, once)
 					}
@@ -105,8 +105,8 @@ func TestHedgedCallsAreBilled(t *testing.T) {
 	}
 }
 
-// What is held covers two requests, as long as that leaves room for another call. Calls
-// that are shown, and those for roles that are not hedged, are made once.
+// The held cost covers two requests if that leaves room for another call. The engine does
+// not hedge calls that users watch, or calls of other roles.
 func TestHedgesAreHeldFor(t *testing.T) {
 	calls := func(evs []ponder.Event) (held []int) {
 		for _, ev := range evs {
@@ -124,21 +124,21 @@ func TestHedgesAreHeldFor(t *testing.T) {
 		{"no limit", ponder.Cost{}, "[2 2 2 2 2 2 1]"},
 		{"calls", ponder.Cost{Calls: 8}, "[2 2 2 2 2 1 1]"},
 		{"few calls", ponder.Cost{Calls: 5}, "[2 2 1 1 1]"},
-		{"tokens", ponder.Cost{Tokens: 4_000}, "[2 2 1 1 1 1 1]"}, // some 1,020 a call, of which it uses a tenth
+		{"tokens", ponder.Cost{Tokens: 4_000}, "[2 2 1 1 1 1 1]"}, // about 1,020 per call, of which it uses a tenth
 		{"money", ponder.Cost{Money: 16_000}, "[2 2 1 1 1 1 1]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := hedgedConfig(&fake{claims: func(_ *llm.Request, u *llm.Usage) { u.Output = 100 }})
 				c.Modes[0] = stepsMode(6)
-				mind := enginetest.Start(t, c)
-				start(t, mind, "steps", ponder.Budget{Cost: tt.budget})
-				if got := fmt.Sprint(calls(mind.Events())); got != tt.want {
+				eng := enginetest.Start(t, c)
+				start(t, eng, "steps", ponder.Budget{Cost: tt.budget})
+				if got := fmt.Sprint(calls(eng.Events())); got != tt.want {
 					t.Errorf("held for %s requests, want %s", got, tt.want)
 				}
-				for _, ev := range mind.Events() {
+				for _, ev := range eng.Events() {
 					if b, ok := ev.Body.(ponder.CallStarted); ok {
-						req, err := mind.Store.Request(t.Context(), enginetest.Thread, ev.Run, ev.Cause)
+						req, err := eng.Store.Request(t.Context(), enginetest.Thread, ev.Run, ev.Cause)
 						if err != nil || req.Hedge != (b.Held.Calls == 2) {
 							t.Errorf("%s: held %+v, and it may be hedged: %v (%v)", ev.Cause, b.Held, req.Hedge, err)
 						}
@@ -154,18 +154,18 @@ func TestHedgesAreHeldFor(t *testing.T) {
 				return []ponder.Action{ponder.Finish{Answer: "x"}}
 			}
 			req := ask("hello")
-			req.Hedge = true // which is not for modes to say
+			req.Hedge = true // the engine overrides this field
 			return []ponder.Action{ponder.Call{Key: "c", Role: ponder.Slow, Request: req, Shown: true}}
 		}))
-		mind := enginetest.Start(t, c)
-		start(t, mind, "odd", ponder.Budget{})
-		if held := calls(mind.Events()); fmt.Sprint(held) != "[1]" {
+		eng := enginetest.Start(t, c)
+		start(t, eng, "odd", ponder.Budget{})
+		if held := calls(eng.Events()); fmt.Sprint(held) != "[1]" {
 			t.Errorf("what is shown is held for %v requests", held)
 		}
 	})
 }
 
-// Budgets hold for calls that are made twice as for others.
+// Budgets hold for hedged calls too.
 func TestBudgetsHoldForHedges(t *testing.T) {
 	for name, budget := range map[string]ponder.Budget{
 		"calls":  {Cost: ponder.Cost{Calls: 60}},
@@ -176,7 +176,7 @@ func TestBudgetsHoldForHedges(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var asked atomic.Int32
 				m := &fake{
-					takes: func(*llm.Request) time.Duration { // one after the other, but for the second ones
+					takes: func(*llm.Request) time.Duration { // decreasing, except for the second requests
 						if asked.Add(1)%7 == 0 {
 							return time.Minute
 						}
@@ -191,10 +191,10 @@ func TestBudgetsHoldForHedges(t *testing.T) {
 				}
 				c := hedgedConfig(m)
 				c.Modes[0] = stepsMode(2000)
-				mind := enginetest.Start(t, c)
-				fin := start(t, mind, "steps", budget)
-				checkBudget(t, mind.Events(), budget, fin, int(m.begun.Load()))
-				for _, ev := range mind.Events() {
+				eng := enginetest.Start(t, c)
+				fin := start(t, eng, "steps", budget)
+				checkBudget(t, eng.Events(), budget, fin, int(m.begun.Load()))
+				for _, ev := range eng.Events() {
 					if b, ok := ev.Body.(ponder.CallFinished); ok && strings.HasPrefix(ev.Cause, "step-") && !b.Usage.Hedged && b.Spent.Tokens > 2*1100 {
 						t.Errorf("%s: %d tokens are believed of one request", ev.Cause, b.Spent.Tokens)
 					}

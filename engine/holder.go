@@ -46,26 +46,25 @@ type holder struct {
 // An attempt is a call or a use of a tool that this holder performs.
 type attempt struct {
 	cancel      context.CancelCauseFunc
-	cancelledAt time.Time // zero: it was not cancelled
+	cancelledAt time.Time // zero: not cancelled
 }
 
-// A result is the result of an attempt.
 type result struct {
-	id   string
-	of   *attempt
-	call *ponder.CallFinished // or
-	tool *ponder.ToolResult
+	id      string
+	attempt *attempt
+	call    *ponder.CallFinished // or
+	tool    *ponder.ToolResult
 }
 
-// maxConflicts limits how often in a row the store may refuse a decision.
+// maxConflicts limits the consecutive decisions that the store refuses.
 const maxConflicts = 100
 
-// errIdle says that the thread had nothing left to do and the lease is released.
+// errIdle says that the holder had no more work and released the lease.
 var errIdle = errors.New("nothing left to do")
 
 // loop folds new events and results, decides, and appends results and decisions in one
-// transaction. Only then it starts actions. After a crash the next holder therefore finds
-// an intent for each started action.
+// transaction. Only then it starts actions, so that the log has an intent for each started
+// action after a crash.
 func (h *holder) loop() error {
 	for conflicts := 0; ; {
 		if h.ctx.Err() != nil {
@@ -81,7 +80,7 @@ func (h *holder) loop() error {
 			return err
 		}
 		conflicts = 0
-		if !h.hasLease { // the posted messages were withdrawn: take the lease and look for other work
+		if !h.hasLease { // the senders withdrew their messages: take the lease and look for other work
 			if err := h.acquireLease(); err != nil {
 				return err
 			}
@@ -157,13 +156,13 @@ func (h *holder) stopRunaway(d *decision, rounds int) int {
 	return rounds
 }
 
-// elapsed returns the thread's clock.
+// elapsed returns the time on the thread's clock.
 func (h *holder) elapsed() time.Duration {
 	return h.lease.Elapsed + h.clock.total(time.Now()) - h.clockAtStart
 }
 
-// foldDecided stamps events with their places and folds them before they are in the log. The
-// caller of foldDecided with a RunStarted must call showHistory.
+// foldDecided stamps events and folds them before they are in the log. A caller that passes
+// a RunStarted must call showHistory.
 func (h *holder) foldDecided(events ...ponder.Event) {
 	h.stamp(h.elapsed().Truncate(time.Millisecond), events...)
 }
@@ -212,7 +211,7 @@ func (h *holder) commit() error {
 	return nil
 }
 
-// discardState drops state that diverged from the log. It keeps the results.
+// discardState drops a state that diverged from the log. It keeps the results.
 func (h *holder) discardState() {
 	h.state, h.batch, h.batchBytes = nil, nil, 0
 	h.replyPending(nil)
@@ -221,24 +220,24 @@ func (h *holder) discardState() {
 // maxFailing limits how long the store may fail before Work returns its error.
 const maxFailing = time.Minute
 
-// appendRetrying appends a batch and retries while the store fails, for maxFailing. A batch
-// that is recorded but not durable is in the log, so appendRetrying then appends nothing and
-// waits for the disk.
+// appendRetrying appends a batch and retries for maxFailing while the store fails. A batch
+// that is recorded but not durable is in the log, so appendRetrying then waits for the disk
+// and appends nothing.
 func (h *holder) appendRetrying(batch []ponder.Event, a *speculativeCalls) error {
 	ctx, began := ponder.OnRecord(h.ctx, a.release), time.Now()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := h.appendOnce(ctx, batch)
-		unsafe := err != nil && a.isRecorded()
+		recordedOnly := err != nil && a.isRecorded()
 		switch {
-		case unsafe:
+		case recordedOnly:
 			batch, h.hasLease = nil, true
 		case err != nil && !isFinal(err):
 			if _, unfit := encodedSizes(batch); unfit != nil {
 				return unfit
 			}
 		}
-		over := isFinal(err) && !(unsafe && errors.Is(err, ponder.ErrFull)) || time.Since(began) > maxFailing
-		if err == nil || over || h.ctx.Err() != nil {
+		done := isFinal(err) && !(recordedOnly && errors.Is(err, ponder.ErrFull)) || time.Since(began) > maxFailing
+		if err == nil || done || h.ctx.Err() != nil {
 			if h.ctx.Err() != nil && err != nil {
 				return context.Cause(h.ctx)
 			}
@@ -251,8 +250,8 @@ func (h *holder) appendRetrying(batch []ponder.Event, a *speculativeCalls) error
 	}
 }
 
-// acquireLease takes the lease. It drops a cached state if the lease shows that the thread
-// changed.
+// acquireLease takes the lease. If the lease shows that the thread changed, it drops the
+// cached state.
 func (h *holder) acquireLease() error {
 	lease, err := h.Store.Take(h.ctx, h.thread, h.node)
 	if err != nil && h.ctx.Err() != nil {
@@ -273,7 +272,7 @@ func (h *holder) acquireLease() error {
 	return nil
 }
 
-// appendOnce appends a batch. Without a lease, the append takes it.
+// appendOnce appends a batch. Without a lease, it takes the lease in the same transaction.
 func (h *holder) appendOnce(ctx context.Context, batch []ponder.Event) (err error) {
 	if h.hasLease {
 		_, err = h.Store.Append(ctx, h.thread, h.lease.Fence, batch...)
@@ -284,7 +283,7 @@ func (h *holder) appendOnce(ctx context.Context, batch []ponder.Event) (err erro
 	return err
 }
 
-// isFinal reports whether a retry cannot change the answer of the store.
+// isFinal reports whether a retry of the append cannot succeed.
 func isFinal(err error) bool {
 	if errors.Is(err, ponder.ErrDisk) {
 		return false
@@ -316,8 +315,8 @@ func (h *holder) readNew() error {
 	return nil
 }
 
-// showHistory shows new runs the older events of the thread. After an error it discards the
-// state, because a run must see the whole history or none.
+// showHistory applies the older events of the thread to new runs. After an error it
+// discards the state, because a run must observe the whole history or none.
 func (h *holder) showHistory() error {
 	for len(h.state.awaitingHistory) > 0 {
 		r := h.state.awaitingHistory[0]
@@ -344,7 +343,7 @@ func (h *holder) showHistory() error {
 	return nil
 }
 
-// isIdle reports whether the holder has nothing to do and waits for no time.
+// isIdle reports whether the holder has no work and no wake time.
 func (h *holder) isIdle(wake time.Time) bool {
 	return len(h.attempts) == 0 && len(h.state.intents) == 0 && wake.IsZero() && !h.inbox.hasMessages(h.thread)
 }
@@ -378,7 +377,8 @@ func (h *holder) abandonLease(ctx context.Context) error {
 	}
 }
 
-// waitForNews returns at the time wake, or when the thread has new events, results or messages.
+// waitForNews blocks until the time wake, or until the thread has new events, results or
+// messages.
 func (h *holder) waitForNews(wake time.Time) error {
 	var alarm <-chan time.Time
 	if !wake.IsZero() {

@@ -9,12 +9,12 @@ import (
 	"ponder"
 )
 
-// A message is a group of inputs that this process posts to a thread.
+// A message is a group of inputs from this process to a thread.
 type message struct {
 	events []ponder.Event
-	after  string // must be the newest external input of the thread; empty: no condition
+	after  string // must be the id of the newest external input of the thread; empty: no condition
 	state  atomic.Int32
-	done   chan []ponder.Event // receives the stored events, or nil if the message was not taken; buffered
+	done   chan []ponder.Event // receives the stored events, or nil if no holder appended them; buffered
 }
 
 // The states of a message.
@@ -56,7 +56,6 @@ func (b *inbox) take(thread ponder.ThreadID) []*message {
 	return slices.DeleteFunc(list, func(m *message) bool { return !m.claim() })
 }
 
-// hasMessages reports whether a thread has messages.
 func (b *inbox) hasMessages(thread ponder.ThreadID) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,16 +86,18 @@ func signal(wakeup chan struct{}) {
 	}
 }
 
-// Post appends inputs to a thread and calls start, such as [ponder.Placement.Start], so that
-// a process works on the thread. The holder in this process appends the inputs and the
-// decisions about them in one transaction, so that an answer waits for the disk once. Without
-// such a holder, Post appends the inputs as [ponder.Log.Append] does and calls start again.
+// Post appends inputs to a thread and calls start, such as [ponder.Placement.Start], so
+// that a process works on the thread. The holder in this process appends the inputs and its
+// decisions about them in one transaction, so that an answer waits for the disk once.
+// Without such a holder, Post appends the inputs as [ponder.Log.Append] does and calls
+// start again.
 //
-// The events that Post returns are durable. After an error nothing was appended, unless the
-// error is the error of start. A crash leaves the inputs with the decisions, or neither.
+// The events that Post returns are durable. After an error Post has appended nothing,
+// unless the error is the error of start. A crash leaves the inputs with the decisions, or
+// neither.
 //
 // Callers of [Engine.Work] must call [Engine.ReturnUnclaimed] when Work returns, or when
-// they could not call it.
+// they could not call Work.
 func (e *Engine) Post(ctx context.Context, thread ponder.ThreadID, start func(context.Context) error, events ...ponder.Event) ([]ponder.Event, error) {
 	stored, err := e.deliver(ctx, thread, "", start, events)
 	if stored != nil || err != nil {
@@ -109,9 +110,10 @@ func (e *Engine) Post(ctx context.Context, thread ponder.ThreadID, start func(co
 }
 
 // PostAfter is Post on the condition that the external input with the id last is the newest
-// of the thread: see [ponder.Event.IsExternalInput]. It returns [ponder.ErrStale] and appends
-// nothing if the thread has a later one, if a later event was erased before the holder
-// started, or if this process has no holder that can tell. The caller then reads the thread.
+// of the thread: see [ponder.Event.IsExternalInput]. Otherwise it returns [ponder.ErrStale]
+// and appends nothing. It does so too if a later event was erased before the holder
+// started, or if no holder in this process can check the condition. The caller then reads
+// the thread.
 func (e *Engine) PostAfter(ctx context.Context, thread ponder.ThreadID, last string, start func(context.Context) error, events ...ponder.Event) ([]ponder.Event, error) {
 	stored, err := e.deliver(ctx, thread, last, start, events)
 	if stored == nil && err == nil {
@@ -120,8 +122,8 @@ func (e *Engine) PostAfter(ctx context.Context, thread ponder.ThreadID, last str
 	return stored, err
 }
 
-// deliver passes events to the holder of the thread. It returns no events if no holder took
-// them.
+// deliver passes events to the holder of the thread. It returns no events if no holder
+// appended them.
 func (e *Engine) deliver(ctx context.Context, thread ponder.ThreadID, after string, start func(context.Context) error, events []ponder.Event) ([]ponder.Event, error) {
 	for _, ev := range events {
 		if !ev.IsInput() {
@@ -147,18 +149,18 @@ func (e *Engine) deliver(ctx context.Context, thread ponder.ThreadID, after stri
 	}
 }
 
-// ReturnUnclaimed returns the messages to a thread that no holder has taken to their senders:
-// see [Engine.Post].
+// ReturnUnclaimed returns messages that no holder claimed to their senders: see
+// [Engine.Post].
 func (e *Engine) ReturnUnclaimed(thread ponder.ThreadID) {
 	for _, m := range e.inbox.take(thread) {
 		m.done <- nil
 	}
 }
 
-// batched is a message and its index in the batch.
+// batched is a message and the index of its first event in the batch.
 type batched struct {
 	*message
-	at int
+	index int
 }
 
 // drainInbox folds the messages to the thread. It returns the messages to an empty thread,
@@ -183,11 +185,11 @@ func (h *holder) drainInbox() error {
 // batch was not appended.
 func (h *holder) replyPending(batch []ponder.Event) {
 	for _, m := range h.pending {
-		var own []ponder.Event
+		var stored []ponder.Event
 		if batch != nil {
-			own = slices.Clone(batch[m.at : m.at+len(m.events)])
+			stored = slices.Clone(batch[m.index : m.index+len(m.events)])
 		}
-		m.done <- own
+		m.done <- stored
 	}
 	h.pending = nil
 }

@@ -17,9 +17,9 @@ const (
 	kindWrite actionKind = 'w'
 )
 
-// finishedKeys is the set of keys of finished actions, with their kinds. Keys that end in "-"
-// and a number that counts up from 0 or 1, optionally followed by "~" and a suffix, take
-// constant space.
+// finishedKeys is the set of keys of finished actions, with their kinds, by stem. Keys that
+// end in "-" and a number that counts up from 0 or 1, optionally followed by "~" and a
+// suffix, take constant space.
 type finishedKeys map[string]*stemKeys
 
 // stemKeys are the finished keys with one stem.
@@ -42,7 +42,6 @@ func splitKey(key string) (stem string, n int) {
 	return key, -1
 }
 
-// contains reports whether a key is in the set.
 func (s finishedKeys) contains(key string) bool {
 	stem, n := splitKey(key)
 	d := s[stem]
@@ -56,7 +55,6 @@ func (s finishedKeys) conflicts(key string, kind actionKind) bool {
 	return d != nil && d.Kind != kind
 }
 
-// add adds a key.
 func (s finishedKeys) add(key string, kind actionKind) {
 	stem, n := splitKey(key)
 	d := s[stem]
@@ -93,10 +91,10 @@ func validKey(key string) bool {
 	return true
 }
 
-// MarshalJSON encodes a kind as a letter.
+// MarshalJSON implements [json.Marshaler]. A kind is a letter.
 func (k actionKind) MarshalJSON() ([]byte, error) { return json.Marshal(string(rune(k))) }
 
-// UnmarshalJSON decodes a letter.
+// UnmarshalJSON implements [json.Unmarshaler].
 func (k *actionKind) UnmarshalJSON(js []byte) error {
 	var s string
 	if err := json.Unmarshal(js, &s); err != nil {

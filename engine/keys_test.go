@@ -4,13 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
-
-	"ponder"
 )
 
-func TestDoneSet(t *testing.T) {
+func TestFinishedKeys(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for round := range 200 {
 		set, want := make(finishedKeys), make(map[string]bool)
@@ -37,7 +34,7 @@ func TestDoneSet(t *testing.T) {
 	}
 }
 
-func TestDoneSetIsSmall(t *testing.T) {
+func TestFinishedKeysAreSmall(t *testing.T) {
 	for _, first := range []int{0, 1} {
 		set := make(finishedKeys)
 		for n := first; n < 10_000; n++ {
@@ -68,16 +65,5 @@ func TestCause(t *testing.T) {
 		if c, ok := parseCause(s); ok {
 			t.Errorf("%q became %+v", s, c)
 		}
-	}
-}
-
-func TestNewID(t *testing.T) {
-	seen := make(map[string]bool)
-	for range 1000 {
-		id := ponder.NewID("evt")
-		if len(id) != 30 || !strings.HasPrefix(id, "evt_0") || seen[id] {
-			t.Fatalf("id %q", id)
-		}
-		seen[id] = true
 	}
 }

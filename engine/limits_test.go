@@ -15,36 +15,21 @@ import (
 	"ponder/store/memory"
 )
 
-// odd is a mode whose Next is any function of how many events it saw.
-type odd struct {
+// oddState is the state of a mode whose Next is a function of the number of observed events.
+type oddState struct {
 	seen int
 	next func(seen int) []ponder.Action
 }
 
-func (o odd) Apply(ponder.Event) ponder.State    { o.seen++; return o }
-func (o odd) Next(ponder.Moment) []ponder.Action { return o.next(o.seen) }
+func (o oddState) Apply(ponder.Event) ponder.State    { o.seen++; return o }
+func (o oddState) Next(ponder.Moment) []ponder.Action { return o.next(o.seen) }
 func oddMode(next func(int) []ponder.Action) ponder.Mode {
-	return ponder.Mode{Name: "odd", Start: func(ponder.Run) ponder.State { return odd{next: next} }}
+	return ponder.Mode{Name: "odd", Start: func(ponder.Run) ponder.State { return oddState{next: next} }}
 }
 
-// A small sum of money is not nothing.
-func TestMoneyInWords(t *testing.T) {
-	for m, want := range map[ponder.Money]string{
-		0: "$0.00", 7: "$0.000007", 100: "$0.0001", 1_234: "$0.0012", 9_999: "$0.0100", 10_000: "$0.01", 1_250_000: "$1.25",
-	} {
-		if got := m.String(); got != want {
-			t.Errorf("%d is written %s, want %s", int64(m), got, want)
-		}
-	}
-	b := ponder.Budget{Time: 20 * time.Second, Cost: ponder.Cost{Calls: 3, Money: 100}}
-	if got, want := b.String(), "20s, 3 calls, $0.0001"; got != want {
-		t.Errorf("a budget is written %s, want %s", got, want)
-	}
-}
-
-// A mode that is wrong ends as a failed run with one line that says what is
-// wrong, never in a panic, a stuck run or an endless log.
-func TestModesThatAreWrong(t *testing.T) {
+// The run of a faulty mode fails with a one-line reason. It causes no panic, no stuck run
+// and no endless log.
+func TestWrongModes(t *testing.T) {
 	note := func(key string) ponder.Action {
 		return ponder.Write{Key: key, Bodies: []ponder.Body{ponder.Progress{Content: "on"}}}
 	}
@@ -91,17 +76,17 @@ func TestModesThatAreWrong(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := config(new(fake))
 				c.Modes = append(c.Modes, oddMode(tt.next))
-				mind := enginetest.Start(t, c)
-				mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "odd", Input: "?"})
-				if tt.want == "" { // the run itself waits for its child
+				eng := enginetest.Start(t, c)
+				eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "odd", Input: "?"})
+				if tt.want == "" { // the run waits for its child
 					time.Sleep(time.Minute)
-					mind.Put(enginetest.Run, "stop", ponder.Steer{Do: ponder.Cancel})
+					eng.Put(enginetest.Run, "stop", ponder.Steer{Do: ponder.Cancel})
 				}
-				fin := mind.Await(enginetest.Run)
+				fin := eng.Await(enginetest.Run)
 				if !strings.Contains(fin.Reason, tt.want) || strings.Contains(fin.Reason, "goroutine") {
 					t.Errorf("finished %s: %q, want %q", fin.Status, fin.Reason, tt.want)
 				}
-				if n := len(mind.Events()); n > 1000 {
+				if n := len(eng.Events()); n > 1000 {
 					t.Errorf("%d events", n)
 				}
 			})
@@ -109,26 +94,26 @@ func TestModesThatAreWrong(t *testing.T) {
 	}
 }
 
-// A run without a state, which can want nothing, ends.
+// A run without a state ends.
 func TestModeWithoutState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := config(new(fake))
 		c.Modes = append(c.Modes, ponder.Mode{Name: "none", Start: func(ponder.Run) ponder.State { return nil }})
-		mind := enginetest.Start(t, c)
-		if fin := start(t, mind, "none", ponder.Budget{}); fin.Status != ponder.Failed || fin.Reason != "mode none has no state" {
+		eng := enginetest.Start(t, c)
+		if fin := start(t, eng, "none", ponder.Budget{}); fin.Status != ponder.Failed || fin.Reason != "mode none has no state" {
 			t.Errorf("finished %s: %q", fin.Status, fin.Reason)
 		}
 	})
 }
 
-// Modes whose runs wake each other come to rest, and what is woken by a run that writes for
-// ever has its turn.
+// The engine stops modes whose runs wake each other. A mode that an endless writer wakes
+// still runs.
 func TestModesThatWakeEachOther(t *testing.T) {
 	for _, first := range []string{"ping", "odd"} {
 		t.Run(first, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				done := func(ponder.Run) ponder.State {
-					return odd{next: func(int) []ponder.Action { return []ponder.Action{ponder.Finish{Answer: "done"}} }}
+					return oddState{next: func(int) []ponder.Action { return []ponder.Action{ponder.Finish{Answer: "done"}} }}
 				}
 				ended := func(mode string) func(ponder.Event) bool {
 					return func(ev ponder.Event) bool {
@@ -166,7 +151,7 @@ func TestModesThatWakeEachOther(t *testing.T) {
 	}
 }
 
-// A call may be asked to write more than there are numbers for, and a budget be as much.
+// Sums of huge limits do not overflow.
 func TestHugeLimits(t *testing.T) {
 	for _, money := range []ponder.Money{0, math.MaxInt64} {
 		t.Run(fmt.Sprint("budget ", money), func(t *testing.T) {
@@ -188,12 +173,12 @@ func askForHuge(t *testing.T, budget ponder.Budget) {
 		return []ponder.Action{ponder.Call{Key: "c", Role: ponder.Fast, Request: huge}}
 	}))
 	c.Models = enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 0.1, Output: 0.4})
-	mind := enginetest.Start(t, c)
-	start(t, mind, "odd", budget)
-	for _, ev := range mind.Events() {
+	eng := enginetest.Start(t, c)
+	start(t, eng, "odd", budget)
+	for _, ev := range eng.Events() {
 		switch b := ev.Body.(type) {
 		case ponder.CallStarted:
-			req, err := mind.Store.Request(t.Context(), enginetest.Thread, ev.Run, ev.Cause)
+			req, err := eng.Store.Request(t.Context(), enginetest.Thread, ev.Run, ev.Cause)
 			if err != nil || req.MaxTokens != 1<<28 || b.Held.Tokens < 1<<28 || b.Held.Money <= 0 {
 				t.Errorf("%+v held for %d tokens, %v", b.Held, req.MaxTokens, err)
 			}
@@ -205,7 +190,7 @@ func askForHuge(t *testing.T, budget ponder.Budget) {
 	}
 }
 
-// What a mode asks for beyond the limit waits until there is room.
+// Actions beyond the limit wait for a free place.
 func TestConcurrencyIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = 200
@@ -220,12 +205,12 @@ func TestConcurrencyIsLimited(t *testing.T) {
 			}
 			return do
 		}))
-		mind := enginetest.Start(t, c)
-		if fin := start(t, mind, "odd", ponder.Budget{}); fin.Answer != "all" || m.begun.Load() != all {
+		eng := enginetest.Start(t, c)
+		if fin := start(t, eng, "odd", ponder.Budget{}); fin.Answer != "all" || m.begun.Load() != all {
 			t.Errorf("finished %+v after %d calls", fin, m.begun.Load())
 		}
 		open, most := 0, 0
-		for _, ev := range mind.Events() {
+		for _, ev := range eng.Events() {
 			switch ev.Body.(type) {
 			case ponder.CallStarted:
 				open++
@@ -234,19 +219,19 @@ func TestConcurrencyIsLimited(t *testing.T) {
 			}
 			most = max(most, open)
 		}
-		if most > 64+1 { // a result and what takes its place are one transaction
+		if most > 64+1 { // a result and its successor share a transaction
 			t.Errorf("%d calls at once", most)
 		}
 	})
 }
 
-// A second run on a thread begins with its time unspent.
+// A second run on a thread starts with no thinking time.
 func TestSecondRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mind := enginetest.Start(t, config(new(fake)))
-		start(t, mind, "steps", ponder.Budget{})
-		mind.Put("run_2", "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: ponder.Budget{Time: 10 * time.Minute}})
-		if fin := mind.Await("run_2"); fin.Reason != "" {
+		eng := enginetest.Start(t, config(new(fake)))
+		start(t, eng, "steps", ponder.Budget{})
+		eng.Put("run_2", "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: ponder.Budget{Time: 10 * time.Minute}})
+		if fin := eng.Await("run_2"); fin.Reason != "" {
 			t.Errorf("finished: %+v, want it to have all its time", fin)
 		}
 	})

@@ -15,41 +15,41 @@ import (
 	"ponder/store/memory"
 )
 
-// TestFold reads a thread ahead: after that it opens through its checkpoint, and
-// nothing else has happened.
+// TestFold folds a thread in advance. The next engine then opens the checkpoint, and the
+// thread has no new events.
 func TestFold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newLong(t, 1000)
+		store := newLongStore(t, 1000)
 		before := store.head(t)
-		mind := newMind(t, store)
-		if err := mind.Fold(t.Context(), longThread); err != nil {
+		eng := newEngine(t, store)
+		if err := eng.Fold(t.Context(), longThread); err != nil {
 			t.Fatal(err)
 		}
 		if read := store.reads.Load(); read < 1000 || store.head(t) != before {
 			t.Errorf("%d events read, head %d and before %d", read, store.head(t), before)
 		}
 		store.reads.Store(0)
-		if err := mind.Fold(t.Context(), longThread); err != nil {
+		if err := eng.Fold(t.Context(), longThread); err != nil {
 			t.Fatal(err)
 		}
 		if read := store.reads.Load(); read > 0 {
 			t.Errorf("%d events read again", read)
 		}
-		if err := mind.Fold(t.Context(), "thr_none"); !errors.Is(err, ponder.ErrNoThread) {
+		if err := eng.Fold(t.Context(), "thr_none"); !errors.Is(err, ponder.ErrNoThread) {
 			t.Errorf("no thread: %v", err)
 		}
 	})
 }
 
-// TestLongThread has turns of a conversation of 100,000 events: through its
-// checkpoint, a turn of it reads and folds no more than one of 1,000 events.
+// TestLongThread takes turns in a conversation of 100,000 events. With a checkpoint, a turn
+// reads and folds no more than in a conversation of 1,000 events.
 func TestLongThread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var work [2]int64
 		for i, events := range []int{1000, 100_000} {
-			store := newLong(t, events)
-			mind := newMind(t, store)
-			if err := mind.Fold(t.Context(), longThread); err != nil {
+			store := newLongStore(t, events)
+			eng := newEngine(t, store)
+			if err := eng.Fold(t.Context(), longThread); err != nil {
 				t.Fatal(err)
 			}
 			for n := range 3 {
@@ -59,7 +59,7 @@ func TestLongThread(t *testing.T) {
 				if _, err := store.Append(t.Context(), longThread, 0, message); err != nil {
 					t.Fatal(err)
 				}
-				if err := newMind(t, store).Work(t.Context(), longThread); err != nil {
+				if err := newEngine(t, store).Work(t.Context(), longThread); err != nil {
 					t.Fatal(err)
 				}
 				work[i] = max(work[i], store.reads.Load()+store.shown.Load())
@@ -76,14 +76,14 @@ func TestLongThread(t *testing.T) {
 
 const longThread ponder.ThreadID = "thr_long"
 
-// A long is a store with a conversation, that counts what is read of it.
-type long struct {
+// A longStore is a store with one conversation. It counts the events that it returns.
+type longStore struct {
 	*memory.Store
 	reads, shown atomic.Int64
 }
 
-// newLong returns a conversation of about so many events, in turns that have ended.
-func newLong(t *testing.T, events int) *long {
+// newLongStore returns a conversation of about so many events, whose runs have ended.
+func newLongStore(t *testing.T, events int) *longStore {
 	t.Helper()
 	all := make([]ponder.Event, 0, events)
 	for len(all) < events {
@@ -93,14 +93,14 @@ func newLong(t *testing.T, events int) *long {
 			ponder.Event{Run: run, Cause: "say/1.1", Body: ponder.AssistantMessage{Content: "so."}},
 			ponder.Event{Run: run, Body: ponder.RunFinished{Status: ponder.Completed, Answer: "so."}})
 	}
-	s := &long{Store: memory.New()}
+	s := &longStore{Store: memory.New()}
 	if err := s.Create(t.Context(), ponder.Thread{ID: longThread, Kind: ponder.KindConversation}, all...); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func (s *long) head(t *testing.T) ponder.Seq {
+func (s *longStore) head(t *testing.T) ponder.Seq {
 	t.Helper()
 	info, err := s.Thread(t.Context(), longThread)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *long) head(t *testing.T) ponder.Seq {
 }
 
 // Events implements [ponder.Log].
-func (s *long) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+func (s *longStore) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for ev, err := range s.Store.Events(ctx, id, after) {
 			s.reads.Add(1)
@@ -121,7 +121,7 @@ func (s *long) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq)
 	}
 }
 
-// A tally answers a message with how many there were.
+// A tally answers a message with the number of messages.
 type tally struct {
 	Said, Answered int
 
@@ -161,16 +161,16 @@ func (s tally) Next(ponder.Moment) []ponder.Action {
 	return []ponder.Action{ponder.Finish{Answer: answer}}
 }
 
-// newMind returns a mind that is a process of its own.
-func newMind(t *testing.T, s *long) *engine.Engine {
+// newEngine returns an engine that acts as another process.
+func newEngine(t *testing.T, s *longStore) *engine.Engine {
 	t.Helper()
-	mind, err := engine.New(engine.Config{Store: s, Modes: []ponder.Mode{tallyMode(&s.shown)}})
+	eng, err := engine.New(engine.Config{Store: s, Modes: []ponder.Mode{tallyMode(&s.shown)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mind.Open(t.Context()); err != nil {
+	if err := eng.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { mind.Close(context.WithoutCancel(t.Context())) })
-	return mind
+	t.Cleanup(func() { eng.Close(context.WithoutCancel(t.Context())) })
+	return eng
 }

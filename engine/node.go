@@ -65,14 +65,14 @@ func (n *nodeRuntime) join(ctx context.Context) error {
 	return nil
 }
 
-// current returns the current node of the process, and a ctx that ends with the node.
+// current returns the node of the process, and a ctx that ends with the node.
 func (n *nodeRuntime) current() (ponder.NodeID, context.Context) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.node, n.fenced
 }
 
-// beat sends heartbeats. If the node misses them, its work ends and the process joins as a new
+// beat sends heartbeats. If the node misses them, beat ends its work and joins as a new
 // node. If the join fails, the work ends with the error of the join.
 func (n *nodeRuntime) beat() {
 	tick := time.NewTicker(ponder.BeatEvery)
@@ -96,14 +96,14 @@ func (n *nodeRuntime) beat() {
 			last = now
 		case errors.Is(err, ponder.ErrFenced) || errors.Is(err, ponder.ErrLost) || time.Since(last) > ponder.DeadAfter-ponder.BeatEvery:
 			n.logger.Warn("node is dead; joining as a new node", "node", node, "error", err)
-			die := n.fence
+			fence := n.fence
 			ctx, cancel := context.WithTimeout(context.Background(), ponder.BeatEvery)
 			if err := n.join(ctx); err != nil {
 				n.logger.Error("join again", "error", err)
-				die(err)
+				fence(err)
 			} else {
 				last = now
-				die(ponder.ErrFenced)
+				fence(ponder.ErrFenced)
 			}
 			cancel()
 		default:
@@ -112,8 +112,8 @@ func (n *nodeRuntime) beat() {
 	}
 }
 
-// An awakeClock counts the time in which the process runs. It ignores gaps between ticks, when
-// the machine slept or the process was stopped, and time that runs backwards.
+// An awakeClock counts the time in which the process runs. It ignores gaps between ticks,
+// in which the machine slept or the process was stopped, and clocks that run backwards.
 type awakeClock struct {
 	mu   sync.Mutex
 	last time.Time

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Time in which nobody looked at the clock, as of a closed laptop, and time that
-// runs backwards are no thinking time.
-func TestAwake(t *testing.T) {
+// The clock ignores time without ticks, as of a closed laptop, and time that runs
+// backwards.
+func TestAwakeClock(t *testing.T) {
 	const s = time.Second
 	var a awakeClock
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

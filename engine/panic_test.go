@@ -14,35 +14,37 @@ import (
 	"ponder/store/memory"
 )
 
-// A mode that panics over what wakes it is not woken; others go on.
+// A panic in Wakes wakes no run, and other runs continue.
 func TestWakesPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		c := config(new(fake))
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		c.Modes = append(c.Modes, ponder.Mode{
-			Name: "bad", Start: func(ponder.Run) ponder.State { return odd{} }, Wakes: func(ponder.Event) bool { panic("oh no") },
+			Name: "bad", Start: func(ponder.Run) ponder.State { return oddState{} }, Wakes: func(ponder.Event) bool { panic("oh no") },
 		})
-		mind := enginetest.Start(t, c)
-		if fin := start(t, mind, "steps", ponder.Budget{}); fin.Status != ponder.Completed {
+		eng := enginetest.Start(t, c)
+		if fin := start(t, eng, "steps", ponder.Budget{}); fin.Status != ponder.Completed {
 			t.Errorf("finished %s: %q", fin.Status, fin.Reason)
 		}
-		mind.Stop()
+		eng.Stop()
 		if !strings.Contains(log.String(), "mode=bad") || !strings.Contains(log.String(), "oh no") {
 			t.Errorf("the log does not say what happened:\n%s", log.String())
 		}
 	})
 }
 
-// wild is a state that panics when it is to be kept.
-type wild struct{ steps }
+// panickingState is a state that panics when it is encoded.
+type panickingState struct{ steps }
 
-func (s wild) Apply(ev ponder.Event) ponder.State { return wild{s.steps.Apply(ev).(steps)} }
+func (s panickingState) Apply(ev ponder.Event) ponder.State {
+	return panickingState{s.steps.Apply(ev).(steps)}
+}
 
-func (wild) MarshalJSON() ([]byte, error) { panic("oh no") }
+func (panickingState) MarshalJSON() ([]byte, error) { panic("oh no") }
 
-// A mode that panics over a checkpoint goes on without one: when the state is loaded, or
-// is nothing, and when it is kept.
+// A run continues without a checkpoint if its mode panics while it loads or encodes a
+// state, or loads no state.
 func TestCheckpointPanics(t *testing.T) {
 	tests := map[string]func(*ponder.Mode){
 		"load": func(m *ponder.Mode) {
@@ -52,7 +54,7 @@ func TestCheckpointPanics(t *testing.T) {
 			m.Load = func(ponder.Run, []byte) (ponder.State, error) { return nil, nil }
 		},
 		"keep": func(m *ponder.Mode) {
-			m.Start = func(ponder.Run) ponder.State { return wild{steps{N: 300}} }
+			m.Start = func(ponder.Run) ponder.State { return panickingState{steps{N: 300}} }
 		},
 	}
 	for name, change := range tests {
@@ -64,8 +66,8 @@ func TestCheckpointPanics(t *testing.T) {
 				change(&long)
 				c.Modes = []ponder.Mode{long}
 				for range 2 {
-					mind := enginetest.Start(t, c)
-					mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+					eng := enginetest.Start(t, c)
+					eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
 					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 					for ev := range ponder.Follow(ctx, c.Store, enginetest.Thread, 0) {
 						if ev.Seq > 600 {
@@ -73,7 +75,7 @@ func TestCheckpointPanics(t *testing.T) {
 						}
 					}
 					cancel()
-					mind.Stop()
+					eng.Stop()
 				}
 				fin := enginetest.Start(t, c).Await(enginetest.Run)
 				if said := strings.Count(fin.Answer, "step"); fin.Status != ponder.Completed || said != 300 {

@@ -39,7 +39,7 @@ func (d drip) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta,
 	}
 }
 
-// TestSlowModels sees that an answer may take as long as it takes, if it gets on.
+// TestSlowModels checks that an answer may take any time while the model makes progress.
 func TestSlowModels(t *testing.T) {
 	for name, tt := range map[string]struct {
 		model drip
@@ -55,9 +55,9 @@ func TestSlowModels(t *testing.T) {
 				c.Modes[0] = stepsMode(1)
 				chain := []ponder.Model{{Model: tt.model, Price: price}}
 				c.Models = map[ponder.Role][]ponder.Model{ponder.Slow: chain, ponder.Frontier: chain}
-				mind := enginetest.Start(t, c)
-				start(t, mind, "steps", ponder.Budget{})
-				for _, f := range finished(mind) {
+				eng := enginetest.Start(t, c)
+				start(t, eng, "steps", ponder.Budget{})
+				for _, f := range finished(eng) {
 					if (f.Error != "") != (tt.fails != "") || !strings.Contains(f.Error, tt.fails) {
 						t.Errorf("after %dms: %q, want %q", f.Took, f.Error, tt.fails)
 					}
@@ -67,8 +67,8 @@ func TestSlowModels(t *testing.T) {
 	}
 }
 
-func finished(mind *enginetest.Engine) (calls []ponder.CallFinished) {
-	for _, ev := range mind.Events() {
+func finished(eng *enginetest.Engine) (calls []ponder.CallFinished) {
+	for _, ev := range eng.Events() {
 		if f, ok := ev.Body.(ponder.CallFinished); ok {
 			calls = append(calls, f)
 		}
@@ -76,15 +76,15 @@ func finished(mind *enginetest.Engine) (calls []ponder.CallFinished) {
 	return calls
 }
 
-// TestPatience sees that a user waits ten seconds for the fast model, and a session a
-// minute for the slow one, before the next of the chain is asked.
-func TestPatience(t *testing.T) {
+// TestStallTimeout checks that the engine asks the next model of the chain after ten
+// seconds in a chat, and after a minute in a session.
+func TestStallTimeout(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		mode  string // that asks the role
 		role  ponder.Role
 		retry llm.Policy
-		tries int // of the first model, for an answer
+		tries int // requests to the first model for an answer
 	}{
 		{"fast", "panel", ponder.Fast, llm.Policy{}, 1},
 		{"slow", "steps", ponder.Slow, llm.Policy{}, 3},
@@ -98,10 +98,10 @@ func TestPatience(t *testing.T) {
 				c := config(&fake{name: "c/3"})
 				c.Retry = tt.retry
 				c.Models[tt.role] = []ponder.Model{{Model: limited, Price: price}, {Model: &fake{name: "b/2"}, Price: price}}
-				mind := enginetest.Start(t, c)
-				start(t, mind, tt.mode, ponder.Budget{})
+				eng := enginetest.Start(t, c)
+				start(t, eng, tt.mode, ponder.Budget{})
 				tries := map[string]int{}
-				for _, f := range finished(mind) {
+				for _, f := range finished(eng) {
 					tries[f.Model]++
 				}
 				if n := tries["b/2"]; n == 0 || tries["a/1"] != tt.tries*n {
@@ -112,12 +112,12 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestNotBefore sees that a conclusion waits for a model that comes back soon, once; and that
-// a mode is told when one will that does not.
+// TestNotBefore checks that a conclusion waits once for a model that opens soon. Otherwise
+// the mode learns when the model opens.
 func TestNotBefore(t *testing.T) {
 	for name, tt := range map[string]struct {
-		back   time.Duration // after the end of the time
-		hint   time.Duration // as the model says; zero: how long that is still
+		back   time.Duration // after the time limit
+		hint   time.Duration // from the model; zero: the exact wait
 		answer string
 		waited time.Duration
 	}{
@@ -144,12 +144,12 @@ func TestNotBefore(t *testing.T) {
 				}
 				c := config(m)
 				c.Modes[0] = stepsMode(100)
-				mind := enginetest.Start(t, c)
-				fin := start(t, mind, "steps", ponder.Budget{Time: down})
+				eng := enginetest.Start(t, c)
+				fin := start(t, eng, "steps", ponder.Budget{Time: down})
 				if waited := time.Since(begun) - down; !strings.HasPrefix(fin.Answer, tt.answer) || waited > tt.waited+3*time.Second || waited < tt.waited-time.Second {
 					t.Errorf("after another %s: %+v", waited, fin)
 				}
-				calls := finished(mind)
+				calls := finished(eng)
 				last := calls[len(calls)-1]
 				if told := !last.NotBefore.IsZero(); told != (last.Error != "" && tt.hint >= 0) {
 					t.Errorf("last %+v", last.Outcome)

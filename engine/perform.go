@@ -31,8 +31,8 @@ func (h *holder) startCommitted() {
 }
 
 // startSpeculative starts the calls of the batch before the batch is in the log. The calls
-// prepare their requests, send them once the batch is recorded, and so overlap with the wait
-// for the disk. See docs/design/durable.md.
+// prepare their requests while the store writes, and send them when the batch is recorded.
+// See docs/design/durable.md.
 func (h *holder) startSpeculative() *speculativeCalls {
 	a := &speculativeCalls{recorded: make(chan struct{}), durable: make(chan struct{})}
 	a.release = sync.OnceFunc(func() { close(a.recorded) })
@@ -75,7 +75,7 @@ func (h *holder) startAction(in *intent, a *speculativeCalls) *attempt {
 	use := ponder.ToolContext{Thread: h.thread, Run: run, Mode: in.run.Mode}
 	h.performers.Go(func() {
 		defer cancel(nil)
-		res := result{id: id, of: f}
+		res := result{id: id, attempt: f}
 		if in.tool != nil {
 			r := h.useTool(ponder.WithToolContext(ctx, use), *in.tool, inherited)
 			res.tool = &r
@@ -96,8 +96,8 @@ func (h *holder) cancelSpeculative(calls []*attempt) {
 	maps.DeleteFunc(h.attempts, func(_ string, f *attempt) bool { return slices.Contains(calls, f) })
 }
 
-// stallTimeout returns how long a call of the run may be silent. A run that must conclude
-// waits twice as long as its slowest call took.
+// stallTimeout returns the longest silence of a call. A run that must conclude waits twice
+// as long as its slowest call took.
 func (r *run) stallTimeout() time.Duration {
 	if !r.budgetNotified && !r.answerNow {
 		return maxSilence
@@ -123,7 +123,7 @@ func (h *holder) collectResults() {
 	h.posted = nil
 	h.postedMu.Unlock()
 	for _, r := range posted {
-		if h.attempts[r.id] == r.of {
+		if h.attempts[r.id] == r.attempt {
 			delete(h.attempts, r.id)
 			h.results = append(h.results, r)
 		}
@@ -178,8 +178,8 @@ func (in *intent) markDropped(o ponder.Outcome) ponder.Outcome {
 }
 
 // cancelUnwanted cancels the attempts of this holder that no run wants. For attempts of
-// earlier holders it folds a result that charges the whole held cost, because their fate is
-// unknown. It reports whether it folded a result.
+// earlier holders it folds a result that charges the whole held cost, because their outcome
+// is unknown. It reports whether it folded a result.
 func (h *holder) cancelUnwanted(unwanted []*intent) (folded bool) {
 	for _, in := range unwanted {
 		in.superseded = true
@@ -202,7 +202,6 @@ func (h *holder) cancelUnwanted(unwanted []*intent) (folded bool) {
 	return folded
 }
 
-// hasResult reports whether results has one for the intent.
 func (h *holder) hasResult(id string) bool {
 	for _, r := range h.results {
 		if r.id == id {
@@ -212,15 +211,15 @@ func (h *holder) hasResult(id string) bool {
 	return false
 }
 
-// interruptedResult returns the result of an intent whose fate is unknown. It charges the
-// held cost if the attempt has begun.
-func interruptedResult(in *intent, begun bool) ponder.Event {
+// interruptedResult returns the result of an intent whose outcome is unknown. If the
+// attempt has started, the result charges the held cost.
+func interruptedResult(in *intent, started bool) ponder.Event {
 	ev := ponder.Event{Run: in.run.ID, Cause: in.cause, Internal: in.internal}
 	o := ponder.Outcome{Dropped: true, Error: "interrupted"}
 	switch {
 	case in.tool != nil:
 		ev.Body = ponder.ToolResult{Name: in.tool.Name, Outcome: o}
-	case begun:
+	case started:
 		ev.Body = ponder.CallFinished{Model: in.call.Model, Spent: in.held, Outcome: o}
 	default:
 		ev.Body = ponder.CallFinished{Model: in.call.Model, Outcome: o}
@@ -228,7 +227,7 @@ func interruptedResult(in *intent, begun bool) ponder.Event {
 	return ev
 }
 
-// useTool uses a tool. An inherited use may have happened already.
+// useTool uses a tool. An earlier holder may have performed an inherited use already.
 func (h *holder) useTool(ctx context.Context, c ponder.ToolCall, inherited bool) (r ponder.ToolResult) {
 	r = ponder.ToolResult{Name: c.Name}
 	tool, ok := h.tools[c.Name]

@@ -13,8 +13,8 @@ import (
 	"ponder/store/memory"
 )
 
-// TestCancelledWhilePausedIsRecovered has a process end between the cancelling of a paused
-// run, which its user was told of, and the end of that run.
+// TestCancelledWhilePausedIsRecovered ends a process after a paused run was cancelled, and
+// before the run ended.
 func TestCancelledWhilePausedIsRecovered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config(&fake{takes: func(*llm.Request) time.Duration { return time.Hour }})
@@ -23,8 +23,8 @@ func TestCancelledWhilePausedIsRecovered(t *testing.T) {
 		if err := cfg.Store.Create(t.Context(), ponder.Thread{ID: "thr_1", Kind: ponder.KindSession}, begin); err != nil {
 			t.Fatal(err)
 		}
-		for _, wish := range []ponder.Body{ponder.RunPaused{}, ponder.Steer{Do: ponder.Cancel}} {
-			if _, err := ponder.SendCommands(t.Context(), cfg.Store, "thr_1", ponder.Event{Run: "run_1", Body: wish}); err != nil {
+		for _, cmd := range []ponder.Body{ponder.RunPaused{}, ponder.Steer{Do: ponder.Cancel}} {
+			if _, err := ponder.SendCommands(t.Context(), cfg.Store, "thr_1", ponder.Event{Run: "run_1", Body: cmd}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -32,20 +32,20 @@ func TestCancelledWhilePausedIsRecovered(t *testing.T) {
 		if err != nil || !slices.Equal(left, []ponder.ThreadID{"thr_1"}) {
 			t.Fatalf("left to do: %q (%v)", left, err)
 		}
-		mind, err := engine.New(cfg)
+		eng, err := engine.New(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := mind.Open(t.Context()); err != nil {
+		if err := eng.Open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := mind.Work(t.Context(), "thr_1"); err != nil {
+		if err := eng.Work(t.Context(), "thr_1"); err != nil {
 			t.Error(err)
 		}
 		if info, err := cfg.Store.Thread(t.Context(), "thr_1"); info.Status != ponder.Cancelled {
 			t.Errorf("it is %s (%v)", info.Status, err)
 		}
-		if err := mind.Close(t.Context()); err != nil {
+		if err := eng.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})

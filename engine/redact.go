@@ -8,7 +8,7 @@ import (
 	"ponder/llm"
 )
 
-// redactMessage returns the answer of a model in the form that may be stored: see
+// redactMessage returns an answer in the form that may be stored: see Redact in
 // [ponder.Mode] and [ponder.Tool].
 func (e *Engine) redactMessage(mode *ponder.Mode, msg llm.Message) llm.Message {
 	if mode != nil && mode.Redact != nil {

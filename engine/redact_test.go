@@ -15,11 +15,11 @@ import (
 	"ponder/llm"
 )
 
-// caller is a model that calls a tool with a secret and one that is not known.
-type caller struct{}
+// toolCaller is a model that calls a tool with a secret, and an unknown tool.
+type toolCaller struct{}
 
-func (caller) Name() string { return "fake/caller" }
-func (caller) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
+func (toolCaller) Name() string { return "fake/caller" }
+func (toolCaller) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		parts := []llm.Part{{Text: "so"}}
 		for _, name := range []string{"note", "clumsy", "other"} {
@@ -29,20 +29,20 @@ func (caller) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, error
 	}
 }
 
-// TestRedact finds that what a tool redacts is on no event, also if it panics,
-// and that what others are asked is as it was.
+// TestRedact checks that no event has the redacted input of a tool, also if Redact panics,
+// and that inputs of other tools stay.
 func TestRedact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		note := ponder.Tool{Tool: llm.Tool{Name: "note"}, Redact: func(in json.RawMessage) json.RawMessage {
 			return bytes.ReplaceAll(in, []byte("sk-12345"), []byte("[redacted]"))
 		}}
 		clumsy := ponder.Tool{Tool: llm.Tool{Name: "clumsy"}, Redact: func(json.RawMessage) json.RawMessage { panic("at the disco") }}
-		mind := enginetest.Start(t, engine.Config{
-			Modes: []ponder.Mode{stepsMode(1)}, Models: enginetest.Models(caller{}, ponder.Price{}), Tools: []ponder.Tool{note, clumsy},
+		eng := enginetest.Start(t, engine.Config{
+			Modes: []ponder.Mode{stepsMode(1)}, Models: enginetest.Models(toolCaller{}, ponder.Price{}), Tools: []ponder.Tool{note, clumsy},
 		})
-		mind.Ask("steps", "go", nil, ponder.Budget{})
+		eng.Ask("steps", "go", nil, ponder.Budget{})
 		found := 0
-		for _, ev := range mind.Events() {
+		for _, ev := range eng.Events() {
 			b, ok := ev.Body.(ponder.CallFinished)
 			if !ok {
 				continue
@@ -63,7 +63,8 @@ func TestRedact(t *testing.T) {
 	})
 }
 
-// TestRedactOfModes finds that what a mode redacts is on no event, also if it panics.
+// TestRedactOfModes checks that no event has the redacted text of a mode, also if Redact
+// panics.
 func TestRedactOfModes(t *testing.T) {
 	for name, redact := range map[string]func(llm.Message) llm.Message{
 		"redacts": func(m llm.Message) llm.Message { return llm.Say(m.Role, "[redacted]") },
@@ -73,10 +74,10 @@ func TestRedactOfModes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				mode := stepsMode(1)
 				mode.Redact = redact
-				mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{mode}, Models: enginetest.Models(caller{}, ponder.Price{})})
-				mind.Ask("steps", "go", nil, ponder.Budget{})
+				eng := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{mode}, Models: enginetest.Models(toolCaller{}, ponder.Price{})})
+				eng.Ask("steps", "go", nil, ponder.Budget{})
 				found := 0
-				for _, ev := range mind.Events() {
+				for _, ev := range eng.Events() {
 					if b, ok := ev.Body.(ponder.CallFinished); ok {
 						found++
 						if len(b.Message.Calls()) > 0 {

@@ -20,23 +20,23 @@ import (
 	"ponder/store/memory"
 )
 
-// grown is a store whose thread grows at the moment when its lease is released.
-type grown struct {
+// growingStore is a store whose thread grows when its lease is released.
+type growingStore struct {
 	ponder.Store
 	once sync.Once
 	grow func()
 }
 
-func (s *grown) Release(ctx context.Context, id ponder.ThreadID, f ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
+func (s *growingStore) Release(ctx context.Context, id ponder.ThreadID, f ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
 	s.once.Do(s.grow)
 	return s.Store.Release(ctx, id, f, head, elapsed)
 }
 
-// A release that comes too late counts no thinking time twice.
+// A release that fails with ErrStale counts no thinking time twice.
 func TestReleaseTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memory.New()
-		store := &grown{Store: mem, grow: func() {
+		store := &growingStore{Store: mem, grow: func() {
 			run := ponder.Event{Run: "run_2", Body: ponder.RunStarted{Mode: "steps", Input: "?"}}
 			if _, err := mem.Append(context.Background(), enginetest.Thread, 0, run); err != nil {
 				t.Error(err)
@@ -45,25 +45,25 @@ func TestReleaseTooLate(t *testing.T) {
 		c := config(&fake{takes: func(*llm.Request) time.Duration { return 10 * time.Second }})
 		c.Store = store
 		began := time.Now()
-		mind := enginetest.Start(t, c)
-		start(t, mind, "steps", ponder.Budget{})
-		mind.Await("run_2")
+		eng := enginetest.Start(t, c)
+		start(t, eng, "steps", ponder.Budget{})
+		eng.Await("run_2")
 		took := time.Since(began)
-		evs := mind.Events()
+		evs := eng.Events()
 		if elapsed := evs[len(evs)-1].Elapsed; elapsed > took {
 			t.Errorf("the thread was held for %v; its clock shows %v", took, elapsed)
 		}
 	})
 }
 
-// stopped is a store that stops its reader after some events.
-type stopped struct {
+// stoppingStore is a store that stops its reader after some events.
+type stoppingStore struct {
 	ponder.Store
 	left atomic.Int64
 	stop func()
 }
 
-func (s *stopped) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+func (s *stoppingStore) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for ev, err := range s.Store.Events(ctx, id, after) {
 			if s.left.Add(-1) == 0 {
@@ -80,46 +80,46 @@ func (s *stopped) Events(ctx context.Context, id ponder.ThreadID, after ponder.S
 	}
 }
 
-// counts is a mode that asks how many messages it was shown once it is told to.
-type counts struct{ Said int }
+// countState is the state of a mode that answers with the number of observed messages when a steer arrives.
+type countState struct{ Said int }
 
 func countsMode() ponder.Mode {
 	return ponder.Mode{
 		Name: "counts", Version: 1, History: true,
-		Start: func(ponder.Run) ponder.State { return counts{} },
+		Start: func(ponder.Run) ponder.State { return countState{} },
 		Wakes: func(ev ponder.Event) bool { b, ok := ev.Body.(ponder.UserMessage); return ok && b.Content == "go" },
 		Load: func(_ ponder.Run, js []byte) (ponder.State, error) {
-			var s counts
+			var s countState
 			err := json.Unmarshal(js, &s)
 			return s, err
 		},
 	}
 }
 
-func (s counts) Apply(ev ponder.Event) ponder.State {
+func (s countState) Apply(ev ponder.Event) ponder.State {
 	if _, ok := ev.Body.(ponder.UserMessage); ok {
 		s.Said++
 	}
 	return s
 }
 
-func (s counts) Next(ponder.Moment) []ponder.Action {
+func (s countState) Next(ponder.Moment) []ponder.Action {
 	return []ponder.Action{ponder.Finish{Answer: fmt.Sprint(s.Said)}}
 }
 
-// A run knows all that was on its thread before, wherever a process was stopped that read it.
+// A run observes the whole history, wherever a process was stopped while it read.
 func TestStoppedWhileReading(t *testing.T) {
-	for _, after := range []int64{1, 300, saidBefore + 1, saidBefore + 2, saidBefore + 300} {
+	for _, after := range []int64{1, 300, messagesBefore + 1, messagesBefore + 2, messagesBefore + 300} {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { stopReading(t, after, func(*stopped) {}) })
+			synctest.Test(t, func(t *testing.T) { stopReading(t, after, func(*stoppingStore) {}) })
 		})
 	}
 }
 
-// The lease of a process that was stopped before it had read all is free at once.
+// The lease of a process that was stopped while it read is free at once.
 func TestStoppedAsItGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stopReading(t, 300, func(s *stopped) {
+		stopReading(t, 300, func(s *stoppingStore) {
 			if _, err := s.Append(t.Context(), enginetest.Thread, 0, ponder.Event{Body: ponder.Observation{}}); err != nil {
 				t.Error(err)
 			}
@@ -127,15 +127,15 @@ func TestStoppedAsItGrows(t *testing.T) {
 	})
 }
 
-// saidBefore is how many messages are on a thread before a run of the mode counts.
-const saidBefore = 600
+// messagesBefore is the number of messages before the run of the mode counts.
+const messagesBefore = 600
 
-// stopReading stops a mind after it has read so many events, does something at that moment,
-// and goes on.
-func stopReading(t *testing.T, after int64, then func(*stopped)) {
+// stopReading stops an engine after it has read so many events, calls then, and starts a
+// new engine.
+func stopReading(t *testing.T, after int64, then func(*stoppingStore)) {
 	t.Helper()
-	store := &stopped{Store: memory.New()}
-	said := make([]ponder.Event, saidBefore)
+	store := &stoppingStore{Store: memory.New()}
+	said := make([]ponder.Event, messagesBefore)
 	for i := range said {
 		said[i].Body = ponder.UserMessage{Content: fmt.Sprint(i)}
 	}
@@ -143,35 +143,35 @@ func stopReading(t *testing.T, after int64, then func(*stopped)) {
 	if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, said...); err != nil {
 		t.Fatal(err)
 	}
-	mind, err := engine.New(engine.Config{Store: store, Modes: []ponder.Mode{countsMode()}})
+	eng, err := engine.New(engine.Config{Store: store, Modes: []ponder.Mode{countsMode()}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mind.Open(t.Context()); err != nil {
+	if err := eng.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer mind.Close(context.Background())
+	defer eng.Close(context.Background())
 	ctx, cancel := context.WithCancel(t.Context())
 	store.stop = func() {
 		then(store)
 		cancel()
 	}
 	store.left.Store(after)
-	if err := mind.Work(ctx, enginetest.Thread); !errors.Is(err, context.Canceled) {
+	if err := eng.Work(ctx, enginetest.Thread); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	if err := mind.Work(t.Context(), enginetest.Thread); err != nil {
+	if err := eng.Work(t.Context(), enginetest.Thread); err != nil {
 		t.Fatal(err)
 	}
 	evs := enginetest.Events(t, store)
 	fin, ok := evs[len(evs)-1].Body.(ponder.RunFinished)
-	if want := fmt.Sprint(saidBefore + 1); !ok || fin.Answer != want {
+	if want := fmt.Sprint(messagesBefore + 1); !ok || fin.Answer != want {
 		t.Errorf("the run was shown %s messages, want %s", fin.Answer, want)
 	}
 }
 
-// A call that another process left is made by its model, though the role it was for has
-// none any more; if it fails, nobody is left to ask.
+// A call of an earlier process goes to its model, although its role has no model any more.
+// If the call fails, no other model follows.
 func TestInheritedCallOfNoRole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fake{answer: func(*llm.Request) (string, error) { return "", &llm.Error{Class: llm.Transient, Message: "overloaded"} }}
@@ -188,7 +188,7 @@ func TestInheritedCallOfNoRole(t *testing.T) {
 	})
 }
 
-// Whoever works on a thread that is removed stops at once.
+// Removing a thread stops its work at once.
 func TestRemovedWhileThinking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, m := memory.New(), &fake{takes: func(*llm.Request) time.Duration { return 7 * time.Minute }}

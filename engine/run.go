@@ -8,7 +8,7 @@ import (
 	"ponder"
 )
 
-// A run is the state of a run in a threadState.
+// A run is a run in a threadState.
 type run struct {
 	ponder.Run
 	mode      *ponder.Mode // nil if there is no such mode
@@ -99,7 +99,7 @@ func (r *run) finishAction(key string, kind actionKind) {
 	delete(r.actions, key)
 }
 
-// applyEvent shows the mode an event. A panic of the mode fails the run.
+// applyEvent applies an event to the state of the mode. A panic of the mode fails the run.
 func (r *run) applyEvent(ev ponder.Event) {
 	if r.state == nil || r.failure != "" {
 		return
@@ -115,7 +115,6 @@ func (r *run) setState(start func() ponder.State) {
 	r.state = start()
 }
 
-// encodeState returns the state for a checkpoint.
 func (r *run) encodeState() (js []byte, err error) {
 	defer r.recoverError(&err)
 	return json.Marshal(r.state)

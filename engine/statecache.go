@@ -23,8 +23,8 @@ type cachedState struct {
 	lease ponder.Lease // as it was released
 }
 
-// maxCached limits the states in the cache. The size of a state is the part of a conversation
-// that the mode shows its model.
+// maxCached limits the states in the cache. The size of a state is the part of a
+// conversation that the mode sends to its model.
 const maxCached = 256
 
 // put caches the state of a thread if a run can take it over.

@@ -8,9 +8,9 @@ import (
 	"ponder/llm"
 )
 
-// A threadState is the fold of the events of one thread. The method apply alone folds
-// events, and decide returns the next decision. Both are deterministic. A threadState keeps
-// no events: its size depends on the open runs and actions.
+// A threadState is the fold of the events of one thread. Only apply folds events, and
+// decide returns the next decision. Both are deterministic. A threadState keeps no events:
+// its size depends on the open runs and actions.
 type threadState struct {
 	modes map[string][]*ponder.Mode // by name, the version for new runs first
 	roles map[ponder.Role][]ponder.Model
@@ -121,7 +121,7 @@ func (t *threadState) applyToEngine(ev ponder.Event) (shown bool) {
 	return shown
 }
 
-// noteWakes notes the modes of which ev starts a run.
+// noteWakes notes which modes ev wakes.
 func (t *threadState) noteWakes(ev ponder.Event) {
 	var mode string
 	if r := t.runs[ev.Run]; r != nil {
@@ -165,7 +165,7 @@ func (t *threadState) startRun(ev ponder.Event, b ponder.RunStarted) {
 	}
 }
 
-// findMode returns a mode, or nil. Version 0 stands for the version of new runs.
+// findMode returns a mode, or nil. Version 0 selects the version for new runs.
 func (t *threadState) findMode(name string, version int) *ponder.Mode {
 	for _, m := range t.modes[name] {
 		if version == 0 || m.Version == version {
@@ -175,7 +175,6 @@ func (t *threadState) findMode(name string, version int) *ponder.Mode {
 	return nil
 }
 
-// endRun ends a run.
 func (t *threadState) endRun(ev ponder.Event, r *run) {
 	if r == nil {
 		return
@@ -197,8 +196,8 @@ func (t *threadState) endRun(ev ponder.Event, r *run) {
 }
 
 // updateClock stops or starts the clock of the run at a time of the thread's clock. A pause
-// counts from the first event that a holder appends after it. That is, at the latest, the
-// result of a call that the pause interrupts.
+// counts from the next event of a holder: at the latest, from the result of a call that the
+// pause interrupts.
 func (r *run) updateClock(elapsed time.Duration) {
 	switch {
 	case r.paused && !r.stopped:
@@ -247,7 +246,7 @@ func (t *threadState) beginAttempt(ev ponder.Event, in *intent) {
 	r, c := t.runs[ev.Run], cause{}
 	c, ok := parseCause(ev.Cause)
 	if r == nil || !ok || c.attempt == 0 {
-		return // a holder did not write it
+		return // no holder wrote it
 	}
 	in.run, in.key, in.cause, in.seq, in.internal = r, c.key, ev.Cause, ev.Seq, ev.Internal
 	a := r.action(c.key, in.kind())
@@ -264,7 +263,7 @@ func (t *threadState) beginAttempt(ev ponder.Event, in *intent) {
 	}
 }
 
-// learnTokens notes the tokens of the request of an answered call.
+// learnTokens trains the estimator with the usage of an answered call.
 func (t *threadState) learnTokens(ev ponder.Event, b ponder.CallFinished) {
 	if in := t.intents[string(ev.Run)+" "+ev.Cause]; in != nil && in.call != nil && b.Error == "" {
 		t.estimator.Learn(in.call.Model, in.call.Size, b.Usage)

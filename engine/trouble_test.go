@@ -16,8 +16,8 @@ import (
 	"ponder/store/memory"
 )
 
-// failing is a store whose appends by holders fail for a while.
-type failing struct {
+// failingStore is a store whose appends by holders fail until a time.
+type failingStore struct {
 	ponder.Store
 	mu    sync.Mutex
 	after int // appends that succeed
@@ -25,7 +25,7 @@ type failing struct {
 	until time.Time // and then again
 }
 
-func (s *failing) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
+func (s *failingStore) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
 	s.mu.Lock()
 	s.after--
 	fails := f != 0 && s.after < 0 && (s.until.IsZero() || time.Now().Before(s.until))
@@ -48,30 +48,30 @@ func work(t *testing.T, store ponder.Store, m *fake) error {
 	return workOnce(t, c)
 }
 
-// workOnce works on the thread once, as a process of its own, for an hour at most.
+// workOnce works on the thread once as another process, for an hour at most.
 func workOnce(t *testing.T, c engine.Config) error {
 	t.Helper()
-	mind, err := engine.New(c)
+	eng, err := engine.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mind.Open(t.Context()); err != nil {
+	if err := eng.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer mind.Close(context.Background())
+	defer eng.Close(context.Background())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	return mind.Work(ctx, enginetest.Thread)
+	return eng.Work(ctx, enginetest.Thread)
 }
 
-// A full disk stops the work with what was acknowledged in place, and what was
-// going on is gone on with once there is room.
+// A full disk stops the work. Acknowledged events stay, and the work continues when there
+// is space.
 func TestFullDisk(t *testing.T) {
 	for _, full := range []error{ponder.ErrFull, ponder.ErrReadOnly, ponder.ErrDamaged} {
 		for after := range 7 {
 			synctest.Test(t, func(t *testing.T) {
 				store, m := memory.New(), new(fake)
-				if err := work(t, &failing{Store: store, after: after, err: full}, m); !errors.Is(err, full) {
+				if err := work(t, &failingStore{Store: store, after: after, err: full}, m); !errors.Is(err, full) {
 					t.Fatalf("full after %d appends: %v, want %v", after, err, full)
 				}
 				before := enginetest.Events(t, store)
@@ -99,11 +99,11 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A database that is away for less than the lease lasts costs nothing but time.
+// A database failure that is shorter than the lease only costs time.
 func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, m := memory.New(), new(fake)
-		away := &failing{Store: store, after: 3, err: errors.New("connection refused"), until: time.Now().Add(20 * time.Second)}
+		away := &failingStore{Store: store, after: 3, err: errors.New("connection refused"), until: time.Now().Add(20 * time.Second)}
 		if err := work(t, away, m); err != nil {
 			t.Fatal(err)
 		}
@@ -113,11 +113,11 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// A database that fails for long is not tried for ever.
+// Work returns an error if the database fails for long.
 func TestLongOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, m, gone, began := memory.New(), new(fake), errors.New("disk error"), time.Now()
-		if err := work(t, &failing{Store: store, after: 3, err: gone}, m); !errors.Is(err, gone) || time.Since(began) > 5*time.Minute {
+		if err := work(t, &failingStore{Store: store, after: 3, err: gone}, m); !errors.Is(err, gone) || time.Since(began) > 5*time.Minute {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 		if err := work(t, store, m); err != nil {
@@ -129,29 +129,29 @@ func TestLongOutage(t *testing.T) {
 	})
 }
 
-// gone is a store that can't be written to any more after a while.
-type gone struct {
-	failing
+// lostStore is a store that rejects writes after a time.
+type lostStore struct {
+	failingStore
 	from time.Time
 }
 
-func (s *gone) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
+func (s *lostStore) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
 	if time.Now().After(s.from) {
 		return s.err
 	}
 	return s.Store.Beat(ctx, id, clock)
 }
 
-func (s *gone) Join(ctx context.Context, n ponder.Node) error {
+func (s *lostStore) Join(ctx context.Context, n ponder.Node) error {
 	if time.Now().After(s.from) {
 		return s.err
 	}
 	return s.Store.Join(ctx, n)
 }
 
-// Work on a store that can't be written to ends with why, and not as if another process had
-// the thread: at once, if the store is lost.
-func TestGoneStore(t *testing.T) {
+// Work on a store that rejects writes returns the error of the store, and not ErrFenced. If
+// the store is lost, it returns at once.
+func TestLostStore(t *testing.T) {
 	for _, tt := range []struct {
 		err    error
 		within time.Duration
@@ -161,7 +161,7 @@ func TestGoneStore(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := &fake{takes: func(*llm.Request) time.Duration { return time.Hour }}
 			from := time.Now().Add(time.Second)
-			store := &gone{failing{Store: memory.New(), after: 3, err: tt.err}, from}
+			store := &lostStore{failingStore{Store: memory.New(), after: 3, err: tt.err}, from}
 			if err := work(t, store, m); !errors.Is(err, tt.err) || errors.Is(err, ponder.ErrFenced) || time.Since(from) > tt.within {
 				t.Errorf("got %v after %v, want %v", err, time.Since(from), tt.err)
 			}
@@ -169,8 +169,8 @@ func TestGoneStore(t *testing.T) {
 	}
 }
 
-// doubtful is a store whose disk fails some times once an append is recorded.
-type doubtful struct {
+// uncertainStore is a store whose disk fails some times after an append is recorded.
+type uncertainStore struct {
 	ponder.Store
 	mu    sync.Mutex
 	after int // appends that succeed
@@ -178,17 +178,17 @@ type doubtful struct {
 	empty int // attempts to append nothing
 }
 
-func (s *doubtful) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
+func (s *uncertainStore) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
 	stored, err := s.Store.Append(ctx, id, f, evs...)
 	return s.settle(ctx, f, stored, err, len(evs))
 }
 
-func (s *doubtful) Retake(ctx context.Context, id ponder.ThreadID, n ponder.NodeID, l ponder.Lease, evs ...ponder.Event) ([]ponder.Event, error) {
+func (s *uncertainStore) Retake(ctx context.Context, id ponder.ThreadID, n ponder.NodeID, l ponder.Lease, evs ...ponder.Event) ([]ponder.Event, error) {
 	stored, err := s.Store.Retake(ctx, id, n, l, evs...)
 	return s.settle(ctx, l.Fence, stored, err, len(evs))
 }
 
-func (s *doubtful) settle(ctx context.Context, f ponder.Fence, stored []ponder.Event, err error, n int) ([]ponder.Event, error) {
+func (s *uncertainStore) settle(ctx context.Context, f ponder.Fence, stored []ponder.Event, err error, n int) ([]ponder.Event, error) {
 	if err != nil || f == 0 {
 		return stored, err
 	}
@@ -204,12 +204,12 @@ func (s *doubtful) settle(ctx context.Context, f ponder.Fence, stored []ponder.E
 	return stored, nil
 }
 
-// What is recorded though the disk failed is not written again, nor a call of it made again.
-func TestDoubtful(t *testing.T) {
+// The engine does not repeat a recorded append, or its calls, after a disk failure.
+func TestAppendAfterDiskFailure(t *testing.T) {
 	for after := range 7 {
 		synctest.Test(t, func(t *testing.T) {
 			m := new(fake)
-			store := &doubtful{Store: memory.New(), after: after, fails: 3}
+			store := &uncertainStore{Store: memory.New(), after: after, fails: 3}
 			if err := work(t, store, m); err != nil {
 				t.Fatalf("after %d appends: %v", after, err)
 			}
@@ -223,7 +223,7 @@ func TestDoubtful(t *testing.T) {
 	}
 }
 
-// slowDisk is a store whose disk takes a second once an append is recorded.
+// slowDisk is a store whose disk takes a second after an append is recorded.
 type slowDisk struct {
 	ponder.Store
 	waiting atomic.Bool // for the disk
@@ -240,11 +240,11 @@ func (s *slowDisk) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fenc
 	return stored, err
 }
 
-// A model is asked while the disk is waited for, and heard by others after that.
-func TestHeardOnceDurable(t *testing.T) {
+// The engine asks a model while it waits for the disk, and publishes the text after that.
+func TestDeltasOnceDurable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowDisk{Store: memory.New()}
-		var early, heard, tooEarly atomic.Int32
+		var early, published, tooEarly atomic.Int32
 		c := config(&fake{takes: func(*llm.Request) time.Duration {
 			if store.waiting.Load() {
 				early.Add(1)
@@ -253,48 +253,48 @@ func TestHeardOnceDurable(t *testing.T) {
 		}})
 		c.Store = store
 		c.OnDelta = func(ponder.Delta) {
-			heard.Add(1)
+			published.Add(1)
 			if store.waiting.Load() {
 				tooEarly.Add(1)
 			}
 		}
-		mind := enginetest.Start(t, c)
-		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
-		mind.Await(enginetest.Run)
-		if early.Load() == 0 || heard.Load() == 0 || tooEarly.Load() != 0 {
-			t.Errorf("%d calls were made while the disk was waited for, %d words heard, %d of them before it was through", early.Load(), heard.Load(), tooEarly.Load())
+		eng := enginetest.Start(t, c)
+		eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+		eng.Await(enginetest.Run)
+		if early.Load() == 0 || published.Load() == 0 || tooEarly.Load() != 0 {
+			t.Errorf("%d calls were made while the disk was waited for, %d deltas published, %d of them before it was through", early.Load(), published.Load(), tooEarly.Load())
 		}
 	})
 }
 
-// Calls in flight when a process is told to end are left open for the next one.
+// Calls in flight stay open for the next process when a process stops.
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := new(fake)
-		mind := enginetest.Start(t, config(m))
-		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+		eng := enginetest.Start(t, config(m))
+		eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
 		time.Sleep(time.Second)
-		mind.Stop()
-		if open := openCalls(mind.Events()); len(open) != 1 || m.begun.Load() != m.ended.Load() {
+		eng.Stop()
+		if open := openCalls(eng.Events()); len(open) != 1 || m.begun.Load() != m.ended.Load() {
 			t.Errorf("open: %v; %d calls began, %d ended", open, m.begun.Load(), m.ended.Load())
 		}
 	})
 }
 
-// busy is a store whose appends by holders take a minute, for a while.
-type busy struct {
+// slowStore is a store whose appends by holders take a minute while it is slow.
+type slowStore struct {
 	ponder.Store
 	mu   sync.Mutex
 	slow bool
 }
 
-func (s *busy) set(slow bool) {
+func (s *slowStore) set(slow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.slow = slow
 }
 
-func (s *busy) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
+func (s *slowStore) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
 	s.mu.Lock()
 	slow := s.slow && f != 0
 	s.mu.Unlock()
@@ -308,8 +308,8 @@ func (s *busy) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, e
 	return s.Store.Append(ctx, id, f, evs...)
 }
 
-// An answer that waited to be written when a process was told to end is not
-// asked for again.
+// An answer that waits for the store when its process stops is stored, so that the call is
+// not repeated.
 func TestShutdownKeepsAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mine atomic.Int32
@@ -320,16 +320,16 @@ func TestShutdownKeepsAnswers(t *testing.T) {
 			}
 			return time.Minute
 		}}
-		store := &busy{Store: memory.New()}
+		store := &slowStore{Store: memory.New()}
 		c := config(m)
 		c.Store = store
-		mind := enginetest.Start(t, c)
-		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "panel", Input: "?"})
+		eng := enginetest.Start(t, c)
+		eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "panel", Input: "?"})
 		time.Sleep(2 * time.Second)
 		store.set(true)
 		time.Sleep(2 * time.Second)
 		store.set(false)
-		mind.Stop()
+		eng.Stop()
 		next := enginetest.Start(t, c)
 		if fin := next.Await(enginetest.Run); fin.Status != ponder.Completed || mine.Load() != 1 {
 			t.Errorf("finished %+v, and asked %d times", fin, mine.Load())

@@ -9,7 +9,7 @@ import (
 	"ponder/engine/enginetest"
 )
 
-// A writer writes three thoughts, and is done once the last is there.
+// A writer is the state of a mode that writes three thoughts, and finishes after the last.
 type writer struct{ done bool }
 
 func (s writer) Apply(ev ponder.Event) ponder.State {
@@ -26,9 +26,9 @@ func (s writer) Next(ponder.Moment) []ponder.Action {
 	}}}
 }
 
-// TestWrittenOnce goes on with a Write of which a part is there, behind an input that bears
-// the cause of its first event, as anyone may send.
-func TestWrittenOnce(t *testing.T) {
+// TestPartialWrite completes a partial Write after an input that has the cause of its first
+// event, as any client may send.
+func TestPartialWrite(t *testing.T) {
 	store := openSQLite(t)
 	thought := func(cause, text string) ponder.Event {
 		return ponder.Event{Run: enginetest.Run, Cause: cause, Body: ponder.Thought{Content: text}}
@@ -43,17 +43,17 @@ func TestWrittenOnce(t *testing.T) {
 	}
 	c := config(&fake{})
 	c.Store, c.Modes = store, append(c.Modes, ponder.Mode{Name: "writer", Version: 1, Start: func(ponder.Run) ponder.State { return writer{} }})
-	mind, err := engine.New(c)
+	eng, err := engine.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mind.Open(t.Context()); err != nil {
+	if err := eng.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := mind.Work(t.Context(), "thr_1"); err != nil {
+	if err := eng.Work(t.Context(), "thr_1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := mind.Close(t.Context()); err != nil {
+	if err := eng.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var got []string

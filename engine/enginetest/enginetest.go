@@ -32,8 +32,7 @@ const Thread ponder.ThreadID = "thr_test"
 // Run is the root run that [Engine.Ask] starts.
 const Run ponder.RunID = "run_test"
 
-// An Engine works on [Thread] whenever there is something to do, until the test ends or
-// calls Stop.
+// An Engine works on [Thread] while there is work, until the test ends or calls Stop.
 type Engine struct {
 	*engine.Engine
 	Store ponder.Store
@@ -43,8 +42,8 @@ type Engine struct {
 	wg   sync.WaitGroup
 }
 
-// Start starts an engine with the configuration c, a store in memory if c has none, and
-// the thread if the store has none.
+// Start starts an engine with the configuration c. It creates a store in memory if c has
+// none, and the thread if the store has none.
 func Start(t *testing.T, c engine.Config) *Engine {
 	t.Helper()
 	if c.Store == nil {
@@ -70,7 +69,7 @@ func Start(t *testing.T, c engine.Config) *Engine {
 	return e
 }
 
-// work works on the thread each time it has grown.
+// work works on the thread after each growth.
 func (e *Engine) work(ctx context.Context) {
 	heads, stop := e.Store.Watch(Thread)
 	defer stop()
@@ -87,7 +86,7 @@ func (e *Engine) work(ctx context.Context) {
 	}
 }
 
-// Stop stops the engine as the end of its process does: actions in flight stay open.
+// Stop stops the engine as the end of its process would: actions in flight stay open.
 func (e *Engine) Stop() {
 	if e.stop == nil {
 		return
@@ -100,7 +99,7 @@ func (e *Engine) Stop() {
 	}
 }
 
-// Put appends an input; one that was put already is not put again.
+// Put appends an input, unless the thread has it already.
 func (e *Engine) Put(run ponder.RunID, cause string, body ponder.Body) {
 	e.t.Helper()
 	_, err := e.Store.Append(e.t.Context(), Thread, 0, ponder.Event{Run: run, Cause: cause, Body: body})
@@ -109,7 +108,7 @@ func (e *Engine) Put(run ponder.RunID, cause string, body ponder.Body) {
 	}
 }
 
-// Ask starts [Run] and waits for it to finish.
+// Ask starts [Run] and returns its end.
 func (e *Engine) Ask(mode, input string, options any, budget ponder.Budget) ponder.RunFinished {
 	e.t.Helper()
 	js, err := json.Marshal(options)
@@ -123,7 +122,7 @@ func (e *Engine) Ask(mode, input string, options any, budget ponder.Budget) pond
 	return e.Await(Run)
 }
 
-// Await waits for a run to finish.
+// Await returns the end of a run.
 func (e *Engine) Await(run ponder.RunID) ponder.RunFinished {
 	e.t.Helper()
 	fin, err := ponder.Await(e.t.Context(), e.Store, Thread, run)
@@ -133,10 +132,10 @@ func (e *Engine) Await(run ponder.RunID) ponder.RunFinished {
 	return fin
 }
 
-// Events returns the thread.
+// Events returns the events of the thread.
 func (e *Engine) Events() []ponder.Event { return Events(e.t, e.Store) }
 
-// Events returns the thread in a store.
+// Events returns the events of the thread in a store.
 func Events(t *testing.T, log ponder.Log) (all []ponder.Event) {
 	t.Helper()
 	for ev, err := range log.Events(t.Context(), Thread, 0) {
@@ -148,8 +147,8 @@ func Events(t *testing.T, log ponder.Log) (all []ponder.Event) {
 	return all
 }
 
-// Copy returns events of the thread as another store can be given them, with the
-// requests that stand in the ledger.
+// Copy returns events of the thread for [ponder.Store.Create] of another store, with the
+// requests of the ledger.
 func (e *Engine) Copy(evs []ponder.Event) []ponder.Event {
 	e.t.Helper()
 	evs = slices.Clone(evs)
@@ -157,7 +156,7 @@ func (e *Engine) Copy(evs []ponder.Event) []ponder.Event {
 		evs[i].After = 0
 		b, ok := ev.Body.(ponder.CallStarted)
 		if !ok || b.Held == (ponder.Cost{}) {
-			continue // refused: it was never asked
+			continue // a refused call has no request
 		}
 		req, err := e.Store.Request(e.t.Context(), Thread, ev.Run, ev.Cause)
 		if err != nil || req == nil {
@@ -169,9 +168,8 @@ func (e *Engine) Copy(evs []ponder.Event) []ponder.Event {
 	return evs
 }
 
-// Lines returns events without what may differ between two runs of the same
-// thing, sorted: places, ids, times, and the order in which what goes on at
-// once ends.
+// Lines returns the sorted lines of events: see [Line]. Two runs of the same thread have
+// equal lines.
 func Lines(evs []ponder.Event) (lines []string) {
 	for _, ev := range evs {
 		lines = append(lines, Line(ev))
@@ -180,7 +178,7 @@ func Lines(evs []ponder.Event) (lines []string) {
 	return lines
 }
 
-// Line returns an event without its place, ids, times and guesses.
+// Line returns an event without its place, ids, times and estimates.
 func Line(ev ponder.Event) string {
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:

@@ -8,18 +8,18 @@ import (
 	"slices"
 )
 
-// Fields of data beside those of a body: see docs/log-format.md.
+// Fields of data that no body has: see docs/log-format.md.
 const (
 	erasedField  = "erased"
 	foreignField = "foreign"
 
-	erasedData = `{"erased":true}` // of an event that has no more
+	erasedData = `{"erased":true}` // the whole data of an erased event
 )
 
 var errNoObject = errors.New("data is no object, so nothing can be kept in it")
 
-// aside adds fields to the data at the end of the buffer that its body does not know.
-func (e *EventEncoder) aside(ev Event) error {
+// appendExtra adds Extra and Erased to the JSON object at the end of the buffer.
+func (e *EventEncoder) appendExtra(ev Event) error {
 	last := len(e.buf.b) - 1
 	if e.buf.b[last] != '}' {
 		return errNoObject
@@ -48,7 +48,6 @@ func (e *EventEncoder) aside(ev Event) error {
 	return nil
 }
 
-// field adds a field of an object.
 func (e *EventEncoder) field(name string, v any) error {
 	if e.buf.b[len(e.buf.b)-1] != '{' {
 		e.AppendByte(',')
@@ -60,15 +59,15 @@ func (e *EventEncoder) field(name string, v any) error {
 	return e.value(v)
 }
 
-// takeAside sets what data has beside the fields of a body, and returns the rest.
-// Nearly all data has nothing, which is told by looking at its bytes.
-func (ev *Event) takeAside(data json.RawMessage) (json.RawMessage, error) {
+// takeExtra sets Erased and Extra from data, and returns data without them. It decodes only
+// data that contains the name of such a field, because nearly all data has none.
+func (ev *Event) takeExtra(data json.RawMessage) (json.RawMessage, error) {
 	if !bytes.Contains(data, []byte(`"`+erasedField+`"`)) && !bytes.Contains(data, []byte(`"`+foreignField+`"`)) {
 		return data, nil
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
-		return data, nil //nolint:nilerr // the body says what is wrong with it
+		return data, nil // decoding the body returns a better error
 	}
 	var names []string
 	if list, ok := fields[foreignField]; ok {
