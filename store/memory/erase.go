@@ -31,7 +31,7 @@ func (s *Store) erase(ctx context.Context, id ponder.ThreadID, seqs []ponder.Seq
 	if err != nil || len(seqs) == 0 {
 		return err
 	}
-	events := slices.Clone(t.events) // whoever reads has the old ones
+	events := slices.Clone(t.events) // concurrent readers use the old slice
 	for _, seq := range seqs {
 		ev := events[seq-1]
 		if storerules.Asked(ev) {
@@ -41,7 +41,7 @@ func (s *Store) erase(ctx context.Context, id ponder.ThreadID, seqs []ponder.Seq
 		}
 		t.info.Title = storerules.Untitled(t.info.Title, ev)
 		if events[seq-1], err = roundTrip(ev.WithoutContent()); err != nil {
-			return err // of an event that was stored, never
+			return err // cannot happen for a stored event
 		}
 	}
 	t.events = events

@@ -20,7 +20,7 @@ func (s *Store) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fen
 	return added, nil
 }
 
-// add has events added by a function, which is told their keys.
+// add appends events with do, which receives their keys.
 func (s *Store) add(ctx context.Context, id ponder.ThreadID, events []ponder.Event, do func(keys []string) ([]ponder.Event, error)) ([]ponder.Event, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -59,10 +59,10 @@ func (s *Store) append(id ponder.ThreadID, fence ponder.Fence, keys []string, ev
 	return b.stamped, nil
 }
 
-// A batch is what an append adds.
+// A batch is an encoded append.
 type batch struct {
 	stamped  []ponder.Event
-	stored   []ponder.Event // as a reader gets them
+	stored   []ponder.Event // in the form that readers get
 	attempts []attempt
 	results  []storerules.Result
 }
@@ -92,7 +92,7 @@ func newBatch(id ponder.ThreadID, head ponder.Seq, events []ponder.Event) (b bat
 	return b, nil
 }
 
-// roundTrip returns an event as it is after it was stored.
+// roundTrip returns an event in the form that readers get.
 func roundTrip(ev ponder.Event) (stored ponder.Event, err error) {
 	js, err := ev.MarshalJSON()
 	if err != nil {
@@ -101,7 +101,8 @@ func roundTrip(ev ponder.Event) (stored ponder.Event, err error) {
 	return stored, json.Unmarshal(js, &stored)
 }
 
-// add adds a batch, but for what it cost, to a thread. Held says that a holder wrote it.
+// add adds the events of a batch to a thread, without the costs. If held is set, a holder
+// wrote them.
 func (t *thread) add(b batch, keys []string, held bool) {
 	for i, key := range keys {
 		if key != "" {
@@ -120,7 +121,7 @@ func (t *thread) add(b batch, keys []string, held bool) {
 	}
 }
 
-// settle writes the results of a batch to the ledger. The caller holds s.mu.
+// settle adds the results of a batch to the ledger. The caller holds s.mu.
 func (s *Store) settle(t *thread, b batch) {
 	for _, r := range b.results {
 		a := t.attempts[attemptID{r.Run, r.Cause}]
@@ -150,7 +151,7 @@ func (s *Store) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq
 	}
 }
 
-// pageSize is how many events are read before ctx is looked at again.
+// pageSize is the number of events that are read between checks of ctx.
 const pageSize = 256
 
 func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) ([]ponder.Event, error) {

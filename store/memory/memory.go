@@ -1,12 +1,9 @@
-// Package memory keeps everything in memory: for tests, and for thinking that
-// nobody needs to find again. It keeps all promises of [ponder.Store] but the
-// one that things last longer than the process. It starts no goroutines and
-// reads the time with [time.Now], so that it can live in a bubble of
-// testing/synctest.
+// Package memory stores everything in memory, for tests and for temporary sessions. It
+// keeps the contract of [ponder.Store], except that nothing survives the process. It starts
+// no goroutines and uses [time.Now], so that it works in a bubble of testing/synctest.
 //
-// What is appended is encoded as it would be in a database, and read back from
-// there, so that nothing passes from a writer to a reader that would not do so
-// through any other store.
+// The store encodes events as a database would, and readers get decoded copies. A reader
+// therefore shares no memory with a writer.
 package memory
 
 import (
@@ -25,24 +22,24 @@ type Store struct {
 	mu      sync.Mutex
 	threads map[ponder.ThreadID]*thread
 	nodes   map[ponder.NodeID]*node
-	results []result // the ledger of what has ended, oldest first
+	results []result // the ledger of finished attempts, oldest first
 }
 
 var _ ponder.Store = (*Store)(nil)
 
 type thread struct {
 	info     ponder.Info
-	removed  bool           // nothing is left but the fence
+	removed  bool           // only the fence is left
 	events   []ponder.Event // events[i].Seq == i+1
 	keys     map[string]ponder.Seq
 	lease    storerules.Lease
 	attempts map[attemptID]attempt
 	folds    map[string]checkpoint
-	tainted  ponder.Fence // a lease whose holder has read what was erased since
+	tainted  ponder.Fence // the lease whose holder has read content that was erased since
 }
 
-// isTainted reports whether the holder of the newest lease of the thread has read
-// what was erased since.
+// isTainted reports whether the holder of the newest lease has read content that was erased
+// since.
 func (t *thread) isTainted() bool { return t.tainted != 0 && t.tainted == t.lease.Fence }
 
 type node struct {
@@ -51,8 +48,7 @@ type node struct {
 	buried bool
 }
 
-// An attempt is the beginning of a call, with its request as JSON, if that is
-// known.
+// An attempt is the start of a call, with its request as JSON, if known.
 type attempt struct {
 	storerules.Start
 	request []byte
@@ -82,10 +78,10 @@ func New() *Store {
 	}
 }
 
-// Close does nothing: what is in the store goes when the store does.
+// Close does nothing.
 func (s *Store) Close() error { return nil }
 
-// thread returns a thread that is there, or nil. The caller holds s.mu.
+// thread returns an existing thread, or nil. The caller holds s.mu.
 func (s *Store) thread(id ponder.ThreadID) *thread {
 	if t := s.threads[id]; t != nil && !t.removed {
 		return t
@@ -93,13 +89,13 @@ func (s *Store) thread(id ponder.ThreadID) *thread {
 	return nil
 }
 
-// alive reports whether a node is alive. The caller holds s.mu.
+// The caller holds s.mu.
 func (s *Store) alive(id ponder.NodeID) bool {
 	n := s.nodes[id]
 	return n != nil && !n.buried && storerules.Alive(n.Beat, time.Now())
 }
 
-// inForce reports whether fence is a lease in force. The caller holds s.mu.
+// inForce reports whether the lease with the fence is in force. The caller holds s.mu.
 func (s *Store) inForce(t *thread, fence ponder.Fence) bool {
 	return fence != 0 && fence == t.lease.Fence && s.alive(t.lease.Node)
 }

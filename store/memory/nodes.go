@@ -92,7 +92,7 @@ func (s *Store) take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID
 	return ponder.Lease{Fence: t.lease.Fence, Head: t.info.Head, Elapsed: t.lease.Base}, nil
 }
 
-// next returns the lease that a node gets on a thread.
+// next returns the lease that a node would get on a thread.
 func (s *Store) next(t *thread, node ponder.NodeID) (storerules.Lease, error) {
 	switch {
 	case t == nil:

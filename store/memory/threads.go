@@ -51,7 +51,7 @@ func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponde
 		t.lease.Fence = old.lease.Fence
 	}
 	t.add(b, keys, true)
-	for _, a := range b.attempts { // what they cost was counted where they are from
+	for _, a := range b.attempts { // their source thread counts their cost
 		t.attempts[attemptID{a.Run, a.Cause}] = a
 	}
 	s.threads[header.ID] = t
@@ -72,7 +72,7 @@ func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, er
 	}
 }
 
-// info returns what is known of a thread. The caller holds s.mu.
+// info returns the current info of a thread. The caller holds s.mu.
 func (s *Store) info(t *thread) ponder.Info {
 	info := t.info
 	info.Held = s.alive(t.lease.Node)
@@ -83,7 +83,7 @@ func (s *Store) info(t *thread) ponder.Info {
 func (s *Store) List(ctx context.Context, filter ponder.Filter) ([]ponder.Info, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []ponder.Info // in their order, no more than are wanted
+	var found []ponder.Info // sorted, at most filter.Limit
 	for _, t := range s.threads {
 		if t.removed {
 			continue

@@ -11,8 +11,8 @@ import (
 	"ponder/store/sqlite"
 )
 
-// What passes is there once Pass returns, whether or not something else is written, and an
-// error is that of its own statement alone.
+// A write of Pass is visible when Pass returns, whether or not other writes follow. Pass
+// returns only errors of its own statement.
 func TestPass(t *testing.T) {
 	ctx := t.Context()
 	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "a.db"))

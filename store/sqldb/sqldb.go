@@ -1,9 +1,9 @@
-// Package sqldb is what parts of Ponder that keep tables of their own beside the
-// log ask of a database: connections that read, the one that writes, and the
-// dialect. Their statements are hand-written and run on SQLite and on Postgres.
+// Package sqldb gives packages of Ponder their own tables in the database of the log:
+// reading connections, the writing connection, and the dialect. Their statements are
+// hand-written and run on SQLite and on Postgres.
 //
-// Each part has a name, a prefix for its tables, and scripts that make them; the
-// table sqldb_part says which version of each is in a database.
+// Each such part has a name, a prefix for its tables, and migration scripts. The table
+// sqldb_part stores the version of each.
 package sqldb
 
 import (
@@ -16,43 +16,41 @@ import (
 	"strings"
 )
 
-// A DB is a database that parts share. It is safe for concurrent use.
+// A DB is a database that several parts share. It is safe for concurrent use.
 type DB struct {
-	// Read has connections that look things up while others write.
+	// Read reads concurrently with writes.
 	Read *sql.DB
 
-	// Write has the connection that writes, which the log uses too: whoever has a
-	// transaction open there keeps all others waiting. Nil if the database can
-	// only be read.
+	// Write is the writing connection, which the log uses too. An open transaction on it
+	// blocks all other writers. It is nil if the database is read-only.
 	Write *sql.DB
 
-	// Committed, if set, is called after each transaction of Tx that was written, and makes
-	// it durable.
+	// Committed, if set, is called after each committed transaction of Tx, and makes it
+	// durable.
 	Committed func() error
 
-	// Explain, if set, returns the errors of Tx by what they mean, such as a full disk.
+	// Explain, if set, translates the errors of Tx, for example to a full disk.
 	Explain func(error) error
 
 	// Busy, if set, reports whether a transaction could not begin because another process
-	// writes. Tx tries again then, until its context is done.
+	// writes. Tx then tries again until its context ends.
 	Busy func(error) bool
 
-	// Join, if set, does one statement with what else is written now; what is patient
-	// waits some milliseconds for that.
+	// Join, if set, executes one statement in the next transaction of the log. A patient
+	// statement waits some milliseconds for others.
 	Join func(ctx context.Context, patient bool, query string, args ...any) error
 
-	// Numbered says that parameters are $1, $2 and so on, as Postgres wants them.
+	// Numbered says that parameters are $1, $2 and so on, as in Postgres.
 	Numbered bool
 }
 
-// What a database answers when it does not do what it is asked.
 var (
 	ErrReadOnly = errors.New("database is read-only")
 	ErrNewer    = errors.New("database was made by a newer version")
 )
 
-// Bind returns a statement, written with ? for each parameter, as the database
-// wants it. A ? inside of quotes is left alone.
+// Bind returns a statement, written with ? for each parameter, in the dialect of the
+// database. It does not change a ? inside quotes.
 func (db DB) Bind(query string) string {
 	if !db.Numbered || !strings.Contains(query, "?") {
 		return query
@@ -75,24 +73,23 @@ func (db DB) Bind(query string) string {
 	return b.String()
 }
 
-// Tx does something in one transaction that writes. If do returns an error,
-// nothing of it is written. Keep it short: nothing else is written meanwhile.
+// Tx calls do in a writing transaction. If do returns an error, Tx rolls back. Other
+// writers wait, so do must be short.
 func (db DB) Tx(ctx context.Context, do func(tx *sql.Tx) error) error {
 	if db.Write == nil {
 		return ErrReadOnly
 	}
-	return db.explained(db.tx(ctx, do))
+	return db.translate(db.tx(ctx, do))
 }
 
-// Pass does one statement without waiting for the disk: what it writes may be gone after a
-// power failure, but then nothing is there that was written later. What is patient is
-// written with what comes next, or after some milliseconds.
+// Pass executes one statement without waiting for the disk. A power failure may undo it,
+// with all later writes. A patient statement waits some milliseconds for other writes.
 func (db DB) Pass(ctx context.Context, patient bool, query string, args ...any) error {
 	if db.Write == nil {
 		return ErrReadOnly
 	}
 	if db.Join != nil {
-		return db.explained(db.Join(ctx, patient, db.Bind(query), args...))
+		return db.translate(db.Join(ctx, patient, db.Bind(query), args...))
 	}
 	return db.Tx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, db.Bind(query), args...)
@@ -100,7 +97,7 @@ func (db DB) Pass(ctx context.Context, patient bool, query string, args ...any) 
 	})
 }
 
-func (db DB) explained(err error) error {
+func (db DB) translate(err error) error {
 	if err != nil && db.Explain != nil {
 		return db.Explain(err)
 	}
@@ -128,10 +125,10 @@ func (db DB) tx(ctx context.Context, do func(tx *sql.Tx) error) error {
 	return nil
 }
 
-// Migrate brings the tables of a part to the newest version, which the last of
-// the scripts in a folder makes; they are done in the order of their names, each
-// once, all in one transaction. A part of a newer version is ErrNewer. Where
-// nothing can be written, tables of an older version are ErrReadOnly.
+// Migrate migrates the tables of a part to the newest version: the number of scripts. The
+// scripts run in the order of their names, each once, in one transaction. Migrate returns
+// ErrNewer for tables of a newer version, and ErrReadOnly if it cannot migrate tables of an
+// older one.
 func (db DB) Migrate(ctx context.Context, part string, scripts fs.FS) error {
 	names, err := fs.Glob(scripts, "*.sql") // sorted
 	if err != nil {
@@ -153,7 +150,7 @@ func (db DB) Migrate(ctx context.Context, part string, scripts fs.FS) error {
 	return nil
 }
 
-// version returns the version of the tables of a part; 0 if there are none.
+// version returns the version of the tables of a part, or 0.
 func (db DB) version(ctx context.Context, part string) (version int, err error) {
 	has := `SELECT count(*) FROM sqlite_schema WHERE name = 'sqldb_part'`
 	if db.Numbered {
@@ -182,7 +179,7 @@ func (db DB) migrate(ctx context.Context, tx *sql.Tx, part string, scripts fs.FS
 	if err := tx.QueryRowContext(ctx, db.Bind(`SELECT version FROM sqldb_part WHERE name = ?`), part).Scan(&version); err != nil {
 		return err
 	}
-	for ; version < len(names); version++ { // another process may have been faster
+	for ; version < len(names); version++ { // another process may have migrated them
 		script, err := fs.ReadFile(scripts, names[version])
 		if err != nil {
 			return err

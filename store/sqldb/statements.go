@@ -9,18 +9,18 @@ import (
 	"sync/atomic"
 )
 
-// Statements are queries that are asked again and again, prepared once: a short
-// query takes about as long to parse as to answer. The zero value is ready. It is safe for
-// concurrent use, and what it prepared ends with the database.
+// Statements prepares repeated queries once, because parsing a short query takes as long as
+// answering it. The zero value is ready. It is safe for concurrent use. Its statements end
+// with the database.
 type Statements struct {
 	mu  sync.Mutex
 	all map[string]*sql.Stmt
 }
 
-// maxStatements is how many are kept; what comes then is parsed each time.
+// maxStatements limits the prepared statements. Further queries are parsed each time.
 const maxStatements = 200
 
-// Query is that of db, which must be the same each time.
+// Query calls QueryContext of db, which must be the same in each call.
 func (s *Statements) Query(ctx context.Context, db *sql.DB, query string, args ...any) (*sql.Rows, error) {
 	stmt, err := s.stmt(ctx, db, query) //nolint:sqlclosecheck // ends with the database
 	if err != nil {
@@ -32,55 +32,51 @@ func (s *Statements) Query(ctx context.Context, db *sql.DB, query string, args .
 	return stmt.QueryContext(ctx, args...)
 }
 
-// Short is Query for what takes less time than to look out for the end of ctx, for which a
-// driver starts a goroutine with each query: it waits for a connection no longer than ctx
-// lasts, but once it has begun, it is not interrupted. Without arguments it is a Query.
+// Short is Query for short queries. The driver starts a goroutine for each query to watch
+// for the end of ctx, which costs more than such a query. With Short, ctx ends the wait for
+// a connection, but does not interrupt the query. Without arguments, Short is Query.
 func (s *Statements) Short(ctx context.Context, db *sql.DB, query string, args ...any) (*sql.Rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if len(args) > 0 && ctx.Done() != nil {
-		wait := &waiting{Context: ctx, first: args[0]}
+		wait := &waitContext{Context: ctx, first: args[0]}
 		ctx, args[0] = wait, starter{wait}
 	}
 	return s.Query(ctx, db, query, args...)
 }
 
-// A waiting context ends as the other does, but not any more once the query has begun.
-type waiting struct {
+// A waitContext hides the end of its parent after the query has begun.
+type waitContext struct {
 	context.Context
 	begun atomic.Bool
-	first any // argument of the query
+	first any // the first argument of the query
 }
 
-// Done implements [context.Context].
-func (w *waiting) Done() <-chan struct{} {
+func (w *waitContext) Done() <-chan struct{} {
 	if w.begun.Load() {
 		return nil
 	}
 	return w.Context.Done()
 }
 
-// Err implements [context.Context].
-func (w *waiting) Err() error {
+func (w *waitContext) Err() error {
 	if w.begun.Load() {
 		return nil
 	}
 	return w.Context.Err()
 }
 
-// A starter is the first argument of a query. Package sql asks for its value when it has
-// the connection on which it is about to begin.
-type starter struct{ wait *waiting }
+// A starter is the first argument of a query. Package sql calls Value when it has a
+// connection, right before the query.
+type starter struct{ wait *waitContext }
 
-// Value implements [driver.Valuer].
 func (s starter) Value() (driver.Value, error) {
 	s.wait.begun.Store(true)
 	return driver.DefaultParameterConverter.ConvertValue(s.wait.first)
 }
 
-// First reads the first row that a short query finds. It returns [sql.ErrNoRows] if there
-// is none.
+// First reads the first row of a short query. It returns [sql.ErrNoRows] if there is none.
 func (s *Statements) First(ctx context.Context, db *sql.DB, dest []any, query string, args ...any) error {
 	rows, err := s.Short(ctx, db, query, args...)
 	if err != nil {
@@ -96,7 +92,7 @@ func (s *Statements) First(ctx context.Context, db *sql.DB, dest []any, query st
 	return rows.Close()
 }
 
-// stmt returns the prepared query, or nil if it is not to be kept. It holds no lock while it
+// stmt returns the prepared query, or nil if there are too many. It holds no lock while it
 // waits for a connection.
 func (s *Statements) stmt(ctx context.Context, db *sql.DB, query string) (*sql.Stmt, error) {
 	s.mu.Lock()
@@ -109,16 +105,16 @@ func (s *Statements) stmt(ctx context.Context, db *sql.DB, query string) (*sql.S
 	if err != nil {
 		return nil, err
 	}
-	kept := s.keep(query, stmt)
-	if kept != stmt {
-		stmt.Close() //nolint:sqlclosecheck // nobody else has it
+	stored := s.put(query, stmt)
+	if stored != stmt {
+		stmt.Close() // not shared
 	}
-	return kept, nil
+	return stored, nil
 }
 
-// keep keeps a prepared query, and returns the one that is kept: another if somebody was
-// faster, or nil.
-func (s *Statements) keep(query string, stmt *sql.Stmt) *sql.Stmt {
+// put stores a prepared query. It returns the stored statement, which another goroutine
+// may have prepared, or nil if there are too many.
+func (s *Statements) put(query string, stmt *sql.Stmt) *sql.Stmt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.all[query]; old != nil || len(s.all) >= maxStatements {

@@ -13,7 +13,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// one asks for one number.
+// one returns the number that a query selects.
 func (s *Statements) one(ctx context.Context, db *sql.DB, query string, arg int) (n int, err error) {
 	rows, err := s.Query(ctx, db, query, arg)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Statements) one(ctx context.Context, db *sql.DB, query string, arg int)
 	return n, rows.Err()
 }
 
-// TestStatements asks many queries, more than are kept, from many goroutines.
+// TestStatements runs more queries than are prepared, from many goroutines.
 func TestStatements(t *testing.T) {
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "x.db"))
 	if err != nil {
@@ -55,7 +55,7 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// single opens a database with one connection, in which there are three numbers.
+// single opens a database with one connection and three numbers.
 func single(t *testing.T) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "x.db"))
@@ -70,7 +70,7 @@ func single(t *testing.T) *sql.DB {
 	return db
 }
 
-// occupy takes a connection until the test ends, or release is called.
+// occupy takes a connection until the test ends or calls release.
 func occupy(t *testing.T, db *sql.DB) (release func()) {
 	t.Helper()
 	conn, err := db.Conn(t.Context())
@@ -82,7 +82,7 @@ func occupy(t *testing.T, db *sql.DB) (release func()) {
 	return release
 }
 
-// returns checks that something ends because its ctx has.
+// returns checks that do returns when its ctx ends.
 func returns(t *testing.T, do func(ctx context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -121,9 +121,9 @@ func TestShortWaitsForAConnection(t *testing.T) {
 	}
 }
 
-// TestShortHoldsUpNoOther has a query that is prepared for the first time wait for a
-// connection: others wait no longer for that than their contexts last.
-func TestShortHoldsUpNoOther(t *testing.T) {
+// TestShortBlocksNoOther has a new query wait for a connection. Other callers of it wait
+// only until their contexts end.
+func TestShortBlocksNoOther(t *testing.T) {
 	db := single(t)
 	var s Statements
 	release := occupy(t, db)

@@ -21,14 +21,14 @@ func (s *Store) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fen
 	return added, nil
 }
 
-// add has events added by a function that returns the head before them.
+// add appends events with do, which returns the head before them.
 func (s *Store) add(ctx context.Context, id ponder.ThreadID, events []ponder.Event, do func(*tx, *batch) (ponder.Seq, error)) ([]ponder.Event, error) {
 	b, err := s.batches.encode(id, events)
 	if err != nil {
 		return nil, err
 	}
 	var head ponder.Seq
-	err = s.send(ctx, &request{bytes: b.size(), calls: b.asks && !b.urgent, do: func(tx *tx) (err error) {
+	err = s.send(ctx, &request{bytes: b.size(), calls: b.startsCall && !b.urgent, do: func(tx *tx) (err error) {
 		head, err = do(tx, b)
 		return err
 	}})
@@ -68,8 +68,8 @@ func (tx *tx) append(id ponder.ThreadID, fence ponder.Fence, b *batch) (ponder.S
 	return head, nil
 }
 
-// add adds a batch, but for what it cost, to a thread. Held says that a holder
-// wrote it.
+// add adds the events of a batch to a thread, without the costs. If held is set, a holder
+// wrote them.
 func (tx *tx) add(t *thread, b *batch, held bool) error {
 	if err := tx.takeKeys(t, b); err != nil {
 		return err
@@ -82,21 +82,22 @@ func (tx *tx) add(t *thread, b *batch, held bool) error {
 		events = events[c.n:]
 	}
 	tx.save(t)
-	t.begin(b.starts)
+	t.cacheCalls(b.starts)
 	return nil
 }
 
-// at returns the number of a place, if the first chunk comes after pos.
-func (p place) at(pos int64) int64 { return (pos+1+int64(p.chunk))<<lineBits | int64(p.line) }
+// position returns the stored position of the place, if the first chunk has the pos after pos.
+func (p place) position(pos int64) int64 { return (pos+1+int64(p.chunk))<<lineBits | int64(p.line) }
 
-// takeKeys takes the keys of a batch, or none and returns ErrTaken.
+// takeKeys inserts the keys of a batch. If one is taken, it inserts none and returns
+// ErrTaken.
 func (tx *tx) takeKeys(t *thread, b *batch) error {
 	taken := false
 	for rest := b.keys; len(rest) > 0 && !taken; {
 		n := min(len(rest), len(insertKeys)-1)
 		args, num := tx.many[:0], driver.Value(t.num)
 		for i, k := range rest[:n] {
-			args = append(args, num, k.number[t.keys], rest[i].hash[:], k.at(tx.pos))
+			args = append(args, num, k.number[t.keys], rest[i].hash[:], k.position(tx.pos))
 		}
 		tx.many = args
 		taken = tx.exec(insertKeys[n], args...) < n
@@ -106,12 +107,12 @@ func (tx *tx) takeKeys(t *thread, b *batch) error {
 		return nil //nolint:nilerr // tx.err fails the transaction as a whole
 	}
 	for _, k := range b.keys {
-		tx.exec(`DELETE FROM ponder_key WHERE num = ? AND turn = ? AND hash = ? AND at = ?`, t.num, k.number[t.keys], k.hash[:], k.at(tx.pos))
+		tx.exec(`DELETE FROM ponder_key WHERE num = ? AND turn = ? AND hash = ? AND at = ?`, t.num, k.number[t.keys], k.hash[:], k.position(tx.pos))
 	}
 	return tx.whichTaken(t, b)
 }
 
-// whichTaken returns ErrTaken with the event whose key is.
+// whichTaken returns ErrTaken with the event of the taken key.
 func (tx *tx) whichTaken(t *thread, b *batch) error {
 	keys, err := storerules.Keys(b.events)
 	for i, key := range keys {
@@ -123,7 +124,7 @@ func (tx *tx) whichTaken(t *thread, b *batch) error {
 	return cmp.Or(err, ponder.ErrTaken)
 }
 
-// insertKeys[n] inserts n keys, but those that are taken.
+// insertKeys[n] inserts n keys and ignores taken ones.
 var insertKeys = func() (queries [17]string) {
 	for n := range queries {
 		queries[n] = `INSERT OR IGNORE INTO ponder_key (num, turn, hash, at) VALUES (?, ?, ?, ?)` + strings.Repeat(`, (?, ?, ?, ?)`, max(0, n-1))
@@ -155,7 +156,7 @@ func (tx *tx) addChunk(t *thread, events []ponder.Event, lines, asked []byte, he
 	}
 }
 
-// save writes the row of a thread if that has changed.
+// save updates the row of a thread if it has changed.
 func (tx *tx) save(t *thread) {
 	if !t.changed {
 		return

@@ -8,47 +8,47 @@ import (
 	"ponder/store/internal/storerules"
 )
 
-// A batch is events as they are written. It is made before the writer sees it.
+// A batch is a group of encoded events. The appending goroutine encodes it, so that the
+// writer need not.
 type batch struct {
-	events  []ponder.Event      // stamped, but for the seq
-	lines   ponder.EventEncoder // all that goes into lines
-	asked   ponder.EventEncoder // all that goes into asked
-	chunks  []chunk             // one for each row
-	keys    []key
-	starts  []storerules.Start
-	results []storerules.Result
-	asks    bool // a model is asked once it is recorded
-	urgent  bool // somebody waits until it is durable
+	events     []ponder.Event      // stamped, without the seq
+	lines      ponder.EventEncoder // the column lines of all rows
+	asked      ponder.EventEncoder // the column asked of all rows
+	chunks     []chunk             // one per row
+	keys       []key
+	starts     []storerules.Start
+	results    []storerules.Result
+	startsCall bool // a model call starts when the batch is recorded
+	urgent     bool // a caller waits for the disk
 }
 
-// A chunk is what a row of ponder_batch holds: n events, whose text ends there
-// in the batch.
+// A chunk is a row of ponder_batch: the number of its events, and the ends of its text in
+// the batch.
 type chunk struct{ n, lines, asked int }
 
-// A place is where an event is in a batch.
+// A place is the position of an event in a batch.
 type place struct{ chunk, line int }
 
 type key struct {
 	place
-	number [byTurn + 1]int64 // by each numbering
+	number [byTurn + 1]int64 // by numbering
 	hash   [hashSize]byte
 }
 
-// Bounds of a chunk.
+// Limits of a chunk.
 const (
 	chunkLines = 1 << lineBits
-	chunkBytes = 64 << 10 // a line may be longer
+	chunkBytes = 64 << 10 // except for a single longer line
 	lineBits   = 10
 )
 
-// batches keeps batches whose memory can be used again.
+// batches recycles the memory of batches.
 type batches struct{ pool sync.Pool }
 
-// keepBytes is how much memory a batch may have to be kept.
+// keepBytes limits the memory of a batch that is recycled.
 const keepBytes = 256 << 10
 
-// encode makes a batch of events. Whoever has it gives it back when nothing of
-// it is needed any more but its events.
+// encode returns a batch of events. The caller gives it back when it needs only the events.
 func (p *batches) encode(id ponder.ThreadID, events []ponder.Event) (*batch, error) {
 	keys, err := storerules.Keys(events)
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *batches) encode(id ponder.ThreadID, events []ponder.Event) (*batch, err
 	return b, nil
 }
 
-// give gives a batch back.
+// give recycles a batch.
 func (p *batches) give(b *batch) {
 	if cap(b.lines.Bytes())+cap(b.asked.Bytes()) > keepBytes {
 		return
@@ -79,14 +79,14 @@ func (p *batches) give(b *batch) {
 	clear(b.starts)
 	clear(b.results)
 	b.events, b.chunks, b.keys, b.starts, b.results = nil, b.chunks[:0], b.keys[:0], b.starts[:0], b.results[:0]
-	b.asks, b.urgent = false, false
+	b.startsCall, b.urgent = false, false
 	p.pool.Put(b)
 }
 
-// size returns about how many bytes the batch writes.
+// size returns the approximate bytes that the batch writes.
 func (b *batch) size() int { return b.lines.Len() + b.asked.Len() }
 
-// add adds an event to the last chunk, or begins another if it does not fit.
+// add adds an event to the last chunk, or to a new one if it does not fit.
 func (b *batch) add(ev ponder.Event, k string) error {
 	from := b.lines.Len()
 	ev.Thread = ""
@@ -101,7 +101,7 @@ func (b *batch) add(ev ponder.Event, k string) error {
 	}
 	c := &b.chunks[last]
 	at := place{last, c.n}
-	if err := b.ask(ev, at.line); err != nil {
+	if err := b.addRequest(ev, at.line); err != nil {
 		return err
 	}
 	*c = chunk{c.n + 1, b.lines.Len(), b.asked.Len()}
@@ -109,7 +109,7 @@ func (b *batch) add(ev ponder.Event, k string) error {
 	return nil
 }
 
-// end returns where a chunk ends.
+// end returns the end of a chunk.
 func (b *batch) end(i int) chunk {
 	if i < 0 {
 		return chunk{}
@@ -117,9 +117,8 @@ func (b *batch) end(i int) chunk {
 	return b.chunks[i]
 }
 
-// ask keeps the request of an event, if it has one, behind the number of its
-// line.
-func (b *batch) ask(ev ponder.Event, line int) error {
+// addRequest adds the request of an event, if it has one, after the number of its line.
+func (b *batch) addRequest(ev ponder.Event, line int) error {
 	req := storerules.Request(ev)
 	if req == nil {
 		return nil
@@ -135,7 +134,7 @@ func (b *batch) ask(ev ponder.Event, line int) error {
 	return nil
 }
 
-// note keeps what an event means beside the log.
+// note adds the keys, starts and results of an event.
 func (b *batch) note(ev ponder.Event, k string, at place) {
 	if k != "" {
 		numbers := [...]int64{byCause: byCause.number(ev.Run, ev.Cause), byTurn: byTurn.number(ev.Run, ev.Cause)}
@@ -149,7 +148,7 @@ func (b *batch) note(ev ponder.Event, k string, at place) {
 	}
 	switch body := ev.Body.(type) {
 	case ponder.CallStarted:
-		b.asks = b.asks || body.Request != nil
+		b.startsCall = b.startsCall || body.Request != nil
 	case ponder.CallFinished:
 		b.urgent = b.urgent || body.Refused
 	case ponder.ToolCall, ponder.RunFinished, ponder.AssistantMessage:

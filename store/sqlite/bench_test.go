@@ -16,8 +16,8 @@ import (
 	"ponder/llm"
 )
 
-// step returns what a holder appends after each call: what the last one came
-// to, four thoughts, and the next call.
+// step returns the events that a holder appends after each call: a result, four thoughts,
+// and the next call.
 func step(run ponder.RunID, n int) []ponder.Event {
 	text := strings.Repeat("a thought of some length, ", 10)
 	ev := func(cause string, body ponder.Body) ponder.Event {
@@ -41,17 +41,16 @@ func step(run ponder.RunID, n int) []ponder.Event {
 	}))
 }
 
-// schema is as long as that of an answer.
+// schema has the length of a schema for an answer.
 var schema = []byte(`{"type":"object","properties":{"` + strings.Repeat("thought", 90) + `":{"type":"string"}}}`)
 
-// cpu returns the CPU time of this process.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// holders makes n threads that are held and returns their fences.
+// holders creates n threads with leases and returns their fences.
 func holders(b *testing.B, s ponder.Store, n int) []ponder.Fence {
 	b.Helper()
 	if err := s.Join(b.Context(), ponder.Node{ID: "nod_bench"}); err != nil {
@@ -77,8 +76,8 @@ func holders(b *testing.B, s ponder.Store, n int) []ponder.Fence {
 
 func name(i int) ponder.ThreadID { return ponder.ThreadID(fmt.Sprintf("thr_%026d", i)) }
 
-// BenchmarkAppend appends steps of six events, with one intent and one result
-// for the ledger, to 1,000 threads: as fast as it goes, and at 1,000 a second.
+// BenchmarkAppend appends steps of six events, with one intent and one result, to 1,000
+// threads: at full speed, and at 1,000 per second.
 func BenchmarkAppend(b *testing.B) {
 	const threads = 1000
 	for _, rate := range []int{0, 1000} {
@@ -120,8 +119,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendAlone appends such steps one after the other, so that each is a
-// transaction of its own.
+// BenchmarkAppendAlone appends such steps one by one, each in its own transaction.
 func BenchmarkAppendAlone(b *testing.B) {
 	const threads = 1000
 	s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
@@ -140,7 +138,7 @@ func BenchmarkAppendAlone(b *testing.B) {
 	b.ReportMetric(float64(cpu()-before)/float64(time.Microsecond)/float64(b.N), "cpu-µs/op")
 }
 
-// pace sends n turns, at a rate a second if it is not zero.
+// pace sends n numbers, at a rate per second if rate is not zero.
 func pace(turns chan<- int, n, rate int) {
 	defer close(turns)
 	start := time.Now()
@@ -152,7 +150,7 @@ func pace(turns chan<- int, n, rate int) {
 	}
 }
 
-// keepAlive beats for the node of a benchmark.
+// keepAlive sends heartbeats for the node of a benchmark.
 func keepAlive(b *testing.B, s ponder.Store) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -171,7 +169,7 @@ func keepAlive(b *testing.B, s ponder.Store) (stop func()) {
 	return func() { close(done); wg.Wait() }
 }
 
-// BenchmarkEvents reads a thread of 6,000 events, and the newest six of it.
+// BenchmarkEvents reads a thread of 6,000 events, and its newest six.
 func BenchmarkEvents(b *testing.B) {
 	s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
 	fence := holders(b, s, 1)[0]
@@ -197,7 +195,7 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
-// BenchmarkThread reads what is known of a thread, with a context that may end.
+// BenchmarkThread reads the info of a thread, with a cancellable context.
 func BenchmarkThread(b *testing.B) {
 	s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
 	holders(b, s, 1)
@@ -209,7 +207,7 @@ func BenchmarkThread(b *testing.B) {
 	}
 }
 
-// BenchmarkTake has a node take the threads of one that died.
+// BenchmarkTake has a node take the threads of a dead node.
 func BenchmarkTake(b *testing.B) {
 	s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
 	const threads = 1000

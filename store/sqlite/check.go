@@ -7,7 +7,7 @@ import (
 	"ponder"
 )
 
-// Damaged returns ErrDamaged once something could not be written because the database is.
+// Damaged returns ErrDamaged after a write failed because the database is damaged.
 func (s *Store) Damaged() error {
 	if s.damaged.Load() {
 		return ponder.ErrDamaged
@@ -15,9 +15,9 @@ func (s *Store) Damaged() error {
 	return nil
 }
 
-// Check looks at each page of the database and reads each event, which takes some minutes for
-// one of gigabytes, and returns ErrDamaged with what is wrong first, or nil. It changes nothing.
-// What of an index does not agree with its table is not looked for.
+// Check reads each page and each event, which takes minutes for gigabytes. It returns
+// ErrDamaged with the first problem, or nil. It changes nothing. It does not compare
+// indexes with their tables.
 func (s *Store) Check(ctx context.Context) error {
 	var said string
 	if err := s.read.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&said); err != nil {
@@ -35,7 +35,8 @@ func (s *Store) Check(ctx context.Context) error {
 	}
 }
 
-// checkRows reads some events of all threads after a place, and returns where it ended.
+// checkRows checks a page of rows of all threads after pos, and returns the pos of the
+// last.
 func (s *Store) checkRows(ctx context.Context, after int64) (last int64, err error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT b.pos, t.id, b.first, b.last, b.lines FROM ponder_batch b JOIN ponder_thread t USING (num)
 		WHERE b.pos > ? AND NOT t.removed ORDER BY b.pos LIMIT ?`, after, pageRows)

@@ -12,8 +12,8 @@ import (
 	"ponder/store/sqlite"
 )
 
-// TestDamaged has pages of a database overwritten, one after another: whatever does not
-// work any more says why, and what is acknowledged is there.
+// TestDamaged overwrites the pages of a database one by one. Each failing call returns
+// ErrDamaged, and acknowledged events stay.
 func TestDamaged(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, whole)
@@ -62,7 +62,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestDamagedEvent has a byte of an event overwritten, which SQLite does not notice.
+// TestDamagedEvent overwrites a byte of an event, which SQLite does not detect.
 func TestDamagedEvent(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
@@ -88,7 +88,7 @@ func TestDamagedEvent(t *testing.T) {
 	}
 }
 
-// roots returns the first page of each table and index of ours.
+// roots returns the root page of each table and index of Ponder.
 func roots(t *testing.T, s *sqlite.Store) map[string]int {
 	t.Helper()
 	rows, err := s.DB().QueryContext(t.Context(), `SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0 AND tbl_name LIKE 'ponder%'`)

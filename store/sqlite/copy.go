@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Copy writes the database, as it is at one moment, to a file that is not there yet, also if
-// the store is read-only. Nobody waits for it.
+// Copy writes a snapshot of the database to a new file. It works on a read-only store, and
+// blocks no writer.
 func (s *Store) Copy(ctx context.Context, file string) error {
-	how := copying
+	how := copyOptions
 	if s.immutable {
 		how += "&immutable=1"
 	}

@@ -11,20 +11,20 @@ import (
 	"ponder/store/internal/storerules"
 )
 
-// maxOpen is how many calls of a thread that have not ended the writer knows by
-// heart. Of others it reads the event.
+// maxOpen limits the open calls of a thread that the writer caches. For others it reads the
+// event.
 const maxOpen = 16
 
-// begin remembers the calls that began.
-func (t *thread) begin(starts []storerules.Start) {
+// cacheCalls caches started calls.
+func (t *thread) cacheCalls(starts []storerules.Start) {
 	if more := len(t.calls) + len(starts) - maxOpen; more > 0 {
 		t.calls = slices.Delete(t.calls, 0, min(more, len(t.calls)))
 	}
 	t.calls = append(t.calls, starts[max(0, len(starts)-maxOpen):]...)
 }
 
-// began returns how the call began that ended in r, if that is known.
-func (tx *tx) began(t *thread, r storerules.Result) storerules.Start {
+// findStart returns the start of the call that ended in r, or a zero Start if it is unknown.
+func (tx *tx) findStart(t *thread, r storerules.Result) storerules.Start {
 	if r.Tool != "" {
 		return storerules.Start{}
 	}
@@ -51,7 +51,7 @@ func (tx *tx) began(t *thread, r storerules.Result) storerules.Start {
 	return s
 }
 
-// startOf returns how the call began that an event says has begun.
+// startOf returns the start of the call in a line of a row.
 func startOf(lines []byte, line int) (storerules.Start, error) {
 	for js := range bytes.Lines(lines) {
 		if line > 0 {
@@ -68,9 +68,9 @@ func startOf(lines []byte, line int) (storerules.Start, error) {
 	return storerules.Start{}, fmt.Errorf("there is no line of that number")
 }
 
-// addResult adds a row of costs.
+// addResult adds a row of usage.
 func (tx *tx) addResult(t *thread, r storerules.Result) {
-	r = r.Follows(tx.began(t, r))
+	r = r.Follows(tx.findStart(t, r))
 	row := r.Row("")
 	tx.exec(`INSERT INTO ponder_usage (num, time, run, cause, tool, role, mode, model, failed,
 			input, cache_read, cache_write, output, reasoning, cost, estimated, money, price)
@@ -80,7 +80,7 @@ func (tx *tx) addResult(t *thread, r storerules.Result) {
 		nullable(r.Usage.Cost), flag(r.Usage.Estimated), int64(row.Money), string(r.Price))
 }
 
-// startKey returns the key of the event that began a call.
+// startKey returns the key of the event that started a call.
 func startKey(run ponder.RunID, cause string) string {
 	return ponder.Event{Run: run, Cause: cause, Body: ponder.CallStarted{}}.Key()
 }

@@ -10,8 +10,7 @@ import (
 	"ponder/llm"
 )
 
-// TestBegan has calls end whose beginnings the writer knows by heart, has
-// forgotten, and has never seen.
+// TestFindStart ends calls whose starts are cached, no longer cached, and unknown.
 func TestBegan(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s, err := Open(t.Context(), file)
@@ -60,7 +59,7 @@ func TestBegan(t *testing.T) {
 	for i := calls / 2; i < calls; i++ {
 		end(i)
 	}
-	end(calls) // nobody began it
+	end(calls) // calls without a start
 	by := func(by ponder.GroupBy) map[string]int {
 		rows, err := s.Usage(t.Context(), by, time.Time{})
 		if err != nil {
@@ -81,7 +80,7 @@ func TestBegan(t *testing.T) {
 	}
 }
 
-// TestChunks writes more than fits into a row.
+// TestChunks writes more than one row can hold.
 func TestChunks(t *testing.T) {
 	for name, size := range map[string]int{"many lines": 1, "long lines": 30_000, "too long lines": 2 * chunkBytes} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"ponder"
 )
 
-// read returns a file, or nothing if it is not there.
+// readFile returns the content of a file, or nil if it does not exist.
 func readFile(t testing.TB, file string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -23,21 +23,21 @@ func readFile(t testing.TB, file string) []byte {
 	return content
 }
 
-// contains reports whether a text is in the files of a database.
+// contains reports whether the files of a database contain a text.
 func contains(t testing.TB, file, text string) bool {
 	t.Helper()
 	return bytes.Contains(readFile(t, file), []byte(text)) || bytes.Contains(readFile(t, file+"-wal"), []byte(text))
 }
 
-// TestTornWrite cuts the log of the database, and spoils it, at every 512 bytes
-// of the last appends. After that, what was acknowledged before is there, the
-// torn append is not at all, and more can be appended.
+// TestTornWrite truncates or corrupts the write-ahead log at every 512 bytes of the last
+// appends. Afterwards acknowledged events exist, the torn append does not, and new appends
+// work.
 func TestTornWrite(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
 	say(t, s, "thr_1")
 	defer pin(t, file)()
-	var ends []int // size of the log after each append
+	var ends []int // size of the WAL after each append
 	const appends, torn = 12, 3
 	for i := range appends {
 		line := strings.Repeat(fmt.Sprint(i, " "), 500)
@@ -62,8 +62,7 @@ func TestTornWrite(t *testing.T) {
 	}
 }
 
-// pin keeps what is committed from now on in the log, by reading what was there
-// before.
+// pin keeps new commits in the WAL by holding an older snapshot.
 func pin(t *testing.T, file string) (release func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", file)

@@ -12,7 +12,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-// mount mounts a disk in memory, or reports false if this process may not.
+// mount mounts a file system in memory. It reports false if this process may not mount.
 func mount(t *testing.T, options string) (dir string, ok bool) {
 	t.Helper()
 	dir = t.TempDir()
@@ -28,7 +28,6 @@ func mount(t *testing.T, options string) (dir string, ok bool) {
 	return dir, true
 }
 
-// readOnly makes a disk read-only.
 func readOnly(t *testing.T, dir string) {
 	t.Helper()
 	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
@@ -39,7 +38,7 @@ func readOnly(t *testing.T, dir string) {
 func TestFullDisk(t *testing.T) {
 	dir, ok := mount(t, "size=2m")
 	if !ok {
-		return // TestFull shows the same, as far as SQLite can pretend it
+		return // TestFull covers this case, as far as SQLite can simulate it
 	}
 	file := filepath.Join(dir, "ponder.db")
 	s := openStore(t, file)
@@ -61,11 +60,11 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestReadOnlyDisk opens a database that was closed, and one whose process died.
+// TestReadOnlyDisk opens a database after a close and after a crash.
 func TestReadOnlyDisk(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		leave []string // what the process that wrote left behind
+		leave []string // the files that the writing process left
 		want  string
 	}{
 		{"closed", []string{""}, "hello"},
@@ -75,7 +74,7 @@ func TestReadOnlyDisk(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir, ok := mount(t, "size=20m")
 			if !ok {
-				return // only root can make a file unwritable for itself and for others
+				return // only root can make a file read-only for itself and others
 			}
 			file := filepath.Join(dir, "ponder.db")
 			leave(t, file, c.leave)
@@ -109,7 +108,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	}
 }
 
-// leave makes a database with files as a process leaves them.
+// leave creates a database with the files that a process leaves.
 func leave(t *testing.T, file string, suffixes []string) {
 	t.Helper()
 	from := filepath.Join(t.TempDir(), "ponder.db")
@@ -127,7 +126,7 @@ func leave(t *testing.T, file string, suffixes []string) {
 	}
 }
 
-// TestTurnsReadOnly has a disk turn read-only under a store.
+// TestDiskTurnsReadOnly makes the disk of an open store read-only.
 func TestTurnsReadOnly(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
 	say(t, s, "thr_1", "hello")
@@ -146,7 +145,7 @@ func TestTurnsReadOnly(t *testing.T) {
 	}
 }
 
-// TestUnwritable opens files and folders that this user may not write.
+// TestUnwritable opens files and folders without write permission.
 func TestUnwritable(t *testing.T) {
 	asNobody(t)
 	for _, c := range []struct {
@@ -188,8 +187,7 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// asNobody gives up the rights of root for a test, if it has them, for root may
-// write anything.
+// asNobody drops the rights of root for a test, because root may write everything.
 func asNobody(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -11,48 +11,47 @@ import (
 	"time"
 )
 
-// A group is what came of the requests of transactions that followed on each other.
+// A group holds the outcomes of consecutive transactions.
 type group struct {
 	outcomes  []outcome
-	from, pos int64 // newest in ponder_batch before, and after
+	from, pos int64 // the newest pos before and after them
 }
 
-// An outcome is what came of a request.
 type outcome struct {
 	*request
 	err error
 }
 
-// lull is how long the disk is left alone if nobody is in a hurry. What the writer writes
-// waits for the disk, too, while that is at work on the same page.
-const lull = 2 * time.Millisecond
+// syncDelay is the wait between syncs if no caller waits for the disk. During a sync, a write to
+// the same page must wait.
+const syncDelay = 2 * time.Millisecond
 
-// syncer makes durable what the writer has written, and tells those who wait for that,
-// while the writer writes on. What has gathered meanwhile waits for the disk once.
+// syncer makes the writer's transactions durable and replies to their callers, while the
+// writer continues. Transactions that arrive during a sync share the next one.
 func (s *Store) syncer() {
 	defer close(s.stopped)
 	var began time.Time
 	for all := range s.written {
-		all = s.more(all, began.Add(lull))
+		all = s.gatherGroup(all, began.Add(syncDelay))
 		began = time.Now()
 		var failed error
 		if all.pos > s.durable.Load() || slices.ContainsFunc(all.outcomes, func(o outcome) bool { return o.err == nil }) {
 			failed = s.makeDurable(all.pos)
 		}
-		if failed == nil { // else it is found by who looks for what others have written
+		if failed == nil { // after a failure, the poll of other writers finds the events
 			s.poll.committed(all.from, all.pos)
 		}
 		for _, o := range all.outcomes {
-			o.done <- cmp.Or(failed, o.err) // it may be refused for what is not safe
+			o.done <- cmp.Or(failed, o.err) // a refusal may rest on events that are not safe
 		}
 	}
 }
 
-// more adds to a group what else is written, until that time if nobody in it is in a hurry.
-func (s *Store) more(all group, until time.Time) group {
+// gatherGroup adds further transactions to a group, until a time or until one is urgent.
+func (s *Store) gatherGroup(all group, until time.Time) group {
 	for {
 		var due <-chan time.Time // nil: do not wait
-		if left := time.Until(until); left > 0 && !all.hurries() {
+		if left := time.Until(until); left > 0 && !all.isUrgent() {
 			due = time.After(left)
 		}
 		next, ok := s.next(due)
@@ -63,7 +62,8 @@ func (s *Store) more(all group, until time.Time) group {
 	}
 }
 
-// next returns what is written next, if that comes before it is due.
+// next returns the next transaction, unless the timer fires first. A nil timer does not
+// wait.
 func (s *Store) next(due <-chan time.Time) (g group, ok bool) {
 	if due == nil {
 		select {
@@ -79,105 +79,104 @@ func (s *Store) next(due <-chan time.Time) (g group, ok bool) {
 	return g, ok
 }
 
-// hurries reports whether anybody waits for the disk, and for nothing else.
-func (g group) hurries() bool {
-	return slices.ContainsFunc(g.outcomes, func(o outcome) bool { return o.err != nil || o.hurries() })
+// isUrgent reports whether a caller waits for the disk.
+func (g group) isUrgent() bool {
+	return slices.ContainsFunc(g.outcomes, func(o outcome) bool { return o.err != nil || o.isUrgent() })
 }
 
-// makeDurable returns when what was committed so far, up to pos at least, outlasts a power
-// failure. If the disk fails, nobody knows what of the log is on it, and the next attempt
-// may not fail though it is not: all of the log is moved into the database then, before
-// anything is said to be safe, or more is written.
+// makeDurable blocks until all commits, up to pos at least, survive a power failure. After
+// a disk error the kernel may drop the unwritten pages and report success next time. It
+// then moves the whole WAL into the database before it reports success or the writer
+// continues.
 func (s *Store) makeDurable(pos int64) error {
 	s.safety.Lock()
 	defer s.safety.Unlock()
-	return s.secure(pos)
+	return s.syncOrRescue(pos)
 }
 
-// secure is makeDurable for who holds s.safety.
-func (s *Store) secure(pos int64) error {
-	if !s.doubtful.Load() {
+// syncOrRescue implements makeDurable. The caller holds s.safety.
+func (s *Store) syncOrRescue(pos int64) error {
+	if !s.syncFailed.Load() {
 		err := s.sync()
 		if err == nil {
-			s.raise(pos)
+			s.markDurable(pos)
 			return nil
 		}
 		slog.Warn("the disk has failed; what was written is moved into the database", "error", err)
-		s.doubtful.Store(true)
+		s.syncFailed.Store(true)
 	}
-	if err := s.rescue(); err != nil {
+	if err := s.rescueWAL(); err != nil {
 		return err
 	}
-	s.raise(pos)
+	s.markDurable(pos)
 	return nil
 }
 
-// raise notes that the disk has what is up to pos. The caller holds s.safety.
-func (s *Store) raise(pos int64) { s.durable.Store(max(pos, s.durable.Load())) }
+// markDurable notes that the disk has all rows up to pos. The caller holds s.safety.
+func (s *Store) markDurable(pos int64) { s.durable.Store(max(pos, s.durable.Load())) }
 
-// rescue moves all that was committed into the database, and has the log begin anew: nothing
-// is found behind a page of it that is not on the disk. The caller holds s.safety.
-func (s *Store) rescue() error {
-	db := connect(s.file, rescuing)
+// rescueWAL moves all commits into the database and restarts the WAL, because a recovery stops
+// at the first page that is not on the disk. The caller holds s.safety.
+func (s *Store) rescueWAL() error {
+	db := connect(s.file, rescueOptions)
 	defer db.Close()
 	var busy, frames, moved int64
 	if err := db.QueryRowContext(context.Background(), emptyWAL).Scan(&busy, &frames, &moved); err != nil {
 		return explain(err)
 	}
-	if busy != 0 { // somebody reads what would be overwritten
-		return errDoubtful
+	if busy != 0 { // a reader still uses pages of the WAL
+		return errUnsynced
 	}
-	s.doubtful.Store(false)
+	s.syncFailed.Store(false)
 	return nil
 }
 
-// safe returns an error if what is written now would be lost, or the disk has failed, and
-// what was written before is not safe.
-func (s *Store) safe() error {
+// checkSafe returns an error if the file is lost, or if an earlier disk error is not repaired.
+func (s *Store) checkSafe() error {
 	if err := s.Lost(); err != nil {
 		return err
 	}
-	if !s.doubtful.Load() {
+	if !s.syncFailed.Load() {
 		return nil
 	}
 	s.safety.Lock()
 	defer s.safety.Unlock()
-	if !s.doubtful.Load() { // meanwhile
+	if !s.syncFailed.Load() { // another goroutine repaired it
 		return nil
 	}
-	return s.rescue()
+	return s.rescueWAL()
 }
 
-// show returns when what is in ponder_batch up to pos may be shown: nobody is shown what a
-// power failure could undo, whichever process has written it.
-func (s *Store) show(ctx context.Context, pos int64) error {
+// waitDurable blocks until the rows up to pos are durable. Readers must not see events that a
+// power failure could undo, whichever process wrote them.
+func (s *Store) waitDurable(ctx context.Context, pos int64) error {
 	if s.write == nil || pos <= s.durable.Load() {
 		return nil
 	}
-	if err := s.known.First(ctx, s.read, []any{&pos}, newestPos); err != nil {
+	if err := s.statements.First(ctx, s.read, []any{&pos}, newestPos); err != nil {
 		return err
 	}
 	s.safety.Lock()
 	defer s.safety.Unlock()
-	if pos <= s.durable.Load() { // meanwhile
+	if pos <= s.durable.Load() { // another goroutine made them durable
 		return nil
 	}
-	return s.secure(pos)
+	return s.syncOrRescue(pos)
 }
 
-// errDoubtful is of what is not safe, or not written, because the disk has failed before.
-var errDoubtful = errors.New("disk error: what was written before is not safe yet")
+// errUnsynced reports that earlier writes may not be on the disk.
+var errUnsynced = errors.New("disk error: what was written before is not safe yet")
 
-// A walFile is the write-ahead log of a database, as far as it is made durable here. SQLite
-// has no locks on it, which closing a file would end.
+// A walFile opens and syncs the write-ahead log. SQLite has no locks on this file, which
+// closing it would release.
 type walFile struct {
 	name string
 
 	mu   sync.Mutex
-	file *os.File // nil: to be opened
+	file *os.File // nil until opened
 }
 
-// sync waits for the disk.
+// sync blocks until the disk has the file.
 func (w *walFile) sync() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -191,7 +190,7 @@ func (w *walFile) sync() error {
 	return syncData(w.file)
 }
 
-// forget has the file opened again: it may be another one now.
+// forget closes the file, because its name may refer to another file now.
 func (w *walFile) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// syncData waits until what is in a file is on the disk, and of what is known of the file
-// all that it takes to read it.
+// syncData blocks until the disk has the content of a file, and the metadata that reading
+// it needs.
 func syncData(f *os.File) error {
 	for {
 		if err := syscall.Fdatasync(int(f.Fd())); !errors.Is(err, syscall.EINTR) {

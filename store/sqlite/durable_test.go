@@ -16,14 +16,14 @@ import (
 	"ponder/llm"
 )
 
-// A slowDisk waits to be told that it has written.
+// A slowDisk blocks each sync until the test answers it.
 type slowDisk struct {
 	asked  chan struct{}
 	answer chan error
 }
 
-// slow gives a store such a disk.
-func slow(s *Store) slowDisk {
+// installSlowDisk installs a slowDisk in a store.
+func installSlowDisk(s *Store) slowDisk {
 	d := slowDisk{make(chan struct{}), make(chan error)}
 	s.sync = func() error {
 		d.asked <- struct{}{}
@@ -45,8 +45,8 @@ func openWith(t *testing.T, id ponder.ThreadID) *Store {
 	return s
 }
 
-// said appends to a thread, and returns where the outcome will be.
-func said(ctx context.Context, s *Store, id ponder.ThreadID, text string) <-chan error {
+// appendAsync appends a message, and returns a channel for the error.
+func appendAsync(ctx context.Context, s *Store, id ponder.ThreadID, text string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
 		_, err := s.Append(ctx, id, 0, ponder.Event{Body: ponder.UserMessage{Content: text}})
@@ -55,8 +55,8 @@ func said(ctx context.Context, s *Store, id ponder.ThreadID, text string) <-chan
 	return done
 }
 
-// all returns what is said on a thread.
-func all(t *testing.T, s *Store, id ponder.ThreadID) string {
+// messages returns the messages of a thread.
+func messages(t *testing.T, s *Store, id ponder.ThreadID) string {
 	t.Helper()
 	var list []string
 	for ev, err := range s.Events(t.Context(), id, 0) {
@@ -69,7 +69,7 @@ func all(t *testing.T, s *Store, id ponder.ThreadID) string {
 	return strings.Join(list, " ")
 }
 
-// rows returns how many appends are in the log.
+// rows returns the number of rows in the log.
 func rows(t *testing.T, s *Store) (n int) {
 	t.Helper()
 	if err := s.read.QueryRowContext(t.Context(), `SELECT count(*) FROM ponder_batch`).Scan(&n); err != nil {
@@ -78,29 +78,29 @@ func rows(t *testing.T, s *Store) (n int) {
 	return n
 }
 
-// TestDurable checks that nobody is told of an append, or shown it, before the disk has it,
-// that it is in the log by then, and that what comes meanwhile waits for the disk together.
+// TestDurable checks that callers and readers see an append only after the disk has it, and
+// that appends during a sync share the next one.
 func TestDurable(t *testing.T) {
 	s := openWith(t, "thr_1")
-	disk := slow(s)
+	disk := installSlowDisk(s)
 	recorded := make(chan struct{})
-	first := said(ponder.OnRecord(t.Context(), func() { close(recorded) }), s, "thr_1", "one")
+	first := appendAsync(ponder.OnRecord(t.Context(), func() { close(recorded) }), s, "thr_1", "one")
 	<-disk.asked
 	<-recorded
 	if n := rows(t, s); n != 1 {
 		t.Errorf("%d appends are in the log while the disk is waited for", n)
 	}
-	if err := s.pass(t.Context(), func(*tx) error { return nil }); err != nil { // which waits for no disk
+	if err := s.submitVolatile(t.Context(), func(*tx) error { return nil }); err != nil { // needs no disk
 		t.Error(err)
 	}
 	var more []<-chan error
 	for range 5 {
-		more = append(more, said(t.Context(), s, "thr_1", "more"))
+		more = append(more, appendAsync(t.Context(), s, "thr_1", "more"))
 	}
-	for rows(t, s) < 1+len(more) { // the writer writes on
+	for rows(t, s) < 1+len(more) { // the writer continues
 	}
 	shown := make(chan string, 1)
-	go func() { shown <- all(t, s, "thr_1") }()
+	go func() { shown <- messages(t, s, "thr_1") }()
 	select {
 	case err := <-first:
 		t.Errorf("told before the disk had it: %v", err)
@@ -112,7 +112,7 @@ func TestDurable(t *testing.T) {
 	if err := <-first; err != nil {
 		t.Error(err)
 	}
-	var asked atomic.Int64 // from now on
+	var asked atomic.Int64 // syncs from now on
 	go func() {
 		for range disk.asked {
 			asked.Add(1)
@@ -127,17 +127,17 @@ func TestDurable(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := asked.Load(); n < 1 || n > 2 { // by the syncer, and by who reads
+	if n := asked.Load(); n < 1 || n > 2 { // by the syncer and by the reader
 		t.Errorf("the disk was asked %d times for what came meanwhile", n)
 	}
-	refused := said(t.Context(), s, "thr_none", "nothing is written")
+	refused := appendAsync(t.Context(), s, "thr_none", "nothing is written")
 	if err := <-refused; !errors.Is(err, ponder.ErrNoThread) {
 		t.Errorf("refused with %v", err)
 	}
 }
 
-// TestDiskFails has the disk fail: what was written is moved into the database, and until
-// that is done nothing is safe, and nothing written.
+// TestDiskFails has the disk fail. Until the WAL is in the database, nothing is
+// acknowledged or written.
 func TestDiskFails(t *testing.T) {
 	s := openWith(t, "thr_1")
 	fails := func() {
@@ -147,17 +147,17 @@ func TestDiskFails(t *testing.T) {
 				once = true
 				return errors.New("input/output error")
 			}
-			return s.wal.sync() // the system tells each failure once
+			return s.wal.sync() // the system reports each failure once
 		}
 	}
 	fails()
-	if err := <-said(t.Context(), s, "thr_1", "one"); err != nil {
+	if err := <-appendAsync(t.Context(), s, "thr_1", "one"); err != nil {
 		t.Errorf("what was written can be moved, and the append returned %v", err)
 	}
 	if info, err := os.Stat(s.wal.name); err != nil || info.Size() != 0 {
 		t.Errorf("the log does not begin anew: %v, %v", info, err)
 	}
-	read, err := s.read.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true}) // it keeps what comes in the log
+	read, err := s.read.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true}) // keeps new commits in the WAL
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,29 +167,29 @@ func TestDiskFails(t *testing.T) {
 	fails()
 	recorded := make(chan struct{})
 	ctx := ponder.OnRecord(t.Context(), func() { close(recorded) })
-	if err := <-said(ctx, s, "thr_1", "two"); !errors.Is(err, errDoubtful) {
+	if err := <-appendAsync(ctx, s, "thr_1", "two"); !errors.Is(err, errUnsynced) {
 		t.Errorf("what was written can't be moved, and the append returned %v", err)
 	}
 	<-recorded
-	if err := <-said(t.Context(), s, "thr_1", "three"); !errors.Is(err, errDoubtful) {
+	if err := <-appendAsync(t.Context(), s, "thr_1", "three"); !errors.Is(err, errUnsynced) {
 		t.Errorf("what was written is not safe, and the next append returned %v", err)
 	}
 	err = s.SQL().Tx(t.Context(), func(*sql.Tx) error { return nil })
-	if !errors.Is(err, errDoubtful) {
+	if !errors.Is(err, errUnsynced) {
 		t.Errorf("what was written is not safe, and a transaction beside it returned %v", err)
 	}
 	if err := read.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-said(t.Context(), s, "thr_1", "four"); err != nil {
+	if err := <-appendAsync(t.Context(), s, "thr_1", "four"); err != nil {
 		t.Errorf("nobody is in the way any more: %v", err)
 	}
-	if got := all(t, s, "thr_1"); got != "one two four" {
+	if got := messages(t, s, "thr_1"); got != "one two four" {
 		t.Errorf("in the log is %q", got)
 	}
 }
 
-// TestLink checks that the log of a database behind a link is the one that is waited for.
+// TestLink checks that the store syncs the WAL of the database behind a link.
 func TestLink(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link.db")
@@ -221,8 +221,8 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestOthersAreDurable checks that what others commit through [Store.SQL] is waited for,
-// and only that.
+// TestOthersAreDurable checks that commits through [Store.SQL] wait for the disk, and only
+// those.
 func TestOthersAreDurable(t *testing.T) {
 	s := openWith(t, "thr_1")
 	var asked atomic.Int64
@@ -244,11 +244,10 @@ func TestOthersAreDurable(t *testing.T) {
 	}
 }
 
-// TestShown checks that who is shown what another process has written waits for the disk,
-// once.
+// TestReadWaitsForDisk checks that a reader of another process's events waits for the disk once.
 func TestShown(t *testing.T) {
 	s := openWith(t, "thr_1")
-	if err := <-said(t.Context(), s, "thr_1", "one"); err != nil {
+	if err := <-appendAsync(t.Context(), s, "thr_1", "one"); err != nil {
 		t.Fatal(err)
 	}
 	other, err := Open(t.Context(), s.file)
@@ -262,14 +261,14 @@ func TestShown(t *testing.T) {
 		return other.wal.sync()
 	}
 	for range 2 {
-		if got := all(t, other, "thr_1"); got != "one" || asked != 1 {
+		if got := messages(t, other, "thr_1"); got != "one" || asked != 1 {
 			t.Errorf("shown is %q, and the disk was asked %d times", got, asked)
 		}
 	}
 }
 
-// TestLull checks that the disk is left alone for a moment if only calls of models follow
-// on what is written, and no longer than that, nor once somebody is in a hurry.
+// TestSyncDelay checks that the store delays a sync if only model calls depend on it. An urgent
+// request ends the delay.
 func TestLull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openWith(t, "thr_1")
@@ -296,10 +295,10 @@ func TestLull(t *testing.T) {
 		if n := synced.Load(); n != 2 {
 			t.Errorf("the disk was asked %d times, want one time for each who hurries", n)
 		}
-		if err := <-more; err != nil || time.Since(began) != lull {
-			t.Errorf("%v after %v, want %v", err, time.Since(began), lull)
+		if err := <-more; err != nil || time.Since(began) != syncDelay {
+			t.Errorf("%v after %v, want %v", err, time.Since(began), syncDelay)
 		}
-		time.Sleep(lull)
+		time.Sleep(syncDelay)
 		began = time.Now()
 		if err := <-write(true); err != nil || time.Since(began) != 0 {
 			t.Errorf("%v after %v, of a disk that has rested", err, time.Since(began))
@@ -307,8 +306,8 @@ func TestLull(t *testing.T) {
 	})
 }
 
-// TestCallsAlone checks for what the disk need not hurry: for calls that are made, and
-// what a mode writes with them.
+// TestCallsAlone checks which batches are not urgent: calls, and the writes of a mode
+// beside them.
 func TestCallsAlone(t *testing.T) {
 	of := func(cause string, body ponder.Body) ponder.Event {
 		return ponder.Event{Run: "run_1", Cause: cause, Body: body}
@@ -328,12 +327,12 @@ func TestCallsAlone(t *testing.T) {
 		"an answer with it": {[]ponder.Event{of("a/1.1", ponder.AssistantMessage{Content: "yes"}), call}, false},
 	} {
 		var p batches
-		for range 2 { // the second time in the memory of the first
+		for range 2 { // the second round reuses the memory of the first
 			b, err := p.encode("thr_1", c.events)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := b.asks && !b.urgent; got != c.alone {
+			if got := b.startsCall && !b.urgent; got != c.alone {
 				t.Errorf("%s: %v, want %v", what, got, c.alone)
 			}
 			p.give(b)

@@ -33,7 +33,7 @@ func (tx *tx) erase(id ponder.ThreadID, seqs []ponder.Seq) error {
 	if err != nil || len(seqs) == 0 {
 		return err
 	}
-	e := erasing{tx: tx, thread: t, title: t.title, rows: make(map[int64]*erasedRow)}
+	e := eraser{tx: tx, thread: t, title: t.title, rows: make(map[int64]*erasedRow)}
 	for len(seqs) > 0 && tx.err == nil {
 		if seqs, err = e.next(seqs); err != nil {
 			return err
@@ -43,8 +43,8 @@ func (tx *tx) erase(id ponder.ThreadID, seqs []ponder.Seq) error {
 	return nil
 }
 
-// An erasing is what is to be written, once all of it is known.
-type erasing struct {
+// An eraser collects the changes of an Erase before it writes them.
+type eraser struct {
 	*tx
 	*thread
 	title string
@@ -52,14 +52,14 @@ type erasing struct {
 	rows  map[int64]*erasedRow
 }
 
-// An erasedRow is what a row of ponder_batch becomes.
+// An erasedRow is the new content of a row of ponder_batch.
 type erasedRow struct{ lines, asked []byte }
 
-// next erases the events that are in the row of the first, and returns the others.
-func (e *erasing) next(seqs []ponder.Seq) ([]ponder.Seq, error) {
+// next erases the events in the row of the first seq, and returns the seqs of other rows.
+func (e *eraser) next(seqs []ponder.Seq) ([]ponder.Seq, error) {
 	row := make([]driver.Value, 2)
 	if !e.tx.row(row, `SELECT pos, first FROM ponder_batch WHERE num = ? AND last >= ? ORDER BY last LIMIT 1`, e.num, int64(seqs[0])) {
-		return nil, nil // tx.err says why
+		return nil, nil // tx.err has the reason
 	}
 	pos, first := row[0].(int64), row[1].(int64)
 	r := e.row(pos)
@@ -86,8 +86,8 @@ func (e *erasing) next(seqs []ponder.Seq) ([]ponder.Seq, error) {
 	return seqs, nil
 }
 
-// event writes what stays of an event.
-func (e *erasing) event(to *ponder.EventEncoder, line []byte) error {
+// event encodes an event without its content.
+func (e *eraser) event(to *ponder.EventEncoder, line []byte) error {
 	var ev ponder.Event
 	if err := json.Unmarshal(line, &ev); err != nil {
 		return err
@@ -103,8 +103,8 @@ func (e *erasing) event(to *ponder.EventEncoder, line []byte) error {
 	return nil
 }
 
-// request erases what a call asked, wherever it began.
-func (e *erasing) request(ev ponder.Event) {
+// request erases the request of a call, which may be in an earlier row.
+func (e *eraser) request(ev ponder.Event) {
 	h := hash(startKey(ev.Run, ev.Cause))
 	at, ok := e.number(findKey, e.num, e.keys.number(ev.Run, ev.Cause), h[:])
 	if !ok {
@@ -125,8 +125,8 @@ func (e *erasing) request(ev ponder.Event) {
 	r.asked = kept
 }
 
-// row returns a row as it is to be.
-func (e *erasing) row(pos int64) *erasedRow {
+// row returns the row with the changes so far.
+func (e *eraser) row(pos int64) *erasedRow {
 	if r := e.rows[pos]; r != nil {
 		return r
 	}
@@ -141,8 +141,8 @@ func (e *erasing) row(pos int64) *erasedRow {
 	return r
 }
 
-// write writes it.
-func (e *erasing) write() {
+// write writes the changes.
+func (e *eraser) write() {
 	for _, pos := range e.order {
 		r := e.rows[pos]
 		var asked driver.Value
@@ -165,10 +165,10 @@ func (e *erasing) write() {
 	e.save(e.thread)
 }
 
-// taint is the name of a row of ponder_fold that is no checkpoint: its seq is the
-// fence of a lease whose holder has read what was erased since.
+// taint names a row of ponder_fold that is no checkpoint. Its seq is the fence of a lease
+// whose holder has read content that was erased since.
 const taint = ""
 
-// isTainted reports whether the holder of the newest lease of the thread has read
-// what was erased since.
+// isTainted reports whether the holder of the newest lease has read content that was erased
+// since.
 func (t *thread) isTainted() bool { return t.tainted != 0 && t.tainted == t.lease.Fence }

@@ -11,7 +11,7 @@ import (
 	"ponder/llm"
 )
 
-// TestEraseIsSecure looks for what was erased in the bytes of the files.
+// TestEraseIsSecure searches the bytes of the files for erased content.
 func TestEraseIsSecure(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
@@ -51,8 +51,8 @@ func TestEraseIsSecure(t *testing.T) {
 	}
 }
 
-// TestTornErase cuts the log of the database at every page of an erasure that
-// changes many rows: all of it is done, or nothing.
+// TestTornErase truncates the WAL at every page of an erasure of many rows. Either all rows
+// are erased or none.
 func TestTornErase(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
@@ -87,7 +87,7 @@ func TestTornErase(t *testing.T) {
 	}
 }
 
-// erasedIn returns how many events of a database that was cut are erased.
+// erasedIn returns the number of erased events in a truncated database.
 func erasedIn(t *testing.T, db, wal []byte) (n int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ponder.db")

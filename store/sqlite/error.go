@@ -12,7 +12,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// explain returns err as what [ponder.Store] calls it, and in one line.
+// explain returns err as an error of [ponder.Store], in one line.
 func explain(err error) error {
 	code, ok := codeOf(err)
 	if !ok {
@@ -33,8 +33,8 @@ func explain(err error) error {
 	return err
 }
 
-// explainOpen returns an error of opening a database that is there: if it cannot
-// be opened, something beside it cannot be made.
+// explainOpen explains an error of opening an existing file. SQLITE_CANTOPEN then means
+// that SQLite cannot create a file beside it.
 func explainOpen(err error) error {
 	if code, ok := codeOf(err); ok && code&0xff == sqlite3.SQLITE_CANTOPEN {
 		return fmt.Errorf("%w: its folder cannot be written: %w", ponder.ErrReadOnly, err)
@@ -42,8 +42,8 @@ func explainOpen(err error) error {
 	return explain(err)
 }
 
-// ioError tells a full disk from a broken one, where SQLite does not, and one that cannot be
-// written from one that cannot be read.
+// ioError separates a full disk from a broken one, and failed writes from failed reads,
+// because SQLite does not.
 func ioError(code int, err error) error {
 	switch {
 	case code == sqlite3.SQLITE_IOERR_SHMSIZE, errors.Is(err, syscall.ENOSPC):
@@ -58,7 +58,7 @@ var failedWrites = []int{
 	sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE,
 }
 
-// codeOf returns SQLite's extended code of an error.
+// codeOf returns the extended SQLite code of an error.
 func codeOf(err error) (int, bool) {
 	e := (*driver.Error)(nil)
 	if !errors.As(err, &e) {
@@ -67,18 +67,18 @@ func codeOf(err error) (int, bool) {
 	return e.Code(), true
 }
 
-// isBusy reports whether another process writes.
+// isBusy reports whether another process holds the lock.
 func isBusy(err error) bool {
 	code, ok := codeOf(err)
 	return ok && (code&0xff == sqlite3.SQLITE_BUSY || code&0xff == sqlite3.SQLITE_LOCKED)
 }
 
-// cannotWrite reports whether a database could not be read because something
-// beside it could not be written.
+// cannotWrite reports whether a read failed because SQLite could not write a file beside
+// the database.
 func cannotWrite(err error) bool {
 	code, ok := codeOf(err)
 	return ok && (code&0xff == sqlite3.SQLITE_CANTOPEN || code&0xff == sqlite3.SQLITE_READONLY)
 }
 
-// readOnlyDisk reports whether err says that a file system is read-only.
+// readOnlyDisk reports whether err is the error of a read-only file system.
 func readOnlyDisk(err error) bool { return errors.Is(err, syscall.EROFS) }

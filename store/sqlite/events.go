@@ -11,8 +11,7 @@ import (
 	"ponder"
 )
 
-// Events implements [ponder.Log]. It reads pages, each in a transaction of its
-// own.
+// Events implements [ponder.Log]. It reads each page in its own transaction.
 func (s *Store) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for {
@@ -35,25 +34,24 @@ func (s *Store) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq
 	}
 }
 
-// Bounds of a page.
+// Limits of a page.
 const (
 	pageRows  = 128
-	pageBytes = 1 << 20 // a single row may be longer
+	pageBytes = 1 << 20 // except for a single longer row
 )
 
-// A row of ponder_batch.
+// A row is a row of ponder_batch.
 type row struct {
 	pos         int64
 	first, last ponder.Seq
 	lines       []byte
 }
 
-// page reads some events of a thread after one, none if there are none, and reports
-// whether there were more.
+// page returns some events of a thread after one, and reports whether there may be more.
 func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []ponder.Event, more bool, err error) {
 	rows, more, err := s.pageRows(ctx, id, max(0, after))
 	if err == nil && len(rows) > 0 {
-		err = s.show(ctx, rows[len(rows)-1].pos)
+		err = s.waitDurable(ctx, rows[len(rows)-1].pos)
 	}
 	if err != nil {
 		return nil, false, err
@@ -71,7 +69,7 @@ const readPage = `SELECT coalesce(b.pos, 0), coalesce(b.first, 0), coalesce(b.la
 	WHERE t.id = ? AND NOT t.removed ORDER BY b.last LIMIT ?`
 
 func (s *Store) pageRows(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []row, more bool, err error) {
-	rows, err := s.known.Short(ctx, s.read, readPage, int64(after), string(id), pageRows)
+	rows, err := s.statements.Short(ctx, s.read, readPage, int64(after), string(id), pageRows)
 	if err != nil {
 		return nil, false, err
 	}
@@ -112,14 +110,14 @@ func (s *Store) lookup(ctx context.Context, id ponder.ThreadID, like ponder.Even
 	var r row
 	var line int
 	h := hash(like.Key())
-	err = s.known.First(ctx, s.read, []any{&r.pos, &r.first, &r.last, &r.lines, &line}, readKey, chunkLines-1, lineBits, string(id),
+	err = s.statements.First(ctx, s.read, []any{&r.pos, &r.first, &r.last, &r.lines, &line}, readKey, chunkLines-1, lineBits, string(id),
 		int64(byCause), byCause.number(like.Run, like.Cause), byTurn.number(like.Run, like.Cause), h[:])
 	if errors.Is(err, sql.ErrNoRows) {
 		_, err = s.info(ctx, id)
 		return ev, err
 	}
 	if err == nil {
-		err = s.show(ctx, r.pos)
+		err = s.waitDurable(ctx, r.pos)
 	}
 	if err != nil {
 		return ev, err
@@ -131,7 +129,7 @@ func (s *Store) lookup(ctx context.Context, id ponder.ThreadID, like ponder.Even
 	return events[0], nil
 }
 
-// decode appends the events of a row that come after one.
+// decode appends the events of the row with a seq greater than after.
 func (r row) decode(events []ponder.Event, id ponder.ThreadID, after ponder.Seq) ([]ponder.Event, error) {
 	seq := r.first
 	for line := range bytes.Lines(r.lines) {

@@ -11,8 +11,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-// fill appends until the disk is full and returns how many appends were
-// acknowledged.
+// fill appends until the disk is full, and returns the number of acknowledged appends.
 func fill(t *testing.T, s *sqlite.Store, line string) int {
 	t.Helper()
 	for n := range 100_000 {
@@ -54,7 +53,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestFullForOne has one request in a transaction that is too much.
+// TestFullForOne has one request in a transaction that exceeds the space.
 func TestFullForOne(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
 	say(t, s, "thr_1")

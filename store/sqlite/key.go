@@ -8,8 +8,8 @@ import (
 	"ponder"
 )
 
-// hashSize is how much of the SHA-256 of a key is kept: none can be found that
-// collide.
+// hashSize is the stored part of the SHA-256 of a key. It is large enough to prevent
+// collisions.
 const hashSize = 16
 
 func hash(key string) (h [hashSize]byte) {
@@ -18,16 +18,16 @@ func hash(key string) (h [hashSize]byte) {
 	return h
 }
 
-// A numbering says by what number the keys of a thread are sorted, so that those
-// that are taken at one time are neighbours, on one page.
+// A numbering derives a number from a key. Keys are sorted by it, so that keys of one time
+// share a page.
 type numbering int64
 
 const (
-	byCause numbering = iota // threads of version 3 of the tables, and before
+	byCause numbering = iota // schema version 3 and older
 	byTurn
 )
 
-// number returns the number of a key of a run's cause.
+// number returns the number of the key of a run's cause.
 func (n numbering) number(run ponder.RunID, cause string) int64 {
 	if n == byCause {
 		return turn(cause)
@@ -36,7 +36,7 @@ func (n numbering) number(run ponder.RunID, cause string) int64 {
 	return max(largest(cause), after(root, '.'))
 }
 
-// action returns the key of the action of a cause.
+// action returns the action key of a cause.
 func action(cause string) string {
 	if i := strings.IndexAny(cause, "#/"); i >= 0 {
 		return cause[:i]
@@ -44,22 +44,22 @@ func action(cause string) string {
 	return cause
 }
 
-// turn returns the number that an action's key ends in, after a "-", or zero.
-// Sessions count their actions so.
+// turn returns the number at the end of an action key, after "-", or zero. Sessions number
+// their actions so.
 func turn(cause string) int64 { return after(action(cause), '-') }
 
-// after returns the number that a text ends in, after the last of a byte, or zero.
+// after returns the number after the last sep in a text, or zero.
 func after(text string, sep byte) int64 {
 	return number(text[strings.LastIndexByte(text, sep)+1:])
 }
 
-// largest returns the largest of the numbers in an action's key, between "-", or zero:
-// conversations name the place of a message, and count from there.
-func largest(cause string) (most int64) {
+// largest returns the largest number between "-" in an action key, or zero. Conversations
+// use the seq of a message, and count from there.
+func largest(cause string) (n int64) {
 	for part := range strings.SplitSeq(action(cause), "-") {
-		most = max(most, number(part))
+		n = max(n, number(part))
 	}
-	return most
+	return n
 }
 
 func number(text string) int64 {

@@ -18,7 +18,7 @@ func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunI
 	h := hash(startKey(run, cause))
 	var line int
 	var asked []byte
-	err := s.known.First(ctx, s.read, []any{&line, &asked}, `SELECT k.at & ?, b.asked FROM ponder_thread t JOIN ponder_key k USING (num) JOIN ponder_batch b ON b.pos = k.at >> ?
+	err := s.statements.First(ctx, s.read, []any{&line, &asked}, `SELECT k.at & ?, b.asked FROM ponder_thread t JOIN ponder_key k USING (num) JOIN ponder_batch b ON b.pos = k.at >> ?
 		WHERE t.id = ? AND k.turn = CASE t.numbered WHEN ? THEN ? ELSE ? END AND k.hash = ?`, chunkLines-1, lineBits, string(id),
 		int64(byCause), byCause.number(run, cause), byTurn.number(run, cause), h[:])
 	if errors.Is(err, sql.ErrNoRows) {
@@ -34,7 +34,7 @@ func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunI
 	return req, nil
 }
 
-// requestOf returns the request of the event of a line, or nil.
+// requestOf returns the request of a line, or nil.
 func requestOf(asked []byte, line int) (*llm.Request, error) {
 	prefix := strconv.AppendInt(nil, int64(line), 10)
 	prefix = append(prefix, ' ')
@@ -51,7 +51,7 @@ func requestOf(asked []byte, line int) (*llm.Request, error) {
 
 // LoadCheckpoint implements [ponder.Checkpoints].
 func (s *Store) LoadCheckpoint(ctx context.Context, id ponder.ThreadID, fold, version string) (seq ponder.Seq, state []byte, err error) {
-	err = s.known.First(ctx, s.read, []any{&seq, &state}, `SELECT f.seq, f.state FROM ponder_thread t JOIN ponder_fold f USING (num)
+	err = s.statements.First(ctx, s.read, []any{&seq, &state}, `SELECT f.seq, f.state FROM ponder_thread t JOIN ponder_fold f USING (num)
 		WHERE t.id = ? AND f.fold = ? AND f.version = ?`, string(id), fold, version)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil, nil

@@ -12,8 +12,8 @@ import (
 	"ponder"
 )
 
-// manyThreads is a store with threads of two owners, of all kinds and statuses: n of the
-// one that is called local.
+// manyThreads returns a store with threads of two owners, of all kinds and statuses. The
+// owner local has n of them.
 func manyThreads(tb testing.TB, n int) *Store {
 	tb.Helper()
 	s, err := Open(tb.Context(), filepath.Join(tb.TempDir(), "ponder.db"))
@@ -43,7 +43,7 @@ func manyThreads(tb testing.TB, n int) *Store {
 	return s
 }
 
-// lists are what owners are shown.
+// lists returns the filters of the surfaces.
 func lists() map[string]ponder.Filter {
 	idle := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	return map[string]ponder.Filter{
@@ -57,7 +57,7 @@ func lists() map[string]ponder.Filter {
 	}
 }
 
-// plan returns how a query is done, a step a line.
+// plan returns the query plan, one step per line.
 func (s *Store) plan(t *testing.T, query string, args ...any) (steps []string) {
 	t.Helper()
 	rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
@@ -79,9 +79,8 @@ func (s *Store) plan(t *testing.T, query string, args ...any) (steps []string) {
 	return steps
 }
 
-// TestListPlans checks that a page of a list is read from where the page before ended, in
-// the order of an index: nothing is sorted, and nothing that is not shown is gone through.
-// So it is in a database that was made anew and in one that was migrated.
+// TestListPlans checks that each page of a list continues from an index position, without
+// sorting or skipping rows, in new and in migrated databases.
 func TestListPlans(t *testing.T) {
 	old, err := Open(t.Context(), oldDatabase(t))
 	if err != nil {
@@ -95,7 +94,7 @@ func TestListPlans(t *testing.T) {
 			steps := s.plan(t, query, args...)
 			found := 0
 			for i, step := range steps {
-				sorts := strings.Contains(step, "TEMP B-TREE") && steps[i-1] != "SCAN p" && steps[i-1] != "SCAN q" // which are no longer than a page
+				sorts := strings.Contains(step, "TEMP B-TREE") && steps[i-1] != "SCAN p" && steps[i-1] != "SCAN q" // these subqueries are no longer than a page
 				if sorts || strings.HasPrefix(step, "SCAN ponder") || strings.HasPrefix(step, "SCAN t") {
 					t.Errorf("%s, %s: %s", from, name, step)
 				}
@@ -114,8 +113,8 @@ func TestListPlans(t *testing.T) {
 	}
 }
 
-// TestStatusPlans checks that a list of a status is read from the index of that status, but
-// of conversations, which have none.
+// TestStatusPlans checks that lists by status use the index of the status. Conversations
+// have none.
 func TestStatusPlans(t *testing.T) {
 	s := manyThreads(t, 0)
 	for want, f := range map[string]ponder.Filter{
@@ -139,16 +138,16 @@ func TestStatusPlans(t *testing.T) {
 
 // TestListPages reads 20,000 threads page by page.
 func TestListPages(t *testing.T) {
-	const most = 100
+	const limit = 100
 	s := manyThreads(t, 20_000)
 	for name, f := range lists() {
 		all, err := s.List(t.Context(), f)
 		if err != nil || len(all) < 2500 {
 			t.Fatalf("%s: %d threads (%v)", name, len(all), err)
 		}
-		f.Limit = most
+		f.Limit = limit
 		var got []ponder.Info
-		for range len(all)/most + 1 {
+		for range len(all)/limit + 1 {
 			page, err := s.List(t.Context(), f)
 			if err != nil {
 				t.Fatal(err)
@@ -164,23 +163,23 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-// BenchmarkListPage reads the first page of the lists of 20,000 threads, and the last of a
-// hundred.
+// BenchmarkListPage reads the first page and the last of a hundred pages of lists of 20,000
+// threads.
 func BenchmarkListPage(b *testing.B) {
-	const most = 20
+	const limit = 20
 	s := manyThreads(b, 20_000)
 	for name, f := range lists() {
-		f.Limit = 100 * most
+		f.Limit = 100 * limit
 		all, err := s.List(b.Context(), f)
 		if err != nil || len(all) != f.Limit {
 			b.Fatalf("%d threads: %v", len(all), err)
 		}
-		f.Limit = most
-		for page, before := range map[string]ponder.Position{"page=1": {}, "page=100": all[99*most-1].Position()} {
+		f.Limit = limit
+		for page, before := range map[string]ponder.Position{"page=1": {}, "page=100": all[99*limit-1].Position()} {
 			b.Run(name+"/"+page, func(b *testing.B) {
 				for b.Loop() {
 					f.Before = before
-					if list, err := s.List(b.Context(), f); err != nil || len(list) != most {
+					if list, err := s.List(b.Context(), f); err != nil || len(list) != limit {
 						b.Fatalf("%d threads: %v", len(list), err)
 					}
 				}

@@ -9,9 +9,8 @@ import (
 	"ponder"
 )
 
-// Lost returns ErrLost once the file that was opened is not there any more, or is another
-// one: what is written to it now is gone with the process. While that is so, nothing is
-// written.
+// Lost returns ErrLost if the opened file was removed or replaced. Writes to such a file
+// would vanish with the process, so the store then refuses them.
 func (s *Store) Lost() error {
 	now, err := os.Stat(s.file)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(s.opened, now) {

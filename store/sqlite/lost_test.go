@@ -13,7 +13,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-// lost are the ways in which a database that is open is lost.
+// lost holds the ways to lose an open database.
 var lost = map[string]func(t *testing.T, file string){
 	"removed": func(t *testing.T, file string) { remove(t, file) },
 	"replaced": func(t *testing.T, file string) {
@@ -32,7 +32,7 @@ var lost = map[string]func(t *testing.T, file string){
 	},
 }
 
-// remove removes a database with what is beside it.
+// remove removes a database and the files beside it.
 func remove(t *testing.T, file string) {
 	t.Helper()
 	for _, name := range []string{file, file + "-wal", file + "-shm"} {
@@ -74,7 +74,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestLostIsLeftAlone closes a database that was replaced by one that is in use.
+// TestCloseAfterReplacement closes a database that another one, which is in use, replaced.
 func TestLostIsLeftAlone(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	old, err := sqlite.Open(t.Context(), file)

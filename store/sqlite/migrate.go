@@ -14,8 +14,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// newest is the version of the tables that this package reads and writes: the
-// number of the last file in migrations. The first makes version 1 of nothing.
+// newest is the schema version of this package: the number of the last file in migrations.
+// The first file creates version 1.
 const newest = 6
 
 // scripts returns the migrations, in order.
@@ -35,8 +35,8 @@ func scripts() ([]string, error) {
 	return all, nil
 }
 
-// migrate brings a database to the newest version, which the last of scripts
-// makes. Processes that do so at the same time wait for each other.
+// migrate migrates a database to the version after the last of scripts. Concurrent
+// processes wait for each other.
 func migrate(ctx context.Context, db *sql.DB, scripts []string) error {
 	version := 0
 	err := persist(ctx, func() (err error) {
@@ -52,7 +52,7 @@ func migrate(ctx context.Context, db *sql.DB, scripts []string) error {
 	return checkVersion(version, len(scripts))
 }
 
-// persist does something until no other process is in its way.
+// persist repeats do while another process holds the lock.
 func persist(ctx context.Context, do func() error) error {
 	for {
 		err := do()
@@ -65,8 +65,8 @@ func persist(ctx context.Context, do func() error) error {
 	}
 }
 
-// schemaVersion returns the version of a database; 0 if it has no tables; and errForeign if
-// it is one of another program.
+// schemaVersion returns the version of a database, 0 if it has no tables of Ponder, or
+// errForeign if it belongs to another program.
 func schemaVersion(ctx context.Context, db *sql.DB) (version int, err error) {
 	var meta, ours, foreign bool
 	err = db.QueryRowContext(ctx, `SELECT coalesce(max(name = 'ponder_meta'), 0), coalesce(max(name GLOB 'ponder_*'), 0),
@@ -90,7 +90,7 @@ func checkVersion(version, newest int) error {
 	return nil
 }
 
-// migrateAll does in one transaction what is left to do.
+// migrateAll performs the missing migrations in one transaction.
 func migrateAll(ctx context.Context, db *sql.DB, scripts []string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -102,7 +102,7 @@ func migrateAll(ctx context.Context, db *sql.DB, scripts []string) error {
 	if err == nil {
 		err = tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM ponder_meta`).Scan(&version)
 	}
-	if err != nil || version >= len(scripts) { // another process was faster
+	if err != nil || version >= len(scripts) { // another process has migrated it
 		return errors.Join(err, checkVersion(version, len(scripts)))
 	}
 	for ; version < len(scripts); version++ {
@@ -116,11 +116,11 @@ func migrateAll(ctx context.Context, db *sql.DB, scripts []string) error {
 	return tx.Commit()
 }
 
-// checkWritable returns an error if a database can only be read.
+// checkWritable returns an error if the database is read-only.
 func checkWritable(ctx context.Context, db *sql.DB) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if isBusy(err) {
-		return nil // whoever is busy writes
+		return nil // another process can write
 	}
 	if err != nil {
 		return err
@@ -130,8 +130,8 @@ func checkWritable(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// micros returns a time as it is stored.
+// micros returns the stored form of a time.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
-// fromMicros undoes micros.
+// fromMicros is the inverse of micros.
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }

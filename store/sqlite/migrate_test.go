@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// oldDatabase makes a database as version 1 made it.
+// oldDatabase creates a database of version 1.
 func oldDatabase(t *testing.T) (file string) {
 	t.Helper()
 	script, err := os.ReadFile("testdata/version1.sql")
@@ -34,13 +34,12 @@ func oldDatabase(t *testing.T) (file string) {
 
 func connection(t *testing.T, file string) *sql.DB {
 	t.Helper()
-	db := connect(file, writing)
+	db := connect(file, writeOptions)
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
 
-// current returns the migrations of this version.
 func current(t *testing.T) []string {
 	t.Helper()
 	all, err := scripts()
@@ -53,7 +52,7 @@ func current(t *testing.T) []string {
 	return all
 }
 
-// TestOldDatabase opens a database of version 1 and finds all that was in it.
+// TestOldDatabase reads the content of a database of version 1.
 func TestOldDatabase(t *testing.T) {
 	s, err := Open(t.Context(), oldDatabase(t))
 	if err != nil {
@@ -97,7 +96,7 @@ func TestOldDatabase(t *testing.T) {
 	}
 }
 
-// TestPauseInOldDatabase pauses what was begun in a database of version 1.
+// TestPauseInOldDatabase pauses a run in a database of version 1.
 func TestPauseInOldDatabase(t *testing.T) {
 	s, err := Open(t.Context(), oldDatabase(t))
 	if err != nil {
@@ -127,8 +126,7 @@ func equal[T any](t *testing.T, what string, got, want T, errs ...error) {
 	}
 }
 
-// TestMigrate has several at once bring an old database, and none at all, to a
-// version of the future.
+// TestMigrate migrates an old and a new database concurrently to a future version.
 func TestMigrate(t *testing.T) {
 	future := append(current(t), `ALTER TABLE ponder_thread ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'`,
 		`CREATE TABLE ponder_future (n INTEGER); INSERT INTO ponder_future VALUES (1); INSERT INTO ponder_future VALUES (2)`)
@@ -160,7 +158,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestMigrateFails has a migration fail in the middle: nothing of it is left.
+// TestMigrateFails has a migration fail in the middle, which must change nothing.
 func TestMigrateFails(t *testing.T) {
 	file := oldDatabase(t)
 	db := connection(t, file)
@@ -175,7 +173,7 @@ func TestMigrateFails(t *testing.T) {
 	equal(t, "tables left", tables, 0, err)
 }
 
-// TestPragmas checks what durability rests on.
+// TestPragmas checks the settings that durability needs.
 func TestPragmas(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
 	if err != nil {
@@ -189,7 +187,7 @@ func TestPragmas(t *testing.T) {
 	}
 }
 
-// TestWALBeginsAnew has the writer make room in the log.
+// TestTruncateWAL has the writer truncate the WAL.
 func TestWALBeginsAnew(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
 	if err != nil {
@@ -221,7 +219,7 @@ func TestWALBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestGrownSince checks that those who watch do not read what they have seen.
+// TestGrownSince checks that the poll reads only new rows.
 func TestGrownSince(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
 	if err != nil {

@@ -31,7 +31,7 @@ func (tx *tx) join(n ponder.Node) error {
 
 // Beat implements [ponder.Nodes].
 func (s *Store) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
-	if err := s.pass(ctx, func(tx *tx) error { return tx.beat(id, clock) }); err != nil {
+	if err := s.submitVolatile(ctx, func(tx *tx) error { return tx.beat(id, clock) }); err != nil {
 		return fmt.Errorf("beat of %s: %w", id, err)
 	}
 	return nil
@@ -90,7 +90,7 @@ func (s *Store) MarkDead(ctx context.Context, id ponder.NodeID) error {
 
 // Take implements [ponder.Leases].
 func (s *Store) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (lease ponder.Lease, err error) {
-	err = s.pass(ctx, func(tx *tx) (err error) {
+	err = s.submitVolatile(ctx, func(tx *tx) (err error) {
 		lease, err = tx.take(id, node)
 		return err
 	})
@@ -110,7 +110,7 @@ func (tx *tx) take(id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error)
 	return leaseOf(t), nil
 }
 
-// next returns the lease that a node gets on a thread.
+// next returns the lease that a node would get on a thread.
 func (tx *tx) next(t *thread, node ponder.NodeID) (storerules.Lease, error) {
 	switch {
 	case t == nil || t.removed:
@@ -150,7 +150,7 @@ func (tx *tx) retake(id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, 
 		return 0, ponder.ErrStale
 	}
 	last := t.lease
-	t.lease, t.changed = next, true // and written with what is appended
+	t.lease, t.changed = next, true // append writes it
 	head, err := tx.append(id, next.Fence, b)
 	if err != nil {
 		t.lease, t.changed = last, false
@@ -162,7 +162,7 @@ func (tx *tx) retake(id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, 
 
 // Release implements [ponder.Leases].
 func (s *Store) Release(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
-	if err := s.pass(ctx, func(tx *tx) error { return tx.release(id, fence, head, elapsed) }); err != nil {
+	if err := s.submitVolatile(ctx, func(tx *tx) error { return tx.release(id, fence, head, elapsed) }); err != nil {
 		return fmt.Errorf("release %s: %w", id, err)
 	}
 	return nil
@@ -182,7 +182,7 @@ func (tx *tx) release(id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, e
 	return nil
 }
 
-// grant writes another lease of a thread.
+// grant stores a new lease of a thread.
 func (tx *tx) grant(t *thread, l storerules.Lease) {
 	t.lease, t.changed = l, true
 	tx.save(t)

@@ -16,35 +16,35 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// What connections are for.
+// Options of connections, by purpose.
 const (
-	writing = "_txlock=immediate&_error_rc=1&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)" +
+	writeOptions = "_txlock=immediate&_error_rc=1&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)" +
 		"&_pragma=wal_autocheckpoint(0)&_pragma=journal_size_limit(134217728)&_pragma=cache_size(-8000)&_pragma=secure_delete(on)"
-	rescuing  = "mode=rw&_error_rc=1&_pragma=busy_timeout(500)&_pragma=synchronous(full)"
-	asking    = "_pragma=busy_timeout(10000)&_pragma=query_only(1)&_error_rc=1"
-	reading   = "mode=rw&" + asking
-	looking   = "mode=ro&" + asking
-	immutable = "mode=ro&immutable=1&" + asking
-	copying   = "mode=ro&_pragma=busy_timeout(10000)&_error_rc=1"
+	rescueOptions    = "mode=rw&_error_rc=1&_pragma=busy_timeout(500)&_pragma=synchronous(full)"
+	queryOptions     = "_pragma=busy_timeout(10000)&_pragma=query_only(1)&_error_rc=1"
+	readOptions      = "mode=rw&" + queryOptions
+	readOnlyOptions  = "mode=ro&" + queryOptions
+	immutableOptions = "mode=ro&immutable=1&" + queryOptions
+	copyOptions      = "mode=ro&_pragma=busy_timeout(10000)&_error_rc=1"
 )
 
-// connect returns connections to a file. It does no I/O.
+// connect returns a connection pool for a file. It does no I/O.
 func connect(file, how string) *sql.DB {
 	u := url.URL{Scheme: "file", Opaque: escape(file), RawQuery: how}
 	db, err := sql.Open("sqlite", u.String())
 	if err != nil {
-		panic(err) // only if there were no such driver
+		panic(err) // only without the driver
 	}
 	return db
 }
 
-// escape returns a path as the path of a file: URL.
+// escape returns a path for a file: URL.
 func escape(file string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(filepath.Clean(file)))
 }
 
-// makeFile makes sure that there is a file that can be written. It never opens
-// one that is there: closing it would end the locks that this process has on it.
+// makeFile creates the file if it does not exist. It never opens an existing file, because
+// closing it would release the locks of this process on it.
 func makeFile(file string) error {
 	if file == "" {
 		return errors.New("no file is named")
@@ -58,7 +58,7 @@ func makeFile(file string) error {
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was faster
+		return nil // another process created it
 	}
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func makeFile(file string) error {
 	return f.Close()
 }
 
-// checkFile returns an error if what is there is no file.
+// checkFile returns an error if the path is not a regular file.
 func checkFile(file string) error {
 	info, err := os.Stat(file)
 	if err == nil && !info.Mode().IsRegular() {
@@ -80,10 +80,10 @@ var (
 	errForeign    = fmt.Errorf("%w of Ponder, but of another program: name another file", errNoDatabase)
 )
 
-// checkOwn returns errForeign if the file is a database of another program, which it leaves as
-// it is. What else is wrong with it is found when it is opened.
+// checkOwn returns errForeign if the file is a database of another program. It changes
+// nothing, and ignores other errors, which opening reports.
 func checkOwn(ctx context.Context, file string) error {
-	db := connect(file, looking)
+	db := connect(file, readOnlyOptions)
 	defer db.Close()
 	if _, err := schemaVersion(ctx, db); errors.Is(err, errForeign) {
 		return err
@@ -91,14 +91,14 @@ func checkOwn(ctx context.Context, file string) error {
 	return nil
 }
 
-// openReadOnly returns connections that only look. Where a database in WAL mode
-// cannot have its lock file, because the disk or folder is read-only, it is
-// read as a file that stands still, if no changes wait beside it.
+// openReadOnly returns read-only connections. If SQLite cannot create its lock file,
+// because the disk or folder is read-only, it opens the file as immutable. That requires an
+// empty WAL.
 func openReadOnly(ctx context.Context, file string) (db *sql.DB, still bool, err error) {
 	if err := checkFile(file); err != nil {
 		return nil, false, err
 	}
-	db, err = look(ctx, file, looking)
+	db, err = connectChecked(ctx, file, readOnlyOptions)
 	if err == nil || !cannotWrite(err) {
 		return db, false, err
 	}
@@ -106,11 +106,11 @@ func openReadOnly(ctx context.Context, file string) (db *sql.DB, still bool, err
 		return nil, false, fmt.Errorf("%w, and the newest changes are in %s-wal: copy both files to where they can be written",
 			ponder.ErrReadOnly, filepath.Base(file))
 	}
-	db, err = look(ctx, file, immutable)
+	db, err = connectChecked(ctx, file, immutableOptions)
 	return db, true, err
 }
 
-func look(ctx context.Context, file, how string) (*sql.DB, error) {
+func connectChecked(ctx context.Context, file, how string) (*sql.DB, error) {
 	db := connect(file, how)
 	db.SetMaxOpenConns(readers)
 	db.SetMaxIdleConns(readers)

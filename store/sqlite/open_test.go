@@ -14,10 +14,10 @@ import (
 	"ponder/store/sqlite"
 )
 
-// text is an input.
+// text returns a user message.
 func text(s string) ponder.Event { return ponder.Event{Body: ponder.UserMessage{Content: s}} }
 
-// texts returns what is said on a thread.
+// texts returns the messages of a thread.
 func texts(t testing.TB, s ponder.Store, id ponder.ThreadID) []string {
 	t.Helper()
 	var texts []string
@@ -33,7 +33,7 @@ func texts(t testing.TB, s ponder.Store, id ponder.ThreadID) []string {
 	return texts
 }
 
-// say creates a thread if need be and appends to it.
+// say appends messages to a thread, and creates it if necessary.
 func say(t testing.TB, s ponder.Store, id ponder.ThreadID, said ...string) {
 	t.Helper()
 	if err := s.Create(t.Context(), ponder.Thread{ID: id}); err != nil && !errors.Is(err, ponder.ErrTaken) {
@@ -179,7 +179,7 @@ func TestOpenReadOnly(t *testing.T) {
 	}
 }
 
-// refuses checks that a store writes nothing.
+// refuses checks that a store refuses writes.
 func refuses(t *testing.T, r ponder.Store) {
 	t.Helper()
 	_, err := r.Append(t.Context(), "thr_1", 0, text("x"))
@@ -226,7 +226,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// A database of another program is left as it is, whoever opens it.
+// Opening does not change a database of another program.
 func TestForeign(t *testing.T) {
 	for name, query := range map[string]string{
 		"tables":           `CREATE TABLE moz_places (id)`,
@@ -251,7 +251,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// Tables of others beside ours are no reason not to open a database.
+// Open accepts a database with tables of other programs beside its own.
 func TestShared(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s, err := sqlite.Open(t.Context(), file)

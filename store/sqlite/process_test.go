@@ -16,10 +16,10 @@ import (
 	"ponder/store/sqlite"
 )
 
-// childEnv says what a process that a test started is to do.
+// childEnv names the task of a process that a test started.
 const childEnv = "PONDER_SQLITE_TEST"
 
-// TestMain is the main function of the processes that tests start, too.
+// TestMain also is the main function of the processes that tests start.
 func TestMain(m *testing.M) {
 	children := map[string]func(ctx context.Context, s *sqlite.Store) error{
 		"write":  writeForever,
@@ -47,7 +47,7 @@ func runChild(file string, do func(context.Context, *sqlite.Store) error) error 
 	return do(ctx, s)
 }
 
-// child starts a process that does something with the database in a file.
+// child starts a process that performs a task on a database.
 func child(t *testing.T, what, file string) (cmd *exec.Cmd, stdout io.Reader) {
 	t.Helper()
 	self, err := os.Executable()
@@ -74,7 +74,7 @@ const (
 
 func procThread(i int) ponder.ThreadID { return ponder.ThreadID(fmt.Sprint("thr_", i)) }
 
-// writeForever appends and prints each thread and seq once it is acknowledged.
+// writeForever appends, and prints each acknowledged thread and seq.
 func writeForever(ctx context.Context, s *sqlite.Store) error {
 	var wg sync.WaitGroup
 	for i := range procThreads {
@@ -92,7 +92,7 @@ func writeForever(ctx context.Context, s *sqlite.Store) error {
 	return ctx.Err()
 }
 
-// TestKill kills a process that writes: what it acknowledged is there.
+// TestKill kills a writing process. Its acknowledged events stay.
 func TestKill(t *testing.T) {
 	for round := range 3 {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestKill(t *testing.T) {
 				}
 				acked[i] = max(acked[i], seq)
 				if n == 300+50*round {
-					cmd.Process.Kill() // goes on to read what it had printed
+					cmd.Process.Kill() // the loop reads the rest of its output
 				}
 			}
 			cmd.Wait()
@@ -126,8 +126,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// writeAndFollow appends to all threads, and follows them until it has seen
-// what two processes append, without a gap.
+// writeAndFollow appends to all threads, and follows them until it has the events of two
+// processes without a gap.
 func writeAndFollow(ctx context.Context, s *sqlite.Store) error {
 	errs := make(chan error, 2*procThreads)
 	for i := range procThreads {
@@ -189,7 +189,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestOpenAtOnce has several processes make the same database.
+// TestOpenAtOnce has several processes create the same database.
 func TestOpenAtOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "ponder.db")
 	var cmds []*exec.Cmd

@@ -11,7 +11,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-// occupyReaders takes all connections that read until the test ends, or release is called.
+// occupyReaders takes all reading connections until the test ends or calls release.
 func occupyReaders(t *testing.T, s *sqlite.Store) (release func()) {
 	t.Helper()
 	read := s.SQL().Read
@@ -28,7 +28,7 @@ func occupyReaders(t *testing.T, s *sqlite.Store) (release func()) {
 	return release
 }
 
-// TestReadWaitsNoLongerThanItsContext reads while all connections that read are in use.
+// TestReadEndsWithContext reads while all reading connections are in use.
 func TestReadWaitsNoLongerThanItsContext(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
 	say(t, s, "thr_1", "hello")
@@ -66,7 +66,7 @@ func TestReadWaitsNoLongerThanItsContext(t *testing.T) {
 	}
 }
 
-// TestWatchHoldsUpNoAppend begins to watch while all connections that read are in use.
+// TestWatchBlocksNoAppend starts to watch while all reading connections are in use.
 func TestWatchHoldsUpNoAppend(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
 	say(t, s, "thr_1")

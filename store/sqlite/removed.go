@@ -6,9 +6,9 @@ import (
 	"ponder"
 )
 
-// missing returns the error of a thread that is not there: whether it ever was.
+// missing returns ErrRemoved for a removed thread, else ErrNoThread.
 func (s *Store) missing(ctx context.Context, id ponder.ThreadID) error {
-	rows, err := s.known.Short(ctx, s.read, `SELECT 1 FROM ponder_thread WHERE id = ? AND removed`, string(id))
+	rows, err := s.statements.Short(ctx, s.read, `SELECT 1 FROM ponder_thread WHERE id = ? AND removed`, string(id))
 	if err != nil {
 		return explain(err)
 	}

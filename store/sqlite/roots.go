@@ -10,8 +10,8 @@ import (
 	"ponder/store/internal/storerules"
 )
 
-// encodeRoots returns the open root runs of an info as a row of ponder_batch has them: NULL if
-// they are not known.
+// encodeRoots returns the open root runs of an info in the form of ponder_batch, or NULL if
+// they are unknown.
 func encodeRoots(info ponder.Info) driver.Value {
 	if len(info.Roots) != info.Open {
 		return nil
@@ -19,13 +19,13 @@ func encodeRoots(info ponder.Info) driver.Value {
 	if info.Open == 0 {
 		return noRoots
 	}
-	js, _ := json.Marshal(info.Roots) // has no value that could fail
+	js, _ := json.Marshal(info.Roots) // marshalling a Root cannot fail
 	return string(js)
 }
 
 const noRoots = "[]"
 
-// decodeRoots returns the root runs of a row, or nil if they are not known.
+// decodeRoots returns the root runs of a row, or nil if they are unknown.
 func decodeRoots(js string) (roots []ponder.Root) {
 	if js == "" || js == noRoots || json.Unmarshal([]byte(js), &roots) != nil {
 		return nil
@@ -33,8 +33,8 @@ func decodeRoots(js string) (roots []ponder.Root) {
 	return roots
 }
 
-// rootsBefore returns the root runs of a thread before events. If the newest row does not
-// have them and the events need them, it reads the log back to the start of the oldest one.
+// rootsBefore returns the root runs of a thread before events. If the newest row lacks them
+// and the events need them, it reads the log back to the start of the oldest one.
 func (tx *tx) rootsBefore(t *thread, events []ponder.Event) []ponder.Root {
 	if len(t.roots) != t.open && storerules.AsksForRoots(t.open, events) {
 		t.roots = tx.readRoots(t)
@@ -43,7 +43,7 @@ func (tx *tx) rootsBefore(t *thread, events []ponder.Event) []ponder.Root {
 }
 
 func (tx *tx) readRoots(t *thread) []ponder.Root {
-	var events []ponder.Event // of the runs that are open, the newest first
+	var events []ponder.Event // of open runs, newest first
 	ended := make(map[ponder.RunID]bool)
 	for seq, missing := t.head+1, t.open; missing > 0; {
 		r, ok := tx.rowBefore(t, seq)
@@ -72,7 +72,7 @@ func (tx *tx) readRoots(t *thread) []ponder.Root {
 	return info.Roots
 }
 
-// rowBefore reads the row of a thread that is before an event.
+// rowBefore returns the row of a thread before an event.
 func (tx *tx) rowBefore(t *thread, seq ponder.Seq) (r row, ok bool) {
 	cells := make([]driver.Value, 3)
 	if !tx.row(cells, `SELECT first, last, lines FROM ponder_batch WHERE num = ? AND last < ? ORDER BY last DESC LIMIT 1`, t.num, int64(seq)) {
@@ -83,7 +83,7 @@ func (tx *tx) rowBefore(t *thread, seq ponder.Seq) (r row, ok bool) {
 	return r, true
 }
 
-// ofRuns returns the events of a row if one of them says how runs go.
+// ofRuns returns the events of a row if one of them changes the state of runs.
 func (tx *tx) ofRuns(r row) (events []ponder.Event) {
 	if !bytes.Contains(r.lines, []byte(`"type":"run_`)) && !bytes.Contains(r.lines, []byte(`"type":"steer"`)) {
 		return nil

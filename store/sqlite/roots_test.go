@@ -9,8 +9,8 @@ import (
 	"ponder"
 )
 
-// TestRootsOfErasedEvents has a store that does not know a thread by heart find in the log
-// which of its root runs are paused, though the contents of the events are erased.
+// TestRootsOfErasedEvents has a store without cache read from the log which root runs are
+// paused, although the content of the events is erased.
 func TestRootsOfErasedEvents(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	of := func(run ponder.RunID, body ponder.Body) ponder.Event { return ponder.Event{Run: run, Body: body} }
@@ -43,8 +43,8 @@ func TestRootsOfErasedEvents(t *testing.T) {
 	}
 }
 
-// TestRootsBesideAnOlderProgram appends to a thread after a program that does not know the column
-// of the open root runs.
+// TestRootsAfterOlderProgram appends after a program that does not know the column of
+// root runs.
 func TestRootsBesideAnOlderProgram(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	of := func(run ponder.RunID, body ponder.Body) ponder.Event { return ponder.Event{Run: run, Body: body} }

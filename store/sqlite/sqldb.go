@@ -8,14 +8,14 @@ import (
 	"ponder/store/sqldb"
 )
 
-// SQL returns the database for parts that keep tables of their own in the same
-// file. It can only be read if the store is read-only.
+// SQL returns the database for packages with their own tables in the same file. It is
+// read-only if the store is.
 func (s *Store) SQL() sqldb.DB {
-	return sqldb.DB{Read: s.read, Write: s.write, Committed: s.keep, Explain: explainOwn, Busy: isBusy, Join: s.join}
+	return sqldb.DB{Read: s.read, Write: s.write, Committed: s.syncOthers, Explain: explainOwn, Busy: isBusy, Join: s.join}
 }
 
-// keep makes durable what somebody else has committed.
-func (s *Store) keep() error {
+// syncOthers makes the commits of other users of the connection durable.
+func (s *Store) syncOthers() error {
 	s.noteGrowth()
 	if err := s.Lost(); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (s *Store) keep() error {
 	return s.makeDurable(0)
 }
 
-// join has a statement done in a transaction of the log, without waiting for the disk.
+// join executes a statement in a transaction of the log. It does not wait for the disk.
 func (s *Store) join(ctx context.Context, patient bool, query string, args ...any) error {
 	values := make([]driver.Value, len(args))
 	for i, arg := range args {
@@ -33,13 +33,13 @@ func (s *Store) join(ctx context.Context, patient bool, query string, args ...an
 		}
 		values[i] = v
 	}
-	return s.send(ctx, &request{passing: true, patient: patient, do: func(tx *tx) error {
+	return s.send(ctx, &request{volatile: true, patient: patient, do: func(tx *tx) error {
 		tx.exec(query, values...)
 		return nil
 	}})
 }
 
-// explainOwn is explain of what may be an error of others, too, which it leaves alone.
+// explainOwn explains errors of SQLite, and returns other errors unchanged.
 func explainOwn(err error) error {
 	if _, ok := codeOf(err); !ok {
 		return err

@@ -10,7 +10,7 @@ import (
 	"ponder"
 )
 
-// Parts that keep tables of their own are told what their errors mean, too.
+// Users of SQL get the same errors as users of the store.
 func TestSQLExplains(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
 	db := s.SQL()
@@ -30,13 +30,13 @@ func TestSQLExplains(t *testing.T) {
 		t.Errorf("a full disk: %v", err)
 	}
 	other := errors.New("another error")
-	if err := db.Tx(t.Context(), func(*sql.Tx) error { return other }); err != other { //nolint:errorlint // it is left alone
+	if err := db.Tx(t.Context(), func(*sql.Tx) error { return other }); err != other { // unchanged
 		t.Errorf("an error of others: %v", err)
 	}
 }
 
-// A part waits for another process that writes for as long as the log does, however long
-// the database itself has patience.
+// Users of SQL wait for another writing process as long as the log does, also with a short
+// busy_timeout.
 func TestSQLWaits(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)

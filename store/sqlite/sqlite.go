@@ -1,37 +1,36 @@
-// Package sqlite keeps everything in one SQLite file, which several processes
-// may have open at once.
+// Package sqlite stores everything in one SQLite file, which several processes may open at
+// once.
 //
-// # How it writes
+// # Writing
 //
-// One goroutine writes. It takes all that waits to be written and does it in one
-// transaction, which from then on outlasts the process: what was waiting for that alone
-// (see [ponder.OnRecord]) goes on. Another goroutine makes the write-ahead log durable while
-// the writer writes on, and tells each caller. Leases and beats do not wait for the disk, for
-// they are worth nothing after a power failure. Each thing checks before it writes, so that
-// what is refused leaves no trace and does not disturb the others. What the writer knows of threads, of
-// their calls in flight and of nodes it keeps in memory for as long as no other
-// connection has committed. Events and requests are made into the bytes of their
-// rows before that, by whoever appends, in memory that is used again.
-// Another goroutine moves what was committed from the write-ahead log into the
-// database, so that the writer seldom has to wait for that.
+// One goroutine writes. It performs all waiting requests in one transaction. A committed
+// transaction survives the process, and releases callers that wait for that alone (see
+// [ponder.OnRecord]). Another goroutine then syncs the write-ahead log (WAL) and replies to
+// the other callers, while the writer continues. Leases and heartbeats do not wait for the
+// disk, because a power failure ends them anyway.
 //
-// # How it reads
+// Each request checks before it writes, so that a refused request changes nothing and does
+// not disturb the others. The writer caches threads, their calls in flight, and nodes,
+// until another connection commits. The appending goroutine encodes events and requests
+// into recycled memory. A third goroutine moves commits from the WAL into the database, so
+// that the writer seldom waits for that.
 //
-// A few connections read beside it, in short transactions. Who watches is told
-// of what this process appends at once, and of what others append by one
-// goroutine that looks at PRAGMA data_version while anybody watches.
+// # Reading
 //
-// # What is in the file
+// A few connections read concurrently, in short transactions. Watchers get hints of this
+// process's appends at once. One goroutine polls PRAGMA data_version for the appends of
+// other processes while there are watchers.
 //
-// The tables begin with ponder_, and migrations/ says what they mean. Other
-// tables of the file belong to others, who share the writing connection: see
-// [Store.DB].
+// # The file
 //
-// What an append costs is mostly pages, of which each is written to the log,
-// synced and moved later: with pages of 4 KiB an append of 7 KB dirties about
-// eight. So requests are in the row of their events, and what an intent says is
-// read there, and of what only a holder may write no key is kept. Larger pages
-// and a larger cache were tried, and cost more.
+// The tables of this package begin with ponder_; migrations/ documents them. Other tables
+// belong to other packages, which share the writing connection: see [Store.DB].
+//
+// The cost of an append is mostly the number of changed pages: SQLite writes each to the
+// WAL, syncs it, and moves it later. With pages of 4 KiB, an append of 7 KB changes about
+// eight. Requests are therefore in the row of their events, and the start of a call is read
+// from there. Events that only a holder may write have no key. Larger pages and a larger
+// cache were slower.
 package sqlite
 
 import (
@@ -48,47 +47,46 @@ import (
 	"ponder/store/sqldb"
 )
 
-// A Store is a [ponder.Store] in a SQLite file. Besides what that promises, a
-// call whose ctx ends while it waits to be written is not done.
+// A Store is a [ponder.Store] in a SQLite file. If the ctx of a call ends while its request
+// waits for the writer, the request is dropped.
 type Store struct {
-	file      string
-	opened    os.FileInfo // of file
-	immutable bool        // nobody changes the file
-	write     *sql.DB     // one connection; nil if the store is read-only
-	read      *sql.DB
-	known     sqldb.Statements // what is asked of read again and again
-	hub       watch.Hub
+	file       string
+	opened     os.FileInfo // of file
+	immutable  bool        // the file does not change
+	write      *sql.DB     // one connection; nil if the store is read-only
+	read       *sql.DB
+	statements sqldb.Statements // statements of read
+	hub        watch.Hub
 
 	batches batches
 	queue   chan *request
-	written chan group    // to be made durable
+	written chan group    // transactions to sync
 	closing chan struct{} // closed to stop the writer
-	stopped chan struct{} // closed when it has stopped, and the syncer
+	stopped chan struct{} // closed when the writer and the syncer have stopped
 	once    sync.Once
 	work    sync.WaitGroup
 
-	grew    atomic.Int64  // how often this process has appended to a thread
-	grown   chan struct{} // has something if there is something to backfill
-	summing atomic.Bool   // usage is being summed up
-	walFull atomic.Bool   // the writer is to make room in the log
+	grew    atomic.Int64  // counts appends of this process
+	grown   chan struct{} // signals the backfill
+	summing atomic.Bool   // usage is being summed
+	walFull atomic.Bool   // the writer must truncate the WAL
 
-	safety   sync.Mutex
-	wal      walFile
-	sync     func() error // that of wal
-	durable  atomic.Int64 // what is up to there in ponder_batch is on the disk
-	doubtful atomic.Bool  // the disk has failed
-	damaged  atomic.Bool  // a write found that the database is
+	safety     sync.Mutex
+	wal        walFile
+	sync       func() error // wal.sync; tests replace it
+	durable    atomic.Int64 // rows up to this pos are on the disk
+	syncFailed atomic.Bool  // the disk has failed, and the WAL is not rescued yet
+	damaged    atomic.Bool  // a write found damage
 
 	poll poll
 }
 
 var _ ponder.Store = (*Store)(nil)
 
-// Open opens the database in a file. If there is none, it makes one that only
-// its user can read, and the folder too. An older database is migrated; for a
-// newer one it returns ErrNewer, for one that cannot be written ErrReadOnly; one of another
-// program is left as it is.
-// Close the store when done.
+// Open opens the database in a file. If the file does not exist, Open creates it and its
+// folder, for the user alone. It migrates an older database. It returns ErrNewer for a
+// newer one and ErrReadOnly for one that it cannot write. It returns an error for a
+// database of another program, and does not change it. Callers must close the store.
 func Open(ctx context.Context, file string) (*Store, error) {
 	s, err := open(ctx, file)
 	if err != nil {
@@ -105,7 +103,7 @@ func open(ctx context.Context, file string) (*Store, error) {
 		return nil, err
 	}
 	s := newStore(file)
-	s.write = connect(file, writing)
+	s.write = connect(file, writeOptions)
 	s.write.SetMaxOpenConns(1)
 	err := prepare(ctx, s.write)
 	if err == nil {
@@ -118,16 +116,16 @@ func open(ctx context.Context, file string) (*Store, error) {
 		s.write.Close()
 		return nil, err
 	}
-	s.read = connect(file, reading)
+	s.read = connect(file, readOptions)
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
 	s.work.Go(s.writer)
 	s.work.Go(s.syncer)
-	s.work.Go(func() { s.backfill(connect(file, "mode=rw&"+writing)) })
+	s.work.Go(func() { s.backfill(connect(file, "mode=rw&"+writeOptions)) })
 	return s, nil
 }
 
-// prepare makes sure that a database has our tables and can be written.
+// prepare migrates a database and checks that it is writable.
 func prepare(ctx context.Context, db *sql.DB) error {
 	all, err := scripts()
 	if err != nil {
@@ -143,7 +141,7 @@ func newStore(file string) *Store {
 	s := &Store{
 		file:    file,
 		queue:   make(chan *request, queueSize),
-		written: make(chan group, behind),
+		written: make(chan group, maxUnsynced),
 		closing: make(chan struct{}),
 		stopped: make(chan struct{}),
 		grown:   make(chan struct{}, 1),
@@ -153,9 +151,8 @@ func newStore(file string) *Store {
 	return s
 }
 
-// OpenReadOnly opens the database in a file to look things up, even where
-// nothing can be written. Whatever writes returns ErrReadOnly. The file must be
-// of this version.
+// OpenReadOnly opens a database for reading, even where nothing can be written. Methods
+// that write return ErrReadOnly. The file must have the current schema version.
 func OpenReadOnly(ctx context.Context, file string) (*Store, error) {
 	db, immutable, err := openReadOnly(ctx, file)
 	if err != nil {
@@ -167,15 +164,13 @@ func OpenReadOnly(ctx context.Context, file string) (*Store, error) {
 	return s, nil
 }
 
-// DB returns the connection that writes, for others who keep tables in the same
-// file. While they use it, nothing else is written. They must not write to
-// tables that begin with ponder_. What they commit outlasts the process at once, and a
-// power failure with whatever is written next; [Store.SQL] waits for that. It is nil if
-// the store is read-only.
+// DB returns the writing connection, for packages with their own tables in the same file.
+// While they use it, the store waits. They must not write to tables that begin with
+// ponder_. Their commits survive the process at once, and a power failure after the next
+// sync; [Store.SQL] waits for a sync. DB returns nil if the store is read-only.
 func (s *Store) DB() *sql.DB { return s.write }
 
-// Close writes what waits and closes the file. Whatever is called after that
-// returns an error.
+// Close writes the waiting requests and closes the file. Later calls return an error.
 func (s *Store) Close() error {
 	s.once.Do(func() { close(s.closing) })
 	s.work.Wait()
@@ -190,9 +185,8 @@ func (s *Store) Close() error {
 
 var errClosed = errors.New("store is closed")
 
-// Sizes.
 const (
-	readers   = 5    // connections that read, the one that polls included
-	queueSize = 1024 // what may wait without a goroutine waiting to enqueue it
-	behind    = 128  // transactions that may wait for the disk before the writer does
+	readers     = 5    // reading connections, including the one that polls
+	queueSize   = 1024 // requests that wait without blocking their sender
+	maxUnsynced = 128  // transactions that wait for the disk before the writer does
 )

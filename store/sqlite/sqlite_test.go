@@ -11,7 +11,7 @@ import (
 	"ponder/store/storetest"
 )
 
-// A store is a Store that can do what storetest wants.
+// A store is a Store with the interfaces of storetest.
 type store struct {
 	*sqlite.Store
 	file string
@@ -40,7 +40,7 @@ func (s *store) Age(t *testing.T, d time.Duration) {
 // Twin implements [storetest.Twin].
 func (s *store) Twin(t *testing.T) ponder.Store { return openStore(t, s.file) }
 
-// execute executes a statement as another process would.
+// execute executes a statement as another process.
 func execute(t testing.TB, file, query string, args ...any) {
 	t.Helper()
 	db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)")

@@ -63,14 +63,14 @@ func (tx *tx) create(header ponder.Thread, b *batch) error {
 	return nil
 }
 
-// infos reads infos. Its first argument is the oldest beat of a node that is alive.
+// selectInfo selects infos. Its first argument is oldestBeat.
 const selectInfo = `SELECT t.id, t.kind, t.title, t.owner, t.model, t.created, t.status, t.open, coalesce(b.last, 0) AS head, coalesce(nullif(b.time, 0), t.created) AS updated,
 	EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?) AS held, b.roots
 	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.pos = ` + lastBatch + ` WHERE NOT t.removed`
 
 const selectThread = selectInfo + ` AND t.id = ?`
 
-// oldestBeat returns the newest beat of nodes that are just not alive any more.
+// oldestBeat returns the newest beat of a node that is dead.
 func oldestBeat() int64 { return micros(time.Now().Add(-ponder.DeadAfter)) }
 
 func scanInfo(scan func(...any) error) (info ponder.Info, err error) {
@@ -92,7 +92,7 @@ func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, er
 }
 
 func (s *Store) info(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
-	rows, err := s.known.Short(ctx, s.read, selectThread, oldestBeat(), string(id))
+	rows, err := s.statements.Short(ctx, s.read, selectThread, oldestBeat(), string(id))
 	if err != nil {
 		return ponder.Info{}, explain(err)
 	}
@@ -116,12 +116,12 @@ func (s *Store) List(ctx context.Context, f ponder.Filter) ([]ponder.Info, error
 	return infos, nil
 }
 
-// newestFirst is the order of lists. An index has it for each of what they are mostly
-// asked for, so that no more is read than is listed.
+// newestFirst is the order of lists. The usual filters have an index in this order, so that
+// SQLite reads only the rows of a page.
 const newestFirst = ` ORDER BY created DESC, id DESC`
 
-// listQuery returns the query of a list, and its arguments. Where threads of two statuses
-// are asked for, it merges two lists, each in the order of an index.
+// listQuery returns the query of a list and its arguments. A list of two statuses merges
+// two lists, each in the order of an index.
 func listQuery(f ponder.Filter) (string, []any) {
 	if f.Idle.IsZero() || f.Status != ponder.Thinking && f.Status != ponder.Paused {
 		return onlyQuery(f, "")
@@ -134,11 +134,10 @@ func listQuery(f ponder.Filter) (string, []any) {
 	paused, args := onlyQuery(f, "")
 	left, more := onlyQuery(idle, " AND NOT held AND updated < ?", since)
 	query := "SELECT * FROM (" + paused + ") AS p UNION ALL SELECT * FROM (" + left + ") AS q" + newestFirst
-	return limited(query, slices.Concat(args, more), f.Limit)
+	return withLimit(query, slices.Concat(args, more), f.Limit)
 }
 
-// onlyQuery returns the query of a list of threads for which a condition holds too, and
-// its arguments.
+// onlyQuery returns the query of a list with a further condition, and its arguments.
 func onlyQuery(f ponder.Filter, also string, more ...any) (string, []any) {
 	var query strings.Builder
 	query.WriteString(selectInfo)
@@ -149,11 +148,11 @@ func onlyQuery(f ponder.Filter, also string, more ...any) (string, []any) {
 			args = append(args, more...)
 		}
 	}
-	of := "t." // the index to use
+	of := "t." // selects the index
 	switch {
 	case f.Status == ponder.Thinking:
 		where(true, "t.status = 'thinking'")
-		of = "+t." // that of what is worked on, which is not by owner
+		of = "+t." // the index by status, which has no owner
 	case f.Status != "":
 		where(true, "t.status = ? AND t.status <> 'thinking'", string(f.Status))
 		where(f.Status != ponder.Completed, "t.status NOT IN ('thinking', 'completed')")
@@ -169,26 +168,26 @@ func onlyQuery(f ponder.Filter, also string, more ...any) (string, []any) {
 		text = "SELECT * FROM (" + text + ") AS i WHERE true" + also
 		args = append(args, more...)
 	}
-	return limited(text+newestFirst, args, f.Limit)
+	return withLimit(text+newestFirst, args, f.Limit)
 }
 
-// limited returns a query that returns at most so many rows, or all if that is zero.
-func limited(query string, args []any, most int) (string, []any) {
-	if most > 0 {
-		return query + " LIMIT ?", append(args, most)
+// withLimit adds a limit to a query; zero means none.
+func withLimit(query string, args []any, limit int) (string, []any) {
+	if limit > 0 {
+		return query + " LIMIT ?", append(args, limit)
 	}
 	return query, args
 }
 
 func (s *Store) infos(ctx context.Context, query string, args ...any) ([]ponder.Info, error) {
-	rows, err := s.known.Query(ctx, s.read, query, args...)
+	rows, err := s.statements.Query(ctx, s.read, query, args...)
 	if err != nil {
 		return nil, explain(err)
 	}
 	return readInfos(rows)
 }
 
-// readInfos reads all that there is.
+// readInfos reads all rows and closes them.
 func readInfos(rows *sql.Rows) (infos []ponder.Info, err error) {
 	defer rows.Close()
 	for rows.Next() {
@@ -231,8 +230,8 @@ func (tx *tx) remove(id ponder.ThreadID) error {
 	return nil
 }
 
-// scrub removes what was erased from the write-ahead log too, unless somebody
-// reads there for long.
+// scrub removes erased content from the WAL, unless a reader holds it for longer than a
+// second.
 func (s *Store) scrub(ctx context.Context) {
 	conn, err := s.write.Conn(ctx)
 	if err != nil {

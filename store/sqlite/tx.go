@@ -14,51 +14,51 @@ import (
 	"modernc.org/sqlite"
 )
 
-// A tx is a transaction of the writer, and what the writer knows by heart. It
-// works below database/sql, whose part of the time would be a third. An error
-// of the database stays in err, and from then on nothing is done.
+// A tx is a transaction of the writer, with the caches of the writer. It bypasses
+// database/sql, which would take a third of the time. The first database error stays in err
+// and turns later calls into no-ops.
 type tx struct {
 	conn  driver.Conn
 	stmts map[string]driver.Stmt
 	args  []driver.NamedValue
-	many  []driver.Value // for arguments of which there are many
+	many  []driver.Value // a buffer for long argument lists
 	err   error
 
-	// What follows holds for as long as no other connection has committed,
-	// which the version of the data tells.
-	version int64
-	left    uint32 // what control says of the data after the newest commit of ours; zero if that is not known
-	pos     int64  // newest in ponder_batch
-	from    int64  // pos when the transaction began
-	threads map[ponder.ThreadID]*thread
-	nodes   map[ponder.NodeID]*node
+	// The fields below are valid until another connection commits, which the data version
+	// shows.
+	version     int64
+	changeCount uint32 // the result of count after the newest commit; zero if unknown
+	pos         int64  // the newest pos in ponder_batch
+	startPos    int64  // pos at the start of the transaction
+	threads     map[ponder.ThreadID]*thread
+	nodes       map[ponder.NodeID]*node
 }
 
-// thread is what the writer knows of a thread.
+// A thread is the writer's cache of a thread.
 type thread struct {
 	num     int64
 	removed bool
 	head    ponder.Seq
 	kind    ponder.Kind
 	status  ponder.Status
-	open    int           // root runs that have not finished
-	roots   []ponder.Root // they, if as many; else not all are known
+	open    int           // open root runs
+	roots   []ponder.Root // if as many as open; else not all are known
 	title   string
 	lease   storerules.Lease
-	tainted ponder.Fence       // of a lease whose holder has read what was erased since
-	calls   []storerules.Start // those that have not ended, as far as they are known
+	tainted ponder.Fence       // the lease whose holder has read content that was erased since
+	calls   []storerules.Start // known open calls
 	keys    numbering
-	changed bool // its row is to be written
+	changed bool // its row must be updated
 }
 
-// node is what the writer knows of a node. A node that is not there is buried.
+// A node is the writer's cache of a node. An unknown node is buried.
 type node struct {
 	beat   time.Time
 	clock  time.Duration
 	buried bool
 }
 
-// maxKnown is how many threads the writer knows by heart.
+// maxKnown limits the cached threads, and the cached nodes.
 const maxKnown = 20_000
 
 const (
@@ -70,8 +70,7 @@ const (
 	newestPos   = `SELECT coalesce(max(pos), 0) FROM ponder_batch`
 )
 
-// reset makes conn the connection. The statements of the one before end with it:
-// there is a new one only because that one is gone.
+// reset sets the connection. It drops the statements of the old one, which is closed.
 func (tx *tx) reset(conn driver.Conn) {
 	tx.conn, tx.stmts = conn, make(map[string]driver.Stmt)
 	tx.dropCaches()
@@ -85,11 +84,11 @@ func (tx *tx) forget() {
 	tx.stmts = nil
 }
 
-// refresh forgets what another connection may have changed. Most often SQLite
-// says at once that nothing has changed. If something has, perhaps by others on
-// this connection, the version of the data tells who did it.
+// refresh drops the caches if another connection has committed. Usually count shows at once
+// that no data has changed. Otherwise data_version tells whether another connection changed
+// it.
 func (tx *tx) refresh() {
-	if left := tx.count(); left == 0 || left != tx.left {
+	if left := tx.count(); left == 0 || left != tx.changeCount {
 		version, _ := tx.number(dataVersion)
 		if version != tx.version {
 			tx.dropCaches()
@@ -103,14 +102,14 @@ func (tx *tx) refresh() {
 	if len(tx.nodes) > maxKnown {
 		tx.nodes = make(map[ponder.NodeID]*node)
 	}
-	tx.from = tx.pos
+	tx.startPos = tx.pos
 }
 
-// leave notes how a commit left the data.
-func (tx *tx) leave() { tx.left = tx.count() }
+// noteCount notes the count after a commit.
+func (tx *tx) noteCount() { tx.changeCount = tx.count() }
 
-// count returns how often this connection has seen the data change, or zero if
-// it does not say.
+// count returns SQLite's counter of data changes on this connection, or zero if it is
+// unknown.
 func (tx *tx) count() uint32 {
 	control, ok := tx.conn.(sqlite.FileControl)
 	if !ok {
@@ -124,12 +123,11 @@ func (tx *tx) count() uint32 {
 }
 
 func (tx *tx) dropCaches() {
-	tx.version, tx.left = -1, 0
+	tx.version, tx.changeCount = -1, 0
 	tx.threads = make(map[ponder.ThreadID]*thread)
 	tx.nodes = make(map[ponder.NodeID]*node)
 }
 
-// stmt returns a prepared statement, or nil after an error.
 func (tx *tx) stmt(query string) driver.Stmt {
 	if tx.err != nil {
 		return nil
@@ -146,8 +144,8 @@ func (tx *tx) stmt(query string) driver.Stmt {
 	return stmt
 }
 
-// named returns arguments as a driver wants them.
-func (tx *tx) named(args []driver.Value) []driver.NamedValue {
+// namedArgs returns arguments in the form of the driver.
+func (tx *tx) namedArgs(args []driver.Value) []driver.NamedValue {
 	tx.args = tx.args[:0]
 	for i, arg := range args {
 		tx.args = append(tx.args, driver.NamedValue{Ordinal: i + 1, Value: arg})
@@ -155,13 +153,13 @@ func (tx *tx) named(args []driver.Value) []driver.NamedValue {
 	return tx.args
 }
 
-// exec executes a statement and returns how many rows it changed.
+// exec executes a statement and returns the number of changed rows.
 func (tx *tx) exec(query string, args ...driver.Value) int {
 	stmt := tx.stmt(query)
 	if stmt == nil {
 		return 0
 	}
-	res, err := stmt.(driver.StmtExecContext).ExecContext(context.Background(), tx.named(args))
+	res, err := stmt.(driver.StmtExecContext).ExecContext(context.Background(), tx.namedArgs(args))
 	if err != nil {
 		tx.err = err
 		return 0
@@ -171,13 +169,13 @@ func (tx *tx) exec(query string, args ...driver.Value) int {
 	return int(n)
 }
 
-// row reads the first row of a query into row, and reports whether there is one.
+// row reads the first row of a query, and reports whether there is one.
 func (tx *tx) row(row []driver.Value, query string, args ...driver.Value) bool {
 	stmt := tx.stmt(query)
 	if stmt == nil {
 		return false
 	}
-	rows, err := stmt.(driver.StmtQueryContext).QueryContext(context.Background(), tx.named(args))
+	rows, err := stmt.(driver.StmtQueryContext).QueryContext(context.Background(), tx.namedArgs(args))
 	if err != nil {
 		tx.err = err
 		return false
@@ -193,7 +191,7 @@ func (tx *tx) row(row []driver.Value, query string, args ...driver.Value) bool {
 	return err == nil
 }
 
-// number reads one number.
+// number reads the first column of the first row as a number.
 func (tx *tx) number(query string, args ...driver.Value) (int64, bool) {
 	row := make([]driver.Value, 1)
 	if !tx.row(row, query, args...) {
@@ -207,11 +205,10 @@ const readThread = `SELECT t.num, t.removed, coalesce(b.last, 0), t.status, t.ti
 	coalesce((SELECT seq FROM ponder_fold WHERE num = t.num AND fold = '` + taint + `'), 0), t.numbered, coalesce(b.roots, '')
 	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.pos = ` + lastBatch + ` WHERE t.id = ?`
 
-// lastBatch is the newest row of a thread t.
+// lastBatch selects the newest row of a thread t.
 const lastBatch = `(SELECT pos FROM ponder_batch WHERE num = t.num ORDER BY last DESC LIMIT 1)`
 
-// thread returns what is known of a thread, also of one that was removed, or
-// nil if there never was one.
+// thread returns a thread, also a removed one, or nil if it never existed.
 func (tx *tx) thread(id ponder.ThreadID) *thread {
 	if t := tx.threads[id]; t != nil {
 		return t
@@ -245,7 +242,6 @@ func (tx *tx) thread(id ponder.ThreadID) *thread {
 
 const readNode = `SELECT beat, clock, buried FROM ponder_node WHERE id = ?`
 
-// node returns what is known of a node.
 func (tx *tx) node(id ponder.NodeID) *node {
 	if n := tx.nodes[id]; n != nil {
 		return n
@@ -260,7 +256,6 @@ func (tx *tx) node(id ponder.NodeID) *node {
 	return n
 }
 
-// alive reports whether a node is alive.
 func (tx *tx) alive(id ponder.NodeID) bool {
 	if id == "" {
 		return false
@@ -269,7 +264,7 @@ func (tx *tx) alive(id ponder.NodeID) bool {
 	return !n.buried && storerules.Alive(n.beat, time.Now())
 }
 
-// inForce reports whether fence is a lease on a thread that is in force.
+// inForce reports whether the lease with the fence is in force.
 func (tx *tx) inForce(t *thread, fence ponder.Fence) bool {
 	return fence != 0 && fence == t.lease.Fence && tx.alive(t.lease.Node)
 }

@@ -12,10 +12,10 @@ import (
 	"ponder/store/internal/storerules"
 )
 
-// A grouping is what usage is summed by: columns of rows, and of sums.
+// A grouping is a grouping of usage: columns of ponder_usage and ponder_sum.
 type grouping struct {
-	key, thread string // of ponder_usage u and ponder_thread t; without thread, it is not wanted
-	summed      bool   // ponder_sum has it:
+	key, thread string // columns of ponder_usage u and ponder_thread t; thread is empty if not needed
+	summed      bool   // ponder_sum can answer it, with the column sum
 	sum         string
 }
 
@@ -28,7 +28,8 @@ var groups = map[ponder.GroupBy]grouping{
 	ponder.ByDay:    {key: "cast(u.time / 900000000 AS TEXT)", summed: true, sum: "cast(u.quarter AS TEXT)"},
 }
 
-// quarter is what sums are of: all zones begin their days with one.
+// quarter is the period of stored sums. In all time zones, days start with a quarter of an
+// hour.
 const quarter = 15 * time.Minute
 
 // Usage implements [ponder.Ledger].
@@ -40,7 +41,7 @@ func (s *Store) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) (
 	return rows, nil
 }
 
-// UsageOf is [Store.Usage] of the threads of an owner, also of those that were removed.
+// UsageOf is [Store.Usage] for the threads of an owner, including removed ones.
 func (s *Store) UsageOf(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
 	rows, err := s.usage(ctx, by, &owner, sinceMicros(since))
 	if err != nil {
@@ -49,9 +50,9 @@ func (s *Store) UsageOf(ctx context.Context, owner string, by ponder.GroupBy, si
 	return rows, nil
 }
 
-// HasOthers reports whether there is a thread of anybody but an owner.
+// HasOthers reports whether an owner other than the given one has a thread.
 func (s *Store) HasOthers(ctx context.Context, owner string) (there bool, err error) {
-	err = s.known.First(ctx, s.read, []any{&there}, `SELECT EXISTS (SELECT 1 FROM ponder_thread WHERE owner > ?)
+	err = s.statements.First(ctx, s.read, []any{&there}, `SELECT EXISTS (SELECT 1 FROM ponder_thread WHERE owner > ?)
 		OR EXISTS (SELECT 1 FROM ponder_thread WHERE owner > '' AND owner < ?)
 		OR EXISTS (SELECT 1 FROM ponder_thread WHERE owner = '' AND owner <> ? AND created > 0 AND NOT removed)`, owner, owner, owner)
 	if err != nil {
@@ -60,7 +61,7 @@ func (s *Store) HasOthers(ctx context.Context, owner string) (there bool, err er
 	return there, nil
 }
 
-// usage returns sums over what an owner has used, or everybody if that is nil.
+// usage returns sums for an owner, or for all owners if owner is nil.
 func (s *Store) usage(ctx context.Context, by ponder.GroupBy, owner *string, since int64) ([]ponder.UsageRow, error) {
 	query, args, err := usageQuery(by, owner, since)
 	if err != nil {
@@ -94,8 +95,8 @@ func (s *Store) usage(ctx context.Context, by ponder.GroupBy, owner *string, sin
 	return tally.Rows(), rows.Err()
 }
 
-// usageQuery returns the query of sums, and its arguments. Its first column says how many
-// rows went in that a sum will have one day.
+// usageQuery returns the query of sums and its arguments. Its first column counts the rows
+// that are not summed yet.
 func usageQuery(by ponder.GroupBy, owner *string, since int64) (query string, args []any, err error) {
 	g, ok := groups[by]
 	if !ok {
@@ -134,15 +135,15 @@ func usageQuery(by ponder.GroupBy, owner *string, since int64) (query string, ar
 		sum(input), sum(cache_read), sum(cache_write), sum(output), sum(reasoning), sum(cost), max(estimated) FROM (` + from + `) GROUP BY 2, 3`, args, nil
 }
 
-// ownerOf is whose a thread t is, or was.
+// ownerOf selects the owner of a thread t, also if it was removed.
 const ownerOf = `CASE t.removed WHEN 0 THEN t.owner ELSE t.former END`
 
 const (
-	sumEvery = 2000 // rows that are added up each time before they are summed up
-	sumChunk = 500  // of them in a transaction, so that none waits for long
+	sumEvery = 2000 // unsummed rows that a query may add before it starts sumUp
+	sumChunk = 500  // rows per transaction, so that other requests do not wait long
 )
 
-// sumUp has rows summed up, some hundreds in a transaction, beside whoever asks.
+// sumUp sums rows in the background, sumChunk per transaction.
 func (s *Store) sumUp() {
 	if s.write == nil || !s.summing.CompareAndSwap(false, true) {
 		return
@@ -150,18 +151,18 @@ func (s *Store) sumUp() {
 	go func() {
 		defer s.summing.Store(false)
 		for more := true; more; {
-			err := s.pass(context.Background(), func(tx *tx) error {
+			err := s.submitVolatile(context.Background(), func(tx *tx) error {
 				more = tx.sumUp()
 				return nil
 			})
 			if err != nil {
-				return // the next time, then
+				return // the next query tries again
 			}
 		}
 	}()
 }
 
-// sumUp sums up some rows, and reports whether there are more.
+// sumUp sums some rows, and reports whether there are more.
 func (tx *tx) sumUp() (more bool) {
 	from, _ := tx.number(`SELECT upto FROM ponder_summed`)
 	newest, _ := tx.number(`SELECT coalesce(max(rowid), 0) FROM ponder_usage`)
@@ -182,8 +183,8 @@ func (tx *tx) sumUp() (more bool) {
 	return tx.err == nil && upto < newest
 }
 
-// sinceMicros returns a time as it is stored, rounded up. The zero time is out
-// of range, and long ago.
+// sinceMicros returns the stored form of a time, rounded up. The zero time, which is out of
+// range, becomes 0.
 func sinceMicros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -11,8 +11,7 @@ import (
 	"ponder"
 )
 
-// What an owner has used is a part of what he used when its thread is removed too, and
-// never of what another has.
+// The usage of an owner includes removed threads, and no threads of other owners.
 func TestUsageOfAnOwner(t *testing.T) {
 	ctx := t.Context()
 	s, err := Open(ctx, filepath.Join(t.TempDir(), "a.db"))
@@ -92,7 +91,7 @@ func TestUsageOfAnOwner(t *testing.T) {
 	}
 }
 
-// manyUsed is a store with n rows of usage of two owners, in three days.
+// manyUsed returns a store with n rows of usage of two owners in three days.
 func manyUsed(tb testing.TB, n int) *Store {
 	tb.Helper()
 	s := manyThreads(tb, 10)
@@ -129,7 +128,7 @@ func manyUsed(tb testing.TB, n int) *Store {
 
 var usedSince = time.Date(2026, 5, 17, 0, 0, 0, 0, time.UTC)
 
-// TestSums checks that sums are the same however much of what they are of was summed up.
+// TestSums checks that the sums do not depend on how many rows are summed already.
 func TestSums(t *testing.T) {
 	const n = 2500
 	s := manyUsed(t, n)
@@ -150,7 +149,7 @@ func TestSums(t *testing.T) {
 			}
 		}
 	}
-	s.summing.Store(true) // only as is done below
+	s.summing.Store(true) // only the loop below sums
 	read := func() (got [][]ponder.UsageRow) {
 		t.Helper()
 		for _, a := range all {
@@ -174,7 +173,7 @@ func TestSums(t *testing.T) {
 	}
 	steps := 0
 	for more := true; more; steps++ {
-		if err := s.pass(t.Context(), func(tx *tx) error {
+		if err := s.submitVolatile(t.Context(), func(tx *tx) error {
 			more = tx.sumUp()
 			return nil
 		}); err != nil {
@@ -192,7 +191,7 @@ func TestSums(t *testing.T) {
 	equal(t, "rows that are left", left, 0, err)
 }
 
-// TestSumsByThemselves has rows summed up because somebody asked.
+// TestQueryStartsSumming has a query start the summing.
 func TestSumsByThemselves(t *testing.T) {
 	s := manyUsed(t, sumEvery*2)
 	want, err := s.Usage(t.Context(), ponder.ByModel, time.Time{})
@@ -209,14 +208,14 @@ func TestSumsByThemselves(t *testing.T) {
 	}
 }
 
-// BenchmarkUsage sums up what 100,000 calls used, by day.
+// BenchmarkUsage sums 100,000 calls by day.
 func BenchmarkUsage(b *testing.B) {
 	s := manyUsed(b, 100_000)
 	owner := "anna"
 	for _, summed := range []bool{false, true} {
 		s.summing.Store(true)
 		for more := summed; more; {
-			if err := s.pass(b.Context(), func(tx *tx) error {
+			if err := s.submitVolatile(b.Context(), func(tx *tx) error {
 				more = tx.sumUp()
 				return nil
 			}); err != nil {

@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// walOf returns the name of the write-ahead log, which is beside the database itself and
-// not beside a link to it.
+// walOf returns the name of the WAL, which is beside the database and not beside a link to
+// it.
 func walOf(ctx context.Context, db *sql.DB) (name string, err error) {
 	err = db.QueryRowContext(ctx, `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&name)
 	return name + "-wal", err
 }
 
 const (
-	// backfillEvery is how often, at most, what was committed is moved from
-	// the write-ahead log into the database.
+	// backfillEvery is the shortest interval of backfills.
 	backfillEvery = 500 * time.Millisecond
 
-	// maxFrames is how many pages the log may have before the writer stops for
-	// a moment, to move the last of it and begin it anew. Unless very much is
-	// written, SQLite does so by itself, whenever all of it was moved. With
-	// 4,000, 1,000 sessions stopped it more than once a second, for 20 ms.
+	// maxFrames limits the pages of the WAL before the writer pauses to truncate it. Except
+	// under very high load, SQLite restarts the WAL by itself after a complete backfill.
+	// With a limit of 4,000, 1,000 sessions paused the writer more than once per second,
+	// for 20 ms.
 	maxFrames = 16_000
 )
 
-// backfill moves what was committed from the write-ahead log into the database,
-// beside the writer. SQLite by itself would stop the writer to do so.
+// backfill moves commits from the WAL into the database concurrently with the writer.
+// SQLite's automatic checkpoint would block the writer.
 func (s *Store) backfill(db *sql.DB) {
 	defer db.Close()
 	for {
@@ -41,29 +40,29 @@ func (s *Store) backfill(db *sql.DB) {
 			return
 		}
 		if frames := move(db); frames > maxFrames {
-			if frames = move(db); frames > maxFrames { // what is left is what was committed meanwhile
+			if frames = move(db); frames > maxFrames { // the rest was committed meanwhile
 				s.walFull.Store(true)
 			}
 		}
 	}
 }
 
-// move moves what it can, and returns how long the log was.
+// move moves as much as it can, and returns the length of the WAL in pages.
 func move(db *sql.DB) (frames int64) {
 	var busy, moved int64
 	if err := db.QueryRowContext(context.Background(), moveWAL).Scan(&busy, &frames, &moved); err != nil {
-		return 0 // the next time, then
+		return 0 // the next backfill tries again
 	}
 	return frames
 }
 
-// moveWAL moves what it can without waiting for anybody.
+// moveWAL moves as much as possible without waiting.
 const moveWAL = `PRAGMA wal_checkpoint(PASSIVE)`
 
-// emptyWAL moves all, and waits for who reads.
+// emptyWAL moves everything, and waits for readers.
 const emptyWAL = `PRAGMA wal_checkpoint(TRUNCATE)`
 
-// noteGrowth has the backfill begin.
+// noteGrowth signals the backfill.
 func (s *Store) noteGrowth() {
 	select {
 	case s.grown <- struct{}{}:

@@ -9,23 +9,23 @@ import (
 	"ponder"
 )
 
-// pollEvery is how often a process that watches looks for what others append.
+// pollEvery is the interval in which a watching process looks for the appends of others.
 const pollEvery = 50 * time.Millisecond
 
-// A poll tells those who watch what other processes append.
+// A poll sends hints of the appends of other processes.
 type poll struct {
 	store *Store
 
-	mu     sync.Mutex
-	told   int64         // pos up to which all has been hinted at
-	looked time.Time     // when told was last found to be about the newest
-	users  int           // calls of Watch that have not been stopped
-	stop   chan struct{} // closed to stop the goroutine; nil if none runs
-	closed bool
-	done   sync.WaitGroup
+	mu       sync.Mutex
+	hinted   int64         // all rows up to this pos were hinted
+	hintedAt time.Time     // the last time when hinted was the newest pos
+	users    int           // open calls of Watch
+	stop     chan struct{} // stops the goroutine; nil if none runs
+	closed   bool
+	done     sync.WaitGroup
 }
 
-// Watch implements [ponder.Log]. The removal of a thread is hinted at with a zero.
+// Watch implements [ponder.Log]. The removal of a thread sends a zero.
 func (s *Store) Watch(id ponder.ThreadID) (heads <-chan ponder.Seq, stop func()) {
 	heads, unwatch := s.hub.Watch(id)
 	s.poll.begin()
@@ -35,9 +35,9 @@ func (s *Store) Watch(id ponder.ThreadID) (heads <-chan ponder.Seq, stop func())
 	})
 }
 
-// begin makes sure that the goroutine runs.
+// begin starts the goroutine for the first watcher.
 func (p *poll) begin() {
-	pos, found := p.newest() // before p.mu is held, for which the syncer waits
+	pos, found := p.newest() // without p.mu, which the syncer needs
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.users++
@@ -45,26 +45,26 @@ func (p *poll) begin() {
 		return
 	}
 	if found {
-		p.told, p.looked = max(p.told, pos), time.Now()
+		p.hinted, p.hintedAt = max(p.hinted, pos), time.Now()
 	}
 	p.start()
 }
 
-// newest finds the newest pos if that is to be known to begin. What is committed after that
-// is hinted at, if need be twice.
+// newest returns the newest pos if the poll needs it to start. Later commits are hinted,
+// possibly twice.
 func (p *poll) newest() (pos int64, found bool) {
 	p.mu.Lock()
-	known := p.users > 0 || p.closed || time.Since(p.looked) < freshFor
+	known := p.users > 0 || p.closed || time.Since(p.hintedAt) < freshFor
 	p.mu.Unlock()
 	if known {
 		return 0, false
 	}
-	err := p.store.known.First(context.Background(), p.store.read, []any{&pos}, newestPos)
+	err := p.store.statements.First(context.Background(), p.store.read, []any{&pos}, newestPos)
 	return pos, err == nil
 }
 
-// freshFor is how long a poll that has ended may be gone on with where it was: others
-// have not appended much since.
+// freshFor is how long a stopped poll may restart from its old position, because few
+// appends have followed.
 const freshFor = 10 * time.Second
 
 // start starts the goroutine. The caller holds p.mu.
@@ -74,7 +74,7 @@ func (p *poll) start() {
 	p.done.Go(func() { p.run(stop) })
 }
 
-// end stops the goroutine when nobody watches.
+// end stops the goroutine after the last watcher.
 func (p *poll) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,23 +96,23 @@ func (p *poll) close() {
 	p.done.Wait()
 }
 
-// committed notes that this process appended what comes after from, up to pos,
-// and hints at it itself.
+// committed notes that this process appended the rows after from up to pos, and sends the
+// hints itself.
 func (p *poll) committed(from, pos int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.told == from {
-		p.told = pos
+	if p.hinted == from {
+		p.hinted = pos
 	}
 }
 
-// run looks until it is stopped, and first after a while: by then told was the newest.
+// run polls until stop is closed, first after an interval.
 func (p *poll) run(stop <-chan struct{}) {
-	ctx := context.Background() // nothing here takes long: see [sqldb.Statements.Short]
+	ctx := context.Background() // the queries are short: see [sqldb.Statements.Short]
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	var conn *sql.Conn
-	seen := int64(-1) // version of the data on conn
+	seen := int64(-1) // data version on conn
 	for {
 		select {
 		case <-stop:
@@ -126,7 +126,7 @@ func (p *poll) run(stop <-chan struct{}) {
 			conn, _ = p.store.read.Conn(ctx)
 		}
 		if conn != nil {
-			version, err := p.look(ctx, conn, seen)
+			version, err := p.check(ctx, conn, seen)
 			seen = version
 			if err != nil {
 				conn.Close()
@@ -136,25 +136,25 @@ func (p *poll) run(stop <-chan struct{}) {
 	}
 }
 
-// grownSince finds threads by pos; by itself SQLite would read the index of all
-// that there ever was.
+// grownSince selects grown threads by pos. Without the hints to the planner, SQLite would
+// read the index of all rows.
 const grownSince = `SELECT t.id, max(b.last), max(b.pos)
 	FROM ponder_batch b NOT INDEXED CROSS JOIN ponder_thread t USING (num) WHERE b.pos > ? GROUP BY b.num`
 
-// look hints at what others appended if the data has changed since a version.
-func (p *poll) look(ctx context.Context, conn *sql.Conn, seen int64) (version int64, err error) {
+// check sends hints of the appends of others if the data version differs from seen.
+func (p *poll) check(ctx context.Context, conn *sql.Conn, seen int64) (version int64, err error) {
 	if err := conn.QueryRowContext(ctx, dataVersion).Scan(&version); err != nil || version == seen {
 		return version, err
 	}
 	p.mu.Lock()
-	told := p.told
+	hinted := p.hinted
 	p.mu.Unlock()
-	rows, err := conn.QueryContext(ctx, grownSince, told)
+	rows, err := conn.QueryContext(ctx, grownSince, hinted)
 	if err != nil {
 		return version, err
 	}
 	defer rows.Close()
-	newest := told
+	newest := hinted
 	for rows.Next() {
 		var id ponder.ThreadID
 		var head ponder.Seq
@@ -170,6 +170,6 @@ func (p *poll) look(ctx context.Context, conn *sql.Conn, seen int64) (version in
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.told, p.looked = max(p.told, newest), time.Now()
+	p.hinted, p.hintedAt = max(p.hinted, newest), time.Now()
 	return version, nil
 }

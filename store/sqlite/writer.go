@@ -12,54 +12,52 @@ import (
 	"ponder"
 )
 
-// A request is something to write.
+// A request is a write.
 type request struct {
-	// do writes it. It returns an error only if it is refused; then it has
-	// written nothing. Errors of the database stay in tx.
+	// do writes. It returns an error only if it refuses the request and has written
+	// nothing. Database errors stay in tx.
 	do    func(tx *tx) error
-	bytes int // about how much it writes
+	bytes int // approximate
 
-	// passing says that it need not outlast a power failure: after one, nobody
-	// holds anything. Whoever asks does not wait for the disk, and what is
-	// written later is never there without it.
-	passing bool
+	// volatile says that the write may be lost in a power failure, because leases end then.
+	// Its caller does not wait for the disk. Later writes are never durable without it.
+	volatile bool
 
-	recorded func() // called once it outlasts the process, see [ponder.OnRecord]; or nil
+	recorded func() // called once the write survives the process, see [ponder.OnRecord]; or nil
 
-	// calls says that models are asked once it is recorded, and nothing else is done or
-	// shown: the disk need not hurry.
+	// calls says that only model calls depend on the write, so that the sync may be
+	// delayed.
 	calls bool
 
-	// patient says that it may be written with what comes next, for a while.
+	// patient says that the write may wait for a while for other writes.
 	patient bool
 
 	state atomic.Int32
-	done  chan error // gets the outcome; has room for it
+	done  chan error // receives the outcome; buffered
 }
 
-// The states of a request.
 const (
 	waiting int32 = iota
-	begun         // it will be told how it ended
-	dropped       // nobody waits for it any more: it is not done
+	begun         // the caller gets the outcome
+	dropped       // the caller is gone: the writer skips it
 )
 
-// maxSize is how many bytes may be written at once.
+// maxSize limits the bytes of a request.
 const maxSize = 256 << 20
 
-func (r *request) begin() bool   { return r.state.CompareAndSwap(waiting, begun) }
-func (r *request) hurries() bool { return !r.calls || r.recorded == nil }
-func (r *request) drop() bool    { return r.state.CompareAndSwap(waiting, dropped) }
+func (r *request) begin() bool    { return r.state.CompareAndSwap(waiting, begun) }
+func (r *request) isUrgent() bool { return !r.calls || r.recorded == nil }
+func (r *request) drop() bool     { return r.state.CompareAndSwap(waiting, dropped) }
 
-// submit has something written and returns when it is durable. If ctx ends
-// before it is begun, it is not done.
+// submit performs a write and returns when it is durable. If ctx ends before the writer
+// begins, the write does not happen.
 func (s *Store) submit(ctx context.Context, bytes int, do func(*tx) error) error {
 	return s.send(ctx, &request{do: do, bytes: bytes})
 }
 
-// pass is submit for what is passing: it returns when others see it.
-func (s *Store) pass(ctx context.Context, do func(*tx) error) error {
-	return s.send(ctx, &request{do: do, passing: true})
+// submitVolatile is submit for volatile writes. It returns when the write is visible.
+func (s *Store) submitVolatile(ctx context.Context, do func(*tx) error) error {
+	return s.send(ctx, &request{do: do, volatile: true})
 }
 
 func (s *Store) send(ctx context.Context, r *request) error {
@@ -95,8 +93,7 @@ func (s *Store) send(ctx context.Context, r *request) error {
 	return <-r.done
 }
 
-// writer writes what is submitted until the store is closed. Then it writes
-// what waits already.
+// writer performs requests until the store is closed, and then the waiting ones.
 func (s *Store) writer() {
 	defer close(s.written)
 	w := &writer{store: s}
@@ -120,7 +117,7 @@ func (s *Store) writer() {
 	}
 }
 
-// patience is how long what is patient waits for what it can be written with.
+// patience is the longest wait of a patient request for other writes.
 const patience = 5 * time.Millisecond
 
 func (s *Store) isClosing() bool {
@@ -132,23 +129,23 @@ func (s *Store) isClosing() bool {
 	}
 }
 
-// A writer is what the one goroutine that writes has.
+// A writer is the state of the writing goroutine.
 type writer struct {
 	store   *Store
 	pending []*request       // not begun
-	due     <-chan time.Time // when what is patient has waited long enough; nil if nothing waits
-	alone   []*request       // to be tried alone, after a transaction of theirs failed
+	due     <-chan time.Time // fires when a patient request has waited long enough; nil if none waits
+	retries []*request       // to be tried alone, after their transaction failed
 	batch   []*request       // begun
 	tx
 }
 
-// Bounds of a transaction, so that none waits for too many others.
+// Limits of a transaction, so that no caller waits for too many others.
 const (
 	maxBatch = 512
 	maxBytes = 8 << 20
 )
 
-// accept has r written, at once unless it is patient.
+// accept performs r, at once unless it is patient.
 func (w *writer) accept(r *request) {
 	w.pending = append(w.pending, r)
 	if !r.patient {
@@ -158,15 +155,15 @@ func (w *writer) accept(r *request) {
 	}
 }
 
-// serve writes what is pending and whatever waits by the time that it can be written.
+// serve performs the pending requests, with all that arrive meanwhile.
 func (w *writer) serve() {
 	w.due = nil
-	for len(w.pending)+len(w.alone) > 0 {
+	for len(w.pending)+len(w.retries) > 0 {
 		w.useConn()
 	}
 }
 
-// useConn has a transaction on the connection, which others may be using.
+// useConn performs a transaction on the connection, which it shares with the users of DB.
 func (w *writer) useConn() {
 	ctx := context.Background()
 	conn, err := w.store.write.Conn(ctx)
@@ -180,8 +177,8 @@ func (w *writer) useConn() {
 	}
 }
 
-// use has a transaction on a connection. It returns an error if it could not
-// begin one, and nothing of what is pending was begun.
+// use performs a transaction on a connection. If it returns an error, no pending request
+// was begun.
 func (w *writer) use(conn driver.Conn) error {
 	if w.conn != conn {
 		w.reset(conn)
@@ -191,15 +188,15 @@ func (w *writer) use(conn driver.Conn) error {
 	w.err = nil
 	if w.store.walFull.CompareAndSwap(true, false) {
 		w.exec(moveWAL)
-		w.err = nil // at the next time, then
+		w.err = nil // the next transaction tries again
 	}
-	if err := w.store.safe(); err != nil {
+	if err := w.store.checkSafe(); err != nil {
 		return err
 	}
 	w.exec(begin)
 	if isBusy(w.err) && !w.store.isClosing() {
-		w.pending, w.alone = prune(w.pending), prune(w.alone)
-		return nil // to try again
+		w.pending, w.retries = prune(w.pending), prune(w.retries)
+		return nil // the caller repeats it
 	}
 	if w.err != nil {
 		return w.err
@@ -210,12 +207,12 @@ func (w *writer) use(conn driver.Conn) error {
 	return nil
 }
 
-// prune returns the requests that somebody waits for.
+// prune returns the requests whose callers still wait.
 func prune(requests []*request) []*request {
 	return slices.DeleteFunc(requests, func(r *request) bool { return r.state.Load() == dropped })
 }
 
-// gather begins what is pending, and what else waits as far as it fits.
+// gather begins the pending requests, and further waiting ones up to the limits.
 func (w *writer) gather() {
 	w.batch = nil
 	bytes := 0
@@ -225,9 +222,9 @@ func (w *writer) gather() {
 			bytes += r.bytes
 		}
 	}
-	if len(w.alone) > 0 {
-		take(w.alone[0])
-		w.alone = w.alone[1:]
+	if len(w.retries) > 0 {
+		take(w.retries[0])
+		w.retries = w.retries[1:]
 		return
 	}
 	for _, r := range w.pending {
@@ -244,8 +241,8 @@ func (w *writer) gather() {
 	}
 }
 
-// run does the batch in the transaction and ends that; the syncer tells who waits. If the
-// transaction fails, each is tried alone, so that one that is too much fails alone.
+// run performs the batch and commits. The syncer replies to the callers. If the transaction
+// fails, run repeats each request alone, so that a request that is too large fails alone.
 func (w *writer) run() {
 	outcomes := make([]error, len(w.batch))
 	for i, r := range w.batch {
@@ -258,37 +255,37 @@ func (w *writer) run() {
 		w.abort()
 		return
 	}
-	w.leave()
-	if w.pos != w.from {
+	w.noteCount()
+	if w.pos != w.startPos {
 		w.store.grew.Add(1)
 	}
 	var lasting []outcome
 	for i, r := range w.batch {
-		if r.passing {
+		if r.volatile {
 			r.done <- outcomes[i]
 		} else {
 			lasting = append(lasting, outcome{r, outcomes[i]})
 		}
 	}
 	if len(lasting) > 0 {
-		w.store.written <- group{lasting, w.from, w.pos}
+		w.store.written <- group{lasting, w.startPos, w.pos}
 	}
 	w.store.noteGrowth()
 	for _, o := range lasting {
 		if o.err == nil && o.recorded != nil {
-			o.recorded() // last: what is woken last runs first
+			o.recorded() // last, because the goroutine that wakes last runs first
 		}
 	}
 }
 
-// abort ends a transaction that failed.
+// abort ends a failed transaction.
 func (w *writer) abort() {
 	err := explain(w.err)
 	if errors.Is(err, ponder.ErrDamaged) {
 		w.store.damaged.Store(true)
 	}
 	w.err = nil
-	w.exec(rollback) // fails if SQLite did so already
+	w.exec(rollback) // fails if SQLite has rolled back already
 	w.dropCaches()
 	if len(w.batch) == 1 {
 		w.batch[0].done <- err
@@ -297,15 +294,15 @@ func (w *writer) abort() {
 	for _, r := range w.batch {
 		r.state.Store(waiting)
 	}
-	w.alone = append(w.alone, w.batch...)
+	w.retries = append(w.retries, w.batch...)
 }
 
-// failAll fails what is pending.
+// failAll fails the pending requests.
 func (w *writer) failAll(err error) {
-	for _, r := range slices.Concat(w.pending, w.alone) {
+	for _, r := range slices.Concat(w.pending, w.retries) {
 		if r.begin() {
 			r.done <- explain(err)
 		}
 	}
-	w.pending, w.alone = w.pending[:0], nil
+	w.pending, w.retries = w.pending[:0], nil
 }

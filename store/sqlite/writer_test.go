@@ -15,7 +15,7 @@ import (
 	"ponder/llm"
 )
 
-// occupy takes the connection that writes, so that all else waits.
+// occupy takes the writing connection, so that all writes wait.
 func occupy(t *testing.T, db *sql.DB) (release func()) {
 	t.Helper()
 	conn, err := db.Conn(t.Context())
@@ -39,7 +39,7 @@ func TestCancelWhileQueued(t *testing.T) {
 		})
 	}
 	cancel()
-	wg.Wait() // though nothing can be written
+	wg.Wait() // although nothing can be written
 	release()
 	say(t, s, "thr_1", "alone")
 	if got := strings.Join(texts(t, s, "thr_1"), " "); got != "alone" {
@@ -47,7 +47,7 @@ func TestCancelWhileQueued(t *testing.T) {
 	}
 }
 
-// TestOneTransaction has good and bad requests share a transaction.
+// TestOneTransaction has good and bad requests in one transaction.
 func TestOneTransaction(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
 	say(t, s, "thr_1", "first")
@@ -92,7 +92,7 @@ func TestOneTransaction(t *testing.T) {
 	}
 }
 
-// TestBusy has another process write for long.
+// TestBusy has another process write for a long time.
 func TestBusy(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
@@ -127,7 +127,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestSharedConnection has somebody else keep tables in the file.
+// TestSharedConnection has another package keep tables in the file.
 func TestSharedConnection(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
 	say(t, s, "thr_1")
@@ -162,7 +162,7 @@ func TestSharedConnection(t *testing.T) {
 	}
 }
 
-// TestTooBig appends what no database could hold.
+// TestTooBig appends more than any database can hold.
 func TestTooBig(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
 	say(t, s, "thr_1")
@@ -173,7 +173,7 @@ func TestTooBig(t *testing.T) {
 	say(t, s, "thr_1", "small")
 }
 
-// TestRemoveErases looks for what was removed in the files themselves.
+// TestRemoveErases searches the files for removed content.
 func TestRemoveErases(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)

@@ -30,7 +30,7 @@ func erase(t *testing.T, s ponder.Store, seqs ...ponder.Seq) {
 	fails(t, fmt.Sprint("erase ", seqs), s.Erase(t.Context(), thr, seqs...), nil)
 }
 
-// withoutContent returns events as they are to be after some were erased.
+// withoutContent returns the events as they must be after an erasure.
 func withoutContent(events []ponder.Event, seqs ...ponder.Seq) []ponder.Event {
 	events = append([]ponder.Event(nil), events...)
 	for _, seq := range seqs {
@@ -56,7 +56,7 @@ func checkErase(t *testing.T, s ponder.Store) {
 	info := must(s.Thread(t.Context(), thr))(t)
 	for _, seq := range []ponder.Seq{3, 1, 11, 2, 10, 4, 9, 5, 8, 6, 7} {
 		want = withoutContent(want, seq)
-		for range 2 { // the second time nothing happens
+		for range 2 { // the second erasure changes nothing
 			erase(t, s, seq)
 			same(t, fmt.Sprint("after ", seq), read(t, s, thr, 0), want)
 		}
@@ -84,8 +84,7 @@ func checkEraseNone(t *testing.T, s ponder.Store) {
 	fails(t, "a thread that was removed", s.Erase(t.Context(), thr, 1), ponder.ErrNoThread)
 }
 
-// checkEraseOverAppends erases what many appends wrote, in any order, some of it
-// twice.
+// checkEraseOverAppends erases events of many appends, in any order, some of them twice.
 func checkEraseOverAppends(t *testing.T, s ponder.Store) {
 	var first []ponder.Event
 	for i := range 1500 {
@@ -115,13 +114,13 @@ func checkEraseRequest(t *testing.T, s ponder.Store) {
 		t.Helper()
 		same(t, "request of "+string(run)+" "+cause, must(s.Request(t.Context(), thr, run, cause))(t), want)
 	}
-	erase(t, s, 5) // the end of a call that began in another append
+	erase(t, s, 5) // the end of a call that started in another append
 	look(root, "a#1", nil)
 	look(root, "b#1", request())
 	look(child, "a#1", request())
-	erase(t, s, 2, 6) // both ends
+	erase(t, s, 2, 6)
 	look(root, "b#1", nil)
-	erase(t, s, 4) // the beginning of one in flight
+	erase(t, s, 4) // the start of one in flight
 	look(root, "c#1", nil)
 	look(child, "a#1", request())
 	same(t, "usage", must(s.Usage(t.Context(), ponder.ByModel, time.Time{}))(t), before)
@@ -148,8 +147,8 @@ func checkEraseTitle(t *testing.T, s ponder.Store) {
 	title("the third")
 }
 
-// checkEraseCheckpoints finds that no fold of what was erased is kept, and that
-// its holder, who knows it, cannot keep one.
+// checkEraseCheckpoints checks that an erasure drops checkpoints, and that the holder,
+// which has read the content, cannot save one.
 func checkEraseCheckpoints(t *testing.T, s ponder.Store) {
 	create(t, s, thr, say("1"), say("2"))
 	save := func(fold, state string) {
@@ -184,8 +183,8 @@ func checkEraseCheckpoints(t *testing.T, s ponder.Store) {
 	load("line", "of the next")
 }
 
-// checkEraseFence finds that the fence of the next lease tells whether something was
-// erased since the last one was taken.
+// checkEraseFence checks that the fence of the next lease shows an erasure since the last
+// lease.
 func checkEraseFence(t *testing.T, s ponder.Store) {
 	create(t, s, thr, say("1"), say("2"))
 	node := join(t, s, "nod_a")
@@ -213,7 +212,7 @@ func checkEraseFence(t *testing.T, s ponder.Store) {
 	next("nothing erased since that", false)
 }
 
-// checkEraseWhileGrowing erases in the body of the loop that reads, while others
+// checkEraseWhileGrowing erases in the body of a reading loop, while other goroutines
 // append.
 func checkEraseWhileGrowing(t *testing.T, s ponder.Store) {
 	create(t, s, thr, say("0"), say("0"))
@@ -249,8 +248,8 @@ func checkEraseWhileGrowing(t *testing.T, s ponder.Store) {
 	}
 }
 
-// checkEraseAtOnce has several erase events that lie beside each other: none
-// brings back what another erased.
+// checkEraseAtOnce has goroutines erase adjacent events. No erasure restores another's
+// event.
 func checkEraseAtOnce(t *testing.T, s ponder.Store) {
 	const events = 40
 	var first []ponder.Event

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// thr is the thread that most checks use.
 const thr = ponder.ThreadID("thr_01AAAAAAAAAAAAAAAAAAAAAAAA")
 
 const (
@@ -18,10 +17,10 @@ const (
 	child = root + "/child"
 )
 
-// day is a time that can be stored exactly.
+// day is a time in the precision of stores.
 var day = time.Date(2026, 5, 17, 12, 30, 45, 123456000, time.UTC)
 
-// create makes a thread.
+// create creates a thread.
 func create(t *testing.T, s ponder.Store, id ponder.ThreadID, events ...ponder.Event) {
 	t.Helper()
 	header := ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: "local", Created: day}
@@ -30,15 +29,15 @@ func create(t *testing.T, s ponder.Store, id ponder.ThreadID, events ...ponder.E
 	}
 }
 
-// say is an input.
+// say returns an input.
 func say(text string) ponder.Event { return ponder.Event{Body: ponder.UserMessage{Content: text}} }
 
-// sayOnce is an input with a key.
+// sayOnce returns an input with a key.
 func sayOnce(key, text string) ponder.Event {
 	return ponder.Event{Cause: key, Body: ponder.UserMessage{Content: text}}
 }
 
-// of is an event of a run.
+// of returns an event of a run.
 func of(run ponder.RunID, cause string, body ponder.Body) ponder.Event {
 	return ponder.Event{Run: run, Cause: cause, Body: body}
 }
@@ -53,7 +52,7 @@ func add(t *testing.T, s ponder.Store, id ponder.ThreadID, fence ponder.Fence, e
 	return added
 }
 
-// refuse appends events and checks that they are refused and the log stays as it is.
+// refuse checks that an append fails and does not change the log.
 func refuse(t *testing.T, s ponder.Store, id ponder.ThreadID, fence ponder.Fence, want error, events ...ponder.Event) {
 	t.Helper()
 	before := read(t, s, id, 0)
@@ -65,7 +64,6 @@ func refuse(t *testing.T, s ponder.Store, id ponder.ThreadID, fence ponder.Fence
 	}
 }
 
-// read returns the events of a thread after one.
 func read(t *testing.T, s ponder.Store, id ponder.ThreadID, after ponder.Seq) []ponder.Event {
 	t.Helper()
 	var events []ponder.Event
@@ -78,7 +76,7 @@ func read(t *testing.T, s ponder.Store, id ponder.ThreadID, after ponder.Seq) []
 	return events
 }
 
-// texts returns what is said on a thread after an event.
+// texts returns the messages of a thread after an event.
 func texts(t *testing.T, s ponder.Store, id ponder.ThreadID, after ponder.Seq) []string {
 	t.Helper()
 	var texts []string
@@ -92,7 +90,6 @@ func texts(t *testing.T, s ponder.Store, id ponder.ThreadID, after ponder.Seq) [
 	return texts
 }
 
-// same checks that two values are equal.
 func same[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -100,7 +97,7 @@ func same[T any](t *testing.T, what string, got, want T) {
 	}
 }
 
-// fails checks that err is want.
+// fails checks that err wraps want.
 func fails(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -108,7 +105,7 @@ func fails(t *testing.T, what string, err, want error) {
 	}
 }
 
-// must fails the test if there is an error.
+// must returns a function that fails the test if err is not nil, and returns v.
 func must[T any](v T, err error) func(t *testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -119,7 +116,6 @@ func must[T any](v T, err error) func(t *testing.T) T {
 	}
 }
 
-// join adds a node.
 func join(t *testing.T, s ponder.Store, id ponder.NodeID) ponder.NodeID {
 	t.Helper()
 	if err := s.Join(t.Context(), ponder.Node{ID: id, Host: "host", Boot: "boot", PID: 42, Start: "noon"}); err != nil {
@@ -128,19 +124,18 @@ func join(t *testing.T, s ponder.Store, id ponder.NodeID) ponder.NodeID {
 	return id
 }
 
-// take leases a thread.
 func take(t *testing.T, s ponder.Store, id ponder.ThreadID, node ponder.NodeID) ponder.Lease {
 	t.Helper()
 	return must(s.Take(t.Context(), id, node))(t)
 }
 
-// hold leases a thread to a node of its own.
+// hold leases a thread to a new node.
 func hold(t *testing.T, s ponder.Store, id ponder.ThreadID) ponder.Fence {
 	t.Helper()
 	return take(t, s, id, join(t, s, ponder.NodeID("nod_of_"+id))).Fence
 }
 
-// seqs are the numbers from one to another.
+// seqs returns the seqs from first to last.
 func seqs(first, last ponder.Seq) []ponder.Seq {
 	var all []ponder.Seq
 	for seq := first; seq <= last; seq++ {
@@ -149,7 +144,6 @@ func seqs(first, last ponder.Seq) []ponder.Seq {
 	return all
 }
 
-// seqsOf returns the numbers of events.
 func seqsOf(events []ponder.Event) []ponder.Seq {
 	var all []ponder.Seq
 	for _, ev := range events {

@@ -17,10 +17,10 @@ var followChecks = []check{
 	{"FollowManyThreads", checkFollowMany},
 }
 
-// patience is how long a check waits for what must come soon.
+// patience limits the wait of a check.
 const patience = 30 * time.Second
 
-// hint waits for a hint that a thread has grown up to head.
+// hint waits for a hint of head.
 func hint(t *testing.T, heads <-chan ponder.Seq, head ponder.Seq) {
 	t.Helper()
 	late := time.After(patience)
@@ -89,8 +89,8 @@ func checkWatchStop(t *testing.T, s ponder.Store) {
 	hint(t, heads, 2)
 }
 
-// follow reads a thread as it grows, until it has n events, and checks that
-// none is missed or seen twice.
+// follow reads a thread as it grows until it has n events, and checks that it gets each
+// once.
 func follow(ctx context.Context, s ponder.Store, id ponder.ThreadID, n int) error {
 	heads, stop := s.Watch(id)
 	defer stop()
@@ -116,7 +116,7 @@ func follow(ctx context.Context, s ponder.Store, id ponder.ThreadID, n int) erro
 	}
 }
 
-// A crew writes and follows at the same time.
+// A crew writes and follows concurrently.
 type crew struct {
 	t  *testing.T
 	wg sync.WaitGroup
@@ -170,13 +170,13 @@ func checkFollowMany(t *testing.T, s ponder.Store) {
 	c.wg.Wait()
 }
 
-// checkOutOfOrder holds an append back while a later one commits: whoever
-// follows by a number that all threads share must not miss the first one.
+// checkOutOfOrder delays the commit of an append until a later one commits. A follower by a
+// global number must not miss the first one.
 func checkOutOfOrder(t *testing.T, open opener) {
 	s := open(t)
 	d, ok := s.(Delayer)
 	if !ok {
-		return // FollowManyThreads and Twin show that it needs none
+		return // the checks FollowManyThreads and Twin cover such a store
 	}
 	create(t, s, "thr_slow")
 	create(t, s, "thr_fast")
@@ -195,7 +195,7 @@ func checkOutOfOrder(t *testing.T, open opener) {
 	c.wg.Wait()
 }
 
-// checkTwins has two stores on the same data.
+// checkTwins runs checks with two stores on the same data.
 func checkTwins(t *testing.T, open opener) {
 	for _, c := range []struct {
 		name string
@@ -206,7 +206,7 @@ func checkTwins(t *testing.T, open opener) {
 		{"Keys", checkTwinKeys},
 		{"Leases", checkTwinLeases},
 		{"Remove", checkTwinRemove},
-		{"Standing", checkTwinStanding},
+		{"Standing", checkTwinStatus},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := open(t)

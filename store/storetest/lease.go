@@ -117,7 +117,7 @@ func checkTake(t *testing.T, s ponder.Store, pass func(time.Duration)) {
 	add(t, s, thr, second.Fence, of(root, "k", ponder.Thought{Content: "x"}))
 }
 
-// checkZombie has a holder miss its beats, with nobody there to take over.
+// checkZombie has a holder miss its heartbeats while no other node takes over.
 func checkZombie(t *testing.T, s ponder.Store, pass func(time.Duration)) {
 	create(t, s, thr)
 	join(t, s, "nod_1")
@@ -164,7 +164,7 @@ func checkRelease(t *testing.T, s ponder.Store, _ func(time.Duration)) {
 	same(t, "next lease", again, ponder.Lease{Fence: lease.Fence + 1, Head: 3, Elapsed: time.Second})
 }
 
-// checkRetake has a holder come back that knows the thread as it left it.
+// checkRetake has a holder return that knows the released thread.
 func checkRetake(t *testing.T, s ponder.Store, _ func(time.Duration)) {
 	create(t, s, thr, say("1"))
 	join(t, s, "nod_1")
@@ -211,7 +211,7 @@ func checkRetake(t *testing.T, s ponder.Store, _ func(time.Duration)) {
 	retake("of a thread that was removed", thr, "nod_1", next, ponder.ErrNoThread, thought)
 }
 
-// checkElapsed counts thinking time over holders that released and that died.
+// checkElapsed counts the thinking time of holders that released and that died.
 func checkElapsed(t *testing.T, s ponder.Store, pass func(time.Duration)) {
 	create(t, s, thr)
 	join(t, s, "nod_1")
@@ -239,8 +239,8 @@ func checkElapsed(t *testing.T, s ponder.Store, pass func(time.Duration)) {
 	same(t, "elapsed never shrinks", take(t, s, thr, "nod_4").Elapsed, (5+7+60)*time.Second)
 }
 
-// checkElapsedOfEvents has a holder say in an event that it had thought for
-// longer than its beats tell.
+// checkElapsedOfEvents has an event of a holder report more thinking time than its
+// heartbeats.
 func checkElapsedOfEvents(t *testing.T, s ponder.Store, _ func(time.Duration)) {
 	create(t, s, thr)
 	join(t, s, "nod_1")

@@ -19,7 +19,7 @@ func started(role ponder.Role, mode, model string) ponder.CallStarted {
 	return ponder.CallStarted{Role: role, Mode: mode, Model: model, Held: ponder.Cost{Calls: 1, Tokens: 10, Money: 5}, Request: request()}
 }
 
-// request is one that a mistake would show in.
+// request returns a request with special characters.
 func request() *llm.Request {
 	return &llm.Request{
 		System:      "be <good> & \x00 日本",
@@ -161,8 +161,8 @@ func checkUsageSince(t *testing.T, s ponder.Store) {
 	}
 }
 
-// checkUsageOfCopies makes a thread with the events of another: what they cost
-// is not counted again, what comes after is.
+// checkUsageOfCopies creates a thread with the events of another. The usage counts only
+// calls that end later.
 func checkUsageOfCopies(t *testing.T, s ponder.Store) {
 	create(t, s, thr, of(root, "", ponder.RunStarted{Mode: "chat"}),
 		of(root, "a#1", started("fast", "chat", "p/m")), of(root, "a#1", finished("p/m", 40)),

@@ -9,7 +9,7 @@ import (
 	"ponder"
 )
 
-// listed returns the ids of the threads that a filter lets through, in their order.
+// listed returns the ids of the threads that a filter selects, in order.
 func listed(t *testing.T, s ponder.Store, f ponder.Filter) (ids []ponder.ThreadID) {
 	t.Helper()
 	for _, info := range must(s.List(t.Context(), f))(t) {
@@ -18,7 +18,7 @@ func listed(t *testing.T, s ponder.Store, f ponder.Filter) (ids []ponder.ThreadI
 	return ids
 }
 
-// checkPages reads lists in parts, each of which begins behind the last.
+// checkPages reads lists page by page.
 func checkPages(t *testing.T, s ponder.Store) {
 	for i := range 20 {
 		header := ponder.Thread{ID: ponder.ThreadID(fmt.Sprintf("thr_%02d", i)), Kind: ponder.KindSession, Owner: "ann", Created: day.Add(time.Duration(i/4) * time.Microsecond)}
@@ -39,9 +39,9 @@ func checkPages(t *testing.T, s ponder.Store) {
 		{Owner: "ann", Kind: ponder.KindSession, Status: ponder.Thinking}, {Prefix: "thr_1"}, {Owner: "carl"}, {Owner: "ann", Without: ponder.KindResearch},
 	} {
 		all := listed(t, s, f)
-		for most := 1; most <= 7; most += 2 {
+		for limit := 1; limit <= 7; limit += 2 {
 			part := f
-			part.Limit = most
+			part.Limit = limit
 			var got []ponder.ThreadID
 			for page, n := must(s.List(t.Context(), part))(t), 0; len(page) > 0 && n < 30; n++ {
 				for _, info := range page {
@@ -50,10 +50,10 @@ func checkPages(t *testing.T, s ponder.Store) {
 				part.Before = page[len(page)-1].Position()
 				page = must(s.List(t.Context(), part))(t)
 			}
-			same(t, fmt.Sprintf("%+v in parts of %d", f, most), got, all)
+			same(t, fmt.Sprintf("%+v in parts of %d", f, limit), got, all)
 		}
 	}
-	between := ponder.Position{Created: day.Add(2 * time.Microsecond), ID: "thr_09x"} // where none stands
+	between := ponder.Position{Created: day.Add(2 * time.Microsecond), ID: "thr_09x"} // no thread has it
 	same(t, "behind a position", listed(t, s, ponder.Filter{Before: between, Limit: 3}), []ponder.ThreadID{"thr_09", "thr_08", "thr_07"})
 	fails(t, "remove", s.Remove(t.Context(), "thr_08"), nil)
 	create(t, s, "thr_new")
@@ -61,7 +61,7 @@ func checkPages(t *testing.T, s ponder.Store) {
 	same(t, "after threads have come and gone", listed(t, s, ponder.Filter{Before: between, Limit: 3}), []ponder.ThreadID{"thr_09", "thr_07", "thr_06"})
 }
 
-// checkIdle has threads at work, threads that were given up, and threads at rest.
+// checkIdle has threads with and without a holder, paused threads and threads without runs.
 func checkIdle(t *testing.T, s ponder.Store) {
 	started := of(root, "", ponder.RunStarted{Mode: "m"})
 	paused := of(root, "", ponder.RunPaused{})

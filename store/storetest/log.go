@@ -87,7 +87,6 @@ func checkNoThread(t *testing.T, s ponder.Store) {
 	same(t, "errors of a read", n, 1)
 }
 
-// checkLookup looks for events by their keys.
 func checkLookup(t *testing.T, s ponder.Store) {
 	create(t, s, thr, sayOnce("k", "created"))
 	fence := hold(t, s, thr)
@@ -142,7 +141,8 @@ func checkKeyTaken(t *testing.T, s ponder.Store) {
 	refuse(t, s, thr, fence, ponder.ErrTaken, many...)
 	head := last(add(t, s, thr, fence, append(many[:40:40], many[41:]...)...))
 
-	// Who holds the thread and says what he has read may be believed, but in the ledger.
+	// The store need not keep keys of the holder's events with After, except those of the
+	// ledger.
 	after := func(ev ponder.Event) ponder.Event {
 		ev.After = head
 		return ev
@@ -156,16 +156,15 @@ func checkKeyTaken(t *testing.T, s ponder.Store) {
 	refuse(t, s, thr, fence, ponder.ErrTaken, twice, twice)
 }
 
-// last returns the seq of the last of events.
 func last(events []ponder.Event) ponder.Seq { return events[len(events)-1].Seq }
 
-// checkKeysAtOnce has several try to take the same keys at the same time.
+// checkKeysAtOnce has goroutines append the same keys concurrently.
 func checkKeysAtOnce(t *testing.T, s ponder.Store) {
 	create(t, s, thr)
-	const keys, rivals = 20, 8
-	wins := make([]int, rivals)
+	const keys, writers = 20, 8
+	wins := make([]int, writers)
 	var wg sync.WaitGroup
-	for r := range rivals {
+	for r := range writers {
 		wg.Go(func() {
 			for k := range keys {
 				if _, err := s.Append(t.Context(), thr, 0, say("beside"), sayOnce(fmt.Sprint(k), "won")); err == nil {
@@ -237,7 +236,7 @@ func checkNoBody(t *testing.T, s ponder.Store) {
 	same(t, "thread", texts(t, s, thr, 0), nil)
 }
 
-// lines has stored events of every type there is, with and without their fields.
+// lines has stored events of several types, with and without optional fields.
 const lines = `{"type":"user_message","role":"user","content":"hi","data":{"media":[{"type":"image/png","data":"AAEC"}]}}
 {"type":"assistant_message","role":"assistant","content":"ho","model":"p/m","usage":{"input":1,"output":2,"cost":3}}
 {"type":"tool_call","run_id":"run_1","cause":"t#1","role":"assistant","tool_name":"web","tool_args":{"q":[1,2.50,null]}}
@@ -349,7 +348,7 @@ func checkPaging(t *testing.T, s ponder.Store) {
 	fails(t, "read with a context that ends", last, context.Canceled)
 }
 
-// checkReadWhileGrowing appends in the body of the loop that reads.
+// checkReadWhileGrowing appends in the body of the reading loop.
 func checkReadWhileGrowing(t *testing.T, s ponder.Store) {
 	create(t, s, thr, say("0"))
 	var got []string
@@ -379,8 +378,8 @@ func checkCancelled(t *testing.T, s ponder.Store) {
 	same(t, "thread", texts(t, s, thr, 0), nil)
 }
 
-// checkCancelledWhileWaiting ends the contexts of appends that wait for each
-// other: each is wholly there or not at all, and surely there if it said so.
+// checkCancelledWhileWaiting ends the contexts of concurrent appends. Each append is stored
+// as a whole or not at all, and it is stored if Append returned no error.
 func checkCancelledWhileWaiting(t *testing.T, s ponder.Store) {
 	create(t, s, thr)
 	const appends = 200

@@ -1,8 +1,8 @@
-// Package storetest checks that a store keeps the promises of [ponder.Store].
-// Every store runs it, so that there is one place that says what a store does.
+// Package storetest is the conformance suite of [ponder.Store]. Each store's test calls
+// [Run].
 //
-// A store's test may return from open a store that can do more, so that more
-// can be checked: see [Ager], [Twin] and [Delayer].
+// A store's test may return a store with further methods from open, which enable further
+// checks: see [Ager], [Twin] and [Delayer].
 package storetest
 
 import (
@@ -13,23 +13,23 @@ import (
 	"ponder"
 )
 
-// An Ager is a store that can make all its nodes' beats older by d. What needs
-// time to pass is checked with it; without it, in a bubble of testing/synctest.
+// An Ager is a store that can make all heartbeats older by d. Without it, checks that need
+// time to pass run in a bubble of testing/synctest.
 type Ager interface {
 	Age(t *testing.T, d time.Duration)
 }
 
-// A Twin is a store of which there can be another one that has the same data,
-// as in another process. What several processes do is checked with it.
+// A Twin is a store that can open another store with the same data, as another process
+// would.
 type Twin interface {
 	Twin(t *testing.T) ponder.Store
 }
 
-// A Delayer is a store that can hold back a commit. Stores where a transaction
-// can begin after another and commit before it are to be one.
+// A Delayer is a store that can delay a commit. A store should implement it if a
+// transaction can begin after another and commit before it.
 type Delayer interface {
-	// DelayCommit makes the transaction of the next append wait before it
-	// commits, until release is called. Begun is closed when it waits.
+	// DelayCommit makes the transaction of the next append wait before its commit, until
+	// release is called. It closes begun when the transaction waits.
 	DelayCommit(t *testing.T) (begun <-chan struct{}, release func())
 }
 
@@ -45,8 +45,7 @@ type (
 	}
 )
 
-// Run runs the checks. Open returns an empty store, which the test closes when
-// it ends.
+// Run runs the checks. Open returns an empty store, which the test closes.
 func Run(t *testing.T, open func(t *testing.T) ponder.Store) {
 	for _, group := range [][]check{logChecks, eraseChecks, followChecks, threadChecks, ledgerChecks} {
 		for _, c := range group {

@@ -10,12 +10,12 @@ import (
 	"ponder/store/storetest"
 )
 
-// A slow store can do all that a store's test may want of it.
+// A slow store implements all optional interfaces of the suite.
 type slow struct {
 	*memory.Store
 
 	mu   sync.Mutex
-	held *delay // of the next append
+	held *delay // delays the next append
 }
 
 type delay struct{ begun, release chan struct{} }

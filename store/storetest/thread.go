@@ -15,7 +15,7 @@ import (
 var threadChecks = []check{
 	{"Create", checkCreate},
 	{"Info", checkInfo},
-	{"Standing", checkStanding},
+	{"Standing", checkStatus},
 	{"List", checkList},
 	{"Pages", checkPages},
 	{"Idle", checkIdle},

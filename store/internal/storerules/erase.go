@@ -7,8 +7,8 @@ import (
 	"ponder"
 )
 
-// Places returns numbers of events in order, each once, or ErrNoEvent if one is
-// not in a thread with that head.
+// Places returns the seqs sorted and without duplicates. It returns ErrNoEvent if a thread
+// with the head does not have one.
 func Places(seqs []ponder.Seq, head ponder.Seq) ([]ponder.Seq, error) {
 	seqs = slices.Compact(slices.Sorted(slices.Values(seqs)))
 	for _, seq := range seqs {
@@ -19,8 +19,8 @@ func Places(seqs []ponder.Seq, head ponder.Seq) ([]ponder.Seq, error) {
 	return seqs, nil
 }
 
-// Asked reports whether an event is an end of a call, so that the request of its
-// run and cause is erased with it.
+// Asked reports whether an event starts or ends a call. The request of the call is then
+// erased with it.
 func Asked(ev ponder.Event) bool {
 	switch ev.Body.(type) {
 	case ponder.CallStarted, ponder.CallFinished:
@@ -29,7 +29,7 @@ func Asked(ev ponder.Event) bool {
 	return false
 }
 
-// Untitled returns the title of a thread after an event of it was erased.
+// Untitled returns the title of a thread after ev was erased.
 func Untitled(title string, ev ponder.Event) string {
 	if b, ok := ev.Body.(ponder.TitleGenerated); ok && b.Content == title {
 		return ""

@@ -11,8 +11,7 @@ import (
 	"ponder/llm"
 )
 
-// A Start is what the intent to call a model or to use a tool says of the
-// result that it comes to.
+// A Start is the start of a call, as its result needs it for the ledger.
 type Start struct {
 	Run   ponder.RunID
 	Cause string
@@ -21,7 +20,7 @@ type Start struct {
 	Model string
 }
 
-// A Result is the row that the end of an attempt makes in the ledger.
+// A Result is a row of the ledger: the end of an attempt.
 type Result struct {
 	Run    ponder.RunID
 	Cause  string
@@ -36,8 +35,7 @@ type Result struct {
 	Time   time.Time
 }
 
-// Started returns what an event that is such an intent says. The use of a tool
-// has no role, mode or model.
+// Started returns the Start of an event that starts a call.
 func Started(ev ponder.Event) (s Start, ok bool) {
 	b, ok := ev.Body.(ponder.CallStarted)
 	if !ok || ev.Run == "" || ev.Cause == "" {
@@ -46,7 +44,7 @@ func Started(ev ponder.Event) (s Start, ok bool) {
 	return Start{Run: ev.Run, Cause: ev.Cause, Role: b.Role, Mode: b.Mode, Model: b.Model}, true
 }
 
-// Request returns the request that is to be kept with an event, or nil.
+// Request returns the request that a store keeps with an event, or nil.
 func Request(ev ponder.Event) *llm.Request {
 	if b, ok := ev.Body.(ponder.CallStarted); ok && ev.Run != "" && ev.Cause != "" {
 		return b.Request
@@ -54,15 +52,15 @@ func Request(ev ponder.Event) *llm.Request {
 	return nil
 }
 
-// Follows returns r with what its beginning says of it.
+// Follows returns r with the fields of its start.
 func (r Result) Follows(s Start) Result {
 	r.Role, r.Mode = s.Role, s.Mode
 	r.Model = cmp.Or(r.Model, s.Model)
 	return r
 }
 
-// Finished returns the row of an event that ends an attempt; Role and Mode are
-// those of its beginning. A call that was never made has none.
+// Finished returns the Result of an event that ends an attempt, without Role and Mode. A
+// call that was not made has none.
 func Finished(ev ponder.Event) (r Result, ok bool) {
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
@@ -81,7 +79,7 @@ func Finished(ev ponder.Event) (r Result, ok bool) {
 	return r, ev.Run != "" && ev.Cause != ""
 }
 
-// Group returns what a result on a thread is summed under.
+// Group returns the key of a result on a thread.
 func (r Result) Group(by ponder.GroupBy, thread ponder.ThreadID) (string, error) {
 	switch by {
 	case ponder.ByThread:
@@ -100,10 +98,9 @@ func (r Result) Group(by ponder.GroupBy, thread ponder.ThreadID) (string, error)
 	return "", fmt.Errorf("usage by %q: no such group", by)
 }
 
-// Day returns what ponder.ByDay calls the day of t.
+// Day returns the key of [ponder.ByDay] for a time.
 func Day(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
-// Row returns a usage row of one result.
 func (r Result) Row(key string) ponder.UsageRow {
 	row := ponder.UsageRow{Key: key, Calls: 1, Usage: r.Usage}
 	if r.Failed {
@@ -117,21 +114,20 @@ func (r Result) Row(key string) ponder.UsageRow {
 	return row
 }
 
-// A Tally sums usage rows by key, and by thread where they have one.
-type Tally map[tallied]ponder.UsageRow
+// A Tally sums usage rows by key and thread.
+type Tally map[tallyKey]ponder.UsageRow
 
-// Tallied is what a row is a sum of.
-type tallied struct {
+type tallyKey struct {
 	key    string
 	thread ponder.ThreadID
 }
 
-// Add adds a row to that of the same key.
+// Add adds a row to the sum of its key and thread.
 func (t Tally) Add(row ponder.UsageRow) {
-	of := tallied{row.Key, row.Thread}
-	sum, ok := t[of]
+	key := tallyKey{row.Key, row.Thread}
+	sum, ok := t[key]
 	if !ok {
-		t[of] = row
+		t[key] = row
 		return
 	}
 	sum.Calls += row.Calls
@@ -139,7 +135,7 @@ func (t Tally) Add(row ponder.UsageRow) {
 	sum.Money += row.Money
 	sum.Unknown += row.Unknown
 	sum.Usage = plus(sum.Usage, row.Usage)
-	t[of] = sum
+	t[key] = sum
 }
 
 func plus(a, b llm.Usage) llm.Usage {
@@ -158,7 +154,6 @@ func plus(a, b llm.Usage) llm.Usage {
 	return a
 }
 
-// Rows returns the rows, sorted by key and thread.
 func (t Tally) Rows() []ponder.UsageRow {
 	return slices.SortedStableFunc(maps.Values(t), func(a, b ponder.UsageRow) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Thread, b.Thread))

@@ -1,7 +1,7 @@
-// Package storerules holds the promises of [ponder.Store] that do not depend on where
-// things are kept, so that all stores keep the same ones: what may be appended
-// ([Admit]), how a lease and the time in it are counted ([Lease]), what a
-// list's [ponder.Info] follows, and which rows events make in the ledger.
+// Package storerules implements the parts of the contract of [ponder.Store] that do not
+// depend on the storage, so that all stores agree. It decides which appends are allowed
+// ([Admit]), and computes leases and their thinking time ([Lease]), the [ponder.Info] of
+// lists, and the rows of the ledger.
 package storerules
 
 import (
@@ -13,9 +13,8 @@ import (
 	"ponder"
 )
 
-// Admit returns nil if events may be appended to a thread with that head by
-// whoever has fence, as far as that can be said without knowing which keys the
-// thread has. Held says that fence is a lease in force.
+// Admit returns nil if the holder of fence may append events to a thread with the head. It
+// does not check keys. Held says that fence is a lease in force.
 func Admit(fence ponder.Fence, held bool, head ponder.Seq, events []ponder.Event) error {
 	if fence != 0 && !held {
 		return ponder.ErrFenced
@@ -31,9 +30,8 @@ func Admit(fence ponder.Fence, held bool, head ponder.Seq, events []ponder.Event
 	return nil
 }
 
-// Keys returns the keys that a store keeps of events, one for each, or "" of those of
-// which it keeps none. It returns ErrTaken if two events have the same, and an
-// error if one has no body.
+// Keys returns the key of each event, or "" for events whose keys a store does not keep. It
+// returns ErrTaken if two events have the same key, and an error if one has no body.
 func Keys(events []ponder.Event) ([]string, error) {
 	keys := make([]string, len(events))
 	var seen map[string]bool
@@ -61,10 +59,10 @@ func Keys(events []ponder.Event) ([]string, error) {
 	return keys, nil
 }
 
-// isKept reports whether a store keeps the key of an event. It need not if the event has After
-// and is no input: only the holder appends such an event, and it has read its own events.
-// The ledger finds requests by the keys of calls and tools, and commands find the end of their
-// run by the key of [ponder.RunFinished].
+// isKept reports whether a store keeps the key of an event. A key is not needed if the
+// event has After and is no input. Only the holder appends such an event, and it has read
+// its own events. The ledger finds requests by the keys of calls and tools. Commands find
+// the end of their run by the key of [ponder.RunFinished].
 func isKept(ev ponder.Event) bool {
 	switch ev.Body.(type) {
 	case ponder.CallStarted, ponder.CallFinished, ponder.ToolCall, ponder.ToolResult, ponder.RunFinished:
@@ -73,37 +71,36 @@ func isKept(ev ponder.Event) bool {
 	return ev.After == 0 || ev.IsInput()
 }
 
-// fewEvents is how many keys are compared with each other sooner than they are
-// put into a map.
+// fewEvents limits the linear search for duplicates, which is faster than a map for few
+// keys.
 const fewEvents = 16
 
-// Now returns the time as stores keep it: in UTC, with microseconds.
+// Now returns the time in the precision of stores: UTC, with microseconds.
 func Now() time.Time { return Trim(time.Now()) }
 
-// Trim returns t as stores keep it.
+// Trim returns t in the precision of stores.
 func Trim(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// Alive reports whether a node that beat then is alive now.
+// Alive reports whether a node with this last heartbeat is alive.
 func Alive(beat, now time.Time) bool { return now.Sub(beat) < ponder.DeadAfter }
 
-// Forgotten reports whether a node that beat then has been dead for so long
-// that nobody wants to know.
+// Forgotten reports whether a store may forget a node with this last heartbeat.
 func Forgotten(beat, now time.Time) bool { return now.Sub(beat) > ForgetAfter }
 
-// ForgetAfter is how long a node is remembered after it beat last.
+// ForgetAfter is the age of the last heartbeat at which a store may forget a node.
 const ForgetAfter = 24 * time.Hour
 
-// A Lease is what a store keeps of the newest lease on a thread.
+// A Lease is the stored state of the newest lease on a thread.
 type Lease struct {
 	Fence ponder.Fence
-	Node  ponder.NodeID // empty once it is released
+	Node  ponder.NodeID // empty after the release
 	Base  time.Duration // thinking time of the thread when the lease was taken or released
-	Clock time.Duration // of the node, when it took the lease
-	Seen  time.Duration // the most that an event of a holder says of it
+	Clock time.Duration // the clock of the node when it took the lease
+	Seen  time.Duration // the highest Elapsed in an event of a holder
 }
 
-// Elapsed returns the thinking time of the thread, as far as the holder, whose
-// clock was last heard to be at clock, was heard of.
+// Elapsed returns the thinking time of the thread, if the last known clock of the holder is
+// clock.
 func (l Lease) Elapsed(clock time.Duration) time.Duration {
 	if l.Node == "" {
 		return max(l.Base, l.Seen)
@@ -111,18 +108,18 @@ func (l Lease) Elapsed(clock time.Duration) time.Duration {
 	return max(l.Base+max(0, clock-l.Clock), l.Seen)
 }
 
-// Take returns the lease of a node whose clock is at own after l, whose
-// holder's clock was last heard to be at clock.
+// Take returns the next lease after l, for a node whose clock is at own. The last known
+// clock of the holder of l is clock.
 func (l Lease) Take(node ponder.NodeID, own, clock time.Duration) Lease {
 	return Lease{Fence: l.Fence + 1, Node: node, Base: l.Elapsed(clock), Clock: own, Seen: l.Seen}
 }
 
-// Release returns l after its holder released it and has counted elapsed.
+// Release returns l after its holder released it with elapsed as the thinking time.
 func (l Lease) Release(elapsed time.Duration) Lease {
 	return Lease{Fence: l.Fence, Base: max(elapsed, l.Base, l.Seen), Seen: l.Seen}
 }
 
-// Follow returns info after the thread has grown by ev.
+// Follow returns the info of a thread after ev.
 func Follow(info ponder.Info, ev ponder.Event) ponder.Info {
 	info = info.Apply(ev)
 	info.Head, info.Updated = ev.Seq, Trim(ev.Time)
@@ -132,8 +129,8 @@ func Follow(info ponder.Info, ev ponder.Event) ponder.Info {
 	return info
 }
 
-// AsksForRoots reports whether a store must know which root runs of a thread are open, and
-// not only how many: so that the info of the thread follows events, and for commands.
+// AsksForRoots reports whether the info after events depends on the ids of the open root
+// runs, not only on their number. Commands need the ids too.
 func AsksForRoots(open int, events []ponder.Event) bool {
 	for _, ev := range events {
 		if ev.Run.Parent() != "" {
@@ -153,7 +150,7 @@ func AsksForRoots(open int, events []ponder.Event) bool {
 	return false
 }
 
-// Matches reports whether a filter lets a thread through, but for the limit.
+// Matches reports whether a filter selects a thread. It ignores the limit.
 func Matches(f ponder.Filter, info ponder.Info) bool {
 	return (f.Kind == "" || f.Kind == info.Kind) && (f.Without == "" || f.Without != info.Kind) &&
 		(f.Status == "" || f.Status == statusFor(f, info)) &&
@@ -162,7 +159,7 @@ func Matches(f ponder.Filter, info ponder.Info) bool {
 		len(info.ID) >= len(f.Prefix) && string(info.ID[:len(f.Prefix)]) == f.Prefix
 }
 
-// statusFor returns what a filter takes the status of a thread to be.
+// statusFor returns the status of a thread for a filter.
 func statusFor(f ponder.Filter, info ponder.Info) ponder.Status {
 	if !f.Idle.IsZero() && info.Status == ponder.Thinking && !info.Held && info.Updated.Before(f.Idle) {
 		return ponder.Paused
@@ -170,8 +167,7 @@ func statusFor(f ponder.Filter, info ponder.Info) ponder.Status {
 	return info.Status
 }
 
-// Header returns the header of a thread as it is stored, or an error if it
-// cannot be.
+// Header returns the stored form of a header, or an error if it has no id.
 func Header(t ponder.Thread) (ponder.Thread, error) {
 	if t.ID == "" {
 		return t, errors.New("a thread needs an id")

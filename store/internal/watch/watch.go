@@ -1,4 +1,4 @@
-// Package watch hands hints that a thread has grown to those who watch it.
+// Package watch sends hints of the growth of threads to watchers in the process.
 package watch
 
 import (
@@ -7,14 +7,14 @@ import (
 	"ponder"
 )
 
-// A Hub knows who watches which thread. The zero Hub is ready to use. It is
-// safe for concurrent use, starts no goroutines and never waits for a watcher.
+// A Hub holds the watchers of threads. The zero Hub is ready. It is safe for concurrent
+// use, starts no goroutines and never blocks on a watcher.
 type Hub struct {
 	mu      sync.Mutex
 	threads map[ponder.ThreadID]map[chan ponder.Seq]bool
 }
 
-// Watch implements the method of [ponder.Log].
+// Watch implements Watch of [ponder.Log].
 func (h *Hub) Watch(thread ponder.ThreadID) (heads <-chan ponder.Seq, stop func()) {
 	ch := make(chan ponder.Seq, 1)
 	h.mu.Lock()
@@ -38,8 +38,8 @@ func (h *Hub) stop(thread ponder.ThreadID, ch chan ponder.Seq) {
 	}
 }
 
-// Hint tells those who watch a thread that its newest event is head. A hint
-// that was not taken yet is replaced.
+// Hint tells the watchers of a thread that its newest event is head. It replaces a hint
+// that a watcher has not received yet.
 func (h *Hub) Hint(thread ponder.ThreadID, head ponder.Seq) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -53,7 +53,7 @@ func (h *Hub) Hint(thread ponder.ThreadID, head ponder.Seq) {
 	}
 }
 
-// newer returns the hint to keep. A zero says that the thread is gone.
+// newer returns the hint to keep. Zero says that the thread was removed, and wins.
 func newer(old, head ponder.Seq) ponder.Seq {
 	if head == 0 {
 		return 0
@@ -61,14 +61,14 @@ func newer(old, head ponder.Seq) ponder.Seq {
 	return max(old, head)
 }
 
-// Watched returns the number of threads that somebody watches.
+// Watched returns the number of threads with watchers.
 func (h *Hub) Watched() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.threads)
 }
 
-// Watches reports whether somebody watches a thread.
+// Watches reports whether a thread has watchers.
 func (h *Hub) Watches(thread ponder.ThreadID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,7 +9,6 @@ import (
 	"ponder"
 )
 
-// More root runs.
 const (
 	second = ponder.RunID("run_01BBBBBBBBBBBBBBBBBBBBBBBB")
 	third  = ponder.RunID("run_01CCCCCCCCCCCCCCCCCCCCCCCC")
@@ -25,14 +24,14 @@ func finish(run ponder.RunID, status ponder.Status) ponder.Event {
 	return of(run, "", ponder.RunFinished{Status: status, Answer: "a"})
 }
 
-// A stand is the status of a thread after an event.
-type stand struct {
+// A statusStep is an event and the status of the thread after it.
+type statusStep struct {
 	ev   ponder.Event
 	want ponder.Status
 }
 
-// standings are threads on which runs are paused.
-var standings = map[string][]stand{
+// statusScripts are threads with paused runs.
+var statusScripts = map[string][]statusStep{
 	"paused and resumed": {
 		{start(root), ponder.Thinking}, {pause(root), ponder.Paused}, {resume(root), ponder.Thinking},
 	},
@@ -81,9 +80,9 @@ var standings = map[string][]stand{
 	},
 }
 
-// checkStanding appends one event after the other, and all at once.
-func checkStanding(t *testing.T, s ponder.Store) {
-	for name, list := range standings {
+// checkStatus appends the events one by one, and all at once.
+func checkStatus(t *testing.T, s ponder.Store) {
+	for name, list := range statusScripts {
 		id := ponder.ThreadID("thr " + name)
 		create(t, s, id)
 		fence := hold(t, s, id)
@@ -100,9 +99,8 @@ func checkStanding(t *testing.T, s ponder.Store) {
 	}
 }
 
-// checkTwinStanding has two stores append in turn, neither of which knows by heart what
-// the other has appended.
-func checkTwinStanding(t *testing.T, a, b ponder.Store) {
+// checkTwinStatus has two stores append in turn, so that neither can trust its cache.
+func checkTwinStatus(t *testing.T, a, b ponder.Store) {
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		id := ponder.ThreadID(fmt.Sprint("thr_", seed))
@@ -114,7 +112,7 @@ func checkTwinStanding(t *testing.T, a, b ponder.Store) {
 		for range 40 {
 			var events []ponder.Event
 			for range 1 + rnd.IntN(3) {
-				ev := anyOfRoots(rnd, info.Roots, &begun)
+				ev := randomRootEvent(rnd, info.Roots, &begun)
 				events, info = append(events, ev), info.Apply(ev)
 			}
 			writer, reader := a, b
@@ -131,9 +129,9 @@ func checkTwinStanding(t *testing.T, a, b ponder.Store) {
 	}
 }
 
-// anyOfRoots returns what may happen on a thread with those root runs, of which so many
-// have begun.
-func anyOfRoots(rnd *rand.Rand, roots []ponder.Root, begun *int) ponder.Event {
+// randomRootEvent returns a random event for a thread with the roots, of which begun have
+// started.
+func randomRootEvent(rnd *rand.Rand, roots []ponder.Root, begun *int) ponder.Event {
 	if len(roots) == 0 || len(roots) < 4 && rnd.IntN(4) == 0 {
 		*begun++
 		return start(ponder.RunID(fmt.Sprint("run_", *begun)))
