@@ -6,42 +6,41 @@ import (
 	"strings"
 )
 
-// maxShown is the size of a call as the user is shown it, in bytes.
+// maxShown limits the size of a call in a question to the user, in bytes.
 const maxShown = 2000
 
 // A Condition must hold before a tool is used. Its functions are pure.
 type Condition struct {
-	Name string                      // what must hold
-	Met  func(t Tool, w Wish) bool   // whether it does
-	Do   func(t Tool, w Wish) string // what the model can do about it
+	Name string                      // the condition, for the model
+	Met  func(t Tool, w Wish) bool   // reports whether it holds
+	Do   func(t Tool, w Wish) string // the way for the model to satisfy it
 }
 
-// always returns a Do that says the same of every wish.
-func always(text string) func(Tool, Wish) string { return func(Tool, Wish) string { return text } }
+// constant returns a Do with a constant text.
+func constant(text string) func(Tool, Wish) string { return func(Tool, Wish) string { return text } }
 
-// last returns the turn that goes on.
-func (w Wish) last() Turn {
+// lastTurn returns the current turn.
+func (w Wish) lastTurn() Turn {
 	if len(w.Turns) == 0 {
 		return Turn{}
 	}
 	return w.Turns[len(w.Turns)-1]
 }
 
-// Planned holds as long as a plan is approved that names the tool.
+// Planned holds while there is an approved plan that names the tool.
 func Planned() Condition {
 	return Condition{
 		Name: "a plan that names it was approved",
-		Do:   always(`answer with a plan under the heading "## Plan", one numbered step to a line, that names this tool; ask whether to go on, and wait for the user's yes`),
+		Do:   constant(`answer with a plan under the heading "## Plan", one numbered step to a line, that names this tool; ask whether to go on, and wait for the user's yes`),
 		Met: func(t Tool, w Wish) bool {
 			plan, approved := approvedPlan(w.Turns)
-			return approved && named(plan, t.Name)
+			return approved && namesTool(plan, t.Name)
 		},
 	}
 }
 
-// Confirmed holds if the user has confirmed this very call: the message of the turn
-// that goes on is a yes, and nothing but that, to an answer that named the tool and
-// each of the arguments.
+// Confirmed holds if the user has confirmed exactly this call. The current message must be
+// a plain yes, and the answer before it must name the tool and each of its arguments.
 func Confirmed() Condition {
 	return Condition{
 		Name: "the user has confirmed these very arguments",
@@ -50,19 +49,19 @@ func Confirmed() Condition {
 		},
 		Met: func(t Tool, w Wish) bool {
 			n := len(w.Turns)
-			return n > 1 && yes(w.Turns[n-1].User) && names(t, w, strings.Join(w.Turns[n-2].Answer, "\n"))
+			return n > 1 && isYes(w.Turns[n-1].User) && namesCall(t, w, strings.Join(w.Turns[n-2].Answer, "\n"))
 		},
 	}
 }
 
-// Asked holds if the message of the turn that goes on tells the model to: it begins
-// with one of these words, or has it after a few such as please, and is no question.
+// Asked holds if the current message asks for the tool. It must start with one of the
+// words, possibly after a few fillers such as please, and contain no question.
 func Asked(words ...string) Condition {
 	return Condition{
 		Name: "the user has asked for it",
-		Do:   always("the user did not say so in this message"),
+		Do:   constant("the user did not say so in this message"),
 		Met: func(_ Tool, w Wish) bool {
-			text := w.last().User
+			text := w.lastTurn().User
 			if strings.ContainsRune(text, '?') {
 				return false
 			}
@@ -94,12 +93,11 @@ func Either(conditions ...Condition) Condition {
 	}
 }
 
-// split returns the words of a text in lower case, without what joins them: at most
-// the first 40.
+// split returns the first 40 words of a text in lower case, without punctuation.
 func split(text string) (words []string) {
-	const most = 40
-	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !letter(r) && r != '\'' && r != '’' }) {
-		if words = append(words, strings.ReplaceAll(word, "’", "'")); len(words) == most {
+	const maxWords = 40
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !isWordRune(r) && r != '\'' && r != '’' }) {
+		if words = append(words, strings.ReplaceAll(word, "’", "'")); len(words) == maxWords {
 			return words
 		}
 	}

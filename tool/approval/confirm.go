@@ -10,10 +10,10 @@ import (
 	"unicode"
 )
 
-// maxYes is how long a message may be that is a plain yes, in bytes.
+// maxYes limits the length of a plain yes, in bytes.
 const maxYes = 120
 
-// What a plain yes begins with, and what must not be in it.
+// The words that start a plain yes, and the words that it must not contain.
 const (
 	yeses = "yes|y|yep|yeah|yup|sure|ok|okay|confirm|confirmed|approved|approve|agreed|correct|go ahead|do it|please do|sounds good|looks good|" +
 		"ja|jawohl|genau|einverstanden|mach das|mach es|oui|d'accord|sí|sì|vale|claro|sim|va bene|はい|是|是的|好|好的|可以|да|давай"
@@ -21,9 +21,9 @@ const (
 		"aber|nicht|nein|kein|keine|ohne|sondern|nur|erst|warte|statt|wenn|mais|pas|non|sauf|pero|sin|ma|mas|não|senza"
 )
 
-// yes reports whether a message is a yes and nothing but that: short, beginning with a
-// word for it, without a question, a reserve or a number.
-func yes(text string) bool {
+// isYes reports whether a message is a plain yes. It must be short, start with a word for
+// yes, and contain no question, reservation or number.
+func isYes(text string) bool {
 	text = strings.TrimSpace(text)
 	if len(text) > maxYes || strings.ContainsAny(text, "?？¿\n") || strings.ContainsFunc(text, unicode.IsDigit) {
 		return false
@@ -46,10 +46,10 @@ func yes(text string) bool {
 	return false
 }
 
-// An arg is an argument of a call: a value, and the name that it stands under.
+// An arg is an argument of a call: a scalar value and its key.
 type arg struct{ key, value string }
 
-// Bounds on arguments that can be confirmed.
+// Limits on arguments that can be confirmed.
 const (
 	maxArgs  = 100
 	maxBytes = 64 << 10
@@ -57,7 +57,7 @@ const (
 
 var errNotArgs = errors.New("the arguments are no object, or too many")
 
-// args returns the values of an object, in order: texts, numbers, true and false.
+// args returns the scalar values of a JSON object, in order.
 func args(js json.RawMessage) (list []arg, err error) {
 	if len(js) > maxBytes || !json.Valid(js) || len(bytes.TrimSpace(js)) == 0 || bytes.TrimSpace(js)[0] != '{' {
 		return nil, errNotArgs
@@ -71,13 +71,12 @@ func args(js json.RawMessage) (list []arg, err error) {
 	return r.list, nil
 }
 
-// A reader reads arguments.
 type reader struct {
 	d    *json.Decoder
 	list []arg
 }
 
-// value reads a value that stands under a name.
+// value reads a value with the given key.
 func (r *reader) value(key string) error {
 	tok, err := r.d.Token()
 	if err != nil {
@@ -85,7 +84,7 @@ func (r *reader) value(key string) error {
 	}
 	switch v := tok.(type) {
 	case json.Delim:
-		return r.inner(v, key)
+		return r.readRest(v, key)
 	case string:
 		return r.add(key, v)
 	case json.Number:
@@ -96,11 +95,11 @@ func (r *reader) value(key string) error {
 		}
 		return r.add(key, "false")
 	}
-	return nil // null is nothing
+	return nil // null is ignored
 }
 
-// inner reads an object or a list that has begun.
-func (r *reader) inner(open json.Delim, key string) error {
+// readRest reads the rest of an object or a list.
+func (r *reader) readRest(open json.Delim, key string) error {
 	for r.d.More() {
 		if open == '{' {
 			name, err := r.d.Token()
@@ -121,16 +120,16 @@ func (r *reader) add(key, value string) error {
 	if len(r.list) == maxArgs {
 		return errNotArgs
 	}
-	if value = spaced(value); value != "" {
+	if value = collapseSpace(value); value != "" {
 		r.list = append(r.list, arg{key, value})
 	}
 	return nil
 }
 
-// spaced returns a text with all white space as single spaces.
-func spaced(text string) string { return strings.Join(strings.Fields(text), " ") }
+// collapseSpace returns a text with single spaces for all white space.
+func collapseSpace(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// line returns a call as it is to be shown to a user.
+// line returns a call in the form for users.
 func line(tool string, js json.RawMessage) string {
 	list, err := args(js)
 	if err != nil {
@@ -146,15 +145,15 @@ func line(tool string, js json.RawMessage) string {
 	return tool + " with " + strings.Join(parts, "; ")
 }
 
-// names reports whether an answer names a tool and all arguments of a call: each
-// value, letter by letter but for white space; where there are several, in their
-// order, and each behind its name.
-func names(t Tool, w Wish, answer string) bool {
+// namesCall reports whether an answer names the tool and all arguments of a call. Each value
+// must appear literally, except for white space. Several values must appear in order, each
+// after its key.
+func namesCall(t Tool, w Wish, answer string) bool {
 	list, err := args(w.Args)
-	if err != nil || !calls(t, answer) {
+	if err != nil || !mentions(t, answer) {
 		return false
 	}
-	answer = spaced(answer)
+	answer = collapseSpace(answer)
 	if len(list) == 1 {
 		_, ok := find(answer, list[0].value, 0)
 		return ok
@@ -162,7 +161,7 @@ func names(t Tool, w Wish, answer string) bool {
 	at, before := 0, ""
 	for _, a := range list {
 		ok := false
-		if a.key == before { // of a list
+		if a.key == before { // an element of a list
 			at, ok = find(answer, a.value, at)
 		} else {
 			at, ok = findPair(answer, a, at)
@@ -175,18 +174,17 @@ func names(t Tool, w Wish, answer string) bool {
 	return true
 }
 
-// calls reports whether an answer names a tool, in one of its words.
-func calls(t Tool, answer string) bool {
-	if named(answer, t.Name) {
+// mentions reports whether an answer names a tool by one of its words.
+func mentions(t Tool, answer string) bool {
+	if namesTool(answer, t.Name) {
 		return true
 	}
 	said := split(answer)
 	return slices.ContainsFunc(t.Words, func(word string) bool { return slices.Contains(said, word) })
 }
 
-// named reports whether a text has the name of a tool, which may be written with
-// spaces.
-func named(text, tool string) bool {
+// namesTool reports whether a text contains the name of a tool, possibly with spaces.
+func namesTool(text, tool string) bool {
 	text = strings.ToLower(text)
 	tool = strings.ToLower(tool)
 	if tool == "" {
@@ -194,13 +192,13 @@ func named(text, tool string) bool {
 	}
 	_, ok := find(text, tool, 0)
 	if !ok {
-		_, ok = find(spaced(text), strings.ReplaceAll(tool, "_", " "), 0)
+		_, ok = find(collapseSpace(text), strings.ReplaceAll(tool, "_", " "), 0)
 	}
 	return ok
 }
 
-// find returns where a value ends that stands by itself in a text, from at on: not
-// as a part of a longer word, number, path or address.
+// find returns the end of the first occurrence of a value after at that is not part of a
+// longer word, number, path or address.
 func find(text, value string, at int) (end int, ok bool) {
 	for {
 		i := strings.Index(text[at:], value)
@@ -216,7 +214,7 @@ func find(text, value string, at int) (end int, ok bool) {
 	}
 }
 
-// findPair is find for a value behind its name.
+// findPair is find for a value after its key.
 func findPair(text string, a arg, at int) (end int, ok bool) {
 	for {
 		i := indexFold(text, a.key, at)
@@ -233,24 +231,24 @@ func findPair(text string, a arg, at int) (end int, ok bool) {
 	}
 }
 
-// indexFold returns where a name begins, from at on: as it is, or with spaces.
+// indexFold returns the position of a name after at, as equalName compares it, or -1.
 func indexFold(text, name string, at int) int {
 	if name == "" {
 		return -1
 	}
 	for i := at; i+len(name) <= len(text); i++ {
-		if same(text[i:i+len(name)], name) {
+		if equalName(text[i:i+len(name)], name) {
 			return i
 		}
 	}
 	return -1
 }
 
-// same reports whether a text is a name but for case, and for spaces that are
-// underscores there.
-func same(text, name string) bool {
+// equalName reports whether a text equals a name, apart from case and spaces in place of
+// underscores.
+func equalName(text, name string) bool {
 	for i := range len(name) {
-		a, b := lowered(text[i]), lowered(name[i])
+		a, b := lowerByte(text[i]), lowerByte(name[i])
 		if a != b && (b != '_' || a != ' ') {
 			return false
 		}
@@ -258,14 +256,14 @@ func same(text, name string) bool {
 	return true
 }
 
-func lowered(c byte) byte {
+func lowerByte(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		return c + 'a' - 'A'
 	}
 	return c
 }
 
-// joiners stand within words, paths, numbers and addresses.
+// joiners are characters within words, paths, numbers and addresses.
 const joiners = "-._/@+\\#~"
 
 func joinedBefore(text string, i int) bool {
@@ -274,7 +272,7 @@ func joinedBefore(text string, i int) bool {
 	}
 	r := []rune(text[max(0, i-4):i])
 	c := r[len(r)-1]
-	return letter(c) || strings.ContainsRune(joiners, c)
+	return isWordRune(c) || strings.ContainsRune(joiners, c)
 }
 
 func joinedAfter(text string, i int) bool {
@@ -282,11 +280,11 @@ func joinedAfter(text string, i int) bool {
 		return false
 	}
 	r := []rune(text[i:min(len(text), i+8)])
-	if letter(r[0]) {
+	if isWordRune(r[0]) {
 		return true
 	}
-	return strings.ContainsRune(joiners+",:", r[0]) && len(r) > 1 && (letter(r[1]) || strings.ContainsRune(joiners, r[1]))
+	return strings.ContainsRune(joiners+",:", r[0]) && len(r) > 1 && (isWordRune(r[1]) || strings.ContainsRune(joiners, r[1]))
 }
 
-// letter reports whether a rune is of a word or a number.
-func letter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
+// isWordRune reports whether a rune is part of a word or a number.
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }

@@ -1,18 +1,17 @@
-// Package approval decides whether a tool that a model wishes for may be used now.
+// Package approval decides whether a model may use a tool now.
 //
-// A tool looks, or it changes the world. One that looks is always let through. One
-// that changes the world has a checklist ([Tool.Needs]), which must be satisfied by
-// what was said and done in the conversation; if it is not, the model is told what is
-// missing, and what to do about it. A tool that nobody has declared is taken to
-// change the world, and needs the user's word.
+// Tools are read-only or change the world. Read-only tools are always allowed. A tool that
+// changes the world has a checklist ([Tool.Needs]), which the conversation must satisfy.
+// Otherwise the model gets the missing conditions and the ways to satisfy them. An
+// undeclared tool counts as one that changes the world, and needs a confirmation by the
+// user.
 //
-// In plan mode no tool that changes the world is used before the user has approved a
-// plan that names it. The mode is on where [Gate.Plan] says so, and in a conversation
-// from a message on that begins with [PlanMark].
+// In plan mode, a tool that changes the world also needs an approved plan that names it.
+// [Gate.Plan] enables the mode for all conversations. A message that starts with [PlanMark]
+// enables it for the rest of one conversation.
 //
-// condition.go has what checklists are made of, confirm.go says when a user has
-// confirmed a call, plan.go finds plans. All of it is pure and reads nothing but what
-// it is given. It goes by words: what it takes for a yes, confirm.go says.
+// condition.go has the conditions, confirm.go recognizes confirmations, and plan.go finds
+// plans. All functions are pure. They compare words; confirm.go lists the words for yes.
 package approval
 
 import (
@@ -24,34 +23,34 @@ import (
 	"ponder/internal/toolname"
 )
 
-// A Wish is a call of a tool that a model wishes for.
+// A Wish is a tool call that a model requests.
 type Wish struct {
 	Tool  string
 	Args  json.RawMessage
-	Turns []Turn // of the conversation, oldest first; the last is the one that goes on
+	Turns []Turn // of the conversation, oldest first; the last is the current one
 }
 
-// A Turn is a message of the user and what came of it so far.
+// A Turn is a message of the user and the events that followed.
 type Turn struct {
 	User   string
-	Answer []string // what was said to the user
+	Answer []string
 }
 
-// A Tool says what a tool does, and when it may.
+// A Tool declares a tool and its conditions.
 type Tool struct {
 	Name    string
 	Changes bool        // the world
-	Needs   []Condition // all of them; for a tool that looks, none
-	Words   []string    // beside its name, what it is called when the user is asked: "remember", "keep"
+	Needs   []Condition // all must hold; empty for read-only tools
+	Words   []string    // further names of the tool in questions to the user: "remember", "keep"
 }
 
-// A Gate knows tools. Its zero value knows none.
+// A Gate checks tool calls. Its zero value declares no tools.
 type Gate struct {
 	Tools []Tool
 	Plan  bool // plan mode is on
 }
 
-// Ours returns the tools of Ponder.
+// Ours returns the declarations of Ponder's own tools.
 func Ours() []Tool {
 	list := []Tool{{
 		Name: toolname.Remember, Changes: true, Words: []string{"remember", "keep", "note", "save", "merken", "merke", "notieren"},
@@ -65,15 +64,14 @@ func Ours() []Tool {
 	return list
 }
 
-// Check returns why a tool is not used now, in words for the model that wishes for
-// it; or "" if it may be used.
+// Check returns "" if the tool may be used, or the reason why not, for the model.
 func (g Gate) Check(w Wish) (reason string) {
 	t := g.tool(w.Tool)
 	if !t.Changes {
 		return ""
 	}
 	needs := t.Needs
-	if g.planning(w.Turns) {
+	if g.inPlanMode(w.Turns) {
 		needs = append([]Condition{Planned()}, needs...)
 	}
 	var missing, held []string
@@ -90,7 +88,7 @@ func (g Gate) Check(w Wish) (reason string) {
 	return fmt.Sprintf("Not done: %.64s changes the world, and not all holds that must:\n%s", t.Name, strings.Join(append(missing, held...), "\n"))
 }
 
-// tool returns what is known of a tool.
+// tool returns the declaration of a tool.
 func (g Gate) tool(name string) Tool {
 	i := slices.IndexFunc(g.Tools, func(t Tool) bool { return t.Name == name })
 	if i < 0 {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// of returns turns of messages and answers that alternate; the last may be without
-// an answer.
+// of returns turns of alternating messages and answers. The last turn may have no answer.
 func of(texts ...string) (turns []Turn) {
 	for i, text := range texts {
 		if i%2 == 0 {
@@ -21,15 +20,15 @@ func of(texts ...string) (turns []Turn) {
 	return turns
 }
 
-func wish(tool, args string, turns ...Turn) Wish {
+func newCall(tool, args string, turns ...Turn) Wish {
 	return Wish{Tool: tool, Args: json.RawMessage(args), Turns: turns}
 }
 
-// answered holds once the user was told a text, in any turn or in the last one.
+// answered returns a condition that holds if an answer has the text, in any turn or in the last one.
 func answered(text string, last bool) Condition {
 	return Condition{
 		Name: text + " was said",
-		Do:   always("say " + text),
+		Do:   constant("say " + text),
 		Met: func(_ Tool, w Wish) bool {
 			turns := w.Turns
 			if last {
@@ -40,7 +39,7 @@ func answered(text string, last bool) Condition {
 	}
 }
 
-// policies is a gate with a tool of each kind.
+// policies returns a gate with a tool of each kind.
 func policies() Gate {
 	return Gate{Tools: append(Ours(),
 		Tool{Name: "look"},
@@ -52,7 +51,7 @@ func policies() Gate {
 
 func TestYes(t *testing.T) {
 	for _, text := range []string{"yes", "Yes.", "YES!", "y", "ok", "Sure, go ahead", "Yes, please.", "go ahead", "do it", "ja", "Ja, bitte!", "oui", "sí", "はい", "👍", "approved", "looks good, thanks"} {
-		if !yes(text) {
+		if !isYes(text) {
 			t.Errorf("%q is no yes", text)
 		}
 	}
@@ -60,7 +59,7 @@ func TestYes(t *testing.T) {
 		"", " ", "no", "yes?", "yes, but not today", "ok wait", "yesterday", "okra", "not yes", "yes if it is cheap", "Yes to the first, no to the second", "yes, send 5", "yes\nand delete all",
 		"I said yes", "maybe", "ja, aber nur das erste", "don't do it", "go", "sure, instead send it to Bob", "y" + strings.Repeat(" really", 30), "👍 for the first", "👎", "/plan yes",
 	} {
-		if yes(text) {
+		if isYes(text) {
 			t.Errorf("%q is a yes", text)
 		}
 	}
@@ -104,17 +103,17 @@ func TestConfirmed(t *testing.T) {
 	c := Confirmed()
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := wish(tt.tool, tt.args, of("do something", tt.shown, tt.said)...)
+			w := newCall(tt.tool, tt.args, of("do something", tt.shown, tt.said)...)
 			if got := c.Met(Tool{Name: tt.tool}, w); got != tt.want {
 				t.Errorf("%v, want %v", got, tt.want)
 			}
 		})
 	}
-	late := wish("pay", `{"amount":10}`, of("x", "Shall I pay 10?", "how are you", "well", "yes")...)
+	late := newCall("pay", `{"amount":10}`, of("x", "Shall I pay 10?", "how are you", "well", "yes")...)
 	if c.Met(Tool{Name: "pay"}, late) {
 		t.Error("a yes to another answer counts")
 	}
-	same := wish("pay", `{"amount":10}`, Turn{User: "yes", Answer: []string{"Shall I pay 10?"}})
+	same := newCall("pay", `{"amount":10}`, Turn{User: "yes", Answer: []string{"Shall I pay 10?"}})
 	if c.Met(Tool{Name: "pay"}, same) {
 		t.Error("a yes counts that was said before")
 	}
@@ -134,7 +133,7 @@ func TestChecklist(t *testing.T) {
 	tests := []struct {
 		name    string
 		turns   []Turn
-		missing []string // parts of the reason
+		missing []string // of the reason
 	}{
 		{"all", full, nil},
 		{"not confirmed", without(func(ts []Turn) { ts[1].User = "no" }), []string{"[ ] the user has confirmed these very arguments: show the user exactly this, ask whether to do it, and wait for a plain yes: send_mail with to: ann", "[x] looked was said"}},
@@ -145,7 +144,7 @@ func TestChecklist(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := g.Check(wish("send_mail", args, tt.turns...))
+			got := g.Check(newCall("send_mail", args, tt.turns...))
 			if (got == "") != (tt.missing == nil) {
 				t.Errorf("reason %q", got)
 			}
@@ -161,7 +160,7 @@ func TestChecklist(t *testing.T) {
 func TestOurs(t *testing.T) {
 	g := Gate{Tools: Ours()}
 	for _, name := range []string{"think", "deep_think", "knowledge_search", "web_fetch", "thread_read"} {
-		if reason := g.Check(wish(name, `{}`)); reason != "" || g.tool(name).Changes {
+		if reason := g.Check(newCall(name, `{}`)); reason != "" || g.tool(name).Changes {
 			t.Errorf("%s: %s", name, reason)
 		}
 	}
@@ -182,7 +181,7 @@ func TestOurs(t *testing.T) {
 		{"something else was offered", of("I like tea", `Shall I remember "Ann likes tea and gin."?`, "yes"), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if reason := g.Check(wish("remember", tea, tt.turns...)); (reason == "") != tt.want {
+			if reason := g.Check(newCall("remember", tea, tt.turns...)); (reason == "") != tt.want {
 				t.Errorf("reason %q", reason)
 			}
 		})
@@ -224,7 +223,7 @@ func TestPlanMode(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			g := policies()
 			g.Plan = tt.on
-			reason := g.Check(wish(tt.tool, `{}`, tt.turns...))
+			reason := g.Check(newCall(tt.tool, `{}`, tt.turns...))
 			if (reason == "") != tt.want {
 				t.Errorf("reason %q", reason)
 			}
@@ -240,17 +239,16 @@ func TestPlanMode(t *testing.T) {
 
 func TestUnknownTool(t *testing.T) {
 	var g Gate
-	if reason := g.Check(wish("launch", `{"at":"noon"}`, of("go")...)); !strings.Contains(reason, "launch with at: noon") {
+	if reason := g.Check(newCall("launch", `{"at":"noon"}`, of("go")...)); !strings.Contains(reason, "launch with at: noon") {
 		t.Errorf("reason %q", reason)
 	}
-	if reason := g.Check(wish("launch", `{"at":"noon"}`, of("go", "Shall I launch at noon?", "yes")...)); reason != "" {
+	if reason := g.Check(newCall("launch", `{"at":"noon"}`, of("go", "Shall I launch at noon?", "yes")...)); reason != "" {
 		t.Errorf("reason %q", reason)
 	}
 }
 
-// TestProperties checks random conversations: what looks is let through, what
-// changes the world only if all of its checklist holds, and plan mode only takes
-// away.
+// TestProperties checks random conversations. Read-only tools are always allowed, other
+// tools only with a complete checklist, and plan mode only forbids more.
 func TestProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	says := []string{"yes", "no", "ok", "hm", "/plan", "/plan off", "stop", "remember tea", "yes, but later", ""}
@@ -273,11 +271,11 @@ func TestProperties(t *testing.T) {
 			}
 			turns = append(turns, turn)
 		}
-		w := wish(tools[r.IntN(len(tools))], inputs[r.IntN(len(inputs))], turns...)
+		w := newCall(tools[r.IntN(len(tools))], inputs[r.IntN(len(inputs))], turns...)
 		g := policies()
 		tool := g.tool(w.Tool)
 		reason := g.Check(w)
-		holds := !g.planning(turns) || Planned().Met(tool, w)
+		holds := !g.inPlanMode(turns) || Planned().Met(tool, w)
 		for _, c := range tool.Needs {
 			holds = holds && c.Met(tool, w)
 		}
@@ -306,8 +304,8 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// FuzzCheck finds that nothing a model or a user says makes it fail, and that what
-// was shown as the gate says it, with a yes after it, is confirmed.
+// FuzzCheck checks that no input causes a panic, and that a yes to the question that the
+// gate asks for confirms the call.
 func FuzzCheck(f *testing.F) {
 	f.Add(`{"a":"b","c":[1,true,null,{"d":"e"}]}`, "Shall I pay a: b?", "yes")
 	f.Add(`{"a":1`, "\xff", "👍")
@@ -315,14 +313,14 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, args, answer, said string) {
 		g := policies()
 		for _, tool := range []string{"pay", "send_mail", "remember", "launch", ""} {
-			g.Check(wish(tool, args, of("x", answer, said)...))
+			g.Check(newCall(tool, args, of("x", answer, said)...))
 		}
 		list, err := argsOf(args)
 		if err != nil || len(list) > 1 || len(list) == 1 && strings.ContainsAny(list[0].value, joiners+",:;") {
 			return
 		}
 		shown := "Shall I use it? " + line("pay", json.RawMessage(args)) + " ?"
-		if reason := g.Check(wish("pay", args, of("x", shown, "yes")...)); reason != "" {
+		if reason := g.Check(newCall("pay", args, of("x", shown, "yes")...)); reason != "" {
 			t.Errorf("%q was shown for %q: %q", shown, args, reason)
 		}
 	})

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// PlanMark begins a message from which on plan mode is on in a conversation; with
-// the word off after it, it is off again.
+// PlanMark at the start of a message enables plan mode for the conversation. With the word
+// off after it, it disables the mode.
 const PlanMark = "/plan"
 
 //go:embed plan.md
 var planRules string
 
-// PlanRules tells a model of plan mode, for a system prompt.
+// PlanRules returns the rules of plan mode for a system prompt.
 func PlanRules() string { return strings.TrimSpace(planRules) }
 
-// planning reports whether plan mode is on.
-func (g Gate) planning(turns []Turn) bool {
+// inPlanMode reports whether plan mode is on.
+func (g Gate) inPlanMode(turns []Turn) bool {
 	on := g.Plan
 	for _, t := range turns {
-		if rest, ok := marked(t.User); ok {
+		if rest, ok := cutPlanMark(t.User); ok {
 			on = g.Plan || rest != "off"
 		}
 	}
 	return on
 }
 
-// marked reports whether a message is about plan mode, and what it says beside that.
-func marked(text string) (rest string, ok bool) {
+// cutPlanMark reports whether a message starts with PlanMark, and returns its rest.
+func cutPlanMark(text string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(strings.TrimSpace(text), PlanMark)
 	if !ok || rest != "" && strings.IndexByte(" \t\r\n", rest[0]) < 0 {
 		return "", false
@@ -36,10 +36,10 @@ func marked(text string) (rest string, ok bool) {
 	return strings.TrimSpace(rest), true
 }
 
-// calledOff reports whether a message ends what a plan allowed: it asks for another,
-// or stops what goes on.
-func calledOff(text string) bool {
-	if _, ok := marked(text); ok {
+// withdraws reports whether a message withdraws the approval of a plan: it asks for another
+// plan, or stops the work.
+func withdraws(text string) bool {
+	if _, ok := cutPlanMark(text); ok {
 		return true
 	}
 	words := split(text)
@@ -48,16 +48,15 @@ func calledOff(text string) bool {
 	}, words[0])
 }
 
-// approvedPlan returns the plan that was shown last, and whether it is approved: the
-// message after it was a plain yes, and none since has called it off or asked for
-// another.
+// approvedPlan returns the last plan, and whether it is approved: the next message was a
+// plain yes, and no later one withdrew it.
 func approvedPlan(turns []Turn) (plan string, approved bool) {
-	shown := false // in the turn before
+	shown := false // in the last turn
 	for _, t := range turns {
 		switch {
 		case shown:
-			approved = yes(t.User)
-		case approved && calledOff(t.User):
+			approved = isYes(t.User)
+		case approved && withdraws(t.User):
 			approved = false
 		}
 		if p, ok := planIn(t.Answer); ok {
@@ -69,20 +68,19 @@ func approvedPlan(turns []Turn) (plan string, approved bool) {
 	return plan, approved
 }
 
-// planIn returns the plan of a turn's answers: what stands under a heading with the
-// word plan, if it has a step.
+// planIn returns the plan in the answers of a turn: the text from a isHeading with the word
+// plan, if a step follows.
 func planIn(answers []string) (plan string, ok bool) {
 	lines := strings.Split(strings.Join(answers, "\n"), "\n")
-	from := slices.IndexFunc(lines, heading)
-	if from < 0 || !slices.ContainsFunc(lines[from+1:], step) {
+	from := slices.IndexFunc(lines, isHeading)
+	if from < 0 || !slices.ContainsFunc(lines[from+1:], isStep) {
 		return "", false
 	}
 	return strings.Join(lines[from:], "\n"), true
 }
 
-// heading reports whether a line is a heading of a plan: "## Plan", "**Plan**",
-// "Plan:".
-func heading(line string) bool {
+// isHeading reports whether a line is the isHeading of a plan: "## Plan", "**Plan**", "Plan:".
+func isHeading(line string) bool {
 	line = strings.TrimSpace(line)
 	words := split(line)
 	if len(words) == 0 || len(words) > 6 || !slices.Contains(words, "plan") {
@@ -91,8 +89,8 @@ func heading(line string) bool {
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "**") || strings.HasSuffix(line, ":")
 }
 
-// step reports whether a line is a step of a list.
-func step(line string) bool {
+// isStep reports whether a line is a list item.
+func isStep(line string) bool {
 	line = strings.TrimSpace(line)
 	if strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ") {
 		return true

@@ -1,10 +1,9 @@
-// Package command makes a tool of a command of the user's.
+// Package command makes a tool from a command that the user configures.
 //
-// No shell reads the command. A model has no say in what is run: it writes the texts that
-// the user has declared, and each is one argument, or standard input. A text is one of
-// few letters that a terminal and a program can bear, and as an argument it never begins
-// with a dash, so that it is no option. The command is given 30 seconds and a small
-// environment; what it leaves running is ended with it.
+// No shell interprets the command. A model writes only the texts that the user declares:
+// each becomes one argument, or standard input. The texts contain only visible characters,
+// and an argument never starts with a dash, so that it is no option. The command has 30
+// seconds and a small environment. Its child processes end with it.
 package command
 
 import (
@@ -24,36 +23,36 @@ import (
 	"ponder/llm"
 )
 
-// Options say what is run. Name, Doc and Command are required.
+// Options configures the tool. Name, Doc and Command are required.
 type Options struct {
-	Name    string        // of the tool
-	Doc     string        // what it does, and when to use it
+	Name    string
+	Doc     string        // the description for models
 	Command []string      // the program and its arguments
-	Args    []string      // names of the texts that a model writes; each is an argument behind those of Command
-	Stdin   bool          // the last of Args is written to standard input instead
-	Dir     string        // where it runs; the working folder if empty
-	Env     []string      // names of variables that it is given, beside PATH, HOME and LANG
-	Limit   time.Duration // of time; MostTime if zero, at most that
+	Args    []string      // names of the model's texts; each becomes an argument after those of Command
+	Stdin   bool          // the last of Args becomes standard input instead
+	Dir     string        // the working directory; empty: the current one
+	Env     []string      // names of variables to pass, in addition to PATH, HOME and LANG
+	Limit   time.Duration // time limit; zero means MostTime, which is also the maximum
 
-	// Before, if set, is asked before the command is run; an error of it is told to the
-	// model, and nothing is run.
+	// Before, if set, is called before the command. If it returns an error, the model gets
+	// the error and the command does not run.
 	Before func(context.Context) error
 }
 
-// Bounds.
+// Limits.
 const (
 	MostTime   = 30 * time.Second
-	MostOutput = 4 << 10 // bytes of what it prints
+	MostOutput = 4 << 10 // bytes of output
 	MostArgs   = 4
 	MostText   = 500  // bytes of an argument
 	MostStdin  = 4000 // bytes of standard input
-	MostReason = 300  // bytes of why it is used
+	MostReason = 300  // bytes of the reason
 )
 
-// Reason is the name of what a model must write beside the texts: why it uses the tool.
+// Reason is the key of a required input: why the model uses the tool.
 const Reason = "reason"
 
-// New returns the tool, or what is wrong with the options.
+// New returns the tool, or an error that describes an invalid option.
 func New(o Options) (ponder.Tool, error) {
 	switch {
 	case len(o.Command) == 0 || o.Command[0] == "":
@@ -75,17 +74,17 @@ func New(o Options) (ponder.Tool, error) {
 	}
 	return ponder.Tool{
 		Tool: llm.Tool{Name: o.Name, Doc: strings.TrimSpace(o.Doc), Schema: o.schema()},
-		Once: true, // what was done cannot be known after a crash
+		Once: true, // a crash leaves the effect of the command unknown
 		Do:   o.do,
 	}, nil
 }
 
-// isName reports whether a name can be that of a property.
+// isName reports whether a name is a valid key.
 func isName(name string) bool {
 	return name != "" && len(name) <= 40 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// schema returns that of the input.
+// schema returns the schema of the input.
 func (o Options) schema() json.RawMessage {
 	type property struct {
 		Type string `json:"type"`
@@ -94,11 +93,11 @@ func (o Options) schema() json.RawMessage {
 	}
 	properties := map[string]property{Reason: {"string", MostReason, "Why it is right to do this now, in a sentence."}}
 	for i, name := range o.Args {
-		most := MostText
-		if o.onInput(i) {
-			most = MostStdin
+		limit := MostText
+		if o.isStdin(i) {
+			limit = MostStdin
 		}
-		properties[name] = property{"string", most, "Plain text."}
+		properties[name] = property{"string", limit, "Plain text."}
 	}
 	js, _ := json.Marshal(map[string]any{
 		"type": "object", "properties": properties, "required": append(slices.Clone(o.Args), Reason), "additionalProperties": false,
@@ -106,10 +105,10 @@ func (o Options) schema() json.RawMessage {
 	return js
 }
 
-// onInput reports whether the text with an index goes to standard input.
-func (o Options) onInput(i int) bool { return o.Stdin && i == len(o.Args)-1 }
+// isStdin reports whether text i becomes standard input.
+func (o Options) isStdin(i int) bool { return o.Stdin && i == len(o.Args)-1 }
 
-// texts returns what a model wrote, as the command is given it.
+// texts returns the arguments and the standard input for an input.
 func (o Options) texts(input json.RawMessage) (args []string, stdin string, err error) {
 	var in map[string]any
 	if json.Unmarshal(input, &in) != nil {
@@ -120,7 +119,7 @@ func (o Options) texts(input json.RawMessage) (args []string, stdin string, err 
 		if !ok {
 			return nil, "", fmt.Errorf("%s is missing: a text", name)
 		}
-		if o.onInput(i) {
+		if o.isStdin(i) {
 			if stdin = clean(text, true); len(stdin) > MostStdin {
 				return nil, "", fmt.Errorf("%s is too long: at most %d bytes", name, MostStdin)
 			}
@@ -140,7 +139,8 @@ func (o Options) texts(input json.RawMessage) (args []string, stdin string, err 
 	return args, stdin, nil
 }
 
-// clean returns the visible part of text, without tabs and, unless lines is set, on one line.
+// clean returns the visible part of a text. It replaces tabs and, unless lines is set, line
+// breaks by spaces.
 func clean(text string, lines bool) string {
 	text = strings.ReplaceAll(textkit.Visible(text), "\t", " ")
 	if !lines {
@@ -162,25 +162,25 @@ func (o Options) do(ctx context.Context, input json.RawMessage) (string, error) 
 	return o.run(ctx, args, stdin)
 }
 
-// run runs the command, and returns what it printed.
+// run runs the command and returns its output.
 func (o Options) run(ctx context.Context, args []string, stdin string) (string, error) {
 	out := limitio.Writer{Limit: MostOutput}
 	err := process.Run(ctx, o.Limit, process.Spec{
 		Command: append(slices.Clone(o.Command), args...), Dir: o.Dir, Env: o.Env, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &out,
 	})
-	said := clean(out.String(), true)
+	output := clean(out.String(), true)
 	exit := (*exec.ExitError)(nil)
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case errors.Is(err, process.ErrTimeout):
-		return "", fmt.Errorf("%s was not done after %v, and was ended. %s", o.Name, o.Limit, said)
+		return "", fmt.Errorf("%s was not done after %v, and was ended. %s", o.Name, o.Limit, output)
 	case errors.As(err, &exit):
-		return "", fmt.Errorf("%s failed (%s). %s", o.Name, exit.ProcessState, said)
+		return "", fmt.Errorf("%s failed (%s). %s", o.Name, exit.ProcessState, output)
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", o.Name, err)
-	case said == "":
+	case output == "":
 		return "Done. It printed nothing.", nil
 	}
-	return said, nil
+	return output, nil
 }

@@ -81,8 +81,8 @@ func TestMuchOutput(t *testing.T) {
 	}
 }
 
-// What a command leaves running is ended with it.
-func TestLeftRunning(t *testing.T) {
+// Child processes end with their command.
+func TestChildProcesses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	if _, err := use(t, Options{Args: []string{"file"}}, `sleep 1000 >/dev/null 2>&1 & echo $! > "$1"`, map[string]string{"file": file}); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestLeftRunning(t *testing.T) {
 	}
 }
 
-// dead reports whether a process has ended, be it that nobody has asked how.
+// dead reports whether a process has ended, possibly as a zombie.
 func dead(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true
@@ -125,8 +125,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Whatever a model writes, the command gets as many arguments as are declared, and none
-// begins with a dash.
+// For any input, the command gets the declared number of arguments, and none starts with a
+// dash.
 func FuzzTexts(f *testing.F) {
 	for _, s := range []string{`{"text":"a"}`, `{"text":"-a"}`, `{"text":1}`, `[]`, `{"text":"\u0000-\n-"}`} {
 		f.Add([]byte(s))

@@ -9,43 +9,43 @@ import (
 	"ponder/knowledge/document"
 )
 
-// Whether files have changed is looked up before every search, but not so often
-// that looking takes more than a tenth of the time.
+// The cache scans for changed files before a search, but spends at most about a tenth of
+// the time on it.
 const (
-	lookEvery  = 10 // times as long as a look took
-	lookAtMost = 2 * time.Second
+	scanFactor = 10 // times the duration of a scan
+	maxFresh   = 2 * time.Second
 	maxEntries = 32
 )
 
-// A cache keeps the documents of sets of paths. It is safe for concurrent use.
+// A cache holds the documents of sets of paths. It is safe for concurrent use.
 type cache struct {
 	read     document.Options
 	maxBytes int64
 
 	mu      sync.Mutex
 	entries map[string]*entry
-	clock   int64 // counts uses
+	clock   int64 // a logical clock of uses
 }
 
-// An entry is the documents of one set of paths. What a holder of the lock may
-// touch is below it; the rest belongs to the cache.
+// An entry holds the documents of a set of paths. Its lock protects the fields below the
+// lock; the mutex of the cache protects the others.
 type entry struct {
 	used  int64
 	bytes int64
 
-	lock    chan struct{} // holds one value while it is locked
-	key     string        // of the listing that was read; "" before the first
+	lock    chan struct{} // holds a value while locked
+	key     string        // the key of the loaded listing; "" before the first
 	docs    *document.Collection
 	skipped []document.Skipped
-	fresh   time.Time // until when the listing needs no look
+	fresh   time.Time // the next scan is due after this time
 }
 
 func newCache(opts Options) *cache {
 	return &cache{read: opts.Read, maxBytes: opts.MaxBytes, entries: map[string]*entry{}}
 }
 
-// load returns the documents of paths as they are now. Of callers that want the
-// same paths at the same time, one reads and the others wait for it.
+// load returns the current documents of paths. Concurrent callers with the same paths share
+// the work.
 func (c *cache) load(ctx context.Context, paths []string) (*document.Collection, []document.Skipped, error) {
 	e := c.entry(strings.Join(paths, "\x00"))
 	select {
@@ -55,14 +55,14 @@ func (c *cache) load(ctx context.Context, paths []string) (*document.Collection,
 		return nil, nil, ctx.Err()
 	}
 	err := e.refresh(ctx, paths, c.read)
-	c.weigh(e)
+	c.evict(e)
 	if err != nil {
 		return nil, nil, err
 	}
 	return e.docs, e.skipped, nil
 }
 
-// refresh reads the documents if they have changed. The caller holds the lock.
+// refresh reloads the documents if they have changed. The caller holds the lock.
 func (e *entry) refresh(ctx context.Context, paths []string, opts document.Options) error {
 	began := time.Now()
 	if e.docs != nil && began.Before(e.fresh) {
@@ -72,7 +72,7 @@ func (e *entry) refresh(ctx context.Context, paths []string, opts document.Optio
 	if err != nil {
 		return err
 	}
-	e.fresh = time.Now().Add(min(lookEvery*time.Since(began), lookAtMost))
+	e.fresh = time.Now().Add(min(scanFactor*time.Since(began), maxFresh))
 	key := list.Key()
 	if e.docs != nil && key == e.key {
 		return nil
@@ -85,7 +85,7 @@ func (e *entry) refresh(ctx context.Context, paths []string, opts document.Optio
 	return nil
 }
 
-// entry returns the entry of a key, which may be new.
+// entry returns the entry of a key, and creates it if necessary.
 func (c *cache) entry(key string) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,9 +99,9 @@ func (c *cache) entry(key string) *entry {
 	return e
 }
 
-// weigh notes how large an entry is, and forgets those that were not used for
-// longest while all are too large together.
-func (c *cache) weigh(e *entry) {
+// evict records the size of an entry. It drops the least recently used entries while the
+// cache is too large.
+func (c *cache) evict(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e.docs != nil {
@@ -122,10 +122,10 @@ func (c *cache) weigh(e *entry) {
 	}
 }
 
-// document returns the document whose hash begins so, of those that are kept, or
-// nil. Of copies it is that of the least path.
+// document returns a cached document whose hash starts with the given one, or nil. Among
+// copies it prefers the first path.
 func (c *cache) document(hash string) (found *document.Document) {
-	for _, docs := range c.kept() {
+	for _, docs := range c.cached() {
 		for _, d := range docs.Documents() {
 			if strings.HasPrefix(d.Hash, hash) && (found == nil || d.Source < found.Source) {
 				found = d
@@ -135,8 +135,8 @@ func (c *cache) document(hash string) (found *document.Document) {
 	return found
 }
 
-// kept returns the documents that are kept and not just being read.
-func (c *cache) kept() (list []*document.Collection) {
+// cached returns the cached documents that are not being loaded.
+func (c *cache) cached() (list []*document.Collection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.entries {

@@ -12,11 +12,11 @@ import (
 	"ponder/knowledge/lookup"
 )
 
-// fileKind is the kind of hits in files.
+// fileKind is the Kind of hits in files.
 const fileKind = "file"
 
-// inFiles adds what is found in files.
-func (s *searcher) inFiles(ctx context.Context, in input, r *lookup.Found) error {
+// searchFiles adds the hits in files.
+func (s *searcher) searchFiles(ctx context.Context, in input, r *lookup.Found) error {
 	paths, err := s.allowed(in.Paths)
 	if err != nil {
 		return err
@@ -36,35 +36,35 @@ func (s *searcher) inFiles(ctx context.Context, in input, r *lookup.Found) error
 	return nil
 }
 
-// find searches, and heeds which sources are wanted.
+// find searches documents. It excludes and prefers sources as the input says.
 func find(docs *document.Collection, in input, limit int) []document.Hit {
-	opts, n := document.SearchOptions{Exclude: in.Exclude, Least: leastScore, Diversity: diversity}, limit
+	opts, n := document.SearchOptions{Exclude: in.Exclude, Least: minScore, Diversity: diversity}, limit
 	if len(in.Prefer)+len(in.Without) > 0 {
-		n = wider * limit
+		n = candidateFactor * limit
 	}
 	found := docs.Search(in.Query, n, opts)
 	if n == limit {
 		return found
 	}
-	found = slices.DeleteFunc(found, func(h document.Hit) bool { return among(h.Document.Source, in.Without) })
+	found = slices.DeleteFunc(found, func(h document.Hit) bool { return isNamed(h.Document.Source, in.Without) })
 	for i, h := range found {
-		if among(h.Document.Source, in.Prefer) {
-			found[i].Score = min(1, preferred*h.Score)
+		if isNamed(h.Document.Source, in.Prefer) {
+			found[i].Score = min(1, preferFactor*h.Score)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b document.Hit) int { return cmp.Compare(b.Score, a.Score) })
 	return found[:min(limit, len(found))]
 }
 
-// How sources are preferred.
+// The effect of preferred sources.
 const (
-	wider     = 4 // times as many hits are looked at
-	preferred = 2 // times their score
+	candidateFactor = 4 // factor for the candidates
+	preferFactor    = 2 // factor for the score
 )
 
-// among reports whether a source is one of those named: by its path, its name or
-// the path of a folder it is in.
-func among(source string, names []string) bool {
+// isNamed reports whether one of the names names a source: by its path, its file name or a
+// folder above it.
+func isNamed(source string, names []string) bool {
 	for _, name := range names[:min(len(names), maxPaths)] {
 		clean := filepath.Clean(name)
 		if source == name || source == clean || filepath.Base(source) == name || strings.HasPrefix(source, strings.TrimSuffix(clean, string(filepath.Separator))+string(filepath.Separator)) {
@@ -77,14 +77,14 @@ func among(source string, names []string) bool {
 func newHit(docs *document.Collection, h document.Hit, query string) lookup.Hit {
 	return lookup.Hit{
 		ID: h.ID(), Kind: fileKind, Source: h.Document.Source, Title: textkit.TruncateBytes(h.Document.Title, maxLabel), Section: textkit.TruncateBytes(h.Section(), maxLabel),
-		Page: h.Document.Page(h.Start), Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Document.Hash, Score: rounded(h.Score),
-		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: around(h),
-		Author: textkit.TruncateBytes(h.Document.Author, maxLabel), Published: stamp(h.Document.Published), Untrusted: ofStrangers(h.Document.Source),
+		Page: h.Document.Page(h.Start), Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Document.Hash, Score: round3(h.Score),
+		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: contextOf(h),
+		Author: textkit.TruncateBytes(h.Document.Author, maxLabel), Published: stamp(h.Document.Published), Untrusted: isMail(h.Document.Source),
 	}
 }
 
-// ofStrangers reports whether a file has what strangers wrote: mail.
-func ofStrangers(path string) bool {
+// isMail reports whether a file contains text of strangers: mail.
+func isMail(path string) bool {
 	path, _, _ = strings.Cut(path, "#")
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".eml", ".mbox", ".mbx":
@@ -93,11 +93,11 @@ func ofStrangers(path string) bool {
 	return false
 }
 
-// around returns the sentences before and after a hit.
-func around(h document.Hit) string { return beside(h.Around()) }
+// contextOf returns the sentences before and after a hit.
+func contextOf(h document.Hit) string { return joinContext(h.Around()) }
 
-// beside joins what stands before and behind a hit.
-func beside(before, after string) string {
+// joinContext joins the text before and after a hit.
+func joinContext(before, after string) string {
 	before, after = textkit.TruncateBytes(before, maxContext/2), textkit.TruncateBytes(after, maxContext/2)
 	if before == "" || after == "" {
 		return before + after
@@ -105,4 +105,4 @@ func beside(before, after string) string {
 	return before + " … " + after
 }
 
-func rounded(x float64) float64 { return float64(int(x*1000)) / 1000 }
+func round3(x float64) float64 { return float64(int(x*1000)) / 1000 }

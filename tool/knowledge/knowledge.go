@@ -1,11 +1,10 @@
-// Package knowledge is the tools knowledge_search and knowledge_read: they find
-// sentences in files and folders and in what is remembered, with their places, and
-// read what stands around them.
+// Package knowledge has the tools knowledge_search and knowledge_read. They find sentences
+// in files, folders and the memory, with their places, and read the text around them.
 //
-// search.go searches, files.go in files and memory.go in what is remembered;
-// read.go reads. quality.go says of pages how good they are. cache.go keeps documents: they are read and indexed when they are
-// first asked for, and kept until they change or others need the room. The same
-// files and the same query give the same result.
+// search.go searches: files.go in files and memory.go in the memory. read.go reads, and
+// quality.go judges pages. cache.go loads and indexes documents on the first use, and keeps
+// them until they change or it needs the space. The same files and query give the same
+// result.
 package knowledge
 
 import (
@@ -20,13 +19,12 @@ import (
 	"ponder/knowledge/recall"
 )
 
-// The names that the tools are called by.
 const (
 	Name     = toolname.KnowledgeSearch
 	ReadName = toolname.KnowledgeRead
 )
 
-// Bounds on input and output.
+// Limits on input and output.
 const (
 	defaultLimit = 5
 	maxLimit     = 20
@@ -38,35 +36,35 @@ const (
 	maxSkipped   = 20
 )
 
-// What a search leaves out: hits that score less than this part of the best, and
-// how far a hit is pushed back by its likeness to one before it.
+// The minimum score of a hit, relative to the best one, and the penalty of a hit for its
+// similarity to an earlier one.
 const (
-	leastScore = 0.3
-	diversity  = 0.3
+	minScore  = 0.3
+	diversity = 0.3
 )
 
-// Options say what may be searched. The zero value is good.
+// Options configures the tools. The zero value is usable.
 type Options struct {
-	// Roots are the files and folders that may be searched: paths of an input
-	// must be in one of them, and an input without paths searches them all. If
-	// empty, any path may be searched: give a model only a tool with Roots.
+	// Roots are the files and folders that may be searched. Input paths must be within
+	// them. An input without paths searches all of them. If Roots is empty, any path may be
+	// searched, so a model's tool must have Roots.
 	Roots []string
 
-	// Library is what is remembered. If nil, nothing is.
+	// Library is the memory, or nil.
 	Library Library
 
-	// Read bounds what is read.
+	// Read limits the reading of documents.
 	Read document.Options
 
-	// MaxBytes is how much text is kept for the next search, in bytes; 512 MiB if
-	// zero. Its index takes about as much again.
+	// MaxBytes limits the text in the cache, in bytes; zero means 512 MiB. The index takes
+	// about as much again.
 	MaxBytes int64
 
-	// Now is the time at which pages are judged; time.Now if nil.
+	// Now returns the time for judging pages. The default is time.Now.
 	Now func() time.Time
 }
 
-// A Library is what is remembered. *recall.Library is one.
+// A Library is a searchable memory, such as *recall.Library.
 type Library interface {
 	Search(ctx context.Context, text string, o recall.SearchOptions) (recall.Result, error)
 	Read(ctx context.Context, id string, o recall.ReadOptions) (recall.Excerpt, error)
@@ -109,8 +107,7 @@ var readSchema = json.RawMessage(`{
   "additionalProperties": false
 }`)
 
-// Tools returns the tool that searches and the one that reads what it found. They
-// are safe for concurrent use.
+// Tools returns knowledge_search and knowledge_read. They are safe for concurrent use.
 func Tools(opts Options) []ponder.Tool {
 	if opts.MaxBytes <= 0 {
 		opts.MaxBytes = 512 << 20

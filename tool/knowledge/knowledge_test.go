@@ -59,8 +59,8 @@ func use(t *testing.T, do func(context.Context, json.RawMessage) (string, error)
 	return r
 }
 
-// Places of files are told so that JSON does not change them.
-func TestOddNames(t *testing.T) {
+// Results quote file names that JSON would change.
+func TestQuotedNames(t *testing.T) {
 	dir := folder(t, map[string]string{"a\nb.md": boats, "c\n.md": "x\x00"})
 	r := use(t, New(Options{}).Do, input{Query: "when was the ferry's hull repaired?", Paths: []string{dir}, Limit: 1})
 	if len(r.Hits) != 1 || r.Hits[0].Source != filepath.Join(dir, `a\nb.md`) {
@@ -186,7 +186,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestBounds searches what is too large to return whole.
+// TestBounds searches texts that exceed the limits.
 func TestBounds(t *testing.T) {
 	files := map[string]string{"long.md": "# " + strings.Repeat("title ", 200) + "\n\n" + strings.Repeat("rope and more rope, ", 500)}
 	for i := range 60 {
@@ -210,7 +210,7 @@ func TestFilesChange(t *testing.T) {
 	load := func() *document.Collection {
 		t.Helper()
 		for _, e := range c.entries {
-			e.fresh = e.fresh.Add(-lookAtMost)
+			e.fresh = e.fresh.Add(-maxFresh)
 		}
 		docs, _, err := c.load(t.Context(), []string{dir})
 		if err != nil {
@@ -281,7 +281,7 @@ func TestConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// Sources that matter more come first, and those to leave out do not come.
+// Preferred sources come first, and excluded ones are missing.
 func TestSources(t *testing.T) {
 	dir := folder(t, map[string]string{"a/ferry.md": "The ferry is old and white.", "a/b.md": "The ferry is old and blue.", "c.md": "The ferry is old, and has an engine."})
 	sources := func(in input) (names []string) {
@@ -309,5 +309,5 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// New returns the tool that searches. It is safe for concurrent use.
+// New returns knowledge_search.
 func New(opts Options) ponder.Tool { return Tools(opts)[0] }

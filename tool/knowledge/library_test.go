@@ -12,7 +12,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-// With a library, what was ingested is found with its place, and read there.
+// Ingested documents are found with their places, and can be read there.
 func TestLibrary(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
 	if err != nil {

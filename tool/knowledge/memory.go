@@ -13,8 +13,8 @@ import (
 	"ponder/knowledge/recall"
 )
 
-// inMemory adds what is remembered.
-func (s *searcher) inMemory(ctx context.Context, in input, r *lookup.Found) error {
+// searchMemory adds the hits in the memory.
+func (s *searcher) searchMemory(ctx context.Context, in input, r *lookup.Found) error {
 	o, err := in.options()
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func (s *searcher) inMemory(ctx context.Context, in input, r *lookup.Found) erro
 	if err != nil {
 		return err
 	}
-	r.Memory = &lookup.Memory{Documents: found.Documents, Confidence: rounded(found.Confidence), Says: textkit.Line(found.Says, maxContext)}
+	r.Memory = &lookup.Memory{Documents: found.Documents, Confidence: round3(found.Confidence), Says: textkit.Line(found.Says, maxContext)}
 	for _, h := range found.Hits {
 		if h.End-h.Start == len(h.Quote) && h.Quote != "" {
 			r.Hits = append(r.Hits, memoryHit(h, s.opts.Now()))
@@ -32,7 +32,7 @@ func (s *searcher) inMemory(ctx context.Context, in input, r *lookup.Found) erro
 	return nil
 }
 
-// options returns how to search what is remembered.
+// options returns the options for a search of the memory.
 func (in input) options() (o recall.SearchOptions, err error) {
 	o = recall.SearchOptions{N: in.Limit, Exclude: in.Exclude, Sources: in.Sources, Tags: in.Tags, Prefer: in.Prefer, Without: in.Without, Topics: maxTopics}
 	for _, k := range in.Kinds {
@@ -51,8 +51,8 @@ func (in input) options() (o recall.SearchOptions, err error) {
 	return o, nil
 }
 
-// dates returns the beginning and the end of the year, the month or the day that a
-// date names.
+// dates returns the start and the end of the year, month or day in a text. The end is
+// exclusive.
 func dates(text string) (from, to time.Time, err error) {
 	for _, f := range []struct {
 		layout              string
@@ -69,14 +69,14 @@ func memoryHit(h recall.Hit, now time.Time) lookup.Hit {
 	before, after := split(h)
 	return lookup.Hit{
 		ID: h.ID, Kind: string(h.Item.Kind), Source: sourceOf(h.Item), Title: textkit.Line(h.Item.Title, maxLabel), Section: textkit.Line(h.Section, maxLabel), Page: h.Page,
-		Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Item.Hash, Score: rounded(min(1, max(0, h.Score))),
-		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, h.Topics[:min(len(h.Topics), maxTopics)]...), Context: beside(before, after),
+		Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Item.Hash, Score: round3(min(1, max(0, h.Score))),
+		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, h.Topics[:min(len(h.Topics), maxTopics)]...), Context: joinContext(before, after),
 		Item: h.Item.ID, URL: urlOf(h.Item), Author: textkit.Line(h.Item.Author, maxLabel), Speaker: textkit.Line(h.Speaker, maxLabel), Published: stamp(published(h)),
 		Tags: h.Item.Tags[:min(len(h.Item.Tags), maxTopics)], Original: h.Item.Original, Similar: h.Similar, Quality: quality(h, now), Untrusted: untrusted(h.Item),
 	}
 }
 
-// split returns what stands before and behind a quote in its passage.
+// split returns the text before and after the quote in its passage.
 func split(h recall.Hit) (before, after string) {
 	before, after, ok := strings.Cut(h.Context, h.Quote)
 	if !ok {
@@ -92,7 +92,7 @@ func split(h recall.Hit) (before, after string) {
 	return before, after
 }
 
-// sourceOf returns what a hit of an item is cited by, which is never empty and is legible.
+// sourceOf returns the citable source of an item, which is not empty and readable.
 func sourceOf(it recall.Item) string {
 	for _, s := range []string{it.Path, urlOf(it), it.Source} {
 		if s = textkit.Line(document.Legible(s), maxSource); s != "" {
@@ -102,10 +102,10 @@ func sourceOf(it recall.Item) string {
 	return "memory:" + it.ID
 }
 
-// maxSource bounds a path or a URL, in bytes.
+// maxSource limits a path or a URL, in bytes.
 const maxSource = 2000
 
-// urlOf returns where an item can be opened on the web, or nothing.
+// urlOf returns the web address of an item, or "".
 func urlOf(it recall.Item) string {
 	for _, s := range []string{it.Link, it.Source} {
 		if s = strings.TrimSpace(s); strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") {
@@ -115,12 +115,13 @@ func urlOf(it recall.Item) string {
 	return ""
 }
 
-// untrusted reports whether strangers wrote an item: a page of the web, or mail.
+// untrusted reports whether strangers wrote an item: a web page or mail.
 func untrusted(it recall.Item) bool {
-	return it.Path == "" && it.Kind == recall.KindDocument && urlOf(it) != "" || ofStrangers(it.Path)
+	return it.Path == "" && it.Kind == recall.KindDocument && urlOf(it) != "" || isMail(it.Path)
 }
 
-// stamp returns a time as it is written: to the second, in UTC.
+// stamp returns a time in its stored form: in UTC, to the second. It returns the zero time
+// for years that JSON cannot encode.
 func stamp(t time.Time) time.Time {
 	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
 		return time.Time{}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// allowed returns the paths to search, cleaned and each once.
+// allowed returns the paths to search, clean and without duplicates.
 func (s *searcher) allowed(paths []string) ([]string, error) {
 	if len(paths) == 0 {
 		paths = s.opts.Roots
@@ -36,7 +36,8 @@ func (s *searcher) allowed(paths []string) ([]string, error) {
 	return out, nil
 }
 
-// inRoots reports whether a path leads into one of the roots, if there are any.
+// inRoots reports whether a path is within a root, following links. Without roots it
+// returns true.
 func (s *searcher) inRoots(path string) bool {
 	if len(s.opts.Roots) == 0 {
 		return true

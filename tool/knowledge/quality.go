@@ -8,33 +8,33 @@ import (
 	"ponder/knowledge/recall"
 )
 
-// atOnce is how soon after its date a page is remembered if the date is that of
-// reading it.
-const atOnce = time.Minute
+// readDelay is the time after its date within which a page must be added for its date to count
+// as the time of reading.
+const readDelay = time.Minute
 
-// published returns when a hit was written, as far as that is known. A page that does
-// not say it has the date on which it was read, which is none of its own.
+// published returns the publication time of a hit, or zero if it is unknown. A page without
+// its own date has the time at which it was read, which does not count.
 func published(h recall.Hit) time.Time {
 	date := h.Date
 	if date.IsZero() {
 		date = h.Item.Date
 	}
-	if ofWeb(h.Item) && h.Item.Added.Sub(date).Abs() < atOnce {
+	if isWebPage(h.Item) && h.Item.Added.Sub(date).Abs() < readDelay {
 		return time.Time{}
 	}
 	return date
 }
 
-// ofWeb reports whether an item is a page that strangers wrote.
-func ofWeb(it recall.Item) bool {
+// isWebPage reports whether an item is a page that strangers wrote.
+func isWebPage(it recall.Item) bool {
 	return it.Kind == recall.KindDocument && urlOf(it) != "" && untrusted(it)
 }
 
-// quality returns what is known of how good a hit is, as seen at now: of pages only,
-// for what else is remembered is the user's own, or known by who wrote it. How a page
-// came is not remembered, so nothing is said of that.
+// quality returns the signals of a hit at a time. Only pages have signals, because the user
+// knows the authors of other items. The memory does not store which provider found a page,
+// so there is no signal for that.
 func quality(h recall.Hit, now time.Time) []ponder.Signal {
-	if !ofWeb(h.Item) {
+	if !isWebPage(h.Item) {
 		return nil
 	}
 	return evidence.Judge(evidence.Piece{

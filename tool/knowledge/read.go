@@ -12,11 +12,11 @@ import (
 	"ponder/knowledge/recall"
 )
 
-// How much is read around a place, in bytes.
+// The size of an excerpt, in bytes.
 const (
 	readBefore = 600
 	readAfter  = 2000
-	readMost   = 16 << 10 // each
+	maxRead    = 16 << 10 // before, and after
 	maxID      = 200
 )
 
@@ -26,7 +26,7 @@ type readInput struct {
 	After  *int   `json:"after"`
 }
 
-// excerpt is what knowledge_read returns, as JSON.
+// excerpt is the JSON result of knowledge_read.
 type excerpt struct {
 	ID        string    `json:"id"`
 	Kind      string    `json:"kind"`
@@ -46,7 +46,7 @@ type excerpt struct {
 	End     int    `json:"end"`
 	Bytes   int    `json:"bytes"` // of the whole text
 	Hash    string `json:"hash"`
-	Earlier string `json:"earlier,omitempty"` // the id of what stands before
+	Earlier string `json:"earlier,omitempty"` // the id of the text before
 	Later   string `json:"later,omitempty"`
 }
 
@@ -72,20 +72,20 @@ func (s *searcher) read(ctx context.Context, in readInput) (string, error) {
 	return textkit.JSON(x)
 }
 
-// bytesOf returns how much is asked for.
-func bytesOf(n *int, otherwise int) int {
+// bytesOf returns the requested number of bytes, within the limits.
+func bytesOf(n *int, byDefault int) int {
 	if n == nil {
-		return otherwise
+		return byDefault
 	}
-	return min(max(*n, 0), readMost)
+	return min(max(*n, 0), maxRead)
 }
 
-// readMemory reads what is remembered.
+// readMemory reads an excerpt of the memory.
 func (s *searcher) readMemory(ctx context.Context, id string, before, after int) (excerpt, bool, error) {
 	if s.opts.Library == nil {
 		return excerpt{}, false, nil
 	}
-	got, err := s.opts.Library.Read(ctx, id, recall.ReadOptions{Before: orLeast(before), After: orLeast(after)})
+	got, err := s.opts.Library.Read(ctx, id, recall.ReadOptions{Before: orNone(before), After: orNone(after)})
 	if errors.Is(err, recall.ErrNone) {
 		return excerpt{}, false, nil
 	}
@@ -100,15 +100,15 @@ func (s *searcher) readMemory(ctx context.Context, id string, before, after int)
 	}, true, nil
 }
 
-// orLeast returns n, or -1 for nothing, as zero means the usual to a Library.
-func orLeast(n int) int {
+// orNone returns n, or -1 for zero, because zero means the default to a Library.
+func orNone(n int) int {
 	if n == 0 {
 		return -1
 	}
 	return n
 }
 
-// readFile reads what stands in one of the files that were searched, or that may be.
+// readFile reads an excerpt of a file that was searched, or that is in a root.
 func (s *searcher) readFile(ctx context.Context, id string, before, after int) (excerpt, bool, error) {
 	hash, start, end, ok := document.ParsePlace(id)
 	if !ok {
@@ -123,10 +123,10 @@ func (s *searcher) readFile(ctx context.Context, id string, before, after int) (
 	if d == nil || end > len(d.Text) {
 		return excerpt{}, false, nil
 	}
-	from, to := len(textkit.Prefix(d.Text, max(0, start-before))), len(textkit.Prefix(d.Text, min(len(d.Text), min(end, start+readMost)+after)))
+	from, to := len(textkit.Prefix(d.Text, max(0, start-before))), len(textkit.Prefix(d.Text, min(len(d.Text), min(end, start+maxRead)+after)))
 	x := excerpt{
 		ID: id, Kind: fileKind, Source: d.Source, Title: textkit.TruncateBytes(d.Title, maxLabel), Page: d.Page(start), Author: textkit.TruncateBytes(d.Author, maxLabel),
-		Published: stamp(d.Published), Untrusted: ofStrangers(d.Source), Text: d.Text[from:to], Start: from, End: to, Bytes: len(d.Text), Hash: d.Hash,
+		Published: stamp(d.Published), Untrusted: isMail(d.Source), Text: d.Text[from:to], Start: from, End: to, Bytes: len(d.Text), Hash: d.Hash,
 	}
 	if i := d.At(start); i < len(d.Sentences) {
 		x.Section = textkit.TruncateBytes(d.Heading(d.Sentences[i].Section), maxLabel)

@@ -13,54 +13,55 @@ import (
 	"ponder/internal/process"
 )
 
-// How long is waited for a server.
+// Times of the connection to a server.
 const (
-	connectTime = time.Minute      // until it has said what tools it has; some are downloaded first
-	firstPause  = 5 * time.Second  // before it is tried again
-	mostPause   = 5 * time.Minute  //
-	listPause   = 10 * time.Second // between two looks at its list, however often it changes
-	leaveTime   = time.Second      // for a call to end that is not wanted any more
+	connectTime = time.Minute     // limit for connecting and listing; some programs are downloaded first
+	firstPause  = 5 * time.Second // before the first reconnection
+	maxPause    = 5 * time.Minute
+	listPause   = 10 * time.Second // the shortest interval of listings
+	leaveTime   = time.Second      // limit for a cancelled call to end
 )
 
-// legacy is the protocol that servers are spoken to in first: of those that know a later
-// one, nearly all know it, and some of the others end when they are asked for that.
+// legacy is the protocol version of the first attempt. Nearly all servers with a later
+// version support it, and some others exit when a client requests a later one.
 const legacy = "2025-11-25"
 
-// A link is the session with a server, as long as there is one.
+// A link holds the session with a server.
 type link struct {
 	Server
 	pool   *Pool
 	config Config
-	life   context.Context //nolint:containedctx // of the pool
+	life   context.Context // ends with the pool
 
 	mu      sync.Mutex
-	session *talk
+	session *serverSession
 	list    listing
-	err     error         // why there is none
-	ready   chan struct{} // while it is connected to; closed then
-	retry   time.Time     // not before
+	err     error         // the reason why there is no session
+	ready   chan struct{} // set while connecting, then closed
+	retry   time.Time     // the earliest time of the next attempt
 	pause   time.Duration
-	silent  int       // calls in a row that were not answered
-	listed  time.Time // when the list was asked for last
+	silent  int       // consecutive calls without an answer
+	listed  time.Time // the time of the last listing
 	stale   bool      // the list has changed since
 	closed  bool
 }
 
-// A talk is a session, and what cuts it off.
-type talk struct {
+// A serverSession is a session with the function that ends its transport.
+type serverSession struct {
 	*sdk.ClientSession
 	end func()
 }
 
-// hangUp ends a session that nothing is expected of any more.
-func (t *talk) hangUp() {
-	t.end() // first: what is written to it may be stuck
+// hangUp ends a session without waiting for the server.
+func (t *serverSession) hangUp() {
+	t.end() // first, because a write may be blocked
 	_ = t.Close()
 }
 
-// begin connects, unless there is a session, or it failed lately and is not to be tried
-// now. The channel is closed once that has come to an end.
-func (l *link) begin(now bool) <-chan struct{} {
+// connectAsync starts a connection attempt, unless there is a session, or the last attempt failed
+// recently and now is false. It returns a channel that is closed when the attempt has
+// ended.
+func (l *link) connectAsync(now bool) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ready != nil {
@@ -76,14 +77,14 @@ func (l *link) begin(now bool) <-chan struct{} {
 	return ready
 }
 
-// connect makes a session, and asks for the tools.
+// connect opens a session and lists the tools.
 func (l *link) connect() {
 	ctx, cancel := context.WithTimeout(l.life, connectTime)
 	defer cancel()
-	session, err := l.greet(ctx)
+	session, err := l.openSession(ctx)
 	var list listing
 	if err == nil {
-		if list, err = l.ask(ctx, session); err != nil {
+		if list, err = l.listTools(ctx, session); err != nil {
 			go session.hangUp()
 		}
 	}
@@ -99,14 +100,14 @@ func (l *link) connect() {
 	l.settle(session, list, err)
 }
 
-// settle takes in what connecting came to. The caller holds l.mu.
-func (l *link) settle(session *talk, list listing, err error) {
+// settle stores the result of a connection attempt. The caller holds l.mu.
+func (l *link) settle(session *serverSession, list listing, err error) {
 	if err != nil {
 		if l.err == nil && !l.closed {
 			warn(l.Name, "cannot be reached: its tools are missing", err)
 		}
 		l.err = err
-		l.pause = min(max(firstPause, 2*l.pause), mostPause)
+		l.pause = min(max(firstPause, 2*l.pause), maxPause)
 		l.retry = time.Now().Add(l.pause)
 		l.replace(listing{Is: l.list.Is})
 		return
@@ -115,11 +116,11 @@ func (l *link) settle(session *talk, list listing, err error) {
 	l.replace(list)
 	go func() {
 		err := session.Wait()
-		l.lost(session, err)
+		l.handleEnd(session, err)
 	}()
 }
 
-// replace puts a list in place of that before. The caller holds l.mu.
+// replace replaces the list. The caller holds l.mu.
 func (l *link) replace(list listing) {
 	if !l.list.same(list) {
 		l.pool.changed.Add(1)
@@ -127,8 +128,8 @@ func (l *link) replace(list listing) {
 	l.list = list
 }
 
-// greet makes a session: in the protocol that most know, else in the newest.
-func (l *link) greet(ctx context.Context) (*talk, error) {
+// openSession opens a session with the legacy protocol, or else with the newest.
+func (l *link) openSession(ctx context.Context) (*serverSession, error) {
 	session, err := l.open(ctx, legacy)
 	if err == nil || ctx.Err() != nil || errors.Is(err, process.ErrStart) {
 		return session, err
@@ -139,9 +140,9 @@ func (l *link) greet(ctx context.Context) (*talk, error) {
 	return nil, err
 }
 
-// open makes a session in a version of the protocol.
-func (l *link) open(ctx context.Context, version string) (*talk, error) {
-	way, err := l.transport()
+// open opens a session with a protocol version.
+func (l *link) open(ctx context.Context, version string) (*serverSession, error) {
+	conn, err := l.transport()
 	if err != nil {
 		return nil, err
 	}
@@ -149,28 +150,28 @@ func (l *link) open(ctx context.Context, version string) (*talk, error) {
 		Capabilities:           &sdk.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { l.refresh() },
 	})
-	session, err := within(ctx, func() (*sdk.ClientSession, error) {
-		return client.Connect(ctx, way, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	session, err := callUntilDone(ctx, func() (*sdk.ClientSession, error) {
+		return client.Connect(ctx, conn, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	}, func(late *sdk.ClientSession) {
-		way.end()
+		conn.end()
 		if late != nil {
-			_ = late.Close() // nobody waits for it
+			_ = late.Close() // do has returned after its caller left
 		}
 	})
 	if err != nil {
-		way.end()
-		if said := way.said(); said != "" {
-			err = fmt.Errorf("%w; it printed: %s", err, said)
+		conn.end()
+		if output := conn.output(); output != "" {
+			err = fmt.Errorf("%w; it printed: %s", err, output)
 		}
 		return nil, err
 	}
-	return &talk{session, way.end}, nil
+	return &serverSession{session, conn.end}, nil
 }
 
-// within does what should end with ctx, and does not wait for it much longer: a server
-// that reads nothing can hold up what is written to it. If it goes on, late is told, and
-// told again what came of it.
-func within[T any](ctx context.Context, do func() (T, error), late func(T)) (T, error) {
+// callUntilDone calls do and waits until shortly after the end of ctx, because a server that does
+// not read can block a write. If do still runs then, it calls late with a zero value,
+// and again with the result of do.
+func callUntilDone[T any](ctx context.Context, do func() (T, error), late func(T)) (T, error) {
 	type outcome struct {
 		v   T
 		err error
@@ -200,9 +201,9 @@ func within[T any](ctx context.Context, do func() (T, error), late func(T)) (T, 
 	return zero, context.Cause(ctx)
 }
 
-// lost takes in that a session has ended.
-func (l *link) lost(session *talk, err error) {
-	go session.hangUp() // its program is ended, too
+// handleEnd handles the end of a session.
+func (l *link) handleEnd(session *serverSession, err error) {
+	go session.hangUp() // ends the program too
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.session != session {
@@ -215,7 +216,7 @@ func (l *link) lost(session *talk, err error) {
 }
 
 // drop ends a session.
-func (l *link) drop(session *talk) {
+func (l *link) drop(session *serverSession) {
 	l.mu.Lock()
 	if l.session == session {
 		l.session = nil
@@ -224,12 +225,12 @@ func (l *link) drop(session *talk) {
 	go session.hangUp()
 }
 
-// refresh asks for the tools again, which have changed, not too often.
+// refresh schedules a new listing after a change, at most every listPause.
 func (l *link) refresh() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.session == nil || l.stale || l.closed {
-		return // it is asked anyway, or will be
+		return // a listing is pending or useless
 	}
 	l.stale = true
 	session, wait := l.session, time.Until(l.listed.Add(listPause))
@@ -244,14 +245,14 @@ func (l *link) refresh() {
 	})
 }
 
-// relist asks for the tools again. If there is no answer, what was there stays.
-func (l *link) relist(session *talk) {
+// relist lists the tools again. After an error the old list stays.
+func (l *link) relist(session *serverSession) {
 	l.mu.Lock()
-	l.stale, l.listed = false, time.Now() // what changes from now on is asked for once more
+	l.stale, l.listed = false, time.Now() // later changes schedule another listing
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(l.life, connectTime)
 	defer cancel()
-	list, err := l.ask(ctx, session)
+	list, err := l.listTools(ctx, session)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && l.session == session {
@@ -259,14 +260,13 @@ func (l *link) relist(session *talk) {
 	}
 }
 
-// close ends the session.
 func (l *link) close() {
 	l.mu.Lock()
 	session, ready := l.session, l.ready
 	l.closed, l.session = true, nil
 	l.mu.Unlock()
 	if session != nil {
-		_, _ = within(l.life, func() (struct{}, error) { return struct{}{}, session.Close() }, func(struct{}) {})
+		_, _ = callUntilDone(l.life, func() (struct{}, error) { return struct{}{}, session.Close() }, func(struct{}) {})
 		session.hangUp()
 	}
 	if ready != nil {
@@ -274,14 +274,14 @@ func (l *link) close() {
 	}
 }
 
-// offers returns the tools that there are.
-func (l *link) offers() []Tool {
+// tools returns the current tools.
+func (l *link) tools() []Tool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.list.Tools)
 }
 
-// report says how the server is.
+// report returns the state of the server.
 func (l *link) report() Report {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -292,9 +292,9 @@ func (l *link) report() Report {
 	return r
 }
 
-// connected returns the session, and makes one if there is none.
-func (l *link) connected(ctx context.Context) (*talk, error) {
-	ready := l.begin(false)
+// openedSession returns the session, and opens one if there is none.
+func (l *link) openedSession(ctx context.Context) (*serverSession, error) {
+	ready := l.connectAsync(false)
 	select {
 	case <-ready:
 	case <-ctx.Done():

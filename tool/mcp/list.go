@@ -17,37 +17,37 @@ import (
 	"ponder/llm"
 )
 
-// A listing is what a server has.
+// A listing is the list of a server's tools.
 type listing struct {
 	Is      string
 	Tools   []Tool
 	LeftOut []string
 }
 
-// same reports whether two listings offer the same.
+// same reports whether two listings offer the same tools.
 func (a listing) same(b listing) bool {
 	return slices.EqualFunc(a.Tools, b.Tools, func(x, y Tool) bool {
 		return x.Name == y.Name && x.Theirs == y.Theirs && x.Doc == y.Doc && bytes.Equal(x.Schema, y.Schema)
 	})
 }
 
-// Bounds on what a server lists.
+// Limits on the list of a server.
 const (
 	maxPages   = 20
-	maxListed  = 2000 // tools that are looked at
-	maxLeftOut = 20   // that are told of
-	maxTheirs  = 200  // bytes of the name of a tool on its server
+	maxListed  = 2000 // tools that are checked
+	maxLeftOut = 20   // reported ones
+	maxTheirs  = 200  // bytes of a tool's name on its server
 	maxIs      = 80
 )
 
-// ask asks a server what tools it has.
-func (l *link) ask(ctx context.Context, session *talk) (list listing, err error) {
+// listTools lists the tools of a server.
+func (l *link) listTools(ctx context.Context, session *serverSession) (list listing, err error) {
 	if r := session.InitializeResult(); r != nil && r.ServerInfo != nil {
 		list.Is = textkit.VisibleLine(r.ServerInfo.Name+" "+r.ServerInfo.Version, maxIs)
 	}
 	seen, sum := 0, 0
 	for cursor, page := "", 0; page < maxPages; page++ {
-		r, err := within(ctx, func() (*sdk.ListToolsResult, error) {
+		r, err := callUntilDone(ctx, func() (*sdk.ListToolsResult, error) {
 			return session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		}, func(*sdk.ListToolsResult) { l.drop(session) })
 		if err != nil {
@@ -67,7 +67,7 @@ func (l *link) ask(ctx context.Context, session *talk) (list listing, err error)
 	return list, nil
 }
 
-// add takes in a tool, or says why it is left out.
+// add adds a tool, or the reason why it is left out.
 func (l *link) add(list *listing, t *sdk.Tool, sum *int) {
 	if t == nil || len(l.Tools) > 0 && !slices.Contains(l.Tools, t.Name) {
 		return
@@ -90,7 +90,7 @@ func (l *link) add(list *listing, t *sdk.Tool, sum *int) {
 	}
 }
 
-// tool makes a tool of one of the server's.
+// tool returns the tool for a tool of the server.
 func (l *link) tool(t *sdk.Tool) (Tool, error) {
 	if t.Name == "" || len(t.Name) > maxTheirs {
 		return Tool{}, fmt.Errorf("its name is not of 1 to %d bytes", maxTheirs)
@@ -116,8 +116,8 @@ func (l *link) tool(t *sdk.Tool) (Tool, error) {
 	}, nil
 }
 
-// nameOf returns the name of a tool as providers of models take it: that of the server,
-// and its own. What had to be changed much is told apart by a number.
+// nameOf returns a tool name that model providers accept: the server's name and the tool's.
+// A changed name gets a hash, so that it stays unique.
 func nameOf(server, tool string) string {
 	fit := func(r rune) rune {
 		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -134,7 +134,7 @@ func nameOf(server, tool string) string {
 	return fmt.Sprintf("%s_%08x", name[:min(len(name), MostName-9)], h.Sum32())
 }
 
-// docOf says what a tool does, in the words of its server, and that they are.
+// docOf returns the description of a tool, marked as the words of its server.
 func docOf(server string, t *sdk.Tool) string {
 	doc := text(t.Description, MostDoc)
 	if doc == "" {
@@ -144,11 +144,11 @@ func docOf(server string, t *sdk.Tool) string {
 	return strings.TrimSuffix(strings.TrimSpace(doc), ":")
 }
 
-// maxDepth bounds how deep a schema is.
+// maxDepth limits the nesting of a schema.
 const maxDepth = 24
 
-// schemaOf returns the schema of an input as models are shown it: of an object, without
-// what is not for them, and with texts that can be seen.
+// schemaOf returns the input schema for models: an object, without metadata, and with
+// visible text.
 func schemaOf(schema any) (json.RawMessage, error) {
 	if schema == nil {
 		return json.RawMessage(`{"type":"object","properties":{}}`), nil
@@ -183,7 +183,7 @@ func schemaOf(schema any) (json.RawMessage, error) {
 	return js, nil
 }
 
-// cleaned returns a JSON value with texts that can be seen, or nil if it is too deep.
+// cleaned returns a JSON value with visible text, or nil if it is too deep.
 func cleaned(v any, depth int) any {
 	if depth > maxDepth {
 		return nil

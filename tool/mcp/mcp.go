@@ -1,14 +1,13 @@
-// Package mcp makes tools of those of MCP servers that the user has configured.
+// Package mcp makes tools from the tools of configured MCP servers.
 //
-// All that a server says is what a stranger says: the names, descriptions and schemas of
-// its tools, its results and its errors are bounded and rid of what cannot be seen, and
-// whatever it claims of a tool, one may change the world unless the user says that it
-// only looks. A server is offered nothing of ours: no roots, no sampling, no questions to
-// the user.
+// All data of a server is untrusted. The package limits and cleans the names, descriptions
+// and schemas of tools, results and errors. A tool counts as one that changes the world
+// unless the user declares it read-only, whatever the server claims. Servers get no roots,
+// no sampling, and no elicitation.
 //
-// A [Pool] has one session with each server, for all that use it. It connects when tools
-// are wanted first, and again after a session was lost. A server that cannot be reached
-// costs its tools, and a line in the log.
+// A [Pool] has one session with each server. It connects on the first use of the tools, and
+// again after it lost a session. If a server is unreachable, its tools are missing and the
+// log has a line.
 package mcp
 
 import (
@@ -24,62 +23,59 @@ import (
 	"ponder"
 )
 
-// A Server says how an MCP server is reached, and what of it is used. It has a Command or
-// a URL.
+// A Server configures an MCP server. It has either a Command or a URL.
 type Server struct {
-	Name string // begins the names of its tools
+	Name string // the prefix of its tools' names
 
 	Command []string // a program that speaks over its standard streams, and its arguments
-	Dir     string   // where it runs; the working folder if empty
-	Env     []string // names of variables that it is given, beside PATH, HOME and LANG
+	Dir     string   // the working directory; empty: the current one
+	Env     []string // names of variables to pass, in addition to PATH, HOME and LANG
 
 	URL    string            // of streamable HTTP
-	Header map[string]string // of each request; its values are secret
+	Header map[string]string // for each request; the values are secret
 
-	Tools    []string // names of those that are used; all if empty
-	ReadOnly bool     // its tools only look, but for Writes
-	Reads    []string // names of tools that only look
-	Writes   []string // names of tools that may change the world, whatever else says
+	Tools    []string // names of the tools to use; empty: all
+	ReadOnly bool     // all tools but Writes are read-only
+	Reads    []string // names of read-only tools
+	Writes   []string // names of tools that may change the world; overrides the others
 
-	Timeout time.Duration // of a call; [CallTime] if zero, at most [MostTime]
+	Timeout time.Duration // of a call; zero means [CallTime], the maximum is [MostTime]
 }
 
-// changes reports whether a tool may change the world.
 func (s Server) changes(tool string) bool {
 	return slices.Contains(s.Writes, tool) || !s.ReadOnly && !slices.Contains(s.Reads, tool)
 }
 
-// Bounds.
+// Limits.
 const (
 	CallTime = time.Minute
 	MostTime = 10 * time.Minute
 
 	MostTools   = 64       // of a server
-	MostName    = 64       // bytes, which is what providers of models take
+	MostName    = 64       // bytes; the limit of model providers
 	MostDoc     = 1000     // bytes of a description
 	MostSchema  = 16 << 10 // bytes
-	MostSchemas = 96 << 10 // bytes, of all tools of a server
-	MostResult  = 32 << 10 // bytes of text that a model is shown
-	MostMessage = 4 << 20  // bytes of what a server says at once
+	MostSchemas = 96 << 10 // bytes of all tools of a server
+	MostResult  = 32 << 10 // bytes of text for a model
+	MostMessage = 4 << 20  // bytes of a message
 )
 
-// A Tool is a tool of a server.
 type Tool struct {
 	ponder.Tool
 	Server  string
-	Theirs  string // its name on the server
-	Changes bool   // it may change the world, for all that the user says
+	Theirs  string // the tool's name on the server
+	Changes bool   // according to the user's configuration
 }
 
-// Config says what a pool has. The zero value has no servers.
+// A Config configures a pool. The zero value has no servers.
 type Config struct {
 	Servers []Server
-	Version string            // of the program, which servers are told
-	Taken   []string          // names that no tool of a server may have
-	Client  http.RoundTripper // what HTTP goes through; [http.DefaultTransport] if nil
+	Version string            // of the program, for servers
+	Taken   []string          // names that no tool may have
+	Client  http.RoundTripper // for HTTP; [http.DefaultTransport] if nil
 }
 
-// A Pool has the servers. It is safe for concurrent use.
+// A Pool holds the sessions with servers. It is safe for concurrent use.
 type Pool struct {
 	links   []*link
 	changed atomic.Uint64
@@ -87,7 +83,7 @@ type Pool struct {
 	ended   sync.WaitGroup
 }
 
-// Open returns a pool, which has connected to nobody yet. The caller closes it.
+// Open returns a pool without connections. Callers must close it.
 func Open(c Config) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Pool{end: cancel}
@@ -101,16 +97,16 @@ func Open(c Config) *Pool {
 	return p
 }
 
-// Changed returns a number that grows whenever there are other tools than before.
+// Changed returns a number that grows when the set of tools changes.
 func (p *Pool) Changed() uint64 { return p.changed.Load() }
 
-// Tools returns the tools there are of those servers that use takes, all if it is nil.
-// It connects to servers, and waits until ctx is done for those that have not answered:
-// their tools are there when it is asked again.
+// Tools returns the current tools of the servers for which use returns true, or of all if
+// use is nil. It connects to servers, and waits for them until ctx is done. The tools of
+// slower servers are in later results.
 func (p *Pool) Tools(ctx context.Context, use func(server string) bool) (list []Tool) {
 	taken := make(map[string]bool)
 	for _, l := range p.reach(ctx, use) {
-		for _, t := range l.offers() {
+		for _, t := range l.tools() {
 			if !taken[t.Name] {
 				taken[t.Name] = true
 				list = append(list, t)
@@ -120,13 +116,13 @@ func (p *Pool) Tools(ctx context.Context, use func(server string) bool) (list []
 	return list
 }
 
-// reach connects to servers, and returns their links.
+// reach connects to servers and returns their links.
 func (p *Pool) reach(ctx context.Context, use func(server string) bool) (list []*link) {
 	var waits []<-chan struct{}
 	for _, l := range p.links {
 		if use == nil || use(l.Name) {
 			list = append(list, l)
-			waits = append(waits, l.begin(false))
+			waits = append(waits, l.connectAsync(false))
 		}
 	}
 	for _, ready := range waits {
@@ -138,19 +134,20 @@ func (p *Pool) reach(ctx context.Context, use func(server string) bool) (list []
 	return list
 }
 
-// A Report is how a server is.
+// A Report is the state of a server.
 type Report struct {
 	Name    string
-	Is      string // what it calls itself, and its version
+	Is      string // the name and version that the server reports
 	Tools   []Tool
-	LeftOut []string // tools that are not used: the name, and why, in a line
-	Err     error    // why it cannot be reached; one line
+	LeftOut []string // unused tools: the name and the reason, in one line
+	Err     error    // why it is unreachable, in one line
 }
 
-// Look asks all servers now, and says how they are. It waits until ctx is done at most.
+// Look connects to all servers now, and returns their states. It waits until ctx is done at
+// most.
 func (p *Pool) Look(ctx context.Context) (list []Report) {
 	for _, l := range p.links {
-		l.begin(true)
+		l.connectAsync(true)
 	}
 	for _, l := range p.reach(ctx, nil) {
 		list = append(list, l.report())
@@ -158,7 +155,7 @@ func (p *Pool) Look(ctx context.Context) (list []Report) {
 	return list
 }
 
-// Close ends all sessions, and the programs that were started for them.
+// Close ends all sessions and their programs.
 func (p *Pool) Close() {
 	p.end()
 	var all sync.WaitGroup
@@ -169,7 +166,6 @@ func (p *Pool) Close() {
 	p.ended.Wait()
 }
 
-// warn writes a line to the log.
 func warn(server, what string, err error) {
 	args := []any{"server", server}
 	if err != nil {
@@ -178,7 +174,7 @@ func warn(server, what string, err error) {
 	slog.Warn("MCP server "+what, args...)
 }
 
-// has reports whether a list has a text, whatever its case.
+// has reports whether a list contains a text, ignoring case.
 func has(list []string, text string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, text) })
 }

@@ -20,7 +20,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// actAs is the variable that makes the test binary a server of a kind.
+// actAs names the variable that makes the test binary a server.
 const actAs = "PONDER_TEST_MCP"
 
 func TestMain(m *testing.M) {
@@ -31,10 +31,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serve is a server over the standard streams.
+// serve runs a server over the standard streams.
 func serve(kind string) {
 	switch kind {
-	case "deaf": // never reads, never answers, and is not ended by being told to
+	case "deaf": // never reads or answers, and ignores signals to end
 		select {}
 	case "dead":
 		fmt.Fprintln(os.Stderr, "no key\x1b[31m for", os.Getenv("PONDER_TEST_KEY"))
@@ -49,7 +49,7 @@ func serve(kind string) {
 
 var anything = map[string]any{"type": "object"}
 
-// add adds a tool that does what it is told.
+// add adds a tool that calls do.
 func add(s *sdk.Server, name, doc string, do func(ctx context.Context, in map[string]any) (*sdk.CallToolResult, error)) {
 	s.AddTool(&sdk.Tool{Name: name, Description: doc, InputSchema: anything}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		var in map[string]any
@@ -60,7 +60,7 @@ func add(s *sdk.Server, name, doc string, do func(ctx context.Context, in map[st
 
 func says(parts ...sdk.Content) *sdk.CallToolResult { return &sdk.CallToolResult{Content: parts} }
 
-// newServer returns a server that has all that tests want of one.
+// newServer returns a server with the tools for the tests.
 func newServer(kind string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test \x1b[31m" + kind, Version: "1"}, nil)
 	add(s, "echo", "Says it again.", func(_ context.Context, in map[string]any) (*sdk.CallToolResult, error) {
@@ -115,7 +115,7 @@ func newServer(kind string) *sdk.Server {
 	return s
 }
 
-// stdio returns a server of a kind, which is this binary.
+// stdio returns a server that is this binary.
 func stdio(t *testing.T, kind string) Server {
 	t.Helper()
 	t.Setenv(actAs, kind)
@@ -133,7 +133,7 @@ func open(t *testing.T, c Config) *Pool {
 	return p
 }
 
-// patient returns a context that ends long after what is tested has.
+// patient returns a context with a generous timeout.
 func patient(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -205,8 +205,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A tool cannot take the place of one of ours, and only those are there that are wanted.
-func TestTaken(t *testing.T) {
+// A server's tool cannot replace one of Ponder's. Only the configured tools exist.
+func TestReservedNames(t *testing.T) {
 	s := stdio(t, "plain")
 	s.Tools = []string{"echo", "write", "no such"}
 	p := open(t, Config{Servers: []Server{s}, Taken: []string{"S_Echo"}})
@@ -255,7 +255,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// A result that is far too long ends the session, and the next call has a new one.
+// A result that exceeds the limit ends the session. The next call opens a new one.
 func TestFlood(t *testing.T) {
 	p := open(t, Config{Servers: []Server{stdio(t, "plain")}})
 	tools := p.Tools(patient(t), nil)
@@ -267,8 +267,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// What may change the world is not tried again when its server dies; what looks is.
-func TestDies(t *testing.T) {
+// After a crash of the server, the pool repeats calls of read-only tools only.
+func TestServerCrash(t *testing.T) {
 	s := stdio(t, "plain")
 	for _, looks := range []bool{false, true} {
 		s.ReadOnly = looks
@@ -302,8 +302,8 @@ func TestNeverAnswers(t *testing.T) {
 	}
 }
 
-// A server that answers nothing holds nobody up, and is gone when the pool is closed.
-func TestDeaf(t *testing.T) {
+// A server that does not answer blocks no caller, and ends when the pool is closed.
+func TestUnresponsiveServer(t *testing.T) {
 	for _, kind := range []string{"deaf", "noise"} {
 		p := Open(Config{Servers: []Server{stdio(t, kind)}})
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -338,13 +338,13 @@ func TestCannotBeReached(t *testing.T) {
 	}
 }
 
-// When the tools of a server change, others are there for the next who asks.
+// After a change of the tools, the next caller gets the new ones.
 func TestListChanges(t *testing.T) {
 	p := open(t, Config{Servers: []Server{stdio(t, "grow")}})
 	tools := p.Tools(patient(t), nil)
 	before := p.Changed()
 	p.links[0].mu.Lock()
-	p.links[0].listed = time.Time{} // so that it is asked at once
+	p.links[0].listed = time.Time{} // so that the next listing is due now
 	p.links[0].mu.Unlock()
 	if _, err := do(t, tools, "more", `{}`); err != nil {
 		t.Fatal(err)
@@ -358,7 +358,7 @@ func TestListChanges(t *testing.T) {
 	find(t, p.Tools(patient(t), nil), "grown")
 }
 
-// Over HTTP, in both eras of the protocol, the header is sent, and nowhere else.
+// With both HTTP protocol versions, only the configured server gets the header.
 func TestHTTP(t *testing.T) {
 	var strayed atomic.Int64
 	for _, stateless := range []bool{false, true} {
@@ -396,7 +396,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// Whatever a server says, a model is shown what can be seen, and no more than it may.
+// Models get only visible text within the limit.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"a", "\x1b[31m", "\u202ea\U000e0041", "\xff\xfe", strings.Repeat("ä", 50)} {
 		f.Add(s, 20)
@@ -411,8 +411,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// A server that answers late holds nobody up, and its tools are there for who comes next.
-func TestComesLater(t *testing.T) {
+// A slow server blocks no caller, and its tools are in later results.
+func TestSlowServer(t *testing.T) {
 	server := newServer("late")
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
 	opened := make(chan struct{})
@@ -436,7 +436,7 @@ func TestComesLater(t *testing.T) {
 	}
 }
 
-// However many pages a server has, an end is made of them.
+// The pool stops after a limited number of pages.
 func TestEndlessPages(t *testing.T) {
 	asked := 0
 	server := newServer("pages")

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// text returns what can be seen of a text, at most so many bytes of it, and says so if
-// there was more.
-func text(s string, most int) string {
+// text returns the visible part of a text. It cuts the text after limit bytes and appends
+// the size of the rest.
+func text(s string, limit int) string {
 	s = strings.TrimSpace(textkit.Visible(s))
-	if len(s) <= most {
+	if len(s) <= limit {
 		return s
 	}
-	head := textkit.Prefix(s, most)
+	head := textkit.Prefix(s, limit)
 	return fmt.Sprintf("%s… [%d bytes more]", head, len(s)-len(head))
 }

@@ -19,14 +19,14 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A transport is a way to a server that can be cut off.
+// A transport is a connection to a server that can be cut.
 type transport struct {
 	sdk.Transport
-	end  func()
-	said func() string // what was printed beside, of late
+	end    func()
+	output func() string // returns the latest output on standard error
 }
 
-// transport returns a new one.
+// transport returns a new transport.
 func (l *link) transport() (transport, error) {
 	if l.URL != "" {
 		return l.web(), nil
@@ -34,15 +34,15 @@ func (l *link) transport() (transport, error) {
 	return l.program()
 }
 
-// web returns that to an address.
+// web returns a transport to a URL.
 func (l *link) web() transport {
 	via := l.config.Client
 	if via == nil {
 		via = http.DefaultTransport
 	}
 	client := &http.Client{
-		Transport: guarded{via, l.Header},
-		// A redirection would take what is secret elsewhere.
+		Transport: headerTransport{via, l.Header},
+		// A redirect would send secrets to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("it redirects to another address: configure that one if you trust it")
 		},
@@ -50,14 +50,13 @@ func (l *link) web() transport {
 	return transport{&sdk.StreamableClientTransport{Endpoint: l.URL, HTTPClient: client, MaxEventSize: MostMessage}, func() {}, func() string { return "" }}
 }
 
-// A guarded adds headers to requests, and bounds answers.
-type guarded struct {
+// A headerTransport adds headers to requests, and limits answers.
+type headerTransport struct {
 	via    http.RoundTripper
 	header map[string]string
 }
 
-// RoundTrip implements [http.RoundTripper].
-func (g guarded) RoundTrip(req *http.Request) (*http.Response, error) {
+func (g headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	for name, value := range g.header {
 		req.Header.Set(name, value)
@@ -66,16 +65,15 @@ func (g guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the server: %w", err)
 	}
-	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // of which each event is bounded
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // a stream has a limit for each event
 		resp.Body = limitio.ReadCloser(resp.Body, MostMessage, errTooLong)
 	}
 	return resp, nil
 }
 
-// errTooLong is the error of a message that is too long.
 var errTooLong = fmt.Errorf("what it said is longer than %d MB", MostMessage>>20)
 
-// secrets returns what must not be told.
+// secrets returns texts that must not appear in results and errors.
 func (l *link) secrets() (list []string) {
 	for _, value := range l.Header {
 		for _, word := range append(strings.Fields(value), value) {
@@ -94,8 +92,8 @@ func (l *link) secrets() (list []string) {
 
 // program starts the program of a server.
 func (l *link) program() (transport, error) {
-	said := &tail{}
-	cmd := process.Spec{Command: l.Command, Dir: l.Dir, Env: l.Env, Stderr: said}.Cmd(context.Background()) // it ends with the session
+	output := &tail{}
+	cmd := process.Spec{Command: l.Command, Dir: l.Dir, Env: l.Env, Stderr: output}.Cmd(context.Background()) // ends with the session
 	cmd.WaitDelay = termTime
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -109,30 +107,28 @@ func (l *link) program() (transport, error) {
 		return transport{}, err
 	}
 	p := &child{cmd: cmd, in: in}
-	return transport{&sdk.IOTransport{Reader: out, Writer: p, MaxLineLength: MostMessage}, func() { _ = p.Close() }, said.String}, nil
+	return transport{&sdk.IOTransport{Reader: out, Writer: p, MaxLineLength: MostMessage}, func() { _ = p.Close() }, output.String}, nil
 }
 
-// A child is the program of a server: what is written to it is its standard input, and
-// closing it ends it.
+// A child is the program of a server. Write writes to its standard input, and Close ends
+// it.
 type child struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	once sync.Once
 }
 
-// Write implements [io.Writer].
 func (p *child) Write(b []byte) (int, error) { return p.in.Write(b) }
 
-// maxTail is how much is kept of what a program prints beside, in bytes.
+// maxTail limits the stored output on standard error, in bytes.
 const maxTail = 300
 
-// A tail is the end of what is written to it.
+// A tail stores the end of the data that is written to it.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// Write implements [io.Writer].
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,26 +137,26 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String returns it as a line.
+// String returns the tail as one line.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return textkit.VisibleLine(string(t.text), maxTail)
 }
 
-// How long a program may take to end by itself, and then if it is told to.
+// The times for a program to end by itself, and after a signal.
 const (
 	endTime  = 500 * time.Millisecond
 	termTime = 2 * time.Second
 )
 
-// Close ends the program, and all that it has started.
+// Close ends the program and its children.
 func (p *child) Close() error {
 	p.once.Do(func() {
-		_ = p.in.Close() // which tells it to end
+		_ = p.in.Close() // a signal to end
 		ended := make(chan struct{})
 		go func() {
-			_ = p.cmd.Wait() // how it ends says nothing
+			_ = p.cmd.Wait() // the exit status does not matter
 			close(ended)
 		}()
 		ctx, cancel := context.WithTimeout(context.Background(), endTime)

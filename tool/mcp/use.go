@@ -15,15 +15,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxSilent is how many calls in a row may stay without an answer before the session is
-// taken to be dead.
+// maxSilent is the number of consecutive unanswered calls after which the session counts as
+// dead.
 const maxSilent = 2
 
-// errFailed is how a tool failed that says no more.
+// errFailed is the error of a tool that gives no reason.
 var errFailed = errors.New("the tool failed and does not say why")
 
-// use uses a tool of the server. A call that was cut off by the end of the session is made
-// again if it only looks.
+// use uses a tool of the server. If the session ends during the call of a read-only tool,
+// use calls it again.
 func (l *link) use(ctx context.Context, tool string, changes bool, input json.RawMessage) (string, error) {
 	arguments := bytes.TrimSpace(input)
 	if len(arguments) == 0 {
@@ -46,45 +46,45 @@ func (l *link) use(ctx context.Context, tool string, changes bool, input json.Ra
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", textkit.VisibleLine(tool, MostName), l.plain(err))
 	}
-	said := l.hide(textOf(r))
+	output := l.hide(textOf(r))
 	if r.IsError {
-		if said == "" {
+		if output == "" {
 			return "", errFailed
 		}
-		return "", errors.New(said)
+		return "", errors.New(output)
 	}
-	said = cmp.Or(said, "Done. It returned nothing.")
-	return said, nil
+	output = cmp.Or(output, "Done. It returned nothing.")
+	return output, nil
 }
 
 // call calls a tool once.
 func (l *link) call(ctx context.Context, tool string, arguments json.RawMessage) (*sdk.CallToolResult, error) {
-	session, err := l.connected(ctx)
+	session, err := l.openedSession(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r, err := within(ctx, func() (*sdk.CallToolResult, error) {
+	r, err := callUntilDone(ctx, func() (*sdk.CallToolResult, error) {
 		return session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: arguments})
 	}, func(*sdk.CallToolResult) { l.drop(session) })
 	if err != nil && ctx.Err() == nil && broken(err) {
 		l.drop(session)
 	}
-	l.heard(session, errors.Is(ctx.Err(), context.DeadlineExceeded))
+	l.countSilence(session, errors.Is(ctx.Err(), context.DeadlineExceeded))
 	if err == nil && r == nil {
 		err = errFailed
 	}
 	return r, err
 }
 
-// broken reports whether an error is none that a server has answered with: nothing more
-// is to be expected of the session.
+// broken reports whether an error ends the session, because it is not an answer of the
+// server.
 func broken(err error) bool {
 	var answer *jsonrpc.Error
 	return !errors.As(err, &answer)
 }
 
-// heard counts calls that are not answered. After some the session is dropped.
-func (l *link) heard(session *talk, silent bool) {
+// countSilence counts unanswered calls, and drops the session after maxSilent.
+func (l *link) countSilence(session *serverSession, silent bool) {
 	l.mu.Lock()
 	if l.silent++; !silent {
 		l.silent = 0
@@ -99,7 +99,7 @@ func (l *link) heard(session *talk, silent bool) {
 	}
 }
 
-// textOf returns what a tool returned, as a text of at most [MostResult] bytes.
+// textOf returns the result of a tool as text, up to [MostResult] bytes.
 func textOf(r *sdk.CallToolResult) string {
 	var b strings.Builder
 	add := func(s string) {
@@ -144,16 +144,16 @@ func partOf(c sdk.Content) string {
 	return ""
 }
 
-// leftOut says that something is left out which is no text.
+// leftOut returns the placeholder of a part that is not text.
 func leftOut(what, media string, n int) string {
 	return fmt.Sprintf("[%s %s, %d bytes: left out]", what, textkit.VisibleLine(media, MostName), n)
 }
 
-// maxError bounds an error of a server, in bytes.
+// maxError limits an error of a server, in bytes.
 const maxError = 400
 
-// plain returns an error of a session as one line, without what is secret, and without an
-// address, which may have a key in it.
+// plain returns an error of a session as one line, without secrets, and without the URL,
+// which may contain a key.
 func (l *link) plain(err error) error {
 	if err == nil {
 		return nil
@@ -169,7 +169,7 @@ func (l *link) plain(err error) error {
 	return plainError{textkit.VisibleLine(l.hide(says), maxError), err}
 }
 
-// hide returns a text without what the server was given that is secret.
+// hide replaces the secrets in a text.
 func (l *link) hide(s string) string {
 	for _, secret := range l.secrets() {
 		s = strings.ReplaceAll(s, secret, "…")
@@ -177,7 +177,7 @@ func (l *link) hide(s string) string {
 	return s
 }
 
-// A plainError says something else of an error.
+// A plainError is an error with a safe text.
 type plainError struct {
 	says  string
 	cause error

@@ -1,9 +1,9 @@
-// Package memory is the tools personaMemorySearch and remember: they ask what a
-// persona remembers, and have something remembered.
+// Package memory has the tools personaMemorySearch and remember, for the memory of a
+// persona.
 //
-// search.go asks and remember.go keeps. What is asked comes in the form that a
-// persona answers from: memories, each with the raw content it was distilled from,
-// apart from raw posts, and how to answer from them.
+// search.go searches and remember.go stores. A persona answers from the result of a search.
+// It has memories with the raw content behind each, separate raw posts, and instructions
+// for the answer.
 package memory
 
 import (
@@ -17,32 +17,31 @@ import (
 	"ponder/knowledge/recall"
 )
 
-// The names that the tools are called by.
 const (
 	SearchName   = toolname.PersonaMemory
 	RememberName = toolname.Remember
 )
 
-// Options say what the tools work with.
+// Options configures the tools.
 type Options struct {
-	// Context returns what a persona remembers of a query, at most n items, as it is
-	// put before a model, and what that was made of; as that of a *recall.Library.
-	// If nil there is no personaMemorySearch.
+	// Context returns up to n memories of a persona for a query: text for a model, and its
+	// hits. See PersonaContext of *recall.Library. If it is nil, there is no
+	// personaMemorySearch.
 	Context func(ctx context.Context, persona, query string, n int) (string, []recall.Hit, error)
 
-	// Keep keeps items, as Remember of a *recall.Library does. If nil there is no
-	// tool that remembers.
+	// Keep stores items, like Remember of a *recall.Library. If it is nil, there is no tool
+	// remember.
 	Keep func(ctx context.Context, items ...recall.Item) ([]recall.Item, error)
 
-	// Approve, if set, is asked before something is kept. Its error is told to the
-	// model. A model that reads what strangers write may be led to remember what
-	// they want: have a user approve, or do not give it the tool.
+	// Approve, if set, is called before an item is stored. The model gets its error. Text
+	// of strangers may lead a model to remember something, so a user should approve, or the
+	// model should not have the tool.
 	Approve func(ctx context.Context, it recall.Item) error
 
-	// Persona is whose memory it is; empty is that of the owner.
+	// Persona selects the memory; empty is the owner's.
 	Persona string
 
-	// Source is what is noted of where a memory is from; "model" if empty.
+	// Source is the stored source of a memory; the default is "model".
 	Source string
 }
 
@@ -53,8 +52,8 @@ var (
 	rememberDoc string
 )
 
-// New returns the tools that the options have what is needed for. They are safe for
-// concurrent use. To remember the same twice does no harm.
+// New returns the tools for which the options have functions. They are safe for concurrent
+// use. Remembering the same text again has no effect.
 func New(opts Options) (tools []ponder.Tool) {
 	opts.Source = cmp.Or(opts.Source, "model")
 	if opts.Context != nil {
@@ -66,7 +65,8 @@ func New(opts Options) (tools []ponder.Tool) {
 	return tools
 }
 
-// stamp returns a time as it is written: to the second, in UTC.
+// stamp returns a time in its stored form: in UTC, to the second. It returns the zero time
+// for years that JSON cannot encode.
 func stamp(t time.Time) time.Time {
 	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
 		return time.Time{}

@@ -19,7 +19,7 @@ import (
 
 var day = time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// try uses one of the tools.
+// try calls a tool.
 func try(t *testing.T, opts Options, name, in string) (string, error) {
 	t.Helper()
 	for _, tool := range New(opts) {
@@ -118,18 +118,18 @@ func TestRemember(t *testing.T) {
 		items[0].ID = "mem_1"
 		return items, nil
 	}}
-	r := use[kept](t, opts, RememberName, `{"text":" Anna gets a boat. ","title":"A\nboat","kind":"journal","tags":["boats"," "],"date":"2024-03-01"}`)
+	r := use[rememberResult](t, opts, RememberName, `{"text":" Anna gets a boat. ","title":"A\nboat","kind":"journal","tags":["boats"," "],"date":"2024-03-01"}`)
 	want := recall.Item{Kind: recall.KindJournal, Title: "A boat", Text: "Anna gets a boat.", Tags: []string{"boats"}, Date: day, Persona: "captain", Source: "model"}
 	want.ID = got.ID
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(recall.Item{})); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(kept{ID: "mem_1", Kind: "journal", Date: day, Tags: []string{"boats"}}, r); diff != "" {
+	if diff := cmp.Diff(rememberResult{ID: "mem_1", Kind: "journal", Date: day, Tags: []string{"boats"}}, r); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// What is remembered is found again, once, with a library.
+// A remembered text is found once, with a library.
 func TestLibrary(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
 	if err != nil {
@@ -143,9 +143,9 @@ func TestLibrary(t *testing.T) {
 	t.Cleanup(func() { lib.Close() })
 	opts := For(lib, "")
 	for range 2 {
-		use[kept](t, opts, RememberName, `{"text":"I promised Anna a boat for her birthday.","tags":["boats"],"date":"2024-03-01"}`)
+		use[rememberResult](t, opts, RememberName, `{"text":"I promised Anna a boat for her birthday.","tags":["boats"],"date":"2024-03-01"}`)
 	}
-	use[kept](t, opts, RememberName, `{"text":"The ferry is white.","date":"2024-02-01"}`)
+	use[rememberResult](t, opts, RememberName, `{"text":"The ferry is white.","date":"2024-02-01"}`)
 	r := use[lookup.Remembered](t, opts, SearchName, `{"query":"what did I promise Anna?","maxResults":1}`)
 	if len(r.Sources) != 1 || r.Sources[0].Memory != "I promised Anna a boat for her birthday." || !r.Sources[0].Metadata.Date.Equal(day) || strings.Count(r.Context, "a boat for her birthday") != 1 {
 		t.Errorf("%+v", r)

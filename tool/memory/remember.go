@@ -12,13 +12,13 @@ import (
 	"ponder/knowledge/recall"
 )
 
-// Bounds on what is remembered at once.
+// Limits on a memory.
 const (
-	maxText    = 8 << 10 // bytes
-	mostTags   = 16
-	maxTag     = 100 // bytes
-	maxTitle   = 200 // bytes
-	maxRefused = 300 // bytes of why it was not approved
+	maxText     = 8 << 10 // bytes
+	maxItemTags = 16
+	maxTag      = 100 // bytes
+	maxTitle    = 200 // bytes
+	maxRefused  = 300 // bytes of the reason of a refusal
 )
 
 var rememberSchema = json.RawMessage(`{
@@ -42,8 +42,8 @@ type rememberInput struct {
 	Date  string   `json:"date"`
 }
 
-// kept is what remember returns, as JSON.
-type kept struct {
+// rememberResult is the JSON result of remember.
+type rememberResult struct {
 	ID   string    `json:"id"`
 	Kind string    `json:"kind"`
 	Date time.Time `json:"date,omitzero"`
@@ -69,10 +69,10 @@ func (o Options) remember(ctx context.Context, in rememberInput) (string, error)
 		return "", errors.New(RememberName + ": it is not known whether it was kept: look for it with " + SearchName)
 	}
 	it = items[0]
-	return textkit.JSON(kept{ID: it.ID, Kind: string(it.Kind), Date: stamp(it.Date), Tags: it.Tags})
+	return textkit.JSON(rememberResult{ID: it.ID, Kind: string(it.Kind), Date: stamp(it.Date), Tags: it.Tags})
 }
 
-// item returns what is to be kept.
+// item returns the item to store.
 func (in rememberInput) item() (it recall.Item, err error) {
 	it = recall.Item{Kind: recall.KindMemory, Title: textkit.VisibleLine(in.Title, maxTitle), Text: strings.TrimSpace(strings.ToValidUTF8(in.Text, "\uFFFD"))}
 	switch {
@@ -80,8 +80,8 @@ func (in rememberInput) item() (it recall.Item, err error) {
 		return it, errors.New("text is empty: say what to remember")
 	case len(it.Text) > maxText:
 		return it, fmt.Errorf("text has %d bytes, of at most %d: remember what matters, or in parts", len(it.Text), maxText)
-	case len(in.Tags) > mostTags:
-		return it, fmt.Errorf("%d tags, of at most %d", len(in.Tags), mostTags)
+	case len(in.Tags) > maxItemTags:
+		return it, fmt.Errorf("%d tags, of at most %d", len(in.Tags), maxItemTags)
 	}
 	switch in.Kind {
 	case "", string(recall.KindMemory):
@@ -101,7 +101,7 @@ func (in rememberInput) item() (it recall.Item, err error) {
 	return it, err
 }
 
-// date reads a day or a time.
+// date parses a day or a time.
 func date(text string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if t, err := time.Parse(layout, text); err == nil {

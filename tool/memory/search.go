@@ -13,9 +13,9 @@ import (
 	"ponder/knowledge/recall"
 )
 
-// Bounds on a search. Those of the query and of the results are the seed's.
+// Limits on a search. Those of the query and of the results are the seed's.
 const (
-	leastQuery     = 3 // characters
+	minQuery       = 3 // characters
 	maxQuery       = 1000
 	defaultResults = 10
 	maxResults     = 40
@@ -42,7 +42,7 @@ type searchInput struct {
 func (o Options) search(ctx context.Context, in searchInput) (string, error) {
 	in.Query = strings.TrimSpace(in.Query)
 	switch n := utf8.RuneCountInString(in.Query); {
-	case n < leastQuery:
+	case n < minQuery:
 		return "", errors.New(SearchName + ": query is shorter than 3 characters: say what to remember")
 	case n > maxQuery:
 		return "", errors.New(SearchName + ": query is longer than 1000 characters: ask with a few words")
@@ -61,13 +61,13 @@ func (o Options) search(ctx context.Context, in searchInput) (string, error) {
 	return textkit.JSON(r)
 }
 
-// sources returns what was found, each item once, by the best of its hits.
-func sources(hits []recall.Hit, most int) []lookup.Recalled {
+// sources returns the found items, each once, with its best hit.
+func sources(hits []recall.Hit, limit int) []lookup.Recalled {
 	list := []lookup.Recalled{}
 	seen := make(map[string]bool)
 	for _, h := range hits {
 		it := h.Item
-		if seen[it.ID] || len(list) == min(most, maxResults) {
+		if seen[it.ID] || len(list) == min(limit, maxResults) {
 			continue
 		}
 		seen[it.ID] = true

@@ -15,11 +15,11 @@ import (
 	"ponder/internal/limitio"
 )
 
-// Bounds on templates.
+// Limits on templates.
 const (
 	MaxTemplate  = 16 << 10 // bytes of one
-	MaxTemplates = 100      // in the folder of a user
-	maxRules     = 48 << 10 // bytes of the rules with all templates that are wanted
+	MaxTemplates = 100      // in a user's folder
+	maxRules     = 48 << 10 // bytes of the rules with all selected templates
 	maxName      = 64
 )
 
@@ -29,15 +29,15 @@ var rules string
 //go:embed templates/*.md
 var builtIn embed.FS
 
-// Templates are ways to think in a field, by name.
+// Templates holds instructions for thinking in a field, by name.
 type Templates struct {
 	texts map[string]string
-	bad   map[string]error // those of the user that cannot be used
+	bad   map[string]error // a user's templates that cannot be used
 }
 
-// Open returns the templates there are: ours, and those of a folder, which go before
-// ours of the same name. The folder need not be there; "" is none. A file in it that
-// is no good is an error only for who wants it.
+// Open returns the built-in templates and those of a folder, which override built-in ones
+// of the same name. The folder may be missing or "". An invalid file causes an error only
+// when it is selected.
 func Open(folder string) (*Templates, error) {
 	t := &Templates{texts: make(map[string]string), bad: make(map[string]error)}
 	names, err := fs.Glob(builtIn, "templates/*.md")
@@ -57,7 +57,7 @@ func Open(folder string) (*Templates, error) {
 	return t, t.add(folder)
 }
 
-// add takes in the templates of a folder.
+// add adds the templates of a folder.
 func (t *Templates) add(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +73,7 @@ func (t *Templates) add(folder string) error {
 	for _, e := range entries {
 		name := strings.TrimSuffix(e.Name(), ".md")
 		text, err := read(filepath.Join(folder, e.Name()))
-		if err == nil && !named(name) {
+		if err == nil && !isName(name) {
 			err = errors.New("its name may have small letters, digits and hyphens")
 		}
 		if err != nil {
@@ -85,21 +85,20 @@ func (t *Templates) add(folder string) error {
 	return nil
 }
 
-// named reports whether a template may have this name.
-func named(name string) bool {
+// isName reports whether a name is valid.
+func isName(name string) bool {
 	return name != "" && len(name) <= maxName && !strings.ContainsFunc(name, func(r rune) bool {
 		return r != '-' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 }
 
-// read reads a template.
 func read(file string) (string, error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", errors.New("not a file") // a pipe would be waited for
+		return "", errors.New("not a file") // opening a pipe would block
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -120,11 +119,11 @@ func read(file string) (string, error) {
 	return string(text), nil
 }
 
-// Names returns the names of the templates that can be used, sorted.
+// Names returns the names of the valid templates, sorted.
 func (t *Templates) Names() []string { return slices.Sorted(maps.Keys(t.texts)) }
 
-// Rules returns when and how to think, for a system prompt: the rules of the tool, and
-// the templates that are wanted, each once, in the order in which they are named.
+// Rules returns the rules of the tool and the selected templates, for a system prompt: each
+// once, in the given order.
 func (t *Templates) Rules(names ...string) (string, error) {
 	parts := []string{strings.TrimSpace(rules)}
 	var seen []string

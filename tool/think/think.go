@@ -1,13 +1,13 @@
-// Package think is the tool think: a place where a model reasons within a turn. What
-// it puts down there is kept as a thought of its conversation and shown to nobody.
+// Package think has the tool think, with which a model reasons within a turn. Its thoughts
+// are stored in the conversation, and no user sees them.
 //
-// Mode chat does the tool itself; what it needs of the tool that a mind has
-// registered is its Redact, which takes secrets out of thoughts before anything is
-// stored or logged. In any other mode the tool does nothing, as it should.
+// Mode chat handles the tool itself. It needs only Redact of the registered tool, which
+// removes secrets before anything is stored or logged. In other modes the tool has no
+// effect.
 //
-// rules.md says when to think, and templates/ how to think in a field; templates.go
-// puts them together with those of the user: *.md files, whose names are the names
-// of the templates.
+// rules.md says when to think, and templates/ how to think in a field. templates.go
+// combines them with the *.md files of the user. The name of a file is the name of its
+// template.
 package think
 
 import (
@@ -23,22 +23,21 @@ import (
 	"ponder/internal/toolname"
 )
 
-// Name is what the tool is called by, and the kind of its thoughts.
+// Name is the name of the tool, and the kind of its thoughts.
 const Name = toolname.Think
 
-// noted is what a thought returns: always the same. A thought that is returned would
-// be read again with every later call of a model, so that tokens grew with the
-// square of their number.
-const noted = "Noted."
+// result is the constant result of a thought. A result with the thought would double its
+// tokens in each later request.
+const result = "Noted."
 
 //go:embed think.md
 var doc string
 
 var schema = json.RawMessage(`{"type":"object","properties":{"thought":{"type":"string","description":"The thought content that the model wants to process internally"}},"required":["thought"]}`)
 
-// Options say what is taken out of thoughts.
+// Options configures the removal of secrets.
 type Options struct {
-	Redact *redact.Redactor // nil takes out secrets, and no patterns of the user
+	Redact *redact.Redactor // nil removes secrets, without the user's patterns
 }
 
 // New returns the tool. It is safe for concurrent use.
@@ -48,7 +47,7 @@ func New(opts Options) ponder.Tool {
 	return t
 }
 
-// think does the tool. An empty thought is accepted, and nothing comes of it.
+// think implements the tool. It accepts an empty thought.
 func think(_ context.Context, in struct {
 	Thought *string `json:"thought"`
 }) (string, error) {
@@ -58,11 +57,10 @@ func think(_ context.Context, in struct {
 	case strings.TrimSpace(*in.Thought) == "":
 		return "", nil
 	}
-	return noted, nil
+	return result, nil
 }
 
-// Log writes an event to a log for developers, at level debug, if it is a thought
-// that was put down with the tool.
+// Log logs a thought of the tool at level debug. It ignores other events.
 func Log(ctx context.Context, logger *slog.Logger, ev ponder.Event) {
 	if b, ok := ev.Body.(ponder.Thought); ok && b.Kind == Name && !ev.Erased {
 		logger.DebugContext(ctx, "model thought", "thread", ev.Thread, "event", ev.ID, "thought", b.Content)

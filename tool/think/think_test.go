@@ -83,7 +83,6 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// folder makes a folder of files.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -150,7 +149,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func TestTooMuch(t *testing.T) {
+func TestLimits(t *testing.T) {
 	files := map[string]string{}
 	names := []string{"a", "b", "c", "d"}
 	for _, name := range names {
@@ -165,7 +164,7 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// Rules returns the rules of the tool with templates of ours.
+// Rules returns the rules with built-in templates.
 func Rules(names ...string) (string, error) {
 	t, err := Open("")
 	if err != nil {

@@ -7,32 +7,30 @@ import (
 	"ponder/knowledge/document"
 )
 
-// leastScore is the score below which a session is about something else. In
-// rank_test.go, related ones get 0.29 and more, others 0.23 and less.
-const leastScore = 0.26
+// minScore is the score below which a session is unrelated. In rank_test.go, related
+// sessions score at least 0.29, and others at most 0.23.
+const minScore = 0.26
 
-// prefix begins the names of documents, which no word of a question is.
+// prefix starts the names of documents. No question contains it.
 const prefix = "_session"
 
-// A match is a session that has to do with a question, and how much.
+// A match is a related session and its score.
 type match struct {
 	summary
 	score float64
 }
 
-// related returns at most n sessions that have to do with a question, the best
-// first.
+// related returns up to n sessions that are related to a question, the best first.
 //
-// The measure is the question itself: it is ranked among the sessions as if it
-// were one that asked the same and answered nothing, and a session scores by how
-// near it comes to that. So a score means the same whatever the question's length
-// and however common its words are.
+// It ranks the question among the sessions, as a session with the same question and no
+// answer. The score of a session is relative to the score of the question itself. Scores
+// therefore do not depend on the length of the question or on the frequency of its words.
 func related(question string, sessions []summary, n int) []match {
 	docs := make([]*document.Document, 0, len(sessions)+1)
 	for i, s := range sessions {
-		docs = append(docs, written(prefix+strconv.Itoa(i), s.Question, s.Answer))
+		docs = append(docs, sessionDocument(prefix+strconv.Itoa(i), s.Question, s.Answer))
 	}
-	self := written(prefix, question, "")
+	self := sessionDocument(prefix, question, "")
 	docs = append(docs, self)
 	ranked := document.NewCollection(docs).Rank(question, len(docs))
 	whole := 0.0
@@ -44,7 +42,7 @@ func related(question string, sessions []summary, n int) []match {
 	var list []match
 	for _, r := range ranked {
 		score := min(1, r.Score/whole)
-		if len(list) == n || whole == 0 || score < leastScore {
+		if len(list) == n || whole == 0 || score < minScore {
 			break
 		}
 		if i, err := strconv.Atoi(strings.TrimPrefix(r.Document.Source, prefix)); err == nil {
@@ -54,9 +52,9 @@ func related(question string, sessions []summary, n int) []match {
 	return list
 }
 
-// written returns a session as it is ranked: its question is its title and its
-// first paragraph.
-func written(source, question, answer string) *document.Document {
+// sessionDocument returns the document of a session. Its title and first paragraph are the
+// question.
+func sessionDocument(source, question, answer string) *document.Document {
 	c := document.Markdown(answer)
 	c.Title = question
 	c.Blocks = append([]document.Block{{Text: question}}, c.Blocks...)

@@ -8,7 +8,7 @@ import (
 	"ponder"
 )
 
-// past is what sessions asked and answered.
+// past holds sessions with questions and answers.
 var past = []summary{
 	{Question: "Should a small team move from Postgres to a distributed database?", Answer: "No. Until a single node is outgrown, replication and backups of Postgres are simpler and cheaper. Sharding costs joins and transactions."},
 	{Question: "Why do coral reefs bleach, and can they recover?", Answer: "Heat makes corals expel their algae. They recover if the heat passes within weeks; repeated heatwaves leave no time."},
@@ -74,7 +74,7 @@ func TestRelated(t *testing.T) {
 	}
 }
 
-// BenchmarkRelated ranks as many sessions as are ever looked at.
+// BenchmarkRelated ranks the maximum number of sessions.
 func BenchmarkRelated(b *testing.B) {
 	var many []summary
 	for i := range maxSessions {

@@ -14,16 +14,16 @@ import (
 	"ponder/internal/toolname"
 )
 
-// ReadName is what the tool is called by that reads the thread on which it is used.
+// ReadName is the name of the tool that reads the current thread.
 const ReadName = toolname.ThreadRead
 
-// Bounds on what one use reads and returns.
+// Limits on one use.
 const (
 	defaultEvents = 20
 	maxEvents     = 50
-	maxScanned    = 10_000 // events that are read to find so many
-	readBytes     = 16_000 // of texts, shared by the events
-	leastBytes    = 300    // of them, for each
+	maxScanned    = 10_000 // events read per query
+	readBytes     = 16_000 // of all texts together
+	minBytes      = 300    // for each event at least
 )
 
 //go:embed read.md
@@ -41,15 +41,15 @@ var readSchema = json.RawMessage(`{
   "additionalProperties": false
 }`)
 
-// A Conversation is what the tool reads.
+// A Conversation is the part of a store that the tool needs.
 type Conversation interface {
 	Reader
 	Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error)
 }
 
-// NewRead returns the tool thread_read. It reads the thread on which it is used
-// ([ponder.ToolContextFrom]) and no other. Internal events are left out, unless the mode that uses
-// it is one of inner: those whose words no user sees. It is safe for concurrent use.
+// NewRead returns the tool thread_read. It reads only the thread on which it is used
+// ([ponder.ToolContextFrom]). It excludes internal events, unless the calling mode is in
+// inner: the modes whose text no user sees. It is safe for concurrent use.
 func NewRead(store Conversation, inner ...string) ponder.Tool {
 	r := &reader{store: store, inner: inner}
 	return ponder.NewTool(ReadName, readDoc, readSchema, r.read)
@@ -67,14 +67,14 @@ type readInput struct {
 	Limit  int        `json:"limit"`
 }
 
-// excerpt is what the tool returns, as JSON.
+// excerpt is the JSON result of the tool.
 type excerpt struct {
 	Events []passage  `json:"events"`
 	Head   ponder.Seq `json:"head"`
 	More   bool       `json:"more,omitempty"`
 }
 
-// A passage is an event as the model is shown it.
+// A passage is an event in the form for models.
 type passage struct {
 	Seq       ponder.Seq `json:"seq"`
 	Time      time.Time  `json:"ts"`
@@ -118,7 +118,7 @@ func (r *reader) read(ctx context.Context, in readInput) (string, error) {
 	return textkit.JSON(out)
 }
 
-// A window is a thread as a use of the tool sees it.
+// A window is the view of a thread for one use of the tool.
 type window struct {
 	Reader
 	thread   ponder.ThreadID
@@ -132,32 +132,32 @@ func (w window) excerpt(ctx context.Context, in readInput) (excerpt, error) {
 	var err error
 	switch {
 	case in.Around != 0:
-		if events, _, err = w.backward(ctx, 1, min(in.Around, w.head), in.Limit/2+1); err != nil {
+		if events, _, err = w.last(ctx, 1, min(in.Around, w.head), in.Limit/2+1); err != nil {
 			break
 		}
 		var after []ponder.Event
-		after, _, err = w.forward(ctx, in.Around+1, w.head, in.Limit-len(events))
+		after, _, err = w.first(ctx, in.Around+1, w.head, in.Limit-len(events))
 		events = append(events, after...)
 	case in.From != 0:
 		to := w.head
 		if in.To != 0 {
 			to = min(in.To, w.head)
 		}
-		events, out.More, err = w.forward(ctx, in.From, to, in.Limit)
+		events, out.More, err = w.first(ctx, in.From, to, in.Limit)
 	case in.To != 0:
-		events, _, err = w.backward(ctx, 1, min(in.To, w.head), in.Limit)
+		events, _, err = w.last(ctx, 1, min(in.To, w.head), in.Limit)
 	default:
-		events, _, err = w.backward(ctx, 1, w.head, in.Limit)
+		events, _, err = w.last(ctx, 1, w.head, in.Limit)
 	}
-	most := max(leastBytes, readBytes/max(1, len(events)))
+	limit := max(minBytes, readBytes/max(1, len(events)))
 	for _, ev := range events {
-		out.Events = append(out.Events, shown(ev, most))
+		out.Events = append(out.Events, newPassage(ev, limit))
 	}
 	return out, err
 }
 
-// forward returns at most n events from one to another, and whether there are more.
-func (w window) forward(ctx context.Context, from, to ponder.Seq, n int) (list []ponder.Event, more bool, err error) {
+// first returns the first n events in a range, and whether there may be more.
+func (w window) first(ctx context.Context, from, to ponder.Seq, n int) (list []ponder.Event, more bool, err error) {
 	scanned := 0
 	for ev, err := range w.Events(ctx, w.thread, max(0, from-1)) {
 		if err != nil {
@@ -176,11 +176,11 @@ func (w window) forward(ctx context.Context, from, to ponder.Seq, n int) (list [
 	return list, false, nil
 }
 
-// backward returns the last n events from one to another, and whether there are more.
-func (w window) backward(ctx context.Context, from, to ponder.Seq, n int) (list []ponder.Event, more bool, err error) {
+// last returns the last n events in a range, and whether there may be more.
+func (w window) last(ctx context.Context, from, to ponder.Seq, n int) (list []ponder.Event, more bool, err error) {
 	for span := ponder.Seq(4 * n); ; span *= 4 {
 		begin := max(from, to-span+1)
-		if list, _, err = w.forward(ctx, begin, to, maxScanned); err != nil {
+		if list, _, err = w.first(ctx, begin, to, maxScanned); err != nil {
 			return nil, false, err
 		}
 		if len(list) >= n || begin <= from || 4*span > maxScanned {
@@ -189,8 +189,8 @@ func (w window) backward(ctx context.Context, from, to ponder.Seq, n int) (list 
 	}
 }
 
-// wants reports whether a model is shown an event: what was said, used and thought,
-// and not how runs go.
+// wants reports whether a model may read an event: messages, tools and thoughts, but no
+// events of runs.
 func (w window) wants(ev ponder.Event) bool {
 	if ev.Internal && !w.internal {
 		return false
@@ -203,8 +203,8 @@ func (w window) wants(ev ponder.Event) bool {
 	return true
 }
 
-// shown returns an event with about so many bytes of text at most.
-func shown(ev ponder.Event, most int) passage {
+// newPassage returns an event with texts of at limit limit bytes each.
+func newPassage(ev ponder.Event, limit int) passage {
 	p := passage{Seq: ev.Seq, Time: ev.Time.UTC().Truncate(time.Second), Type: ev.Body.Type(), Erased: ev.Erased}
 	var flat struct {
 		Role    string          `json:"role"`
@@ -216,19 +216,19 @@ func shown(ev ponder.Event, most int) passage {
 	}
 	js, err := ev.MarshalJSON()
 	if err != nil || json.Unmarshal(js, &flat) != nil {
-		return p // of an event that was stored, never
+		return p // impossible for a stored event
 	}
 	switch b := ev.Body.(type) {
 	case ponder.ToolResult:
 		p.Untrusted = b.Untrusted
 	case ponder.AttachmentAdded:
-		p.Name = textkit.Line(b.Name, leastBytes/2)
+		p.Name = textkit.Line(b.Name, minBytes/2)
 	}
 	part := func(text string) string {
-		return textkit.TruncateBytes(textkit.CleanTrim(textkit.Prefix(text, 2*most)), most)
+		return textkit.TruncateBytes(textkit.CleanTrim(textkit.Prefix(text, 2*limit)), limit)
 	}
-	p.Role, p.Tool = flat.Role, textkit.Line(flat.Tool, leastBytes/2)
+	p.Role, p.Tool = flat.Role, textkit.Line(flat.Tool, minBytes/2)
 	p.Content, p.Input, p.Result = part(flat.Content), part(string(flat.Args)), part(flat.Result)
-	p.Reason = textkit.Line(flat.Reason, leastBytes)
+	p.Reason = textkit.Line(flat.Reason, minBytes)
 	return p
 }

@@ -16,9 +16,8 @@ import (
 
 const talk ponder.ThreadID = "thr_talk"
 
-// talked makes a conversation: a message, a thought, a call and an answer, again and
-// again.
-func talked(t testing.TB, turns int) *counted {
+// newConversation creates a conversation with turns of a message, a thought, a call and an answer.
+func newConversation(t testing.TB, turns int) *countingStore {
 	t.Helper()
 	s := newStore(t)
 	var evs []ponder.Event
@@ -35,8 +34,8 @@ func talked(t testing.TB, turns int) *counted {
 	return s
 }
 
-// reads uses thread_read as a mode does.
-func reads(t testing.TB, s *counted, mode, in string) excerpt {
+// reads calls thread_read as a mode does.
+func reads(t testing.TB, s *countingStore, mode, in string) excerpt {
 	t.Helper()
 	ctx := ponder.WithToolContext(t.Context(), ponder.ToolContext{Thread: talk, Mode: mode})
 	text, err := NewRead(s, "deep").Do(ctx, json.RawMessage(in))
@@ -51,7 +50,7 @@ func reads(t testing.TB, s *counted, mode, in string) excerpt {
 }
 
 func TestRead(t *testing.T) {
-	s := talked(t, 100)
+	s := newConversation(t, 100)
 	for _, c := range []struct {
 		name, in    string
 		first, last ponder.Seq
@@ -87,9 +86,9 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What is internal is shown to the mode whose words nobody sees, and to no other.
+// Only a mode whose text no user sees may read internal events.
 func TestReadInternal(t *testing.T) {
-	s := talked(t, 3)
+	s := newConversation(t, 3)
 	count := func(mode string) (n int) {
 		for _, p := range reads(t, s, mode, `{}`).Events {
 			if strings.Contains(p.Content, "secret") {
@@ -137,9 +136,9 @@ func TestReadIsBounded(t *testing.T) {
 	}
 }
 
-// A use reads a part of a long thread, and not all of it.
+// A use reads only a part of a long thread.
 func TestReadOfLongThread(t *testing.T) {
-	s := talked(t, 25_000)
+	s := newConversation(t, 25_000)
 	for _, in := range []string{`{}`, `{"around":50000}`, `{"from":90000}`, `{"to":70000,"limit":50}`} {
 		s.events = 0
 		reads(t, s, "chat", in)
@@ -150,7 +149,7 @@ func TestReadOfLongThread(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	s := talked(t, 2)
+	s := newConversation(t, 2)
 	tool := NewRead(s)
 	on := ponder.WithToolContext(t.Context(), ponder.ToolContext{Thread: talk})
 	for name, c := range map[string]struct {

@@ -12,70 +12,70 @@ import (
 	"ponder"
 )
 
-// Where a summary is kept: the name of the fold, and the version of its form.
+// The checkpoint of a summary: its fold, and the version of its form.
 const (
 	fold    = "earlier"
 	version = "3"
 )
 
-// tail is how many of a thread's newest events are read first: what a session
-// concluded is nearly always among them.
+// tail is the number of the newest events that are read first. They nearly always contain
+// the end of a session.
 const tail = 64
 
-// A Reader reads threads, as [ponder.Log] says.
+// A Reader reads threads: see [ponder.Log].
 type Reader interface {
 	Events(ctx context.Context, thread ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error]
 }
 
-// A summary is what is remembered of a session. It is bounded, and it is kept.
+// A summary is the stored summary of a session. Its size is limited.
 type summary struct {
 	Run        ponder.RunID `json:"run"`
 	Question   string       `json:"question"`
-	Answer     string       `json:"answer,omitempty"` // its beginning; none if the session did not complete
+	Answer     string       `json:"answer,omitempty"` // the start of the answer; empty if the session did not complete
 	Confidence float64      `json:"confidence,omitempty"`
 	Ended      time.Time    `json:"ended,omitzero"`
-	Resolved   *float64     `json:"resolved,omitempty"`  // how it turned out, 0 to 1
-	Untrusted  bool         `json:"untrusted,omitempty"` // it had evidence that strangers wrote
-	Nothing    bool         `json:"nothing,omitempty"`   // its answer says only that nothing was found
+	Resolved   *float64     `json:"resolved,omitempty"`  // the outcome, 0 to 1
+	Untrusted  bool         `json:"untrusted,omitempty"` // the session had evidence of strangers
+	Nothing    bool         `json:"nothing,omitempty"`   // the answer says only that nothing was found
 
 	thread  ponder.ThreadID
-	seq     ponder.Seq // of the newest event that is in it
-	gathers bool       // it may have evidence, as far as its options say
+	seq     ponder.Seq // the newest event in the summary
+	gathers bool       // the session may have evidence, according to its options
 }
 
-// with returns the summary after ev. A new session on the thread replaces the one
-// before it.
-func (s summary) with(ev ponder.Event) summary {
+// apply returns the summary after ev. A new session on the thread replaces the one before
+// it.
+func (s summary) apply(ev ponder.Event) summary {
 	s.seq = ev.Seq
 	switch b := ev.Body.(type) {
 	case ponder.RunStarted:
 		if ev.Run.Parent() == "" {
 			s = summary{
 				Run: ev.Run, Question: textkit.Line(b.Input, maxQuestion), thread: s.thread, seq: s.seq,
-				Untrusted: s.Untrusted, gathers: s.gathers || gathers(b.Options), // what was read before on a thread may be in what is said on it
+				Untrusted: s.Untrusted, gathers: s.gathers || gathers(b.Options), // a session may repeat the content of an earlier one on the thread
 			}
 		}
 	case ponder.Evidence:
 		s.Untrusted = s.Untrusted || b.Untrusted
 	case ponder.Synthesis:
 		if ev.Run == s.Run {
-			s.Nothing = b.Unaided && b.Confidence == 0 && !b.Assumed // a quotation has some
+			s.Nothing = b.Unaided && b.Confidence == 0 && !b.Assumed // quotations have some confidence
 		}
 	case ponder.RunFinished:
 		if ev.Run == s.Run && b.Status == ponder.Completed {
-			s.Answer, s.Confidence, s.Ended = textkit.TruncateBytes(textkit.CleanTrim(textkit.Prefix(b.Answer, 2*maxAnswer)), maxAnswer), unit(b.Confidence), ev.Time
+			s.Answer, s.Confidence, s.Ended = textkit.TruncateBytes(textkit.CleanTrim(textkit.Prefix(b.Answer, 2*maxAnswer)), maxAnswer), clampUnit(b.Confidence), ev.Time
 		}
 	case ponder.Resolved:
 		if b.Outcome != nil && (b.Ref == string(s.Run) || b.Ref == "") {
-			outcome := unit(*b.Outcome)
+			outcome := clampUnit(*b.Outcome)
 			s.Resolved = &outcome
 		}
 	}
 	return s
 }
 
-// gathers reports whether a session with these options gathers evidence. Of options
-// that can't be read it is taken for granted.
+// gathers reports whether a session with these options gathers evidence. It returns true
+// for invalid options.
 func gathers(options json.RawMessage) bool {
 	if len(options) == 0 {
 		return false
@@ -87,9 +87,8 @@ func gathers(options json.RawMessage) bool {
 	return json.Unmarshal(options, &o) != nil || len(o.Docs) > 0 || o.Memory || o.Web || o.Earlier
 }
 
-// loaded returns the summary that was kept of a thread; an empty one if none was,
-// or it is of no use.
-func loaded(ctx context.Context, store ponder.Checkpoints, info ponder.Info) (summary, error) {
+// loadSummary returns the stored summary of a thread, or an empty one if there is no usable one.
+func loadSummary(ctx context.Context, store ponder.Checkpoints, info ponder.Info) (summary, error) {
 	s := summary{thread: info.ID}
 	seq, js, err := store.LoadCheckpoint(ctx, info.ID, fold, version)
 	if err != nil {
@@ -102,9 +101,9 @@ func loaded(ctx context.Context, store ponder.Checkpoints, info ponder.Info) (su
 	return s, nil
 }
 
-// read brings a summary up to date and keeps it.
-func read(ctx context.Context, store Store, info ponder.Info, s summary) (summary, error) {
-	s, err := fresh(ctx, store, info, s)
+// updateSummary updates a summary and stores it.
+func updateSummary(ctx context.Context, store Store, info ponder.Info, s summary) (summary, error) {
+	s, err := foldSummary(ctx, store, info, s)
 	if err != nil {
 		return s, fmt.Errorf("read %s: %w", info.ID, err)
 	}
@@ -112,45 +111,45 @@ func read(ctx context.Context, store Store, info ponder.Info, s summary) (summar
 	if err != nil {
 		return s, fmt.Errorf("summary of %s: %w", info.ID, err)
 	}
-	// Without it the thread is read again the next time, and no harm is done.
+	// Ignore errors: the next use reads the thread again.
 	_ = store.SaveCheckpoint(ctx, info.ID, fold, version, s.seq, js)
 	return s, nil
 }
 
-// fresh returns the summary of a thread as it is now. Of a long thread it reads
-// the beginning and the end; if they do not belong together, or leave it open
-// whether strangers wrote what it rests on, all of it.
-func fresh(ctx context.Context, log Reader, info ponder.Info, s summary) (summary, error) {
+// foldSummary returns the current summary of a thread. It reads the start and the end of a long
+// thread. If they belong to different sessions, or do not show whether evidence came from
+// strangers, it reads the whole thread.
+func foldSummary(ctx context.Context, log Reader, info ponder.Info, s summary) (summary, error) {
 	if s.seq > 0 || info.Head <= 2*tail {
-		return s.after(ctx, log, s.seq, nil)
+		return s.applyFrom(ctx, log, s.seq, nil)
 	}
-	first, err := s.after(ctx, log, 0, func(s summary) bool {
+	first, err := s.applyFrom(ctx, log, 0, func(s summary) bool {
 		return s.Run != "" && (!s.gathers || s.Untrusted || s.seq >= tail)
 	})
 	if err != nil {
 		return s, err
 	}
-	if ended, err := first.after(ctx, log, info.Head-tail, nil); err != nil || ended.Answer != "" && (ended.Untrusted || !ended.gathers) {
+	if ended, err := first.applyFrom(ctx, log, info.Head-tail, nil); err != nil || ended.Answer != "" && (ended.Untrusted || !ended.gathers) {
 		return ended, err
 	}
-	return s.after(ctx, log, 0, nil)
+	return s.applyFrom(ctx, log, 0, nil)
 }
 
-// after returns the summary with the events after one, up to where enough says so.
-func (s summary) after(ctx context.Context, log Reader, seq ponder.Seq, enough func(summary) bool) (summary, error) {
+// applyFrom returns the summary with the events after seq, until enough returns true.
+func (s summary) applyFrom(ctx context.Context, log Reader, seq ponder.Seq, enough func(summary) bool) (summary, error) {
 	for ev, err := range log.Events(ctx, s.thread, seq) {
 		if err != nil {
 			return s, err
 		}
-		if s = s.with(ev); enough != nil && enough(s) {
+		if s = s.apply(ev); enough != nil && enough(s) {
 			break
 		}
 	}
 	return s, nil
 }
 
-// unit returns x in 0..1; 0 if it is no number.
-func unit(x float64) float64 {
+// clampUnit returns x limited to 0..1, or 0 for NaN.
+func clampUnit(x float64) float64 {
 	if math.IsNaN(x) {
 		return 0
 	}

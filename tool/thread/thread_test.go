@@ -20,13 +20,13 @@ import (
 
 var day = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// counted is a store that counts what is read of it.
-type counted struct {
+// countingStore is a store that counts the events it returns.
+type countingStore struct {
 	*memory.Store
 	events int
 }
 
-func (c *counted) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+func (c *countingStore) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for ev, err := range c.Store.Events(ctx, id, after) {
 			c.events++
@@ -37,15 +37,15 @@ func (c *counted) Events(ctx context.Context, id ponder.ThreadID, after ponder.S
 	}
 }
 
-func newStore(t testing.TB) *counted {
+func newStore(t testing.TB) *countingStore {
 	s := memory.New()
 	t.Cleanup(func() { s.Close() })
-	return &counted{Store: s}
+	return &countingStore{Store: s}
 }
 
-// session makes a thread with a session that was asked and has answered after so
-// many thoughts, and what else came.
-func (c *counted) session(t testing.TB, id ponder.ThreadID, owner, question, answer string, thoughts int, more ...ponder.Event) {
+// session creates a thread with a session that has answered after so many thoughts, and
+// further events.
+func (c *countingStore) session(t testing.TB, id ponder.ThreadID, owner, question, answer string, thoughts int, more ...ponder.Event) {
 	t.Helper()
 	evs := []ponder.Event{{Run: "run_1", Body: ponder.RunStarted{Mode: "session", Input: question}}}
 	for n := range thoughts {
@@ -116,8 +116,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A session that found nothing has concluded nothing. Quotations, thoughts of which nobody
-// said how sure they are, and what a model doubts are answers.
+// A session that found nothing has no conclusion. Quotations, thoughts with an assumed
+// confidence, and uncertain answers do count.
 func TestFindNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		sum  ponder.Synthesis
@@ -138,7 +138,7 @@ func TestFindNothing(t *testing.T) {
 			if err := s.Create(t.Context(), ponder.Thread{ID: "thr_a", Kind: ponder.KindSession, Owner: "ann"}, evs...); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // as it is read, and as it is kept
+			for range 2 { // with a new summary, and with the stored one
 				if r := use(t, s, input{Question: reefs}); len(r.Hits) != tt.hits {
 					t.Errorf("%s, of %d events: %d hits, want %d", name, len(evs), len(r.Hits), tt.hits)
 				}
@@ -166,8 +166,8 @@ func TestNoOwnerNoQuestion(t *testing.T) {
 	}
 }
 
-// TestReadOnce checks that a long session is not read as a whole, that what was
-// read is kept, and that what came since is read.
+// TestReadOnce checks that the tool reads a long session partially, stores its summary, and
+// reads only new events later.
 func TestReadOnce(t *testing.T) {
 	s := newStore(t)
 	s.session(t, "thr_a", "ann", reefs, "Heat.", 5000)
@@ -186,7 +186,7 @@ func TestReadOnce(t *testing.T) {
 	}
 }
 
-// TestEndsFarBack finds an answer that is not among the newest events.
+// TestAnswerFarBack finds an answer that is not among the newest events.
 func TestEndsFarBack(t *testing.T) {
 	s := newStore(t)
 	var notes []ponder.Event
@@ -199,8 +199,8 @@ func TestEndsFarBack(t *testing.T) {
 	}
 }
 
-// TestUntrusted says of an answer whether it rests on what strangers wrote,
-// wherever in its thread they are quoted, also where that was before on the thread.
+// TestUntrusted checks the mark of answers that rest on text of strangers, wherever in the
+// thread the evidence is, also before the session.
 func TestUntrusted(t *testing.T) {
 	strange := ponder.Evidence{ID: "e1", Source: "https://a.example/", Content: "Heat.", Untrusted: true}
 	own := ponder.Evidence{ID: "e1", Source: "notes.md", Content: "Heat."}
@@ -253,7 +253,7 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// TestNewestSession forgets the session before it on the same thread.
+// TestNewestSession ignores an earlier session on the same thread.
 func TestNewestSession(t *testing.T) {
 	s := newStore(t)
 	s.session(t, "thr_a", "ann", "How fast do trains go?", "Fast.", 1, resolved(1),
@@ -267,7 +267,7 @@ func TestNewestSession(t *testing.T) {
 	}
 }
 
-// TestHostile bounds and cleans what sessions hold.
+// TestHostile checks that contents of sessions are limited and cleaned.
 func TestHostile(t *testing.T) {
 	s := newStore(t)
 	long := strings.Repeat("Coral reefs bleach. ü\x1b[2J\u202e\x00 ", 40_000)
@@ -286,8 +286,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestMany looks at a bounded number of sessions, and reads a bounded number of
-// new ones, the newest first.
+// TestManySessions checks that the tool considers a limited number of sessions, and reads a limited
+// number of new ones, newest first.
 func TestMany(t *testing.T) {
 	s := newStore(t)
 	for i := range 3 * maxUnread {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// parseDate reads a date: a year, a month, a day, or a time as RFC 3339 writes it.
+// parseDate parses a year, a month, a day, or a time in RFC 3339.
 func parseDate(text string) (span, error) {
 	for _, f := range []struct {
 		layout              string
@@ -19,11 +19,11 @@ func parseDate(text string) (span, error) {
 	return span{}, fmt.Errorf("%.40q is not a date: write it as 2024, 2024-03 or 2024-03-01", text)
 }
 
-// A span is the time that a date names. The end is exclusive.
+// A span is the time range of a date. The end is exclusive.
 type span struct{ from, to time.Time }
 
-// between returns the time from the beginning of one date to the end of another.
-func between(from, to string) (s span, err error) {
+// dateRange returns the range from the start of one date to the end of another.
+func dateRange(from, to string) (s span, err error) {
 	if from != "" {
 		f, err := parseDate(from)
 		if err != nil {

@@ -10,11 +10,11 @@ import (
 	fetching "ponder/knowledge/web"
 )
 
-// maxError bounds the text of an error, in bytes.
+// maxError limits the text of an error, in bytes.
 const maxError = 400
 
-// advice says what to do about an error.
-var advice = []struct {
+// remedies maps errors to remedies.
+var remedies = []struct {
 	err  error
 	says string
 }{
@@ -30,8 +30,8 @@ var advice = []struct {
 	{context.DeadlineExceeded, "it took too long: try another page, or this one later"},
 }
 
-// advised returns an error of one line that says what to do.
-func advised(tool string, err error) error {
+// withRemedy returns a one-line error with a remedy.
+func withRemedy(tool string, err error) error {
 	says := "try another page"
 	var status *fetching.StatusError
 	switch {
@@ -42,7 +42,7 @@ func advised(tool string, err error) error {
 	case errors.As(err, &status):
 		says = "try another page, or this one later"
 	}
-	for _, a := range advice {
+	for _, a := range remedies {
 		if errors.Is(err, a.err) {
 			says = a.says
 			break
@@ -51,7 +51,6 @@ func advised(tool string, err error) error {
 	return toolError{fmt.Sprintf("%s: %s; %s", tool, textkit.VisibleLine(strings.TrimPrefix(err.Error(), tool+": "), maxError), says), err}
 }
 
-// A toolError is an error of one line.
 type toolError struct {
 	says string
 	err  error

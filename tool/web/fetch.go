@@ -14,14 +14,14 @@ import (
 	fetching "ponder/knowledge/web"
 )
 
-// FetchName is what the tool that reads pages is called by.
+// FetchName is the name of the tool that reads pages.
 const FetchName = toolname.WebFetch
 
-// Bounds on a page that is read, in bytes but for passages.
+// Limits on a page, in bytes except for passages.
 const (
 	defaultText     = 12 << 10
 	maxText         = 48 << 10
-	leastText       = 500
+	minText         = 500
 	defaultPassages = 5
 	maxPassages     = 20
 	maxURL          = 2000
@@ -59,11 +59,11 @@ func (f *fetcher) fetch(ctx context.Context, in fetchInput) (string, error) {
 	if in.URL = strings.TrimSpace(in.URL); in.URL == "" || len(in.URL) > maxURL {
 		return "", errors.New(FetchName + ": url is empty or longer than 2000 bytes: name a page, such as https://example.org/page")
 	}
-	ctx, cancel := f.bounded(ctx, in.Seconds)
+	ctx, cancel := f.withTimeout(ctx, in.Seconds)
 	defer cancel()
 	p, err := f.Fetch(ctx, in.URL)
 	if err != nil {
-		return "", advised(FetchName, err)
+		return "", withRemedy(FetchName, err)
 	}
 	r := f.describe(p, in.URL)
 	text := textkit.Visible(p.Markdown)
@@ -78,7 +78,7 @@ func (f *fetcher) fetch(ctx context.Context, in fetchInput) (string, error) {
 	return textkit.JSON(r)
 }
 
-// describe returns what is known of a page, without its text.
+// describe returns a page without its text.
 func (f *fetcher) describe(p *fetching.Page, asked string) lookup.Page {
 	r := lookup.Page{
 		Notice: notice, URL: textkit.VisibleLine(p.Final, maxURL), Title: textkit.VisibleLine(p.Title, maxLabel), Site: textkit.VisibleLine(p.Site, maxLabel), Language: textkit.VisibleLine(p.Language, maxWord),
@@ -94,7 +94,7 @@ func (f *fetcher) describe(p *fetching.Page, asked string) lookup.Page {
 	return r
 }
 
-// maxJudged is how much of a text is looked at to judge it, in bytes.
+// maxJudged limits the text for judging a page, in bytes.
 const maxJudged = 64 << 10
 
 // excerpt adds a part of the text.
@@ -105,7 +105,7 @@ func excerpt(r *lookup.Page, text string, offset, limit int) error {
 	if limit <= 0 {
 		limit = defaultText
 	}
-	limit = min(max(limit, leastText), maxText)
+	limit = min(max(limit, minText), maxText)
 	r.Start = len(textkit.Prefix(text, offset))
 	r.End = len(textkit.Prefix(text, min(len(text), r.Start+limit)))
 	if r.Text = text[r.Start:r.End]; r.End < len(text) {

@@ -11,10 +11,10 @@ import (
 	"ponder/knowledge/web/search"
 )
 
-// bestSentences is how many sentences of a page's text make a snippet.
+// bestSentences is the number of sentences in a snippet from a page's text.
 const bestSentences = 2
 
-// Searching returns what searches with a searcher, such as the Search of a
+// Searching returns an [Options.Search] that calls a searcher, such as Search of a
 // *search.Searcher.
 func Searching(do func(context.Context, search.Query) (search.Found, error)) func(context.Context, Query) (Found, error) {
 	return func(ctx context.Context, q Query) (Found, error) {
@@ -44,15 +44,15 @@ func Searching(do func(context.Context, search.Query) (search.Found, error)) fun
 	}
 }
 
-// snippetOf returns what of a result bears on a query: what its provider chose, or
-// else the best sentences of the page, or what there is.
+// snippetOf returns the part of a result that is relevant to a query: the provider's
+// highlights, the best sentences of the page, or any text.
 func snippetOf(r search.Result, query string) string {
 	if len(r.Highlights) > 0 {
 		return strings.Join(r.Highlights, " … ")
 	}
 	if len(r.Snippet) < maxSnippet/4 && r.Text != "" {
 		if best := passages(r.URL, r.Title, textkit.Visible(r.Text), query, bestSentences); len(best) > 0 {
-			return inOrder(best)
+			return joinSentences(best)
 		}
 	}
 	for _, text := range []string{r.Snippet, r.Summary, r.Text} {
@@ -63,9 +63,8 @@ func snippetOf(r search.Result, query string) string {
 	return ""
 }
 
-// inOrder joins sentences in the order of the page, with a mark where something is
-// left out between them.
-func inOrder(hits []lookup.Hit) string {
+// joinSentences joins sentences in the order of the page, with an ellipsis between them.
+func joinSentences(hits []lookup.Hit) string {
 	slices.SortStableFunc(hits, func(a, b lookup.Hit) int { return a.Start - b.Start })
 	quotes := make([]string, len(hits))
 	for i, h := range hits {

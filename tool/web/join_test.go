@@ -21,9 +21,9 @@ const article = `<html><head><title>The deepest place</title><meta name="author"
 <p>It is in the western Pacific, near the southern end of a trench that is five times as long as it is deep, and hardly anybody has been there.</p>
 <p>Light does not reach it, and what lives there feeds on what falls from above, which is little and takes weeks to come down.</p></article></body></html>`
 
-// The tools work with the real searcher, fetcher and judge: what a search finds is
-// read, and is in the archive by what the result says.
-func TestJoined(t *testing.T) {
+// With the real searcher, fetcher and judge, a found page can be read, and the archive has
+// it under the hash in the result.
+func TestRealPackages(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/deep" {
 			http.NotFound(w, r)
@@ -84,7 +84,7 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// A search that is to be fresh does not answer with what was kept.
+// A fresh search does not use cached answers.
 func TestFresh(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), t.TempDir()+"/ponder.db")
 	if err != nil {

@@ -6,10 +6,9 @@ import (
 	"ponder/knowledge/evidence"
 )
 
-// Judging returns what judges pages with package evidence: what kind of sources they
-// are, which are copies of one text, and, where there are several, who says the same.
-// A cluster is named by the address of the first page of it; a page that has no copies
-// has none.
+// Judging returns an [Options.Judge] that uses package evidence: the kind of each source,
+// copies of one text, and corroboration among several pages. The name of a cluster is the
+// address of its first page. A page without copies has no cluster.
 func Judging(now func() time.Time) func([]Piece) []Judged {
 	return func(list []Piece) []Judged {
 		pieces := make([]evidence.Piece, len(list))

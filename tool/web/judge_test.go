@@ -9,7 +9,7 @@ import (
 	fetching "ponder/knowledge/web"
 )
 
-// What is kept in a folder did not come over the network.
+// Results of a local folder did not come over the network.
 func TestLocal(t *testing.T) {
 	var judged []Piece
 	s := &searcher{Options: Options{Judge: func(list []Piece) []Judged { judged = list; return make([]Judged, len(list)) }}}
@@ -27,7 +27,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// Nor did a page of it that is read.
+// The same holds for a fetched page of the folder.
 func TestLocalPages(t *testing.T) {
 	for _, local := range []bool{true, false} {
 		f := &fetcher{Options: Options{Judge: Judging(time.Now)}}

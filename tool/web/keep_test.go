@@ -10,8 +10,8 @@ import (
 	"ponder/knowledge/web/search"
 )
 
-// What a search says of a page is kept as it is returned.
-func TestSearchIsKept(t *testing.T) {
+// The archive stores a search result in the form that the tool returns.
+func TestSearchIsArchived(t *testing.T) {
 	var kept []string
 	opts := Options{
 		Search: func(context.Context, Query) (Found, error) {
@@ -47,8 +47,8 @@ func TestSearchIsKept(t *testing.T) {
 	}
 }
 
-// An answer that was kept says for how long.
-func TestKeptAnswersSayTheirAge(t *testing.T) {
+// A cached answer has its age.
+func TestCachedAnswersHaveAge(t *testing.T) {
 	kept := func(at ...time.Time) (f search.Found) {
 		for _, t := range at {
 			f.Providers = append(f.Providers, search.Outcome{Name: "x", Cached: !t.IsZero(), At: t})
@@ -66,9 +66,8 @@ func TestKeptAnswersSayTheirAge(t *testing.T) {
 	}
 }
 
-// Sentences of a page that are joined to a snippet stay in its order, whichever bears
-// more on the query.
-func TestSnippetsKeepTheOrder(t *testing.T) {
+// The sentences of a snippet are in the order of the page, whichever is more relevant.
+func TestSnippetOrder(t *testing.T) {
 	const first, second = "A new coffee machine was bought in Rome.", "The coffee machine cost 1,450 euros in spring."
 	for _, c := range []struct{ text, want string }{
 		{first + " Nobody else was there. " + second, first + " … " + second},

@@ -7,44 +7,44 @@ import (
 	fetching "ponder/knowledge/web"
 )
 
-// Bounds on passages.
+// Limits on passages.
 const (
 	maxLabel   = 200 // bytes of a title, a section, an author
 	maxWord    = 40  // bytes of a language
 	maxContext = 600 // bytes
 	maxTopics  = 4
-	leastScore = 0.3 // of the best hit
+	minScore   = 0.3 // of the best hit
 	diversity  = 0.3
 )
 
-// Document returns the text of a page that the places of its passages are in: that
-// of its Markdown without marks. An archived page gives the same one again.
-func Document(p *fetching.Page) *document.Document { return plain(p.Final, p.Title, p.Markdown) }
+// Document returns the text of a page in which its passages have their places: the Markdown
+// without marks. An archived page gives the same text again.
+func Document(p *fetching.Page) *document.Document { return newDocument(p.Final, p.Title, p.Markdown) }
 
-func plain(url, title, markdown string) *document.Document {
+func newDocument(url, title, markdown string) *document.Document {
 	return document.NewDocument(url, title, document.Markdown(textkit.Visible(markdown)))
 }
 
-// passages returns the sentences of a page that bear on a query, the best first. The place
-// of each is in the text of the page without marks of Markdown, which its hash names.
+// passages returns the sentences of a page that are relevant to a query, the best first.
+// Their places are in the text of Document, which the hash names.
 func passages(url, title, markdown, query string, n int) []lookup.Hit {
 	if n <= 0 {
 		n = defaultPassages
 	}
-	docs := document.NewCollection([]*document.Document{plain(url, title, markdown)})
+	docs := document.NewCollection([]*document.Document{newDocument(url, title, markdown)})
 	var hits []lookup.Hit
-	for _, h := range docs.Search(query, min(n, maxPassages), document.SearchOptions{Least: leastScore, Diversity: diversity}) {
+	for _, h := range docs.Search(query, min(n, maxPassages), document.SearchOptions{Least: minScore, Diversity: diversity}) {
 		hits = append(hits, lookup.Hit{
 			ID: h.ID(), Source: url, Title: title, Section: textkit.VisibleLine(h.Section(), maxLabel), Quote: h.Quote, Start: h.Start, End: h.End,
-			Hash: h.Document.Hash, Score: rounded(h.Score), Terms: append([]string{}, h.Terms...),
-			Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: around(h),
+			Hash: h.Document.Hash, Score: round3(h.Score), Terms: append([]string{}, h.Terms...),
+			Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: contextOf(h),
 		})
 	}
 	return hits
 }
 
-// around returns the sentences before and after a hit.
-func around(h document.Hit) string {
+// contextOf returns the sentences before and after a hit.
+func contextOf(h document.Hit) string {
 	before, after := h.Around()
 	before, after = textkit.TruncateBytes(before, maxContext/2), textkit.TruncateBytes(after, maxContext/2)
 	if before == "" || after == "" {
@@ -53,10 +53,10 @@ func around(h document.Hit) string {
 	return before + " … " + after
 }
 
-func rounded(x float64) float64 { return float64(int(x*1000)) / 1000 }
+func round3(x float64) float64 { return float64(int(x*1000)) / 1000 }
 
-// scores returns how well each result answers a query, from 0 to 1, as hits of pages
-// are scored: by the best of its title and the sentences of its snippet.
+// scores returns the relevance of each result to a query, from 0 to 1. It is the best score
+// of the title and the sentences of the snippet.
 func scores(query string, results []Result) []float64 {
 	docs := make([]*document.Document, len(results))
 	at := make(map[*document.Document]int)
@@ -66,17 +66,16 @@ func scores(query string, results []Result) []float64 {
 	}
 	list := make([]float64, len(results))
 	for i := range list {
-		list[i] = leastResult
+		list[i] = minResult
 	}
 	c := document.NewCollection(docs)
 	for _, h := range c.Search(query, 4*len(results), document.SearchOptions{}) {
 		if i := at[h.Document]; h.Score > list[i] {
-			list[i] = rounded(h.Score)
+			list[i] = round3(h.Score)
 		}
 	}
 	return list
 }
 
-// leastResult is the score of a result that has no word of the query: a search found
-// it all the same.
-const leastResult = 0.1
+// minResult is the score of a result without a word of the query.
+const minResult = 0.1

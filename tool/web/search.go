@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// SearchName is what the tool that searches is called by.
+// SearchName is the name of the tool that searches.
 const SearchName = toolname.WebSearch
 
-// Bounds on a search.
+// Limits on a search.
 const (
 	defaultResults = 5
 	maxResults     = 20
@@ -70,13 +70,13 @@ func (s *searcher) search(ctx context.Context, in searchInput) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", SearchName, err)
 	}
-	ctx, cancel := s.bounded(ctx, in.Seconds)
+	ctx, cancel := s.withTimeout(ctx, in.Seconds)
 	defer cancel()
 	f, err := s.Search(ctx, q)
 	if err != nil {
 		return "", toolError{fmt.Sprintf("%s: %s", SearchName, textkit.VisibleLine(strings.TrimPrefix(err.Error(), SearchName+": "), maxError)), err}
 	}
-	list := preferred(sound(f.Results, q), in.Prefer)
+	list := preferHosts(filterResults(f.Results, q), in.Prefer)
 	r := lookup.WebFound{Untrusted: true, Notice: notice, Results: []lookup.WebResult{}, Failed: failures(f.Failed), Age: int(f.Age.Seconds())}
 	if end := in.Offset + in.Limit; len(list) > end {
 		r.Next = end
@@ -97,7 +97,7 @@ func (s *searcher) search(ctx context.Context, in searchInput) (string, error) {
 	return textkit.JSON(r)
 }
 
-// parse returns the query, and fills in what the input leaves out.
+// parse returns the query, and sets defaults.
 func (in *searchInput) parse() (Query, error) {
 	in.Query = strings.Join(strings.Fields(textkit.Visible(in.Query)), " ")
 	switch {
@@ -114,7 +114,7 @@ func (in *searchInput) parse() (Query, error) {
 		in.Limit = defaultResults
 	}
 	in.Limit = min(in.Limit, maxResults)
-	t, err := between(in.From, in.To)
+	t, err := dateRange(in.From, in.To)
 	if err != nil {
 		return Query{}, err
 	}
@@ -122,7 +122,7 @@ func (in *searchInput) parse() (Query, error) {
 	return Query{Text: in.Query, N: in.Offset + in.Limit + 1, From: t.from, To: t.to, Domains: hosts(in.Domains), Without: hosts(in.Without), Fresh: in.Fresh}, nil
 }
 
-// hosts returns what names hosts, as they are compared.
+// hosts returns host names in a form for comparison.
 func hosts(names []string) (list []string) {
 	for _, name := range names {
 		name = strings.ToLower(strings.TrimSpace(name))
@@ -136,16 +136,16 @@ func hosts(names []string) (list []string) {
 	return list
 }
 
-// sound returns the results that can be shown, each address once, and of the hosts
-// that are wanted: providers may not have heeded that.
-func sound(results []Result, q Query) (list []Result) {
+// filterResults returns the usable results, each address once. It repeats the filter by hosts,
+// because providers may ignore it.
+func filterResults(results []Result, q Query) (list []Result) {
 	seen := make(map[string]bool)
 	for _, r := range results {
 		u, err := url.Parse(r.URL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || len(r.URL) > maxURL || seen[r.URL] {
 			continue
 		}
-		if len(q.Domains) > 0 && !of(u, q.Domains) || of(u, q.Without) {
+		if len(q.Domains) > 0 && !isOnHost(u, q.Domains) || isOnHost(u, q.Without) {
 			continue
 		}
 		seen[r.URL] = true
@@ -155,14 +155,14 @@ func sound(results []Result, q Query) (list []Result) {
 	return list
 }
 
-// of reports whether a page is of one of some hosts, or of one below it.
-func of(u *url.URL, hosts []string) bool {
+// isOnHost reports whether a page is on one of the hosts, or on a subdomain.
+func isOnHost(u *url.URL, hosts []string) bool {
 	own := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 	return slices.ContainsFunc(hosts, func(h string) bool { return own == h || strings.HasSuffix(own, "."+h) })
 }
 
-// preferred returns results with those of some hosts at half of their ranks.
-func preferred(list []Result, hosts []string) []Result {
+// preferHosts returns the results with the ranks of preferred hosts halved.
+func preferHosts(list []Result, hosts []string) []Result {
 	if len(hosts) == 0 {
 		return list
 	}
@@ -173,7 +173,7 @@ func preferred(list []Result, hosts []string) []Result {
 	all := make([]ranked, len(list))
 	for i, r := range list {
 		all[i] = ranked{r, 2*i + 1}
-		if u, err := url.Parse(r.URL); err == nil && of(u, hosts) {
+		if u, err := url.Parse(r.URL); err == nil && isOnHost(u, hosts) {
 			all[i].rank = i
 		}
 	}
@@ -184,10 +184,10 @@ func preferred(list []Result, hosts []string) []Result {
 	return list
 }
 
-// localProvider is the provider of pages that are kept in a folder.
+// localProvider is the provider of pages in a local folder.
 const localProvider = "folder"
 
-// describe returns results as they are shown.
+// describe returns results in the form for models.
 func (s *searcher) describe(query string, list []Result) []lookup.WebResult {
 	pieces := make([]Piece, len(list))
 	score := scores(query, list)
@@ -204,7 +204,7 @@ func (s *searcher) describe(query string, list []Result) []lookup.WebResult {
 	return out
 }
 
-// failures returns what providers failed of, bounded.
+// failures returns the failures, limited in number and size.
 func failures(list []Failure) (out []Failure) {
 	for _, f := range list[:min(len(list), maxFailed)] {
 		out = append(out, Failure{Provider: textkit.VisibleLine(f.Provider, maxLabel), Error: textkit.VisibleLine(f.Error, maxError)})
