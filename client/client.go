@@ -1,17 +1,17 @@
-// Package client is a Go client of the native API, which `ponder serve` answers.
+// Package client is a Go client of the native API of `ponder serve`.
 //
 //	c := client.New("127.0.0.1:8744", os.Getenv("PONDER_TOKEN"))
 //	s, err := c.Start(ctx, client.Question{Question: "Why do large projects run late?", Minutes: 10})
 //	for u, err := range c.Watch(ctx, s.ID, 0) { ... }
 //
-// It bears with what goes wrong between it and the server: what could not be reached, or
-// asks for patience, is tried again for as long as [Client.Patience], and a request that
-// starts work has a key, so that it starts it once. Streams go on behind the last event
-// that came. What a server refuses is a [*Problem], which names every field that is
-// wrong.
+// The client handles network failures. It retries requests that do not reach the server, or
+// that the server defers, for [Client.Patience]. A request that starts work has an
+// idempotency key, so that the server starts the work once. Streams reconnect after the
+// last received event. If the server refuses a request, the error is a [*Problem] that
+// names every invalid field.
 //
-// client.go and retry.go send requests, sse.go reads streams and stream.go puts them
-// together; the other files have the routes, group by group.
+// client.go and retry.go send requests, sse.go parses streams and stream.go follows them.
+// The other files have the routes by group.
 package client
 
 import (
@@ -29,29 +29,29 @@ import (
 	"time"
 )
 
-// A Client asks one server. Its fields may be set before it is used; then it is safe
-// for concurrent use.
+// A Client sends requests to one server. Callers may set its fields before the first use.
+// It is then safe for concurrent use.
 type Client struct {
-	// HTTP sends requests. That of New follows no redirect, so that the token goes to no
-	// other server. It must have no Timeout if streams are read.
+	// HTTP sends requests. The one from New follows no redirect, so that no other server
+	// gets the token. For streams it must have no Timeout.
 	HTTP *http.Client
 
-	// Patience is for how long a request is tried again whose server is not reached or
-	// is busy, and for how long a stream may be broken. Zero is DefaultPatience; less
-	// than zero tries once.
+	// Patience limits the retries of a request whose server is unreachable or busy, and the
+	// time for which a stream may be disconnected. Zero is DefaultPatience; a negative
+	// value disables retries.
 	Patience time.Duration
 
 	base, token string
 }
 
-// DefaultPatience is what a server may take to start again.
+// DefaultPatience covers a restart of the server.
 const DefaultPatience = 30 * time.Second
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer limits the size of an answer, in bytes.
 const maxAnswer = 256 << 20
 
 // New returns a client of the server at an address, such as "127.0.0.1:8744" or
-// "https://ponder.example/", which it shows a token, unless that is empty.
+// "https://ponder.example/". The client sends the token, unless it is empty.
 func New(address, token string) *Client {
 	base := strings.TrimRight(address, "/")
 	if !strings.Contains(base, "://") {
@@ -61,21 +61,21 @@ func New(address, token string) *Client {
 	return &Client{HTTP: &http.Client{CheckRedirect: refuse}, base: base, token: token}
 }
 
-// A call is a request as it is sent, perhaps several times.
+// A call is a request that may be sent several times.
 type call struct {
 	method, path string
 	query        url.Values
-	body         any    // sent as JSON, unless it is nil
+	body         any    // sent as JSON; nil for none
 	key          string // the Idempotency-Key
 	header       http.Header
 }
 
-// get asks a question and reads the answer into out.
+// get sends a GET request and reads the answer into out.
 func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
 	return c.do(ctx, call{method: http.MethodGet, path: path, query: query}, out)
 }
 
-// post has something done, once, however often it must be asked for.
+// post sends a POST request with an idempotency key, so that retries have one effect.
 func (c *Client) post(ctx context.Context, path string, body, out any) error {
 	if body == nil {
 		body = struct{}{}
@@ -83,15 +83,14 @@ func (c *Client) post(ctx context.Context, path string, body, out any) error {
 	return c.do(ctx, call{method: http.MethodPost, path: path, body: body, key: newKey()}, out)
 }
 
-// newKey returns an Idempotency-Key.
+// newKey returns an idempotency key.
 func newKey() string { return rand.Text() }
 
-// remove deletes something. If an answer was lost, what is not there any more was
-// deleted.
+// remove sends a DELETE request. A 404 after a lost answer counts as success.
 func (c *Client) remove(ctx context.Context, path string) error {
 	lost := false
-	err := c.again(ctx, func() error {
-		err := c.once(ctx, call{method: http.MethodDelete, path: path}, nil)
+	err := c.retry(ctx, func() error {
+		err := c.sendOnce(ctx, call{method: http.MethodDelete, path: path}, nil)
 		var p *Problem
 		if errors.As(err, &p) && p.Status == http.StatusNotFound && lost {
 			return nil
@@ -105,17 +104,17 @@ func (c *Client) remove(ctx context.Context, path string) error {
 	return nil
 }
 
-// do sends a request until it is answered, and reads the answer into out: JSON, or what
-// there is if out is a *[]byte.
+// do sends a request, with retries, and reads the answer into out: JSON, or the raw bytes
+// if out is a *[]byte.
 func (c *Client) do(ctx context.Context, r call, out any) error {
-	if err := c.again(ctx, func() error { return c.once(ctx, r, out) }); err != nil {
+	if err := c.retry(ctx, func() error { return c.sendOnce(ctx, r, out) }); err != nil {
 		return fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
 	return nil
 }
 
-// once sends a request one time.
-func (c *Client) once(ctx context.Context, r call, out any) error {
+// sendOnce sends a request without retries.
+func (c *Client) sendOnce(ctx context.Context, r call, out any) error {
 	resp, err := c.send(ctx, r)
 	if err != nil {
 		return err
@@ -137,8 +136,8 @@ func (c *Client) once(ctx context.Context, r call, out any) error {
 	return nil
 }
 
-// send sends a request and returns its answer, which the caller closes. An answer that
-// refuses is a [*Problem].
+// send sends a request and returns its answer, which the caller must close. It returns a
+// [*Problem] for a status of 300 or more.
 func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 	req, err := c.request(ctx, r)
 	if err != nil {
@@ -160,7 +159,6 @@ func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 	return resp, nil
 }
 
-// request makes a request.
 func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	target := c.base + r.path
 	if len(r.query) > 0 {
@@ -193,7 +191,7 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	return req, nil
 }
 
-// path returns a path whose parts are escaped.
+// path returns an API path with escaped parts.
 func path(parts ...string) string {
 	var b strings.Builder
 	b.WriteString("/api")

@@ -63,8 +63,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// append appends to a session that nobody holds.
-func (d *desk) append(t *testing.T, id string, ev ponder.Event) {
+// append appends an event to a session without a holder.
+func (d *testAPI) append(t *testing.T, id string, ev ponder.Event) {
 	t.Helper()
 	ctx, node := t.Context(), ponder.NodeID(ponder.NewID("nod"))
 	if err := d.store.Join(ctx, ponder.Node{ID: node}); err != nil {
@@ -94,7 +94,7 @@ func TestPages(t *testing.T) {
 		want = append(want, s.ID)
 	}
 	all := d.Sessions(t.Context(), "")
-	for range 2 { // it begins anew
+	for range 2 { // the iteration restarts
 		var got []string
 		for s, err := range all {
 			if err != nil {
@@ -127,7 +127,7 @@ func (c *Client) with(w *wire) *Client {
 	return c
 }
 
-// A problem says everything that is wrong, in one line.
+// The error of a Problem names all invalid fields, in one line.
 func TestProblem(t *testing.T) {
 	d := serve(t)
 	_, err := d.Start(t.Context(), Question{Question: "?", Minutes: 99999, Parallel: 99})
@@ -142,7 +142,7 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-func TestOddAnswers(t *testing.T) {
+func TestUnexpectedAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name, body string
 		status     int
@@ -169,7 +169,7 @@ func TestOddAnswers(t *testing.T) {
 	}
 }
 
-// Whatever is lost on the way, a session is started once.
+// A session starts once, whatever messages are lost.
 func TestStartedOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -233,13 +233,13 @@ func TestDeletedOnce(t *testing.T) {
 	})
 }
 
-// What is tried again, when, and for how long.
-func TestPatience(t *testing.T) {
+// Which failures are retried, when, and for how long.
+func TestRetries(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		patience    time.Duration
 		fault       fault
-		tries       int // at least
+		tries       int // lower limit
 		least, most time.Duration
 	}{
 		{"a server that is not there", 0, fault{before: errCut}, 8, 20 * time.Second, DefaultPatience},
@@ -287,7 +287,7 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// The token goes to the server alone, and ids cannot lead elsewhere.
+// Only the server gets the token, and ids cannot change the path.
 func TestRequests(t *testing.T) {
 	var other, path, token string
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { other = r.URL.Path }))

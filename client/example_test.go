@@ -11,7 +11,7 @@ import (
 )
 
 func Example() {
-	server := httptest.NewServer(http.HandlerFunc(answer)) // in life: ponder serve
+	server := httptest.NewServer(http.HandlerFunc(answer)) // in practice: ponder serve
 	defer server.Close()
 
 	ctx := context.Background()
@@ -41,7 +41,7 @@ func Example() {
 	// = They forget the rework.
 }
 
-// answer plays a server that has thought already.
+// answer plays a server with a finished session.
 func answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodPost:

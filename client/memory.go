@@ -11,18 +11,18 @@ import (
 	"ponder"
 )
 
-// A Memory is something that is remembered.
+// A Memory is an item of the memory.
 type Memory struct {
 	ID      string    `json:"id,omitempty"`
 	Kind    string    `json:"kind,omitempty"` // memory, document, post or journal
 	Title   string    `json:"title,omitempty"`
 	Text    string    `json:"text"`
-	Source  string    `json:"source,omitempty"` // an address, or a name
+	Source  string    `json:"source,omitempty"` // an address or a name
 	Persona string    `json:"persona,omitempty"`
 	Created time.Time `json:"created_at,omitzero"`
 }
 
-// A Hit is a passage that was found.
+// A Hit is a passage that a search found.
 type Hit struct {
 	Memory
 	Quote string  `json:"quote"`
@@ -34,7 +34,7 @@ type memoryPage struct {
 	Next     string   `json:"next_cursor"`
 }
 
-// Remember has something remembered, and returns it with its id.
+// Remember stores a memory, and returns it with its id.
 func (c *Client) Remember(ctx context.Context, m Memory) (Memory, error) {
 	var out memoryPage
 	err := c.post(ctx, path("memory"), m, &out)
@@ -44,14 +44,13 @@ func (c *Client) Remember(ctx context.Context, m Memory) (Memory, error) {
 	return m, err
 }
 
-// Memories iterates over what is remembered, what was added last first. An error is the
-// last that it yields.
+// Memories iterates over the memories, newest first. An error ends the iteration.
 func (c *Client) Memories(ctx context.Context) iter.Seq2[Memory, error] {
 	return pages(ctx, c, path("memory"), url.Values{}, func(p *memoryPage) ([]Memory, string) { return p.Memories, p.Next })
 }
 
-// Search finds what is remembered of something, the best first. A limit of zero is that of
-// the server.
+// Search returns the best hits for a text, the best first. With a limit of zero, the server
+// chooses one.
 func (c *Client) Search(ctx context.Context, text string, limit int) ([]Hit, error) {
 	var out struct {
 		Hits []Hit `json:"hits"`
@@ -64,20 +63,19 @@ func (c *Client) Search(ctx context.Context, text string, limit int) ([]Hit, err
 	return out.Hits, err
 }
 
-// Forget forgets a memory for good.
+// Forget erases a memory.
 func (c *Client) Forget(ctx context.Context, id string) error {
 	return c.remove(ctx, path("memory", id))
 }
 
-// Mind returns what is on the mind of the subconscious, in the form of subconscious.json.
+// Mind returns the state of the subconscious, in the format of subconscious.json.
 func (c *Client) Mind(ctx context.Context) (json.RawMessage, error) {
 	var js json.RawMessage
 	err := c.get(ctx, path("mind"), nil, &js)
 	return js, err
 }
 
-// Tick has the subconscious look and think now, and returns the report of that. It may
-// take minutes.
+// Tick runs a tick of the subconscious and returns its report. It may take minutes.
 func (c *Client) Tick(ctx context.Context) (json.RawMessage, error) {
 	var out struct {
 		Report json.RawMessage `json:"report"`
@@ -86,27 +84,27 @@ func (c *Client) Tick(ctx context.Context) (json.RawMessage, error) {
 	return out.Report, err
 }
 
-// MindEvents follows what the subconscious notices, finds and tells, from behind an event.
-// It has no end but that of ctx. An error is the last that it yields.
+// MindEvents follows the events of the subconscious after one. It ends only with ctx. An
+// error ends the iteration.
 func (c *Client) MindEvents(ctx context.Context, after ponder.Seq) iter.Seq2[Update, error] {
 	return c.follow(ctx, path("mind", "events"), after)
 }
 
-// A UsageRow is what the calls of one key came to.
+// A UsageRow is the usage of the calls with one key.
 type UsageRow struct {
 	Key      string  `json:"key"`
-	Thread   string  `json:"thread_id"` // by run: a fork has runs of the same ids
+	Thread   string  `json:"thread_id"` // set by run, because a fork has runs with the same ids
 	Calls    int     `json:"calls"`
 	Failed   int     `json:"failed_calls"`
 	Input    int     `json:"input_tokens"`
 	Output   int     `json:"output_tokens"`
 	Total    int     `json:"total_tokens"`
 	USD      float64 `json:"cost_usd"`
-	Unpriced int     `json:"unpriced_calls"` // whose price is not known; not in USD
+	Unpriced int     `json:"unpriced_calls"` // calls with an unknown price, not in USD
 }
 
-// Usage returns what models were asked and what that cost, summed up by a key, since a
-// time, which may be zero.
+// Usage returns the usage and cost of models by a key, since a time. A zero time selects
+// all.
 func (c *Client) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) ([]UsageRow, error) {
 	var out struct {
 		Rows []UsageRow `json:"rows"`

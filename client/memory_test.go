@@ -12,10 +12,10 @@ import (
 	"ponder"
 )
 
-// What is remembered is found, listed and forgotten.
+// A stored memory appears in searches and lists, and can be erased.
 func TestMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := move(t, ""), t.Context()
+		d, ctx := serveSessions(t, ""), t.Context()
 		var ids []string
 		for i := range 70 { // more than a page
 			m, err := d.Remember(ctx, Memory{Kind: "memory", Text: fmt.Sprintf("The key %d is under the mat", i), Source: "a note"})
@@ -60,12 +60,12 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// The subconscious is asked to tick, and heard.
+// A tick of the subconscious reports its result and sends events.
 func TestMind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := move(t, ""), t.Context()
+		d, ctx := serveSessions(t, ""), t.Context()
 		for range d.MindEvents(ctx, 0) {
-			break // it has not been awake yet
+			break // it has no thread yet
 		}
 		for n := 1; n <= 2; n++ {
 			js, err := d.Tick(ctx)
@@ -98,10 +98,10 @@ func TestMind(t *testing.T) {
 	})
 }
 
-// What models cost is summed up by a key, since a time.
+// Usage sums the cost of models by key, since a time.
 func TestUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := move(t, "It is salt."), t.Context()
+		d, ctx := serveSessions(t, "It is salt."), t.Context()
 		c, err := d.Open(ctx, "", "")
 		if err != nil {
 			t.Fatal(err)

@@ -12,16 +12,16 @@ import (
 	"unicode"
 )
 
-// A Problem is why a server did not do what it was asked (RFC 9457).
+// A Problem is an error answer of the server (RFC 9457).
 type Problem struct {
-	Status int           // of HTTP
-	Title  string        // of the kind of problem
-	Detail string        // a sentence that says what to do
-	Fields []Field       // what is wrong with the request, all of it
-	Retry  time.Duration // when to come again, if the server says so
+	Status int           // the HTTP status
+	Title  string        // the kind of problem
+	Detail string        // a sentence with the remedy
+	Fields []Field       // all invalid parts of the request
+	Retry  time.Duration // the wait that the server asks for, or zero
 }
 
-// A Field is a part of a request that is wrong.
+// A Field is an invalid part of a request.
 type Field struct {
 	Location string `json:"location"` // such as body.question
 	Message  string `json:"message"`
@@ -38,19 +38,21 @@ func (p *Problem) Error() string {
 	return text
 }
 
-// Is lets errors.Is find the problem of a status: errors.Is(err, &Problem{Status: 404}).
+// Is reports whether target is a Problem with only this status, as in errors.Is(err,
+// &Problem{Status: 404}).
 func (p *Problem) Is(target error) bool {
 	t, ok := target.(*Problem)
 	return ok && t.Status == p.Status && t.Detail == "" && t.Fields == nil
 }
 
-// maxProblem bounds what is read of a problem, in bytes.
+// maxProblem limits the size of a problem, in bytes.
 const maxProblem = 64 << 10
 
-// problemOf reads why a server refuses. What answers in another way is no ponder.
+// problemOf decodes a problem. If the answer is not a problem, the server is not Ponder,
+// and the detail says so.
 func problemOf(resp *http.Response) *Problem {
 	p := &Problem{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode), Retry: retryAfter(resp.Header.Get("Retry-After"))}
-	js, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // what of it came
+	js, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // a partial body is enough
 	var doc struct {
 		Title  string  `json:"title"`
 		Detail string  `json:"detail"`
@@ -67,10 +69,10 @@ func problemOf(resp *http.Response) *Problem {
 	return p
 }
 
-// maxRetry is the longest time to wait that is believed.
+// maxRetry limits the wait that a server may ask for.
 const maxRetry = time.Hour
 
-// retryAfter reads a Retry-After in seconds or as a date; zero if it is neither.
+// retryAfter parses a Retry-After in seconds or as a date. It returns zero for other texts.
 func retryAfter(text string) time.Duration {
 	if n, err := strconv.Atoi(text); err == nil {
 		return min(maxRetry, time.Duration(max(0, min(n, int(maxRetry/time.Second))))*time.Second)
@@ -81,7 +83,7 @@ func retryAfter(text string) time.Duration {
 	return 0
 }
 
-// plain returns text without what a terminal would obey.
+// plain replaces control characters, which a terminal would interpret.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

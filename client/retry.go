@@ -9,20 +9,19 @@ import (
 	"time"
 )
 
-// Times between two tries. Each is twice the one before, less up to half of it by
-// chance.
+// The wait between attempts. It doubles with each, minus a random part of up to a half.
 const (
 	firstWait = 100 * time.Millisecond
 	longWait  = 5 * time.Second
 )
 
-// A lostError is that a server was not reached, or that its answer did not arrive.
+// A lostError says that the server was unreachable, or that its answer was lost.
 type lostError struct{ error }
 
 func (e lostError) Unwrap() error { return e.error }
 
-// again tries until it works, fails for good, or patience is at its end.
-func (c *Client) again(ctx context.Context, try func() error) error {
+// retry calls try until it succeeds, fails permanently, or patience ends.
+func (c *Client) retry(ctx context.Context, try func() error) error {
 	patience := cmp.Or(c.Patience, DefaultPatience)
 	began := time.Now()
 	for n := 0; ; n++ {
@@ -37,8 +36,8 @@ func (c *Client) again(ctx context.Context, try func() error) error {
 	}
 }
 
-// waitFor returns after how long to try again what has failed n times before, and
-// whether that makes sense.
+// waitFor returns the wait before the next attempt after n failures, and whether a retry
+// makes sense.
 func waitFor(err error, n int) (time.Duration, bool) {
 	var p *Problem
 	var lost lostError
@@ -58,7 +57,7 @@ func waitFor(err error, n int) (time.Duration, bool) {
 	return wait, true
 }
 
-// busy reports whether a server that answers so may answer otherwise soon.
+// busy reports whether the server may soon answer differently.
 func (p *Problem) busy() bool {
 	switch p.Status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -67,7 +66,7 @@ func (p *Problem) busy() bool {
 	return false
 }
 
-// sleep waits, and reports whether ctx went on.
+// sleep waits, and reports whether ctx did not end.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -21,16 +21,16 @@ import (
 	"ponder/store/memory"
 )
 
-// A fault is what goes wrong with a request.
+// A fault is a failure of a request.
 type fault struct {
-	before error // it does not arrive
-	after  error // it does, and its answer does not
-	status int   // it is answered so, by somebody on the way
+	before error // the request does not arrive
+	after  error // the request arrives, and the answer does not
+	status int   // a proxy answers with this status
 	retry  string
-	cut    int // the answer breaks off behind so many bytes, if it is more than zero
+	cut    int // the answer ends after so many bytes, if positive
 }
 
-// A wire leads to a handler in this process, and has faults. It keeps what was asked.
+// A wire connects to a handler in this process, and injects faults. It stores the requests.
 type wire struct {
 	http.Handler
 	fault func(n int, r *http.Request) fault // n counts from 0; may be nil
@@ -39,7 +39,6 @@ type wire struct {
 	asked []*http.Request
 }
 
-// RoundTrip implements [http.RoundTripper].
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.mu.Lock()
 	n := len(w.asked)
@@ -78,21 +77,21 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: a.header, Body: hangUp{in, cancel}, Request: r}, nil
 }
 
-// lead leads the wire to another handler.
+// lead connects the wire to another handler.
 func (w *wire) lead(to http.Handler) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.Handler = to
 }
 
-// count returns how many requests there were.
+// count returns the number of requests.
 func (w *wire) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.asked)
 }
 
-// hangUp tells the handler that nobody reads any more.
+// A hangUp cancels the handler when the body is closed.
 type hangUp struct {
 	*io.PipeReader
 	cancel context.CancelFunc
@@ -102,7 +101,7 @@ func (h hangUp) Close() error { h.cancel(); return h.PipeReader.Close() }
 
 var errCut = errors.New("connection reset by peer")
 
-// An answer is what a handler writes.
+// An answer is the response of a handler.
 type answer struct {
 	out    *io.PipeWriter
 	header http.Header
@@ -139,8 +138,8 @@ func (a *answer) SetWriteDeadline(time.Time) error { return nil }
 
 func (a *answer) SetReadDeadline(time.Time) error { return nil }
 
-// A desk is an API over a store, and a client of it.
-type desk struct {
+// A testAPI is an API over a store, and a client of it.
+type testAPI struct {
 	*Client
 	*wire
 	store ponder.Store
@@ -150,10 +149,10 @@ type desk struct {
 	requests requests
 }
 
-// serve returns an API that is asked over a wire.
-func serve(t *testing.T) *desk {
+// serve returns an API behind a wire.
+func serve(t *testing.T) *testAPI {
 	t.Helper()
-	d := &desk{store: memory.New(), wire: &wire{}}
+	d := &testAPI{store: memory.New(), wire: &wire{}}
 	d.hub = stream.New(d.store)
 	d.open(t, &service{store: d.store})
 	d.Client = New("127.0.0.1:8744", "mine")
@@ -161,8 +160,8 @@ func serve(t *testing.T) *desk {
 	return d
 }
 
-// open has the wire lead to an API of a service, until stop.
-func (d *desk) open(t *testing.T, s httpapi.Service) {
+// open connects the wire to an API of a service until stop.
+func (d *testAPI) open(t *testing.T, s httpapi.Service) {
 	t.Helper()
 	if d.stop != nil {
 		d.stop()
@@ -176,7 +175,7 @@ func (d *desk) open(t *testing.T, s httpapi.Service) {
 	}))
 }
 
-// requests holds requests by their idempotency keys, also when the server starts again.
+// requests stores requests by idempotency key, across restarts of the server.
 type requests struct{ sync.Map }
 
 func (r *requests) Enter(_ context.Context, id, words string) (httpapi.Request, bool, error) {
@@ -195,7 +194,7 @@ func (r *requests) Leave(_ context.Context, id string) error {
 	return nil
 }
 
-// A service does what a test needs of one.
+// A service implements the parts of a service that the tests need.
 type service struct {
 	httpapi.Service
 	store ponder.Store
@@ -216,16 +215,16 @@ func (s *service) Report(_ context.Context, id ponder.ThreadID, format string) (
 	return httpapi.Document{Type: "text/markdown", Name: "report.md", Body: []byte(format + " of " + string(id))}, nil
 }
 
-// begin makes the thread that think thinks on.
-func (d *desk) begin(t *testing.T) {
+// begin creates the thread that think uses.
+func (d *testAPI) begin(t *testing.T) {
 	t.Helper()
 	if err := d.store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindSession, Owner: "local"}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// think has a session think to its end, in virtual time.
-func (d *desk) think(t *testing.T) {
+// think runs a session to its end in virtual time.
+func (d *testAPI) think(t *testing.T) {
 	t.Helper()
 	model := &llmtest.Model{ID: "sim/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}}
 	mind := enginetest.Start(t, engine.Config{Store: d.store, Modes: []ponder.Mode{session.New()}, Models: enginetest.Models(model, ponder.Price{})})
@@ -233,7 +232,7 @@ func (d *desk) think(t *testing.T) {
 	mind.Stop()
 }
 
-// seen returns the seqs of the events that users are shown of a thread.
+// seen returns the seqs of the events that users may see.
 func seen(t *testing.T, log ponder.Log, id ponder.ThreadID) (list []ponder.Seq) {
 	t.Helper()
 	for ev, err := range log.Events(t.Context(), id, 0) {

@@ -12,8 +12,8 @@ import (
 	"ponder"
 )
 
-// A Question is what a session is to think about, and how much it may use. What is zero
-// is as the server is configured.
+// A Question is the input and the budget of a session. For zero fields, the configuration
+// of the server applies.
 type Question struct {
 	Question  string  `json:"question"`
 	Minutes   float64 `json:"duration_minutes,omitempty"` // 1 to 1440
@@ -22,44 +22,44 @@ type Question struct {
 	Tokens    int     `json:"max_tokens,omitempty"`
 	USD       float64 `json:"max_cost_usd,omitempty"`
 	Calls     int     `json:"max_calls,omitempty"`
-	Parallel  int     `json:"parallel,omitempty"` // things thought about at a time
+	Parallel  int     `json:"parallel,omitempty"` // concurrent lines of thought
 	Title     string  `json:"title,omitempty"`
 }
 
-// A Session is a thinking session as it stands.
+// A Session is the current state of a thinking session.
 type Session struct {
 	ID          string        `json:"id"`
 	Run         ponder.RunID  `json:"run_id"`
 	Title       string        `json:"title"`
 	Question    string        `json:"original_question"`
-	Minutes     float64       `json:"thinking_duration_minutes"` // 0: not limited
+	Minutes     float64       `json:"thinking_duration_minutes"` // 0: no limit
 	Model       string        `json:"model_id"`
 	Status      ponder.Status `json:"status"`
-	Interrupted bool          `json:"interrupted"` // no process thinks, though nobody paused it
+	Interrupted bool          `json:"interrupted"` // no process works on it, although it is not paused
 	Progress    Progress      `json:"progress"`
 	Created     *time.Time    `json:"created_at"`
 	Started     *time.Time    `json:"started_at"`
 	Paused      *time.Time    `json:"paused_at"`
 	Completed   *time.Time    `json:"completed_at"`
 	Final       string        `json:"final_synthesis"`      // the answer
-	Confidence  []float64     `json:"confidence_evolution"` // 0 to 1, a synthesis each
+	Confidence  []float64     `json:"confidence_evolution"` // 0 to 1, one per synthesis
 	StopReason  string        `json:"stop_reason"`
 	Budget      Limits        `json:"budget"`
 	Usage       Used          `json:"usage"`
 	Error       string        `json:"error_message"`
 }
 
-// Progress is how far a session has come.
+// Progress is the progress of a session.
 type Progress struct {
 	Thoughts   int     `json:"total_thoughts"`
 	Questions  int     `json:"total_questions"`
 	Syntheses  int     `json:"total_syntheses"`
 	Focus      string  `json:"current_focus"`
-	Percentage float64 `json:"percentage"` // of the budget that is nearest to its end
+	Percentage float64 `json:"percentage"` // of the budget part that is closest to its limit
 	Elapsed    float64 `json:"elapsed_seconds"`
 }
 
-// Limits are what a session may use. Zero is no limit.
+// Limits is the budget of a session. Zero is no limit.
 type Limits struct {
 	Seconds float64 `json:"time_seconds"`
 	Calls   int     `json:"calls"`
@@ -67,7 +67,7 @@ type Limits struct {
 	USD     float64 `json:"cost_usd"`
 }
 
-// Used is what a session has used.
+// Used is the usage of a session.
 type Used struct {
 	Calls    int     `json:"calls"`
 	Failed   int     `json:"failed_calls"`
@@ -75,10 +75,9 @@ type Used struct {
 	Output   int     `json:"output_tokens"`
 	Total    int     `json:"total_tokens"`
 	USD      float64 `json:"cost_usd"`
-	Unpriced int     `json:"unpriced_calls"` // whose price is not known; not in USD
+	Unpriced int     `json:"unpriced_calls"` // calls with an unknown price, not in USD
 }
 
-// A Thought is a thought of a session.
 type Thought struct {
 	ID         string    `json:"id"`
 	Number     int       `json:"sequence_number"`
@@ -86,12 +85,12 @@ type Thought struct {
 	Type       string    `json:"thought_type"`
 	Confidence float64   `json:"confidence"`
 	Importance float64   `json:"importance"`
-	Question   string    `json:"related_to_question_id"` // empty: that of the user
+	Question   string    `json:"related_to_question_id"` // empty: the question of the user
 	Offset     float64   `json:"time_offset_seconds"`
 	Created    time.Time `json:"created_at"`
 }
 
-// A SubQuestion is a question that came up in a session.
+// A SubQuestion is a question that a session raised.
 type SubQuestion struct {
 	ID       string    `json:"id"`
 	Text     string    `json:"question_text"`
@@ -102,7 +101,7 @@ type SubQuestion struct {
 	Created  time.Time `json:"created_at"`
 }
 
-// A Synthesis is the understanding of a session at a time.
+// A Synthesis is an intermediate understanding of a session.
 type Synthesis struct {
 	ID         string    `json:"id"`
 	Number     int       `json:"sequence_number"`
@@ -116,27 +115,27 @@ type Synthesis struct {
 
 const sessions = "thinking"
 
-// one is an answer with a session.
-type one struct {
+// A sessionAnswer is an answer with a session.
+type sessionAnswer struct {
 	Session Session `json:"session"`
 }
 
-// Start begins a session.
+// Start starts a session.
 func (c *Client) Start(ctx context.Context, q Question) (Session, error) {
-	var out one
+	var out sessionAnswer
 	err := c.post(ctx, path(sessions, "start"), q, &out)
 	return out.Session, err
 }
 
-// Session returns a session as it stands.
+// Session returns the current state of a session.
 func (c *Client) Session(ctx context.Context, id string) (Session, error) {
-	var out one
+	var out sessionAnswer
 	err := c.get(ctx, path(sessions, id), nil, &out)
 	return out.Session, err
 }
 
-// Sessions iterates over sessions, the newest first: those of a status, unless that is
-// empty. It asks for page after page. An error is the last that it yields.
+// Sessions iterates over the sessions with a status, or over all if it is empty, newest
+// first. It fetches pages on demand. An error ends the iteration.
 func (c *Client) Sessions(ctx context.Context, status ponder.Status) iter.Seq2[Session, error] {
 	query := url.Values{}
 	if status != "" {
@@ -150,7 +149,7 @@ type sessionPage struct {
 	Next     string    `json:"next_cursor"`
 }
 
-// pages iterates over a list that a server gives page by page.
+// pages iterates over a list in pages.
 func pages[P, T any](ctx context.Context, c *Client, path string, query url.Values, of func(*P) ([]T, string)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		query := maps.Clone(query)
@@ -178,8 +177,8 @@ func pages[P, T any](ctx context.Context, c *Client, path string, query url.Valu
 	}
 }
 
-// Thoughts returns the newest thoughts of a session, at most so many, oldest first; all
-// if limit is zero.
+// Thoughts returns the newest thoughts of a session, oldest first: up to limit, or all if
+// limit is zero.
 func (c *Client) Thoughts(ctx context.Context, id string, limit int) ([]Thought, error) {
 	var out struct {
 		Thoughts []Thought `json:"thoughts"`
@@ -192,7 +191,7 @@ func (c *Client) Thoughts(ctx context.Context, id string, limit int) ([]Thought,
 	return out.Thoughts, err
 }
 
-// Questions returns the questions that came up in a session.
+// Questions returns the sub-questions of a session.
 func (c *Client) Questions(ctx context.Context, id string) ([]SubQuestion, error) {
 	var out struct {
 		Questions []SubQuestion `json:"questions"`
@@ -201,7 +200,6 @@ func (c *Client) Questions(ctx context.Context, id string) ([]SubQuestion, error
 	return out.Questions, err
 }
 
-// Syntheses returns the syntheses of a session, oldest first.
 func (c *Client) Syntheses(ctx context.Context, id string) ([]Synthesis, error) {
 	var out struct {
 		Syntheses []Synthesis `json:"syntheses"`
@@ -210,19 +208,18 @@ func (c *Client) Syntheses(ctx context.Context, id string) ([]Synthesis, error) 
 	return out.Syntheses, err
 }
 
-// Watch follows a session from behind an event, which is zero for its beginning, until
-// it has ended. Over connections that break it misses no event and repeats none. An
-// error is the last that it yields.
+// Watch follows a session from the event after, until the session ends. Zero starts at its
+// beginning. It reconnects without losing or repeating events. An error ends the iteration.
 func (c *Client) Watch(ctx context.Context, id string, after ponder.Seq) iter.Seq2[Update, error] {
 	return c.follow(ctx, path(sessions, id, "stream"), after)
 }
 
-// Pause has a session stop thinking.
+// Pause pauses a session.
 func (c *Client) Pause(ctx context.Context, id string) (Session, error) {
 	return c.act(ctx, id, "pause", nil)
 }
 
-// Resume has a session go on, with another model unless that is empty.
+// Resume resumes a session. It changes the model unless model is empty.
 func (c *Client) Resume(ctx context.Context, id, model string) (Session, error) {
 	return c.act(ctx, id, "resume", struct {
 		Model string `json:"model_id,omitempty"`
@@ -235,37 +232,37 @@ func (c *Client) Cancel(ctx context.Context, id string) (Session, error) {
 }
 
 func (c *Client) act(ctx context.Context, id, what string, body any) (Session, error) {
-	var out one
+	var out sessionAnswer
 	err := c.post(ctx, path(sessions, id, what), body, &out)
 	return out.Session, err
 }
 
-// A Wish is something that a session is told. Which fields an order has, docs/steering.md
-// and the server's /docs say.
+// A Wish is a command to a session. docs/steering.md and the server's /docs list the fields
+// of each order.
 type Wish struct {
 	Order    string  `json:"order"`              // add_question, drop_question, rank_question, correct, pin_source, ban_source, budget, answer_now
-	Content  string  `json:"content,omitempty"`  // of add_question the question, of correct the fact
-	Question string  `json:"question,omitempty"` // of drop_question and rank_question: its id or its text
+	Content  string  `json:"content,omitempty"`  // the question of add_question, or the fact of correct
+	Question string  `json:"question,omitempty"` // the id or text, for drop_question and rank_question
 	Priority int     `json:"priority,omitempty"` // 1 to 10
-	Source   string  `json:"source,omitempty"`   // of pin_source and ban_source
+	Source   string  `json:"source,omitempty"`   // for pin_source and ban_source
 	Minutes  float64 `json:"duration_minutes,omitempty"`
 	Tokens   int     `json:"max_tokens,omitempty"`
 	USD      float64 `json:"max_cost_usd,omitempty"`
 	Calls    int     `json:"max_calls,omitempty"`
 }
 
-// An Obeyed says what became of a wish.
+// An Obeyed is the result of a command.
 type Obeyed struct {
 	Order   string     `json:"order"`
-	Outcome string     `json:"outcome"`       // done, refused, or noted, which means that it takes effect when the session goes on
-	Effect  string     `json:"effect"`        // what the session did, or why not, in words
-	Seq     ponder.Seq `json:"effective_seq"` // of the event that says so
+	Outcome string     `json:"outcome"`       // done, refused, or noted: the session applies it when it resumes
+	Effect  string     `json:"effect"`        // the effect or the reason, as a sentence
+	Seq     ponder.Seq `json:"effective_seq"` // the event that acknowledges it
 }
 
-// Steer tells a session one thing or several, which it obeys in their order.
+// Steer sends commands to a session, which applies them in order.
 func (c *Client) Steer(ctx context.Context, id string, wishes ...Wish) (Session, []Obeyed, error) {
 	var out struct {
-		one
+		sessionAnswer
 		Wishes []Obeyed `json:"wishes"`
 	}
 	err := c.post(ctx, path(sessions, id, "steer"), struct {
@@ -274,26 +271,26 @@ func (c *Client) Steer(ctx context.Context, id string, wishes ...Wish) (Session,
 	return out.Session, out.Wishes, err
 }
 
-// A Fork is where a session goes another way, and how.
+// A Fork describes a fork of a session.
 type Fork struct {
-	At     ponder.Seq `json:"at,omitempty"`       // the last event that it shares; zero: the newest, or the newest before it began to conclude
-	Model  string     `json:"model_id,omitempty"` // goes on with this one
+	At     ponder.Seq `json:"at,omitempty"`       // the last shared event; zero: the newest, or the newest before the conclusion
+	Model  string     `json:"model_id,omitempty"` // replaces the model
 	Title  string     `json:"title,omitempty"`
-	Paused bool       `json:"paused,omitempty"` // does not go on yet
-	Wishes []Wish     `json:"wishes,omitempty"` // that hold before it thinks anything
+	Paused bool       `json:"paused,omitempty"` // the fork starts paused
+	Wishes []Wish     `json:"wishes,omitempty"` // applied before the fork thinks
 }
 
-// Fork makes a session that begins as another did, and returns it.
+// Fork creates a fork of a session, and returns it.
 func (c *Client) Fork(ctx context.Context, id string, f Fork) (Session, error) {
 	return c.act(ctx, id, "fork", f)
 }
 
-// Delete erases a session and all that belongs to it.
+// Delete erases a session and all its data.
 func (c *Client) Delete(ctx context.Context, id string) error {
 	return c.remove(ctx, path(sessions, id))
 }
 
-// Export returns a session as a file: json, markdown or jsonl.
+// Export returns a session as a file. The formats are json, markdown and jsonl.
 func (c *Client) Export(ctx context.Context, id, format string) ([]byte, error) {
 	var file []byte
 	err := c.do(ctx, call{method: http.MethodGet, path: path(sessions, id, "export"), query: url.Values{"format": {format}}}, &file)

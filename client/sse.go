@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// Bounds of a stream.
+// Limits of a stream.
 const (
 	maxLine = 16 << 20 // bytes
-	maxData = 32 << 20 // bytes of an event, of all its lines
+	maxData = 32 << 20 // bytes of all data lines of an event
 )
 
-// errLong is the error of a stream whose lines or events are longer than any of ponder.
+// errLong says that a line or an event exceeds its limit.
 var errLong = errors.New("a line of the stream is too long")
 
-// A message is what a stream of server-sent events says at once.
+// A message is a server-sent event.
 type message struct {
-	id   string // of the newest event that had one
-	name string // "message" if it has none
-	data []byte // of all its lines; valid until the next one is read
+	id   string // the last id in the stream
+	name string // "message" by default
+	data []byte // valid until the next message is read
 }
 
-// An eventReader reads server-sent events as browsers do (HTML, 9.2.6).
+// An eventReader parses server-sent events like a browser (HTML, 9.2.6).
 type eventReader struct {
 	in     *bufio.Reader
 	line   []byte
 	data   []byte
 	name   string
 	id     string
-	retry  time.Duration // that the server asks for between two connections
-	cr     bool          // the line before ended with a CR, whose LF may follow
+	retry  time.Duration // the reconnection time that the server asks for
+	cr     bool          // the last line ended with CR; an LF may follow
 	begun  bool
 	isData bool
 }
@@ -43,8 +43,8 @@ func newEventReader(r io.Reader) *eventReader {
 	return &eventReader{in: bufio.NewReaderSize(r, 16<<10)}
 }
 
-// next returns the next message. Comments and what has no data are left out, and so is
-// what a stream breaks off in: that is io.EOF, or the error of the reader.
+// next returns the next message. It skips comments and messages without data. At the end of
+// the stream, it drops an incomplete message and returns io.EOF or the error of the reader.
 func (r *eventReader) next() (message, error) {
 	r.data, r.name, r.isData = r.data[:0], "", false
 	for {
@@ -67,7 +67,7 @@ func (r *eventReader) next() (message, error) {
 	}
 }
 
-// field takes in a line.
+// field parses a line.
 func (r *eventReader) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -94,15 +94,15 @@ func (r *eventReader) field(line []byte) error {
 	return nil
 }
 
-// readLine returns the next line without its end: LF, CR or both. It does not wait for
-// what may follow a CR.
+// readLine returns the next line without its end: LF, CR or both. It does not wait for an
+// LF after a CR.
 func (r *eventReader) readLine() ([]byte, error) {
 	r.line = r.line[:0]
 	for {
 		if _, err := r.in.Peek(1); err != nil {
 			return nil, err
 		}
-		chunk, _ := r.in.Peek(r.in.Buffered()) // which is there
+		chunk, _ := r.in.Peek(r.in.Buffered()) // does not block
 		if r.cr {
 			if r.cr = false; chunk[0] == '\n' {
 				r.discard(1)
@@ -130,5 +130,4 @@ func (r *eventReader) readLine() ([]byte, error) {
 	}
 }
 
-// discard drops bytes that are in the buffer.
 func (r *eventReader) discard(n int) { _, _ = r.in.Discard(n) }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// read returns what a stream says, in words, and how it ends.
+// read returns the messages of a stream as text, and its final error.
 func read(r io.Reader) (list []string, last *eventReader, err error) {
 	in := newEventReader(r)
 	for {
@@ -72,7 +72,7 @@ func TestRetryField(t *testing.T) {
 	}
 }
 
-// A CR ends a line at once: what follows it is not waited for.
+// A CR ends a line at once, without waiting for an LF.
 func TestCRDoesNotWait(t *testing.T) {
 	r, w := io.Pipe()
 	in := newEventReader(r)
@@ -101,7 +101,7 @@ func TestEventStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// A repeated text is read again and again.
+// A repeated reader repeats a text without end.
 type repeated struct {
 	text string
 	at   int
@@ -115,7 +115,7 @@ func (r *repeated) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// pieces reads pieces of random sizes.
+// A pieces reader returns random pieces of a text.
 type pieces struct {
 	text string
 	rng  *rand.Rand
@@ -130,7 +130,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// However a stream is cut into pieces, it says the same; and what is written comes back.
+// The messages do not depend on how the stream is cut, and encoding them restores them.
 func FuzzEventStream(f *testing.F) {
 	f.Add("id: 1\r\nevent: a\rdata: b\n\n: c\ndata: d\r\n\r\n", uint64(1))
 	f.Add("\ufeffdata\n\rdata:\n\n", uint64(2))

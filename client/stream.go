@@ -16,8 +16,7 @@ import (
 	"ponder"
 )
 
-// An Update is what a stream says at once: an event, a piece of what a model is writing,
-// that the stream goes on elsewhere, or how a turn has ended. One of them is set.
+// An Update is an item of a stream. Exactly one field is set.
 type Update struct {
 	Event *ponder.Event
 	Piece *Piece
@@ -25,53 +24,52 @@ type Update struct {
 	Turn  *Turn
 }
 
-// A Piece is a part of what a model is writing at the moment. Pieces may be lost: what
-// was written comes as an event in the end.
+// A Piece is a part of the text that a model writes. Pieces may be lost; an event has the
+// whole text later.
 type Piece struct {
 	Run  ponder.RunID `json:"run_id"`
-	Key  string       `json:"key"` // the action that it is written for
+	Key  string       `json:"key"` // of the action
 	Text string       `json:"text"`
 }
 
-// A Gap is that the thread is not the one that the cursor was of, or has not come so far.
-// The stream goes on behind After; whoever has put together what came before it begins
-// anew.
+// A Gap says that the thread was replaced, or is shorter than the cursor. The stream
+// continues after After. Callers must drop the state from earlier events.
 type Gap struct {
 	After ponder.Seq `json:"after"`
 }
 
 const (
-	// silence is how long a stream may say nothing; a server gives signs of life every 15 s.
+	// silence limits the time without data; the server sends a heartbeat every 15 s.
 	silence = 45 * time.Second
 
-	// farewell is how long the end of a connection may take on which all is said. One that
-	// is read to its end is used again.
-	farewell = 100 * time.Millisecond
+	// endWait limits the wait for the end of a connection after the last message. A
+	// connection that was read to its end can be reused.
+	endWait = 100 * time.Millisecond
 )
 
-// A follower is a stream over however many connections.
+// A follower reads one stream over several connections.
 type follower struct {
 	*Client
 	call  call
 	seen  ponder.Seq
-	alive time.Time // when there was a connection last
-	fails int       // connections without anything new, since something was
+	alive time.Time // the end of the last connection
+	fails int       // connections without news since the last news
 	pause time.Duration
-	ended bool // the last event was the end of a run
-	over  bool // there will be nothing more
+	ended bool // the last event ended a root run
+	over  bool // the stream is complete
 	yield func(Update, error) bool
 }
 
-// errStop is that nobody reads any more.
+// errStop says that the caller stopped the iteration.
 var errStop = errors.New("stopped")
 
-// follow returns what a stream says behind an event, until it is over, ctx is done, or
-// it stays broken for longer than patience. An error is the last that it yields.
+// follow iterates over a stream after an event, until it is complete, ctx ends, or it is
+// disconnected for longer than patience. An error ends the iteration.
 func (c *Client) follow(ctx context.Context, path string, after ponder.Seq) iter.Seq2[Update, error] {
 	return c.stream(ctx, call{method: http.MethodGet, path: path}, after)
 }
 
-// stream returns what comes of a request; see follow.
+// stream iterates over the stream that a request returns; see follow.
 func (c *Client) stream(ctx context.Context, r call, after ponder.Seq) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		f := &follower{Client: c, call: r, seen: after, alive: time.Now(), yield: yield}
@@ -92,7 +90,7 @@ func (c *Client) stream(ctx context.Context, r call, after ponder.Seq) iter.Seq2
 	}
 }
 
-// wait waits before the next connection, and reports whether to make one.
+// wait waits before the next connection, and reports whether to connect.
 func (f *follower) wait(ctx context.Context, err error) bool {
 	if err == nil {
 		err = lostError{io.ErrUnexpectedEOF}
@@ -102,14 +100,14 @@ func (f *follower) wait(ctx context.Context, err error) bool {
 		return false
 	}
 	if f.fails == 1 && f.ended {
-		return true // this answers whether there will be more
+		return true // the answer says whether the stream continues
 	}
 	d = max(d, f.pause)
 	patience := cmp.Or(f.Patience, DefaultPatience)
 	return time.Since(f.alive)+d <= patience && sleep(ctx, d)
 }
 
-// connect reads from one connection until it ends.
+// connect reads one connection to its end.
 func (f *follower) connect(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -133,7 +131,7 @@ func (f *follower) connect(ctx context.Context) error {
 	defer func() { f.alive = time.Now() }()
 	quiet := time.AfterFunc(silence, cancel)
 	defer quiet.Stop()
-	in := newEventReader(heard{resp.Body, func() {
+	in := newEventReader(activityReader{resp.Body, func() {
 		if !f.over {
 			quiet.Reset(silence)
 		}
@@ -151,17 +149,17 @@ func (f *follower) connect(ctx context.Context) error {
 		case f.over:
 			continue
 		}
-		if err := f.take(m); err != nil {
+		if err := f.handle(m); err != nil {
 			return err
 		}
 		if f.over {
-			quiet.Reset(farewell)
+			quiet.Reset(endWait)
 		}
 	}
 }
 
-// take passes a message on. What it does not know it leaves out: servers learn.
-func (f *follower) take(m message) error {
+// handle processes a message. It ignores unknown messages, so that servers may add some.
+func (f *follower) handle(m message) error {
 	var u Update
 	switch {
 	case m.name == "delta":
@@ -182,7 +180,7 @@ func (f *follower) take(m message) error {
 			return fmt.Errorf("the end of a turn cannot be read: %w", err)
 		}
 	case m.name == "removed":
-		f.fails, f.ended = 0, true // the next connection says so
+		f.fails, f.ended = 0, true // the next connection reports it
 		return nil
 	case m.name != "message" || m.id == "":
 		return nil
@@ -204,16 +202,16 @@ func (f *follower) take(m message) error {
 	return nil
 }
 
-// heard tells when something is read.
-type heard struct {
+// An activityReader calls onRead after each read.
+type activityReader struct {
 	io.Reader
-	tell func()
+	onRead func()
 }
 
-func (h heard) Read(p []byte) (int, error) {
+func (h activityReader) Read(p []byte) (int, error) {
 	n, err := h.Reader.Read(p)
 	if n > 0 {
-		h.tell()
+		h.onRead()
 	}
 	return n, err
 }

@@ -33,7 +33,7 @@ func follow(t *testing.T, updates iter.Seq2[Update, error]) (list []ponder.Seq) 
 	return list
 }
 
-// Wherever the connection breaks, the transcript is that of one that never did.
+// The events do not depend on where the connection breaks.
 func TestWatchOverBrokenConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := serve(t)
@@ -55,7 +55,7 @@ func TestWatchOverBrokenConnections(t *testing.T) {
 	})
 }
 
-// Who looks on while a session thinks sees it all, also if the way is bad.
+// A watcher of a running session gets all events over bad connections.
 func TestWatchWhileItThinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := serve(t)
@@ -91,7 +91,7 @@ func TestWatchWhileItThinks(t *testing.T) {
 	})
 }
 
-// A server that stops and starts again is waited for, but not for ever.
+// The client waits for a restarting server, up to its patience.
 func TestWatchOverARestart(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -136,7 +136,7 @@ func event(n int) ponder.Event {
 	return ponder.Event{Run: "run_1", Body: ponder.RunStarted{Mode: "session", Input: fmt.Sprint(n)}}
 }
 
-// A connection over which nothing comes, not even a sign of life, is given up.
+// The client closes a connection without data and heartbeats.
 func TestWatchOfASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		connections := 0
@@ -177,7 +177,7 @@ func TestWatchEnds(t *testing.T) {
 			if err != nil || u.Event == nil {
 				t.Fatal(u, err)
 			}
-			break // and nothing is left behind, which synctest would say
+			break // no goroutine remains, or synctest would fail
 		}
 		if d.wire.count() != n+1 {
 			t.Error("it goes on though nobody reads")
@@ -209,8 +209,8 @@ func TestWatchEnds(t *testing.T) {
 	})
 }
 
-// What a server says beside events.
-func TestWords(t *testing.T) {
+// Messages other than events.
+func TestOtherMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		js := func(seq int) string {
 			b, _ := json.Marshal(ponder.Event{ID: "evt_1", Seq: ponder.Seq(seq), Body: ponder.Thought{Content: "so"}})
@@ -249,8 +249,8 @@ func TestWords(t *testing.T) {
 	})
 }
 
-// What no ponder would say is an error, and not tried again.
-func TestNonsense(t *testing.T) {
+// An invalid stream is an error without retries.
+func TestInvalidStream(t *testing.T) {
 	for _, said := range []string{"", "<html>", "id: 1\ndata: {\n\n", "event: delta\ndata: x\n\n", "event: gap\ndata: 7\n\n"} {
 		n := 0
 		c := New("127.0.0.1", "")

@@ -13,20 +13,20 @@ import (
 
 const threads = "threads"
 
-// A Thread is what is known of a thread.
+// A Thread is the info of a thread.
 type Thread struct {
 	ponder.Info
-	Interrupted bool `json:"interrupted"` // nobody works on it, though there is something to do
+	Interrupted bool `json:"interrupted"` // it has work, and no process works on it
 }
 
-// A Message is what a user says in a conversation.
+// A Message is a message of a user in a conversation.
 type Message struct {
 	Content string `json:"content"`
-	Deep    bool   `json:"deep,omitempty"`  // it is to be reflected on
-	Model   string `json:"model,omitempty"` // answers it; as before if empty
+	Deep    bool   `json:"deep,omitempty"`  // asks for a reflection
+	Model   string `json:"model,omitempty"` // the model for the answer; empty: unchanged
 }
 
-// A Turn is how far the answer to a message has come.
+// A Turn is the state of the answer to a message.
 type Turn struct {
 	Message string       `json:"message_id"` // the id of its event
 	Run     ponder.RunID `json:"run_id"`
@@ -36,8 +36,8 @@ type Turn struct {
 	Error   string       `json:"error_message"`
 }
 
-// Threads iterates over threads, the newest first: those of a kind, unless that is empty.
-// An error is the last that it yields.
+// Threads iterates over the threads of a kind, or over all if it is empty, newest first. An
+// error ends the iteration.
 func (c *Client) Threads(ctx context.Context, kind ponder.Kind) iter.Seq2[Thread, error] {
 	query := url.Values{}
 	if kind != "" {
@@ -54,14 +54,14 @@ type oneThread struct {
 	Thread Thread `json:"thread"`
 }
 
-// Thread returns what is known of a thread.
+// Thread returns the info of a thread.
 func (c *Client) Thread(ctx context.Context, id string) (Thread, error) {
 	var out oneThread
 	err := c.get(ctx, path(threads, id), nil, &out)
 	return out.Thread, err
 }
 
-// Open begins a conversation. The title and the model may be empty.
+// Open creates a conversation. The title and the model may be empty.
 func (c *Client) Open(ctx context.Context, title, model string) (Thread, error) {
 	var out oneThread
 	err := c.post(ctx, path(threads), struct {
@@ -71,20 +71,19 @@ func (c *Client) Open(ctx context.Context, title, model string) (Thread, error) 
 	return out.Thread, err
 }
 
-// DeleteThread erases a thread and all that belongs to it.
+// DeleteThread erases a thread and all its data.
 func (c *Client) DeleteThread(ctx context.Context, id string) error {
 	return c.remove(ctx, path(threads, id))
 }
 
-// ExportThread returns a thread as JSON Lines.
 func (c *Client) ExportThread(ctx context.Context, id string) ([]byte, error) {
 	var file []byte
 	err := c.get(ctx, path(threads, id, "export"), nil, &file)
 	return file, err
 }
 
-// Say says something in a conversation, and waits for the answer for so long at most; the
-// turn may go on then.
+// Say sends a message to a conversation, and waits up to wait for the answer. The turn may
+// continue after that.
 func (c *Client) Say(ctx context.Context, id string, m Message, wait time.Duration) (Turn, error) {
 	var out struct {
 		Turn Turn `json:"turn"`
@@ -94,26 +93,26 @@ func (c *Client) Say(ctx context.Context, id string, m Message, wait time.Durati
 	return out.Turn, err
 }
 
-// Talk says something in a conversation, and follows the turn to its end, which is the
-// last update. If the connection breaks, pieces may come again; events do not. An error is
-// the last that it yields.
+// Talk sends a message to a conversation, and follows the turn to its end, which is the
+// last update. After a reconnection, pieces may repeat, but events do not. An error ends
+// the iteration.
 func (c *Client) Talk(ctx context.Context, id string, m Message) iter.Seq2[Update, error] {
 	return c.stream(ctx, call{method: http.MethodPost, path: path(threads, id, "messages"), body: m, key: newKey()}, 0)
 }
 
-// Events follows a thread from behind an event. The stream of a conversation has no end
-// but that of ctx. An error is the last that it yields.
+// Events follows a thread after an event. The stream of a conversation ends only with ctx.
+// An error ends the iteration.
 func (c *Client) Events(ctx context.Context, id string, after ponder.Seq) iter.Seq2[Update, error] {
 	return c.follow(ctx, path(threads, id, "events"), after)
 }
 
-// Stop ends what is being done on a thread, such as an answer that is being written.
+// Stop cancels the work on a thread, such as an answer in progress.
 func (c *Client) Stop(ctx context.Context, id string) error {
 	return c.post(ctx, path(threads, id, "stop"), nil, nil)
 }
 
-// Work has the server do what is left to do on a thread, such as one that was made by a
-// command on its database, with another model unless that is empty.
+// Work makes the server work on a thread, for example one that a command created in its
+// database. It changes the model unless model is empty.
 func (c *Client) Work(ctx context.Context, id, model string) error {
 	return c.post(ctx, path(threads, id, "work"), struct {
 		Model string `json:"model,omitempty"`

@@ -14,12 +14,12 @@ import (
 	"ponder"
 )
 
-// Broadcasts send other processes of the same user what is being written on threads that this
-// process holds, so that an answer streams wherever a process waits for it. A process that
-// misses some of it has the answer from the log. They are safe for concurrent use.
+// Broadcasts sends the deltas of threads that this process holds to other processes of the
+// same user, so that answers stream in all of them. A process that misses deltas gets the
+// answer from the log. It is safe for concurrent use.
 //
-// For each thread there is a socket in a folder, named after the thread and the process, which
-// sends a [deltaFrame] a line, first all of the call that writes.
+// Each thread has a socket in a folder, named after the thread and the process. The socket
+// sends one [deltaFrame] per line, first the whole text of the current call.
 type Broadcasts struct {
 	dir   string
 	shows func(key string) bool
@@ -28,26 +28,26 @@ type Broadcasts struct {
 	open map[ponder.ThreadID]*broadcast
 }
 
-// NewBroadcasts returns broadcasts of the actions that shows reports, with sockets in a folder,
-// which it makes. Where there can be no socket, nothing is sent.
+// NewBroadcasts returns broadcasts of the actions for which shows returns true, with
+// sockets in dir. It creates dir on demand. If a socket cannot be created, nothing is sent.
 func NewBroadcasts(dir string, shows func(key string) bool) *Broadcasts {
 	return &Broadcasts{dir: dir, shows: shows, open: make(map[ponder.ThreadID]*broadcast)}
 }
 
-// A broadcast is that of a thread.
+// A broadcast sends the deltas of one thread.
 type broadcast struct {
 	timer *time.Timer
 	ready chan struct{} // closed when it listens, or cannot
 
 	mu       sync.Mutex
 	listener net.Listener // nil until it listens
-	call     deltaFrame   // that writes, from the first of its frames
-	written  []byte       // since then
+	call     deltaFrame   // the current call, by its first frame
+	written  []byte       // the text of the current call
 	subs     map[chan deltaFrame]bool
 	closed   bool
 }
 
-// A deltaFrame is a [ponder.Delta] on a socket.
+// A deltaFrame is the form of a [ponder.Delta] on a socket.
 type deltaFrame struct {
 	Key     string     `json:"key"`
 	Piece   string     `json:"piece"`
@@ -56,11 +56,11 @@ type deltaFrame struct {
 	Offset  int        `json:"offset,omitempty"`
 }
 
-// Bounds of broadcasting.
+// Limits of broadcasts.
 const (
-	maxSocket      = 100 // bytes of a socket's name, which systems allow
+	maxSocket      = 100 // bytes of a socket's path; systems allow slightly more
 	maxWritten     = 1 << 20
-	frameBuffer    = 1024 // frames that wait for a reader; then frames are left out
+	frameBuffer    = 1024 // frames per reader; further ones are dropped
 	readerPatience = time.Second
 )
 
@@ -68,7 +68,7 @@ func (b *Broadcasts) socket(thread ponder.ThreadID, process string) string {
 	return filepath.Join(b.dir, string(thread)+"."+process)
 }
 
-// Open begins to send what is written on a thread, with a socket after a while, until stop.
+// Open starts the broadcast of a thread until stop. It creates the socket after a delay.
 func (b *Broadcasts) Open(thread ponder.ThreadID, after time.Duration) (stop func()) {
 	one := &broadcast{ready: make(chan struct{}), subs: make(map[chan deltaFrame]bool)}
 	one.timer = time.AfterFunc(after, func() {
@@ -95,7 +95,7 @@ func (b *Broadcasts) Open(thread ponder.ThreadID, after time.Duration) (stop fun
 	}
 }
 
-// Add takes what a model writes. It does not wait.
+// Add sends a delta. It does not block.
 func (b *Broadcasts) Add(d ponder.Delta) {
 	if d.Text == "" || !b.shows(d.Key) {
 		return
@@ -148,7 +148,7 @@ func (b *broadcast) serve(l net.Listener) {
 	}
 }
 
-// send sends frames until there are no more, or the reader takes none.
+// send sends frames until sub is closed or the reader blocks.
 func (b *broadcast) send(conn net.Conn, sub chan deltaFrame) {
 	defer conn.Close()
 	out := json.NewEncoder(conn)
@@ -162,7 +162,8 @@ func (b *broadcast) send(conn net.Conn, sub chan deltaFrame) {
 	}
 }
 
-// close ends it, and removes the socket: the next broadcast may listen at the same place.
+// close ends the broadcast and removes the socket, so that the next broadcast can use its
+// path.
 func (b *broadcast) close() {
 	if b.timer.Stop() {
 		close(b.ready)
@@ -180,15 +181,15 @@ func (b *broadcast) close() {
 	}
 }
 
-// Receive takes what other processes write on a thread, until ctx is done.
+// Receive calls take with the deltas of other processes on a thread, until ctx is done.
 func (b *Broadcasts) Receive(ctx context.Context, thread ponder.ThreadID, take func(ponder.Delta)) {
-	files, _ := filepath.Glob(b.socket(thread, "*")) // of a bad pattern, none
+	files, _ := filepath.Glob(b.socket(thread, "*")) // a bad pattern gives none
 	for _, file := range files {
 		if strings.HasSuffix(file, fmt.Sprintf(".%d", os.Getpid())) {
 			continue
 		}
 		conn, err := new(net.Dialer).DialContext(ctx, "unix", file)
-		if err != nil { // of a process that was killed
+		if err != nil { // its process was killed
 			os.Remove(file)
 			continue
 		}

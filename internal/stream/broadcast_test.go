@@ -9,9 +9,9 @@ import (
 	"ponder"
 )
 
-// A process receives what another writes on a thread, from the beginning of its call.
+// A process receives the deltas of another process, from the start of the current call.
 func TestBroadcasts(t *testing.T) {
-	dir, err := os.MkdirTemp("", "live") // short enough for the name of a socket
+	dir, err := os.MkdirTemp("", "live") // short enough for the path of a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,8 +36,8 @@ func TestBroadcasts(t *testing.T) {
 	b.Add(delta("thr_1", "turn-3-1", 2, 3, "is "))
 	file := b.open["thr_1"].listener.Addr().String()
 	heard := make(chan ponder.Delta, 10)
-	b.Receive(t.Context(), "thr_1", func(d ponder.Delta) { heard <- d }) // not its own
-	if err := os.Rename(file, file+"0"); err != nil {                    // as of another process
+	b.Receive(t.Context(), "thr_1", func(d ponder.Delta) { heard <- d }) // ignores its own
+	if err := os.Rename(file, file+"0"); err != nil {                    // now it belongs to another process
 		t.Fatal(err)
 	}
 	b.Receive(t.Context(), "thr_1", func(d ponder.Delta) { heard <- d })
@@ -56,7 +56,7 @@ func TestBroadcasts(t *testing.T) {
 	}
 }
 
-// Where there can be no socket, and of a process that was killed, nothing is received.
+// Receive gets nothing if no socket can be created, or if its process was killed.
 func TestBroadcastsWithoutSocket(t *testing.T) {
 	b := NewBroadcasts(filepath.Join(t.TempDir(), strings.Repeat("long", 30)), func(string) bool { return true })
 	stop := b.Open("thr_1", 0)

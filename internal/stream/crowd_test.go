@@ -13,19 +13,19 @@ import (
 	"ponder"
 )
 
-// A counted source counts how often it is asked. An answer takes a while.
-type counted struct {
+// A countingSource source counts its calls, which take a while.
+type countingSource struct {
 	Source
 	threads, events atomic.Int64
 }
 
-func (c *counted) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
+func (c *countingSource) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
 	c.threads.Add(1)
 	time.Sleep(10 * time.Millisecond)
 	return c.Source.Thread(ctx, id)
 }
 
-func (c *counted) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+func (c *countingSource) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		time.Sleep(10 * time.Millisecond)
 		for ev, err := range c.Source.Events(ctx, id, after) {
@@ -37,12 +37,11 @@ func (c *counted) Events(ctx context.Context, id ponder.ThreadID, after ponder.S
 	}
 }
 
-// Many who begin to watch at the same time have the log read once, and all are told of what
-// comes.
+// Many watchers that start at the same time read the log once, and all get the new events.
 func TestCrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const before, during, crowd = 3 * pageSize, 100, 500
-		store := &counted{Source: makeThread(t, before)}
+		store := &countingSource{Source: makeThread(t, before)}
 		log := store.Source.(ponder.Store)
 		hub := New(store)
 		var all sync.WaitGroup
@@ -80,7 +79,7 @@ func TestCrowd(t *testing.T) {
 	})
 }
 
-// Groups are filled again when watchers have left.
+// New watchers fill the groups of those that left.
 func TestGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := New(makeThread(t, 1))
@@ -101,11 +100,11 @@ func TestGroups(t *testing.T) {
 	})
 }
 
-// Who wants no pieces gets none, and is not woken by them.
+// A watcher of events alone gets no pieces, and they do not wake it.
 func TestEventsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := New(makeThread(t, 1))
-		for _, other := range []bool{false, true} { // who hears them
+		for _, other := range []bool{false, true} { // whether another watcher wants pieces
 			w := hub.WatchEvents(thread, 1)
 			if other {
 				defer hub.Watch(thread, 1).Close()

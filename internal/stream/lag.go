@@ -2,15 +2,15 @@ package stream
 
 import "ponder"
 
-// Watchers returns how many watch at the moment.
+// Watchers returns the number of watchers.
 func (h *Hub) Watchers() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.watchers)
 }
 
-// Lag returns how many events the slowest watcher is behind the end of its thread: what
-// has not come to it, and what it has not done with, which is when it calls Next again.
+// Lag returns how many events the slowest watcher is behind its thread. Events that a
+// watcher has received but not processed count too: they end with its next call of Next.
 func (h *Hub) Lag() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 )
 
-// Lag is that of the slowest: of what was not read, and of what was read but not sent.
+// Lag counts unread events and unprocessed events of the slowest watcher.
 func TestLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := makeThread(t, 10)

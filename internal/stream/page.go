@@ -9,38 +9,38 @@ import (
 	"ponder"
 )
 
-// Bounds of pages: what watchers read from the store that are behind what is kept.
+// Limits of pages, which watchers behind the hub's window read from the store.
 const (
 	pageSize  = 200              // events
-	pageBytes = 256 << 10        // of them, after which no more are read
-	pageLife  = time.Second      // for which others who want it take it over
-	maxPages  = 64               // that are taken over at a time
-	pageTime  = 30 * time.Second // for reading one
+	pageBytes = 256 << 10        // ends a page
+	pageLife  = time.Second      // how long other watchers may share it
+	maxPages  = 64               // shared at a time
+	pageTime  = 30 * time.Second // time limit for reading
 )
 
-// Pages are pages that are being read, or were read a moment ago, so that many who begin to
-// watch at the same time read the log once. They are not kept: what was erased must not
-// come back.
+// pages holds pages that are being read, or were read in the last second, so that many
+// watchers that start together read the log once. It holds them no longer, because erased
+// content must not return.
 type pages struct {
 	mu   sync.Mutex
 	list map[pageKey]*page
 }
 
-// A pageKey says which events a page has. That of another feed may be of another thread of
-// the same name.
+// A pageKey identifies a page. It has the feed, because another feed may be of a new thread
+// with the same id.
 type pageKey struct {
 	feed  *feed
 	after ponder.Seq
 }
 
-// A page is events of a thread, in order. Its frames and err are there when read is closed.
+// A page is a list of events. The channel read is closed when frames and err are set.
 type page struct {
 	read   chan struct{}
 	frames []Frame
 	err    error
 }
 
-// page returns the next events behind a cursor. Its frames are shared.
+// page returns the next events after a cursor. Its frames are shared.
 func (h *Hub) page(ctx context.Context, f *feed, thread ponder.ThreadID, after ponder.Seq) ([]Frame, error) {
 	key := pageKey{f, after}
 	h.pages.mu.Lock()
@@ -66,13 +66,13 @@ func (h *Hub) page(ctx context.Context, f *feed, thread ponder.ThreadID, after p
 	h.pages.mu.Unlock()
 	defer func() {
 		close(p.read)
-		if len(p.frames) == 0 { // there may be some in a moment
+		if len(p.frames) == 0 { // an empty page is stale soon
 			h.pages.drop(key)
 			return
 		}
 		time.AfterFunc(pageLife, func() { h.pages.drop(key) })
 	}()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTime) // others wait for it
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTime) // other watchers wait for it
 	defer cancel()
 	p.frames, p.err = h.load(ctx, thread, after)
 	return p.frames, p.err
@@ -84,7 +84,6 @@ func (p *pages) drop(key pageKey) {
 	delete(p.list, key)
 }
 
-// load reads a page from the store.
 func (h *Hub) load(ctx context.Context, thread ponder.ThreadID, after ponder.Seq) (frames []Frame, err error) {
 	size := 0
 	for ev, err := range h.log.Events(ctx, thread, after) {

@@ -8,8 +8,8 @@ import (
 	"ponder"
 )
 
-// Shown returns an event as its owner is shown it: what the operator has models told of all
-// answers, which is in the options of runs for those who go on with them, is left out.
+// Shown returns an event in the form for its owner: without the operator's prompt in the
+// options of a run. The log needs the prompt to continue the run.
 func Shown(ev ponder.Event) ponder.Event {
 	b, ok := ev.Body.(ponder.RunStarted)
 	if !ok || len(b.Options) == 0 {
@@ -17,11 +17,11 @@ func Shown(ev ponder.Event) ponder.Event {
 	}
 	var options map[string]json.RawMessage
 	if json.Unmarshal(b.Options, &options) != nil {
-		return ev // no object: nothing is found in it by a name
+		return ev // not an object
 	}
 	before := len(options)
 	for name := range options {
-		if strings.EqualFold(name, "prompt") { // as options are read
+		if strings.EqualFold(name, "prompt") { // options are decoded without regard to case
 			delete(options, name)
 		}
 	}
@@ -31,7 +31,7 @@ func Shown(ev ponder.Event) ponder.Event {
 	b.Options = nil
 	if len(options) > 0 {
 		js, err := json.Marshal(options)
-		if err != nil { // which what was JSON cannot be
+		if err != nil { // impossible, because the values were JSON
 			panic(err)
 		}
 		b.Options = js
@@ -40,7 +40,7 @@ func Shown(ev ponder.Event) ponder.Event {
 	return ev
 }
 
-// ShownAll returns events as their owner is shown them.
+// ShownAll applies Shown to events.
 func ShownAll(events iter.Seq2[ponder.Event, error]) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for ev, err := range events {

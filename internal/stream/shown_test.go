@@ -8,7 +8,7 @@ import (
 	"ponder"
 )
 
-// What the operator has models told is in no event that an owner is shown; all else is.
+// An owner's events lack the operator's prompt, and nothing else.
 func TestShown(t *testing.T) {
 	for _, tt := range []struct{ options, want string }{
 		{`{"prompt":"SECRET","parallel":2}`, `{"parallel":2}`},

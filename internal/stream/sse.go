@@ -15,30 +15,29 @@ import (
 
 // Times of a connection.
 const (
-	Heartbeat = 15 * time.Second // between signs of life
-	retryMS   = 1000             // after which a client comes again
-	opening   = time.Millisecond // in which what comes goes out with what a stream begins with
+	Heartbeat = 15 * time.Second // interval of comments
+	retryMS   = 1000             // reconnection time of clients
+	opening   = time.Millisecond // events in this time share a write with the start of the stream
 )
 
-// A Writer writes server-sent events. It is for one goroutine. The first error is kept,
-// and nothing is written after it.
+// A Writer writes server-sent events. It is for one goroutine. After the first error it
+// writes nothing and returns that error.
 type Writer struct {
 	w   http.ResponseWriter
 	ctl *http.ResponseController
 	dog watchdog
-	buf *[]byte // what was added, of buffers; nil if there is nothing
+	buf *[]byte // from buffers; nil if empty
 	err error
 }
 
-// buffers are shared by all who write: between two events nobody has one.
+// buffers is shared by all writers, because a writer needs a buffer only while it has data.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxBuffer is how large a buffer is that is used again.
+// maxBuffer limits the size of a recycled buffer.
 const maxBuffer = 64 << 10
 
-// NewWriter begins a stream: its first bytes are sent at once. The limits of time that the
-// server has set do not hold for it; a reader that takes nothing for 10 s is given up
-// instead.
+// NewWriter starts a stream and sends its first bytes at once. It lifts the server's
+// deadlines. Instead, it ends the connection of a reader that accepts nothing for 10 s.
 func NewWriter(w http.ResponseWriter) *Writer {
 	s := NewPlainWriter(w)
 	buf := s.buffer()
@@ -47,23 +46,22 @@ func NewWriter(w http.ResponseWriter) *Writer {
 	return s
 }
 
-// NewPlainWriter is NewWriter for clients that take all but comments for an event with
-// data: nothing is said of when to come again.
+// NewPlainWriter is NewWriter without the reconnection time, for clients that treat all but
+// comments as events with data.
 func NewPlainWriter(w http.ResponseWriter) *Writer {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 	s := &Writer{w: w, ctl: http.NewResponseController(w)}
-	s.dog.giveUp = func() { _ = s.ctl.SetWriteDeadline(time.Unix(1, 0)) } // what can't do that never waits
-	_ = s.ctl.SetReadDeadline(time.Time{})                                // nor has limits
-	_ = s.ctl.SetWriteDeadline(time.Time{})                               // which in HTTP/2 would end what is silent for so long
+	s.dog.giveUp = func() { _ = s.ctl.SetWriteDeadline(time.Unix(1, 0)) } // a connection without deadlines never blocks
+	_ = s.ctl.SetReadDeadline(time.Time{})
+	_ = s.ctl.SetWriteDeadline(time.Time{}) // HTTP/2 would end a silent stream
 	w.WriteHeader(http.StatusOK)
 	s.Comment("stream-open")
 	return s
 }
 
-// buffer returns where to add to.
 func (s *Writer) buffer() *[]byte {
 	if s.buf == nil {
 		s.buf = buffers.Get().(*[]byte)
@@ -71,8 +69,8 @@ func (s *Writer) buffer() *[]byte {
 	return s.buf
 }
 
-// Event adds an event: with an id unless that is zero, and a name unless that is empty.
-// The data must be without line breaks, as JSON is.
+// Event adds an event, with an id unless it is zero, and a name unless it is empty. The
+// data must have no line breaks, as JSON has none.
 func (s *Writer) Event(id ponder.Seq, name string, data []byte) {
 	to := s.buffer()
 	buf := *to
@@ -86,13 +84,13 @@ func (s *Writer) Event(id ponder.Seq, name string, data []byte) {
 	*to = append(append(append(buf, "data: "...), data...), "\n\n"...)
 }
 
-// Comment adds a sign of life.
+// Comment adds a comment, which keeps the connection alive.
 func (s *Writer) Comment(text string) {
 	buf := s.buffer()
 	*buf = append(append(append(*buf, ": "...), text...), "\n\n"...)
 }
 
-// Flush sends what was added.
+// Flush sends the added data.
 func (s *Writer) Flush() error {
 	if s.buf == nil {
 		return s.err
@@ -109,7 +107,7 @@ func (s *Writer) Flush() error {
 	return s.err
 }
 
-// write sends a piece, or fails when the reader does not take it.
+// write sends a piece. It fails if the reader does not accept it in time.
 func (s *Writer) write(piece []byte) error {
 	s.dog.begin()
 	defer s.dog.end()
@@ -119,12 +117,11 @@ func (s *Writer) write(piece []byte) error {
 	return s.ctl.Flush()
 }
 
-// full reports whether so much was added that it should be sent.
+// full reports whether the buffer should be sent.
 func (s *Writer) full() bool { return s.buf != nil && len(*s.buf) >= pieceSize }
 
-// Send writes what a watcher sees until show says that it is over, ctx is done, or the
-// reader is gone. show returns the data of a frame, nil to leave it out, and whether it
-// is the last.
+// Send writes the frames of a watcher until show returns last, ctx is done, or the
+// connection breaks. The function show returns the data of a frame, or nil to skip it.
 func (s *Writer) Send(ctx context.Context, w *Watcher, show func(Frame) (data []byte, name string, last bool)) error {
 	if s.err != nil {
 		return s.err

@@ -1,15 +1,14 @@
-// Package stream lets many look on at threads, over connections that break.
+// Package stream lets many clients watch threads over unreliable connections.
 //
-// A [Hub] reads a thread once for all who watch it, and makes the bytes of each event
-// once. A [Watcher] has a cursor of its own: it misses nothing and sees nothing twice,
-// and whoever comes back with the number of the last event he saw goes on behind it.
-// What models write at the moment comes between the events, as far as there is room:
-// that may be lost. sse.go writes what a watcher sees as server-sent events.
+// A [Hub] reads a thread once for all its watchers, and encodes each event once. A
+// [Watcher] has its own cursor: it gets each event once, and a client that returns with its
+// last seq continues after it. Pieces of the text that models write come between the
+// events. They may be lost. sse.go writes the frames of a watcher as server-sent events.
 //
-// Nobody waits for a watcher: one that is slow reads from the store what the hub does
-// not keep any more (page.go). Many watchers are told of what is new in groups, one after
-// the other, so that thinking gets its turn between them (rouse.go). A reader that takes
-// nothing is given up (patience.go).
+// No watcher blocks the hub. A slow watcher reads from the store what the hub has dropped
+// (page.go). Many watchers wake in groups, one after the other, so that the engine gets
+// processor time between them (fanout.go). The writer ends the connection of a stalled
+// reader (slowreader.go).
 package stream
 
 import (
@@ -24,32 +23,32 @@ import (
 	"ponder"
 )
 
-// Bounds of what a hub keeps of a thread while somebody watches it.
+// Limits of the window that a hub keeps of a watched thread.
 const (
-	maxKept   = 1024    // events
-	maxBytes  = 1 << 20 // of them
-	maxDeltas = 256     // pieces of what models write
+	maxWindow = 1024    // events
+	maxBytes  = 1 << 20 // of events
+	maxDeltas = 256     // pieces
 )
 
-// A Frame is an event, or a piece of what a model writes, as it is sent. Its bytes are
-// shared and must not be changed.
+// A Frame is an encoded event, or a piece of a model's text. Its bytes are shared and must
+// not be changed.
 type Frame struct {
 	Seq      ponder.Seq // zero for a piece
 	JSON     []byte
 	Internal bool
-	End      bool          // the run that the thread is about has finished
-	Delta    *ponder.Delta // of a piece; without Text, it is reasoning, which not all clients are shown
+	End      bool          // a root run has finished
+	Delta    *ponder.Delta // set for a piece; without Text it is reasoning, which some clients do not get
 
-	after ponder.Seq // of a piece: the event that it comes behind, and all later ones come behind it
+	after ponder.Seq // for a piece: the event that must precede it
 }
 
-// A Source is where the threads are.
+// A Source is a log with the info of threads.
 type Source interface {
 	ponder.Log
 	Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error)
 }
 
-// A Hub knows the threads that are watched. It is safe for concurrent use.
+// A Hub holds the feeds of watched threads. It is safe for concurrent use.
 type Hub struct {
 	log   Source
 	pages pages
@@ -59,88 +58,87 @@ type Hub struct {
 	watchers map[*Watcher]struct{}
 }
 
-// New returns a hub of what is in a log.
+// New returns a hub for a log.
 func New(log Source) *Hub {
 	return &Hub{log: log, feeds: make(map[ponder.ThreadID]*feed), watchers: make(map[*Watcher]struct{})}
 }
 
-// A feed is a thread that is watched.
+// A feed is the window of a watched thread.
 type feed struct {
 	stop  context.CancelFunc
-	users int // of Hub.mu
+	users int // protected by Hub.mu
 
-	mu     sync.RWMutex
-	kept   []Frame    // without a gap, the oldest first
-	size   int        // bytes of them
-	from   ponder.Seq // all events after this one are kept; beyond all before it is known
-	head   ponder.Seq // the newest event; zero before it is known
-	pieces [maxDeltas]Frame
-	piece  int // how many there ever were
-	heard  int // how many watchers want pieces
-	groups []*group
-	err    error // why nothing comes any more
+	mu           sync.RWMutex
+	window       []Frame    // without a gap, oldest first
+	size         int        // bytes of window
+	from         ponder.Seq // window has all events after this one; very large before it is known
+	head         ponder.Seq // the newest event; zero before it is known
+	pieces       [maxDeltas]Frame
+	piece        int // total number of pieces
+	pieceReaders int // watchers that want pieces
+	groups       []*group
+	err          error // the reason why the feed ended
 
-	trouble  error // why work has ended last, if nothing could be written
-	troubles int   // how often it has
+	trouble  error // the last error of the work, if writes failed
+	troubles int   // counts the values of trouble
 
-	news chan struct{} // holds something when watchers are to be told
+	pending chan struct{} // holds a value when watchers must wake
 
-	asking chan struct{} // holds something while the store is asked for what follows
-	info   ponder.Info   // of the thread, as it was last asked for
+	infoLock chan struct{} // a lock around info; holds a value while taken
+	info     ponder.Info   // of the last query
 }
 
-// Watch returns a watcher of a thread from behind an event on. It returns
-// [ponder.ErrNoThread] from Next if there is none. Close it.
+// Watch returns a watcher of a thread after an event. Next returns [ponder.ErrNoThread] if
+// there is no such thread. Callers must close the watcher.
 func (h *Hub) Watch(thread ponder.ThreadID, after ponder.Seq) *Watcher {
 	return h.watch(thread, after, unknown, true)
 }
 
-// WatchOn is Watch from behind the newest event on, for whoever has just looked up which
-// that is.
+// WatchOn is Watch after the newest event of info, for callers that have just read it.
 func (h *Hub) WatchOn(info ponder.Info) *Watcher { return h.watch(info.ID, info.Head, info.Head, true) }
 
-// WatchEvents is Watch for whoever wants no pieces, and is not woken by them.
+// WatchEvents is Watch without pieces, which do not wake the watcher.
 func (h *Hub) WatchEvents(thread ponder.ThreadID, after ponder.Seq) *Watcher {
 	return h.watch(thread, after, unknown, false)
 }
 
-// unknown is the newest event of a thread that was not looked at.
+// unknown stands for a head that was not read.
 const unknown ponder.Seq = -1
 
-func (h *Hub) watch(thread ponder.ThreadID, after, head ponder.Seq, hears bool) *Watcher {
+func (h *Hub) watch(thread ponder.ThreadID, after, head ponder.Seq, wantsPieces bool) *Watcher {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f := h.feeds[thread]
 	if f == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		f = &feed{stop: stop, from: math.MaxInt64, news: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
+		f = &feed{stop: stop, from: math.MaxInt64, pending: make(chan struct{}, 1), infoLock: make(chan struct{}, 1)}
 		h.feeds[thread] = f
 		heads, unwatch := h.log.Watch(thread)
 		go h.follow(ctx, f, thread, head, heads, unwatch)
-		go f.rouse(ctx)
+		go f.fanOut(ctx)
 	}
 	f.users++
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w := &Watcher{hub: h, feed: f, thread: thread, seen: after, piece: f.piece, hears: hears, group: f.join(), troubles: f.troubles}
-	if hears {
-		f.heard++
+	w := &Watcher{hub: h, feed: f, thread: thread, seen: after, piece: f.piece, wantsPieces: wantsPieces, group: f.join(), troubles: f.troubles}
+	if wantsPieces {
+		f.pieceReaders++
 	}
 	w.done.Store(int64(after))
 	h.watchers[w] = struct{}{}
 	return w
 }
 
-// leave takes a watcher off the list, and gives up a feed that nobody watches any more.
-func (h *Hub) leave(w *Watcher) {
+// removeWatcher removes a watcher, and ends a feed without watchers.
+func (h *Hub) removeWatcher(w *Watcher) {
 	thread, f := w.thread, w.feed
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.watchers, w)
 	f.mu.Lock()
 	w.group.members--
-	if w.hears {
-		f.heard--
+	if w.wantsPieces {
+		f.pieceReaders--
 	}
 	f.mu.Unlock()
 	if f.users--; f.users > 0 {
@@ -152,12 +150,12 @@ func (h *Hub) leave(w *Watcher) {
 	}
 }
 
-// Delta takes in what a model writes. It never waits.
+// Delta adds a piece. It never blocks.
 func (h *Hub) Delta(d ponder.Delta) {
 	h.mu.Lock()
 	f := h.feeds[d.Thread]
 	h.mu.Unlock()
-	if f == nil || d.Text == "" && d.Reasoning == "" || !f.isHeard() {
+	if f == nil || d.Text == "" && d.Reasoning == "" || !f.wantsPieces() {
 		return
 	}
 	js, err := json.Marshal(Piece{Run: d.Run, Key: d.Key, Text: d.Text, Reasoning: d.Reasoning})
@@ -171,25 +169,24 @@ func (h *Hub) Delta(d ponder.Delta) {
 	f.wake()
 }
 
-// A Piece is a part of what a model is writing to a user.
+// A Piece is a part of a model's text.
 type Piece struct {
 	Run  ponder.RunID `json:"run_id"`
 	Key  string       `json:"key"` // of the action
 	Text string       `json:"text"`
 
-	Reasoning string `json:"reasoning,omitempty"` // of the model itself, before its text
+	Reasoning string `json:"reasoning,omitempty"` // precedes the text
 }
 
-// lookEvery is how often it is made sure that a thread is still there: one that another
-// process has removed says nothing any more.
+// lookEvery is the interval of checks that the thread exists, because another process may
+// remove it without a hint.
 const lookEvery = 15 * time.Second
 
-// soon is how long, at most, is waited for what is about to be written before the store is
-// asked for what was written meanwhile.
+// soon limits the wait for a hint of an imminent append, before follow queries the store.
 const soon = 5 * time.Millisecond
 
-// follow reads a thread into a feed, from its end on, until ctx is done or the thread is
-// gone. Who watches then is told; who comes later gets another feed.
+// follow reads a thread into a feed after head, until ctx is done or the thread is gone. It
+// then gives the error to the watchers. Later watchers get a new feed.
 func (h *Hub) follow(ctx context.Context, f *feed, thread ponder.ThreadID, head ponder.Seq, heads <-chan ponder.Seq, unwatch func()) {
 	defer unwatch()
 	var err error
@@ -207,7 +204,7 @@ func (h *Hub) follow(ctx context.Context, f *feed, thread ponder.ThreadID, head 
 	f.mu.Unlock()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	if known { // who knows the newest is about to write
+	if known { // a caller that knows the head usually appends next
 		select {
 		case <-heads:
 		case <-time.After(soon):
@@ -230,8 +227,8 @@ func (h *Hub) follow(ctx context.Context, f *feed, thread ponder.ThreadID, head 
 	f.wake()
 }
 
-// await waits until a thread may have grown. It is an error if the thread is gone, or was
-// made anew.
+// await blocks until the thread may have grown. It returns an error if the thread was
+// removed or replaced.
 func (h *Hub) await(ctx context.Context, heads <-chan ponder.Seq, look <-chan time.Time, thread ponder.ThreadID, seen ponder.Seq) error {
 	for {
 		select {
@@ -240,7 +237,7 @@ func (h *Hub) await(ctx context.Context, heads <-chan ponder.Seq, look <-chan ti
 				return nil
 			}
 			if head > 0 {
-				continue // it is known
+				continue // already read
 			}
 		case <-look:
 		case <-ctx.Done():
@@ -258,9 +255,9 @@ func (h *Hub) await(ctx context.Context, heads <-chan ponder.Seq, look <-chan ti
 	}
 }
 
-// read keeps what a thread has behind an event, and returns the newest.
+// read adds the events of the thread after seen, and returns the newest.
 func (f *feed) read(ctx context.Context, log Source, thread ponder.ThreadID, seen ponder.Seq) (ponder.Seq, error) {
-	defer func() { // once for all of them
+	defer func() { // once for all events
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.wake()
@@ -274,14 +271,14 @@ func (f *feed) read(ctx context.Context, log Source, thread ponder.ThreadID, see
 			return seen, fmt.Errorf("watch %s: %w", thread, err)
 		}
 		f.mu.Lock()
-		f.keep(frame)
+		f.appendFrame(frame)
 		f.mu.Unlock()
 		seen = ev.Seq
 	}
 	return seen, nil
 }
 
-// FrameOf returns an event as it is sent.
+// FrameOf returns the frame of an event.
 func FrameOf(ev ponder.Event) (Frame, error) {
 	js, err := Shown(ev).MarshalJSON()
 	if err != nil {
@@ -291,18 +288,17 @@ func FrameOf(ev ponder.Event) (Frame, error) {
 	return Frame{Seq: ev.Seq, JSON: js, Internal: ev.Internal, End: fin && ev.Run.Parent() == ""}, nil
 }
 
-// keep adds a frame, and drops the oldest where there are too many. The caller holds
-// f.mu.
-func (f *feed) keep(frame Frame) {
-	f.kept, f.size, f.head = append(f.kept, frame), f.size+len(frame.JSON), frame.Seq
-	if len(f.kept) <= maxKept && f.size <= maxBytes {
+// appendFrame adds a frame, and drops the oldest ones beyond the limits. The caller holds f.mu.
+func (f *feed) appendFrame(frame Frame) {
+	f.window, f.size, f.head = append(f.window, frame), f.size+len(frame.JSON), frame.Seq
+	if len(f.window) <= maxWindow && f.size <= maxBytes {
 		return
 	}
 	drop := 0
-	for len(f.kept)-drop > 1 && (len(f.kept)-drop > maxKept*3/4 || f.size > maxBytes*3/4) {
-		f.size -= len(f.kept[drop].JSON)
-		f.from = f.kept[drop].Seq
+	for len(f.window)-drop > 1 && (len(f.window)-drop > maxWindow*3/4 || f.size > maxBytes*3/4) {
+		f.size -= len(f.window[drop].JSON)
+		f.from = f.window[drop].Seq
 		drop++
 	}
-	f.kept = slices.Delete(f.kept, 0, drop)
+	f.window = slices.Delete(f.window, 0, drop)
 }

@@ -42,7 +42,7 @@ func say(t *testing.T, store ponder.Store, n int) {
 	}
 }
 
-// collect reads events up to a number, and checks that none is missing or comes twice.
+// collect reads events up to a seq, and checks that each comes once.
 func collect(ctx context.Context, w *Watcher, last ponder.Seq) (got []ponder.Seq, err error) {
 	for w.Seen() < last {
 		frames, err := w.Next(ctx)
@@ -62,8 +62,8 @@ func collect(ctx context.Context, w *Watcher, last ponder.Seq) (got []ponder.Seq
 	return got, nil
 }
 
-// Watchers that come and go at any time and with any cursor see all there is.
-func TestWatchersMissNothing(t *testing.T) {
+// Watchers with any cursor that start and stop at any time get all events.
+func TestWatchersGetAllEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const before, during = 300, 3000
 		store := makeThread(t, before)
@@ -82,7 +82,7 @@ func TestWatchersMissNothing(t *testing.T) {
 						return
 					}
 					after = w.Seen()
-					w.Close() // and comes back
+					w.Close() // it returns
 					w = hub.Watch(thread, after)
 				}
 			})
@@ -98,7 +98,7 @@ func TestWatchersMissNothing(t *testing.T) {
 	})
 }
 
-// A cursor beyond the end does no harm to others.
+// A cursor beyond the end does not affect other watchers.
 func TestCursorBeyondTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := makeThread(t, 5)
@@ -120,15 +120,14 @@ func TestCursorBeyondTheEnd(t *testing.T) {
 	})
 }
 
-// Who watches a thread that is removed, or made anew, is told; also if the removal was
-// not hinted at.
+// Watchers of a removed or replaced thread get an error, also without a hint.
 func TestRemoved(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			store := makeThread(t, 5)
 			var source Source = store
 			if silent {
-				source = deaf{store}
+				source = silentSource{store}
 			}
 			hub := New(source)
 			w := hub.Watch(thread, 0)
@@ -161,10 +160,10 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
-// A deaf source hints at nothing.
-type deaf struct{ Source }
+// A silentSource source sends no hints.
+type silentSource struct{ Source }
 
-func (deaf) Watch(ponder.ThreadID) (<-chan ponder.Seq, func()) { return nil, func() {} }
+func (silentSource) Watch(ponder.ThreadID) (<-chan ponder.Seq, func()) { return nil, func() {} }
 
 func TestNoThread(t *testing.T) {
 	hub := New(memory.New())
@@ -175,7 +174,7 @@ func TestNoThread(t *testing.T) {
 	}
 }
 
-// Pieces come between events, and those that nobody takes are lost.
+// Pieces come between events. Pieces without a reader are lost.
 func TestPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := makeThread(t, 1)
@@ -196,8 +195,8 @@ func TestPieces(t *testing.T) {
 	})
 }
 
-// A piece comes before the event that says what it all came to, however late the watcher
-// looks, and behind those that were there.
+// A piece comes before the event with the result and after the earlier events, however late
+// the watcher reads.
 func TestPiecesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := makeThread(t, 3)
@@ -223,7 +222,7 @@ func TestPiecesInOrder(t *testing.T) {
 	})
 }
 
-// A piece waits for the event that its call began with, however late the hub reads that.
+// A piece waits for the event that started its call, however late the hub reads it.
 func TestPiecesWaitForTheirCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := makeThread(t, 3)
@@ -260,7 +259,7 @@ func piece(text string) ponder.Delta {
 	return ponder.Delta{Thread: thread, Delta: llm.Delta{Text: text}}
 }
 
-// serve is a server of the thread's events until one says "end".
+// serve serves the events of the thread until one says "end".
 func serve(t *testing.T, store ponder.Store) *httptest.Server {
 	hub := New(store)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -275,7 +274,7 @@ func serve(t *testing.T, store ponder.Store) *httptest.Server {
 	return s
 }
 
-// A connection that breaks behind any event goes on with the next.
+// A client that reconnects after any event gets the next one.
 func TestReconnect(t *testing.T) {
 	store := makeThread(t, 20)
 	if _, err := store.Append(t.Context(), thread, 0, ponder.Event{Body: ponder.UserMessage{Content: "end"}}); err != nil {
@@ -295,8 +294,8 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// read returns the data of up to so many events, and the id of the last.
-func read(t *testing.T, url string, after, most int) (data []string, last int) {
+// read returns the data of up to limit events, and the id of the last.
+func read(t *testing.T, url string, after, limit int) (data []string, last int) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -311,7 +310,7 @@ func read(t *testing.T, url string, after, most int) (data []string, last int) {
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 1<<20)
-	for len(data) < most && lines.Scan() {
+	for len(data) < limit && lines.Scan() {
 		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
 			last, _ = strconv.Atoi(id)
 		}
@@ -325,7 +324,7 @@ func read(t *testing.T, url string, after, most int) (data []string, last int) {
 	return data, last
 }
 
-// A reader that takes nothing is given up, and holds up nobody.
+// A stalled reader loses its connection, and blocks no other.
 func TestSlowReader(t *testing.T) {
 	w := NewWriter(httptest.NewRecorder())
 	w.Event(0, "gap", []byte(`{"after":3}`))

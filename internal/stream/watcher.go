@@ -11,31 +11,31 @@ import (
 	"ponder"
 )
 
-// A Watcher sees a thread from a place on. It is for one goroutine.
+// A Watcher reads a thread after a cursor. It is for one goroutine.
 type Watcher struct {
-	hub    *Hub
-	feed   *feed
-	thread ponder.ThreadID
-	seen   ponder.Seq
-	piece  int
-	hears  bool // pieces
-	group  *group
+	hub         *Hub
+	feed        *feed
+	thread      ponder.ThreadID
+	seen        ponder.Seq
+	piece       int
+	wantsPieces bool // wants pieces
+	group       *group
 
-	troubles int // that it was told of
+	troubles int // number of returned troubles
 
-	few  [8]Frame     // room for what Next returns
-	done atomic.Int64 // what was seen when Next was called last
+	buffer [8]Frame     // a buffer for Next
+	done   atomic.Int64 // the cursor at the last call of Next
 }
 
-// Seen returns the cursor: the number of the newest event that Next has returned.
+// Seen returns the cursor: the seq of the newest returned event.
 func (w *Watcher) Seen() ponder.Seq { return w.seen }
 
-// Next waits for what comes behind the cursor, and returns it: events in their order
-// without a gap, or pieces of what is written at the moment. They are there until it is
-// called again, and must not be changed. It returns the error of ctx, or of the store.
+// Next blocks until there are frames after the cursor, and returns them: events in order
+// without a gap, and pieces. The frames are valid until the next call and must not be
+// changed. It returns the error of ctx, or of the store.
 func (w *Watcher) Next(ctx context.Context) ([]Frame, error) { return w.NextBy(ctx, nil) }
 
-// NextBy is [Watcher.Next] that returns [ErrQuiet] when beat comes before anything else.
+// NextBy is [Watcher.Next], but returns [ErrQuiet] when beat fires first.
 func (w *Watcher) NextBy(ctx context.Context, beat <-chan time.Time) ([]Frame, error) {
 	w.done.Store(int64(w.seen))
 	for {
@@ -64,11 +64,11 @@ func (w *Watcher) NextBy(ctx context.Context, beat <-chan time.Time) ([]Frame, e
 	}
 }
 
-// ErrQuiet says that nothing has come for a while.
+// ErrQuiet says that nothing was new for a while.
 var ErrQuiet = errors.New("nothing has come")
 
-// take returns what the hub has for the watcher, or that the hub does not keep what
-// comes next; and what is closed when more comes.
+// take returns the frames of the hub for the watcher. If behind is set, the hub has dropped
+// the next ones. The channel is closed when more is new.
 func (w *Watcher) take() (frames []Frame, behind bool, changed <-chan struct{}, err error) {
 	f := w.feed
 	f.mu.RLock()
@@ -76,18 +76,18 @@ func (w *Watcher) take() (frames []Frame, behind bool, changed <-chan struct{}, 
 	if w.seen < f.from {
 		return nil, true, w.group.changed, f.err
 	}
-	i, _ := slices.BinarySearchFunc(f.kept, w.seen+1, func(fr Frame, seq ponder.Seq) int { return int(fr.Seq - seq) })
-	events := f.kept[i:]
+	i, _ := slices.BinarySearchFunc(f.window, w.seen+1, func(fr Frame, seq ponder.Seq) int { return int(fr.Seq - seq) })
+	events := f.window[i:]
 	if len(events) > 0 {
 		w.seen = events[len(events)-1].Seq
 	}
-	if !w.hears {
+	if !w.wantsPieces {
 		w.piece = f.piece
 	}
-	frames = w.few[:0]
-	for w.piece = max(w.piece, f.piece-maxDeltas); w.piece < f.piece; w.piece++ { // before the event that says what it all came to
+	frames = w.buffer[:0]
+	for w.piece = max(w.piece, f.piece-maxDeltas); w.piece < f.piece; w.piece++ { // pieces precede the event with their result
 		p := f.pieces[w.piece%maxDeltas]
-		if p.after > f.head { // the event that began its call is about to come
+		if p.after > f.head { // its call's start is not read yet
 			break
 		}
 		for len(events) > 0 && events[0].Seq <= p.after {
@@ -98,19 +98,19 @@ func (w *Watcher) take() (frames []Frame, behind bool, changed <-chan struct{}, 
 	if frames = append(frames, events...); len(frames) > 0 || f.err != nil {
 		return frames, false, w.group.changed, f.err
 	}
-	return nil, false, w.group.changed, w.troubled()
+	return nil, false, w.group.changed, w.nextTrouble()
 }
 
-// Thread returns what is known of the thread, as it was at the newest event that the hub has
-// read, or later. Many who ask at the same time ask the store once.
+// Thread returns the info of the thread at the newest event that the hub has read, or
+// later. Concurrent callers share a query.
 func (w *Watcher) Thread(ctx context.Context) (ponder.Info, error) {
 	f := w.feed
 	f.mu.RLock()
 	head := f.head
 	f.mu.RUnlock()
 	select {
-	case f.asking <- struct{}{}:
-		defer func() { <-f.asking }()
+	case f.infoLock <- struct{}{}:
+		defer func() { <-f.infoLock }()
 	case <-ctx.Done():
 		return ponder.Info{}, ctx.Err()
 	}
@@ -125,5 +125,5 @@ func (w *Watcher) Thread(ctx context.Context) (ponder.Info, error) {
 	return info, nil
 }
 
-// Close ends the watching.
-func (w *Watcher) Close() { w.hub.leave(w) }
+// Close ends the watcher.
+func (w *Watcher) Close() { w.hub.removeWatcher(w) }

@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// A limited connection has limits of time. Each write of its reader takes a while.
-type limited struct {
+// A deadlineConn connection has deadlines. Each write takes a while.
+type deadlineConn struct {
 	*httptest.ResponseRecorder
 	takes time.Duration
 
 	mu          sync.Mutex
 	read, write time.Time
-	over        chan struct{} // closed when the limit of writing has passed
+	over        chan struct{} // closed when the write deadline has passed
 }
 
-func connection(takes time.Duration) *limited {
-	return &limited{ResponseRecorder: httptest.NewRecorder(), takes: takes, read: time.Now(), write: time.Now(), over: make(chan struct{})}
+func connection(takes time.Duration) *deadlineConn {
+	return &deadlineConn{ResponseRecorder: httptest.NewRecorder(), takes: takes, read: time.Now(), write: time.Now(), over: make(chan struct{})}
 }
 
-func (c *limited) SetReadDeadline(t time.Time) error { c.read = t; return nil }
+func (c *deadlineConn) SetReadDeadline(t time.Time) error { c.read = t; return nil }
 
-func (c *limited) SetWriteDeadline(t time.Time) error {
+func (c *deadlineConn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.write = t; !t.IsZero() && t.Before(time.Now()) {
@@ -37,7 +37,7 @@ func (c *limited) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-func (c *limited) Write(b []byte) (int, error) {
+func (c *deadlineConn) Write(b []byte) (int, error) {
 	select {
 	case <-time.After(c.takes):
 		return c.ResponseRecorder.Write(b)
@@ -46,12 +46,12 @@ func (c *limited) Write(b []byte) (int, error) {
 	}
 }
 
-// A reader that takes nothing is given up after a while; one that is slow but goes on
-// taking is not, however long an event is.
-func TestPatience(t *testing.T) {
+// The writer ends the connection of a stalled reader, but not of a slow one, however long
+// an event is.
+func TestSlowAndStalledReaders(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		takes time.Duration // for a piece
+		takes time.Duration // per piece
 		gone  bool
 	}{
 		{"at once", 0, false},
@@ -78,8 +78,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// No limit of time stays on a connection: between two events there may be a long silence.
-func TestNoDeadlineStays(t *testing.T) {
+// No deadline stays on the connection, because events may be far apart.
+func TestDeadlineIsCleared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := connection(patience / 2)
 		w := NewWriter(c)
@@ -103,7 +103,7 @@ func TestLateWatchdog(t *testing.T) {
 		d := &watchdog{giveUp: func() { given.Add(1) }}
 		d.begin()
 		d.mu.Lock()
-		d.due = d.due.Add(-patience - 2*lateness) // the timer comes late by so much
+		d.due = d.due.Add(-patience - 2*lateness) // the timer is late by this much
 		d.mu.Unlock()
 		time.Sleep(patience)
 		synctest.Wait()

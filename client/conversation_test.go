@@ -11,10 +11,10 @@ import (
 	"ponder"
 )
 
-// A session does as it is told, and says what came of it.
+// A session applies commands, and acknowledges them.
 func TestSteer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := move(t, ""), t.Context()
+		d, ctx := serveSessions(t, ""), t.Context()
 		s, err := d.Start(ctx, Question{Question: "Why does the pump fail?", Minutes: 30})
 		if err != nil {
 			t.Fatal(err)
@@ -60,10 +60,10 @@ func has[T any](list []T, ok func(T) bool) bool {
 	return false
 }
 
-// Whatever is lost on the way, a session is forked once, and goes on as it was told.
+// A fork is created once, whatever messages are lost, and applies its commands.
 func TestFork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := move(t, ""), t.Context()
+		d, ctx := serveSessions(t, ""), t.Context()
 		s, err := d.Start(ctx, Question{Question: "Why does the pump fail?", Minutes: 30})
 		if err != nil {
 			t.Fatal(err)
@@ -107,10 +107,10 @@ func TestFork(t *testing.T) {
 	})
 }
 
-// A conversation is opened, and what is said in it is answered, once.
-func TestTalk(t *testing.T) {
+// A message in a conversation gets one answer.
+func TestConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := move(t, "It is salt, since rivers bring it there."), t.Context()
+		d, ctx := serveSessions(t, "It is salt, since rivers bring it there."), t.Context()
 		c, err := d.Open(ctx, "The sea", "")
 		if err != nil || c.Title != "The sea" || c.Kind != ponder.KindConversation || c.ID == "" {
 			t.Fatalf("%+v, %v", c, err)
@@ -125,7 +125,7 @@ func TestTalk(t *testing.T) {
 			t.Errorf("without waiting: %+v, %v", turn, err)
 		}
 		time.Sleep(time.Minute)
-		wrote, ends, events := d.hears(t, talk, "And the ponds?")
+		wrote, ends, events := d.talk(t, talk, "And the ponds?")
 		if wrote != "It is salt, since rivers bring it there." || ends.Status != "answered" || ends.Answer != wrote || events == 0 {
 			t.Errorf("%q, %+v, %d events", wrote, ends, events)
 		}
@@ -155,9 +155,9 @@ func TestTalk(t *testing.T) {
 	})
 }
 
-// hears says something over connections of which the first breaks, and returns what was
-// written of the answer, how the turn has ended, and how many events came.
-func (d *desk) hears(t *testing.T, talk, text string) (wrote string, ends Turn, events int) {
+// talk sends a message over connections of which the first breaks. It returns the streamed
+// text, the turn, and the number of events.
+func (d *testAPI) talk(t *testing.T, talk, text string) (wrote string, ends Turn, events int) {
 	t.Helper()
 	seen := make(map[ponder.Seq]bool)
 	for u, err := range d.Talk(t.Context(), talk, Message{Content: text}) {
@@ -179,8 +179,8 @@ func (d *desk) hears(t *testing.T, talk, text string) (wrote string, ends Turn, 
 	return wrote, ends, len(seen)
 }
 
-// messages returns how many messages of users a thread has.
-func (d *desk) messages(t *testing.T, talk string) (n int) {
+// messages returns the number of user messages in a thread.
+func (d *testAPI) messages(t *testing.T, talk string) (n int) {
 	t.Helper()
 	for ev, err := range d.store.Events(t.Context(), ponder.ThreadID(talk), 0) {
 		if err != nil {
@@ -193,11 +193,12 @@ func (d *desk) messages(t *testing.T, talk string) (n int) {
 	return n
 }
 
-// Wherever the connection breaks, a message is said once, and the turn is told to its end.
-func TestTalkOverBrokenConnections(t *testing.T) {
+// Wherever the connection breaks, the message is sent once, and the stream reaches the end
+// of the turn.
+func TestConversationOverBrokenConnections(t *testing.T) {
 	for _, cut := range []int{1, 40, 300, 700, 1200} {
 		synctest.Test(t, func(t *testing.T) {
-			d := move(t, "It is salt.")
+			d := serveSessions(t, "It is salt.")
 			c, err := d.Open(t.Context(), "", "")
 			if err != nil {
 				t.Fatal(err)
@@ -212,7 +213,7 @@ func TestTalkOverBrokenConnections(t *testing.T) {
 				}
 				return fault{}
 			}
-			if _, ends, _ := d.hears(t, string(c.ID), "What is the sea?"); ends.Status != "answered" || ends.Answer != "It is salt." {
+			if _, ends, _ := d.talk(t, string(c.ID), "What is the sea?"); ends.Status != "answered" || ends.Answer != "It is salt." {
 				t.Errorf("cut behind %d: %+v", cut, ends)
 			}
 			if n := d.messages(t, string(c.ID)); n != 1 {

@@ -24,17 +24,16 @@ import (
 	"ponder/mode/session"
 )
 
-// A house is a service that thinks and remembers.
-type house struct {
+// A fullService is a service with sessions and memory.
+type fullService struct {
 	service
 	place    *placement.Placement
-	memories []httpapi.Memory // what was added last first
+	memories []httpapi.Memory // newest first
 	ticks    int
 }
 
-// move has an API, whose model says what it is given to all questions, think and
-// remember. It is for synctest bubbles.
-func move(t *testing.T, says string) *desk {
+// serveSessions returns an API in a synctest bubble. Its model answers all questions with says.
+func serveSessions(t *testing.T, says string) *testAPI {
 	t.Helper()
 	d := serve(t)
 	model := &llmtest.Model{ID: "sim/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}, Deltas: 5}
@@ -52,7 +51,7 @@ func move(t *testing.T, says string) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{service: service{store: d.store}}
+	h := &fullService{service: service{store: d.store}}
 	h.place = placement.Memory(placement.Config{Store: d.store, Work: mind.Work, Logger: slog.New(slog.DiscardHandler)})
 	d.open(t, h)
 	t.Cleanup(func() {
@@ -66,18 +65,18 @@ func move(t *testing.T, says string) *desk {
 	return d
 }
 
-func (h *house) Begin(ctx context.Context, owner string, id ponder.ThreadID, q httpapi.Start) error {
+func (h *fullService) Begin(ctx context.Context, owner string, id ponder.ThreadID, q httpapi.Start) error {
 	if err := h.service.Begin(ctx, owner, id, q); err != nil {
 		return err
 	}
 	return h.place.Start(ctx, id)
 }
 
-func (h *house) Go(ctx context.Context, id ponder.ThreadID, _ string) error {
+func (h *fullService) Go(ctx context.Context, id ponder.ThreadID, _ string) error {
 	return h.place.Start(ctx, id)
 }
 
-func (h *house) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f httpapi.Fork) error {
+func (h *fullService) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f httpapi.Fork) error {
 	info, err := h.store.Thread(ctx, from)
 	if err != nil {
 		return err
@@ -90,11 +89,11 @@ func (h *house) Fork(ctx context.Context, owner string, from, id ponder.ThreadID
 	return engine.Fork(ctx, h.store, from, cmp.Or(f.At, info.Head), to, inputs...)
 }
 
-func (h *house) Open(ctx context.Context, owner string, id ponder.ThreadID, c httpapi.Conversation) error {
+func (h *fullService) Open(ctx context.Context, owner string, id ponder.ThreadID, c httpapi.Conversation) error {
 	return h.store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: owner, Title: c.Title, Model: c.Model})
 }
 
-func (h *house) Say(ctx context.Context, in ponder.Info, key string, m httpapi.Message) (ponder.Event, error) {
+func (h *fullService) Say(ctx context.Context, in ponder.Info, key string, m httpapi.Message) (ponder.Event, error) {
 	list, err := h.store.Append(ctx, in.ID, 0, ponder.Event{Cause: key, Body: m.UserMessage})
 	if err != nil {
 		return ponder.Event{}, err
@@ -102,7 +101,7 @@ func (h *house) Say(ctx context.Context, in ponder.Info, key string, m httpapi.M
 	return list[0], h.place.Start(ctx, in.ID)
 }
 
-func (h *house) Remember(_ context.Context, _ string, list ...httpapi.Memory) ([]httpapi.Memory, error) {
+func (h *fullService) Remember(_ context.Context, _ string, list ...httpapi.Memory) ([]httpapi.Memory, error) {
 	for i := range list {
 		list[i].ID, list[i].Created = fmt.Sprintf("mem_%d", len(h.memories)), time.Now()
 		h.memories = slices.Insert(h.memories, 0, list[i])
@@ -110,7 +109,7 @@ func (h *house) Remember(_ context.Context, _ string, list ...httpapi.Memory) ([
 	return list, nil
 }
 
-func (h *house) Search(_ context.Context, _ string, q httpapi.Query) (hits []httpapi.Hit, err error) {
+func (h *fullService) Search(_ context.Context, _ string, q httpapi.Query) (hits []httpapi.Hit, err error) {
 	for _, m := range h.memories {
 		if strings.Contains(m.Text, q.Text) && (q.Limit == 0 || len(hits) < q.Limit) {
 			hits = append(hits, httpapi.Hit{Memory: m, Quote: m.Text, Score: 0.5})
@@ -119,12 +118,12 @@ func (h *house) Search(_ context.Context, _ string, q httpapi.Query) (hits []htt
 	return hits, nil
 }
 
-func (h *house) Memories(_ context.Context, _ string, q httpapi.Query, after string) ([]httpapi.Memory, error) {
+func (h *fullService) Memories(_ context.Context, _ string, q httpapi.Query, after string) ([]httpapi.Memory, error) {
 	from := 1 + slices.IndexFunc(h.memories, func(m httpapi.Memory) bool { return m.ID == after })
 	return h.memories[from:min(len(h.memories), from+q.Limit)], nil
 }
 
-func (h *house) Forget(_ context.Context, _, id string) error {
+func (h *fullService) Forget(_ context.Context, _, id string) error {
 	n := len(h.memories)
 	h.memories = slices.DeleteFunc(h.memories, func(m httpapi.Memory) bool { return m.ID == id })
 	if len(h.memories) == n {
@@ -133,16 +132,16 @@ func (h *house) Forget(_ context.Context, _, id string) error {
 	return nil
 }
 
-// mindThread is that of the subconscious, which ticks notes.
+// mindThread is the thread of the subconscious, which records ticks.
 const mindThread ponder.ThreadID = "thr_mind"
 
-func (h *house) Thread(string) ponder.ThreadID { return mindThread }
+func (h *fullService) Thread(string) ponder.ThreadID { return mindThread }
 
-func (h *house) Mind(context.Context, string) (json.RawMessage, error) {
+func (h *fullService) Mind(context.Context, string) (json.RawMessage, error) {
 	return fmt.Appendf(nil, `{"ticks":%d}`, h.ticks), nil
 }
 
-func (h *house) Tick(ctx context.Context, owner string) (json.RawMessage, error) {
+func (h *fullService) Tick(ctx context.Context, owner string) (json.RawMessage, error) {
 	if h.ticks++; h.ticks == 1 {
 		if err := h.store.Create(ctx, ponder.Thread{ID: mindThread, Kind: ponder.KindSubconscious, Owner: owner}); err != nil {
 			return nil, err

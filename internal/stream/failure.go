@@ -7,10 +7,10 @@ import (
 	"ponder"
 )
 
-// Trouble tells all who watch a thread how work on it has ended, if that is because nothing
-// can be written: what they wait for does not come until there is room again. Each gets the
-// error once, from [Watcher.Next], behind the events that are there, and may go on watching.
-// It never waits.
+// Trouble tells the watchers of a thread that the work on it ended because writes fail.
+// Until there is space, the thread does not grow. Each watcher gets the error once, from
+// [Watcher.Next], after the existing events, and may continue to watch. Trouble never
+// blocks.
 func (h *Hub) Trouble(thread ponder.ThreadID, err error) {
 	if !IsTrouble(err) {
 		return
@@ -28,14 +28,14 @@ func (h *Hub) Trouble(thread ponder.ThreadID, err error) {
 	f.wake()
 }
 
-// IsTrouble reports whether an error says that nothing can be written.
+// IsTrouble reports whether err says that writes fail.
 func IsTrouble(err error) bool {
 	return errors.Is(err, ponder.ErrFull) || errors.Is(err, ponder.ErrReadOnly) || errors.Is(err, ponder.ErrDamaged)
 }
 
-// troubled returns the trouble that the watcher has not been told of, if there is any. The
-// caller holds f.mu.
-func (w *Watcher) troubled() error {
+// nextTrouble returns an error that the watcher has not returned yet, or nil. The caller holds
+// f.mu.
+func (w *Watcher) nextTrouble() error {
 	if w.troubles == w.feed.troubles {
 		return nil
 	}

@@ -1,0 +1,62 @@
+package stream
+
+import (
+	"sync"
+	"time"
+)
+
+// Time limits of a reader.
+const (
+	patience = 10 * time.Second // for a piece of pieceSize bytes
+	lateness = time.Second      // of a timer; a greater one means that this process stood still
+)
+
+// pieceSize limits a single write. A reader on a slow line thereby has patience for each
+// piece, however long an event is.
+const pieceSize = 16 << 10
+
+// A watchdog ends the connection of a stalled reader. It is for one goroutine.
+type watchdog struct {
+	giveUp func() // ends a write in progress
+
+	mu     sync.Mutex
+	timer  *time.Timer
+	due    time.Time
+	writes bool
+}
+
+// begin marks the start of a write.
+func (d *watchdog) begin() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.writes, d.due = true, time.Now().Add(patience)
+	if d.timer == nil {
+		d.timer = time.AfterFunc(patience, d.check)
+		return
+	}
+	d.timer.Reset(patience)
+}
+
+// end marks the end of a write.
+func (d *watchdog) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.writes = false
+	d.timer.Stop()
+}
+
+// check ends the connection if the write is due. If the timer itself is late, this process
+// could not run, so the reader gets its time again.
+func (d *watchdog) check() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	switch {
+	case !d.writes || now.Before(d.due): // the timer belongs to an earlier write
+	case now.Sub(d.due) > lateness:
+		d.due = now.Add(patience)
+		d.timer.Reset(patience)
+	default:
+		d.giveUp()
+	}
+}
