@@ -18,27 +18,28 @@ import (
 
 var errKilled = errors.New("the process was killed")
 
-// A mortal is the store of a process that is killed at one of its calls: before that
-// does anything, or after. From then on nothing gets through.
-type mortal struct {
+// A killedStore is a store whose process is killed before or after one of its calls. All later
+// calls fail.
+type killedStore struct {
 	ponder.Store
 	kill  func()
 	after bool
 
 	mu   sync.Mutex
-	left int // calls until then
+	left int // calls before the kill
 }
 
-// of returns the store that a mind uses: this, or the one below that never fails.
-func (s *mortal) of(whole bool) ponder.Store {
+// of returns the store of the mind: this one, or the one below that never fails.
+func (s *killedStore) of(whole bool) ponder.Store {
 	if whole {
 		return s
 	}
 	return s.Store
 }
 
-// step counts a call. It returns whether the call is made, and whether it is the last.
-func (s *mortal) step() (make, last bool) {
+// step counts a call. It reports whether the store makes the call, and whether it is the
+// last.
+func (s *killedStore) step() (make, last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.left--
@@ -52,7 +53,7 @@ func (s *mortal) step() (make, last bool) {
 	return s.after, true
 }
 
-func (s *mortal) Append(ctx context.Context, thread ponder.ThreadID, fence ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
+func (s *killedStore) Append(ctx context.Context, thread ponder.ThreadID, fence ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
 	do, last := s.step()
 	if !do {
 		return nil, errKilled
@@ -64,7 +65,7 @@ func (s *mortal) Append(ctx context.Context, thread ponder.ThreadID, fence ponde
 	return added, err
 }
 
-func (s *mortal) Create(ctx context.Context, thread ponder.Thread, evs ...ponder.Event) error {
+func (s *killedStore) Create(ctx context.Context, thread ponder.Thread, evs ...ponder.Event) error {
 	do, last := s.step()
 	if !do {
 		return errKilled
@@ -76,18 +77,18 @@ func (s *mortal) Create(ctx context.Context, thread ponder.Thread, evs ...ponder
 	return err
 }
 
-func (s *mortal) Events(ctx context.Context, thread ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+func (s *killedStore) Events(ctx context.Context, thread ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	if do, last := s.step(); !do || last {
 		return func(yield func(ponder.Event, error) bool) { yield(ponder.Event{}, errKilled) }
 	}
 	return s.Store.Events(ctx, thread, after)
 }
 
-// TestKilled kills the minder at each call of its store, before and after it, and lets
-// another process go on: nothing is lost, and nothing is told twice, but for what was
-// told when it was killed, which is told again with the same id.
+// TestKilled kills the minder before and after each call of its store, and starts another
+// process. Nothing is lost. Only a message that was sent at the kill is sent twice, with
+// the same id.
 func TestKilled(t *testing.T) {
-	for _, whole := range []bool{false, true} { // with the mind that thinks
+	for _, whole := range []bool{false, true} { // whether the mind dies too
 		ended, n := false, 0
 		for ; n < 200 && !ended; n++ {
 			for _, after := range []bool{false, true} {
@@ -100,7 +101,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// killAt kills a process at a call, and reports whether it was through before.
+// killAt kills a process at its nth call, and reports whether the process ended before.
 func killAt(t *testing.T, n int, after, whole bool) bool {
 	base, w, v, p := memory.New(), &world{}, &voice{takes: time.Second}, &postbox{}
 	w.add("room 1")
@@ -109,7 +110,7 @@ func killAt(t *testing.T, n int, after, whole bool) bool {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	first := c
-	store := &mortal{Store: base, left: n, after: after}
+	store := &killedStore{Store: base, left: n, after: after}
 	first.Store = store
 	r := open(t, store.of(whole), v, first)
 	store.kill = func() {
@@ -121,7 +122,7 @@ func killAt(t *testing.T, n int, after, whole bool) bool {
 	r.stop()
 
 	again := open(t, base, v, c)
-	for range 10 { // an attempt that was begun is made again after a while
+	for range 10 { // an interrupted attempt is repeated after a while
 		again.tick(false)
 		time.Sleep(time.Minute)
 	}
@@ -129,7 +130,7 @@ func killAt(t *testing.T, n int, after, whole bool) bool {
 	return err == nil
 }
 
-// checkTold checks that what was seen was raised once, decided, and told on both
+// checkTold checks that the observation was escalated once, decided, and sent on both
 // channels.
 func checkTold(t *testing.T, n int, store ponder.Store, p *postbox) {
 	t.Helper()
@@ -204,7 +205,7 @@ func TestTwo(t *testing.T) {
 	})
 }
 
-// TestRunTwice has two processes keep one subconscious going.
+// TestRunTwice has two processes run one subconscious.
 func TestRunTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w, v, p := memory.New(), &world{}, &voice{takes: 5 * time.Second}, &postbox{}

@@ -15,30 +15,31 @@ import (
 	"ponder/sensor/notify"
 )
 
-// What is noted of attempts to tell something.
+// The stored outcomes of an attempt to send a message.
 const (
 	whatSending = "sending"
 	whatSent    = "sent"
 	whatFailed  = "failed"
 )
 
-// Numbers of delivery.
 const (
-	decideTime = 5 * time.Minute
-	sendTime   = 45 * time.Second // that a channel has for a message
-	claimTime  = 2 * time.Minute  // after which an attempt that nothing came of is made again
-	firstWait  = time.Minute      // after the first failure, and twice as long after each
-	longWait   = 12 * time.Hour
-	maxTitle   = 100 // bytes
-	maxSends   = 20  // messages of a channel in a round
+	decideTime   = 5 * time.Minute
+	sendTime     = 45 * time.Second // for one message
+	reclaimAfter = 2 * time.Minute  // an attempt without an outcome is repeated after this time
+	firstWait    = time.Minute      // after the first failure; the wait doubles with each
+	longWait     = 12 * time.Hour
+	maxTitle     = 100 // bytes
+	maxSends     = 20  // messages of a channel per call
 )
 
-// Deliver tells the user, on each channel, what is decided to be told and was not yet.
-// What could not be sent is tried again, with ever longer waits, until a week after it was
-// decided; in quiet hours only what is urgent is told, and the rest when they are over.
-// Each attempt is noted before it is made, so that no two processes make it; one that a
-// process did not survive is made again two minutes later, with the same id, by which
-// whoever gets it knows what they have.
+// Deliver sends the messages to the user that a channel has not sent yet, on each channel.
+// It returns the numbers of sent and failed messages. It retries a failed message with
+// growing waits, until a week after its decision. In quiet hours it sends urgent messages
+// only.
+//
+// Deliver notes each attempt before it makes it, so that no two processes make the same
+// attempt. If a process dies during an attempt, another attempt with the same id follows
+// two minutes later. Receivers can detect the repetition by the id.
 func (m *Minder) Deliver(ctx context.Context) (sent, unsent int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,9 +49,8 @@ func (m *Minder) Deliver(ctx context.Context) (sent, unsent int, err error) {
 	return m.deliver(ctx)
 }
 
-// deliver implements Deliver. The caller holds m.mu.
 func (m *Minder) deliver(ctx context.Context) (sent, unsent int, err error) {
-	results := make([]sending, len(m.Channels))
+	results := make([]sendResult, len(m.Channels))
 	var wg sync.WaitGroup
 	for i, ch := range m.Channels {
 		due := m.dueOn(ch.Name)
@@ -66,47 +66,47 @@ func (m *Minder) deliver(ctx context.Context) (sent, unsent int, err error) {
 	return sent, unsent, errors.Join(errs...)
 }
 
-// A due is a telling and the number of the attempt to make.
-type due struct {
-	telling
+// A dueMessage is a message and the number of the next attempt.
+type dueMessage struct {
+	delivery
 	try int
 }
 
-// dueOn returns what a channel is to tell now.
-func (m *Minder) dueOn(channel string) (list []due) {
+// dueOn returns the messages that a channel must send now.
+func (m *Minder) dueOn(channel string) (list []dueMessage) {
 	now := m.Now()
-	for _, t := range m.course.told {
-		s := m.course.sent[t.ID][channel]
-		if s.done || now.Sub(t.at) > tellTime || len(list) == maxSends {
+	for _, t := range m.fold.deliveries {
+		s := m.fold.sent[t.ID][channel]
+		if s.done || now.Sub(t.at) > deliveryTime || len(list) == maxSends {
 			continue
 		}
 		if m.Quiet.Contain(now) && !IsUrgent(t.Escalation) {
 			continue
 		}
-		if s.tries > 0 && now.Before(s.next()) && !now.Before(s.last) { // a clock may have been set back
+		if s.tries > 0 && now.Before(s.next()) && !now.Before(s.last) { // the clock may have been set back
 			continue
 		}
-		list = append(list, due{t, s.tries + 1})
+		list = append(list, dueMessage{t, s.tries + 1})
 	}
 	return list
 }
 
-// next returns when the next attempt is made.
-func (s sent) next() time.Time {
+// next returns the time of the next attempt.
+func (s sendState) next() time.Time {
 	if s.fails < s.tries {
-		return s.last.Add(claimTime)
+		return s.last.Add(reclaimAfter)
 	}
 	return s.last.Add(min(firstWait<<min(s.tries-1, 10), longWait))
 }
 
-// A sending is what came of what a channel was to tell.
-type sending struct {
+// A sendResult is the result of a channel.
+type sendResult struct {
 	sent, failed int
 	err          error
 }
 
-// sendAll tells what is due on a channel, until one fails.
-func (m *Minder) sendAll(ctx context.Context, ch notify.Channel, list []due) (r sending) {
+// sendAll sends the due messages on a channel, until one fails.
+func (m *Minder) sendAll(ctx context.Context, ch notify.Channel, list []dueMessage) (r sendResult) {
 	for _, d := range list {
 		if ctx.Err() != nil {
 			return r
@@ -117,9 +117,9 @@ func (m *Minder) sendAll(ctx context.Context, ch notify.Channel, list []due) (r 
 			return r
 		}
 		if !mine {
-			continue // another process tells it
+			continue // another process sends it
 		}
-		sendErr := send(ctx, ch, messageOf(d.telling))
+		sendErr := send(ctx, ch, messageOf(d.delivery))
 		what, why := whatSent, ""
 		if sendErr != nil {
 			what, why = whatFailed, sensor.Line(sendErr.Error(), sensor.MaxText)
@@ -130,15 +130,16 @@ func (m *Minder) sendAll(ctx context.Context, ch notify.Channel, list []due) (r 
 		}
 		if sendErr != nil {
 			r.failed++
-			return r // and the others would fail likewise
+			return r // the next ones would fail too
 		}
 		r.sent++
 	}
 	return r
 }
 
-// noteSend notes what became of an attempt, and returns false if that is noted already.
-func (m *Minder) noteSend(ctx context.Context, channel string, d due, what, why string) (bool, error) {
+// noteSend notes the outcome of an attempt. It returns false if the thread has the note
+// already.
+func (m *Minder) noteSend(ctx context.Context, channel string, d dueMessage, what, why string) (bool, error) {
 	cause := strings.Join([]string{deliveryCause, channel, strconv.Itoa(d.try), what, d.ID}, ":")
 	o := ponder.Observation{Content: why, Sensor: attemptName, Subject: d.ID, State: channel + ":" + what}
 	if what == whatSent {
@@ -147,7 +148,7 @@ func (m *Minder) noteSend(ctx context.Context, channel string, d due, what, why 
 	return m.note(ctx, cause, o, true)
 }
 
-// send calls a channel, within bounds of time, and takes a panic for an error.
+// send calls a channel with a time limit. It returns a panic as an error.
 func send(ctx context.Context, ch notify.Channel, msg notify.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
@@ -175,8 +176,7 @@ func send(ctx context.Context, ch notify.Channel, msg notify.Message) error {
 	}
 }
 
-// messageOf returns what the user is told.
-func messageOf(t telling) notify.Message {
+func messageOf(t delivery) notify.Message {
 	title, _, _ := strings.Cut(t.Content, "\n")
 	if i := strings.Index(title, ". "); i > 0 {
 		title = title[:i+1]

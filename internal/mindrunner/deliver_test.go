@@ -12,8 +12,8 @@ import (
 	"ponder/store/memory"
 )
 
-// TestRetry has a channel that fails: it is tried again ever more rarely, for a week, and
-// the other channel is not told again.
+// TestRetry has a channel that fails. Its retries become rarer and end after a week. The
+// other channel gets no repetition.
 func TestRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w, good, bad := memory.New(), &world{}, &postbox{}, &postbox{fail: true}
@@ -31,7 +31,7 @@ func TestRetry(t *testing.T) {
 		if len(good.got) != 1 || len(bad.got) < 10 || len(bad.got) > 30 || len(slices.Compact(bad.ids())) != 1 {
 			t.Errorf("told %d and %d times: %q", len(good.got), len(bad.got), bad.ids())
 		}
-		if d := bad.at[len(bad.at)-1].Sub(bad.at[0]); d > tellTime {
+		if d := bad.at[len(bad.at)-1].Sub(bad.at[0]); d > deliveryTime {
 			t.Errorf("it is tried for %s", d)
 		}
 		bad.fail = false
@@ -67,7 +67,7 @@ func TestRecovers(t *testing.T) {
 	})
 }
 
-// TestQuiet holds what is not urgent until the quiet hours are over.
+// TestQuiet delays messages that are not urgent until the quiet hours are over.
 func TestQuiet(t *testing.T) {
 	for name, test := range map[string]struct {
 		importance int
@@ -85,7 +85,7 @@ func TestQuiet(t *testing.T) {
 			if got := r.tick(false); got.Decided != 1 {
 				t.Fatalf("report %+v", got)
 			}
-			r.course.told[0].Importance, r.course.told[0].Untrusted = test.importance, test.untrusted
+			r.fold.deliveries[0].Importance, r.fold.deliveries[0].Untrusted = test.importance, test.untrusted
 			r.tick(false)
 			time.Sleep(2 * time.Hour)
 			r.tick(false)

@@ -10,7 +10,7 @@ import (
 	"ponder/store/memory"
 )
 
-// TestElsewhere sees that what is spent on other threads is not there for ticks.
+// TestElsewhere checks that the cost of other threads reduces the budget of ticks.
 func TestElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spent := ponder.Cost{}

@@ -9,7 +9,7 @@ import (
 	"ponder/store/memory"
 )
 
-// A report says which roles came to nothing.
+// A report names the roles that failed.
 func TestFailedRoles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, v := &world{}, &voice{report: func(*llm.Request) string { return "Nothing that can be read." }}

@@ -6,15 +6,15 @@ import (
 	"ponder"
 )
 
-// IsUrgent reports whether the user is told something in quiet hours too: what matters
-// very much, and does not come from what strangers wrote.
+// IsUrgent reports whether the user gets an escalation in quiet hours too. Its importance
+// is at least Urgent, and it does not contain text of strangers.
 func IsUrgent(e ponder.Escalation) bool { return e.Importance >= Urgent && !e.Untrusted }
 
-// Hours are a part of each day by the clock of the machine: from one time since midnight
-// to another, past midnight if that is smaller. The zero value is none of it.
+// Hours is a part of each local day, from one time since midnight to another. It spans
+// midnight if To is smaller. The zero value is empty.
 type Hours struct{ From, To time.Duration }
 
-// Contain reports whether a time is in the hours.
+// Contain reports whether a time is in the hours. From is inside, To is not.
 func (h Hours) Contain(t time.Time) bool {
 	t = t.Local()
 	hour, minute, second := t.Clock()

@@ -13,50 +13,50 @@ import (
 	"ponder/sensor"
 )
 
-// A Watched is how a sensor does.
+// A Watched is the status of a sensor.
 type Watched struct {
 	Sensor string    `json:"sensor"`
-	Looked time.Time `json:"looked,omitzero"` // when it last looked and could
-	Error  string    `json:"error,omitempty"` // of the last look
-	Fails  int       `json:"fails,omitempty"` // in a row
-	Told   int       `json:"told,omitempty"`  // observations that were kept, since the process began
+	Looked time.Time `json:"looked,omitzero"` // the time of the last successful look
+	Error  string    `json:"error,omitempty"` // of the last look, if it failed
+	Fails  int       `json:"fails,omitempty"` // consecutive failures
+	Told   int       `json:"told,omitempty"`  // stored observations since the start of the process
 }
 
-// A watcher is what is known of a sensor, beside the thread.
-type watcher struct {
+// A sensorState is the state of a sensor in this process.
+type sensorState struct {
 	Watched
 	busy    bool            // a look has not returned yet
-	logged  string          // the error that was last logged
-	pending json.RawMessage // the cursor after a look that had nothing to say
-	since   ponder.Seq      // the place of the cursor that stood on the thread then
+	logged  string          // the last logged error
+	pending json.RawMessage // the cursor after a look without observations
+	since   ponder.Seq      // the event of the stored cursor at that look
 }
 
-// watchers are those of all sensors.
-type watchers struct {
+// sensorStates holds the states of all sensors. It is safe for concurrent use.
+type sensorStates struct {
 	mu  sync.Mutex
-	all map[string]*watcher
+	all map[string]*sensorState
 }
 
-func (w *watchers) init(sensors []sensor.Sensor) {
-	w.all = make(map[string]*watcher)
+func (w *sensorStates) init(sensors []sensor.Sensor) {
+	w.all = make(map[string]*sensorState)
 	for _, s := range sensors {
-		w.all[s.Name] = &watcher{Watched: Watched{Sensor: s.Name}}
+		w.all[s.Name] = &sensorState{Watched: Watched{Sensor: s.Name}}
 	}
 }
 
-// Status returns how the sensors do, in the order in which they are configured.
+// Status returns the status of the sensors, in the order of the configuration.
 func (m *Minder) Status() []Watched {
-	m.watch.mu.Lock()
-	defer m.watch.mu.Unlock()
+	m.states.mu.Lock()
+	defer m.states.mu.Unlock()
 	list := make([]Watched, 0, len(m.Sensors))
 	for _, s := range m.Sensors {
-		list = append(list, m.watch.all[s.Name].Watched)
+		list = append(list, m.states.all[s.Name].Watched)
 	}
 	return list
 }
 
-// begin notes that a sensor looks, or returns false if it still does.
-func (w *watchers) begin(name string) bool {
+// begin marks a sensor as busy. It returns false if the sensor is busy already.
+func (w *sensorStates) begin(name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.all[name].busy {
@@ -66,75 +66,75 @@ func (w *watchers) begin(name string) bool {
 	return true
 }
 
-func (w *watchers) end(name string) {
+func (w *sensorStates) end(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.all[name].busy = false
 }
 
-// A glance is what came of a look.
-type glance struct {
+// A lookResult is the result of a look.
+type lookResult struct {
 	observations []ponder.Observation
 	next         json.RawMessage
 	err          error
 }
 
-// grace is how long a sensor has to return when its patience is over.
+// grace is the time for a function to return after its ctx ended.
 const grace = time.Second
 
 var errBusy = errors.New("it has not returned from its last look")
 
-// look has a sensor look, within its bounds of time: one that does not return is left
-// behind, and looks again only after it has.
-func (m *Minder) look(ctx context.Context, s sensor.Sensor, from json.RawMessage) glance {
-	if !m.watch.begin(s.Name) {
-		return glance{err: errBusy}
+// look calls a sensor with a time limit. It abandons a sensor that does not return. The
+// sensor may look again after it returned.
+func (m *Minder) look(ctx context.Context, s sensor.Sensor, from json.RawMessage) lookResult {
+	if !m.states.begin(s.Name) {
+		return lookResult{err: errBusy}
 	}
 	ctx, cancel := context.WithTimeout(ctx, sensor.Patience)
-	result := make(chan glance, 1)
+	result := make(chan lookResult, 1)
 	go func() {
 		defer cancel()
-		g := guarded(ctx, s, m.Now(), from)
-		m.watch.end(s.Name) // before anybody hears of it, who may look again at once
+		g := lookGuarded(ctx, s, m.Now(), from)
+		m.states.end(s.Name) // before the result is visible, because the receiver may look again at once
 		result <- g
 	}()
 	select {
 	case g := <-result:
-		return g.bounded(s.Name, from)
+		return g.limit(s.Name, from)
 	case <-ctx.Done():
 	}
 	late := time.NewTimer(grace)
 	defer late.Stop()
 	select {
 	case g := <-result:
-		return g.bounded(s.Name, from)
+		return g.limit(s.Name, from)
 	case <-late.C:
-		return glance{err: fmt.Errorf("it did not return within %s", sensor.Patience)}
+		return lookResult{err: fmt.Errorf("it did not return within %s", sensor.Patience)}
 	}
 }
 
-// guarded looks, and takes a panic for an error.
-func guarded(ctx context.Context, s sensor.Sensor, now time.Time, from json.RawMessage) (g glance) {
+// lookGuarded calls a sensor, and returns a panic as an error.
+func lookGuarded(ctx context.Context, s sensor.Sensor, now time.Time, from json.RawMessage) (g lookResult) {
 	defer func() {
 		if p := recover(); p != nil {
-			g = glance{err: fmt.Errorf("it panicked: %.200v", p)}
+			g = lookResult{err: fmt.Errorf("it panicked: %.200v", p)}
 		}
 	}()
 	g.observations, g.next, g.err = s.Look(ctx, now, bytes.Clone(from))
 	return g
 }
 
-// bounded returns a glance within the bounds of sensors.
-func (g glance) bounded(name string, from json.RawMessage) glance {
+// limit applies the limits of package sensor to a lookResult.
+func (g lookResult) limit(name string, from json.RawMessage) lookResult {
 	if g.err != nil {
-		return glance{err: g.err}
+		return lookResult{err: g.err}
 	}
-	next, err := canonical(g.next)
+	next, err := compactCursor(g.next)
 	switch {
 	case err != nil:
-		return glance{err: errors.New("its cursor is no JSON")}
+		return lookResult{err: errors.New("its cursor is no JSON")}
 	case len(next) > sensor.MaxCursor:
-		return glance{err: fmt.Errorf("its cursor has %d bytes, and may have %d", len(next), sensor.MaxCursor)}
+		return lookResult{err: fmt.Errorf("its cursor has %d bytes, and may have %d", len(next), sensor.MaxCursor)}
 	case len(next) == 0:
 		next = from
 	}
@@ -142,7 +142,7 @@ func (g glance) bounded(name string, from json.RawMessage) glance {
 	all := g.observations[:min(len(g.observations), sensor.MaxLook)]
 	g.observations = nil
 	for _, o := range all {
-		if o = bound(o); o.Content != "" {
+		if o = limitObservation(o); o.Content != "" {
 			o.Sensor = name
 			g.observations = append(g.observations, o)
 		}
@@ -150,11 +150,11 @@ func (g glance) bounded(name string, from json.RawMessage) glance {
 	return g
 }
 
-// maxSource is how long the Source of an observation may be, in bytes.
+// maxSource limits the Source of an observation, in bytes.
 const maxSource = 500
 
-// bound returns an observation within its bounds, as it may be shown.
-func bound(o ponder.Observation) ponder.Observation {
+// limitObservation applies the limits to an observation, so that surfaces may show it.
+func limitObservation(o ponder.Observation) ponder.Observation {
 	o.Content = sensor.Line(o.Content, sensor.MaxText)
 	o.Subject = sensor.Subject(o.Subject)
 	o.State = sensor.Line(o.State, maxName)
@@ -167,11 +167,12 @@ func bound(o ponder.Observation) ponder.Observation {
 	return o
 }
 
-// canonical returns a cursor as it comes back from the thread; nil if there is none.
-func canonical(c json.RawMessage) (json.RawMessage, error) {
+// compactCursor returns a cursor in the form that the thread returns, or nil for an empty
+// cursor.
+func compactCursor(c json.RawMessage) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(c)) == 0 || len(c) > 2*sensor.MaxCursor {
 		if len(c) > 2*sensor.MaxCursor {
-			return c, nil // and is too long
+			return c, nil // limit refuses it
 		}
 		return nil, nil
 	}

@@ -16,17 +16,15 @@ import (
 	"ponder/sensor"
 )
 
-// Bounds of what is looked up for roles.
 const (
-	maxLookUp  = 5              // observations that answer a want
-	tooOldWant = 24 * time.Hour // a want that is older is not answered
+	maxLookUp  = 5              // observations for one want
+	tooOldWant = 24 * time.Hour // older wants get no answer
 )
 
-// answer has looked up what roles want, and puts what was found on the thread. Each want
-// is answered once: where nothing was found, or it could not be looked up, that is the
-// answer. The caller holds m.mu.
-func (m *Minder) answer(ctx context.Context) error {
-	wants := m.open()
+// answerWants looks up the open wants of roles and appends the results to the thread. Each want
+// gets one answer, also if nothing was found or the look-up failed. The caller holds m.mu.
+func (m *Minder) answerWants(ctx context.Context) error {
+	wants := m.openWants()
 	if len(wants) == 0 {
 		return nil
 	}
@@ -42,42 +40,42 @@ func (m *Minder) answer(ctx context.Context) error {
 	for i, w := range wants {
 		var events []ponder.Event
 		for n, o := range answers[i] {
-			events = append(events, ponder.Event{Cause: fmt.Sprintf("%s:%d", causeOf(w), n), Time: m.Now(), Body: o})
+			events = append(events, ponder.Event{Cause: fmt.Sprintf("%s:%d", wantCause(w), n), Time: m.Now(), Body: o})
 		}
 		_, err := m.Store.Append(ctx, m.thread, 0, events...)
-		if err != nil && !errors.Is(err, ponder.ErrTaken) { // another process has answered it
+		if err != nil && !errors.Is(err, ponder.ErrTaken) { // another process answered it
 			return fmt.Errorf("keep what was looked up for %s: %w", w.Role, err)
 		}
 	}
 	return m.read(ctx)
 }
 
-// open returns the wants that nothing answers yet.
-func (m *Minder) open() []subconscious.Want {
+// openWants returns the wants without an answer.
+func (m *Minder) openWants() []subconscious.Want {
 	if m.LookUp == nil {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(m.view.Aside.Wanted), func(w subconscious.Want) bool {
-		_, answered := m.course.answered[causeOf(w)]
+		_, answered := m.fold.answered[wantCause(w)]
 		return answered || m.Now().Sub(w.At) >= tooOldWant
 	})
 }
 
-// causeOf returns the beginning of the causes of what answers a want.
-func causeOf(w subconscious.Want) string {
-	return subconscious.LookUpSensor(w.Role) + ":" + short(w.Text, w.Tick)
+// wantCause returns the Cause of the answers to a want, without the number.
+func wantCause(w subconscious.Want) string {
+	return subconscious.LookUpSensor(w.Role) + ":" + hashOf(w.Text, w.Tick)
 }
 
-// lookUp looks up what a role wants, within its bounds of time and size, and returns at
-// least one observation.
+// lookUp looks up a want with limits of time and size, and returns at least one
+// observation.
 func (m *Minder) lookUp(ctx context.Context, w subconscious.Want) []ponder.Observation {
 	ctx, cancel := context.WithTimeout(ctx, sensor.Patience)
-	result := make(chan glance, 1)
+	result := make(chan lookResult, 1)
 	go func() {
 		defer cancel()
 		result <- m.lookUpGuarded(ctx, w)
 	}()
-	var g glance
+	var g lookResult
 	select {
 	case g = <-result:
 	case <-ctx.Done():
@@ -89,24 +87,25 @@ func (m *Minder) lookUp(ctx context.Context, w subconscious.Want) []ponder.Obser
 			g.err = fmt.Errorf("it took longer than %s", sensor.Patience)
 		}
 	}
-	return answerTo(w, g)
+	return answersTo(w, g)
 }
 
-// lookUpGuarded looks up, and takes a panic for an error.
-func (m *Minder) lookUpGuarded(ctx context.Context, w subconscious.Want) (g glance) {
+// lookUpGuarded calls LookUp, and returns a panic as an error.
+func (m *Minder) lookUpGuarded(ctx context.Context, w subconscious.Want) (g lookResult) {
 	defer func() {
 		if p := recover(); p != nil {
-			g = glance{err: fmt.Errorf("it panicked: %.200v", p)}
+			g = lookResult{err: fmt.Errorf("it panicked: %.200v", p)}
 		}
 	}()
 	g.observations, g.err = m.LookUp(ctx, m.Owner, w.Role, w.Text)
 	return g
 }
 
-// answerTo returns what answers a want: what was found, or why nothing was.
-func answerTo(w subconscious.Want, g glance) (list []ponder.Observation) {
+// answersTo returns the observations that answer a want: the results, or the reason why
+// there are none.
+func answersTo(w subconscious.Want, g lookResult) (list []ponder.Observation) {
 	sign := func(o ponder.Observation, state string) ponder.Observation {
-		o = bound(o)
+		o = limitObservation(o)
 		o.Sensor, o.Subject, o.State, o.Level, o.Due = subconscious.LookUpSensor(w.Role), w.Text, state, 0, time.Time{}
 		return o
 	}
@@ -128,8 +127,7 @@ func answerTo(w subconscious.Want, g glance) (list []ponder.Observation) {
 	return []ponder.Observation{sign(nothing, subconscious.LookedNothing)}
 }
 
-// lookedUp takes in that a want was answered.
-func (c *course) lookedUp(ev ponder.Event) {
+func (c *fold) applyLookUp(ev ponder.Event) {
 	maps.DeleteFunc(c.answered, func(_ string, at time.Time) bool { return ev.Time.Sub(at) > 2*tooOldWant })
 	if i := strings.LastIndexByte(ev.Cause, ':'); i > 0 {
 		c.answered[ev.Cause[:i]] = ev.Time

@@ -17,24 +17,24 @@ import (
 	"ponder/store/memory"
 )
 
-// A shelf is where things are looked up.
-type shelf struct {
+// A lookupSource is a source of look-ups.
+type lookupSource struct {
 	mu    sync.Mutex
-	asked []string // owner, role and words
+	asked []string // owner, role and query
 	at    []time.Time
 	find  func(ctx context.Context, text string) ([]ponder.Observation, error)
 }
 
-func (s *shelf) lookUp(ctx context.Context, owner, role, text string) ([]ponder.Observation, error) {
+func (s *lookupSource) lookUp(ctx context.Context, owner, role, text string) ([]ponder.Observation, error) {
 	s.mu.Lock()
 	s.asked, s.at = append(s.asked, owner+" "+role+": "+text), append(s.at, time.Now())
 	s.mu.Unlock()
 	return s.find(ctx, text)
 }
 
-// wishful is a model that finds nothing, always wants something else looked up, and gives
-// everybody a hint.
-func wishful() *voice {
+// wantingModel is a model that finds nothing, and always returns a new want and hints for all
+// roles.
+func wantingModel() *voice {
 	v := &voice{takes: time.Second}
 	v.report = func(req *llm.Request) string {
 		v.mu.Lock()
@@ -44,13 +44,13 @@ func wishful() *voice {
 	return v
 }
 
-// librarianAlone are options with the librarian alone.
+// librarianAlone returns options with the librarian as the only role.
 func librarianAlone() subconscious.Options {
 	return subconscious.Options{Roles: subconscious.DefaultRoles()[1:2]}
 }
 
-// lookedUp returns what the thread has of look-ups.
-func lookedUp(evs []ponder.Event) (list []ponder.Observation) {
+// lookUpResults returns the observations of look-ups.
+func lookUpResults(evs []ponder.Event) (list []ponder.Observation) {
 	for _, ev := range evs {
 		if o, ok := ev.Body.(ponder.Observation); ok && strings.HasPrefix(o.Sensor, "lookup:") {
 			list = append(list, o)
@@ -59,7 +59,7 @@ func lookedUp(evs []ponder.Event) (list []ponder.Observation) {
 	return list
 }
 
-// TestLookUp has the librarian want something, and see what was found at the next tick.
+// TestLookUp has the librarian want something, and shows it the results at the next tick.
 func TestLookUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w, v := memory.New(), &world{}, &voice{}
@@ -72,7 +72,7 @@ func TestLookUp(t *testing.T) {
 			}
 			return `{"findings":[],"look_up":"lease of the \u001b[31mflat"}`
 		}
-		s := &shelf{find: func(context.Context, string) (list []ponder.Observation, err error) {
+		s := &lookupSource{find: func(context.Context, string) (list []ponder.Observation, err error) {
 			for i := range 9 {
 				list = append(list, ponder.Observation{Content: fmt.Sprintf("Lease %d\x1b[2J%s", i, strings.Repeat(" of the flat", 100)), Source: "notes.md", Subject: "x", State: "y", Level: 10, Due: time.Now()})
 			}
@@ -89,7 +89,7 @@ func TestLookUp(t *testing.T) {
 		if got := r.tick(false); !got.Ran || len(shown) != 2 || len(s.asked) != 1 || s.asked[0] != "local librarian: lease of the flat" {
 			t.Fatalf("%+v, asked %q", got, s.asked)
 		}
-		got := lookedUp(events(t, store))
+		got := lookUpResults(events(t, store))
 		for _, o := range got {
 			if o.Sensor != "lookup:librarian" || o.Subject != "lease of the flat" || o.State != "found" || o.Source != "notes.md" || o.Level != 0 || !o.Due.IsZero() || len(o.Content) > sensor.MaxText || strings.Contains(o.Content, "\x1b") {
 				t.Errorf("%+v", o)
@@ -108,8 +108,8 @@ func TestLookUp(t *testing.T) {
 	})
 }
 
-// TestLookUpFails sees that a want is answered once, though nothing is found or it cannot
-// be looked up; and that for that nobody looks again.
+// TestLookUpFails checks that a want gets one answer if nothing is found or the look-up
+// fails, and that such an answer triggers no role.
 func TestLookUpFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		find func(context.Context, string) ([]ponder.Observation, error)
@@ -126,30 +126,30 @@ func TestLookUpFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store, w, v, s := memory.New(), &world{}, wishful(), &shelf{find: tt.find}
+				store, w, v, s := memory.New(), &world{}, wantingModel(), &lookupSource{find: tt.find}
 				r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own")}, LookUp: s.lookUp, Options: librarianAlone()})
 				w.add("room 1")
 				for range 5 {
 					r.tick(false)
 					time.Sleep(5 * time.Minute)
 				}
-				got := lookedUp(events(t, store))
+				got := lookUpResults(events(t, store))
 				synctest.Wait()
 				if len(got) != 1 || got[0].Content != tt.want || got[0].State != "nothing" || len(s.asked) != 1 || v.count() != 1 {
 					t.Errorf("asked %q, %d calls, %+v", s.asked, v.count(), got)
 				}
-				time.Sleep(2 * time.Hour) // until all have returned
+				time.Sleep(2 * time.Hour) // until all look-ups have returned
 			})
 		})
 	}
 }
 
-// TestLookUpEnds lets a day pass after one change of the world, with models that always
-// want something and always give hints.
+// TestLookUpEnds lets a day pass after one change, with models that always return wants and
+// hints.
 func TestLookUpEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v := memory.New(), &world{}, wishful()
-		s := &shelf{find: func(_ context.Context, text string) ([]ponder.Observation, error) {
+		store, w, v := memory.New(), &world{}, wantingModel()
+		s := &lookupSource{find: func(_ context.Context, text string) ([]ponder.Observation, error) {
 			return []ponder.Observation{{Content: "Of " + text + " there is this."}}, nil
 		}}
 		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own"), w.sensor("calendar")}, LookUp: s.lookUp})
@@ -168,11 +168,11 @@ func TestLookUpEnds(t *testing.T) {
 	})
 }
 
-// TestLookUpSeldom lets a day pass in which there is news at each tick.
+// TestLookUpSeldom lets a day pass with news at each tick.
 func TestLookUpSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v := memory.New(), &world{}, wishful()
-		s := &shelf{find: func(context.Context, string) ([]ponder.Observation, error) {
+		store, w, v := memory.New(), &world{}, wantingModel()
+		s := &lookupSource{find: func(context.Context, string) ([]ponder.Observation, error) {
 			return []ponder.Observation{{Content: "There is this."}}, nil
 		}}
 		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own"), w.sensor("calendar")}, LookUp: s.lookUp})
@@ -198,8 +198,8 @@ func TestLookUpSeldom(t *testing.T) {
 // TestLookUpTwice has two processes answer the same want.
 func TestLookUpTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v := memory.New(), &world{}, wishful()
-		s := &shelf{find: func(context.Context, string) ([]ponder.Observation, error) {
+		store, w, v := memory.New(), &world{}, wantingModel()
+		s := &lookupSource{find: func(context.Context, string) ([]ponder.Observation, error) {
 			return []ponder.Observation{{Content: "This."}, {Content: "That."}}, nil
 		}}
 		c := Config{Sensors: []sensor.Sensor{w.sensor("own")}, LookUp: s.lookUp, Options: librarianAlone()}
@@ -210,11 +210,11 @@ func TestLookUpTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range []*rig{one, two} {
-			if err := r.answer(t.Context()); err != nil {
+			if err := r.answerWants(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if n := len(lookedUp(events(t, store))); n != 2 || len(s.asked) != 2 {
+		if n := len(lookUpResults(events(t, store))); n != 2 || len(s.asked) != 2 {
 			t.Errorf("%d observations, asked %q", n, s.asked)
 		}
 		one.tick(false)
@@ -224,24 +224,24 @@ func TestLookUpTwice(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if len(one.open()) != 0 || one.answer(ctx) != nil {
+		if len(one.openWants()) != 0 || one.answerWants(ctx) != nil {
 			t.Error("there is something to look up still")
 		}
 	})
 }
 
-// Nobody looks up what is wanted where nothing is configured that could, or a day later.
+// A minder without LookUp answers no want, and no minder answers a want after a day.
 func TestLookUpOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v := memory.New(), &world{}, wishful()
+		store, w, v := memory.New(), &world{}, wantingModel()
 		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own")}, Options: librarianAlone()})
 		w.add("room 1")
 		r.tick(false)
 		r.tick(false)
-		s := &shelf{}
+		s := &lookupSource{}
 		r.LookUp = s.lookUp
-		if len(r.open()) != 1 || len(lookedUp(events(t, store))) != 0 {
-			t.Errorf("%d wants", len(r.open()))
+		if len(r.openWants()) != 1 || len(lookUpResults(events(t, store))) != 0 {
+			t.Errorf("%d wants", len(r.openWants()))
 		}
 		time.Sleep(25 * time.Hour)
 		r.tick(false)
@@ -251,8 +251,8 @@ func TestLookUpOpen(t *testing.T) {
 	})
 }
 
-// TestLookUpKilled kills the minder at each call of its store while something is to be
-// looked up, before and after it: another process answers it, once.
+// TestLookUpKilled kills the minder before and after each call of its store during a
+// look-up. Another process answers the want once.
 func TestLookUpKilled(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		ended, n := false, 0
@@ -265,10 +265,11 @@ func TestLookUpKilled(t *testing.T) {
 	}
 }
 
-// lookUpKilledAt kills a process at a call, and reports whether it was through before.
+// lookUpKilledAt kills a process at its nth call, and reports whether the process ended
+// before.
 func lookUpKilledAt(t *testing.T, n int, after bool) bool {
-	base, w, v := memory.New(), &world{}, wishful()
-	s := &shelf{find: func(context.Context, string) ([]ponder.Observation, error) {
+	base, w, v := memory.New(), &world{}, wantingModel()
+	s := &lookupSource{find: func(context.Context, string) ([]ponder.Observation, error) {
 		return []ponder.Observation{{Content: "This."}, {Content: "That."}}, nil
 	}}
 	c := Config{Sensors: []sensor.Sensor{w.sensor("own")}, LookUp: s.lookUp, Options: librarianAlone()}
@@ -280,7 +281,7 @@ func lookUpKilledAt(t *testing.T, n int, after bool) bool {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	first := c
-	store := &mortal{Store: base, left: n, after: after}
+	store := &killedStore{Store: base, left: n, after: after}
 	first.Store = store
 	r := open(t, base, v, first)
 	store.kill = func() {
@@ -303,7 +304,7 @@ func lookUpKilledAt(t *testing.T, n int, after bool) bool {
 			merged++
 		}
 	}
-	if got := lookedUp(evs); len(got) != 2 || merged != 2 || len(s.asked) > 2 {
+	if got := lookUpResults(evs); len(got) != 2 || merged != 2 || len(s.asked) > 2 {
 		t.Errorf("killed at %d: %d observations, %d ticks, asked %q\n%s", n, len(got), merged, s.asked, describe(evs))
 	}
 	return err == nil

@@ -1,32 +1,31 @@
-// Package mindrunner makes the subconscious tick, and tells the user what it has come to.
+// Package mindrunner runs the subconscious and delivers its messages to the user.
 //
-// A [Minder] looks at the world with sensors and puts what they saw on the thread of the
-// subconscious, starts a tick if there is something for it to do, has what was escalated
-// decided, and delivers it. Each of these is a round that may be begun again at any time:
-// all that it knows is a fold over the thread, and what must not happen twice has a key
-// there, so that a process may be killed anywhere.
+// A [Minder] looks with sensors and appends their observations to the thread of the
+// subconscious. It starts a tick if there is work, decides escalations, and delivers
+// messages. A process may die at any point. The state is a fold over the thread, and each
+// action that must not happen twice has a key there.
 //
 // # Stored formats
 //
-// What the minder itself writes are inputs of the thread:
+// The minder appends these inputs to the thread:
 //
 //	cause                               sensor                 observation
-//	SENSOR:HASH                         SENSOR                 what it saw; the last of a look has its cursor
-//	system:sensors:HASH                 system:sensors         a sensor fails ("failing"), or looks again ("ok")
-//	lookup:ROLE:HASH:N                  lookup:ROLE            what was looked up for a role, or that nothing was found
-//	SENSOR:cursor:HASH                  subconscious:cursor    internal: how far the sensor that is its subject has read
-//	ceiling:DAY                         subconscious:ceiling   internal: what may be spent in a day is used up
-//	delivery:CHANNEL:N:sending:ID       subconscious:delivery  internal: the Nth attempt to tell of an escalation begins
-//	delivery:CHANNEL:N:failed:ID        subconscious:delivery  internal: and fails
-//	delivery:CHANNEL:N:sent:ID          delivery               internal: the user was told; its state is the channel
+//	SENSOR:HASH                         SENSOR                 of the sensor; the last one of a look has the cursor
+//	system:sensors:HASH                 system:sensors         the sensor fails ("failing") or has recovered ("ok")
+//	lookup:ROLE:HASH:N                  lookup:ROLE            a result of a look-up for a role, or that there is none
+//	SENSOR:cursor:HASH                  subconscious:cursor    internal: the cursor of the sensor that is the subject
+//	ceiling:DAY                         subconscious:ceiling   internal: the day has reached its ceiling
+//	delivery:CHANNEL:N:sending:ID       subconscious:delivery  internal: attempt N to send an escalation starts
+//	delivery:CHANNEL:N:failed:ID        subconscious:delivery  internal: attempt N failed
+//	delivery:CHANNEL:N:sent:ID          delivery               internal: the message was sent; its state is the channel
 //
-// No role reads sensors of the kinds subconscious and delivery, so that nothing of this
-// feeds itself.
+// No role reads sensors of the kinds subconscious and delivery, so that these events
+// trigger no tick.
 //
-// The run of a decision has an id that is made of the escalation's and the number of the
-// attempt. A HASH is of the subject and state that are told, and of the place in the
-// thread of the cursor with which the sensor looked: so what is seen once more with the
-// same cursor is refused, and what has come back is not.
+// The id of a decision's run is a hash of the escalation and the number of the attempt.
+// HASH is a hash of the subject, the state and the place of the cursor with which the
+// sensor looked. The store therefore refuses a second observation with the same cursor, but
+// not a state that has returned.
 package mindrunner
 
 import (
@@ -48,77 +47,76 @@ import (
 	"ponder/sensor/notify"
 )
 
-// A Place works on threads, and calls on schedule: see [ponder.Placement]. Wait waits
-// until a thread is not at work here, and returns how that ended.
+// A Place works on threads, and calls functions on schedule: see [ponder.Placement]. Wait
+// blocks until this process does not work on the thread, and returns the error of that
+// work.
 type Place interface {
 	Start(ctx context.Context, thread ponder.ThreadID) error
 	Wait(ctx context.Context, thread ponder.ThreadID) error
 	Schedule(ctx context.Context, name, cron string, tick func(context.Context, time.Time) error) error
 }
 
-// A Config says what a minder is made of. Store and Place are required.
+// A Config configures a minder. Store and Place are required.
 type Config struct {
 	Store   ponder.Store
 	Place   Place
-	Sensors []sensor.Sensor      // no two of a name
+	Sensors []sensor.Sensor      // with unique names
 	Owner   string               // of the thread; "local" if empty
-	Options subconscious.Options // those that the mind's modes were made with
+	Options subconscious.Options // the options of the mind's modes
 	Every   time.Duration        // between ticks; DefaultEvery if zero
-	Night   Hours                // ticks come at a sixth of the pace
-	Quiet   Hours                // nobody is told anything but what is urgent
+	Night   Hours                // ticks are NightPace times rarer
+	Quiet   Hours                // the user gets urgent messages only
 
-	// TokensPerDay and MoneyPerDay are the most that a day may cost, by the clock of the
-	// machine. Zero is no limit. Below zero: no model is asked at all, or only such as
-	// cost nothing.
+	// TokensPerDay and MoneyPerDay limit the cost of a local day. Zero is no limit. Below
+	// zero, TokensPerDay prohibits all models, and MoneyPerDay all models that are not
+	// free.
 	TokensPerDay int
 	MoneyPerDay  ponder.Money
 
-	// Elsewhere, if set, returns what is spent of a day, or may be, on other threads: by
-	// what decisions have begun.
+	// Elsewhere, if set, returns the cost of other threads on a day, including reserved
+	// cost. It decides together with the thread what is left of the day.
 	Elsewhere func(now time.Time) ponder.Cost
 
-	// LookUp, if set, looks up what a role wants, in a few words: it returns what was
-	// found, the best first, of which at most five are kept, with their Content, Source and
-	// Untrusted. It must return soon after ctx is done. It is called for each want once,
-	// unless the process is killed meanwhile; an error is an answer, and is shown to
-	// models, so it has nothing that strangers wrote. It may be called several times at
-	// once.
+	// LookUp, if set, looks up a want of a role: a short query. It returns results with
+	// Content, Source and Untrusted, the best first; the minder stores at most five. It
+	// must return soon after ctx is done. The minder calls it once for each want, unless
+	// the process dies meanwhile, and concurrently for several wants. An error is stored as
+	// the answer and shown to models, so it must not contain text of strangers.
 	LookUp func(ctx context.Context, owner, role, text string) ([]ponder.Observation, error)
 
-	Channels []notify.Channel // no two of a name
+	Channels []notify.Channel // with unique names
 	Logger   *slog.Logger     // slog.Default() if nil
 	Now      func() time.Time // time.Now if nil
 }
 
-// Numbers of the minder.
 const (
 	DefaultEvery = 5 * time.Minute
-	TickTime     = 120 * time.Second // that a tick may take
-	NightPace    = 6                 // times as long between ticks at night
-	Urgent       = 9                 // importance that is told in quiet hours too, unless strangers wrote of it
+	TickTime     = 120 * time.Second // time limit of a tick
+	NightPace    = 6                 // factor for the time between ticks at night
+	Urgent       = 9                 // importance of escalations that ignore quiet hours, unless they are untrusted
 
-	workTime    = 10 * time.Minute // that a run is waited for
-	appendTime  = 10 * time.Second // for what must be kept although the process is to end
-	maxStale    = 20               // times that a tick is begun anew because the thread grew
+	workTime    = 10 * time.Minute // time limit of a run
+	appendTime  = 10 * time.Second // time limit for an append that must survive the end of ctx
+	maxStale    = 20               // restarts of a tick because the thread grew
 	defaultName = "local"
 )
 
-// A Minder keeps a subconscious going. It is safe for concurrent use.
+// A Minder runs a subconscious. It is safe for concurrent use.
 type Minder struct {
 	Config
 	thread ponder.ThreadID
 
-	mu     sync.Mutex // held during a round
-	view   subconscious.View
-	course course
-	looked time.Time  // when the last tick was considered
-	made   bool       // the thread is there
-	kept   ponder.Seq // up to where it is kept what is known
+	mu       sync.Mutex // held during a round
+	view     subconscious.View
+	fold     fold
+	lastTick time.Time  // the time of the last tick or of the decision against one
+	created  bool       // the thread exists
+	saved    ponder.Seq // the event of the checkpoint
 
-	watch watchers
+	states sensorStates
 }
 
-// New returns a minder. It neither looks nor writes before it is told to.
+// New returns a minder. It starts nothing.
 func New(c Config) (*Minder, error) {
 	if c.Store == nil || c.Place == nil {
 		return nil, errors.New("minder: config needs Store and Place")
@@ -130,7 +128,7 @@ func New(c Config) (*Minder, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	m := &Minder{Config: c, thread: Thread(c.Owner), view: subconscious.NewView(c.Options.Roles...), course: newCourse()}
+	m := &Minder{Config: c, thread: Thread(c.Owner), view: subconscious.NewView(c.Options.Roles...), fold: newFold()}
 	names := map[string]bool{}
 	for _, s := range c.Sensors {
 		if s.Name == "" || s.Look == nil || len(s.Name) > maxName || names[s.Name] || reserved(s.Name) {
@@ -144,14 +142,14 @@ func New(c Config) (*Minder, error) {
 		}
 		names["> "+ch.Name] = true
 	}
-	m.watch.init(c.Sensors)
+	m.states.init(c.Sensors)
 	return m, nil
 }
 
-// maxName is how long the name of a sensor or a channel may be, in bytes.
+// maxName limits the name of a sensor or a channel, in bytes.
 const maxName = 64
 
-// Sensors of what the minder itself says.
+// Sensors of the minder's own observations.
 const (
 	sensorsName = "system:sensors"
 	cursorName  = subconscious.Name + ":cursor"
@@ -159,13 +157,12 @@ const (
 	attemptName = subconscious.Name + ":delivery"
 )
 
-// Beginnings of causes.
 const (
 	ceilingCause  = "ceiling"
 	deliveryCause = "delivery"
 )
 
-// reserved reports whether no sensor may have a name.
+// reserved reports whether sensors may not have a name.
 func reserved(name string) bool {
 	kind, _, _ := strings.Cut(name, ":")
 	return name == sensorsName || kind == subconscious.Name || kind == subconscious.Delivery || kind == subconscious.LookUpKind
@@ -176,12 +173,11 @@ func Thread(owner string) ponder.ThreadID {
 	return subconscious.ThreadOf(owner)
 }
 
-// crockford is the alphabet of ids.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// named returns what stands behind the prefix of an id, made of a text: 128 bits of its
-// SHA-256, as a ULID is written.
-func named(text string) string {
+// hashID returns the part of an id after the prefix: 128 bits of the SHA-256 of a text, in
+// the form of a ULID.
+func hashID(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	hi, lo := binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])
 	b := make([]byte, 0, 26)
@@ -197,15 +193,15 @@ func named(text string) string {
 	return string(b)
 }
 
-// short returns a short name for some parts of a text.
-func short(parts ...any) string {
+// hashOf returns a hash of parts, as 16 hex digits.
+func hashOf(parts ...any) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
 	return hex.EncodeToString(sum[:8])
 }
 
-// make makes the thread if there is none. The caller holds m.mu.
-func (m *Minder) make(ctx context.Context) error {
-	if m.made {
+// createThread creates the thread if it does not exist. The caller holds m.mu.
+func (m *Minder) createThread(ctx context.Context) error {
+	if m.created {
 		return nil
 	}
 	header := ponder.Thread{ID: m.thread, Kind: ponder.KindSubconscious, Title: "Subconscious", Owner: m.Owner, Created: m.Now()}
@@ -213,17 +209,17 @@ func (m *Minder) make(ctx context.Context) error {
 	if err != nil && !errors.Is(err, ponder.ErrTaken) {
 		return fmt.Errorf("make the thread of the subconscious: %w", err)
 	}
-	m.made = true
+	m.created = true
 	return nil
 }
 
-// read folds what is new on the thread. The caller holds m.mu.
+// read folds the new events of the thread. The caller holds m.mu.
 func (m *Minder) read(ctx context.Context) error {
-	if err := m.make(ctx); err != nil {
+	if err := m.createThread(ctx); err != nil {
 		return err
 	}
 	m.load(ctx)
-	for ev, err := range m.Store.Events(ctx, m.thread, m.course.head) {
+	for ev, err := range m.Store.Events(ctx, m.thread, m.fold.head) {
 		if err != nil {
 			if errors.Is(err, ponder.ErrNoThread) {
 				m.forget()
@@ -231,19 +227,19 @@ func (m *Minder) read(ctx context.Context) error {
 			return fmt.Errorf("read the subconscious: %w", err)
 		}
 		m.view = m.view.Apply(ev)
-		m.course.apply(ev)
+		m.fold.apply(ev)
 	}
 	m.save(ctx)
 	return nil
 }
 
-// forget begins anew: the thread was removed.
+// forget resets the minder after the thread was removed.
 func (m *Minder) forget() {
-	m.view, m.course, m.kept, m.made = subconscious.NewView(m.Options.Roles...), newCourse(), 0, false
+	m.view, m.fold, m.saved, m.created = subconscious.NewView(m.Options.Roles...), newFold(), 0, false
 }
 
-// note appends an observation of the minder's own, and returns false if it is there
-// already. It is kept even if ctx is done, for it says what has happened.
+// note appends an observation of the minder, and returns false if the thread has it
+// already. It ignores the end of ctx, because the observation reports a fact.
 func (m *Minder) note(ctx context.Context, cause string, o ponder.Observation, internal bool) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), appendTime)
 	defer cancel()
@@ -257,8 +253,8 @@ func (m *Minder) note(ctx context.Context, cause string, o ponder.Observation, i
 	return true, nil
 }
 
-// View returns what is known of the subconscious now. It reads the whole thread, and does
-// not wait for a tick that is at work.
+// View returns the current view of the subconscious. It reads the whole thread, and does
+// not wait for a running tick.
 func (m *Minder) View(ctx context.Context) (subconscious.View, error) {
 	view := subconscious.NewView(m.Options.Roles...)
 	for ev, err := range m.Store.Events(ctx, m.thread, 0) {
@@ -273,7 +269,7 @@ func (m *Minder) View(ctx context.Context) (subconscious.View, error) {
 	return view, nil
 }
 
-// Close closes the sensors. Nothing may be called after it.
+// Close closes the sensors. Callers must not use the minder after it.
 func (m *Minder) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

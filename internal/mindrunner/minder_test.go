@@ -72,7 +72,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestTick is the whole way from a sensor to the user.
+// TestTick follows an observation from a sensor to the user.
 func TestTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w, v, p := memory.New(), &world{}, &voice{takes: 3 * time.Second}, &postbox{}
@@ -100,7 +100,7 @@ func TestTick(t *testing.T) {
 	})
 }
 
-// TestStatic is a day in which nothing happens.
+// TestStatic lets a day pass without changes.
 func TestStatic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w, v := memory.New(), &world{}, &voice{quiet: true}
@@ -126,7 +126,7 @@ func TestStatic(t *testing.T) {
 	})
 }
 
-// Test288 ticks as often as a day has ticks of the usual distance.
+// Test288 makes the ticks of a day at the default interval.
 func Test288(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w := memory.New(), &world{}
@@ -144,7 +144,7 @@ func Test288(t *testing.T) {
 	})
 }
 
-// TestPace looks when ticks come: at night a sixth as often.
+// TestPace checks the intervals of ticks, which are six times longer at night.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
@@ -173,7 +173,8 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// TestCeiling has four roles at work at once that may not cost more than a day may.
+// TestCeiling runs four roles at once, whose cost together may not exceed the daily
+// ceiling.
 func TestCeiling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 25_000
@@ -212,7 +213,7 @@ func TestCeiling(t *testing.T) {
 	})
 }
 
-// TestNoModel has no model asked where a day may cost nothing, and yet tells the user.
+// TestNoModel asks no model on a day with a budget of zero, and delivers a message.
 func TestNoModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w, v, p := memory.New(), &world{}, &voice{}, &postbox{}
@@ -224,8 +225,8 @@ func TestNoModel(t *testing.T) {
 	})
 }
 
-// TestPaused has a tick that the user has paused: nobody waits for it, and no other is
-// begun until it goes on.
+// TestPaused has a tick that the user paused. The minder does not wait for it, and starts
+// no other tick until it resumes.
 func TestPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w := memory.New(), &world{}
@@ -250,8 +251,8 @@ func TestPaused(t *testing.T) {
 	})
 }
 
-// TestDecisionFails has decisions that are cancelled: it is tried again, without a
-// model from the third attempt on, until it is told.
+// TestDecisionFails cancels decisions. The minder repeats them, without a model from the
+// third attempt on, until the user gets the message.
 func TestDecisionFails(t *testing.T) {
 	if a, b := Decision("esc_1", 1), Decision("esc_1", 2); a == b || a != Decision("esc_1", 1) || len(a) != 30 {
 		t.Errorf("runs are %s and %s", a, b)
@@ -260,8 +261,8 @@ func TestDecisionFails(t *testing.T) {
 		store, w, p := memory.New(), &world{}, &postbox{}
 		c := Config{Sensors: []sensor.Sensor{w.sensor("system")}, Channels: []notify.Channel{p.channel("mail")}}
 		r := open(t, store, &voice{}, c)
-		stuck := &stuck{Place: r.place, store: store, most: 2*maxAsked - 1}
-		r.Place = stuck
+		cancellingPlace := &cancellingPlace{Place: r.place, store: store, maxCancelled: 2*maxAsked - 1}
+		r.Place = cancellingPlace
 		w.add("room 1")
 		for range 8 {
 			if _, err := r.Tick(t.Context(), false); err != nil {
@@ -270,8 +271,8 @@ func TestDecisionFails(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 		}
 		raised, decided := escalations(events(t, store))
-		if len(raised) != 1 || len(decided) != 1 || stuck.n != stuck.most {
-			t.Errorf("raised %q, decided %v, after %d attempts", raised, decided, stuck.n)
+		if len(raised) != 1 || len(decided) != 1 || cancellingPlace.n != cancellingPlace.maxCancelled {
+			t.Errorf("raised %q, decided %v, after %d attempts", raised, decided, cancellingPlace.n)
 		}
 		if len(p.got) != 1 || !strings.Contains(p.got[0].Text, "far too warm") || !strings.Contains(p.got[0].Text, "No model decided") {
 			t.Errorf("told %+v", p.got)
@@ -279,15 +280,15 @@ func TestDecisionFails(t *testing.T) {
 	})
 }
 
-// stuck is a place where decisions are cancelled before they begin.
-type stuck struct {
+// cancellingPlace is a Place that cancels decisions before they start.
+type cancellingPlace struct {
 	Place
-	store ponder.Store
-	n     int
-	most  int // that are cancelled
+	store        ponder.Store
+	n            int
+	maxCancelled int // decisions to cancel
 }
 
-func (s *stuck) Start(ctx context.Context, thread ponder.ThreadID) error {
+func (s *cancellingPlace) Start(ctx context.Context, thread ponder.ThreadID) error {
 	open := map[ponder.RunID]bool{}
 	for ev, err := range s.store.Events(ctx, thread, 0) {
 		if err != nil {
@@ -301,7 +302,7 @@ func (s *stuck) Start(ctx context.Context, thread ponder.ThreadID) error {
 		}
 	}
 	for run, decides := range open {
-		if decides && s.n < s.most {
+		if decides && s.n < s.maxCancelled {
 			s.n++
 			if _, err := s.store.Append(ctx, thread, 0, ponder.Event{Run: run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil {
 				return err

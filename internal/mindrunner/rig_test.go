@@ -22,15 +22,15 @@ import (
 	"ponder/store/memory"
 )
 
-// A voice is a model that answers roles that they found what they were shown first, and
-// decisions that the user is to be told.
+// A voice is a model. To roles it answers a finding about the first observation, and to
+// decisions a message to the user.
 type voice struct {
 	takes time.Duration
 	mu    sync.Mutex
 	calls int
 	quiet bool // it finds nothing
 
-	report func(req *llm.Request) string // what roles answer, if it is set
+	report func(req *llm.Request) string // the answer to roles, if set
 }
 
 func (v *voice) Name() string { return "test/voice" }
@@ -73,8 +73,8 @@ func (v *voice) count() int {
 	return v.calls
 }
 
-// A world is what a sensor of tests looks at: things and their states, told each time
-// that they change.
+// A world is the source of a test sensor: things with states. The sensor observes each
+// change.
 type world struct {
 	mu     sync.Mutex
 	things []string
@@ -102,7 +102,7 @@ func (w *world) sensor(name string) sensor.Sensor {
 	}}
 }
 
-// A postbox is a channel that keeps what it is sent.
+// A postbox is a channel that stores its messages.
 type postbox struct {
 	mu   sync.Mutex
 	fail bool
@@ -139,7 +139,7 @@ type rig struct {
 	place *placement.Placement
 }
 
-// open starts a process over a store, where the minder may be given another one.
+// open starts a process over a store. The minder may have another store.
 func open(t *testing.T, store ponder.Store, v *voice, c Config) *rig {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
@@ -173,7 +173,6 @@ func open(t *testing.T, store ponder.Store, v *voice, c Config) *rig {
 	return r
 }
 
-// stop ends the process.
 func (r *rig) stop() {
 	if r.mind == nil {
 		return
@@ -183,7 +182,7 @@ func (r *rig) stop() {
 	r.mind = nil
 }
 
-// tick ticks, and fails the test if that fails.
+// tick calls Tick. An error fails the test.
 func (r *rig) tick(force bool) Report {
 	r.t.Helper()
 	report, err := r.Tick(r.t.Context(), force)
@@ -193,7 +192,7 @@ func (r *rig) tick(force bool) Report {
 	return report
 }
 
-// events returns the thread of the subconscious.
+// events returns the events of the subconscious.
 func events(t *testing.T, store ponder.Log) (list []ponder.Event) {
 	t.Helper()
 	for ev, err := range store.Events(context.Background(), Thread("local"), 0) {
@@ -208,7 +207,7 @@ func events(t *testing.T, store ponder.Log) (list []ponder.Event) {
 	return list
 }
 
-// escalations returns the ids of what was raised, and the outcomes of what was decided.
+// escalations returns the ids of raised escalations, and the outcomes of decided ones.
 func escalations(evs []ponder.Event) (raised []string, decided map[string]string) {
 	decided = map[string]string{}
 	for _, ev := range evs {
@@ -223,7 +222,7 @@ func escalations(evs []ponder.Event) (raised []string, decided map[string]string
 	return raised, decided
 }
 
-// describe lists events for a test that fails.
+// describe lists events for the message of a failed test.
 func describe(evs []ponder.Event) string {
 	var b strings.Builder
 	for _, ev := range evs {

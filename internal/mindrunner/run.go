@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Run ticks until ctx is done, and returns when the tick that is then at work has ended.
-// It is a schedule of the placement, so that of the processes that share a store one
-// ticks at a time; what was missed is not made up. How long it is to the next tick, what
-// happens says: see [subconscious.View.Pace]. Run is called once.
+// Run ticks until ctx is done, and returns after a running tick has ended. It is a schedule
+// of the placement, so that one process at a time ticks, of all that share the store. Run
+// skips missed ticks. The time to the next tick depends on the view: see
+// [subconscious.View.Pace]. Call Run once.
 func (m *Minder) Run(ctx context.Context) error {
-	if err := m.begin(ctx); err != nil {
+	if err := m.prepare(ctx); err != nil {
 		return err
 	}
 	job := func(placed context.Context, _ time.Time) error {
@@ -27,26 +27,26 @@ func (m *Minder) Run(ctx context.Context) error {
 		return fmt.Errorf("keep the subconscious going: %w", err)
 	}
 	<-ctx.Done()
-	m.mu.Lock() // until the tick has ended
+	m.mu.Lock() // wait for the tick to end
 	defer m.mu.Unlock()
 	return nil
 }
 
-// begin makes the thread, and reads it.
-func (m *Minder) begin(ctx context.Context) error {
+// prepare creates the thread and reads it.
+func (m *Minder) prepare(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.read(ctx)
 }
 
-// round ticks if it is time, and else only tells what still is to be told.
+// round ticks if a tick is due. Otherwise it delivers due messages.
 func (m *Minder) round(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var err error
-	if m.due() {
+	if m.isDue() {
 		_, err = m.tick(ctx, false, false)
-	} else if m.undelivered() {
+	} else if m.hasDue() {
 		_, _, err = m.deliver(ctx)
 	}
 	if ctx.Err() != nil {
@@ -55,17 +55,17 @@ func (m *Minder) round(ctx context.Context) error {
 	return err
 }
 
-// slack is how much too early a schedule may call.
+// slack is how early a schedule may call.
 const slack = time.Second / 2
 
-// due reports whether it is time to tick.
-func (m *Minder) due() bool {
+// isDue reports whether a tick is due.
+func (m *Minder) isDue() bool {
 	now := m.Now()
-	return m.looked.IsZero() || now.Before(m.looked) || !now.Add(slack).Before(m.looked.Add(m.pace(now)))
+	return m.lastTick.IsZero() || now.Before(m.lastTick) || !now.Add(slack).Before(m.lastTick.Add(m.pace(now)))
 }
 
-// pace returns how long it is between ticks now. At night that is six times as long, but
-// what is slow already is not slower than six times the usual.
+// pace returns the current interval of ticks. At night it is NightPace times longer, but at
+// most NightPace times m.Every unless the pace by day is longer still.
 func (m *Minder) pace(now time.Time) time.Duration {
 	pace := m.view.Pace(m.Every, now)
 	if m.Night.Contain(now) {
@@ -74,8 +74,8 @@ func (m *Minder) pace(now time.Time) time.Duration {
 	return pace
 }
 
-// undelivered reports whether there is something to tell now.
-func (m *Minder) undelivered() bool {
+// hasDue reports whether a channel has a due message.
+func (m *Minder) hasDue() bool {
 	for _, ch := range m.Channels {
 		if len(m.dueOn(ch.Name)) > 0 {
 			return true
@@ -84,8 +84,8 @@ func (m *Minder) undelivered() bool {
 	return false
 }
 
-// cronOf returns a schedule that calls often enough for ticks at so short a distance and
-// half of that: every minute, or every few seconds.
+// cronOf returns a cron expression that calls at least twice in the interval every: each
+// minute, or every few seconds.
 func cronOf(every time.Duration) string {
 	if every >= 2*time.Minute {
 		return "* * * * *"

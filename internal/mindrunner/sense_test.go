@@ -16,7 +16,7 @@ import (
 	"ponder/store/memory"
 )
 
-// seen returns what was observed by a sensor, as "subject state".
+// seen returns the observations of a sensor, as "subject state".
 func seen(t *testing.T, store ponder.Log, name string) (list []string) {
 	t.Helper()
 	for _, ev := range events(t, store) {
@@ -27,7 +27,7 @@ func seen(t *testing.T, store ponder.Log, name string) (list []string) {
 	return list
 }
 
-// sense has a minder look, and fails the test if that fails.
+// sense calls Sense. An error fails the test.
 func (r *rig) sense() int {
 	r.t.Helper()
 	n, err := r.Sense(r.t.Context())
@@ -37,8 +37,8 @@ func (r *rig) sense() int {
 	return n
 }
 
-// TestSensorsMisbehave has a sensor that panics, one that hangs, one that fails and one
-// that does as it should: it is not held up for longer than they may take.
+// TestSensorsMisbehave has sensors that panic, hang and fail, and a correct one. They do
+// not delay the correct sensor beyond their time limit.
 func TestSensorsMisbehave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -103,16 +103,16 @@ func TestSensorsMisbehave(t *testing.T) {
 	})
 }
 
-// told returns a sensor that tells what a function says.
-func told(name string, f func(cursor string) ([]ponder.Observation, string)) sensor.Sensor {
+// fakeSensor returns a sensor whose result is a function of its cursor.
+func fakeSensor(name string, f func(cursor string) ([]ponder.Observation, string)) sensor.Sensor {
 	return sensor.Sensor{Name: name, Look: func(_ context.Context, _ time.Time, c json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
 		list, next := f(string(c))
 		return list, json.RawMessage(next), nil
 	}}
 }
 
-// TestCursorsLie has sensors whose cursors are not what they should be: nothing grows
-// without end, and nobody is kept from being heard.
+// TestCursorsLie has sensors with wrong cursors. The thread does not grow without end, and
+// no observation is lost.
 func TestCursorsLie(t *testing.T) {
 	fire := []ponder.Observation{{Content: "fire", Subject: "house", State: "burns"}}
 	n := 0
@@ -129,7 +129,7 @@ func TestCursorsLie(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := memory.New()
-			r := open(t, store, nil, Config{Sensors: []sensor.Sensor{told("files", test.f)}})
+			r := open(t, store, nil, Config{Sensors: []sensor.Sensor{fakeSensor("files", test.f)}})
 			for range 5 {
 				if _, err := r.sense2(); err != nil {
 					t.Fatalf("%s: %v", name, err)
@@ -148,18 +148,18 @@ func TestCursorsLie(t *testing.T) {
 	}
 }
 
-// sense2 looks as a tick does that goes on: cursors need not be kept.
+// sense2 looks as a tick in a running process does, without storing idle cursors.
 func (r *rig) sense2() (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.Minder.sense(r.t.Context(), false)
 }
 
-// TestToggle has a state that comes back, with the cursor it had: it is told each time.
+// TestToggle has a state that returns with its old cursor. The thread has each change.
 func TestToggle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, high := memory.New(), false
-		r := open(t, store, nil, Config{Sensors: []sensor.Sensor{told("system", func(c string) ([]ponder.Observation, string) {
+		r := open(t, store, nil, Config{Sensors: []sensor.Sensor{fakeSensor("system", func(c string) ([]ponder.Observation, string) {
 			state := map[bool]string{true: `"high"`, false: `"ok"`}[high]
 			if c == state || c == "" {
 				return nil, state
@@ -181,11 +181,11 @@ func TestToggle(t *testing.T) {
 	})
 }
 
-// TestBounds gives too much of everything.
+// TestBounds exceeds each limit.
 func TestBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
-		r := open(t, store, nil, Config{Sensors: []sensor.Sensor{told("feed:x", func(string) ([]ponder.Observation, string) {
+		r := open(t, store, nil, Config{Sensors: []sensor.Sensor{fakeSensor("feed:x", func(string) ([]ponder.Observation, string) {
 			var list []ponder.Observation
 			for i := range 200 {
 				list = append(list, ponder.Observation{
@@ -212,7 +212,7 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// TestSameLook has two processes keep one look: its observations are there once.
+// TestSameLook has two processes store the same look. The thread has its observations once.
 func TestSameLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w := memory.New(), &world{}
@@ -221,15 +221,15 @@ func TestSameLook(t *testing.T) {
 		w.add("x")
 		w.add("y")
 		a.sense()
-		if err := b.begin(t.Context()); err != nil {
+		if err := b.prepare(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.add("z")
-		g := b.look(t.Context(), b.Sensors[0], b.from("files")) // before a keeps the same
+		g := b.look(t.Context(), b.Sensors[0], b.cursorFor("files")) // before a stores the same look
 		w.add("later")
 		a.sense()
 		b.mu.Lock()
-		n, err := b.keep(t.Context(), "files", g, false)
+		n, err := b.storeObservations(t.Context(), "files", g, false)
 		b.mu.Unlock()
 		if n != 0 || err != nil {
 			t.Errorf("kept %d, %v", n, err)

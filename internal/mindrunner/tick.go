@@ -11,23 +11,23 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// A Report says what a round of [Minder.Tick] did.
+// A Report describes what [Minder.Tick] did.
 type Report struct {
-	Observations int          `json:"observations"`            // that are new
-	Ran          bool         `json:"ran"`                     // a tick was made
+	Observations int          `json:"observations"`            // new ones
+	Ran          bool         `json:"ran"`                     // there was a tick
 	Run          ponder.RunID `json:"run_id,omitempty"`        // of the tick
-	Why          string       `json:"why"`                     // it was made, or was not
-	Unaided      bool         `json:"without_model,omitempty"` // for what a day may cost is used up
+	Why          string       `json:"why"`                     // the reason for a tick or against it
+	Unaided      bool         `json:"without_model,omitempty"` // the day has reached its ceiling
 	Decided      int          `json:"decided"`                 // escalations
 	Sent         int          `json:"sent"`                    // messages, for each channel
-	Unsent       int          `json:"unsent"`                  // that could not be sent, and will be tried again
+	Unsent       int          `json:"unsent"`                  // messages that could not be sent and will be retried
 	Spent        ponder.Cost  `json:"spent"`                   // today
 
-	Failed    map[string]string `json:"failed_roles,omitempty"` // why roles came to nothing, by their names
-	AllFailed bool              `json:"all_failed,omitempty"`   // there were such, and no other role that looked
+	Failed    map[string]string `json:"failed_roles,omitempty"` // by role: the reason of the failure
+	AllFailed bool              `json:"all_failed,omitempty"`   // each role that looked has failed
 }
 
-// failures notes which roles of a tick came to nothing.
+// failures notes the failed roles of a tick.
 func (r *Report) failures(t subconscious.Tick) {
 	looked := 0
 	for _, role := range t.Roles {
@@ -45,34 +45,33 @@ func (r *Report) failures(t subconscious.Tick) {
 	r.AllFailed = looked > 0 && len(r.Failed) == looked
 }
 
-// Tick looks at the world, has looked up what roles want, ticks if there is something to do, or if it is forced, has
-// decided what was escalated, and delivers that. Where there is nothing to do, nothing is
-// written. A tick or a decision that a process before left open is finished first. The
-// report says what was done before an error, too.
+// Tick looks with all sensors, answers the wants of roles, and ticks if there is work or if
+// force is set. Then it decides escalations and delivers messages. It finishes a tick or a
+// decision that an earlier process left open first. Without work it writes noModelBudget. The
+// report also covers the steps before an error.
 //
-// When what a day may cost is used up, ticks go on without a model: rules look at what
-// the sensors saw, and what they escalate is told as it was found. That is noted once a
-// day.
+// When the day has reached its ceiling, ticks run without a model: rules judge the
+// observations, and the user gets the findings of escalations. Tick notes this once a day.
 func (m *Minder) Tick(ctx context.Context, force bool) (Report, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.tick(ctx, force, true)
 }
 
-// tick implements Tick. Keep is that of [Minder.sense].
+// tick implements Tick. See [Minder.sense] for keep. The caller holds m.mu.
 func (m *Minder) tick(ctx context.Context, force, keep bool) (r Report, err error) {
-	m.looked = m.Now()
+	m.lastTick = m.Now()
 	if r.Observations, err = m.sense(ctx, keep); err != nil {
 		return r, err
 	}
-	defer func() { r.Spent = m.course.spent[day(m.Now())] }()
+	defer func() { r.Spent = m.fold.spent[day(m.Now())] }()
 	if err := m.finishOpen(ctx); err != nil {
 		return r, err
 	}
-	if err := m.answer(ctx); err != nil {
+	if err := m.answerWants(ctx); err != nil {
 		return r, err
 	}
-	if err := m.think(ctx, force, &r); err != nil {
+	if err := m.runTick(ctx, force, &r); err != nil {
 		return r, err
 	}
 	if r.Decided, err = m.decide(ctx); err != nil {
@@ -82,11 +81,11 @@ func (m *Minder) tick(ctx context.Context, force, keep bool) (r Report, err erro
 	return r, err
 }
 
-// think makes a tick, if there is something to do. The append of its start fails if the
-// thread has grown since it was found due, so that no two processes begin one.
-func (m *Minder) think(ctx context.Context, force bool, r *Report) error {
+// runTick makes a tick if there is work. The append of its start fails if the thread has
+// grown meanwhile, so that no two processes start a tick.
+func (m *Minder) runTick(ctx context.Context, force bool, r *Report) error {
 	for range maxStale {
-		if id, a := m.course.ticking(subconscious.Name); id != "" {
+		if id, a := m.fold.openRun(subconscious.Name); id != "" {
 			r.Why = "a tick is at work in another process"
 			if a.paused {
 				r.Why = "the tick " + string(id) + " is paused"
@@ -99,14 +98,14 @@ func (m *Minder) think(ctx context.Context, force bool, r *Report) error {
 		} else if !due {
 			r.Why = "it was asked for"
 		}
-		left, enough := m.left()
-		if m.course.tight[day(m.Now())] {
-			left, enough = nothing, false
+		left, enough := m.budgetLeft()
+		if m.fold.tight[day(m.Now())] {
+			left, enough = noModelBudget, false
 		}
-		run, err := m.start(ctx, m.startOf(left, enough, !due))
+		run, err := m.start(ctx, m.tickStart(left, enough, !due))
 		if err == nil {
 			r.Ran, r.Run, r.Unaided = true, run, !enough
-			err = errors.Join(m.sayCeiling(ctx, enough), m.work(ctx, run))
+			err = errors.Join(m.noteCeiling(ctx, enough), m.waitRun(ctx, run))
 			for _, t := range m.view.Ticks {
 				if t.Run == run {
 					r.failures(t.Tick)
@@ -124,58 +123,58 @@ func (m *Minder) think(ctx context.Context, force bool, r *Report) error {
 	return errors.New("begin a tick: others write to the thread all the time")
 }
 
-// startOf returns the beginning of a tick. All says that every role is to look.
-func (m *Minder) startOf(left ponder.Cost, enough, all bool) ponder.RunStarted {
-	options, _ := json.Marshal(subconscious.TickInput{All: all, Unaided: !enough, Upto: int64(m.course.head)})
+// tickStart returns the start of a tick. If all is set, every role looks.
+func (m *Minder) tickStart(left ponder.Cost, enough, all bool) ponder.RunStarted {
+	options, _ := json.Marshal(subconscious.TickInput{All: all, Unaided: !enough, Upto: int64(m.fold.head)})
 	return ponder.RunStarted{Mode: subconscious.Name, Budget: ponder.Budget{Cost: left, Time: TickTime}, Options: options}
 }
 
-// start appends the start of a tick behind all that was read.
+// start appends the start of a tick after all events that were read.
 func (m *Minder) start(ctx context.Context, body ponder.RunStarted) (ponder.RunID, error) {
 	run := ponder.RunID(ponder.NewID("run"))
-	_, err := m.Store.Append(ctx, m.thread, 0, ponder.Event{Run: run, After: m.course.head, Time: m.Now(), Body: body})
+	_, err := m.Store.Append(ctx, m.thread, 0, ponder.Event{Run: run, After: m.fold.head, Time: m.Now(), Body: body})
 	if err != nil {
 		return "", err
 	}
 	return run, m.read(ctx)
 }
 
-// nothing is what a run may cost that is to ask no model: no call fits into it.
-var nothing = ponder.Cost{Tokens: 1, Money: 1}
+// nothing is the budget of a run that may not call a model: no call fits.
+var noModelBudget = ponder.Cost{Tokens: 1, Money: 1}
 
-// left returns what is left of the day for a run, and whether a model may be asked at
-// all. What runs that are open may still cost is not left.
-func (m *Minder) left() (left ponder.Cost, enough bool) {
-	spent := m.course.spent[day(m.Now())].Add(m.course.held())
+// budgetLeft returns the rest of the day's budget, and whether a model may be called. It
+// subtracts the highest further cost of open runs.
+func (m *Minder) budgetLeft() (left ponder.Cost, enough bool) {
+	spent := m.fold.spent[day(m.Now())].Add(m.fold.heldCost())
 	if m.Elsewhere != nil {
 		spent = spent.Add(m.Elsewhere(m.Now()))
 	}
 	switch {
 	case m.TokensPerDay < 0:
-		return nothing, false
+		return noModelBudget, false
 	case m.TokensPerDay > 0:
 		if left.Tokens = m.TokensPerDay - spent.Tokens; left.Tokens <= 0 {
-			return nothing, false
+			return noModelBudget, false
 		}
 	}
 	switch {
 	case m.MoneyPerDay < 0:
-		left.Money = 1 // and what is free costs less
+		left.Money = 1 // only free models fit
 	case m.MoneyPerDay > 0:
 		if left.Money = m.MoneyPerDay - spent.Money; left.Money <= 0 {
-			return nothing, false
+			return noModelBudget, false
 		}
 	}
 	return left, true
 }
 
-// sayCeiling notes once a day that no model is asked any more.
-func (m *Minder) sayCeiling(ctx context.Context, enough bool) error {
+// noteCeiling notes once a day that the ceiling is reached.
+func (m *Minder) noteCeiling(ctx context.Context, enough bool) error {
 	today := day(m.Now())
-	if enough || m.TokensPerDay < 0 || m.course.ceiling[today] {
+	if enough || m.TokensPerDay < 0 || m.fold.ceiling[today] {
 		return nil
 	}
-	spent := m.course.spent[today]
+	spent := m.fold.spent[today]
 	text := fmt.Sprintf("What the subconscious may cost in a day is used up (%d tokens, %v): until midnight it goes on without a model.", spent.Tokens, spent.Money)
 	fresh, err := m.note(ctx, ceilingCause+":"+today, ponder.Observation{Content: text, Sensor: ceilingName, Subject: today, State: "reached"}, true)
 	if fresh {
@@ -184,20 +183,20 @@ func (m *Minder) sayCeiling(ctx context.Context, enough bool) error {
 	return err
 }
 
-// finishOpen has the runs finished that were left open, unless they are paused.
+// finishOpen finishes the open runs, unless they are paused.
 func (m *Minder) finishOpen(ctx context.Context) error {
-	for id, a := range m.course.open {
+	for id, a := range m.fold.open {
 		if a.paused {
 			continue
 		}
-		return m.work(ctx, id) // it works on all there are
+		return m.waitRun(ctx, id) // this works on all open runs
 	}
 	return nil
 }
 
-// work has the thread worked on until a run has finished, is paused, or for ten minutes.
-// If another process has the thread, it is that which works.
-func (m *Minder) work(ctx context.Context, run ponder.RunID) error {
+// waitRun blocks until a run has finished or is paused, for workTime at most. If another
+// process holds the thread, waitRun waits for that process.
+func (m *Minder) waitRun(ctx context.Context, run ponder.RunID) error {
 	ctx, cancel := context.WithTimeout(ctx, workTime)
 	defer cancel()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -208,7 +207,7 @@ func (m *Minder) work(ctx context.Context, run ponder.RunID) error {
 		if err := m.read(ctx); err != nil {
 			return err
 		}
-		if a := m.course.open[run]; a == nil || a.paused {
+		if a := m.fold.open[run]; a == nil || a.paused {
 			return nil
 		}
 		if workErr != nil && !errors.Is(workErr, ponder.ErrHeld) {

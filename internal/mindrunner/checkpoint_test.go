@@ -11,7 +11,8 @@ import (
 	"ponder/store/memory"
 )
 
-// What is kept at any place of the thread goes on as what was read from its beginning.
+// A minder that starts from a checkpoint at any event continues like one that read the
+// whole thread.
 func TestKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w, p := memory.New(), &world{}, &postbox{}
@@ -34,9 +35,9 @@ func TestKept(t *testing.T) {
 		whole := fresh()
 		for _, ev := range all {
 			whole.view = whole.view.Apply(ev)
-			whole.course.apply(ev)
+			whole.fold.apply(ev)
 		}
-		want, err := keep(whole.view, &whole.course)
+		want, err := encodeCheckpoint(whole.view, &whole.fold)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,36 +45,36 @@ func TestKept(t *testing.T) {
 			m := fresh()
 			for i, ev := range all {
 				if i == cut {
-					js, err := keep(m.view, &m.course)
+					js, err := encodeCheckpoint(m.view, &m.fold)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if m.view, m.course, err = restored(js, m.course.head, nil); err != nil {
+					if m.view, m.fold, err = decodeCheckpoint(js, m.fold.head, nil); err != nil {
 						t.Fatal(err)
 					}
 				}
 				m.view = m.view.Apply(ev)
-				m.course.apply(ev)
+				m.fold.apply(ev)
 			}
-			got, err := keep(m.view, &m.course)
-			if err != nil || string(got) != string(want) || m.course.head != whole.course.head {
+			got, err := encodeCheckpoint(m.view, &m.fold)
+			if err != nil || string(got) != string(want) || m.fold.head != whole.fold.head {
 				t.Fatalf("kept before event %d (%v):\n%s\nwant\n%s", cut, err, got, want)
 			}
 		}
-		if len(all) < keepEvery {
+		if len(all) < checkpointEvery {
 			t.Fatalf("only %d events", len(all))
 		}
-		if at, js, err := store.LoadCheckpoint(t.Context(), Thread("local"), keepFold, keepVersion); at == 0 || len(js) == 0 || err != nil {
+		if at, js, err := store.LoadCheckpoint(t.Context(), Thread("local"), checkpointFold, checkpointVersion); at == 0 || len(js) == 0 || err != nil {
 			t.Errorf("nothing is kept: %v", err)
 		}
 		m := fresh()
-		if m.load(t.Context()); m.course.head == 0 || m.kept != m.course.head {
-			t.Errorf("it begins at %d", m.course.head)
+		if m.load(t.Context()); m.fold.head == 0 || m.saved != m.fold.head {
+			t.Errorf("it begins at %d", m.fold.head)
 		}
 		if err := m.read(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := keep(m.view, &m.course); err != nil || string(got) != string(want) {
+		if got, err := encodeCheckpoint(m.view, &m.fold); err != nil || string(got) != string(want) {
 			t.Errorf("read from what was kept (%v):\n%s\nwant\n%s", err, got, want)
 		}
 	})

@@ -10,33 +10,33 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// A course is what the minder must know of the thread to go on: a fold over all events.
-type course struct {
-	head    ponder.Seq
-	cursors map[string]cursor          // by sensor
-	failing map[string]ponder.Seq      // by sensor: where it was said to fail
-	recover map[string]ponder.Seq      // by sensor: where it was last said to look again
-	open    map[ponder.RunID]*account  // root runs that have not finished
-	spent   map[string]ponder.Cost     // by day
-	ceiling map[string]bool            // days whose ceiling was said to be reached
-	tight   map[string]bool            // days in which a call did not fit into what was left
-	raised  []string                   // escalations without a decision, the oldest first
-	asked   map[string]int             // by escalation: decisions that were begun
-	runs    map[ponder.RunID]string    // decisions that are open, and their escalations
-	told    []telling                  // escalations of which the user is to be told, the oldest first
-	sent    map[string]map[string]sent // by escalation and channel
+// A fold is the part of the thread that the minder needs: a fold over all events.
+type fold struct {
+	head       ponder.Seq
+	cursors    map[string]cursor     // by sensor
+	failing    map[string]ponder.Seq // by sensor: the event that reported its failure
+	recover    map[string]ponder.Seq // by sensor: the event that last reported its recovery
+	open       map[ponder.RunID]*account
+	spent      map[string]ponder.Cost
+	ceiling    map[string]bool         // days whose reached ceiling the thread reports
+	tight      map[string]bool         // days in which a call did not fit into the rest of the ceiling
+	raised     []string                // undecided escalations, oldest first
+	asked      map[string]int          // by escalation: started decisions
+	runs       map[ponder.RunID]string // open decisions and their escalations
+	deliveries []delivery              // messages to the user, oldest first
+	sent       map[string]map[string]sendState
 
-	answered map[string]time.Time // by the beginning of their causes: when wants were looked up
+	answered map[string]time.Time // by cause without its number: the time of the look-up
 }
 
-// A cursor is up to where a sensor has read.
+// A cursor is the position of a sensor in its source.
 type cursor struct {
 	value json.RawMessage
-	seq   ponder.Seq // of the event that has it
+	seq   ponder.Seq // of the event that stores it
 	at    time.Time
 }
 
-// An account is what a run may cost, and has cost.
+// An account is the budget and the cost of an open root run.
 type account struct {
 	mode   string
 	budget ponder.Cost
@@ -44,43 +44,43 @@ type account struct {
 	paused bool
 }
 
-// A telling is what the user is to be told.
-type telling struct {
+// A delivery is a message to the user.
+type delivery struct {
 	ponder.Escalation
 	at time.Time
 }
 
-// A sent is what became of a telling on a channel.
-type sent struct {
+// A sendState is the state of a delivery on a channel.
+type sendState struct {
 	done  bool
 	tries int
 	fails int
-	last  time.Time // of the last try, or its failure
+	last  time.Time // the time of the last attempt, or of its failure
 }
 
-// tellTime is for how long it is tried to tell the user something.
-const tellTime = 7 * 24 * time.Hour
+// deliveryTime limits the retries of a message, from its decision on.
+const deliveryTime = 7 * 24 * time.Hour
 
-func newCourse() course {
-	return course{
+func newFold() fold {
+	return fold{
 		cursors: map[string]cursor{}, failing: map[string]ponder.Seq{}, recover: map[string]ponder.Seq{},
 		open: map[ponder.RunID]*account{}, spent: map[string]ponder.Cost{}, ceiling: map[string]bool{}, tight: map[string]bool{},
-		asked: map[string]int{}, runs: map[ponder.RunID]string{}, sent: map[string]map[string]sent{},
+		asked: map[string]int{}, runs: map[ponder.RunID]string{}, sent: map[string]map[string]sendState{},
 		answered: map[string]time.Time{},
 	}
 }
 
-// day returns the day of a time by the clock of the machine.
+// day returns the local day of a time.
 func day(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
-// apply takes in the next event.
-func (c *course) apply(ev ponder.Event) {
+// apply folds the next event.
+func (c *fold) apply(ev ponder.Event) {
 	c.head = ev.Seq
 	switch b := ev.Body.(type) {
 	case ponder.Observation:
-		c.observed(ev, b)
+		c.applyObservation(ev, b)
 	case ponder.RunStarted:
-		c.started(ev, b)
+		c.applyRunStarted(ev, b)
 	case ponder.RunPaused, ponder.RunResumed:
 		_, paused := b.(ponder.RunPaused)
 		for id, a := range c.open {
@@ -94,22 +94,21 @@ func (c *course) apply(ev ponder.Event) {
 	case ponder.CallFinished:
 		c.charge(ev, b.Spent)
 	case ponder.BudgetSpent:
-		if a := c.account(ev.Run); a != nil && a.budget != nothing && (b.What == "tokens" || b.What == "money") {
+		if a := c.account(ev.Run); a != nil && a.budget != noModelBudget && (b.What == "tokens" || b.What == "money") {
 			c.tight = map[string]bool{day(ev.Time): true}
 		}
 	case ponder.Escalation:
-		c.escalated(ev, b)
+		c.applyEscalation(ev, b)
 	}
 }
 
-// account returns that of the root of a run, or nil if that is over.
-func (c *course) account(run ponder.RunID) *account {
+// account returns the account of the root of a run, or nil if the root is not open.
+func (c *fold) account(run ponder.RunID) *account {
 	root, _, _ := strings.Cut(string(run), "/")
 	return c.open[ponder.RunID(root)]
 }
 
-// started takes in that a run begins.
-func (c *course) started(ev ponder.Event, b ponder.RunStarted) {
+func (c *fold) applyRunStarted(ev ponder.Event, b ponder.RunStarted) {
 	if ev.Run.Parent() != "" {
 		return
 	}
@@ -120,8 +119,8 @@ func (c *course) started(ev ponder.Event, b ponder.RunStarted) {
 	}
 }
 
-// charge takes in what a call has cost. Days that are long over are forgotten.
-func (c *course) charge(ev ponder.Event, cost ponder.Cost) {
+// charge adds the cost of a call. It drops the sums of earlier days when it has three.
+func (c *fold) charge(ev ponder.Event, cost ponder.Cost) {
 	today := day(ev.Time)
 	if _, ok := c.spent[today]; !ok && len(c.spent) > 2 {
 		clear(c.spent)
@@ -132,8 +131,7 @@ func (c *course) charge(ev ponder.Event, cost ponder.Cost) {
 	}
 }
 
-// escalated takes in that something was raised, or decided.
-func (c *course) escalated(ev ponder.Event, b ponder.Escalation) {
+func (c *fold) applyEscalation(ev ponder.Event, b ponder.Escalation) {
 	if b.Outcome == "" {
 		c.raised = append(c.raised, b.ID)
 		return
@@ -147,33 +145,33 @@ func (c *course) escalated(ev ponder.Event, b ponder.Escalation) {
 	delete(c.asked, b.ID)
 	c.prune(ev.Time)
 	if b.Outcome == messageOutcome && !ev.Erased {
-		c.told = append(c.told, telling{b, ev.Time})
+		c.deliveries = append(c.deliveries, delivery{b, ev.Time})
 	}
 }
 
-// prune forgets what was to be told long ago.
-func (c *course) prune(now time.Time) {
-	var left []telling
-	for _, t := range c.told {
-		if now.Sub(t.at) < 2*tellTime {
+// prune drops messages that are much older than deliveryTime.
+func (c *fold) prune(now time.Time) {
+	var left []delivery
+	for _, t := range c.deliveries {
+		if now.Sub(t.at) < 2*deliveryTime {
 			left = append(left, t)
 		} else {
 			delete(c.sent, t.ID)
 		}
 	}
-	c.told = left
+	c.deliveries = left
 }
 
-// observed takes in an observation. What it is of is read from its cause, which stays
-// when its words are erased.
-func (c *course) observed(ev ponder.Event, b ponder.Observation) {
+// applyObservation folds an observation. It reads the subject from the cause, which survives
+// erasure.
+func (c *fold) applyObservation(ev ponder.Event, b ponder.Observation) {
 	if strings.HasPrefix(ev.Cause, subconscious.LookUpKind+":") {
-		c.lookedUp(ev)
+		c.applyLookUp(ev)
 		return
 	}
 	switch b.Sensor {
 	case subconscious.Delivery, attemptName:
-		c.delivered(ev)
+		c.applyDelivery(ev)
 	case ceilingName:
 		c.ceiling = map[string]bool{strings.TrimPrefix(ev.Cause, ceilingCause+":"): true}
 	case cursorName:
@@ -194,8 +192,8 @@ func (c *course) observed(ev ponder.Event, b ponder.Observation) {
 	}
 }
 
-// delivered takes in what became of an attempt to tell something.
-func (c *course) delivered(ev ponder.Event) {
+// applyDelivery folds the outcome of an attempt to send a message.
+func (c *fold) applyDelivery(ev ponder.Event) {
 	parts := strings.SplitN(ev.Cause, ":", 5)
 	if len(parts) != 5 || parts[0] != deliveryCause {
 		return
@@ -206,7 +204,7 @@ func (c *course) delivered(ev ponder.Event) {
 		return
 	}
 	if c.sent[id] == nil {
-		c.sent[id] = map[string]sent{}
+		c.sent[id] = map[string]sendState{}
 	}
 	s := c.sent[id][channel]
 	s.tries, s.last = max(s.tries, try), ev.Time
@@ -219,8 +217,8 @@ func (c *course) delivered(ev ponder.Event) {
 	c.sent[id][channel] = s
 }
 
-// held returns the most that runs which are open may still cost.
-func (c *course) held() (sum ponder.Cost) {
+// heldCost returns the highest further cost of the open runs.
+func (c *fold) heldCost() (sum ponder.Cost) {
 	for _, a := range c.open {
 		sum.Tokens += max(0, a.budget.Tokens-a.spent.Tokens)
 		sum.Money += max(0, a.budget.Money-a.spent.Money)
@@ -228,8 +226,8 @@ func (c *course) held() (sum ponder.Cost) {
 	return sum
 }
 
-// ticking returns the tick that is open, if there is one.
-func (c *course) ticking(mode string) (ponder.RunID, *account) {
+// openRun returns the open run of a mode, or "".
+func (c *fold) openRun(mode string) (ponder.RunID, *account) {
 	for id, a := range c.open {
 		if a.mode == mode {
 			return id, a
