@@ -30,7 +30,7 @@ type Wish struct {
 	Turns []Turn // of the conversation, oldest first; the last is the current one
 }
 
-// A Turn is a message of the user and the events that followed.
+// A Turn is a message of the user and the answers to it.
 type Turn struct {
 	User   string
 	Answer []string
