@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// Bounds of dates.
+// Limits and default hours of dates.
 const (
-	maxDated  = 8000 // bytes of a text that are read
-	mostDates = 50   // in a sentence
-	endOfWork = 18   // hour at which a day ends for what names no time
-	endOfEve  = 22   // and an evening
+	maxDated  = 8000 // bytes of a text to read
+	mostDates = 50   // per sentence
+	endOfWork = 18   // deadline hour without a time
+	endOfEve  = 22   // the same for an evening
 	tooFar    = 366 * 24 * time.Hour
-	lately    = 300 * 24 * time.Hour // a day without a year that comes again so late is one that is past
+	lately    = 300 * 24 * time.Hour // a day without a year whose next occurrence is later is past
 )
 
-// Due returns the first time to come by which something is to be done, as an English or
-// German text says: a date, a day of the week or a time of today behind a word such as by,
-// until, due or bis, or tomorrow and the like behind any. It goes by the clock and in the
-// zone of now. What names no time is due at 18:00, tonight at 22:00. Nothing is due in
-// the past, or in more than a year.
+// Due returns the earliest future deadline in an English or German text. A deadline is a date,
+// weekday or time of today after a word such as by, until, due or bis, or a word such as tomorrow.
+// Times are in the zone of now. A deadline without a time is at 18:00, for "tonight" at 22:00. Due
+// ignores past deadlines and those more than a year ahead.
 func Due(text string, now time.Time) (at time.Time, ok bool) {
 	text = strings.ToValidUTF8(text[:min(len(text), maxDated)], "\uFFFD")
 	for _, s := range dated(text) {
@@ -39,7 +38,7 @@ func Due(text string, now time.Time) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// dated splits a text into sentences, and leaves dates and short forms whole.
+// splitSentences splits a text without breaking dates and abbreviations.
 func dated(text string) (list []string) {
 	start := 0
 	for i := range len(text) {
@@ -54,7 +53,7 @@ func dated(text string) (list []string) {
 	return append(list, text[start:])
 }
 
-// shortForm matches what a point stands behind that ends no sentence.
+// shortForm matches text before a point that does not end a sentence.
 var shortForm = regexp.MustCompile(`(?i)(?:\d|\b(?:jan|feb|mar|mär|apr|jun|jul|aug|sept?|okt|oct|nov|de[cz]|mo|di|mi|do|fr|sa|so|mon|tue|wed|thu|fri|sat|sun|no|nr|[ap]|[ap]\.m))$`)
 
 const (
@@ -63,7 +62,7 @@ const (
 	clockNames = `\d{1,2}:\d\d|\d{1,2} ?[ap]\.?m\b\.?|\d{1,2}(?:[.:]\d\d)? uhr|noon|midnight|mittags?|mitternacht`
 )
 
-// datePattern has a group for each way to write a date.
+// datePattern has a group for each date format.
 var datePattern = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])(?:` +
 	`(?P<iso>\d{4}-\d\d-\d\d)` +
 	`|(?P<day>\d{1,2})(?:st|nd|rd|th|\.)? ?(?:of )?(?P<month>` + monthNames + `)(?:,? (?P<year>\d{4}))?` +
@@ -76,7 +75,7 @@ var datePattern = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])(?:` +
 	`|(?P<clock>` + clockNames + `)` +
 	`)(?:$|[^\pL\pN/-])`)
 
-// datesIn returns where dates are in a sentence, as the pattern matches them.
+// datesIn returns the submatch indexes of the dates in a sentence.
 func datesIn(s string) (list [][]int) {
 	for start := 0; len(list) < mostDates; {
 		loc := datePattern.FindStringSubmatchIndex(s[start:])
@@ -94,19 +93,19 @@ func datesIn(s string) (list [][]int) {
 	return list
 }
 
-// hasDay reports whether one of some dates is more than a time of the day.
+// hasDay reports whether a match names more than a time of day.
 func hasDay(list [][]int) bool {
 	return slices.ContainsFunc(list, func(loc []int) bool { return loc[2*datePattern.SubexpIndex("clock")] < 0 })
 }
 
-// found is a date that was found in a sentence.
+// A dateMatch is a date in a sentence.
 type found struct {
 	sentence string
 	loc      []int
 	now      time.Time
 }
 
-// group returns what a group of the pattern matched.
+// group returns the text of a group of datePattern, in lower case.
 func (f found) group(name string) string {
 	i := 2 * datePattern.SubexpIndex(name)
 	if f.loc[i] < 0 {
@@ -115,7 +114,7 @@ func (f found) group(name string) string {
 	return strings.ToLower(f.sentence[f.loc[i]:f.loc[i+1]])
 }
 
-// due returns when something is due by the date, if something is.
+// due returns the deadline, if the date is one.
 func (f found) due() (time.Time, bool) {
 	day, exact, ok := f.day()
 	if !ok || !f.meant() {
@@ -131,7 +130,7 @@ func (f found) due() (time.Time, bool) {
 	return at, at.After(f.now) && at.Sub(f.now) <= tooFar
 }
 
-// at returns the time of a day that the sentence names, or else its end.
+// timeOf returns the time of day in the sentence, or the default hour, on a day.
 func (f found) at(day time.Time) time.Time {
 	hour, minute := endOfWork, 0
 	if r := f.group("relative"); r == "tonight" || r == "heute abend" {
@@ -144,7 +143,7 @@ func (f found) at(day time.Time) time.Time {
 	return time.Date(y, m, d, hour, minute, 0, 0, day.Location())
 }
 
-// hour returns how the sentence writes a time of day, if it does.
+// hour returns the time of day in the sentence as written, or "".
 func (f found) hour() string {
 	if s := f.group("clock"); s != "" {
 		return s
@@ -157,7 +156,7 @@ func (f found) hour() string {
 
 var clockPattern = regexp.MustCompile(`(?i)(?:^|[^\pL\pN:.])(` + clockNames + `)(?:$|[^\pL\pN])`)
 
-// clockOf reads a time of day.
+// clockOf parses a time of day.
 func clockOf(s string) (hour, minute int) {
 	switch {
 	case s == "noon" || strings.HasPrefix(s, "mittag"):
@@ -179,7 +178,7 @@ func clockOf(s string) (hour, minute int) {
 	return min(hour, 23), min(minute, 59)
 }
 
-// day returns the day that is named, or the time where that is said exactly.
+// day returns the day, or an exact time if the date gives one.
 func (f found) day() (day time.Time, exact, ok bool) {
 	today := midnight(f.now)
 	switch {
@@ -200,7 +199,7 @@ func (f found) day() (day time.Time, exact, ok bool) {
 			d, m = m, d
 		}
 		day, ok = f.date(p[2], m, d)
-		ok = ok && (d > 12 || d == m) // else nobody knows which is which
+		ok = ok && (d > 12 || d == m) // otherwise the order is ambiguous
 	case f.group("weekday") != "":
 		left := (int(weekdayOf(f.group("weekday")))-int(today.Weekday())+6)%7 + 1
 		return today.AddDate(0, 0, left), false, true
@@ -214,7 +213,7 @@ func (f found) day() (day time.Time, exact, ok bool) {
 	return day, false, ok
 }
 
-// date returns a day of a year, or of the next time that there is one.
+// date returns a day in the given year, or its next occurrence.
 func (f found) date(year string, month, day int) (time.Time, bool) {
 	y := f.now.Year()
 	if year != "" {
@@ -232,7 +231,7 @@ func (f found) date(year string, month, day int) (time.Time, bool) {
 	return t, month >= 1 && month <= 12 && t.Day() == day
 }
 
-// relative returns the day that a word names.
+// relative returns the day that a word such as tomorrow names.
 func (f found) relative(today time.Time) time.Time {
 	switch r := f.group("relative"); {
 	case strings.HasPrefix(r, "day after"), strings.HasSuffix(r, "bermorgen"):
@@ -247,7 +246,7 @@ func (f found) relative(today time.Time) time.Time {
 	return today
 }
 
-// after returns the time after so many hours, or the day after so many days or weeks.
+// offset returns the time n hours ahead, or the day n days or weeks ahead.
 func (f found) after(n int) (day time.Time, exact, ok bool) {
 	switch unit := f.group("unit"); {
 	case strings.HasPrefix(unit, "hour"), strings.HasPrefix(unit, "stunde"):
@@ -263,20 +262,20 @@ func midnight(t time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
 }
 
-// number reads a short number.
+// number parses a short number.
 func number(s string) int {
-	n, _ := strconv.Atoi(s) // it is one
+	n, _ := strconv.Atoi(s) // s has only digits
 	return n
 }
 
-// numbers returns the three numbers of a date; the last may be missing.
+// numbers returns the parts of a numeric date; the last may be missing.
 func numbers(s string) [3]string {
 	var out [3]string
 	copy(out[:], strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' }))
 	return out
 }
 
-// monthOf returns the number of a month's name.
+// monthOf returns the number of a month.
 func monthOf(name string) int {
 	name = unmarked.Replace(strings.TrimSuffix(name, "."))
 	switch {
@@ -291,7 +290,7 @@ func monthOf(name string) int {
 		strings.NewReplacer("okt", "oct", "dez", "dec").Replace(name[:3]))
 }
 
-// weekdayOf returns the day of the week of a name.
+// weekdayOf returns the weekday of a name.
 func weekdayOf(name string) time.Weekday {
 	switch name[:3] {
 	case "mon":

@@ -6,31 +6,31 @@ import (
 	"unicode"
 )
 
-// Words, folded, that make a deadline of a date.
+// Folded words around a date that make it a deadline.
 var (
-	before = strings.Fields("by until till before bis latest spatestens spaetestens than") // right before it
+	before = strings.Fields("by until till before bis latest spatestens spaetestens than") // immediately before the date
 	around = strings.Fields("due deadline deadlines expires expire submit overdue frist stichtag abgabe abgabetermin abgabefrist " +
-		"fallig faellig ablauft einzureichen einreichen closes reminder") // some words before it, or few behind
+		"fallig faellig ablauft einzureichen einreichen closes reminder") // up to maxBefore words before it, or maxAfter after it
 	filling = strings.Fields("the next this coming end of on at zum zur am um der dem den kommenden nachsten naechsten ende noon midnight uhr pm late early") // between
-	morning = strings.Fields("guten gute guter jeden heute gestern am der den dieser diesem good every eines since seit")                                     // before "morgen"
-	waiting = strings.Fields("was were ago last letzten letzter letzte war waren since seit")                                                                 // say that it is past
+	morning = strings.Fields("guten gute guter jeden heute gestern am der den dieser diesem good every eines since seit")                                     // before "morgen" in the sense of morning
+	waiting = strings.Fields("was were ago last letzten letzter letzte war waren since seit")                                                                 // mark the past
 )
 
-// Numbers of words that may be between a date and what makes a deadline of it.
+// Limits in words between a date and its cue.
 const (
 	mostBefore = 9
 	mostBehind = 5
 )
 
-// unmarked takes the signs off the letters of German.
+// foldUmlauts replaces German letters by ASCII.
 var unmarked = strings.NewReplacer("ä", "a", "ö", "o", "ü", "u", "ß", "ss")
 
-// folded returns the words of a text in lower letters without signs.
+// foldWords returns the folded words of a text.
 func folded(s string) []string {
 	return strings.FieldsFunc(unmarked.Replace(strings.ToLower(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// meant reports whether the sentence makes a deadline of the date.
+// isDeadline reports whether the sentence makes the date a deadline.
 func (f found) meant() bool {
 	from, to := f.span()
 	ahead, behind := folded(f.sentence[:from]), folded(f.sentence[to:])
@@ -55,7 +55,7 @@ func (f found) meant() bool {
 	return false
 }
 
-// span returns where the date is in its sentence.
+// span returns the position of the date in its sentence.
 func (f found) span() (from, to int) {
 	from, to = -1, f.loc[0]
 	for i := 2; i < len(f.loc); i += 2 {
@@ -69,8 +69,8 @@ func (f found) span() (from, to int) {
 	return from, to
 }
 
-// follows reports whether a date follows a word that makes a deadline of it, with nothing
-// in between but days, times and words that say little.
+// followsCue reports whether the preceding words end with a deadline cue, then only days, times
+// and filler words.
 func follows(ahead []string) bool {
 	for _, w := range slices.Backward(ahead) {
 		switch {
@@ -84,7 +84,7 @@ func follows(ahead []string) bool {
 	return false
 }
 
-// weekdays has the names of days, folded.
+// weekdays has the folded names of days.
 var weekdays = func() map[string]bool {
 	set := make(map[string]bool)
 	for _, w := range strings.Fields("monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag") {
@@ -93,8 +93,8 @@ var weekdays = func() map[string]bool {
 	return set
 }()
 
-// isMorning reports whether "morgen" is the morning, and not the next day: a noun within
-// a sentence, or behind a word that says so.
+// isMorning reports whether "morgen" means the morning: capitalised within the sentence, or after
+// a word such as "guten".
 func (f found) isMorning(from int, ahead []string) bool {
 	if len(ahead) == 0 {
 		return false

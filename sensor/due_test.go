@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// sunday is the time at which texts are read.
+// sunday is the current time of the tests.
 var sunday = time.Date(2026, 11, 22, 9, 30, 0, 0, time.FixedZone("CET", 3600))
 
 func TestDue(t *testing.T) {
@@ -64,7 +64,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// What is due today is due before it ends.
+// TestDueLate checks that a deadline today is before midnight.
 func TestDueLate(t *testing.T) {
 	late := time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC)
 	if at, ok := Due("pay by 22 November", late); !ok || at.Format("2006-01-02 15:04") != "2026-11-22 23:59" {

@@ -19,19 +19,19 @@ import (
 	"github.com/emersion/go-webdav/caldav"
 )
 
-// Bounds of a CalDAV server.
+// Limits and status of a CalDAV server.
 const (
 	maxCalendars = 20
 	statusMulti  = 207
 )
 
-// A server has calendars. Which these are is asked once; what is in them, at each look,
-// for the time around that of interest, with an own reader of the answer: one event that
-// is broken does not take the others with it.
+// A caldavServer reads calendars over CalDAV. It discovers them once and queries them at each look
+// for the window and a margin. It decodes the responses itself, so that one broken event does not
+// hide the others.
 type server struct {
 	client    *login
 	base      *url.URL
-	calendars []string // paths, once they are known
+	calendars []string // paths; nil before discovery
 }
 
 func newServer(o Options) (*server, error) {
@@ -48,7 +48,7 @@ func newServer(o Options) (*server, error) {
 	return &server{client: &login{client: o.Client, host: u.Host, user: o.User, password: o.Password}, base: u}, nil
 }
 
-// A login is a client that says who asks, to one host, and reads no more than so much.
+// An authClient sends the credentials to one host only and limits the size of responses.
 type login struct {
 	client         Client
 	host           string
@@ -100,8 +100,7 @@ func (s *server) fault(err error) error {
 	return err
 }
 
-// discover returns the paths of the calendars: that of the address if it is one, or else
-// those of the user.
+// discover returns the path of the given calendar, or the paths of all calendars of the user.
 func (s *server) discover(ctx context.Context) ([]string, error) {
 	c, err := caldav.NewClient(s.client, s.base.String())
 	if err != nil {
@@ -134,8 +133,8 @@ func (s *server) discover(ctx context.Context) ([]string, error) {
 	return paths[:min(len(paths), maxCalendars)], nil
 }
 
-// only returns the address itself if it answers as a calendar does, or else the error
-// of looking for others.
+// onlyBase returns the given address if it responds as a calendar. Otherwise it returns err, the
+// error of discovery.
 func (s *server) only(ctx context.Context, err error) ([]string, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -150,7 +149,7 @@ func (s *server) only(ctx context.Context, err error) ([]string, error) {
 	return []string{s.base.Path}, nil
 }
 
-// filter asks for objects of a kind.
+// filter returns a calendar-query for objects of a kind.
 func filter(kind, which string) string {
 	return `<?xml version="1.0" encoding="utf-8"?><C:calendar-query xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">` +
 		`<D:prop><C:calendar-data/></D:prop><C:filter><C:comp-filter name="VCALENDAR"><C:comp-filter name="` + kind + `">` + which +
@@ -162,8 +161,8 @@ func timeRange(from, to time.Time) string {
 	return `<C:time-range start="` + from.UTC().Format(form) + `" end="` + to.UTC().Format(form) + `"/>`
 }
 
-// query asks every calendar. The first question must be answered; to another a calendar
-// may say that it has no such things.
+// query sends each question to every calendar. A calendar must accept the first question; it may
+// reject others as unsupported.
 func (s *server) query(ctx context.Context, questions ...string) (all []*object, err error) {
 	for _, path := range s.calendars {
 		for n, q := range questions {
@@ -186,12 +185,12 @@ func (s *server) query(ctx context.Context, questions ...string) (all []*object,
 	return all, nil
 }
 
-// A statusError is the status of an answer that is none.
+// A statusError is a status other than 207.
 type statusError int
 
 func (e statusError) Error() string { return status(int(e)).Error() }
 
-// A multistatus is the answer to a question (RFC 4791).
+// A multistatus is the response to a REPORT (RFC 4791).
 type multistatus struct {
 	Responses []struct {
 		Found []struct {
@@ -242,8 +241,8 @@ func (s *server) report(ctx context.Context, path, question string) ([]*object, 
 
 var uidLine = regexp.MustCompile(`(?m)^UID:([^\r\n]{1,500})`)
 
-// broken returns an event of which nothing is known but its UID, so that one that cannot
-// be read is not taken for one that was deleted.
+// broken returns an event with only its UID, so that the sensor does not report an unreadable
+// event as deleted.
 func broken(data string) *object {
 	o := &object{kind: "VEVENT"}
 	if m := uidLine.FindStringSubmatch(data); m != nil {

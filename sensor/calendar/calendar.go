@@ -1,21 +1,19 @@
-// Package calendar is the sensor of calendars: of an ICS file, of one at a URL, or of
-// those on a CalDAV server. It tells of events and tasks of the next 72 hours.
+// Package calendar implements the calendar sensor: events and tasks of the next 72 hours. It reads
+// an ICS file, a folder of them, a URL, or the calendars of a CalDAV server.
 //
-// Its states are, of each time at which something happens: "upcoming" (within 72 hours),
-// "tomorrow" (24), "soon" (2) or, of what takes a whole day, "today"; "moved" when it
-// has another time than was told, and "cancelled" when it was or is there no more. Each
-// is told once. Two events at the same time are a "conflict". The Subject is the UID and
-// when it begins; Due is when it begins, or when a task is due.
+// Each occurrence passes through the states "upcoming" (within 72 hours), "tomorrow" (24) and
+// "soon" (2), or "today" for a whole day. A changed time gives "moved", a cancellation or deletion
+// "cancelled", two events at the same time "conflict". The sensor reports each state once. The
+// Subject is the UID and the start. Due is the start of an event, or the deadline of a task.
 //
-// A day is one of the user's zone, and so is a time without a zone. Zones are read by
-// their name (of IANA, or of Windows), or as the calendar defines them.
+// Days and times without a zone are in the user's zone. Zones are IANA names, Windows names, or
+// definitions in the calendar.
 //
-// What is in calendars was written by strangers: everyone can send an invitation. So it
-// is read by a parser of ours that leaves out what it does not understand, and what
-// recurs is looked for in bounded steps. It is fetched anew for each look, but for a URL
-// whose file has not changed.
+// Calendars are untrusted: anyone can send an invitation. The parser therefore skips unknown
+// input, and the expansion of recurrences is bounded. Each look reads the source again; a URL is
+// revalidated by ETag or date.
 //
-// The cursor is a [cursor]: what was told of each event that is still to come.
+// The cursor is a [cursor]: the reported state of each future occurrence.
 package calendar
 
 import (
@@ -34,50 +32,50 @@ import (
 	"ponder/sensor"
 )
 
-// Options say where the calendar is: one of File, URL and CalDAV.
+// Options name the calendar by exactly one of File, URL and CalDAV.
 type Options struct {
 	Name string // of the sensor; "calendar" if empty
 
 	File   string // ICS, or a folder of such files
-	URL    string // of an ICS file; "webcal:" is "https:"
+	URL    string // of an ICS file; "webcal:" means "https:"
 	CalDAV string // URL of a server, or of a calendar on one
 
 	User     string // of CalDAV
-	Password string // from the environment; it is in no error and no observation
+	Password string // absent from errors and observations
 
-	// Client makes requests. A client of net/http if nil, which reaches every address.
+	// Client sends requests. The default, an http.Client, reaches every address.
 	Client Client
 
-	Zone  *time.Location // the user's; that of the machine if nil
-	Ahead time.Duration  // how far it looks: 72h if zero, at most 31 days
+	Zone  *time.Location // the user's; default time.Local
+	Ahead time.Duration  // length of the window; default 72h, at most 31 days
 }
 
-// A Client makes requests, such as an *http.Client does.
+// A Client sends requests, as *http.Client does.
 type Client interface {
 	Do(*http.Request) (*http.Response, error)
 }
 
-// Bounds.
+// Limits.
 const (
 	ahead     = 72 * time.Hour
 	maxAhead  = 31 * 24 * time.Hour
-	maxSeen   = 250 // times at which something happens in the window
-	maxMissed = 10  // events that are looked for on a server in a look
+	maxSeen   = 250 // occurrences in the window
+	maxMissed = 10  // events to look up on a server in one look
 )
 
-// A source has a calendar.
+// A source reads a calendar.
 type source interface {
-	// read returns the objects of a calendar, at least those between two times.
+	// read returns at least the objects between two times.
 	read(ctx context.Context, from, to time.Time) ([]*object, error)
-	// lookup returns the objects of a UID. It is nil if read returned all there are.
+	// lookup returns the objects of a UID. It returns nil if read is complete.
 	lookup(ctx context.Context, uid string) ([]*object, error)
-	// where returns what a user can look at.
+	// where returns the location to show to the user.
 	where() string
-	// whole reports whether read returns all there is.
+	// isComplete reports whether read returns all objects.
 	whole() bool
 }
 
-// New returns the sensor, or an error that says what is missing in the options.
+// New returns the sensor. It returns an error if the options are invalid.
 func New(o Options) (sensor.Sensor, error) {
 	if o.Zone == nil {
 		o.Zone = time.Local
@@ -110,29 +108,29 @@ func New(o Options) (sensor.Sensor, error) {
 	return sensor.Sensor{Name: cmp.Or(o.Name, "calendar"), Look: c.look}, nil
 }
 
-// A calendar is what the sensor looks at.
+// A calendar is the state of the sensor.
 type calendar struct {
 	of     string
 	zone   *time.Location
 	ahead  time.Duration
 	source source
-	mu     sync.Mutex // of source, which may remember what it fetched
+	mu     sync.Mutex // guards source, which caches
 }
 
-// A cursor says what was told.
+// A cursor records the reported occurrences.
 type cursor struct {
-	Of   string `json:"of"` // the hash of which calendar it is
+	Of   string `json:"of"` // hash that identifies the calendar
 	Told []told `json:"told"`
 }
 
-// A told is what was told of an event at one of its times, or of a conflict.
+// A reported records the last report of an occurrence or of a conflict.
 type told struct {
 	UID   string `json:"u"`
-	Of    int64  `json:"o,omitempty"` // which one of a series, in Unix seconds
+	Of    int64  `json:"o,omitempty"` // start in the series, Unix seconds
 	Start int64  `json:"s"`           // Unix seconds
-	Stage stage  `json:"g,omitempty"` // the last that was told
-	Gone  bool   `json:"x,omitempty"` // it was told that it is cancelled, or need not be
-	Day   bool   `json:"d,omitempty"` // it takes whole days
+	Stage stage  `json:"g,omitempty"` // the last reported
+	Gone  bool   `json:"x,omitempty"` // cancellation reported, or not to be reported
+	Day   bool   `json:"d,omitempty"` // whole days
 	Task  bool   `json:"k,omitempty"`
 	Title string `json:"t,omitempty"`
 }
@@ -173,8 +171,8 @@ func (c *calendar) look(ctx context.Context, now time.Time, given json.RawMessag
 	return d.out, json.RawMessage(next), err
 }
 
-// missing asks the server for events that were told and are not between the times that
-// were asked for: they may have been moved. Those that it could not ask for are unknown.
+// findMissing looks up reported events that read did not return, because their time may have
+// changed. It returns as unknown the UIDs beyond the limit and those with a shortened UID.
 func (c *calendar) missing(ctx context.Context, objects []*object, d *desk) (more []*object, unknown map[string]bool, err error) {
 	there := map[string]bool{}
 	for _, o := range objects {
@@ -200,7 +198,7 @@ func (c *calendar) missing(ctx context.Context, objects []*object, d *desk) (mor
 	return more, unknown, nil
 }
 
-// A cache keeps the objects of the last file, which mostly is that of the next look too.
+// A cache keeps the objects of the last file, which rarely changes between looks.
 type cache struct {
 	sum     [sha256.Size]byte
 	objects []*object

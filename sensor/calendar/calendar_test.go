@@ -14,19 +14,19 @@ import (
 	"ponder/sensor/sensortest"
 )
 
-// ics returns a calendar of components.
+// ics returns a calendar with components.
 func ics(parts ...string) string {
 	return strings.ReplaceAll("BEGIN:VCALENDAR\nVERSION:2.0\n"+strings.Join(parts, "")+"END:VCALENDAR\n", "\n", "\r\n")
 }
 
-// ev returns an event of lines that are separated by "|".
+// ev returns an event; "|" separates its lines.
 func ev(uid, lines string) string {
 	return "BEGIN:VEVENT\nUID:" + uid + "\n" + strings.ReplaceAll(lines, "|", "\n") + "\nEND:VEVENT\n"
 }
 
 func todo(uid, lines string) string { return strings.ReplaceAll(ev(uid, lines), "VEVENT", "VTODO") }
 
-// berlin is where the user is.
+// berlin is the user's zone.
 var berlin = mustZone("Europe/Berlin")
 
 func mustZone(name string) *time.Location {
@@ -37,7 +37,7 @@ func mustZone(name string) *time.Location {
 	return l
 }
 
-// A disk is a calendar in a file.
+// A disk is a calendar file.
 type disk struct {
 	t    *testing.T
 	path string
@@ -62,7 +62,7 @@ func (d *disk) open() sensor.Sensor {
 	return s
 }
 
-// The first look is on Monday, 2 March 2026, at 10:00 in Berlin.
+// TestStates starts on Monday, 2 March 2026, at 10:00 in Berlin.
 func TestStates(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which expands thousands of events")
 	d := newDisk(t)

@@ -11,14 +11,14 @@ import (
 	"ponder/sensor"
 )
 
-// Bounds of what is kept of an event, in bytes.
+// Limits of a stored event, in bytes.
 const (
 	maxUID   = 100
 	maxTitle = 100
 	maxPlace = 80
 )
 
-// A moment is a time as a calendar says it: on the wall, in a zone, or a day.
+// A moment is a time in a calendar: a wall time in a zone, or a day.
 type moment struct {
 	wall time.Time
 	zone *time.Location
@@ -27,37 +27,37 @@ type moment struct {
 
 func (m moment) time() time.Time { return instant(m.wall, m.zone) }
 
-// An event is an event or a task, all of a series or one of it that is another.
+// An event is an event or task: a whole series, or one changed occurrence.
 type event struct {
 	uid         string
 	task        bool
-	of          *moment // which one of the series it stands for; nil: all
+	of          *moment // the occurrence that it replaces; nil for the series
 	start       moment
 	length      time.Duration
 	rules       []rule
-	more        []moment       // besides
-	less        map[int64]bool // left out: Unix seconds
-	lessDays    map[int64]bool // of which no time is left
+	more        []moment       // RDATE
+	less        map[int64]bool // EXDATE, Unix seconds
+	lessDays    map[int64]bool // EXDATE of whole days
 	title       string
 	place       string
 	host        string
 	cancelled   bool
-	done        bool // a task
-	transparent bool // it takes no time
+	done        bool // for a task
+	transparent bool // does not block time
 	sequence    int
 	stamp       string
 }
 
-// A book is a calendar that was read.
+// A schedule is a parsed calendar.
 type book struct {
 	series map[string]*event           // by UID
-	apart  map[string]map[int64]*event // by UID and which one of the series it is, in Unix seconds
-	broken map[string]bool             // UIDs of what could not be read
-	size   int                         // objects
-	steps  int                         // that are left for rules
+	apart  map[string]map[int64]*event // changed occurrences by UID and original start in Unix seconds
+	broken map[string]bool             // UIDs of unreadable events
+	size   int                         // number of objects
+	steps  int                         // remaining steps for rules
 }
 
-// newBook makes sense of objects.
+// newSchedule interprets the objects.
 func newBook(objects []*object, user *time.Location, now time.Time) *book {
 	b := &book{series: map[string]*event{}, apart: map[string]map[int64]*event{}, broken: map[string]bool{}, steps: maxAllSteps}
 	z := &zones{user: user, now: now, own: map[string]*object{}, found: map[string]*time.Location{}, steps: &b.steps}
@@ -96,12 +96,12 @@ func (b *book) add(o *object, z *zones) {
 	}
 }
 
-// newer reports whether a is a later version than b.
+// isNewer reports whether a is a later version than b.
 func newer(a, b *event) bool {
 	return cmp.Or(cmp.Compare(a.sequence, b.sequence), strings.Compare(a.stamp, b.stamp)) > 0
 }
 
-// read makes sense of an event or a task. If it cannot, the event has only its UID.
+// readEvent interprets an event or task. If it fails, the event has only its UID.
 func read(o *object, z *zones) (*event, bool) {
 	e := &event{
 		task: o.kind == "VTODO", title: sensor.Line(o.text("SUMMARY"), maxTitle), place: sensor.Line(o.text("LOCATION"), maxPlace),
@@ -149,7 +149,7 @@ func (e *event) leaveOut(list []moment) {
 	}
 }
 
-// uid returns what an object is called, in a form that can be shown and kept.
+// uid returns an identifier of the object that is safe to show and store.
 func uid(o *object, title string) string {
 	id := firstValue(o, "UID")
 	if id == "" {
@@ -161,7 +161,7 @@ func uid(o *object, title string) string {
 	return plain(sensor.Line(id, maxUID-20)) + " #" + sensor.Hash(id)
 }
 
-// plain leaves out letters that JSON writes as several.
+// plain removes letters that JSON escapes.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -174,12 +174,12 @@ func plain(s string) string {
 	}, s)
 }
 
-// times reads when an event begins and ends. A task is when it is due.
+// readTimes reads the start and length. The start of a task is its deadline.
 func (e *event) times(o *object, z *zones) bool {
 	first, last := "DTSTART", "DTEND"
 	if e.task {
 		first = "DUE"
-		if _, ok := o.prop(first); !ok { // without an end there is nothing to remind of
+		if _, ok := o.prop(first); !ok { // a task without a deadline needs no reminder
 			return false
 		}
 	}
@@ -214,13 +214,13 @@ func (e *event) times(o *object, z *zones) bool {
 	return true
 }
 
-// when reads a property that is a time.
+// parseMoment reads a property that holds a time.
 func when(p prop, z *zones) (moment, error) {
 	value := strings.TrimSpace(p.value)
 	wall, day, err := clock(value)
 	m := moment{wall: wall, day: day, zone: z.user}
 	switch {
-	case day: // of the user, wherever they are
+	case day: // in the user's zone
 	case strings.HasSuffix(value, "Z"):
 		m.zone = time.UTC
 	default:
@@ -231,8 +231,7 @@ func when(p prop, z *zones) (moment, error) {
 
 const maxMoments = 1000 // of a property
 
-// moments reads a property that is a list of times or periods. Those that cannot be read
-// are left out.
+// moments reads a list of times or periods and skips unreadable ones.
 func moments(p prop, z *zones) (out []moment) {
 	for v := range strings.SplitSeq(p.value, ",") {
 		v, _, _ = strings.Cut(v, "/")
@@ -245,7 +244,7 @@ func moments(p prop, z *zones) (out []moment) {
 
 var durations = regexp.MustCompile(`^\+?P(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?$`)
 
-// duration reads a positive duration: "PT1H30M".
+// duration parses a positive duration such as "PT1H30M".
 func duration(s string) (d time.Duration, ok bool) {
 	m := durations.FindStringSubmatch(s)
 	if m == nil {
@@ -258,10 +257,10 @@ func duration(s string) (d time.Duration, ok bool) {
 	return d, true
 }
 
-// An instance is an event at one of its times.
+// An instance is one occurrence of an event.
 type instance struct {
 	*event
-	of    int64 // which one of a series, in Unix seconds; 0: there is no series
+	of    int64 // original start in Unix seconds; 0 without a series
 	start time.Time
 	end   time.Time
 }
@@ -270,17 +269,17 @@ func (e *event) at(of int64, start time.Time) instance {
 	return instance{event: e, of: of, start: start, end: start.Add(e.length)}
 }
 
-// recurs reports whether an event is a series.
+// isRecurring reports whether an event is a series.
 func (e *event) recurs() bool { return len(e.rules)+len(e.more) > 0 }
 
-// between returns what begins from one time to another, in order.
+// between returns the occurrences that start from one time to another, in order.
 func (b *book) between(from, to time.Time) (out []instance) {
 	in := func(t time.Time) bool { return !t.Before(from) && !t.After(to) }
 	ids := make([]string, 0, len(b.series))
 	for id := range b.series {
 		ids = append(ids, id)
 	}
-	slices.Sort(ids) // so that the same ones are cut off where there are too many
+	slices.Sort(ids) // keeps the truncation stable
 	for _, id := range ids {
 		e := b.series[id]
 		if !e.recurs() {
@@ -308,7 +307,7 @@ func (b *book) between(from, to time.Time) (out []instance) {
 	return out
 }
 
-// occurrences returns when an event of a series begins in a window, and around it.
+// occurrences returns the starts of a series in the window and a margin.
 func (e *event) occurrences(from, to time.Time, b *book) (out []time.Time) {
 	zone := e.start.zone
 	low, high := wallOf(from.In(zone)).AddDate(0, 0, -1), wallOf(to.In(zone)).AddDate(0, 0, 1)
@@ -319,7 +318,7 @@ func (e *event) occurrences(from, to time.Time, b *book) (out []time.Time) {
 	for _, r := range e.rules {
 		walls, ok := expand(r, e.start.wall, low, high, &b.steps)
 		if !ok {
-			b.broken[e.uid] = true // not all are known
+			b.broken[e.uid] = true // incomplete
 		}
 		for _, w := range walls {
 			all = append(all, moment{wall: w, zone: zone, day: e.start.day})
@@ -335,7 +334,7 @@ func (e *event) occurrences(from, to time.Time, b *book) (out []time.Time) {
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 
-// find returns an event that was seen, wherever in time it is now.
+// find returns a reported occurrence at its current time.
 func (b *book) find(uid string, of int64) (instance, bool) {
 	if e := b.apart[uid][of]; e != nil && of != 0 {
 		return e.at(of, e.start.time()), true

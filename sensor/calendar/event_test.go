@@ -29,7 +29,7 @@ END:DAYLIGHT
 END:VTIMEZONE
 `
 
-// What begins in the days from a time on, in UTC.
+// TestBetween lists the occurrences of a few days in UTC.
 func TestBetween(t *testing.T) {
 	tests := []struct{ name, from, calendar, want string }{
 		{"as clocks go forward", "2026-03-28 00:00", ev("a", "DTSTART;TZID=Europe/Berlin:20260101T090000|RRULE:FREQ=DAILY"), "28 08:00, 29 07:00, 30 07:00"},
@@ -81,7 +81,7 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// Calendars that were made to be slow are read in bounds.
+// TestHostileCalendars checks that slow calendars are read within bounds.
 func TestHostileCalendars(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which expands thousands of events")
 	many := func(n int, part func(i int) string) string {
@@ -121,7 +121,7 @@ func TestHostileCalendars(t *testing.T) {
 			if err != nil || len(told) > sensor.MaxLook || len(cursor) > sensor.MaxCursor {
 				t.Fatalf("told of %d, %d bytes of cursor, %v", len(told), len(cursor), err)
 			}
-			for range 9 { // until all is told
+			for range 9 { // until everything is reported
 				if told, cursor, err = s.Look(t.Context(), sensortest.Start, cursor); err != nil || len(told) == 0 {
 					break
 				}

@@ -13,7 +13,7 @@ import (
 	"ponder/internal/racetest"
 )
 
-// date returns a time on the wall.
+// date parses a wall time.
 func date(s string) time.Time {
 	t, err := time.Parse("2006-01-02 15:04", s)
 	if err != nil {
@@ -75,7 +75,7 @@ func TestBadRules(t *testing.T) {
 	}
 }
 
-// Rules that never end, or never come, take no more than their share.
+// TestHostileRules checks that endless and empty rules stay within their budget.
 func TestHostileRules(t *testing.T) {
 	for _, s := range []string{
 		"FREQ=SECONDLY", "FREQ=SECONDLY;COUNT=1000000000", "FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=MINUTELY;BYSECOND=59;BYMONTH=2;BYMONTHDAY=30",
@@ -107,7 +107,7 @@ func list(n int) string {
 	return strings.Join(out, ",")
 }
 
-// Random rules have the times that another implementation finds.
+// TestExpandAsOthers compares random rules with another implementation.
 func TestExpandAsOthers(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which expands thousands of events")
 	rnd := rand.New(rand.NewPCG(7, 11))
@@ -126,7 +126,7 @@ func TestExpandAsOthers(t *testing.T) {
 		if f == "YEARLY" {
 			s += pick("", "", ";BYWEEKNO=10,53,-1", ";BYYEARDAY=60,-1,100")
 		}
-		if f == "HOURLY" || f == "MINUTELY" { // one that never comes would take the other hours
+		if f == "HOURLY" || f == "MINUTELY" { // an hourly rule without a match would take hours there
 			s = "FREQ=" + f + ";INTERVAL=" + pick("1", "3", "8", "50") + pick("", ";COUNT=900") + pick("", ";BYDAY=MO,WE")
 		} else {
 			s += pick("", "", ";BYHOUR=9,17", ";BYHOUR=8;BYMINUTE=0,45")

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Bounds of a calendar's file.
+// Limits of a file.
 const (
 	maxFile    = 5 << 20 // bytes
 	maxLine    = 64 << 10
 	maxObjects = 20_000
 	maxProps   = 400 // of an object
-	maxDepth   = 6   // of objects in objects
+	maxDepth   = 6   // nesting of objects
 )
 
-// An object is a component of iCalendar (RFC 5545): an event, a task, a time zone.
+// An object is an iCalendar component (RFC 5545), such as an event, a task or a time zone.
 type object struct {
 	kind     string // VEVENT
 	props    []prop
@@ -29,7 +29,7 @@ type prop struct {
 	value  string
 }
 
-// kept are the properties that are of interest.
+// usedProps are the properties that the sensor reads.
 var kept = map[string]bool{
 	"UID": true, "DTSTART": true, "DTEND": true, "DUE": true, "DURATION": true, "SUMMARY": true, "LOCATION": true,
 	"STATUS": true, "RRULE": true, "RDATE": true, "EXDATE": true, "RECURRENCE-ID": true, "SEQUENCE": true, "DTSTAMP": true,
@@ -42,8 +42,8 @@ var (
 	errTooLarge   = errors.New("the calendar is too large: at most 5 MiB and 20000 entries are read")
 )
 
-// parse reads the objects of a file. What it cannot make sense of it leaves out, but not
-// the end: of a calendar that is cut off it could not be said what was deleted.
+// parse reads the objects of a file. It skips unknown input, but requires a complete file: a
+// truncated calendar would report deletions.
 func parse(file []byte) ([]*object, error) {
 	if len(file) > maxFile {
 		return nil, errTooLarge
@@ -66,7 +66,7 @@ func parse(file []byte) ([]*object, error) {
 	return p.found, nil
 }
 
-// unfold returns the first line, with those that continue it, and the rest.
+// unfold returns the first line with its continuations, and the rest.
 func unfold(b []byte) (line string, rest []byte) {
 	var long []byte
 	for first := true; ; first = false {
@@ -91,10 +91,10 @@ func unfold(b []byte) (line string, rest []byte) {
 	}
 }
 
-// A parser is in the objects of its stack.
+// A parser reads nested objects.
 type parser struct {
 	stack  []*object
-	deeper int // objects below those of the stack that are passed over
+	deeper int // depth of skipped objects below the stack
 	found  []*object
 	count  int
 	begun  bool
@@ -135,7 +135,7 @@ func (p *parser) end(kind string) {
 	}
 	n := len(p.stack)
 	if n == 0 || p.stack[n-1].kind != kind {
-		return // of nothing that began
+		return // an END without its BEGIN
 	}
 	o := p.stack[n-1]
 	if p.stack = p.stack[:n-1]; n == 1 {
@@ -147,7 +147,7 @@ func (p *parser) end(kind string) {
 	}
 }
 
-// contentLine takes a line apart: NAME;PARAM=x;PARAM="y:z":value.
+// contentLine splits a line: NAME;PARAM=x;PARAM="y:z":value.
 func contentLine(line string) (name, params, value string, ok bool) {
 	quoted := false
 	colon := -1
@@ -172,7 +172,7 @@ func contentLine(line string) (name, params, value string, ok bool) {
 	return strings.ToUpper(name), params, line[colon+1:], true
 }
 
-// param returns a parameter of a property.
+// param returns the named parameter, or "".
 func (p prop) param(name string) string {
 	for rest := p.params; rest != ""; {
 		end, quoted := len(rest), false
@@ -194,7 +194,7 @@ func (p prop) param(name string) string {
 	return ""
 }
 
-// prop returns the first property of a name.
+// prop returns the first property with the name.
 func (o *object) prop(name string) (prop, bool) {
 	for _, p := range o.props {
 		if p.name == name {
@@ -204,7 +204,7 @@ func (o *object) prop(name string) (prop, bool) {
 	return prop{}, false
 }
 
-// text returns a property's text, and nothing if there is none.
+// text returns the unescaped text of a property, or "".
 func (o *object) text(name string) string {
 	p, _ := o.prop(name) // none: empty
 	return unescape.Replace(p.value)

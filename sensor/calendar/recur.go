@@ -10,21 +10,20 @@ import (
 	"github.com/teambition/rrule-go"
 )
 
-// A rule says when something recurs, as rrule-go reads an RRULE. Its times are those of
-// a clock on the wall, which are kept as times in UTC here.
+// A rule is an RRULE as rrule-go parses it. Its wall times are stored as UTC.
 type rule struct{ rrule.ROption }
 
 const maxInterval = 100_000
 
 var errRule = errors.New("the rule of recurrence cannot be read")
 
-// ruleKeys are the parts of an RRULE that have a meaning here, UNTIL apart.
+// ruleKeys are the supported parts of an RRULE besides UNTIL.
 var ruleKeys = map[string]bool{
 	"FREQ": true, "INTERVAL": true, "COUNT": true, "WKST": true, "BYDAY": true, "BYSETPOS": true, "BYMONTH": true, "BYMONTHDAY": true,
 	"BYYEARDAY": true, "BYWEEKNO": true, "BYHOUR": true, "BYMINUTE": true, "BYSECOND": true,
 }
 
-// parseRule reads an RRULE whose times are on clocks of a zone. Extensions are left out.
+// parseRule parses an RRULE with wall times in zone. It ignores extensions.
 func parseRule(value string, zone *time.Location) (r rule, err error) {
 	var parts []string
 	var end time.Time
@@ -51,7 +50,7 @@ func parseRule(value string, zone *time.Location) (r rule, err error) {
 		*list = slices.Compact(*list)
 	}
 	checked := *o
-	checked.Freq = rrule.SECONDLY // for which no table of times is made
+	checked.Freq = rrule.SECONDLY // avoids the table of times
 	if _, err := rrule.NewRRule(checked); err != nil {
 		return rule{}, fmt.Errorf("%w: %w", errRule, err)
 	}
@@ -62,7 +61,7 @@ func parseRule(value string, zone *time.Location) (r rule, err error) {
 	return rule{*o}, nil
 }
 
-// until reads the end of a rule, which is in UTC, or on the wall, or a day.
+// until parses the end of a rule: UTC, wall time or day.
 func until(value string, zone *time.Location) (time.Time, error) {
 	t, day, err := clock(value)
 	switch {
@@ -76,7 +75,7 @@ func until(value string, zone *time.Location) (time.Time, error) {
 	return t, nil
 }
 
-// clock reads a date, or a date and time, as they are on the wall.
+// parseWall parses a date, or a date and time, as wall time.
 func clock(value string) (t time.Time, day bool, err error) {
 	value = strings.TrimSuffix(value, "Z")
 	if len(value) == len(rrule.DateFormat) {
@@ -87,14 +86,14 @@ func clock(value string) (t time.Time, day bool, err error) {
 	return t, false, err
 }
 
-// wallOf returns what clocks show at a time, as a time in UTC.
+// wallOf returns the wall time of t, stored as UTC.
 func wallOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 }
 
-// complete takes from the start what the rule leaves open.
+// complete fills missing parts of the rule from the start.
 func (r *rule) complete(start time.Time) {
-	if r.Freq > rrule.MONTHLY { // there are no nth days
+	if r.Freq > rrule.MONTHLY { // no nth weekday below MONTHLY
 		r.Byweekday = slices.Clone(r.Byweekday)
 		for i, d := range r.Byweekday {
 			r.Byweekday[i] = d.Nth(0)
@@ -124,32 +123,31 @@ func (r *rule) complete(start time.Time) {
 	}
 }
 
-// Bounds of what recurs.
+// Limits of recurrence.
 const (
-	maxSteps     = 15_000  // days that are tried, and times that are found, for a rule
-	maxAllSteps  = 300_000 // for all of a look
-	maxInstances = 200     // of a rule
-	maxTimes     = 1440    // of a day
+	maxSteps     = 15_000  // days and times to try for one rule
+	maxAllSteps  = 300_000 // for all rules in one look
+	maxInstances = 200     // per rule
+	maxTimes     = 1440    // per day
 )
 
-// An expander finds the times of a rule that are in a window. All times are on the wall.
-// It jumps to the window unless the rule counts, and gives up after so many steps: rules
-// are written by strangers, and "every second, on 30 February" is one. rrule-go has no
-// such bound (docs/design/calendar.md).
+// An expander finds the times of a rule in a window, all as wall times. It jumps to the window
+// unless the rule has a COUNT. The steps are bounded, because rules are untrusted ("every second,
+// on 30 February"); rrule-go has no such bound (docs/design/calendar.md).
 type expander struct {
 	rule
 	start    time.Time
 	from, to time.Time
-	steps    *int // what is left for all rules
-	left     int  // for this
+	steps    *int // remaining for all rules
+	left     int  // remaining for this rule
 	counted  int
 	out      []time.Time
 	done     bool
-	times    []time.Duration // of a period
+	times    []time.Duration // in each day
 }
 
-// expand returns when a rule recurs from one time to another, both included. It reports
-// whether it got to the end: if not, some may be missing.
+// expand returns the times of a rule between from and to, inclusive. It returns false if some may
+// be missing.
 func expand(r rule, start, from, to time.Time, steps *int) ([]time.Time, bool) {
 	r.complete(start)
 	e := expander{rule: r, start: start, from: from, to: to, steps: steps, left: min(maxSteps, *steps)}
@@ -182,7 +180,7 @@ func expand(r rule, start, from, to time.Time, steps *int) ([]time.Time, bool) {
 	return e.out, true
 }
 
-// clocks makes the times of a day, for rules of days and longer.
+// buildTimes computes the times of a day, for daily and longer periods.
 func (e *expander) clocks() bool {
 	if len(e.Byhour)*len(e.Byminute)*len(e.Bysecond) > maxTimes {
 		return false
@@ -197,7 +195,7 @@ func (e *expander) clocks() bool {
 	return true
 }
 
-// unit returns how long a period is, of those that are all alike.
+// unit returns the length of periods of constant length.
 func (e *expander) unit() time.Duration {
 	switch e.Freq {
 	case rrule.WEEKLY:
@@ -212,7 +210,7 @@ func (e *expander) unit() time.Duration {
 	return time.Second
 }
 
-// first returns the number of the period to begin with.
+// firstPeriod returns the number of the first period to try.
 func (e *expander) first() int {
 	if e.Count > 0 || e.from.Before(e.start) {
 		return 0
@@ -229,7 +227,7 @@ func (e *expander) first() int {
 	return max(past/e.Interval-1, 0)
 }
 
-// period returns when the kth period begins, and how many days it has.
+// period returns the start of period k and its number of days.
 func (e *expander) period(k int) (begin time.Time, days int) {
 	day := time.Date(e.start.Year(), e.start.Month(), e.start.Day(), 0, 0, 0, 0, time.UTC)
 	n := k * e.Interval
@@ -251,7 +249,7 @@ func (e *expander) period(k int) (begin time.Time, days int) {
 	return time.Unix(begin.Unix()+seconds, 0).UTC(), 0
 }
 
-// days finds the times of a period of days.
+// addDays adds the times of a period of days.
 func (e *expander) days(begin time.Time, days int) {
 	var found []time.Time
 	for i := range days {
@@ -270,8 +268,8 @@ func (e *expander) days(begin time.Time, days int) {
 	e.emit(e.positions(found))
 }
 
-// instant finds the times of an hour, minute or second, and returns how many periods can
-// be passed over.
+// addInstant adds the times of an hour, minute or second and returns the number of periods to
+// skip.
 func (e *expander) instant(begin time.Time) (skip int) {
 	e.left--
 	step := time.Duration(e.Interval) * e.unit()
@@ -306,7 +304,7 @@ func (e *expander) instant(begin time.Time) (skip int) {
 	return 0
 }
 
-// positions returns those of a period's times that the rule wants.
+// positions applies BYSETPOS to the times of a period.
 func (e *expander) positions(found []time.Time) []time.Time {
 	if len(e.Bysetpos) == 0 {
 		return found
@@ -324,7 +322,7 @@ func (e *expander) positions(found []time.Time) []time.Time {
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 
-// emit takes those times that are in the window.
+// emit adds the times that are in the window.
 func (e *expander) emit(times []time.Time) {
 	for _, t := range times {
 		if t.Before(e.start) {
@@ -340,7 +338,7 @@ func (e *expander) emit(times []time.Time) {
 	}
 }
 
-// fits reports whether a day is one of the rule.
+// matchesDay reports whether the rule includes a day.
 func (e *expander) fits(day time.Time) bool {
 	if !allows(e.Bymonth, int(day.Month())) || !e.onWeekday(day) || !allows(e.Bymonthday, day.Day(), day.Day()-1-daysOf(day)) ||
 		!allows(e.Byyearday, day.YearDay(), day.YearDay()-1-daysIn(day.Year())) {
@@ -353,13 +351,12 @@ func (e *expander) fits(day time.Time) bool {
 	return allows(e.Byweekno, n, n-1-all)
 }
 
-// allows reports whether a list has one of some values, or is empty.
+// allows reports whether list is empty or contains one of values.
 func allows(list []int, values ...int) bool {
 	return len(list) == 0 || slices.ContainsFunc(values, func(v int) bool { return slices.Contains(list, v) })
 }
 
-// onWeekday reports whether a day is on a weekday of the rule, and the nth of its month
-// or year where the rule says so.
+// onWeekday reports whether a day matches BYDAY, including its position in the month or year.
 func (e *expander) onWeekday(day time.Time) bool {
 	if len(e.Byweekday) == 0 {
 		return true
@@ -377,16 +374,16 @@ func weekday(d rrule.Weekday) time.Weekday { return time.Weekday((d.Day() + 1) %
 
 func (e *expander) weekStart() time.Weekday { return weekday(e.Wkst) }
 
-// daysOf returns how many days the month of a day has.
+// daysInMonth returns the number of days in the month of day.
 func daysOf(day time.Time) int {
 	return time.Date(day.Year(), day.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// daysIn returns how many days a year has.
+// daysInYear returns the number of days in a year.
 func daysIn(year int) int { return time.Date(year, 12, 31, 0, 0, 0, 0, time.UTC).YearDay() }
 
-// weekOf returns the number of a day's week, and how many weeks its year has. The first
-// is that which has most of its days in the year.
+// weekOf returns the week number of a day and the number of weeks in its year. Week 1 has most of
+// its days in the year.
 func weekOf(day time.Time, wkst time.Weekday) (n, all int) {
 	begin := day.AddDate(0, 0, -(int(day.Weekday()-wkst)+7)%7)
 	year := begin.AddDate(0, 0, 3).Year()

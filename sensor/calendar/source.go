@@ -17,13 +17,13 @@ import (
 	"ponder/sensor"
 )
 
-// A file is an ICS file, or a folder of such files.
+// A localFile is an ICS file or a folder of ICS files.
 type file struct {
 	path  string
 	cache cache
 }
 
-const maxFiles = 5000 // of a folder
+const maxFiles = 5000 // per folder
 
 func (f *file) where() string { return f.path }
 func (f *file) whole() bool   { return true }
@@ -49,7 +49,7 @@ func (f *file) read(ctx context.Context, _, _ time.Time) ([]*object, error) {
 	return objects, ctx.Err()
 }
 
-// folder reads the files of a folder, each of which is a calendar.
+// readFolder reads each ICS file of a folder as a calendar.
 func (f *file) folder(ctx context.Context) (all []*object, err error) {
 	entries, err := os.ReadDir(f.path)
 	if err != nil {
@@ -93,12 +93,12 @@ func readFile(path string, most int) ([]byte, error) {
 	return io.ReadAll(&limitio.Reader{R: f, Left: int64(most), Err: errTooLarge})
 }
 
-// A page is an ICS file at a URL. The URL may be a secret: only its host is shown.
+// A remoteFile is an ICS file at a URL. The URL may be a secret, so only its host is shown.
 type page struct {
 	client   Client
 	url      *url.URL
 	cache    cache
-	tag      string // of the file that is in the cache
+	tag      string // ETag of the cached file
 	modified string
 }
 
@@ -110,7 +110,7 @@ func newPage(o Options) (*page, error) {
 	return &page{client: o.Client, url: u}, nil
 }
 
-// address reads a URL of the options.
+// parseAddress parses a URL of the options.
 func address(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
@@ -175,7 +175,7 @@ func (p *page) fetch(ctx context.Context) ([]*object, error) {
 	return objects, err
 }
 
-// status says what an answer means that is no calendar.
+// statusMessage describes an unexpected status and its remedy.
 func status(code int) error {
 	switch code {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -186,7 +186,7 @@ func status(code int) error {
 	return fmt.Errorf("the server answers with status %d: wait, or see to the address", code)
 }
 
-// fault says in a line what went wrong, without the address that the client was given.
+// shorten returns err as one line without the URL.
 func fault(what string, err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

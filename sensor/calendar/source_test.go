@@ -68,9 +68,9 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A backend is a CalDAV server with a calendar.
+// A backend is a CalDAV server with one calendar.
 type backend struct {
-	caldav.Backend // what is not asked for
+	caldav.Backend // unused methods
 	files          map[string]string
 }
 
@@ -162,8 +162,7 @@ func TestCalDAVPassword(t *testing.T) {
 	}
 }
 
-// A server that hangs is left when there is no more time, and what a hostile one says is
-// borne.
+// TestServerFaults checks that a look ends when a server hangs, and survives hostile responses.
 func TestServerFaults(t *testing.T) {
 	asked := make(chan struct{}, 10)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -200,7 +199,7 @@ func TestServerFaults(t *testing.T) {
 	}
 }
 
-// An event that a server sends in pieces is not one that was deleted.
+// TestBroken checks that an unreadable event is not reported as deleted.
 func TestBroken(t *testing.T) {
 	o := broken("BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:a\r\nDTSTART:20260304T1")
 	if b := newBook([]*object{o}, berlin, sensortest.Start); !b.broken["a"] || len(b.series) != 0 {

@@ -10,7 +10,7 @@ import (
 	"ponder/sensor"
 )
 
-// A stage is how near something is.
+// A stage is the proximity of an occurrence.
 type stage int
 
 const (
@@ -26,13 +26,13 @@ const (
 	levelTomorrow = 5
 	levelSoon     = 7
 	levelChanged  = 5
-	levelPressing = 6 // what changed is within a day
+	levelPressing = 6 // a change within a day
 	levelConflict = 5
 )
 
 var levels = [...]int{far: 1, upcoming: levelUpcoming, tomorrow: levelTomorrow, soon: levelSoon}
 
-// stageOf returns how near an event is.
+// stageOf returns the stage of an event.
 func stageOf(start, now time.Time, day bool) stage {
 	switch d := start.Sub(now); {
 	case d <= 2*time.Hour && !day, d <= 0:
@@ -50,7 +50,7 @@ func (s stage) name(day bool) string {
 	return [...]string{far: "far", upcoming: "upcoming", tomorrow: "tomorrow", soon: "soon"}[s]
 }
 
-// A desk compares what is in a calendar with what was told of it.
+// A differ compares a calendar with the last reports.
 type desk struct {
 	now, until time.Time
 	zone       *time.Location
@@ -58,18 +58,18 @@ type desk struct {
 	book       *book
 	told       []*told
 	byKey      map[key]*told
-	unknown    map[string]bool // UIDs of which nothing is known
-	clashes    int             // conflicts that are among what was told
+	unknown    map[string]bool // UIDs whose state is unknown
+	clashes    int             // number of conflicts in told
 	out        []ponder.Observation
 }
 
-// A key says which event at which of its times is meant.
+// A key identifies an occurrence.
 type key struct {
 	uid string
 	of  int64
 }
 
-// Bounds of what is remembered.
+// Limits of the cursor.
 const (
 	maxKept      = 400
 	maxKeptTitle = 80 // bytes
@@ -96,13 +96,13 @@ func (d *desk) load(list []told) {
 	}
 }
 
-// compare tells what is new, and notes that it was told.
+// compare reports and records all changes.
 func (d *desk) compare() {
 	if d.emptied() {
 		return
 	}
 	y, m, day := d.now.Date()
-	begin := time.Date(y, m, day, 0, 0, 0, 0, d.zone) // of today, for what takes whole days
+	begin := time.Date(y, m, day, 0, 0, 0, 0, d.zone) // start of today, for whole days
 	all := slices.DeleteFunc(d.book.between(begin, d.until), func(i instance) bool {
 		return i.start.Before(d.now) && !i.event.start.day
 	})
@@ -129,8 +129,8 @@ func (d *desk) compare() {
 	d.conflicts(all)
 }
 
-// emptied tells of a calendar that had something and has nothing at all: that is one
-// thing to say, and likely a fault.
+// reportEmptied reports a calendar that lost all its entries once, because this is probably a
+// fault.
 func (d *desk) emptied() bool {
 	future := 0
 	for _, t := range d.told {
@@ -149,7 +149,7 @@ func (d *desk) emptied() bool {
 	return true
 }
 
-// again compares an event with what was told of it.
+// compareOne compares an occurrence with its last report.
 func (d *desk) again(t *told, i instance) {
 	was := time.Unix(t.Start, 0)
 	switch {
@@ -173,8 +173,8 @@ func (d *desk) again(t *told, i instance) {
 
 func (d *desk) full() bool { return len(d.out) >= sensor.MaxLook }
 
-// gone compares what was told of events that are not where they were, and returns those
-// of the new ones that are none of them.
+// compareMissing handles reported events that are not at their time. It returns the added
+// occurrences that are not new times of those events.
 func (d *desk) gone(seen map[key]bool, added []instance) []instance {
 	for _, t := range d.told {
 		if t.conflict() || t.Gone || seen[key{t.UID, t.Of}] || d.unknown[t.UID] || d.book.broken[t.UID] {
@@ -187,10 +187,10 @@ func (d *desk) gone(seen map[key]bool, added []instance) []instance {
 			}
 			continue
 		}
-		if t.Start <= d.now.Unix() || d.full() || d.book.broken[t.UID] { // it may have become so just now
+		if t.Start <= d.now.Unix() || d.full() || d.book.broken[t.UID] { // find may have marked it broken
 			continue
 		}
-		if n := nearest(added, t.UID, was); n >= 0 { // the whole series has other times
+		if n := nearest(added, t.UID, was); n >= 0 { // the whole series moved
 			i := added[n]
 			added = slices.Delete(added, n, n+1)
 			d.again(t, i)
@@ -199,7 +199,7 @@ func (d *desk) gone(seen map[key]bool, added []instance) []instance {
 			}
 			continue
 		}
-		if t.Task { // done, most likely
+		if t.Task { // probably done
 			t.Gone = true
 			continue
 		}
@@ -208,7 +208,7 @@ func (d *desk) gone(seen map[key]bool, added []instance) []instance {
 	return added
 }
 
-// nearest returns which one of a series is the nearest to a time, within three days.
+// nearest returns the index of the occurrence of uid nearest to t within three days, or -1.
 func nearest(list []instance, uid string, t time.Time) int {
 	best, at := 3*24*time.Hour, -1
 	for n, i := range list {
@@ -219,7 +219,7 @@ func nearest(list []instance, uid string, t time.Time) int {
 	return at
 }
 
-// note returns a new entry for an event, which is kept once something is told of it.
+// newReported returns a new record. reportStage stores it.
 func (d *desk) note(i instance) *told { return d.fill(&told{}, i) }
 
 func (d *desk) fill(t *told, i instance) *told {
@@ -227,7 +227,7 @@ func (d *desk) fill(t *told, i instance) *told {
 	return t
 }
 
-// tell tells how near an event is.
+// reportStage reports the stage of an occurrence.
 func (d *desk) tell(t *told, i instance) {
 	if d.full() {
 		return
@@ -261,7 +261,7 @@ func (d *desk) level(t *told) int {
 	return levels[t.Stage]
 }
 
-// move tells that an event has another time.
+// reportMoved reports a new time.
 func (d *desk) move(t *told, i instance, was time.Time) {
 	if d.full() {
 		return
@@ -277,7 +277,7 @@ func (d *desk) move(t *told, i instance, was time.Time) {
 	})
 }
 
-// cancel tells that an event will not be.
+// reportCancelled reports a cancellation.
 func (d *desk) cancel(t *told, was time.Time) {
 	if t.Start <= d.now.Unix() && !t.Day || d.full() {
 		return
@@ -296,7 +296,7 @@ func (d *desk) changed(t time.Time) int {
 	return levelChanged
 }
 
-// conflicts tells of events that are at the same time.
+// reportConflicts reports events at the same time.
 func (d *desk) conflicts(all []instance) {
 	all = slices.DeleteFunc(all, func(i instance) bool {
 		return i.cancelled || i.task || i.transparent || i.event.start.day || i.length <= 0
@@ -343,7 +343,7 @@ func (d *desk) subject(t *told) string {
 	return sensor.Subject(t.UID + " " + stamp(time.Unix(t.Start, 0).In(d.zone), t.Day))
 }
 
-// stamp writes when something begins, the same in all zones but for days.
+// stamp formats the start: a day in its zone, a time in UTC.
 func stamp(t time.Time, day bool) string {
 	if day {
 		return t.Format("2006-01-02")
@@ -360,7 +360,7 @@ func (d *desk) name(t *told) string {
 
 func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
 
-// date writes when something is, in the user's zone.
+// date formats a time in the user's zone.
 func (d *desk) date(t time.Time, day bool) string {
 	if day {
 		return t.In(d.zone).Format("Mon 2 Jan 2006")
@@ -376,7 +376,7 @@ func (d *desk) end(i instance) string {
 	return end.Format("Mon 2 Jan 15:04")
 }
 
-// kept returns what is to be remembered: what is to come, and what was of late.
+// toKeep returns the records of future and recent occurrences.
 func (d *desk) kept() []told {
 	out := make([]told, 0, len(d.told))
 	for _, t := range d.told {

@@ -1,16 +1,16 @@
 package calendar
 
 import (
-	_ "embed" // for the names
+	_ "embed"
 	"strings"
 )
 
-// windowsTable has the names that Windows gives time zones, as CLDR maps them.
+// windowsTable maps Windows names of time zones to IANA names, from CLDR.
 //
 //go:embed windows.txt
 var windowsTable string
 
-// windowsZones has the table by name in lower case.
+// windowsZones is the table by lower-case name.
 var windowsZones = func() map[string]string {
 	m := map[string]string{}
 	for line := range strings.Lines(windowsTable) {

@@ -12,11 +12,11 @@ import (
 	"github.com/teambition/rrule-go"
 )
 
-// Zones finds the time zones that a calendar names.
+// A zones resolves names of time zones.
 type zones struct {
 	user  *time.Location
 	now   time.Time
-	own   map[string]*object // those that the calendar defines, by name
+	own   map[string]*object // definitions in the calendar, by name
 	found map[string]*time.Location
 	steps *int
 }
@@ -25,8 +25,8 @@ const maxZones = 200 // of a calendar
 
 var zoneName = regexp.MustCompile(`^[A-Za-z]{2,20}(?:[A-Za-z0-9_+-]{0,30})(?:/[A-Za-z0-9_+-]{1,30}){0,2}$`)
 
-// zone returns the zone of a name: one of IANA, one of Windows, or what the calendar
-// defines. One that nobody knows is the user's.
+// zone returns the zone with an IANA name, a Windows name or a definition in the calendar.
+// Otherwise it returns the user's zone.
 func (z *zones) zone(name string) *time.Location {
 	if name == "" {
 		return z.user
@@ -64,16 +64,16 @@ func (z *zones) look(name string) *time.Location {
 	return z.user
 }
 
-// An onset is when clocks are changed.
+// An onset is a change of the offset.
 type onset struct {
 	unix     int64
 	from, to int // offsets in seconds
 }
 
-// horizon is how far from now what a calendar says of clocks is worked out.
+// horizon limits the computed onsets around now.
 const horizon = 2 * 366 * 24 * time.Hour
 
-// build makes a zone of what a calendar says of it.
+// build computes a zone from its definition.
 func (z *zones) build(def *object) *time.Location {
 	var onsets []onset
 	last := onset{unix: -1 << 62}
@@ -106,7 +106,7 @@ func (z *zones) build(def *object) *time.Location {
 	return l
 }
 
-// changes returns when an observance of a zone begins, on the wall, in the years around.
+// changes returns the wall times within the horizon at which an observance starts.
 func (z *zones) changes(o *object, start time.Time) (walls []time.Time) {
 	from, to := z.now.Add(-horizon), z.now.Add(horizon)
 	if _, recurs := o.prop("RRULE"); !recurs && !start.Before(from) && start.Before(to) {
@@ -116,7 +116,7 @@ func (z *zones) changes(o *object, start time.Time) (walls []time.Time) {
 		switch p.name {
 		case "RRULE":
 			if r, err := parseRule(p.value, time.UTC); err == nil && r.Freq <= rrule.DAILY {
-				more, _ := expand(r, start, from, to, z.steps) // what was found
+				more, _ := expand(r, start, from, to, z.steps) // partial results suffice
 				walls = append(walls, more[:min(len(more), 20)]...)
 			}
 		case "RDATE":
@@ -133,7 +133,7 @@ func firstValue(o *object, name string) string {
 	return strings.TrimSpace(p.value)
 }
 
-// offset reads "+0100" or "-043000", in seconds.
+// offset parses "+0100" or "-043000" into seconds.
 func offset(s string) (int, bool) {
 	if len(s) != 5 && len(s) != 7 || s[0] != '+' && s[0] != '-' {
 		return 0, false
@@ -149,7 +149,7 @@ func offset(s string) (int, bool) {
 	return seconds, err == nil && seconds > -20*3600 && seconds < 20*3600
 }
 
-// tzif writes a zone in the format of RFC 8536, version 2.
+// tzif encodes a zone in the format of RFC 8536, version 2.
 func tzif(first int, onsets []onset) []byte {
 	header := func(b []byte, times, types int) []byte {
 		b = append(b, "TZif2"...)
@@ -160,7 +160,7 @@ func tzif(first int, onsets []onset) []byte {
 		return b
 	}
 	b := header(nil, 0, 1)
-	b = append(b, 0, 0, 0, 0, 0, 0, 'X', 0) // of version 1: UTC
+	b = append(b, 0, 0, 0, 0, 0, 0, 'X', 0) // version 1: UTC
 	b = header(b, len(onsets), len(onsets)+1)
 	for _, o := range onsets {
 		b = binary.BigEndian.AppendUint64(b, uint64(o.unix))
@@ -178,8 +178,8 @@ func tzif(first int, onsets []onset) []byte {
 	return append(b, "X\x00\n\n"...)
 }
 
-// instant returns when clocks in a zone show a time. A time that is skipped as clocks go
-// forward is read with the offset before it, and of two the first is meant (RFC 5545).
+// instant converts a wall time. A skipped time uses the offset before the change; of two times the
+// first counts (RFC 5545).
 func instant(wall time.Time, zone *time.Location) time.Time {
 	for _, day := range []int{-1, 1} {
 		_, off := wall.AddDate(0, 0, day).In(zone).Zone()

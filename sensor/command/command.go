@@ -1,12 +1,11 @@
-// Package command is the sensor of what a command of the user's prints: it tells when
-// that changes, and when the command fails.
+// Package command implements the sensor of a command: it reports changes of the output and
+// failures.
 //
-// No shell reads the command. It is given 15 seconds and a small environment, and what
-// it leaves running is ended with it. The first word of a State is "changed", "failed"
-// or "ok"; what follows tells one from another. What changes at each look is told more
-// and more rarely.
+// The command runs without a shell, for at most 15 seconds, with a small environment. Its
+// remaining processes are killed. A State starts with "changed", "failed" or "ok", then an
+// identifier. The sensor reports frequent changes more and more rarely.
 //
-// Its cursor is a [cursor]: hashes of the lines that were told last.
+// The cursor is a [cursor]: hashes of the last reported lines.
 package command
 
 import (
@@ -24,34 +23,34 @@ import (
 	"ponder/sensor"
 )
 
-// Options say what is run.
+// Options configure the sensor.
 type Options struct {
-	Command []string      // the program and its arguments
-	Every   time.Duration // it is not run more often; zero: at each look
-	Dir     string        // where it runs; the working folder if empty
-	Env     []string      // names of variables that it is given, beside PATH, HOME and LANG
-	Limit   time.Duration // of time; 15 s if zero, at most that
-	Trusted bool          // no stranger has a say in what it prints
+	Command []string      // program and arguments
+	Every   time.Duration // minimal interval; 0: each look
+	Dir     string        // working directory; default the current one
+	Env     []string      // names of variables to pass besides PATH, HOME and LANG
+	Limit   time.Duration // time limit; default and maximum 15 s
+	Trusted bool          // no untrusted text in the output
 }
 
-// Bounds.
+// Limits.
 const (
 	limit    = 15 * time.Second
-	maxBytes = 16 << 10 // of what it prints
+	maxBytes = 16 << 10 // of output
 	maxLines = 500
-	hold     = 15 * time.Minute // after it failed, before it is called well
+	hold     = 15 * time.Minute // time after a failure before "ok"
 )
 
-// A cursor is what was told last.
+// A cursor records the last report.
 type cursor struct {
 	Lines  []string `json:"lines"`            // hashes
-	Status string   `json:"status,omitempty"` // how it failed; empty: it did not
-	Turns  int      `json:"turns,omitempty"`  // between failing and not
-	Times  int      `json:"n,omitempty"`      // that it has changed without a rest
-	At     int64    `json:"at,omitempty"`     // of the last change that was told, Unix seconds
+	Status string   `json:"status,omitempty"` // failure; empty after success
+	Turns  int      `json:"turns,omitempty"`  // number of changes between failure and success
+	Times  int      `json:"n,omitempty"`      // changes without a quiet time
+	At     int64    `json:"at,omitempty"`     // last reported change, Unix seconds
 }
 
-// A command is a sensor, and what was printed last.
+// A command is the state of the sensor.
 type command struct {
 	Options
 	mu  sync.Mutex
@@ -59,7 +58,7 @@ type command struct {
 	has *output
 }
 
-// New returns the sensor, which is called "command".
+// New returns the sensor "command".
 func New(o Options) sensor.Sensor {
 	if o.Limit <= 0 || o.Limit > limit {
 		o.Limit = limit
@@ -92,10 +91,10 @@ func (c *command) look(ctx context.Context, now time.Time, raw json.RawMessage) 
 	return seen, encoded, err
 }
 
-// name returns what the command is called, without its arguments, which may be secret.
+// name returns the program name without arguments, which may be secret.
 func (c *command) name() string { return sensor.Line(filepath.Base(c.Command[0]), 80) }
 
-// compare tells what is another than before.
+// compare reports the difference to the last report.
 func (c *command) compare(before cursor, known bool, now time.Time) (cursor, []ponder.Observation) {
 	next, quiet := before, now.Sub(time.Unix(before.At, 0))
 	lines := c.has.lines()
@@ -136,7 +135,7 @@ func (c *command) compare(before cursor, known bool, now time.Time) (cursor, []p
 	return next, []ponder.Observation{o}
 }
 
-// pause is how long nothing is told of what has changed so many times.
+// pause returns the quiet time after a number of changes.
 func pause(times int) time.Duration {
 	const often, first, last = 3, 10 * time.Minute, 6 * time.Hour
 	if times < often {
@@ -153,7 +152,7 @@ func hashesOf(lines []string) []string {
 	return hashes
 }
 
-// changed returns the first lines that were not there before.
+// describeChange returns the first new lines.
 func changed(lines, before []string) string {
 	const most, width = 4, 140
 	var shown []string

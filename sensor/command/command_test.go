@@ -22,7 +22,7 @@ import (
 
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// A script is what sh reads and a sensor runs, every 5 minutes.
+// A script is a shell script that a sensor runs every 5 minutes.
 type script struct {
 	t      *testing.T
 	path   string
@@ -61,7 +61,7 @@ func (s *script) look() []ponder.Observation {
 	return seen
 }
 
-// expect looks, and wants "state: content" to have these.
+// expect looks and checks the state and content.
 func (s *script) expect(state, content string) {
 	s.t.Helper()
 	seen := s.look()
@@ -101,7 +101,7 @@ func TestFailsAtFirst(t *testing.T) {
 	s.expect("", "")
 }
 
-// What changes all the time is told rarely.
+// TestFlapping checks that frequent changes are rarely reported.
 func TestFlapping(t *testing.T) {
 	s := newScript(t, Options{}, "")
 	told := 0
@@ -124,14 +124,14 @@ func TestEvery(t *testing.T) {
 	s.expect("changed", "two")
 }
 
-// A command that takes too long is ended, with all that it started.
+// TestTime checks that a slow command is killed with its children.
 func TestTime(t *testing.T) {
 	s := newScript(t, Options{Limit: 300 * time.Millisecond}, "sleep 1000 & echo $! > \"$0.pid\"; wait")
 	s.expect("failed 1", "not done after 300ms")
 	waitDead(t, s.pid())
 }
 
-// What a command leaves running is ended too.
+// TestLeftRunning checks that remaining children are killed.
 func TestLeftRunning(t *testing.T) {
 	s := newScript(t, Options{}, "sleep 1000 > /dev/null 2>&1 & echo $! > \"$0.pid\"")
 	s.expect("", "")
@@ -150,7 +150,7 @@ func (s *script) pid() int {
 	return pid
 }
 
-// waitDead waits until a process that was killed has ended.
+// waitDead waits until a killed process has ended.
 func waitDead(t *testing.T, pid int) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !dead(pid); time.Sleep(time.Millisecond) {
@@ -160,7 +160,7 @@ func waitDead(t *testing.T, pid int) {
 	}
 }
 
-// dead reports whether a process has ended, be it that nobody has asked how.
+// dead reports whether a process has ended or is a zombie.
 func dead(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true

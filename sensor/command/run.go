@@ -12,14 +12,13 @@ import (
 	"ponder/sensor"
 )
 
-// An output is what a command printed, and how it ended.
+// An output is the output and status of a command.
 type output struct {
 	out, complaints limitio.Writer
-	status          string // how it failed; empty: it did not
+	status          string // failure; empty after success
 }
 
-// lines returns what was printed, without what is no text and the white space at its
-// ends.
+// lines returns the printable lines without surrounding white space.
 func (o *output) lines() []string {
 	var lines []string
 	for line := range strings.Lines(o.out.String()) {
@@ -30,7 +29,7 @@ func (o *output) lines() []string {
 	return lines
 }
 
-// complaint returns the last that a command said of what is wrong.
+// complaint returns the last line of the error output, or else of the output.
 func (o *output) complaint() string {
 	text := strings.TrimSpace(o.complaints.String())
 	if text == "" {
@@ -39,7 +38,7 @@ func (o *output) complaint() string {
 	return sensor.Line(text[strings.LastIndexByte(text, '\n')+1:], 300)
 }
 
-// run runs the command. An error says that it could not be started.
+// run runs the command. It returns an error only if the command did not start.
 func (c *command) run(ctx context.Context) (*output, error) {
 	out := output{out: limitio.Writer{Limit: maxBytes}, complaints: limitio.Writer{Limit: maxBytes}}
 	err := process.Run(ctx, c.Limit, process.Spec{Command: c.Command, Dir: c.Dir, Env: c.Env, Stdout: &out.out, Stderr: &out.complaints})

@@ -1,9 +1,7 @@
-// Package feed is the sensor of a feed: RSS, Atom or JSON Feed. An item is told once,
-// as it first appears, with its title and how it begins; what is later changed in it is
-// not told.
+// Package feed implements the sensor of an RSS, Atom or JSON feed. It reports each item once, with
+// its title and start, and ignores later changes.
 //
-// Its cursor is a [cursor]: the items that were told or were there before, and how the
-// host named the version of the feed that they are from.
+// The cursor is a [cursor]: the known items and the validators of the last version.
 package feed
 
 import (
@@ -22,67 +20,65 @@ import (
 	"ponder/sensor"
 )
 
-// Bounds.
+// Limits.
 const (
-	MaxBytes = 2 << 20 // of a feed
-	maxItems = 500     // of a feed that are looked at, and that the cursor knows
-	first    = 3       // items that the first look tells
+	MaxBytes = 2 << 20 // per feed
+	maxItems = 500     // per feed, read and in the cursor
+	first    = 3       // items that the first look reports
 	every    = 15 * time.Minute
 )
 
-// Options say which feed is read, and how.
+// Options configure the sensor.
 type Options struct {
 	URL     string
 	Fetch   Fetch
-	Every   time.Duration // the host is not asked more often; 15 minutes if zero, at each look if negative
-	Trusted bool          // no stranger writes in it
+	Every   time.Duration // minimal request interval; default 15 minutes, negative: each look
+	Trusted bool          // no untrusted text in the feed
 }
 
-// A Fetch asks a host for a feed. It follows redirects, and refuses what should not be
-// connected to.
+// A Fetch requests a feed. It follows redirects and refuses forbidden addresses.
 type Fetch func(context.Context, Request) (*Response, error)
 
-// A Request asks for a feed, on condition that it is another than the version that is
-// named, if one is.
+// A Request requests a feed, conditionally if it has validators.
 type Request struct {
 	URL      string
-	ETag     string // for If-None-Match, or ""
-	Modified string // for If-Modified-Since, or ""
-	MaxBytes int    // of the body that are of use: what is longer is refused
+	ETag     string // If-None-Match, or ""
+	Modified string // If-Modified-Since, or ""
+	MaxBytes int    // maximal body size
 }
 
-// A Response is what the host answered.
+// A Response is the response of the host.
 type Response struct {
-	Status   int // of HTTP: 200, 304, or another, which is an error
+	Status   int // 200, 304, or an error status
 	Body     []byte
 	ETag     string
 	Modified string // Last-Modified
 }
 
-// A cursor says what of a feed has been told.
+// A cursor records the reported items.
 type cursor struct {
-	ETag     string   `json:"etag,omitempty"` // of a version of which nothing is left to tell
+	ETag     string   `json:"etag,omitempty"` // of a fully reported version
 	Modified string   `json:"modified,omitempty"`
-	Seen     []string `json:"seen"` // hashes of items, the oldest first
+	Seen     []string `json:"seen"` // item hashes, oldest first
 }
 
-// A feed is a sensor, and what it fetched last.
+// A feed is the state of the sensor.
 type feed struct {
 	Options
 	mu    sync.Mutex
-	asked time.Time // zero: never
-	has   *version  // nil: nothing yet
-	err   error     // of asking last
+	asked time.Time // time of the last request
+	has   *version  // nil before the first response
+	err   error     // of the last request
 }
 
-// A version is a feed as it was fetched.
+// A version is a fetched feed.
 type version struct {
 	etag, modified string
 	title          string
-	items          []item // the newest first
+	items          []item // newest first
 }
 
-// New returns the sensor, which is called "feed".
+// New returns the sensor "feed".
 func New(o Options) sensor.Sensor {
 	o.Every = cmp.Or(o.Every, every)
 	return sensor.Sensor{Name: "feed", Look: (&feed{Options: o}).look}
@@ -95,7 +91,7 @@ func (f *feed) look(ctx context.Context, now time.Time, raw json.RawMessage) ([]
 	if err := f.refresh(ctx, now, c); err != nil {
 		return nil, nil, fmt.Errorf("read the feed of %s: %w", host(f.URL), err)
 	}
-	if f.has == nil { // it is the version of the cursor
+	if f.has == nil { // unchanged since the cursor
 		return nil, raw, nil
 	}
 	fresh := c.fresh(f.has.items)
@@ -105,7 +101,7 @@ func (f *feed) look(ctx context.Context, now time.Time, raw json.RawMessage) ([]
 	if known && len(fresh) == 0 {
 		return nil, raw, nil
 	}
-	fresh = fresh[max(0, len(fresh)-sensor.MaxLook):] // the oldest of them
+	fresh = fresh[max(0, len(fresh)-sensor.MaxLook):] // the oldest
 	slices.Reverse(fresh)
 	next, err := json.Marshal(c.after(f.has, fresh, known))
 	return f.observe(fresh), next, err
@@ -119,7 +115,7 @@ func readCursor(raw json.RawMessage) (cursor, bool) {
 	return c, true
 }
 
-// refresh asks the host for the feed, if it is time.
+// refresh requests the feed if the interval has passed.
 func (f *feed) refresh(ctx context.Context, now time.Time, c cursor) error {
 	if !f.asked.IsZero() && f.Every > 0 && now.Sub(f.asked) < f.Every && !now.Before(f.asked) && (f.has != nil || f.err != nil || c.Seen != nil) {
 		return f.err
@@ -135,7 +131,7 @@ func (f *feed) refresh(ctx context.Context, now time.Time, c cursor) error {
 	return err
 }
 
-// fetch returns the feed, or nil if it is still that of the cursor.
+// fetch returns the feed, or nil if it has the version of the cursor.
 func (f *feed) fetch(ctx context.Context, c cursor) (*version, error) {
 	if f.Fetch == nil {
 		return nil, errors.New("there is nothing to fetch it with")
@@ -166,7 +162,7 @@ func (f *feed) fetch(ctx context.Context, c cursor) (*version, error) {
 
 var errTooLong = fmt.Errorf("it has more than %d MiB", MaxBytes>>20)
 
-// name returns what a host calls a version, or "" if it is too long to be kept.
+// validator returns an ETag or date, or "" if it is too long to store.
 func name(s string) string {
 	if len(s) > 300 || sensor.Line(s, 300) != s {
 		return ""
@@ -174,7 +170,7 @@ func name(s string) string {
 	return s
 }
 
-// plain returns an error without the address, which may have a password in it.
+// hideURL removes the address from an error, because it may contain a password.
 func plain(err error) error {
 	if asked := (*url.Error)(nil); errors.As(err, &asked) {
 		return asked.Err
@@ -190,12 +186,12 @@ func host(address string) string {
 	return sensor.Line(u.Host, 100)
 }
 
-// of reports whether all of a version has been told.
+// isCurrent reports whether all items of a version are reported.
 func (c cursor) of(v *version) bool {
 	return c.ETag+c.Modified != "" && c.ETag == v.etag && c.Modified == v.modified
 }
 
-// fresh returns the items that the cursor does not know, in their order.
+// unseen returns the unknown items in order.
 func (c cursor) fresh(items []item) []item {
 	seen := make(map[string]bool, len(c.Seen))
 	for _, hash := range c.Seen {
@@ -211,8 +207,8 @@ func (c cursor) fresh(items []item) []item {
 	return fresh
 }
 
-// after returns the cursor after some of what was fresh in a version was told; of the
-// first look, after which the rest is not fresh any more either.
+// after returns the cursor after some unseen items were reported. After the first look, all items
+// count as seen.
 func (c cursor) after(v *version, told []item, known bool) cursor {
 	if !known {
 		told = slices.Clone(v.items)

@@ -19,13 +19,13 @@ import (
 
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// A site has a feed that can be set.
+// A site serves a feed that tests can change.
 type site struct {
 	*httptest.Server
 	body   string
 	status int
 	asked  int
-	sent   int // whole feeds
+	sent   int // full responses
 }
 
 func newSite(t *testing.T) *site {
@@ -50,7 +50,7 @@ func (s *site) sensor() sensor.Sensor {
 	return New(Options{URL: s.URL + "/feed?token=geheim", Fetch: over(s.Client()), Every: -1})
 }
 
-// rss returns a feed with the items from newest down to oldest.
+// rss returns a feed with items from newest down to oldest.
 func rss(newest, oldest int) string {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>`)
@@ -94,7 +94,7 @@ func TestItemsAreToldOnce(t *testing.T) {
 		t.Errorf("the feed was sent %d times", site.sent)
 	}
 	site.body = rss(12, 3)
-	for range 2 { // a look that was not kept is made again
+	for range 2 { // repeat a look whose result was lost
 		seen, next := look(t, s, start, cursor)
 		if len(seen) != 2 || seen[0].Subject != "id-11" || seen[1].Subject != "id-12" {
 			t.Fatalf("second look: %+v", seen)

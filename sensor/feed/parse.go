@@ -20,19 +20,18 @@ import (
 	"ponder/sensor"
 )
 
-// maxDepth is how deep elements of a feed may stand in others.
+// maxDepth limits the nesting of elements.
 const maxDepth = 500
 
-// An item is one of a feed.
+// An item is an item of a feed.
 type item struct {
 	id, hash     string
 	title, begin string
 	link         string
-	at           time.Time // zero: unknown
+	at           time.Time // zero if unknown
 }
 
-// parse reads a feed. Its items are the newest first, if all say when they are from, and
-// else in their order.
+// parse parses a feed. It sorts the items newest first if all have dates.
 func parse(ctx context.Context, body []byte, base string) (*version, error) {
 	if err := shallow(ctx, body); err != nil {
 		return nil, err
@@ -56,7 +55,7 @@ func parse(ctx context.Context, body []byte, base string) (*version, error) {
 	return v, nil
 }
 
-// read is gofeed, which panics at some of what is broken.
+// parseFeed calls gofeed and recovers its panics on broken input.
 func read(body []byte) (parsed *gofeed.Feed, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -66,10 +65,10 @@ func read(body []byte) (parsed *gofeed.Feed, err error) {
 	return gofeed.NewParser().Parse(bytes.NewReader(body))
 }
 
-// shallow refuses what would take a parser deeper than any feed goes.
+// checkDepth rejects XML whose nesting could exhaust the stack of the parser.
 func shallow(ctx context.Context, body []byte) error {
 	if rest := bytes.TrimLeft(body, "\ufeff \t\r\n"); len(rest) == 0 || rest[0] != '<' {
-		return nil // not XML; the decoder of JSON has a limit of its own
+		return nil // the JSON decoder has its own limit
 	}
 	d := xml.NewDecoder(bytes.NewReader(body))
 	d.Strict = false
@@ -77,7 +76,7 @@ func shallow(ctx context.Context, body []byte) error {
 	for depth, n := 0, 0; ; n++ {
 		token, err := d.RawToken()
 		if err != nil || n%1000 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx) // the parser will say what is wrong
+			return context.Cause(ctx) // the parser will report it
 		}
 		switch token.(type) {
 		case xml.StartElement:
@@ -107,7 +106,7 @@ func itemOf(p *gofeed.Item, base string) (item, bool) {
 	return it, true
 }
 
-// text returns what is told of an item.
+// text returns the content of an observation.
 func (it item) text(feed string) string {
 	text := it.title
 	if it.begin != "" && it.begin != it.title {
@@ -122,7 +121,7 @@ func (it item) text(feed string) string {
 	return feed + ": " + text
 }
 
-// absolute returns a link as it is from everywhere, or "" if it leads nowhere on the web.
+// absolute resolves a link and returns "" unless it is http or https.
 func absolute(link, base string) string {
 	u, err := url.Parse(strings.TrimSpace(link))
 	if err != nil || link == "" {
@@ -144,7 +143,7 @@ var (
 	inline = regexp.MustCompile(`(?i)</?(?:a|abbr|b|code|em|i|q|s|small|span|strong|sub|sup|u|wbr)\b[^>]*>`)
 )
 
-// words returns the words of HTML as a line of at most max bytes.
+// plainText returns the text of HTML as a line of at most max bytes.
 func words(markup string, max int) string {
 	markup = markup[:min(len(markup), 64<<10)]
 	markup = hidden.ReplaceAllLiteralString(markup, " ")

@@ -16,13 +16,13 @@ import (
 	"ponder/sensor"
 )
 
-// Bounds of reading files.
+// Limits of reading.
 const (
-	maxRead = 256 << 10 // bytes of a file that is read, and not told from others by its size and time alone
-	allRead = 64 << 20  // bytes of a look
+	maxRead = 256 << 10 // bytes per file; larger files are compared by size and time
+	allRead = 64 << 20  // bytes per look
 )
 
-// A reader reads files below folders, and follows no link out of them.
+// A reader reads files below folders. It follows no link out of them.
 type reader struct {
 	open map[string]*os.Root
 	left int64
@@ -34,8 +34,7 @@ func (r *reader) close() {
 	}
 }
 
-// read returns the content of a file of a folder, or nil if it is too long or cannot be
-// read.
+// read returns the content of a file, or nil if it is too large or unreadable.
 func (r *reader) read(root string, f file) []byte {
 	if f.size > maxRead || r.left < f.size {
 		return nil
@@ -61,7 +60,7 @@ func (r *reader) read(root string, f file) []byte {
 	if err != nil {
 		return nil
 	}
-	return append([]byte{}, text...) // not nil if it is empty
+	return append([]byte{}, text...) // an empty file is not nil
 }
 
 func (r *reader) folder(root string) (*os.Root, error) {
@@ -80,7 +79,7 @@ func (r *reader) folder(root string) (*os.Root, error) {
 	return dir, nil
 }
 
-// stamp returns what tells a file from what it was, without reading it.
+// stamp identifies the size and time of a file.
 func (f file) stamp() (out [5]byte) {
 	b := binary.BigEndian.AppendUint64(nil, uint64(f.size))
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64(b, uint64(f.mtime)))
@@ -88,8 +87,7 @@ func (f file) stamp() (out [5]byte) {
 	return out
 }
 
-// recordOf returns what is noted of a file with a content, which is nil if it is not
-// known.
+// recordOf returns the record of a file. The content is nil if unknown.
 func recordOf(f file, content []byte) record {
 	r := record{path: f.path, stamp: f.stamp(), size: f.size, mtime: f.mtime}
 	if content != nil {
@@ -108,7 +106,7 @@ func hashOf(content []byte) (out [6]byte) {
 	return out
 }
 
-// sketch returns the hashes of the lines of a text, or nil if there are too many.
+// sketch returns the hashes of the lines, or nil for too many lines.
 func sketch(content []byte) []uint16 {
 	var out []uint16
 	for line := range bytes.Lines(content) {
@@ -130,7 +128,7 @@ func lineHash(line []byte) uint16 {
 	return uint16(sum>>16) ^ uint16(sum)
 }
 
-// isText reports whether a content is text that can be shown.
+// isText reports whether the content is printable text.
 func isText(content []byte) bool {
 	head := content[:min(len(content), 8<<10)]
 	for cut := 0; cut < utf8.UTFMax && len(content) > len(head) && len(head) > 0 && !utf8.Valid(head); cut++ {
@@ -139,7 +137,7 @@ func isText(content []byte) bool {
 	return len(content) > 0 && utf8.Valid(head) && bytes.IndexByte(head, 0) < 0
 }
 
-// secret reports whether a file by its name has what should not be shown.
+// isSecret reports whether the file name suggests a secret.
 func secret(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	switch filepath.Ext(name) {
@@ -149,11 +147,10 @@ func secret(path string) bool {
 	return strings.HasPrefix(name, "id_") || strings.Contains(name, "password") || strings.Contains(name, "secret") || strings.Contains(name, "credential")
 }
 
-// between is what is told between lines.
+// between separates reported lines.
 const between = " / "
 
-// says returns what is told of the content of a file: lines that are new in it, or how
-// it begins. Before is nil of a new file.
+// summary returns new lines of a file, or its start if before is nil.
 func says(f file, content []byte, before *record) string {
 	if content == nil || secret(f.path) || !isText(content) {
 		return "(" + size(f.size) + ")"
@@ -168,7 +165,7 @@ func says(f file, content []byte, before *record) string {
 	return strings.Join(lines, between)
 }
 
-// fresh returns the first lines of a text that it did not have before.
+// newLines returns the first lines that are new.
 func fresh(content []byte, before *record) []string {
 	const most, width = 3, 160
 	rest := content
@@ -176,7 +173,7 @@ func fresh(content []byte, before *record) []string {
 	switch {
 	case before == nil:
 	case before.hash != [6]byte{} && before.size <= int64(len(content)) && hashOf(content[:before.size]) == before.hash:
-		rest = content[before.size:] // something was appended
+		rest = content[before.size:] // appended
 	default:
 		for _, h := range before.sketch {
 			known[h] = true
@@ -198,7 +195,7 @@ func fresh(content []byte, before *record) []string {
 	return lines
 }
 
-// size returns a number of bytes in words.
+// formatSize formats a number of bytes.
 func size(n int64) string {
 	switch {
 	case n < 1000:

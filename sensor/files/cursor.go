@@ -15,48 +15,48 @@ import (
 	"ponder/sensor"
 )
 
-// Bounds of what a cursor unpacks to.
+// Limits of the unpacked cursor.
 const (
 	maxUnpacked = 4 << 20
 	maxPath     = 4096
-	maxSketch   = 100 // lines of a file whose hashes are kept
+	maxSketch   = 100 // lines per file
 	packedBytes = sensor.MaxCursor*3/4 - 12<<10
 )
 
-// A cursor is how far a sensor has read, as it is stored.
+// A cursor is the stored position.
 type cursor struct {
 	Roots   []string        `json:"roots"`
-	Missing []string        `json:"missing,omitempty"` // of those
-	Over    bool            `json:"over,omitempty"`    // there are more files than are watched
-	Floor   int64           `json:"floor,omitempty"`   // the time of the oldest that is
-	Busy    map[string]busy `json:"busy,omitempty"`    // files that change again and again, at most 50
+	Missing []string        `json:"missing,omitempty"` // of the roots
+	Over    bool            `json:"over,omitempty"`    // not all files are watched
+	Floor   int64           `json:"floor,omitempty"`   // oldest time of a watched file
+	Busy    map[string]busy `json:"busy,omitempty"`    // frequently changing files, at most 50
 	Files   []byte          `json:"files"`             // see pack
 }
 
-// A busy is how often a file was told of.
+// A busy counts the reports of a file.
 type busy struct {
 	Times int   `json:"n"`
 	At    int64 `json:"at"` // Unix seconds
 }
 
-// A record is what is known of a file.
+// A record is the known state of a file.
 type record struct {
 	path   string
-	stamp  [5]byte // of its size and time
+	stamp  [5]byte // of the content; zero if unread
 	hash   [6]byte // of its content; zero if it was not read
 	size   int64
-	mtime  int64    // only known of what is there: for the order of sketches
-	sketch []uint16 // hashes of its lines, or nil
+	mtime  int64    // known only for existing files; orders sketches
+	sketch []uint16 // hashes of lines, or nil
 }
 
-// A decoded is a cursor that was read.
+// A decoded is a parsed cursor.
 type decoded struct {
 	cursor
 	raw   json.RawMessage
 	files map[string]record
 }
 
-// decode reads a cursor; it is nil if it cannot be read.
+// decode parses a cursor. It returns nil if it is invalid.
 func decode(raw json.RawMessage) *decoded {
 	if len(raw) == 0 || len(raw) > sensor.MaxCursor {
 		return nil
@@ -76,7 +76,7 @@ func decode(raw json.RawMessage) *decoded {
 	return d
 }
 
-// encode writes a cursor. Where not all files fit, the newest do.
+// encode encodes a cursor. If not all files fit, it keeps the newest.
 func (d *decoded) encode() (json.RawMessage, error) {
 	var all []record
 	for _, r := range d.files {
@@ -100,13 +100,12 @@ func (d *decoded) encode() (json.RawMessage, error) {
 			return nil, errors.New("the cursor is too long: set fewer paths")
 		case sketches == 0:
 			rest := all[len(all)*9/10:]
-			all, d.Floor = all[:len(all)-len(rest)], max(d.Floor, rest[0].mtime) // they are not new next time
+			all, d.Floor = all[:len(all)-len(rest)], max(d.Floor, rest[0].mtime) // the omitted files must not count as new later
 		}
 	}
 }
 
-// pack writes records in order of their paths, each as the bytes it shares with the one
-// before and the others.
+// pack encodes records sorted by path, with common prefixes of paths, and compresses them.
 func pack(sorted []record) []byte {
 	var plain []byte
 	last := ""
@@ -128,7 +127,7 @@ func pack(sorted []record) []byte {
 		last = r.path
 	}
 	var out bytes.Buffer
-	w, _ := flate.NewWriter(&out, 6) // the level is one there is
+	w, _ := flate.NewWriter(&out, 6) // the level is valid
 	w.Write(plain)
 	w.Close()
 	return out.Bytes()
@@ -136,7 +135,7 @@ func pack(sorted []record) []byte {
 
 var errDamaged = errors.New("the cursor is damaged")
 
-// unpack reads what pack has written.
+// unpack decodes the output of pack.
 func unpack(packed []byte) ([]record, error) {
 	plain, err := limitio.ReadAll(flate.NewReader(bytes.NewReader(packed)), maxUnpacked)
 	if err != nil {

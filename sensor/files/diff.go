@@ -16,24 +16,24 @@ import (
 	"ponder/sensor"
 )
 
-// A diff is what has changed between a cursor and a snapshot.
+// A diff computes the changes between a cursor and a snapshot.
 type diff struct {
 	Options
 	reader
 	snap    *snapshot
-	before  *decoded // nil at the first look
+	before  *decoded // nil in the first look
 	next    *decoded
 	changes []change
-	folders []ponder.Observation // that are missing, or back, or have too many files
+	folders []ponder.Observation // missing, returned or overfull folders
 	now     time.Time
-	held    bool // a change is left for later
+	held    bool // a change is postponed
 }
 
-// A change is one of a file.
+// A change is a change of a file.
 type change struct {
 	file
 	state string
-	now   record // zero if it is gone
+	now   record // zero if gone
 	text  string
 }
 
@@ -49,7 +49,7 @@ func newDiff(o Options, snap *snapshot, before *decoded, now time.Time) *diff {
 	return d
 }
 
-// run finds what has changed.
+// run finds the changes.
 func (d *diff) run(ctx context.Context) error {
 	for _, f := range d.snap.files {
 		if ctx.Err() != nil {
@@ -67,7 +67,7 @@ func (d *diff) run(ctx context.Context) error {
 	return nil
 }
 
-// compare compares a file that is there with what is known of it.
+// compare compares an existing file with its record.
 func (d *diff) compare(f file) {
 	root := d.snap.rootOf(f.path)
 	old, known := record{}, false
@@ -95,13 +95,13 @@ func (d *diff) compare(f file) {
 	}
 }
 
-// isOld reports whether a file that is not known is none that is new: it is in a folder
-// that was not watched before, or was left out because there are too many.
+// isOld reports whether an unknown file is not new: its folder was not watched before, or it was
+// beyond the limit.
 func (d *diff) isOld(root string, f file) bool {
 	return d.before == nil || !slices.Contains(d.before.Roots, root) || d.before.Floor > 0 && f.mtime <= d.before.Floor
 }
 
-// absent looks after a file that was known and is not among those that are watched.
+// checkAbsent handles a known file that is not watched now.
 func (d *diff) absent(p string) {
 	old := d.before.files[p]
 	_, there := d.next.files[p]
@@ -114,7 +114,7 @@ func (d *diff) absent(p string) {
 	}
 }
 
-// tooSoon reports whether a file that changes again and again is left for a later look.
+// tooSoon reports whether a busy file waits for a later look.
 func (d *diff) tooSoon(p string) bool {
 	const often, first, last = 3, 10 * time.Minute, 6 * time.Hour
 	b := d.before.Busy[p]
@@ -125,7 +125,7 @@ func (d *diff) tooSoon(p string) bool {
 	return d.now.Sub(time.Unix(b.At, 0)) < pause
 }
 
-// calm notes what was told, and forgets what has been quiet.
+// updateBusy counts the reports per file and drops quiet files.
 func (d *diff) calm() {
 	const quiet, most = 12 * time.Hour, 50
 	if len(d.changes) == 0 {
@@ -143,7 +143,7 @@ func (d *diff) calm() {
 	}
 }
 
-// tellFolders tells what is to be told of the folders themselves.
+// reportFolders reports changes of the folders themselves.
 func (d *diff) tellFolders() {
 	if d.next.Over && (d.before == nil || !d.before.Over) {
 		d.folders = append(d.folders, ponder.Observation{
@@ -167,12 +167,12 @@ func (d *diff) tellFolders() {
 	}
 }
 
-// differs reports whether there is something to be told or noted.
+// hasChanges reports whether anything must be reported or stored.
 func (d *diff) differs() bool {
 	return len(d.changes) > 0 || len(d.folders) > 0 || d.next.Over != d.before.Over || !slices.Equal(d.next.Roots, d.before.Roots)
 }
 
-// observe returns what is told, the oldest first.
+// observe returns the observations, oldest first.
 func (d *diff) observe() []ponder.Observation {
 	if len(d.changes) > many {
 		return append(d.folders[:min(len(d.folders), sensor.MaxLook-1)], d.sum())
@@ -195,7 +195,7 @@ func (d *diff) observe() []ponder.Observation {
 	return seen[:min(len(seen), sensor.MaxLook)]
 }
 
-// id tells a content of a file from others.
+// id identifies the content of a file.
 func (c change) id() string {
 	if c.now.hash != [6]byte{} {
 		return hex.EncodeToString(c.now.hash[:4])
@@ -203,7 +203,7 @@ func (c change) id() string {
 	return hex.EncodeToString(c.now.stamp[:4])
 }
 
-// short returns a path as it is told: from the folder on.
+// short returns the path from the root's name.
 func (d *diff) short(p string) string {
 	root := d.snap.rootOf(p)
 	rel, err := filepath.Rel(filepath.Dir(root), p)
@@ -213,7 +213,7 @@ func (d *diff) short(p string) string {
 	return filepath.ToSlash(rel)
 }
 
-// sum tells of many changes at once.
+// summarize returns one observation for many changes.
 func (d *diff) sum() ponder.Observation {
 	counts := map[string]int{}
 	dir := filepath.Dir(d.changes[0].path)

@@ -7,23 +7,22 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// maxDirs is how many folders are watched for events; where there are more, each look
-// reads them all.
+// maxDirs limits the watched folders. With more, each look reads all folders.
 const maxDirs = 2000
 
-// An events is what the file system says. A nil one is never quiet.
+// An events receives events of the file system. A nil events is never quiet.
 type events struct {
 	watcher *fsnotify.Watcher
 	ignored func(root, path string) bool
 
-	folders int // that are watched, as of the last scan
+	folders int // watched folders since the last scan
 
 	mu     sync.Mutex
-	dirty  bool // something has happened
-	broken bool // not all is told
+	dirty  bool // an event occurred
+	broken bool // events are incomplete
 }
 
-// newEvents returns the events of folders, or nil if there are none here.
+// newEvents returns nil if the system has no events.
 func newEvents(ignored func(root, path string) bool) *events {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -48,7 +47,7 @@ func (e *events) listen() {
 			if !ok {
 				return
 			}
-			e.note() // some may be lost
+			e.note() // events may be lost
 		}
 	}
 }
@@ -59,7 +58,7 @@ func (e *events) note() {
 	e.dirty = true
 }
 
-// watch has events of a folder told.
+// watch adds a folder.
 func (e *events) watch(dir string) {
 	if e == nil {
 		return
@@ -72,7 +71,7 @@ func (e *events) watch(dir string) {
 	}
 }
 
-// quiet reports whether nothing has happened since reset.
+// isQuiet reports whether no event occurred since reset.
 func (e *events) quiet() bool {
 	if e == nil {
 		return false
@@ -82,7 +81,7 @@ func (e *events) quiet() bool {
 	return !e.dirty && !e.broken
 }
 
-// reset is called before folders are read.
+// reset prepares for a scan.
 func (e *events) reset() {
 	if e == nil {
 		return

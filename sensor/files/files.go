@@ -1,17 +1,15 @@
-// Package files is the sensor of folders: which files in them are new, changed or gone.
+// Package files implements the sensor of folders: new, changed and deleted files.
 //
-// Each look compares what is there with the cursor. Events of the file system only save
-// looking where nothing has happened: they are believed for some minutes, and not
-// needed. Hidden files, those of version control, of package managers and of editors at
-// work are left out, and no symbolic link is followed out of a folder.
+// Each look compares the files with the cursor. File system events only save scans: for some
+// minutes the sensor trusts that silence means no change. It skips hidden files, files of version
+// control, package managers and editors, and follows no link out of a folder.
 //
-// The first word of a State is new, changed or gone; the letters after it tell one
-// content from another. Where many files have changed at once, one observation sums
-// them up, and its state is "many". A file that changes all the time is told more and
-// more rarely. A folder that is not there is "missing", and its files are not gone.
+// A State starts with "new", "changed" or "gone", then a hash of the content. One observation with
+// the state "many" summarises many changes. The sensor reports a busy file more and more rarely. A
+// folder that does not exist is "missing"; its files do not count as gone.
 //
-// Its cursor is a [cursor]: the folders, and of each file its path, size, time and
-// hash, and the hashes of its lines if it is one of those that changed last.
+// The cursor is a [cursor]: the folders, each file's path, size, time and hash, and line hashes of
+// recently changed files.
 package files
 
 import (
@@ -29,25 +27,25 @@ import (
 	"ponder/sensor"
 )
 
-// Options say what is watched.
+// Options configure the sensor.
 type Options struct {
 	Paths    []string      // folders or files, at most 20
-	Ignore   []string      // patterns, as of path.Match, of names or of paths below a folder
-	MaxFiles int           // that are watched, the newest; 3,000 if zero, at most 5,000
-	Rescan   time.Duration // for how long events are believed that say nothing; 20 minutes if zero, never if negative
-	Trusted  bool          // no stranger writes there
+	Ignore   []string      // path.Match patterns for names or relative paths
+	MaxFiles int           // watched files, the newest; default 3,000, at most 5,000
+	Rescan   time.Duration // time to trust silent events; default 20 minutes, negative: never
+	Trusted  bool          // no untrusted text in the files
 }
 
-// Bounds.
+// Limits.
 const (
 	maxPaths  = 20
 	maxFiles  = 3000
 	mostFiles = 5000
-	many      = 20 // changes of a look that are told each for itself
+	many      = 20 // changes that are reported individually
 	rescan    = 20 * time.Minute
 )
 
-// Words of states.
+// First words of states.
 const (
 	stateNew     = "new"
 	stateChanged = "changed"
@@ -57,18 +55,18 @@ const (
 	stateBack    = "back"
 )
 
-// A folder watcher is a sensor, and what it saw last.
+// A watched is the state of the sensor.
 type watched struct {
 	Options
 	mu     sync.Mutex
 	events *events
 	looks  int
 	seen   *snapshot
-	memo   *decoded  // of the cursor that was read last
-	still  *snapshot // in which nothing was new to that cursor
+	memo   *decoded  // the last parsed cursor
+	still  *snapshot // snapshot without changes to memo
 }
 
-// New returns the sensor, which is called "files".
+// New returns the sensor "files".
 func New(o Options) sensor.Sensor {
 	if o.MaxFiles <= 0 {
 		o.MaxFiles = maxFiles
@@ -83,7 +81,7 @@ func (w *watched) close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer func() { w.events = nil }()
-	w.looks = -1 << 30 // no more events
+	w.looks = -1 << 30 // disables events
 	return w.events.close()
 }
 
@@ -119,7 +117,7 @@ func (w *watched) look(ctx context.Context, now time.Time, raw json.RawMessage) 
 	return d.observe(), next, nil
 }
 
-// decode reads a cursor; nil is that of the first look.
+// decode parses a cursor and caches the result.
 func (w *watched) decode(raw json.RawMessage) *decoded {
 	if w.memo == nil || string(w.memo.raw) != string(raw) {
 		w.memo, w.still = decode(raw), nil
@@ -127,11 +125,10 @@ func (w *watched) decode(raw json.RawMessage) *decoded {
 	return w.memo
 }
 
-// scan returns what is there now: what was there last, as long as events say that
-// nothing happened since.
+// scan returns the current files, or the last snapshot if no event occurred.
 func (w *watched) scan(ctx context.Context, now time.Time) (*snapshot, error) {
 	w.looks++
-	if w.looks == 2 && w.Rescan > 0 { // a process that looks but once needs no events
+	if w.looks == 2 && w.Rescan > 0 { // a single look needs no events
 		w.events = newEvents(w.Options.ignored)
 		w.seen = nil
 	}
@@ -153,8 +150,7 @@ func (w *watched) scan(ctx context.Context, now time.Time) (*snapshot, error) {
 	return snap, nil
 }
 
-// roots returns the folders as absolute paths, in order; one that is in another is
-// left out.
+// absoluteRoots returns sorted absolute paths without nested ones.
 func roots(paths []string) ([]string, error) {
 	if len(paths) == 0 || len(paths) > maxPaths {
 		return nil, fmt.Errorf("watch files: there are %d paths: set between 1 and %d", len(paths), maxPaths)

@@ -34,14 +34,14 @@ func newTree(t *testing.T, o Options) *tree {
 		o.Paths = []string{dir}
 	}
 	if o.Rescan == 0 {
-		o.Rescan = 4 * time.Minute // less than between looks: events are not waited for
+		o.Rescan = 4 * time.Minute // shorter than between looks: events are not used
 	}
 	s := New(o)
 	t.Cleanup(func() { s.Close() })
 	return &tree{t: t, dir: dir, s: s, now: start}
 }
 
-// write writes a file as of now.
+// write writes a file with the current time.
 func (tr *tree) write(name, text string) {
 	tr.t.Helper()
 	path := filepath.Join(tr.dir, name)
@@ -80,7 +80,7 @@ func (tr *tree) look() []ponder.Observation {
 	return seen
 }
 
-// expect looks, and wants these beginnings of contents.
+// expect looks and checks the start of each content.
 func (tr *tree) expect(want ...string) {
 	tr.t.Helper()
 	seen := tr.look()
@@ -98,7 +98,7 @@ func (tr *tree) expect(want ...string) {
 	}
 }
 
-// A file that names a deadline is due then.
+// TestDeadline checks the deadline in a file.
 func TestDeadline(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.expect()
@@ -266,7 +266,7 @@ func TestAnotherFolderIsABaseline(t *testing.T) {
 	}
 }
 
-// A file that changes all the time is told rarely, and in the end as it is.
+// TestBusyFile checks that a busy file is rarely reported, finally with its last content.
 func TestBusyFile(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.write("log.txt", "0")
@@ -328,12 +328,12 @@ func TestConforms(t *testing.T) {
 	)
 }
 
-// With events a look at once is cheap, and a look after some minutes is right without.
+// TestEventsAreNotNeeded checks that events save scans and that looks are right without them.
 func TestEventsAreNotNeeded(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.write("a", "x")
 	tr.expect()
-	tr.expect() // events from now on
+	tr.expect() // events start here
 	w := newEvents(func(string, string) bool { return true })
 	if w == nil {
 		t.Skip("no events here")
@@ -383,7 +383,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// BenchmarkDay is a day of looks, every 5 minutes, at 3,000 files that do not change.
+// BenchmarkDay measures a day of looks, every 5 minutes, at 3,000 unchanged files.
 func BenchmarkDay(b *testing.B) {
 	dir := b.TempDir()
 	for i := range maxFiles {

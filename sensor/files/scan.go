@@ -13,30 +13,30 @@ import (
 	"time"
 )
 
-// maxEntries are the names that a look reads at most.
+// maxEntries limits the file names per look.
 const maxEntries = 100_000
 
-// A snapshot is what is in the folders.
+// A snapshot is the state of the folders.
 type snapshot struct {
 	at         time.Time
 	roots      []string
-	missing    []string // roots that are not there
+	missing    []string // roots that do not exist
 	unreadable []string // folders
 	files      []file   // the newest MaxFiles, by path
 	rest       map[string]bool
 	total      int
-	floor      int64 // the oldest time of a file, if some were left out
-	partial    bool  // not all was read
+	floor      int64 // oldest time, if files were omitted
+	partial    bool  // not everything was read
 }
 
-// A file is one that is there.
+// A file is an existing file.
 type file struct {
 	path  string
 	size  int64
 	mtime int64 // Unix nanoseconds
 }
 
-// scan reads what is in the folders, and has events told of them.
+// scan reads the folders and registers them with ev.
 func scan(ctx context.Context, roots []string, o Options, ev *events) (*snapshot, error) {
 	s := &snapshot{roots: roots}
 	for _, root := range roots {
@@ -63,7 +63,7 @@ func (s *snapshot) visit(root, p string, d fs.DirEntry, err error, o Options, ev
 	switch {
 	case err != nil:
 		s.unreadable = append(s.unreadable, p)
-		return nil //nolint:nilerr // it is noted
+		return nil //nolint:nilerr // recorded above
 	case p != root && o.ignored(root, p):
 		if d.IsDir() {
 			return fs.SkipDir
@@ -73,7 +73,7 @@ func (s *snapshot) visit(root, p string, d fs.DirEntry, err error, o Options, ev
 		s.partial = true
 		return fs.SkipAll
 	case d.IsDir():
-		ev.watch(p) // before it is read
+		ev.watch(p) // before reading, so that no change is lost
 		return nil
 	case !d.Type().IsRegular():
 		return nil
@@ -84,7 +84,7 @@ func (s *snapshot) visit(root, p string, d fs.DirEntry, err error, o Options, ev
 	return nil
 }
 
-// choose leaves the newest files.
+// keepNewest keeps the newest files.
 func (s *snapshot) choose(most int) {
 	if len(s.files) > most {
 		slices.SortStableFunc(s.files, func(a, b file) int {
@@ -100,7 +100,7 @@ func (s *snapshot) choose(most int) {
 	slices.SortStableFunc(s.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 }
 
-// unknown reports whether it cannot be said if a file is there.
+// isUnknown reports whether the existence of a file is unknown.
 func (s *snapshot) unknown(p string) bool {
 	for _, dir := range slices.Concat(s.missing, s.unreadable) {
 		if under(p, dir) {
@@ -114,7 +114,7 @@ func (s *snapshot) unknown(p string) bool {
 	return false
 }
 
-// rootOf returns the folder that a file is below, or "".
+// rootOf returns the root of a file, or "".
 func (s *snapshot) rootOf(p string) string {
 	for _, root := range s.roots {
 		if under(p, root) {
@@ -124,13 +124,13 @@ func (s *snapshot) rootOf(p string) string {
 	return ""
 }
 
-// under reports whether a path is that of a folder or below it.
+// isUnder reports whether a path is dir or below it.
 func under(p, dir string) bool {
 	rest, ok := strings.CutPrefix(p, dir)
 	return ok && (rest == "" || os.IsPathSeparator(rest[0]) || os.IsPathSeparator(dir[len(dir)-1]))
 }
 
-// ignored reports whether a file or folder is left out.
+// isIgnored reports whether to skip a file or folder.
 func (o Options) ignored(root, p string) bool {
 	name := filepath.Base(p)
 	if strings.HasPrefix(name, ".") || name == "node_modules" || name == "__pycache__" || working(name) {
@@ -148,8 +148,7 @@ func (o Options) ignored(root, p string) bool {
 	return false
 }
 
-// working reports whether a name is that of a file which an editor or a download is at
-// work on.
+// isTemporary reports whether the name belongs to a temporary file of an editor or download.
 func working(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".swp", ".swo", ".swx", ".tmp", ".temp", ".part", ".partial", ".crdownload", ".bak":

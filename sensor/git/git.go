@@ -1,13 +1,10 @@
-// Package git is the sensor of a repository of git: new commits on branches of its own
-// and of remotes as they were last fetched, new branches and tags, and work that has
-// lain uncommitted for a day.
+// Package git implements the sensor of a git repository: new commits on local branches and on
+// remote branches as last fetched, new branches and tags, and work that is uncommitted for a day.
 //
-// It runs git, which must be installed, and has it read only: nothing is fetched, no
-// hook, pager, filter or other program that the repository names is run, and no lock is
-// taken. The first word of a State is "new" or "stale"; what follows tells one from
-// another.
+// It runs git read-only: without fetching, hooks, pagers, filters or other programs of the
+// repository, and without locks. A State starts with "new" or "stale", then an identifier.
 //
-// Its cursor is a [cursor]: the refs, and what each led to.
+// The cursor is a [cursor]: the refs and their commits.
 package git
 
 import (
@@ -28,39 +25,39 @@ import (
 	"ponder/sensor"
 )
 
-// Options say which repository is watched.
+// Options configure the sensor.
 type Options struct {
-	Path    string // of its folder
-	Git     string // the program; "git" if empty
-	Trusted bool   // no stranger commits to it
+	Path    string // of the repository
+	Git     string // program; default "git"
+	Trusted bool   // no untrusted commits
 }
 
-// Bounds.
+// Limits.
 const (
-	maxRefs    = 1000 // the newest
+	maxRefs    = 1000 // newest first
 	maxNames   = 60 << 10
-	maxCommits = 20 // that are told each for itself
-	maxNewRefs = 10 // the same of branches and tags
+	maxCommits = 20 // that are reported individually
+	maxNewRefs = 10 // new refs that are reported individually
 	staleAfter = 24 * time.Hour
-	staleEvery = time.Hour // between looks for uncommitted work of a sensor
+	staleEvery = time.Hour // interval of checks for uncommitted work
 )
 
-// A cursor is how far a repository has been read.
+// A cursor is the position in a repository.
 type cursor struct {
-	Refs   map[string]string `json:"refs"`             // what they lead to, by full name
-	Newest int64             `json:"newest,omitempty"` // time of the newest, Unix seconds
-	Stale  int64             `json:"stale,omitempty"`  // when the uncommitted work that was told was last worked on
+	Refs   map[string]string `json:"refs"`             // commits by full ref name
+	Newest int64             `json:"newest,omitempty"` // time of the newest ref, Unix seconds
+	Stale  int64             `json:"stale,omitempty"`  // last change of the reported uncommitted work
 }
 
-// A repository is a sensor.
+// A repository is the state of the sensor.
 type repository struct {
 	Options
 	mu      sync.Mutex
-	checked time.Time // when uncommitted work was looked for
-	with    string    // the cursor, then
+	checked time.Time // last check of uncommitted work
+	with    string    // cursor at that check
 }
 
-// New returns the sensor, which is called "git".
+// New returns the sensor "git".
 func New(o Options) sensor.Sensor {
 	o.Git = cmp.Or(o.Git, "git")
 	return sensor.Sensor{Name: "git", Look: (&repository{Options: o}).look}
@@ -111,8 +108,7 @@ func (r *repository) read(ctx context.Context, now time.Time, raw json.RawMessag
 	return seen, encoded, err
 }
 
-// checkedFor reports whether uncommitted work was looked for within the hour, and none
-// was new to the cursor.
+// checkedFor reports whether uncommitted work was checked within the hour for this cursor.
 func (r *repository) checkedFor(raw json.RawMessage, now time.Time) bool {
 	return len(raw) > 0 && r.with == string(raw) && !now.Before(r.checked) && now.Sub(r.checked) < staleEvery
 }
@@ -125,14 +121,14 @@ func readCursor(raw json.RawMessage) (cursor, bool) {
 		return cursor{}, false
 	}
 	for _, hash := range c.Refs {
-		if !isHash.MatchString(hash) { // it will be an argument
+		if !isHash.MatchString(hash) { // it becomes an argument
 			return cursor{}, false
 		}
 	}
 	return c, true
 }
 
-// A ref is a branch, a remote's branch or a tag.
+// A ref is a branch, remote branch or tag.
 type ref struct {
 	name, hash string
 	at         int64 // Unix seconds
@@ -153,14 +149,14 @@ func (r *repository) refs(ctx context.Context) ([]ref, error) {
 			continue
 		}
 		one := ref{hash: fields[0], name: fields[3]}
-		_, _ = fmt.Sscan(fields[1], &one.at) // it may be unknown
+		_, _ = fmt.Sscan(fields[1], &one.at) // may be unknown
 		room -= len(one.name) + 20
 		refs = append(refs, one)
 	}
 	return refs, nil
 }
 
-// kind returns what a ref is, and its short name.
+// kind returns the kind and short name of a ref.
 func (f ref) kind() (kind, name string) {
 	for _, k := range []struct{ prefix, kind string }{{"refs/heads/", "branch"}, {"refs/remotes/", "remote branch"}, {"refs/tags/", "tag"}} {
 		if name, ok := strings.CutPrefix(f.name, k.prefix); ok {
@@ -170,7 +166,7 @@ func (f ref) kind() (kind, name string) {
 	return "ref", sensor.Line(f.name, 150)
 }
 
-// called returns what the repository is called.
+// title returns the name of the repository.
 func (r *repository) called() string {
 	abs, err := filepath.Abs(r.Path)
 	if err != nil {
@@ -184,12 +180,12 @@ func (r *repository) observation(subject, state, content string) ponder.Observat
 		Source: sensor.Line(r.Path, 500), Untrusted: !r.Trusted}
 }
 
-// newRefs tells of branches and tags that were not there before.
+// newRefs reports new branches and tags.
 func (r *repository) newRefs(before cursor, refs []ref) []ponder.Observation {
 	var fresh []ref
 	for _, f := range refs {
 		_, known := before.Refs[f.name]
-		if !known && (len(before.Refs) < maxRefs*9/10 || f.at >= before.Newest) { // or it may be an old one that was left out
+		if !known && (len(before.Refs) < maxRefs*9/10 || f.at >= before.Newest) { // otherwise it may be an old ref beyond the limit
 			fresh = append(fresh, f)
 		}
 	}
@@ -211,12 +207,12 @@ func (r *repository) newRefs(before cursor, refs []ref) []ponder.Observation {
 	return seen
 }
 
-// A commit is one that was not there before.
+// A commit is a new commit.
 type commit struct {
 	hash, author, subject, branch string
 }
 
-// commits tells of the commits that branches lead to and no ref led to before.
+// commits reports commits that no ref reached before.
 func (r *repository) commits(ctx context.Context, before cursor, refs []ref) ([]ponder.Observation, error) {
 	args := []string{"log", "--ignore-missing", "--no-show-signature", "--no-color", "--no-notes", "--no-mailmap", "--no-decorate", "-z", "--source",
 		"--max-count=1001", "--format=%H%x09%S%x09%an%x09%s"}

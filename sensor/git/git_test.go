@@ -80,7 +80,7 @@ func (r *repo) look() []ponder.Observation {
 	return seen
 }
 
-// expect looks, and wants contents to have these.
+// expect looks and checks the contents.
 func (r *repo) expect(want ...string) {
 	r.t.Helper()
 	seen := r.look()
@@ -118,7 +118,7 @@ func TestCommitsBranchesTags(t *testing.T) {
 	r.expect("committed to feature/x")
 	r.git("checkout", "-q", "main")
 	r.git("merge", "-q", "--ff-only", "feature/x")
-	r.expect() // main leads to a commit that is known
+	r.expect() // main has a known commit
 	r.git("commit", "-q", "--amend", "--allow-empty", "-m", "Rewritten")
 	r.expect("Rewritten")
 	r.git("branch", "-q", "-D", "feature/x")
@@ -164,7 +164,7 @@ func TestStale(t *testing.T) {
 	r.expect()
 }
 
-// Nothing that a repository names is run, and nothing in it is written.
+// TestHostileRepository checks that no program of the repository runs and nothing is written.
 func TestHostileRepository(t *testing.T) {
 	r := newRepo(t)
 	r.write("a.txt", "text")
@@ -190,7 +190,7 @@ func TestHostileRepository(t *testing.T) {
 	}
 	r.write(".gitattributes", "* filter=evil diff=evil\n")
 	r.now = r.now.Add(time.Minute)
-	r.write("a.txt", "next") // of the same length: its content must be compared
+	r.write("a.txt", "next") // same length: git must compare contents
 	index, err := os.ReadFile(filepath.Join(r.dir, ".git", "index"))
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func TestBareAndEmpty(t *testing.T) {
 	}
 }
 
-// What is in a cursor is an argument of git: it must be a hash.
+// TestCursorIsNoOption checks that only hashes become arguments.
 func TestCursorIsNoOption(t *testing.T) {
 	r := newRepo(t)
 	target := filepath.Join(t.TempDir(), "written")

@@ -15,14 +15,14 @@ import (
 	"ponder/sensor"
 )
 
-// Bounds of a run of git.
+// Limits of a git command.
 const (
 	limit    = 8 * time.Second
 	maxBytes = 1 << 20
-	maxDirty = 500 // uncommitted files that are looked at
+	maxDirty = 500 // uncommitted files to inspect
 )
 
-// harmless are settings that keep git from running what a repository names.
+// safeOptions keep git from running programs of the repository.
 var harmless = []string{
 	"--no-pager", "--literal-pathspecs",
 	"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.pager=cat", "-c", "core.untrackedCache=false",
@@ -30,7 +30,7 @@ var harmless = []string{
 	"-c", "core.quotePath=false", "-c", "submodule.recurse=false", "-c", "status.submoduleSummary=false",
 }
 
-// git runs git in the repository and returns what it prints.
+// git runs git in the repository and returns its output.
 func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 	program, err := exec.LookPath(r.Git)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 	return "", fmt.Errorf("git %s: %s (%w)", args[0], sensor.Line(first, 200), err)
 }
 
-// environment returns the variables that git is given.
+// environment returns the environment of git.
 func environment() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
@@ -70,13 +70,13 @@ func environment() []string {
 	}
 }
 
-// stale tells of uncommitted work that nobody has worked on for a day, and when that
-// was. What cannot be found out is not told.
+// stale reports uncommitted work without changes for a day, and its last change. It ignores
+// errors.
 func (r *repository) stale(ctx context.Context, now time.Time) (ponder.Observation, int64) {
 	top, err := r.git(ctx, "rev-parse", "--show-toplevel")
 	top = strings.TrimSuffix(top, "\n")
 	if err != nil || top == "" {
-		return ponder.Observation{}, 0 // it has no work tree
+		return ponder.Observation{}, 0 // no work tree
 	}
 	args, ok := r.unfiltered(ctx)
 	if !ok {
@@ -112,7 +112,7 @@ func (r *repository) stale(ctx context.Context, now time.Time) (ponder.Observati
 	return r.observation("uncommitted work in "+r.called(), fmt.Sprintf("stale %d", newest.Unix()), text), newest.Unix()
 }
 
-// touched returns when a file was written; of one that is gone, when its folder was.
+// modified returns the last change of a file, or of its folder if it is deleted.
 func touched(path string) time.Time {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -124,19 +124,18 @@ func touched(path string) time.Time {
 	return info.ModTime()
 }
 
-// unfiltered returns settings that switch off the filters that are set: status would
-// run them.
+// disableFilters returns options that disable configured filters, which git status would run.
 func (r *repository) unfiltered(ctx context.Context) ([]string, bool) {
 	text, err := r.git(ctx, "config", "--null", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return nil, true // there are none
+		return nil, true // no filters
 	}
 	if err != nil {
 		return nil, false
 	}
 	var args []string
 	for name := range strings.SplitSeq(strings.TrimSuffix(text, "\x00"), "\x00") {
-		if strings.Contains(name, "=") { // it cannot be switched off so
+		if strings.Contains(name, "=") { // cannot be disabled this way
 			return nil, false
 		}
 		value := ""

@@ -11,22 +11,21 @@ import (
 	"ponder/sensor"
 )
 
-// Bounds of a message's parts.
+// Limits of message parts.
 const (
 	maxParts = 50
 	maxNest  = 8
 )
 
-// A body gathers what the parts of a message say.
+// A body collects the parts of a message.
 type body struct {
 	plain, html strings.Builder
 	attached    []string
-	due         time.Time // of an invitation
+	due         time.Time // start of an invitation
 	parts       int
 }
 
-// text returns what is written in plain letters, or what a page says if there is
-// nothing else.
+// text returns the plain text, or else the text of the HTML part.
 func (b *body) text() string {
 	if plain := b.plain.String(); strings.TrimSpace(plain) != "" {
 		return plain
@@ -34,17 +33,17 @@ func (b *body) text() string {
 	return pageText(b.html.String())
 }
 
-// entity reads a part. What cannot be decoded is left out.
+// readPart reads a part and skips undecodable ones.
 func (b *body) entity(e *message.Entity, nest int) {
 	if b.parts++; b.parts > maxParts || nest > maxNest {
 		return
 	}
-	kind, params, _ := e.Header.ContentType() // none: plain
+	kind, params, _ := e.Header.ContentType() // default: plain
 	if kind = strings.ToLower(kind); strings.HasPrefix(kind, "multipart/") {
 		b.each(e, nest)
 		return
 	}
-	disposition, about, _ := e.Header.ContentDisposition() // none: shown
+	disposition, about, _ := e.Header.ContentDisposition() // default: inline
 	name := cmp.Or(about["filename"], params["name"])
 	switch {
 	case kind == "text/calendar":
@@ -60,7 +59,7 @@ func (b *body) entity(e *message.Entity, nest int) {
 	}
 }
 
-// each reads the parts of a part.
+// readParts reads the parts of a multipart.
 func (b *body) each(e *message.Entity, nest int) {
 	parts := e.MultipartReader()
 	for parts != nil && b.parts <= maxParts {
@@ -72,18 +71,18 @@ func (b *body) each(e *message.Entity, nest int) {
 	}
 }
 
-// content returns the text of a part, or what there is of it if it is cut off.
+// content returns the text of a part, even if it is truncated.
 func content(e *message.Entity, label string) string {
-	b, _ := io.ReadAll(io.LimitReader(e.Body, maxBody)) // damaged: what there is
+	b, _ := io.ReadAll(io.LimitReader(e.Body, maxBody)) // damaged parts give what is readable
 	return decode(b, label)
 }
 
-// invitation returns when what is in an invitation begins, if it says so in UTC.
+// invitation returns the start in an invitation, if it is in UTC.
 func invitation(ics string) time.Time {
 	for line := range strings.Lines(ics) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
 		if ok && strings.EqualFold(name, "DTSTART") {
-			t, _ := time.Parse("20060102T150405Z", value) // another form: not known
+			t, _ := time.Parse("20060102T150405Z", value) // other formats give zero
 			return t
 		}
 	}

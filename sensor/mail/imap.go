@@ -21,10 +21,10 @@ import (
 	"ponder/sensor"
 )
 
-// Bounds of what a server is asked and may answer.
+// Limits of the protocol.
 const (
-	maxAnswer     = 32 << 20 // bytes of a look
-	maxCandidates = 500      // messages of a folder whose date is asked for
+	maxAnswer     = 32 << 20 // bytes per look
+	maxCandidates = 500      // messages per folder whose date is requested
 )
 
 // A server is a mailbox on an IMAP server.
@@ -34,12 +34,11 @@ type server struct {
 	address string // with the port
 }
 
-// A position is how far a folder of a server was read. UIDs count from 1 and grow; they
-// mean something only as long as the validity is the same.
+// A position is the position in a folder. UIDs are valid only for one UIDVALIDITY.
 type position struct {
 	Validity uint32 `json:"validity"`
-	Next     uint32 `json:"next"`            // the first UID that was not read
-	Floor    int64  `json:"floor,omitempty"` // Unix seconds: what is older is not told
+	Next     uint32 `json:"next"`            // first unread UID
+	Floor    int64  `json:"floor,omitempty"` // Unix seconds; older messages are not reported
 }
 
 func newServer(o Options) (*server, error) {
@@ -79,9 +78,9 @@ func (s *server) read(ctx context.Context, now time.Time, c *cursor) ([]raw, boo
 	if err != nil {
 		return nil, false, s.fault(ctx, err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = client.Close() }) // what waits for an answer ends then
+	stop := context.AfterFunc(ctx, func() { _ = client.Close() }) // unblocks pending reads
 	defer stop()
-	defer func() { _ = client.Close() }() // all that was asked was answered
+	defer func() { _ = client.Close() }() // every response has arrived
 	if err := s.login(client); err != nil {
 		return nil, false, s.fault(ctx, err)
 	}
@@ -100,11 +99,11 @@ func (s *server) read(ctx context.Context, now time.Time, c *cursor) ([]raw, boo
 		c.Boxes[folder] = at
 		found = append(found, f.found...)
 	}
-	_ = client.Logout() // nobody waits for the answer
+	_ = client.Logout() // the response is not needed
 	return found, moved, nil
 }
 
-// connect connects to the server, with encryption.
+// connect connects and negotiates encryption.
 func (s *server) connect(ctx context.Context) (*imapclient.Client, error) {
 	dial := s.options.Dial
 	if dial == nil {
@@ -148,7 +147,7 @@ func (s *server) greet(ctx context.Context, conn net.Conn) (*imapclient.Client, 
 var errRefused = errors.New("refused")
 
 func (s *server) login(client *imapclient.Client) error {
-	if client.State() != imap.ConnStateNotAuthenticated { // it knows who asks
+	if client.State() != imap.ConnStateNotAuthenticated { // already authenticated
 		return nil
 	}
 	err := client.Login(s.options.User, s.options.Password).Wait()
@@ -159,7 +158,7 @@ func (s *server) login(client *imapclient.Client) error {
 	return err
 }
 
-// fault says in a line what went wrong. What the server says may quote anything.
+// wrapError returns err as one line. It hides the password, which a server may quote.
 func (s *server) fault(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -171,16 +170,16 @@ func (s *server) fault(ctx context.Context, err error) error {
 	return errors.New(sensor.Line("read mail of "+s.address+": "+said, 300))
 }
 
-// A folderOf is a folder of a server that is being read.
+// A folderReader reads a folder.
 type folderOf struct {
 	client *imapclient.Client
 	name   string
 	now    time.Time
-	room   int // for messages
+	room   int // remaining messages
 	found  []raw
 }
 
-// read reads what came to a folder since a position, and returns the next.
+// read reads new messages and returns the next position.
 func (f *folderOf) read(at position) (position, error) {
 	data, err := f.client.Select(f.name, &imap.SelectOptions{ReadOnly: true}).Wait()
 	if err != nil {
@@ -197,7 +196,7 @@ func (f *folderOf) read(at position) (position, error) {
 	if err != nil {
 		return at, err
 	}
-	next := end // if all of them are read
+	next := end // if all are read
 	if len(uids) > 0 {
 		next = max(end, uint32(uids[len(uids)-1])+1)
 	}
@@ -219,17 +218,16 @@ func (f *folderOf) read(at position) (position, error) {
 	return at, f.fetch(wanted, at.Validity)
 }
 
-// candidates returns the UIDs of messages that were not read, the oldest first; one more
-// than are looked at if there are so many.
+// candidates returns the UIDs of new messages in order, at most one more than maxCandidates.
 func (f *folderOf) candidates(at position) ([]imap.UID, error) {
 	found, err := f.client.UIDSearch(&imap.SearchCriteria{
 		UID:   []imap.UIDSet{{{Start: imap.UID(at.Next), Stop: 0}}},
-		Since: since(f.now, at.Floor).Add(-24 * time.Hour), // servers compare days, of their own zone
+		Since: since(f.now, at.Floor).Add(-24 * time.Hour), // servers compare days in their own zone
 	}, nil).Wait()
 	if err != nil {
 		return nil, err
 	}
-	set, _ := found.All.(imap.UIDSet) // another kind: nothing was found
+	set, _ := found.All.(imap.UIDSet) // other types mean no result
 	ranges := slices.Clone(set)
 	slices.SortStableFunc(ranges, func(a, b imap.UIDRange) int { return cmp.Compare(a.Start, b.Start) })
 	var uids []imap.UID
@@ -241,7 +239,7 @@ func (f *folderOf) candidates(at position) ([]imap.UID, error) {
 	return uids, nil
 }
 
-// arrived returns those of messages that came since a time.
+// arrivedSince returns the messages that arrived since a time.
 func (f *folderOf) arrived(uids []imap.UID, since time.Time) ([]*imapclient.FetchMessageBuffer, error) {
 	if len(uids) == 0 {
 		return nil, nil
@@ -257,7 +255,7 @@ func (f *folderOf) arrived(uids []imap.UID, since time.Time) ([]*imapclient.Fetc
 	return all, nil
 }
 
-// fetch reads the beginnings of messages.
+// fetch reads the start of the messages.
 func (f *folderOf) fetch(wanted []*imapclient.FetchMessageBuffer, validity uint32) error {
 	var uids imap.UIDSet
 	about := map[imap.UID]*imapclient.FetchMessageBuffer{}
@@ -290,7 +288,7 @@ func (f *folderOf) fetch(wanted []*imapclient.FetchMessageBuffer, validity uint3
 	return nil
 }
 
-// section returns a part of a message that the server sent, cut to its bound.
+// section returns a part of a message, truncated to maxBytes.
 func section(m *imapclient.FetchMessageBuffer, part imap.PartSpecifier, most int) []byte {
 	for _, s := range m.BodySection {
 		if s.Section != nil && s.Section.Specifier == part && len(s.Section.Part) == 0 {
@@ -300,7 +298,7 @@ func section(m *imapclient.FetchMessageBuffer, part imap.PartSpecifier, most int
 	return nil
 }
 
-// limitedConn is a connection of which a number of bytes can be read.
+// A limitedConn limits the bytes to read.
 type limitedConn struct {
 	net.Conn
 	in limitio.Reader

@@ -32,17 +32,17 @@ import (
 
 const testPassword = "corr3ct-horse"
 
-// A world is a server with the mail of ann.
+// A world is a server with a mailbox of ann.
 type world struct {
 	address string
-	config  *tls.Config // of clients
+	config  *tls.Config // for clients
 	mu      sync.Mutex
 	user    *imapmemserver.User
 	resets  int
-	log     bytes.Buffer // all that was said
+	log     bytes.Buffer // all client and server lines
 }
 
-// Write records what is said to the server.
+// Write records the protocol.
 func (w *world) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,7 +55,7 @@ func (w *world) said() string {
 	return w.log.String()
 }
 
-// secure is how the server of a test encrypts.
+// A secure is an encryption mode.
 type secure int
 
 const (
@@ -97,10 +97,10 @@ func newWorld(t *testing.T, how secure) *world {
 	return w
 }
 
-// reset makes the server forget everything; the numbers of messages are others then.
+// reset empties the server and changes its UIDVALIDITY.
 func (w *world) reset() {
 	user := imapmemserver.NewUser("ann", testPassword)
-	for i := range w.resets { // each that is made has a higher validity
+	for i := range w.resets { // each new folder has a higher validity
 		_ = user.Create(fmt.Sprint("Old", i), nil)
 	}
 	w.resets++
@@ -205,7 +205,7 @@ func TestIMAP(t *testing.T) {
 	}
 }
 
-// commands returns what clients said: the lines with a tag.
+// commands returns the tagged lines of clients.
 func commands(said string) string {
 	var out []string
 	for line := range strings.Lines(said) {
@@ -268,8 +268,8 @@ func TestIMAPPassword(t *testing.T) {
 	}
 }
 
-// answers are what a server says to commands; TAG stands for that of the command, and
-// "" is the greeting. To other commands it says nothing.
+// answers maps commands to responses; "" is the greeting. TAG stands for the tag. Other commands
+// get no response.
 type answers map[string]string
 
 func (a answers) with(command, answer string) answers {
@@ -285,7 +285,7 @@ var usual = answers{
 	"EXAMINE": "* 1 EXISTS\r\n* OK [UIDVALIDITY 1] x\r\n* OK [UIDNEXT 5] x\r\nTAG OK [READ-ONLY] x\r\n",
 }
 
-// A server that hangs, at any point, is left when there is no more time.
+// TestIMAPHangs checks that a look ends if the server hangs at any point.
 func TestIMAPHangs(t *testing.T) {
 	for name, says := range map[string]answers{
 		"greeting": {}, "login": usual.with("LOGIN", ""), "examine": usual.with("EXAMINE", ""), "search": usual,
@@ -305,7 +305,7 @@ func TestIMAPHangs(t *testing.T) {
 	}
 }
 
-// scripted serves clients, and calls silent where it has no answer.
+// scripted serves one client and calls silent if it has no response.
 func scripted(t *testing.T, says answers, silent func()) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -336,7 +336,7 @@ func scripted(t *testing.T, says answers, silent func()) string {
 	return l.Addr().String()
 }
 
-// What a hostile server says is borne, and its errors are a line without the password.
+// TestIMAPHostile checks that hostile responses give short errors without the password.
 func TestIMAPHostile(t *testing.T) {
 	for name, says := range map[string]answers{
 		"no protocol": usual.with("", "HTTP/1.1 400 Bad Request\r\n\r\n"),

@@ -14,7 +14,7 @@ const (
 	levelImportant = 6
 )
 
-// A judge has a rule of thumb for how much a message matters.
+// A judge estimates the importance of messages.
 type judge struct{ own, important []string }
 
 func newJudge(own, important []string) judge {
@@ -28,7 +28,7 @@ func lower(list []string) (out []string) {
 	return out
 }
 
-// level returns how much is made of a message, which the user may have flagged.
+// level returns the level of a message.
 func (j judge) level(l *letter, flagged bool) int {
 	from := strings.ToLower(l.from)
 	_, domain, _ := strings.Cut(from, "@")
@@ -47,8 +47,8 @@ func (j judge) level(l *letter, flagged bool) int {
 	return levelNone
 }
 
-// direct reports whether a message is written to the user: to an address of theirs, or
-// to a single one if these are not known.
+// isDirect reports whether a message is addressed to the user, or to one address if the user's are
+// unknown.
 func (j judge) direct(l *letter) bool {
 	if len(j.own) == 0 {
 		return len(l.to) == 1
@@ -56,10 +56,10 @@ func (j judge) direct(l *letter) bool {
 	return slices.ContainsFunc(l.to, func(to string) bool { return slices.Contains(j.own, to) })
 }
 
-// urgentLines is how many lines of a message are read for whether it says it is urgent.
+// urgentLines is the number of lines to search for urgency.
 const urgentLines = 3
 
-// beginning returns the first lines of a text that are not empty.
+// firstLines returns the first non-empty lines of a text.
 func beginning(text string) string {
 	var list []string
 	for line := range strings.Lines(text) {
@@ -73,7 +73,7 @@ func beginning(text string) string {
 	return strings.Join(list, "\n")
 }
 
-// saysUrgent reports whether a text says that it is urgent, and not that it is not.
+// saysUrgent reports whether a text claims urgency without negation.
 func saysUrgent(text string) bool {
 	return slices.ContainsFunc(urgent.FindAllStringIndex(text, -1), func(at []int) bool { return !denial.MatchString(text[:at[0]]) })
 }

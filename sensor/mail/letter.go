@@ -17,22 +17,22 @@ import (
 	"ponder/sensor"
 )
 
-// A letter is what a message says.
+// A letter is a parsed message.
 type letter struct {
-	id       string // Message-ID, without brackets
-	name     string // of who wrote it
-	from     string // address of who wrote it
+	id       string // Message-ID without brackets
+	name     string // of the sender
+	from     string // address of the sender
 	subject  string
 	date     string
-	to       []string // addresses, in lower letters
-	text     string   // what the author wrote, without quotations and signature
-	attached []string // names of files
+	to       []string // lower-case addresses
+	text     string   // without quotations and signature
+	attached []string // file names
 	due      time.Time
-	bulk     bool // sent to many, or by a program
-	urgent   bool // says the sender
+	bulk     bool // sent to many or by a program
+	urgent   bool // marked by the sender
 }
 
-// Bounds of what is shown of a message, in bytes.
+// Limits in bytes.
 const (
 	maxName     = 80
 	maxAddress  = 100
@@ -43,7 +43,7 @@ const (
 	maxSentence = 280
 )
 
-// says returns the observation's words.
+// summary returns the content of the observation.
 func (l *letter) says() string {
 	from := l.name
 	switch {
@@ -64,8 +64,7 @@ func (l *letter) says() string {
 	return sensor.Line(says, sensor.MaxText)
 }
 
-// deadline returns when the invitation in a message begins, or else by when it says that
-// something is to be done; what was sent to many names none.
+// deadline returns the start of an invitation, or the deadline in the text; zero for bulk mail.
 func (l *letter) deadline(sent time.Time) time.Time {
 	if !l.due.IsZero() || l.bulk || sent.IsZero() {
 		return l.due
@@ -76,11 +75,11 @@ func (l *letter) deadline(sent time.Time) time.Time {
 
 func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
 
-// read takes a message apart, as far as it can be.
+// parseLetter parses a message as far as possible.
 func read(r raw) *letter {
 	l := &letter{}
 	file := append(append(header(r.head), "\r\n"...), r.body...)
-	e, _ := message.ReadWithOptions(bytes.NewReader(file), &message.ReadOptions{MaxHeaderBytes: 2 * maxHead}) // nil if it is none
+	e, _ := message.ReadWithOptions(bytes.NewReader(file), &message.ReadOptions{MaxHeaderBytes: 2 * maxHead}) // nil if unreadable
 	if e == nil {
 		return l
 	}
@@ -91,8 +90,7 @@ func read(r raw) *letter {
 	return l
 }
 
-// header returns the lines of a header that are some: what is before, between and
-// after them would make all of it unreadable.
+// validHeader keeps the valid lines of a header, because one bad line would invalidate all.
 func header(head []byte) []byte {
 	var out []byte
 	good := false
@@ -131,7 +129,7 @@ func (l *letter) head(h *message.Header) {
 
 var addresses = regexp.MustCompile(`[^\s<>,;:"'()]{1,64}@[^\s<>,;:"'()]{1,100}`)
 
-// sender returns the name and the address of who a message says it is from.
+// sender returns the claimed name and address of the sender.
 func sender(from string) (name, address string) {
 	p := mail.AddressParser{WordDecoder: charset.WordDecoder()}
 	if list, err := p.ParseList(from); err == nil && len(list) > 0 {
@@ -146,11 +144,10 @@ func sender(from string) (name, address string) {
 	return sensor.Line(name, maxName), sensor.Line(address, maxAddress)
 }
 
-// words decodes what a header writes with letters that are not ASCII.
+// decodeWords decodes encoded words of a header.
 func words(s string) string { return decode([]byte(charset.DecodeWords(s)), "") }
 
-// decode returns a text in its charset, or in the likeliest if the label is wrong or
-// missing.
+// decode converts a text from its charset, or from the likeliest if the label is wrong or missing.
 func decode(b []byte, label string) string {
 	if text, ok := charset.DecodeLabel(b, label); ok {
 		return string(text)
@@ -161,7 +158,7 @@ func decode(b []byte, label string) string {
 	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
-// hash returns eleven letters that tell texts from others.
+// hash returns eleven letters that identify texts.
 func hash(texts ...string) string {
 	h := sha256.New()
 	for _, t := range texts {

@@ -10,7 +10,7 @@ import (
 	"ponder/sensor/sensortest"
 )
 
-// observed returns what is told of a message.
+// observed returns the observation of a message.
 func observed(t *testing.T, message string) (says string, level int) {
 	t.Helper()
 	head, body := split([]byte(strings.ReplaceAll(message, "\n", "\r\n")))
@@ -100,7 +100,7 @@ func TestLevel(t *testing.T) {
 	}
 }
 
-// A message says by when something is to be done, from the day on which it came.
+// TestDeadline checks deadlines relative to the date of the message.
 func TestDeadline(t *testing.T) {
 	sent := time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
 	for message, want := range map[string]string{
@@ -125,7 +125,7 @@ func TestInvitation(t *testing.T) {
 	}
 }
 
-// Messages that were made to be slow or large are read in bounds.
+// TestLetterHostile checks that hostile messages are parsed within limits.
 func TestLetterHostile(t *testing.T) {
 	nested := "From: a@b.c\n"
 	for i := range 200 {

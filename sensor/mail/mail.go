@@ -1,17 +1,15 @@
-// Package mail is the sensor of mail: of a mailbox on an IMAP server, or of a Maildir.
+// Package mail implements the mail sensor for an IMAP mailbox or a Maildir.
 //
-// It only reads. A mailbox is opened by EXAMINE and its messages by BODY.PEEK, so that
-// nothing is ever marked as read; of a Maildir, files are opened for reading and neither
-// moved nor renamed. Of a message it reads the header and the first 16 KiB that follow.
+// It only reads. On a server it uses EXAMINE and BODY.PEEK, so that messages stay unread. In a
+// Maildir it neither moves nor renames files. It reads the header and the first 16 KiB of each
+// body.
 //
-// Each new message is told once, in the state "new": who wrote it, its subject, and its
-// first sentences without what is quoted in it and the signature. Its Subject is its
-// Message-ID, or where it is if it has none. The first look tells of the last 24 hours;
-// later ones of what came since, but of nothing older than a week.
+// It reports each new message once, in state "new": the sender, the subject and the first
+// sentences without quotations and signature. The Subject is the Message-ID, or else the location.
+// The first look reports the last 24 hours; later looks report at most the last week.
 //
-// The cursor is a [cursor]: how far each mailbox was read, and which messages of late
-// were told, so that a message that is in two mailboxes, or that has another number
-// since the server renumbered them, is not told again.
+// The cursor is a [cursor]: the position in each mailbox and recently reported messages, so that
+// copies and renumbered messages are not reported again.
 package mail
 
 import (
@@ -29,65 +27,65 @@ import (
 	"ponder/sensor"
 )
 
-// Options say where mail is: on a server or in a folder.
+// Options name a server or a folder.
 type Options struct {
 	Name string // of the sensor; "mail" if empty
 
-	Server   string      // an IMAP server, with a port if it is not 993 (143 with StartTLS or Plain)
-	User     string      //
-	Password string      // from the environment; it is in no error and no observation
-	Folders  []string    // of the mailbox; INBOX if none, at most 20
+	Server   string // IMAP server; default port 993, or 143 with StartTLS or Plain
+	User     string
+	Password string      // absent from errors and observations
+	Folders  []string    // default INBOX, at most 20
 	StartTLS bool        // encrypt after the greeting
-	Plain    bool        // do not encrypt: on this machine only
-	TLS      *tls.Config // nil: that of the system
+	Plain    bool        // no encryption; only for this machine
+	TLS      *tls.Config // default: system configuration
 
-	// Dial connects to the server. A net.Dialer's if nil.
+	// Dial connects to the server. The default is a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	Maildir string // a folder with cur and new
+	Maildir string // directory with cur and new
 
-	Addresses []string // the user's own; User if it is one and there are no others
-	Important []string // addresses whose mail matters, or domains: "@example.org"
+	Addresses []string // the user's; default User, if it is an address
+	Important []string // addresses or domains ("@example.org") of important mail
 }
 
-// Bounds of a look.
+// Limits of a look.
 const (
-	firstLook   = 24 * time.Hour     // how far the first look goes back
-	catchUp     = 7 * 24 * time.Hour // how far any goes back
+	firstLook   = 24 * time.Hour     // range of the first look
+	catchUp     = 7 * 24 * time.Hour // range of later looks
 	maxFolders  = 20
-	maxHead     = 64 << 10 // bytes of a header
-	maxBody     = 16 << 10 // bytes of what follows it
-	maxTold     = 1000     // messages that are remembered
-	hashLetters = 11       // of a message that is remembered
+	maxHead     = 64 << 10 // per header
+	maxBody     = 16 << 10 // per body
+	maxTold     = 1000     // reported messages in the cursor
+	hashLetters = 11       // of a reported message
 )
 
-// A box reads the messages that came since a cursor, at most [sensor.MaxLook] of them,
-// and moves the cursor on. It reports whether it has moved.
+// A box reads at most [sensor.MaxLook] new messages and advances the cursor. It reports whether
+// the cursor changed.
 type box interface {
 	read(ctx context.Context, now time.Time, c *cursor) ([]raw, bool, error)
 }
 
-// A raw is a message as it was found.
+// A raw is an unparsed message.
 type raw struct {
-	key     string // where it is, if it has no Message-ID
-	source  string // where a user can look, if it has none
-	folder  string // of the server
+	key     string // location, used without a Message-ID
+	source  string // location for the user, used without a Message-ID
+	folder  string // on the server
 	date    time.Time
 	flagged bool // by the user
 	head    []byte
-	body    []byte // the beginning
+	body    []byte // start of the body
 }
 
-// A cursor says what was read.
+// A cursor is the position of the sensor.
 type cursor struct {
-	Of    string              `json:"of"`              // the hash of which mail it is
-	Boxes map[string]position `json:"boxes,omitempty"` // by folder of the server
-	Told  []string            `json:"told,omitempty"`  // two hashes of each message, the newest last
-	Floor int64               `json:"floor,omitempty"` // of a Maildir, Unix seconds: what is older is not told
-	Known []string            `json:"known,omitempty"` // of a Maildir: hashes of names that were read
+	Of    string              `json:"of"`              // hash that identifies the mailbox
+	Boxes map[string]position `json:"boxes,omitempty"` // by folder
+	Told  []string            `json:"told,omitempty"`  // two hashes per message, newest last
+	Floor int64               `json:"floor,omitempty"` // for a Maildir: Unix seconds; older messages are not reported
+	Known []string            `json:"known,omitempty"` // for a Maildir: hashes of read names
 }
 
-// New returns the sensor, or an error that says what is missing in the options.
+// New returns the sensor. It returns an error if the options are invalid.
 func New(o Options) (sensor.Sensor, error) {
 	o.Name = cmp.Or(o.Name, "mail")
 	if len(o.Addresses) == 0 && strings.Contains(o.User, "@") {
@@ -111,9 +109,9 @@ func New(o Options) (sensor.Sensor, error) {
 	return sensor.Sensor{Name: o.Name, Look: m.look}, nil
 }
 
-// A mailbox is what the sensor looks at.
+// A mailbox is the state of the sensor.
 type mailbox struct {
-	of    string // which mail it is
+	of    string // identifies the mailbox
 	box   box
 	judge judge
 }
@@ -146,7 +144,7 @@ func (m *mailbox) look(ctx context.Context, now time.Time, given json.RawMessage
 	return told, next, err
 }
 
-// observe returns what is told of a message, unless it was told already.
+// observe returns the observation of a message unless it was reported.
 func (m *mailbox) observe(c *cursor, r raw) (ponder.Observation, bool) {
 	l := read(r)
 	name, source := r.key, r.source
@@ -169,15 +167,14 @@ func (m *mailbox) observe(c *cursor, r raw) (ponder.Observation, bool) {
 	}, true
 }
 
-// told reports whether a hash is at a place in an entry of what was told.
+// hasHash reports whether the cursor has a hash at an offset of its entries.
 func (c *cursor) told(hash string, at int) bool {
 	return slices.ContainsFunc(c.Told, func(t string) bool {
 		return len(t) == 2*hashLetters && t[at:at+hashLetters] == hash
 	})
 }
 
-// since returns the time before which nothing is told, if the first look did not go
-// further back than floor (Unix seconds).
+// since returns the earliest time to report: floor (Unix seconds) or the last week.
 func since(now time.Time, floor int64) time.Time {
 	if t := time.Unix(floor, 0); t.After(now.Add(-catchUp)) {
 		return t

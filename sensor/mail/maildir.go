@@ -16,20 +16,20 @@ import (
 	"ponder/sensor"
 )
 
-// Bounds of a Maildir.
+// Limits of a Maildir.
 const (
-	maxEntries = 300_000 // of a folder
-	maxKnown   = 3000    // names that are remembered
+	maxEntries = 300_000 // per folder
+	maxKnown   = 3000    // read names in the cursor
 )
 
-// A maildir is mail in files: each is a message, with a name that stays the same up to
-// the colon after which its flags stand. The time of a file is that of its arrival.
+// A maildir is a Maildir. File names are stable up to the colon before the flags. The file time is
+// the arrival.
 type maildir struct{ dir string }
 
-// A file is a message of a Maildir.
+// A file is a message in a Maildir.
 type file struct {
-	path string // in it
-	hash string // of the name without flags
+	path string // relative to the Maildir
+	hash string // of name
 	name string // without flags
 	time time.Time
 }
@@ -60,10 +60,10 @@ func (m maildir) read(ctx context.Context, now time.Time, c *cursor) ([]raw, boo
 			return nil, false, fmt.Errorf("read mail of %s: %w", m.dir, err)
 		}
 		r, err := open(root, f)
-		if errors.Is(err, fs.ErrNotExist) { // it was moved from new to cur: the next look finds it
+		if errors.Is(err, fs.ErrNotExist) { // moved from new to cur; the next look finds it
 			continue
 		}
-		if err != nil { // what may not be read is not tried again
+		if err != nil { // unreadable: report once
 			r = raw{key: "maildir:" + f.name, date: f.time, head: []byte("Subject: (mail that cannot be read)\r\n")}
 		}
 		r.source = filepath.Join(m.dir, f.path)
@@ -76,7 +76,7 @@ func (m maildir) read(ctx context.Context, now time.Time, c *cursor) ([]raw, boo
 	return found, len(found) > 0, nil
 }
 
-// remember keeps the names of messages that were read, those that came last.
+// remember stores the most recent read names.
 func (c *cursor) remember(files []file, known map[string]bool) {
 	c.Known = nil
 	for i, f := range slices.Backward(files) {
@@ -91,7 +91,7 @@ func (c *cursor) remember(files []file, known map[string]bool) {
 	slices.Sort(c.Known)
 }
 
-// list returns the messages that came since a time, the oldest first.
+// list returns the messages since a time, oldest first.
 func list(ctx context.Context, root *os.Root, since time.Time) ([]file, error) {
 	var files []file
 	folders := 0
@@ -142,7 +142,7 @@ func listFolder(ctx context.Context, d *os.File, folder string, since time.Time,
 	return files, nil
 }
 
-// open reads the beginning of a message.
+// open reads the start of a message.
 func open(root *os.Root, f file) (raw, error) {
 	r := raw{key: "maildir:" + f.name, date: f.time}
 	_, flags, _ := strings.Cut(f.path, ":2,")
@@ -157,7 +157,7 @@ func open(root *os.Root, f file) (raw, error) {
 	return r, err
 }
 
-// split cuts a message where its header ends.
+// split splits a message at the end of its header.
 func split(b []byte) (head, body []byte) {
 	for at := 0; at < len(b); {
 		end := at

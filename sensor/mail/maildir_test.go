@@ -12,7 +12,7 @@ import (
 	"ponder/sensor/sensortest"
 )
 
-// put puts a message into a Maildir.
+// put adds a message to a Maildir.
 func put(t *testing.T, dir, path, message string, at time.Time) {
 	t.Helper()
 	path = filepath.Join(dir, path)

@@ -8,17 +8,16 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// pageText returns what a page says to who looks at it: without what is hidden, and
-// what is quoted of other messages.
+// pageText returns the visible text of an HTML page without quotations.
 func pageText(page string) string {
 	z := html.NewTokenizer(strings.NewReader(page))
 	z.SetMaxBuf(maxBody)
 	var b strings.Builder
-	var skip atom.Atom // the element that is passed over
-	depth := 0         // of it in itself
+	var skip atom.Atom // the skipped element
+	depth := 0         // nesting of that element
 	for {
 		switch z.Next() {
-		case html.ErrorToken: // the end
+		case html.ErrorToken: // end of input
 			return b.String()
 		case html.TextToken:
 			if skip == 0 {
@@ -49,7 +48,7 @@ func pageText(page string) string {
 	}
 }
 
-// breaks tells of elements that stand in lines of their own.
+// isBlock reports whether an element starts a line.
 func breaks(a atom.Atom) bool {
 	switch a {
 	case atom.P, atom.Br, atom.Div, atom.Tr, atom.Li, atom.Table, atom.H1, atom.H2, atom.H3, atom.H4, atom.Hr, atom.Ul, atom.Ol, atom.Blockquote:
@@ -58,12 +57,12 @@ func breaks(a atom.Atom) bool {
 	return false
 }
 
-// passedOver tells of elements that nobody sees, or that quote.
+// isSkipped reports whether an element is invisible or a quotation.
 func passedOver(t html.Token) bool {
 	switch t.DataAtom {
 	case atom.Script, atom.Style, atom.Head, atom.Title, atom.Noscript, atom.Template, atom.Blockquote, atom.Svg, atom.Object:
 		return true
-	case 0, atom.Br, atom.Img, atom.Hr, atom.Input, atom.Meta, atom.Link, atom.Body, atom.Html: // without an end, or all of it
+	case 0, atom.Br, atom.Img, atom.Hr, atom.Input, atom.Meta, atom.Link, atom.Body, atom.Html: // void or whole document
 		return false
 	}
 	for _, a := range t.Attr {

@@ -8,8 +8,8 @@ import (
 	"ponder/sensor"
 )
 
-// written returns what the author of a text wrote: without what is quoted, who is
-// quoted, and the signature. Of a text that only quotes, it is what is quoted.
+// ownText returns a text without quotations, their attributions and the signature. If only
+// quotations remain, it returns them.
 func written(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	var own, quoted []string
@@ -37,7 +37,7 @@ func said(lines []string) bool {
 	return slices.ContainsFunc(lines, func(l string) bool { return strings.TrimSpace(l) != "" })
 }
 
-// isForward reports whether another message begins with the lines, without marks.
+// isForward reports whether the lines start another message without quotation marks.
 func isForward(lines []string) bool {
 	line := strings.TrimSpace(lines[0])
 	if forward.MatchString(line) {
@@ -54,8 +54,7 @@ var (
 	sentFrom    = regexp.MustCompile(`^(?:Sent from my |Get Outlook for |Von meinem .{0,40} gesendet|Envoyé de mon ).{0,40}$`)
 )
 
-// sentences returns the first sentences of a text that have at most max bytes
-// together, or the beginning of the first.
+// firstSentences returns the leading sentences within max bytes, or the start of the first.
 func sentences(text string, most int) string {
 	line := sensor.Line(text, most+1)
 	if len(line) <= most && !strings.HasSuffix(line, "…") {

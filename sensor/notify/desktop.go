@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Bounds of what a desktop is asked to show.
+// Limits of desktop notifications.
 const (
 	maxShown    = 400 // bytes
 	desktopTime = 10 * time.Second
 )
 
-// Desktop returns the channel "desktop", which shows a message with notify-send, or
-// osascript on macOS. That they are missing is an error of Send.
+// Desktop returns the channel "desktop", which uses notify-send, or osascript on macOS. Send fails
+// if the program is missing.
 func Desktop() Channel { return desktop(runtime.GOOS) }
 
 func desktop(system string) Channel {
@@ -31,7 +31,7 @@ func desktop(system string) Channel {
 	}}
 }
 
-// run runs a program whose output nobody needs.
+// run runs a program and discards its output.
 func run(ctx context.Context, argv []string) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
@@ -47,8 +47,8 @@ func run(ctx context.Context, argv []string) error {
 	return nil
 }
 
-// argvOf returns the command that shows a clean message. The texts are arguments of
-// their own, so no shell and no script reads them.
+// argvOf returns the command that shows a cleaned message. The texts are separate arguments, so
+// that no shell or script parses them.
 func argvOf(system string, m Message) ([]string, error) {
 	title := textkit.TruncateBytes("Ponder: "+m.Title, maxTitle)
 	text := textkit.OneLine(textkit.Visible(m.Text))
@@ -72,6 +72,5 @@ func argvOf(system string, m Message) ([]string, error) {
 	return []string{"notify-send", "--app-name=Ponder", "--urgency=" + urgency, "--", title, markup.Replace(text)}, nil
 }
 
-// markup keeps what a text has from being read as markup, which notification
-// servers do with the body.
+// markup escapes the body, which notification servers parse as markup.
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

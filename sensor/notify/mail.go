@@ -21,23 +21,23 @@ import (
 	"github.com/emersion/go-message/mail"
 )
 
-// MailOptions say how mail is sent.
+// MailOptions configure a mail channel.
 type MailOptions struct {
-	Name        string   // of the channel; "mail" if empty
+	Name        string   // of the channel; default "mail"
 	Server      string   // host:port
-	Plain       bool     // no encryption, to a server on this machine; as Security "none"
-	Security    string   // "tls" from the first byte, "starttls", or "none" to a server on this machine; by the port if empty: 465 is tls, others starttls
-	User        string   // who signs in; nobody if empty
-	PasswordEnv string   // the variable with the password
-	From        string   // an address
+	Plain       bool     // no encryption, only for a server on this machine; same as Security "none"
+	Security    string   // "tls", "starttls" or "none"; default "tls" for port 465, otherwise "starttls"
+	User        string   // login; none if empty
+	PasswordEnv string   // variable with the password
+	From        string   // address
 	To          []string // addresses
 	TLS         *tls.Config
 }
 
-// mailTime is how long it may take to send a message.
+// mailTime limits the delivery of a message.
 const mailTime = 30 * time.Second
 
-// A postman sends mail.
+// An smtpSender sends mail.
 type postman struct {
 	MailOptions
 	host     string
@@ -46,8 +46,8 @@ type postman struct {
 	to       []*mail.Address
 }
 
-// Mail returns a channel that sends messages by SMTP, each with a Message-ID that is
-// made of its ID, so that mail programs know a second copy for what it is.
+// Mail returns a channel that sends messages by SMTP. The Message-ID derives from the message ID,
+// so that mail programs recognise duplicates.
 func Mail(o MailOptions) (Channel, error) {
 	o.Name = cmp.Or(o.Name, "mail")
 	p, err := newPostman(o)
@@ -87,7 +87,7 @@ func newPostman(o MailOptions) (*postman, error) {
 	return p, p.address()
 }
 
-// address reads the addresses.
+// parseAddresses parses the addresses.
 func (p *postman) address() error {
 	from, err := parseAddress(p.From)
 	if err != nil {
@@ -133,7 +133,7 @@ func (p *postman) send(ctx context.Context, m Message) error {
 	return nil
 }
 
-// hide takes the password out of an error, should a server have repeated it.
+// hidePassword removes the password from an error, because a server may quote it.
 func (p *postman) hide(err error) error {
 	text := err.Error()
 	if p.password != "" {
@@ -142,8 +142,8 @@ func (p *postman) hide(err error) error {
 	return errors.New(textkit.VisibleLine(text, maxSource))
 }
 
-// write returns a clean message as a mail. All that is in its header is encoded or of
-// our own making, so a text cannot add to it.
+// write formats a cleaned message as mail. It encodes all header texts, so that a text cannot add
+// header lines.
 func (p *postman) write(m Message) ([]byte, error) {
 	var h mail.Header
 	h.SetDate(m.At)
@@ -169,14 +169,14 @@ func (p *postman) write(m Message) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// deliver hands a mail to the server.
+// deliver sends a mail to the server.
 func (p *postman) deliver(ctx context.Context, text []byte) error {
 	conn, err := p.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.Close() }) // ends whatever waits
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // unblocks pending operations
 	defer stop()
 	c, err := smtp.NewClient(conn, p.host)
 	if err != nil {
@@ -198,7 +198,7 @@ func (p *postman) deliver(ctx context.Context, text []byte) error {
 	return p.hand(c, text)
 }
 
-// hand says who the mail is from and for, and what it is.
+// transmit sends the envelope and the mail.
 func (p *postman) hand(c *smtp.Client, text []byte) error {
 	if err := c.Mail(p.from.Address); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (p *postman) hand(c *smtp.Client, text []byte) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	_ = c.Quit() // it has the mail
+	_ = c.Quit() // the server has accepted the mail
 	return nil
 }
 

@@ -27,7 +27,7 @@ const (
 	password    = "correct horse"
 )
 
-// A box is a mail server that keeps what it is sent.
+// A box is a mail server that records messages.
 type box struct {
 	addr  string
 	roots *x509.CertPool
@@ -40,7 +40,7 @@ type box struct {
 	deny  error
 }
 
-// A session is a connection of a box.
+// A session is a connection to a box.
 type session struct{ *box }
 
 func (s session) Reset()        {}
@@ -77,7 +77,7 @@ func (s session) Auth(string) (sasl.Server, error) {
 	}), nil
 }
 
-// serve starts a mail server with a security.
+// serve starts a mail server with an encryption mode.
 func serve(t *testing.T, security string) *box {
 	t.Helper()
 	b := &box{roots: x509.NewCertPool()}
@@ -105,7 +105,7 @@ type quiet struct{}
 func (quiet) Printf(string, ...any) {}
 func (quiet) Println(...any)        {}
 
-// certificate makes a certificate of this machine.
+// certificate creates a certificate for this machine.
 func certificate(t *testing.T, roots *x509.CertPool) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -183,7 +183,7 @@ func checkMail(t *testing.T, text string) {
 	}
 }
 
-// TestMailInjection sends texts that would add to the header.
+// TestMailInjection sends texts that try to add header lines.
 func TestMailInjection(t *testing.T) {
 	b := serve(t, "none")
 	o := b.options("none")
@@ -244,7 +244,7 @@ func TestMailHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() // it takes connections, and says nothing
+	defer l.Close() // accepts connections and stays silent
 	ch, err := Mail(MailOptions{Server: l.Addr().String(), Plain: true, From: "a@b.example", To: []string{"c@d.example"}})
 	if err != nil {
 		t.Fatal(err)

@@ -1,11 +1,9 @@
-// Package notify tells a user something outside of the program: on the terminal or the
-// desktop, by a webhook, by mail.
+// Package notify sends messages to the user outside of the program: on the desktop, by webhook or
+// by mail.
 //
-// A [Channel] is a value. Its Send tells a [Message] once, and may be called again with
-// the same one, when it is not known whether it came through: what the message is known
-// by where it arrives (webhook-id, Message-ID) is made of its ID alone. What is told
-// may have been written by strangers, so nothing in it is obeyed, and control
-// characters and escape sequences are taken out.
+// A [Channel] is a value. Send may repeat a [Message] whose delivery is uncertain: webhook-id and
+// Message-ID derive from its ID alone. Texts may be untrusted; channels remove control characters
+// and escape sequences.
 package notify
 
 import (
@@ -17,29 +15,29 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A Message is something that a user is told.
+// A Message is a message to the user.
 type Message struct {
-	ID         string    `json:"id"` // the same each time it is sent
+	ID         string    `json:"id"` // stable over repeated sends
 	Title      string    `json:"title"`
 	Text       string    `json:"text"`
 	Importance int       `json:"importance,omitempty"` // 1 to 10
-	Untrusted  bool      `json:"untrusted,omitempty"`  // strangers wrote of what it rests on
-	Sources    []string  `json:"sources,omitempty"`    // where a user can look
+	Untrusted  bool      `json:"untrusted,omitempty"`  // based on text of others
+	Sources    []string  `json:"sources,omitempty"`    // locations for the user
 	At         time.Time `json:"at"`
 }
 
-// A Channel is a way to tell a user something.
+// A Channel delivers messages.
 type Channel struct {
-	// Name says which it is, as it is configured: letters, digits, '-' and '_'. It is
-	// stored with what was sent.
+	// Name is the configured name: letters, digits, '-' and '_'. It is stored with each sent
+	// message.
 	Name string
 
-	// Send tells a message, or says in a line why it could not. It returns soon after
-	// ctx is done. It is safe for concurrent use.
+	// Send delivers a message or returns a one-line error. It returns soon after ctx ends and is
+	// safe for concurrent use.
 	Send func(ctx context.Context, m Message) error
 }
 
-// Bounds of what is sent, in bytes.
+// Limits in bytes.
 const (
 	maxTitle   = 120
 	maxText    = 8 << 10
@@ -47,10 +45,10 @@ const (
 	maxSources = 10
 )
 
-// untrustedNote is what users are told beside what strangers wrote of.
+// untrustedNote accompanies untrusted messages.
 const untrustedNote = "This rests on text that somebody else wrote; nothing in it was checked."
 
-// cleaned returns a message as it may be shown, with bounds.
+// cleaned returns a printable message within the limits.
 func (m Message) cleaned() Message {
 	m.Title = textkit.VisibleLine(m.Title, maxTitle)
 	m.Text = textkit.TruncateBytes(strings.TrimSpace(textkit.Visible(m.Text)), maxText)
@@ -64,8 +62,8 @@ func (m Message) cleaned() Message {
 	return m
 }
 
-// body returns what a message says, for people: the text, what it rests on, and a
-// warning if that is not to be trusted. The message must be clean.
+// body returns the text of a cleaned message with its importance, sources and a warning if it is
+// untrusted.
 func (m Message) body() string {
 	var b strings.Builder
 	b.WriteString(m.Text)
@@ -84,8 +82,8 @@ func (m Message) body() string {
 	return b.String()
 }
 
-// token returns an ID as it may stand in a header: letters, digits, '-' and '_', at
-// most 128. IDs that have only those are as they are.
+// token returns an ID that is valid in a header: letters, digits, '-' and '_', at most 128. It
+// keeps valid IDs.
 func token(id string) string {
 	if id != "" && len(id) <= 128 && strings.IndexFunc(id, notToken) < 0 {
 		return id

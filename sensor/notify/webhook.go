@@ -17,18 +17,18 @@ import (
 	"ponder/internal/webhook"
 )
 
-// Type is the type of the events that are sent to webhooks.
+// Type is the event type of webhooks.
 const Type = "mind.escalation"
 
-// WebhookOptions say where a webhook is.
+// WebhookOptions configure a webhook channel.
 type WebhookOptions struct {
-	Name      string // of the channel; "webhook" if empty
-	URL       string // https, or http to this machine
-	SecretEnv string // the variable with its secret: "whsec_" and 24 to 64 bytes in base 64; while one replaces another, both, with a space
+	Name      string // of the channel; default "webhook"
+	URL       string // https, or http on this machine
+	SecretEnv string // variable with the secret: "whsec_" and 24 to 64 bytes in base64; two secrets separated by a space during a rotation
 	Client    *http.Client
 }
 
-// A hook posts messages.
+// A webhookSender posts messages.
 type hook struct {
 	url    string
 	host   string
@@ -37,9 +37,8 @@ type hook struct {
 	now    func() time.Time
 }
 
-// Webhook returns a channel that posts messages as Standard Webhooks
-// (standardwebhooks.com): signed, with the same webhook-id each time. Any 2xx is an
-// answer; redirects are not followed.
+// Webhook returns a channel that posts signed Standard Webhooks (standardwebhooks.com) with a
+// stable webhook-id. Any 2xx status is a success. It follows no redirects.
 func Webhook(o WebhookOptions) (Channel, error) {
 	name := cmp.Or(o.Name, "webhook")
 	h, err := newHook(o)
@@ -52,7 +51,7 @@ func Webhook(o WebhookOptions) (Channel, error) {
 func newHook(o WebhookOptions) (*hook, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
-		return nil, errors.New("the url cannot be read") // not err: it has the address, which may be a secret
+		return nil, errors.New("the url cannot be read") // err contains the URL, which may be secret
 	}
 	if !webhook.IsURL(o.URL) {
 		return nil, errors.New("the url must begin with https:// (http:// only for this machine)")
@@ -64,7 +63,7 @@ func newHook(o WebhookOptions) (*hook, error) {
 	return &hook{url: u.String(), host: u.Host, keys: keys, client: cmp.Or(o.Client, http.DefaultClient), now: time.Now}, nil
 }
 
-// keysOf reads the secrets of a variable.
+// parseKeys reads the secrets in a variable.
 func keysOf(env string) (keys [][]byte, err error) {
 	if env == "" {
 		return nil, errors.New("secret_env must name the variable with the secret")
@@ -83,7 +82,7 @@ func keysOf(env string) (keys [][]byte, err error) {
 	return keys, nil
 }
 
-// An envelope is what is posted.
+// An envelope is the posted body.
 type envelope struct {
 	ID        string    `json:"id"`
 	Type      string    `json:"type"`
@@ -111,7 +110,7 @@ func (h *hook) send(ctx context.Context, m Message) error {
 	return nil
 }
 
-// failed says why a post failed.
+// wrapError describes a failed post.
 func (h *hook) failed(err error) error {
 	var n net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout() {

@@ -21,7 +21,7 @@ import (
 
 const (
 	secretEnv = "NOTIFY_TEST_SECRET"
-	secret    = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" // the one of the specification's example
+	secret    = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" // from the specification's example
 )
 
 var message = Message{
@@ -29,8 +29,8 @@ var message = Message{
 	Untrusted: true, Sources: []string{"/var"}, At: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC),
 }
 
-// verify checks a request as the specification has it: the id, the time and the body
-// with dots between them are signed, and any signature of version 1 may be the one.
+// verify checks a request by the specification: the signature covers id, time and body, joined by
+// dots, and one of the version 1 signatures must match.
 func verify(secret string, r *http.Request, body []byte, now time.Time) error {
 	id, at := r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp")
 	seconds, err := strconv.ParseInt(at, 10, 64)
@@ -56,7 +56,7 @@ func verify(secret string, r *http.Request, body []byte, now time.Time) error {
 	return errors.New("no signature fits")
 }
 
-// TestSignature is the example of the specification.
+// TestSignature checks the example in the specification.
 func TestSignature(t *testing.T) {
 	t.Setenv(secretEnv, secret)
 	keys, err := keysOf(secretEnv)
@@ -69,7 +69,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// A receiver is a server that keeps what it is sent.
+// A receiver is a server that records requests.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex

@@ -1,21 +1,22 @@
-// Package own is the sensor of Ponder's own threads and memories: what its user said in
-// conversations that promises something, asks for something in the future or names a date;
-// if there was such a thing of late, what the user said was done; questions that stayed
-// without an answer for a day, what sessions and research that ended have come to, runs that failed or
-// were paused and left alone for a day, and what was remembered.
+// Package own implements the sensor of Ponder's own threads and memories. It reports:
 //
-// It reads neither the threads of the subconscious, nor what was put from there into
-// others, nor internal events, nor what an assistant wrote, so that nothing reinforces
-// itself. What the user said, or asked, is trusted; what rests on the web, or on a thread
-// where that was read, and what research found, is not.
+//   - promises, requests for the future and dates in messages of the user,
+//   - reports that something is done, if a promise preceded them,
+//   - questions without an answer for a day,
+//   - results of sessions and research,
+//   - runs that failed or paused a day ago,
+//   - new memories.
 //
-// The cursor has for each of the 200 threads that changed last the event up to which it
-// was read; of others, that they have not changed since. So a thread is read only when it
-// has grown, and from there on.
+// It ignores threads of the subconscious, their output in other threads, internal events and
+// messages of the assistant, so that nothing reinforces itself. Text of the user is trusted.
+// Results of research, and everything in a thread with web content, are untrusted.
 //
-// Each sentence of a message is told for itself; those after the first have a subject that
-// ends in "#2" and so on. Subjects are "message:ID/SEQ", "run:ID/SEQ" and "memory:ID"; states are said, done,
-// unanswered, answered, completed, failed, paused and new.
+// The cursor stores the last event read in each of the 200 most recently changed threads. The
+// sensor reads only threads that grew, from that event.
+//
+// Each sentence of a message is one observation; later ones have "#2" and so on in the Subject.
+// Subjects are "message:ID/SEQ", "run:ID/SEQ" and "memory:ID". States are said, done, unanswered,
+// answered, completed, failed, paused and new.
 package own
 
 import (
@@ -31,41 +32,41 @@ import (
 	"ponder/sensor"
 )
 
-// Name is the name of the sensor, if it is configured once.
+// Name is the default name of the sensor.
 const Name = "own"
 
-// A Store is what the sensor reads.
+// A Store reads threads.
 type Store interface {
 	List(ctx context.Context, filter ponder.Filter) ([]ponder.Info, error)
 	Events(ctx context.Context, thread ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error]
 }
 
-// A Memory is something that was remembered.
+// A Memory is a remembered text.
 type Memory struct {
-	ID        string // those of later ones are greater
+	ID        string // increases with time
 	Text      string
-	Untrusted bool // strangers wrote of it
-	Ours      bool // the subconscious had it remembered: it is not told
+	Untrusted bool // based on text of others
+	Ours      bool // from the subconscious, not reported
 }
 
-// Options say what is looked at.
+// Options configure the sensor.
 type Options struct {
 	Store Store
-	Owner string // whose threads; everybody's if empty
+	Owner string // of the threads; all if empty
 
-	// Memories, if set, returns what was remembered last, the newest first.
+	// Memories, if set, returns the latest memories, newest first.
 	Memories func(ctx context.Context) ([]Memory, error)
 }
 
-// Numbers of the sensor.
+// Limits.
 const (
-	alone      = 24 * time.Hour     // after which something was left alone
-	recent     = 3 * 24 * time.Hour // that the first look goes back
+	alone      = 24 * time.Hour     // until something counts as left alone
+	recent     = 3 * 24 * time.Hour // range of the first look
 	forgotten  = 14 * 24 * time.Hour
 	maxThreads = 200
-	maxEvents  = 20_000 // that a look reads
-	maxParts   = 6      // of a message that are told each for itself
-	maxInsight = 3      // of a session that are told, and questions
+	maxEvents  = 20_000 // events per look
+	maxParts   = 6      // observations per message
+	maxInsight = 3      // insights and questions per session
 )
 
 // New returns the sensor.
@@ -83,39 +84,39 @@ func New(o Options) sensor.Sensor {
 	}}
 }
 
-// A cursor is up to where all has been read.
+// A cursor is the position of the sensor.
 type cursor struct {
 	Format  int                      `json:"v"`
-	Upto    time.Time                `json:"upto,omitzero"` // threads that have changed since were not read
+	Upto    time.Time                `json:"upto,omitzero"` // later changes were not read
 	Threads map[ponder.ThreadID]mark `json:"threads,omitempty"`
-	Memory  string                   `json:"memory,omitempty"` // the newest that was told
+	Memory  string                   `json:"memory,omitempty"` // the newest reported
 
-	Promised int64 `json:"promised,omitempty"` // when the user last said something that was told, in seconds
+	Promised int64 `json:"promised,omitempty"` // time of the last reported promise, Unix seconds
 }
 
-// format is the Format of cursors.
+// format is the current cursor format.
 const format = 1
 
-// A mark is up to where a thread has been read, and what is to be known of that.
+// A mark is the position in a thread.
 type mark struct {
 	Head      ponder.Seq `json:"h"`
-	Asked     ponder.Seq `json:"q,omitempty"` // a question of the user that nobody has answered
-	At        int64      `json:"t,omitempty"` // when it was asked, in seconds
-	Synthesis ponder.Seq `json:"s,omitempty"` // the last of the run that is open
-	Tainted   bool       `json:"x,omitempty"` // strangers wrote of what is there
-	Told      string     `json:"o,omitempty"` // what was left alone, and was told: unanswered, failed, paused
+	Asked     ponder.Seq `json:"q,omitempty"` // open question of the user
+	At        int64      `json:"t,omitempty"` // time of Asked, Unix seconds
+	Synthesis ponder.Seq `json:"s,omitempty"` // last synthesis of the open run
+	Tainted   bool       `json:"x,omitempty"` // has text of others
+	Told      string     `json:"o,omitempty"` // reported state: unanswered, failed or paused
 }
 
-// A look is one look.
+// A look is the state of one look.
 type look struct {
 	Options
 	ctx    context.Context
 	now    time.Time
 	first  bool
-	since  time.Time // what is older is not told
+	since  time.Time // older events are not reported
 	cursor cursor
 	out    []ponder.Observation
-	read   int // events
+	read   int // number of events
 }
 
 func newLook(ctx context.Context, o Options, now time.Time, c json.RawMessage) *look {
@@ -129,17 +130,17 @@ func newLook(ctx context.Context, o Options, now time.Time, c json.RawMessage) *
 	return l
 }
 
-// full reports whether a look has told as much as it may.
+// isFull reports whether the look has its maximum of observations.
 func (l *look) full() bool { return len(l.out) >= sensor.MaxLook }
 
-// tell adds an observation, within the bounds of one.
+// report adds an observation and truncates its texts.
 func (l *look) tell(o ponder.Observation) {
 	o.Content, o.Subject, o.Sensor = sensor.Line(o.Content, sensor.MaxText), sensor.Subject(o.Subject), ""
 	l.out = append(l.out, o)
 }
 
-// threads looks at the threads, those that changed first before the others, so that what
-// is left for the next look is the newest.
+// readThreads reads the threads in order of their last change, so that the newest remain for the
+// next look.
 func (l *look) threads() error {
 	list, err := l.newest()
 	if err != nil {
@@ -168,7 +169,7 @@ func (l *look) threads() error {
 	return nil
 }
 
-// newest returns the threads that changed last, the last of them last.
+// newest returns the most recently changed threads, newest last.
 func (l *look) newest() ([]ponder.Info, error) {
 	list, err := l.Store.List(l.ctx, ponder.Filter{Owner: l.Owner})
 	if err != nil {
@@ -181,7 +182,7 @@ func (l *look) newest() ([]ponder.Info, error) {
 	return list[max(0, len(list)-maxThreads):], nil
 }
 
-// thread looks at a thread. It reports false if there was too much to tell.
+// readThread reads a thread. It returns false if the look is full.
 func (l *look) thread(info ponder.Info, m *mark, known bool) (whole bool, err error) {
 	l.since = time.Time{}
 	switch {
@@ -191,9 +192,9 @@ func (l *look) thread(info ponder.Info, m *mark, known bool) (whole bool, err er
 		l.since = l.cursor.Upto.Add(time.Nanosecond)
 	}
 	if info.Updated.Before(l.since) {
-		m.Head, m.Tainted = info.Head, true // what is there is old, and whose it is was not read
+		m.Head, m.Tainted = info.Head, true // old events are not read, so their trust is unknown
 	}
-	if m.Head > info.Head { // another thread of the same id
+	if m.Head > info.Head { // another thread with the same ID
 		*m = mark{}
 	}
 	if info.Head > m.Head {
@@ -204,7 +205,7 @@ func (l *look) thread(info ponder.Info, m *mark, known bool) (whole bool, err er
 	return l.left(info, m)
 }
 
-// memories tells what was remembered.
+// readMemories reports new memories.
 func (l *look) memories() error {
 	if l.Memories == nil || l.full() {
 		return nil

@@ -15,25 +15,25 @@ import (
 	"ponder/store/memory"
 )
 
-// A home is a store with threads, and its clock.
+// A home is a store with threads and a clock.
 type home struct {
 	*memory.Store
 	t    *testing.T
 	now  time.Time
-	read map[ponder.ThreadID]int // how often each thread was read
+	read map[ponder.ThreadID]int // reads per thread
 }
 
 func newHome(t *testing.T) *home {
 	return &home{Store: memory.New(), t: t, now: sensortest.Start, read: map[ponder.ThreadID]int{}}
 }
 
-// Events counts.
+// Events counts reads.
 func (h *home) Events(ctx context.Context, thread ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	h.read[thread]++
 	return h.Store.Events(ctx, thread, after)
 }
 
-// List has the times of events, which stores take from their own clock.
+// List takes times from events, because stores use their own clock.
 func (h *home) List(ctx context.Context, f ponder.Filter) ([]ponder.Info, error) {
 	list, err := h.Store.List(ctx, f)
 	for i := range list {
@@ -46,13 +46,13 @@ func (h *home) List(ctx context.Context, f ponder.Filter) ([]ponder.Info, error)
 	return list, err
 }
 
-// put adds events to a thread, of any type.
+// put adds events of any type to a thread.
 func (h *home) put(thread ponder.ThreadID, kind ponder.Kind, bodies ...ponder.Body) {
 	h.t.Helper()
 	ctx := h.t.Context()
 	var evs []ponder.Event
 	old, err := h.Thread(ctx, thread)
-	if err == nil { // made anew with what it had: that needs no lease
+	if err == nil { // recreate it with its events: that needs no lease
 		for ev, err := range h.Store.Events(ctx, thread, 0) {
 			if err != nil {
 				h.t.Fatal(err)
@@ -88,7 +88,7 @@ func said(text string) ponder.Body { return ponder.UserMessage{Content: text} }
 
 func (h *home) sensor() sensor.Sensor { return New(Options{Store: h, Owner: "local"}) }
 
-// TestSensor goes through what may happen.
+// TestSensor covers the states.
 func TestSensor(t *testing.T) {
 	h := newHome(t)
 	pass := func(d time.Duration, do func()) (time.Duration, func()) {
@@ -134,7 +134,7 @@ func TestSensor(t *testing.T) {
 	)
 }
 
-// look looks once.
+// look returns the result of one look.
 func (h *home) look(t *testing.T, s sensor.Sensor, c json.RawMessage) ([]ponder.Observation, json.RawMessage) {
 	t.Helper()
 	told, next, err := s.Look(t.Context(), h.now, c)
@@ -170,8 +170,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// What research was asked is the user's. What it found is not, and neither is anything of a
-// thread where strangers wrote.
+// TestResearchIsOfTheUser checks the trust of research: the question is trusted, the results and
+// threads with web content are not.
 func TestResearchIsOfTheUser(t *testing.T) {
 	web := ponder.Evidence{Content: "web says", Untrusted: true, Source: "https://web.test"}
 	file := ponder.Evidence{Content: "a file says", Source: "/home/me/notes.md"}
@@ -231,7 +231,7 @@ func FuzzWorth(f *testing.F) {
 	})
 }
 
-// What the user says by when it is to be done is due then, each sentence for itself.
+// TestDue checks that each sentence has its own deadline.
 func TestDue(t *testing.T) {
 	h := newHome(t)
 	h.now = time.Date(2026, 11, 22, 9, 0, 0, 0, time.Local)
@@ -253,7 +253,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// A look tells no more than it may, whatever messages say.
+// TestManyPromises checks the limit of a look.
 func TestManyPromises(t *testing.T) {
 	h := newHome(t)
 	for i := range 30 {
@@ -270,7 +270,7 @@ func TestManyPromises(t *testing.T) {
 	}
 }
 
-// TestThousand has a thousand threads: those that have not changed are not read.
+// TestThousand checks that unchanged threads are not read.
 func TestThousand(t *testing.T) {
 	h := newHome(t)
 	name := func(i int) ponder.ThreadID { return ponder.ThreadID(fmt.Sprintf("thr_%04d", i)) }
@@ -288,7 +288,7 @@ func TestThousand(t *testing.T) {
 		t.Errorf("told %d, read %d threads", len(told), len(h.read))
 	}
 	h.now = h.now.Add(time.Hour)
-	h.put(name(3), ponder.KindConversation, said("I will be back."), ponder.AssistantMessage{Content: "x"}) // one of the old ones
+	h.put(name(3), ponder.KindConversation, said("I will be back."), ponder.AssistantMessage{Content: "x"}) // an old thread
 	h.put(name(999), ponder.KindConversation, said("I will be here."), ponder.AssistantMessage{Content: "x"})
 	told, next = h.look(t, h.sensor(), next)
 	if len(told) != 2 || len(h.read) != 2 {
@@ -332,7 +332,7 @@ func TestMemories(t *testing.T) {
 	}
 }
 
-// A thread that was too old to be read may have had anything in it.
+// TestOldThreadIsOfStrangers checks that unread old threads are untrusted.
 func TestOldThreadIsOfStrangers(t *testing.T) {
 	h := newHome(t)
 	h.put("thr_1", ponder.KindSession, ponder.RunStarted{Mode: "session"}, ponder.Evidence{Content: "web says", Untrusted: true, Source: "https://web.test"})

@@ -16,7 +16,7 @@ var phraseText string
 //go:embed done.txt
 var doneText string
 
-// Phrases as words with spaces around: of promises and dates, and of what was done.
+// Folded phrases with surrounding spaces.
 var (
 	phrases     = phrasesOf(phraseText)
 	donePhrases = phrasesOf(doneText)
@@ -31,28 +31,28 @@ func phrasesOf(text string) (list []string) {
 	return list
 }
 
-// Bounds of what is read of a message, and told of it, in bytes.
+// Limits in bytes.
 const (
 	maxRead = 4000
 	maxTold = 400
 
-	leastDone = 3 // words of a sentence that says what was done
+	leastDone = 3 // words of a sentence that reports something done
 )
 
-// asks reports whether a text ends in a question, or has one in its last lines.
+// asks reports whether the end of a text has a question.
 func asks(text string) bool {
 	text = text[max(0, len(text)-maxRead):]
 	return slices.ContainsFunc(sentences(text), isQuestion)
 }
 
-// isQuestion reports whether a sentence is one.
+// isQuestion reports whether a sentence ends in a question mark.
 func isQuestion(s string) bool {
 	s = strings.TrimRight(s, " \"'\u201d\u2019)*_")
 	return strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") || strings.HasSuffix(s, "؟")
 }
 
-// worth returns the sentences of a message that promise something, ask for something in
-// the future or name a date; with done, also those that say what was done.
+// notable returns the sentences of a message with a promise, a request for the future or a date;
+// with done, also reports that something is done.
 func worth(text string, at time.Time, done bool) (parts []string) {
 	for _, s := range sentences(read(text)) {
 		folded := foldedWords(s)
@@ -64,14 +64,14 @@ func worth(text string, at time.Time, done bool) (parts []string) {
 	return parts
 }
 
-// isDone reports whether a sentence that is told says no more than that something was done.
+// isDone reports whether a notable sentence only reports something done.
 func isDone(s string, at time.Time) bool {
 	_, dated := sensor.Due(s, at)
 	folded := foldedWords(s)
 	return !dated && !has(folded, phrases) && has(folded, donePhrases)
 }
 
-// questions returns the sentences of a message that ask something.
+// questions returns the questions in a message.
 func questions(text string) string {
 	var parts []string
 	for _, s := range sentences(read(text)) {
@@ -82,7 +82,7 @@ func questions(text string) string {
 	return sensor.Line(strings.Join(parts, " "), maxTold)
 }
 
-// read returns what is read of a message.
+// truncate returns the part of a message to read.
 func read(text string) string {
 	if len(text) > maxRead {
 		return sensor.Line(text, maxRead)
@@ -90,7 +90,7 @@ func read(text string) string {
 	return text
 }
 
-// foldedWords returns the words of a text, folded, with spaces around.
+// foldedWords returns the folded words with surrounding spaces.
 func foldedWords(s string) string {
 	var b strings.Builder
 	b.WriteByte(' ')
@@ -101,12 +101,12 @@ func foldedWords(s string) string {
 	return b.String()
 }
 
-// has reports whether folded words have one of some phrases.
+// hasPhrase reports whether folded words contain a phrase.
 func has(folded string, list []string) bool {
 	return slices.ContainsFunc(list, func(p string) bool { return strings.Contains(folded, p) })
 }
 
-// sentences splits a text, where it has signs of their end before a space or lines.
+// sentences splits a text at line ends and at end marks before a space.
 func sentences(text string) (list []string) {
 	start := 0
 	add := func(end int) {

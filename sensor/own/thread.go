@@ -11,21 +11,21 @@ import (
 	"ponder/sensor"
 )
 
-// What of a thread is left alone.
+// States of a thread that was left alone.
 const (
 	unanswered = "unanswered"
 	failed     = "failed"
 	paused     = "paused"
 )
 
-// grown reads what is new on a thread. It reports false if there is too much to tell: the
-// next look goes on from where this one was.
+// readNew reads new events of a thread. It returns false if the look is full; the next look
+// continues from there.
 func (l *look) grown(info ponder.Info, m *mark) (whole bool, err error) {
 	for ev, err := range l.Store.Events(l.ctx, info.ID, m.Head) {
 		if err != nil {
 			return false, fmt.Errorf("thread %s: %w", info.ID, err)
 		}
-		if ev.Seq > info.Head { // it came after the list was made
+		if ev.Seq > info.Head { // appended after the listing
 			break
 		}
 		if l.full() || l.read >= maxEvents {
@@ -39,7 +39,7 @@ func (l *look) grown(info ponder.Info, m *mark) (whole bool, err error) {
 	return true, nil
 }
 
-// event takes in an event of a thread, and tells of it if it is worth it.
+// observe updates the mark by an event and reports notable ones.
 func (l *look) event(info ponder.Info, m *mark, ev ponder.Event) {
 	if ev.Erased {
 		return
@@ -70,7 +70,7 @@ func (l *look) event(info ponder.Info, m *mark, ev ponder.Event) {
 	}
 }
 
-// untrusted reports whether strangers wrote of an event.
+// isUntrusted reports whether an event contains text of others.
 func untrusted(ev ponder.Event) bool {
 	switch b := ev.Body.(type) {
 	case ponder.ToolResult:
@@ -85,8 +85,7 @@ func untrusted(ev ponder.Event) bool {
 	return false
 }
 
-// said takes in what the user said. What promises something, asks
-// for something in the future or names a date is told.
+// observeMessage handles a message of the user and reports its notable sentences.
 func (l *look) said(info ponder.Info, m *mark, ev ponder.Event, b ponder.UserMessage) {
 	if info.Kind != ponder.KindConversation {
 		return
@@ -100,8 +99,7 @@ func (l *look) said(info ponder.Info, m *mark, ev ponder.Event, b ponder.UserMes
 	}
 }
 
-// tellParts tells what of a message is worth it, each sentence for itself, as far as
-// there is room.
+// reportSentences reports each sentence, as far as the look has room.
 func (l *look) tellParts(info ponder.Info, m *mark, ev ponder.Event, parts []string) {
 	if most := max(1, min(maxParts, sensor.MaxLook-len(l.out))); len(parts) > most {
 		parts = append(slices.Clone(parts[:most-1]), sensor.Line(strings.Join(parts[most-1:], " "), maxTold))
@@ -127,13 +125,12 @@ func (l *look) tellParts(info ponder.Info, m *mark, ev ponder.Event, parts []str
 	}
 }
 
-// promised reports whether something was told of late that may be said to be done.
+// hasRecentPromise reports whether a promise was reported recently.
 func (l *look) promised(at time.Time) bool {
 	return l.cursor.Promised > 0 && at.Sub(time.Unix(l.cursor.Promised, 0)) < forgotten
 }
 
-// answered notes that somebody has spoken: what was asked before waits no more. If it
-// was told that it does, that is told.
+// clearQuestion clears the open question and, if its delay was reported, reports the answer.
 func (l *look) answered(info ponder.Info, m *mark) {
 	if m.Told == unanswered {
 		l.tell(ponder.Observation{Content: "The conversation" + called(info) + " goes on.", Subject: place("message", info.ID, m.Asked), State: "answered", Source: source(info.ID), Untrusted: m.Tainted})
@@ -142,8 +139,8 @@ func (l *look) answered(info ponder.Info, m *mark) {
 	m.Asked, m.At = 0, 0
 }
 
-// finished tells what a session or research has come to. What was asked is the user's own;
-// what research found, or leaves open, goes back to its sources.
+// reportFinished reports the result of a session or research. The question is the user's; the
+// findings of research are untrusted.
 func (l *look) finished(info ponder.Info, m *mark, ev ponder.Event) {
 	if ev.Time.Before(l.since) {
 		return
@@ -161,7 +158,7 @@ func (l *look) finished(info ponder.Info, m *mark, ev ponder.Event) {
 	m.Synthesis = 0
 }
 
-// listed returns the first things of a list as a sentence, or "".
+// listed returns the first items of a list as a sentence, or "".
 func listed(before string, list []string) string {
 	var parts []string
 	for _, s := range list[:min(len(list), maxInsight)] {
@@ -179,7 +176,7 @@ func listed(before string, list []string) string {
 	return before + strings.Join(parts, "; ") + end
 }
 
-// synthesis reads one synthesis.
+// synthesis reads a synthesis.
 func (l *look) synthesis(thread ponder.ThreadID, seq ponder.Seq) (s ponder.Synthesis, ok bool) {
 	if seq == 0 {
 		return s, false
@@ -191,7 +188,7 @@ func (l *look) synthesis(thread ponder.ThreadID, seq ponder.Seq) (s ponder.Synth
 	return s, ok
 }
 
-// at reads one event.
+// eventAt reads one event.
 func (l *look) at(thread ponder.ThreadID, seq ponder.Seq) (ponder.Event, bool) {
 	for ev, err := range l.Store.Events(l.ctx, thread, seq-1) {
 		return ev, err == nil && ev.Seq == seq && !ev.Erased
@@ -199,7 +196,7 @@ func (l *look) at(thread ponder.ThreadID, seq ponder.Seq) (ponder.Event, bool) {
 	return ponder.Event{}, false
 }
 
-// left tells what of a thread was left alone for a day, once, unless that is long ago.
+// reportLeftAlone reports once what was left alone for a day, unless that is long ago.
 func (l *look) left(info ponder.Info, m *mark) (whole bool, err error) {
 	asked := time.Unix(m.At, 0)
 	idle := l.now.Sub(info.Updated)
@@ -229,7 +226,7 @@ func (l *look) left(info ponder.Info, m *mark) (whole bool, err error) {
 	return true, nil
 }
 
-// unanswered tells of a question of the user that nobody has answered for a day.
+// reportUnanswered reports a question without an answer for a day.
 func (l *look) unanswered(info ponder.Info, m *mark) {
 	text := "A question of the user" + in(info, m) + " has had no answer for a day."
 	if ev, ok := l.at(info.ID, m.Asked); ok {
@@ -240,7 +237,7 @@ func (l *look) unanswered(info ponder.Info, m *mark) {
 	l.tell(ponder.Observation{Content: text, Subject: place("message", info.ID, m.Asked), State: unanswered, Level: 4, Source: source(info.ID)})
 }
 
-// called returns the title of a thread, in quotes, or "".
+// quotedTitle returns the title of a thread in quotes, or "".
 func called(info ponder.Info) string {
 	if title := sensor.Line(info.Title, 80); title != "" {
 		return " \u201c" + title + "\u201d"
@@ -248,8 +245,8 @@ func called(info ponder.Info) string {
 	return ""
 }
 
-// in says in which conversation something is. The title of one that strangers have a part
-// in may be theirs, and is left away.
+// inConversation names the conversation. It omits the title of a tainted thread, which others may
+// have written.
 func in(info ponder.Info, m *mark) string {
 	if m.Tainted || info.Title == "" {
 		return " in a conversation"
@@ -257,7 +254,7 @@ func in(info ponder.Info, m *mark) string {
 	return " in the conversation" + called(info)
 }
 
-// place names a place in a thread.
+// subjectOf identifies an event of a thread.
 func place(kind string, thread ponder.ThreadID, seq ponder.Seq) string {
 	return kind + ":" + string(thread) + "/" + strconv.FormatInt(int64(seq), 10)
 }

@@ -1,6 +1,5 @@
-// Package sensortest says what every sensor must do, as tests of it: a sensor tells
-// what is new and tells it once, gives the same for the same cursor and world, keeps its
-// bounds, and takes any cursor it is given.
+// Package sensortest tests the contract of sensors: each reports new states once, gives equal
+// results for equal cursors and worlds, keeps its limits, and accepts any cursor.
 package sensortest
 
 import (
@@ -19,27 +18,26 @@ import (
 	"ponder/sensor"
 )
 
-// Start is when the first look is made.
+// Start is the time of the first look.
 var Start = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
-// A Step changes the world, and says what a look must then tell.
+// A Step changes the world and lists the expected observations.
 type Step struct {
 	Name  string
-	Pass  time.Duration // that passes before the look
-	Do    func()        // changes the world; nil leaves it as it is
-	Tells []string      // "STATE SUBJECT" of each observation, in any order; nil: whatever there is; empty, but not nil: nothing
+	Pass  time.Duration // time before the look
+	Do    func()        // changes the world; may be nil
+	Tells []string      // "STATE SUBJECT" of each observation, in any order; nil accepts all, empty accepts none
 }
 
-// Guards against what hangs: no test takes so long unless it fails.
+// Limits against endless tests.
 const (
 	guard    = 30 * time.Second
-	maxLooks = 100 // until all that there is to tell was told
+	maxLooks = 100 // looks until all is reported
 )
 
-// Run makes a look after each step, with a new sensor each time, and checks what it
-// tells, and that the sensor does what every sensor must. Open returns a sensor of the
-// world that the steps change. A sensor need not tell the same at another time of day,
-// but must not repeat itself in a world that does not change.
+// Run makes a look after each step, each time with a new sensor from open, and checks the
+// observations and the contract. A sensor may report differently at another time of day, but must
+// not repeat itself in an unchanged world.
 func Run(t *testing.T, open func() sensor.Sensor, steps ...Step) {
 	t.Helper()
 	w := &walk{open: open, now: Start, last: map[string]string{}}
@@ -54,12 +52,12 @@ func Run(t *testing.T, open func() sensor.Sensor, steps ...Step) {
 	t.Run("close", w.close)
 }
 
-// A walk is how far the steps are.
+// A walk is the state of Run.
 type walk struct {
 	open   func() sensor.Sensor
 	now    time.Time
 	cursor json.RawMessage
-	last   map[string]string // the state that was last told of each subject
+	last   map[string]string // last reported state by subject
 }
 
 func (w *walk) step(t *testing.T, step Step) {
@@ -87,8 +85,8 @@ func (w *walk) step(t *testing.T, step Step) {
 	}
 }
 
-// tell looks until there is nothing more, and returns all that was told. Each look is
-// made twice and must give the same.
+// reportAll looks until nothing is new and returns all observations. It makes each look twice and
+// compares the results.
 func (w *walk) tell(t *testing.T) (all []ponder.Observation) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -122,7 +120,7 @@ func (w *walk) tell(t *testing.T) (all []ponder.Observation) {
 	return nil
 }
 
-// foreign looks with cursors that are of no sensor, or of another, or damaged.
+// foreign looks with foreign and damaged cursors.
 func (w *walk) foreign(t *testing.T) {
 	first, _ := look(t, w.open(), w.now, nil)
 	for _, c := range hostile {
@@ -130,19 +128,19 @@ func (w *walk) foreign(t *testing.T) {
 			t.Errorf("cursor %.40q is not taken for none: told\n%s\nwant\n%s", c, text(told), text(first))
 		}
 	}
-	for i := range 60 { // what a cursor may become: it must be borne, whatever is told
+	for i := range 60 { // a changed cursor must not break the sensor
 		look(t, w.open(), w.now, damage(w.cursor, i))
 	}
 }
 
-// hostile are cursors that cannot be read.
+// hostile are unreadable cursors.
 var hostile = []string{
 	"", " ", "null", "7", `"x"`, "[]", "[1,2]", "{", `{"`, "\x00", "\xff\xfe", "true", "-1e999",
 	strings.Repeat("[", 100_000), strings.Repeat(`{"a":`, 50_000),
 	`{"` + strings.Repeat("x", sensor.MaxCursor) + `":1`,
 }
 
-// damage returns a cursor with a fault, another for each i.
+// damage returns a damaged cursor, a different one for each i.
 func damage(c json.RawMessage, i int) json.RawMessage {
 	c = bytes.Clone(c)
 	if len(c) == 0 {
@@ -167,7 +165,7 @@ func damage(c json.RawMessage, i int) json.RawMessage {
 	}
 }
 
-// canceled looks when there is no more time for it.
+// canceled looks with a cancelled context.
 func (w *walk) canceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -199,7 +197,7 @@ func (w *walk) close(t *testing.T) {
 	}
 }
 
-// look makes a look, and checks what it tells.
+// look makes a look and checks the observations.
 func look(t *testing.T, s sensor.Sensor, now time.Time, cursor json.RawMessage) ([]ponder.Observation, json.RawMessage) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), guard)
@@ -226,8 +224,7 @@ func look(t *testing.T, s sensor.Sensor, now time.Time, cursor json.RawMessage) 
 	return told, next
 }
 
-// Fault returns what is wrong with an observation of a sensor, and nothing if it is as
-// it should be.
+// Fault describes a violation of the contract by an observation, or returns "".
 func Fault(o ponder.Observation) string {
 	switch {
 	case o.Sensor != "" || o.Cursor != nil:
@@ -247,12 +244,12 @@ func Fault(o ponder.Observation) string {
 	return ""
 }
 
-// hidden tells of letters that do something else than be shown.
+// isHidden reports whether r is a control or formatting character.
 func hidden(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
 }
 
-// text returns observations as text, to compare.
+// text formats observations for comparison.
 func text(os []ponder.Observation) string {
 	var b strings.Builder
 	for _, o := range os {

@@ -18,18 +18,18 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 )
 
-// Bounds of what systemctl may say, and for how long.
+// Limits of systemctl.
 const (
 	unitsTime  = 5 * time.Second
 	unitsBytes = 64 << 10
 )
 
-// A reader reads how this machine is doing.
+// A reader reads the state of this machine.
 type reader struct {
 	mounts []string
 }
 
-// read reads what can be read. It fails only if nothing can.
+// read reads the available values. It fails only if there are none.
 func (r reader) read(ctx context.Context) (Reading, error) {
 	out := Reading{Load: -1, Memory: -1, Swap: -1, Disks: map[string]float64{}}
 	var errs []error
@@ -67,8 +67,7 @@ func cores(ctx context.Context) int {
 	return runtime.NumCPU()
 }
 
-// failedUnits asks systemd which units failed. Where there is no systemd, it is not
-// known.
+// failedUnits returns the failed units of systemd and whether they are known.
 func failedUnits(ctx context.Context) ([]string, bool) {
 	path, err := exec.LookPath("systemctl")
 	if err != nil {
@@ -87,7 +86,7 @@ func failedUnits(ctx context.Context) ([]string, bool) {
 	return parseUnits(strings.NewReader(out.String())), true
 }
 
-// parseUnits reads what systemctl lists: a unit a line, its name first.
+// parseUnits parses the list of systemctl.
 func parseUnits(list io.Reader) []string {
 	var units []string
 	lines := bufio.NewScanner(list)

@@ -1,14 +1,12 @@
-// Package system is the sensor of the machine: its load, memory, swap and disks, and
-// the units of systemd that failed.
+// Package system implements the sensor of the machine: load, memory, swap, disks and failed units
+// of systemd.
 //
-// A measure is "ok", "high" or, of a disk, "critical", and is told once as it turns
-// from one to another. To go back it must fall clearly below where it went up, and what
-// has just turned for the worse is not called well for a while; so what hovers around a
-// threshold says nothing. The first word of a State is one of those, or "failed"; a
-// number after it counts how often the subject has turned, so that a later "high" is
-// another state.
+// A measure is "ok", "high" or, for a disk, "critical". The sensor reports each change once. A
+// measure returns to a better state only clearly below the threshold and some time after it got
+// worse, so that it does not flap. A State is one of these words or "failed", then the number of
+// changes, which distinguishes repeated states.
 //
-// Its cursor is a [cursor]: what was last told of each measure that was ever told of.
+// The cursor is a [cursor]: the last reported state of each measure.
 package system
 
 import (
@@ -25,28 +23,28 @@ import (
 	"ponder/sensor"
 )
 
-// Options say what is looked at. The zero value works.
+// Options configure the sensor. The zero value is valid.
 type Options struct {
-	Mounts []string // folders whose disks are watched, at most 16; the working folder's if empty
+	Mounts []string // folders whose disks are watched, at most 16; default the current one
 	Read   func(ctx context.Context) (Reading, error)
 }
 
-// A Reading is how the machine is doing. What could not be read is left out.
+// A Reading is the state of the machine. Unknown values are left out.
 type Reading struct {
-	Cores  int                // at least 1, if Load is known
-	Load   float64            // of the last 5 minutes, of all cores; negative: unknown
-	Memory float64            // percent in use; negative: unknown
-	Swap   float64            // percent in use; negative: unknown, or there is none
-	Disks  map[string]float64 // percent in use, by folder
-	Failed []string           // units of systemd
-	Units  bool               // Failed is known
+	Cores  int                // at least 1 if Load is known
+	Load   float64            // 5-minute average over all cores; negative if unknown
+	Memory float64            // percent used; negative if unknown
+	Swap   float64            // percent used; negative if unknown or absent
+	Disks  map[string]float64 // percent used, by folder
+	Failed []string           // failed units of systemd
+	Units  bool               // whether Failed is known
 }
 
-// Bounds.
+// Limits.
 const (
 	maxMounts = 16
-	maxUnits  = 20               // that are told of at a time
-	hold      = 15 * time.Minute // after a turn for the worse, before the subject is called well
+	maxUnits  = 20               // open failures
+	hold      = 15 * time.Minute // time after a change for the worse before "ok"
 )
 
 // Levels of observations.
@@ -57,7 +55,7 @@ const (
 	levelCritical = 8
 )
 
-// Words of states.
+// First words of states.
 const (
 	stateOK       = "ok"
 	stateHigh     = "high"
@@ -65,19 +63,19 @@ const (
 	stateFailed   = "failed"
 )
 
-// A cursor is what was last told, by subject.
+// A cursor has the last reported states by subject.
 type cursor struct {
 	Told map[string]told `json:"told"`
 }
 
-// A told is the last state of a subject that was told.
+// A reported is the last report of a subject.
 type told struct {
 	State string `json:"state"`
 	Turns int    `json:"turns"`
 	At    int64  `json:"at"` // Unix seconds
 }
 
-// New returns the sensor, which is called "system".
+// New returns the sensor "system".
 func New(o Options) sensor.Sensor {
 	mounts := o.Mounts
 	if len(mounts) == 0 {
@@ -113,16 +111,16 @@ func (o Options) look(ctx context.Context, now time.Time, raw json.RawMessage) (
 	return seen, next, err
 }
 
-// A measure is a number that has thresholds.
+// A measure is a value with thresholds.
 type measure struct {
-	subject, says    string // says has a verb for the number
+	subject, says    string // says contains a format verb
 	value            float64
-	high, back       float64 // it is high from high on, until it is below back
-	critical, easier float64 // the same of critical; 0: it never is
+	high, back       float64 // high from high until below back
+	critical, easier float64 // the same for critical; 0: never critical
 	source           string
 }
 
-// measures returns what a reading has, in order of their subjects.
+// measures returns the measures of a reading.
 func measures(r Reading) []measure {
 	var ms []measure
 	if r.Load >= 0 && r.Cores > 0 {
@@ -142,7 +140,7 @@ func measures(r Reading) []measure {
 	return ms
 }
 
-// state returns what a measure is, if it was another before.
+// state returns the state, given the previous one.
 func (m measure) state(before string) string {
 	switch {
 	case m.critical > 0 && (m.value >= m.critical || before == stateCritical && m.value >= m.easier):
@@ -153,7 +151,7 @@ func (m measure) state(before string) string {
 	return stateOK
 }
 
-// turn tells of a measure that has turned.
+// observe returns an observation if the measure changed its state.
 func (c *cursor) turn(m measure, now time.Time) (ponder.Observation, bool) {
 	before := c.before(m.subject)
 	state := m.state(before.State)
@@ -172,7 +170,7 @@ func (c *cursor) turn(m measure, now time.Time) (ponder.Observation, bool) {
 	return ponder.Observation{Content: text, Subject: m.subject, State: c.Told[m.subject].text(), Level: level, Source: m.source}, true
 }
 
-// units tells of the units that have failed, or no longer are.
+// observeUnits reports failed and recovered units.
 func (c *cursor) units(r Reading, now time.Time) []ponder.Observation {
 	if !r.Units {
 		return nil
@@ -213,8 +211,8 @@ func (c *cursor) before(subject string) told {
 	return told{State: stateOK}
 }
 
-// note notes the state of a subject, and whether it has turned. What has just turned
-// for the worse does not turn back yet.
+// update records a state and reports whether it changed. A recent change for the worse does not
+// change back yet.
 func (c *cursor) note(subject, state string, now time.Time) bool {
 	before := c.before(subject)
 	if before.State == state || severity(state) < severity(before.State) && now.Sub(time.Unix(before.At, 0)) < hold {
@@ -230,7 +228,7 @@ func severity(state string) int {
 
 func (t told) text() string { return fmt.Sprintf("%s %d", t.State, t.Turns) }
 
-// forget drops the subjects that have been well for longest, where there are too many.
+// prune drops the subjects that have been ok longest beyond the limit.
 func (c *cursor) forget(now time.Time) {
 	const most, young = 200, 24 * time.Hour
 	if len(c.Told) <= most {

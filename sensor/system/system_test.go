@@ -18,12 +18,12 @@ import (
 
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// calm is a machine that is well.
+// calm returns a reading without problems.
 func calm() Reading {
 	return Reading{Cores: 4, Load: 1, Memory: 40, Swap: 0, Disks: map[string]float64{"/": 50}, Units: true}
 }
 
-// A machine is read by a sensor as it is set, every 5 minutes.
+// A machine is a settable reading with a sensor that looks every 5 minutes.
 type machine struct {
 	t      *testing.T
 	now    time.Time
@@ -39,7 +39,7 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// look returns what is seen after five minutes, as "subject|state|level".
+// look returns the observations after five minutes as "subject|state|level".
 func (m *machine) look() []string {
 	m.t.Helper()
 	m.now = m.now.Add(5 * time.Minute)
@@ -88,8 +88,8 @@ func TestThresholds(t *testing.T) {
 	m.is.Disks["/"] = 97
 	m.expect("load|high 1|6", "disk /|critical 1|8")
 	m.is.Disks["/"] = 94.9
-	m.expect() // held
-	m.expect() // held
+	m.expect() // held back
+	m.expect() // held back
 	m.expect("disk /|high 2|6")
 	m.is.Disks["/"] = 84
 	m.is.Load = 4.9
@@ -111,7 +111,7 @@ func TestUnits(t *testing.T) {
 	m := newMachine(t)
 	m.is.Failed = []string{"b.service", "a.service"}
 	m.expect("unit a.service|failed 1|7", "unit b.service|failed 1|7")
-	m.is.Units, m.is.Failed = false, nil // systemctl was not answered
+	m.is.Units, m.is.Failed = false, nil // systemctl failed
 	m.expect()
 	m.is.Units = true
 	m.expect()
@@ -132,7 +132,7 @@ func TestManyUnits(t *testing.T) {
 	m.expect()
 }
 
-// Around a threshold little is said, whatever happens.
+// TestFlapping checks that a value around a threshold gives few reports.
 func TestFlapping(t *testing.T) {
 	m := newMachine(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -227,7 +227,7 @@ func TestManySubjects(t *testing.T) {
 	}
 }
 
-// The machine that the tests run on can be read.
+// TestRead reads the machine that runs the tests.
 func TestRead(t *testing.T) {
 	seen, next, err := New(Options{Mounts: []string{t.TempDir(), "/no/such/folder"}}).Look(t.Context(), start, nil)
 	if err != nil || next == nil {
