@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Prefix returns the longest beginning of text that has at most n bytes and ends between
-// characters.
+// Prefix returns the longest prefix of text with at most n bytes and whole characters.
 func Prefix(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -20,11 +19,10 @@ func Prefix(text string, n int) string {
 			return text[:n-back]
 		}
 	}
-	return text[:n] // no UTF-8
+	return text[:n] // not UTF-8
 }
 
-// WholeRunes returns how many bytes of text come before a character whose last bytes are
-// missing at the end: all, if there is none.
+// WholeRunes returns the length of text without an incomplete character at the end.
 func WholeRunes(text string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
@@ -37,8 +35,8 @@ func WholeRunes(text string) int {
 	return len(text)
 }
 
-// TruncateBytes returns text with at most n bytes. A cut text ends in an ellipsis, without
-// white space before it. Where n has no room for the ellipsis, nothing is left.
+// TruncateBytes returns text with at most n bytes. A truncated text ends in an ellipsis without
+// white space before it, or is empty if n is too small for the ellipsis.
 func TruncateBytes(text string, n int) string {
 	const mark = "…"
 	if len(text) <= n {

@@ -4,8 +4,7 @@ import (
 	"strings"
 )
 
-// suggest returns "did you mean x? " for the candidate nearest to a word, or nothing
-// if none is near.
+// Suggest returns "did you mean x? " for the candidate nearest to a word, or "" if none is near.
 func Suggest(word string, candidates []string) string {
 	best, least := "", 1+len(strings.Trim(word, "-"))/3
 	for _, c := range candidates {
@@ -23,8 +22,8 @@ func Suggest(word string, candidates []string) string {
 	return "did you mean " + best + "? "
 }
 
-// distance counts the letters to insert, drop, change or swap with their
-// neighbour to make b of a.
+// distance counts the insertions, deletions, replacements and swaps of neighbours that turn a into
+// b.
 func distance(a, b string) int {
 	d := make([][]int, len(a)+1)
 	for i := range d {

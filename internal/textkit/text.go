@@ -1,5 +1,5 @@
-// Package textkit has the functions on text that several packages need: it removes what
-// controls a terminal, and shortens text to one line or to a number of characters.
+// Package textkit has text functions for several packages: it removes terminal control sequences
+// and shortens text.
 package textkit
 
 import (
@@ -11,16 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// sequences finds what colours a terminal, moves its cursor or names its window
-// (ECMA-48), in the forms of seven and eight bits. What begins as a string and does not
-// end on its line is only its beginning.
+// sequences matches terminal escape sequences (ECMA-48) in 7-bit and 8-bit form. An unterminated
+// string matches only its start.
 var sequences = regexp.MustCompile(`(?:\x1b+\[|\x{9b})[0-?]{0,32}[ -/]{0,4}[@-~]?` + // CSI
 	`|(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])(?:[^\n\x07\x1b\x{80}-\x{9f}]*(?:\x07|\x1b\\|\x{9c})|(?:[0-9]{1,4};)?)` + // OSC and its like
 	`|\x1b(?:[#%()*+./-][0-~]|[=>6-8DEHMNOZc\\|}~])`)
 
-// Clean returns text as valid UTF-8 that a terminal shows and does not obey: without
-// control characters, escape sequences and marks that reverse the direction of text.
-// Lines and tabs stay; all line ends become "\n".
+// Clean returns text as valid UTF-8 without control characters, escape sequences and direction
+// overrides. Lines and tabs stay; all line ends become "\n".
 func Clean(text string) string {
 	if isLine(text) {
 		return text
@@ -30,7 +28,7 @@ func Clean(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
-		case ' ' <= r && r < 0x7f, 0xa0 <= r && r < 0x200e: // most text, at once
+		case ' ' <= r && r < 0x7f, 0xa0 <= r && r < 0x200e: // the common case
 		case r == '\r', r == '\f', r == '\v', r == '\u0085', r == '\u2028', r == '\u2029':
 			return '\n'
 		case obeyed(r):
@@ -40,12 +38,12 @@ func Clean(text string) string {
 	}, text)
 }
 
-// CleanTrim returns text cleaned, without white space around it.
+// CleanTrim returns cleaned text without surrounding white space.
 func CleanTrim(text string) string { return strings.TrimSpace(Clean(text)) }
 
-// Visible returns text cleaned and without the characters that readers cannot see but
-// models can: format characters, variation selectors and private use. Joiners stay behind
-// the letters of scripts that need them, and between pictures.
+// Visible returns cleaned text without characters that are invisible to readers but not to models:
+// format characters, variation selectors and private use. Joiners stay after letters of scripts
+// that need them, and between pictographs.
 func Visible(text string) string {
 	var last rune
 	return strings.Map(func(r rune) rune {
@@ -63,8 +61,7 @@ func Visible(text string) string {
 	}, Clean(text))
 }
 
-// StripEscapes returns text without the escape sequences of terminals. Other control
-// characters stay.
+// StripEscapes removes terminal escape sequences but keeps other control characters.
 func StripEscapes(text string) string {
 	if !hasEscape(text) {
 		return text
@@ -72,8 +69,7 @@ func StripEscapes(text string) string {
 	return sequences.ReplaceAllString(text, "")
 }
 
-// hasEscape reports whether text has an escape character or a control character of eight
-// bits.
+// hasEscape reports whether text has an escape or an 8-bit control character.
 func hasEscape(text string) bool {
 	if strings.IndexByte(text, 0x1b) >= 0 {
 		return true
@@ -91,10 +87,9 @@ func hasEscape(text string) bool {
 	return false
 }
 
-// isLine reports whether text is one line of letters, marks, digits, punctuation and symbols
-// with single spaces between words, as most texts are. Such a text needs no cleaning.
+// isLine reports whether text is a clean line with single spaces, as most texts are.
 func isLine(text string) bool {
-	space := true // at the beginning, too, there may be none
+	space := true // a leading space is not allowed either
 	for i := 0; i < len(text); {
 		r, n := rune(text[i]), 1
 		if r >= utf8.RuneSelf {
@@ -111,18 +106,17 @@ func isLine(text string) bool {
 	return !space
 }
 
-// stringBegins matches a string of an escape sequence that has not ended.
+// stringBegins matches an unterminated string of an escape sequence.
 var stringBegins = regexp.MustCompile(`^(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\n\x07\x1b\x{80}-\x{9f}]*$`)
 
-// Whole returns how many bytes of the beginning of a text are cleaned by themselves as
-// they are in the whole: an escape sequence at the end, which may go on in what
-// follows, is not among them.
+// Whole returns the length of the prefix of text that can be cleaned independently of what
+// follows. It excludes an escape sequence at the end that may continue.
 func Whole(text string) int {
-	const longest = 256 // bytes of a sequence that is waited for
+	const longest = 256 // bytes of a sequence to wait for
 	from := max(0, len(text)-longest)
 	i := strings.LastIndexAny(text[from:], "\x1b\u0090\u0098\u009b\u009d\u009e\u009f")
 	if i < 0 {
-		return len(strings.TrimSuffix(text, "\r")) // which is half a line end, perhaps
+		return len(strings.TrimSuffix(text, "\r")) // possibly half of a line end
 	}
 	i += from
 	at := sequences.FindStringIndex(text[i:])
@@ -135,7 +129,7 @@ func Whole(text string) int {
 	return i
 }
 
-// obeyed reports whether a terminal does something at a character beside showing it.
+// isControl reports whether a terminal interprets r instead of showing it.
 func obeyed(r rune) bool {
 	switch {
 	case r == '\n', r == '\t':
@@ -146,8 +140,8 @@ func obeyed(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f
 }
 
-// Escape writes each character that a terminal would obey as JSON writes it, \u009b.
-// JSON stays the same JSON.
+// Escape replaces each terminal control character by its JSON escape, such as \u009b. JSON keeps
+// its value.
 func Escape(text []byte) []byte {
 	if !bytes.ContainsFunc(text, obeyed) {
 		return text
@@ -163,7 +157,7 @@ func Escape(text []byte) []byte {
 	return out
 }
 
-// OneLine returns text cleaned and on one line, with single spaces between words.
+// OneLine returns cleaned text on one line with single spaces.
 func OneLine(text string) string {
 	if isLine(text) {
 		return text
@@ -171,8 +165,8 @@ func OneLine(text string) string {
 	return strings.Join(strings.Fields(Clean(text)), " ")
 }
 
-// PrefixLine returns the visible text on one line, cut at n bytes. It takes no longer for
-// texts that are much longer.
+// PrefixLine returns visible text on one line, cut at n bytes. Its time depends on n, not on the
+// length of text.
 func PrefixLine(text string, n int) string {
 	line := strings.Join(strings.Fields(Visible(Prefix(text, 16*n+4096))), " ")
 	return strings.TrimRightFunc(Prefix(line, n), unicode.IsSpace)
@@ -181,13 +175,13 @@ func PrefixLine(text string, n int) string {
 // Line returns text on one line of at most n bytes.
 func Line(text string, n int) string { return TruncateBytes(OneLine(text), n) }
 
-// VisibleLine returns the visible text on one line of at most n bytes. It takes no longer
-// for texts that are much longer.
+// VisibleLine returns visible text on one line of at most n bytes. Its time depends on n, not on
+// the length of text.
 func VisibleLine(text string, n int) string {
 	return TruncateBytes(strings.Join(strings.Fields(Visible(Prefix(text, 16*n+4096))), " "), n)
 }
 
-// Truncate returns text with at most n characters. A cut text ends in an ellipsis.
+// Truncate returns text with at most n characters. A truncated text ends in an ellipsis.
 func Truncate(text string, n int) string {
 	if r := []rune(text); len(r) > n {
 		return string(r[:n-1]) + "…"
@@ -195,8 +189,8 @@ func Truncate(text string, n int) string {
 	return text
 }
 
-// TruncateWords returns text with at most n characters. A cut text ends in an ellipsis after
-// a whole word, unless the word is long.
+// TruncateWords returns text with at most n characters. A truncated text ends in an ellipsis, after
+// a whole word unless that word is long.
 func TruncateWords(text string, n int) string {
 	r := []rune(text)
 	if len(r) <= n {
@@ -209,8 +203,7 @@ func TruncateWords(text string, n int) string {
 	return strings.TrimRight(cut, " ,;:") + "…"
 }
 
-// HasWords reports whether a text has more than punctuation: a letter or a number of any
-// script, or a sign such as an emoji.
+// HasWords reports whether a text has a letter, a number or a symbol such as an emoji.
 func HasWords(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsNumber(r) || r > unicode.MaxASCII && r != utf8.RuneError && unicode.IsSymbol(r)

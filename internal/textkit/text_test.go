@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// No rest of an escape sequence is shown.
+// TestEscapes checks that no part of an escape sequence remains.
 func TestEscapes(t *testing.T) {
 	for in, want := range map[string]string{
 		"\x1b]0;OWNED\a\x1b[2J\x1b[31m titleevil":        " titleevil",
@@ -60,7 +60,7 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// An escape sequence that comes in pieces is waited for.
+// TestWhole checks that an incomplete escape sequence is kept back.
 func TestWhole(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain": "plain", "a\x1b": "a", "a\x1b[3": "a", "a\x1b[31m": "a", "a\x1b[31mb": "a\x1b[31mb", "a\x1b]0;title": "a", "a\u009b3": "a",

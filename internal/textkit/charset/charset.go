@@ -1,9 +1,8 @@
 // Package charset decodes text files and web pages to UTF-8.
 //
-// A byte order mark or a declaration decides the encoding. Without either, valid
-// UTF-8 is UTF-8, zeros at every second byte are UTF-16, and the statistics of
-// chardet, a port of ICU's detector, tell older encodings apart.
-//
+// A byte order mark or a declaration decides the encoding. Otherwise valid UTF-8 is UTF-8, zeros
+// at every second byte mean UTF-16, and chardet, a port of ICU's detector, identifies older
+// encodings by statistics.
 // All functions are pure, safe for concurrent use, and accept any bytes.
 package charset
 
@@ -25,18 +24,18 @@ import (
 	wide "golang.org/x/text/encoding/unicode"
 )
 
-// ErrBinary reports bytes that are no text in any known encoding.
+// ErrBinary reports bytes that are not text in a known encoding.
 var ErrBinary = errors.New("not a text")
 
 const (
 	utf8Mark   = "\xef\xbb\xbf"
 	sampleSize = 64 << 10 // bytes that the detector reads
 
-	// minConfidence is the least confidence of the detector, in percent. Random
-	// bytes have at most 4 in single-byte encodings, short texts at least 8.
+	// minConfidence is the minimum detector confidence in percent. Random bytes have at most 4 in
+	// single-byte encodings, short texts at least 8.
 	minConfidence = 6
 
-	minLegacy = 4  // bytes beyond ASCII that the detector needs; with fewer, it guesses Chinese
+	minLegacy = 4  // non-ASCII bytes that the detector needs; with fewer, it guesses Chinese
 	minWide   = 16 // bytes of UTF-16 without a mark
 )
 
@@ -61,10 +60,10 @@ func Decode(file []byte) (string, error) {
 	return decodeLegacy(file)
 }
 
-// DecodePage returns a web page as UTF-8 and the name of its encoding. The order is
-// that of browsers: the byte order mark, contentType, the page's own declaration, and
-// Windows-1252. Two mistakes of servers are corrected: valid UTF-8 that is declared
-// as Latin-1 is UTF-8, and bytes that are declared as UTF-8 and are not are Windows-1252.
+// DecodePage returns a web page as UTF-8 and the name of its encoding. As in browsers, the order
+// is: byte order mark, contentType, the page's declaration, Windows-1252. It corrects two server
+// mistakes: valid UTF-8 declared as Latin-1 is UTF-8, and invalid bytes declared as UTF-8 are
+// Windows-1252.
 func DecodePage(raw []byte, contentType string) (text, name string, err error) {
 	e, name, certain := charset.DetermineEncoding(raw, contentType)
 	valid := utf8.Valid(raw)
@@ -126,8 +125,8 @@ func DecodeWords(header string) string {
 	return header
 }
 
-// IsBinary reports whether s has a zero, or more than one control character in a
-// hundred bytes. Escape sequences of terminals do not count.
+// IsBinary reports whether s has a zero byte or more than one percent of control characters.
+// Escape characters do not count.
 func IsBinary[T []byte | string](s T) bool {
 	n := 0
 	for i := range len(s) {
@@ -141,8 +140,8 @@ func IsBinary[T []byte | string](s T) bool {
 	return n > len(s)/100
 }
 
-// isDamagedUTF8 reports whether raw is UTF-8 with few invalid bytes: at most one for
-// twenty letters beyond ASCII.
+// isDamagedUTF8 reports whether raw is UTF-8 with at most one invalid byte per twenty non-ASCII
+// letters.
 func isDamagedUTF8(raw []byte) bool {
 	good, bad := 0, 0
 	for len(raw) > 0 {
@@ -158,8 +157,8 @@ func isDamagedUTF8(raw []byte) bool {
 	return bad*20 <= good
 }
 
-// wideEncoding returns the UTF-16 encoding of a file, or nil. Without a mark, the
-// zeros of ASCII letters decide.
+// wideEncoding returns the UTF-16 encoding of a file, or nil. Without a mark, the zero bytes of
+// ASCII letters decide.
 func wideEncoding(file []byte) encoding.Encoding {
 	utf16 := func(order wide.Endianness) encoding.Encoding { return wide.UTF16(order, wide.UseBOM) }
 	switch {
@@ -184,7 +183,7 @@ func wideEncoding(file []byte) encoding.Encoding {
 	return nil
 }
 
-// decodeLegacy returns text in the encoding of which the detector is surest.
+// decodeLegacy decodes text in the detector's most likely encoding.
 func decodeLegacy(file []byte) (string, error) {
 	found, err := chardet.NewTextDetector().DetectAll(file[:min(len(file), sampleSize)])
 	if bytesBeyondASCII(file) < minLegacy {
@@ -198,7 +197,7 @@ func decodeLegacy(file []byte) (string, error) {
 	})
 	for _, r := range found {
 		if r.Charset == "ISO-8859-2" {
-			r.Charset = "windows-1250" // which wrote most of such files
+			r.Charset = "windows-1250" // most such files are in fact windows-1250
 		}
 		e, _ := charset.Lookup(r.Charset)
 		if e == nil || r.Confidence < minConfidence {
@@ -220,8 +219,8 @@ func bytesBeyondASCII(file []byte) (n int) {
 	return n
 }
 
-// isText reports whether at most one in twenty letters beyond ASCII cannot be in a
-// text: replacements, controls and private ones.
+// isText reports whether at most one in twenty non-ASCII letters is a replacement, control or
+// private character.
 func isText(decoded []byte) bool {
 	good, bad := 0, 0
 	for _, r := range string(decoded) {

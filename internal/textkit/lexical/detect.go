@@ -10,17 +10,16 @@ import (
 	"golang.org/x/text/unicode/rangetable"
 )
 
-// Bounds of what is read of a text to know its language.
+// Limits of the sample for detection.
 const (
 	maxSample  = 1 << 10 // bytes
-	minLetters = 40      // fewer tell nothing by their order
+	minLetters = 40      // fewer letters are inconclusive
 )
 
-// Detect returns the language of a text and how sure that is, from 0 to 1: by
-// the beginning of it, its script, its stop words, and the order of its letters.
-// It is "" where that is unsure or the text is too short to tell. A language may
-// be one without stems. It takes some microseconds, or a millisecond where stop
-// words do not tell.
+// Detect returns the language of a text and the confidence from 0 to 1, by the script, stop words
+// and letter sequences of its start. It returns "" if the language is unsure or the text too
+// short. The language may have no stems. Detection takes some microseconds, or a millisecond if
+// stop words are inconclusive.
 func Detect(text string) (Language, float64) {
 	text = sample(text)
 	if lang := byScript(text); lang != "" {
@@ -32,7 +31,7 @@ func Detect(text string) (Language, float64) {
 	return byOrder(text)
 }
 
-// sample returns the beginning of a text.
+// sample returns the start of a text.
 func sample(text string) string {
 	if len(text) <= maxSample {
 		return text
@@ -44,7 +43,7 @@ func sample(text string) string {
 	return text[:n]
 }
 
-// byScript returns the language that most of a text's letters can be of alone.
+// byScript returns the language that alone uses the script of most letters.
 func byScript(text string) Language {
 	letters := 0
 	var counts [len(scripts)]int
@@ -61,7 +60,7 @@ func byScript(text string) Language {
 		}
 	}
 	if kana := counts[0]; kana > 0 {
-		counts[0] += counts[1] // Japanese has Chinese letters too
+		counts[0] += counts[1] // Japanese uses Chinese characters too
 	}
 	for i, n := range counts {
 		if n*2 > letters && !strings.ContainsAny(text, scripts[i].but) {
@@ -71,8 +70,7 @@ func byScript(text string) Language {
 	return ""
 }
 
-// scripts has the scripts that one language, or one by far more than others, is
-// written in, and letters by which those others are known.
+// scripts are used mainly by one language. Letters in but identify other languages.
 var scripts = [...]struct {
 	table *unicode.RangeTable
 	lang  Language
@@ -87,9 +85,8 @@ var scripts = [...]struct {
 
 var kana = rangetable.Merge(unicode.Hiragana, unicode.Katakana)
 
-// byStops returns the language whose stop words a text has, if it has enough of
-// them and clearly fewer of any other language. A word counts less that is one
-// of several languages.
+// byStops returns the language with enough stop words and a clear lead. A stop word of several
+// languages counts less.
 func byStops(text string) (Language, float64) {
 	var weights [32]float64
 	var counts [32]int
@@ -121,13 +118,12 @@ func byStops(text string) (Language, float64) {
 	return listed[best], 1 - second/weights[best]
 }
 
-// foreign reports whether a text has letters that its language does not have,
-// but its neighbours.
+// foreign reports whether a text has letters of a neighbouring language.
 func foreign(text string, lang Language) bool {
 	return lang == "ru" && strings.ContainsAny(text, "іїєґўјљњђћџѓќѕ")
 }
 
-// byOrder returns the language by which letters follow each other in a text.
+// byOrder returns the language by letter sequences.
 func byOrder(text string) (Language, float64) {
 	letters := 0
 	for _, r := range text {
@@ -150,8 +146,7 @@ func byOrder(text string) (Language, float64) {
 	return lang, info.Confidence
 }
 
-// common has the languages that byOrder knows: those with stems, and those that
-// would be taken for one of them.
+// common are the languages of byOrder: those with stems and those that resemble them.
 var common = map[whatlanggo.Lang]bool{
 	whatlanggo.Arb: true, whatlanggo.Dan: true, whatlanggo.Deu: true, whatlanggo.Eng: true, whatlanggo.Spa: true, whatlanggo.Fin: true,
 	whatlanggo.Fra: true, whatlanggo.Hun: true, whatlanggo.Ita: true, whatlanggo.Nld: true, whatlanggo.Nob: true, whatlanggo.Nno: true,

@@ -1,12 +1,9 @@
-// Package lexical knows the words of texts: where they are ([Tokens], [Singles]),
-// what they are compared by ([Fold], [Stem]), which say nothing of a subject
-// ([Stop]), and what language a text is in ([Detect]).
+// Package lexical analyses words: their positions ([Tokens], [Singles]), comparison forms ([Fold],
+// [Stem]), stop words ([Stop]) and language ([Detect]).
 //
-// Words are found alike in all languages. In a script that does not space words
-// each pair of letters that stand side by side is taken for one, for what is
-// looked for is cut in the same way. Stems are Snowball's.
+// Word boundaries do not depend on the language. In scripts without spaces, each pair of adjacent
+// letters is a word, in texts and queries alike. Stems are from Snowball.
 //
-// All functions are pure and safe for concurrent use, and take any bytes. What
-// they return is stored by those who call: a change of it needs their indexes
-// made again.
+// All functions are pure, accept any bytes and are safe for concurrent use. Indexes store the
+// results, so that a change requires new indexes.
 package lexical

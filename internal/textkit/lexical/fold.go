@@ -7,8 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns a word without case and accents: what it is compared by where its
-// form counts.
+// Fold returns a word without case and accents, for comparison by form.
 func Fold(word string) string {
 	ascii := true
 	for i := 0; i < len(word) && ascii; i++ {
@@ -23,7 +22,7 @@ func Fold(word string) string {
 	return letters.Replace(strings.Map(unmarked, norm.NFKD.String(strings.ToLower(word))))
 }
 
-// unmarked drops the marks that a letter can do without.
+// dropMark drops combining marks that do not distinguish words.
 func unmarked(r rune) rune {
 	switch {
 	case 0x0300 <= r && r <= 0x036f, 0x0591 <= r && r <= 0x05c7, 0x064b <= r && r <= 0x065f:
@@ -32,5 +31,5 @@ func unmarked(r rune) rune {
 	return r
 }
 
-// letters has the letters that are others with something that is no mark.
+// foldReplacer replaces letters that Unicode does not decompose.
 var letters = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "æ", "ae", "œ", "oe", "ı", "i", "ħ", "h", "ς", "σ")

@@ -6,25 +6,25 @@ import (
 	"sync/atomic"
 )
 
-// A memo is a stem that was asked for lately.
+// A memo is a cached stem.
 type memo struct {
 	word, stem string
 	lang       Language
 }
 
-// memos has each at the place that its hash says. Texts repeat their words so much
-// that most are there, and a stemmer takes many times as long.
+// memos caches stems by hash. Texts repeat words so often that most look-ups hit, and stemming is
+// much slower.
 var memos [1 << 14]atomic.Pointer[memo]
 
 var memoSeed = maphash.MakeSeed()
 
-// remembered returns what stem, which is pure, makes of a word.
+// cachedStem returns stem(word) from the cache. stem must be pure.
 func remembered(word string, lang Language, stem func(string) string) string {
 	place := &memos[maphash.String(memoSeed, word)%uint64(len(memos))]
 	if m := place.Load(); m != nil && m.word == word && m.lang == lang {
 		return m.stem
 	}
-	word = strings.Clone(word) // it may be a piece of a long text
+	word = strings.Clone(word) // word may be part of a long text
 	m := &memo{word: word, stem: stem(word), lang: lang}
 	place.Store(m)
 	return m.stem

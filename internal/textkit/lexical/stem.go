@@ -25,19 +25,19 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A Language is the ISO 639-1 code of a language, as "en". "" is an unknown one.
+// A Language is an ISO 639-1 code such as "en", or "" if unknown.
 type Language string
 
-// A stemmer is how the words of a language lose their endings.
+// A stemmer removes the endings of a language.
 type stemmer struct {
 	stem func(*snowballstem.Env) bool
 
-	// marked says that endings differ by marks, which are dropped after them.
-	// Elsewhere people leave marks out as they like: they are dropped before.
+	// marked means that endings contain significant marks, which are dropped after stemming.
+	// Otherwise they are dropped before, because writers often omit them.
 	marked bool
 }
 
-// stemmers has the languages whose words have stems here.
+// stemmers holds the supported languages.
 var stemmers = map[Language]stemmer{
 	"ar": {arabic.Stem, true},
 	"da": {danish.Stem, true},
@@ -58,7 +58,7 @@ var stemmers = map[Language]stemmer{
 	"tr": {turkish.Stem, true},
 }
 
-// Languages returns the languages whose words have stems, sorted.
+// Languages returns the languages with stems, sorted.
 func Languages() []Language {
 	out := make([]Language, 0, len(stemmers))
 	for l := range stemmers {
@@ -68,15 +68,14 @@ func Languages() []Language {
 	return out
 }
 
-// Bounds on a word that has a stem, in bytes.
+// Limits of a word with a stem, in bytes.
 const (
 	minStem = 3
 	maxStem = 40
 )
 
-// Stem returns what a word of a language is compared by: without case, accents
-// and endings. A word in an unknown language, in English one that is not of
-// plain letters, and anything with a digit are only folded.
+// Stem returns a word without case, accents and endings. It only folds words of unknown languages,
+// words with digits, and English words with other letters than a to z.
 func Stem(word string, lang Language) string {
 	folded := Fold(word)
 	s, ok := stemmers[lang]
@@ -89,12 +88,12 @@ func Stem(word string, lang Language) string {
 	return remembered(word, lang, s.stemmedMarks)
 }
 
-// stemmedMarks returns the stem of a word whose endings differ by marks.
+// stemMarked returns the stem of a word with significant marks.
 func (s stemmer) stemmedMarks(word string) string {
 	return Fold(s.stemmed(cedillas.Replace(norm.NFC.String(strings.ToLower(word)))))
 }
 
-// stemmed returns a word without its endings, or as it is if nothing would be left.
+// stemFolded returns a word without endings, or the word if nothing would remain.
 func (s stemmer) stemmed(word string) string {
 	env := snowballstem.NewEnv(word)
 	s.stem(env)
@@ -104,10 +103,10 @@ func (s stemmer) stemmed(word string) string {
 	return word
 }
 
-// cedillas writes Romanian letters as its stemmer knows them.
+// cedillas converts Romanian letters to the forms that its stemmer knows.
 var cedillas = strings.NewReplacer("ș", "ş", "ț", "ţ")
 
-// plain reports whether a word has no letters but a to z.
+// isPlain reports whether a word has only the letters a to z.
 func plain(word string) bool {
 	for i := range len(word) {
 		if word[i] < 'a' || word[i] > 'z' {

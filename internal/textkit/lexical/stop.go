@@ -1,20 +1,19 @@
 package lexical
 
 import (
-	_ "embed" // for the words
+	_ "embed"
 	"strings"
 )
 
-// stopText has the stop words: on a line, a language and its words.
+// stopText has a language and its stop words per line.
 //
 //go:embed stop.txt
 var stopText string
 
-// A set has languages: the ith of listed is the ith bit.
+// A languageSet is a set of languages: bit i stands for listed[i].
 type set uint32
 
-// listed has the languages that have stop words, and stops the words, folded,
-// with their languages.
+// listed are the languages with stop words; stops maps folded words to their languages.
 var listed, stops = func() (list []Language, words map[string]set) {
 	words = map[string]set{}
 	bits := map[Language]int{}
@@ -35,8 +34,7 @@ var listed, stops = func() (list []Language, words map[string]set) {
 	return list, words
 }()
 
-// Stop reports whether a word of a language says how a thing is said, not what
-// it is about. In an unknown language none does.
+// Stop reports whether a word is a stop word of a language. An unknown language has none.
 func Stop(word string, lang Language) bool {
 	langs := stops[Fold(word)]
 	for i := 0; langs != 0; i++ {

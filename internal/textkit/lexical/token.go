@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxToken is the most bytes of a word. What is longer is no word.
+// maxToken limits a word in bytes. Longer runs are no words.
 const maxToken = 64
 
-// A Token is a word of a text: its bytes from Start to End.
+// A Token is the position of a word.
 type Token struct{ Start, End int }
 
-// Tokens calls yield for each word of s, in order. A word is a run of letters
-// and digits of at most 64 bytes; in a script without spaces, each pair of
-// letters that stand side by side, or a letter alone. The s of "Anna's" is none.
+// Tokens calls yield for each word of s, in order. A word is a run of at most 64 bytes of letters
+// and digits. In scripts without spaces it is each pair of adjacent letters, or a single letter.
+// The s of "Anna's" is no word.
 func Tokens(s string, yield func(Token)) {
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
@@ -39,7 +39,7 @@ func Tokens(s string, yield func(Token)) {
 	}
 }
 
-// asciiWord says which bytes are of words.
+// asciiWord marks the ASCII bytes in words.
 var asciiWord = func() (set [utf8.RuneSelf]bool) {
 	for c := range set {
 		set[c] = '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
@@ -47,7 +47,7 @@ var asciiWord = func() (set [utf8.RuneSelf]bool) {
 	return set
 }()
 
-// wordEnd returns where the word ends that begins at i.
+// wordEnd returns the end of the word at i.
 func wordEnd(s string, i int) int {
 	for i < len(s) {
 		if c := s[i]; c < utf8.RuneSelf {
@@ -66,8 +66,8 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// Singles calls yield for each letter of s that is in a pair and means something
-// alone: a question may have it alone.
+// Singles calls yield for each letter in pairs that has a meaning of its own, because a query may
+// contain it alone.
 func Singles(s string, yield func(Token)) {
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {
@@ -82,12 +82,12 @@ func Singles(s string, yield func(Token)) {
 	}
 }
 
-// genitive reports whether a word is the s of "Anna's".
+// isGenitive reports whether a word is the s of "Anna's".
 func genitive(s string, i, end int) bool {
 	return end-i == 1 && (s[i] == 's' || s[i] == 'S') && i > 1 && (s[i-1] == '\'' || strings.HasSuffix(s[:i], "’"))
 }
 
-// pairs yields the pairs of letters from i on and returns where they end.
+// yieldPairs yields the letter pairs from i and returns their end.
 func pairs(s string, i int, yield func(Token)) int {
 	start, before := i, -1
 	for i < len(s) {
@@ -109,7 +109,7 @@ func pairs(s string, i int, yield func(Token)) int {
 
 func inWord(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) }
 
-// Unspaced reports whether r is of a script that does not space words.
+// Unspaced reports whether r belongs to a script without spaces between words.
 func Unspaced(r rune) bool {
 	if r < 0x0e00 {
 		return false

@@ -2,17 +2,16 @@ package similarity
 
 import "math/bits"
 
-// passive reports whether a copula stands right before a verb.
+// isPassive reports whether a copula precedes the verb at i.
 func passive(list []term, i int) bool { return i > 0 && list[i-1].is&copula != 0 }
 
-// shift reports whether a thing is behind a "by" in one of two texts only, and
-// has no other role in the other.
+// isShifted reports whether a term follows "by" in one text and has no role in the other.
 func shift(x, y *term) bool {
 	return x.role != y.role && (x.role == 0 || y.role == 0) && (x.role|y.role == agent || x.role|y.role == means)
 }
 
-// passive looks at what is behind a "by" in one text only. It must have changed
-// places with something, or it is who does it in one and not in the other.
+// comparePassive compares the terms that follow "by" in one text only. Each must either trade
+// places or be the agent in one text only.
 func (o *places) passive() (swapped, doubt bool) {
 	for set := o.shifted; set != 0; set &= set - 1 {
 		k := bits.TrailingZeros64(set)
@@ -36,9 +35,8 @@ func (o *places) passive() (swapped, doubt bool) {
 	return swapped, doubt
 }
 
-// moved reports whether the terms k and v of the first text stand the other way
-// round in the second: what is done stands behind who does it, or before its "by".
-// Of terms of two sentences it is not known, and taken to be so.
+// isMoved reports whether terms k and v of the first text have the reverse order in the second. It
+// returns true for terms of different sentences.
 func (o *places) moved(k, v int) bool {
 	x, y := &o.b.terms[o.to[k]], &o.b.terms[o.to[v]]
 	if o.a.terms[k].place>>8 != o.a.terms[v].place>>8 || x.place>>8 != y.place>>8 {
@@ -47,8 +45,8 @@ func (o *places) moved(k, v int) bool {
 	return (below(k)^o.before[o.to[k]])>>v&1 != 0
 }
 
-// done returns the term of the first text for what is done by the thing k, which
-// is behind a "by" in one text, or -1; and whether it is in the passive there.
+// verbOf returns the term of the first text whose agent is k, or -1, and whether that verb is
+// passive in the text that has the "by".
 func (o *places) done(k int) (v int, is bool) {
 	if o.a.terms[k].role == agent || o.a.terms[k].role == means {
 		i := last(o.a.terms, k, &o.to)
@@ -61,8 +59,7 @@ func (o *places) done(k int) (v int, is bool) {
 	return int(o.from[j]), passive(o.b.terms, j)
 }
 
-// last returns the last term with a partner before the one at k that may be its
-// verb, in its sentence, or -1.
+// lastVerb returns the last matched term before k in its sentence that may be a verb, or -1.
 func last(list []term, k int, partner *[maxTerms]int8) int {
 	for i := k - 1; i >= 0 && list[i].place>>8 == list[k].place>>8; i-- {
 		if partner[i] >= 0 && list[i].verbal() {
@@ -72,12 +69,11 @@ func last(list []term, k int, partner *[maxTerms]int8) int {
 	return -1
 }
 
-// verbal reports whether a term may be a verb.
+// mayBeVerb reports whether t has no role and more than a light weight.
 func (t *term) verbal() bool { return t.role == 0 && t.weight > slight }
 
-// sourced reports whether a thing that has a strong role in one text only, as
-// behind a "from", and none in the other, stands before some things and behind
-// others that it did not stand so with: who gives must stand before all.
+// sourceSwapped reports whether a term with a strong role in one text only, such as after "from",
+// moved past some terms of its sentence but not all.
 func (o *places) sourced() bool {
 	for set := o.changed; set != 0; set &= set - 1 {
 		k := bits.TrailingZeros64(set)
@@ -94,8 +90,7 @@ func (o *places) sourced() bool {
 	return false
 }
 
-// suffers reports whether a thing is behind a "by", or behind a "with" that
-// follows a verb after a copula.
+// isPassiveAgent reports whether term k follows "by", or a "with" that belongs to a passive verb.
 func suffers(list []term, k int) bool {
 	role := list[k].role
 	for k > 0 && list[k-1].role == role {
@@ -104,8 +99,8 @@ func suffers(list []term, k int) bool {
 	return role == agent || role == means && k > 1 && list[k-2].is&copula != 0
 }
 
-// follows reports whether a thing other than k has a role in that text only in
-// which k has none, and is not who does it.
+// roleMoved reports whether another term, no agent, has a role in exactly the text in which k has
+// none.
 func (o *places) follows(k int) bool {
 	for set := o.changed &^ o.shifted; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// amount adds a number with its unit and returns how many tokens it is.
+// addAmount adds a number with its unit and returns the number of tokens used.
 func (r *reader) amount(i int, value float64, n int) int {
 	dimension := ""
 	if i > 0 && r.tokens[i-1].kind == mark {
@@ -39,7 +39,7 @@ func (r *reader) amount(i int, value float64, n int) int {
 	return n
 }
 
-// unitOf finds the unit of a word in the plural.
+// pluralUnit sets *u to the unit of a plural word.
 func unitOf(t *token, u *unit) (ok bool) {
 	if t.kind != word || len(t.text) < 2 {
 		return false
@@ -60,7 +60,7 @@ func (r *reader) value(i int, value float64, dimension string) {
 	r.add(i, term{id: hash(append(text, dimension...)), weight: known, is: amount})
 }
 
-// worded adds a number of words and returns how many tokens it is, or 0.
+// addNumberWord adds a number in words and returns the number of tokens used, 0 for none.
 func (r *reader) worded(i int) int {
 	t := &r.tokens[i]
 	if t.lexeme.is&numeral == 0 {
@@ -96,7 +96,7 @@ func (r *reader) worded(i int) int {
 	return 0
 }
 
-// after reports whether the word at i says that a share was before it.
+// isShareLink reports whether the word at i links a share to its whole, as in "half of".
 func (r *reader) after(i int) bool {
 	return i < len(r.tokens) && slices.Contains([]string{"of", "the", "der", "des", "de", "du", "del"}, r.tokens[i].text)
 }

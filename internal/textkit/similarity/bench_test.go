@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// many returns n different texts, made of those of the build half.
+// makeTexts returns n different texts from those of the build half.
 func many(b *testing.B, n int) (list []Text) {
 	of := texts(b)
 	for i := range n {
@@ -33,7 +33,7 @@ var thoughts = []string{
 	"It seems that the parser fails on nested quotes since it counts brackets and ignores the escape character, which explains why the error appears only in longer files; a single test with one quoted bracket would confirm or refute this.",
 }
 
-// BenchmarkOfThought reads a text of forty words, of which all were read before.
+// BenchmarkOfThought reads texts of forty cached words.
 func BenchmarkOfThought(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
@@ -41,7 +41,7 @@ func BenchmarkOfThought(b *testing.B) {
 	}
 }
 
-// BenchmarkOfNew reads texts of forty words that were never read.
+// BenchmarkOfNew reads texts of forty new words.
 func BenchmarkOfNew(b *testing.B) {
 	b.ReportAllocs()
 	var text []byte
@@ -62,7 +62,7 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-// BenchmarkNearest looks for a text that no other of 5,000 is near.
+// BenchmarkNearest looks for a text without a match among 5,000.
 func BenchmarkNearest(b *testing.B) {
 	list := many(b, 5_000)
 	t := Of("Since nobody prunes the index, shoppers keep seeing old prices once a release is out.")
@@ -77,7 +77,7 @@ func BenchmarkNearest(b *testing.B) {
 	b.ReportMetric(float64(size)/float64(len(list)), "B/text")
 }
 
-// BenchmarkNearestAlike looks for it among texts that all have half of its words.
+// BenchmarkNearestAlike compares with texts that share half of the words.
 func BenchmarkNearestAlike(b *testing.B) {
 	var list []Text
 	for i := range 5_000 {
@@ -90,7 +90,7 @@ func BenchmarkNearestAlike(b *testing.B) {
 	}
 }
 
-// BenchmarkUnrelated compares texts of testdata that do not belong together.
+// BenchmarkUnrelated compares unrelated texts.
 func BenchmarkUnrelated(b *testing.B) {
 	list := many(b, 1_000)
 	b.ReportAllocs()
@@ -99,7 +99,7 @@ func BenchmarkUnrelated(b *testing.B) {
 	}
 }
 
-// vocabulary returns 160 texts made of the same 48 words.
+// vocabulary returns 160 texts from the same 48 words.
 func vocabulary() []Text {
 	words := strings.Fields(`cache prices users release shop index server market bridge council road repair pupil school sleep grade
 		parser quote error file test study town revenue customer contract rival company delay plan spring year
@@ -116,7 +116,7 @@ func vocabulary() []Text {
 	return texts
 }
 
-// BenchmarkNearestVocabulary looks for a text among 80 made of the same words.
+// BenchmarkNearestVocabulary looks for a text among 80 with the same words.
 func BenchmarkNearestVocabulary(b *testing.B) {
 	texts := vocabulary()
 	list, others := texts[:80], texts[80:]
@@ -126,7 +126,7 @@ func BenchmarkNearestVocabulary(b *testing.B) {
 	}
 }
 
-// BenchmarkShuffled compares texts of the same words in another order.
+// BenchmarkShuffled compares texts of the same words in different orders.
 func BenchmarkShuffled(b *testing.B) {
 	words := strings.Fields(thoughts[0])
 	random := rand.New(rand.NewPCG(1, 2))
@@ -141,7 +141,7 @@ func BenchmarkShuffled(b *testing.B) {
 	}
 }
 
-// BenchmarkWithin asks whether a text names what is named by 80 made of the same words.
+// BenchmarkWithin calls Within on 80 texts with the same words.
 func BenchmarkWithin(b *testing.B) {
 	list := vocabulary()[:80]
 	b.ReportAllocs()

@@ -1,14 +1,14 @@
 package similarity
 
-// A side is where the reader is of a cause and what comes of it.
+// A causeState is the position of the reader relative to a cause and its effect.
 type side struct {
-	in     bool  // in the clause of a cause
-	clause uint8 // that it began in, or else the sentence
-	leads  bool  // the clause stands before what comes of it
-	first  int   // the first term of the sentence
+	in     bool  // inside the clause of a cause
+	clause uint8 // of the cause; otherwise that of the sentence
+	leads  bool  // the cause precedes its effect
+	first  int   // first term of the sentence
 }
 
-// enter keeps account of the sentence and clause.
+// trackClause updates the state at each new sentence and clause.
 func (r *reader) enter(i int) {
 	t := &r.tokens[i]
 	if t.first {
@@ -24,7 +24,7 @@ func (r *reader) enter(i int) {
 	}
 }
 
-// trail gives a negation that nothing followed to the term before it.
+// applyNegation gives a pending negation to the last term.
 func (r *reader) trail() {
 	if r.negate && len(r.terms) > 0 {
 		r.terms[len(r.terms)-1].is ^= negated
@@ -32,7 +32,7 @@ func (r *reader) trail() {
 	r.negate = false
 }
 
-// not turns the next term round. "Nobody" is "not everybody" here.
+// addNegation negates the next term. "Nobody" counts as "not everybody".
 func (r *reader) not(i int) {
 	r.nots = bump(r.nots)
 	r.negate = !r.negate
@@ -44,17 +44,17 @@ func (r *reader) not(i int) {
 	}
 }
 
-// all is a word for all in each language.
+// allWords maps each language to its word for "all".
 var all = map[string]string{"en": "all", "de": "alle", "es": "todos"}
 
-// condition begins a clause that a cause or condition is in. Where a sentence
-// begins it ends with the clause.
+// startCondition starts the clause of a cause or condition. At the start of a sentence, the state
+// ends with the clause.
 func (r *reader) condition(i int) {
 	t := &r.tokens[i]
 	r.side.in, r.side.clause, r.side.leads = true, t.clause, r.begins(i)
 }
 
-// therefore makes what the sentence said, or the one before, a cause.
+// markCause marks the terms before "therefore" as a cause.
 func (r *reader) therefore(i int) {
 	from, end := r.side.first, len(r.terms)
 	if from > 0 && r.tokens[i].clause == r.side.clause {
@@ -69,8 +69,7 @@ func (r *reader) therefore(i int) {
 	r.side.in = false
 }
 
-// causes makes what stands before a verb that says that one thing causes another
-// a cause, or what stands behind it in the passive.
+// markCausatives marks the terms before a verb of causing, or after a passive one, as a cause.
 func (r *reader) causes() {
 	for i := range r.terms {
 		t := &r.terms[i]
@@ -90,32 +89,31 @@ func (r *reader) causes() {
 	}
 }
 
-// causing is a word for causing in each language.
+// causeWords maps each language to its word for "to cause".
 var causing = map[string]string{"en": "cause", "de": "verursachen", "fr": "causer", "es": "causar"}
 
-// agent is the role of who does it where that is not the subject.
+// agent is the role of the agent in a passive clause.
 const agent = 1
 
-// maxLed is how many terms have the role of the word before them, at most.
+// maxRoleTerms limits the terms that take the role of the word before them.
 const maxLed = 3
 
-// determiner has the words that begin another part of a sentence.
+// determiners start another part of a sentence.
 var determiner = words("the a an this these those its their our his her my your die das ein eine le la les un une el los las unos")
 
-// genitive has the words that join a thing to the one before.
+// genitives join a term to the preceding one.
 var genitive = words("of de du des del d")
 
-// means is the role of what may be who does it, counted that of numbers that have
-// no other, and moment that of what something is before or after.
+// Roles of terms.
 const (
-	means   = 2
-	counted = 3
-	moment  = 4
-	first   = 5   // of the roles of other words
-	strong  = 128 // is added to roles that turn the meaning
+	means   = 2   // may be the agent
+	counted = 3   // numbers without another role
+	moment  = 4   // something is before or after it
+	first   = 5   // the roles of other words start here
+	strong  = 128 // set in roles that change the meaning
 )
 
-// lead gives the next terms a role.
+// startRole gives the next terms the role of e.
 func (r *reader) lead(i int, e entry) {
 	r.role, r.led = uint8(first+e.id%(strong-first)), 0
 	switch next := i + int(e.words); {
@@ -127,7 +125,7 @@ func (r *reader) lead(i int, e entry) {
 		r.role = moment
 	case e.kind == role:
 	case next < len(r.tokens) && r.tokens[next].kind == number:
-		r.role = 0 // by how much
+		r.role = 0 // an amount of change
 	default:
 		r.role = agent
 	}

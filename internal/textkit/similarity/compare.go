@@ -2,43 +2,43 @@ package similarity
 
 import "math/bits"
 
-// How much may be left over. A heavy word weighs 4. Fitted on the build half of
-// the labelled pairs, where leftBoth of 1 or 2 with leftOne from 0.16 to 0.24 do
-// nearly as well, and leftBoth of 3 merges what is different.
+// Limits on unmatched weight; an unlisted word weighs 4. The constants are fitted on the build
+// half of the labelled pairs. There leftBoth 1 or 2 with leftOne 0.16 to 0.24 is nearly as good;
+// leftBoth 3 merges different texts.
 const (
-	leftBoth = 2    // weight that both may have left over: what one says in other words
-	leftOne  = 0.20 // share of its weight that one may have left over: what one adds
-	turnBoth = 3    // likewise, of texts that are opposite
+	leftBoth = 2    // weight that both texts may leave unmatched, for another wording
+	leftOne  = 0.20 // share of its weight that one text may leave unmatched, for an addition
+	turnBoth = 3    // the same limits for opposite texts
 	turnOne  = 0.34
 )
 
-// near reports whether two texts of such kinds may have enough in common, by a glance.
-// The bound is loose: an opposite word, a number or a name is a bit.
+// mayMatch is a cheap test whether two texts may share enough terms. The bound is loose, because
+// an opposite word, a number or a name is one bit.
 func near(a, b uint64) bool { return bits.OnesCount64(a&b)+2 >= bits.OnesCount64(a^b) }
 
-// A pair is two texts and which of their terms belong together.
+// A pair is two texts and the partners of their terms.
 type pair struct {
 	a, b     *Text
 	to       [maxTerms]int8 // the term of b, -1 if there is none
 	from     [maxTerms]int8
-	single   uint64 // a bit for each term of a whose id both texts have once
+	single   uint64 // terms of a whose id occurs once in each text, as bits
 	flips    int    // pairs of terms with opposite meaning
-	prefixed int    // of those, the ones with a negative prefix on one side
-	undone   int    // of those, the ones with a negation on one side
-	negs     int    // pairs of which one is negated
-	leftA    int    // weight of what has no partner
+	prefixed int    // flips by a negative prefix on one side
+	undone   int    // flips with a negation on one side
+	negs     int    // pairs with one negated term
+	leftA    int    // unmatched weight
 	leftB    int
-	numbersA int // numbers without a partner
+	numbersA int // unmatched numbers
 	numbersB int
-	quantsA  int // quantifiers without a partner
+	quantsA  int // unmatched quantifiers
 	quantsB  int
-	fewA     int // of those, the ones for little
+	fewA     int // unmatched quantifiers for a small amount
 	fewB     int
-	decided  bool // one has what turns the meaning, and no partner
-	asked    bool // one asks for what the other does not
+	decided  bool // an unmatched term changes the meaning
+	asked    bool // one text asks for something else
 }
 
-// verdict compares the two texts of a pair.
+// verdict returns the verdict for the pair.
 func (p *pair) verdict() Verdict {
 	if !p.match() {
 		return Different
@@ -63,8 +63,8 @@ func (p *pair) verdict() Verdict {
 	return Different
 }
 
-// turns returns how often one text turns the meaning of the other round, and
-// whether nothing else decisive is in one only.
+// countTurns returns how often one text reverses the other's meaning, and whether no other
+// decisive term is unmatched.
 func (p *pair) turns() (n int, agree bool) {
 	nots := int(p.a.nots) - int(p.b.nots)
 	n = p.flips
@@ -84,14 +84,14 @@ func (p *pair) turns() (n int, agree bool) {
 	return n, agree && !p.decided
 }
 
-// close reports whether little enough is left over.
+// isClose reports whether the unmatched weight is within the limits.
 func (p *pair) close(both int, one float64) bool {
 	return min(p.leftA, p.leftB) <= both &&
 		float64(p.leftA) <= one*float64(p.a.weight) && float64(p.leftB) <= one*float64(p.b.weight) &&
 		p.leftA < int(p.a.weight) && p.leftB < int(p.b.weight)
 }
 
-// count counts what turns the meaning and what is left over.
+// countTerms counts reversals of meaning and unmatched terms.
 func (p *pair) count() {
 	for i := range p.a.terms {
 		x := &p.a.terms[i]
@@ -120,7 +120,7 @@ func (p *pair) count() {
 	}
 }
 
-// left counts a term that has no partner.
+// countUnmatched counts a term without a partner.
 func (p *pair) left(t *term, weight, numbers, quants, few *int) {
 	switch {
 	case t.is&amount != 0:

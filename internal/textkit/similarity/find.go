@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// find returns the longest entry that begins at a token, in its clause.
+// find returns the longest entry that starts at token i within its clause.
 func (r *reader) find(i int) (best entry, ok bool) {
 	t := &r.tokens[i]
 	asks := t.asks && r.begins(i)
@@ -31,9 +31,8 @@ func (r *reader) find(i int) (best entry, ok bool) {
 	}
 }
 
-// degree reports whether the words at a token ask to what degree something is
-// so: "how reliable", not "how do". Then it is no other question than the one
-// whether it is.
+// asksDegree reports whether token i asks for a degree ("how reliable", not "how do"). Such a
+// question equals the question whether the property holds.
 func (r *reader) degree(i int) bool {
 	if r.lang.name != "en" || r.tokens[i].text != "how" || i+1 == len(r.tokens) {
 		return false
@@ -42,15 +41,15 @@ func (r *reader) degree(i int) bool {
 	return !r.lang.stops[next] && !helping[next]
 }
 
-// helping has the verbs that may follow "how".
+// helperVerbs may follow "how".
 var helping = words("is are was were be do does did can could will would should shall may might must has have had not the to a an")
 
-// begins reports whether a sentence begins at a token, or with one word before it.
+// begins reports whether token i is the first or second of its sentence.
 func (r *reader) begins(i int) bool {
 	return r.tokens[i].first || r.tokens[i-1].first
 }
 
-// words returns a set of words.
+// words returns the set of words of list.
 func words(list string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(list) {

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/verdicts.golden anew")
 
-// A verdicts counts verdicts and keeps a hash of all in their order.
+// A verdictCounts counts verdicts and hashes their sequence.
 type verdicts struct {
 	digest.Hash
 	n [3]int
@@ -30,7 +30,7 @@ func (v *verdicts) line(name string) string {
 	return fmt.Sprintf("%s: %d different, %d same, %d opposite, sha256 %x\n", name, v.n[Different], v.n[Same], v.n[Opposite], v.Sum(nil)[:8])
 }
 
-// variants returns a text written in other ways, some of which say the same.
+// variants returns mechanical rewrites of a text.
 func variants(s string) []string {
 	return []string{
 		strings.ToUpper(s), strings.ReplaceAll(s, "'", "’"), strings.TrimRight(s, ".?!。") + "?", s + " " + s, "It seems that " + s,
@@ -38,9 +38,8 @@ func variants(s string) []string {
 	}
 }
 
-// TestVerdicts compares every text with every other, and with what is made of it
-// mechanically. A change of tables or rules changes verdicts, and -update writes
-// the new ones; a change of speed must not.
+// TestVerdicts compares every text with every other and with mechanical rewrites. Run it with
+// -update after a change of tables or rules; an optimisation must not change the file.
 func TestVerdicts(t *testing.T) {
 	crossed, changed := verdicts{Hash: sha256.New()}, verdicts{Hash: sha256.New()}
 	var of []Text

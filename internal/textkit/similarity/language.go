@@ -10,32 +10,31 @@ import (
 	"github.com/blevesearch/snowballstem/spanish"
 )
 
-// A language is what is known of one.
+// A language holds the rules and tables of one language.
 type language struct {
 	name    string
-	at      int // its place among all
+	at      int // index in the list of languages
 	stem    func(word string) string
-	un      []string          // what at the beginning of a word turns it round
+	un      []string          // negative prefixes
 	forms   map[string]string // irregular forms
 	stops   map[string]bool
-	common  map[string]bool     // words that say that a text is of the language
-	phrases node                // of the stems of their words
-	exact   map[string]entry    // of single words, as they are
-	stemmed map[string][]string // the single words of a stem
+	common  map[string]bool     // function words that identify the language
+	phrases node                // phrases by the stems of their words
+	exact   map[string]entry    // single words as written
+	stemmed map[string][]string // single words by stem
 	english *language
-	nearly  uint32 // the id of "nearly", which says little before a number
-	cause   uint32 // the id of a word for causing, if causes
+	nearly  uint32 // id of "nearly", which says little before a number
+	cause   uint32 // id of the word for causing, if causes
 	causes  bool
 }
 
-// unknown is the place of the language of words that no table has.
+// unknown is the index of the language without tables.
 const unknown = 4
 
-// languages is how many there are, with that of the scripts without spaces.
+// languages is the number of languages, including scripts without spaces.
 const languages = unknown + 2
 
-// negative prefixes. English has more; what follows decides, for both words must
-// be there.
+// Negative prefixes. English has more, but both words must be known.
 var (
 	unEnglish = []string{"un", "in", "im", "ir", "il", "dis", "non", "mis"}
 	unGerman  = []string{"un", "nicht"}
@@ -43,7 +42,7 @@ var (
 	unSpanish = []string{"in", "im", "ir", "des"}
 )
 
-// detect returns the language that most of the words are of; the first of equals.
+// detect returns the language of most words; the first of equals.
 func (s *scanner) detect(text string) int {
 	count := [unknown + 1]int{1} // English, in doubt
 	latin := true
@@ -70,7 +69,7 @@ func (s *scanner) detect(text string) int {
 	return best
 }
 
-// accents counts the letters that only one language has.
+// countAccents counts letters that only one language has.
 func accents(text string, count *[unknown + 1]int) {
 	for _, r := range text {
 		switch r {
@@ -94,14 +93,14 @@ func stemEnglish(w string) string {
 	return snowball(english.Stem, british(w))
 }
 
-// snowball returns the stem of a word by an algorithm of the Snowball project.
+// snowball returns the stem that a Snowball algorithm gives.
 func snowball(stem func(*snowballstem.Env) bool, word string) string {
 	env := snowballstem.NewEnv(word)
 	stem(env)
 	return env.Current()
 }
 
-// british returns an American spelling in the other one.
+// britishSpelling converts American endings.
 func british(w string) string {
 	for _, s := range []struct{ from, to string }{{"yze", "yse"}, {"yzed", "ysed"}, {"yzing", "ysing"}, {"ize", "ise"}, {"ized", "ised"}, {"izes", "ises"}, {"izing", "ising"}, {"ization", "isation"}, {"izations", "isations"}} {
 		if len(w) > len(s.from)+2 && strings.HasSuffix(w, s.from) {
@@ -111,7 +110,7 @@ func british(w string) string {
 	return w
 }
 
-// plain reports whether a word has only letters of ASCII, and enough for a stem.
+// isPlain reports whether a word is lower-case ASCII and long enough for a stem.
 func plain(w string) bool {
 	for i := 0; i < len(w); i++ {
 		if w[i] < 'a' || w[i] > 'z' {
@@ -121,7 +120,7 @@ func plain(w string) bool {
 	return len(w) > 2 && len(w) <= 40
 }
 
-// stemFrench takes the endings of inflection off a word without accents.
+// stemFrench cuts inflection endings off a word without accents.
 func stemFrench(w string) string {
 	return cut(w, 3, "issent", "aient", "erent", "ees", "ent", "ait", "ant", "ees", "ee", "es", "er", "ez", "ir", "ie", "it", "is", "e", "s", "x", "t")
 }
@@ -133,14 +132,12 @@ func stemSpanish(w string) string {
 	return snowball(spanish.Stem, w)
 }
 
-// stemGerman takes the endings of inflection off a word, as the second step of
-// Caumanns' light stemmer does.
+// stemGerman cuts inflection endings, as the second step of Caumanns' light stemmer does.
 func stemGerman(w string) string {
 	return cut(w, 4, "ern", "em", "er", "en", "es", "st", "e", "s", "n", "t")
 }
 
-// cut takes the first ending that a word has off it, twice, as long as
-// enough letters are left.
+// cutEndings cuts the first matching ending, twice, while at least minLen letters remain.
 func cut(w string, least int, endings ...string) string {
 	if !plain(w) {
 		return w
@@ -163,12 +160,10 @@ func stemOther(w string) string {
 	return w
 }
 
-// endings of words made of others, the longest first. A stem has lost those of
-// inflection already.
+// endings of derivation, the longest first. The stemmer has already cut inflection.
 var endings = []string{"ational", "ation", "ment", "ance", "ence", "ness", "ure", "ur", "ion", "al", "iti", "ic", "er", "or", "it", "at", "iv", "is", "i", "y", "e"}
 
-// root returns what a stem is made from, so that "construct" and "construction"
-// are one.
+// root cuts one derivation ending, so that "construct" and "construction" are equal.
 func root(stem string) string {
 	for _, e := range endings {
 		if len(stem)-len(e) >= 4 && strings.HasSuffix(stem, e) {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A class is what a rune is, as far as that decides how it is read.
+// A class is a set of properties of a rune.
 type class uint8
 
 const (
@@ -17,11 +17,11 @@ const (
 	capital
 	digits
 	blank
-	joined  // it is in words, and neither letter nor digit
-	dropped // it does not count in a sum
+	joined  // part of a word, but no letter or digit
+	dropped // ignored by contentHash
 )
 
-// classes are the classes of the runes of ASCII.
+// classes has the classes of the ASCII runes.
 var classes = func() (list [utf8.RuneSelf]class) {
 	for r := range rune(len(list)) {
 		list[r] = classed(r)
@@ -32,7 +32,7 @@ var classes = func() (list [utf8.RuneSelf]class) {
 	return list
 }()
 
-// classOf returns the class of a rune; of joined, only in ASCII.
+// classOf returns the class of a rune; wordMark only for ASCII.
 func classOf(r rune) class {
 	if uint32(r) < utf8.RuneSelf {
 		return classes[r]
@@ -56,7 +56,7 @@ func classed(r rune) (is class) {
 	return is
 }
 
-// lower returns the small letter of a rune of a class.
+// lower returns the lower case of a rune of class is.
 func lower(r rune, is class) rune {
 	if r < utf8.RuneSelf {
 		if is&capital != 0 {
@@ -71,13 +71,13 @@ func isDigit(r rune) bool { return '0' <= r && r <= '9' || r > 0x7f && unicode.I
 
 func inWord(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) || r == '_' }
 
-// fold returns a word in small letters and without accents.
+// fold returns a word in lower case without accents.
 func fold(w string) string {
 	return letters.Replace(strings.Map(unmarked, norm.NFKD.String(strings.ToLower(w))))
 }
 
-// folded returns fold of each rune before lastFolded. That of a word of them is
-// that of its letters, if none of them is a mark, which might change its place.
+// foldTable holds fold of each rune below maxFolded. It applies letter by letter only to words
+// without combining marks, because marks may be reordered.
 var folded = sync.OnceValue(func() *[lastFolded]string {
 	var list [lastFolded]string
 	for r := range rune(lastFolded) {
@@ -86,9 +86,9 @@ var folded = sync.OnceValue(func() *[lastFolded]string {
 	return &list
 })
 
-const lastFolded = 0x530 // of Latin, Greek and Cyrillic letters
+const lastFolded = 0x530 // end of the Latin, Greek and Cyrillic letters
 
-// unmarked drops the marks that a letter can do without.
+// dropMark removes combining marks that do not distinguish words.
 func unmarked(r rune) rune {
 	switch {
 	case 0x0300 <= r && r <= 0x036f, 0x0591 <= r && r <= 0x05c7, 0x064b <= r && r <= 0x065f:
@@ -97,5 +97,5 @@ func unmarked(r rune) rune {
 	return r
 }
 
-// letters has the letters that are others with something that is no mark.
+// foldReplacer replaces letters that Unicode does not decompose.
 var letters = strings.NewReplacer("’", "'", "ʼ", "'", "ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i", "ς", "σ")

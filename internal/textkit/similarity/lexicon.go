@@ -7,36 +7,34 @@ import (
 	"sync"
 )
 
-// The tables of words, one file for each language. A line begins with what its
-// words are:
+// files holds one table of words for each language. The first word of a line is its kind:
 //
-//	stop   say how a thing is said, and are left out
-//	hedge  phrases that are left out
-//	not    turn the meaning round
+//	stop   function words, dropped
+//	hedge  phrases, dropped
+//	not    negations
 //	form   irregular forms of the last word
-//	same   words for one thing, and after | those for its opposite
-//	quant  likewise, of quantifiers
-//	firm   likewise, of what a text cannot do without
-//	light  words for one thing that add little
-//	ask    ask for something, where a question begins
-//	if     begin the clause of a cause or condition; with ^, of its absence
+//	same   synonyms, and after | their antonyms
+//	quant  quantifiers, likewise
+//	firm   words that a text cannot drop, likewise
+//	light  synonyms that add little
+//	ask    question words at the start of a question
+//	if     start a clause of cause or condition; with ^, of its absence
 //	so     follow such a clause
 //	be     the copula
-//	than   stand between two things that are compared
-//	by     stand before who does it
-//	with   stand before who does it, or what it has
-//	role   stand before what plays another part
-//	against likewise, and no other word can take their place
-//	time   words for one thing that stand before what says when
+//	than   stand between the compared terms
+//	by     precede the agent
+//	with   precede the agent or a property
+//	role   precede a term with another role
+//	against likewise, and no other word can replace them
+//	time   synonyms that precede a point in time
 //
-// After = is the first word of another line with the same meaning. Of two places
-// for one word the first is taken. A word with ^ has its subject
-// and object the other way round.
+// After = stands the first word of another line with the same meaning. The first entry of a word
+// wins. A word with ^ exchanges subject and object.
 //
 //go:embed lexicon
 var files embed.FS
 
-// An entry is what the tables say of a word or phrase.
+// An entry is the meaning of a word or phrase in a table.
 type entry struct {
 	kind  entryKind
 	id    uint32
@@ -55,7 +53,7 @@ const (
 	firm
 	light
 	ask
-	when // a condition
+	when
 	so
 	be
 	than
@@ -69,8 +67,7 @@ const (
 var kinds = map[string]entryKind{"hedge": hedge, "not": not, "same": concept, "quant": quant, "firm": firm, "light": light, "ask": ask,
 	"if": when, "so": so, "be": be, "than": than, "by": by, "with": with, "role": role, "against": against, "time": dated}
 
-// tables returns what is known of all languages. The tables are read once and
-// never changed.
+// tables returns all languages. It reads the tables once; they never change.
 var tables = sync.OnceValue(func() *lexicon {
 	x := &lexicon{seed: maphash.MakeSeed(), cjk: &language{name: "cjk", stem: func(w string) string { return w }}}
 	x.list = []*language{
@@ -112,7 +109,7 @@ func (l *language) read() {
 	l.cause, l.causes = e.id, ok
 }
 
-// line reads one line.
+// addLine adds the entries of one line.
 func (l *language) line(line string) {
 	kind, rest, _ := strings.Cut(line, " ")
 	switch kind {
@@ -155,7 +152,7 @@ func (l *language) line(line string) {
 	}
 }
 
-// add adds an entry, if there is none for it.
+// addEntry adds an entry unless there is one.
 func (l *language) add(w string, key []string, e entry) {
 	if len(key) != 1 {
 		if at := l.phrases.at(key); !at.known {
@@ -169,9 +166,9 @@ func (l *language) add(w string, key []string, e entry) {
 	}
 }
 
-// single returns the entry of a word: of the word as it is, of its singular or
-// regular form, or else of the one that has most of its letters among those of
-// its stem. So "importance" is of "important", and "imports" of "import".
+// findWord returns the entry of a word, of its singular or of its regular form. Otherwise it
+// chooses among the words of the stem the one with the longest common prefix, so that "importance"
+// finds "important" and "imports" finds "import".
 func (l *language) single(w, stem string) (e entry, ok bool) {
 	if e, ok = l.exact[w]; ok {
 		return e, true
@@ -195,7 +192,7 @@ func (l *language) single(w, stem string) (e entry, ok bool) {
 	return e, ok && common >= 0
 }
 
-// shared returns how many bytes two words have in common at their beginning.
+// commonPrefix returns the number of leading bytes that two words share.
 func shared(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -204,8 +201,7 @@ func shared(a, b string) int {
 	return n
 }
 
-// entries returns the words and phrases of a list. In scripts without spaces
-// a space divides them.
+// splitPhrases splits a list at commas, or at spaces for scripts without spaces.
 func (l *language) entries(list string) []string {
 	if l.name == "cjk" || l.name == "other" {
 		return strings.Fields(list)
@@ -217,8 +213,7 @@ func (l *language) entries(list string) []string {
 	return out
 }
 
-// key returns the stems of the words of a phrase, or its letters in a script
-// without spaces.
+// phraseKey returns the stems of a phrase, or its letters in a script without spaces.
 func (l *language) key(phrase string) (stems []string) {
 	if l.name == "cjk" {
 		return strings.Split(phrase, "")
@@ -230,7 +225,7 @@ func (l *language) key(phrase string) (stems []string) {
 	return stems
 }
 
-// base returns the stem of a word, of the regular form if it is irregular.
+// baseStem returns the stem of a word or of its regular form.
 func (l *language) base(w string) string {
 	if f, ok := l.forms[w]; ok {
 		w = f
@@ -238,7 +233,7 @@ func (l *language) base(w string) string {
 	return l.stem(w)
 }
 
-// hash is FNV-1a.
+// hash returns the FNV-1a hash.
 func hash[text string | []byte](s text) uint32 {
 	h := uint32(2166136261)
 	for i := 0; i < len(s); i++ {

@@ -2,8 +2,8 @@ package similarity
 
 import "slices"
 
-// sort notes the order of terms by their ids, and among equals by their places,
-// so that two texts are matched in one pass over both.
+// orderByID records the order of terms by id, then place, so that match needs one pass over both
+// texts.
 func sort(terms []term) {
 	var keys [maxTerms]uint64
 	for i := range terms {
@@ -15,9 +15,8 @@ func sort(terms []term) {
 	}
 }
 
-// match finds the partner of each term: first the same word, then one of the
-// same meaning, then of the opposite one. Equal terms are partners in their order.
-// It returns false as soon as too much is left over for any verdict but Different.
+// match finds the partner of each term: the same word first, then the same meaning, then the
+// opposite. Equal terms match in order. It returns false as soon as only Different is possible.
 func (p *pair) match() bool {
 	a, b := p.a.terms, p.b.terms
 	for i := range a {
@@ -61,16 +60,16 @@ func (p *pair) match() bool {
 	return true
 }
 
-// A bound is how much may be left over of each text for texts to be close at all.
+// A leftovers counts the unmatched weight of two texts against its limits.
 type bound struct {
-	a, b  int // what may be
-	leftA int // what is
+	a, b  int // limits
+	leftA int
 	leftB int
-	off   bool // a term with a negative prefix may find a partner later
+	off   bool // a negative prefix may match later, so no limit applies
 }
 
-// beyond reports whether too much of a text is left over beside any of such kinds, where
-// no negative prefix helps. It needs no look at the terms of the other, and so is quick.
+// exceedsLimit reports whether t leaves too much unmatched for any text with these id bits,
+// ignoring negative prefixes. It is fast because it reads no terms of the other text.
 func (t *Text) beyond(kinds uint64) bool {
 	left := bound{a: int(turnOne * float64(t.weight))}
 	for i := range t.terms {
@@ -81,8 +80,7 @@ func (t *Text) beyond(kinds uint64) bool {
 	return false
 }
 
-// overA counts a term of the first text that has no partner, and reports whether
-// the texts are Different for that.
+// addA counts an unmatched term of the first text and reports whether the verdict is Different.
 func (w *bound) overA(t *term) bool {
 	if t.is&amount == 0 {
 		w.leftA += int(t.weight)
@@ -97,7 +95,7 @@ func (w *bound) overB(t *term) bool {
 	return !w.off && (t.is&asking != 0 || w.leftB > w.b || min(w.leftA, w.leftB) > turnBoth)
 }
 
-// run returns where the terms of the id of the one at i end, in the order of ids.
+// runEnd returns the end of the run of equal ids that contains i, in id order.
 func run(terms []term, i int) int {
 	id := terms[terms[i].nth].id
 	for i++; i < len(terms) && terms[terms[i].nth].id == id; i++ {
@@ -105,8 +103,8 @@ func run(terms []term, i int) int {
 	return i
 }
 
-// group joins terms of one id, which are from i to m and from j to n in their
-// order: the most alike first.
+// matchGroup matches the terms of one id, a from i to m and b from j to n in id order, the most
+// alike first.
 func (p *pair) group(i, m, j, n int) {
 	if m-i == 1 && n-j == 1 {
 		at := p.a.terms[i].nth
@@ -116,7 +114,7 @@ func (p *pair) group(i, m, j, n int) {
 	}
 	left := min(m-i, n-j)
 	for degree := 0; degree < degrees && left > 0; degree++ {
-		first := j // what is before has a partner
+		first := j // earlier terms have a partner
 		for k := i; k < m && left > 0; k++ {
 			for first < n && p.from[p.b.terms[first].nth] >= 0 {
 				first++
@@ -128,8 +126,8 @@ func (p *pair) group(i, m, j, n int) {
 	}
 }
 
-// first joins the term i with the first that is like it, of those from j to n in
-// the order of ids. It returns false if there is none.
+// matchFirst matches term i with the first term of b from j to n that is alike to the degree. It
+// reports whether there is one.
 func (p *pair) first(i uint8, j, n, degree int) bool {
 	if p.to[i] >= 0 {
 		return false
@@ -144,8 +142,8 @@ func (p *pair) first(i uint8, j, n, degree int) bool {
 	return false
 }
 
-// like reports whether two terms of one id are alike, of these degrees: the same
-// word on the same side, the same side with the same negation, the same side, all.
+// isAlike reports whether two terms of one id agree in: 0 word, side and negation; 1 side and
+// negation; 2 side; 3 nothing.
 func like(x, y *term, degree int) bool {
 	switch degree {
 	case 0:
@@ -162,7 +160,7 @@ const degrees = 4
 
 func (p *pair) join(i, j uint8) { p.to[i], p.from[j] = int8(j), int8(i) }
 
-// undo joins what is left with what is the same but for a negative prefix.
+// matchPrefixed matches terms that differ only by a negative prefix.
 func (p *pair) undo() {
 	for i := range p.a.terms {
 		x := &p.a.terms[i]

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// number takes a number, with what groups its digits. What has letters in front
-// is a word, and what has two points is a name.
+// scanNumber scans a number and its digit groups. Text with two points, such as a version, becomes
+// a name.
 func (s *scanner) number() {
 	from := s.at
 	s.low = s.low[:0]
@@ -30,8 +30,7 @@ func (s *scanner) number() {
 	s.endNumber(from, points)
 }
 
-// groups reports whether the mark at the place stands before three digits, and
-// so groups digits, in this language.
+// isGrouping reports whether r precedes exactly three digits and groups digits in this language.
 func (s *scanner) groups(r rune) bool {
 	n := 0
 	for i := s.at + 1; i < len(s.text) && isDigit(s.text[i]); i++ {
@@ -48,7 +47,7 @@ func (s *scanner) groups(r rune) bool {
 	return r != ',' || n == 3 && s.points
 }
 
-// endNumber adds the number whose digits were read.
+// endNumber adds the scanned number.
 func (s *scanner) endNumber(from, points int) {
 	negative := from > 0 && (s.text[from-1] == '-' || s.text[from-1] == '−') && (from == 1 || s.text[from-2] == ' ')
 	value, ok := s.parse(points)
@@ -64,7 +63,7 @@ func (s *scanner) endNumber(from, points int) {
 	s.ordinal()
 }
 
-// parse returns the value of the digits that were read.
+// parseDigits returns the value of the scanned digits.
 func (s *scanner) parse(points int) (float64, bool) {
 	if points > 1 || len(s.low) > 18 {
 		return 0, false
@@ -76,7 +75,7 @@ func (s *scanner) parse(points int) (float64, bool) {
 // anyNumber is the lexeme of all numbers in digits.
 var anyNumber = &lexeme{text: "0"}
 
-// ordinal drops the letters of 1st, 2nd and 20th.
+// skipOrdinal skips the letters of 1st, 2nd and 20th.
 func (s *scanner) ordinal() {
 	if s.at+2 > len(s.text) || s.at+2 < len(s.text) && inWord(s.text[s.at+2]) {
 		return
@@ -87,8 +86,7 @@ func (s *scanner) ordinal() {
 	}
 }
 
-// digit returns the ASCII digit of a decimal digit. Unicode keeps the ten digits
-// of a script together, at a place that is a multiple of ten from the first.
+// asciiDigit converts a decimal digit. Unicode stores the ten digits of a script consecutively.
 func digit(r rune) byte {
 	if r < 0x80 {
 		return byte(r)
@@ -100,13 +98,13 @@ func digit(r rune) byte {
 	return '0' + n
 }
 
-// A unit is a measure: so many of the base of its dimension.
+// A unit is a measure in multiples of the base of its dimension.
 type unit struct {
 	dimension string
 	factor    float64
 }
 
-// units are the measures that a number may have behind or before it.
+// units may follow or precede a number.
 var units = map[string]unit{
 	"%": {"share", 0.01}, "percent": {"share", 0.01}, "percentage": {"share", 0.01}, "prozent": {"share", 0.01},
 	"ms": {"time", 0.001}, "millisecond": {"time", 0.001}, "s": {"time", 1}, "sec": {"time", 1}, "second": {"time", 1},
@@ -124,7 +122,7 @@ var units = map[string]unit{
 	"€": {"euro", 1}, "euro": {"euro", 1}, "eur": {"euro", 1}, "£": {"pound", 1}, "¥": {"yen", 1}, "yen": {"yen", 1},
 }
 
-// words that stand for numbers.
+// numberWords maps words to numbers.
 var numberWords = map[string]float64{
 	"zero": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,
 	"twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19,

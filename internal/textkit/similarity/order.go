@@ -2,14 +2,13 @@ package similarity
 
 import "math/bits"
 
-// A roles is a set of roles, one bit each, and one for things that have one role
-// in one text and another one in the other.
+// A roleSet is a set of roles as bits; roleChanged marks a term whose role differs between the
+// texts.
 type roles uint64
 
 const changed = roles(1) << 63
 
-// order reports whether two things have changed places, and whether that is in
-// doubt.
+// compareOrder reports whether two terms exchanged places, and whether that is in doubt.
 func (p *pair) order() (swapped, doubt bool) {
 	if p.flips == 1 && p.converted() {
 		p.flips = 0 // "A is more than B" is "B is less than A"
@@ -34,7 +33,7 @@ func (p *pair) order() (swapped, doubt bool) {
 	return swapped || o.traded(), doubt
 }
 
-// sides compares what is a cause or condition in each.
+// compareCauses compares the causes and conditions of the texts.
 func (p *pair) sides() (swapped, doubt bool) {
 	var both, onlyA, onlyB, hasA, hasB, freeA, freeB int
 	for i := range p.a.terms {
@@ -66,8 +65,8 @@ func (p *pair) sides() (swapped, doubt bool) {
 	return swapped, !swapped && (both == 0 || onlyA > 0 && onlyB > 0)
 }
 
-// leads reports whether what leads a text that makes something do something is no
-// cause in the other one, as in "A makes B grow", and "A grows because of B".
+// leadNotCause reports whether the first term of a text with "makes" is no cause in the other: "A
+// makes B grow", "A grows because of B".
 func (p *pair) leads(list []term, to *[maxTerms]int8, other []term) bool {
 	lead := -1
 	for i := range list {
@@ -81,7 +80,7 @@ func (p *pair) leads(list []term, to *[maxTerms]int8, other []term) bool {
 	return false
 }
 
-// makes is the rest of the English word.
+// makesID is the rest of the English word "make".
 var makes = hash("~make")
 
 func tally(in bool, yes, no *int) {
@@ -92,9 +91,8 @@ func tally(in bool, yes, no *int) {
 	}
 }
 
-// around looks for things that have changed places around the term i of a: one
-// that stood before it stands behind it, and one the other way round. Where only
-// one of the two verbs has its subject behind it, that is as it should be.
+// compareAround looks for a term that moved from left to right of term i of a while another moved
+// from right to left. If only one of the verbs is converse, the exchange is expected.
 func (o *places) around(i int) (swapped, doubt bool) {
 	j := int(o.to[i])
 	v, w := &o.a.terms[i], &o.b.terms[j]
@@ -106,7 +104,7 @@ func (o *places) around(i int) (swapped, doubt bool) {
 	if moved == 0 {
 		return turned && kept, turned && kept
 	}
-	left, right := o.roles(moved&^below(i)), o.roles(moved&below(i)) // of what came to the left, and to the right
+	left, right := o.roles(moved&^below(i)), o.roles(moved&below(i)) // of the terms that moved to the left, and to the right
 	sure := left&right&^changed != 0
 	exchanged := sure || left != 0 && right != 0 && (left|right)&changed != 0
 	switch {
@@ -120,7 +118,7 @@ func (o *places) around(i int) (swapped, doubt bool) {
 	return sure && o.oneClause(i, moved), true
 }
 
-// roles returns the parts of a set of terms.
+// collectRoles returns the roles of a set of terms.
 func (o *places) roles(set uint64) (all roles) {
 	for ; set != 0; set &= set - 1 {
 		all |= o.parts[bits.TrailingZeros64(set)]
@@ -128,8 +126,7 @@ func (o *places) roles(set uint64) (all roles) {
 	return all
 }
 
-// oneClause reports whether a set of terms is in the clause of the term i, in
-// both texts.
+// inOneClause reports whether the terms of set share the clause of term i in both texts.
 func (o *places) oneClause(i int, set uint64) bool {
 	for ; set != 0; set &= set - 1 {
 		k := bits.TrailingZeros64(set)
@@ -140,8 +137,7 @@ func (o *places) oneClause(i int, set uint64) bool {
 	return true
 }
 
-// converted reports whether the only opposite word is one of comparison, and
-// what it compares has changed places.
+// isReversedComparison reports whether the only antonym compares terms that exchanged places.
 func (p *pair) converted() bool {
 	var compares, flipped *term
 	var left, right, kept int
@@ -171,7 +167,7 @@ func (p *pair) converted() bool {
 	return compares != nil && flipped != nil && left > 0 && right > 0 && kept == 0
 }
 
-// part returns the role that a thing has in both texts.
+// commonRole returns the role that a term has in both texts.
 func part(x, y *term) roles {
 	if x.role != y.role {
 		return changed
@@ -182,9 +178,9 @@ func part(x, y *term) roles {
 	return 1 << (4 + x.role%58)
 }
 
-// traded reports whether two things have taken over each other's role: from A to
-// B, and from B to A. If one of the roles is none, their places must tell, too, but
-// not of what was first: A after B is not B after A, wherever they stand.
+// rolesTraded reports whether two terms exchanged their roles: "from A to B", "from B to A". If
+// one role is none, the order of the terms must differ too, except for moments: "A after B" is not
+// "B after A" in any order.
 func (o *places) traded() bool {
 	for set := o.changed; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
@@ -199,11 +195,11 @@ func (o *places) traded() bool {
 	return false
 }
 
-// inverted reports whether two things of the same role stand in another order,
-// in a language where the verb may follow both.
+// orderInverted reports whether two terms of the same role changed their order, for languages with
+// a final verb.
 func (o *places) inverted() bool {
 	all := o.heavy
-	if o.nouns != 0 { // the language of the text marks its nouns
+	if o.nouns != 0 { // the language capitalises nouns
 		all &= o.nouns
 	}
 	for set := all; set != 0; set &= set - 1 {

@@ -1,17 +1,17 @@
 package similarity
 
-// A node is a place in the tree of the phrases of a language, which are found by
-// the stems of their words, or by letters in scripts without spaces.
+// A node is a node of the phrase tree of a language. Its edges are word stems, or letters in
+// scripts without spaces.
 type node struct {
 	next   map[string]*node
-	firsts uint64 // a bit for each stem that follows, by how it begins
-	entry  entry  // of the phrase that ends here, if known
-	ask    entry  // likewise, where a question begins, if asked
+	firsts uint64 // a bit for each next stem, see stemBit
+	entry  entry  // the phrase that ends here, if known
+	ask    entry  // likewise at the start of a question, if asked
 	known  bool
 	asked  bool
 }
 
-// at returns the node of a phrase, which is made if there is none.
+// ensure returns the node of a phrase and creates missing nodes.
 func (n *node) at(stems []string) *node {
 	for _, s := range stems {
 		if n.next[s] == nil {
@@ -26,7 +26,7 @@ func (n *node) at(stems []string) *node {
 	return n
 }
 
-// after returns the node behind a stem, nil if there is none: as mostly, which a glance tells.
+// child returns the node after a stem, or nil. The bits answer most misses without a map lookup.
 func (n *node) after(stem string) *node {
 	if n.firsts>>beginning(stem)&1 == 0 {
 		return nil
@@ -34,7 +34,7 @@ func (n *node) after(stem string) *node {
 	return n.next[stem]
 }
 
-// beginning returns a number below 64 for how a stem begins.
+// stemBit returns a number below 64 from the start and length of a stem.
 func beginning(stem string) byte {
 	if stem == "" {
 		return 0

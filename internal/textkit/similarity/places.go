@@ -2,26 +2,26 @@ package similarity
 
 import "math/bits"
 
-// A places is where the terms of a pair stand. Its sets have a bit for each term
-// of the first text, so that what changed places is found in a few steps.
+// An alignment describes where the matched terms stand. Its sets have a bit for each term of the
+// first text.
 type places struct {
 	*pair
 	inA, inB marks
-	before   [maxTerms + 1]uint64 // of each place in b, what has its partner before it
-	parts    [maxTerms]roles      // of what has a partner
-	verbs    uint64               // what things may have changed places around
-	things   uint64               // what may have changed places
-	heavy    uint64               // of those, what is no slight number
-	doers    uint64               // of those, what may be a subject in both texts
-	free     uint64               // of those, what has no role in either
-	changed  uint64               // of those, what has another role in each
-	shifted  uint64               // what is behind a "by" in one text only, and has no other role
-	acting   uint64               // what is behind a "by" in one text, and has another role, but no "with", in the other
-	nouns    uint64               // what is a noun, with a partner or without
-	placed   bool                 // a strong role changed: on and under, to and from
+	before   [maxTerms + 1]uint64 // for each place in b, the terms with a partner before it
+	parts    [maxTerms]roles      // roles of the matched terms
+	verbs    uint64               // terms around which others may exchange places
+	things   uint64               // terms that may exchange places
+	heavy    uint64               // things that are no light words or numbers
+	doers    uint64               // things that may be a subject in both texts
+	free     uint64               // heavy terms without a role in either text
+	changed  uint64               // heavy terms with different roles
+	shifted  uint64               // terms after "by" in one text and without a role in the other
+	acting   uint64               // terms after "by" in one text, with another role than "with" in the other
+	nouns    uint64               // nouns, matched or not
+	placed   bool                 // a strong role changed, such as on and under
 }
 
-// note takes down where the terms of a pair stand.
+// fill computes the sets.
 func (o *places) note() {
 	p := o.pair
 	o.inA.note(p.a.terms)
@@ -42,7 +42,7 @@ func (o *places) note() {
 	}
 }
 
-// term takes down what the term i of the first text and its partner are.
+// classify adds term i and its partner to the sets.
 func (o *places) term(i int, x, y *term) {
 	bit := uint64(1) << i
 	o.parts[i] = part(x, y)
@@ -82,11 +82,10 @@ func (o *places) term(i int, x, y *term) {
 	o.placed = o.placed || x.role != 0 && y.role != 0 && (x.role|y.role)&strong != 0
 }
 
-// A marks is where sentences and copulas of a text stand, with a bit for each
-// term.
+// A layout has the sentences and copulas of a text, with a bit for each term.
 type marks struct {
 	firsts, copulas uint64
-	n               int // how many terms there are
+	n               int // number of terms
 }
 
 func (m *marks) note(terms []term) {
@@ -101,34 +100,33 @@ func (m *marks) note(terms []term) {
 	}
 }
 
-// bounds returns where the sentence of the term i begins and ends.
+// sentenceBounds returns the bounds of the sentence of term i.
 func (m *marks) bounds(i int) (from, end int) {
 	from = bits.Len64(m.firsts&below(i+1)) - 1
 	return from, min(m.n, bits.TrailingZeros64(m.firsts&^below(i+1)))
 }
 
-// reach returns where those terms begin and end that are in the sentence of the
-// term i, which may be a verb, and from which no copula divides it. One right
-// before the verb divides nothing.
+// verbScope returns the bounds of the terms around term i, a possible verb: its sentence, cut at
+// copulas. A copula immediately before the verb does not cut.
 func (m *marks) reach(i int) (from, end int) {
 	from, end = m.bounds(i)
 	from = max(from, bits.Len64(m.copulas&below(i-1))-1)
 	return from, min(end, bits.TrailingZeros64(m.copulas&^below(i+1))+1)
 }
 
-// set returns what reach bounds as a set.
+// scopeSet returns the terms within verbScope.
 func (m *marks) set(i int) uint64 {
 	from, end := m.reach(i)
 	return below(end) &^ below(from)
 }
 
-// sentence returns the terms of the sentence of the term i.
+// sentenceSet returns the terms of the sentence of term i.
 func (m *marks) sentence(i int) uint64 {
 	from, end := m.bounds(i)
 	return below(end) &^ below(from)
 }
 
-// below returns the set of the terms before the one at i.
+// bitsBelow returns the set of terms before i.
 func below(i int) uint64 {
 	if i <= 0 {
 		return 0

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// texts returns the texts of the build half.
+// buildTexts returns the texts of the build half.
 func texts(t testing.TB) (list []string) {
 	for _, p := range load(t) {
 		if p.Split == "build" {
@@ -51,8 +51,7 @@ func TestReflexive(t *testing.T) {
 	}
 }
 
-// turned returns texts that do not say the same as s, by the word that is put in
-// or changed.
+// changedTexts returns variants of s with another meaning, by one inserted or changed word.
 func turned(s string) (list []string) {
 	w := strings.Fields(s)
 	put := func(i, n int, word string) {
@@ -91,14 +90,14 @@ func deleteSame(list []string, s string) (out []string) {
 	return out
 }
 
-// antonyms are opposites that the texts have.
+// antonyms occur in the texts.
 var antonyms = [][2]string{{"increases", "reduces"}, {"more", "less"}, {"many", "few"}, {"most", "few"}, {"before", "after"}, {"always", "never"},
 	{"improves", "worsens"}, {"fewer", "more"}, {"higher", "lower"}, {"fell", "rose"}, {"risen", "fallen"}, {"all", "some"}, {"every", "no"}, {"hot", "cold"},
 	{"faster", "slower"}, {"good", "bad"}, {"optimistic", "pessimistic"}, {"easy", "difficult"}, {"near", "far"}, {"large", "small"}, {"north", "south"},
 	{"encourage", "discourage"}, {"safe", "unsafe"}, {"valid", "invalid"}, {"first", "last"}, {"beginning", "end"}, {"with", "without"}, {"minutes", "hours"}, {"night", "day"}}
 
-// TestTurned puts a negation at every place of every text, and changes every
-// number and antonym: none may stay the Same.
+// TestTurned inserts a negation at every place and changes every number and antonym; no result may
+// be Same.
 func TestTurned(t *testing.T) {
 	n := 0
 	for _, s := range texts(t) {
@@ -113,8 +112,8 @@ func TestTurned(t *testing.T) {
 	t.Log(n, "texts")
 }
 
-// TestCrossed compares texts of different pairs: none of them says the same but
-// through pairs that do.
+// TestCrossed compares texts of different pairs. None may be Same, unless labelled pairs connect
+// them.
 func TestCrossed(t *testing.T) {
 	for _, split := range []string{"build", "held"} {
 		t.Run(split, func(t *testing.T) {
@@ -162,7 +161,7 @@ func TestCrossed(t *testing.T) {
 	}
 }
 
-// within is Within, term by term.
+// within is a simple reference implementation of Within.
 func within(t, o Text, share float64) bool {
 	if t.weight == 0 || t.cut || o.cut {
 		return false
@@ -195,8 +194,7 @@ func TestWithinOfAll(t *testing.T) {
 	}
 }
 
-// TestBeyond compares texts that have words of one another with and without the glance
-// at what is left over of one.
+// TestBeyond checks that the cheap test exceedsLimit agrees with the full comparison.
 func TestBeyond(t *testing.T) {
 	var of []Text
 	for _, s := range texts(t) {

@@ -1,13 +1,12 @@
 package similarity
 
-// What an English question with "what", "which" or "who" asks for: the subject
-// of its verb, or an object.
+// The part that an English question with "what", "which" or "who" asks for.
 const (
 	subject = 1 // Which sources mention it?
 	object  = 2 // Which sources does it mention?
 )
 
-// wanted returns what the last sentence asks for, or 0 if that is not known.
+// findAskedRole returns the part that the last sentence asks for, 0 if unknown.
 func (r *reader) wanted() uint8 {
 	from := len(r.tokens) - 1
 	for from > 0 && !r.tokens[from].first {

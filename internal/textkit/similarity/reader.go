@@ -4,32 +4,31 @@ import (
 	"strings"
 )
 
-// Weights of terms. They stand for how rare a word is, as the inverse frequency
-// of terms does, of which a text alone knows nothing: the tables have the words
-// that are common enough to say less. Set by hand; a word of a table weighs less
-// than one of none because the table may be missing its partner.
+// Weights of terms approximate inverse term frequency, which a single text cannot show: the tables
+// hold common words. Set by hand. A listed word weighs less than an unlisted one, because its
+// partner may be missing from the tables.
 const (
-	heavy  = 4 // a word that no table has
-	known  = 3 // a word of a table
+	heavy  = 4 // in no table
+	known  = 3 // in a table
 	medium = 2 // a quantifier
 	slight = 1 // a light word
 	naming = 5 // a name
 )
 
-// A reader makes terms of tokens. It is used for one text after another.
+// A reader converts tokens to terms. It is reused for other texts.
 type reader struct {
 	Text
 	scanner
 	lang   *language
 	negate bool  // the next term is negated
 	role   uint8 // of the next terms
-	led    int   // how many terms have it
-	marked int   // how many terms there are at the last particle
+	led    int   // number of terms with that role
+	marked int   // number of terms at the last particle
 	side   side
-	room   [maxTerms]term // for terms
+	room   [maxTerms]term
 }
 
-// read returns a text with what is read of it.
+// readText fills t from text with a pooled reader.
 func read(text string, t Text) Text {
 	x := tables()
 	r, ok := x.readers.Get().(*reader)
@@ -41,13 +40,13 @@ func read(text string, t Text) Text {
 	r.negate, r.role, r.led, r.marked, r.side = false, 0, 0, 0, side{}
 	r.read(text)
 	t, r.Text = r.Text, Text{}
-	t.terms = make([]term, len(t.terms)) // as many as it needs
+	t.terms = make([]term, len(t.terms)) // exact size
 	copy(t.terms, r.room[:])
 	r.scanner.free()
 	return t
 }
 
-// read fills the terms.
+// readTerms fills the terms.
 func (r *reader) read(text string) {
 	r.scan(text, true)
 	at := r.detect(text)
@@ -78,7 +77,7 @@ func (r *reader) read(text string) {
 	}
 }
 
-// take reads what begins at a token and returns how many tokens that is.
+// readToken reads the entry or word at token i and returns the number of tokens used.
 func (r *reader) take(i int) int {
 	t := &r.tokens[i]
 	r.enter(i)
@@ -110,7 +109,7 @@ func (r *reader) take(i int) int {
 	return 1
 }
 
-// entry adds what an entry says.
+// applyEntry applies an entry and returns the number of tokens used.
 func (r *reader) entry(i int, e entry) int {
 	n := int(e.words)
 	t := term{id: e.id, rest: bare, is: e.is}
@@ -162,15 +161,15 @@ func (r *reader) entry(i int, e entry) int {
 	}
 	r.add(i, t)
 	if e.kind == dated {
-		r.led = 0 // what is behind it has the role, not the word
+		r.led = 0 // the role applies to the next terms, not to the word
 	}
 	return n
 }
 
-// bare is the rest of a term that is no word.
+// noWord is the rest of a term that is no word.
 var bare = hash("~")
 
-// plain adds a word that no table has.
+// addUnlisted adds a word that no table has.
 func (r *reader) plain(i int) {
 	t := &r.tokens[i]
 	m := t.plain
@@ -180,7 +179,7 @@ func (r *reader) plain(i int) {
 	r.add(i, m)
 }
 
-// add adds a term.
+// add appends a term.
 func (r *reader) add(i int, t term) {
 	if len(r.terms) == maxTerms {
 		r.cut = true
@@ -208,7 +207,7 @@ func (r *reader) add(i int, t term) {
 	r.terms = append(r.terms, t)
 }
 
-// sign adds what a sign means.
+// addSign adds the meaning of a sign.
 func (r *reader) sign(i int) int {
 	sign := r.tokens[i].text
 	if e, ok := r.lang.exact[meaning(sign)]; ok {
@@ -221,7 +220,7 @@ func (r *reader) sign(i int) int {
 	return 1
 }
 
-// meaning returns an English word for a sign.
+// signWord returns the English word for a sign.
 func meaning(sign string) string {
 	switch sign {
 	case "<", "≤":
@@ -238,8 +237,7 @@ func meaning(sign string) string {
 	return ""
 }
 
-// letter reads a word of a script without spaces, or a letter of one that no
-// table has.
+// addLetter reads a word or letter of a script without spaces.
 func (r *reader) letter(i int) int {
 	t := &r.tokens[i]
 	r.strict = true
@@ -254,7 +252,7 @@ func (r *reader) letter(i int) int {
 		return 1
 	case t.text == "を":
 		for j := r.marked; j < len(r.terms); j++ {
-			r.terms[j].is |= cause // what something is done to
+			r.terms[j].is |= cause // the object of the verb
 		}
 		return 1
 	case strings.Contains("がはもにでとへ", t.text):

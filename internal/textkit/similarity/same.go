@@ -4,23 +4,23 @@ import (
 	"math/bits"
 )
 
-// Bounds on what is read of a text.
+// Limits on a text.
 const (
-	maxBytes  = 8 << 10 // what is longer is the same as itself only
+	maxBytes  = 8 << 10 // a longer text is the same only as itself
 	maxTokens = 1024
 	maxWord   = 48 // runes
-	maxTerms  = 64 // one bit each of a word of the machine
+	maxTerms  = 64 // bits of a machine word
 )
 
-// A Verdict is how two texts stand to each other.
+// A Verdict is the relation between two texts.
 type Verdict uint8
 
 const (
-	// Different texts are neither of the others, or it is not known.
+	// Different texts have neither of the other relations, or it is unknown.
 	Different Verdict = iota
 	// Same texts say the same thing.
 	Same
-	// Opposite texts are about the same thing, and cannot both be right.
+	// Opposite texts have the same subject and contradict each other.
 	Opposite
 )
 
@@ -34,54 +34,54 @@ func (v Verdict) String() string {
 	return "different"
 }
 
-// A Text is what is compared of a text. The zero Text has no content and is
-// Different from all. It never changes and may be used by many at once.
+// A Text is the analysis of a text. The zero Text has no content and is Different from all. It is
+// immutable and safe for concurrent use.
 type Text struct {
-	sum    uint64 // of its letters, without case, spaces and marks; 0 if it has none
-	kinds  uint64 // a bit for each term, by its id
-	terms  []term // in their order
+	sum    uint64 // contentHash; 0 without content
+	kinds  uint64 // a bit for each term, by id
+	terms  []term // in order of the text
 	weight uint16 // of all terms
 	nots   uint8
 	asks   bool
-	wants  uint8 // of a question, subject or object, if that is known
-	cut    bool  // there is more than is in terms
-	strict bool  // of a language whose verb may stand behind all
+	wants  uint8 // part that a question asks for, if known
+	cut    bool  // terms is incomplete
+	strict bool  // of a language with a final verb
 
 	prefixed bool // a term has a negative prefix
 }
 
-// A term is a word or phrase of a text that counts.
+// A term is a significant word or phrase.
 type term struct {
-	id     uint32 // what it means
-	rest   uint32 // the id without a negative prefix, or 0; of a word of a table, the word
+	id     uint32 // meaning
+	rest   uint32 // id without a negative prefix, or 0; for a listed word, the word
 	place  uint16 // sentence and clause
 	is     flags
 	weight uint8
-	role   uint8 // by what word it is led in, or 0
-	nth    uint8 // of the n-th term, the place of the term with the n-th id
+	role   uint8 // set by the preceding word, or 0
+	nth    uint8 // in term n: index of the term with the n-th id
 }
 
 type flags uint16
 
-// special terms say nothing, but things may change places around them.
+// structural terms have no meaning, but other terms may exchange places around them.
 const special = copula | between
 
 const (
-	opposite flags = 1 << iota // it is the opposite of what id means
-	negated                    // a negation is before it
-	cause                      // it is of what is the cause or condition
-	converse                   // who does it stands behind it
-	amount                     // it is a number
-	quantity                   // it is a quantifier
-	copula                     // it is a form of "be"
-	between                    // it stands between what is compared
-	noun                       // it has a capital, in a language where nouns have
+	opposite flags = 1 << iota // opposite of the meaning of id
+	negated                    // follows a negation
+	cause                      // part of a cause or condition
+	converse                   // its subject follows it
+	amount                     // number
+	quantity                   // quantifier
+	copula                     // form of "be"
+	between                    // stands between compared terms
+	noun                       // capitalised, in a language that capitalises nouns
 	decisive                   // a text without it says something else
-	prefixed                   // it has a negative prefix
-	asking                     // it is what a question asks for
+	prefixed                   // has a negative prefix
+	asking                     // question word
 )
 
-// kinds returns the bits of what a term may be a partner of.
+// idBits returns the bits of the ids that a term may match.
 func (t *term) kinds() uint64 {
 	bits := uint64(1) << (t.id % 64)
 	if t.is&prefixed != 0 {
@@ -90,8 +90,7 @@ func (t *term) kinds() uint64 {
 	return bits
 }
 
-// Of returns what is compared of a text. Of a text of more than 8 KiB no more is
-// kept than whether it is another text of that length.
+// Of analyses a text. A text of more than 8 KiB keeps only its hash.
 func Of(text string) Text {
 	t := Text{sum: sum(text)}
 	if t.sum == 0 {
@@ -112,8 +111,8 @@ func Of(text string) Text {
 	return t
 }
 
-// Compare returns how two texts stand to each other; it is symmetric. A text
-// with a letter or digit is the Same as itself. It does not allocate.
+// Compare returns the relation of two texts. It is symmetric, does not allocate, and returns Same
+// for two equal texts with a letter or digit.
 func (t Text) Compare(o Text) Verdict {
 	if t.sum != o.sum && !near(t.kinds, o.kinds) {
 		return Different
@@ -121,7 +120,7 @@ func (t Text) Compare(o Text) Verdict {
 	return compare(&t, &o)
 }
 
-// compare is Compare of two texts that may have enough in common.
+// compare is Compare without the first cheap test.
 func compare(t, o *Text) Verdict {
 	switch {
 	case t.sum == 0 || o.sum == 0:
@@ -130,23 +129,22 @@ func compare(t, o *Text) Verdict {
 		return Same
 	case t.cut || o.cut || t.asks != o.asks || t.wants|o.wants == subject|object:
 		return Different
-	case !t.prefixed && !o.prefixed && t.beyond(o.kinds): // t is the new one mostly, and at hand
+	case !t.prefixed && !o.prefixed && t.beyond(o.kinds): // t is usually the new text and in the CPU cache
 		return Different
 	case t.sum > o.sum:
-		t, o = o, t // one order of two, so that they are the same to each other
+		t, o = o, t // one order, so that the verdict is symmetric
 	}
 	p := pair{a: t, b: o}
 	return p.verdict()
 }
 
-// Within reports whether o names so much of what t names, 0 to 1: of the weight of
-// its words, in whatever order and form, and all its names and numbers. It tells
-// nothing of what is said with them. It does not allocate.
+// Within reports whether o contains at least the share (0 to 1) of the weight of t's words, in any
+// order and form, and all its names and numbers. It ignores the meaning. It does not allocate.
 func (t Text) Within(o Text, share float64) bool {
 	if t.weight == 0 || t.cut || o.cut {
 		return false
 	}
-	lost, maybe := 0, uint64(0) // weight of what o does not name; terms that it may
+	lost, maybe := 0, uint64(0) // missing weight; terms that may be in o
 	for i := range t.terms {
 		m := &t.terms[i]
 		if o.kinds&(1<<(m.id%64)) != 0 {
@@ -167,13 +165,13 @@ func (t Text) Within(o Text, share float64) bool {
 	return true
 }
 
-// lacks reports whether a text is not within another that does not have the term m,
-// one of terms of such a weight that it has not.
+// exceedsLoss reports whether t cannot be within a text that lacks term m and terms of weight lost
+// in total.
 func (t *Text) lacks(m *term, lost int, share float64) bool {
 	return m.is&(amount|decisive) != 0 || m.weight == naming || float64(int(t.weight)-lost)/float64(t.weight) < share
 }
 
-// names reports whether a text has a term of this id.
+// hasTerm reports whether t has a term with this id.
 func (t *Text) names(id uint32) bool {
 	from, end := 0, len(t.terms)
 	for from < end {
@@ -186,8 +184,8 @@ func (t *Text) names(id uint32) bool {
 	return from < len(t.terms) && t.terms[t.terms[from].nth].id == id
 }
 
-// Nearest returns the place of the newest text that is the Same as t, or else of
-// the newest that is the Opposite; -1 and Different if there is none.
+// Nearest returns the index of the newest text that is the Same as t, otherwise of the newest
+// Opposite one; otherwise -1 and Different.
 func Nearest(list []Text, t Text) (int, Verdict) {
 	at, found := -1, Different
 	for i := len(list) - 1; i >= 0; i-- {
@@ -201,8 +199,8 @@ func Nearest(list []Text, t Text) (int, Verdict) {
 	return at, found
 }
 
-// sum is FNV-1a of 64 bits of a text in small letters, without stops, commas and
-// quotes, but for those in numbers, and with one space for many.
+// contentHash returns the 64-bit FNV-1a hash of the lower-case text, without stops, commas and
+// quotes outside numbers, and with single spaces; 0 without a letter or digit.
 func sum(text string) uint64 {
 	h, content := uint64(14695981039346656037), false
 	space, last := false, ' '

@@ -9,18 +9,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A token is a word, a number or a mark of a text, in its order.
+// A token is a word, number or sign of a text.
 type token struct {
-	*lexeme          // of a number, that of all
-	*sense           // in the language of the text, of a word or letter
+	*lexeme          // numbers share one
+	*sense           // of words and letters, in the language of the text
 	value    float64 // of a number
 	kind     tokenKind
 	sentence uint8
 	clause   uint8
-	first    bool // of its sentence
-	name     bool // a capital, or letters with digits, where no sentence begins
-	upper    bool // it has a capital
-	asks     bool // its sentence ends with a question mark
+	first    bool
+	name     bool // capitalised or mixed with digits, inside a sentence
+	upper    bool
+	asks     bool // its sentence is a question
 }
 
 type tokenKind uint8
@@ -28,11 +28,11 @@ type tokenKind uint8
 const (
 	word tokenKind = iota
 	number
-	han  // a letter of a script that does not space words
-	mark // a comma, a stop, a sign
+	han  // a letter of a script without spaces
+	mark // a comma, stop or sign
 )
 
-// A scanner takes a text apart. It is used for one text after another.
+// A scanner splits a text into tokens. It is reused for other texts.
 type scanner struct {
 	words    *lexicon
 	text     []rune
@@ -40,15 +40,15 @@ type scanner struct {
 	tokens   []token
 	sentence uint8
 	clause   uint8
-	begins   bool   // a sentence begins here
-	points   bool   // a point is a decimal point, and a comma none
-	pointed  bool   // there is a number that would be another one otherwise
-	ascii    bool   // the text has no other letters
-	low      []byte // the word that is read
-	form     []byte // the text in normal form
+	begins   bool // at the start of a sentence
+	points   bool // the point is the decimal mark, not the comma
+	pointed  bool // another decimal mark would change a number
+	ascii    bool
+	low      []byte // the current word
+	form     []byte // the text in NFKC
 }
 
-// scan returns the tokens of a text, which are valid until the next one.
+// scan returns the tokens of a text, valid until the next call.
 func (s *scanner) scan(text string, points bool) []token {
 	s.runes(text)
 	s.at, s.tokens, s.sentence, s.clause = 0, s.tokens[:0], 0, 0
@@ -60,7 +60,7 @@ func (s *scanner) scan(text string, points bool) []token {
 	return s.tokens
 }
 
-// runes takes a text apart into runes, in normal form.
+// setText stores the NFKC runes of text.
 func (s *scanner) runes(text string) {
 	s.text, s.ascii = s.text[:0], true
 	for i := 0; i < len(text); i++ {
@@ -81,14 +81,14 @@ func (s *scanner) runes(text string) {
 	}
 }
 
-// free lets go of what only a long text needs.
+// release drops buffers that only a long text needs.
 func (s *scanner) free() {
 	if cap(s.text) > maxBytes {
 		s.text, s.form = nil, nil
 	}
 }
 
-// next takes what stands at the place.
+// scanNext scans one token.
 func (s *scanner) next() {
 	r := s.text[s.at]
 	switch is := classOf(r); {
@@ -108,7 +108,7 @@ func (s *scanner) next() {
 	}
 }
 
-// add adds a token, of which more may be said.
+// add appends a token and returns it.
 func (s *scanner) add(l *lexeme, kind tokenKind) *token {
 	s.tokens = append(s.tokens, token{})
 	t := &s.tokens[len(s.tokens)-1]
@@ -117,8 +117,7 @@ func (s *scanner) add(l *lexeme, kind tokenKind) *token {
 	return t
 }
 
-// word takes a word. What follows an apostrophe belongs to it until it is known
-// what it is.
+// scanWord scans a word with its apostrophes and splits it.
 func (s *scanner) word() {
 	from := s.at
 	all := s.plain()
@@ -145,8 +144,8 @@ func (s *scanner) word() {
 	}
 }
 
-// plain reads the letters and digits of ASCII that a word begins with, and returns
-// the classes of them all.
+// scanASCII scans the leading ASCII letters and digits of a word and returns the union of their
+// classes.
 func (s *scanner) plain() (all class) {
 	low := s.low[:0]
 	for _, r := range s.text[s.at:min(len(s.text), s.at+maxWord)] {
@@ -158,15 +157,15 @@ func (s *scanner) plain() (all class) {
 			break
 		}
 		all |= is
-		low = append(low, byte(r)|byte(is&capital)<<4) // a small letter has this bit
+		low = append(low, byte(r)|byte(is&capital)<<4) // the bit of lower case
 	}
 	s.at += len(low)
 	s.low = low
 	return all
 }
 
-// letters reads the rest of a word, and returns the classes of it all, whether it
-// could be folded letter by letter, and whether an apostrophe may be in it.
+// scanRest scans the rest of a word. It returns the union of the classes, whether the word folds
+// letter by letter, and whether it may have an apostrophe.
 func (s *scanner) letters(from int) (all class, known, divided bool) {
 	known = true
 	for ; s.at < len(s.text); s.at++ {
@@ -187,8 +186,7 @@ func (s *scanner) letters(from int) (all class, known, divided bool) {
 	return all, known, divided
 }
 
-// fold adds a letter to the word that is read, small and without accents, and
-// reports whether that can be done letter by letter.
+// foldRune appends a folded letter and reports whether it folds alone.
 func (s *scanner) fold(r rune, is class) bool {
 	switch {
 	case r < utf8.RuneSelf:
@@ -203,14 +201,14 @@ func (s *scanner) fold(r rune, is class) bool {
 	return true
 }
 
-// apostrophe reports whether an apostrophe within a word is here.
+// isApostrophe reports whether an apostrophe within a word is at the position.
 func (s *scanner) apostrophe() bool {
 	r := s.text[s.at]
 	return (r == '\'' || r == '’' || r == 'ʼ') && s.at+1 < len(s.text) && unicode.IsLetter(s.text[s.at+1])
 }
 
-// parts takes a word with apostrophes apart: "don't" is "do" and "not",
-// "Anna's" is "anna", and "l'eau" is "l" and "eau".
+// splitApostrophe splits "don't" into "do" and "not", "Anna's" into "anna", and "l'eau" into "l"
+// and "eau".
 func parts(w []byte) (head, tail []byte) {
 	at := bytes.IndexByte(w, '\'')
 	if at < 0 {
@@ -233,7 +231,7 @@ func parts(w []byte) (head, tail []byte) {
 	return head, tail
 }
 
-// mark takes what is no word: the end of a sentence or clause, or a sign.
+// scanMark scans the end of a sentence or clause, or a sign.
 func (s *scanner) mark(r rune) {
 	switch r {
 	case '.', '!', '…', '。', '！', '\n', '?', '？':
@@ -253,7 +251,7 @@ func (s *scanner) mark(r rune) {
 	}
 }
 
-// arrow takes an arrow of two signs.
+// scanArrow scans "->".
 func (s *scanner) arrow() {
 	if s.at+1 < len(s.text) && s.text[s.at+1] == '>' {
 		s.at++
@@ -261,7 +259,7 @@ func (s *scanner) arrow() {
 	}
 }
 
-// ask marks the tokens of a sentence as a question, if it is one.
+// markQuestion marks the tokens of a sentence that ends with a question mark.
 func (s *scanner) ask(sentence uint8) {
 	if s.at >= len(s.text) || s.text[s.at] != '?' && s.text[s.at] != '？' {
 		return
@@ -271,10 +269,10 @@ func (s *scanner) ask(sentence uint8) {
 	}
 }
 
-// bump returns the next number, up to the last there is.
+// increment returns n+1, at most 200.
 func bump(n uint8) uint8 { return min(n+1, 200) }
 
-// unspaced reports whether r is of a script that does not space words.
+// isUnspaced reports whether r belongs to a script without spaces between words.
 func unspaced(r rune) bool {
 	if r < 0x0e00 {
 		return false

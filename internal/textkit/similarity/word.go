@@ -7,41 +7,39 @@ import (
 	"sync/atomic"
 )
 
-// A lexeme is a word, mark or letter as it is written, without case and accents,
-// and what is known of it. It never changes, but for senses that are added.
+// A lexeme is a folded word, sign or letter. It is immutable, except that it caches its senses.
 type lexeme struct {
 	text   string
-	common uint8 // a bit for each language that has it among its common words
+	common uint8 // a bit for each language with this function word
 	is     traits
 	hash   uint64
-	senses [languages]atomic.Pointer[sense] // what it is in each language, once that was asked
+	senses [languages]atomic.Pointer[sense] // by language, filled on demand
 }
 
 type traits uint8
 
 const (
-	numeral   traits = 1 << iota // a number may begin with it
-	opens                        // it begins another part of a sentence
-	belonging                    // it joins a thing to the one before
+	numeral   traits = 1 << iota // may start a number
+	opens                        // starts another part of a sentence
+	belonging                    // joins a term to the preceding one
 )
 
-// A sense is what a word is in one language. It never changes.
+// A sense is the reading of a word in one language. It is immutable.
 type sense struct {
 	stem   string
-	rest   uint32 // of a term for it, if it is of a table
-	begins *node  // what begins with its stem, or nil
-	entry  entry  // its own, if known
-	other  entry  // that of what it is made from, if made
+	rest   uint32 // of its term, if listed
+	begins *node  // phrases that start with its stem, or nil
+	entry  entry
+	other  entry // of the word that it derives from, if made
 	known  bool
 	made   bool
 	stop   bool
-	plain  term // for it, if no table has it
+	plain  term // its term, if unlisted
 }
 
-// A lexicon has all languages, and the words that were read of late: at most
-// ways of each set, and none of more than maxKept bytes, so that no text makes
-// it grow. What is looked up in it depends on the word alone, whatever it has
-// kept. It may be used by many at once.
+// A lexicon holds all languages and a bounded cache of words. No text makes it grow: a set holds
+// at most ways words of at most maxKept bytes. The result of a look-up depends on the word alone.
+// It is safe for concurrent use.
 type lexicon struct {
 	list []*language
 	cjk  *language // of the scripts without spaces
@@ -57,14 +55,14 @@ const (
 	maxKept = 32
 )
 
-// word returns the lexeme of a word. Without a lexicon it has no more than the text.
+// lookup returns the lexeme of a word. A nil lexicon sets only its text.
 func (x *lexicon) word(text []byte) *lexeme {
 	if x == nil || len(text) > maxKept {
 		return x.lexeme(string(text))
 	}
 	h := maphash.Bytes(x.seed, text)
 	set := &x.kept[h%sets]
-	free := int(h >> 62) // the one that gives way
+	free := int(h >> 62) // the slot to replace
 	for i := range set {
 		w := set[i].Load()
 		if w == nil {
@@ -81,7 +79,7 @@ func (x *lexicon) word(text []byte) *lexeme {
 	return w
 }
 
-// lexeme makes the lexeme of a word.
+// newLexeme returns the lexeme of a word.
 func (x *lexicon) lexeme(text string) *lexeme {
 	w := &lexeme{text: text}
 	if x == nil {
@@ -106,7 +104,7 @@ func (x *lexicon) lexeme(text string) *lexeme {
 	return w
 }
 
-// sense returns what a word is in a language.
+// senseOf returns the reading of a word in this language.
 func (l *language) sense(w *lexeme) *sense {
 	s := w.senses[l.at].Load()
 	if s == nil {
@@ -116,21 +114,21 @@ func (l *language) sense(w *lexeme) *sense {
 	return s
 }
 
-// look looks a word up in the tables of a language.
+// newSense reads the tables for a word.
 func (l *language) look(text string) *sense {
 	s := &sense{stem: l.base(text), stop: l.stops[text]}
 	s.rest = hash("~" + s.stem)
 	s.begins = l.phrases.next[s.stem]
 	s.entry, s.known = l.single(text, s.stem)
 	if s.other, s.made = l.compared(text); !s.made {
-		s.other, s.made = l.english.exact[text] // "not" is known by all
+		s.other, s.made = l.english.exact[text] // all languages know "not"
 		s.other.words, s.made = 1, s.made && s.other.kind == not
 	}
 	s.plain = l.plain(text, s.stem)
 	return s
 }
 
-// plain returns the term of a word that no table has, where it is no name.
+// unlistedTerm returns the term of a word that no table has and that is no name.
 func (l *language) plain(text, stem string) term {
 	t := term{weight: heavy, id: hash(l.root(stem))}
 	if len(text) > 5 && strings.HasSuffix(text, "ly") && l.name == "en" {
@@ -142,8 +140,8 @@ func (l *language) plain(text, stem string) term {
 	return t
 }
 
-// compared returns the entry of the English adjective that a comparative or an
-// adverb is made from.
+// derivedEntry returns the entry of the English adjective that a comparative or adverb derives
+// from.
 func (l *language) compared(w string) (e entry, ok bool) {
 	if l.name != "en" || len(w) < 5 {
 		return e, false
@@ -166,7 +164,7 @@ func (l *language) compared(w string) (e entry, ok bool) {
 	return e, false
 }
 
-// without returns the id of a word without a negative prefix, 0 if it has none.
+// withoutPrefix returns the id of a word without its negative prefix, 0 if it has none.
 func (l *language) without(text string) uint32 {
 	for _, p := range l.un {
 		rest, ok := strings.CutPrefix(text, p)
@@ -182,7 +180,7 @@ func (l *language) without(text string) uint32 {
 	return 0
 }
 
-// root returns what a stem is made from, in English.
+// root returns the root of an English stem.
 func (l *language) root(stem string) string {
 	if l.name == "en" {
 		return root(stem)

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// TestKept reads texts by many at once while words give way to others: what was
-// read before, by whom, and what is kept of it must not tell.
+// TestKept checks that concurrent use and cache eviction never change a result.
 func TestKept(t *testing.T) {
 	list := texts(t)[:200]
 	want := make([]Text, len(list))
@@ -48,8 +47,7 @@ func TestLongWordsAreNotKept(t *testing.T) {
 	}
 }
 
-// TestFolded folds words letter by letter, as it is done where no mark is in
-// them, and as a whole.
+// TestFolded compares letter-by-letter folding with folding of the whole word.
 func TestFolded(t *testing.T) {
 	for _, w := range []string{"SCHÜLER", "Straße", "cœur", "naïve", "İstanbul", "ΛΌΓΟΣ", "ёлка", "Łódź", "ﬁne", "e\u0301te\u0323\u0301", "été’s", "ŉx", strings.Repeat("Ä", 60)} {
 		var s scanner
