@@ -30,8 +30,8 @@ func benchPlace(b *testing.B, file string, work func(context.Context, ponder.Thr
 	return p
 }
 
-// BenchmarkStart is from Start to the beginning of Work, with the rows being
-// written beside it, and what a thread costs that waits.
+// BenchmarkStart measures from Start to the call of Work, with rows written meanwhile, and the
+// memory per waiting thread.
 func BenchmarkStart(b *testing.B) {
 	began := make(chan time.Time)
 	p := benchPlace(b, filepath.Join(b.TempDir(), "ponder.db"), func(ctx context.Context, _ ponder.ThreadID) error {
@@ -65,7 +65,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// bytesInUse is what is in use after a collection.
+// bytesInUse returns the heap in use after a collection.
 func bytesInUse() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -73,7 +73,7 @@ func bytesInUse() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// BenchmarkOpen is Open, and how long it takes until DBOS is launched, too.
+// BenchmarkOpen measures Open, and the time until DBOS has launched.
 func BenchmarkOpen(b *testing.B) {
 	for _, fresh := range []bool{true, false} {
 		b.Run(fmt.Sprintf("fresh=%t", fresh), func(b *testing.B) {

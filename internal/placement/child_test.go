@@ -27,17 +27,17 @@ import (
 	"ponder/store/sqlite"
 )
 
-// Tests with processes run this program again, as what childEnv says.
+// Tests with processes start this program again with a job in childEnv.
 const childEnv = "PLACE_TEST_CHILD"
 
-// A job says what a child does.
+// A job is the task of a child.
 type job struct {
 	Role    string // name in roles
 	File    string // database
-	Calls   string // file to which each call is added as it begins
-	Name    string // who answers, if that is to be in the answers
+	Calls   string // file that records each call at its start
+	Name    string // author in the answers, if set
 	Latency time.Duration
-	Life    time.Duration // after which it leaves
+	Life    time.Duration // time until it exits
 	Threads []ponder.ThreadID
 }
 
@@ -56,10 +56,10 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// A process is a child as the test sees it.
+// A process is the test's handle of a child.
 type process struct {
 	*exec.Cmd
-	lines chan string // of its standard output; closed at the end
+	lines chan string // standard output; closed at the end
 }
 
 // spawn starts a child.
@@ -92,7 +92,7 @@ func spawn(t *testing.T, j job) *process {
 	return p
 }
 
-// kill ends a child as if the power failed, and reaps it.
+// kill ends a child abruptly and reaps it.
 func (p *process) kill() {
 	if p.ProcessState == nil {
 		p.Process.Signal(syscall.SIGKILL)
@@ -101,14 +101,14 @@ func (p *process) kill() {
 	}
 }
 
-// end waits for a child to end.
+// end waits for a child to exit.
 func (p *process) end() error {
 	for range p.lines {
 	}
 	return p.Wait()
 }
 
-// says waits for a line that begins with something, and returns the rest.
+// says waits for a line with the prefix what and returns the rest.
 func (p *process) says(t *testing.T, what string) string {
 	t.Helper()
 	rest, err := p.hear(what)
@@ -135,7 +135,7 @@ func (p *process) hear(what string) (rest string, err error) {
 	}
 }
 
-// A child is what a process of a test has.
+// A child is the state of a child process.
 type child struct {
 	job
 	begun time.Time
@@ -178,7 +178,7 @@ func runChild(spec string) error {
 	return errors.Join(err, c.place.Close(ctx), c.mind.Close(ctx), c.store.Close())
 }
 
-// finishAll goes on with what was left until all threads have finished.
+// finishAll recovers the threads and waits until all have finished.
 func finishAll(ctx context.Context, c *child) error {
 	if _, err := c.place.Recover(ctx); err != nil {
 		return err
@@ -196,8 +196,7 @@ func (c *child) await(ctx context.Context, threads ...ponder.ThreadID) error {
 	return nil
 }
 
-// raceForAll tries again and again to have each thread, until all have finished or
-// it has to leave.
+// raceForAll repeatedly tries to take each thread until all have finished or its time is over.
 func raceForAll(ctx context.Context, c *child) error {
 	fmt.Println("ready")
 	ctx, cancel := context.WithTimeout(ctx, c.Life)
@@ -221,8 +220,7 @@ func raceForAll(ctx context.Context, c *child) error {
 	return nil
 }
 
-// holdOne works on a thread until another process has it, and then on a new one, as
-// the new node that it is.
+// holdOne works on a thread until another process takes it, then on a new thread as a new node.
 func holdOne(ctx context.Context, c *child) error {
 	if err := c.place.Start(ctx, c.Threads[0]); err != nil {
 		return err
@@ -240,13 +238,13 @@ func holdOne(ctx context.Context, c *child) error {
 	return nil
 }
 
-// serveOthers waits for what others leave.
+// serveOthers waits for threads of other processes.
 func serveOthers(ctx context.Context, c *child) error {
 	fmt.Println("ready")
 	return c.await(ctx, c.Threads...)
 }
 
-// recoverMany says when it has begun both calls of each thread, and waits for ever.
+// recoverMany reports when both calls of each thread have started, then blocks.
 func recoverMany(ctx context.Context, c *child) error {
 	before := inUse()
 	begun := time.Now()
@@ -257,12 +255,12 @@ func recoverMany(ctx context.Context, c *child) error {
 		time.Sleep(time.Millisecond)
 	}
 	fmt.Println("all", time.Since(begun).Milliseconds(), time.Since(c.begun).Milliseconds())
-	time.Sleep(2 * time.Second) // until they have their rows
+	time.Sleep(2 * time.Second) // until the rows exist
 	fmt.Println("memory", (inUse()-before)/uint64(len(c.Threads)))
 	select {}
 }
 
-// inUse returns the bytes in use, after a collection.
+// heapInUse returns the heap in use after a collection.
 func inUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -270,8 +268,7 @@ func inUse() uint64 {
 	return m.HeapInuse + m.StackInuse
 }
 
-// scripted is a model that answers by the request alone, after a while, and writes
-// down each call as it begins.
+// A scripted model answers by the request alone after a delay and records each call at its start.
 type scripted struct {
 	name    string
 	latency time.Duration
@@ -299,19 +296,19 @@ func (m *scripted) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm
 	}
 }
 
-// minded is what minds of these tests are made of.
+// engineConfig returns the engine configuration of these tests.
 func minded(store ponder.Store, m llm.Model, node ponder.Node) engine.Config {
 	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}
 	return engine.Config{Store: store, Node: node, Modes: []ponder.Mode{pairs()}, Models: enginetest.Models(m, price)}
 }
 
-// A pair is the state of a mode that makes two calls at a time, writes what came of
-// them, and goes on, as often as its input says.
+// A pair is the state of a mode that makes two calls at once, appends the result, and repeats as
+// often as its input says.
 type pair struct {
-	Of      string // the thread
+	Of      string // thread
 	N, Step int
 	Got     map[string]string // answers of this step
-	Said    []string          // of the last
+	Said    []string          // of the last step
 }
 
 func pairs() ponder.Mode {
@@ -367,7 +364,7 @@ func (p pair) Next(ponder.Moment) (do []ponder.Action) {
 // runOf returns the run of a thread.
 func runOf(thread ponder.ThreadID) ponder.RunID { return ponder.RunID("run_of_" + string(thread)) }
 
-// makeThread makes a thread that has n steps to do.
+// makeThread creates a thread with n steps.
 func makeThread(ctx context.Context, store ponder.Threads, id ponder.ThreadID, n int) error {
 	start := ponder.RunStarted{Mode: "pairs", Input: fmt.Sprintf("%s %d", id, n)}
 	header := ponder.Thread{ID: id, Kind: ponder.KindSession, Created: time.Now()}
@@ -386,7 +383,7 @@ func makeThreads(t *testing.T, store ponder.Threads, count, n int) (threads []po
 	return threads
 }
 
-// eventsOf returns a thread.
+// eventsOf returns the events of a thread.
 func eventsOf(t *testing.T, store ponder.Log, thread ponder.ThreadID) (evs []ponder.Event) {
 	t.Helper()
 	for ev, err := range store.Events(t.Context(), thread, 0) {
@@ -398,7 +395,7 @@ func eventsOf(t *testing.T, store ponder.Log, thread ponder.ThreadID) (evs []pon
 	return evs
 }
 
-// callsIn returns the calls that a file has.
+// callsIn returns the calls that a file records.
 func callsIn(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)

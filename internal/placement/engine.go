@@ -3,28 +3,28 @@ package placement
 import (
 	"context"
 	"database/sql"
-	_ "embed" // for the schema
+	_ "embed"
 	"fmt"
 	"os"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
-	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // what DBOS knows about SQLite
+	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // the SQLite driver of DBOS
 )
 
-// The applications that processes are to DBOS.
+// DBOS application names.
 const (
 	serveApp = "ponder"
 	soloApp  = "ponder-solo"
 )
 
-// logFormat changes when workflows of older processes could not be taken over:
-// when threads are named in another way.
+// logFormat is part of the application version. Change it when processes can no longer take over
+// workflows of older versions, for example because thread names change.
 const logFormat = "-log-1"
 
-// maxRecoveries is how often a workflow may be taken over: as good as always.
+// maxRecoveries effectively removes the limit on taking over a workflow.
 const maxRecoveries = 1 << 30
 
-// launch begins to use DBOS.
+// launch connects to DBOS and starts it.
 func (k *keeper) launch() (dbos.Context, error) {
 	app := soloApp
 	if k.place.Serve {
@@ -49,11 +49,10 @@ func (k *keeper) launch() (dbos.Context, error) {
 	return d, nil
 }
 
-// misleading are the variables of the environment that make DBOS somebody else, or
-// have it report to others.
+// forbiddenEnv are variables that change the identity of DBOS or make it report to a cloud.
 var misleading = [...]string{"DBOS__VMID", "DBOS__APPVERSION", "DBOS__CLOUD"}
 
-// connect returns a context of DBOS that is not launched yet.
+// connect returns a DBOS context that is not yet launched.
 func connect(p *Placement, app string) (dbos.Context, error) {
 	for _, name := range misleading {
 		if os.Getenv(name) != "" {
@@ -81,17 +80,17 @@ func connect(p *Placement, app string) (dbos.Context, error) {
 	return d, nil
 }
 
-// schema makes the tables of DBOS as its own migrations do, which take some fifty
-// transactions and must not be done by two processes at once.
+// schema creates the tables of DBOS in one transaction. The migrations of DBOS need about fifty,
+// and two processes must not run them at once.
 //
 //go:embed schema.sql
 var schema string
 
-// schemaVersion is the number of the newest of those migrations.
+// schemaVersion is the newest migration in schema.
 const schemaVersion = 112
 
-// createTables makes the tables of DBOS if there are none. It reports whether they
-// are as this version of DBOS wants them; if not, DBOS has to change them.
+// createTables creates missing tables of DBOS. It returns false if DBOS must migrate existing
+// tables.
 func createTables(ctx context.Context, db *sql.DB) (current bool, err error) {
 	version, err := tablesVersion(ctx, db)
 	if err != nil || version > 0 {
@@ -102,7 +101,7 @@ func createTables(ctx context.Context, db *sql.DB) (current bool, err error) {
 		return false, err
 	}
 	defer tx.Rollback()
-	// Another process may have been faster.
+	// Another process may have created them.
 	if version, err = tablesVersion(ctx, tx); err != nil || version > 0 {
 		return version >= schemaVersion, err
 	}
@@ -112,7 +111,7 @@ func createTables(ctx context.Context, db *sql.DB) (current bool, err error) {
 	return true, tx.Commit()
 }
 
-// tablesVersion returns the version of the tables of DBOS, or 0 if there are none.
+// tablesVersion returns the migration version, 0 without tables.
 func tablesVersion(ctx context.Context, db interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }) (version int, err error) {

@@ -18,17 +18,17 @@ import (
 	"ponder/store/sqlite"
 )
 
-// patience is how long a test waits for what must come.
+// patience limits the waits of tests.
 const patience = 30 * time.Second
 
-// A post is a process as far as placement goes: a store on a file, and a placement.
+// A testProcess is a simulated process: a store on a file and a placement.
 type post struct {
 	*Placement
 	store *sqlite.Store
 	log   *logBuffer
 }
 
-// logBuffer is what was logged.
+// A logBuffer records log output.
 type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -46,7 +46,7 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// open opens a post. What it logs is an error when it is closed.
+// open opens a testProcess. Any log output is an error when it closes.
 func open(t *testing.T, file string, cfg Config) *post {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), file)
@@ -69,7 +69,7 @@ func open(t *testing.T, file string, cfg Config) *post {
 	return s
 }
 
-// shut closes a post as a process that ends.
+// shut closes a testProcess as an orderly exit does.
 func (s *post) shut(t *testing.T) {
 	t.Helper()
 	if s.store == nil {
@@ -77,12 +77,12 @@ func (s *post) shut(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	for range 2 { // the second time does nothing
+	for range 2 { // the second close does nothing
 		if err := s.Close(ctx); err != nil {
 			t.Error(err)
 		}
 	}
-	// The connection is still good.
+	// The store's connection must still work.
 	if err := s.store.MarkDead(ctx, s.Node.ID); err != nil {
 		t.Error(err)
 	}
@@ -95,7 +95,7 @@ func (s *post) shut(t *testing.T) {
 	}
 }
 
-// begun is a Work that tells of each call, and works until it is let go.
+// A gatedWork is a Work that reports each call and blocks until it is released.
 type begun struct {
 	threads chan ponder.ThreadID
 	letGo   chan struct{}
@@ -115,7 +115,7 @@ func (b *begun) work(ctx context.Context, thread ponder.ThreadID) error {
 	}
 }
 
-// next returns the next thread that work has begun on.
+// next returns the thread of the next call.
 func (b *begun) next(t *testing.T) ponder.ThreadID {
 	t.Helper()
 	select {
@@ -127,7 +127,7 @@ func (b *begun) next(t *testing.T) ponder.ThreadID {
 	}
 }
 
-// rows returns what DBOS has, as "app name thread executor status".
+// rows returns the rows of DBOS as "app name thread executor status".
 func (s *post) rows(t *testing.T) (list []string) {
 	t.Helper()
 	if _, err := s.keeper.wait(t.Context()); err != nil {
@@ -152,7 +152,7 @@ func (s *post) rows(t *testing.T) (list []string) {
 	return list
 }
 
-// until waits until what DBOS has is as wanted.
+// until waits for the expected rows.
 func (s *post) until(t *testing.T, want ...string) {
 	t.Helper()
 	slices.Sort(want)
@@ -170,7 +170,7 @@ func (s *post) row(app, thread, status string) string {
 	return fmt.Sprintln(app, periodName, thread, s.Node.ID, status)
 }
 
-// A thread at work has a row, and none when it is not.
+// TestRows checks that only a running thread has a row.
 func TestRows(t *testing.T) {
 	for _, serve := range []bool{false, true} {
 		t.Run(fmt.Sprintf("serve %t", serve), func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// What is at work when a process ends as it should leaves no row either.
+// TestCloseErasesRows checks that an orderly exit leaves no rows.
 func TestCloseErasesRows(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	b := newBegun()
@@ -213,7 +213,7 @@ func TestCloseErasesRows(t *testing.T) {
 	open(t, file, Config{Work: b.work}).until(t)
 }
 
-// Many processes may find a new file at once.
+// TestOpenAtOnce opens a new file from many processes at once.
 func TestOpenAtOnce(t *testing.T) {
 	for range 5 {
 		file := filepath.Join(t.TempDir(), "ponder.db")
@@ -266,7 +266,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A process that DBOS would not know by its node works without DBOS.
+// TestWithoutDBOS checks that a process with a forbidden variable works without DBOS.
 func TestWithoutDBOS(t *testing.T) {
 	t.Setenv("DBOS__VMID", "another")
 	b := newBegun()

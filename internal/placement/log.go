@@ -5,13 +5,13 @@ import (
 	"log/slog"
 )
 
-// quiet returns the logger for DBOS: what it warns of, save what it says about each
-// workflow that ends as ours do, and about being shut down once ctx is done.
+// dbosLogger returns a logger that passes warnings and drops those about normal ends of periods
+// and about the shutdown after ctx.
 func quiet(ctx context.Context, l *slog.Logger) *slog.Logger {
 	return slog.New(warnings{l.With("from", "dbos").Handler(), ctx.Done()})
 }
 
-// expected is what DBOS says about a workflow that ends with its conflict error.
+// expectedWarning is the message of DBOS for its conflict error.
 const expected = "Workflow ID conflict detected. Waiting for existing workflow to complete"
 
 type warnings struct {

@@ -12,8 +12,7 @@ import (
 	"ponder"
 )
 
-// A process that serves takes what another has enqueued, and one that does not
-// serve takes nothing.
+// TestEnqueue checks that only a serving process takes a queued thread.
 func TestEnqueue(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	alone, serving := newBegun(), newBegun()
@@ -46,8 +45,7 @@ func TestEnqueue(t *testing.T) {
 	}
 }
 
-// Of an owner only so many are at work at once, in all processes together, those
-// that are urgent first.
+// TestCaps checks the limit per owner over all processes, and the priorities.
 func TestCaps(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	b := newBegun()
@@ -82,7 +80,7 @@ func TestCaps(t *testing.T) {
 	a.until(t)
 }
 
-// thinking makes a thread that has something to do.
+// makePending creates a thread with pending work.
 func (s *post) thinking(t *testing.T, thread ponder.ThreadID) {
 	t.Helper()
 	ev := ponder.Event{Run: "run_x", Body: ponder.RunStarted{Mode: "steps", Input: "?"}}
@@ -91,8 +89,8 @@ func (s *post) thinking(t *testing.T, thread ponder.ThreadID) {
 	}
 }
 
-// What the log shows to be abandoned is started, and what rows of dead nodes ask
-// for, but not what waits in the queue.
+// TestRecover checks that Recover starts abandoned threads and those in rows of dead nodes, but
+// not queued ones.
 func TestRecover(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	dead := open(t, file, Config{Work: newBegun().work})
@@ -129,11 +127,11 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// A look at what others have left to do starts what is nobody's.
+// TestSweep checks that a sweep starts abandoned threads.
 func TestSweep(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	b := newBegun()
-	s := open(t, file, Config{Work: b.work}) // else it would look by itself, too
+	s := open(t, file, Config{Work: b.work}) // no automatic sweep
 	dead := open(t, file, Config{Work: newBegun().work})
 	dead.thinking(t, "thr_a")
 	if _, err := dead.store.Take(t.Context(), "thr_a", dead.Node.ID); err != nil {
@@ -172,7 +170,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// Each tick is in one process, and those that nobody waited for are not made up.
+// TestSchedule checks that each tick runs in one process, and missed ticks never.
 func TestSchedule(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	var mu sync.Mutex
@@ -221,7 +219,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// Rows of ticks are erased in time.
+// TestCleanupTicks checks that old tick rows are erased.
 func TestTidy(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: newBegun().work, Serve: true})
 	if _, err := s.keeper.wait(t.Context()); err != nil {

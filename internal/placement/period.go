@@ -9,15 +9,15 @@ import (
 	"ponder"
 )
 
-// A period is a time in which a thread is worked on here without a break.
+// A period is an uninterrupted time of work on a thread in this process.
 type period struct {
 	thread ponder.ThreadID
-	again  bool          // it was started once more meanwhile
+	again  bool          // started again meanwhile
 	over   chan struct{} // closed at the end
-	err    error         // how it ended; to be read after that
+	err    error         // outcome; valid after over
 }
 
-// ended reports whether the period is over.
+// hasEnded reports whether the period is over.
 func (pd *period) ended() bool {
 	select {
 	case <-pd.over:
@@ -27,15 +27,15 @@ func (pd *period) ended() bool {
 	}
 }
 
-// An end is how the last busy period of a thread ended in an error.
+// An outcome is the last failure of a thread.
 type end struct {
 	err   error
 	at    time.Time
-	fails int // in a row
+	fails int // consecutive failures
 }
 
-// Start implements [ponder.Placement]. Work begins at once; the error can only be
-// that the placement is closed.
+// Start implements [ponder.Placement]. It starts work immediately. It fails only if ctx is done or
+// the placement is closed.
 func (p *Placement) Start(ctx context.Context, thread ponder.ThreadID) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("start %s: %w", thread, err)
@@ -50,17 +50,15 @@ func (p *Placement) Start(ctx context.Context, thread ponder.ThreadID) error {
 	return nil
 }
 
-// insureAfter is how long a period lasts until it gets a row. Turns of conversations
-// are over by then; and when many threads are started at once, the log needs the
-// connection. Until then the log itself, or the row that asked for the thread, says
-// that there is something to do.
+// rowDelay is the age at which a period gets a row. Most conversation turns are shorter, and a
+// mass start leaves the connection to the log. Until then the log, or the row that requested the
+// thread, records the work.
 const insureAfter = time.Second
 
-// Wait waits until a thread is not at work here, and returns how its last busy
-// period ended: nil if nothing is left to do, or if there was none;
-// [ponder.ErrHeld] if another process has the thread; [context.Canceled] if the
-// placement was closed; or what else Work returned, which a process that serves
-// logs too. It is ctx's error if that is done before.
+// Wait blocks until the thread has no work here and returns the outcome of its last period: nil if
+// nothing is left or there was none, [ponder.ErrHeld] if another process holds the thread,
+// [context.Canceled] if the placement was closed, or the error of Work. A serving process also
+// logs that error. Wait returns ctx's error if ctx ends first.
 func (p *Placement) Wait(ctx context.Context, thread ponder.ThreadID) error {
 	p.mu.Lock()
 	pd, last := p.periods[thread], p.ends[thread]
@@ -76,8 +74,7 @@ func (p *Placement) Wait(ctx context.Context, thread ponder.ThreadID) error {
 	}
 }
 
-// begin begins a busy period, unless the thread is in one: then that will look at
-// the thread once more before it ends.
+// startPeriod starts a period. In a running period it requests another call of Work instead.
 func (p *Placement) begin(thread ponder.ThreadID) (pd *period, begun bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +91,7 @@ func (p *Placement) begin(thread ponder.ThreadID) (pd *period, begun bool, err e
 	return pd, true, nil
 }
 
-// run is a busy period.
+// run executes a period.
 func (p *Placement) run(pd *period) {
 	for {
 		err := p.work(pd.thread)
@@ -109,7 +106,7 @@ func (p *Placement) run(pd *period) {
 	close(pd.over)
 }
 
-// report logs what went wrong, if nobody waits for the thread who would say so.
+// logOutcome logs a failure. A process that does not serve reports it through Wait instead.
 func (p *Placement) report(pd *period) {
 	switch {
 	case pd.err == nil || errors.Is(pd.err, ponder.ErrHeld) || errors.Is(pd.err, ponder.ErrNoThread) || p.ctx.Err() != nil:
@@ -120,12 +117,11 @@ func (p *Placement) report(pd *period) {
 	}
 }
 
-// rejoinWait is how long a process waits, at first, for itself to become a new
-// node.
+// rejoinWait is the first wait for the process to become a new node.
 const rejoinWait = 50 * time.Millisecond
 
-// work calls Work until it does not end for want of a node that is alive. A thread
-// that another node took is held by that.
+// workUntilAlive calls Work until it fails for another reason than a fenced node. If another node
+// took the thread, Work returns ErrHeld.
 func (p *Placement) work(thread ponder.ThreadID) error {
 	for wait := rejoinWait; ; wait = min(2*wait, ponder.BeatEvery) {
 		err := p.Work(p.ctx, thread)
@@ -135,11 +131,11 @@ func (p *Placement) work(thread ponder.ThreadID) error {
 	}
 }
 
-// finish ends a period, or reports false if the thread must be looked at again.
+// finish ends a period, or returns false if Work must run again.
 func (p *Placement) finish(pd *period, err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if pd.again && p.ctx.Err() == nil { // whoever asked may have mended what was wrong
+	if pd.again && p.ctx.Err() == nil { // the caller of Start may have fixed the cause
 		pd.again = false
 		return false
 	}
@@ -149,10 +145,10 @@ func (p *Placement) finish(pd *period, err error) bool {
 	return true
 }
 
-// maxEnds is how many periods that ended in an error are remembered.
+// maxOutcomes limits the stored failures.
 const maxEnds = 1000
 
-// remember keeps how a period ended for Wait, and for the next sweep.
+// recordOutcome stores the outcome for Wait and for the next sweep.
 func (p *Placement) remember(pd *period) {
 	last := p.ends[pd.thread]
 	delete(p.ends, pd.thread)
@@ -160,7 +156,7 @@ func (p *Placement) remember(pd *period) {
 		return
 	}
 	if len(p.ends) >= maxEnds {
-		for thread := range p.ends { // any
+		for thread := range p.ends {
 			delete(p.ends, thread)
 			break
 		}
@@ -172,7 +168,7 @@ func (p *Placement) remember(pd *period) {
 	p.ends[pd.thread] = next
 }
 
-// sleep waits, and reports whether ctx lasted that long.
+// sleep waits and reports whether ctx is still active.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

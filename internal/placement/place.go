@@ -1,37 +1,31 @@
-// Package placement decides where and when threads are worked on: in this process,
-// from the moment somebody starts them, until there is nothing left to do.
+// Package placement decides where and when threads run: in this process, from the first request
+// until no work is left.
 //
-// [Open] returns a placement that lasts, [Memory] one for tests. [Self] says who
-// this process is, and [Gone] whether another one certainly is not any more.
+// [Open] returns a durable placement, [Memory] one for tests. [Self] identifies this process.
+// [Gone] reports whether another process has certainly ended.
 //
 // # Busy periods
 //
-// A [Placement] calls Work for a thread that is started, and never twice at once
-// for one thread. Such a busy period ends when Work returns; if the thread was
-// started once more meanwhile, Work is called once more, so that nothing that
-// came at the last moment is forgotten. If Work lost its lease because the
-// process was given up for dead, it is called again once the process has become
-// a new node. How a period ended, [Placement.Wait] says.
+// A [Placement] calls Work for each started thread, never twice at once for one thread. A period
+// ends when Work returns. If the thread was started again meanwhile, the placement calls Work once
+// more, so that no late request is lost. If Work lost its lease because the node was declared
+// dead, the placement calls it again after the process has become a new node. [Placement.Wait]
+// returns the outcome.
 //
-// # What lasts
+// # Durability
 //
-// The log is the truth about what is left to do: [ponder.Leases.Abandoned]. Beside
-// it, each busy period that is not over in a second has a row in the tables of DBOS,
-// which says that somebody wanted the thread to be worked on, whatever the log
-// shows. A period is a DBOS workflow without steps: its id is the thread, "@" and
-// something unique; its executor is the node. The row is written beside the work, so
-// that nothing waits for it, and erased when the period is over. [Placement.Recover]
-// starts what rows of dead nodes ask for, too.
+// The log is authoritative for the remaining work: see [ponder.Leases.Abandoned]. In addition,
+// each period of more than a second has a row in the tables of DBOS, which records that a process
+// requested the thread. A period is a DBOS workflow without steps. Its ID is the thread, "@" and a
+// unique suffix; its executor is the node. The keeper writes the row in the background and erases
+// it at the end. [Placement.Recover] also starts the threads in rows of dead nodes.
 //
-// DBOS also keeps the queue of threads that processes which serve take, see
-// [Placement.Enqueue], and the schedules. It uses the connection that the store
-// writes with, one statement or transaction at a time: the store waits for one of
-// those at most. Its tables have no prefix; schema.sql has them all, so that they
-// are made in one transaction, which DBOS does not do.
+// DBOS also stores the queue of serving processes, see [Placement.Enqueue], and the schedules. It
+// shares the store's write connection, one statement or transaction at a time. schema.sql creates
+// its tables, which have no prefix, in one transaction.
 //
-// Processes that serve are the application "ponder" to DBOS. The others are
-// "ponder-solo", which has no queues and no schedules, so that they take nothing
-// that they were not told to start.
+// Serving processes are the DBOS application "ponder". Others are "ponder-solo", without queues or
+// schedules, so that they take only work that they started.
 package placement
 
 import (
@@ -46,50 +40,48 @@ import (
 	"ponder"
 )
 
-// A Config says what a placement is made of. Store, Node and Work are required,
-// and DB is by [Open].
+// A Config configures a placement. Store, Node and Work are required; [Open] also requires DB.
 type Config struct {
 	Store ponder.Store
 
-	// DB is the connection that the store writes with. It stays open.
+	// DB is the store's write connection. Close leaves it open.
 	DB *sql.DB
 
-	// Node is who the mind says that this process is. See [Self].
+	// Node identifies this process to the engine. See [Self].
 	Node ponder.Node
 
-	// Work works on a thread, as [engine.Engine.Work] does.
+	// Work runs a thread, as [engine.Engine.Work] does.
 	Work func(context.Context, ponder.ThreadID) error
 
-	// Logger is slog.Default() if nil.
+	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 
-	// Serve says that the process works for others: it takes threads from the
-	// queue, calls schedules, and looks every few seconds for threads that nobody
-	// works on. A process that does not serve works only on what it starts; if
-	// that may have been held by a process that was killed, it calls [Bury] first.
+	// Serve makes the process work for others: it takes threads from the queue, runs schedules,
+	// and looks for abandoned threads every few seconds. Other processes run only what they start.
+	// They call [Bury] first if a killed process may hold the thread.
 	Serve bool
 
-	// Ended, if set, is told of each thread on which no work is done any more.
+	// Ended, if set, is called with each thread whose period ends.
 	Ended func(ponder.ThreadID)
 
-	// PerOwner is how many threads of one owner are taken from the queue at
-	// once, in all processes together; DefaultPerOwner if 0.
+	// PerOwner limits the running threads from the queue per owner, over all processes. The
+	// default is DefaultPerOwner.
 	PerOwner int
 }
 
-// DefaultPerOwner is how many enqueued threads of one owner are at work at once.
+// DefaultPerOwner is the default of [Config.PerOwner].
 const DefaultPerOwner = 8
 
-// A Placement works on threads in this process. It is safe for concurrent use.
+// A Placement runs threads in this process. It is safe for concurrent use.
 type Placement struct {
 	Config
-	ctx  context.Context // done when all work must stop
+	ctx  context.Context // cancelled when all work must stop
 	stop context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool
 	periods map[ponder.ThreadID]*period
-	ends    map[ponder.ThreadID]end // of periods that ended in an error
+	ends    map[ponder.ThreadID]end // failures of ended periods
 
 	workers sync.WaitGroup
 	keeper  *keeper // nil in memory
@@ -97,8 +89,8 @@ type Placement struct {
 
 var _ ponder.Placement = (*Placement)(nil)
 
-// Memory returns a placement without anything that lasts, for tests. Whatever is
-// enqueued is started. It can be used in a [testing/synctest] bubble.
+// Memory returns a placement without durability, for tests. Enqueue starts threads immediately. It
+// works in a [testing/synctest] bubble.
 func Memory(cfg Config) *Placement {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	cfg.PerOwner = cmp.Or(cfg.PerOwner, DefaultPerOwner)
@@ -107,10 +99,9 @@ func Memory(cfg Config) *Placement {
 	return p
 }
 
-// Open returns a placement that lasts. Close it before the mind and the store.
-// What DBOS needs is done in the background: if it fails, that is logged, threads
-// are worked on all the same, and Enqueue, Schedule and Recover return the error.
-// The context is not used after Open has returned.
+// Open returns a durable placement. Close it before the engine and the store. Open starts DBOS in
+// the background. If DBOS fails, Open logs the error and threads still run, but Enqueue, Schedule
+// and Recover return it. Open does not keep ctx.
 func Open(ctx context.Context, cfg Config) (*Placement, error) {
 	switch {
 	case cfg.DB == nil:
@@ -129,8 +120,8 @@ func Open(ctx context.Context, cfg Config) (*Placement, error) {
 	return p, nil
 }
 
-// Close stops all work and waits for it to stop, but no longer than ctx lasts.
-// What is left to do is abandoned then, and others may take it.
+// Close stops all work and waits for it until ctx ends. Other processes may take the remaining
+// work.
 func (p *Placement) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true

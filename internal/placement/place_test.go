@@ -15,7 +15,7 @@ import (
 	"ponder/store/memory"
 )
 
-// A script is a Work that does as it is told, call by call.
+// A script is a Work with a scripted result for each call.
 type script struct {
 	mu    sync.Mutex
 	calls []string
@@ -44,7 +44,7 @@ func inMemory(t *testing.T, do func(ctx context.Context, call int) error) (*Plac
 	return p, s
 }
 
-// How a period ends depends on what Work returns.
+// TestPeriod checks the outcome of a period for each result of Work.
 func TestPeriod(t *testing.T) {
 	broken := errors.New("disk is on fire")
 	tests := []struct {
@@ -85,7 +85,7 @@ func TestPeriod(t *testing.T) {
 	}
 }
 
-// A thread that is started while it is at work is looked at once more.
+// TestStartAgain checks that a thread that is started while it runs gets another call of Work.
 func TestStartAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, s := inMemory(t, func(ctx context.Context, call int) error {
@@ -119,7 +119,7 @@ func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, s := inMemory(t, func(ctx context.Context, call int) error {
 			<-ctx.Done()
-			time.Sleep(time.Second) // to put things in order
+			time.Sleep(time.Second) // an orderly stop takes time
 			return ctx.Err()
 		})
 		for _, thread := range []ponder.ThreadID{"thr_a", "thr_b"} {
@@ -154,7 +154,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// Errors are not kept for ever.
+// TestRecordOutcome checks the limit of stored failures.
 func TestRemember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := inMemory(t, func(context.Context, int) error { return errors.New("no") })
@@ -173,7 +173,7 @@ func TestRemember(t *testing.T) {
 	})
 }
 
-// What fails is left alone for longer and longer.
+// TestIsRetryDue checks that the waits grow.
 func TestDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := inMemory(t, func(context.Context, int) error { return errors.New("no") })

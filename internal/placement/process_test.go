@@ -21,14 +21,14 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A ring is a database and what processes did with it.
+// A scenario is a database and the record of the calls of processes on it.
 type ring struct {
 	store   *sqlite.Store
 	job     job
 	threads []ponder.ThreadID
 }
 
-// newRing makes a database with threads that have n steps to do.
+// newScenario creates a database with threads of n steps.
 func newRing(t *testing.T, count, n int) *ring {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,7 +51,7 @@ func (r *ring) as(role string, latency time.Duration) job {
 	return j
 }
 
-// whole returns the threads as they are when nothing interrupts them, as lines.
+// uninterrupted returns the threads of a run without interruptions, as lines.
 func whole(t *testing.T, count, n int) map[ponder.ThreadID][]string {
 	t.Helper()
 	store := memory.New()
@@ -84,9 +84,9 @@ func whole(t *testing.T, count, n int) map[ponder.ThreadID][]string {
 	return lines
 }
 
-// A state is what the log says about calls.
+// A callState is the state of calls in the log.
 type state struct {
-	open, done map[string]bool // by what was asked
+	open, done map[string]bool // by request
 }
 
 func (r *ring) state(t *testing.T) state {
@@ -108,18 +108,18 @@ func (r *ring) state(t *testing.T) state {
 	return s
 }
 
-// Processes that are killed at any time leave a log from which the next goes on to
-// the same end, without asking again what was answered.
+// TestKill kills processes at random times. The next process must reach the same result and repeat
+// no answered call.
 func TestKill(t *testing.T) {
 	const count, steps, kills = 3, 150, 20
 	want := whole(t, count, steps)
 	r := newRing(t, count, steps)
 	inFlight, killed := 0, 0
-	answered := make(map[string]int) // how often what was answered had been asked
+	answered := make(map[string]int) // requests per answered question
 	random := rand.New(rand.NewPCG(1, 2))
 	for {
 		p := spawn(t, r.as("finish", 4*time.Millisecond))
-		if killed%5 != 4 { // else it may not even have begun
+		if killed%5 != 4 { // otherwise it may not have started
 			p.says(t, "recovered")
 		}
 		life := time.Duration(random.IntN(60_000)) * time.Microsecond
@@ -162,7 +162,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// asked counts how often each question was asked.
+// countCalls counts the requests of each question.
 func (r *ring) asked(t *testing.T) map[string]int {
 	t.Helper()
 	asked := make(map[string]int)
@@ -172,7 +172,7 @@ func (r *ring) asked(t *testing.T) map[string]int {
 	return asked
 }
 
-// compare compares the threads, and returns how many answers they have.
+// compare compares the threads with want and returns the number of their answers.
 func (r *ring) compare(t *testing.T, want map[ponder.ThreadID][]string) (answers int) {
 	t.Helper()
 	for _, thread := range r.threads {
@@ -189,8 +189,8 @@ func (r *ring) compare(t *testing.T, want map[ponder.ThreadID][]string) (answers
 	return answers
 }
 
-// Two processes that want the same threads, and come and go, never both do
-// anything: what is done is what one would have done.
+// TestRace runs two processes on the same threads. Together they must do what one process would
+// do.
 func TestRace(t *testing.T) {
 	const count, steps = 50, 15
 	want := whole(t, count, steps)
@@ -219,8 +219,8 @@ func TestRace(t *testing.T) {
 	t.Logf("%v lives, %d calls", lives, len(callsIn(t, r.job.Calls)))
 }
 
-// A process that is stopped for longer than its lease and wakes up writes nothing,
-// and goes on as a new node.
+// TestZombie stops a process for longer than its lease. After it wakes, it must write nothing
+// until it is a new node.
 func TestZombie(t *testing.T) {
 	r := newRing(t, 1, 15)
 	j := r.as("hold", 300*time.Millisecond)
@@ -266,7 +266,7 @@ func TestZombie(t *testing.T) {
 	}
 }
 
-// await waits until the first thread has an answer of somebody, and returns where.
+// await waits for an answer by name in the first thread and returns its position.
 func (r *ring) await(t *testing.T, name string) ponder.Seq {
 	t.Helper()
 	for ev, err := range ponder.Follow(t.Context(), r.store, r.threads[0], 0) {
@@ -280,7 +280,7 @@ func (r *ring) await(t *testing.T, name string) ponder.Seq {
 	return 0
 }
 
-// author returns whose answer an event has.
+// author returns the author of an answer event.
 func author(ev ponder.Event) string {
 	text := ""
 	switch b := ev.Body.(type) {
@@ -292,7 +292,7 @@ func author(ev ponder.Event) string {
 	return text[strings.LastIndexByte(text, ' ')+1:]
 }
 
-// nodes returns the nodes that a process is.
+// nodes returns the nodes of a process.
 func (r *ring) nodes(t *testing.T, pid int) (list []ponder.Node) {
 	t.Helper()
 	all, err := r.store.AllNodes(t.Context())
@@ -307,7 +307,7 @@ func (r *ring) nodes(t *testing.T, pid int) (list []ponder.Node) {
 	return list
 }
 
-// What a killed process was at work on goes on at once in the next.
+// TestRecoverMany checks that the next process takes over the threads of a killed one at once.
 func TestRecoverMany(t *testing.T) {
 	const count = 1000
 	r := newRing(t, count, 1)

@@ -14,17 +14,15 @@ import (
 
 const (
 	queueName = "threads"
-	nowhere   = "none" // a queue there is not: to listen to none is to listen to all
+	nowhere   = "none" // no such queue: an empty list would mean all queues
 	pollEvery = 100 * time.Millisecond
 )
 
-// Enqueue has a thread worked on by some process that serves, this one or another,
-// as soon as fewer than PerOwner enqueued threads of its owner are at work: those
-// with the smaller priority first, then those that were enqueued first. When Enqueue
-// returns, that outlasts this process; a power failure it outlasts with whatever is
-// written to the store next. What is lost is the turn: what there is to do stands in the
-// log, where [Placement.Recover] finds it. If no process serves, the next one that does
-// will take it.
+// Enqueue requests that a serving process run the thread once fewer than PerOwner threads of its
+// owner run. A smaller priority runs first, then the older request. The request survives this
+// process. It survives a power failure once the store has written something later; before that
+// only the position is lost, because [Placement.Recover] finds the work in the log. Without a
+// serving process, the request waits for the next one.
 func (p *Placement) Enqueue(ctx context.Context, thread ponder.ThreadID, owner string, priority uint) error {
 	if p.keeper == nil {
 		return p.Start(ctx, thread)
@@ -52,7 +50,7 @@ func (k *keeper) enqueue(ctx context.Context, thread ponder.ThreadID, owner stri
 	return err
 }
 
-// registerQueue makes the queue, or changes it to what is wanted now.
+// registerQueue creates or updates the queue.
 func registerQueue(d dbos.Context, perOwner int) error {
 	_, err := dbos.RegisterQueue(d, queueName,
 		dbos.WithPriorityEnabled(),
@@ -65,7 +63,7 @@ func registerQueue(d dbos.Context, perOwner int) error {
 	return nil
 }
 
-// queues returns the queues that this process takes from.
+// queues returns the queues from which this process takes work.
 func (k *keeper) queues() []string {
 	if !k.place.Serve {
 		return []string{nowhere}
@@ -73,7 +71,7 @@ func (k *keeper) queues() []string {
 	return append(k.ticks.queues(), queueName)
 }
 
-// queued returns the threads that wait in the queue.
+// queuedSet returns the threads in the queue.
 func (k *keeper) queued(ctx context.Context) (map[ponder.ThreadID]bool, error) {
 	list, err := k.enqueued(ctx)
 	if err != nil {
@@ -86,8 +84,7 @@ func (k *keeper) queued(ctx context.Context) (map[ponder.ThreadID]bool, error) {
 	return queued, nil
 }
 
-// enqueued returns them as they stand in the queue; one that was enqueued twice is there
-// twice.
+// listQueued returns the threads in queue order, possibly with duplicates.
 func (k *keeper) enqueued(ctx context.Context) (threads []ponder.ThreadID, err error) {
 	d, err := k.wait(ctx)
 	if err != nil {
@@ -104,7 +101,7 @@ func (k *keeper) enqueued(ctx context.Context) (threads []ponder.ThreadID, err e
 	return threads, nil
 }
 
-// threadOf undoes newID.
+// threadOf extracts the thread from an ID of newID.
 func threadOf(id string) ponder.ThreadID {
 	return ponder.ThreadID(id[:max(strings.LastIndexByte(id, '@'), 0)])
 }
@@ -131,8 +128,7 @@ func (k *keeper) leftovers(ctx context.Context, alive map[ponder.NodeID]bool) (l
 	return left, nil
 }
 
-// discard erases rows of dead nodes, after the new rows of their threads are
-// written.
+// discard erases rows of dead nodes after addRow has written the new rows.
 func (k *keeper) discard(ids []string) {
 	if len(ids) == 0 {
 		return

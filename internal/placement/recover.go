@@ -9,11 +9,9 @@ import (
 	"ponder"
 )
 
-// Recover implements [ponder.Placement]. It gives up the nodes of this machine
-// whose processes have ended, and starts the threads that the log shows to be
-// abandoned and those that dead nodes were asked to work on; those in the queue
-// wait for their turn. What fails in a thread is not its error, see
-// [Placement.Wait].
+// Recover implements [ponder.Placement]. It declares dead the nodes of this machine whose
+// processes have ended. Then it starts the threads that the log shows as abandoned and those in
+// rows of dead nodes, except threads in the queue. Failures of threads appear in [Placement.Wait].
 func (p *Placement) Recover(ctx context.Context) (int, error) {
 	n, err := p.recover(ctx)
 	if err != nil {
@@ -39,8 +37,8 @@ func (p *Placement) recover(ctx context.Context) (int, error) {
 	return n, errors.Join(err, failed)
 }
 
-// startAll starts threads and returns how many were not at work here already. When
-// they have rows, others are erased.
+// startAll starts the threads that do not run here and returns their number. Once they have rows,
+// it erases the rows in others.
 func (p *Placement) startAll(threads []ponder.ThreadID, others []string) (int, error) {
 	var periods []*period
 	for _, thread := range threads {
@@ -69,15 +67,14 @@ func (p *Placement) startAll(threads []ponder.ThreadID, others []string) (int, e
 	return len(periods), nil
 }
 
-// leftovers are the rows of nodes that are not alive, and the threads in the queue.
+// A leftovers holds the rows of dead nodes and the queued threads.
 type leftovers struct {
-	ids     []string          // of rows of dead nodes
-	threads []ponder.ThreadID // that they ask for
+	ids     []string          // rows of dead nodes
+	threads []ponder.ThreadID // threads in those rows
 	queued  map[ponder.ThreadID]bool
 }
 
-// add returns the threads to start: those that rows ask for and more, without
-// those that have their turn later.
+// add returns the threads of more and of the rows, without queued ones and duplicates.
 func (l leftovers) add(more []ponder.ThreadID) (all []ponder.ThreadID) {
 	seen := make(map[ponder.ThreadID]bool)
 	for _, threads := range [...][]ponder.ThreadID{more, l.threads} {
@@ -91,7 +88,7 @@ func (l leftovers) add(more []ponder.ThreadID) (all []ponder.ThreadID) {
 	return all
 }
 
-// leftovers reads what DBOS has.
+// leftovers reads the rows of DBOS.
 func (p *Placement) leftovers(ctx context.Context) (leftovers, error) {
 	nodes, err := p.Store.AllNodes(ctx)
 	if err != nil {
@@ -100,8 +97,8 @@ func (p *Placement) leftovers(ctx context.Context) (leftovers, error) {
 	return p.keeper.leftovers(ctx, living(nodes, p.Node.ID))
 }
 
-// living returns the nodes that are alive. The clock of the store is not known, but
-// the newest beat is about as old as this node's.
+// aliveNodes returns the nodes that are alive. The newest beat stands for the store's clock,
+// because this node also beats.
 func living(nodes []ponder.Node, self ponder.NodeID) map[ponder.NodeID]bool {
 	var now time.Time
 	for _, n := range nodes {

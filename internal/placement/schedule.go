@@ -11,19 +11,19 @@ import (
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
-	"github.com/robfig/cron/v3" // DBOS's own: the same expressions mean the same
+	"github.com/robfig/cron/v3" // the parser that DBOS uses, so that expressions agree
 )
 
-// A schedule is when something is to be done.
+// A schedule calls tick at the times of a cron expression.
 type schedule struct {
 	name  string
-	cron  string // six fields
+	cron  string // with seconds
 	times cron.Schedule
-	since time.Time // what was to be done before was missed
+	since time.Time // earlier times are missed
 	tick  func(context.Context, time.Time) error
 }
 
-// newSchedule reads a cron expression of five fields, or six with seconds first.
+// newSchedule parses a cron expression of five fields, or six with seconds first.
 func newSchedule(name, expr string, tick func(context.Context, time.Time) error) (*schedule, error) {
 	if name == "" || tick == nil {
 		return nil, errors.New("a schedule needs a name and something to do")
@@ -48,16 +48,16 @@ func newSchedule(name, expr string, tick func(context.Context, time.Time) error)
 	return s, nil
 }
 
-// late is how old a tick may be though the next has come already.
+// tickGrace is the age up to which a tick runs even if the next is due.
 const late = 5 * time.Second
 
-// missed reports whether what was due at a time is not to be done any more.
+// isMissed reports whether a tick is too old to run.
 func (s *schedule) missed(at, now time.Time) bool {
 	return at.Before(s.since) || now.Sub(at) > late && !s.times.Next(at).After(now)
 }
 
-// Schedule implements [ponder.Placement]. The process must serve. A tick that fails
-// is logged; while one is at work, in whichever process, the next waits.
+// Schedule implements [ponder.Placement]. The process must serve. Failed ticks are logged. Ticks
+// of one schedule never overlap, in any process.
 func (p *Placement) Schedule(ctx context.Context, name, cron string, tick func(context.Context, time.Time) error) error {
 	s, err := newSchedule(name, cron, tick)
 	switch {
@@ -77,7 +77,7 @@ func (p *Placement) Schedule(ctx context.Context, name, cron string, tick func(c
 	return nil
 }
 
-// spawn runs f in a goroutine that Close waits for, unless the placement is closed.
+// spawn runs f in a goroutine that Close awaits. It returns false if the placement is closed.
 func (p *Placement) spawn(f func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +87,7 @@ func (p *Placement) spawn(f func()) bool {
 	return !p.closed
 }
 
-// clock keeps a schedule in memory.
+// runSchedule runs a schedule in memory.
 func (p *Placement) clock(s *schedule) {
 	for {
 		next := s.times.Next(time.Now())
@@ -104,17 +104,17 @@ func (p *Placement) tick(s *schedule, at time.Time) {
 	}
 }
 
-// ticks are the schedules of a process.
+// A scheduleSet holds the schedules of a process.
 type ticks struct {
 	mu  sync.Mutex
 	all map[string]*schedule
 }
 
-// tickPrefix begins the names of the queues that ticks go through: one for each
-// schedule, so that a process only gets those that it knows.
+// tickPrefix starts the name of each schedule's queue. One queue per schedule keeps ticks from
+// processes that do not know the schedule.
 const tickPrefix = "tick "
 
-// queues returns the queues that ticks come through.
+// queues returns the queues of the schedules.
 func (t *ticks) queues() (names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,13 +141,13 @@ func (t *ticks) named(name string) *schedule {
 	return t.all[name]
 }
 
-// How often DBOS looks for schedules that have changed, and for ticks.
+// Polling intervals of DBOS for changed schedules and for ticks.
 const (
 	schedulesEvery = time.Second
 	ticksEvery     = 250 * time.Millisecond
 )
 
-// schedule tells DBOS.
+// schedule registers s with DBOS.
 func (k *keeper) schedule(ctx context.Context, s *schedule) error {
 	d, err := k.wait(ctx)
 	if err != nil {
@@ -167,8 +167,8 @@ func (k *keeper) schedule(ctx context.Context, s *schedule) error {
 	})
 }
 
-// tick is the workflow of a tick. Its row stays for a while, which tells others that
-// the tick has been: see tidy.
+// tickWorkflow is the workflow of a tick. Its row marks the tick as done for other processes until
+// cleanupTicks.
 func (k *keeper) tick(_ dbos.Context, in dbos.ScheduledWorkflowInput) (any, error) {
 	name, err := dbos.DecodeScheduleContext[string](in)
 	if err != nil {
@@ -189,13 +189,13 @@ func (k *keeper) tick(_ dbos.Context, in dbos.ScheduledWorkflowInput) (any, erro
 	return nil, nil
 }
 
-// How long rows of ticks stay: longer than processes differ in when they tick.
+// Retention of tick rows. It must exceed the clock difference between processes.
 const (
 	tickStays = time.Minute
-	tickWaits = time.Hour // for a process that takes it
+	tickWaits = time.Hour // of ticks that no process takes
 )
 
-// tidy erases rows of ticks that were, and of those that nobody takes any more.
+// cleanupTicks erases rows of old ticks and of ticks that no process takes.
 func (k *keeper) tidy() {
 	if k.failed != nil {
 		return

@@ -66,7 +66,7 @@ func TestMissed(t *testing.T) {
 	s.since = begin
 	tests := []struct {
 		name string
-		at   time.Duration // since begin
+		at   time.Duration // since start
 		late time.Duration
 		want bool
 	}{
@@ -91,7 +91,7 @@ func TestScheduleInMemory(t *testing.T) {
 		var at []string
 		err := p.Schedule(t.Context(), "x", "*/10 * * * * *", func(_ context.Context, due time.Time) error {
 			at = append(at, due.UTC().Format("05"))
-			time.Sleep(15 * time.Second) // longer than until the next
+			time.Sleep(15 * time.Second) // longer than the interval
 			return errors.New("it does not matter")
 		})
 		if err != nil {

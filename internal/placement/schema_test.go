@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// The tables that schema.sql makes are those that the migrations of DBOS make.
+// TestSchema checks that schema.sql creates the same tables as the migrations of DBOS.
 func TestSchema(t *testing.T) {
 	db := memoryDB(t)
 	d, err := dbos.NewContext(t.Context(), dbos.Config{
@@ -56,7 +56,7 @@ const schemaHead = `-- The tables of github.com/dbos-inc/dbos-transact-golang v1
 -- its migrations make them. TestSchema writes this file, and checks it.
 `
 
-// dump returns what makes the tables of a database, and the one row they have.
+// dump returns the schema and the single row of a database.
 func dump(t *testing.T, db *sql.DB) string {
 	t.Helper()
 	var b strings.Builder

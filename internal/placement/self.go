@@ -9,7 +9,7 @@ import (
 	"ponder"
 )
 
-// Self returns who this process is, as a new node.
+// Self returns this process as a new node.
 func Self() ponder.Node {
 	name, err := os.Hostname()
 	if err != nil {
@@ -27,21 +27,21 @@ func Self() ponder.Node {
 	return n
 }
 
-// Gone reports whether the process of another node has certainly ended. Only a
-// process of the same machine, with the same space of process numbers, can be
+// Gone reports whether the process of another node has certainly ended. It can know this only for
+// the same machine and PID namespace.
 // known to have.
 func Gone(self, other ponder.Node) bool { return gone(self, other, started) }
 
-// An answer is what is known of a process.
+// A liveness is the knowledge about a process.
 type answer int
 
 const (
 	unknown answer = iota
-	yes            // it is there
-	no             // there is none of that number
+	yes
+	no
 )
 
-// gone is Gone with a way to ask when the process of a number began.
+// isGone is Gone with an injected process look-up.
 func gone(self, other ponder.Node, started func(pid int) (start string, there answer)) bool {
 	switch {
 	case other.ID == self.ID || other.Host != self.Host || self.Boot == "" || other.Boot == "":
@@ -55,10 +55,9 @@ func gone(self, other ponder.Node, started func(pid int) (start string, there an
 	return there == no || there == yes && start != "" && other.Start != "" && start != other.Start
 }
 
-// Bury declares dead the nodes whose processes are certainly gone, so that their
-// threads are free at once, and returns how many. Whoever is about to work on a
-// thread that a killed process may have held calls it first; [Placement.Recover]
-// does.
+// Bury marks nodes dead whose processes have certainly ended, which frees their threads, and
+// returns their number. Callers that may need a thread of a killed process call it first;
+// [Placement.Recover] does.
 func Bury(ctx context.Context, nodes ponder.Nodes, self ponder.Node) (int, error) {
 	all, err := nodes.AllNodes(ctx)
 	if err != nil {
@@ -77,5 +76,5 @@ func Bury(ctx context.Context, nodes ponder.Nodes, self ponder.Node) (int, error
 	return buried, nil
 }
 
-// digest is a short name for something that is nobody's business.
+// digest hashes machine identifiers so that they are not stored.
 func digest(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:8] }

@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// machine tells machines of the same name, and spaces of process numbers on one,
-// apart.
+// machine identifies the machine and the PID namespace.
 func machine() string {
 	var name strings.Builder
 	if id, err := os.ReadFile("/etc/machine-id"); err == nil && len(id) > 0 {
@@ -22,7 +21,7 @@ func machine() string {
 	return name.String()
 }
 
-// bootID returns what changes when the machine boots.
+// bootID changes at each boot of the machine.
 func bootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -31,28 +30,27 @@ func bootID() string {
 	return string(bytes.TrimSpace(id))
 }
 
-// started returns when the process of a number began, in ticks since boot.
+// startTime returns the start of a process in ticks since boot.
 func started(pid int) (start string, there answer) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			return "", no
 		}
-		return "", unknown // /proc may hide what others run
+		return "", unknown // /proc may hide processes of other users
 	}
 	return parseStat(stat)
 }
 
-// parseStat reads /proc/PID/stat: a number, a name in parentheses that may have
-// anything in it, the state, and more numbers, of which the 22nd field is when the
-// process began. What is dead, and only waits to be reaped, is not there.
+// parseStat reads the start time, field 22 of /proc/PID/stat. The command in parentheses may
+// contain anything. A zombie counts as gone.
 func parseStat(stat []byte) (start string, there answer) {
 	end := bytes.LastIndexByte(stat, ')')
 	if end < 0 {
 		return "", unknown
 	}
 	fields := strings.Fields(string(stat[end+1:]))
-	const state, begin = 0, 22 - 3 // counted from the third
+	const state, begin = 0, 22 - 3 // indexes from the third field
 	switch {
 	case len(fields) <= begin:
 		return "", unknown

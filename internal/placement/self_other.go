@@ -2,8 +2,8 @@
 
 package placement
 
-// Elsewhere, nothing is certain about other processes: their threads are free when
-// their nodes have not beaten for [ponder.DeadAfter].
+// On other systems nothing is known about other processes. Their threads become free after
+// [ponder.DeadAfter] without a beat.
 
 func machine() string { return "" }
 

@@ -63,7 +63,7 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// Only the node of a process that has ended is buried.
+// TestBury checks that only nodes of ended processes are marked dead.
 func TestBury(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Log("processes are not known here: nothing is certain")

@@ -8,17 +8,16 @@ import (
 	"fmt"
 )
 
-// share returns a database whose only connection is borrowed from another, for as
-// long as something is done with it. Closing it leaves the other open. Whoever
-// else wants the connection waits for one borrower at most.
+// borrowDB returns a database with one connection, borrowed from db for each operation. Closing it
+// leaves db open. Users of db wait for one borrower at most.
 func share(db *sql.DB) *sql.DB {
 	shared := sql.OpenDB(lender{db})
 	shared.SetMaxOpenConns(1)
-	shared.SetMaxIdleConns(-1) // given back at once
+	shared.SetMaxIdleConns(-1) // returned at once
 	return shared
 }
 
-// A lender lends connections of a database.
+// A connLender lends connections of a database.
 type lender struct{ db *sql.DB }
 
 // Connect implements [driver.Connector].
@@ -44,7 +43,7 @@ func (l lender) Connect(ctx context.Context) (driver.Conn, error) {
 // Driver implements [driver.Connector].
 func (l lender) Driver() driver.Driver { return l.db.Driver() }
 
-// A connection is what a driver's connection must be able to do.
+// A connection lists the methods that a driver connection needs.
 type connection interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -54,15 +53,14 @@ type connection interface {
 	driver.Pinger
 }
 
-// A loan is a connection that is borrowed until it is closed. What is done with it
-// is not interrupted: SQLite connections that were are thrown away, and this one is
-// somebody else's.
+// A borrowedConn is a borrowed connection. Its operations ignore cancellation, because an
+// interrupted SQLite connection is discarded, and this one belongs to the store.
 type loan struct {
 	connection
 	conn *sql.Conn
 }
 
-// Close gives the connection back.
+// Close returns the connection.
 func (l *loan) Close() error { return l.conn.Close() }
 
 // BeginTx implements [driver.ConnBeginTx].
@@ -70,8 +68,7 @@ func (l *loan) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	return l.connection.BeginTx(context.WithoutCancel(ctx), opts)
 }
 
-// PrepareContext implements [driver.ConnPrepareContext]. A statement could outlive
-// the loan, and DBOS prepares none.
+// PrepareContext always fails: a statement could outlive the loan, and DBOS prepares none.
 func (l *loan) PrepareContext(context.Context, string) (driver.Stmt, error) {
 	return nil, errors.New("a connection on loan prepares no statements")
 }

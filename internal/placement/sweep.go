@@ -8,21 +8,21 @@ import (
 	"ponder"
 )
 
-// How often a process that serves looks after others.
+// Intervals of a serving process.
 const (
 	sweepEvery = ponder.BeatEvery
 	tidyEvery  = time.Minute
 )
 
-// A sweeper looks after threads that nobody works on.
+// A sweeper starts abandoned threads.
 type sweeper struct {
 	*Placement
 	alive     map[ponder.NodeID]bool
-	abandoned map[ponder.ThreadID]bool // at the last look
+	abandoned map[ponder.ThreadID]bool // at the previous sweep
 	tidied    time.Time
 }
 
-// sweep looks after others until the placement is closed.
+// sweep runs until the placement is closed.
 func (p *Placement) sweep() {
 	s := &sweeper{Placement: p, tidied: time.Now()}
 	for sleep(p.ctx, sweepEvery) {
@@ -32,9 +32,8 @@ func (p *Placement) sweep() {
 	}
 }
 
-// round starts what is abandoned: at once if a node has died since the last look,
-// else what was abandoned then, too. So a thread that another process has just
-// made, and is about to start, is left to that.
+// sweepOnce starts abandoned threads: all after a node died, otherwise those that were abandoned
+// at the previous sweep too. So a process that just created a thread has time to start it.
 func (s *sweeper) round(ctx context.Context) error {
 	buried, err := Bury(ctx, s.Store, s.Node)
 	if err != nil {
@@ -61,7 +60,7 @@ func (s *sweeper) round(ctx context.Context) error {
 	return s.again(ctx)
 }
 
-// again starts what is abandoned still.
+// startAbandoned starts threads that are abandoned for the second time in a row.
 func (s *sweeper) again(ctx context.Context) error {
 	threads, err := s.Store.Abandoned(ctx)
 	if err != nil {
@@ -87,7 +86,7 @@ func (s *sweeper) again(ctx context.Context) error {
 	return err
 }
 
-// unless returns err, but nil if it is what was said before.
+// ignoreError returns err, or nil if err is ignored.
 func unless(said, err error) error {
 	if errors.Is(err, said) {
 		return nil
@@ -95,14 +94,14 @@ func unless(said, err error) error {
 	return err
 }
 
-// How long a thread whose work failed is left alone.
+// Waits after a failure of a thread.
 const (
-	failWait    = 10 * time.Second // the first time
+	failWait    = 10 * time.Second // first wait
 	maxFailWait = 10 * time.Minute
 )
 
-// due reports whether a thread may be tried: what failed is left alone, for longer
-// each time.
+// isRetryDue reports whether the wait after the last failure is over. The wait doubles with each
+// failure.
 func (p *Placement) due(thread ponder.ThreadID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"ponder"
 )
 
-// Who knows what a thread was told goes on from there, and nobody else.
+// TestPostAfter checks that PostAfter succeeds only if nothing followed the given input.
 func TestTellAfter(t *testing.T) {
 	after := func(t *testing.T, w *teller, last, text string) ([]ponder.Event, error) {
 		t.Helper()
@@ -19,7 +19,8 @@ func TestTellAfter(t *testing.T) {
 			ponder.Event{Body: ponder.UserMessage{Content: text}})
 	}
 	for name, tt := range map[string]struct {
-		// do does something behind the turn of a message, and returns who goes on after what.
+		// do changes the thread after the first turn and returns the caller and its last known
+		// input.
 		do   func(t *testing.T, w *teller, first ponder.Event) (*teller, string)
 		fine bool
 	}{
@@ -91,7 +92,7 @@ func TestTellAfter(t *testing.T) {
 	}
 }
 
-// Of many who go on from the same place, one does.
+// TestPostAfterAtOnce checks that one of many concurrent calls succeeds.
 func TestTellAfterAtOnce(t *testing.T) {
 	telling(t, func(t *testing.T, w *teller) {
 		stored, err := w.say(t.Context(), "one", "Hello.")

@@ -21,7 +21,7 @@ import (
 
 const talk ponder.ThreadID = "thr_talk"
 
-// replies is a mode that says something to each message.
+// replies returns a mode that answers each message.
 func replies() ponder.Mode {
 	return ponder.Mode{
 		Name: "replies", Start: func(ponder.Run) ponder.State { return reply{} }, History: true,
@@ -30,7 +30,7 @@ func replies() ponder.Mode {
 	}
 }
 
-// reply is how many messages there are, and answers to them.
+// A reply counts messages and answers.
 type reply struct{ heard, said int }
 
 func (r reply) Apply(ev ponder.Event) ponder.State {
@@ -50,7 +50,7 @@ func (r reply) Next(ponder.Moment) []ponder.Action {
 	return []ponder.Action{ponder.Call{Key: fmt.Sprintf("say-%d", r.said), Role: ponder.Fast, Request: llm.Request{Messages: []llm.Message{llm.Say(llm.User, "say")}}}}
 }
 
-// appends counts what is appended to a store, and may refuse it.
+// An appendRecorder counts appends to a store and may reject them.
 type appends struct {
 	ponder.Store
 	mu      sync.Mutex
@@ -74,7 +74,7 @@ func (a *appends) Take(ctx context.Context, id ponder.ThreadID, node ponder.Node
 	return a.Store.Take(ctx, id, node)
 }
 
-// noted returns the first batch, and how often something was taken.
+// recorded returns the first batch and the number of taken leases.
 func (a *appends) noted() (first []ponder.Event, takes int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -102,7 +102,7 @@ func (a *appends) note(fence ponder.Fence, events []ponder.Event, do func() ([]p
 	return stored, err
 }
 
-// A teller is a mind that is told things, and its placement.
+// A poster is an engine with a placement, to which tests post messages.
 type teller struct {
 	*engine.Engine
 	log   *appends
@@ -155,7 +155,7 @@ func types(list []ponder.Event) string {
 	return strings.Join(all, " ")
 }
 
-// heard returns what users have said, and how many answers there are.
+// history returns the messages of users and the number of answers.
 func (w *teller) heard(t *testing.T) (said []string, answers int) {
 	t.Helper()
 	for ev, err := range w.log.Events(t.Context(), talk, 0) {
@@ -172,8 +172,8 @@ func (w *teller) heard(t *testing.T) (said []string, answers int) {
 	return said, answers
 }
 
-// A message and the intent to answer it are written at once, when nothing goes on and
-// when something does.
+// TestPost checks that one append writes the message and the intent to answer, on an idle and on a
+// busy thread.
 func TestTell(t *testing.T) {
 	telling(t, func(t *testing.T, w *teller) {
 		stored, err := w.say(t.Context(), "one", "Hello.")
@@ -206,8 +206,8 @@ func TestTell(t *testing.T) {
 	})
 }
 
-// Who was the last to hold a thread takes it with what is decided, unless somebody was
-// there since.
+// TestPostAgain checks that the last holder takes the thread again with the append, unless another
+// node held it since.
 func TestTellAgain(t *testing.T) {
 	in := func(t *testing.T, w *teller) {
 		t.Helper()
@@ -282,7 +282,7 @@ func TestTellAgain(t *testing.T) {
 	}
 }
 
-// Who goes away at once leaves nothing undone that others have asked for.
+// TestPostAndLeave checks that a process that exits at once loses no posted work.
 func TestTellAndGo(t *testing.T) {
 	telling(t, func(t *testing.T, w *teller) {
 		if _, err := w.say(t.Context(), "one", "Hello."); err != nil {
@@ -308,7 +308,8 @@ func TestTellAndGo(t *testing.T) {
 	})
 }
 
-// Whatever goes wrong, what is told is in the log once, or the teller knows that it is not.
+// TestPostTrouble checks that after any failure a message is in the log once, or its caller gets
+// an error.
 func TestTellTrouble(t *testing.T) {
 	broken := errors.New("broken")
 	t.Run("held", func(t *testing.T) {
@@ -347,7 +348,7 @@ func TestTellTrouble(t *testing.T) {
 		telling(t, func(t *testing.T, w *teller) {
 			first := true
 			w.log.refuse = func(fence ponder.Fence, _ []ponder.Event) error {
-				if fence != 0 && first { // somebody else was faster
+				if fence != 0 && first { // another process appended first
 					first = false
 					_, err := w.log.Store.Append(t.Context(), talk, 0, ponder.Event{Body: ponder.UserMessage{Content: "Me first."}})
 					return err
@@ -431,9 +432,8 @@ func TestTellTrouble(t *testing.T) {
 	})
 }
 
-// Many tell a thread at once, through two processes, while work on it begins and ends, and
-// some go away: each message is there once or not at all, as its teller was told, and all
-// are answered.
+// TestPostMany posts to a thread through two processes while work on it starts and ends. Each
+// message must be in the log as its caller was told, and every one must be answered.
 func TestTellMany(t *testing.T) {
 	for seed := range uint64(20) {
 		telling(t, func(t *testing.T, w *teller) {
@@ -465,7 +465,7 @@ func TestTellMany(t *testing.T) {
 				})
 			}
 			all.Wait()
-			time.Sleep(2 * time.Minute) // 2 s for each answer
+			time.Sleep(2 * time.Minute) // 2 s per answer
 			said, answers := w.heard(t)
 			for _, text := range said {
 				told[text]--

@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// Waiting returns how many threads have something to do that nobody works on: those in
-// the queue, and those that the log shows to be abandoned, but for what has just begun
-// here.
+// Waiting returns the number of threads with pending work that do not run here: queued threads and
+// abandoned ones.
 func (p *Placement) Waiting(ctx context.Context) (int, error) {
 	threads, err := p.Store.Abandoned(ctx)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What waits is what is in the queue or abandoned, each thread once, and nothing that is
-// at work here.
+// TestWaiting checks that Waiting counts queued and abandoned threads once each, without those
+// that run here.
 func TestWaiting(t *testing.T) {
 	b := newBegun()
 	p := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.work})
