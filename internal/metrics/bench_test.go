@@ -28,8 +28,7 @@ func (nullCollector) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: make(http.Header), Body: io.NopCloser(strings.NewReader("")), Request: r}, err
 }
 
-// BenchmarkCall measures what a meter adds to a call of a model: the events of its beginning
-// and its end.
+// BenchmarkCall measures the overhead of a meter per model call.
 func BenchmarkCall(b *testing.B) {
 	for _, traced := range []bool{false, true} {
 		b.Run("traced="+strconv.FormatBool(traced), func(b *testing.B) {
@@ -63,7 +62,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkScrape measures what a scraper of a busy server costs.
+// BenchmarkScrape measures a scrape of a busy server.
 func BenchmarkScrape(b *testing.B) {
 	m := New(Config{Version: "1.2"})
 	for i := range 100 {
@@ -86,7 +85,7 @@ func scrapeBytes(b *testing.B, m *Meter) {
 	}
 }
 
-// A discard is a writer of an answer that counts its bytes.
+// A discard counts the bytes of a response.
 type discard struct {
 	header http.Header
 	n      int

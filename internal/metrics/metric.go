@@ -1,13 +1,13 @@
-// Package metrics counts and times the work of a process, and makes traces of it.
+// Package metrics measures the work of a process and records traces.
 //
-// It learns from the log: [Meter.Store] wraps the store of the process, and the engine
-// knows nothing of it. seen.go observes events, series.go has the metrics, and the trace
-// files make spans of the same events. The Prometheus client writes the metrics, and the
-// OpenTelemetry SDK sends the spans.
+// It derives both from the log: [Meter.Store] wraps the process's store, and the engine knows
+// nothing of it. seen.go observes events, series.go defines the metrics, and the trace files
+// create spans from the same events. The Prometheus client exposes the metrics; the OpenTelemetry
+// SDK sends the spans.
 //
-// No label has a value of users or a name that everybody may choose: labels are modes,
-// roles, models, classes of errors and types of events, and each metric has at most
-// maxSeries series. No span has content, but ids.
+// No label has a value that users or clients can choose freely. Labels are modes, roles, models,
+// error classes and event types, and a metric has at most maxSeries series. Spans contain IDs, but
+// no content.
 package metrics
 
 import (
@@ -24,23 +24,23 @@ import (
 	"ponder"
 )
 
-// A Config names the sources of metrics beside the log. Each field may be left out.
+// A Config names the sources of metrics besides the log. All fields are optional.
 type Config struct {
 	Version string
 
-	Queue    func() (n int, known bool) // threads that wait to be worked on
-	Watchers func() int                 // open streams of events
-	Lag      func() int                 // events that the slowest of them is behind
+	Queue    func() (n int, known bool) // threads with pending work
+	Watchers func() int                 // open event streams
+	Lag      func() int                 // events by which the slowest stream lags
 
-	// Traces, if set, gets a span for each call, tool and run.
+	// Traces, if set, receives a span for each call, tool use and run.
 	Traces *Traces
 }
 
-// A Meter counts. It is safe for concurrent use.
+// A Meter collects metrics and traces. It is safe for concurrent use.
 type Meter struct {
 	cfg     Config
 	now     func() time.Time
-	metrics http.Handler // writes the metrics
+	metrics http.Handler // serves the metrics
 
 	mu      sync.Mutex
 	threads map[ponder.ThreadID]*thread
@@ -48,7 +48,7 @@ type Meter struct {
 	families
 }
 
-// New returns a meter.
+// New returns a meter for c.
 func New(c Config) *Meter {
 	r := prometheus.NewRegistry()
 	m := &Meter{cfg: c, now: time.Now, threads: make(map[ponder.ThreadID]*thread), families: newFamilies(r)}
@@ -58,7 +58,7 @@ func New(c Config) *Meter {
 	return m
 }
 
-// leases returns how many threads are held. The caller holds m.mu.
+// leases returns the number of held threads. The caller holds m.mu.
 func (m *Meter) leases() (n int) {
 	for _, t := range m.threads {
 		if t.held {
@@ -68,8 +68,8 @@ func (m *Meter) leases() (n int) {
 	return n
 }
 
-// Request counts a request of HTTP. The route is a pattern, never a path; took is zero
-// for a stream.
+// Request counts an HTTP request. The route is a pattern, never a path. A zero took means a
+// stream, whose duration does not count.
 func (m *Meter) Request(method, route string, status int, took time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,7 +80,7 @@ func (m *Meter) Request(method, route string, status int, took time.Duration) {
 	}
 }
 
-// verb returns a method that HTTP has, or "other".
+// methodLabel returns a standard HTTP method, or "other".
 func verb(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -89,13 +89,13 @@ func verb(method string) string {
 	return "other"
 }
 
-// ServeHTTP implements [http.Handler]: it writes the metrics for a scraper.
+// ServeHTTP implements [http.Handler]. It serves the metrics for scrapers.
 func (m *Meter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	m.metrics.ServeHTTP(w, r)
 }
 
-// Close sends the traces that wait, as far as ctx allows.
+// Close sends the pending traces until ctx ends.
 func (m *Meter) Close(ctx context.Context) error {
 	if m.cfg.Traces == nil {
 		return nil

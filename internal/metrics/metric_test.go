@@ -26,7 +26,7 @@ import (
 	"ponder/store/storetest"
 )
 
-// scrape returns what a scraper reads, by name and labels.
+// scrape returns the metrics by name and labels.
 func scrape(t *testing.T, m *Meter) map[string]float64 {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -75,13 +75,12 @@ func scrape(t *testing.T, m *Meter) map[string]float64 {
 	return all
 }
 
-// A store that is measured is a store.
+// TestStore checks that a measured store behaves like a store.
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) ponder.Store { return New(Config{}).Store(memory.New()) })
 }
 
-// think has a session think over a store that is measured, with a model that takes two
-// seconds a call.
+// think runs a session on a measured store, with a model that takes two seconds per call.
 func think(t *testing.T, c Config) *Meter {
 	m := New(c)
 	slow := &llmtest.Model{ID: "sim/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}, Deltas: 1}
@@ -120,7 +119,7 @@ func TestOfASession(t *testing.T) {
 			"ponder_queue_length":                  3,
 			"ponder_leases_held":                   0,
 			"ponder_events_total type=run_started": 1,
-			"ponder_call_gap_seconds_sum":          0, // in virtual time
+			"ponder_call_gap_seconds_sum":          0, // virtual time
 			"ponder_mind_ticks_total":              0,
 		} {
 			if x, ok := got[name]; !ok || math.Abs(x-want) > 1e-6 {
@@ -138,7 +137,7 @@ func TestOfASession(t *testing.T) {
 	})
 }
 
-// begin makes a thread that is held, and returns what appends to it as its holder.
+// begin creates a held thread and returns a function that appends to it as its holder.
 func begin(t *testing.T, s ponder.Store, id ponder.ThreadID, mode string) func(...ponder.Event) {
 	t.Helper()
 	ctx := t.Context()
@@ -193,7 +192,7 @@ func TestOutcomes(t *testing.T) {
 	add(ponder.Event{Cause: "t", Body: ponder.ToolResult{Name: "recall"}}, ponder.Event{Cause: "s", Body: ponder.Subconscious{State: []byte("{}"), Tick: 1}})
 	got := scrape(t, m)
 	for name, want := range map[string]float64{
-		"ponder_tokens_total kind=input model=sim/fast role=fast": 35, // but what was refused
+		"ponder_tokens_total kind=input model=sim/fast role=fast": 35, // without refused attempts
 		"ponder_hedged_calls_total model=sim/fast role=fast":      1,
 		"ponder_unpriced_calls_total model=sim/fast role=fast":    5,
 		"ponder_budgets_spent_total what=calls":                   1,
@@ -208,7 +207,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// What a process holds is what it took and has neither given back nor lost.
+// TestLeases checks that a process holds the threads that it took and neither released nor lost.
 func TestLeases(t *testing.T) {
 	m := New(Config{})
 	inner := memory.New()
@@ -252,8 +251,7 @@ func TestLeases(t *testing.T) {
 	held(0)
 }
 
-// A gap is from the end of a call to the beginning of the next of the same run, and not
-// the time of a pause, nor that until a failed call is made again.
+// TestGap checks that a gap lies between two calls of one run and excludes pauses and retries.
 func TestGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New(Config{})
@@ -292,7 +290,7 @@ func TestGap(t *testing.T) {
 	})
 }
 
-// The copy of a thread is not counted again.
+// TestCopies checks that the events of a copied thread are not counted again.
 func TestCopies(t *testing.T) {
 	m := New(Config{})
 	err := m.Store(memory.New()).Create(t.Context(), ponder.Thread{ID: "thr_1", Kind: ponder.KindSession},
@@ -309,7 +307,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// However many threads are begun and models named, a meter stays small.
+// TestBounded checks that many threads and models keep a meter small.
 func TestBounded(t *testing.T) {
 	m := New(Config{})
 	for i := range 3 * maxBegun {
@@ -327,7 +325,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// Odd names come through as they are.
+// TestEscapes checks that unusual names are preserved.
 func TestEscapes(t *testing.T) {
 	m := New(Config{})
 	for _, name := range []string{"a\"b", `c\n`, "two\nlines", "ünïcode", "{}", " ", "#", "\x00"} {

@@ -11,31 +11,31 @@ import (
 	"ponder/llm"
 )
 
-// maxBegun is how many threads are known that were begun here and not taken up here.
+// maxUnheld limits the known threads that this process started but does not hold.
 const maxBegun = 4096
 
-// A thread is what is known of a thread that this process holds, or has begun.
+// A thread is the state of a thread that this process holds or started.
 type thread struct {
 	held bool
 	runs map[ponder.RunID]*run
 	open map[action]intent
 }
 
-// A run is what is known of a run that has not ended.
+// A run is the state of an open run.
 type run struct {
 	mode  string
-	began time.Time // zero if that was before this process had the thread
-	spent string    // the budget that it was told to conclude for
-	ended time.Time // when its newest call did, if no other began since
+	began time.Time // zero if it started before this process held the thread
+	spent string    // the budget that forced its conclusion
+	ended time.Time // end of the last call if no call is open
 }
 
-// An action is what calls and uses of tools are told apart by, in a thread.
+// An action identifies a call or tool use within a thread.
 type action struct {
 	run   ponder.RunID
 	cause string
 }
 
-// An intent is a call or a use of a tool that has not ended.
+// An intent is an open call or tool use.
 type intent struct {
 	began       time.Time
 	role        ponder.Role
@@ -44,7 +44,7 @@ type intent struct {
 	temperature *float64
 }
 
-// of returns what is known of a thread. The caller holds m.mu.
+// threadOf returns the state of a thread. The caller holds m.mu.
 func (m *Meter) of(id ponder.ThreadID) *thread {
 	if t := m.threads[id]; t != nil {
 		return t
@@ -59,7 +59,7 @@ func (m *Meter) of(id ponder.ThreadID) *thread {
 	return t
 }
 
-// hold notes that a thread is held. The caller holds m.mu.
+// hold marks a thread as held. The caller holds m.mu.
 func (m *Meter) hold(id ponder.ThreadID) *thread {
 	t := m.of(id)
 	if !t.held {
@@ -75,7 +75,7 @@ func (m *Meter) took(id ponder.ThreadID) {
 	m.hold(id)
 }
 
-// left forgets a thread that is not held any more.
+// released forgets a thread that is no longer held.
 func (m *Meter) left(id ponder.ThreadID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,8 +94,8 @@ func (m *Meter) leftAll() {
 	m.begun = 0
 }
 
-// created takes in the first events of a thread: those of a copy were counted where they
-// happened.
+// created observes the first events of a thread. It counts events, but no calls or tools, because
+// those of a copy were counted at their origin.
 func (m *Meter) created(id ponder.ThreadID, events []ponder.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +112,7 @@ func (m *Meter) created(id ponder.ThreadID, events []ponder.Event) {
 	}
 }
 
-// appended takes in what was appended, or that it was refused.
+// appended observes an append or its failure.
 func (m *Meter) appended(log ponder.Log, id ponder.ThreadID, fence ponder.Fence, events []ponder.Event, began time.Time, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -137,8 +137,7 @@ func (m *Meter) appended(log ponder.Log, id ponder.ThreadID, fence ponder.Fence,
 	}
 }
 
-// see counts an event that was appended by now. t is nil for what others than the holder
-// append.
+// observe counts an event appended at now. t is nil for events from others than the holder.
 func (m *Meter) see(log ponder.Log, id ponder.ThreadID, t *thread, ev ponder.Event, now time.Time) {
 	if b, ok := ev.Body.(ponder.RunStarted); ok {
 		m.of(id).runs[ev.Run] = &run{mode: b.Mode, began: ev.Time}
@@ -228,8 +227,8 @@ func (m *Meter) callFinished(id ponder.ThreadID, t *thread, ev ponder.Event, b p
 	m.cfg.Traces.call(id, ev, in, b)
 }
 
-// ended returns when a call ended. The event says when its holder took note of that, and
-// how long it took is told in whole milliseconds: the earlier is nearer to the truth.
+// callEnd returns the end of a call. It is the earlier of the event's time, when the holder
+// recorded the end, and the start plus the duration rounded up to milliseconds.
 func ended(ev ponder.Event, in intent, took time.Duration) time.Time {
 	if at := in.began.Add(took + time.Millisecond); !in.began.IsZero() && at.Before(ev.Time) {
 		return at
@@ -255,7 +254,7 @@ func (m *Meter) runFinished(log ponder.Log, id ponder.ThreadID, t *thread, ev po
 	m.cfg.Traces.run(log, id, ev, *r, b)
 }
 
-// openRuns returns how many root runs are worked on here, by mode. The caller holds m.mu.
+// openRuns counts the root runs in progress here by mode. The caller holds m.mu.
 func (m *Meter) openRuns() map[string]int {
 	open := make(map[string]int)
 	for _, t := range m.threads {
@@ -273,7 +272,7 @@ func (m *Meter) openRuns() map[string]int {
 	return open
 }
 
-// outcome returns what came of an attempt: ok, or why not.
+// outcomeLabel returns the outcome of an attempt: "ok" or the cause of the failure.
 func outcome(o ponder.Outcome) string {
 	switch {
 	case !o.Made():
@@ -288,13 +287,13 @@ func outcome(o ponder.Outcome) string {
 	return among(string(o.Class), classes...)
 }
 
-// classes are those of errors.
+// classes are the error classes.
 var classes = []string{
 	string(llm.Transient), string(llm.RateLimited), string(llm.Truncated), string(llm.Unreachable), string(llm.Auth), string(llm.Payment),
 	string(llm.NotFound), string(llm.TooLong), string(llm.Filtered), string(llm.BadRequest), string(llm.Malformed), string(llm.Cancelled),
 }
 
-// refusal names why a store did not append.
+// appendError returns the label of a failed append.
 func refusal(err error) string {
 	for _, one := range []struct {
 		err  error
@@ -311,7 +310,7 @@ func refusal(err error) string {
 	return "other"
 }
 
-// typeOf returns the type of an event, if it is one of ours.
+// typeOf returns the event type, "unknown" for foreign events.
 func typeOf(b ponder.Body) string {
 	if _, foreign := b.(ponder.Unknown); foreign {
 		return "unknown"
@@ -319,7 +318,7 @@ func typeOf(b ponder.Body) string {
 	return b.Type()
 }
 
-// among returns a word that is one of those that are known, or "other".
+// oneOf returns word if it is known, otherwise "other".
 func among(word string, known ...string) string {
 	if slices.Contains(known, word) {
 		return word

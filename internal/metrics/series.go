@@ -11,8 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Families are the metrics that events and requests are counted in. The caller holds the
-// lock of the meter.
+// A families holds the metrics of events and requests. The caller holds the lock of the meter.
 type families struct {
 	calls, hedged, unpriced, tokens, reasoning, money *counter
 	tools, finished, budgets, events, ticks           *counter
@@ -20,9 +19,9 @@ type families struct {
 	duration, gap, appends, requestDuration           *histogram
 }
 
-// newFamilies registers them.
+// newFamilies registers the metrics.
 func newFamilies(r prometheus.Registerer) families {
-	// Upper bounds of buckets, in seconds.
+	// Bucket bounds in seconds.
 	callBounds := []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320}
 	shortBounds := []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}
 	return families{
@@ -46,13 +45,13 @@ func newFamilies(r prometheus.Registerer) families {
 	}
 }
 
-// maxSeries bounds the series of a metric. Further ones are counted under "other".
+// maxSeries limits the series of a metric. Further ones count as "other".
 const maxSeries = 500
 
-// Values are those of the labels of a series. They are empty behind the last label.
+// A values holds the label values of a series, empty beyond the last label.
 type values [4]string
 
-// A bounded is a metric with at most maxSeries series, and one for the others.
+// A bounded is a metric with at most maxSeries series plus one for all others.
 type bounded[M any] struct {
 	known  map[values]M
 	labels int
@@ -62,12 +61,12 @@ type bounded[M any] struct {
 func newBounded[M any](labels int, series func(...string) M) bounded[M] {
 	b := bounded[M]{make(map[values]M), labels, series}
 	if labels == 0 {
-		b.of(values{}) // which is written from the start
+		b.of(values{}) // expose it from the start
 	}
 	return b
 }
 
-// of returns a series.
+// get returns the series for v.
 func (b *bounded[M]) of(v values) M {
 	if one, ok := b.known[v]; ok {
 		return one
@@ -88,10 +87,10 @@ func (b *bounded[M]) of(v values) M {
 	return one
 }
 
-// maxValue bounds the value of a label, in bytes.
+// maxValue limits a label value in bytes.
 const maxValue = 120
 
-// labelOf returns a text as the value of a label.
+// labelOf returns text as a label value.
 func labelOf(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxValue)], "?") }
 
 type counter struct{ bounded[prometheus.Counter] }
@@ -101,7 +100,7 @@ func newCounter(r prometheus.Registerer, name, help string, labels ...string) *c
 	return &counter{newBounded(len(labels), vec.WithLabelValues)}
 }
 
-// add counts up. It ignores what is not above zero.
+// add adds x if it is positive.
 func (c *counter) add(x float64, v values) {
 	if x > 0 {
 		c.of(v).Add(x)
@@ -117,7 +116,7 @@ func newHistogram(r prometheus.Registerer, name, help string, bounds []float64, 
 
 func (h *histogram) observe(x float64, v values) { h.of(v).Observe(x) }
 
-// registerProcess registers the metrics of the process itself, under their usual names.
+// registerProcess registers the standard metrics of the process.
 func registerProcess(r prometheus.Registerer, version string) {
 	r.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector())
 	auto := promauto.With(r)
@@ -135,11 +134,11 @@ func memoryUsed() float64 {
 	return float64(s[0].Value.Uint64() - s[1].Value.Uint64())
 }
 
-// A live is the metrics that are read from a meter for each scrape.
+// A live collects the metrics that are read at each scrape.
 type live struct{ m *Meter }
 
-// Describe implements [prometheus.Collector]. Without descriptions, Collect may leave out
-// what is not known.
+// Describe implements [prometheus.Collector]. It sends no descriptions, so that Collect may omit
+// unknown values.
 func (live) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].

@@ -8,13 +8,13 @@ import (
 	"ponder"
 )
 
-// A store is one whose meter sees what is appended. All else is the store's own.
+// A store is a store whose appends a meter observes.
 type store struct {
 	ponder.Store
 	meter *Meter
 }
 
-// Store returns a store that does what another does, and tells the meter.
+// Store returns a store that forwards to s and reports to the meter.
 func (m *Meter) Store(s ponder.Store) ponder.Store { return &store{s, m} }
 
 // Append implements [ponder.Log].

@@ -18,35 +18,34 @@ import (
 	"ponder"
 )
 
-// Traces makes spans of calls, tools and runs, under the names of OpenTelemetry's
-// conventions for generative models. OpenTelemetry's SDK sends them: see trace_send.go.
-// Callers never wait: a span that does not fit in the queue is dropped, and counted.
+// Traces creates spans of calls, tools and runs, named by OpenTelemetry's conventions for
+// generative models. The SDK sends them, see trace_send.go. Callers never wait: Traces drops and
+// counts spans beyond the queue.
 //
-// The ids of spans follow from the ids of runs and causes. So a run that one process
-// began and another ended is one trace, in which every span is there once. Only runs that
-// a request with a traceparent began are in the trace of that, as long as the process
-// lasts: see trace_parent.go.
+// Span IDs derive from run IDs and causes, so that a run in several processes is one trace without
+// duplicates. Only a run started by a request with a traceparent belongs to that request's trace,
+// and only while the process lasts: see trace_parent.go.
 type Traces struct {
 	spanCount
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
-	timeout  time.Duration  // of a request, and of a look-up
-	late     sync.WaitGroup // look-ups of when a run began
+	timeout  time.Duration  // of a request and of a look-up
+	late     sync.WaitGroup // pending look-ups of run starts
 	closed   atomic.Bool
-	done     chan struct{} // closed when all spans are sent
+	done     chan struct{} // closed once all spans are sent
 	from     remotes
 }
 
-// A place is where a span is: in a trace, below another span.
+// A place is the position of a span in a trace.
 type place struct {
 	trace  trace.TraceID
 	id     trace.SpanID
-	parent trace.SpanID // zero at the root of a trace
+	parent trace.SpanID // zero for a root span
 }
 
 type placeKey struct{}
 
-// A placedIDs takes the ids of spans from the place that a context has.
+// A placedIDs generates span IDs from the place in the context.
 type placedIDs struct{}
 
 // NewIDs implements [sdktrace.IDGenerator].
@@ -61,7 +60,7 @@ func (g placedIDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID 
 	return id
 }
 
-// hashOf fills an id with a hash of parts.
+// hashOf fills id with a hash of parts.
 func hashOf(id []byte, parts ...string) {
 	h := sha256.New()
 	for i, part := range parts {
@@ -73,7 +72,7 @@ func hashOf(id []byte, parts ...string) {
 	copy(id, h.Sum(nil))
 }
 
-// spanOf returns the id of the span of a run, or of an action with a cause.
+// spanOf returns the span ID of a run, or of an action with a cause.
 func spanOf(kind string, thread ponder.ThreadID, run ponder.RunID, cause ...string) (id trace.SpanID) {
 	if run != "" || kind != "run" {
 		hashOf(id[:], append([]string{kind, string(thread), string(run)}, cause...)...)
@@ -81,7 +80,7 @@ func spanOf(kind string, thread ponder.ThreadID, run ponder.RunID, cause ...stri
 	return id
 }
 
-// A span is something that took time.
+// A span is a span to send.
 type span struct {
 	place
 	name       string
@@ -91,7 +90,7 @@ type span struct {
 	attributes []attribute.KeyValue
 }
 
-// put hands a span to the SDK.
+// put passes a span to the SDK.
 func (t *Traces) put(s span) {
 	ctx := context.WithValue(context.Background(), placeKey{}, s.place)
 	if s.parent.IsValid() {
@@ -104,14 +103,14 @@ func (t *Traces) put(s span) {
 	made.End(trace.WithTimestamp(s.end))
 }
 
-// action returns the span of something that a run did.
+// action returns the span of an action of a run.
 func (t *Traces) action(thread ponder.ThreadID, ev ponder.Event, began time.Time) span {
 	at := place{id: spanOf("action", thread, ev.Run, ev.Cause), parent: spanOf("run", thread, ev.Run)}
 	at.trace, _ = t.traceOf(thread, ev.Run, false)
 	return span{place: at, began: began, end: ev.Time}
 }
 
-// call makes the span of an attempt at a call.
+// call sends the span of a call attempt.
 func (t *Traces) call(thread ponder.ThreadID, ev ponder.Event, in intent, b ponder.CallFinished) {
 	if t == nil {
 		return
@@ -147,7 +146,7 @@ func (t *Traces) call(thread ponder.ThreadID, ev ponder.Event, in intent, b pond
 	t.put(s)
 }
 
-// tool makes the span of the use of a tool.
+// tool sends the span of a tool use.
 func (t *Traces) tool(thread ponder.ThreadID, ev ponder.Event, in intent, b ponder.ToolResult) {
 	if t == nil {
 		return
@@ -169,8 +168,7 @@ func (t *Traces) tool(thread ponder.ThreadID, ev ponder.Event, in intent, b pond
 	t.put(s)
 }
 
-// run makes the span of a run. If this process does not know when the run began, the log
-// says it, and nothing waits for that.
+// run sends the span of a run. If the start is unknown, it reads the log in the background.
 func (t *Traces) run(log ponder.Log, thread ponder.ThreadID, ev ponder.Event, r run, b ponder.RunFinished) {
 	if t == nil {
 		return
@@ -213,13 +211,13 @@ func (t *Traces) run(log ponder.Log, thread ponder.ThreadID, ev ponder.Event, r 
 	})
 }
 
-// begin reads when a run began, and its mode, from the log of its thread.
+// runStart reads the start and mode of a run from the log.
 func (t *Traces) begin(log ponder.Log, thread ponder.ThreadID, run ponder.RunID) (began time.Time, mode string) {
 	ctx, cancel := context.WithTimeout(context.Background(), t.timeout)
 	defer cancel()
 	for ev, err := range log.Events(ctx, thread, 0) {
 		if err != nil {
-			break // it was removed
+			break // removed
 		}
 		if b, ok := ev.Body.(ponder.RunStarted); ok && ev.Run == run {
 			return ev.Time, b.Mode
@@ -230,21 +228,21 @@ func (t *Traces) begin(log ponder.Log, thread ponder.ThreadID, run ponder.RunID)
 
 func (s *span) add(one attribute.KeyValue) { s.attributes = append(s.attributes, one) }
 
-// count adds a number that is not always there.
+// count adds a positive number.
 func (s *span) count(name string, n int) {
 	if n > 0 {
 		s.add(attribute.Int(name, n))
 	}
 }
 
-// text adds a word that is not always there.
+// text adds a non-empty text.
 func (s *span) text(name, value string) {
 	if value != "" {
 		s.add(attribute.String(name, value))
 	}
 }
 
-// providerOf takes a model apart, as conventions name providers.
+// providerOf splits a model name and returns the provider under its conventional name.
 func providerOf(model string) (provider, name string) {
 	provider, name, ok := strings.Cut(model, "/")
 	if !ok {

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// A TraceConfig says where traces go. The SDK reads the rest from the environment:
-// headers, attributes of the resource, and bounds of batches.
+// A TraceConfig configures the export of traces. The SDK reads headers, resource attributes and
+// batch limits from the environment.
 type TraceConfig struct {
-	Endpoint  string            // the whole URL
-	Version   string            // of the program
-	Timeout   time.Duration     // of a request
-	Transport http.RoundTripper // http.DefaultTransport if nil
-	Logger    *slog.Logger      // slog.Default() if nil
+	Endpoint  string            // full URL
+	Version   string            // program version
+	Timeout   time.Duration     // per request
+	Transport http.RoundTripper // default http.DefaultTransport
+	Logger    *slog.Logger      // default slog.Default()
 }
 
 const defaultTimeout = 10 * time.Second
@@ -32,9 +32,8 @@ var (
 	errMillis   = errors.New("it is no number of milliseconds")
 )
 
-// TracesFromEnv returns the traces that the environment variables of OpenTelemetry ask
-// for, or nil if they name no endpoint. An error names the variable, and never its value;
-// the SDK would log that.
+// TracesFromEnv returns the traces that the OpenTelemetry variables configure, or nil without an
+// endpoint. An error names the variable but not its value, which the SDK would log.
 func TracesFromEnv(version string) (*Traces, error) {
 	c, err := traceConfigOf(os.Getenv)
 	if c == nil || err != nil {
@@ -44,8 +43,7 @@ func TracesFromEnv(version string) (*Traces, error) {
 	return NewTraces(*c)
 }
 
-// traceConfigOf returns the configuration of the environment, or nil if that asks for no
-// traces.
+// traceConfigOf returns the configuration in the environment, or nil if traces are off.
 func traceConfigOf(getenv func(string) string) (*TraceConfig, error) {
 	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(getenv("OTEL_TRACES_EXPORTER"), "none") {
 		return nil, nil
@@ -78,7 +76,7 @@ func traceConfigOf(getenv func(string) string) (*TraceConfig, error) {
 			}
 		}
 	}
-	millis, _ := strconv.Atoi(cmp.Or(getenv(traces+"TIMEOUT"), getenv(general+"TIMEOUT"))) // checked, or zero
+	millis, _ := strconv.Atoi(cmp.Or(getenv(traces+"TIMEOUT"), getenv(general+"TIMEOUT"))) // valid or empty
 	c.Timeout = time.Duration(millis) * time.Millisecond
 	return c, nil
 }
@@ -93,8 +91,7 @@ func isMillis(text string) bool {
 	return err == nil
 }
 
-// isList reports whether a text is a list such as "a=1,b=2", whose values may be escaped as
-// in a URL.
+// isList reports whether text is a list such as "a=1,b=2" with URL-escaped values.
 func isList(text string) bool {
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(part, "=")

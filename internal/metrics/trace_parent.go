@@ -18,8 +18,8 @@ import (
 	"ponder"
 )
 
-// remoteOf reads the header traceparent of W3C's Trace Context into a context. It reports
-// false if there is none, or the trace of the caller is not recorded.
+// remoteOf adds the W3C trace context in the header traceparent to ctx. It returns false if there
+// is none or the caller's trace is not sampled.
 func remoteOf(ctx context.Context, h http.Header) (context.Context, bool) {
 	if len(h.Values("traceparent")) != 1 {
 		return ctx, false
@@ -28,8 +28,8 @@ func remoteOf(ctx context.Context, h http.Header) (context.Context, bool) {
 	return ctx, trace.SpanContextFromContext(ctx).IsSampled()
 }
 
-// Handler returns a handler that does the same as next. A request that is part of a trace
-// (traceparent) gets a span there, and runs that it begins are below that.
+// Handler wraps next. A request with a traceparent gets a span in that trace, and the runs that it
+// starts are below that span.
 func (m *Meter) Handler(next http.Handler) http.Handler {
 	t := m.cfg.Traces
 	if t == nil {
@@ -50,7 +50,7 @@ func (m *Meter) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// An answered writer notes the status of an answer.
+// A statusWriter records the status of a response.
 type answered struct {
 	http.ResponseWriter
 	status int
@@ -61,10 +61,11 @@ func (a *answered) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap supports [http.ResponseController].
 func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// finish ends the span of a request, unless the request was not let in: strangers make none.
+// finish ends the span of a request. It drops spans of rejected requests, so that strangers create
+// none.
 func finish(s trace.Span, method string, status int, end time.Time) {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -78,14 +79,14 @@ func finish(s trace.Span, method string, status int, end time.Time) {
 	s.End(trace.WithTimestamp(end))
 }
 
-// maxRemotes is of how many threads it is known which request they are worked on for.
+// maxRemotes limits the recorded threads and runs.
 const maxRemotes = 4096
 
-// Remotes are the spans of the requests that began runs. They are safe for concurrent use.
+// A remotes holds the request spans that started runs. It is safe for concurrent use.
 type remotes struct {
 	mu    sync.Mutex
 	roots map[rootRun]trace.SpanContext
-	said  map[ponder.ThreadID]trace.SpanContext // the newest message
+	said  map[ponder.ThreadID]trace.SpanContext // span of the newest message
 }
 
 type rootRun struct {
@@ -93,8 +94,8 @@ type rootRun struct {
 	run    ponder.RunID
 }
 
-// note takes in events that were stored for ctx: a run belongs to the trace of the request
-// that began it, or that said what woke it.
+// note records events stored for ctx. A run belongs to the trace of the request that started it or
+// that sent the message which woke it.
 func (t *Traces) note(ctx context.Context, thread ponder.ThreadID, events []ponder.Event) {
 	if t == nil {
 		return
@@ -121,7 +122,7 @@ func (t *Traces) note(ctx context.Context, thread ponder.ThreadID, events []pond
 	}
 }
 
-// with adds to a map, which forgets any other if it is full.
+// with adds an entry and evicts arbitrary ones beyond the limit.
 func with[K comparable](m map[K]trace.SpanContext, key K, s trace.SpanContext) map[K]trace.SpanContext {
 	if m == nil {
 		m = make(map[K]trace.SpanContext)
@@ -136,9 +137,8 @@ func with[K comparable](m map[K]trace.SpanContext, key K, s trace.SpanContext) m
 	return m
 }
 
-// traceOf returns the trace of a run: that of the request which began the root run, if that
-// is known. For the end of the root run itself, it also returns the span of the request, and
-// forgets it.
+// traceOf returns the trace of a run: that of the request that started the root run, if known. If
+// the root run itself ends, it also returns the request's span and forgets it.
 func (t *Traces) traceOf(thread ponder.ThreadID, run ponder.RunID, ends bool) (id trace.TraceID, above trace.SpanID) {
 	root, _, _ := strings.Cut(string(run), "/")
 	key := rootRun{thread, ponder.RunID(root)}

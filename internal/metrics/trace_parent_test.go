@@ -25,7 +25,7 @@ func TestTraceparent(t *testing.T) {
 		"00-" + id + "-" + span + "-01":                               true,
 		"00-" + id + "-" + span + "-03":                               true,
 		"cc-" + id + "-" + span + "-01-what.comes":                    true,
-		"00-" + id + "-" + span + "-00":                               false, // not recorded
+		"00-" + id + "-" + span + "-00":                               false, // not sampled
 		"00-" + id + "-" + span + "-01-more":                          false,
 		"ff-" + id + "-" + span + "-01":                               false,
 		"00-00000000000000000000000000000000-" + span + "-01":         false,
@@ -61,8 +61,8 @@ func FuzzTraceparent(f *testing.F) {
 	})
 }
 
-// A session that a request of a trace begins is in that trace, below the request, with
-// all that is below it; another session is a trace of its own.
+// TestRunOfARequest checks that a session started by a traced request is in its trace, and that
+// another session has its own.
 func TestRunOfARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const id, caller = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"

@@ -18,10 +18,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// maxQueue is how many spans may wait.
+// maxQueue limits the pending spans.
 const maxQueue = 2048
 
-// NewTraces returns traces that are sent as c says. Close them.
+// NewTraces returns traces with configuration c. The caller must close them.
 func NewTraces(c TraceConfig) (*Traces, error) {
 	ctx, t := context.Background(), &Traces{timeout: cmp.Or(c.Timeout, defaultTimeout), done: make(chan struct{})}
 	about, err := resource.New(ctx,
@@ -37,7 +37,7 @@ func NewTraces(c TraceConfig) (*Traces, error) {
 	}
 	otlp, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(c.Endpoint), otlptracehttp.WithHTTPClient(&http.Client{
 		Transport: endpoint{at, cmp.Or(c.Transport, http.DefaultTransport), t}, Timeout: t.timeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // headers go nowhere else
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // sends headers to no other host
 	}))
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func NewTraces(c TraceConfig) (*Traces, error) {
 	return t, nil
 }
 
-// Close sends the spans that wait, as far as ctx allows. Later spans are dropped.
+// Close sends the pending spans until ctx ends. It drops later spans.
 func (t *Traces) Close(ctx context.Context) error {
 	if t.closed.CompareAndSwap(false, true) {
 		go func() {
@@ -67,10 +67,10 @@ func (t *Traces) Close(ctx context.Context) error {
 	}
 }
 
-// A spanCount counts spans.
+// A spanCount counts spans by state.
 type spanCount struct{ waiting, sent, dropped atomic.Int64 }
 
-// A queue drops and counts the spans that are too many.
+// A queue drops and counts spans beyond maxQueue.
 type queue struct {
 	sdktrace.SpanProcessor
 	traces *Traces
@@ -86,26 +86,25 @@ func (q queue) OnEnd(s sdktrace.ReadOnlySpan) {
 	q.SpanProcessor.OnEnd(s)
 }
 
-// An exporter counts the spans that a collector takes.
+// An exporter counts the accepted spans.
 type exporter struct {
 	sdktrace.SpanExporter
 	traces *Traces
 	logger *slog.Logger
-	failed bool // the last batch
+	failed bool // the last batch failed
 }
 
-// rejected matches the end of an error of the SDK about a batch that a collector took in
-// part. The type of that error is internal.
+// rejected matches the SDK's error for a partly accepted batch. Its type is internal.
 var rejected = regexp.MustCompile(`\((\d+) spans rejected\)$`)
 
-// ExportSpans implements [sdktrace.SpanExporter]. It logs the first of several errors, and
-// returns none, since the SDK would write each to standard error.
+// ExportSpans implements [sdktrace.SpanExporter]. It logs the first of consecutive errors and
+// returns nil, because the SDK would write each to standard error.
 func (e *exporter) ExportSpans(ctx context.Context, batch []sdktrace.ReadOnlySpan) error {
 	lost, err := 0, e.SpanExporter.ExportSpans(ctx, batch)
 	if err != nil {
 		lost = len(batch)
 		if m := rejected.FindStringSubmatch(err.Error()); m != nil {
-			n, _ := strconv.Atoi(m[1]) // digits
+			n, _ := strconv.Atoi(m[1]) // digits only
 			lost = min(lost, n)
 		}
 	}
@@ -120,10 +119,10 @@ func (e *exporter) ExportSpans(ctx context.Context, batch []sdktrace.ReadOnlySpa
 	return nil
 }
 
-// maxLogged bounds the error of a collector in the log, in bytes.
+// maxLogged limits a logged error in bytes.
 const maxLogged = 300
 
-// An endpoint sends requests to the whole of a URL: the SDK leaves out its user and query.
+// An endpoint sends requests to the full URL, because the SDK drops its user and query.
 type endpoint struct {
 	at     *url.URL
 	next   http.RoundTripper
@@ -145,11 +144,11 @@ func (e endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// A transient error has the SDK send a batch again, also after a refused connection.
+// A transient error makes the SDK retry, also after a refused connection.
 type transient struct{ error }
 
-// Temporary is for [url.Error].
+// Temporary implements the interface of temporary errors in [url.Error].
 func (transient) Temporary() bool { return true }
 
-// Unwrap is for [errors.As].
+// Unwrap supports [errors.As].
 func (t transient) Unwrap() error { return t.error }

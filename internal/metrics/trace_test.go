@@ -28,7 +28,7 @@ import (
 	"ponder/store/memory"
 )
 
-// A collector is what spans are sent to. It answers with what it is told, then with 200.
+// A collector receives spans. It sends the configured responses, then 200.
 type collector struct {
 	t       *testing.T
 	mu      sync.Mutex
@@ -68,7 +68,7 @@ var (
 	spanID  = regexp.MustCompile(`^[0-9a-f]{16}$`)
 )
 
-// A sentSpan is a span as a collector gets it.
+// A sentSpan is a span as received.
 type sentSpan struct {
 	Trace, ID, Parent, Name string
 	Kind                    tracepb.Span_SpanKind
@@ -77,7 +77,7 @@ type sentSpan struct {
 	Attributes              map[string]string
 }
 
-// take reads a request.
+// take decodes a request.
 func (c *collector) take(body []byte) {
 	var doc coltracepb.ExportTraceServiceRequest
 	if err := proto.Unmarshal(body, &doc); err != nil {
@@ -103,7 +103,7 @@ func (c *collector) take(body []byte) {
 	}
 }
 
-// textsOf returns attributes as texts.
+// textsOf returns attributes as strings.
 func textsOf(list []*commonpb.KeyValue) map[string]string {
 	all := make(map[string]string)
 	for _, a := range list {
@@ -123,7 +123,7 @@ func textsOf(list []*commonpb.KeyValue) map[string]string {
 	return all
 }
 
-// traces returns traces that go to a collector.
+// traces returns traces that send to the collector.
 func (c *collector) traces() *Traces {
 	traces, err := NewTraces(TraceConfig{Endpoint: "http://collector.example/v1/traces", Transport: c, Logger: slog.New(slog.DiscardHandler), Version: "1.2"})
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *collector) traces() *Traces {
 	return traces
 }
 
-// oneSpan returns a span of no interest.
+// oneSpan returns an arbitrary span.
 func oneSpan() span {
 	at := place{id: spanOf("action", "thr_1", "run_1")}
 	hashOf(at.trace[:], "trace")
@@ -188,8 +188,8 @@ func TestTraceOfASession(t *testing.T) {
 	})
 }
 
-// A run that one process began and another ended is one trace: the second one finds out
-// when it began.
+// TestTraceOverACrash checks that a run in two processes is one trace, and that the second process
+// finds its start.
 func TestTraceOverACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{t: t}
@@ -264,15 +264,15 @@ func TestErrorsInTraces(t *testing.T) {
 	})
 }
 
-// A collector that is busy is asked again, at the time that it names; one that refuses is
-// not; and whatever happens, spans are sent or counted as dropped.
+// TestCollectorInTrouble checks that a busy collector gets retries at the requested time, a
+// refusing one none, and that each span counts as sent or dropped.
 func TestCollectorInTrouble(t *testing.T) {
 	lost := func() (*http.Response, error) { return nil, errors.New("connection refused") }
 	for _, tt := range []struct {
 		name    string
 		answers []func() (*http.Response, error)
 		sent    int64
-		took    time.Duration // at least
+		took    time.Duration // minimum
 	}{
 		{"busy", []func() (*http.Response, error){reply(503, "", "20")}, 3, 15 * time.Second},
 		{"slow down", []func() (*http.Response, error){reply(429, "", "soon"), reply(502, "", "")}, 3, time.Second},
@@ -308,7 +308,7 @@ func TestCollectorInTrouble(t *testing.T) {
 	}
 }
 
-// A collector that hangs holds nobody up: what does not fit is dropped.
+// TestTracesNeverWait checks that a hanging collector blocks no caller.
 func TestTracesNeverWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{t: t}
@@ -340,7 +340,7 @@ func TestTracesNeverWait(t *testing.T) {
 	})
 }
 
-// Over a real connection, with headers; and what is logged has no secret.
+// TestTracesOverTheWire uses a real connection with headers and checks that no secret is logged.
 func TestTracesOverTheWire(t *testing.T) {
 	c := &collector{t: t}
 	var paths []string
@@ -394,7 +394,7 @@ func TestTraceConfig(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		env      []string
-		endpoint string // "": none
+		endpoint string // "" for none
 		fails    string
 	}{
 		{"nothing", nil, "", ""},
