@@ -1,26 +1,23 @@
-// Package calibration learns what a claimed confidence is worth.
+// Package calibration estimates how often answers with a claimed confidence are right.
 //
-// A [Case] is an answer whose outcome is known: how sure its author claimed to be,
-// what spoke for it ([Basis]), and whether it was right. [Fit] learns a [Map] from
-// cases, and [Map.Of] says how often answers of such a claim and basis are right.
-// Until there are enough cases it says nothing, rather than something wrong: see
-// [Wanted].
+// A [Case] is an answer with a known outcome: the claimed confidence, supporting figures ([Basis])
+// and whether it was right. [Fit] learns a [Map] from cases. [Map.Of] returns the share of right
+// answers for a claim and basis. With too few cases it returns nothing, see [Wanted].
 //
-// [CrossValidate] says how good such a map is, judged by cases that it was not
-// learned from; [Brier], [LogLoss], [ECE] and [Reliability] are the measures.
+// [CrossValidate] evaluates a map on cases that it was not fitted on, with the measures [Brier],
+// [LogLoss], [ECE] and [Reliability].
 //
-// # The method
+// # Method
 //
-// It is made for few cases, 20 to some thousands: a logistic regression on ln p and
-// -ln(1-p) of the claim p (beta calibration, Kull, Silva Filho and Flach 2017, which
-// has Platt's scaling as a special case) and on the shares of the basis. Penalties
-// pull the map towards what is claimed: slopes of 1 and weights of 0, so that with
-// few cases it changes little. How strong they are is a weighted average over a
-// grid, with the likelihood of each in cross-validation as its weight. The slopes
-// are never negative: of two claims on the same basis, the higher is worth no less.
+// The method suits 20 to some thousand cases. It is a logistic regression on ln p and -ln(1-p) of
+// the claim p (beta calibration, Kull, Silva Filho and Flach 2017, which includes Platt scaling)
+// and on the basis. Penalties pull the slopes to 1 and the weights to 0, so that few cases change
+// little. The result averages over a grid of penalties, weighted by their likelihood in
+// cross-validation. Slopes are never negative: with equal basis, a higher claim is never worth
+// less.
 //
-// Everything is pure and deterministic: neither the order of the cases nor the clock
-// matters. Values are safe for concurrent use.
+// All functions are pure and deterministic and ignore the order of cases. Values are safe for
+// concurrent use.
 package calibration
 
 import (
@@ -29,43 +26,41 @@ import (
 	"slices"
 )
 
-// A Case is an answer whose outcome is known.
+// A Case is an answer with a known outcome.
 type Case struct {
-	Claimed float64 // how sure its author was, 0 to 1
+	Claimed float64 // claimed confidence, 0 to 1
 	Basis   Basis
-	Outcome float64 // 1: it was right; 0: it was wrong; between: it was right in part
+	Outcome float64 // 1 right, 0 wrong, between: partly right
 }
 
-// Basis is what speaks for an answer beside what its author claims. Each is a
-// share from 0 to 1.
+// A Basis holds figures from 0 to 1 that support an answer besides the claim.
 type Basis struct {
-	Agreement     float64 // of independent lines of thought, those that came to the same
-	Support       float64 // of thoughts, those that rest on evidence
-	Contradiction float64 // of thoughts, those that others contradict
-	Stability     float64 // of the confidence, over time
+	Agreement     float64 // share of independent lines of thought with the same result
+	Support       float64 // share of thoughts based on evidence
+	Contradiction float64 // share of thoughts that others contradict
+	Stability     float64 // stability of the confidence over time
 }
 
-// A Map says what claims are worth. The zero Map is uncalibrated.
+// A Map converts claims to frequencies. The zero Map is uncalibrated.
 type Map struct {
 	weights weights
 	cases   int
 	lacking Lacking
 }
 
-// Wanted is how many cases it takes to be calibrated. Among them must be a right
-// answer and a wrong one, or parts that come to one.
+// Wanted is the number of cases for a calibration. They must sum up to at least one right and one
+// wrong answer.
 const Wanted = 20
 
-// Lacking is what is missing to be calibrated. The zero Lacking is nothing.
+// A Lacking lists the missing cases. The zero Lacking means none.
 type Lacking struct {
-	Cases int  // so many more are wanted
-	Right bool // a right answer is
-	Wrong bool // a wrong one is
+	Cases int  // number of missing cases
+	Right bool // no right answer yet
+	Wrong bool // no wrong answer yet
 }
 
-// Fit learns a map from cases. Those that are none, with a claim or an outcome that
-// is not a number, or an outcome that is not from 0 to 1, do not count; claims
-// beyond 0 and 1 are taken as 0 and 1.
+// Fit learns a map. It ignores cases with a NaN claim or an outcome outside 0 to 1, and clamps
+// claims to 0 to 1.
 func Fit(cases []Case) Map {
 	cases = sound(cases)
 	m := Map{cases: len(cases), lacking: lacking(cases)}
@@ -75,9 +70,9 @@ func Fit(cases []Case) Map {
 	return m
 }
 
-// Of returns the share of answers of such a claim and basis that turn out to be
-// right, from 0 to 1 exclusive. It reports false if the map is uncalibrated, or
-// claimed is not a number. It never falls when claimed rises.
+// Of returns the share of right answers with this claim and basis, from 0 to 1 exclusive. It
+// returns false if the map is uncalibrated or claimed is NaN. The result never falls when claimed
+// rises.
 func (m Map) Of(claimed float64, basis Basis) (p float64, ok bool) {
 	if !m.Calibrated() || math.IsNaN(claimed) {
 		return 0, false
@@ -85,14 +80,13 @@ func (m Map) Of(claimed float64, basis Basis) (p float64, ok bool) {
 	return m.weights.of(Case{Claimed: unit(claimed), Basis: basis.unit()}), true
 }
 
-// Calibrated reports whether the map has been learned from enough cases.
+// Calibrated reports whether there were enough cases.
 func (m Map) Calibrated() bool { return m.cases > 0 && m.lacking == (Lacking{}) }
 
-// Cases returns how many cases the map was learned from, or would be if it were
-// calibrated.
+// Cases returns the number of valid cases.
 func (m Map) Cases() int { return m.cases }
 
-// Lacking returns what is missing to be calibrated.
+// Lacking returns the cases that a calibration still needs.
 func (m Map) Lacking() Lacking {
 	if m.cases == 0 {
 		return lacking(nil)
@@ -108,8 +102,7 @@ func lacking(cases []Case) Lacking {
 	return Lacking{Cases: max(0, Wanted-len(cases)), Right: right < 1, Wrong: float64(len(cases))-right < 1}
 }
 
-// sound returns the cases that are some, in an order that does not depend on
-// theirs.
+// validCases returns the valid cases in canonical order.
 func sound(cases []Case) []Case {
 	var list []Case
 	for _, c := range cases {
@@ -125,8 +118,7 @@ func (c Case) counts() bool { return !math.IsNaN(c.Claimed) && c.Outcome >= 0 &&
 
 func (c Case) unit() Case { return Case{unit(c.Claimed), c.Basis.unit(), c.Outcome} }
 
-// compare orders cases by outcome and claim, so that each nth of them is a fair part
-// of all: as many were right, and claims are as high.
+// compare orders cases by outcome and claim, so that every nth case is a stratified sample.
 func compare(a, b Case) int {
 	return cmp.Or(cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Claimed, b.Claimed),
 		cmp.Compare(a.Basis.Agreement, b.Basis.Agreement), cmp.Compare(a.Basis.Support, b.Basis.Support),
@@ -137,7 +129,7 @@ func (b Basis) unit() Basis {
 	return Basis{unit(b.Agreement), unit(b.Support), unit(b.Contradiction), unit(b.Stability)}
 }
 
-// unit returns the number from 0 to 1 that is nearest to v; 0 if v is none.
+// unit clamps v to 0 to 1; NaN gives 0.
 func unit(v float64) float64 {
 	if !(v > 0) {
 		return 0

@@ -60,8 +60,7 @@ func TestLacking(t *testing.T) {
 	})
 }
 
-// check checks what holds for each map: forecasts are probabilities, and never fall
-// when the claim rises.
+// check checks that forecasts are probabilities and never fall when the claim rises.
 func check(t *testing.T, m calibration.Map, basis calibration.Basis) {
 	t.Helper()
 	before := 0.0
@@ -84,7 +83,7 @@ func TestProperties(t *testing.T) {
 		w := all[r.IntN(len(all))]
 		cases := w.cases(20+r.IntN(200), r)
 		if r.IntN(3) == 0 {
-			for i := range cases { // right in part
+			for i := range cases { // partly right
 				cases[i].Outcome = (cases[i].Outcome + r.Float64()) / 2
 			}
 		}
@@ -123,7 +122,7 @@ func FuzzFit(f *testing.F) {
 		for len(js) >= 12 && len(cases) < 60 {
 			short := func(i int) float64 { return float64(binary.LittleEndian.Uint16(js[2*i:])) / math.MaxUint16 }
 			c := calibration.Case{Claimed: short(0), Basis: calibration.Basis{Agreement: short(1), Support: short(2), Contradiction: short(3), Stability: short(4)}, Outcome: short(5)}
-			if odd := js[0] % 16; odd < 8 { // what no sane caller sends
+			if odd := js[0] % 16; odd < 8 { // extreme inputs
 				c.Claimed = []float64{math.NaN(), math.Inf(1), math.Inf(-1), -3, 0, 1, 1e300, 0.9}[odd]
 				c.Outcome = math.Round(c.Outcome)
 				c.Basis.Stability = c.Claimed

@@ -2,25 +2,24 @@ package calibration
 
 import "math"
 
-// weights are the weights of a map: how much each column of a row counts for the
-// log odds.
+// A weights holds the weights of a map: the contribution of each column to the log odds.
 type weights struct {
 	w    vector
-	edge float64 // no forecast is nearer to 0 or 1
+	edge float64 // limit: no forecast is nearer to 0 or 1
 }
 
 // The columns of a row.
 const (
 	one  = iota
 	high // ln of the claim
-	low  // -ln of what is left to 1
+	low  // -ln of 1 minus the claim
 	firstOfBasis
 	columns = firstOfBasis + 4
 )
 
 type vector [columns]float64
 
-// surest is the claim beyond which claims are the same: 0.99 and 1, 0.01 and 0.
+// maxClaim is the largest distinct claim: 1 counts as 0.99, and 0 as 0.01.
 const surest = 0.99
 
 func rowOf(c Case) vector {
@@ -34,7 +33,7 @@ func (w weights) of(c Case) float64 {
 	return min(max(logistic(row.dot(w.w)), w.edge), 1-w.edge)
 }
 
-// A data is what is learned from: the rows of cases, and their outcomes.
+// A data holds the rows of the cases and their outcomes.
 type data struct {
 	rows     []vector
 	outcomes []float64
@@ -48,8 +47,7 @@ func dataOf(cases []Case) data {
 	return d
 }
 
-// split returns what is learned from and what is held out of a part of parts, each
-// of which is a fair part: see compare.
+// split splits off one of n stratified parts, see compare.
 func (d data) split(part, parts int) (learned, held data) {
 	for i, row := range d.rows {
 		to := &learned
@@ -61,7 +59,7 @@ func (d data) split(part, parts int) (learned, held data) {
 	return learned, held
 }
 
-// means returns the means of the columns of the basis.
+// means returns the means of the basis columns.
 func (d data) means() (m vector) {
 	for _, row := range d.rows {
 		for j := firstOfBasis; j < columns; j++ {
@@ -71,7 +69,7 @@ func (d data) means() (m vector) {
 	return m
 }
 
-// less returns the data with their columns moved.
+// subtract returns the data with means subtracted from the columns.
 func (d data) less(means vector) data {
 	rows := make([]vector, len(d.rows))
 	for i, row := range d.rows {
@@ -80,7 +78,7 @@ func (d data) less(means vector) data {
 	return data{rows, d.outcomes}
 }
 
-// loss returns what the outcomes cost in nats if w forecasts them.
+// loss returns the log loss in nats of the forecasts by w.
 func (d data) loss(w vector) (sum float64) {
 	for i, row := range d.rows {
 		sum += crossEntropy(row.dot(w), d.outcomes[i])
@@ -88,24 +86,22 @@ func (d data) loss(w vector) (sum float64) {
 	return sum
 }
 
-// crossEntropy returns the cost of an outcome under log odds z.
+// crossEntropy returns the loss of an outcome for log odds z.
 func crossEntropy(z, outcome float64) float64 {
 	return math.Max(z, 0) - z*outcome + math.Log1p(math.Exp(-math.Abs(z)))
 }
 
-// A penalty is the strength with which the columns are pulled to where they are
-// expected: the precision of a normal distribution around that.
+// A penalty holds, for each column, the precision of a normal prior around the expected weight.
 type penalty vector
 
-// expected is the map that changes nothing.
+// expected returns the weights of the identity map.
 func expected() vector { return vector{high: 1, low: 1} }
 
-// parts is how many parts cases are split into to find out how strong penalties
-// should be.
+// parts is the number of folds that select the penalties.
 const parts = 5
 
-// learn returns the weights for cases, which are sorted. They are an average, so
-// that a case more or less changes little.
+// learn returns the weights for sorted cases. It averages over penalties, so that one case changes
+// little.
 func learn(cases []Case) weights {
 	d := dataOf(cases)
 	grid := penalties()
@@ -124,9 +120,9 @@ func learn(cases []Case) weights {
 }
 
 const (
-	none       = 1e6  // a penalty that leaves a column out
-	simpler    = 30   // how many times likelier than others maps are that leave the basis out
-	negligible = 1e-3 // share of a penalty
+	none       = 1e6  // a penalty that excludes a column
+	simpler    = 30   // prior odds of maps without the basis
+	negligible = 1e-3 // ignored share of a penalty
 )
 
 // penalties returns the grid.
@@ -143,8 +139,8 @@ func penalties() (grid []penalty) {
 	return grid
 }
 
-// likely returns how likely what was held out is with each penalty, the likeliest
-// being 1.
+// likelihoods returns the relative likelihood of held-out cases for each penalty; the maximum is
+// 1.
 func (d data) likely(grid []penalty) []float64 {
 	losses := make([]float64, len(grid))
 	for part := range parts {
@@ -168,9 +164,9 @@ func (d data) likely(grid []penalty) []float64 {
 	return losses
 }
 
-// fit returns the weights that cost least with a penalty, of those whose slopes are
-// not negative. The cost is strictly convex: if no slope has to be held at zero,
-// none is, and else one of few sets of them is right.
+// fit returns the weights of least cost with non-negative slopes. The cost is strictly convex. If
+// the unconstrained slopes are valid, they are optimal; otherwise fit tries the sets of slopes at
+// zero.
 func (d data) fit(p penalty, near vector) vector {
 	means := d.means()
 	near[one] += near.dot(means)
@@ -189,15 +185,15 @@ func (d data) fit(p penalty, near vector) vector {
 	return best
 }
 
-// How Newton's method ends.
+// Termination of Newton's method.
 const (
 	maxSteps  = 50
 	maxHalves = 30
-	closeBy   = 1e-8 // nats that a step is expected to gain
+	closeBy   = 1e-8 // expected gain of a step in nats
 )
 
-// minimum returns the weights of least cost with some held at zero, and the cost, by
-// Newton's method from a place that is near.
+// minimize runs Newton's method from near with the weights in zero held at zero. It returns the
+// weights and the cost.
 func (d data) minimum(p penalty, near vector, zero []int) (vector, float64) {
 	w := near
 	for _, j := range zero {
@@ -228,8 +224,7 @@ func (d data) minimum(p penalty, near vector, zero []int) (vector, float64) {
 	return w, cost
 }
 
-// cost returns the loss and the penalty of weights, and their first and second
-// derivatives.
+// cost returns the penalised loss with its first and second derivatives.
 func (d data) cost(p penalty, w vector) (sum float64, slope vector, curve matrix) {
 	for i, x := range d.rows {
 		z, outcome := x.dot(w), d.outcomes[i]
@@ -267,11 +262,10 @@ func (v vector) plus(o vector, by float64) vector {
 	return v
 }
 
-// A matrix is symmetric and positive definite. What is above its diagonal does not
-// count.
+// A matrix is symmetric and positive definite. Only the lower triangle counts.
 type matrix [columns]vector
 
-// hold takes a row and its column out.
+// fix replaces row and column j by those of the identity.
 func (m *matrix) hold(j int) {
 	for k := range columns {
 		m[j][k], m[k][j] = 0, 0
@@ -279,7 +273,7 @@ func (m *matrix) hold(j int) {
 	m[j][j] = 1
 }
 
-// solve returns x with m x = b.
+// solve returns x with m x = b, by Cholesky decomposition.
 func (m matrix) solve(b vector) vector {
 	var l matrix // m = l l'
 	for j := range columns {

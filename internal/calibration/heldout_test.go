@@ -13,11 +13,11 @@ import (
 
 const (
 	seedOfWorlds = 20
-	heldOut      = 5000 // so many that a perfect map has an ECE of about 0.015
+	heldOut      = 5000 // a perfect map has an ECE of about 0.015
 )
 
-// TestHeldOut checks what is promised: the calibration error on questions that a map
-// was not learned from. It logs the figures of docs/calibration.md.
+// TestHeldOut checks the calibration error on new questions. It logs the figures in
+// docs/calibration.md.
 func TestHeldOut(t *testing.T) {
 	const seeds = 5
 	sizes := []int{20, 50, 100, 300, 1000}[racetest.Stride(4)-1:]
@@ -59,7 +59,7 @@ func figuresOf(list []calibration.Forecast) figures {
 	return figures{calibration.ECE(list), wideECE(list), calibration.Brier(list)}
 }
 
-// wideECE is the calibration error with 15 bins of equal width, as Guo et al. have it.
+// wideECE is the calibration error with 15 bins of equal width, as in Guo et al.
 func wideECE(list []calibration.Forecast) (sum float64) {
 	const bins = 15
 	var off [bins]float64
@@ -72,8 +72,8 @@ func wideECE(list []calibration.Forecast) (sum float64) {
 	return sum / float64(len(list))
 }
 
-// TestCrossValidateIsHonest checks that what is said of a map is what it turns out
-// to be worth, on average.
+// TestCrossValidateIsHonest checks that cross-validation predicts the quality on new cases on
+// average.
 func TestCrossValidateIsHonest(t *testing.T) {
 	const seeds = 30
 	for _, name := range []string{"overconfident: the root", "always 0.9", "claims mean nothing, agreement does"} {
@@ -94,8 +94,7 @@ func TestCrossValidateIsHonest(t *testing.T) {
 	}
 }
 
-// TestFewCasesChangeLittle checks that a map of few cases stays near to claims that
-// they do not contradict.
+// TestFewCasesChangeLittle checks that few consistent cases leave claims almost unchanged.
 func TestFewCasesChangeLittle(t *testing.T) {
 	var cases []calibration.Case
 	for i := range 20 {
@@ -114,12 +113,12 @@ func TestFewCasesChangeLittle(t *testing.T) {
 	}
 }
 
-// TestOf reads a map as people would.
+// TestOf checks plausible values of a map.
 func TestOf(t *testing.T) {
 	var cases []calibration.Case
 	for i := range 200 {
 		c := calibration.Case{Claimed: 0.9, Basis: calibration.Basis{Agreement: float64(i % 2)}}
-		if i%2 == 1 && i%20 != 1 || i%20 == 0 { // 9 of 10 where foci agree, else 1 of 10
+		if i%2 == 1 && i%20 != 1 || i%20 == 0 { // right: 9 of 10 where foci agree, else 1 of 10
 			c.Outcome = 1
 		}
 		cases = append(cases, c)

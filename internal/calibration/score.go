@@ -6,14 +6,13 @@ import (
 	"slices"
 )
 
-// A Forecast is a probability that was said, and how it turned out. One whose P is
-// NaN was not said, and does not count.
+// A Forecast is a probability with the outcome. A NaN probability means no forecast.
 type Forecast struct {
-	P       float64 // that the answer is right, 0 to 1
+	P       float64 // of being right, 0 to 1
 	Outcome float64 // 0 to 1
 }
 
-// Claims returns what each case claims. A case that [Fit] leaves out has no P.
+// Claims returns the claims as forecasts. Cases that [Fit] ignores have no P.
 func Claims(cases []Case) []Forecast {
 	list, order := forecasts(cases)
 	for _, i := range order {
@@ -22,9 +21,8 @@ func Claims(cases []Case) []Forecast {
 	return list
 }
 
-// CrossValidate returns what maps make of the claims of cases that they were not
-// learned from: each case is forecast by a map that was learned from nine tenths of
-// them, of which it is none. None has a P if the cases lack something.
+// CrossValidate returns a forecast for each case by a map fitted on nine tenths of the cases
+// without it. Without enough cases, there is no P.
 func CrossValidate(cases []Case) []Forecast {
 	list, order := forecasts(cases)
 	clean := sound(cases)
@@ -47,8 +45,8 @@ func CrossValidate(cases []Case) []Forecast {
 	return list
 }
 
-// forecasts returns a forecast without a P for each case, and the places of the
-// cases that count, in the order of [sound].
+// emptyForecasts returns a forecast without P for each case, and the indexes of the valid cases in
+// the order of validCases.
 func forecasts(cases []Case) (list []Forecast, order []int) {
 	for i, c := range cases {
 		list = append(list, Forecast{math.NaN(), c.Outcome})
@@ -60,13 +58,13 @@ func forecasts(cases []Case) (list []Forecast, order []int) {
 	return list, order
 }
 
-// said returns the forecasts that were.
+// withP returns the forecasts with a probability.
 func said(list []Forecast) []Forecast {
 	return slices.DeleteFunc(slices.Clone(list), func(f Forecast) bool { return math.IsNaN(f.P) })
 }
 
-// Brier returns the mean squared difference between forecasts and outcomes: 0 is
-// best, 0.25 is what always saying 0.5 comes to (Brier 1950). NaN for none.
+// Brier returns the mean squared error of the forecasts: 0 is best, 0.25 results from always
+// forecasting 0.5 (Brier 1950). It returns NaN for no forecasts.
 func Brier(list []Forecast) float64 {
 	list = said(list)
 	var sum float64
@@ -76,9 +74,9 @@ func Brier(list []Forecast) float64 {
 	return sum / float64(len(list))
 }
 
-// LogLoss returns the mean of -ln of the probability that was given to what came
-// true: 0 is best, 0.69 is what always saying 0.5 comes to. Forecasts of 0 and 1
-// count as 0.0001 and 0.9999. NaN for none.
+// LogLoss returns the mean of -ln of the probability given to the outcome: 0 is best, 0.69 results
+// from always forecasting 0.5. It clamps forecasts to 0.0001 and 0.9999. It returns NaN for no
+// forecasts.
 func LogLoss(list []Forecast) float64 {
 	const least = 1e-4
 	list = said(list)
@@ -90,13 +88,12 @@ func LogLoss(list []Forecast) float64 {
 	return sum / float64(len(list))
 }
 
-// ECE returns the expected calibration error: the mean over the bins of
-// [Reliability] of the difference between what was said and how often it came true,
-// weighted by their forecasts. It is 0 at best. NaN for none.
+// ECE returns the expected calibration error: the mean distance between forecast and frequency
+// over the bins of [Reliability], weighted by count. 0 is best. It returns NaN for no forecasts.
 //
-// The measure is that of Naeini, Cooper and Hauskrecht 2015 and of Guo et al. 2017.
-// Of few forecasts it comes out too high, whatever the bins: see [Chance]. Equal
-// counts are less biased than equal widths (Roelofs et al. 2022).
+// The measure is by Naeini, Cooper and Hauskrecht 2015 and Guo et al. 2017. Few forecasts bias it
+// upwards, see [Chance]. Bins of equal count are less biased than those of equal width (Roelofs et
+// al. 2022).
 func ECE(list []Forecast) float64 {
 	list = said(list)
 	var sum float64
@@ -106,9 +103,8 @@ func ECE(list []Forecast) float64 {
 	return sum / float64(len(list))
 }
 
-// Chance returns about what [ECE] comes to on average, by chance alone, for forecasts
-// that are calibrated perfectly. An ECE that is not above it says nothing against the
-// forecasts.
+// Chance estimates the mean [ECE] of perfectly calibrated forecasts. A lower or equal ECE is no
+// evidence of miscalibration.
 func Chance(list []Forecast) float64 {
 	list = said(list)
 	sort(list)
@@ -119,32 +115,31 @@ func Chance(list []Forecast) float64 {
 		for _, f := range list[:b.Count] {
 			variance += f.P * (1 - f.P)
 		}
-		sum += math.Sqrt(variance * 2 / math.Pi) // the mean distance from the mean of a normal distribution
+		sum += math.Sqrt(variance * 2 / math.Pi) // mean absolute deviation of a normal distribution
 		list = list[b.Count:]
 	}
 	return sum / n
 }
 
-// A Bin is a row of a reliability table: forecasts of about the same probability.
+// A Bin is a row of a reliability table.
 type Bin struct {
-	Low, High float64 // the least and the greatest forecast
+	Low, High float64 // lowest and highest forecast
 	Count     int
-	P         float64 // mean of the forecasts
-	Frequency float64 // mean of the outcomes
+	P         float64 // mean forecast
+	Frequency float64 // mean outcome
 }
 
-// How fine a reliability table is.
+// Sizes of bins.
 const (
 	maxBins  = 10
-	fullBin  = 15 // forecasts
-	fewBins  = 3  // as long as full ones would be fewer
-	smallBin = 8  // forecasts, as long as that is so
+	fullBin  = 15 // forecasts in a bin of a large table
+	fewBins  = 3  // bins in a small table
+	smallBin = 8  // forecasts in a bin of a small table
 )
 
-// Reliability returns forecasts in bins of about equal counts, the lowest first: ten
-// of them, or less if they would have less than fifteen forecasts. Of few forecasts
-// there are up to three bins of at least eight. Equal forecasts are in the same bin.
-// Fewer than eight are in a bin only if they are all there are.
+// Reliability returns bins of about equal counts in ascending order: at most ten, with at least
+// fifteen forecasts each; for few forecasts, at most three of at least eight. Equal forecasts
+// share a bin. A bin has fewer than eight forecasts only if there are no more in total.
 func Reliability(list []Forecast) []Bin {
 	list = said(list)
 	sort(list)
@@ -162,8 +157,8 @@ func Reliability(list []Forecast) []Bin {
 	return bins
 }
 
-// binEnd returns where a bin ends that begins at from and is to end at about to. Equal
-// forecasts that would make it the last go to the next one, if both are large enough.
+// binEnd returns the end of a bin from from to about to. It moves equal forecasts to the next bin
+// if this bin would otherwise be the last and both remain large enough.
 func binEnd(list []Forecast, from, to int) int {
 	wanted := to
 	for to < len(list) && (list[to].P == list[to-1].P || len(list)-to < smallBin) {

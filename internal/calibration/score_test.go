@@ -42,7 +42,7 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// TestChance compares what is said of chance with what chance does.
+// TestChance compares Chance with simulations.
 func TestChance(t *testing.T) {
 	const draws = 400
 	r := rand.New(rand.NewPCG(seedOfProperties, 2))
@@ -79,7 +79,7 @@ func TestReliability(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		list []calibration.Forecast
-		want []int // counts
+		want []int // expected counts
 	}{
 		{"none", nil, nil},
 		{"one", line(1), []int{1}},

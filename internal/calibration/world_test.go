@@ -7,14 +7,14 @@ import (
 	"ponder/internal/calibration"
 )
 
-// A world is a simulated model whose miscalibration is known: it makes cases.
+// A world is a simulated model with known miscalibration.
 type world struct {
 	name string
-	most float64                                            // calibration error that a map of some hundred cases may have
-	one  func(r *rand.Rand) (p float64, c calibration.Case) // p is how often such an answer is right
+	most float64                                            // allowed calibration error after some hundred cases
+	one  func(r *rand.Rand) (p float64, c calibration.Case) // p is the probability that the answer is right
 }
 
-// promised is the calibration error that is promised.
+// promised is the guaranteed calibration error.
 const promised = 0.05
 
 // worlds returns the simulated models.
@@ -65,15 +65,15 @@ func worlds() []world {
 	}
 }
 
-// skill returns how often answers to a question are right: more often than not.
+// skill returns the probability of a right answer to a question, biased towards right.
 func skill(r *rand.Rand) float64 { return 0.03 + 0.94*math.Sqrt(r.Float64()) }
 
-// idle returns a basis.
+// idle returns an uninformative basis.
 func idle(r *rand.Rand) calibration.Basis {
 	return calibration.Basis{Agreement: r.Float64(), Support: r.Float64(), Contradiction: r.Float64() * r.Float64(), Stability: float64(r.IntN(4)) / 3}
 }
 
-// cases returns n cases of a world.
+// cases returns n random cases.
 func (w world) cases(n int, r *rand.Rand) []calibration.Case {
 	list := make([]calibration.Case, n)
 	for i := range list {
@@ -86,7 +86,7 @@ func (w world) cases(n int, r *rand.Rand) []calibration.Case {
 	return list
 }
 
-// forecasts returns what a map makes of cases.
+// forecasts returns the forecasts of a map for cases.
 func forecasts(m calibration.Map, cases []calibration.Case) []calibration.Forecast {
 	list := make([]calibration.Forecast, 0, len(cases))
 	for _, c := range cases {

@@ -11,15 +11,14 @@ import (
 	"ponder"
 )
 
-// A Log is what Apply reads and erases. [ponder.Log] is one.
+// A Log is the part of [ponder.Log] that Apply uses.
 type Log interface {
 	Events(ctx context.Context, thread ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error]
 	Erase(ctx context.Context, thread ponder.ThreadID, seqs ...ponder.Seq) error
 }
 
-// Apply erases what a rule says of the events of a thread after one, and returns how
-// many these are. When a turn has ended, it is enough to look from its message on.
-// After a crash it has erased all of them or none.
+// Apply erases the events after a position that the rule makes due, and returns their number.
+// After a turn, the caller may pass the position before its message. A crash erases all or none.
 func Apply(ctx context.Context, log Log, thread ponder.ThreadID, after ponder.Seq, rule Rule, now time.Time) (int, error) {
 	if rule.Keeps() {
 		return 0, nil
@@ -31,7 +30,7 @@ func Apply(ctx context.Context, log Log, thread ponder.ThreadID, after ponder.Se
 	return s.erase(ctx, log, thread, rule, now)
 }
 
-// read takes in what comes after an event, and returns where that ends.
+// read adds the events after a position and returns the last position.
 func (s *Scan) read(ctx context.Context, log Log, thread ponder.ThreadID, after ponder.Seq) (ponder.Seq, error) {
 	for ev, err := range log.Events(ctx, thread, after) {
 		if err != nil {
@@ -54,29 +53,28 @@ func (s *Scan) erase(ctx context.Context, log Log, thread ponder.ThreadID, rule 
 	return len(due), nil
 }
 
-// A Store is what Sweep works on. [ponder.Store] is one.
+// A Store is the part of [ponder.Store] that Sweep uses.
 type Store interface {
 	Log
 	ponder.Checkpoints
 	List(ctx context.Context, filter ponder.Filter) ([]ponder.Info, error)
 }
 
-// fold is the name of the checkpoints, and version what else decides them.
+// Name and version of the checkpoints; the version also includes the rule.
 const (
 	fold    = "retention"
 	version = "1 "
 )
 
-// A seen is what is kept of a conversation that was looked at.
+// A checkpoint is the stored state of a conversation.
 type seen struct {
 	Next     time.Time `json:"next,omitzero"`
 	Thoughts bool      `json:"thoughts,omitempty"`
 }
 
-// Sweep applies a rule to all conversations, and returns how many events it has
-// erased. Of a conversation that it has looked at before it reads what is new, and
-// the rest only when something of it may be due. Call it when a database is opened,
-// and once a day in a process that stays. It may be called in several processes at
+// Sweep applies a rule to all conversations and returns the number of erased events. For known
+// conversations it reads only new events, and the rest only if something may be due. Call it when
+// a database is opened, and daily in a long-running process. Several processes may call it at
 // once.
 func Sweep(ctx context.Context, store Store, rule Rule, now time.Time) (erased int, err error) {
 	if rule.Keeps() {
@@ -96,7 +94,7 @@ func Sweep(ctx context.Context, store Store, rule Rule, now time.Time) (erased i
 	return erased, nil
 }
 
-// sweep applies a rule to a conversation.
+// sweep applies a rule to one conversation.
 func sweep(ctx context.Context, store Store, info ponder.Info, rule Rule, now time.Time) (int, error) {
 	at, js, err := store.LoadCheckpoint(ctx, info.ID, fold, version+rule.String())
 	if err != nil {
@@ -117,7 +115,7 @@ func sweep(ctx context.Context, store Store, info ponder.Info, rule Rule, now ti
 	}
 	n, err := s.erase(ctx, store, info.ID, rule, now)
 	if err != nil || n > 0 {
-		return n, err // what is left is looked at next time
+		return n, err // the next sweep handles the rest
 	}
 	next := s.Next(rule, now)
 	if next.IsZero() || !last.Next.IsZero() && last.Next.Before(next) {

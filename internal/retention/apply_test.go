@@ -20,7 +20,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-// muser is a model that puts down a thought with a mark before each answer.
+// A muser is a model that emits a marked thought before each answer.
 type muser struct{}
 
 const secret = "MARK-OF-A-THOUGHT"
@@ -39,13 +39,13 @@ func (muser) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, 
 	}
 }
 
-// a world is a conversation in a store.
+// A world is a conversation in a store.
 type world struct {
 	*testing.T
 	mind *enginetest.Engine
 }
 
-// begin begins a conversation in which thoughts may be forgotten.
+// begin creates a conversation; forget allows its thoughts to be erased.
 func begin(t *testing.T, store ponder.Store, forget bool) world {
 	t.Helper()
 	if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindConversation}); err != nil {
@@ -55,7 +55,7 @@ func begin(t *testing.T, store ponder.Store, forget bool) world {
 	return world{t, enginetest.Start(t, engine.Config{Store: store, Modes: []ponder.Mode{mode}, Models: enginetest.Models(muser{}, ponder.Price{})})}
 }
 
-// say says something, waits until it is answered, and returns its place.
+// say sends a message, waits for the answer and returns the message's position.
 func (w world) say(text string) (at ponder.Seq) {
 	w.Helper()
 	w.mind.Put("", text, ponder.UserMessage{Content: text})
@@ -77,7 +77,7 @@ func (w world) say(text string) (at ponder.Seq) {
 	return at
 }
 
-// left returns in how many events and in how many requests the mark still is.
+// left returns the numbers of events and requests with the mark.
 func (w world) left() (events, requests int) {
 	w.Helper()
 	for _, ev := range w.mind.Events() {
@@ -105,7 +105,7 @@ func (w world) left() (events, requests int) {
 	return events, requests
 }
 
-// want checks what is left.
+// want checks the result of left.
 func (w world) want(when string, events, requests int) {
 	w.Helper()
 	if e, r := w.left(); e != events || r != requests {
@@ -113,7 +113,7 @@ func (w world) want(when string, events, requests int) {
 	}
 }
 
-// each runs a test on every store.
+// each runs a test with every store.
 func each(t *testing.T, test func(*testing.T, ponder.Store)) {
 	t.Run("memory", func(t *testing.T) { test(t, memory.New()) })
 	t.Run("sqlite", func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestKeepForDays(t *testing.T) {
 	})
 }
 
-// counting counts how often the events of a thread are read.
+// A counting store counts reads of events.
 type counting struct {
 	ponder.Store
 	reads int
@@ -170,8 +170,8 @@ func (c *counting) Events(ctx context.Context, id ponder.ThreadID, after ponder.
 	return c.Store.Events(ctx, id, after)
 }
 
-// TestSweepReadsOnce finds that what has not changed is not read again before
-// something of it is due.
+// TestSweepReadsOnce checks that unchanged conversations are not read again before something is
+// due.
 func TestSweepReadsOnce(t *testing.T) {
 	each(t, func(t *testing.T, store ponder.Store) {
 		w := begin(t, store, false)

@@ -1,15 +1,13 @@
-// Package retention says for how long thoughts are kept that models put down in
-// conversations, and has them erased when that is over.
+// Package retention erases the recorded thoughts of models in conversations after a configured
+// time.
 //
-// What is erased ([ponder.Log.Erase]) of a conversation are the thoughts themselves;
-// the answers of models that put them down, with whatever else these say, for what
-// was said to the user stands in events of its own; and the requests after a
-// thought, which show it to the model again. Places, times and costs stay. A turn
-// that has not ended is left alone, for it may go on from what it thought.
+// It erases ([ponder.Log.Erase]) the thoughts, the model outputs that contain them, and the later
+// requests that repeat them. The user's answers are separate events and stay, as do positions,
+// times and costs. Unfinished turns stay, because they may still use their thoughts.
 //
-// [Rule] and [Scan] decide, and do nothing else; [Apply] and [Sweep] do it. Sweep
-// keeps a checkpoint of the fold "retention" for each conversation, as JSON: next,
-// when it is to be looked at again, and thoughts, whether it has any.
+// [Rule] and [Scan] decide; [Apply] and [Sweep] erase. Sweep stores a checkpoint "retention" for
+// each conversation as JSON: next, the time of the next check, and thoughts, whether there are
+// any.
 package retention
 
 import (
@@ -24,16 +22,16 @@ import (
 	"ponder/llm"
 )
 
-// A Rule says for how long thoughts are kept. The zero value keeps them.
+// A Rule sets how long to keep thoughts. The zero value keeps them.
 type Rule struct {
-	Days    int  // they are erased when they are that old; 0: never
-	Discard bool // they are erased at the end of their turn
+	Days    int  // age at which thoughts are erased; 0: never
+	Discard bool // erase at the end of the turn
 }
 
-// MaxDays is the longest time that is not for ever.
+// MaxDays is the largest value of Days.
 const MaxDays = 36_500
 
-// Parse reads "keep", "30d" or "discard". Nothing is "keep".
+// Parse parses "keep", "30d" or "discard". An empty text means "keep".
 func Parse(text string) (Rule, error) {
 	switch text {
 	case "", "keep":
@@ -49,7 +47,7 @@ func Parse(text string) (Rule, error) {
 	return Rule{Days: n}, nil
 }
 
-// String returns what Parse reads.
+// String returns the form that Parse accepts.
 func (r Rule) String() string {
 	switch {
 	case r.Discard:
@@ -60,10 +58,10 @@ func (r Rule) String() string {
 	return "keep"
 }
 
-// Keeps reports whether nothing is ever erased.
+// Keeps reports whether the rule erases nothing.
 func (r Rule) Keeps() bool { return r == Rule{} }
 
-// age returns how old thoughts get.
+// maxAge returns the age at which thoughts are due.
 func (r Rule) age() time.Duration {
 	if r.Discard {
 		return 0
@@ -71,30 +69,30 @@ func (r Rule) age() time.Duration {
 	return time.Duration(r.Days) * 24 * time.Hour
 }
 
-// What conversations write, and retention reads: see package mode/chat.
+// Names in the log that retention reads, see package mode/chat.
 const (
 	mode     = "chat"
-	tool     = "think" // and the kind of its thoughts
-	endStage = "turn"  // of the progress that ends a turn
+	tool     = "think" // also the kind of its thoughts
+	endStage = "turn"  // progress stage at the end of a turn
 )
 
-// A Scan is what must be known of a thread. Its zero value has seen nothing.
+// A Scan collects the relevant events of a thread. The zero value is empty.
 type Scan struct {
-	thoughts bool // there were some before what it was given
+	thoughts bool // an earlier part has thoughts
 	items    []item
-	ended    map[ponder.RunID]ponder.Seq // where the last turn of a run ended
+	ended    map[ponder.RunID]ponder.Seq // end of the last turn by run
 }
 
-// An item is an event that has thoughts in it, or may have.
+// An item is an event that may contain thoughts.
 type item struct {
 	seq     ponder.Seq
 	time    time.Time
 	run     ponder.RunID
-	request bool // the intent of a call: what has thoughts is its request
+	request bool // a call intent, whose request may contain thoughts
 	erased  bool
 }
 
-// Add takes in an event of the thread. Events come in order.
+// Add adds an event. Events must be in order.
 func (s *Scan) Add(ev ponder.Event) {
 	it := item{seq: ev.Seq, time: ev.Time, run: ev.Run, erased: ev.Erased}
 	switch b := ev.Body.(type) {
@@ -125,7 +123,7 @@ func (s *Scan) Add(ev ponder.Event) {
 	s.items = append(s.items, it)
 }
 
-// end notes that what a run did so far is over.
+// end records the end of a turn.
 func (s *Scan) end(ev ponder.Event) {
 	if s.ended == nil {
 		s.ended = make(map[ponder.RunID]ponder.Seq)
@@ -133,22 +131,22 @@ func (s *Scan) end(ev ponder.Event) {
 	s.ended[ev.Run] = ev.Seq
 }
 
-// calls reports whether a model put down a thought in an answer.
+// hasThought reports whether a model output contains a thought.
 func calls(b ponder.CallFinished) bool {
 	return slices.ContainsFunc(b.Message.Parts, func(p llm.Part) bool { return p.Call != nil && p.Call.Name == tool })
 }
 
-// settled reports whether the turn of an item is over. What is of no run, as in a
-// thread from elsewhere, is of none that goes on.
+// isSettled reports whether the turn of an item has ended. Items without a run, as in imported
+// threads, belong to no open turn.
 func (s *Scan) settled(it item) bool { return it.run == "" || it.seq <= s.ended[it.run] }
 
-// Due returns the places of the events that are to be erased at a time, in order.
+// Due returns the positions of the events to erase now, in order.
 func (s *Scan) Due(r Rule, now time.Time) (due []ponder.Seq) {
 	if r.Keeps() {
 		return nil
 	}
 	old := func(it item) bool { return now.Sub(it.time) >= r.age() }
-	thought, begin := s.thoughts, ponder.Seq(0) // begin: of the thoughts that are due
+	thought, begin := s.thoughts, ponder.Seq(0) // position of the first due thought
 	for _, it := range s.items {
 		switch {
 		case !it.request:
@@ -160,15 +158,15 @@ func (s *Scan) Due(r Rule, now time.Time) (due []ponder.Seq) {
 		case it.erased || !s.settled(it):
 			continue
 		case begin == 0 && (r.Discard || !thought || !old(it)):
-			continue // it has no thought, or none that is due
+			continue // it repeats no thought, or none that is due
 		}
 		due = append(due, it.seq)
 	}
 	return due
 }
 
-// Next returns when something may be due that is not yet; the zero time if never,
-// and now if that depends on how a turn goes on.
+// Next returns the next time at which something may be due: zero for never, now if that depends on
+// an open turn.
 func (s *Scan) Next(r Rule, now time.Time) (next time.Time) {
 	thought := s.thoughts
 	for _, it := range s.items {
@@ -182,7 +180,7 @@ func (s *Scan) Next(r Rule, now time.Time) (next time.Time) {
 		default:
 			at := it.time.Add(r.age())
 			if at.Before(now) {
-				at = now // its turn goes on
+				at = now // its turn is open
 			}
 			if next.IsZero() || at.Before(next) {
 				next = at
@@ -192,7 +190,7 @@ func (s *Scan) Next(r Rule, now time.Time) (next time.Time) {
 	return next
 }
 
-// any reports whether there are thoughts, or were.
+// hasThoughts reports whether there are or were thoughts.
 func (s *Scan) any() bool {
 	return s.thoughts || slices.ContainsFunc(s.items, func(it item) bool { return !it.request })
 }

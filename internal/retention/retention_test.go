@@ -28,10 +28,10 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// day is when the events of the tests begin; each is a day after the one before.
+// day is the time of the first test event; later ones follow daily.
 var day = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// log makes events of bodies, all of one run.
+// log returns daily events of one run.
 func log(bodies ...ponder.Body) (evs []ponder.Event) {
 	for i, b := range bodies {
 		evs = append(evs, ponder.Event{Seq: ponder.Seq(i + 1), Time: day.AddDate(0, 0, i), Run: "run_a", Body: b})
@@ -39,7 +39,7 @@ func log(bodies ...ponder.Body) (evs []ponder.Event) {
 	return evs
 }
 
-// What stands on a thread.
+// Event bodies of a turn.
 var (
 	message = ponder.UserMessage{Content: "hello"}
 	asks    = ponder.CallStarted{Mode: "chat"}
