@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// Where private keys begin and end.
+// Delimiters of private keys.
 const (
 	blockBegin = "-----BEGIN "
 	blockEnd   = "-----END "
@@ -10,9 +10,9 @@ const (
 	maxLabel   = 50
 )
 
-// blocks returns private keys in PEM and its like, also those that are cut off.
+// blocks returns private keys in PEM and similar formats, also truncated ones.
 func blocks(text string) (spans []span) {
-	endless := false // no end comes any more
+	endless := false // no end marker follows
 	for at := 0; ; {
 		i := strings.Index(text[at:], blockBegin)
 		if i < 0 {
@@ -45,14 +45,13 @@ func blocks(text string) (spans []span) {
 	}
 }
 
-// private returns where the body of a private key begins whose label is at at.
+// privateBody returns the start of the body if the label at at is that of a private key.
 func private(text string, at int) (body int, ok bool) {
 	name, body, ok := label(text, at)
 	return body, ok && strings.Contains(name, "PRIVATE KEY")
 }
 
-// label returns what stands before the dashes at the end of a line, and where they
-// end.
+// label returns the text before the closing dashes of a line, and their end.
 func label(text string, at int) (name string, end int, ok bool) {
 	near := text[at:min(len(text), at+maxLabel)]
 	i := strings.Index(near, dashes)
@@ -62,8 +61,8 @@ func label(text string, at int) (name string, end int, ok bool) {
 	return near[:i], at + i + len(dashes), true
 }
 
-// material returns where what may be the lines of a key ends: words of at least 16
-// bytes of base64, and one shorter after them.
+// keyMaterial returns the end of the lines of a key: words of at least 16 base64 bytes, then a
+// shorter one.
 func material(text string, from int) int {
 	end, long := from, false
 	for at := from; at < len(text); {
@@ -82,7 +81,7 @@ func material(text string, from int) int {
 	return end
 }
 
-// blank returns where white space ends, and breaks of lines that are written out.
+// skipBlank skips white space and escaped line breaks.
 func blank(text string, at int) int {
 	for at < len(text) {
 		switch {

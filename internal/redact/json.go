@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// JSON returns a JSON value without the secrets in its strings, and of what stands
-// under a name such as password or api_key without the string at all. All else stays
-// as it was, byte for byte. Numbers of cards that are numbers become strings. What is
-// no JSON becomes a JSON string of what [Redactor.Text] leaves of it.
+// JSON redacts the strings of a JSON value, and replaces a string under a name such as password or
+// api_key completely. All other bytes stay unchanged. Card numbers that are JSON numbers become
+// strings. Invalid JSON becomes a JSON string of its redacted text.
 func (r *Redactor) JSON(value json.RawMessage) json.RawMessage {
 	if !json.Valid(value) {
 		if len(bytes.TrimSpace(value)) == 0 {
@@ -25,14 +24,14 @@ func (r *Redactor) JSON(value json.RawMessage) json.RawMessage {
 	return append(w.out, value[w.done:]...)
 }
 
-// A walk goes through valid JSON.
+// A walk traverses valid JSON.
 type walk struct {
 	r    *Redactor
 	in   []byte
-	out  []byte // nil as long as nothing is changed
-	done int    // how far in is in out
+	out  []byte // nil without changes
+	done int    // length of in that is already in out
 
-	stack  []secrecy // of what is open: what its name tells of its values
+	stack  []secrecy // for each open object or array, the secrecy of its values
 	secret secrecy   // of the next value
 }
 
@@ -60,7 +59,7 @@ func (w *walk) walk() {
 	}
 }
 
-// text takes in a string at i, and returns where it ends.
+// text handles a string at i and returns its end.
 func (w *walk) text(i int) int {
 	end := i + 1
 	for w.in[end] != '"' {
@@ -72,7 +71,7 @@ func (w *walk) text(i int) int {
 	end++
 	var s string
 	if json.Unmarshal(w.in[i:end], &s) != nil {
-		return end // of valid JSON, it can be read
+		return end // unreachable for valid JSON
 	}
 	if next := bytes.TrimLeft(w.in[end:], " \t\r\n"); len(next) > 0 && next[0] == ':' {
 		w.secret, _ = secretName(s)
@@ -83,7 +82,7 @@ func (w *walk) text(i int) int {
 	return end
 }
 
-// kept returns what stays of a value.
+// redacted returns the redacted value.
 func (w *walk) kept(s string) string {
 	kept := w.r.Text(s)
 	if kept != s || w.secret == open || len(s) < 4 || placeholder(s, "", true) {
@@ -95,7 +94,7 @@ func (w *walk) kept(s string) string {
 	return s
 }
 
-// number takes in a number at i, and returns where it ends.
+// number handles a number at i and returns its end.
 func (w *walk) number(i int) int {
 	end := i
 	for end < len(w.in) && strings.IndexByte("+-.0123456789eE", w.in[end]) >= 0 {
@@ -106,7 +105,7 @@ func (w *walk) number(i int) int {
 	return end
 }
 
-// change puts what is kept in the place of what was there.
+// replace replaces a value if it changed.
 func (w *walk) change(from, to int, was, kept string) {
 	if was == kept {
 		return
@@ -119,13 +118,13 @@ func (w *walk) change(from, to int, was, kept string) {
 	w.done = to
 }
 
-// quoted returns a text as JSON.
+// encodeString returns a text as JSON.
 func quoted(text string) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(text); err != nil {
-		return json.RawMessage(`""`) // a string can always be encoded
+		return json.RawMessage(`""`) // strings always encode
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// A class says which bytes a key is made of.
+// A class is a set of bytes.
 type class func(byte) bool
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
@@ -17,16 +17,15 @@ func path(c byte) bool      { return urlish(c) || c == '/' }
 func dotted(c byte) bool    { return urlish(c) || c == '.' }
 func base64ish(c byte) bool { return alnum(c) || c == '+' || c == '/' || c == '=' }
 
-// A shape is how keys of one maker look.
+// A shape is the format of a key.
 type shape struct {
 	prefix      string
-	of          class // of what follows
-	least, most int   // bytes of that; most is 0 if there is no limit
+	of          class // of the part after the prefix
+	least, most int   // length of that part; a zero maximum means no limit
 	kind        Kind
 }
 
-// shapes returns what is known of keys, the longer prefix before the shorter, as
-// their makers' documentation has it.
+// shapes returns the known formats by the documentation of their providers, longer prefixes first.
 func shapes() []shape {
 	return []shape{
 		// Models.
@@ -67,7 +66,7 @@ func shapes() []shape {
 		{"lin_api_", alnum, 30, 0, APIKey},
 		{"ntn_", alnum, 30, 0, Token},
 		{"AGE-SECRET-KEY-1", alnum, 40, 0, PrivateKey},
-		// Talk, mail and money.
+		// Chat, mail and payment.
 		{"xoxb-", urlish, 10, 0, Token}, {"xoxp-", urlish, 10, 0, Token}, {"xoxa-", urlish, 10, 0, Token},
 		{"xoxr-", urlish, 10, 0, Token}, {"xoxs-", urlish, 10, 0, Token}, {"xoxe.", dotted, 20, 0, Token}, {"xoxe-", urlish, 10, 0, Token},
 		{"xapp-", urlish, 20, 0, Token},
@@ -81,7 +80,7 @@ func shapes() []shape {
 	}
 }
 
-// byFirst has the shapes by the first byte of their prefixes. It never changes.
+// byFirst holds the shapes by first byte. It is immutable.
 var byFirst = func() (table [256][]shape) {
 	for _, s := range shapes() {
 		table[s.prefix[0]] = append(table[s.prefix[0]], s)
@@ -89,8 +88,7 @@ var byFirst = func() (table [256][]shape) {
 	return table
 }()
 
-// keys returns what looks like the key or token of a known maker. What begins in
-// the middle of a word is none.
+// keys returns keys and tokens of known providers that start at a word boundary.
 func keys(text string) (spans []span) {
 	for i := 0; i < len(text); {
 		if i > 0 && alnum(text[i-1]) || !alnum(text[i]) {
@@ -106,8 +104,7 @@ func keys(text string) (spans []span) {
 	return spans
 }
 
-// keyAt returns the kind and the end of a key that begins at i, or how far no key
-// begins.
+// keyAt returns the kind and end of a key at i, or the position before which no key starts.
 func keyAt(text string, i int, list []shape) (kind Kind, end, skip int) {
 	for _, s := range list {
 		if strings.HasPrefix(text[i:], s.prefix) {
@@ -134,8 +131,8 @@ func keyAt(text string, i int, list []shape) (kind Kind, end, skip int) {
 	return "", 0, 0
 }
 
-// match returns where the key ends whose prefix ends at from, or 0. What has no
-// digit is a name; then none begins before skip, for that has none either.
+// match returns the end of the key, or 0. Text without a digit is a name; no key starts before
+// skip.
 func (s shape) match(text string, from int) (end, skip int) {
 	end = run(text, from, s.of, s.most)
 	if end-from < s.least || s.most > 0 && end-from > s.most {
@@ -149,8 +146,8 @@ func (s shape) match(text string, from int) (end, skip int) {
 	return 0, end
 }
 
-// run returns where a run of bytes ends, looking at most+1 of them; at all if most
-// is 0.
+// run returns the end of a run of bytes in of, at most maxLen+1 bytes; a zero maxLen means no
+// limit.
 func run(text string, from int, of class, most int) int {
 	end := from
 	for end < len(text) && of(text[end]) && (most == 0 || end-from <= most) {
@@ -159,8 +156,8 @@ func run(text string, from int, of class, most int) int {
 	return end
 }
 
-// jwt returns where a JSON web token ends that begins at i: three to five parts
-// with dots between them. If it is none, the next may begin after its first part.
+// jwt returns the end of a JSON web token at i: three to five parts separated by dots. Otherwise
+// it returns the end of the first part as skip.
 func jwt(text string, i int) (end, skip int) {
 	var ends []int
 	for at := i; len(ends) < 5; {
@@ -177,7 +174,7 @@ func jwt(text string, i int) (end, skip int) {
 	return ends[len(ends)-1], 0
 }
 
-// joined returns where a key ends that has two runs with a byte between them, or 0.
+// twoPart returns the end of a key with two runs and a separator, or 0.
 func joined(text string, i int, a class, least, most int, between byte, b class, n int) int {
 	end := run(text, i, a, most)
 	if end-i < least || end-i > most || end == len(text) || text[end] != between {

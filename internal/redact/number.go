@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// cards returns the numbers of cards: 13 to 19 digits, in one or in the groups that
-// are usual, of a known issuer, with the right check digit.
+// cards returns card numbers: 13 to 19 digits, in one or in usual groups, of a known issuer, with
+// a valid check digit.
 func cards(text string) (spans []span) {
 	for i := 0; i < len(text); i++ {
 		if !digit(text[i]) || !freeBefore(text, i) {
@@ -21,7 +21,7 @@ func cards(text string) (spans []span) {
 	return spans
 }
 
-// freeBefore reports whether a number may begin at i.
+// isNumberStart reports whether a number may start at i.
 func freeBefore(text string, i int) bool {
 	if i == 0 {
 		return true
@@ -30,7 +30,7 @@ func freeBefore(text string, i int) bool {
 	return !alnum(c) && c != '_' && (c != '.' && c != ',' || i < 2 || !digit(text[i-2]))
 }
 
-// cardAt returns where the number of a card ends that begins at i, or 0.
+// cardAt returns the end of a card number at i, or 0.
 func cardAt(text string, i int) (end int) {
 	var digits []byte
 	var groups []int
@@ -52,7 +52,7 @@ func cardAt(text string, i int) (end int) {
 	}
 }
 
-// grouped reports whether the digits of a card are put in such groups.
+// hasCardGroups reports whether the digits form usual groups.
 func grouped(groups []int) bool {
 	if len(groups) == 1 || slices.Equal(groups, []int{4, 6, 5}) || slices.Equal(groups, []int{4, 6, 4}) {
 		return true
@@ -65,7 +65,7 @@ func grouped(groups []int) bool {
 	return groups[len(groups)-1] <= 4 && len(groups) >= 4
 }
 
-// issued reports whether an issuer has numbers like this.
+// hasIssuer reports whether an issuer uses such numbers.
 func issued(d []byte) bool {
 	n := len(d)
 	if n < 13 {
@@ -85,12 +85,12 @@ func issued(d []byte) bool {
 	case four == 6011, 644 <= three && three <= 659, two == 62, 3528 <= four && four <= 3589:
 		return n >= 16
 	case two == 50, 56 <= two && two <= 58, two == 63, two == 67:
-		return n >= 16 // Maestro, of which shorter ones are too many numbers
+		return n >= 16 // Maestro; shorter ones match too many numbers
 	}
 	return false
 }
 
-// luhn reports whether the check digit is right.
+// luhn reports whether the check digit is valid.
 func luhn(d []byte) bool {
 	sum := 0
 	for i := range d {
@@ -105,12 +105,12 @@ func luhn(d []byte) bool {
 	return sum%10 == 0
 }
 
-// ibanLengths is how long the numbers of accounts are in each country.
+// ibanLengths has the IBAN length of each country.
 const ibanLengths = "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BR29BY28CH21CR22CY28CZ24DE22DK18DO28EE20EG29ES24FI18FO18FR27GB22GE22GI23GL18GR27" +
 	"GT28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21LY25MC27MD24ME22MK19MR27MT31MU30NL18NO15PK24PL28PS29PT25" +
 	"QA29RO24RS22SA24SC31SE24SI19SK24SM27ST25SV28TL23TN24TR26UA29VA22VG24XK20"
 
-// accounts returns the international numbers of bank accounts.
+// accounts returns IBANs.
 func accounts(text string) (spans []span) {
 	for i := 0; i+4 < len(text); i++ {
 		if !upper(text[i]) || !upper(text[i+1]) || !digit(text[i+2]) || !digit(text[i+3]) || i > 0 && (alnum(text[i-1]) || text[i-1] == '_') {
@@ -124,7 +124,7 @@ func accounts(text string) (spans []span) {
 	return spans
 }
 
-// accountAt returns where an account's number ends that begins at i, or 0.
+// accountAt returns the end of an IBAN at i, or 0.
 func accountAt(text string, i int) int {
 	want := 0
 	for at := 0; at < len(ibanLengths); at += 4 {
@@ -149,7 +149,7 @@ func accountAt(text string, i int) int {
 	return at
 }
 
-// mod97 reports whether the check digits are right.
+// mod97 reports whether the check digits are valid.
 func mod97(n []byte) bool {
 	rest := 0
 	for i := range n {

@@ -27,9 +27,8 @@ func passwords(text string) (spans []span) {
 	}
 }
 
-// pairs returns values that stand after the name of a secret: name=value, name:
-// value, "name": "value", name is value, --name value; after Bearer; and passwords
-// after user names behind -u.
+// pairs returns values after the name of a secret (name=value, name: value, "name": "value", name
+// is value, --name value), after Bearer, and passwords after "-u user:".
 func pairs(text string) (spans []span) {
 	for i := 0; i < len(text); i++ {
 		var s span
@@ -48,7 +47,7 @@ func pairs(text string) (spans []span) {
 	return spans
 }
 
-// spokenAt returns a secret that is told with a space before it, at i.
+// spokenAt returns a secret after a space at i.
 func spokenAt(text string, i int) (span, bool) {
 	for _, is := range []string{" is ", " ist ", " was "} {
 		if strings.HasPrefix(text[i:], is) {
@@ -80,8 +79,8 @@ func spokenAt(text string, i int) (span, bool) {
 	return span{}, false
 }
 
-// pairAt returns the secret of a pair with what joins it from at to after. Spoken
-// says that a word does.
+// pairAt returns the secret of a pair whose separator spans at to after. spoken means that a word
+// separates them.
 func pairAt(text string, at, after int, spoken bool) (span, bool) {
 	if strings.HasPrefix(text[after:], "//") {
 		return span{}, false // a URL
@@ -100,8 +99,8 @@ func pairAt(text string, at, after int, spoken bool) (span, bool) {
 	return judged(text, name, after, tight && !spoken)
 }
 
-// judged returns the value after a name, if both together tell of a secret. Tight
-// says that nothing stands between name and value that prose could have.
+// judge returns the value after a name if both suggest a secret. tight means that prose would not
+// have this form.
 func judged(text, name string, after int, tight bool) (span, bool) {
 	level, word := secretName(name)
 	if level == open {
@@ -134,8 +133,7 @@ func judged(text, name string, after int, tight bool) (span, bool) {
 	return span{from, to, kind}, len(v) >= 6 && looksSecret(v)
 }
 
-// nameBefore returns the name that ends before at, whether or not in quotes, and
-// whether there is space between.
+// nameBefore returns the name before at, quoted or not, and whether space follows it.
 func nameBefore(text string, at int) (name string, space bool) {
 	end := at
 	for end > 0 && at-end < 4 && (text[end-1] == ' ' || text[end-1] == '\t') {
@@ -145,7 +143,7 @@ func nameBefore(text string, at int) (name string, space bool) {
 	for end > 0 && strings.IndexByte("\"'`*]", text[end-1]) >= 0 && at-end < 8 {
 		end--
 	}
-	if end > 0 && text[end-1] == '\\' { // "name\": of JSON in a string
+	if end > 0 && text[end-1] == '\\' { // "name\": in escaped JSON
 		end--
 	}
 	start := end
@@ -160,8 +158,7 @@ func nameBefore(text string, at int) (name string, space bool) {
 	return name, space
 }
 
-// value returns where a value begins and ends that comes at at: in quotes, or up to
-// what ends a word.
+// value returns the bounds of the value at at: the quoted text, or the word.
 func value(text string, at int) (from, to int, quoted bool) {
 	for n := 0; at < len(text) && n < 4 && (text[at] == ' ' || text[at] == '\t' || text[at] == '*'); n++ {
 		at++
@@ -185,7 +182,7 @@ func value(text string, at int) (from, to int, quoted bool) {
 		end++
 	}
 	if end > at && strings.IndexByte(".?!:", text[end-1]) >= 0 {
-		end-- // of a sentence
+		end-- // end of a sentence
 	}
 	return at, end, false
 }

@@ -1,15 +1,12 @@
-// Package redact takes secrets out of text and JSON before that is stored.
+// Package redact removes secrets from text and JSON before storage.
 //
-// What it knows by itself: keys of providers and tokens by their beginnings and
-// shapes (key.go), private keys (block.go), passwords in URLs, after names such as
-// password and api_key, and behind flags (pair.go, value.go), the numbers of cards
-// and accounts by their check digits (number.go). E-mail addresses and patterns of the
-// user's own come on wish. What is found is replaced by "[redacted: KIND]".
+// It always finds keys and tokens of known providers (key.go), private keys (block.go), passwords
+// in URLs, after names such as password and api_key and after flags (pair.go, value.go), and card
+// and account numbers by their check digits (number.go). E-mail addresses and user patterns are
+// optional. Each match becomes "[redacted: KIND]".
 //
-// It works by what things look like. A password in the middle of a sentence, or a
-// key of a form that nobody has heard of, is not found; a word that looks like a
-// secret is lost. It takes time and memory linear in the size of a text, whatever
-// that is.
+// Detection is by form. It misses a password in prose or a key of an unknown format, and removes
+// words that resemble secrets. Time and memory are linear in the size of any text.
 package redact
 
 import (
@@ -22,7 +19,7 @@ import (
 	"strings"
 )
 
-// A Kind says what was found.
+// A Kind is a kind of secret.
 type Kind string
 
 // The kinds.
@@ -42,31 +39,30 @@ func kinds() []Kind {
 	return []Kind{APIKey, Token, PrivateKey, Password, Card, IBAN, Email, Pattern}
 }
 
-// Bounds on the patterns of a user.
+// Limits on user patterns.
 const (
 	MaxPatterns = 32
-	MaxPattern  = 500 // bytes of one
-	maxProgram  = 600 // instructions that one may come to
+	MaxPattern  = 500 // bytes per pattern
+	maxProgram  = 600 // instructions per compiled pattern
 )
 
-// Emails is the pattern that stands for all e-mail addresses. For the word itself,
-// write "[e]mails".
+// Emails is the pattern for all e-mail addresses. For the literal word, use "[e]mails".
 const Emails = "emails"
 
-// Options say what to take out beside what is always taken out.
+// Options add to the built-in detection.
 type Options struct {
-	// Patterns are regular expressions in the syntax of RE2, or [Emails].
+	// Patterns are RE2 regular expressions, or [Emails].
 	Patterns []string
 }
 
-// A Redactor takes secrets out. Its zero value does what needs no patterns, and
-// nil too. It is safe for concurrent use.
+// A Redactor removes secrets. The zero value and nil use no patterns. It is safe for concurrent
+// use.
 type Redactor struct {
 	emails   bool
 	patterns []*regexp.Regexp
 }
 
-// New returns a redactor, or an error that names the pattern which is no good.
+// New returns a redactor. An error names the invalid pattern.
 func New(opts Options) (*Redactor, error) {
 	if len(opts.Patterns) > MaxPatterns {
 		return nil, fmt.Errorf("redact: %d patterns, of at most %d", len(opts.Patterns), MaxPatterns)
@@ -86,7 +82,7 @@ func New(opts Options) (*Redactor, error) {
 	return r, nil
 }
 
-// Check returns why a pattern is no good, or nil.
+// Check returns an error if a pattern is invalid.
 func Check(pattern string) error {
 	if pattern == Emails {
 		return nil
@@ -95,7 +91,7 @@ func Check(pattern string) error {
 	return err
 }
 
-// compile returns a pattern whose program is small.
+// compile compiles a pattern and limits its program size.
 func compile(pattern string) (*regexp.Regexp, error) {
 	if len(pattern) > MaxPattern {
 		return nil, fmt.Errorf("pattern %.20q... has %d bytes, of at most %d", pattern, len(pattern), MaxPattern)
@@ -121,7 +117,7 @@ func compile(pattern string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// reason returns what is wrong with a pattern, without the pattern.
+// reason returns the error of a pattern without its text.
 func reason(err error) error {
 	if e := (*syntax.Error)(nil); errors.As(err, &e) {
 		return errors.New(e.Code.String())
@@ -129,7 +125,7 @@ func reason(err error) error {
 	return err
 }
 
-// Text returns a text without the secrets in it.
+// Text returns the redacted text.
 func (r *Redactor) Text(text string) string {
 	spans := r.find(text)
 	if len(spans) == 0 {
@@ -146,16 +142,16 @@ func (r *Redactor) Text(text string) string {
 	return b.String()
 }
 
-// mark returns what stands for a secret.
+// mark returns the replacement of a secret.
 func mark(k Kind) string { return "[redacted: " + string(k) + "]" }
 
-// A span is a place in a text with a secret.
+// A span is the position of a secret.
 type span struct {
 	from, to int
 	kind     Kind
 }
 
-// find returns the places of secrets, in order, none touching another.
+// find returns the secrets in order without overlaps.
 func (r *Redactor) find(text string) []span {
 	var all []span
 	for _, find := range []func(string) []span{blocks, keys, passwords, pairs, cards, accounts} {
@@ -174,7 +170,7 @@ func (r *Redactor) find(text string) []span {
 	return merged(outside(all, marks(text)))
 }
 
-// marks returns the places that were redacted before.
+// marks returns the positions of earlier redactions.
 func marks(text string) (spans []span) {
 	const begin = "[redacted: "
 	for at := 0; ; {
@@ -192,7 +188,7 @@ func marks(text string) (spans []span) {
 	}
 }
 
-// outside returns the spans that are not within a mark.
+// outside drops the spans within a mark.
 func outside(spans, marks []span) []span {
 	if len(marks) == 0 {
 		return spans
@@ -203,8 +199,7 @@ func outside(spans, marks []span) []span {
 	})
 }
 
-// merged returns the spans in order. Of those that overlap it makes one, of the
-// kind that was found first.
+// merge sorts the spans and joins overlapping ones under the kind found first.
 func merged(spans []span) (list []span) {
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for _, s := range spans {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// filler returns n bytes of letters and digits that no table of secrets has.
+// filler returns n letters and digits that match no rule.
 func filler(n int) string { return strings.Repeat("aB3dE5gH7j", n/10+1)[:n] }
 
 func TestSecretsAreFound(t *testing.T) {
@@ -178,8 +178,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestLinear finds that twice as much text takes about twice as long, for texts
-// made to be hard.
+// TestRepeated checks that time is linear for adversarial texts.
 func TestRepeated(t *testing.T) {
 	r, err := New(Options{Patterns: []string{Emails, `(a|aa)+b`}})
 	if err != nil {
@@ -205,8 +204,7 @@ func BenchmarkText(b *testing.B) {
 	}
 }
 
-// FuzzText finds that a secret put into any text is gone, and that what is left is
-// left as it was.
+// FuzzText checks that a secret in any text is removed and the rest stays unchanged.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"", "it is ", "password=", "\"", "sk-", "://a:", "-----BEGIN ", "[redacted: "} {
 		f.Add(s, s)
@@ -226,7 +224,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// FuzzJSON finds that JSON stays JSON, of the same shape, and loses its secrets.
+// FuzzJSON checks that JSON keeps its shape and loses its secrets.
 func FuzzJSON(f *testing.F) {
 	for _, s := range []string{`{}`, `{"a":[1,{"password":"x"}]}`, `"x"`, `{`, `[4111111111111111,-1e5]`, `{"secret":["a","b"],"c":{"d":null}}`, "\"\xff\""} {
 		f.Add(s)

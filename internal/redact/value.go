@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// Bounds on values, in bytes.
+// Limits in bytes.
 const (
 	maxQuoted = 4096
-	certain   = 256 // from which on a word is a secret whatever it looks like
+	certain   = 256 // from this length on, any word is a secret
 	maxName   = 64
 )
 
-// A secrecy says how much the name of a value tells.
+// A secrecy is the evidence that a name gives.
 type secrecy int
 
 const (
 	open   secrecy = iota
 	weak           // the value must look like a secret too
-	strong         // the value is one, if it can be
+	strong         // any possible value is a secret
 )
 
-// How names end that secrets have, in lower case and without what joins words.
+// Suffixes of names of secrets, in normalizeName's form.
 const (
 	strongNames = "password passwd passphrase passwort kennwort pwd secret apikey accesskey secretkey privatekey " +
 		"authkey encryptionkey signingkey masterkey accountkey subscriptionkey"
 	weakNames = "token credential credentials authorization"
 )
 
-// secretName returns what the name of a value tells, and the word that does.
+// secretName returns the secrecy of a name and the matching suffix.
 func secretName(name string) (secrecy, string) {
 	if len(name) > maxName {
 		name = name[len(name)-maxName:]
@@ -47,7 +47,7 @@ func secretName(name string) (secrecy, string) {
 	return open, ""
 }
 
-// plain returns a name in lower case, without what joins words.
+// normalizeName returns a name in lower case without separators.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -60,8 +60,8 @@ func plain(name string) string {
 	}, name)
 }
 
-// looksSecret reports whether a word looks made up: letters and digits, letters and
-// signs, or long and of both cases.
+// looksSecret reports whether a word looks random: letters with digits or signs, or long and in
+// mixed case.
 func looksSecret(v string) bool {
 	if len(v) >= certain {
 		return true
@@ -83,8 +83,8 @@ func looksSecret(v string) bool {
 	return letters > 0 && (digits > 0 || signs > 0) || len(v) >= 20 && lowers > 0 && uppers > 0 && !strings.ContainsAny(v, "./-")
 }
 
-// placeholder reports whether a value stands for another: a variable, a call, a
-// word such as none. Key is the word that its name ends in.
+// placeholder reports whether a value is no literal secret: a variable, a call, or a word such as
+// none. key is the suffix of its name.
 func placeholder(v, key string, quoted bool) bool {
 	if len(v) >= certain {
 		return false

@@ -9,15 +9,14 @@ import (
 	"strconv"
 )
 
-// The names in data that say what else is in it, which no other field can have.
+// Names in data with a special meaning, which no other field may use.
 const (
 	listed = "foreign"
 	dataOf = "data"
 )
 
-// lost returns the fields of a line that an event or a header, as it is
-// stored, does not have as they were, neither at the top nor in its data, by the
-// names under which they can be kept there.
+// lostFields returns the fields of a line that its stored event or header does not preserve, at
+// the top or in data, by the names under which data can keep them.
 func lost(fields map[string]json.RawMessage, stored []byte) map[string]json.RawMessage {
 	var top, data map[string]json.RawMessage
 	if json.Unmarshal(stored, &top) != nil {
@@ -28,7 +27,7 @@ func lost(fields map[string]json.RawMessage, stored []byte) map[string]json.RawM
 	}
 	extra := make(map[string]json.RawMessage)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		var own map[string]json.RawMessage // of data, which is ours or is put into it
+		var own map[string]json.RawMessage // of data
 		if name == dataOf && json.Unmarshal(fields[name], &own) == nil && own != nil {
 			for _, name := range slices.Sorted(maps.Keys(own)) {
 				if !same(own[name], data[name]) {
@@ -44,8 +43,7 @@ func lost(fields map[string]json.RawMessage, stored []byte) map[string]json.RawM
 	return extra
 }
 
-// keep keeps a field under its name, or one that begins with _ if the name is
-// taken.
+// keepField adds a field under its name, prefixed with _ while the name is taken.
 func keep(extra, data map[string]json.RawMessage, name string, value json.RawMessage) {
 	for {
 		_, here := extra[name]
@@ -58,8 +56,7 @@ func keep(extra, data map[string]json.RawMessage, name string, value json.RawMes
 	}
 }
 
-// same reports whether two texts are the same JSON value, and nothing of the
-// first was lost.
+// isSame reports whether b is the JSON value a without loss.
 func same(a, b json.RawMessage) bool {
 	switch {
 	case b == nil:
@@ -95,19 +92,18 @@ func equal(x, y any) bool {
 	return x == y
 }
 
-// exact is how many digits a float64 keeps of any number.
+// exactDigits is the number of digits that a float64 preserves.
 const exact = 15
 
-// sameNumber compares numbers that are written in two ways. Of those with more
-// digits than a float64 keeps, it does not say that they are the same.
+// isSameNumber compares two spellings of a number. It returns false for more digits than a float64
+// preserves.
 func sameNumber(x, y string) bool {
 	a, errA := strconv.ParseFloat(x, 64)
 	b, errB := strconv.ParseFloat(y, 64)
 	return errA == nil && errB == nil && a == b && len(x) <= exact && len(y) <= exact
 }
 
-// hasLone reports whether a text has half of a pair of surrogates, which is lost
-// when it is decoded.
+// hasLoneSurrogate reports whether JSON contains half of a surrogate pair, which decoding loses.
 func hasLone(js []byte) bool {
 	for i := 0; i+1 < len(js); i++ {
 		if js[i] != '\\' {
@@ -131,7 +127,7 @@ func hasLone(js []byte) bool {
 	return false
 }
 
-// hex returns the number of an escape \uXXXX, or 0 if there is none.
+// escapedRune returns the number in an escape \uXXXX, or 0.
 func hex(js []byte, at int) uint64 {
 	if at+6 > len(js) || js[at] != '\\' || js[at+1] != 'u' {
 		return 0

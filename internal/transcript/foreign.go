@@ -9,7 +9,7 @@ import (
 	"ponder"
 )
 
-// foreign adds a line of another program.
+// addForeign adds a line of another program.
 func (r *reading) foreign(l line) error {
 	fields, err := l.fields()
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *reading) foreign(l line) error {
 	return nil
 }
 
-// conversation returns the event of a line of another program.
+// convert returns the event for a line of another program.
 func (r *reading) conversation(fields map[string]json.RawMessage) ponder.Event {
 	ev := r.note(fields)
 	name, _ := text(fields["type"])
@@ -53,7 +53,7 @@ func (r *reading) conversation(fields map[string]json.RawMessage) ponder.Event {
 	return ev
 }
 
-// note returns an event that keeps a line of which the type is not known.
+// note returns an event that preserves a line of unknown type.
 func (r *reading) note(fields map[string]json.RawMessage) (ev ponder.Event) {
 	ev.ID, _ = text(fields["event_id"])
 	at, _ := text(fields["ts"])
@@ -70,7 +70,7 @@ func (r *reading) note(fields map[string]json.RawMessage) (ev ponder.Event) {
 	return ev
 }
 
-// text returns a string, or false if js is none.
+// text returns a JSON string, or false for another value.
 func text(js json.RawMessage) (s string, ok bool) {
 	if len(js) == 0 || js[0] != '"' {
 		return "", false
@@ -78,7 +78,7 @@ func text(js json.RawMessage) (s string, ok bool) {
 	return s, json.Unmarshal(js, &s) == nil
 }
 
-// words returns what js says: itself, if it is no string.
+// textOrJSON returns a JSON string, or another value as compact JSON.
 func words(js json.RawMessage) string {
 	s, ok := text(js)
 	if !ok && string(js) != "null" {
@@ -87,7 +87,7 @@ func words(js json.RawMessage) string {
 	return s
 }
 
-// compact returns JSON without spaces; nothing for null.
+// compact returns compact JSON, or nil for null.
 func compact(js json.RawMessage) json.RawMessage {
 	if len(js) == 0 || string(js) == "null" {
 		return nil
@@ -99,7 +99,7 @@ func compact(js json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-// timeOf reads a time; one without a zone is in UTC.
+// parseTime parses a time. The default zone is UTC.
 func timeOf(s string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
 		t, err := time.Parse(layout, strings.TrimSpace(s))

@@ -14,8 +14,8 @@ import (
 	"ponder/internal/transcript"
 )
 
-// check reads a file, and if that can be done, checks that an export has all that
-// it had, and that reading that changes nothing any more.
+// check reads a file and, if that succeeds, checks that an export has all fields and that reading
+// it again changes nothing.
 func check(t *testing.T, file string) {
 	tr, err := transcript.Read(strings.NewReader(file))
 	if err != nil {
@@ -38,8 +38,7 @@ func check(t *testing.T, file string) {
 	}
 }
 
-// distinct reports whether events can be told apart by their ids, and
-// nothing is there twice.
+// distinct reports whether the event IDs of a file are unique.
 func distinct(t *testing.T, file string) bool {
 	seen := make(map[string]bool)
 	for i, o := range objects(t, strings.TrimPrefix(file, "\ufeff")) {
@@ -72,8 +71,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestRandomLines reads many files of another program, whose fields are called
-// anything and are of any type.
+// TestRandomLines reads random files of another program with fields of any name and type.
 func TestRandomLines(t *testing.T) {
 	names := strings.Fields("event_id thread_id ts type role content tool_name tool_args tool_result reason engine model data foreign _foreign erased " +
 		"internal name media_type hash bytes from_thread media usage run_id cause after elapsed_ms x Content untrusted error")

@@ -7,8 +7,8 @@ import (
 	"ponder/internal/toolname"
 )
 
-// hideThinking makes the events internal that carry thinking, as those are that are
-// written here: files of another program do not say so.
+// hideThinking marks events with thinking as internal, as in our own logs, because files of other
+// programs do not mark them.
 func hideThinking(events []ponder.Event) {
 	var waits waiting
 	for i := range events {
@@ -26,16 +26,16 @@ func hideThinking(events []ponder.Event) {
 	waits.end()
 }
 
-// deepThink is the tool that asks for a reflection, and what its notes begin with.
+// deepThink is the tool that requests a reflection, and the prefix of its notes.
 const deepThink = toolname.DeepThink
 
-// isThinker reports whether a tool of this name is one to think with.
+// isThinker reports whether a tool is for thinking.
 func isThinker(tool string) bool {
 	tool = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(tool)), "-", "_")
 	return tool == toolname.Think || tool == deepThink
 }
 
-// isThinking reports whether an event alone says that it carries thinking.
+// isThinking reports whether an event by itself contains thinking.
 func isThinking(ev ponder.Event) bool {
 	if tool, ok := text(ev.Extra["tool_name"]); ok && isThinker(tool) {
 		return true
@@ -61,7 +61,7 @@ func isThinking(ev ponder.Event) bool {
 	return false
 }
 
-// isThinkingNote reports whether a remark, or an event that became one, carries thinking.
+// isThinkingNote reports whether a note, or an event that became one, contains thinking.
 func isThinkingNote(ev ponder.Event, b ponder.SystemNote) bool {
 	kind, _ := text(ev.Extra["thought_type"])
 	stage, _ := text(ev.Extra["stage"])
@@ -80,20 +80,20 @@ func isThinkingNote(ev ponder.Event, b ponder.SystemNote) bool {
 	return isThinker(b.Foreign) || isThinker(b.Reason) || strings.HasPrefix(begins, "["+deepThink) || strings.HasPrefix(begins, "[think]")
 }
 
-// A waiting has the calls of tools that have no result yet, and results that do not
-// say of which call they are. Of as many of both, the first is of the first.
+// A toolMatcher matches tool calls with results. Results without a reference match in order, once
+// their number equals that of the open calls.
 type waiting struct {
-	calls   []*pending // with some that are answered
-	open    int        // of calls, those that are not
+	calls   []*pending // including answered ones
+	open    int        // number of unanswered calls
 	results []*ponder.Event
 	byID    map[string]*pending
 	byTool  map[string][]*pending
 }
 
-// A pending is a call.
+// A pending is a tool call.
 type pending struct{ thinks, answered bool }
 
-// call adds a call.
+// addCall adds a call.
 func (w *waiting) call(ev *ponder.Event, b ponder.ToolCall) {
 	if w.byID == nil {
 		w.byID, w.byTool = make(map[string]*pending), make(map[string][]*pending)
@@ -110,7 +110,7 @@ func (w *waiting) call(ev *ponder.Event, b ponder.ToolCall) {
 	w.open++
 }
 
-// result finds the call of a result: by an id, by the name of the tool, or by its place.
+// addResult matches a result by ID, by tool name or by position.
 func (w *waiting) result(ev *ponder.Event, b ponder.ToolResult) {
 	for _, id := range linksOf(*ev, "in_reply_to", "parent_id") {
 		if p := w.byID[id]; p != nil {
@@ -135,7 +135,7 @@ func (w *waiting) result(ev *ponder.Event, b ponder.ToolResult) {
 	}
 }
 
-// answer notes that a call has its result.
+// markAnswered records that a call has its result.
 func (w *waiting) answer(p *pending) {
 	if !p.answered {
 		p.answered = true
@@ -144,7 +144,7 @@ func (w *waiting) answer(p *pending) {
 	}
 }
 
-// pair gives the results to the calls if there are as many.
+// matchByOrder matches results with open calls if their numbers are equal.
 func (w *waiting) pair() {
 	if len(w.results) != w.open {
 		return
@@ -159,7 +159,7 @@ func (w *waiting) pair() {
 	w.calls, w.results, w.open = nil, nil, 0
 }
 
-// end hides the results of which nobody knows whether they are of a call that thinks.
+// finish hides the unmatched results if an open call is for thinking.
 func (w *waiting) end() {
 	for _, p := range w.calls {
 		if p.answered || !p.thinks {
@@ -172,7 +172,7 @@ func (w *waiting) end() {
 	}
 }
 
-// linksOf returns the ids by which calls and results name each other.
+// linksOf returns the IDs by which calls and results refer to each other.
 func linksOf(ev ponder.Event, more ...string) (ids []string) {
 	if ev.Run != "" && ev.Cause != "" {
 		ids = append(ids, string(ev.Run)+" "+ev.Cause)

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestThinkingIsInternal hides what was thought in a file that does not say so, and
-// keeps all of it.
+// TestThinkingIsInternal checks that unmarked thoughts become internal and stay complete.
 func TestThinkingIsInternal(t *testing.T) {
 	const foreign = `{"thread_id":"old1","kind":"conversation"}` + "\n"
 	const ours = `{"thread_id":"thr_1","kind":"conversation","created_at":"2026-01-01T00:00:00Z"}` + "\n"

@@ -12,8 +12,7 @@ import (
 	"ponder"
 )
 
-// Read reads a thread. If anything is wrong with a line, it returns a [LineError]
-// and nothing else.
+// Read reads a thread. It returns a [LineError] for the first invalid line, and then no thread.
 func Read(r io.Reader) (Transcript, error) {
 	lines, err := split(r)
 	if err != nil {
@@ -47,10 +46,10 @@ func Read(r io.Reader) (Transcript, error) {
 	return rd.end()
 }
 
-// maxLines is how many lines a file may have, with those that are blank.
+// maxLines limits the lines of a file, including blank ones.
 const maxLines = 4 * MaxEvents
 
-// A line of a file.
+// A line is a numbered line of a file.
 type line struct {
 	num int // from 1
 	js  []byte
@@ -58,7 +57,7 @@ type line struct {
 
 func (l line) fails(err error) error { return &LineError{l.num, err} }
 
-// split returns the lines of a file that are not blank.
+// split returns the non-blank lines of a file.
 func split(r io.Reader) (lines []line, err error) {
 	in := bufio.NewReaderSize(io.LimitReader(r, MaxBytes+1), 64<<10)
 	total := 0
@@ -80,12 +79,12 @@ func split(r io.Reader) (lines []line, err error) {
 			return nil, fmt.Errorf("it has more than %d events", MaxEvents)
 		}
 		if err != nil {
-			return lines, nil //nolint:nilerr // the end of the file
+			return lines, nil //nolint:nilerr // end of file
 		}
 	}
 }
 
-// readLine reads up to the end of a line, which is in memory of its own.
+// readLine returns a line in newly allocated memory.
 func readLine(in *bufio.Reader) (js []byte, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
@@ -98,7 +97,7 @@ func readLine(in *bufio.Reader) (js []byte, err error) {
 	}
 }
 
-// fields returns what an object has, by name.
+// fields returns the fields of a JSON object.
 func (l line) fields() (map[string]json.RawMessage, error) {
 	if !utf8.Valid(l.js) {
 		return nil, errors.New("it is not UTF-8")
@@ -114,7 +113,7 @@ func (l line) fields() (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// hasSeq reports whether a line is an event with a seq, as ours are.
+// hasSeq reports whether a line is an event with a seq, as in our own form.
 func hasSeq(l line) bool {
 	var ev struct {
 		Seq ponder.Seq `json:"seq"`
@@ -122,7 +121,7 @@ func hasSeq(l line) bool {
 	return json.Unmarshal(l.js, &ev) == nil && ev.Seq > 0
 }
 
-// header returns the header that a file begins with, and the id that it has there.
+// header parses the header. It returns the thread and its ID in the file.
 func header(fields map[string]json.RawMessage) (t ponder.Thread, id string, err error) {
 	if _, isEvent := fields["event_id"]; isEvent {
 		return t, "", errors.New("it is an event, and the header with thread_id and kind does not come before it")
@@ -148,10 +147,10 @@ func header(fields map[string]json.RawMessage) (t ponder.Thread, id string, err 
 	return t, id, nil
 }
 
-// maxID is how long an id of a thread may be, in bytes.
+// maxID limits a thread ID in bytes.
 const maxID = 128
 
-// isID reports whether a thread here can have an id, which others may have made.
+// isID reports whether an ID is valid for a thread here.
 func isID(id string) bool {
 	for _, c := range []byte(id) {
 		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || bytes.IndexByte([]byte("-_.:"), c) >= 0) {

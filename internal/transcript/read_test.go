@@ -21,7 +21,7 @@ import (
 	"ponder/store/memory"
 )
 
-// all yields events.
+// all returns an iterator over events.
 func all(events []ponder.Event) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for _, ev := range events {
@@ -32,7 +32,7 @@ func all(events []ponder.Event) iter.Seq2[ponder.Event, error] {
 	}
 }
 
-// write returns an export.
+// write returns the export of a thread.
 func write(t testing.TB, thread ponder.Thread, events []ponder.Event, internal bool) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -51,7 +51,7 @@ func read(t testing.TB, file string) transcript.Transcript {
 	return got
 }
 
-// stored returns a thread as a store gives it back.
+// stored returns a thread after a round trip through a store.
 func stored(t testing.TB, tr transcript.Transcript) (ponder.Thread, []ponder.Event) {
 	t.Helper()
 	if tr.Thread.ID == "" {
@@ -78,7 +78,7 @@ func stored(t testing.TB, tr transcript.Transcript) (ponder.Thread, []ponder.Eve
 
 var day = time.Date(2026, 5, 17, 12, 30, 45, 123456000, time.UTC)
 
-// session is a thread with a tree of runs, calls and tools.
+// session returns a thread with a tree of runs, calls and tools.
 func session() (ponder.Thread, []ponder.Event) {
 	thread := ponder.Thread{ID: "thr_01AAAAAAAAAAAAAAAAAAAAAAAA", Kind: ponder.KindSession, Title: "why <& how>", Owner: "local", Created: day, Model: "p/m"}
 	const root = ponder.RunID("run_01B")
@@ -101,7 +101,7 @@ func session() (ponder.Thread, []ponder.Event) {
 	return thread, events
 }
 
-// json0 is a head with nothing in it: its type is not ours to name.
+// json0 returns an empty event head, whose type is not exported.
 func json0() (h struct {
 	Role       string          `json:"role,omitempty"`
 	Content    string          `json:"content,omitempty"`
@@ -115,7 +115,7 @@ func json0() (h struct {
 	return h
 }
 
-// TestOurs reads an export back to the same thread, and so does a store.
+// TestOurs checks that an export reads back to the same thread, also through a store.
 func TestOurs(t *testing.T) {
 	thread, events := session()
 	file := write(t, thread, events, true)
@@ -130,8 +130,8 @@ func TestOurs(t *testing.T) {
 	}
 }
 
-// TestOursWithGaps reads an export without internal events: what is there has its
-// places, and another such export is the same.
+// TestOursWithGaps checks that an export without internal events keeps positions and exports again
+// equally.
 func TestOursWithGaps(t *testing.T) {
 	thread, events := session()
 	file := write(t, thread, events, false)
@@ -153,7 +153,7 @@ func TestOursWithGaps(t *testing.T) {
 	}
 }
 
-// TestNewer reads lines of a version of ours that knows more.
+// TestNewer reads lines of a newer version.
 func TestNewer(t *testing.T) {
 	file := `{"thread_id":"thr_1","kind":"session","created_at":"2026-01-01T00:00:00Z","mood":"calm"}
 {"event_id":"evt_1","thread_id":"thr_1","seq":1,"ts":"2026-01-01T00:00:00.000000Z","type":"thought","content":"x","colour":"red","data":{"sequence_number":0,"thought_type":"insight","confidence":0.50,"time_offset_seconds":0,"depth":3}}
@@ -172,7 +172,7 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// TestForeign reads the lines of the predecessor.
+// TestForeign reads lines of the predecessor program.
 func TestForeign(t *testing.T) {
 	js, err := os.ReadFile(filepath.Join("testdata", "predecessor.jsonl"))
 	if err != nil {
@@ -208,15 +208,15 @@ func TestForeign(t *testing.T) {
 	export := write(t, thread, events, true)
 	complete(t, file, export)
 
-	// An export of it is one of ours, and comes to the same events.
+	// An export of it is in our own format and gives the same events.
 	second := read(t, export)
 	if d := cmp.Diff(transcript.Transcript{Thread: thread, Events: events}, second); second.Foreign || d != "" {
 		t.Errorf("imported again (-first +second):\n%s", d)
 	}
 }
 
-// complete checks that an export has every field of a file: at the top, in data, or in
-// data with _ before its name.
+// complete checks that an export has every field of a file: at the top, in data, or in data with a
+// prefix _.
 func complete(t testing.TB, file, export string) {
 	t.Helper()
 	out := objects(t, export)
@@ -264,7 +264,7 @@ func complete(t testing.TB, file, export string) {
 	}
 }
 
-// norm returns a value to compare: nil only if it is missing.
+// norm returns a comparable value; nil only if it is missing.
 func norm(t testing.TB, js json.RawMessage) any {
 	if js == nil {
 		return nil
@@ -340,7 +340,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// endless is a file without an end.
+// An endless is a file without an end.
 type endless struct{ line string }
 
 func (e endless) Read(p []byte) (int, error) {
@@ -372,8 +372,7 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-// What a file is wrong about is not told to a store: ids that a thread here cannot
-// have are made anew, and kept.
+// TestStrangeIDs checks that invalid IDs are replaced and preserved as extra fields.
 func TestStrangeIDs(t *testing.T) {
 	for _, id := range []string{"a b", "../x", "\x1b[2J", strings.Repeat("x", 200), "日本"} {
 		js, err := json.Marshal(id)

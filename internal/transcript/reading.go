@@ -10,24 +10,22 @@ import (
 	"ponder"
 )
 
-// A reading is a transcript as it grows.
+// A reader holds the state of Read.
 type reading struct {
 	Transcript
 	header   map[string]json.RawMessage
-	original string // the thread's id in the file
-	kept     int    // fields that our events have no place for
+	original string // thread ID in the file
+	kept     int    // preserved unknown fields
 }
 
-// begin adds what comes before the events of another program: its header, if that
-// has more than ours has a place for.
+// begin keeps the header of another program before its events, if our header loses fields.
 func (r *reading) begin() {
 	if r.Foreign {
 		r.keepHeader(false)
 	}
 }
 
-// end adds what comes after all events: what a newer version of ours has put into
-// the header.
+// end keeps the unknown header fields of a newer version after the events.
 func (r *reading) end() (Transcript, error) {
 	if !r.Foreign {
 		r.keepHeader(len(r.Events) > 0)
@@ -42,10 +40,10 @@ func (r *reading) end() (Transcript, error) {
 	return r.Transcript, nil
 }
 
-// maxTitle is how long a title may be that nobody gave, in letters.
+// maxTitle limits a generated title in characters.
 const maxTitle = 60
 
-// titleOf returns how the first message begins.
+// titleOf returns the start of the first message.
 func titleOf(events []ponder.Event) string {
 	for _, ev := range events {
 		b, ok := ev.Body.(ponder.UserMessage)
@@ -59,7 +57,7 @@ func titleOf(events []ponder.Event) string {
 func (r *reading) keepHeader(internal bool) {
 	js, err := json.Marshal(r.Thread)
 	if err != nil {
-		return // of a year that cannot be written, which timeOf refuses
+		return // unreachable: parseTime rejects such years
 	}
 	extra := lost(r.header, js)
 	if len(extra) == 0 {
@@ -71,7 +69,7 @@ func (r *reading) keepHeader(internal bool) {
 	}, extra)
 }
 
-// add adds an event, with what else of its line there is no place for.
+// add adds an event with its unknown fields.
 func (r *reading) add(ev ponder.Event, extra map[string]json.RawMessage) {
 	if len(extra) > 0 {
 		ev.Extra = extra
@@ -80,14 +78,13 @@ func (r *reading) add(ev ponder.Event, extra map[string]json.RawMessage) {
 	r.Events = append(r.Events, ev)
 }
 
-// Bounds on the events that fill gaps: calls and what else is internal are at
-// most some dozens for each event that is not.
+// Limits on filled gaps. A visible event has at most some dozens of internal ones.
 const (
 	gapsOfAny   = 1000
 	gapsOfEvent = 100
 )
 
-// ours adds a line of our own.
+// addOwn adds a line in our own form.
 func (r *reading) ours(l line) error {
 	var at struct {
 		Seq ponder.Seq `json:"seq"`
@@ -119,7 +116,7 @@ func (r *reading) ours(l line) error {
 	return nil
 }
 
-// event returns the event of a line of our own.
+// ownEvent returns the event of a line in our own form.
 func (r *reading) event(l line, seq ponder.Seq) (ponder.Event, error) {
 	var ev ponder.Event
 	err := json.Unmarshal(l.js, &ev)
@@ -143,13 +140,13 @@ func (r *reading) event(l line, seq ponder.Seq) (ponder.Event, error) {
 	return r.whole(ev, fields)
 }
 
-// whole returns an event with all that its line has and it has not.
+// preserve returns an event with all fields of its line.
 func (r *reading) whole(ev ponder.Event, fields map[string]json.RawMessage) (ponder.Event, error) {
 	if id, ok := text(fields["thread_id"]); ok && id == r.original {
-		delete(fields, "thread_id") // the header says so
+		delete(fields, "thread_id") // the header has it
 	}
 	stored := ev.Stamp(r.Thread.ID, ev.Seq, ev.Time)
-	stored.ID, stored.Time = ev.ID, ev.Time // what is missing is not given here
+	stored.ID, stored.Time = ev.ID, ev.Time // keep missing values missing
 	js, err := stored.MarshalJSON()
 	if err != nil {
 		return ev, err
@@ -159,7 +156,7 @@ func (r *reading) whole(ev ponder.Event, fields map[string]json.RawMessage) (pon
 		return stored, nil
 	}
 	for name, value := range stored.Extra {
-		extra[name] = value // lost gives no name twice
+		extra[name] = value // lostFields returns unique names
 	}
 	if r.kept += len(extra); r.kept > maxKept {
 		return ev, fmt.Errorf("there are more than %d fields by now that our events have no place for", maxKept)
@@ -171,6 +168,6 @@ func (r *reading) whole(ev ponder.Event, fields map[string]json.RawMessage) (pon
 	if js, err = stored.MarshalJSON(); err != nil {
 		return ev, err
 	}
-	var read ponder.Event // an unknown type has all of it in its data
+	var read ponder.Event // an unknown type stores all fields in data
 	return read, json.Unmarshal(js, &read)
 }

@@ -1,14 +1,13 @@
-// Package transcript reads and writes threads as files of JSON Lines: a header,
-// then one event a line, oldest first. docs/log-format.md describes both forms.
+// Package transcript reads and writes threads as JSON Lines: a header, then one event per line,
+// oldest first. docs/log-format.md describes the formats.
 //
-// [Write] writes ours. [Read] reads it back to the same events, and reads the
-// lines of another program, whose events have no seq: foreign.go makes events of
-// ours of them. Whichever it is, no field of a file is lost: fields.go compares
-// each line with the event that it became, and keeps in the data of that what is
-// not the same there. So Write after Read gives every field back.
+// [Write] writes our own format. [Read] restores the same events, and also reads other programs'
+// lines, which have no seq; foreign.go converts them. No field is lost: fields.go compares each
+// line with its event and keeps differences in the event's data. So Write after Read returns every
+// field.
 //
-// What is read is foreign: its size is bounded, and it is read as a whole or not
-// at all. The package does no I/O but on the streams it is given.
+// Input is untrusted: its size is limited, and Read returns all or nothing. The package does I/O
+// only on the given streams.
 package transcript
 
 import (
@@ -23,34 +22,34 @@ import (
 	"ponder"
 )
 
-// Bounds on a file.
+// Limits of a file.
 const (
 	MaxBytes  = 256 << 20
 	MaxLine   = 32 << 20
-	MaxEvents = 500_000 // those that fill gaps included
+	MaxEvents = 500_000 // including filled gaps
 )
 
-// maxKept is how many fields may be kept in all that our events have no place for.
+// maxKept limits the preserved unknown fields of a file.
 const maxKept = 4_000_000
 
-// A Transcript is a thread as a file has it.
+// A Transcript is a thread read from a file.
 type Transcript struct {
-	// Thread is its header. Its ID is empty if the file has none that a thread
-	// here can have; its Created is zero if nothing in the file says when.
+	// Thread is the header. Its ID is empty if the file has no valid one; Created is zero if
+	// unknown.
 	Thread ponder.Thread
 
-	// Events have their seqs, from 1 without a gap, and Thread's ID. Those that
-	// the file has no id or time for have none.
+	// Events have consecutive seqs from 1 and Thread's ID. Event IDs and times that the file lacks
+	// are empty.
 	Events []ponder.Event
 
-	// Foreign says that it is another program's.
+	// Foreign reports a file of another program.
 	Foreign bool
 
-	// Filled is how many events stand for those that the file has left out.
+	// Filled is the number of events that fill gaps.
 	Filled int
 }
 
-// A LineError says which line of a file is wrong, counted from 1.
+// A LineError is an error in a line, counted from 1.
 type LineError struct {
 	Line int
 	Err  error
@@ -58,11 +57,11 @@ type LineError struct {
 
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Write writes a thread in our form. Internal events are left out unless internal
-// is set. An error of events ends it.
+// Write writes a thread in our own format. It omits internal events unless internal is set. It
+// stops at an error of events.
 func Write(w io.Writer, thread ponder.Thread, events iter.Seq2[ponder.Event, error], internal bool) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
