@@ -1,10 +1,9 @@
-// Package auth says who may ask a server for what: requests from other sites and for
-// other hosts are refused, callers show a token, and each token has an owner, scopes and
-// a pace.
+// Package auth authorises requests to a server. It refuses requests from other sites and for other
+// hosts, and authenticates callers by tokens with an owner, scopes and a rate.
 //
-// A server without tokens answers whoever reaches it, so it must be reached from its own
-// machine alone; that a browser there is made to ask it by a foreign page, or by a name
-// that leads to the machine, is what the rules about Origin and Host are for.
+// A server without tokens serves every caller, so it must listen only on its own machine. The
+// rules on Origin and Host protect it against foreign web pages and DNS rebinding in a local
+// browser.
 package auth
 
 import (
@@ -23,49 +22,49 @@ import (
 	"time"
 )
 
-// A Scope is something that a token may be used for.
+// A Scope is a permission of a token.
 type Scope string
 
-// The scopes. Each includes nothing of the others.
+// The scopes. No scope includes another.
 const (
 	Read  Scope = "read"  // look at threads, memories and usage
 	Think Scope = "think" // start, steer and end thinking; remember and forget
 	Admin Scope = "admin" // profiles and backups of the whole server
 )
 
-// Scopes returns all of them.
+// Scopes returns all scopes.
 func Scopes() []Scope { return []Scope{Read, Think, Admin} }
 
-// A Token lets a caller in.
+// A Token grants access.
 type Token struct {
-	Name   string // for the log; never the token itself
-	Owner  string // whose threads, memories and subconscious it is for
+	Name   string // for the log; not the secret
+	Owner  string // whose threads, memories and subconscious it accesses
 	Scopes []Scope
-	Hash   [sha256.Size]byte // see HashOf
+	Hash   [sha256.Size]byte // of the secret, see HashOf
 
-	PerMinute int // requests; zero is no limit
+	PerMinute int // rate limit; 0: none
 }
 
-// HashOf returns what is kept of a token.
+// HashOf returns the stored hash of a secret.
 func HashOf(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(secret)) }
 
-// A Config says who is let in.
+// A Config configures a guard.
 type Config struct {
-	Tokens  []Token          // none: everybody, as Owner, with all scopes
-	Owner   string           // of those who need no token
-	Hosts   []string         // names that the server is reached by, beside those of this machine and addresses
-	Origins []string         // of pages that may ask, beside those of the server itself: "https://desk.example"
-	Now     func() time.Time // time.Now if nil
+	Tokens  []Token          // none: all callers act as Owner with all scopes
+	Owner   string           // of callers without a token
+	Hosts   []string         // host names besides localhost and addresses
+	Origins []string         // allowed origins besides the server's own, such as "https://desk.example"
+	Now     func() time.Time // default time.Now
 }
 
-// A Guard decides about requests. It is safe for concurrent use.
+// A Guard checks requests. It is safe for concurrent use.
 type Guard struct {
 	cfg   Config
 	mu    sync.Mutex
-	paces map[string]*pace // by name of the token
+	paces map[string]*pace // by token name
 }
 
-// New returns a guard.
+// New returns a guard for cfg.
 func New(cfg Config) *Guard {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -73,37 +72,37 @@ func New(cfg Config) *Guard {
 	return &Guard{cfg: cfg, paces: make(map[string]*pace)}
 }
 
-// A Caller is who asks.
+// A Caller is an authenticated caller.
 type Caller struct {
-	Token  string // its name; empty where none is needed
+	Token  string // token name; empty without tokens
 	Owner  string
 	Scopes []Scope
 }
 
-// May reports whether the caller may do what a scope is for.
+// May reports whether the caller has a scope.
 func (c Caller) May(s Scope) bool { return slices.Contains(c.Scopes, s) }
 
 type callerKey struct{}
 
-// With returns a ctx of what a caller asks for.
+// With returns a context with a caller.
 func With(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerOf returns who asks; a zero Caller, who may do nothing, if that is not known.
+// CallerOf returns the caller in ctx, or a zero Caller without permissions.
 func CallerOf(ctx context.Context) Caller {
 	c, _ := ctx.Value(callerKey{}).(Caller)
 	return c
 }
 
-// A Refusal is why a request is not answered.
+// A Refusal is the reason to reject a request.
 type Refusal struct {
-	Status int           // of HTTP
-	Detail string        // a sentence for the caller: what to do
-	Retry  time.Duration // when to come again; zero: not at all
+	Status int           // HTTP status
+	Detail string        // message with the remedy
+	Retry  time.Duration // time until a retry; 0: no retry
 }
 
-// Check returns who sends a request, or why it is refused.
+// Check authenticates a request or returns a refusal.
 func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	if !g.hostIsOurs(r.Host) {
 		return Caller{}, &Refusal{Status: http.StatusForbidden, Detail: "the Host of the request is not this server: name it in serve.hosts, or use its address"}
@@ -128,7 +127,7 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	return Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes}, nil
 }
 
-// token returns the token that a request shows. It takes as long whichever it is.
+// token returns the request's token, in constant time.
 func (g *Guard) token(r *http.Request) (found Token, ok bool) {
 	secret := shown(r)
 	if secret == "" {
@@ -143,8 +142,8 @@ func (g *Guard) token(r *http.Request) (found Token, ok bool) {
 	return found, ok
 }
 
-// shown returns the token that a request shows: as bearer or, as clients of Anthropic do,
-// as a key; empty if it shows none, or several.
+// secretOf returns the secret in the request: a bearer token, or x-api-key as Anthropic clients
+// send it. It returns "" for none or several.
 func shown(r *http.Request) string {
 	list, keys := r.Header.Values("Authorization"), r.Header.Values("X-Api-Key")
 	switch {
@@ -160,8 +159,8 @@ func shown(r *http.Request) string {
 	return ""
 }
 
-// hostIsOurs reports whether a request is for this server: by an address, which no name
-// of others can lead to, by a name of the machine itself, or by one that was configured.
+// isOwnHost reports whether a request is for this server: by an IP address, which DNS rebinding
+// cannot use, by localhost, or by a configured name.
 func (g *Guard) hostIsOurs(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -174,7 +173,7 @@ func (g *Guard) hostIsOurs(host string) bool {
 	return name == "localhost" || slices.ContainsFunc(g.cfg.Hosts, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// foreign says why a request comes from a page that may not ask, or "".
+// refuseOrigin returns why the page of a request is not allowed, or "".
 func (g *Guard) foreign(r *http.Request) string {
 	const refused = "pages of other sites may not ask this server: name theirs in serve.origins"
 	origins := r.Header.Values("Origin")
@@ -196,16 +195,15 @@ func (g *Guard) foreign(r *http.Request) string {
 	return refused
 }
 
-// named reports whether pages of an origin may ask.
+// isAllowedOrigin reports whether an origin is configured.
 func (g *Guard) named(origin string) bool {
 	return slices.ContainsFunc(g.cfg.Origins, func(o string) bool { return strings.EqualFold(strings.TrimSuffix(o, "/"), origin) })
 }
 
-// HasPages reports whether there are pages that may ask, so that answers differ by Origin.
+// HasPages reports whether foreign origins are allowed, so that responses depend on Origin.
 func (g *Guard) HasPages() bool { return len(g.cfg.Origins) > 0 }
 
-// Page returns the origin of the page of another site that sends a request, if it is one
-// that may ask.
+// Page returns the origin of a request if it is an allowed foreign page.
 func (g *Guard) Page(r *http.Request) (origin string, ok bool) {
 	origins := r.Header.Values("Origin")
 	if len(origins) != 1 || !g.hostIsOurs(r.Host) || !g.named(origins[0]) {
@@ -214,8 +212,8 @@ func (g *Guard) Page(r *http.Request) (origin string, ok bool) {
 	return origins[0], true
 }
 
-// Loopback reports whether an address to listen on is reached from this machine alone.
-// An error says that it is no address.
+// Loopback reports whether a listen address is local to this machine. It returns an error for an
+// invalid address.
 func Loopback(listen string) (bool, error) {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -228,10 +226,10 @@ func Loopback(listen string) (bool, error) {
 	return err == nil && addr.IsLoopback(), nil
 }
 
-// ErrOpen is the error of a server that everybody could reach.
+// ErrOpen reports a server that is reachable by others without tokens.
 var ErrOpen = errors.New("whoever reaches this address could use your models: set PONDER_TOKEN, or listen on 127.0.0.1")
 
-// CheckListen makes sure that a server which listens there is safe.
+// CheckListen returns an error if listening there without tokens is unsafe.
 func (c Config) CheckListen(listen string) error {
 	local, err := Loopback(listen)
 	if err == nil && !local && len(c.Tokens) == 0 {

@@ -2,8 +2,7 @@ package auth
 
 import "slices"
 
-// Owners returns whose tokens there are, each once; or, without tokens, whom everybody
-// acts for.
+// Owners returns the distinct owners of tokens, or the default owner without tokens.
 func (g *Guard) Owners() (list []string) {
 	if len(g.cfg.Tokens) == 0 {
 		return []string{g.cfg.Owner}

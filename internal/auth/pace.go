@@ -6,29 +6,27 @@ import (
 	"time"
 )
 
-// unpaced are paths that are asked for by what looks after the server, or looks it up: they
-// count in no pace.
+// unlimitedPaths are for monitoring and documentation and have no rate limit.
 var unpaced = []string{"/healthz", "/readyz", "/metrics", "/docs"}
 
-// isPaced reports whether a request counts in the pace of its token.
+// isRateLimited reports whether a request counts for the rate of its token.
 func isPaced(r *http.Request) bool { return !slices.Contains(unpaced, r.URL.Path) }
 
-// A pace is how many requests a token has left: a bucket that fills at its pace, and
-// holds a minute of it up to mostBurst requests, or ten seconds of it if those are more (a
-// token bucket).
+// A bucket is a token bucket. It fills at the token's rate and holds one minute of it up to
+// maxBurst requests, or ten seconds of it if that is more.
 type pace struct {
 	left float64
 	at   time.Time
 }
 
-// How much a bucket holds.
+// Capacity of a bucket.
 const (
-	mostBurst  = 60 // requests of a slow pace
-	burstShare = 6  // of a minute, at a fast one
+	mostBurst  = 60 // requests at a low rate
+	burstShare = 6  // share of a minute at a high rate
 )
 
-// wait takes one request from the pace of a token, and returns zero; or returns after
-// how long there will be one.
+// wait takes one request from the token's bucket and returns 0, or returns the time until one is
+// available.
 func (g *Guard) wait(t Token) time.Duration {
 	if t.PerMinute <= 0 {
 		return 0

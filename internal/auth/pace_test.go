@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A token that has rested may be used for a minute's worth of requests at once, and what
-// looks after the server takes none of them.
+// TestBurst checks that an idle token allows a minute of requests at once, and that monitoring
+// takes none of them.
 func TestBurst(t *testing.T) {
 	for perMinute, burst := range map[int]int{1: 1, 30: 30, 60: 60, 200: 60, 600: 100, 6000: 1000} {
 		now := time.Unix(0, 0)

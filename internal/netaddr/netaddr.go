@@ -1,4 +1,4 @@
-// Package netaddr tells networks apart: this machine, private networks and the internet.
+// Package netaddr classifies addresses: this machine, private networks and the internet.
 package netaddr
 
 import (
@@ -18,7 +18,7 @@ func IsPublic(a netip.Addr) bool {
 	return a.IsGlobalUnicast() && !a.IsPrivate() && a.Zone() == "" && !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// reserved are networks that are not public, beside those that package netip knows.
+// reserved are non-public networks that package netip does not classify.
 var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),

@@ -6,8 +6,8 @@ import "os/exec"
 
 func group(*exec.Cmd) {}
 
-// Terminate does nothing: this system has no such request.
+// Terminate does nothing on this system.
 func Terminate(*exec.Cmd) {}
 
-// Kill ends a command.
+// Kill kills the command.
 func Kill(cmd *exec.Cmd) error { return cmd.Process.Kill() }

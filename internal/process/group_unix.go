@@ -9,8 +9,8 @@ import (
 
 func group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// Terminate asks the group of a command to end.
+// Terminate sends SIGTERM to the group of a command.
 func Terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 
-// Kill ends the group of a command, if there is one any more.
+// Kill kills the remaining group of a command.
 func Kill(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -1,5 +1,5 @@
-// Package process runs programs of the user: in a group of processes that ends with
-// them, with few variables of the environment, and without a shell.
+// Package process runs programs of the user in a process group, with a small environment and
+// without a shell.
 package process
 
 import (
@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// Errors of [Run], beside that of its context and an [exec.ExitError].
+// Errors of [Run] besides the context's and [exec.ExitError].
 var (
 	ErrStart   = errors.New("it cannot be started")
 	ErrMissing = fmt.Errorf("%w: there is no such program or folder: check command and dir", ErrStart)
 	ErrTimeout = errors.New("it took too long")
 )
 
-// A Spec says what is run.
+// A Spec describes a program to run.
 type Spec struct {
-	Command        []string // the program and its arguments
-	Dir            string   // the working folder if empty
+	Command        []string // program and arguments
+	Dir            string   // default: the current directory
 	Env            []string // names of variables, see [Environment]
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
 
-// Cmd returns the command of a spec, which is not started. It leads a group of its own.
+// Cmd returns the unstarted command, the leader of its own process group.
 func (s Spec) Cmd(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, s.Command[0], s.Command[1:]...) //nolint:gosec // the user's own
 	cmd.Dir, cmd.Env = s.Dir, Environment(s.Env...)
@@ -37,7 +37,7 @@ func (s Spec) Cmd(ctx context.Context) *exec.Cmd {
 	return cmd
 }
 
-// Environment returns PATH, HOME, LANG and the variables of these names that are set.
+// Environment returns PATH, HOME, LANG and the named variables, as far as they are set.
 func Environment(names ...string) []string {
 	env := []string{}
 	for _, name := range append([]string{"PATH", "HOME", "LANG"}, names...) {
@@ -48,8 +48,8 @@ func Environment(names ...string) []string {
 	return env
 }
 
-// Run runs a program for at most a time. What it leaves running ends with it. It waits
-// a second for output that processes of it hold open, which is no error.
+// Run runs a program with a time limit and then kills its remaining processes. It waits a second
+// for output that they hold open; that is no error.
 func Run(ctx context.Context, limit time.Duration, s Spec) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -59,7 +59,7 @@ func Run(ctx context.Context, limit time.Duration, s Spec) error {
 	err := Start(cmd)
 	if err == nil {
 		err = cmd.Wait()
-		_ = Kill(cmd) // what is left of the group
+		_ = Kill(cmd) // remaining group
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -72,7 +72,7 @@ func Run(ctx context.Context, limit time.Duration, s Spec) error {
 	return err
 }
 
-// Start starts a command. Its error, ErrMissing or ErrStart, names no arguments.
+// Start starts a command. Its error is ErrMissing or ErrStart and contains no arguments.
 func Start(cmd *exec.Cmd) error {
 	err := cmd.Start()
 	switch {

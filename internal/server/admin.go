@@ -13,7 +13,7 @@ import (
 	"ponder/internal/auth"
 )
 
-// more returns what the server answers beside the API, by pattern.
+// adminRoutes returns the routes besides the API, by pattern.
 func (s *Server) more() map[string]http.Handler {
 	return map[string]http.Handler{
 		"GET /metrics":             s.Meter,
@@ -27,7 +27,7 @@ func (s *Server) more() map[string]http.Handler {
 	}
 }
 
-// admin lets in those who may look after the server.
+// admin requires the scope admin.
 func admin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !auth.CallerOf(r.Context()).May(auth.Admin) {
@@ -38,14 +38,14 @@ func admin(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers with a problem document.
+// refuse writes a problem document.
 func refuse(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(map[string]any{"title": http.StatusText(status), "status": status, "detail": detail})
 }
 
-// backupTo answers with a copy of the database as it is at this moment.
+// backupTo sends a consistent copy of the database.
 func (s *Server) backupTo(w http.ResponseWriter, r *http.Request) {
 	file, err := s.copyOf(r)
 	if err != nil {
@@ -61,10 +61,10 @@ func (s *Server) backupTo(w http.ResponseWriter, r *http.Request) {
 	if info, err := file.Stat(); err == nil {
 		w.Header().Set("Content-Length", fmt.Sprint(info.Size()))
 	}
-	_, _ = io.Copy(w, file) // a reader that has gone away
+	_, _ = io.Copy(w, file) // the client may have disconnected
 }
 
-// copyOf copies the database into a file that is gone once it is closed.
+// copyOf copies the database into a file that is already unlinked.
 func (s *Server) copyOf(r *http.Request) (*os.File, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(s.DatabasePath()), ".ponder-backup-")
 	if err != nil {

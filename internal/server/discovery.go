@@ -16,32 +16,32 @@ import (
 	"ponder/internal/placement"
 )
 
-// A serving is a server of this machine, as other commands find it: in serve.json of the
-// folder for state, or, if another server has that, in serve-PID.json.
+// A LocalServer describes a server of this machine to other commands. It is stored in serve.json
+// in the state directory, or in serve-PID.json if another server has that file.
 type LocalServer struct {
-	ID       string    `json:"id"`       // a name of its own, which it says in every answer
-	Address  string    `json:"address"`  // to ask, such as http://127.0.0.1:8744
-	PID      int       `json:"pid"`      // of the process
-	Database string    `json:"database"` // its absolute path
+	ID       string    `json:"id"`       // unique; sent in every response
+	Address  string    `json:"address"`  // URL, such as http://127.0.0.1:8744
+	PID      int       `json:"pid"`      // process ID
+	Database string    `json:"database"` // absolute path
 	Since    time.Time `json:"since"`
 
-	Host  string `json:"host"` // these tell whether the process still runs: see [placement.Gone]
+	Host  string `json:"host"` // host, boot and start identify the process, see [placement.Gone]
 	Boot  string `json:"boot,omitempty"`
 	Start string `json:"start,omitempty"`
 }
 
-// gone reports whether the process has certainly ended.
+// Gone reports whether the process has certainly ended.
 func (s LocalServer) Gone() bool {
 	return placement.Gone(placement.Self(), ponder.Node{ID: "nod_serve", Host: s.Host, Boot: s.Boot, PID: s.PID, Start: s.Start})
 }
 
-// servings returns the servers whose processes run, as far as that is known.
+// LocalServers returns the servers that may be running.
 func LocalServers(a *app.App) (list []LocalServer) {
 	dir, err := a.Settings.StateDir()
 	if err != nil {
 		return nil
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, "serve*.json")) // of a bad pattern, none
+	files, _ := filepath.Glob(filepath.Join(dir, "serve*.json")) // a bad pattern gives none
 	for _, file := range files {
 		if s, err := ReadServing(file); err == nil && !s.Gone() {
 			list = append(list, s)
@@ -58,11 +58,11 @@ func ReadServing(file string) (s LocalServer, err error) {
 	return s, err
 }
 
-// serverHeader is the header in which a server says its name, so that a command which
-// finds its file is sure whom it asks.
+// serverHeader is the response header with the server's ID, by which a command verifies the server
+// that it found.
 const serverHeader = "Ponder-Server"
 
-// named has a server say its name in every answer.
+// withServerID sends the ID in every response.
 func named(id string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(serverHeader, id)
@@ -70,8 +70,7 @@ func named(id string, next http.Handler) http.Handler {
 	})
 }
 
-// announce writes where the server of a name is to be found, and returns what takes that
-// away.
+// announce writes the file of a server and returns a function that removes it.
 func announce(a *app.App, id, address string) (undo func(), err error) {
 	dir, err := a.Settings.StateDir()
 	if err == nil {
@@ -101,14 +100,14 @@ func announce(a *app.App, id, address string) (undo func(), err error) {
 	}, nil
 }
 
-const probeTime = 2 * time.Second // to say that it is there
+const probeTime = 2 * time.Second // for a health check
 
-const GiveTime = 20 * time.Second // to find what a thread is thought about with
+const GiveTime = 20 * time.Second // to select sources and models for a thread
 
-// direct leads to servers of this machine, past any proxy.
+// Direct connects to servers of this machine without a proxy.
 var Direct = &http.Transport{MaxIdleConnsPerHost: 2, IdleConnTimeout: idleTime}
 
-// reach returns the address that the server is reached by from this machine.
+// Reach returns the address of the server for this machine.
 func (s LocalServer) Reach() string {
 	u, err := url.Parse(s.Address)
 	if err != nil {
@@ -122,8 +121,7 @@ func (s LocalServer) Reach() string {
 	return u.String()
 }
 
-// answers reports whether the server is there, and says that it is this one: by the name
-// that it has put down in its file.
+// Answers reports whether the server responds with the ID in its file.
 func (s LocalServer) Answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()

@@ -4,7 +4,7 @@ package server
 
 import "golang.org/x/sys/unix"
 
-// FreeSpace returns how much may be written where dir is, in bytes.
+// FreeSpace returns the bytes available on the file system of dir.
 func FreeSpace(dir string) (free int64, known bool) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {

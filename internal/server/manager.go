@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// tellManager tells the program that looks after this one, such as systemd, how it goes:
-// "READY=1" and the like (sd_notify). It does nothing where none wants to know.
+// notifyManager sends a state such as "READY=1" to the service manager, such as systemd
+// (sd_notify). It does nothing without one.
 func tellManager(ctx context.Context, state string) error {
 	name := os.Getenv("NOTIFY_SOCKET")
 	if name == "" {
 		return nil
 	}
-	if name[0] == '@' { // an abstract name
+	if name[0] == '@' { // abstract socket
 		name = "\x00" + name[1:]
 	}
 	conn, err := new(sockets.Dialer).DialContext(ctx, "unixgram", name)
@@ -32,8 +32,7 @@ func tellManager(ctx context.Context, state string) error {
 	return nil
 }
 
-// signOfLife returns how often the service manager wants to hear that this process
-// lives: twice in the time after which it would end it. Zero is never.
+// watchdogInterval returns half of the service manager's watchdog timeout, 0 without a watchdog.
 func signOfLife() time.Duration {
 	limit, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64)
 	if err != nil || limit <= 0 {
@@ -45,8 +44,8 @@ func signOfLife() time.Duration {
 	return time.Duration(limit) * time.Microsecond / 2
 }
 
-// managed tells the service manager that the server answers, as long as it does, and, by
-// undo, that it ends.
+// notifyWhileReady reports READY and, while the server responds, watchdog signals to the service
+// manager. undo reports STOPPING.
 func (s *Server) managed(ctx context.Context, at string) (undo func()) {
 	say := func(state string) {
 		if err := tellManager(ctx, state); err != nil {
@@ -56,7 +55,7 @@ func (s *Server) managed(ctx context.Context, at string) (undo func()) {
 	say("READY=1")
 	ctx, stop := context.WithCancel(ctx)
 	if every := signOfLife(); every > 0 {
-		ask := &http.Client{Timeout: every, Transport: &http.Transport{DisableKeepAlives: true}} // of this machine, so without a proxy
+		ask := &http.Client{Timeout: every, Transport: &http.Transport{DisableKeepAlives: true}} // local, so no proxy
 		go liveTold(ctx, every, func() bool { return answers(ctx, ask, at) }, say)
 	}
 	return func() {
@@ -66,7 +65,7 @@ func (s *Server) managed(ctx context.Context, at string) (undo func()) {
 	}
 }
 
-// answers reports whether a server answers anything.
+// responds reports whether a server responds.
 func answers(ctx context.Context, ask *http.Client, at string) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/healthz", nil)
 	if err != nil {
@@ -79,7 +78,7 @@ func answers(ctx context.Context, ask *http.Client, at string) bool {
 	return resp.Body.Close() == nil
 }
 
-// liveTold says that this process lives, as long as it answers, until ctx is done.
+// sendWatchdog sends watchdog signals while responds returns true, until ctx ends.
 func liveTold(ctx context.Context, every time.Duration, answers func() bool, say func(state string)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -18,15 +18,13 @@ import (
 
 var _ app.Dialects = (*app.Service)(nil)
 
-// A language is how some clients ask: handlers by pattern, and the shape of what they are
-// refused with.
+// A Language is a client protocol: its routes and the format of its refusals.
 type Language struct {
 	routes map[string]http.Handler
 	refuse func(w http.ResponseWriter, status int, detail string)
 }
 
-// languages returns what the server answers in the languages of other clients, until ctx
-// is done.
+// languages returns the client protocols, which serve until ctx ends.
 func (s *Server) languages(ctx context.Context) []Language {
 	desk := &compat.Desk{Store: s.Log, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: ctx, Since: s.Since, Logger: slog.Default()}
 	s.hooks = &responses.Hooks{Book: s.Books}
@@ -43,8 +41,8 @@ func (s *Server) languages(ctx context.Context) []Language {
 	}
 }
 
-// mounted returns the handlers of languages, and what answers for the guard on their
-// routes.
+// Mounted returns the routes of the protocols, and a function that writes the guard's refusals on
+// these routes.
 func Mounted(list []Language) (routes map[string]http.Handler, refuse func(http.ResponseWriter, *http.Request, *auth.Refusal) bool) {
 	routes = make(map[string]http.Handler)
 	mux, of := http.NewServeMux(), make(map[string]Language)

@@ -11,7 +11,7 @@ import (
 	"ponder/internal/auth"
 )
 
-// What was said last is what is known of a long conversation.
+// TestSaidBefore checks that the last messages of a long conversation are known.
 func TestSaidBefore(t *testing.T) {
 	got := app.SaidBefore("user: first\n\n" + strings.Repeat("ö", app.MaxSaid) + "\n\nuser: last")
 	if !strings.HasSuffix(got, "user: last") || strings.Contains(got, "first") || len(got) > app.MaxSaid+200 || strings.ContainsRune(got, '\ufffd') {
@@ -22,7 +22,7 @@ func TestSaidBefore(t *testing.T) {
 	}
 }
 
-// The guard's refusals have the shape of the language whose route it is.
+// TestMounted checks that a refusal has the format of the route's protocol.
 func TestMounted(t *testing.T) {
 	hi := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hi")) })
 	says := func(text string) func(http.ResponseWriter, int, string) {

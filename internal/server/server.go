@@ -1,5 +1,5 @@
-// Package server answers requests over HTTP: it wires the native API and the protocols of
-// other clients to the use cases of package app, and finds servers of this machine.
+// Package server serves the native API and client protocols over HTTP, based on the use cases of
+// package app. It also finds servers of this machine.
 package server
 
 import (
@@ -28,15 +28,15 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Times of the server.
+// Limits of the server.
 const (
-	headerTime = 10 * time.Second // for the head of a request
-	idleTime   = 2 * time.Minute  // of a connection between two requests
-	drainTime  = 3 * time.Second  // for requests that are being answered, when it stops
+	headerTime = 10 * time.Second // to read a request header
+	idleTime   = 2 * time.Minute  // of an idle connection
+	drainTime  = 3 * time.Second  // for open requests at shutdown
 	maxHeader  = 64 << 10
 )
 
-// answer answers requests until it is told to stop.
+// Answer serves requests until ctx ends, the user interrupts it, or the database is lost.
 func (s *Server) Answer(ctx context.Context, l sockets.Listener, guard auth.Config) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -86,7 +86,7 @@ func (s *Server) Answer(ctx context.Context, l sockets.Listener, guard auth.Conf
 	case <-rest:
 	case <-ctx.Done():
 	}
-	stop() // streams end, and nothing new is taken
+	stop() // ends streams and rejects new work
 	drain, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	if err := srv.Shutdown(drain); err != nil {
@@ -95,7 +95,7 @@ func (s *Server) Answer(ctx context.Context, l sockets.Listener, guard auth.Conf
 	return failed
 }
 
-// handler returns what answers requests.
+// handler returns the HTTP handler.
 func (s *Server) handler(ctx context.Context, guard auth.Config) http.Handler {
 	more, refuse := Mounted(s.languages(ctx))
 	maps.Copy(more, s.more())
@@ -105,26 +105,26 @@ func (s *Server) handler(ctx context.Context, guard auth.Config) http.Handler {
 	}))
 }
 
-// A webServer answers requests over HTTP with the use cases of a service.
+// A Server serves the use cases of a service over HTTP.
 type Server struct {
 	*app.Service
-	Hosts   *mcp.Hosts // the models of clients
-	Version string     // of the program
-	NoMind  bool       // the subconscious does not tick, whatever serve.mind says
+	Hosts   *mcp.Hosts // models of MCP clients
+	Version string     // program version
+	NoMind  bool       // disables ticks of the subconscious despite serve.mind
 
-	OnInterrupt func(stop func()) (undo func()) // has stop called when the user interrupts the program
-	Ready       func(address string) error      // is called once the server answers
+	OnInterrupt func(stop func()) (undo func()) // registers stop for an interrupt of the user
+	Ready       func(address string) error      // called once the server responds
 
-	hooks *responses.Hooks // that tell how responses have ended
+	hooks *responses.Hooks // deliver webhooks about ended responses
 }
 
-// Bounds of a server that is well.
+// Thresholds of readiness.
 const (
-	minFree   = 16 << 20        // bytes beside the database: what its write-ahead log may come to
-	fileEvery = 2 * time.Second // how often is made sure that the database is still the file that it was
+	minFree   = 16 << 20        // bytes for the write-ahead log
+	fileEvery = 2 * time.Second // interval of checks that the database file is unchanged
 )
 
-// ready says why the server should be sent no work.
+// ready returns an error if the server should get no work.
 func (s *Server) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, app.ReadyTime)
 	defer cancel()
@@ -141,15 +141,14 @@ func (s *Server) ready(ctx context.Context) error {
 	return errors.Join(s.Store.Damaged(), s.Store.Lost())
 }
 
-// beats reports whether a process has written not long ago that it lives.
+// hasBeat reports whether a node of this process has beaten recently.
 func beats(nodes []ponder.Node, self ponder.Node, now time.Time) bool {
 	return slices.ContainsFunc(nodes, func(n ponder.Node) bool {
 		return n.Host == self.Host && n.PID == self.PID && n.Start == self.Start && now.Sub(n.Beat) < ponder.DeadAfter
 	})
 }
 
-// watchLost returns nil when ctx is done, or what lost says when the database has been lost
-// for a while.
+// watchLost returns nil when ctx ends, or lost's error after two consecutive failures.
 func watchLost(ctx context.Context, lost func() error, every time.Duration) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -168,9 +167,9 @@ func watchLost(ctx context.Context, lost func() error, every time.Duration) erro
 	}
 }
 
-// unread has the server go on when nobody reads its log any more.
+// ignoreBrokenPipe lets the server continue when no process reads its log.
 func unread() (undo func()) {
 	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE) // so that writing fails; what it starts is not told to ignore it
+	signal.Notify(pipe, syscall.SIGPIPE) // makes writes fail; children do not inherit ignored signals
 	return func() { signal.Stop(pipe) }
 }

@@ -42,7 +42,7 @@ func TestWhoHasNotWrittenIsNotReady(t *testing.T) {
 	}
 }
 
-// A database that is moved away for a moment is not lost.
+// TestDatabaseThatIsLost checks that a brief move of the database is no loss.
 func TestDatabaseThatIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost atomic.Bool
@@ -55,7 +55,7 @@ func TestDatabaseThatIsLost(t *testing.T) {
 				return nil
 			}, fileEvery)
 		}()
-		time.Sleep(fileEvery / 2) // between two looks
+		time.Sleep(fileEvery / 2) // between two checks
 		for range 3 {
 			time.Sleep(time.Hour)
 			lost.Store(true)
@@ -82,7 +82,7 @@ func TestDatabaseThatIsKept(t *testing.T) {
 }
 
 func TestServiceManagerIsTold(t *testing.T) {
-	ok(t, tellManager(t.Context(), "READY=1")) // nobody wants to know
+	ok(t, tellManager(t.Context(), "READY=1")) // without a service manager
 	name := filepath.Join(t.TempDir(), "notify")
 	conn, err := sockets.ListenUnixgram("unixgram", &sockets.UnixAddr{Net: "unixgram", Name: name})
 	if err != nil {
@@ -152,7 +152,7 @@ func TestOnlyWhoAnswersLives(t *testing.T) {
 	})
 }
 
-// ok ends a test at an error.
+// ok fails a test on an error.
 func ok(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package toolname has the names of the tools of Ponder. The names are stored in logs and
-// sent to models, so they stay as they are.
+// Package toolname defines the names of Ponder's tools. Logs store them and models receive them,
+// so they must not change.
 package toolname
 
-// The names.
+// Tool names.
 const (
 	Think           = "think"
-	DeepThink       = "deep_think" // also the stage and the sensor that ask for a reflection
+	DeepThink       = "deep_think" // also the stage and sensor of a reflection
 	KnowledgeSearch = "knowledge_search"
 	KnowledgeRead   = "knowledge_read"
 	PersonaMemory   = "personaMemorySearch"

@@ -1,5 +1,4 @@
-// Package webhook posts events as Standard Webhooks (standardwebhooks.com): signed, with the
-// same id each time.
+// Package webhook posts signed events as Standard Webhooks (standardwebhooks.com).
 package webhook
 
 import (
@@ -19,23 +18,23 @@ import (
 	"ponder/internal/netaddr"
 )
 
-// SecretPrefix marks a secret, whose rest is a key in base64.
+// SecretPrefix precedes the base64 key in a secret.
 const SecretPrefix = "whsec_"
 
-// Bounds of a request.
+// Limits of a request.
 const (
 	timeout  = 15 * time.Second
-	maxReply = 64 << 10 // bytes that are read, so that the connection can be used again
+	maxReply = 64 << 10 // bytes to read, so that the connection can be reused
 )
 
-// IsURL reports whether events may be posted to an address: https, or http to this machine.
+// IsURL reports whether events may be posted to an address: https, or http on this machine.
 func IsURL(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && netaddr.IsLoopback(u.Hostname()))
 }
 
-// Post posts a body, with a signature for each key, and returns the status of the answer.
-// It follows no redirect. No error has the address, whose path may be a secret.
+// Post posts a body with a signature for each key and returns the response status. It follows no
+// redirects. Errors do not contain the address, whose path may be secret.
 func Post(ctx context.Context, client *http.Client, address string, keys [][]byte, id string, now time.Time, body []byte) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -60,7 +59,7 @@ func Post(ctx context.Context, client *http.Client, address string, keys [][]byt
 		return 0, err
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, maxReply) // its words have no meaning here
+	_, _ = io.CopyN(io.Discard, resp.Body, maxReply) // the body has no meaning
 	return resp.StatusCode, nil
 }
 
