@@ -13,8 +13,7 @@ import (
 	"ponder/llm"
 )
 
-// connections returns the memory of as many bare calls in flight as the load
-// has sessions.
+// connections returns the memory of as many bare calls in flight as the load has sessions.
 func connections(ctx context.Context, l load) (float64, error) {
 	l.mean, l.jitter = 5*time.Second, 0
 	r, err := l.build(ctx)
@@ -37,9 +36,9 @@ func connections(ctx context.Context, l load) (float64, error) {
 	return grown, nil
 }
 
-// bareCalls returns the CPU time of a call that no engine makes, as many of them at a time
-// as the load has sessions, with a request of a session: of one whose answer is thrown away,
-// and of one that is kept, which is the least that anything takes that loses none.
+// bareCalls returns the CPU time of calls without an engine, with a session's request and the
+// load's parallelism: of a call whose answer is discarded, and of one that is stored durably, the
+// minimum for any engine.
 func bareCalls(ctx context.Context, l load) (call, kept time.Duration, err error) {
 	req, err := midway(ctx)
 	if err != nil {
@@ -56,7 +55,7 @@ func bareCalls(ctx context.Context, l load) (call, kept time.Duration, err error
 	}
 	defer k.close()
 	ask := func() (*llm.Response, error) { return llm.Collect(r.meter.Model.Generate(ctx, req)) }
-	if _, err = many(l.sessions, func() error { _, err := ask(); return err }); err != nil { // connects
+	if _, err = many(l.sessions, func() error { _, err := ask(); return err }); err != nil { // opens the connections
 		return 0, 0, err
 	}
 	if call, err = many(l.sessions, func() error { _, err := ask(); return err }); err != nil {
@@ -72,7 +71,7 @@ func bareCalls(ctx context.Context, l load) (call, kept time.Duration, err error
 	return call, kept, err
 }
 
-// midway returns what a session asks that is no longer at its beginning.
+// midway returns a request from the middle of a session.
 func midway(ctx context.Context) (*llm.Request, error) {
 	l := load{sessions: 1, calls: 12, mean: time.Millisecond}
 	r, err := l.build(ctx)
@@ -88,7 +87,7 @@ func midway(ctx context.Context) (*llm.Request, error) {
 	return r.meter.asked, err
 }
 
-// many returns the CPU time of a call of f: so many make a few of them, one after the other.
+// many returns the CPU time per call of f over several parallel callers.
 func many(callers int, f func() error) (time.Duration, error) {
 	const each = 8
 	errs := make([]error, callers)
@@ -107,8 +106,8 @@ func many(callers int, f func() error) (time.Duration, error) {
 	return (cpu() - before) / time.Duration(each*callers), errors.Join(errs...)
 }
 
-// A keeper keeps calls durably in a table, by the same driver and settings as the store of
-// sessions: all that have come while it was at work in one transaction.
+// A callStore stores calls durably in a table, with the driver and settings of the session store.
+// One transaction contains all calls that arrived during the previous one.
 type keeper struct {
 	calls chan *keptCall
 	ended sync.WaitGroup
@@ -173,7 +172,7 @@ func (k *keeper) write(ctx context.Context, insert *sql.Stmt, calls []*keptCall)
 	return tx.Commit()
 }
 
-// keep returns when a call is on the disk.
+// keep returns once a call is on disk.
 func (k *keeper) keep(req *llm.Request, answer *llm.Response) error {
 	c := &keptCall{done: make(chan error, 1)}
 	var err error

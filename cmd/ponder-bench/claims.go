@@ -13,19 +13,17 @@ import (
 	"ponder/knowledge/claim"
 )
 
-// claimsMinimum is the AUROC that claims should have; a checker of words alone has 0.75.
+// claimsMinimum is the required AUROC; a comparison of words alone reaches 0.75.
 const claimsMinimum = 0.80
 
-// A sourcedClaim is a claim of an encyclopedia, the page it cites, and what people say
-// of it.
+// A sourcedClaim is a claim in an encyclopedia with the cited page and human labels.
 type sourcedClaim struct {
 	Label    string
 	Claim    string
 	Evidence []string // sentences of the page
 }
 
-// claims measures how well claims are told apart that their sources support, without a
-// model, and whether one is noticed that was changed.
+// claims measures without a model how well supported claims are recognised, and altered ones.
 func claims(context.Context) ([]figure, error) {
 	file, err := have("claims", "wice-claim-dev.jsonl")
 	if err != nil {
@@ -56,7 +54,7 @@ func claims(context.Context) ([]figure, error) {
 	), nil
 }
 
-// A claimMeter adds up what claims came to.
+// A claimMeter collects the results.
 type claimMeter struct {
 	rng      *rand.Rand
 	scores   []float64
@@ -99,7 +97,7 @@ func (m *claimMeter) measure(c sourcedClaim) {
 	}
 }
 
-// quotes makes quotes of eight sentences of the page, which overlap by two.
+// quotes returns quotes of eight sentences with an overlap of two.
 func (c sourcedClaim) quotes() (list []claim.Quote) {
 	var title string
 	var lines []string
@@ -126,7 +124,7 @@ var (
 	someNot    = regexp.MustCompile(`\b(not|no|never|none|neither|nor|without)\b`)
 )
 
-// changes returns a claim with one thing changed, by kind.
+// changes returns altered claims by kind of change.
 func changes(text string, rng *rand.Rand) map[string][]string {
 	out := make(map[string][]string)
 	add := func(kind string, from, to int, with string) {
@@ -156,7 +154,7 @@ func changes(text string, rng *rand.Rand) map[string][]string {
 	return out
 }
 
-// area returns how often one that is positive has a higher score than one that is not.
+// area returns the probability that a positive sample scores higher than a negative one.
 func area(scores []float64, positive []bool) float64 {
 	var yes, no []float64
 	for i, s := range scores {

@@ -12,8 +12,8 @@ import (
 	"ponder/knowledge/claim"
 )
 
-// A contested question has documents that agree, conflict or mislead (RAMDocs), with the
-// answers that are right and those that somebody wrote into documents.
+// A contested question has documents that agree, conflict or mislead (RAMDocs), and lists of right
+// and planted wrong answers.
 type contested struct {
 	Question  string                  `json:"question"`
 	Documents []struct{ Text string } `json:"documents"`
@@ -28,9 +28,9 @@ func (q contested) quotes() (list []claim.Quote) {
 	return list
 }
 
-// conflicts measures how many of the questions to which documents have wrong answers get
-// a conflict with the right answer on one side and a wrong one on another, and how many
-// of all conflicts that are shown are such. The documents are all that is looked at.
+// conflicts measures recall and precision of detected conflicts: among questions with wrong
+// answers, those with a conflict between the right and a wrong answer; and among all reported
+// conflicts, those of this kind. It uses only the documents.
 func conflicts(context.Context) ([]figure, error) {
 	path, err := have("claims", "ramdocs-first-100.jsonl")
 	if err != nil {
@@ -74,8 +74,7 @@ func conflicts(context.Context) ([]figure, error) {
 	}, nil
 }
 
-// holds reports whether a conflict has the right answer on one side, and a wrong one on
-// another.
+// hasConflict reports whether a conflict opposes the right and a wrong answer.
 func (q contested) holds(c ponder.Conflict) bool {
 	side := func(answers []string) int {
 		return slices.IndexFunc(c.Sides, func(s ponder.Side) bool {
@@ -86,7 +85,7 @@ func (q contested) holds(c ponder.Conflict) bool {
 	return gold >= 0 && wrong >= 0 && gold != wrong
 }
 
-// sameAnswer reports whether all words of one of two answers are among those of the other.
+// sameAnswer reports whether one answer contains all words of the other.
 func sameAnswer(a, b string) bool {
 	x, y := answerWords(a), answerWords(b)
 	if len(x) > len(y) {

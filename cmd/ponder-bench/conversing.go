@@ -10,8 +10,7 @@ import (
 	"ponder/knowledge/recall/index"
 )
 
-// A conversation is turns by sessions, and questions with the turns that answer
-// them.
+// A conversation holds turns by session, and questions with the turns that answer them.
 type conversation struct {
 	Turns []struct{ ID, Session, Speaker, Text, Caption string }
 	Qs    []struct {
@@ -21,9 +20,8 @@ type conversation struct {
 	}
 }
 
-// conversing measures how many of the turns that answer a question are among the first
-// ten that are found, as conversations are searched in the library and by each turn
-// alone.
+// conversing measures how many answering turns are among the first ten results, with the library's
+// conversation search and with turns alone.
 func conversing(name string, least float64) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		file, err := have("memory", name)
@@ -104,8 +102,7 @@ func (c conversation) ask(ctx context.Context, told func(category string, found,
 	return nil
 }
 
-// store adds a conversation, a document for each session, and returns the ids of
-// turns by passage.
+// store adds a conversation, one document per session, and returns the turn IDs by passage.
 func (c conversation) store(ctx context.Context, add func([]index.Doc) error, x *index.Index) (map[int64]string, error) {
 	at := make(map[string]int)
 	var docs []index.Doc

@@ -11,8 +11,8 @@ import (
 	"ponder/knowledge/evidence"
 )
 
-// copies measures how well copies of one text are brought together, pairwise: of whole
-// articles, and of passages of one to five sentences, as research has them.
+// copies measures pairwise precision and recall of grouping copies: whole articles, and passages
+// of one to five sentences as in research.
 func copies(context.Context) ([]figure, error) {
 	pages, err := readPages()
 	if err != nil {
@@ -38,11 +38,11 @@ func copies(context.Context) ([]figure, error) {
 	return list, nil
 }
 
-// A copier makes copies as those do who pass on what others wrote.
+// A copier creates the variants that republishing produces.
 type copier struct{ *rand.Rand }
 
-// pieces returns texts and the numbers of the originals that they are copies of, -1 for
-// those that are of none. Size is in sentences, 0 for whole articles.
+// pieces returns texts and the numbers of their originals, -1 for none. The size is in sentences,
+// 0 for whole articles.
 func (c copier) pieces(pages []page, size int) (texts []string, of []int) {
 	add := func(i int, text string) { texts, of = append(texts, text), append(of, i) }
 	for i, p := range pages {
@@ -69,7 +69,8 @@ func (c copier) pieces(pages []page, size int) (texts []string, of []int) {
 	return texts, of
 }
 
-// changed returns copies that are cut, signed, dated and quoted otherwise, and all of it.
+// variants returns copies that are truncated, signed, dated or quoted differently, and all
+// combined.
 func (c copier) changed(text string) []string {
 	all := strings.SplitAfter(text, " ")
 	cut := strings.Join(all[:len(all)*(60+c.IntN(30))/100], "")
@@ -88,7 +89,7 @@ func (c copier) changed(text string) []string {
 	return []string{cut, head, quoted, dated, signed, dropped, "(AGENCY) " + strings.ReplaceAll(quoted[:len(quoted)*9/10], " March 20", " März 20")}
 }
 
-// pairwise returns precision and recall over the pairs of texts.
+// pairwise returns precision and recall over pairs of texts.
 func pairwise(texts []string, of []int) (precision, recall float64) {
 	pieces := make([]evidence.Piece, len(texts))
 	for i, text := range texts {

@@ -15,10 +15,10 @@ import (
 	"ponder/store/sqlite"
 )
 
-// dataDir is where test collections lie, from the folder of the module.
+// dataDir contains the test collections, relative to the module.
 var dataDir = filepath.Join("..", "shared", "data")
 
-// have returns the path of a collection, or an error that says what is missing.
+// requireData returns the path of a collection, or an error that names the missing one.
 func have(parts ...string) (string, error) {
 	path := filepath.Join(append([]string{dataDir}, parts...)...)
 	if _, err := os.Stat(path); err != nil {
@@ -27,13 +27,13 @@ func have(parts ...string) (string, error) {
 	return path, nil
 }
 
-// A record is a line of a collection: a document or a question.
+// A record is a document or question of a collection.
 type record struct {
 	ID          string `json:"_id"`
 	Title, Text string
 }
 
-// collection is a test collection in the layout of BEIR.
+// A collection is a test collection in BEIR format.
 type collection struct {
 	docs, queries []record
 	rel           map[string]map[string]float64 // by question and document
@@ -100,8 +100,7 @@ func eachLine(file string, do func([]byte) error) error {
 	return s.Err()
 }
 
-// ndcg returns the normalised discounted cumulative gain of the first ten of a
-// ranking.
+// ndcg returns the normalised discounted cumulative gain at ten.
 func ndcg(ranking []string, rel map[string]float64) float64 {
 	gain := func(scores []float64) (g float64) {
 		for i, s := range scores[:min(10, len(scores))] {
@@ -121,7 +120,7 @@ func ndcg(ranking []string, rel map[string]float64) float64 {
 	return gain(got) / gain(ideal)
 }
 
-// averagePrecision returns that of a ranking.
+// averagePrecision returns the average precision of a ranking.
 func averagePrecision(ranking []string, rel map[string]float64) float64 {
 	sum, hits, all := 0.0, 0.0, 0.0
 	for _, s := range rel {
@@ -138,8 +137,7 @@ func averagePrecision(ranking []string, rel map[string]float64) float64 {
 	return sum / max(1, all)
 }
 
-// newDatabase returns a database in a folder for temporary files, and what removes
-// it.
+// newDatabase returns a temporary database and a function that removes it.
 func newDatabase(ctx context.Context) (sqldb.DB, func(), error) {
 	dir, err := os.MkdirTemp("", "ponder-bench-")
 	if err != nil {
@@ -153,7 +151,7 @@ func newDatabase(ctx context.Context) (sqldb.DB, func(), error) {
 	return store.SQL(), func() { store.Close(); os.RemoveAll(dir) }, nil
 }
 
-// fill adds documents to an index, some at a time.
+// fill adds documents to an index in batches.
 func fill(ctx context.Context, db sqldb.DB, x *index.Index, docs []index.Doc) error {
 	for part := range slices.Chunk(docs, 500) {
 		if err := addDocs(ctx, db, x, part); err != nil {

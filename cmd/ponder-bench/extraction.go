@@ -18,15 +18,14 @@ import (
 	"ponder/knowledge/web/extract"
 )
 
-// A page is one of the benchmark of scrapinghub (article-extraction-benchmark):
-// its bytes, and the text of its article as people marked it.
+// A page is a page of scrapinghub's article-extraction-benchmark with its labelled article text.
 type page struct {
 	url, want string
 	html      []byte
 }
 
-// extraction measures how well the main text of pages is found: F1 of shingles of
-// four words, as the benchmark does, beside that of the library that it stands on.
+// extraction measures the F1 of four-word shingles of the extracted main text, as the benchmark
+// does, also for the underlying library.
 func extraction(context.Context) ([]figure, error) {
 	pages, err := readPages()
 	if err != nil {
@@ -39,7 +38,7 @@ func extraction(context.Context) ([]figure, error) {
 		c, err := extract.Article(p.html, p.url)
 		took += time.Since(began)
 		if err != nil {
-			c.Text = "" // it counts as nothing found
+			c.Text = "" // counts as nothing found
 		}
 		ours.add(p.want, c.Text)
 		began = time.Now()
@@ -101,7 +100,7 @@ func readPages() (list []page, err error) {
 	return list, nil
 }
 
-// marks are sums of precision and recall over pages that have any.
+// A scoreSum sums precision and recall over pages.
 type marks struct{ precision, recall, found, wanted float64 }
 
 func (m *marks) add(want, got string) {
@@ -129,7 +128,7 @@ func (m *marks) f1() float64 {
 	return 2 * p * r / (p + r)
 }
 
-// shingles counts the runs of four words of a text, or its words if it has fewer.
+// shingles counts runs of four words, or words in shorter texts.
 func shingles(text string) map[string]int {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
 	n := min(4, len(words))

@@ -8,12 +8,11 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// findingsMinimum is what precision and recall should be at least.
+// findingsMinimum is the required precision and recall.
 const findingsMinimum = 0.9
 
-// findings measures how well findings are told apart that say the same in other words
-// from those that do not, on labelled pairs: the half that the comparison was fitted on,
-// and the half that was written before and not looked at.
+// findings measures the recognition of findings with the same meaning on labelled pairs: the half
+// used for fitting and the held-out half.
 func findings(context.Context) ([]figure, error) {
 	var figures []figure
 	for _, half := range []struct {
@@ -34,7 +33,7 @@ func findings(context.Context) ([]figure, error) {
 	return figures, nil
 }
 
-// A pairMeter adds up what pairs came to.
+// A pairMeter collects the results.
 type pairMeter struct {
 	pairs, same, merged, right, wrong float64
 }
@@ -54,7 +53,7 @@ func measureFindings(path string, held bool) (m pairMeter, err error) {
 	return m, err
 }
 
-// add counts a pair of a label that was merged or not.
+// add counts a labelled pair.
 func (m *pairMeter) add(label string, merged bool) {
 	m.pairs++
 	if label == "same" {

@@ -19,16 +19,15 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A load is many sessions at once on one database, each thinking with a
-// simulated model.
+// A load is many concurrent sessions on one database with a simulated model.
 type load struct {
 	sessions int
-	calls    int           // of each session
-	mean     time.Duration // of a call
+	calls    int           // per session
+	mean     time.Duration // duration of a call
 	jitter   float64
 }
 
-// A rig is what a load runs on.
+// A rig holds the components of a load.
 type rig struct {
 	meter *meter
 	store *sqlite.Store
@@ -36,7 +35,7 @@ type rig struct {
 	close func()
 }
 
-// build makes the rig of a load.
+// build creates the rig.
 func (l load) build(ctx context.Context) (r *rig, err error) {
 	base, stop, err := simulate(ctx, llmtest.SimConfig{Seed: 1, FirstToken: llmtest.Delay{Mean: l.mean, Jitter: l.jitter}, Chunks: 4})
 	if err != nil {
@@ -76,8 +75,7 @@ func (l load) build(ctx context.Context) (r *rig, err error) {
 	}}, nil
 }
 
-// start creates the sessions and works on all of them. wait returns when they
-// are through, with how long each took.
+// start creates and runs the sessions. wait blocks until they end and returns their durations.
 func (l load) start(ctx context.Context, r *rig) (wait func() ([]time.Duration, error), err error) {
 	options, err := json.Marshal(session.Options{SynthesisInterval: 3600, ToTheEnd: true})
 	if err != nil {

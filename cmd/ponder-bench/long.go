@@ -6,10 +6,8 @@ import (
 	"time"
 )
 
-// long measures whether a call of a long session takes more time or memory at
-// its end than at its beginning: one session makes so many calls, one after the
-// other, and its first tenth, but for the very first calls, is compared with its
-// last.
+// long measures whether the calls of a long session get slower or larger. One session makes
+// sequential calls; the first tenth, without the very first calls, is compared with the last.
 func long(l load) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		r, err := l.build(ctx)

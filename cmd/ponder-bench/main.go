@@ -1,19 +1,17 @@
-// Command bench measures Ponder's engine against the ideal, in one run, over the
-// wire: a simulated model server in a process of its own, a real database file,
-// real sessions. It prints a table and writes JSON; it never fails for a figure.
+// Command bench measures Ponder's engine against the ideal over the wire: a simulated model server
+// in its own process, a database file, real sessions. It prints a table and writes JSON. No figure
+// makes it fail.
 //
 //	go run ./cmd/ponder-bench                 everything
 //	go run ./cmd/ponder-bench -only 1000      the scenarios whose names contain 1000
 //	go run ./cmd/ponder-bench -json out.json
 //	go run ./cmd/ponder-bench -only "serving: an hour" -for 10m
 //
-// The files: scenario.go has what is measured, load.go runs sessions, meter.go
-// counts, sim.go starts the server. Of what is remembered: data.go reads test
-// collections, which lie beside the project and without which a scenario says so;
-// ranking.go ranks them, conversing.go finds in conversations, extraction.go reads pages,
-// and remembering.go measures how fast it is. Of what is looked up: conflicts.go has
-// sources that disagree, copies.go copies of one text. Of `ponder serve`: serving.go
-// starts one, serving_*.go ask it.
+// Files: scenario.go lists the scenarios, load.go runs sessions, meter.go measures, sim.go starts
+// the server. For memory: data.go reads optional test collections, ranking.go ranks them,
+// conversing.go searches conversations, extraction.go reads pages, remembering.go measures speed.
+// For research: conflicts.go has contradicting sources, copies.go duplicated texts. For `ponder
+// serve`: serving.go starts a server, serving_*.go query it.
 package main
 
 import (
@@ -72,7 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// all measures each scenario in a process of its own.
+// all runs each scenario in a new process.
 func all(ctx context.Context, only, out, profile string, lasts time.Duration, stdout, stderr io.Writer) error {
 	var results []result
 	for _, s := range scenarios {
@@ -128,18 +126,17 @@ func print(w io.Writer, results []result) {
 	t.Flush()
 }
 
-// A result is what a scenario came to.
+// A result holds the figures of a scenario.
 type result struct {
 	Scenario string   `json:"scenario"`
 	Figures  []figure `json:"figures"`
 }
 
-// A figure is one thing measured; a Goal of zero is none, and what is measured
-// should be at most it, unless it is the Least.
+// A figure is a measured value. The Goal is a maximum, or a minimum if Least; zero means no goal.
 type figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit,omitempty"`
 	Goal  float64 `json:"goal,omitempty"`
-	Least bool    `json:"at_least,omitempty"` // the goal is to be reached, and not to be kept below
+	Least bool    `json:"at_least,omitempty"` // the goal is a minimum
 }

@@ -13,21 +13,21 @@ import (
 	"ponder/llm"
 )
 
-// A meter watches the calls of many sessions. The question of each session
-// begins with its number between two '#'.
+// A meter observes the calls of many sessions. A session's question starts with its number between
+// two '#'.
 type meter struct {
 	llm.Model
 	mu       sync.Mutex
-	ended    map[string]time.Time // when a session's newest call ended
-	first    map[string]time.Time // when its first call began
-	gaps     []time.Duration      // between a call's end and the next one's start
+	ended    map[string]time.Time // end of the last call by session
+	first    map[string]time.Time // start of the first call by session
+	gaps     []time.Duration      // between the end of a call and the start of the next
 	calls    int
 	inFlight int
-	busy     time.Duration // pure model time
-	peak     chan struct{} // closed when so many are in flight
+	busy     time.Duration // model time
+	peak     chan struct{} // closed once the wanted number of calls is in flight
 	want     int
-	at       func(call int) // called before each call, if it is set
-	asked    *llm.Request   // the newest
+	at       func(call int) // optional, called before each call
+	asked    *llm.Request   // the last request
 }
 
 func newMeter(m llm.Model, want int) *meter {
@@ -77,7 +77,7 @@ func (m *meter) end(id string, began time.Time) {
 	m.inFlight--
 }
 
-// whose returns whose call it is.
+// sessionOf returns the session of a request.
 func whose(req *llm.Request) string {
 	for _, msg := range req.Messages {
 		for _, p := range msg.Parts {
@@ -110,7 +110,7 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// memory returns what the program's own data take: heap in use and stacks.
+// memory returns the heap in use and the stacks.
 func memory() float64 {
 	runtime.GC()
 	runtime.GC()

@@ -16,8 +16,8 @@ import (
 	"ponder/store/sqlite"
 )
 
-// opening measures how long it takes to open a conversation of so many events through
-// its checkpoint, and a turn on it, against one of a hundredth of that.
+// opening measures opening a conversation of so many events from its checkpoint, and a turn on it,
+// relative to one of a hundredth of the size.
 func opening(events int) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		dir, err := os.MkdirTemp("", "ponder-bench-")
@@ -54,13 +54,13 @@ func opening(events int) func(context.Context) ([]figure, error) {
 	}
 }
 
-// opens are the times of a conversation, in milliseconds.
+// An opens holds the times of a conversation in milliseconds.
 type opens struct{ read, open, turn float64 }
 
-// openTimes is how often a conversation is opened and how many turns are made.
+// openTimes is the number of openings and turns to measure.
 const openTimes = 20
 
-// opened makes a conversation and measures it.
+// measureOpening creates a conversation and measures it.
 func opened(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events int) (o opens, err error) {
 	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation}, spoken(events)...); err != nil {
 		return o, err
@@ -95,7 +95,7 @@ func opened(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events
 	return opens{ms(read), quantile(open, 0.5), quantile(turn, 0.5)}, nil
 }
 
-// talker returns a mind that talks.
+// newChatEngine returns an engine with the chat mode.
 func talker(ctx context.Context, store ponder.Store) (*engine.Engine, error) {
 	mind, err := engine.New(engine.Config{
 		Store: store, Modes: []ponder.Mode{chat.New(chat.Options{})},
@@ -107,7 +107,7 @@ func talker(ctx context.Context, store ponder.Store) (*engine.Engine, error) {
 	return mind, mind.Open(ctx)
 }
 
-// say has a message answered.
+// say sends a message and waits for the answer.
 func say(ctx context.Context, store ponder.Store, m *engine.Engine, id ponder.ThreadID) error {
 	message := ponder.Event{Body: ponder.UserMessage{Content: "And what follows from that?"}}
 	if _, err := store.Append(ctx, id, 0, message); err != nil {
@@ -116,8 +116,8 @@ func say(ctx context.Context, store ponder.Store, m *engine.Engine, id ponder.Th
 	return m.Work(ctx, id)
 }
 
-// turnsOn returns the medians of turns on conversations, in milliseconds, that one
-// process takes, a turn of each after the other, but for the first.
+// turnsOn returns the median turn times in milliseconds for several conversations in one process.
+// It alternates between them and skips the first turn.
 func turnsOn(ctx context.Context, store ponder.Store, ids ...ponder.ThreadID) ([]float64, error) {
 	mind, err := talker(ctx, store)
 	if err != nil {
@@ -143,7 +143,7 @@ func turnsOn(ctx context.Context, store ponder.Store, ids ...ponder.ThreadID) ([
 	return medians, nil
 }
 
-// spoken returns a conversation of about so many events in which all is answered.
+// spoken returns a conversation of about so many events without open messages.
 func spoken(events int) (all []ponder.Event) {
 	for n := 0; len(all) < events; n++ {
 		all = append(all,
@@ -157,7 +157,7 @@ func spoken(events int) (all []ponder.Event) {
 		ponder.Event{Run: run, Body: ponder.RunFinished{Status: ponder.Completed, Answer: "so far"}})
 }
 
-// A prompt is a model that answers at once.
+// A prompt is a model that answers immediately.
 type prompt struct{}
 
 // Name implements [llm.Model].

@@ -6,16 +6,16 @@ import (
 	"math"
 )
 
-// An outcome is what a strategy made of a world.
+// An outcome is the result of a strategy on a world.
 type outcome struct {
-	found []float64 // importance found after so many calls, up to the budget
+	found []float64 // importance found after each call, up to the budget
 	facts float64   // share of the facts
-	shown float64   // importance that the answer has, of what was found
-	calls int       // with the answer
-	waste int       // calls after the last that found something, without the answer
+	shown float64   // share of the found importance in the answer
+	calls int       // including the answer
+	waste int       // calls after the last useful one, without the answer
 	kinds map[string]int
-	empty int // calls for thoughts that found nothing
-	late  int // of them, those on a question that was in focus before
+	empty int // calls for thoughts without findings
+	late  int // of these, calls on a repeated focus
 }
 
 // play runs a strategy on a world.
@@ -30,7 +30,7 @@ func play(ctx context.Context, s strategy, w *world, budget int) (outcome, error
 	return outcomeOf(w, t.calls, budget), nil
 }
 
-// outcomeOf looks at the calls that were made on a world.
+// outcomeOf evaluates the calls on a world.
 func outcomeOf(w *world, calls []told, budget int) outcome {
 	o := outcome{found: make([]float64, budget+1), calls: len(calls), kinds: make(map[string]int)}
 	known, foci, last, sum := make([]bool, len(w.facts)), make(map[int]bool), 0, 0.0
@@ -67,8 +67,8 @@ func outcomeOf(w *world, calls []told, budget int) outcome {
 	return o
 }
 
-// regret returns the area between the curve of the oracle and that of the
-// outcome, as a share of the oracle's.
+// regret returns the area between the curves of the oracle and the outcome, relative to the
+// oracle's.
 func (o outcome) regret(w *world) float64 {
 	best, own := 0.0, 0.0
 	for i, f := range oracle(w, len(o.found)-1) {
@@ -78,7 +78,7 @@ func (o outcome) regret(w *world) float64 {
 	return 1 - own/best
 }
 
-// mean returns the mean of a sample and its standard error.
+// mean returns the mean and its standard error.
 func mean(xs []float64) (m, se float64) {
 	for _, x := range xs {
 		m += x / float64(len(xs))
@@ -89,7 +89,7 @@ func mean(xs []float64) (m, se float64) {
 	return m, math.Sqrt(se / float64(max(1, len(xs)-1)) / float64(len(xs)))
 }
 
-// each measures outcomes by f.
+// each applies f to each outcome.
 func each(list []outcome, f func(o outcome) float64) (xs []float64) {
 	for _, o := range list {
 		xs = append(xs, f(o))

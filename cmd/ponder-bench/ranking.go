@@ -12,30 +12,29 @@ import (
 	"ponder/store/sqldb"
 )
 
-// bars are published figures that a ranking should reach.
+// A bars holds published figures to reach.
 type bars struct{ gain, feedback float64 }
 
-// addDocs adds documents to an index in one transaction.
+// addDocs adds documents in one transaction.
 func addDocs(ctx context.Context, db sqldb.DB, x *index.Index, docs []index.Doc) error {
 	batch := x.Prepare(docs)
 	return db.Tx(ctx, func(tx *sql.Tx) error { return x.AddBatch(ctx, tx, batch) })
 }
 
-// A ranker ranks a collection by words, by meaning and by both.
+// A ranker ranks a collection by words, by vectors and by both.
 type ranker struct {
 	collection
 	x       *index.Index
 	vectors *vector.Vectors
 	model   *llmtest.LSA
-	ids     map[int64]string // of documents, by passage
+	ids     map[int64]string // document IDs by passage
 }
 
-// depth is how deep rankings are that are fused.
+// depth is the length of the rankings to fuse.
 const depth = 200
 
-// ranking measures how well a collection is ranked: by BM25, by that with feedback,
-// by the vectors of an embedder that is fitted to it, and by words and vectors
-// together.
+// ranking measures the ranking of a collection by BM25, BM25 with feedback, the vectors of a
+// fitted embedder, and words with vectors.
 func ranking(name string, least bars) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		c, err := readCollection(name)

@@ -18,15 +18,14 @@ import (
 	"ponder/llm/openai"
 )
 
-// relaying says what a relay hands on to, and where it writes.
+// A relaying configures a relay: its model server and its file.
 type relaying struct {
 	Model, Dir string
 }
 
-// handOn is the least that can be between a program and a model and lose nothing: a server
-// that makes what it is asked durable, asks the model, and passes on what that writes. What
-// it adds to a call is the ideal on a machine: the network twice, another process and the
-// disk once.
+// handOn is the minimal server between a program and a model that loses nothing: it stores the
+// request durably, calls the model and forwards the output. Its overhead is the ideal on this
+// machine: two network hops, one process and one disk write.
 func handOn(ctx context.Context, in io.Reader, out io.Writer) error {
 	return answer(ctx, in, out, func(c relaying) (http.Handler, error) {
 		f, err := os.CreateTemp(c.Dir, "relay")
@@ -70,8 +69,7 @@ func handOn(ctx context.Context, in io.Reader, out io.Writer) error {
 	})
 }
 
-// firstHanded returns how long the first token takes through a relay that is sent what was
-// said, and what is answered.
+// firstHanded returns the time to the first token through a relay, and the answer.
 func firstHanded(ctx context.Context, relay string, said []llm.Message) (first time.Duration, answer llm.Message, err error) {
 	began := time.Now()
 	body, err := json.Marshal(said)

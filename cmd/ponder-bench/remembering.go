@@ -18,8 +18,8 @@ import (
 	"ponder/knowledge/recall/vector"
 )
 
-// A prose makes texts of words that are as frequent as those of a language: the
-// nth has a share of about 1/n, and the most frequent ones are those of English.
+// A prose generates texts with a natural frequency of words: word n has a share of about 1/n, and
+// the most frequent words are those of English.
 type prose struct {
 	rnd  *rand.Rand
 	zipf *rand.Zipf
@@ -56,15 +56,15 @@ func (p *prose) sentence() string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// Sizes of the folder that is remembered.
+// Sizes of the folder.
 const (
-	perFile   = 30 // passages
-	sentences = 6  // of a passage
+	perFile   = 30 // passages per file
+	sentences = 6  // sentences per passage
 	queries   = 400
 	hybridDim = 384
 )
 
-// folder writes notes that have about so many passages.
+// folder writes notes with about so many passages.
 func folder(dir string, from, to int, p *prose) error {
 	for n := from; n < to; n++ {
 		var b strings.Builder
@@ -84,8 +84,8 @@ func folder(dir string, from, to int, p *prose) error {
 	return nil
 }
 
-// remembering measures the library end to end: a folder of files is remembered, and
-// questions are asked meanwhile, after that, and again with vectors.
+// remembering measures the library end to end: it imports a folder and runs queries during and
+// after the import, then with vectors.
 func remembering(passages int) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		dir, err := os.MkdirTemp("", "ponder-bench-")
@@ -145,7 +145,7 @@ func remembering(passages int) func(context.Context) ([]figure, error) {
 	}
 }
 
-// taken has a folder remembered, while questions are asked, and then once more.
+// measureImport imports a folder during queries, then again unchanged.
 func taken(ctx context.Context, lib *recall.Library, dir string) ([]figure, error) {
 	began := time.Now()
 	stop, result := make(chan struct{}), make(chan error, 1)
@@ -183,8 +183,7 @@ func taken(ctx context.Context, lib *recall.Library, dir string) ([]figure, erro
 	}, nil
 }
 
-// searched asks questions, until stop is closed if it is set, and returns how long
-// each took.
+// measureSearch runs queries, until stop is closed if set, and returns their durations.
 func searched(ctx context.Context, lib *recall.Library, stop <-chan struct{}) (took []time.Duration, err error) {
 	p := newProse(2)
 	for n := 0; stop != nil || n < queries; n++ {
@@ -192,7 +191,7 @@ func searched(ctx context.Context, lib *recall.Library, stop <-chan struct{}) (t
 			select {
 			case <-stop:
 				return took, nil
-			case <-time.After(50 * time.Millisecond): // as a user might ask
+			case <-time.After(50 * time.Millisecond): // like a user
 			}
 		}
 		q := fmt.Sprintf("what is %s %s %s", p.word(), p.word(), p.word())
@@ -214,8 +213,7 @@ func at(took []time.Duration, percent int) float64 {
 	return took[min(len(took)-1, len(took)*percent/100)].Seconds() * 1000
 }
 
-// dense embeds texts by their words alone: it says nothing of meaning, and takes no
-// time.
+// dense is an embedder from words alone, without meaning and at no cost.
 func dense(_ context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, text := range texts {
@@ -233,7 +231,7 @@ func dense(_ context.Context, texts []string) ([][]float32, error) {
 	return out, nil
 }
 
-// held returns how much of the process is in memory, in MiB.
+// residentMiB returns the resident memory of the process in MiB.
 func held() float64 {
 	runtime.GC()
 	return resident() / (1 << 20)

@@ -27,20 +27,20 @@ import (
 	webtool "ponder/tool/web"
 )
 
-// A researchLoad is questions that are researched on a web that takes its time.
+// A researchLoad researches questions on a web with delays.
 type researchLoad struct {
 	questions, atOnce int
 	plan, synthesis   time.Duration // to the first token
-	fastest, slowest  time.Duration // of a search
-	page              time.Duration // to read one
+	fastest, slowest  time.Duration // duration of a search
+	page              time.Duration // duration of a fetch
 }
 
-// A researchSpan is when something began and ended.
+// A researchSpan is an interval.
 type researchSpan struct{ began, ended time.Time }
 
 func (s researchSpan) took() time.Duration { return s.ended.Sub(s.began) }
 
-// A researchMeter is what one question took, and what it waited for.
+// A researchMeter measures one question and the operations that it waits for.
 type researchMeter struct {
 	mu       sync.Mutex
 	calls    []researchSpan
@@ -48,8 +48,8 @@ type researchMeter struct {
 	pages    map[string][]researchSpan
 }
 
-// researches measures how long an answer takes beyond what it must wait for: the plan,
-// the slowest of its searches with the page that it led to, and the writing.
+// researches measures the duration of an answer relative to the unavoidable waits: the plan, the
+// slowest search with its page, and the writing.
 func researches(l researchLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		base, stop, err := simulate(ctx, l.sim())
@@ -88,10 +88,10 @@ func researches(l researchLoad) func(context.Context) ([]figure, error) {
 	}
 }
 
-// sim returns how the model behaves: what it plans and writes is about the pages.
+// sim returns the configuration of the model, which plans and writes about the pages.
 func (l researchLoad) sim() llmtest.SimConfig {
 	say := func(v any) json.RawMessage {
-		js, _ := json.Marshal(v) // texts and lists of them can be marshalled
+		js, _ := json.Marshal(v) // texts and lists of texts always encode
 		return js
 	}
 	return llmtest.SimConfig{Seed: 1, Chunks: 40, Token: llmtest.Delay{Mean: 20 * time.Millisecond}, Script: llmtest.Script{
@@ -103,14 +103,14 @@ func (l researchLoad) sim() llmtest.SimConfig {
 	}}
 }
 
-// What the pages say.
+// Contents of the pages.
 const (
 	tideFact = "The spring tide raises the water in the harbour by 1.2 m"
 	windFact = "Wind that blows for a day adds 30 cm in a shallow bay"
 )
 
-// one researches a question, and returns how long that took over what it had to wait
-// for, and how many milliseconds after the first search the first evidence came.
+// one researches a question. It returns the duration relative to the unavoidable waits, and the
+// milliseconds from the end of the first search to the first evidence.
 func (l researchLoad) one(ctx context.Context, base string, n int) (ratio, late float64, err error) {
 	dir, err := os.MkdirTemp("", "ponder-bench")
 	if err != nil {
@@ -151,8 +151,8 @@ func (l researchLoad) one(ctx context.Context, base string, n int) (ratio, late 
 	return float64(ended.Sub(began)) / float64(must), ms(evidence.Sub(fastest)), nil
 }
 
-// follow asks, and returns when it did, when the first evidence was in the log, and
-// when the answer was.
+// follow asks the question and returns the times of the question, the first evidence and the
+// answer.
 func (m *researchMeter) follow(ctx context.Context, store *sqlite.Store, p *placement.Placement, question string) (began, evidence, ended time.Time, err error) {
 	opts, err := json.Marshal(research.Options{Web: true, MaxRounds: 1})
 	if err != nil {
@@ -186,8 +186,8 @@ func (m *researchMeter) follow(ctx context.Context, store *sqlite.Store, p *plac
 	return began, evidence, ended, errors.New("the research did not end")
 }
 
-// must returns how long the plan, the slowest look after it and the synthesis took,
-// and when the first search was through.
+// mustWait returns the duration of the plan, the slowest look-up and the synthesis, and the end of
+// the first search.
 func (m *researchMeter) must() (must time.Duration, fastest time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -209,14 +209,14 @@ func (m *researchMeter) must() (must time.Duration, fastest time.Time) {
 	return plan.took() + slowest + synthesis.took(), fastest
 }
 
-// delay returns how long a search for something takes.
+// delay returns the duration of a search.
 func (l researchLoad) delay(query string) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(query))
 	return l.fastest + time.Duration(h.Sum32()%1000)*(l.slowest-l.fastest)/1000
 }
 
-// search returns a search engine that takes its time.
+// search returns a search engine with delays.
 func (l researchLoad) search(m *researchMeter) func(context.Context, webtool.Query) (webtool.Found, error) {
 	return func(ctx context.Context, q webtool.Query) (webtool.Found, error) {
 		began := time.Now()
@@ -239,10 +239,10 @@ func (l researchLoad) search(m *researchMeter) func(context.Context, webtool.Que
 
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
-// slug returns a query as a part of an address.
+// slug returns a query as part of a URL.
 func slug(query string) string { return notSlug.ReplaceAllString(query, "-") }
 
-// fetch returns a web whose pages take their time.
+// fetch returns a web with delays.
 func (l researchLoad) fetch(m *researchMeter) func(context.Context, string) (*web.Page, error) {
 	return func(ctx context.Context, url string) (*web.Page, error) {
 		began := time.Now()
@@ -259,7 +259,7 @@ func (l researchLoad) fetch(m *researchMeter) func(context.Context, string) (*we
 	}
 }
 
-// A spannedModel notes when it is asked and has answered.
+// A spannedModel records the times of calls.
 type spannedModel struct {
 	llm.Model
 	meter *researchMeter

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// A scenario is something to measure.
+// A scenario is a named measurement.
 type scenario struct {
 	name    string
 	measure func(context.Context) ([]figure, error)
 
-	// long, of what is measured by hand alone, measures for so long.
+	// long, for scenarios that run only on request, measures for a duration.
 	long func(context.Context, time.Duration) ([]figure, error)
 }
 
@@ -48,7 +48,7 @@ var scenarios = []scenario{
 	{name: "serving: requests", measure: servedRequests(requestLoad{16, 10 * time.Second, 50})},
 }
 
-// measureOne measures a scenario in this process; one that is measured by hand, for so long.
+// measureOne runs one scenario in this process. Scenarios on request run for lasts.
 func measureOne(ctx context.Context, name, profile string, lasts time.Duration, out io.Writer) error {
 	for _, s := range scenarios {
 		if s.name != name {
@@ -77,15 +77,15 @@ func measureOne(ctx context.Context, name, profile string, lasts time.Duration, 
 	return fmt.Errorf("no scenario %q", name)
 }
 
-// goals are what a pace should be at most; zero is no goal.
+// A goals holds maximal values of a pace; zero means none.
 type goals struct {
-	ratio    float64 // wall over pure model time
+	ratio    float64 // wall time over model time
 	p50, p99 float64 // ms between calls
-	cpu      float64 // of a call, over one that is only stored in a table
-	memory   float64 // KiB of a session
+	cpu      float64 // of a call, relative to storing one in a table
+	memory   float64 // KiB per session
 }
 
-// pace measures how fast sessions go from call to call.
+// pace measures how fast sessions proceed from call to call.
 func pace(l load, goal goals) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		bare, err := connections(ctx, l)
@@ -108,7 +108,7 @@ func pace(l load, goal goals) func(context.Context) ([]figure, error) {
 		}
 		select {
 		case <-r.meter.peak:
-		case <-time.After(time.Minute): // a session that is ahead is not in flight at every moment
+		case <-time.After(time.Minute): // a session that is ahead is not always in flight
 		}
 		grown := memory() - before
 		took, err := wait()
@@ -137,7 +137,7 @@ func pace(l load, goal goals) func(context.Context) ([]figure, error) {
 	}
 }
 
-// size measures what many sessions take that are all in a call.
+// size measures the memory of many sessions with calls in flight.
 func size(l load) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		r, err := l.build(ctx)
@@ -166,8 +166,7 @@ func size(l load) func(context.Context) ([]figure, error) {
 	}
 }
 
-// syncTime returns how long the disk takes for a small durable write: no gap can
-// be shorter on the median.
+// syncTime returns the duration of a small durable write, a lower bound of the median gap.
 func syncTime() float64 {
 	f, err := os.CreateTemp("", "ponder-bench")
 	if err != nil {
@@ -186,7 +185,7 @@ func syncTime() float64 {
 	return quantile(took, 0.5)
 }
 
-// resident returns the memory of this process as the system counts it.
+// resident returns the resident memory of this process.
 func resident() float64 {
 	js, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -199,8 +198,7 @@ func resident() float64 {
 	return rss * float64(os.Getpagesize())
 }
 
-// mostResident returns the most that the memory of this process ever was, as the system
-// counts it.
+// maxResident returns the peak resident memory of this process.
 func mostResident() float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

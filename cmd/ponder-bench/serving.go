@@ -17,30 +17,29 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A served is a real `ponder serve`, in a process of its own, with a database of its own
-// and the simulated server for a model.
+// A served is a real `ponder serve` process with its own database and the simulated model server.
 type served struct {
 	*client.Client
 	base  string // http://address
-	token string // of all that may be done; empty if none is needed
-	dir   string // where all its files are
-	sim   string // of the model
+	token string // with all scopes; empty if none is needed
+	dir   string // of all its files
+	sim   string // URL of the model server
 	pid   int
 	stop  func()
 }
 
-// A setting is how a server is configured.
+// A setting is the configuration of a server.
 type setting struct {
 	token string // PONDER_TOKEN
-	file  string // of the user's configuration
+	file  string // user configuration
 }
 
-// startServe builds the program and starts it.
+// startServe builds and starts the program.
 func startServe(ctx context.Context, c llmtest.SimConfig) (*served, error) {
 	return startServeWith(ctx, c, setting{})
 }
 
-// startServeWith builds the program and starts it with a configuration.
+// startServeWith builds and starts the program with a configuration.
 func startServeWith(ctx context.Context, c llmtest.SimConfig, set setting) (s *served, err error) {
 	dir, err := os.MkdirTemp("", "ponder-bench")
 	if err != nil {
@@ -88,7 +87,7 @@ func startServeWith(ctx context.Context, c llmtest.SimConfig, set setting) (s *s
 	}
 	undo = append(undo, func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait() // the figures are there already
+		_ = cmd.Wait() // the results are complete
 	})
 	var at struct {
 		Address string `json:"address"`
@@ -103,7 +102,7 @@ func startServeWith(ctx context.Context, c llmtest.SimConfig, set setting) (s *s
 	return &served{client.New(at.Address, set.token), at.Address, set.token, dir, sim, cmd.Process.Pid, stop}, nil
 }
 
-// write writes the configuration to where a server looks whose files are in a folder.
+// write writes the configuration into the server's directory.
 func (s setting) write(dir string) error {
 	if s.file == "" {
 		return nil
@@ -114,7 +113,7 @@ func (s setting) write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "ponder", "config.toml"), []byte(s.file), 0o600)
 }
 
-// memory returns the resident memory of the process, in MiB.
+// memory returns the resident memory of the process in MiB.
 func (s *served) memory() float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.pid))
 	if err != nil {
@@ -127,10 +126,10 @@ func (s *served) memory() float64 {
 	return rss * float64(os.Getpagesize()) / (1 << 20)
 }
 
-// cpu returns the CPU time of the process, by the clock that the system has of it: its
-// statistics count in hundredths of a second.
+// cpu returns the CPU time of the process from its CPU clock, because /proc counts in hundredths
+// of a second.
 func (s *served) cpu() time.Duration {
-	const scheduled = 2 // which time: all that it ran
+	const scheduled = 2 // CPUCLOCK_SCHED
 	var t unix.Timespec
 	if unix.ClockGettime(int32(^s.pid<<3|scheduled), &t) != nil {
 		return 0

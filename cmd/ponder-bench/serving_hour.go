@@ -16,9 +16,8 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// servedLong measures whether a server that is used for so long stays as it was: its
-// memory, its goroutines, its files and how fast it answers. What it is asked is mixed, and
-// what is made is deleted again, so that it has as much to keep at any time.
+// servedLong measures whether a server stays stable under long mixed use: memory, goroutines,
+// files and latency. Clients delete what they create, so that the stored amount is constant.
 func servedLong(ctx context.Context, lasts time.Duration) ([]figure, error) {
 	s, err := startServeWith(ctx, llmtest.SimConfig{Seed: 1, Chunks: 8, FirstToken: llmtest.Delay{Mean: 400 * time.Millisecond, Jitter: 0.5}}, setting{token: benchToken})
 	if err != nil {
@@ -49,22 +48,22 @@ const (
 	hourSeed   = 1
 )
 
-// An hour is a load of many sorts.
+// An hour is a load of mixed requests.
 type hour struct {
 	*served
 	http *http.Client
 
 	mu       sync.Mutex
-	sessions []string // that are there, the oldest first
+	sessions []string // existing sessions, oldest first
 	memories []string
 	gets     []time.Duration // since the last sample
 	posts    []time.Duration
-	bare     []time.Duration // of a server that does next to nothing: what the machine does to all
+	bare     []time.Duration // of a trivial server: the noise of the machine
 	requests int
-	failed   map[string]int // what was not to be answered
+	failed   map[string]int // unexpected responses
 }
 
-// How much there is at a time, and how often something is done.
+// Amounts and intervals.
 const (
 	keptSessions = 30
 	keptMemories = 300
@@ -79,7 +78,7 @@ const (
 	turnsOfTalk   = 12
 )
 
-// workers returns those who ask at the same time, until their context is done.
+// workers returns the concurrent clients.
 func (h *hour) workers() (list []func(context.Context, *rand.Rand)) {
 	add := func(n int, every time.Duration, do func(context.Context, *rand.Rand)) {
 		for range n {
@@ -99,7 +98,7 @@ func (h *hour) workers() (list []func(context.Context, *rand.Rand)) {
 	return list
 }
 
-// rest waits for a time that is every on the average, and reports whether to go on.
+// pause waits for a random time with mean every and reports whether to continue.
 func rest(ctx context.Context, r *rand.Rand, every time.Duration) bool {
 	t := time.NewTimer(time.Duration(2 * r.Float64() * float64(every)))
 	defer t.Stop()
@@ -111,7 +110,7 @@ func rest(ctx context.Context, r *rand.Rand, every time.Duration) bool {
 	}
 }
 
-// begin begins a session, and deletes the oldest if there are many.
+// begin starts a session and deletes the oldest beyond the limit.
 func (h *hour) begin(ctx context.Context, r *rand.Rand) {
 	var out struct {
 		ID string `json:"session_id"`
@@ -122,7 +121,7 @@ func (h *hour) begin(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// keepSession notes a session, and deletes the oldest if there are many.
+// keepSession records a session and deletes the oldest beyond the limit.
 func (h *hour) keepSession(ctx context.Context, id string) {
 	h.mu.Lock()
 	h.sessions = append(h.sessions, id)
@@ -136,7 +135,7 @@ func (h *hour) keepSession(ctx context.Context, id string) {
 	}
 }
 
-// session returns one of so many of the newest sessions; "" if there is none.
+// session returns one of the newest sessions, or "".
 func (h *hour) session(r *rand.Rand, newest int) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,7 +145,7 @@ func (h *hour) session(r *rand.Rand, newest int) string {
 	return h.sessions[max(0, len(h.sessions)-1-r.IntN(newest))]
 }
 
-// act tells a session something. That it has ended meanwhile is no failure.
+// act steers a session. An ended session is no failure.
 func (h *hour) act(ctx context.Context, r *rand.Rand) {
 	id := h.session(r, watchedOf)
 	if id == "" {
@@ -173,7 +172,7 @@ func (h *hour) act(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// watch looks on at a session for a while.
+// watch streams a session for a while.
 func (h *hour) watch(ctx context.Context, r *rand.Rand) {
 	id := h.session(r, watchedOf)
 	if id == "" {
@@ -184,7 +183,7 @@ func (h *hour) watch(ctx context.Context, r *rand.Rand) {
 	h.stream(ctx, http.MethodGet, "/api/thinking/"+id+"/stream", "")
 }
 
-// talk holds a conversation, which it deletes at the end.
+// talk holds a conversation and then deletes it.
 func (h *hour) talk(ctx context.Context, r *rand.Rand) {
 	var out struct {
 		ID string `json:"thread_id"`
@@ -203,7 +202,7 @@ func (h *hour) talk(ctx context.Context, r *rand.Rand) {
 	h.json(ctx, http.MethodDelete, one, "", nil)
 }
 
-// look asks a question that is answered at once.
+// look sends a request that is answered immediately.
 func (h *hour) look(ctx context.Context, r *rand.Rand) {
 	paths := []string{"/api/thinking/", "/api/threads", "/api/memory/search?q=pumps+in+winter", "/api/usage?by=day", "/readyz", "/metrics"}
 	if id := h.session(r, keptSessions); id != "" {
@@ -214,7 +213,7 @@ func (h *hour) look(ctx context.Context, r *rand.Rand) {
 	h.yardstick(ctx)
 }
 
-// yardstick asks the simulated server, in a process of its own, what it answers at once.
+// yardstick queries the simulated server, which answers immediately.
 func (h *hour) yardstick(ctx context.Context) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.sim+"/sim/config", nil)
 	if err != nil {
@@ -233,19 +232,19 @@ func (h *hour) yardstick(ctx context.Context) {
 	}
 }
 
-// memoryOf returns something to remember, as JSON.
+// memoryOf returns a memory as JSON.
 func memoryOf(r *rand.Rand) string {
 	return fmt.Sprintf(`{"text":"Pump %d of plant %d stood still in winter because of valve %d."}`, r.IntN(1000), r.IntN(1000), r.IntN(1000))
 }
 
-// A remembered is what is answered to memories.
+// A remembered is the response to memories.
 type remembered struct {
 	Memories []struct {
 		ID string `json:"id"`
 	} `json:"memories"`
 }
 
-// furnish has as much remembered as there will be.
+// furnish creates the initial memories.
 func (h *hour) furnish(ctx context.Context) error {
 	r, list := rand.New(rand.NewPCG(hourSeed, keptMemories)), make([]string, keptMemories)
 	for i := range list {
@@ -261,7 +260,7 @@ func (h *hour) furnish(ctx context.Context) error {
 	return nil
 }
 
-// remember has something remembered, and forgets the oldest if there is much.
+// remember adds a memory and deletes the oldest beyond the limit.
 func (h *hour) remember(ctx context.Context, r *rand.Rand) {
 	var out remembered
 	if !h.json(ctx, http.MethodPost, "/api/memory", memoryOf(r), &out) || len(out.Memories) == 0 {
@@ -279,8 +278,8 @@ func (h *hour) remember(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// json asks, notes how long the answer took, reads it into out unless that is nil, and
-// reports whether it was a good one.
+// json sends a request, records its duration, decodes the response into out unless nil, and
+// reports success.
 func (h *hour) json(ctx context.Context, method, path, body string, out any) bool {
 	resp, began, ok := h.send(ctx, method, path, body, "application/json")
 	if !ok {
@@ -296,8 +295,7 @@ func (h *hour) json(ctx context.Context, method, path, body string, out any) boo
 	return resp.StatusCode < http.StatusMultipleChoices && (out == nil || json.Unmarshal(text, out) == nil)
 }
 
-// stream asks for a stream, notes how long it took to begin, and reads it to its end, or
-// until ctx is done.
+// stream opens a stream, records the time to its start, and reads it to the end or until ctx ends.
 func (h *hour) stream(ctx context.Context, method, path, body string) {
 	resp, began, ok := h.send(ctx, method, path, body, "text/event-stream")
 	if !ok {
@@ -305,10 +303,10 @@ func (h *hour) stream(ctx context.Context, method, path, body string) {
 	}
 	defer resp.Body.Close()
 	h.took(method, time.Since(began))
-	_, _ = io.Copy(io.Discard, resp.Body) // it ends when it ends
+	_, _ = io.Copy(io.Discard, resp.Body) // ends at the end of the stream or ctx
 }
 
-// send sends a request. It reports whether there is an answer; the caller closes it.
+// send sends a request. If ok, the caller closes the response.
 func (h *hour) send(ctx context.Context, method, path, body, accept string) (resp *http.Response, began time.Time, ok bool) {
 	req, err := request(ctx, h.served, method, path, body, accept)
 	if err != nil {
@@ -338,7 +336,7 @@ func (h *hour) took(method string, d time.Duration) {
 	}
 }
 
-// fails notes what was not to be, unless whoever asks has gone away.
+// fail records an unexpected response unless the client has disconnected.
 func (h *hour) fails(ctx context.Context, method, path, why string) {
 	if ctx.Err() != nil {
 		return

@@ -9,16 +9,15 @@ import (
 	"time"
 )
 
-// A languageLoad is conversations that are held in each language of other clients and,
-// turn by turn beside each of them, in the native API.
+// A languageLoad holds conversations in each client protocol, with native ones for comparison.
 type languageLoad struct {
-	talks, turns   int           // requests that are answered as a whole
-	streams, heard int           // conversations and their turns, as streams
-	between        time.Duration // pieces of a streamed answer
+	talks, turns   int           // complete responses
+	streams, heard int           // conversations and turns as streams
+	between        time.Duration // delay between pieces of a stream
 }
 
-// servedLanguages measures what a language costs beside the native API: the same turns of
-// the same model, in conversations as long.
+// servedLanguages measures the cost of a protocol relative to the native API, with the same turns
+// and model.
 func servedLanguages(l languageLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		whole, err := l.whole(ctx)
@@ -33,21 +32,19 @@ func servedLanguages(l languageLoad) func(context.Context) ([]figure, error) {
 	}
 }
 
-// A beside is a turn of a language, and the native one beside it.
+// A turnPair is a turn of a protocol with its native counterpart.
 type beside struct{ native, own heard }
 
-// How long nothing is asked between two turns: what comes behind one is not part of
-// the next. A streamed turn has its own CPU in it, and rests longer.
+// Pauses between turns separate their costs. A streamed turn includes its CPU time and needs a
+// longer pause.
 const (
 	restWhole  = 20 * time.Millisecond
 	restStream = 100 * time.Millisecond
 )
 
-// talking holds conversations in each language, and native ones beside them, and returns
-// the pairs of turns of each by the number of the turn. A conversation is held to its end
-// before one in another language begins, so that neither of a pair is what a processor has
-// not done for longer; which one of it comes first takes its turns, and so does which
-// language does.
+// measurePairs holds conversations in each protocol with native counterparts and returns the pairs
+// by protocol and turn. It finishes a conversation before it changes the protocol, so that CPU
+// caches are warm for both sides, and alternates which side and protocol comes first.
 func talking(ctx context.Context, s *served, talks, turns int, stream bool) (pairs [][][]beside, err error) {
 	pairs = make([][][]beside, len(tongues))
 	for i := range pairs {
@@ -80,7 +77,7 @@ func talking(ctx context.Context, s *served, talks, turns int, stream bool) (pai
 	return pairs, nil
 }
 
-// whole measures requests that are answered as a whole.
+// whole measures complete responses.
 func (l languageLoad) whole(ctx context.Context) (figures []figure, err error) {
 	s, err := startServe(ctx, languageSim(shortAnswer, 0))
 	if err != nil {
@@ -112,7 +109,7 @@ func (l languageLoad) whole(ctx context.Context) (figures []figure, err error) {
 	}, figures...), nil
 }
 
-// added returns what a language adds to the native turns beside its own, p50 in ms.
+// added returns the overhead over native turns, p50 in ms.
 func added(list []beside, of func(heard) time.Duration) float64 {
 	var all []time.Duration
 	for _, b := range list {
@@ -121,7 +118,7 @@ func added(list []beside, of func(heard) time.Duration) float64 {
 	return quantile(all, 0.5)
 }
 
-// native returns what native turns take, p50 in ms.
+// native returns the duration of native turns, p50 in ms.
 func native(list []beside, of func(heard) time.Duration) float64 {
 	var all []time.Duration
 	for _, b := range list {
@@ -130,8 +127,8 @@ func native(list []beside, of func(heard) time.Duration) float64 {
 	return quantile(all, 0.5)
 }
 
-// streamed measures what is streamed: the CPU of the server for a turn, and what comes
-// behind it.
+// streamed measures the CPU time of the server per streamed turn, including the work after the
+// response.
 func (l languageLoad) streamed(ctx context.Context) (figures []figure, err error) {
 	s, err := startServe(ctx, languageSim(longAnswer, l.between))
 	if err != nil {
@@ -162,7 +159,7 @@ func (l languageLoad) streamed(ctx context.Context) (figures []figure, err error
 	}, figures...), nil
 }
 
-// oneEach checks that each conversation is one.
+// oneEach checks that each conversation is one thread.
 func (s *served) oneEach(ctx context.Context, want int) error {
 	text, err := s.plainly(ctx, "/api/threads?kind=conversation&limit=200")
 	if err != nil {

@@ -15,19 +15,19 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A randomLoad is clients who do at random what can be done.
+// A randomLoad is a load of random clients.
 type randomLoad struct {
 	clients     int // half of them of another owner
 	lasts, warm time.Duration
 	seed        uint64
 }
 
-// annaToken is that of another owner, who is limited.
+// annaToken belongs to another owner with limits.
 const annaToken = "bench-token-of-anna"
 
-// servedRandomly has clients do at random whatever can be done, go away in the middle of
-// it, and delete all that they made. It measures what is left of that in the server, after
-// a first time in which the server opens what it keeps open.
+// servedRandomly lets clients send random requests, disconnect midway, and delete what they
+// created. It measures what remains in the server, after a warm-up that opens persistent
+// resources.
 func servedRandomly(l randomLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		config := fmt.Sprintf("[serve.tokens.anna]\nhash = \"sha256:%x\"\nsessions_per_day = 1000000\ncost_per_day = 1000000.0\n", sha256.Sum256([]byte(annaToken)))
@@ -56,7 +56,7 @@ func servedRandomly(l randomLoad) func(context.Context) ([]figure, error) {
 	}
 }
 
-// run has the clients do what they do, and deletes what is there then.
+// run runs the clients, then deletes the remaining objects.
 func (l randomLoad) run(ctx context.Context, s *served, seed uint64, lasts time.Duration) (*tally, error) {
 	t := &tally{status: make(map[int]int)}
 	anna := *s
@@ -86,7 +86,7 @@ func (l randomLoad) run(ctx context.Context, s *served, seed uint64, lasts time.
 	return t, nil
 }
 
-// An owner has what its clients made.
+// An owner tracks the objects of its clients.
 type owner struct {
 	*served
 	mu       sync.Mutex
@@ -94,7 +94,7 @@ type owner struct {
 	memories []string
 }
 
-// made notes what was made.
+// made records a created object.
 func (o *owner) made(thread, memory string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,7 +106,7 @@ func (o *owner) made(thread, memory string) {
 	}
 }
 
-// one returns something that was made, of the newest above all, or what is nothing.
+// one returns a created object, mostly a recent one, or a nonexistent ID.
 func (o *owner) one(r *rand.Rand, memory bool) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,7 +121,7 @@ func (o *owner) one(r *rand.Rand, memory bool) string {
 	return list[r.IntN(len(list))]
 }
 
-// clear deletes all that there is, until nothing comes up any more.
+// clear deletes all objects until none remains.
 func (o *owner) clear(ctx context.Context) error {
 	for quiet := 0; quiet < 3; {
 		n, err := o.clearOnce(ctx)
@@ -136,16 +136,16 @@ func (o *owner) clear(ctx context.Context) error {
 	return nil
 }
 
-// A tally counts what was answered. It is safe for concurrent use.
+// A tally counts responses. It is safe for concurrent use.
 type tally struct {
 	mu     sync.Mutex
 	asked  int
-	left   int // by those who went away before the answer was there
+	left   int // by clients that disconnected early
 	status map[int]int
-	broken int // answers that are the server's fault
+	broken int // responses that show a server fault
 }
 
-// note counts an answer; a status of zero is none.
+// note counts a response; a zero status means none.
 func (t *tally) note(what string, status int, body []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -178,5 +178,5 @@ func (t *tally) figures() (list []figure) {
 	return append(list, figure{Name: "good answers", Value: float64(good)}, figure{Name: "refusals", Value: float64(refused)})
 }
 
-// none is the goal of what there is to be nothing of: a goal of zero would be none.
+// none is the goal for zero, because a zero goal means no goal.
 const none = 0.5

@@ -15,22 +15,21 @@ import (
 	"ponder/client"
 )
 
-// A holding is what a server that has nothing to do holds.
+// A holding lists the resources of an idle server.
 type holding struct {
 	profile
 	files int
 	rows  rows
-	took  time.Duration // until it held no more
+	took  time.Duration // time until it was stable
 }
 
 const (
-	restTime  = 4 * time.Minute   // that a server may take to let go of what it keeps for a while
-	keptWhile = 100 * time.Second // that it keeps connections to models, and minds, that nobody uses
+	restTime  = 4 * time.Minute   // to release temporary resources
+	keptWhile = 100 * time.Second // lifetime of unused model connections and minds
 )
 
-// atRest waits until a server holds no more than it did, or, if that is not known, until
-// that has not become less for a while. The least that it held is what it holds: who looks
-// has a connection, too.
+// atRest waits until a server holds no more than before or, without before, until its holding is
+// stable. It uses the minimum, because the measurement itself needs a connection.
 func (s *served) atRest(ctx context.Context, before *holding) (*holding, error) {
 	began, since, least := time.Now(), time.Now(), (*holding)(nil)
 	for {
@@ -59,7 +58,7 @@ func (s *served) atRest(ctx context.Context, before *holding) (*holding, error) 
 	}
 }
 
-// holds returns what a server holds.
+// holds returns the resources of a server.
 func (s *served) holds(ctx context.Context) (h *holding, err error) {
 	h = &holding{}
 	if h.profile, err = s.profile(ctx); err != nil {
@@ -70,13 +69,12 @@ func (s *served) holds(ctx context.Context) (h *holding, err error) {
 	return h, err
 }
 
-// What is kept on purpose when a thread is removed: its fence and the place of its
-// removal, a row each; what it cost, a row an attempt; how much tokens have begun, a row a
-// token and day, for a week; what vectors used, a row an owner, model and quarter of an hour; and, for a while, the keys of requests, so that one that comes
-// again is not begun twice.
+// Rows that remain on purpose after removals: a fence and a tombstone per thread, one row per
+// attempt for costs, token usage per token and day for a week, vector usage per owner, model and
+// quarter of an hour, and idempotency keys for a while.
 var keptRows = []string{"ponder_thread", "ponder_usage", "ponder_batch", "serve_day", "serve_used", "serve_once"}
 
-// compared says what is held that was not before.
+// compare returns the growth since before.
 func (h *holding) compared(before *holding) []figure {
 	list := []figure{
 		{Name: "goroutines beyond those before", Value: float64(h.goroutines - before.goroutines), Goal: none},
@@ -103,8 +101,7 @@ func (h *holding) compared(before *holding) []figure {
 	)
 }
 
-// rowsLeft returns how many rows there are beyond those before, of tables that keep none
-// on purpose, and says of which.
+// rowsLeft returns the number of added rows in tables that keep none on purpose, and reports them.
 func (h *holding) rowsLeft(before *holding, say func(name string, more int)) (left int) {
 	for _, name := range slices.Sorted(maps.Keys(h.rows)) {
 		more := h.rows[name] - before.rows[name]
@@ -119,7 +116,7 @@ func (h *holding) rowsLeft(before *holding, say func(name string, more int)) (le
 	return left
 }
 
-// clearOnce deletes all that can be deleted, and returns how much that was.
+// clearOnce deletes all deletable objects and returns their number.
 func (o *owner) clearOnce(ctx context.Context) (n int, err error) {
 	threads, err := o.list(ctx, "/api/threads?limit=100")
 	if err != nil {
@@ -127,7 +124,7 @@ func (o *owner) clearOnce(ctx context.Context) (n int, err error) {
 	}
 	for _, t := range threads {
 		if t.Kind == "subconscious" {
-			continue // which cannot be deleted
+			continue // cannot be deleted
 		}
 		if err := o.erase(ctx, "/api/threads/"+t.Thread); err != nil {
 			return n, err
@@ -170,7 +167,7 @@ func (o *owner) list(ctx context.Context, path string) ([]listed, error) {
 	return slices.Concat(page.Threads, page.Memories), nil
 }
 
-// erase deletes something, which may be gone already.
+// erase deletes an object that may be gone.
 func (o *owner) erase(ctx context.Context, path string) error {
 	req, err := request(ctx, o.served, http.MethodDelete, path, "", "application/json")
 	if err != nil {

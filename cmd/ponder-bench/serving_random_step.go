@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A randomClient does something at random, again and again.
+// A randomClient repeatedly sends random requests.
 type randomClient struct {
 	*owner
 	other *owner
@@ -21,19 +21,19 @@ type randomClient struct {
 	http *http.Client
 }
 
-// An act is a request, and how it is made.
+// An act is a request.
 type act struct {
 	method, path, body string
-	stream             bool // server-sent events are wanted
+	stream             bool // accepts server-sent events
 }
 
 const (
-	mostPause = 60 * time.Millisecond // between two requests of a client
+	mostPause = 60 * time.Millisecond // between requests
 	mostStay  = 3 * time.Second       // on a stream
-	patience  = 30 * time.Second      // with an answer
+	patience  = 30 * time.Second      // for a response
 )
 
-// step makes one request.
+// step sends one request.
 func (c *randomClient) step(ctx context.Context) {
 	if !rest(ctx, c.r, mostPause/2) {
 		return
@@ -44,20 +44,20 @@ func (c *randomClient) step(ctx context.Context) {
 		c.cut(ctx, a)
 	case a.stream:
 		c.send(ctx, a, time.Duration(c.r.Float64()*float64(mostStay)))
-	case c.r.IntN(8) == 0: // goes away, most often before the answer
+	case c.r.IntN(8) == 0: // disconnects, usually before the response
 		c.send(ctx, a, time.Duration(c.r.ExpFloat64()*float64(5*time.Millisecond)))
 	default:
 		c.send(ctx, a, patience)
 	}
 }
 
-// any returns a request of any sort.
+// any returns a random request.
 func (c *randomClient) any() act {
 	sorts := []func() act{c.begin, c.begin, c.converse, c.say, c.say, c.complete, c.control, c.control, c.control, c.look, c.look, c.watch, c.watch, c.memory, c.memory, c.mind, c.remove, c.remove, c.wrong}
 	return sorts[c.r.IntN(len(sorts))]()
 }
 
-// thread returns the id of a thread, which now and then is another owner's or nobody's.
+// thread returns a thread ID, sometimes of another owner or invalid.
 func (c *randomClient) thread() string {
 	switch c.r.IntN(20) {
 	case 0:
@@ -78,7 +78,7 @@ func (c *randomClient) converse() act {
 	return act{method: http.MethodPost, path: "/api/threads", body: fmt.Sprintf(`{"title":"talk %d"}`, c.r.IntN(3))}
 }
 
-// say says something in a conversation.
+// say sends a message in a conversation.
 func (c *randomClient) say() act {
 	path := "/api/threads/" + c.thread() + "/messages"
 	if c.r.IntN(4) == 0 {
@@ -91,8 +91,8 @@ func (c *randomClient) say() act {
 	return act{method: http.MethodPost, path: path + fmt.Sprintf("?wait=%dms", c.r.IntN(1500)), body: body}
 }
 
-// complete asks for a completion: of a new conversation, one that has a name, or one that
-// there is; some of it is researched.
+// complete requests a completion in a new, named or existing conversation, sometimes with
+// research.
 func (c *randomClient) complete() act {
 	named := ""
 	switch c.r.IntN(3) {
@@ -106,7 +106,7 @@ func (c *randomClient) complete() act {
 	return act{method: http.MethodPost, path: "/api/completions", body: body, stream: true}
 }
 
-// control tells a session something.
+// control steers a session.
 func (c *randomClient) control() act {
 	one := "/api/thinking/" + c.thread()
 	list := []act{
@@ -123,7 +123,7 @@ func (c *randomClient) control() act {
 	return a
 }
 
-// look looks at something.
+// look reads an object.
 func (c *randomClient) look() act {
 	id := c.thread()
 	one, thread := "/api/thinking/"+id, "/api/threads/"+id
@@ -135,7 +135,7 @@ func (c *randomClient) look() act {
 	return act{method: http.MethodGet, path: list[c.r.IntN(len(list))]}
 }
 
-// watch looks on at something.
+// watch opens a stream.
 func (c *randomClient) watch() act {
 	path := "/api/thinking/" + c.thread() + "/stream"
 	switch c.r.IntN(6) {
@@ -178,7 +178,7 @@ func (c *randomClient) remove() act {
 	return act{method: http.MethodDelete, path: "/api/" + group + "/" + c.one(c.r, false)}
 }
 
-// wrong is what no client should send.
+// wrong returns an invalid request.
 func (c *randomClient) wrong() act {
 	list := []act{
 		{method: http.MethodPost, path: "/api/thinking/start", body: `{"question":"x","duration_minutes":-1,"more":1}`},
@@ -195,7 +195,7 @@ func (c *randomClient) wrong() act {
 	return list[c.r.IntN(len(list))]
 }
 
-// send makes a request, and stays with the answer for so long at most.
+// send sends a request and reads the response for at most stays.
 func (c *randomClient) send(ctx context.Context, a act, stays time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, stays)
 	defer cancel()
@@ -205,7 +205,7 @@ func (c *randomClient) send(ctx context.Context, a act, stays time.Duration) {
 	}
 	req, err := request(ctx, c.served, a.method, a.path, a.body, accept)
 	if err != nil {
-		return // a path that no client could send
+		return // no client could send this path
 	}
 	if a.method == http.MethodPost && c.r.IntN(3) == 0 {
 		req.Header.Set("Idempotency-Key", fmt.Sprint("key-", c.r.IntN(40)))
@@ -216,14 +216,14 @@ func (c *randomClient) send(ctx context.Context, a act, stays time.Duration) {
 		return
 	}
 	defer resp.Body.Close()
-	text, _ := io.ReadAll(resp.Body) // it may be cut, as the client wants it
+	text, _ := io.ReadAll(resp.Body) // may be cut off intentionally
 	c.note(a.method+" "+a.path, resp.StatusCode, text)
 	if resp.StatusCode < http.StatusMultipleChoices {
 		c.learn(text)
 	}
 }
 
-// learn notes what an answer says was made.
+// learn records the objects that a response created.
 func (c *randomClient) learn(text []byte) {
 	var out struct {
 		Session  string `json:"session_id"`
@@ -238,7 +238,7 @@ func (c *randomClient) learn(text []byte) {
 		text = []byte(line)
 	}
 	if json.Unmarshal(text, &out) != nil {
-		return // no JSON
+		return // not JSON
 	}
 	c.made(out.Session, "")
 	c.made(out.Thread, "")
@@ -248,7 +248,7 @@ func (c *randomClient) learn(text []byte) {
 	}
 }
 
-// cut sends a part of a request, and goes away: at once, or after a moment.
+// cut sends part of a request and disconnects, immediately or after a moment.
 func (c *randomClient) cut(ctx context.Context, a act) {
 	host := strings.TrimPrefix(c.base, "http://")
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)

@@ -16,15 +16,15 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A requestLoad is many who ask for one session, again and again.
+// A requestLoad repeatedly requests one session.
 type requestLoad struct {
 	connections int
 	lasts       time.Duration
-	thoughts    int // that the session has at least
+	thoughts    int // minimal thoughts of the session
 }
 
-// servedRequests measures how many requests are answered in a second. The session thinks
-// meanwhile. Who asks is on the same machine, and as cheap as can be.
+// servedRequests measures requests per second during a running session. The client is minimal and
+// on the same machine.
 func servedRequests(l requestLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		s, err := startServe(ctx, llmtest.SimConfig{Seed: 1, Chunks: 4, FirstToken: llmtest.Delay{Mean: 50 * time.Millisecond}})
@@ -71,7 +71,7 @@ func servedRequests(l requestLoad) func(context.Context) ([]figure, error) {
 	}
 }
 
-// ask asks over one connection until the time is up.
+// ask sends requests over one connection until the time is up.
 func (l requestLoad) ask(ctx context.Context, base, id string) (took []time.Duration, bytes int64, err error) {
 	host := strings.TrimPrefix(base, "http://")
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)

@@ -23,13 +23,13 @@ func request(ctx context.Context, s *served, method, path, body, accept string) 
 	return req, nil
 }
 
-// A sample is how a server was at a time.
+// A sample is a measurement of a server.
 type sample struct {
-	at     time.Duration // since the first
-	values []float64     // by measures
+	at     time.Duration // since the first sample
+	values []float64     // in the order of measures
 }
 
-// measures are what a sample has, with what is printed of it.
+// measures are the values of a sample with their printed names.
 var measures = []struct{ name, unit, short string }{
 	{"resident memory", "MiB", "rss"},
 	{"heap after a collection", "MiB", "heap"},
@@ -48,8 +48,7 @@ var measures = []struct{ name, unit, short string }{
 	{"load of the machine", "", "load"},
 }
 
-// samples samples a server until the time is up, after a while in which it gets what it
-// will have.
+// samples samples a server after a warm-up until the time is up.
 func (h *hour) samples(ctx context.Context, lasts time.Duration) (list []sample, err error) {
 	every := min(max(lasts/60, 5*time.Second), time.Minute)
 	tick := time.NewTicker(every)
@@ -92,13 +91,13 @@ func (h *hour) samples(ctx context.Context, lasts time.Duration) (list []sample,
 	}
 }
 
-// sample measures a server, and what was asked of it since the last time.
+// sample measures a server and the requests since the last sample.
 func (h *hour) sample(ctx context.Context, since, cpu time.Duration) (one sample, err error) {
 	h.mu.Lock()
 	gets, posts, bare, n := h.gets, h.posts, h.bare, h.requests
 	h.gets, h.posts, h.bare, h.requests = nil, nil, nil, 0
 	h.mu.Unlock()
-	rss := h.memory() // before the garbage is collected
+	rss := h.memory() // before the collection of garbage
 	p, err := h.profile(ctx)
 	if err != nil {
 		return one, err
@@ -112,8 +111,8 @@ func (h *hour) sample(ctx context.Context, since, cpu time.Duration) (one sample
 	return one, nil
 }
 
-// verdict compares the first third of the samples with the last, and says how steep the
-// straight line through all of them is.
+// verdict compares the first and the last third of the samples and computes the slope of a fitted
+// line.
 func (h *hour) verdict(list []sample) (figures []figure) {
 	third := len(list) / 3
 	if third == 0 {
@@ -139,7 +138,7 @@ func (h *hour) verdict(list []sample) (figures []figure) {
 	return append(figures, figure{Name: "samples", Value: float64(len(list))}, figure{Name: "requests that were refused for no reason, or failed", Value: float64(failed)})
 }
 
-// slope returns how much y grows with x, by least squares.
+// slope returns the least-squares slope of y over x.
 func slope(x, y []float64) float64 {
 	mx, _ := mean(x)
 	my, _ := mean(y)

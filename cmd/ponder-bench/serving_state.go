@@ -14,18 +14,17 @@ import (
 	"strconv"
 	"strings"
 
-	_ "modernc.org/sqlite" // the driver, to count rows with
+	_ "modernc.org/sqlite" // to count rows
 )
 
-// A profile is what profiles of a server say of it.
+// A profile summarises the profiles of a server.
 type profile struct {
 	goroutines int
-	stacks     map[string]int // how many goroutines are where, by the functions that they are in
-	heap       float64        // what lives after a collection, in MiB
+	stacks     map[string]int // number of goroutines by stack
+	heap       float64        // live heap in MiB
 }
 
-// profile collects the server's garbage and reads its profiles, over a connection that is
-// not kept.
+// profile forces a collection and reads the profiles over a temporary connection.
 func (s *served) profile(ctx context.Context) (p profile, err error) {
 	text, err := s.plainly(ctx, "/debug/pprof/goroutine?debug=1")
 	if err != nil {
@@ -45,14 +44,14 @@ func (s *served) profile(ctx context.Context) (p profile, err error) {
 	return p, nil
 }
 
-// stacksOf reads a profile of goroutines.
+// stacksOf parses a goroutine profile.
 func stacksOf(text string) (all int, stacks map[string]int) {
 	stacks = make(map[string]int)
 	for group := range strings.SplitSeq(text, "\n\n") {
 		n, where := 0, ""
 		for line := range strings.Lines(group) {
 			if rest, ok := strings.CutPrefix(line, "goroutine profile: total "); ok {
-				all, _ = strconv.Atoi(strings.TrimSpace(rest)) // what is no number is none
+				all, _ = strconv.Atoi(strings.TrimSpace(rest)) // not a number: 0
 			} else if number, _, ok := strings.Cut(line, " @ "); ok {
 				n, _ = strconv.Atoi(number)
 			} else if f := strings.Fields(line); len(f) > 2 {
@@ -65,7 +64,7 @@ func stacksOf(text string) (all int, stacks map[string]int) {
 	return all, stacks
 }
 
-// grown returns where there are more goroutines than before, and how many.
+// grown lists the stacks with more goroutines than before.
 func (p profile) grown(before profile) (list []string) {
 	for where, n := range p.stacks {
 		if more := n - before.stacks[where]; more > 0 {
@@ -76,7 +75,7 @@ func (p profile) grown(before profile) (list []string) {
 	return list
 }
 
-// plainly asks for a text.
+// plainly requests a text over a temporary connection.
 func (s *served) plainly(ctx context.Context, path string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path, nil)
 	if err != nil {
@@ -96,8 +95,8 @@ func (s *served) plainly(ctx context.Context, path string) (string, error) {
 	return string(text), nil
 }
 
-// files returns how many files and connections the server has open, but those of the pools
-// of its database, which open one when all are in use, up to a bound.
+// files returns the number of open files and connections, except those of the bounded database
+// pools.
 func (s *served) files() (n int) {
 	dir := fmt.Sprintf("/proc/%d/fd", s.pid)
 	list, err := os.ReadDir(dir)
@@ -106,17 +105,17 @@ func (s *served) files() (n int) {
 	}
 	for _, f := range list {
 		to, err := os.Readlink(filepath.Join(dir, f.Name()))
-		if err == nil && !strings.HasPrefix(to, s.database()) { // else it was closed meanwhile
+		if err == nil && !strings.HasPrefix(to, s.database()) { // otherwise it was closed meanwhile
 			n++
 		}
 	}
 	return n
 }
 
-// database is the file that the server keeps everything in.
+// database returns the path of the database.
 func (s *served) database() string { return filepath.Join(s.dir, "bench.db") }
 
-// disk returns how many MiB the database takes, and its log beside it.
+// disk returns the size of the database and of its log in MiB.
 func (s *served) disk() (db, log float64) {
 	size := func(file string) float64 {
 		info, err := os.Stat(file)
@@ -128,11 +127,11 @@ func (s *served) disk() (db, log float64) {
 	return size(s.database()), size(s.database() + "-wal")
 }
 
-// Rows are how many rows the tables have.
+// A rows holds the number of rows by table.
 type rows map[string]int
 
-// rows counts the rows of all tables, and what of them is more than a trace of what was
-// removed. The subconscious of owners, which cannot be deleted, is left out.
+// rows counts the rows of all tables without traces of removed threads and without the undeletable
+// subconscious threads.
 func (s *served) rows(ctx context.Context) (rows, error) {
 	db, err := sql.Open("sqlite", "file:"+s.database()+"?mode=ro&_pragma=busy_timeout(10000)")
 	if err != nil {
@@ -177,18 +176,17 @@ func (s *served) rows(ctx context.Context) (rows, error) {
 	return n, nil
 }
 
-// byThread are the tables whose rows belong to a thread.
+// byThread are the tables with rows per thread.
 var byThread = []string{"ponder_thread", "ponder_batch", "ponder_key", "ponder_usage", "ponder_fold"}
 
-// Names of what is counted beside tables.
+// Names of other counts.
 const (
 	threadsThere = "threads that are there"
 	leasesHeld   = "leases that are held"
 	linesThere   = "writes with events in them"
 )
 
-// machineLoad returns how many processes of the machine wanted to run, of the last minute:
-// what latencies are to be read beside.
+// machineLoad returns the load average of the last minute, the context of latencies.
 func machineLoad() float64 {
 	f, err := os.Open("/proc/loadavg")
 	if err != nil {

@@ -15,24 +15,24 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A dialogue is a conversation in one language.
+// A dialogue is a conversation in one protocol.
 type dialogue struct {
 	*served
-	chat string   // what the client calls it
-	id   string   // what the server does, where the client needs that
-	said []string // the user's turn and the answer, one after the other
+	chat string   // client's ID
+	id   string   // server's ID, if the client needs it
+	said []string // alternating messages and answers
 }
 
-// A tongue is a language that is spoken with a server.
+// A tongue is a client protocol.
 type tongue struct {
 	name    string
-	streams bool // text, as it comes
+	streams bool // streams text
 	request func(t *dialogue, stream bool) (path string, body any)
 }
 
 type object = map[string]any
 
-// tongues are the languages. The first one is that of the native API.
+// tongues are the protocols, the native API first.
 var tongues = []tongue{
 	{"native", true, nativeTurn},
 	{"openai", true, func(t *dialogue, stream bool) (string, any) {
@@ -51,7 +51,7 @@ var tongues = []tongue{
 	{"anthropic", true, func(t *dialogue, stream bool) (string, any) {
 		return "/v1/messages", object{"model": "ponder/chat", "stream": stream, "max_tokens": 4000, "messages": t.messages()}
 	}},
-	{"aisdk", true, func(t *dialogue, _ bool) (string, any) { // which always streams
+	{"aisdk", true, func(t *dialogue, _ bool) (string, any) { // always streams
 		var list []object
 		for _, m := range t.messages() {
 			list = append(list, object{"role": m["role"], "parts": []object{{"type": "text", "text": m["content"]}}})
@@ -82,7 +82,7 @@ func nativeTurn(t *dialogue, stream bool) (string, any) {
 	return path, object{"content": t.said[len(t.said)-1]}
 }
 
-// messages returns what was said, as most languages have it.
+// messages returns the history in the format of most protocols.
 func (t *dialogue) messages() (list []object) {
 	for i, text := range t.said {
 		role := "user"
@@ -94,14 +94,14 @@ func (t *dialogue) messages() (list []object) {
 	return list
 }
 
-// A heard is what came of a request.
+// A heard is the result of a request.
 type heard struct {
 	took   time.Duration
-	cpu    time.Duration // of the server, with what came behind
-	events int           // of a stream
+	cpu    time.Duration // of the server, including work after the response
+	events int           // in a stream
 }
 
-// turn has the last message answered, and lets the server rest.
+// turn requests an answer to the last message and lets the server rest.
 func (t *dialogue) turn(ctx context.Context, of tongue, stream bool) (h heard, err error) {
 	before := t.cpu()
 	if of.name == tongues[0].name && t.id == "" {
@@ -118,10 +118,10 @@ func (t *dialogue) turn(ctx context.Context, of tongue, stream bool) (h heard, e
 	return heard{h.took + more.took, t.cpu() - before, more.events}, err
 }
 
-// ids of what a client goes on with.
+// Patterns of IDs that a client must send again.
 var ids = regexp.MustCompile(`"(?:thread_id|id)":"((?:thr|resp)_[^"]+)"`)
 
-// send sends a request, and reads all of the answer.
+// send sends a request and reads the response.
 func (t *dialogue) send(ctx context.Context, of tongue, stream bool) (h heard, err error) {
 	path, body := of.request(t, stream)
 	js, err := json.Marshal(body)
@@ -170,7 +170,7 @@ func (t *dialogue) send(ctx context.Context, of tongue, stream bool) (h heard, e
 	return h, nil
 }
 
-// What the model says.
+// Answers of the model.
 const shortAnswer = "It is the next one."
 
 var longAnswer = strings.Repeat("And then comes the next one of them, as they all do. ", 42) + "That is all."
@@ -182,10 +182,10 @@ func answerOf(stream bool) string {
 	return shortAnswer
 }
 
-// languageSim says one thing, piece by piece.
+// languageSim returns a model with one fixed answer in pieces.
 func languageSim(text string, between time.Duration) llmtest.SimConfig {
 	reply, err := json.Marshal(text)
-	if err != nil { // which a text cannot be
+	if err != nil { // a text always encodes
 		panic(err)
 	}
 	return llmtest.SimConfig{Seed: 1, Token: llmtest.Delay{Mean: between}, Script: llmtest.Script{{Reply: reply}}}

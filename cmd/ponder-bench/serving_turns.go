@@ -15,11 +15,11 @@ import (
 // A turnLoad is conversations over HTTP, one turn at a time.
 type turnLoad struct {
 	conversations, turns int
-	first, between       time.Duration // of the model, to the first token and to the next
+	first, between       time.Duration // delays of the model, to the first token and between tokens
 }
 
-// servedTurns measures what a turn over HTTP adds to the first token: beside each turn the
-// model is called directly, in the same process and through the same adapter.
+// servedTurns measures what HTTP adds to the first token. After each turn it calls the model
+// directly in this process through the same adapter.
 func servedTurns(l turnLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		s, err := startServe(ctx, llmtest.SimConfig{Seed: 1, Chunks: 8, FirstToken: llmtest.Delay{Mean: l.first}, Token: llmtest.Delay{Mean: l.between}})
@@ -39,7 +39,7 @@ func servedTurns(l turnLoad) func(context.Context) ([]figure, error) {
 			if err != nil {
 				return nil, err
 			}
-			var direct, handing []llm.Message // the same conversation, held without a server, and through the relay
+			var direct, handing []llm.Message // the same conversation without a server, and through the relay
 			for n := range l.turns {
 				text := fmt.Sprintf("What comes after %d in conversation %d?", n, i)
 				turn, err := s.firstToken(ctx, string(t.ID), text)
@@ -58,7 +58,7 @@ func servedTurns(l turnLoad) func(context.Context) ([]figure, error) {
 					return nil, err
 				}
 				handing = append(handing, said)
-				if i > 0 { // the first opens what is needed
+				if i > 0 { // the first turn opens connections
 					turns, calls, added, handed = append(turns, turn), append(calls, call), append(added, turn-call), append(handed, hand)
 				}
 			}
@@ -76,7 +76,7 @@ func servedTurns(l turnLoad) func(context.Context) ([]figure, error) {
 	}
 }
 
-// firstToken returns how long the first token of a turn takes, and waits for its end.
+// firstToken returns the time to the first token of a turn and waits for its end.
 func (s *served) firstToken(ctx context.Context, id, text string) (time.Duration, error) {
 	began, first := time.Now(), time.Duration(0)
 	for u, err := range s.Talk(ctx, id, client.Message{Content: text}) {
@@ -95,8 +95,7 @@ func (s *served) firstToken(ctx context.Context, id, text string) (time.Duration
 	return first, nil
 }
 
-// firstToken returns how long the first token takes of a call in a conversation, and what
-// is answered.
+// firstToken returns the time to the first token of a model call, and the answer.
 func firstToken(ctx context.Context, m llm.Model, said []llm.Message) (first time.Duration, answer llm.Message, err error) {
 	began := time.Now()
 	for d, err := range m.Generate(ctx, &llm.Request{Messages: said, MaxTokens: 1000}) {

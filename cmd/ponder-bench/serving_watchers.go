@@ -21,14 +21,14 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A watchLoad is many who watch one session, over a connection each.
+// A watchLoad is many watchers of one session with one connection each.
 type watchLoad struct {
 	watchers int
-	calls    int // of the session
+	calls    int // in the session
 	call     time.Duration
 }
 
-// servedWatchers measures whether all see all of it, and what that takes.
+// servedWatchers measures whether all watchers receive all events, and the cost.
 func servedWatchers(l watchLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		s, err := startServe(ctx, llmtest.SimConfig{Seed: 1, Chunks: 4, FirstToken: llmtest.Delay{Mean: l.call}})
@@ -73,19 +73,19 @@ func servedWatchers(l watchLoad) func(context.Context) ([]figure, error) {
 	}
 }
 
-// A watched is what watchers saw.
+// A watched holds the results of the watchers.
 type watched struct {
 	seen  [][]ponder.Seq
 	ended []time.Time
 	errs  []error
-	all   atomic.Value // when the last of them saw its first event, a time.Time
+	all   atomic.Value // time when the last watcher received its first event, a time.Time
 }
 
-// dialing is how many connections are opened at a time.
+// dialing limits concurrent connection attempts.
 const dialing = 64
 
-// watch has all watch a session to its end. They read no more than the numbers of events,
-// so that the machine is left to the server.
+// watch streams a session to all watchers until it ends. They read only event numbers, to leave
+// the CPU to the server.
 func (l watchLoad) watch(ctx context.Context, s *served, id string) *watched {
 	w := &watched{seen: make([][]ponder.Seq, l.watchers), ended: make([]time.Time, l.watchers), errs: make([]error, l.watchers)}
 	w.all.Store(time.Now())
@@ -112,8 +112,8 @@ func (l watchLoad) watch(ctx context.Context, s *served, id string) *watched {
 	return w
 }
 
-// numbers reads the numbers of the events behind the last one from one connection. It
-// reports whether there will be no more.
+// numbers reads event numbers after the last one from one connection and reports whether the
+// session has ended.
 func (s *served) numbers(ctx context.Context, id string, seen *[]ponder.Seq, first func()) (over bool, err error) {
 	host := strings.TrimPrefix(s.base, "http://")
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
@@ -143,10 +143,10 @@ func (s *served) numbers(ctx context.Context, id string, seen *[]ponder.Seq, fir
 	for {
 		line, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			continue // of a long line, which is data
+			continue // rest of a long data line
 		}
 		if err != nil {
-			return false, ctx.Err() // it comes again
+			return false, ctx.Err() // reconnect
 		}
 		if number, ok := bytes.CutPrefix(line, []byte("id: ")); ok {
 			n, err := strconv.Atoi(string(bytes.TrimSpace(number)))
@@ -159,7 +159,7 @@ func (s *served) numbers(ctx context.Context, id string, seen *[]ponder.Seq, fir
 	}
 }
 
-// peak measures memory until what it returns is called, which returns the most there was.
+// peak samples memory until the returned function is called, which returns the maximum.
 func (s *served) peak(ctx context.Context) func() float64 {
 	ctx, cancel := context.WithCancel(ctx)
 	most := make(chan float64, 1)
@@ -180,7 +180,7 @@ func (s *served) peak(ctx context.Context) func() float64 {
 	return func() float64 { cancel(); return <-most }
 }
 
-// events returns the numbers of all events of a session that users are shown.
+// events returns the numbers of all visible events of a session.
 func (s *served) events(ctx context.Context, id string) (list []ponder.Seq, err error) {
 	file, err := s.Export(ctx, id, "jsonl")
 	if err != nil {
@@ -193,7 +193,7 @@ func (s *served) events(ctx context.Context, id string) (list []ponder.Seq, err 
 		if err := json.Unmarshal(line, &ev); err != nil {
 			return nil, fmt.Errorf("read the export: %w", err)
 		}
-		if ev.Seq > 0 { // the first line is about the thread
+		if ev.Seq > 0 { // the first line describes the thread
 			list = append(list, ev.Seq)
 		}
 	}

@@ -16,13 +16,13 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// serve is the simulated server.
+// serve runs the simulated server.
 func serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return answer(ctx, in, out, func(c llmtest.SimConfig) (http.Handler, error) { return llmtest.NewSim(c), nil })
 }
 
-// answer is a server in a process of its own: it reads its configuration as a line of
-// JSON, says where it listens, and ends with its input.
+// answer runs a server in its own process: it reads its configuration as a JSON line, prints its
+// address, and exits at the end of its input.
 func answer[C any](ctx context.Context, in io.Reader, out io.Writer, handler func(C) (http.Handler, error)) error {
 	r := bufio.NewReader(in)
 	line, err := r.ReadBytes('\n')
@@ -53,12 +53,12 @@ func answer[C any](ctx context.Context, in io.Reader, out io.Writer, handler fun
 	return nil
 }
 
-// simulate starts a simulated server in a process of its own, and returns where it is.
+// simulate starts a simulated server in its own process and returns its URL.
 func simulate(ctx context.Context, c llmtest.SimConfig) (base string, stop func(), err error) {
 	return spawn(ctx, "-sim", c)
 }
 
-// spawn starts a server that this program is with a flag.
+// spawn starts this program as a server with a flag.
 func spawn(ctx context.Context, role string, config any) (base string, stop func(), err error) {
 	cmd := exec.CommandContext(ctx, os.Args[0], role)
 	cmd.Stderr = os.Stderr

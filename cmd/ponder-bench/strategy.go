@@ -10,14 +10,14 @@ import (
 	"ponder/llm"
 )
 
-// A strategy spends at most budget calls on the question of a world, the last of
-// them on the answer. It knows of the world what the model says.
+// A strategy spends at most budget calls on the question of a world, the last one on the answer.
+// It knows only what the model says.
 type strategy struct {
 	name string
 	run  func(ctx context.Context, t *thinker, budget int) error
 }
 
-// strategies are what is compared. All ask the same model, and each call counts.
+// strategies are the compared strategies. All use the same model, and each call counts.
 var strategies = []strategy{
 	{"session", sessions(1)},
 	{"session, 4 foci", sessions(4)},
@@ -26,16 +26,16 @@ var strategies = []strategy{
 	{"the model decides", modelDecides},
 }
 
-// A transcript is what a simple strategy keeps: everything, for all of it fits
-// into the prompt.
+// A transcript is the state of a simple strategy: it keeps everything, because all fits into the
+// prompt.
 type transcript struct {
 	*thinker
 	thoughts []string
 	asked    []string
-	left     int // calls
+	left     int // remaining calls
 }
 
-// The forms that simple strategies ask for.
+// Schemas of simple strategies.
 var (
 	thoughtForm  = &llm.Schema{Name: "thoughts", JSON: json.RawMessage(`{"properties":{"thoughts":{}}}`)}
 	decideForm   = &llm.Schema{Name: "step", JSON: json.RawMessage(`{"properties":{"thoughts":{},"next":{},"stop":{}}}`)}
@@ -62,7 +62,7 @@ func (t *transcript) ask(ctx context.Context, form *llm.Schema, focus, want stri
 	return json.Unmarshal([]byte(resp.Message.Text()), to)
 }
 
-// think asks for thoughts about a focus.
+// think requests thoughts about a focus.
 func (t *transcript) think(ctx context.Context, form *llm.Schema, focus string) (a sayThoughts, err error) {
 	if err := t.ask(ctx, form, focus, "Give distinct new thoughts about it.", &a); err != nil {
 		return a, err
@@ -77,7 +77,7 @@ func (t *transcript) answer(ctx context.Context) error {
 	return t.ask(ctx, answerForm, "", "Give the answer.", new(saySummary))
 }
 
-// fixedRounds asks the question itself again and again.
+// fixedRounds repeats the question itself.
 func fixedRounds(ctx context.Context, m *thinker, budget int) error {
 	t := &transcript{thinker: m, left: budget}
 	for t.left > 1 {
@@ -88,8 +88,7 @@ func fixedRounds(ctx context.Context, m *thinker, budget int) error {
 	return t.answer(ctx)
 }
 
-// modelDecides lets the model say after each thought what to look at next, and
-// when it is enough.
+// modelDecides lets the model choose the next focus or stop after each thought.
 func modelDecides(ctx context.Context, m *thinker, budget int) error {
 	t := &transcript{thinker: m, left: budget}
 	for focus := m.question; t.left > 1; {
@@ -106,9 +105,9 @@ func modelDecides(ctx context.Context, m *thinker, budget int) error {
 	return t.answer(ctx)
 }
 
-// breadthByDepth asks for a number of questions, explores each once, and does the
-// same below each with half as many, level by level: as open programs for deep
-// research do. The numbers are the smallest that use up the budget.
+// breadthByDepth requests a number of questions, explores each once, and repeats with half as many
+// below each, level by level, as open deep-research programs do. The numbers are the smallest that
+// use the budget.
 func breadthByDepth(ctx context.Context, m *thinker, budget int) error {
 	t := &transcript{thinker: m, left: budget}
 	breadth, depth := 3, 1
@@ -130,7 +129,7 @@ func breadthByDepth(ctx context.Context, m *thinker, budget int) error {
 	return t.answer(ctx)
 }
 
-// treeCalls returns how many calls a tree takes at most.
+// treeCalls returns the maximal number of calls of a tree.
 func treeCalls(breadth, depth int) int {
 	if depth == 0 {
 		return 0
@@ -138,8 +137,8 @@ func treeCalls(breadth, depth int) int {
 	return 1 + breadth*(1+treeCalls((breadth+1)/2, depth-1))
 }
 
-// explore asks for the questions that follow from one, and thinks about each as
-// far as there are calls. It returns those it has thought about.
+// explore requests follow-up questions and thinks about each while calls remain. It returns the
+// explored questions.
 func (t *transcript) explore(ctx context.Context, focus string, breadth int) (next []string, err error) {
 	if t.left < 3 {
 		return nil, nil
@@ -160,9 +159,8 @@ func (t *transcript) explore(ctx context.Context, focus string, breadth int) (ne
 	return next, nil
 }
 
-// oracle returns what is found at most after each call, as shares of importance:
-// a call finds facts of one question, mostFacts at most, and the oracle knows
-// where they are. It spends the last call on the answer.
+// oracle returns the maximal share of importance found after each call. A call finds at most
+// mostFacts facts of one question, the oracle knows their places, and the last call is the answer.
 func oracle(w *world, budget int) (found []float64) {
 	var gains []float64
 	for _, n := range w.nodes {

@@ -11,39 +11,37 @@ import (
 	"ponder/llm"
 )
 
-// A thinker is a model that knows a world as a real one would know its subject:
-// it has no memory, so what it says depends on the request alone. It says the
-// facts of the question in focus that it does not see in the prompt, and fills up
-// with what is there already; it raises the questions that follow from what it
-// sees, and takes noisy hints for their priorities; it sums up what it sees. Asked
-// for thoughts and questions at once, it gives both.
+// A thinker is a model that knows a world as a real model knows its subject. It is stateless: its
+// output depends on the request alone. It states facts of the focused question that are missing in
+// the prompt, padded with known ones; raises follow-up questions with noisy priorities; and
+// summarises the prompt. It can return thoughts and questions at once.
 //
-// It reads a request as little as can be: what is wanted, by the names in the
-// schema; the focus, as the question in the last line that has the word in it; and
-// which sentences, names and questions of the world stand there.
+// It reads as little of a request as possible: the wanted output by the schema's property names,
+// the focus as the question in the last line with that word, and the sentences, names and
+// questions of the world that occur.
 type thinker struct {
 	*world
 	mu    sync.Mutex
 	calls []told
 }
 
-// A told is what a call came to.
+// A told is the result of a call.
 type told struct {
 	kind  string // thoughts, questions, synthesis or answer
-	node  int    // in focus
-	facts []int  // said, of those that the prompt did not have
-	shown []int  // in the text of a synthesis or answer
+	node  int    // focus
+	facts []int  // stated facts that the prompt lacked
+	shown []int  // facts in a synthesis or answer
 }
 
-// What a model says at a time.
+// Limits and probabilities of the model's output.
 const (
-	mostFacts    = 3 // in a call
-	leastSaid    = 3 // thoughts, with those that say nothing new
+	mostFacts    = 3 // new facts per call
+	leastSaid    = 3 // thoughts per call, including repetitions
 	shownFacts   = 14
-	wandering    = 0.4  // chance that a call on a question that has no more to tell finds a fact below it
-	lazyQuestion = 0.15 // chance that a question is one that was asked, in other words
-	longRemark   = 40   // bytes beside a question in its line, which then are what was learned of it
-	callNoise    = 0.1  // standard deviation of a hint from call to call
+	wandering    = 0.4  // chance that a call on an exhausted question finds a fact below it
+	lazyQuestion = 0.15 // chance that a question repeats an earlier one in other words
+	longRemark   = 40   // bytes besides a question in its line that count as knowledge about it
+	callNoise    = 0.1  // standard deviation of a hint between calls
 	sureNoise    = 0.04 // of a confidence
 )
 
@@ -77,16 +75,16 @@ func (t *thinker) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-// A reading is a request as the thinker understands it.
+// A reading is a request as the thinker interprets it.
 type reading struct {
 	*world
 	*rand.Rand
 	told
 	schema string
 	text   string
-	seen   []bool // facts that the prompt has
-	asked  []bool // questions that it has
-	open   []bool // questions that something was said about
+	seen   []bool // facts in the prompt
+	asked  []bool // questions in the prompt
+	open   []bool // questions about which the prompt says something
 }
 
 func (t *thinker) read(req *llm.Request) *reading {
@@ -113,7 +111,7 @@ func (t *thinker) read(req *llm.Request) *reading {
 	return r
 }
 
-// notice notes which questions a line has, and of which of them it says something.
+// notice records the questions in a line and whether it says something about them.
 func (r *reading) notice(line string) {
 	for i := range r.nodes {
 		n := &r.nodes[i]
@@ -126,7 +124,7 @@ func (r *reading) notice(line string) {
 	}
 }
 
-// nodeIn returns the node whose question stands in a line, or -1.
+// nodeIn returns the node whose question a line contains, or -1.
 func (r *reading) nodeIn(line string) int {
 	for i := len(r.nodes) - 1; i >= 0; i-- {
 		if asks := r.nodes[i].asks; strings.Contains(line, asks[0]) || strings.Contains(line, asks[1]) {
@@ -136,5 +134,5 @@ func (r *reading) nodeIn(line string) int {
 	return -1
 }
 
-// wants reports whether the schema of the answer has a property.
+// wants reports whether the answer schema has a property.
 func (r *reading) wants(name string) bool { return strings.Contains(r.schema, `"`+name+`":`) }

@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// A candidate is a question that could be raised.
+// A candidate is a possible question.
 type candidate struct {
 	edge
 	hint float64
 }
 
-// candidates returns the questions that follow from what the prompt has, or from
-// the focus if it has one, and were not asked; the best first.
+// candidates returns the new questions that follow from the prompt, or from the focus if there is
+// one, best first.
 func (r *reading) candidates() (list []candidate) {
 	taken := slices.Clone(r.asked)
 	for at := range r.nodes {
@@ -60,8 +60,7 @@ var (
 	openOne = regexp.MustCompile(`\[(q\d+)[^\]]*?(\d+)\] (.*)`)
 )
 
-// rank says what the open questions are worth now. The more is known, the less
-// noise is in that.
+// rank estimates the value of the open questions. Noise decreases with knowledge.
 func (r *reading) rank() (list []sayRank) {
 	known := 0.0
 	for f, seen := range r.seen {
@@ -84,7 +83,7 @@ func (r *reading) rank() (list []sayRank) {
 	return list
 }
 
-// rankOf returns the share of nodes that are worth less.
+// rankOf returns the share of nodes with a lower value.
 func (w *world) rankOf(worth float64) float64 {
 	less := 0
 	for _, n := range w.nodes {
@@ -95,10 +94,10 @@ func (w *world) rankOf(worth float64) float64 {
 	return float64(less) / float64(len(w.nodes))
 }
 
-// priorityOf returns a hint as a number from 1 to 10.
+// priorityOf converts a hint to a priority from 1 to 10.
 func priorityOf(hint float64) int { return int(math.Round(min(10, max(1, 1+9*hint)))) }
 
-// decide says which question to look at next, or that it is enough.
+// decide chooses the next question or stops.
 func (r *reading) decide(a *sayThoughts) {
 	chance := 0.02
 	if len(r.told.facts) == 0 {

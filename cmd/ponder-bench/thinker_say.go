@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// What a thinker says, in the words of whoever asks.
+// Outputs of a thinker in the schemas of its callers.
 type (
 	sayThoughts struct {
 		Thoughts  []sayThought  `json:"thoughts"`
@@ -43,8 +43,7 @@ type (
 	}
 )
 
-// thoughts thinks about the focus; in a loop of calls that lets the model decide,
-// it also says what to look at next.
+// thoughts returns thoughts about the focus; if the model decides, also the next focus.
 func (r *reading) thoughts() (a sayThoughts) {
 	r.kind = "thoughts"
 	r.find()
@@ -73,7 +72,7 @@ func (r *reading) thoughts() (a sayThoughts) {
 	return a
 }
 
-// find looks for facts that the prompt does not have.
+// find finds facts that the prompt lacks.
 func (r *reading) find() {
 	at := r.node
 	for range mostDepth {
@@ -92,7 +91,7 @@ func (r *reading) find() {
 	}
 }
 
-// fill adds thoughts that say nothing new.
+// fill adds thoughts without new facts.
 func (r *reading) fill(a *sayThoughts) {
 	var known []int
 	for f, seen := range r.seen {
@@ -129,13 +128,13 @@ func (r *reading) say(f int) string {
 	return says[r.IntN(len(says))]
 }
 
-// importance returns what the model takes the importance of a fact for.
+// importance returns the model's estimate of a fact's importance.
 func (r *reading) importance(f int) float64 {
 	share := r.world.facts[f].weight * float64(len(r.world.facts)) / 3
 	return math.Round(100*min(1, max(0.05, share+0.1*r.NormFloat64()))) / 100
 }
 
-// summary sums up what the prompt has.
+// summary summarises the prompt.
 func (r *reading) summary() (a saySummary) {
 	var known []int
 	sure := 0.0

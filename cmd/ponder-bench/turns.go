@@ -23,18 +23,17 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A talkLoad is many conversations at once on one database. What a turn adds to the
-// time that the model itself takes is measured turn by turn, in one run.
+// A talkLoad is many concurrent conversations on one database. It measures the time that each turn
+// adds to the model's own.
 type talkLoad struct {
 	conversations int
-	turns         int           // of each
+	turns         int           // per conversation
 	first         time.Duration // to the first token
-	between       time.Duration // of tokens
-	pause         time.Duration // between turns, on the average
+	between       time.Duration // between tokens
+	pause         time.Duration // mean time between turns
 }
 
-// talks measures what turns add, first without reflections and then with one going on
-// in each conversation.
+// talks measures the overhead of turns, without reflections and with one in each conversation.
 func talks(l talkLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) (all []figure, err error) {
 		for _, with := range []struct {
@@ -60,23 +59,23 @@ func talks(l talkLoad) func(context.Context) ([]figure, error) {
 	}
 }
 
-// A talkMeter is what turns took beyond what the model took.
+// A talkMeter measures the overhead of turns.
 type talkMeter struct {
 	mu    sync.Mutex
-	said  map[ponder.ThreadID]time.Time // when the newest message was
-	shown map[ponder.ThreadID]time.Time // when the newest token of its answer was
+	said  map[ponder.ThreadID]time.Time // of the newest message
+	shown map[ponder.ThreadID]time.Time // of the newest token of its answer
 	first []time.Duration
 	last  []time.Duration
 	ended []time.Duration
 	cpu   time.Duration
 	deep  int
-	calls map[string]*talkCall // by the thread that a request is of
+	calls map[string]*talkCall // by thread of the request
 }
 
-// A talkCall is how long the model took in the newest call of a conversation.
+// A talkCall holds the times of the newest call in a conversation.
 type talkCall struct{ began, first, last, done time.Time }
 
-// A timedModel notes when it is called and when it answers.
+// A timedModel records the times of its calls.
 type timedModel struct {
 	llm.Model
 	meter *talkMeter
@@ -160,7 +159,7 @@ func (l talkLoad) measure(ctx context.Context, deepAfter int) (*talkMeter, error
 	return m, errors.Join(errs...)
 }
 
-// delta notes when the tokens of a turn are there.
+// delta records the arrival of tokens.
 func (m *talkMeter) delta(d ponder.Delta) {
 	if d.Text == "" {
 		return
@@ -171,7 +170,7 @@ func (m *talkMeter) delta(d ponder.Delta) {
 	c := m.calls[string(d.Thread)]
 	said := m.said[d.Thread]
 	if c == nil || c.began.Before(said) {
-		return // of a reflection
+		return // a reflection
 	}
 	if m.shown[d.Thread].Before(said) {
 		m.first = append(m.first, now.Sub(said)-c.first.Sub(c.began))
@@ -179,7 +178,7 @@ func (m *talkMeter) delta(d ponder.Delta) {
 	m.shown[d.Thread] = now
 }
 
-// talk holds one conversation: each turn ends with the answer in the log.
+// talk holds one conversation. A turn ends when its answer is in the log.
 func (l talkLoad) talk(ctx context.Context, m *talkMeter, store *sqlite.Store, p *placement.Placement, i int) error {
 	id := ponder.ThreadID(fmt.Sprintf("thr_%06d", i))
 	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation}); err != nil {
@@ -225,7 +224,7 @@ func (l talkLoad) talk(ctx context.Context, m *talkMeter, store *sqlite.Store, p
 	return nil
 }
 
-// follow sends the events of a thread as they come.
+// follow sends the events of a thread as they arrive.
 func follow(ctx context.Context, log ponder.Log, id ponder.ThreadID) (<-chan ponder.Event, <-chan error) {
 	events, lost := make(chan ponder.Event), make(chan error, 1)
 	go func() {

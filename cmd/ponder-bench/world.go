@@ -6,68 +6,65 @@ import (
 	"slices"
 )
 
-// A world is a subject with known answers: facts that are hidden behind questions.
-// A simulated model knows all of it, but says only what it is asked for; see
-// thinker. The same seed makes the same world.
+// A world is a subject with known answers: facts behind questions. A simulated model knows all of
+// it but states only what it is asked for, see thinker. A seed determines the world.
 type world struct {
 	seed     uint64
 	question string
-	nodes    []node // the first is the question itself
+	nodes    []node // the first is the root question
 	facts    []fact
 
-	// talk is what a call says that finds nothing new.
+	// talk is the style of calls without new findings.
 	talk talk
 
-	// settles says that a call that tells all there is says so.
+	// settles makes an exhaustive call say that nothing is left.
 	settles bool
 }
 
-// A talk is a manner of saying nothing.
+// A talk is a style of calls without new findings.
 type talk int
 
 const (
-	mixed    talk = iota // what was said before in other words, connections of it, and vague remarks
-	verbatim             // what was said before, word for word
-	reworded             // what was said before, in other words, and surely
-	vague                // remarks that claim nothing
+	mixed    talk = iota // reworded facts, connections of them, and vague remarks
+	verbatim             // earlier facts, word for word
+	reworded             // earlier facts in other words, with confidence
+	vague                // remarks without a claim
 )
 
-// A node is a question of a world. Its edges are the questions that arise once
-// something was said about it.
+// A node is a question. Its edges are the questions that arise from knowledge about it.
 type node struct {
-	name    string    // unique in its world, and in its questions
+	name    string    // unique in the world and contained in its questions
 	subject string    // "the Karvel mill"
-	asks    [2]string // the question in two wordings
+	asks    [2]string // two wordings of the question
 	edges   []edge
 	facts   []int
-	dead    bool // nothing is to be found there, nor below
+	dead    bool // nothing is here or below
 
-	worth float64 // importance of what is there and below, which counts less the deeper it is
-	hint  float64 // what the model takes the worth for, 0 to 1: a noisy signal
+	worth float64 // importance here and below, discounted by depth
+	hint  float64 // the model's noisy estimate of worth, 0 to 1
 }
 
-// An edge leads to a question, in one of its wordings: two edges to one question
-// are the same question asked twice.
+// An edge leads to a question in one wording. Two edges to one node ask the same question twice.
 type edge struct{ to, wording int }
 
-// A fact is something to find.
+// A fact is a fact to find.
 type fact struct {
 	node   int
-	name   string   // unique in its world, and in each of the sentences
-	says   []string // the fact in several wordings
-	weight float64  // its importance; all of a world are 1
+	name   string   // unique in the world and contained in each wording
+	says   []string // wordings of the fact
+	weight float64  // importance; the sum over a world is 1
 }
 
-// How worlds are made.
+// Parameters of worlds.
 const (
 	mostDepth  = 4
 	leastNodes = 35
 	mostNodes  = 60
 	leastFacts = 25
-	deadShare  = 0.30 // of questions, those that lead nowhere
-	twiceShare = 0.20 // of edges, those with another that asks the same
-	hintNoise  = 0.30 // standard deviation of a hint that is from 0 to 1
-	fading     = 0.6  // of a worth, from a question to the one above it
+	deadShare  = 0.30 // share of questions that lead nowhere
+	twiceShare = 0.20 // share of edges with a duplicate
+	hintNoise  = 0.30 // standard deviation of a hint
+	fading     = 0.6  // discount of a worth per level
 )
 
 // newWorld returns a world of about fifty questions and forty facts.
@@ -82,8 +79,7 @@ func newWorld(seed uint64) *world {
 	}
 }
 
-// grow gives the node at the depth its facts and what is below it. Rich says how
-// much there is to find in this part of the world.
+// grow gives a node its facts and children. rich is the abundance of this part of the world.
 func (b *worldBuilder) grow(at int, depth int, rich float64) {
 	children := 2 + b.IntN(3)
 	if depth == 1 {
@@ -107,14 +103,14 @@ func (b *worldBuilder) grow(at int, depth int, rich float64) {
 	}
 }
 
-// reveal puts n facts at a node.
+// reveal adds n facts to a node.
 func (b *worldBuilder) reveal(at, n int, rich float64) {
 	for range n {
 		b.fact(at, rich*math.Exp(0.7*b.NormFloat64()))
 	}
 }
 
-// repeat adds edges that ask in other words what is asked elsewhere.
+// repeat adds edges that repeat questions in other words.
 func (b *worldBuilder) repeat() {
 	for to := 1; to < len(b.nodes); to++ {
 		from := b.IntN(len(b.nodes))
@@ -124,7 +120,7 @@ func (b *worldBuilder) repeat() {
 	}
 }
 
-// done weighs the world that was built.
+// done computes the weights and returns the world.
 func (b *worldBuilder) done() *world {
 	w := &b.world
 	total := 0.0
@@ -148,7 +144,7 @@ func (b *worldBuilder) done() *world {
 	return w
 }
 
-// below returns what is at a node and below it that was not seen.
+// below returns the unseen importance at a node and below it.
 func (w *world) below(at int, seen []bool) float64 {
 	if seen[at] {
 		return 0
@@ -166,7 +162,7 @@ func (w *world) below(at int, seen []bool) float64 {
 	return sum
 }
 
-// trivialWorld has one fact, which is said at once.
+// trivialWorld has one fact, which the first call states.
 func trivialWorld(seed uint64, settles bool) *world {
 	b := newWorldBuilder(seed)
 	b.fact(0, 1)
@@ -174,8 +170,7 @@ func trivialWorld(seed uint64, settles bool) *world {
 	return b.done()
 }
 
-// loopWorld has a few facts, and after them the model goes on without an end:
-// whatever it is asked, it says what it has said.
+// loopWorld has a few facts, after which the model repeats itself endlessly.
 func loopWorld(seed uint64, t talk) *world {
 	b := newWorldBuilder(seed)
 	b.reveal(0, 3, 1)
@@ -188,7 +183,7 @@ func loopWorld(seed uint64, t talk) *world {
 	return b.done()
 }
 
-// random returns chance that depends on the world and a text alone.
+// random returns randomness that depends only on the world and a text.
 func (w *world) random(text string) *rand.Rand {
 	h := w.seed
 	for i := range len(text) {

@@ -27,22 +27,22 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A day of the subconscious, by a clock that is told the time.
+// A simulated day of the subconscious.
 const (
 	dayTicks   = 288
 	dayEvery   = 5 * time.Minute
-	dayMerges  = 200 // that are timed
-	dayRepeats = 2   // times that a change is told again, in other words
+	dayMerges  = 200 // timed merges
+	dayRepeats = 2   // repeated reports of a change in other words
 )
 
-// A dayChange is what happens in the world at a tick.
+// A dayChange is a change of the world at a tick.
 type dayChange struct {
 	tick                         int
 	sensor, subject, state, says string
-	again                        [dayRepeats]string // what is told of it later, though nothing is new
+	again                        [dayRepeats]string // later reports without news
 }
 
-// dayWorld has twelve distinct changes, no two of a sensor at once.
+// dayWorld has twelve distinct changes, no two of one sensor at once.
 var dayWorld = []dayChange{
 	{8, "mail", "message 1", "new", "Anna writes that the contract must be signed by Friday", [dayRepeats]string{"The contract has to be signed before Friday, says Anna", "Anna: sign the contract until Friday"}},
 	{30, "system", "disk /", "high", "The disk / is 96 percent full", [dayRepeats]string{"Disk / is at 96 percent", "96 percent of the disk / are used"}},
@@ -58,7 +58,7 @@ var dayWorld = []dayChange{
 	{255, "command", "certificate", "expiring", "The certificate of the shop expires in two days", [dayRepeats]string{"In two days the shop's certificate expires", "The shop needs a new certificate within two days"}},
 }
 
-// tells returns what of a change its sensor tells at a tick, or "".
+// tells returns the sensor's report about a change at a tick, or "".
 func (c dayChange) tells(tick int) string {
 	switch tick {
 	case c.tick:
@@ -71,7 +71,7 @@ func (c dayChange) tells(tick int) string {
 	return ""
 }
 
-// A dayRun is a subconscious on a database of its own, whose world and clock are told.
+// A dayRun is a subconscious on its own database with a simulated world and clock.
 type dayRun struct {
 	minder *mindrunner.Minder
 	store  *sqlite.Store
@@ -81,11 +81,10 @@ type dayRun struct {
 	mu   sync.Mutex
 	now  time.Time
 	tick int
-	told []string // ids of the messages that the user gets
+	told []string // message IDs sent to the user
 }
 
-// dayOf measures a day of a world in which nothing happens, and of one with twelve
-// changes.
+// dayOf measures a day without changes and one with twelve.
 func dayOf(ctx context.Context) ([]figure, error) {
 	static, err := playDay(ctx, nil)
 	if err != nil {
@@ -138,7 +137,7 @@ func dayOf(ctx context.Context) ([]figure, error) {
 
 const dayOwner = "local"
 
-// playDay makes the subconscious of a world.
+// playDay creates the subconscious of a world.
 func playDay(ctx context.Context, changes []dayChange) (_ *dayRun, err error) {
 	dir, err := os.MkdirTemp("", "ponder-bench")
 	if err != nil {
@@ -189,7 +188,7 @@ func (d *dayRun) clock() time.Time {
 	return d.now
 }
 
-// tell takes a message to the user.
+// tell delivers a message to the user.
 func (d *dayRun) tell(_ context.Context, m notify.Message) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -197,8 +196,7 @@ func (d *dayRun) tell(_ context.Context, m notify.Message) error {
 	return nil
 }
 
-// sensors returns one for each kind of change; and of a static world two that see
-// nothing new.
+// sensors returns one sensor per kind of change, or two idle ones for a static world.
 func (d *dayRun) sensors(changes []dayChange) (list []sensor.Sensor) {
 	names := []string{"mail", "system"}
 	for _, c := range changes {
@@ -225,7 +223,7 @@ func (d *dayRun) sensors(changes []dayChange) (list []sensor.Sensor) {
 	return list
 }
 
-// run lets a day go by.
+// run simulates a day.
 func (d *dayRun) run(ctx context.Context) error {
 	for tick := range dayTicks {
 		d.mu.Lock()
@@ -238,8 +236,7 @@ func (d *dayRun) run(ctx context.Context) error {
 	return nil
 }
 
-// alerts returns of how many of the changes the user was told, and how often of what he
-// was told already.
+// alerts returns the number of changes reported to the user and the number of repeated reports.
 func (d *dayRun) alerts(ctx context.Context) (subjects, repeated int, err error) {
 	known := make(map[string]bool)
 	for ev, err := range d.store.Events(ctx, subconscious.ThreadOf(dayOwner), 0) {
@@ -264,8 +261,7 @@ func (d *dayRun) alerts(ctx context.Context) (subjects, repeated int, err error)
 	return len(known), repeated, nil
 }
 
-// merges returns how long a merge of four reports into the state at the end of the day
-// takes.
+// merges returns the duration of merging four reports into the final state.
 func (d *dayRun) merges(ctx context.Context) (time.Duration, error) {
 	view, err := d.minder.View(ctx)
 	if err != nil {
@@ -295,8 +291,7 @@ func (d *dayRun) merges(ctx context.Context) (time.Duration, error) {
 	return took[len(took)/2], nil
 }
 
-// A dayModel is a model that finds what it is shown, and takes all of it for worth
-// telling.
+// A dayModel is a model that returns its input as findings and escalates all.
 type dayModel struct {
 	mu            sync.Mutex
 	calls, tokens int
@@ -304,7 +299,7 @@ type dayModel struct {
 
 func (*dayModel) Name() string { return "bench/day" }
 
-// spent returns how often it was asked, and how many tokens that took.
+// spent returns the number of calls and tokens.
 func (m *dayModel) spent() (calls, tokens int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -330,8 +325,7 @@ func (m *dayModel) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.D
 	}
 }
 
-// dayAnswer returns what the model answers: of a role a finding for each observation, of
-// a decision that the user is told.
+// dayAnswer returns one finding per observation for a role, and a notification for a decision.
 func dayAnswer(req *llm.Request) (llm.Message, error) {
 	text := ""
 	for _, msg := range req.Messages {

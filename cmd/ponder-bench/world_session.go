@@ -13,7 +13,7 @@ import (
 	inmemory "ponder/store/memory"
 )
 
-// sessions returns the strategy that is the session mode, run by the engine.
+// sessions returns the strategy that runs the session mode in the engine.
 func sessions(parallel int) func(context.Context, *thinker, int) error {
 	return func(ctx context.Context, t *thinker, budget int) error {
 		_, err := think(ctx, t, session.Options{Parallel: parallel, SynthesisInterval: 86400}, budget)
@@ -67,9 +67,8 @@ func think(ctx context.Context, t *thinker, opts session.Options, budget int) (e
 	return evs, nil
 }
 
-// merging measures how well a session knows what was said before: which share of
-// the facts it took for a repetition and dropped, and which share of the
-// repetitions it took for something new.
+// merging measures how well a session recognises repetitions: the share of facts wrongly dropped
+// as repetitions, and the share of repetitions wrongly kept as new.
 func merging(ctx context.Context, list []*world) ([]figure, error) {
 	var lost, twice []float64
 	for _, w := range list {
@@ -84,8 +83,8 @@ func merging(ctx context.Context, list []*world) ([]figure, error) {
 	return []figure{percent("session: new facts that were merged away", lost), percent("session: thoughts that say a known fact again", twice)}, nil
 }
 
-// merged returns the share of the facts said that no thought has, and the share of
-// thoughts with one fact that was in a thought before.
+// merged returns the share of stated facts in no thought, and the share of single-fact thoughts
+// that repeat an earlier thought.
 func (w *world) merged(calls []told, evs []ponder.Event) (lost, twice float64) {
 	kept, thoughts := make(map[int]bool), 0
 	for _, ev := range evs {
@@ -114,7 +113,7 @@ func (w *world) merged(calls []told, evs []ponder.Event) (lost, twice float64) {
 	return lost / float64(max(1, len(said))), twice / float64(max(1, thoughts))
 }
 
-// in returns the facts that a text speaks of.
+// in returns the facts that a text mentions.
 func (w *world) in(text string) (facts []int) {
 	for i, f := range w.facts {
 		if strings.Contains(text, f.name) {

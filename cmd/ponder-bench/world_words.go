@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A worldBuilder makes a world.
+// A worldBuilder builds a world.
 type worldBuilder struct {
 	*rand.Rand
 	world
@@ -27,7 +27,7 @@ func newWorldBuilder(seed uint64) *worldBuilder {
 var syllables = strings.Fields(`bar bel bor dal den dor fal fen gar gol hal hem jor kar kel kor lam lin lor mar men mol nar nel nor
 	pal pen pol ral rem rin sal sel sor tal tem tor val ven vor wal wen zel zor`)
 
-// name returns a name that is in no other.
+// name returns a name that no other name contains.
 func (b *worldBuilder) name() string {
 	for {
 		s := syllables[b.IntN(len(syllables))] + syllables[b.IntN(len(syllables))] + []string{"a", "en", "is", "o", "u"}[b.IntN(5)]
@@ -41,7 +41,7 @@ func (b *worldBuilder) name() string {
 
 var things = strings.Fields("guild mill harbour treaty bridge mine bank college fleet canal market library court census garrison foundry colony")
 
-// The questions that there are, each in two wordings.
+// Questions in two wordings.
 var questionForms = [][2]string{
 	{"Why did %s fail?", "What was the reason that %s failed?"},
 	{"Who paid for %s?", "By whom was %s paid for?"},
@@ -53,7 +53,7 @@ var questionForms = [][2]string{
 	{"Which sources speak about %s?", "Which sources mention %s?"},
 }
 
-// node adds a question.
+// node adds a node with a question.
 func (b *worldBuilder) node() int {
 	name := b.name()
 	subject := fmt.Sprintf("the %s %s", name, things[b.IntN(len(things))])
@@ -62,8 +62,7 @@ func (b *worldBuilder) node() int {
 	return len(b.nodes) - 1
 }
 
-// The facts that there are, each in several wordings: @N is the subject, @F a
-// name, @Y a year and @P a number.
+// Facts in several wordings: @N is the subject, @F a name, @Y a year and @P a number.
 var factForms = [][]string{
 	{"@F paid for @N in @Y.", "@N was paid for by @F in @Y.", "In @Y, it was @F that paid for @N."},
 	{"@F proves that @N began before @Y.", "That @N began before @Y is proved by @F.", "As @F proves, @N began before @Y."},
@@ -77,7 +76,7 @@ var factForms = [][]string{
 	{"@F took @N over for @P coins.", "For @P coins, @F took over @N.", "@N was taken over by @F for @P coins."},
 }
 
-// fact adds a fact to a node.
+// fact adds a random fact to a node.
 func (b *worldBuilder) fact(at int, weight float64) {
 	f := fact{node: at, name: b.name(), weight: weight}
 	swap := strings.NewReplacer("@F", f.name, "@N", b.nodes[at].subject, "@Y", fmt.Sprint(1500+b.IntN(400)), "@P", fmt.Sprint(2+b.IntN(97)))
@@ -88,17 +87,17 @@ func (b *worldBuilder) fact(at int, weight float64) {
 	b.facts = append(b.facts, f)
 }
 
-// The remarks that claim nothing.
+// Remarks without a claim.
 var vagueForms = []string{
 	"Little is known about %s.", "It is unclear whether %s mattered.", "There may have been many reasons why %s was as it was.",
 	"One could look at %s from several sides.", "What is said about %s is contradictory.", "Perhaps %s was less important than it seems.",
 	"It would help to know more about %s.", "Nothing certain can be said about %s.",
 }
 
-// sentence returns text with a capital at its beginning.
+// sentence capitalises the first letter.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// clause returns a sentence as a part of another one.
+// clause returns a sentence as part of another.
 func clause(text string) string {
 	text = strings.TrimSuffix(text, ".")
 	for _, w := range []string{"The ", "In ", "After ", "When ", "Because ", "Under ", "There ", "That ", "As ", "For "} {

@@ -9,16 +9,16 @@ import (
 // Sizes of the scenario "worlds".
 const (
 	worldCount   = 50
-	loopCount    = 10 // of each kind
+	loopCount    = 10 // per kind
 	loopBudget   = 40
 	worldSeed    = 1000
-	regretBudget = 40 // and more
+	regretBudget = 40 // and larger budgets
 )
 
 var budgets = []int{10, 20, 40, 80}
 
-// worlds measures how well calls are spent: on simulated worlds whose answers are
-// known, against simple strategies and an oracle. See worlds.md.
+// worlds measures how well strategies spend calls on simulated worlds with known answers, compared
+// with an oracle. See worlds.md.
 func worlds(ctx context.Context) ([]figure, error) {
 	var list []*world
 	for i := range worldCount {
@@ -36,13 +36,13 @@ func worlds(ctx context.Context) ([]figure, error) {
 	return append(figures, more...), err
 }
 
-// percent returns a figure that is the mean of shares, with its standard error.
+// percent returns the mean of shares with its standard error as a figure.
 func percent(name string, shares []float64) figure {
 	m, se := mean(shares)
 	return figure{Name: name, Value: 100 * m, Unit: fmt.Sprintf("%% ± %.1f", 100*se)}
 }
 
-// count returns a figure that is the mean of numbers, with its standard error.
+// count returns the mean of numbers with its standard error as a figure.
 func count(name string, xs []float64, goal float64) figure {
 	m, se := mean(xs)
 	return figure{Name: name, Value: m, Unit: fmt.Sprintf("± %.1f", se), Goal: goal}
@@ -82,7 +82,7 @@ func (s strategy) figures(ctx context.Context, list []*world) (figures []figure,
 	return append(figures, loops...), nil
 }
 
-// spent returns what the calls of a budget were spent on, and what they brought.
+// spent returns the uses of the calls of a budget and their results.
 func (s strategy) spent(list []*world, outs []outcome, budget int) (figures []figure) {
 	name := func(what string) string { return fmt.Sprintf("%s: %s, %d calls", s.name, what, budget) }
 	share := func(what string, f func(o outcome) float64) {
@@ -114,7 +114,7 @@ func (s strategy) spent(list []*world, outs []outcome, budget int) (figures []fi
 	return figures
 }
 
-// loops measures when a strategy notices that nothing new comes.
+// loops measures when a strategy notices that nothing new follows.
 func (s strategy) loops(ctx context.Context) (figures []figure, err error) {
 	for _, c := range []struct {
 		name string

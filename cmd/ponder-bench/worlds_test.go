@@ -32,7 +32,7 @@ func TestSameSeedSameWorld(t *testing.T) {
 	}
 }
 
-// TestWorld checks what a world must be like for its figures to mean something.
+// TestWorld checks the properties of worlds that the figures rely on.
 func TestWorld(t *testing.T) {
 	dead, twice, nodes := 0, 0, 0
 	for _, w := range some(50) {
@@ -84,7 +84,7 @@ func TestWorld(t *testing.T) {
 	}
 }
 
-// TestHints checks that the priorities of questions tell something, but not all.
+// TestHints checks that question priorities are informative but imperfect.
 func TestHints(t *testing.T) {
 	var hints, ranks []float64
 	for _, w := range some(50) {
@@ -108,7 +108,7 @@ func correlation(xs, ys []float64) float64 {
 	return xy / math.Sqrt(xx*yy)
 }
 
-// TestOracle checks that no strategy is ahead of the oracle after any call.
+// TestOracle checks that no strategy is ever ahead of the oracle.
 func TestOracle(t *testing.T) {
 	for _, w := range some(10) {
 		for _, budget := range []int{2, 10, 40} {
@@ -131,8 +131,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// TestReplay checks that a strategy that makes one call at a time does the same
-// again.
+// TestReplay checks that a sequential strategy is deterministic.
 func TestReplay(t *testing.T) {
 	for _, s := range strategies {
 		if strings.Contains(s.name, "foci") {
@@ -153,7 +152,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// asked returns what a thinker answers.
+// asked returns the answer of a thinker.
 func asked(t *testing.T, w *world, schema, prompt string) (string, told) {
 	t.Helper()
 	th := &thinker{world: w}
@@ -164,7 +163,7 @@ func asked(t *testing.T, w *world, schema, prompt string) (string, told) {
 	return resp.Message.Text(), th.calls[0]
 }
 
-// TestThinker checks that a thinker knows no more than its world and its prompt.
+// TestThinker checks that a thinker knows only its world and its prompt.
 func TestThinker(t *testing.T) {
 	const thoughts, questions, answer = `{"thoughts":{}}`, `{"questions":{}}`, `{"answer":{}}`
 	w := newWorld(worldSeed)
@@ -198,7 +197,7 @@ func TestThinker(t *testing.T) {
 
 func sorted(xs []int) []int { return slices.Sorted(slices.Values(xs)) }
 
-// TestMerged checks the measure of merging with a session.
+// TestMerged checks the measure of merging on a session.
 func TestMerged(t *testing.T) {
 	w := newWorld(worldSeed)
 	th := &thinker{world: w}
@@ -214,7 +213,7 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// TestTreeCalls checks what breadth by depth costs.
+// TestTreeCalls checks the cost of breadth by depth.
 func TestTreeCalls(t *testing.T) {
 	for _, c := range []struct{ breadth, depth, want int }{{3, 0, 0}, {3, 1, 4}, {4, 2, 1 + 4*(1+3)}, {1, 3, 1 + 1 + 1 + 1 + 1 + 1}} {
 		if got := treeCalls(c.breadth, c.depth); got != c.want {
