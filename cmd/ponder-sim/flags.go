@@ -14,12 +14,12 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// settings are what the command line says.
+// A settings holds the command line.
 type settings struct {
 	listen string
 	log    string
 	sim    llmtest.SimConfig
-	pages  []searchtest.Page // of the web
+	pages  []searchtest.Page // pages of the simulated web
 }
 
 const usage = `Ponder-sim is a simulated model server for rehearsing cost, load and failures.
@@ -55,10 +55,10 @@ Examples:
 Flags:
 `
 
-// errHelp says that the help was asked for and printed.
+// errHelp reports that the help was printed.
 var errHelp = errors.New("help was asked for")
 
-// parse reads the command line.
+// parse parses the command line.
 func parse(args []string, stdout io.Writer) (settings, error) {
 	var s settings
 	c := &s.sim
@@ -136,7 +136,7 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 	return s, readCollections(c, collections, dimensions)
 }
 
-// readCollections fits an embedder to files that are separated by commas.
+// readCollections fits an embedder to comma-separated files.
 func readCollections(c *llmtest.SimConfig, files string, dimensions int) error {
 	if files == "" {
 		return nil
@@ -155,7 +155,7 @@ func readCollections(c *llmtest.SimConfig, files string, dimensions int) error {
 	return err
 }
 
-// share reads a share such as 0.05 or 5%.
+// share parses a share such as 0.05 or 5%.
 func share(v string, most float64) (float64, error) {
 	number, percent := strings.CutSuffix(v, "%")
 	f, err := strconv.ParseFloat(number, 64)
@@ -194,7 +194,7 @@ func set(c *llmtest.SimConfig, b llmtest.Behaviour, chance float64) {
 	c.Behaviours[b] = chance
 }
 
-// spread lets a share of requests fail in the ways in which they mostly do.
+// spread distributes a failure rate over the most common failures.
 func spread(c *llmtest.SimConfig, rate float64) {
 	if rate == 0 {
 		return
@@ -231,7 +231,7 @@ func forms() string {
 	}, " ")
 }
 
-// help prints how to use the command.
+// help prints the usage.
 func help(fs *flag.FlagSet, w io.Writer) {
 	fmt.Fprint(w, usage)
 	fs.VisitAll(func(f *flag.Flag) {

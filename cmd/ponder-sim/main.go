@@ -1,7 +1,6 @@
-// Ponder-sim is a simulated model server. It speaks the wire formats of OpenAI,
-// Anthropic, Gemini and Ollama, answers any model name with plausible text, and
-// behaves as badly as it is told to. Use it to rehearse what a run will cost
-// and how it holds up under load and failures, without a key and for nothing.
+// Ponder-sim is a simulated model server. It speaks the protocols of OpenAI, Anthropic, Gemini and
+// Ollama, answers any model name with plausible text, and simulates configured failures. Use it to
+// test cost, load and failures without a key or charges.
 package main
 
 import (

@@ -17,7 +17,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// Exit codes, those of ponder.
+// Exit codes, as in ponder.
 const (
 	done       = 0
 	failed     = 1
@@ -25,7 +25,7 @@ const (
 )
 
 const (
-	grace      = 2 * time.Second // for answers to end after an interrupt
+	grace      = 2 * time.Second // for open responses after an interrupt
 	headerTime = 10 * time.Second
 )
 
@@ -72,7 +72,7 @@ func serve(ctx context.Context, s settings, stdout io.Writer) (err error) {
 	return shutDown(ctx, server, sim, stdout)
 }
 
-// handler answers as models do, and as search engines if there are pages to find.
+// handler serves the models, and search engines if there are pages.
 func handler(sim http.Handler, pages []searchtest.Page) http.Handler {
 	if len(pages) == 0 {
 		return sim
@@ -85,7 +85,7 @@ func handler(sim http.Handler, pages []searchtest.Page) http.Handler {
 	return mux
 }
 
-// shutDown lets answers end for a while, then cuts them off.
+// shutDown waits for open responses for a while, then closes them.
 func shutDown(ctx context.Context, server *http.Server, sim *llmtest.Sim, stdout io.Writer) error {
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
@@ -99,7 +99,7 @@ func shutDown(ctx context.Context, server *http.Server, sim *llmtest.Sim, stdout
 	return err
 }
 
-// greet says where the server is and how to use it.
+// greet prints the server's addresses and how to use them.
 func greet(w io.Writer, base, key string) {
 	if key == "" {
 		key = "any"
@@ -117,7 +117,7 @@ func greet(w io.Writer, base, key string) {
 	fmt.Fprintf(w, "counts: GET %s/sim/stats\n", base)
 }
 
-// A recordLog writes a line for each request. Its zero value writes nothing.
+// A recordLog writes a line per request. The zero value writes nothing.
 type recordLog struct {
 	mu   sync.Mutex
 	out  *bufio.Writer
@@ -139,7 +139,7 @@ func openLog(name string, stdout io.Writer) (*recordLog, error) {
 	return &recordLog{out: bufio.NewWriter(f), file: f}, nil
 }
 
-// write adds a line. What cannot be written is reported by close.
+// write adds a line. close reports write errors.
 func (l *recordLog) write(r llmtest.Record) {
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -148,7 +148,7 @@ func (l *recordLog) write(r llmtest.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, _ = l.out.Write(append(line, '\n'))
-	_ = l.out.Flush() // so that the log can be watched
+	_ = l.out.Flush() // readers may follow the log
 }
 
 func (l *recordLog) close() error {

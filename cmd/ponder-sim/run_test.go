@@ -15,7 +15,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A server is a run of the command.
+// A server is a running command.
 type server struct {
 	base string
 	stop func() int // interrupts it and returns the exit code
