@@ -1,18 +1,16 @@
-// Package clients has real clients of other projects ask a real server: `ponder serve`,
-// with ponder-sim for its models. No client is changed in any way, and the version of each
-// is pinned.
+// Package clients tests a real `ponder serve`, with ponder-sim as its models, with unmodified
+// clients of other projects in pinned versions.
 //
-// A client's script is NAME.test.mjs for Node, or NAME.test.py for Python; it finds the
-// server by PONDER_URL and PONDER_TOKEN, prints "checks: N" at its end, with what else is to
-// be told as "note: ...", and exits with an error if one fails. All of them are run, with what package-lock.json and
-// requirements.txt say; the folder go is a module of its own. The pages of ../examples
-// are run too.
+// A script is NAME.test.mjs for Node or NAME.test.py for Python. It reads PONDER_URL and
+// PONDER_TOKEN, prints notes as "note: ..." and finally "checks: N", and exits with an error if a
+// check fails. package-lock.json and requirements.txt pin the versions; the directory go is its
+// own module. The pages in ../examples run too.
 //
-//	go test -count=1 -v ./test/clients           all of it, with the number of checks of each
+//	go test -count=1 -v ./test/clients           all, with the number of checks
 //	go test -count=1 ./test/clients -run /openai
 //
-// What is not installed is skipped, but in CI, where it is an error. PONDER_BIN may name a
-// folder that has ponder and ponder-sim; else they are built.
+// Clients that cannot be installed are skipped, except in CI, where that is an error. PONDER_BIN
+// may name a directory with ponder and ponder-sim; otherwise the tests build them.
 package clients
 
 import (
@@ -29,13 +27,12 @@ import (
 	"time"
 )
 
-// patience is how long one script, or what installs a client, may take: most of it is for
-// machines that do much else.
+// patience limits a script or an installation, with a margin for busy machines.
 const patience = 5 * time.Minute
 
 // A tool runs the scripts of a language.
 type tool struct {
-	pattern string // of the scripts
+	pattern string // of script names
 	get     func(*testing.T) []string
 }
 
@@ -70,7 +67,7 @@ func TestClients(t *testing.T) {
 	})
 }
 
-// checks runs a script, and returns how many checks it has made.
+// checks runs a script and returns its number of checks.
 func (s *serving) checks(t *testing.T, dir string, args ...string) int64 {
 	t.Helper()
 	out := s.run(t, dir, "", args...)
@@ -89,7 +86,7 @@ func (s *serving) checks(t *testing.T, dir string, args ...string) int64 {
 	return n
 }
 
-// run runs something that asks the server, and returns what it prints.
+// run runs a client and returns its output.
 func (s *serving) run(t *testing.T, dir, stdin string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -105,7 +102,7 @@ func (s *serving) run(t *testing.T, dir, stdin string, args ...string) string {
 	return string(out)
 }
 
-// A cmd is a command that installs something.
+// A cmd is an installation command.
 type cmd struct {
 	dir  string
 	args []string
@@ -118,7 +115,7 @@ func (c cmd) in(dir string) cmd {
 	return c
 }
 
-// needs runs what installs something, and skips the test if that fails.
+// needs runs an installation and skips the test if it fails.
 func needs(t *testing.T, c cmd, what string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -130,7 +127,7 @@ func needs(t *testing.T, c cmd, what string) {
 	}
 }
 
-// missing skips the test or, in CI, fails it.
+// missing skips the test, or fails it in CI.
 func missing(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

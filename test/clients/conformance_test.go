@@ -9,8 +9,8 @@ import (
 	"ponder/internal/compat/mcp"
 )
 
-// All of the conformance suite: with the server that `ponder serve` and `ponder mcp` have,
-// and the tools that the suite asks for.
+// TestConformance runs the whole conformance suite against the server of `ponder serve` and
+// `ponder mcp`, with the tools that the suite expects.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	run := node(t)

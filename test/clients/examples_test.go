@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// The pages of ../examples are run: each fenced block of js or python, and of sh if it
-// begins with curl, unless the line before it is "<!-- not run: WHY -->". The address in them stands for that of a server
-// without a token; the package openai is the newest that is installed here.
+// The test runs the pages of ../examples: each fenced block of js or python, and of sh if it
+// starts with curl, unless the line before is "<!-- not run: WHY -->". It replaces address by a
+// server without a token. The package openai is the newest installed one.
 const address = "http://127.0.0.1:8744"
 
 var fence = regexp.MustCompile("(?ms)^(?:<!-- not run: ([^\n]+) -->\n)?```(\\w+)\n(.*?)^```$")

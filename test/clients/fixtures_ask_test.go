@@ -12,7 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// form returns what asks a user for words.
+// form returns a request for texts from a user.
 func form(message string, fields ...string) *sdk.ElicitParams {
 	properties := make(map[string]any)
 	for _, f := range fields {
@@ -21,12 +21,12 @@ func form(message string, fields ...string) *sdk.ElicitParams {
 	return &sdk.ElicitParams{Message: message, RequestedSchema: map[string]any{"type": "object", "properties": properties, "required": fields}}
 }
 
-// message returns what asks a client's model.
+// message returns a request to the client's model.
 func message(text string) *sdk.CreateMessageParams {
 	return &sdk.CreateMessageParams{Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}, MaxTokens: 100}
 }
 
-// accepted returns what a user has filled in, or nil.
+// accepted returns the values that a user entered, or nil.
 func accepted(list sdk.InputResponseMap, key string) map[string]any {
 	if in, ok := list[key].(*sdk.ElicitResult); ok && in.Action == "accept" {
 		return in.Content
@@ -34,7 +34,7 @@ func accepted(list sdk.InputResponseMap, key string) map[string]any {
 	return nil
 }
 
-// sampled returns what a client's model has said, if it has.
+// sampled returns the answer of the client's model, if there is one.
 func sampled(list sdk.InputResponseMap, key string) (string, bool) {
 	in, ok := list[key].(*sdk.CreateMessageWithToolsResult)
 	if !ok || len(in.Content) == 0 {
@@ -44,19 +44,19 @@ func sampled(list sdk.InputResponseMap, key string) (string, bool) {
 	return t.Text, ok
 }
 
-// asks returns a result that asks the client.
+// asks returns a result that requests input from the client.
 func asks(state string, list sdk.InputRequestMap) (*sdk.CallToolResult, error) {
 	return &sdk.CallToolResult{InputRequests: list, RequestState: state}, nil
 }
 
-// signed returns a state that nobody else can make.
+// signed returns a state that others cannot forge.
 func signed(state string) string {
 	m := hmac.New(sha256.New, picture)
 	m.Write([]byte(state))
 	return state + "." + hex.EncodeToString(m.Sum(nil))
 }
 
-// state returns that of a call, as it was before it was signed; empty if there is none.
+// state returns the verified state of a call, or "".
 func (c call) state() (string, error) {
 	got := c.Params.RequestState
 	state, _, _ := strings.Cut(got, ".")
@@ -66,8 +66,7 @@ func (c call) state() (string, error) {
 	return state, nil
 }
 
-// elicits returns a tool that asks the user in the middle of a call, as long as there were
-// sessions.
+// elicits returns a tool that asks the user during a call, as in versions with sessions.
 func elicits(schema string) func(context.Context, call) (*sdk.CallToolResult, error) {
 	return func(ctx context.Context, c call) (*sdk.CallToolResult, error) {
 		message := c.text("message")
@@ -86,7 +85,7 @@ func elicits(schema string) func(context.Context, call) (*sdk.CallToolResult, er
 	}
 }
 
-// Forms that the suite looks at.
+// Forms in the suite.
 const (
 	userForm     = `{"type":"object","properties":{"username":{"type":"string","description":"User's response"},"email":{"type":"string","description":"User's email address"}},"required":["username","email"]}`
 	defaultsForm = `{"type":"object","properties":{"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.5},"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}},"required":[]}`
@@ -98,11 +97,10 @@ const (
 "titledMulti":{"type":"array","minItems":1,"maxItems":3,"items":{"anyOf":[{"const":"value1","title":"First Choice"},{"const":"value2","title":"Second Choice"},{"const":"value3","title":"Third Choice"}]}}},"required":[]}`
 )
 
-// askingTools are those that ask their client: in the middle of a call, and by results that
-// want input.
+// askingTools request input from their client, during a call or by their result.
 var askingTools = []fixture{
 	{"test_sampling", "Asks the client's model", `{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}`, func(ctx context.Context, c call) (*sdk.CallToolResult, error) {
-		//nolint:staticcheck // sampling is deprecated, and in the suite
+		//nolint:staticcheck // sampling is deprecated, but in the suite
 		res, err := c.Session.CreateMessage(ctx, message(c.text("prompt")))
 		if err != nil {
 			return nil, err
@@ -153,7 +151,7 @@ var askingTools = []fixture{
 	}},
 }
 
-// confirms has the client confirm, and hand a state back.
+// confirms requests a confirmation and a returned state.
 func confirms(_ context.Context, c call) (*sdk.CallToolResult, error) {
 	state, err := c.state()
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"ponder/internal/compat/mcp"
 )
 
-// jobs are the tasks of the tools that the suite asks for.
+// A jobs holds the tasks of the suite's tools.
 type jobs struct {
 	mu   sync.Mutex
-	list map[string]*job // by id
+	list map[string]*job // by ID
 }
 
-// A job is a task.
+// A job is a running task.
 type job struct {
 	id    string
 	begun time.Time
@@ -29,11 +29,10 @@ type job struct {
 	mu    sync.Mutex
 	state mcp.TaskState
 	got   sdk.InputResponseMap
-	all   chan struct{} // closed once all that was asked is answered
+	all   chan struct{} // closed once the client has answered everything
 }
 
-// begin begins a task that asks its client first, if there is something to ask, and does
-// something then.
+// begin starts a task, which first asks its client if first is not empty, then calls do.
 func (j *jobs) begin(first sdk.InputRequestMap, do func(ctx context.Context, got sdk.InputResponseMap) (*sdk.CallToolResult, *jsonrpc.Error)) *job {
 	ctx, end := context.WithCancel(context.Background())
 	one := &job{id: rand.Text(), begun: time.Now(), end: end, got: make(sdk.InputResponseMap), all: make(chan struct{})}
@@ -65,7 +64,7 @@ func (j *jobs) begin(first sdk.InputRequestMap, do func(ctx context.Context, got
 	return one
 }
 
-// set sets how a task stands, unless it has ended.
+// set sets the state of a task that has not ended.
 func (j *job) set(st mcp.TaskState) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -124,10 +123,10 @@ func (j *job) Cancel(context.Context) error {
 	return nil
 }
 
-// work is what a task does once its client has answered.
+// A work is the part of a task after the client's answers.
 type work = func(ctx context.Context, got sdk.InputResponseMap) (*sdk.CallToolResult, *jsonrpc.Error)
 
-// alone has a task say the same, whatever its client answers.
+// alone returns a work with a fixed result.
 func alone(format string, args ...any) work {
 	return func(context.Context, sdk.InputResponseMap) (*sdk.CallToolResult, *jsonrpc.Error) {
 		res, _ := said(format, args...)
@@ -135,7 +134,7 @@ func alone(format string, args ...any) work {
 	}
 }
 
-// tools returns those that are tasks.
+// tools returns the tools that run as tasks.
 func (j *jobs) tools() []fixture {
 	must := func(first sdk.InputRequestMap, do work) func(context.Context, call) (*sdk.CallToolResult, error) {
 		return func(ctx context.Context, _ call) (*sdk.CallToolResult, error) {
@@ -177,7 +176,7 @@ func (j *jobs) tools() []fixture {
 	}
 }
 
-// compute takes so many seconds.
+// compute runs for the given number of seconds.
 func (j *jobs) compute(ctx context.Context, c call) (*sdk.CallToolResult, error) {
 	seconds, _ := c.args["seconds"].(float64)
 	do := func(ctx context.Context, _ sdk.InputResponseMap) (*sdk.CallToolResult, *jsonrpc.Error) {

@@ -14,11 +14,10 @@ import (
 	"ponder/internal/compat/mcp"
 )
 
-// The conformance suite of the Model Context Protocol asks servers for tools, prompts and
-// resources of its own, each with an answer that it names. They are here, and in no server
-// that people run.
+// The MCP conformance suite expects tools, prompts and resources with fixed answers. They exist
+// only in this test server.
 
-// A call is one of a tool: its arguments, and what has been asked of the client before.
+// A call is a tool call: its arguments and the earlier answers of the client.
 type call struct {
 	*sdk.CallToolRequest
 	args map[string]any
@@ -30,14 +29,13 @@ func (c call) text(name string) string {
 	return s
 }
 
-// A fixture is a tool that the suite asks for. The schema is that of its arguments; empty:
-// it has none that are looked at.
+// A fixture is a tool of the suite. An empty schema accepts any arguments.
 type fixture struct {
 	name, doc, schema string
 	do                func(ctx context.Context, c call) (*sdk.CallToolResult, error)
 }
 
-// says returns a tool that always returns the same.
+// says returns a tool with a fixed result.
 func says(list ...sdk.Content) func(context.Context, call) (*sdk.CallToolResult, error) {
 	return func(context.Context, call) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: list}, nil
@@ -48,12 +46,12 @@ func text(format string, args ...any) *sdk.TextContent {
 	return &sdk.TextContent{Text: fmt.Sprintf(format, args...)}
 }
 
-// said returns a result of words.
+// said returns a text result.
 func said(format string, args ...any) (*sdk.CallToolResult, error) {
 	return &sdk.CallToolResult{Content: []sdk.Content{text(format, args...)}}, nil
 }
 
-// decoded returns bytes that are known to be well encoded.
+// decoded decodes valid base64.
 func decoded(text string) []byte {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -62,7 +60,7 @@ func decoded(text string) []byte {
 	return b
 }
 
-// A picture of one pixel, and a sound of no length.
+// An image of one pixel and an empty sound.
 var (
 	picture = decoded("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 	sound   = decoded("UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=")
@@ -74,14 +72,14 @@ func embedded(uri, kind, text string) *sdk.EmbeddedResource {
 	return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: uri, MIMEType: kind, Text: text}}
 }
 
-// schema2020 has words of JSON Schema 2020-12 that are to be listed as they stand.
+// schema2020 has JSON Schema 2020-12 keywords that must be listed unchanged.
 const schema2020 = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
 "$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},
 "properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},
 "allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],
 "if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}`
 
-// plainTools are those that answer alone.
+// plainTools answer without input.
 var plainTools = []fixture{
 	{"test_simple_text", "Returns a text", "", says(text("This is a simple text response for testing."))},
 	{"test_image_content", "Returns an image", "", says(image())},
@@ -107,7 +105,7 @@ var plainTools = []fixture{
 		if x := c.Extra; x != nil && x.CloseSSEStream != nil {
 			x.CloseSSEStream(sdk.CloseSSEStreamArgs{RetryAfter: 10 * time.Millisecond})
 		}
-		time.Sleep(100 * time.Millisecond) // until the client has come again
+		time.Sleep(100 * time.Millisecond) // until the client has reconnected
 		return said("Reconnection test completed successfully.")
 	}},
 	{"test_missing_capability", "Needs a client that lets its model be asked", "", func(_ context.Context, c call) (*sdk.CallToolResult, error) {
@@ -118,10 +116,10 @@ var plainTools = []fixture{
 	}},
 }
 
-// logs tells the client's log what it does.
+// logs sends log messages to the client.
 func logs(ctx context.Context, c call) (*sdk.CallToolResult, error) {
 	for _, line := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
-		//nolint:staticcheck // logging is deprecated, and in the suite
+		//nolint:staticcheck // logging is deprecated, but in the suite
 		if err := c.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: line}); err != nil {
 			return nil, err
 		}
@@ -129,26 +127,26 @@ func logs(ctx context.Context, c call) (*sdk.CallToolResult, error) {
 	return said("Tool with logging executed successfully")
 }
 
-// progresses says how far it is.
+// progresses reports its progress.
 func progresses(ctx context.Context, c call) (*sdk.CallToolResult, error) {
 	token := c.Params.GetProgressToken()
 	for at := 0.0; at <= 100 && token != nil; at += 50 {
 		if err := c.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: at, Total: 100, Message: "on its way"}); err != nil {
 			return nil, err
 		}
-		time.Sleep(20 * time.Millisecond) // what is sent right before a result may arrive behind it
+		time.Sleep(20 * time.Millisecond) // a message sent immediately before a result may arrive after it
 	}
 	return said("%v", token)
 }
 
-// suite returns what the suite asks for.
+// suite returns the tools, prompts and resources of the suite.
 func suite() mcp.Extra {
 	jobs := &jobs{list: make(map[string]*job)}
 	return mcp.Extra{
 		Task: jobs.task,
 		Options: func(o *sdk.ServerOptions) {
 			o.Capabilities.Tools.ListChanged, o.Capabilities.Prompts.ListChanged, o.Capabilities.Resources.Subscribe = true, true, true
-			o.Capabilities.Logging = &sdk.LoggingCapabilities{} //nolint:staticcheck // deprecated, and in the suite
+			o.Capabilities.Logging = &sdk.LoggingCapabilities{} //nolint:staticcheck // deprecated, but in the suite
 			o.CompletionHandler = func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 				return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}, nil
 			}
@@ -168,7 +166,7 @@ func suite() mcp.Extra {
 	}
 }
 
-// addTo offers a tool.
+// addTo registers the tool.
 func (f fixture) addTo(s *sdk.Server) {
 	schema := f.schema
 	if schema == "" {
@@ -185,7 +183,7 @@ func (f fixture) addTo(s *sdk.Server) {
 	})
 }
 
-// addChanges offers tools that change what is offered.
+// addChanges registers tools that change the list of tools.
 func addChanges(s *sdk.Server) {
 	change := func(name, what string, do func()) {
 		fixture{name, "Changes the " + what, "", func(context.Context, call) (*sdk.CallToolResult, error) {
@@ -217,7 +215,7 @@ func addSuiteResources(s *sdk.Server) {
 		})
 }
 
-// speaks returns a prompt of so many messages.
+// speaks returns a prompt with the given messages.
 func speaks(list ...sdk.Content) sdk.PromptHandler {
 	return func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 		res := &sdk.GetPromptResult{}

@@ -12,8 +12,8 @@ import (
 
 var installing sync.Mutex
 
-// installed reports whether a folder has what files ask for, as noted there when that was
-// installed.
+// installed reports whether dir has the versions that files request, according to the recorded
+// state. done records them.
 func installed(t *testing.T, dir string, files ...string) (done func(), ok bool) {
 	t.Helper()
 	h := sha256.New()
@@ -33,8 +33,8 @@ func installed(t *testing.T, dir string, files ...string) (done func(), ok bool)
 	}, err == nil && string(was) == sum
 }
 
-// node returns what runs scripts for Node: a version that comes with the packages, for
-// some of them need a newer one than many have.
+// node returns the command for Node scripts: a version that comes with the packages, because some
+// need a recent one.
 func node(t *testing.T) []string {
 	t.Helper()
 	installing.Lock()
@@ -61,7 +61,7 @@ func node(t *testing.T) []string {
 	return run
 }
 
-// python returns what runs scripts for Python.
+// python returns the command for Python scripts.
 func python(t *testing.T) []string {
 	t.Helper()
 	installing.Lock()

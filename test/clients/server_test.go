@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// A serving is a server at work.
+// A serving is a running server.
 type serving struct {
 	url, token string
-	log        string   // file; empty: it is none of its own
-	env        []string // of scripts that ask it, beside where it is
+	log        string   // file; empty without an own log
+	env        []string // environment of scripts besides the address
 }
 
-// said returns the end of what the server has said on standard error.
+// said returns the end of the server's error output.
 func (s *serving) said() []byte {
 	text, err := os.ReadFile(s.log)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *serving) said() []byte {
 	return tail(text)
 }
 
-// programs returns the folder of the programs, which are built once.
+// programs returns the directory of the programs and builds them once.
 var programs = sync.OnceValues(func() (string, error) {
 	if dir := os.Getenv("PONDER_BIN"); dir != "" {
 		return filepath.Abs(dir)
@@ -50,7 +50,7 @@ var programs = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "6"); err != nil { // clients wait more than they work
+	if err := flag.Set("test.parallel", "6"); err != nil { // clients mostly wait
 		panic(err)
 	}
 	code := m.Run()
@@ -60,8 +60,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// start starts a server, and a simulated one for its models. Without a token, whoever is on
-// this machine may ask.
+// start starts a server with a simulated one for its models. Without a token, all local callers
+// are allowed.
 func start(t *testing.T, token string) *serving {
 	t.Helper()
 	bin, err := programs()
@@ -91,19 +91,19 @@ func start(t *testing.T, token string) *serving {
 	if err := json.Unmarshal([]byte(line), &greeting); err != nil {
 		t.Fatalf("ponder serve says %q: %v", line, err)
 	}
-	models = append(models, "PONDER_COMMAND="+filepath.Join(bin, "ponder")) // for those that start one of their own
+	models = append(models, "PONDER_COMMAND="+filepath.Join(bin, "ponder")) // for clients that start their own server
 	return &serving{url: greeting.Address, token: token, log: filepath.Join(dir, "ponder.log"), env: models}
 }
 
-// launch starts a program that ends with the test, and returns the first line that it
-// prints. What it says on standard error is in a file NAME.log.
+// launch starts a program for the duration of the test and returns its first output line. Its
+// error output is in NAME.log.
 func launch(t *testing.T, dir string, env []string, name string, args ...string) string {
 	t.Helper()
 	log, err := os.Create(filepath.Join(dir, filepath.Base(name)+".log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(name, args...) //nolint:noctx // it is ended below
+	cmd := exec.Command(name, args...) //nolint:noctx // killed below
 	cmd.Dir, cmd.Env, cmd.Stderr = dir, env, log
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -115,7 +115,7 @@ func launch(t *testing.T, dir string, env []string, name string, args ...string)
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
-		_ = cmd.Wait() // that it was ended is no failure
+		_ = cmd.Wait() // it was killed
 		late.Stop()
 		log.Close()
 	})

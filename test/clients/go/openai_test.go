@@ -1,5 +1,5 @@
-// Package clients asks a server with OpenAI's own client for Go. It is a module of its
-// own, so that Ponder does not depend on it.
+// Package clients tests a server with OpenAI's Go client, in a separate module so that Ponder does
+// not depend on it.
 package clients
 
 import (
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// check fails a test that expects something else.
+// check compares got with want.
 func check[T comparable](t *testing.T, what string, got, want T) {
 	t.Helper()
 	checks++
