@@ -10,12 +10,12 @@ import (
 
 // Limits and default hours of dates.
 const (
-	maxDated  = 8000 // bytes of a text to read
-	mostDates = 50   // per sentence
-	endOfWork = 18   // deadline hour without a time
-	endOfEve  = 22   // the same for an evening
-	tooFar    = 366 * 24 * time.Hour
-	lately    = 300 * 24 * time.Hour // a day without a year whose next occurrence is later is past
+	maxTextBytes  = 8000 // bytes of a text to read
+	maxDates      = 50   // per sentence
+	endOfWorkday  = 18   // deadline hour without a time
+	endOfEvening  = 22   // the same for an evening
+	maxAhead      = 366 * 24 * time.Hour
+	maxRecurrence = 300 * 24 * time.Hour // a day without a year whose next occurrence is later is past
 )
 
 // Due returns the earliest future deadline in an English or German text. A deadline is a date,
@@ -23,11 +23,11 @@ const (
 // Times are in the zone of now. A deadline without a time is at 18:00, for "tonight" at 22:00. Due
 // ignores past deadlines and those more than a year ahead.
 func Due(text string, now time.Time) (at time.Time, ok bool) {
-	text = strings.ToValidUTF8(text[:min(len(text), maxDated)], "\uFFFD")
-	for _, s := range dated(text) {
+	text = strings.ToValidUTF8(text[:min(len(text), maxTextBytes)], "\uFFFD")
+	for _, s := range splitSentences(text) {
 		list := datesIn(s)
 		for _, loc := range list {
-			f := found{sentence: s, loc: loc, now: now}
+			f := dateMatch{sentence: s, loc: loc, now: now}
 			clock := f.group("clock") != ""
 			t, is := f.due()
 			if is && (!ok || t.Before(at)) && !(clock && hasDay(list)) {
@@ -39,7 +39,7 @@ func Due(text string, now time.Time) (at time.Time, ok bool) {
 }
 
 // splitSentences splits a text without breaking dates and abbreviations.
-func dated(text string) (list []string) {
+func splitSentences(text string) (list []string) {
 	start := 0
 	for i := range len(text) {
 		end := text[i] == '\n' || text[i] == ';'
@@ -77,7 +77,7 @@ var datePattern = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])(?:` +
 
 // datesIn returns the submatch indexes of the dates in a sentence.
 func datesIn(s string) (list [][]int) {
-	for start := 0; len(list) < mostDates; {
+	for start := 0; len(list) < maxDates; {
 		loc := datePattern.FindStringSubmatchIndex(s[start:])
 		if loc == nil {
 			break
@@ -88,7 +88,7 @@ func datesIn(s string) (list [][]int) {
 			}
 		}
 		list = append(list, loc)
-		_, start = found{loc: loc}.span()
+		_, start = dateMatch{loc: loc}.span()
 	}
 	return list
 }
@@ -99,14 +99,14 @@ func hasDay(list [][]int) bool {
 }
 
 // A dateMatch is a date in a sentence.
-type found struct {
+type dateMatch struct {
 	sentence string
 	loc      []int
 	now      time.Time
 }
 
 // group returns the text of a group of datePattern, in lower case.
-func (f found) group(name string) string {
+func (f dateMatch) group(name string) string {
 	i := 2 * datePattern.SubexpIndex(name)
 	if f.loc[i] < 0 {
 		return ""
@@ -115,26 +115,26 @@ func (f found) group(name string) string {
 }
 
 // due returns the deadline, if the date is one.
-func (f found) due() (time.Time, bool) {
+func (f dateMatch) due() (time.Time, bool) {
 	day, exact, ok := f.day()
-	if !ok || !f.meant() {
+	if !ok || !f.isDeadline() {
 		return time.Time{}, false
 	}
 	at := day
 	if !exact {
-		at = f.at(day)
+		at = f.timeOf(day)
 		if end := midnight(day).AddDate(0, 0, 1).Add(-time.Minute); !at.After(f.now) && f.hour() == "" {
 			at = end
 		}
 	}
-	return at, at.After(f.now) && at.Sub(f.now) <= tooFar
+	return at, at.After(f.now) && at.Sub(f.now) <= maxAhead
 }
 
 // timeOf returns the time of day in the sentence, or the default hour, on a day.
-func (f found) at(day time.Time) time.Time {
-	hour, minute := endOfWork, 0
+func (f dateMatch) timeOf(day time.Time) time.Time {
+	hour, minute := endOfWorkday, 0
 	if r := f.group("relative"); r == "tonight" || r == "heute abend" {
-		hour = endOfEve
+		hour = endOfEvening
 	}
 	if s := f.hour(); s != "" {
 		hour, minute = clockOf(s)
@@ -144,7 +144,7 @@ func (f found) at(day time.Time) time.Time {
 }
 
 // hour returns the time of day in the sentence as written, or "".
-func (f found) hour() string {
+func (f dateMatch) hour() string {
 	if s := f.group("clock"); s != "" {
 		return s
 	}
@@ -179,7 +179,7 @@ func clockOf(s string) (hour, minute int) {
 }
 
 // day returns the day, or an exact time if the date gives one.
-func (f found) day() (day time.Time, exact, ok bool) {
+func (f dateMatch) day() (day time.Time, exact, ok bool) {
 	today := midnight(f.now)
 	switch {
 	case f.group("iso") != "":
@@ -206,7 +206,7 @@ func (f found) day() (day time.Time, exact, ok bool) {
 	case f.group("relative") != "":
 		return f.relative(today), false, true
 	case f.group("in") != "":
-		return f.after(number(f.group("count")))
+		return f.offset(number(f.group("count")))
 	default:
 		return today, false, true
 	}
@@ -214,7 +214,7 @@ func (f found) day() (day time.Time, exact, ok bool) {
 }
 
 // date returns a day in the given year, or its next occurrence.
-func (f found) date(year string, month, day int) (time.Time, bool) {
+func (f dateMatch) date(year string, month, day int) (time.Time, bool) {
 	y := f.now.Year()
 	if year != "" {
 		if y = number(year); y < 100 {
@@ -224,7 +224,7 @@ func (f found) date(year string, month, day int) (time.Time, bool) {
 	t := time.Date(y, time.Month(month), day, 0, 0, 0, 0, f.now.Location())
 	if year == "" && t.Before(midnight(f.now)) {
 		t = time.Date(y+1, time.Month(month), day, 0, 0, 0, 0, f.now.Location())
-		if t.Sub(f.now) > lately {
+		if t.Sub(f.now) > maxRecurrence {
 			return t, false
 		}
 	}
@@ -232,7 +232,7 @@ func (f found) date(year string, month, day int) (time.Time, bool) {
 }
 
 // relative returns the day that a word such as tomorrow names.
-func (f found) relative(today time.Time) time.Time {
+func (f dateMatch) relative(today time.Time) time.Time {
 	switch r := f.group("relative"); {
 	case strings.HasPrefix(r, "day after"), strings.HasSuffix(r, "bermorgen"):
 		return today.AddDate(0, 0, 2)
@@ -247,7 +247,7 @@ func (f found) relative(today time.Time) time.Time {
 }
 
 // offset returns the time n hours ahead, or the day n days or weeks ahead.
-func (f found) after(n int) (day time.Time, exact, ok bool) {
+func (f dateMatch) offset(n int) (day time.Time, exact, ok bool) {
 	switch unit := f.group("unit"); {
 	case strings.HasPrefix(unit, "hour"), strings.HasPrefix(unit, "stunde"):
 		return f.now.Add(time.Duration(n) * time.Hour), true, true
@@ -277,7 +277,7 @@ func numbers(s string) [3]string {
 
 // monthOf returns the number of a month.
 func monthOf(name string) int {
-	name = unmarked.Replace(strings.TrimSuffix(name, "."))
+	name = foldUmlauts.Replace(strings.TrimSuffix(name, "."))
 	switch {
 	case name == "mai":
 		return 5

@@ -8,44 +8,44 @@ import (
 
 // Folded words around a date that make it a deadline.
 var (
-	before = strings.Fields("by until till before bis latest spatestens spaetestens than") // immediately before the date
-	around = strings.Fields("due deadline deadlines expires expire submit overdue frist stichtag abgabe abgabetermin abgabefrist " +
+	cuesBefore = strings.Fields("by until till before bis latest spatestens spaetestens than") // immediately before the date
+	cuesAround = strings.Fields("due deadline deadlines expires expire submit overdue frist stichtag abgabe abgabetermin abgabefrist " +
 		"fallig faellig ablauft einzureichen einreichen closes reminder") // up to maxBefore words before it, or maxAfter after it
-	filling = strings.Fields("the next this coming end of on at zum zur am um der dem den kommenden nachsten naechsten ende noon midnight uhr pm late early") // between
-	morning = strings.Fields("guten gute guter jeden heute gestern am der den dieser diesem good every eines since seit")                                     // before "morgen" in the sense of morning
-	waiting = strings.Fields("was were ago last letzten letzter letzte war waren since seit")                                                                 // mark the past
+	fillers      = strings.Fields("the next this coming end of on at zum zur am um der dem den kommenden nachsten naechsten ende noon midnight uhr pm late early") // between
+	morningWords = strings.Fields("guten gute guter jeden heute gestern am der den dieser diesem good every eines since seit")                                     // before "morgen" in the sense of morning
+	pastWords    = strings.Fields("was were ago last letzten letzter letzte war waren since seit")                                                                 // mark the past
 )
 
 // Limits in words between a date and its cue.
 const (
-	mostBefore = 9
-	mostBehind = 5
+	maxBefore = 9
+	maxAfter  = 5
 )
 
 // foldUmlauts replaces German letters by ASCII.
-var unmarked = strings.NewReplacer("ä", "a", "ö", "o", "ü", "u", "ß", "ss")
+var foldUmlauts = strings.NewReplacer("ä", "a", "ö", "o", "ü", "u", "ß", "ss")
 
 // foldWords returns the folded words of a text.
-func folded(s string) []string {
-	return strings.FieldsFunc(unmarked.Replace(strings.ToLower(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+func foldWords(s string) []string {
+	return strings.FieldsFunc(foldUmlauts.Replace(strings.ToLower(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // isDeadline reports whether the sentence makes the date a deadline.
-func (f found) meant() bool {
+func (f dateMatch) isDeadline() bool {
 	from, to := f.span()
-	ahead, behind := folded(f.sentence[:from]), folded(f.sentence[to:])
+	ahead, behind := foldWords(f.sentence[:from]), foldWords(f.sentence[to:])
 	relative := f.group("relative")
 	if relative == "morgen" && f.isMorning(from, ahead) {
 		return false
 	}
-	near := ahead[max(0, len(ahead)-mostBefore):]
-	if slices.ContainsFunc(near[max(0, len(near)-3):], func(w string) bool { return slices.Contains(waiting, w) }) {
+	near := ahead[max(0, len(ahead)-maxBefore):]
+	if slices.ContainsFunc(near[max(0, len(near)-3):], func(w string) bool { return slices.Contains(pastWords, w) }) {
 		return false
 	}
-	if slices.ContainsFunc(append(slices.Clone(near), behind[:min(len(behind), mostBehind)]...), func(w string) bool { return slices.Contains(around, w) }) {
-		return f.group("clock") == "" || follows(near)
+	if slices.ContainsFunc(append(slices.Clone(near), behind[:min(len(behind), maxAfter)]...), func(w string) bool { return slices.Contains(cuesAround, w) }) {
+		return f.group("clock") == "" || followsCue(near)
 	}
-	if follows(near) {
+	if followsCue(near) {
 		return true
 	}
 	switch relative {
@@ -56,7 +56,7 @@ func (f found) meant() bool {
 }
 
 // span returns the position of the date in its sentence.
-func (f found) span() (from, to int) {
+func (f dateMatch) span() (from, to int) {
 	from, to = -1, f.loc[0]
 	for i := 2; i < len(f.loc); i += 2 {
 		if f.loc[i] >= 0 {
@@ -71,12 +71,12 @@ func (f found) span() (from, to int) {
 
 // followsCue reports whether the preceding words end with a deadline cue, then only days, times
 // and filler words.
-func follows(ahead []string) bool {
+func followsCue(ahead []string) bool {
 	for _, w := range slices.Backward(ahead) {
 		switch {
-		case slices.Contains(before, w):
+		case slices.Contains(cuesBefore, w):
 			return true
-		case slices.Contains(filling, w), w[0] >= '0' && w[0] <= '9', weekdays[w]:
+		case slices.Contains(fillers, w), w[0] >= '0' && w[0] <= '9', weekdays[w]:
 		default:
 			return false
 		}
@@ -95,9 +95,9 @@ var weekdays = func() map[string]bool {
 
 // isMorning reports whether "morgen" means the morning: capitalised within the sentence, or after
 // a word such as "guten".
-func (f found) isMorning(from int, ahead []string) bool {
+func (f dateMatch) isMorning(from int, ahead []string) bool {
 	if len(ahead) == 0 {
 		return false
 	}
-	return f.sentence[from] == 'M' || slices.Contains(morning, ahead[len(ahead)-1])
+	return f.sentence[from] == 'M' || slices.Contains(morningWords, ahead[len(ahead)-1])
 }

@@ -39,8 +39,8 @@ func connections(ctx context.Context, l load) (float64, error) {
 // bareCalls returns the CPU time of calls without an engine, with a session's request and the
 // load's parallelism: of a call whose answer is discarded, and of one that is stored durably, the
 // minimum for any engine.
-func bareCalls(ctx context.Context, l load) (call, kept time.Duration, err error) {
-	req, err := midway(ctx)
+func bareCalls(ctx context.Context, l load) (call, stored time.Duration, err error) {
+	req, err := midSessionRequest(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -49,7 +49,7 @@ func bareCalls(ctx context.Context, l load) (call, kept time.Duration, err error
 		return 0, 0, err
 	}
 	defer r.close()
-	k, err := newKeeper(ctx)
+	k, err := newCallStore(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -61,18 +61,18 @@ func bareCalls(ctx context.Context, l load) (call, kept time.Duration, err error
 	if call, err = many(l.sessions, func() error { _, err := ask(); return err }); err != nil {
 		return 0, 0, err
 	}
-	kept, err = many(l.sessions, func() error {
+	stored, err = many(l.sessions, func() error {
 		answer, err := ask()
 		if err != nil {
 			return err
 		}
 		return k.keep(req, answer)
 	})
-	return call, kept, err
+	return call, stored, err
 }
 
-// midway returns a request from the middle of a session.
-func midway(ctx context.Context) (*llm.Request, error) {
+// midSessionRequest returns a request from the middle of a session.
+func midSessionRequest(ctx context.Context) (*llm.Request, error) {
 	l := load{sessions: 1, calls: 12, mean: time.Millisecond}
 	r, err := l.build(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func midway(ctx context.Context) (*llm.Request, error) {
 		return nil, err
 	}
 	_, err = wait()
-	return r.meter.asked, err
+	return r.meter.lastRequest, err
 }
 
 // many returns the CPU time per call of f over several parallel callers.
@@ -108,19 +108,19 @@ func many(callers int, f func() error) (time.Duration, error) {
 
 // A callStore stores calls durably in a table, with the driver and settings of the session store.
 // One transaction contains all calls that arrived during the previous one.
-type keeper struct {
-	calls chan *keptCall
+type callStore struct {
+	calls chan *storedCall
 	ended sync.WaitGroup
 	dir   string
 	db    *sql.DB
 }
 
-type keptCall struct {
+type storedCall struct {
 	asked, answered []byte
 	done            chan error
 }
 
-func newKeeper(ctx context.Context) (*keeper, error) {
+func newCallStore(ctx context.Context) (*callStore, error) {
 	dir, err := os.MkdirTemp("", "ponder-bench")
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func newKeeper(ctx context.Context) (*keeper, error) {
 			return nil, errors.Join(err, db.Close())
 		}
 	}
-	k := &keeper{calls: make(chan *keptCall, 1024), dir: dir, db: db}
+	k := &callStore{calls: make(chan *storedCall, 1024), dir: dir, db: db}
 	insert, err := db.PrepareContext(ctx, "INSERT INTO kept (asked, answered) VALUES (?, ?)")
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -143,7 +143,7 @@ func newKeeper(ctx context.Context) (*keeper, error) {
 	k.ended.Go(func() {
 		defer insert.Close()
 		for c := range k.calls {
-			together := []*keptCall{c}
+			together := []*storedCall{c}
 			for len(k.calls) > 0 {
 				together = append(together, <-k.calls)
 			}
@@ -156,7 +156,7 @@ func newKeeper(ctx context.Context) (*keeper, error) {
 	return k, nil
 }
 
-func (k *keeper) write(ctx context.Context, insert *sql.Stmt, calls []*keptCall) error {
+func (k *callStore) write(ctx context.Context, insert *sql.Stmt, calls []*storedCall) error {
 	tx, err := k.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -173,8 +173,8 @@ func (k *keeper) write(ctx context.Context, insert *sql.Stmt, calls []*keptCall)
 }
 
 // keep returns once a call is on disk.
-func (k *keeper) keep(req *llm.Request, answer *llm.Response) error {
-	c := &keptCall{done: make(chan error, 1)}
+func (k *callStore) keep(req *llm.Request, answer *llm.Response) error {
+	c := &storedCall{done: make(chan error, 1)}
 	var err error
 	if c.asked, err = json.Marshal(req); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (k *keeper) keep(req *llm.Request, answer *llm.Response) error {
 	return <-c.done
 }
 
-func (k *keeper) close() {
+func (k *callStore) close() {
 	close(k.calls)
 	k.ended.Wait()
 	k.db.Close()

@@ -25,7 +25,7 @@ type sourcedClaim struct {
 
 // claims measures without a model how well supported claims are recognised, and altered ones.
 func claims(context.Context) ([]figure, error) {
-	file, err := have("claims", "wice-claim-dev.jsonl")
+	file, err := requireData("claims", "wice-claim-dev.jsonl")
 	if err != nil {
 		return nil, err
 	}

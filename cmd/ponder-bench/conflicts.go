@@ -32,7 +32,7 @@ func (q contested) quotes() (list []claim.Quote) {
 // answers, those with a conflict between the right and a wrong answer; and among all reported
 // conflicts, those of this kind. It uses only the documents.
 func conflicts(context.Context) ([]figure, error) {
-	path, err := have("claims", "ramdocs-first-100.jsonl")
+	path, err := requireData("claims", "ramdocs-first-100.jsonl")
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func conflicts(context.Context) ([]figure, error) {
 		took += time.Since(began)
 		good := 0
 		for _, c := range list {
-			if q.holds(c) {
+			if q.hasConflict(c) {
 				good++
 			}
 		}
@@ -75,7 +75,7 @@ func conflicts(context.Context) ([]figure, error) {
 }
 
 // hasConflict reports whether a conflict opposes the right and a wrong answer.
-func (q contested) holds(c ponder.Conflict) bool {
+func (q contested) hasConflict(c ponder.Conflict) bool {
 	side := func(answers []string) int {
 		return slices.IndexFunc(c.Sides, func(s ponder.Side) bool {
 			return slices.ContainsFunc(answers, func(a string) bool { return sameAnswer(s.Value, a) })

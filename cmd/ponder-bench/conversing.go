@@ -22,9 +22,9 @@ type conversation struct {
 
 // conversing measures how many answering turns are among the first ten results, with the library's
 // conversation search and with turns alone.
-func conversing(name string, least float64) func(context.Context) ([]figure, error) {
+func conversing(name string, minimum float64) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
-		file, err := have("memory", name)
+		file, err := requireData("memory", name)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func conversing(name string, least float64) func(context.Context) ([]figure, err
 			}
 		}
 		figures := []figure{
-			{Name: "recall@10", Value: mean / n, Goal: least, Least: true},
+			{Name: "recall@10", Value: mean / n, Goal: minimum, Least: true},
 			{Name: "recall@10 by each turn alone", Value: alone / n},
 		}
 		for _, category := range slices.Sorted(maps.Keys(sums)) {

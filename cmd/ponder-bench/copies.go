@@ -62,7 +62,7 @@ func (c copier) pieces(pages []page, size int) (texts []string, of []int) {
 			continue
 		}
 		add(i, text)
-		for _, copied := range c.changed(text) {
+		for _, copied := range c.variants(text) {
 			add(i, copied)
 		}
 	}
@@ -71,7 +71,7 @@ func (c copier) pieces(pages []page, size int) (texts []string, of []int) {
 
 // variants returns copies that are truncated, signed, dated or quoted differently, and all
 // combined.
-func (c copier) changed(text string) []string {
+func (c copier) variants(text string) []string {
 	all := strings.SplitAfter(text, " ")
 	cut := strings.Join(all[:len(all)*(60+c.IntN(30))/100], "")
 	head := strings.Join(all[:max(len(all)*8/10, min(len(all), 60))], "")

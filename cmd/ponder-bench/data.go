@@ -19,7 +19,7 @@ import (
 var dataDir = filepath.Join("..", "shared", "data")
 
 // requireData returns the path of a collection, or an error that names the missing one.
-func have(parts ...string) (string, error) {
+func requireData(parts ...string) (string, error) {
 	path := filepath.Join(append([]string{dataDir}, parts...)...)
 	if _, err := os.Stat(path); err != nil {
 		return "", fmt.Errorf("the data of this scenario is not there: %w", err)
@@ -40,7 +40,7 @@ type collection struct {
 }
 
 func readCollection(name string) (c collection, err error) {
-	dir, err := have("ir", name)
+	dir, err := requireData("ir", name)
 	if err != nil {
 		return c, err
 	}

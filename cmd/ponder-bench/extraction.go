@@ -31,7 +31,7 @@ func extraction(context.Context) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	var ours, library marks
+	var ours, library scoreSum
 	var took, theirs time.Duration
 	for _, p := range pages {
 		began := time.Now()
@@ -67,7 +67,7 @@ func byLibrary(p page) string {
 }
 
 func readPages() (list []page, err error) {
-	dir, err := have("extraction")
+	dir, err := requireData("extraction")
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +101,9 @@ func readPages() (list []page, err error) {
 }
 
 // A scoreSum sums precision and recall over pages.
-type marks struct{ precision, recall, found, wanted float64 }
+type scoreSum struct{ precision, recall, found, wanted float64 }
 
-func (m *marks) add(want, got string) {
+func (m *scoreSum) add(want, got string) {
 	a, b := shingles(want), shingles(got)
 	hit, all, have := 0.0, 0.0, 0.0
 	for s, n := range a {
@@ -123,7 +123,7 @@ func (m *marks) add(want, got string) {
 	}
 }
 
-func (m *marks) f1() float64 {
+func (m *scoreSum) f1() float64 {
 	p, r := m.precision/max(1, m.found), m.recall/max(1, m.wanted)
 	return 2 * p * r / (p + r)
 }

@@ -17,17 +17,17 @@ import (
 // two '#'.
 type meter struct {
 	llm.Model
-	mu       sync.Mutex
-	ended    map[string]time.Time // end of the last call by session
-	first    map[string]time.Time // start of the first call by session
-	gaps     []time.Duration      // between the end of a call and the start of the next
-	calls    int
-	inFlight int
-	busy     time.Duration // model time
-	peak     chan struct{} // closed once the wanted number of calls is in flight
-	want     int
-	at       func(call int) // optional, called before each call
-	asked    *llm.Request   // the last request
+	mu          sync.Mutex
+	ended       map[string]time.Time // end of the last call by session
+	first       map[string]time.Time // start of the first call by session
+	gaps        []time.Duration      // between the end of a call and the start of the next
+	calls       int
+	inFlight    int
+	busy        time.Duration // model time
+	peak        chan struct{} // closed once the wanted number of calls is in flight
+	want        int
+	at          func(call int) // optional, called before each call
+	lastRequest *llm.Request   // the last request
 }
 
 func newMeter(m llm.Model, want int) *meter {
@@ -37,7 +37,7 @@ func newMeter(m llm.Model, want int) *meter {
 // Generate implements [llm.Model].
 func (m *meter) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		id, began := whose(req), time.Now()
+		id, began := sessionOf(req), time.Now()
 		m.begin(id, req, began)
 		for d, err := range m.Model.Generate(ctx, req) {
 			if d.Done != nil || err != nil {
@@ -59,7 +59,7 @@ func (m *meter) begin(id string, req *llm.Request, now time.Time) {
 		m.first[id] = now
 	}
 	m.calls++
-	m.asked = req
+	m.lastRequest = req
 	if m.at != nil {
 		m.at(m.calls)
 	}
@@ -78,7 +78,7 @@ func (m *meter) end(id string, began time.Time) {
 }
 
 // sessionOf returns the session of a request.
-func whose(req *llm.Request) string {
+func sessionOf(req *llm.Request) string {
 	for _, msg := range req.Messages {
 		for _, p := range msg.Parts {
 			if _, rest, ok := strings.Cut(p.Text, "#"); ok {

@@ -30,11 +30,11 @@ func opening(events int) func(context.Context) ([]figure, error) {
 			return nil, err
 		}
 		defer store.Close()
-		short, err := opened(ctx, store, "thr_short", events/100)
+		short, err := measureOpening(ctx, store, "thr_short", events/100)
 		if err != nil {
 			return nil, err
 		}
-		whole, err := opened(ctx, store, "thr_long", events)
+		whole, err := measureOpening(ctx, store, "thr_long", events)
 		if err != nil {
 			return nil, err
 		}
@@ -61,12 +61,12 @@ type opens struct{ read, open, turn float64 }
 const openTimes = 20
 
 // measureOpening creates a conversation and measures it.
-func opened(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events int) (o opens, err error) {
-	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation}, spoken(events)...); err != nil {
+func measureOpening(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events int) (o opens, err error) {
+	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation}, newConversation(events)...); err != nil {
 		return o, err
 	}
 	took := func(do func(*engine.Engine) error) (time.Duration, error) {
-		mind, err := talker(ctx, store)
+		mind, err := newChatEngine(ctx, store)
 		if err != nil {
 			return 0, err
 		}
@@ -86,7 +86,7 @@ func opened(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events
 			return o, err
 		}
 		open = append(open, d)
-		d, err = took(func(m *engine.Engine) error { return say(ctx, store, m, id) })
+		d, err = took(func(m *engine.Engine) error { return sendMessage(ctx, store, m, id) })
 		if err != nil {
 			return o, err
 		}
@@ -96,7 +96,7 @@ func opened(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events
 }
 
 // newChatEngine returns an engine with the chat mode.
-func talker(ctx context.Context, store ponder.Store) (*engine.Engine, error) {
+func newChatEngine(ctx context.Context, store ponder.Store) (*engine.Engine, error) {
 	mind, err := engine.New(engine.Config{
 		Store: store, Modes: []ponder.Mode{chat.New(chat.Options{})},
 		Models: map[ponder.Role][]ponder.Model{ponder.Fast: {{Model: prompt{}, MaxOutput: 1000}}},
@@ -107,8 +107,8 @@ func talker(ctx context.Context, store ponder.Store) (*engine.Engine, error) {
 	return mind, mind.Open(ctx)
 }
 
-// say sends a message and waits for the answer.
-func say(ctx context.Context, store ponder.Store, m *engine.Engine, id ponder.ThreadID) error {
+// sendMessage sends a message and waits for the answer.
+func sendMessage(ctx context.Context, store ponder.Store, m *engine.Engine, id ponder.ThreadID) error {
 	message := ponder.Event{Body: ponder.UserMessage{Content: "And what follows from that?"}}
 	if _, err := store.Append(ctx, id, 0, message); err != nil {
 		return err
@@ -119,7 +119,7 @@ func say(ctx context.Context, store ponder.Store, m *engine.Engine, id ponder.Th
 // turnsOn returns the median turn times in milliseconds for several conversations in one process.
 // It alternates between them and skips the first turn.
 func turnsOn(ctx context.Context, store ponder.Store, ids ...ponder.ThreadID) ([]float64, error) {
-	mind, err := talker(ctx, store)
+	mind, err := newChatEngine(ctx, store)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func turnsOn(ctx context.Context, store ponder.Store, ids ...ponder.ThreadID) ([
 	for n := range 5 * openTimes {
 		for i, id := range ids {
 			begun := time.Now()
-			if err := say(ctx, store, mind, id); err != nil {
+			if err := sendMessage(ctx, store, mind, id); err != nil {
 				return nil, err
 			}
 			if n > 0 {
@@ -143,8 +143,8 @@ func turnsOn(ctx context.Context, store ponder.Store, ids ...ponder.ThreadID) ([
 	return medians, nil
 }
 
-// spoken returns a conversation of about so many events without open messages.
-func spoken(events int) (all []ponder.Event) {
+// newConversation returns a conversation of about so many events without open messages.
+func newConversation(events int) (all []ponder.Event) {
 	for n := 0; len(all) < events; n++ {
 		all = append(all,
 			ponder.Event{Body: ponder.UserMessage{Content: fmt.Sprintf("Question %d: what do harbours cost, and who pays for them?", n)}},

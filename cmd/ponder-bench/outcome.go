@@ -31,7 +31,7 @@ func play(ctx context.Context, s strategy, w *world, budget int) (outcome, error
 }
 
 // outcomeOf evaluates the calls on a world.
-func outcomeOf(w *world, calls []told, budget int) outcome {
+func outcomeOf(w *world, calls []callResult, budget int) outcome {
 	o := outcome{found: make([]float64, budget+1), calls: len(calls), kinds: make(map[string]int)}
 	known, foci, last, sum := make([]bool, len(w.facts)), make(map[int]bool), 0, 0.0
 	for i, c := range calls {

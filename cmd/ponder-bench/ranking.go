@@ -35,7 +35,7 @@ const depth = 200
 
 // ranking measures the ranking of a collection by BM25, BM25 with feedback, the vectors of a
 // fitted embedder, and words with vectors.
-func ranking(name string, least bars) func(context.Context) ([]figure, error) {
+func ranking(name string, minimum bars) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		c, err := readCollection(name)
 		if err != nil {
@@ -76,9 +76,9 @@ func ranking(name string, least bars) func(context.Context) ([]figure, error) {
 			feedback += averagePrecision(r.named(more), rel) / n
 		}
 		return []figure{
-			{Name: "nDCG@10 by words", Value: lexical, Goal: least.gain, Least: true},
+			{Name: "nDCG@10 by words", Value: lexical, Goal: minimum.gain, Least: true},
 			{Name: "MAP by words", Value: plain},
-			{Name: "MAP by words, with feedback", Value: feedback, Goal: least.feedback, Least: true},
+			{Name: "MAP by words, with feedback", Value: feedback, Goal: minimum.feedback, Least: true},
 			{Name: "nDCG@10 by vectors (LSA, 256 dimensions)", Value: dense},
 			{Name: "nDCG@10 by both", Value: both, Goal: max(lexical, dense), Least: true},
 		}, nil

@@ -110,18 +110,18 @@ func remembering(passages int) func(context.Context) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		figures, err := taken(ctx, lib, dir)
+		figures, err := measureImport(ctx, lib, dir)
 		if err != nil {
 			return nil, err
 		}
-		alone, err := searched(ctx, lib, nil)
+		alone, err := measureSearch(ctx, lib, nil)
 		if err != nil {
 			return nil, err
 		}
 		figures = append(figures,
 			figure{Name: "search by words, p50", Value: at(alone, 50), Unit: "ms", Goal: 5},
 			figure{Name: "search by words, p99", Value: at(alone, 99), Unit: "ms", Goal: 25},
-			figure{Name: "resident memory", Value: held(), Unit: "MiB", Goal: 512})
+			figure{Name: "resident memory", Value: residentMiB(), Unit: "MiB", Goal: 512})
 		embedded, err := recall.Open(ctx, recall.Config{DB: db, Archive: kept, Embedder: vector.Embedder{Model: "bench/dense", Embed: dense}})
 		if err != nil {
 			return nil, err
@@ -134,25 +134,25 @@ func remembering(passages int) func(context.Context) ([]figure, error) {
 		if _, err := embedded.Search(ctx, "the first search reads the vectors", recall.SearchOptions{}); err != nil {
 			return nil, err
 		}
-		both, err := searched(ctx, embedded, nil)
+		both, err := measureSearch(ctx, embedded, nil)
 		if err != nil {
 			return nil, err
 		}
 		return append(figures,
 			figure{Name: "search by words and vectors, p50", Value: at(both, 50), Unit: "ms", Goal: 15},
 			figure{Name: "search by words and vectors, p99", Value: at(both, 99), Unit: "ms"},
-			figure{Name: "resident memory with vectors", Value: held(), Unit: "MiB", Goal: 512}), nil
+			figure{Name: "resident memory with vectors", Value: residentMiB(), Unit: "MiB", Goal: 512}), nil
 	}
 }
 
 // measureImport imports a folder during queries, then again unchanged.
-func taken(ctx context.Context, lib *recall.Library, dir string) ([]figure, error) {
+func measureImport(ctx context.Context, lib *recall.Library, dir string) ([]figure, error) {
 	began := time.Now()
 	stop, result := make(chan struct{}), make(chan error, 1)
 	var meanwhile []time.Duration
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		list, err := searched(ctx, lib, stop)
+		list, err := measureSearch(ctx, lib, stop)
 		meanwhile = list
 		result <- err
 	})
@@ -184,7 +184,7 @@ func taken(ctx context.Context, lib *recall.Library, dir string) ([]figure, erro
 }
 
 // measureSearch runs queries, until stop is closed if set, and returns their durations.
-func searched(ctx context.Context, lib *recall.Library, stop <-chan struct{}) (took []time.Duration, err error) {
+func measureSearch(ctx context.Context, lib *recall.Library, stop <-chan struct{}) (took []time.Duration, err error) {
 	p := newProse(2)
 	for n := 0; stop != nil || n < queries; n++ {
 		if stop != nil {
@@ -232,7 +232,7 @@ func dense(_ context.Context, texts []string) ([][]float32, error) {
 }
 
 // residentMiB returns the resident memory of the process in MiB.
-func held() float64 {
+func residentMiB() float64 {
 	runtime.GC()
 	return resident() / (1 << 20)
 }

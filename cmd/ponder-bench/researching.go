@@ -147,7 +147,7 @@ func (l researchLoad) one(ctx context.Context, base string, n int) (ratio, late 
 	if err != nil {
 		return 0, 0, err
 	}
-	must, fastest := m.must()
+	must, fastest := m.mustWait()
 	return float64(ended.Sub(began)) / float64(must), ms(evidence.Sub(fastest)), nil
 }
 
@@ -188,7 +188,7 @@ func (m *researchMeter) follow(ctx context.Context, store *sqlite.Store, p *plac
 
 // mustWait returns the duration of the plan, the slowest look-up and the synthesis, and the end of
 // the first search.
-func (m *researchMeter) must() (must time.Duration, fastest time.Time) {
+func (m *researchMeter) mustWait() (must time.Duration, fastest time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	plan, synthesis := m.calls[0], m.calls[len(m.calls)-1]

@@ -158,7 +158,7 @@ func size(l load) func(context.Context) ([]figure, error) {
 		m := r.meter
 		return []figure{
 			{Name: "resident memory with all in a call", Value: rss / (1 << 20), Unit: "MiB", Goal: 1024},
-			{Name: "resident memory, at most", Value: mostResident() / (1 << 20), Unit: "MiB", Goal: 1024},
+			{Name: "resident memory, at most", Value: maxResident() / (1 << 20), Unit: "MiB", Goal: 1024},
 			{Name: "until all are in a call", Value: allBusy.Seconds(), Unit: "s"},
 			{Name: "gap between calls, p50", Value: quantile(m.gaps, 0.50), Unit: "ms"},
 			{Name: "gap between calls, p99", Value: quantile(m.gaps, 0.99), Unit: "ms"},
@@ -199,7 +199,7 @@ func resident() float64 {
 }
 
 // maxResident returns the peak resident memory of this process.
-func mostResident() float64 {
+func maxResident() float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0

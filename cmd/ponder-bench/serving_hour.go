@@ -83,7 +83,7 @@ func (h *hour) workers() (list []func(context.Context, *rand.Rand)) {
 	add := func(n int, every time.Duration, do func(context.Context, *rand.Rand)) {
 		for range n {
 			list = append(list, func(ctx context.Context, r *rand.Rand) {
-				for rest(ctx, r, every) {
+				for pause(ctx, r, every) {
 					do(ctx, r)
 				}
 			})
@@ -99,7 +99,7 @@ func (h *hour) workers() (list []func(context.Context, *rand.Rand)) {
 }
 
 // pause waits for a random time with mean every and reports whether to continue.
-func rest(ctx context.Context, r *rand.Rand, every time.Duration) bool {
+func pause(ctx context.Context, r *rand.Rand, every time.Duration) bool {
 	t := time.NewTimer(time.Duration(2 * r.Float64() * float64(every)))
 	defer t.Stop()
 	select {
@@ -155,7 +155,7 @@ func (h *hour) act(ctx context.Context, r *rand.Rand) {
 	switch r.IntN(4) {
 	case 0:
 		h.json(ctx, http.MethodPost, one+"/pause", "{}", nil)
-		if rest(ctx, r, time.Second) {
+		if pause(ctx, r, time.Second) {
 			h.json(ctx, http.MethodPost, one+"/resume", "{}", nil)
 		}
 	case 1:
@@ -194,7 +194,7 @@ func (h *hour) talk(ctx context.Context, r *rand.Rand) {
 	one := "/api/threads/" + out.ID
 	for range turnsOfTalk {
 		h.stream(ctx, http.MethodPost, one+"/messages", fmt.Sprintf(`{"content":"What comes after %d?"}`, r.IntN(100)))
-		if !rest(ctx, r, turnEvery) {
+		if !pause(ctx, r, turnEvery) {
 			return
 		}
 	}
@@ -288,7 +288,7 @@ func (h *hour) json(ctx context.Context, method, path, body string, out any) boo
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		h.fails(ctx, method, path, err.Error())
+		h.fail(ctx, method, path, err.Error())
 		return false
 	}
 	h.took(method, time.Since(began))
@@ -310,16 +310,16 @@ func (h *hour) stream(ctx context.Context, method, path, body string) {
 func (h *hour) send(ctx context.Context, method, path, body, accept string) (resp *http.Response, began time.Time, ok bool) {
 	req, err := request(ctx, h.served, method, path, body, accept)
 	if err != nil {
-		h.fails(ctx, method, path, err.Error())
+		h.fail(ctx, method, path, err.Error())
 		return nil, began, false
 	}
 	began = time.Now()
 	if resp, err = h.http.Do(req); err != nil {
-		h.fails(ctx, method, path, err.Error())
+		h.fail(ctx, method, path, err.Error())
 		return nil, began, false
 	}
 	if resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusUnprocessableEntity {
-		h.fails(ctx, method, path, resp.Status)
+		h.fail(ctx, method, path, resp.Status)
 	}
 	return resp, began, true
 }
@@ -337,7 +337,7 @@ func (h *hour) took(method string, d time.Duration) {
 }
 
 // fail records an unexpected response unless the client has disconnected.
-func (h *hour) fails(ctx context.Context, method, path, why string) {
+func (h *hour) fail(ctx context.Context, method, path, why string) {
 	if ctx.Err() != nil {
 		return
 	}

@@ -33,7 +33,7 @@ func servedLanguages(l languageLoad) func(context.Context) ([]figure, error) {
 }
 
 // A turnPair is a turn of a protocol with its native counterpart.
-type beside struct{ native, own heard }
+type turnPair struct{ native, own turnResult }
 
 // Pauses between turns separate their costs. A streamed turn includes its CPU time and needs a
 // longer pause.
@@ -45,15 +45,15 @@ const (
 // measurePairs holds conversations in each protocol with native counterparts and returns the pairs
 // by protocol and turn. It finishes a conversation before it changes the protocol, so that CPU
 // caches are warm for both sides, and alternates which side and protocol comes first.
-func talking(ctx context.Context, s *served, talks, turns int, stream bool) (pairs [][][]beside, err error) {
-	pairs = make([][][]beside, len(tongues))
+func measurePairs(ctx context.Context, s *served, talks, turns int, stream bool) (pairs [][][]turnPair, err error) {
+	pairs = make([][][]turnPair, len(protocols))
 	for i := range pairs {
-		pairs[i] = make([][]beside, turns)
+		pairs[i] = make([][]turnPair, turns)
 	}
 	for i := range talks {
-		for j := range tongues {
-			lang := (i + j) % len(tongues)
-			if lang == 0 || stream && !tongues[lang].streams {
+		for j := range protocols {
+			lang := (i + j) % len(protocols)
+			if lang == 0 || stream && !protocols[lang].streams {
 				continue
 			}
 			var held [2]dialogue
@@ -61,16 +61,16 @@ func talking(ctx context.Context, s *served, talks, turns int, stream bool) (pai
 				held[k] = dialogue{served: s, chat: fmt.Sprintf("%d-%d-%t", i, lang, stream), said: []string{fmt.Sprintf("What comes after %d%c, %s?", i, 'a'+lang, name)}}
 			}
 			for n := range turns {
-				var both [2]heard
+				var both [2]turnResult
 				for k := range both {
 					k = (k + i + n) % len(both)
 					t := &held[k]
-					if both[k], err = t.turn(ctx, tongues[lang*k], stream); err != nil {
-						return nil, fmt.Errorf("%s, turn %d: %w", tongues[lang].name, n, err)
+					if both[k], err = t.turn(ctx, protocols[lang*k], stream); err != nil {
+						return nil, fmt.Errorf("%s, turn %d: %w", protocols[lang].name, n, err)
 					}
 					t.said = append(t.said, answerOf(stream), fmt.Sprintf("And what comes after %d?", n))
 				}
-				pairs[lang][n] = append(pairs[lang][n], beside{both[0], both[1]})
+				pairs[lang][n] = append(pairs[lang][n], turnPair{both[0], both[1]})
 			}
 		}
 	}
@@ -84,16 +84,16 @@ func (l languageLoad) whole(ctx context.Context) (figures []figure, err error) {
 		return nil, err
 	}
 	defer s.stop()
-	pairs, err := talking(ctx, s, l.talks, l.turns, false)
+	pairs, err := measurePairs(ctx, s, l.talks, l.turns, false)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.oneEach(ctx, 2*l.talks*(len(tongues)-1)); err != nil {
+	if err := s.oneEach(ctx, 2*l.talks*(len(protocols)-1)); err != nil {
 		return nil, err
 	}
-	took := func(h heard) time.Duration { return h.took }
-	var first, later []beside
-	for i, t := range tongues {
+	took := func(h turnResult) time.Duration { return h.took }
+	var first, later []turnPair
+	for i, t := range protocols {
 		if i == 0 {
 			continue
 		}
@@ -110,7 +110,7 @@ func (l languageLoad) whole(ctx context.Context) (figures []figure, err error) {
 }
 
 // added returns the overhead over native turns, p50 in ms.
-func added(list []beside, of func(heard) time.Duration) float64 {
+func added(list []turnPair, of func(turnResult) time.Duration) float64 {
 	var all []time.Duration
 	for _, b := range list {
 		all = append(all, of(b.own)-of(b.native))
@@ -119,7 +119,7 @@ func added(list []beside, of func(heard) time.Duration) float64 {
 }
 
 // native returns the duration of native turns, p50 in ms.
-func native(list []beside, of func(heard) time.Duration) float64 {
+func native(list []turnPair, of func(turnResult) time.Duration) float64 {
 	var all []time.Duration
 	for _, b := range list {
 		all = append(all, of(b.native))
@@ -135,13 +135,13 @@ func (l languageLoad) streamed(ctx context.Context) (figures []figure, err error
 		return nil, err
 	}
 	defer s.stop()
-	pairs, err := talking(ctx, s, l.streams, l.heard, true)
+	pairs, err := measurePairs(ctx, s, l.streams, l.heard, true)
 	if err != nil {
 		return nil, err
 	}
-	took, cpu := func(h heard) time.Duration { return h.took }, func(h heard) time.Duration { return h.cpu }
-	var all []beside
-	for i, t := range tongues {
+	took, cpu := func(h turnResult) time.Duration { return h.took }, func(h turnResult) time.Duration { return h.cpu }
+	var all []turnPair
+	for i, t := range protocols {
 		if !t.streams || i == 0 {
 			continue
 		}
@@ -161,7 +161,7 @@ func (l languageLoad) streamed(ctx context.Context) (figures []figure, err error
 
 // oneEach checks that each conversation is one thread.
 func (s *served) oneEach(ctx context.Context, want int) error {
-	text, err := s.plainly(ctx, "/api/threads?kind=conversation&limit=200")
+	text, err := s.fetchText(ctx, "/api/threads?kind=conversation&limit=200")
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func servedRandomly(l randomLoad) func(context.Context) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		return append(t.figures(), after.compared(before)...), nil
+		return append(t.figures(), after.compare(before)...), nil
 	}
 }
 

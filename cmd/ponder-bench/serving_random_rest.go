@@ -24,8 +24,8 @@ type holding struct {
 }
 
 const (
-	restTime  = 4 * time.Minute   // to release temporary resources
-	keptWhile = 100 * time.Second // lifetime of unused model connections and minds
+	restTime     = 4 * time.Minute   // to release temporary resources
+	idleLifetime = 100 * time.Second // lifetime of unused model connections and minds
 )
 
 // atRest waits until a server holds no more than before or, without before, until its holding is
@@ -47,7 +47,7 @@ func (s *served) atRest(ctx context.Context, before *holding) (*holding, error) 
 			}
 		}
 		least, h.took = h, time.Since(began)
-		enough := time.Since(since) > keptWhile
+		enough := time.Since(since) > idleLifetime
 		if before != nil {
 			enough = h.goroutines <= before.goroutines && h.files <= before.files && h.rows[leasesHeld] == 0 && h.rowsLeft(before, nil) == 0
 		}
@@ -75,7 +75,7 @@ func (s *served) holds(ctx context.Context) (h *holding, err error) {
 var keptRows = []string{"ponder_thread", "ponder_usage", "ponder_batch", "serve_day", "serve_used", "serve_once"}
 
 // compare returns the growth since before.
-func (h *holding) compared(before *holding) []figure {
+func (h *holding) compare(before *holding) []figure {
 	list := []figure{
 		{Name: "goroutines beyond those before", Value: float64(h.goroutines - before.goroutines), Goal: none},
 		{Name: "open files beyond those before", Value: float64(h.files - before.files), Goal: none},
@@ -153,7 +153,7 @@ type listed struct {
 
 // list returns the first page of a list.
 func (o *owner) list(ctx context.Context, path string) ([]listed, error) {
-	text, err := o.plainly(ctx, path)
+	text, err := o.fetchText(ctx, path)
 	if err != nil {
 		return nil, err
 	}

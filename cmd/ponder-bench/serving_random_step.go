@@ -28,14 +28,14 @@ type act struct {
 }
 
 const (
-	mostPause = 60 * time.Millisecond // between requests
-	mostStay  = 3 * time.Second       // on a stream
-	patience  = 30 * time.Second      // for a response
+	maxPause = 60 * time.Millisecond // between requests
+	maxStay  = 3 * time.Second       // on a stream
+	patience = 30 * time.Second      // for a response
 )
 
 // step sends one request.
 func (c *randomClient) step(ctx context.Context) {
-	if !rest(ctx, c.r, mostPause/2) {
+	if !pause(ctx, c.r, maxPause/2) {
 		return
 	}
 	a := c.any()
@@ -43,7 +43,7 @@ func (c *randomClient) step(ctx context.Context) {
 	case a.body != "" && c.r.IntN(12) == 0:
 		c.cut(ctx, a)
 	case a.stream:
-		c.send(ctx, a, time.Duration(c.r.Float64()*float64(mostStay)))
+		c.send(ctx, a, time.Duration(c.r.Float64()*float64(maxStay)))
 	case c.r.IntN(8) == 0: // disconnects, usually before the response
 		c.send(ctx, a, time.Duration(c.r.ExpFloat64()*float64(5*time.Millisecond)))
 	default:
@@ -261,6 +261,6 @@ func (c *randomClient) cut(ctx context.Context, a act) {
 	if _, err := io.WriteString(conn, text[:c.r.IntN(len(text))]); err != nil {
 		return
 	}
-	rest(ctx, c.r, time.Duration(c.r.IntN(200))*time.Millisecond)
+	pause(ctx, c.r, time.Duration(c.r.IntN(200))*time.Millisecond)
 	c.note(a.method+" "+a.path, 0, nil)
 }

@@ -26,12 +26,12 @@ type profile struct {
 
 // profile forces a collection and reads the profiles over a temporary connection.
 func (s *served) profile(ctx context.Context) (p profile, err error) {
-	text, err := s.plainly(ctx, "/debug/pprof/goroutine?debug=1")
+	text, err := s.fetchText(ctx, "/debug/pprof/goroutine?debug=1")
 	if err != nil {
 		return p, err
 	}
 	p.goroutines, p.stacks = stacksOf(text)
-	if text, err = s.plainly(ctx, "/debug/pprof/heap?gc=1&debug=1"); err != nil {
+	if text, err = s.fetchText(ctx, "/debug/pprof/heap?gc=1&debug=1"); err != nil {
 		return p, err
 	}
 	_, rest, _ := strings.Cut(text, "# HeapAlloc = ")
@@ -75,8 +75,8 @@ func (p profile) grown(before profile) (list []string) {
 	return list
 }
 
-// plainly requests a text over a temporary connection.
-func (s *served) plainly(ctx context.Context, path string) (string, error) {
+// fetchText requests a text over a temporary connection.
+func (s *served) fetchText(ctx context.Context, path string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path, nil)
 	if err != nil {
 		return "", err

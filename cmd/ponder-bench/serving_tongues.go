@@ -23,8 +23,8 @@ type dialogue struct {
 	said []string // alternating messages and answers
 }
 
-// A tongue is a client protocol.
-type tongue struct {
+// A protocol is a client protocol.
+type protocol struct {
 	name    string
 	streams bool // streams text
 	request func(t *dialogue, stream bool) (path string, body any)
@@ -32,8 +32,8 @@ type tongue struct {
 
 type object = map[string]any
 
-// tongues are the protocols, the native API first.
-var tongues = []tongue{
+// protocols are the protocols, the native API first.
+var protocols = []protocol{
 	{"native", true, nativeTurn},
 	{"openai", true, func(t *dialogue, stream bool) (string, any) {
 		return "/v1/chat/completions", object{"model": "ponder/chat", "stream": stream, "messages": t.messages()}
@@ -94,17 +94,17 @@ func (t *dialogue) messages() (list []object) {
 	return list
 }
 
-// A heard is the result of a request.
-type heard struct {
+// A turnResult is the result of a request.
+type turnResult struct {
 	took   time.Duration
 	cpu    time.Duration // of the server, including work after the response
 	events int           // in a stream
 }
 
 // turn requests an answer to the last message and lets the server rest.
-func (t *dialogue) turn(ctx context.Context, of tongue, stream bool) (h heard, err error) {
+func (t *dialogue) turn(ctx context.Context, of protocol, stream bool) (h turnResult, err error) {
 	before := t.cpu()
-	if of.name == tongues[0].name && t.id == "" {
+	if of.name == protocols[0].name && t.id == "" {
 		if h, err = t.send(ctx, of, false); err != nil {
 			return h, err
 		}
@@ -115,14 +115,14 @@ func (t *dialogue) turn(ctx context.Context, of tongue, stream bool) (h heard, e
 	} else {
 		time.Sleep(restWhole)
 	}
-	return heard{h.took + more.took, t.cpu() - before, more.events}, err
+	return turnResult{h.took + more.took, t.cpu() - before, more.events}, err
 }
 
 // Patterns of IDs that a client must send again.
 var ids = regexp.MustCompile(`"(?:thread_id|id)":"((?:thr|resp)_[^"]+)"`)
 
 // send sends a request and reads the response.
-func (t *dialogue) send(ctx context.Context, of tongue, stream bool) (h heard, err error) {
+func (t *dialogue) send(ctx context.Context, of protocol, stream bool) (h turnResult, err error) {
 	path, body := of.request(t, stream)
 	js, err := json.Marshal(body)
 	if err != nil {
@@ -132,7 +132,7 @@ func (t *dialogue) send(ctx context.Context, of tongue, stream bool) (h heard, e
 	if stream || of.name == "mcp" {
 		accept += ", text/event-stream"
 	}
-	if stream && of.name == tongues[0].name {
+	if stream && of.name == protocols[0].name {
 		accept = "text/event-stream"
 	}
 	req, err := request(ctx, t.served, http.MethodPost, path, string(js), accept)

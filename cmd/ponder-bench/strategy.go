@@ -170,7 +170,7 @@ func oracle(w *world, budget int) (found []float64) {
 		}
 		slices.Sort(weights)
 		slices.Reverse(weights)
-		for part := range slices.Chunk(weights, mostFacts) {
+		for part := range slices.Chunk(weights, maxFacts) {
 			sum := 0.0
 			for _, x := range part {
 				sum += x

@@ -22,11 +22,11 @@ import (
 type thinker struct {
 	*world
 	mu    sync.Mutex
-	calls []told
+	calls []callResult
 }
 
-// A told is the result of a call.
-type told struct {
+// A callResult is the result of a call.
+type callResult struct {
 	kind  string // thoughts, questions, synthesis or answer
 	node  int    // focus
 	facts []int  // stated facts that the prompt lacked
@@ -35,8 +35,8 @@ type told struct {
 
 // Limits and probabilities of the model's output.
 const (
-	mostFacts    = 3 // new facts per call
-	leastSaid    = 3 // thoughts per call, including repetitions
+	maxFacts     = 3 // new facts per call
+	minThoughts  = 3 // thoughts per call, including repetitions
 	shownFacts   = 14
 	wandering    = 0.4  // chance that a call on an exhausted question finds a fact below it
 	lazyQuestion = 0.15 // chance that a question repeats an earlier one in other words
@@ -67,7 +67,7 @@ func (t *thinker) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.De
 			return
 		}
 		t.mu.Lock()
-		t.calls = append(t.calls, r.told)
+		t.calls = append(t.calls, r.callResult)
 		t.mu.Unlock()
 		yield(llm.Delta{Done: &llm.Response{
 			Message: llm.Say(llm.Assistant, string(js)), Finish: llm.FinishStop, Model: t.Name(), Usage: llm.Usage{Input: len(r.text) / 4, Output: len(js) / 4},
@@ -79,7 +79,7 @@ func (t *thinker) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.De
 type reading struct {
 	*world
 	*rand.Rand
-	told
+	callResult
 	schema string
 	text   string
 	seen   []bool // facts in the prompt

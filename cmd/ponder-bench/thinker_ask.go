@@ -100,7 +100,7 @@ func priorityOf(hint float64) int { return int(math.Round(min(10, max(1, 1+9*hin
 // decide chooses the next question or stops.
 func (r *reading) decide(a *sayThoughts) {
 	chance := 0.02
-	if len(r.told.facts) == 0 {
+	if len(r.callResult.facts) == 0 {
 		chance = 0.10
 	}
 	list := r.candidates()

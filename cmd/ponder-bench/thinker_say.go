@@ -47,7 +47,7 @@ type (
 func (r *reading) thoughts() (a sayThoughts) {
 	r.kind = "thoughts"
 	r.find()
-	for _, f := range r.told.facts {
+	for _, f := range r.callResult.facts {
 		sure := 0.6 + 0.35*r.Float64()
 		if len(r.world.facts) == 1 {
 			sure = 0.97
@@ -63,7 +63,7 @@ func (r *reading) thoughts() (a sayThoughts) {
 		r.decide(&a)
 	}
 	if r.wants("questions") {
-		for _, f := range r.told.facts {
+		for _, f := range r.callResult.facts {
 			r.open[r.world.facts[f].node] = true
 		}
 		a.Questions = r.questions().Questions
@@ -77,14 +77,14 @@ func (r *reading) find() {
 	at := r.node
 	for range mostDepth {
 		for _, f := range r.nodes[at].facts {
-			if !r.seen[f] && len(r.told.facts) < mostFacts {
-				r.told.facts = append(r.told.facts, f)
+			if !r.seen[f] && len(r.callResult.facts) < maxFacts {
+				r.callResult.facts = append(r.callResult.facts, f)
 			}
 		}
 		if at != r.node {
-			r.told.facts = r.told.facts[:min(1, len(r.told.facts))]
+			r.callResult.facts = r.callResult.facts[:min(1, len(r.callResult.facts))]
 		}
-		if len(r.told.facts) > 0 || len(r.nodes[at].edges) == 0 || r.talk != mixed || r.Float64() > wandering {
+		if len(r.callResult.facts) > 0 || len(r.nodes[at].edges) == 0 || r.talk != mixed || r.Float64() > wandering {
 			return
 		}
 		at = r.nodes[at].edges[r.IntN(len(r.nodes[at].edges))].to
@@ -99,7 +99,7 @@ func (r *reading) fill(a *sayThoughts) {
 			known = append(known, f)
 		}
 	}
-	for len(a.Thoughts) < leastSaid {
+	for len(a.Thoughts) < minThoughts {
 		again := sayThought{Type: "insight", Confidence: 0.7 + 0.2*r.Float64(), Importance: 0.5}
 		dice := r.Float64()
 		switch {

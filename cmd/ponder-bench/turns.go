@@ -86,7 +86,7 @@ func (m timedModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[ll
 	return func(yield func(llm.Delta, error) bool) {
 		c := &talkCall{began: time.Now()}
 		m.meter.mu.Lock()
-		m.meter.calls[whose(req)] = c
+		m.meter.calls[sessionOf(req)] = c
 		m.meter.mu.Unlock()
 		for d, err := range m.Model.Generate(ctx, req) {
 			now := time.Now()

@@ -85,7 +85,7 @@ func merging(ctx context.Context, list []*world) ([]figure, error) {
 
 // merged returns the share of stated facts in no thought, and the share of single-fact thoughts
 // that repeat an earlier thought.
-func (w *world) merged(calls []told, evs []ponder.Event) (lost, twice float64) {
+func (w *world) merged(calls []callResult, evs []ponder.Event) (lost, twice float64) {
 	kept, thoughts := make(map[int]bool), 0
 	for _, ev := range evs {
 		b, ok := ev.Body.(ponder.Thought)

@@ -153,7 +153,7 @@ func TestReplay(t *testing.T) {
 }
 
 // asked returns the answer of a thinker.
-func asked(t *testing.T, w *world, schema, prompt string) (string, told) {
+func asked(t *testing.T, w *world, schema, prompt string) (string, callResult) {
 	t.Helper()
 	th := &thinker{world: w}
 	resp, err := llm.Collect(th.Generate(t.Context(), &llm.Request{Schema: &llm.Schema{JSON: []byte(schema)}, Messages: []llm.Message{llm.Say(llm.User, prompt)}}))
@@ -169,7 +169,7 @@ func TestThinker(t *testing.T) {
 	w := newWorld(worldSeed)
 	at := w.facts[len(w.facts)-1].node
 	text, told := asked(t, w, thoughts, "Focus: "+w.nodes[at].asks[1])
-	if told.node != at || len(told.facts) == 0 || len(told.facts) > mostFacts || !slices.Equal(sorted(w.in(text)), sorted(told.facts)) {
+	if told.node != at || len(told.facts) == 0 || len(told.facts) > maxFacts || !slices.Equal(sorted(w.in(text)), sorted(told.facts)) {
 		t.Errorf("thoughts on %d: %+v, %s", at, told, text)
 	}
 	for _, f := range told.facts {

@@ -156,14 +156,14 @@ func readCollections(c *llmtest.SimConfig, files string, dimensions int) error {
 }
 
 // share parses a share such as 0.05 or 5%.
-func share(v string, most float64) (float64, error) {
+func share(v string, max float64) (float64, error) {
 	number, percent := strings.CutSuffix(v, "%")
 	f, err := strconv.ParseFloat(number, 64)
 	if percent {
 		f /= 100
 	}
-	if err != nil || !(f >= 0 && f <= most) {
-		return 0, fmt.Errorf("not a share from 0 to %v, such as 0.05 or 5%%", most)
+	if err != nil || !(f >= 0 && f <= max) {
+		return 0, fmt.Errorf("not a share from 0 to %v, such as 0.05 or 5%%", max)
 	}
 	return f, nil
 }

@@ -87,7 +87,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestCollectionsAreEmbedded(t *testing.T) {
+func TestEmbedCollections(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")
 	for name, text := range map[string]string{a: `{"title":"One","text":"a car with wheels"}`, b: `{"text":"the car turns its wheels"}`} {

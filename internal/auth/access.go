@@ -59,9 +59,9 @@ type Config struct {
 
 // A Guard checks requests. It is safe for concurrent use.
 type Guard struct {
-	cfg   Config
-	mu    sync.Mutex
-	paces map[string]*pace // by token name
+	cfg     Config
+	mu      sync.Mutex
+	buckets map[string]*bucket // by token name
 }
 
 // New returns a guard for cfg.
@@ -69,7 +69,7 @@ func New(cfg Config) *Guard {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Guard{cfg: cfg, paces: make(map[string]*pace)}
+	return &Guard{cfg: cfg, buckets: make(map[string]*bucket)}
 }
 
 // A Caller is an authenticated caller.
@@ -104,10 +104,10 @@ type Refusal struct {
 
 // Check authenticates a request or returns a refusal.
 func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
-	if !g.hostIsOurs(r.Host) {
+	if !g.isOwnHost(r.Host) {
 		return Caller{}, &Refusal{Status: http.StatusForbidden, Detail: "the Host of the request is not this server: name it in serve.hosts, or use its address"}
 	}
-	if why := g.foreign(r); why != "" {
+	if why := g.refuseOrigin(r); why != "" {
 		return Caller{}, &Refusal{Status: http.StatusForbidden, Detail: why}
 	}
 	if len(g.cfg.Tokens) == 0 {
@@ -117,7 +117,7 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	if !ok {
 		return Caller{}, &Refusal{Status: http.StatusUnauthorized, Detail: "a token is needed: send Authorization: Bearer and one that is set for this server"}
 	}
-	if !isPaced(r) {
+	if !isRateLimited(r) {
 		return Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes}, nil
 	}
 	if wait := g.wait(t); wait > 0 {
@@ -129,7 +129,7 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 
 // token returns the request's token, in constant time.
 func (g *Guard) token(r *http.Request) (found Token, ok bool) {
-	secret := shown(r)
+	secret := secretOf(r)
 	if secret == "" {
 		return Token{}, false
 	}
@@ -144,7 +144,7 @@ func (g *Guard) token(r *http.Request) (found Token, ok bool) {
 
 // secretOf returns the secret in the request: a bearer token, or x-api-key as Anthropic clients
 // send it. It returns "" for none or several.
-func shown(r *http.Request) string {
+func secretOf(r *http.Request) string {
 	list, keys := r.Header.Values("Authorization"), r.Header.Values("X-Api-Key")
 	switch {
 	case len(list) == 1:
@@ -161,7 +161,7 @@ func shown(r *http.Request) string {
 
 // isOwnHost reports whether a request is for this server: by an IP address, which DNS rebinding
 // cannot use, by localhost, or by a configured name.
-func (g *Guard) hostIsOurs(host string) bool {
+func (g *Guard) isOwnHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
@@ -174,7 +174,7 @@ func (g *Guard) hostIsOurs(host string) bool {
 }
 
 // refuseOrigin returns why the page of a request is not allowed, or "".
-func (g *Guard) foreign(r *http.Request) string {
+func (g *Guard) refuseOrigin(r *http.Request) string {
 	const refused = "pages of other sites may not ask this server: name theirs in serve.origins"
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -185,7 +185,7 @@ func (g *Guard) foreign(r *http.Request) string {
 	}
 	if len(origins) == 1 {
 		origin := strings.ToLower(origins[0])
-		if g.named(origin) {
+		if g.isAllowedOrigin(origin) {
 			return ""
 		}
 		if u, err := url.Parse(origin); err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, r.Host) {
@@ -196,7 +196,7 @@ func (g *Guard) foreign(r *http.Request) string {
 }
 
 // isAllowedOrigin reports whether an origin is configured.
-func (g *Guard) named(origin string) bool {
+func (g *Guard) isAllowedOrigin(origin string) bool {
 	return slices.ContainsFunc(g.cfg.Origins, func(o string) bool { return strings.EqualFold(strings.TrimSuffix(o, "/"), origin) })
 }
 
@@ -206,7 +206,7 @@ func (g *Guard) HasPages() bool { return len(g.cfg.Origins) > 0 }
 // Page returns the origin of a request if it is an allowed foreign page.
 func (g *Guard) Page(r *http.Request) (origin string, ok bool) {
 	origins := r.Header.Values("Origin")
-	if len(origins) != 1 || !g.hostIsOurs(r.Host) || !g.named(origins[0]) {
+	if len(origins) != 1 || !g.isOwnHost(r.Host) || !g.isAllowedOrigin(origins[0]) {
 		return "", false
 	}
 	return origins[0], true

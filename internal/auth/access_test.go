@@ -100,7 +100,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func TestPace(t *testing.T) {
+func TestRateLimit(t *testing.T) {
 	now := time.Unix(0, 0)
 	g := New(Config{Tokens: []Token{{Name: "a", PerMinute: 60, Hash: HashOf("a")}, {Name: "b", PerMinute: 60, Hash: HashOf("b")}}, Now: func() time.Time { return now }})
 	ask := func(secret string) *Refusal {

@@ -7,21 +7,21 @@ import (
 )
 
 // unlimitedPaths are for monitoring and documentation and have no rate limit.
-var unpaced = []string{"/healthz", "/readyz", "/metrics", "/docs"}
+var unlimitedPaths = []string{"/healthz", "/readyz", "/metrics", "/docs"}
 
 // isRateLimited reports whether a request counts for the rate of its token.
-func isPaced(r *http.Request) bool { return !slices.Contains(unpaced, r.URL.Path) }
+func isRateLimited(r *http.Request) bool { return !slices.Contains(unlimitedPaths, r.URL.Path) }
 
 // A bucket is a token bucket. It fills at the token's rate and holds one minute of it up to
 // maxBurst requests, or ten seconds of it if that is more.
-type pace struct {
+type bucket struct {
 	left float64
 	at   time.Time
 }
 
 // Capacity of a bucket.
 const (
-	mostBurst  = 60 // requests at a low rate
+	maxBurst   = 60 // requests at a low rate
 	burstShare = 6  // share of a minute at a high rate
 )
 
@@ -34,11 +34,11 @@ func (g *Guard) wait(t Token) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.cfg.Now()
-	most := max(min(float64(t.PerMinute), mostBurst), float64(t.PerMinute)/burstShare)
-	p := g.paces[t.Name]
+	most := max(min(float64(t.PerMinute), maxBurst), float64(t.PerMinute)/burstShare)
+	p := g.buckets[t.Name]
 	if p == nil {
-		p = &pace{left: most, at: now}
-		g.paces[t.Name] = p
+		p = &bucket{left: most, at: now}
+		g.buckets[t.Name] = p
 	}
 	perSecond := float64(t.PerMinute) / 60
 	if gone := now.Sub(p.at).Seconds(); gone > 0 {

@@ -62,8 +62,8 @@ type Lacking struct {
 // Fit learns a map. It ignores cases with a NaN claim or an outcome outside 0 to 1, and clamps
 // claims to 0 to 1.
 func Fit(cases []Case) Map {
-	cases = sound(cases)
-	m := Map{cases: len(cases), lacking: lacking(cases)}
+	cases = validCases(cases)
+	m := Map{cases: len(cases), lacking: missing(cases)}
 	if m.lacking == (Lacking{}) {
 		m.weights = learn(cases)
 	}
@@ -77,7 +77,7 @@ func (m Map) Of(claimed float64, basis Basis) (p float64, ok bool) {
 	if !m.Calibrated() || math.IsNaN(claimed) {
 		return 0, false
 	}
-	return m.weights.of(Case{Claimed: unit(claimed), Basis: basis.unit()}), true
+	return m.weights.forecast(Case{Claimed: unit(claimed), Basis: basis.unit()}), true
 }
 
 // Calibrated reports whether there were enough cases.
@@ -89,12 +89,12 @@ func (m Map) Cases() int { return m.cases }
 // Lacking returns the cases that a calibration still needs.
 func (m Map) Lacking() Lacking {
 	if m.cases == 0 {
-		return lacking(nil)
+		return missing(nil)
 	}
 	return m.lacking
 }
 
-func lacking(cases []Case) Lacking {
+func missing(cases []Case) Lacking {
 	var right float64
 	for _, c := range cases {
 		right += c.Outcome
@@ -103,10 +103,10 @@ func lacking(cases []Case) Lacking {
 }
 
 // validCases returns the valid cases in canonical order.
-func sound(cases []Case) []Case {
+func validCases(cases []Case) []Case {
 	var list []Case
 	for _, c := range cases {
-		if c.counts() {
+		if c.isValid() {
 			list = append(list, c.unit())
 		}
 	}
@@ -114,7 +114,7 @@ func sound(cases []Case) []Case {
 	return list
 }
 
-func (c Case) counts() bool { return !math.IsNaN(c.Claimed) && c.Outcome >= 0 && c.Outcome <= 1 }
+func (c Case) isValid() bool { return !math.IsNaN(c.Claimed) && c.Outcome >= 0 && c.Outcome <= 1 }
 
 func (c Case) unit() Case { return Case{unit(c.Claimed), c.Basis.unit(), c.Outcome} }
 

@@ -10,9 +10,9 @@ type weights struct {
 
 // The columns of a row.
 const (
-	one  = iota
-	high // ln of the claim
-	low  // -ln of 1 minus the claim
+	intercept = iota
+	slopeHigh // ln of the claim
+	slopeLow  // -ln of 1 minus the claim
 	firstOfBasis
 	columns = firstOfBasis + 4
 )
@@ -20,15 +20,15 @@ const (
 type vector [columns]float64
 
 // maxClaim is the largest distinct claim: 1 counts as 0.99, and 0 as 0.01.
-const surest = 0.99
+const maxClaim = 0.99
 
 func rowOf(c Case) vector {
-	p := min(max(c.Claimed, 1-surest), surest)
+	p := min(max(c.Claimed, 1-maxClaim), maxClaim)
 	b := c.Basis
 	return vector{1, math.Log(p), -math.Log(1 - p), b.Agreement, b.Support, b.Contradiction, b.Stability}
 }
 
-func (w weights) of(c Case) float64 {
+func (w weights) forecast(c Case) float64 {
 	row := rowOf(c)
 	return min(max(logistic(row.dot(w.w)), w.edge), 1-w.edge)
 }
@@ -70,7 +70,7 @@ func (d data) means() (m vector) {
 }
 
 // subtract returns the data with means subtracted from the columns.
-func (d data) less(means vector) data {
+func (d data) subtract(means vector) data {
 	rows := make([]vector, len(d.rows))
 	for i, row := range d.rows {
 		rows[i] = row.plus(means, -1)
@@ -95,7 +95,7 @@ func crossEntropy(z, outcome float64) float64 {
 type penalty vector
 
 // expected returns the weights of the identity map.
-func expected() vector { return vector{high: 1, low: 1} }
+func expected() vector { return vector{slopeHigh: 1, slopeLow: 1} }
 
 // parts is the number of folds that select the penalties.
 const parts = 5
@@ -105,7 +105,7 @@ const parts = 5
 func learn(cases []Case) weights {
 	d := dataOf(cases)
 	grid := penalties()
-	shares := d.likely(grid)
+	shares := d.likelihoods(grid)
 	var sum vector
 	var all float64
 	w := expected()
@@ -120,16 +120,16 @@ func learn(cases []Case) weights {
 }
 
 const (
-	none       = 1e6  // a penalty that excludes a column
-	simpler    = 30   // prior odds of maps without the basis
-	negligible = 1e-3 // ignored share of a penalty
+	excluded       = 1e6  // a penalty that excludes a column
+	simplicityOdds = 30   // prior odds of maps without the basis
+	negligible     = 1e-3 // ignored share of a penalty
 )
 
 // penalties returns the grid.
 func penalties() (grid []penalty) {
 	for _, slope := range []float64{0.2, 2, 20} {
-		for _, basis := range []float64{0.2, 1, 5, 25, 125, none} {
-			p := penalty{one: 0.25, high: slope, low: slope}
+		for _, basis := range []float64{0.2, 1, 5, 25, 125, excluded} {
+			p := penalty{intercept: 0.25, slopeHigh: slope, slopeLow: slope}
 			for j := firstOfBasis; j < columns; j++ {
 				p[j] = basis
 			}
@@ -141,7 +141,7 @@ func penalties() (grid []penalty) {
 
 // likelihoods returns the relative likelihood of held-out cases for each penalty; the maximum is
 // 1.
-func (d data) likely(grid []penalty) []float64 {
+func (d data) likelihoods(grid []penalty) []float64 {
 	losses := make([]float64, len(grid))
 	for part := range parts {
 		learned, held := d.split(part, parts)
@@ -153,8 +153,8 @@ func (d data) likely(grid []penalty) []float64 {
 	}
 	least := math.Inf(1)
 	for i, p := range grid {
-		if p[firstOfBasis] == none {
-			losses[i] -= math.Log(simpler)
+		if p[firstOfBasis] == excluded {
+			losses[i] -= math.Log(simplicityOdds)
 		}
 		least = math.Min(least, losses[i])
 	}
@@ -169,19 +169,19 @@ func (d data) likely(grid []penalty) []float64 {
 // zero.
 func (d data) fit(p penalty, near vector) vector {
 	means := d.means()
-	near[one] += near.dot(means)
-	d = d.less(means)
+	near[intercept] += near.dot(means)
+	d = d.subtract(means)
 	best, least := vector{}, math.Inf(1)
-	for _, zero := range [][]int{{}, {high}, {low}, {high, low}} {
-		w, cost := d.minimum(p, near, zero)
-		if w[high] >= 0 && w[low] >= 0 && cost < least {
+	for _, zero := range [][]int{{}, {slopeHigh}, {slopeLow}, {slopeHigh, slopeLow}} {
+		w, cost := d.minimize(p, near, zero)
+		if w[slopeHigh] >= 0 && w[slopeLow] >= 0 && cost < least {
 			best, least = w, cost
 		}
 		if len(zero) == 0 && !math.IsInf(least, 1) {
 			break
 		}
 	}
-	best[one] -= best.dot(means)
+	best[intercept] -= best.dot(means)
 	return best
 }
 
@@ -189,12 +189,12 @@ func (d data) fit(p penalty, near vector) vector {
 const (
 	maxSteps  = 50
 	maxHalves = 30
-	closeBy   = 1e-8 // expected gain of a step in nats
+	minGain   = 1e-8 // expected gain of a step in nats
 )
 
 // minimize runs Newton's method from near with the weights in zero held at zero. It returns the
 // weights and the cost.
-func (d data) minimum(p penalty, near vector, zero []int) (vector, float64) {
+func (d data) minimize(p penalty, near vector, zero []int) (vector, float64) {
 	w := near
 	for _, j := range zero {
 		w[j] = 0
@@ -202,11 +202,11 @@ func (d data) minimum(p penalty, near vector, zero []int) (vector, float64) {
 	cost, slope, curve := d.cost(p, w)
 	for range maxSteps {
 		for _, j := range zero {
-			curve.hold(j)
+			curve.fix(j)
 			slope[j] = 0
 		}
 		step := curve.solve(slope)
-		if slope.dot(step) < closeBy {
+		if slope.dot(step) < minGain {
 			break
 		}
 		next := w.plus(step, -1)
@@ -266,7 +266,7 @@ func (v vector) plus(o vector, by float64) vector {
 type matrix [columns]vector
 
 // fix replaces row and column j by those of the identity.
-func (m *matrix) hold(j int) {
+func (m *matrix) fix(j int) {
 	for k := range columns {
 		m[j][k], m[k][j] = 0, 0
 	}

@@ -14,7 +14,7 @@ type Forecast struct {
 
 // Claims returns the claims as forecasts. Cases that [Fit] ignores have no P.
 func Claims(cases []Case) []Forecast {
-	list, order := forecasts(cases)
+	list, order := emptyForecasts(cases)
 	for _, i := range order {
 		list[i].P = unit(cases[i].Claimed)
 	}
@@ -24,9 +24,9 @@ func Claims(cases []Case) []Forecast {
 // CrossValidate returns a forecast for each case by a map fitted on nine tenths of the cases
 // without it. Without enough cases, there is no P.
 func CrossValidate(cases []Case) []Forecast {
-	list, order := forecasts(cases)
-	clean := sound(cases)
-	if lacking(clean) != (Lacking{}) {
+	list, order := emptyForecasts(cases)
+	clean := validCases(cases)
+	if missing(clean) != (Lacking{}) {
 		return list
 	}
 	const parts = 10
@@ -39,7 +39,7 @@ func CrossValidate(cases []Case) []Forecast {
 		}
 		w := learn(learned)
 		for i := part; i < len(clean); i += parts {
-			list[order[i]].P = w.of(clean[i])
+			list[order[i]].P = w.forecast(clean[i])
 		}
 	}
 	return list
@@ -47,10 +47,10 @@ func CrossValidate(cases []Case) []Forecast {
 
 // emptyForecasts returns a forecast without P for each case, and the indexes of the valid cases in
 // the order of validCases.
-func forecasts(cases []Case) (list []Forecast, order []int) {
+func emptyForecasts(cases []Case) (list []Forecast, order []int) {
 	for i, c := range cases {
 		list = append(list, Forecast{math.NaN(), c.Outcome})
-		if c.counts() {
+		if c.isValid() {
 			order = append(order, i)
 		}
 	}
@@ -59,14 +59,14 @@ func forecasts(cases []Case) (list []Forecast, order []int) {
 }
 
 // withP returns the forecasts with a probability.
-func said(list []Forecast) []Forecast {
+func withP(list []Forecast) []Forecast {
 	return slices.DeleteFunc(slices.Clone(list), func(f Forecast) bool { return math.IsNaN(f.P) })
 }
 
 // Brier returns the mean squared error of the forecasts: 0 is best, 0.25 results from always
 // forecasting 0.5 (Brier 1950). It returns NaN for no forecasts.
 func Brier(list []Forecast) float64 {
-	list = said(list)
+	list = withP(list)
 	var sum float64
 	for _, f := range list {
 		sum += (f.P - f.Outcome) * (f.P - f.Outcome)
@@ -79,7 +79,7 @@ func Brier(list []Forecast) float64 {
 // forecasts.
 func LogLoss(list []Forecast) float64 {
 	const least = 1e-4
-	list = said(list)
+	list = withP(list)
 	var sum float64
 	for _, f := range list {
 		p := min(max(f.P, least), 1-least)
@@ -95,7 +95,7 @@ func LogLoss(list []Forecast) float64 {
 // upwards, see [Chance]. Bins of equal count are less biased than those of equal width (Roelofs et
 // al. 2022).
 func ECE(list []Forecast) float64 {
-	list = said(list)
+	list = withP(list)
 	var sum float64
 	for _, b := range Reliability(list) {
 		sum += math.Abs(b.P-b.Frequency) * float64(b.Count)
@@ -106,7 +106,7 @@ func ECE(list []Forecast) float64 {
 // Chance estimates the mean [ECE] of perfectly calibrated forecasts. A lower or equal ECE is no
 // evidence of miscalibration.
 func Chance(list []Forecast) float64 {
-	list = said(list)
+	list = withP(list)
 	sort(list)
 	n := float64(len(list))
 	var sum float64
@@ -131,21 +131,21 @@ type Bin struct {
 
 // Sizes of bins.
 const (
-	maxBins  = 10
-	fullBin  = 15 // forecasts in a bin of a large table
-	fewBins  = 3  // bins in a small table
-	smallBin = 8  // forecasts in a bin of a small table
+	maxBins   = 10
+	fullBin   = 15 // forecasts in a bin of a large table
+	smallBins = 3  // bins in a small table
+	smallBin  = 8  // forecasts in a bin of a small table
 )
 
 // Reliability returns bins of about equal counts in ascending order: at most ten, with at least
 // fifteen forecasts each; for few forecasts, at most three of at least eight. Equal forecasts
 // share a bin. A bin has fewer than eight forecasts only if there are no more in total.
 func Reliability(list []Forecast) []Bin {
-	list = said(list)
+	list = withP(list)
 	sort(list)
 	most, full := maxBins, fullBin
-	if len(list) < fewBins*fullBin {
-		most, full = fewBins, smallBin
+	if len(list) < smallBins*fullBin {
+		most, full = smallBins, smallBin
 	}
 	n := min(most, max(1, len(list)/full))
 	var bins []Bin

@@ -44,7 +44,7 @@ type Meter struct {
 
 	mu      sync.Mutex
 	threads map[ponder.ThreadID]*thread
-	begun   int // number of threads that are not held
+	unheld  int // number of threads that are not held
 	families
 }
 
@@ -58,8 +58,8 @@ func New(c Config) *Meter {
 	return m
 }
 
-// leases returns the number of held threads. The caller holds m.mu.
-func (m *Meter) leases() (n int) {
+// leaseCount returns the number of held threads. The caller holds m.mu.
+func (m *Meter) leaseCount() (n int) {
 	for _, t := range m.threads {
 		if t.held {
 			n++
@@ -74,14 +74,14 @@ func (m *Meter) Request(method, route string, status int, took time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	route = cmp.Or(route, "none")
-	m.requests.add(1, values{verb(method), route, strconv.Itoa(cmp.Or(status, http.StatusOK))})
+	m.requests.add(1, values{methodLabel(method), route, strconv.Itoa(cmp.Or(status, http.StatusOK))})
 	if took > 0 {
 		m.requestDuration.observe(took.Seconds(), values{route})
 	}
 }
 
 // methodLabel returns a standard HTTP method, or "other".
-func verb(method string) string {
+func methodLabel(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
 		return method

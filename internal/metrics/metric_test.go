@@ -310,12 +310,12 @@ func TestCopies(t *testing.T) {
 // TestBounded checks that many threads and models keep a meter small.
 func TestBounded(t *testing.T) {
 	m := New(Config{})
-	for i := range 3 * maxBegun {
+	for i := range 3 * maxUnheld {
 		m.created(ponder.ThreadID("thr_"+strconv.Itoa(i)), []ponder.Event{{Run: "run_1", Body: ponder.RunStarted{Mode: "session"}}})
 	}
-	m.took("thr_held")
-	if len(m.threads) > maxBegun+1 || m.begun != len(m.threads)-1 {
-		t.Errorf("%d threads, %d begun", len(m.threads), m.begun)
+	m.acquired("thr_held")
+	if len(m.threads) > maxUnheld+1 || m.unheld != len(m.threads)-1 {
+		t.Errorf("%d threads, %d begun", len(m.threads), m.unheld)
 	}
 	for i := range 2 * maxSeries {
 		m.tokens.add(1, values{"fast", "m" + strconv.Itoa(i), "input"})

@@ -12,7 +12,7 @@ import (
 )
 
 // maxUnheld limits the known threads that this process started but does not hold.
-const maxBegun = 4096
+const maxUnheld = 4096
 
 // A thread is the state of a thread that this process holds or started.
 type thread struct {
@@ -23,10 +23,10 @@ type thread struct {
 
 // A run is the state of an open run.
 type run struct {
-	mode  string
-	began time.Time // zero if it started before this process held the thread
-	spent string    // the budget that forced its conclusion
-	ended time.Time // end of the last call if no call is open
+	mode        string
+	started     time.Time // zero if it started before this process held the thread
+	spent       string    // the budget that forced its conclusion
+	lastCallEnd time.Time // end of the last call if no call is open
 }
 
 // An action identifies a call or tool use within a thread.
@@ -37,7 +37,7 @@ type action struct {
 
 // An intent is an open call or tool use.
 type intent struct {
-	began       time.Time
+	started     time.Time
 	role        ponder.Role
 	mode, tool  string
 	maxTokens   int
@@ -45,15 +45,15 @@ type intent struct {
 }
 
 // threadOf returns the state of a thread. The caller holds m.mu.
-func (m *Meter) of(id ponder.ThreadID) *thread {
+func (m *Meter) threadOf(id ponder.ThreadID) *thread {
 	if t := m.threads[id]; t != nil {
 		return t
 	}
-	if m.begun >= maxBegun {
+	if m.unheld >= maxUnheld {
 		maps.DeleteFunc(m.threads, func(_ ponder.ThreadID, t *thread) bool { return !t.held })
-		m.begun = 0
+		m.unheld = 0
 	}
-	m.begun++
+	m.unheld++
 	t := &thread{runs: make(map[ponder.RunID]*run), open: make(map[action]intent)}
 	m.threads[id] = t
 	return t
@@ -61,37 +61,37 @@ func (m *Meter) of(id ponder.ThreadID) *thread {
 
 // hold marks a thread as held. The caller holds m.mu.
 func (m *Meter) hold(id ponder.ThreadID) *thread {
-	t := m.of(id)
+	t := m.threadOf(id)
 	if !t.held {
 		t.held = true
-		m.begun--
+		m.unheld--
 	}
 	return t
 }
 
-func (m *Meter) took(id ponder.ThreadID) {
+func (m *Meter) acquired(id ponder.ThreadID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.hold(id)
 }
 
 // released forgets a thread that is no longer held.
-func (m *Meter) left(id ponder.ThreadID) {
+func (m *Meter) released(id ponder.ThreadID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if t := m.threads[id]; t != nil {
 		if !t.held {
-			m.begun--
+			m.unheld--
 		}
 		delete(m.threads, id)
 	}
 }
 
-func (m *Meter) leftAll() {
+func (m *Meter) releasedAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	clear(m.threads)
-	m.begun = 0
+	m.unheld = 0
 }
 
 // created observes the first events of a thread. It counts events, but no calls or tools, because
@@ -104,10 +104,10 @@ func (m *Meter) created(id ponder.ThreadID, events []ponder.Event) {
 		m.events.add(1, values{typeOf(ev.Body)})
 		switch b := ev.Body.(type) {
 		case ponder.RunStarted:
-			t := m.of(id)
-			t.runs[ev.Run] = &run{mode: b.Mode, began: cmp.Or(ev.Time, now)}
+			t := m.threadOf(id)
+			t.runs[ev.Run] = &run{mode: b.Mode, started: cmp.Or(ev.Time, now)}
 		case ponder.RunFinished:
-			delete(m.of(id).runs, ev.Run)
+			delete(m.threadOf(id).runs, ev.Run)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (m *Meter) appended(log ponder.Log, id ponder.ThreadID, fence ponder.Fence,
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err != nil {
-		m.appendErrors.add(1, values{refusal(err)})
+		m.appendErrors.add(1, values{appendError(err)})
 		if errors.Is(err, ponder.ErrFenced) {
 			if t := m.threads[id]; t != nil && t.held {
 				delete(m.threads, id)
@@ -133,14 +133,14 @@ func (m *Meter) appended(log ponder.Log, id ponder.ThreadID, fence ponder.Fence,
 	}
 	for _, ev := range events {
 		m.events.add(1, values{typeOf(ev.Body)})
-		m.see(log, id, t, ev, now)
+		m.observe(log, id, t, ev, now)
 	}
 }
 
 // observe counts an event appended at now. t is nil for events from others than the holder.
-func (m *Meter) see(log ponder.Log, id ponder.ThreadID, t *thread, ev ponder.Event, now time.Time) {
+func (m *Meter) observe(log ponder.Log, id ponder.ThreadID, t *thread, ev ponder.Event, now time.Time) {
 	if b, ok := ev.Body.(ponder.RunStarted); ok {
-		m.of(id).runs[ev.Run] = &run{mode: b.Mode, began: ev.Time}
+		m.threadOf(id).runs[ev.Run] = &run{mode: b.Mode, started: ev.Time}
 	}
 	if t == nil {
 		t = m.threads[id]
@@ -152,7 +152,7 @@ func (m *Meter) see(log ponder.Log, id ponder.ThreadID, t *thread, ev ponder.Eve
 	case ponder.RunPaused:
 		for r, known := range t.runs {
 			if r.Within(ev.Run) {
-				known.ended = time.Time{}
+				known.lastCallEnd = time.Time{}
 			}
 		}
 	case ponder.CallStarted:
@@ -160,11 +160,11 @@ func (m *Meter) see(log ponder.Log, id ponder.ThreadID, t *thread, ev ponder.Eve
 	case ponder.CallFinished:
 		m.callFinished(id, t, ev, b)
 	case ponder.ToolCall:
-		t.open[action{ev.Run, ev.Cause}] = intent{began: now, tool: b.Name}
+		t.open[action{ev.Run, ev.Cause}] = intent{started: now, tool: b.Name}
 	case ponder.ToolResult:
 		m.toolFinished(id, t, ev, b)
 	case ponder.BudgetSpent:
-		m.budgets.add(1, values{among(b.What, "time", "calls", "tokens", "money")})
+		m.budgets.add(1, values{oneOf(b.What, "time", "calls", "tokens", "money")})
 		if r := t.runs[ev.Run]; r != nil {
 			r.spent = b.What
 		}
@@ -178,7 +178,7 @@ func (m *Meter) see(log ponder.Log, id ponder.ThreadID, t *thread, ev ponder.Eve
 }
 
 func (m *Meter) callStarted(t *thread, ev ponder.Event, b ponder.CallStarted, now time.Time) {
-	in := intent{began: now, role: b.Role, mode: b.Mode}
+	in := intent{started: now, role: b.Role, mode: b.Mode}
 	if b.Request != nil {
 		in.maxTokens, in.temperature = b.Request.MaxTokens, b.Request.Temperature
 	}
@@ -188,9 +188,9 @@ func (m *Meter) callStarted(t *thread, ev ponder.Event, b ponder.CallStarted, no
 		r = &run{mode: b.Mode}
 		t.runs[ev.Run] = r
 	}
-	if !r.ended.IsZero() {
-		m.gap.observe(max(0, now.Sub(r.ended).Seconds()), values{})
-		r.ended = time.Time{}
+	if !r.lastCallEnd.IsZero() {
+		m.gap.observe(max(0, now.Sub(r.lastCallEnd).Seconds()), values{})
+		r.lastCallEnd = time.Time{}
 	}
 }
 
@@ -203,7 +203,7 @@ func (m *Meter) callFinished(id ponder.ThreadID, t *thread, ev ponder.Event, b p
 		in.mode = r.mode
 	}
 	role, mode, model := cmp.Or(string(in.role), "unknown"), cmp.Or(in.mode, "unknown"), cmp.Or(b.Model, "unknown")
-	m.calls.add(1, values{role, model, mode, outcome(b.Outcome)})
+	m.calls.add(1, values{role, model, mode, outcomeLabel(b.Outcome)})
 	if !b.Made() {
 		return
 	}
@@ -222,15 +222,15 @@ func (m *Meter) callFinished(id ponder.ThreadID, t *thread, ev ponder.Event, b p
 	took := time.Duration(b.Took) * time.Millisecond
 	m.duration.observe(took.Seconds(), values{model})
 	if r != nil && b.Error == "" {
-		r.ended = ended(ev, in, took)
+		r.lastCallEnd = callEnd(ev, in, took)
 	}
 	m.cfg.Traces.call(id, ev, in, b)
 }
 
 // callEnd returns the end of a call. It is the earlier of the event's time, when the holder
 // recorded the end, and the start plus the duration rounded up to milliseconds.
-func ended(ev ponder.Event, in intent, took time.Duration) time.Time {
-	if at := in.began.Add(took + time.Millisecond); !in.began.IsZero() && at.Before(ev.Time) {
+func callEnd(ev ponder.Event, in intent, took time.Duration) time.Time {
+	if at := in.started.Add(took + time.Millisecond); !in.started.IsZero() && at.Before(ev.Time) {
 		return at
 	}
 	return ev.Time
@@ -240,7 +240,7 @@ func (m *Meter) toolFinished(id ponder.ThreadID, t *thread, ev ponder.Event, b p
 	key := action{ev.Run, ev.Cause}
 	in := t.open[key]
 	delete(t.open, key)
-	m.tools.add(1, values{cmp.Or(in.tool, b.Name, "unknown"), outcome(b.Outcome)})
+	m.tools.add(1, values{cmp.Or(in.tool, b.Name, "unknown"), outcomeLabel(b.Outcome)})
 	m.cfg.Traces.tool(id, ev, in, b)
 }
 
@@ -250,7 +250,7 @@ func (m *Meter) runFinished(log ponder.Log, id ponder.ThreadID, t *thread, ev po
 		r = &run{}
 	}
 	delete(t.runs, ev.Run)
-	m.finished.add(1, values{cmp.Or(r.mode, "unknown"), among(string(b.Status), "completed", "failed", "cancelled")})
+	m.finished.add(1, values{cmp.Or(r.mode, "unknown"), oneOf(string(b.Status), "completed", "failed", "cancelled")})
 	m.cfg.Traces.run(log, id, ev, *r, b)
 }
 
@@ -273,7 +273,7 @@ func (m *Meter) openRuns() map[string]int {
 }
 
 // outcomeLabel returns the outcome of an attempt: "ok" or the cause of the failure.
-func outcome(o ponder.Outcome) string {
+func outcomeLabel(o ponder.Outcome) string {
 	switch {
 	case !o.Made():
 		return "refused"
@@ -284,7 +284,7 @@ func outcome(o ponder.Outcome) string {
 	case o.Class == "":
 		return "error"
 	}
-	return among(string(o.Class), classes...)
+	return oneOf(string(o.Class), classes...)
 }
 
 // classes are the error classes.
@@ -294,7 +294,7 @@ var classes = []string{
 }
 
 // appendError returns the label of a failed append.
-func refusal(err error) string {
+func appendError(err error) string {
 	for _, one := range []struct {
 		err  error
 		name string
@@ -319,7 +319,7 @@ func typeOf(b ponder.Body) string {
 }
 
 // oneOf returns word if it is known, otherwise "other".
-func among(word string, known ...string) string {
+func oneOf(word string, known ...string) string {
 	if slices.Contains(known, word) {
 		return word
 	}

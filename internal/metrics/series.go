@@ -61,13 +61,13 @@ type bounded[M any] struct {
 func newBounded[M any](labels int, series func(...string) M) bounded[M] {
 	b := bounded[M]{make(map[values]M), labels, series}
 	if labels == 0 {
-		b.of(values{}) // expose it from the start
+		b.get(values{}) // expose it from the start
 	}
 	return b
 }
 
 // get returns the series for v.
-func (b *bounded[M]) of(v values) M {
+func (b *bounded[M]) get(v values) M {
 	if one, ok := b.known[v]; ok {
 		return one
 	}
@@ -103,7 +103,7 @@ func newCounter(r prometheus.Registerer, name, help string, labels ...string) *c
 // add adds x if it is positive.
 func (c *counter) add(x float64, v values) {
 	if x > 0 {
-		c.of(v).Add(x)
+		c.get(v).Add(x)
 	}
 }
 
@@ -114,7 +114,7 @@ func newHistogram(r prometheus.Registerer, name, help string, bounds []float64, 
 	return &histogram{newBounded(len(labels), vec.WithLabelValues)}
 }
 
-func (h *histogram) observe(x float64, v values) { h.of(v).Observe(x) }
+func (h *histogram) observe(x float64, v values) { h.get(v).Observe(x) }
 
 // registerProcess registers the standard metrics of the process.
 func registerProcess(r prometheus.Registerer, version string) {
@@ -164,7 +164,7 @@ func (l live) Collect(to chan<- prometheus.Metric) {
 	}
 	l.m.mu.Lock()
 	defer l.m.mu.Unlock()
-	put(prometheus.GaugeValue, "ponder_leases_held", "Threads that this process holds.", l.m.leases())
+	put(prometheus.GaugeValue, "ponder_leases_held", "Threads that this process holds.", l.m.leaseCount())
 	runs := prometheus.NewDesc("ponder_open_runs", "Runs that this process works on, without those below them.", []string{"mode"}, nil)
 	for mode, n := range l.m.openRuns() {
 		to <- prometheus.MustNewConstMetric(runs, prometheus.GaugeValue, float64(n), mode)

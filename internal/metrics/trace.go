@@ -30,7 +30,7 @@ type Traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 	timeout  time.Duration  // of a request and of a look-up
-	late     sync.WaitGroup // pending look-ups of run starts
+	lookups  sync.WaitGroup // pending look-ups of run starts
 	closed   atomic.Bool
 	done     chan struct{} // closed once all spans are sent
 	from     remotes
@@ -83,11 +83,11 @@ func spanOf(kind string, thread ponder.ThreadID, run ponder.RunID, cause ...stri
 // A span is a span to send.
 type span struct {
 	place
-	name       string
-	kind       trace.SpanKind
-	began, end time.Time
-	failed     bool
-	attributes []attribute.KeyValue
+	name         string
+	kind         trace.SpanKind
+	started, end time.Time
+	failed       bool
+	attributes   []attribute.KeyValue
 }
 
 // put passes a span to the SDK.
@@ -96,7 +96,7 @@ func (t *Traces) put(s span) {
 	if s.parent.IsValid() {
 		ctx = trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{TraceID: s.trace, SpanID: s.parent, TraceFlags: trace.FlagsSampled}))
 	}
-	_, made := t.tracer.Start(ctx, s.name, trace.WithSpanKind(s.kind), trace.WithTimestamp(s.began), trace.WithAttributes(s.attributes...))
+	_, made := t.tracer.Start(ctx, s.name, trace.WithSpanKind(s.kind), trace.WithTimestamp(s.started), trace.WithAttributes(s.attributes...))
 	if s.failed {
 		made.SetStatus(codes.Error, "")
 	}
@@ -107,7 +107,7 @@ func (t *Traces) put(s span) {
 func (t *Traces) action(thread ponder.ThreadID, ev ponder.Event, began time.Time) span {
 	at := place{id: spanOf("action", thread, ev.Run, ev.Cause), parent: spanOf("run", thread, ev.Run)}
 	at.trace, _ = t.traceOf(thread, ev.Run, false)
-	return span{place: at, began: began, end: ev.Time}
+	return span{place: at, started: began, end: ev.Time}
 }
 
 // call sends the span of a call attempt.
@@ -141,7 +141,7 @@ func (t *Traces) call(thread ponder.ThreadID, ev ponder.Event, in intent, b pond
 	s.text("ponder.action", ev.Cause)
 	s.add(attribute.Float64("ponder.cost_usd", b.Spent.Money.USD()))
 	if s.failed {
-		s.text("error.type", outcome(b.Outcome))
+		s.text("error.type", outcomeLabel(b.Outcome))
 	}
 	t.put(s)
 }
@@ -151,7 +151,7 @@ func (t *Traces) tool(thread ponder.ThreadID, ev ponder.Event, in intent, b pond
 	if t == nil {
 		return
 	}
-	began := in.began
+	began := in.started
 	if began.IsZero() || began.After(ev.Time) {
 		began = ev.Time
 	}
@@ -163,7 +163,7 @@ func (t *Traces) tool(thread ponder.ThreadID, ev ponder.Event, in intent, b pond
 	s.add(attribute.String("gen_ai.conversation.id", string(thread)))
 	s.text("ponder.action", ev.Cause)
 	if s.failed {
-		s.text("error.type", outcome(b.Outcome))
+		s.text("error.type", outcomeLabel(b.Outcome))
 	}
 	t.put(s)
 }
@@ -193,26 +193,26 @@ func (t *Traces) run(log ponder.Log, thread ponder.ThreadID, ev ponder.Event, r 
 		s.text("error.type", "failed")
 	}
 	put := func() {
-		if s.began = cmp.Or(r.began, s.end); r.mode != "" {
+		if s.started = cmp.Or(r.started, s.end); r.mode != "" {
 			s.name += " " + r.mode
 			s.text("gen_ai.agent.name", r.mode)
 		}
 		t.put(s)
 	}
-	if !r.began.IsZero() {
+	if !r.started.IsZero() {
 		put()
 		return
 	}
-	t.late.Go(func() {
-		if began, mode := t.begin(log, thread, ev.Run); !began.IsZero() {
-			r.began, r.mode = began, mode
+	t.lookups.Go(func() {
+		if began, mode := t.runStart(log, thread, ev.Run); !began.IsZero() {
+			r.started, r.mode = began, mode
 		}
 		put()
 	})
 }
 
 // runStart reads the start and mode of a run from the log.
-func (t *Traces) begin(log ponder.Log, thread ponder.ThreadID, run ponder.RunID) (began time.Time, mode string) {
+func (t *Traces) runStart(log ponder.Log, thread ponder.ThreadID, run ponder.RunID) (began time.Time, mode string) {
 	ctx, cancel := context.WithTimeout(context.Background(), t.timeout)
 	defer cancel()
 	for ev, err := range log.Events(ctx, thread, 0) {

@@ -43,26 +43,26 @@ func (m *Meter) Handler(next http.Handler) http.Handler {
 		}
 		var at place
 		rand.Read(at.id[:])
-		_, s := t.tracer.Start(context.WithValue(ctx, placeKey{}, at), verb(r.Method), trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(m.now()))
-		seen := &answered{ResponseWriter: w}
+		_, s := t.tracer.Start(context.WithValue(ctx, placeKey{}, at), methodLabel(r.Method), trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(m.now()))
+		seen := &statusWriter{ResponseWriter: w}
 		defer func() { finish(s, r.Method, cmp.Or(seen.status, http.StatusOK), m.now()) }()
 		next.ServeHTTP(seen, r.WithContext(trace.ContextWithSpan(ctx, s)))
 	})
 }
 
 // A statusWriter records the status of a response.
-type answered struct {
+type statusWriter struct {
 	http.ResponseWriter
 	status int
 }
 
-func (a *answered) WriteHeader(status int) {
+func (a *statusWriter) WriteHeader(status int) {
 	a.status = cmp.Or(a.status, status)
 	a.ResponseWriter.WriteHeader(status)
 }
 
 // Unwrap supports [http.ResponseController].
-func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a *statusWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // finish ends the span of a request. It drops spans of rejected requests, so that strangers create
 // none.
@@ -71,7 +71,7 @@ func finish(s trace.Span, method string, status int, end time.Time) {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 		return
 	}
-	s.SetAttributes(attribute.String("http.request.method", verb(method)), attribute.Int("http.response.status_code", status))
+	s.SetAttributes(attribute.String("http.request.method", methodLabel(method)), attribute.Int("http.response.status_code", status))
 	if status >= http.StatusInternalServerError {
 		s.SetStatus(codes.Error, "")
 		s.SetAttributes(attribute.String("error.type", strconv.Itoa(status)))
@@ -84,9 +84,9 @@ const maxRemotes = 4096
 
 // A remotes holds the request spans that started runs. It is safe for concurrent use.
 type remotes struct {
-	mu    sync.Mutex
-	roots map[rootRun]trace.SpanContext
-	said  map[ponder.ThreadID]trace.SpanContext // span of the newest message
+	mu       sync.Mutex
+	runs     map[rootRun]trace.SpanContext
+	messages map[ponder.ThreadID]trace.SpanContext // span of the newest message
 }
 
 type rootRun struct {
@@ -94,9 +94,9 @@ type rootRun struct {
 	run    ponder.RunID
 }
 
-// note records events stored for ctx. A run belongs to the trace of the request that started it or
+// record records events stored for ctx. A run belongs to the trace of the request that started it or
 // that sent the message which woke it.
-func (t *Traces) note(ctx context.Context, thread ponder.ThreadID, events []ponder.Event) {
+func (t *Traces) record(ctx context.Context, thread ponder.ThreadID, events []ponder.Event) {
 	if t == nil {
 		return
 	}
@@ -106,17 +106,17 @@ func (t *Traces) note(ctx context.Context, thread ponder.ThreadID, events []pond
 	for _, ev := range events {
 		switch ev.Body.(type) {
 		case ponder.UserMessage:
-			delete(t.from.said, thread)
+			delete(t.from.messages, thread)
 			if from.IsValid() {
-				t.from.said = with(t.from.said, thread, from)
+				t.from.messages = with(t.from.messages, thread, from)
 			}
 		case ponder.RunStarted:
-			r := t.from.said[thread]
+			r := t.from.messages[thread]
 			if from.IsValid() {
 				r = from
 			}
 			if r.IsValid() && ev.Run.Parent() == "" {
-				t.from.roots = with(t.from.roots, rootRun{thread, ev.Run}, r)
+				t.from.runs = with(t.from.runs, rootRun{thread, ev.Run}, r)
 			}
 		}
 	}
@@ -144,14 +144,14 @@ func (t *Traces) traceOf(thread ponder.ThreadID, run ponder.RunID, ends bool) (i
 	key := rootRun{thread, ponder.RunID(root)}
 	t.from.mu.Lock()
 	defer t.from.mu.Unlock()
-	from, known := t.from.roots[key]
+	from, known := t.from.runs[key]
 	if !known {
 		hashOf(id[:], "trace", string(thread), root)
 		return id, above
 	}
 	if ends && key.run == run {
 		above = from.SpanID()
-		delete(t.from.roots, key)
+		delete(t.from.runs, key)
 	}
 	return from.TraceID(), above
 }

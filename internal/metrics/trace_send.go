@@ -54,7 +54,7 @@ func NewTraces(c TraceConfig) (*Traces, error) {
 func (t *Traces) Close(ctx context.Context) error {
 	if t.closed.CompareAndSwap(false, true) {
 		go func() {
-			t.late.Wait()
+			t.lookups.Wait()
 			_ = t.provider.Shutdown(context.WithoutCancel(ctx)) // the exporter logs its errors
 			close(t.done)
 		}()

@@ -136,7 +136,7 @@ func (c *collector) traces() *Traces {
 func oneSpan() span {
 	at := place{id: spanOf("action", "thr_1", "run_1")}
 	hashOf(at.trace[:], "trace")
-	return span{place: at, name: "x", began: time.Now(), end: time.Now()}
+	return span{place: at, name: "x", started: time.Now(), end: time.Now()}
 }
 
 func TestTraceOfASession(t *testing.T) {

@@ -39,7 +39,7 @@ func BenchmarkStart(b *testing.B) {
 		<-ctx.Done()
 		return ctx.Err()
 	})
-	if _, err := p.keeper.wait(b.Context()); err != nil {
+	if _, err := p.keeper.awaitDBOS(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	before := bytesInUse()
@@ -54,7 +54,7 @@ func BenchmarkStart(b *testing.B) {
 		n++
 	}
 	written := make(chan struct{})
-	p.keeper.do(func() { close(written) })
+	p.keeper.addJob(func() { close(written) })
 	<-written
 	b.ReportMetric(float64(bytesInUse()-before)/float64(n), "bytes/thread")
 	slices.Sort(took)
@@ -89,12 +89,12 @@ func BenchmarkOpen(b *testing.B) {
 					b.Fatal(err)
 				}
 				start := time.Now()
-				p, err := Open(b.Context(), Config{Store: store, DB: store.DB(), Node: Self(), Work: nothingToDo, Logger: slog.New(slog.DiscardHandler)})
+				p, err := Open(b.Context(), Config{Store: store, DB: store.DB(), Node: Self(), Work: workNothing, Logger: slog.New(slog.DiscardHandler)})
 				if err != nil {
 					b.Fatal(err)
 				}
 				opened += time.Since(start)
-				if _, err := p.keeper.wait(b.Context()); err != nil {
+				if _, err := p.keeper.awaitDBOS(b.Context()); err != nil {
 					b.Fatal(err)
 				}
 				launched += time.Since(start)
@@ -109,4 +109,4 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-func nothingToDo(context.Context, ponder.ThreadID) error { return nil }
+func workNothing(context.Context, ponder.ThreadID) error { return nil }

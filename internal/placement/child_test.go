@@ -111,14 +111,14 @@ func (p *process) end() error {
 // says waits for a line with the prefix what and returns the rest.
 func (p *process) says(t *testing.T, what string) string {
 	t.Helper()
-	rest, err := p.hear(what)
+	rest, err := p.readLine(what)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return rest
 }
 
-func (p *process) hear(what string) (rest string, err error) {
+func (p *process) readLine(what string) (rest string, err error) {
 	late := time.After(2 * patience)
 	for {
 		select {
@@ -164,7 +164,7 @@ func runChild(spec string) error {
 		return err
 	}
 	node := Self()
-	if c.mind, err = engine.New(minded(c.store, c.model, node)); err != nil {
+	if c.mind, err = engine.New(engineConfig(c.store, c.model, node)); err != nil {
 		return err
 	}
 	if err := c.mind.Open(ctx); err != nil {
@@ -246,7 +246,7 @@ func serveOthers(ctx context.Context, c *child) error {
 
 // recoverMany reports when both calls of each thread have started, then blocks.
 func recoverMany(ctx context.Context, c *child) error {
-	before := inUse()
+	before := heapInUse()
 	begun := time.Now()
 	if _, err := c.place.Recover(ctx); err != nil {
 		return err
@@ -256,12 +256,12 @@ func recoverMany(ctx context.Context, c *child) error {
 	}
 	fmt.Println("all", time.Since(begun).Milliseconds(), time.Since(c.begun).Milliseconds())
 	time.Sleep(2 * time.Second) // until the rows exist
-	fmt.Println("memory", (inUse()-before)/uint64(len(c.Threads)))
+	fmt.Println("memory", (heapInUse()-before)/uint64(len(c.Threads)))
 	select {}
 }
 
 // heapInUse returns the heap in use after a collection.
-func inUse() uint64 {
+func heapInUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -297,7 +297,7 @@ func (m *scripted) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm
 }
 
 // engineConfig returns the engine configuration of these tests.
-func minded(store ponder.Store, m llm.Model, node ponder.Node) engine.Config {
+func engineConfig(store ponder.Store, m llm.Model, node ponder.Node) engine.Config {
 	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}
 	return engine.Config{Store: store, Node: node, Modes: []ponder.Mode{pairs()}, Models: enginetest.Models(m, price)}
 }

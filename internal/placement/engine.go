@@ -34,8 +34,8 @@ func (k *keeper) launch() (dbos.Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	dbos.RegisterWorkflow(d, k.busy, dbos.WithWorkflowName(periodName), dbos.WithMaxRecoveryAttempts(maxRecoveries))
-	dbos.RegisterWorkflow(d, k.tick, dbos.WithWorkflowName(tickName), dbos.WithMaxRecoveryAttempts(maxRecoveries))
+	dbos.RegisterWorkflow(d, k.periodWorkflow, dbos.WithWorkflowName(periodName), dbos.WithMaxRecoveryAttempts(maxRecoveries))
+	dbos.RegisterWorkflow(d, k.tickWorkflow, dbos.WithWorkflowName(tickName), dbos.WithMaxRecoveryAttempts(maxRecoveries))
 	dbos.ListenQueues(d, k.queues()...)
 	if err := dbos.Launch(d); err != nil {
 		return nil, fmt.Errorf("launch dbos: %w", err)
@@ -50,11 +50,11 @@ func (k *keeper) launch() (dbos.Context, error) {
 }
 
 // forbiddenEnv are variables that change the identity of DBOS or make it report to a cloud.
-var misleading = [...]string{"DBOS__VMID", "DBOS__APPVERSION", "DBOS__CLOUD"}
+var forbiddenEnv = [...]string{"DBOS__VMID", "DBOS__APPVERSION", "DBOS__CLOUD"}
 
 // connect returns a DBOS context that is not yet launched.
 func connect(p *Placement, app string) (dbos.Context, error) {
-	for _, name := range misleading {
+	for _, name := range forbiddenEnv {
 		if os.Getenv(name) != "" {
 			return nil, fmt.Errorf("connect dbos: unset the environment variable %s", name)
 		}
@@ -63,13 +63,13 @@ func connect(p *Placement, app string) (dbos.Context, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the tables of dbos: %w", err)
 	}
-	db := share(p.DB)
+	db := borrowDB(p.DB)
 	d, err := dbos.NewContext(context.Background(), dbos.Config{
 		AppName:                  app,
 		ApplicationVersion:       app + logFormat,
 		ExecutorID:               string(p.Node.ID),
 		SQLiteSystemDB:           db,
-		Logger:                   quiet(p.ctx, p.Logger),
+		Logger:                   dbosLogger(p.ctx, p.Logger),
 		SchedulerPollingInterval: schedulesEvery,
 		SkipMigrations:           current,
 	})

@@ -12,35 +12,35 @@ import (
 	"ponder"
 )
 
-// A keeper keeps the rows of busy periods in DBOS. It works in one goroutine, so
-// that the log shares the connection with one thing at a time.
+// A keeper maintains the DBOS rows of busy periods. It uses one goroutine, so that it competes
+// with the store for the connection with one operation at a time.
 type keeper struct {
 	place   *Placement
-	bell    chan struct{} // there is something to do
+	wake    chan struct{} // work is pending
 	once    sync.Once
-	closing chan struct{} // closed when no more periods begin
-	stopped chan struct{} // closed when the goroutine has ended
+	closing chan struct{} // closed when no more periods start
+	stopped chan struct{} // closed when the goroutine ends
 
-	ready  chan struct{} // closed once DBOS is launched, or has failed
-	dbos   dbos.Context  // nil if it has failed; to be read after that
+	ready  chan struct{} // closed once DBOS has launched or failed
+	dbos   dbos.Context  // nil after a failure; valid after ready
 	failed error
 
-	mu    sync.Mutex
-	jobs  []func()
-	rows  map[string]*row // of workflows that run here, by id
-	spent []*row          // to be erased
+	mu       sync.Mutex
+	jobs     []func()
+	rows     map[string]*row // by workflow ID
+	finished []*row          // to erase
 
-	ticks ticks
+	schedules scheduleSet
 }
 
-// A row is what DBOS has of a workflow that runs here.
+// A row is the DBOS row of a workflow in this process.
 type row struct {
 	id     string
 	period *period
-	erased chan struct{} // closed when DBOS has it no more
+	erased chan struct{} // closed once the row is gone
 }
 
-// The workflows, as DBOS has them stored.
+// Stored names of the workflows.
 const (
 	periodName = "period"
 	tickName   = "tick"
@@ -48,18 +48,17 @@ const (
 
 func newKeeper(p *Placement) *keeper {
 	return &keeper{
-		place:   p,
-		bell:    make(chan struct{}, 1),
-		closing: make(chan struct{}),
-		stopped: make(chan struct{}),
-		ready:   make(chan struct{}),
-		rows:    make(map[string]*row),
-		ticks:   ticks{all: make(map[string]*schedule)},
+		place:     p,
+		wake:      make(chan struct{}, 1),
+		closing:   make(chan struct{}),
+		stopped:   make(chan struct{}),
+		ready:     make(chan struct{}),
+		rows:      make(map[string]*row),
+		schedules: scheduleSet{all: make(map[string]*schedule)},
 	}
 }
 
-// run launches DBOS and does what is to be done until it is closed, and the rows
-// of all periods are erased.
+// run launches DBOS and executes jobs until the keeper is closed and all rows are erased.
 func (k *keeper) run() {
 	defer close(k.stopped)
 	k.dbos, k.failed = k.launch()
@@ -69,31 +68,31 @@ func (k *keeper) run() {
 	}
 	closing := k.closing
 	for {
-		k.serve()
-		if closing == nil && k.idle() {
+		k.runJobs()
+		if closing == nil && k.isIdle() {
 			return
 		}
 		select {
-		case <-k.bell:
+		case <-k.wake:
 		case <-closing:
 			closing = nil
 		}
 	}
 }
 
-// idle reports whether nothing is left to do, and no row is left to be erased.
-func (k *keeper) idle() bool {
+// isIdle reports whether no job and no row remain.
+func (k *keeper) isIdle() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.jobs) == 0 && len(k.rows) == 0
 }
 
-// serve does what there is to do.
-func (k *keeper) serve() {
+// runJobs executes the pending jobs and erasures.
+func (k *keeper) runJobs() {
 	for {
 		k.mu.Lock()
-		spent := k.spent
-		k.spent = nil
+		spent := k.finished
+		k.finished = nil
 		var job func()
 		if len(k.jobs) > 0 {
 			job, k.jobs = k.jobs[0], k.jobs[1:]
@@ -111,37 +110,37 @@ func (k *keeper) serve() {
 	}
 }
 
-// do has something done by the keeper's goroutine.
-func (k *keeper) do(job func()) {
+// addJob queues a job for the keeper's goroutine.
+func (k *keeper) addJob(job func()) {
 	k.mu.Lock()
 	k.jobs = append(k.jobs, job)
 	k.mu.Unlock()
-	k.ring()
+	k.signal()
 }
 
-func (k *keeper) ring() {
+func (k *keeper) signal() {
 	select {
-	case k.bell <- struct{}{}:
+	case k.wake <- struct{}{}:
 	default:
 	}
 }
 
-// insure has a row written for a period, unless it is over before.
-func (k *keeper) insure(pd *period) {
-	k.do(func() {
-		if k.failed != nil || pd.ended() {
+// addRow writes a row for a period unless the period ends first.
+func (k *keeper) addRow(pd *period) {
+	k.addJob(func() {
+		if k.failed != nil || pd.hasEnded() {
 			return
 		}
 		r := &row{id: newID(pd.thread), period: pd, erased: make(chan struct{})}
 		k.add(r)
-		if _, err := dbos.RunWorkflow(k.dbos, k.busy, string(pd.thread), dbos.WithWorkflowID(r.id)); err != nil {
+		if _, err := dbos.RunWorkflow(k.dbos, k.periodWorkflow, string(pd.thread), dbos.WithWorkflowID(r.id)); err != nil {
 			k.place.Logger.Warn("nothing but the log remembers that a thread is at work", "thread", pd.thread, "error", err)
 			k.remove(r)
 		}
 	})
 }
 
-// newID returns the id of a new workflow for a thread.
+// newID returns a new workflow ID for a thread.
 func newID(thread ponder.ThreadID) string { return string(thread) + "@" + ponder.NewID("")[1:] }
 
 func (k *keeper) add(r *row) {
@@ -156,11 +155,10 @@ func (k *keeper) remove(r *row) {
 	delete(k.rows, r.id)
 }
 
-// busy is the workflow of a period: one that has begun here already, or one that
-// was waiting in the queue. It ends with DBOS's conflict error, which means that
-// there is no outcome to record: its row is gone. If the process is about to end,
-// the row stays, for others to find.
-func (k *keeper) busy(ctx dbos.Context, thread string) (int, error) {
+// periodWorkflow is the workflow of a period that runs here, or of one from the queue. It returns
+// DBOS's conflict error, which records no outcome, because its row is erased. If the process ends
+// first, the row stays for other processes.
+func (k *keeper) periodWorkflow(ctx dbos.Context, thread string) (int, error) {
 	id, err := dbos.GetWorkflowID(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("work on %s: %w", thread, err)
@@ -169,13 +167,13 @@ func (k *keeper) busy(ctx dbos.Context, thread string) (int, error) {
 	r := k.rows[id]
 	k.mu.Unlock()
 	if r == nil {
-		pd, begun, err := k.place.begin(ponder.ThreadID(thread))
+		pd, begun, err := k.place.startPeriod(ponder.ThreadID(thread))
 		if err != nil {
 			return 0, dbos.ErrConflictingWorkflowID
 		}
 		r = &row{id: id, period: pd, erased: make(chan struct{})}
 		if !begun {
-			r.period = nil // its own row is enough
+			r.period = nil // the running period has its own row
 		}
 		k.add(r)
 	}
@@ -183,9 +181,9 @@ func (k *keeper) busy(ctx dbos.Context, thread string) (int, error) {
 		<-r.period.over
 	}
 	k.mu.Lock()
-	k.spent = append(k.spent, r)
+	k.finished = append(k.finished, r)
 	k.mu.Unlock()
-	k.ring()
+	k.signal()
 	select {
 	case <-r.erased:
 	case <-k.stopped:
@@ -193,11 +191,11 @@ func (k *keeper) busy(ctx dbos.Context, thread string) (int, error) {
 	return 0, dbos.ErrConflictingWorkflowID
 }
 
-// eraseAgain is how long the keeper waits before it tries once more.
-const eraseAgain = time.Second
+// eraseRetry is the wait after a failed erasure.
+const eraseRetry = time.Second
 
-// erase erases rows. If that fails, it is tried again until the keeper is closed;
-// what is left then is found to be of a dead node.
+// erase deletes rows and retries until the keeper is closed. Rows that remain then belong to a
+// dead node.
 func (k *keeper) erase(spent []*row) {
 	ids := make([]string, len(spent))
 	for i, r := range spent {
@@ -210,9 +208,9 @@ func (k *keeper) erase(spent []*row) {
 		case <-k.closing:
 		default:
 			k.mu.Lock()
-			k.spent = append(k.spent, spent...)
+			k.finished = append(k.finished, spent...)
 			k.mu.Unlock()
-			sleepOr(k.closing, eraseAgain)
+			sleepUntil(k.closing, eraseRetry)
 			return
 		}
 	}
@@ -226,8 +224,8 @@ func (k *keeper) erase(spent []*row) {
 	}
 }
 
-// sleepOr waits for a time, or until done is closed.
-func sleepOr(done <-chan struct{}, d time.Duration) {
+// sleepUntil waits for d or until done is closed.
+func sleepUntil(done <-chan struct{}, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -236,11 +234,11 @@ func sleepOr(done <-chan struct{}, d time.Duration) {
 	}
 }
 
-// errNoDBOS says that DBOS could not be launched.
+// errNoDBOS reports that DBOS did not launch.
 var errNoDBOS = errors.New("dbos is not at work")
 
-// wait returns DBOS once it is launched.
-func (k *keeper) wait(ctx context.Context) (dbos.Context, error) {
+// awaitDBOS returns DBOS once it has launched.
+func (k *keeper) awaitDBOS(ctx context.Context) (dbos.Context, error) {
 	select {
 	case <-k.ready:
 		if k.failed != nil {
@@ -252,7 +250,7 @@ func (k *keeper) wait(ctx context.Context) (dbos.Context, error) {
 	}
 }
 
-// close erases the rows and shuts DBOS down. No period may be at work.
+// close erases the rows and shuts DBOS down. No period may be active.
 func (k *keeper) close(ctx context.Context) error {
 	k.once.Do(func() { close(k.closing) })
 	select {
@@ -266,5 +264,5 @@ func (k *keeper) close(ctx context.Context) error {
 	return dbos.Shutdown(k.dbos, shutdownTime)
 }
 
-// shutdownTime bounds each step of shutting DBOS down.
+// shutdownTime limits each step of the shutdown of DBOS.
 const shutdownTime = 5 * time.Second

@@ -22,7 +22,7 @@ import (
 const patience = 30 * time.Second
 
 // A testProcess is a simulated process: a store on a file and a placement.
-type post struct {
+type testProcess struct {
 	*Placement
 	store *sqlite.Store
 	log   *logBuffer
@@ -47,13 +47,13 @@ func (l *logBuffer) String() string {
 }
 
 // open opens a testProcess. Any log output is an error when it closes.
-func open(t *testing.T, file string, cfg Config) *post {
+func open(t *testing.T, file string, cfg Config) *testProcess {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &post{store: store, log: new(logBuffer)}
+	s := &testProcess{store: store, log: new(logBuffer)}
 	cfg.Store, cfg.DB = store, store.DB()
 	cfg.Logger = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if cfg.Node.ID == "" {
@@ -70,7 +70,7 @@ func open(t *testing.T, file string, cfg Config) *post {
 }
 
 // shut closes a testProcess as an orderly exit does.
-func (s *post) shut(t *testing.T) {
+func (s *testProcess) shut(t *testing.T) {
 	t.Helper()
 	if s.store == nil {
 		return
@@ -96,19 +96,19 @@ func (s *post) shut(t *testing.T) {
 }
 
 // A gatedWork is a Work that reports each call and blocks until it is released.
-type begun struct {
+type gatedWork struct {
 	threads chan ponder.ThreadID
-	letGo   chan struct{}
+	release chan struct{}
 }
 
-func newBegun() *begun {
-	return &begun{threads: make(chan ponder.ThreadID, 1000), letGo: make(chan struct{})}
+func newGatedWork() *gatedWork {
+	return &gatedWork{threads: make(chan ponder.ThreadID, 1000), release: make(chan struct{})}
 }
 
-func (b *begun) work(ctx context.Context, thread ponder.ThreadID) error {
+func (b *gatedWork) work(ctx context.Context, thread ponder.ThreadID) error {
 	b.threads <- thread
 	select {
-	case <-b.letGo:
+	case <-b.release:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -116,7 +116,7 @@ func (b *begun) work(ctx context.Context, thread ponder.ThreadID) error {
 }
 
 // next returns the thread of the next call.
-func (b *begun) next(t *testing.T) ponder.ThreadID {
+func (b *gatedWork) next(t *testing.T) ponder.ThreadID {
 	t.Helper()
 	select {
 	case thread := <-b.threads:
@@ -128,9 +128,9 @@ func (b *begun) next(t *testing.T) ponder.ThreadID {
 }
 
 // rows returns the rows of DBOS as "app name thread executor status".
-func (s *post) rows(t *testing.T) (list []string) {
+func (s *testProcess) rows(t *testing.T) (list []string) {
 	t.Helper()
-	if _, err := s.keeper.wait(t.Context()); err != nil {
+	if _, err := s.keeper.awaitDBOS(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := s.store.DB().QueryContext(t.Context(), `SELECT application_name, name, workflow_uuid, executor_id, status FROM workflow_status`)
@@ -153,7 +153,7 @@ func (s *post) rows(t *testing.T) (list []string) {
 }
 
 // until waits for the expected rows.
-func (s *post) until(t *testing.T, want ...string) {
+func (s *testProcess) until(t *testing.T, want ...string) {
 	t.Helper()
 	slices.Sort(want)
 	var got []string
@@ -166,7 +166,7 @@ func (s *post) until(t *testing.T, want ...string) {
 	t.Errorf("rows: -want +got\n%s", cmp.Diff(want, got))
 }
 
-func (s *post) row(app, thread, status string) string {
+func (s *testProcess) row(app, thread, status string) string {
 	return fmt.Sprintln(app, periodName, thread, s.Node.ID, status)
 }
 
@@ -174,7 +174,7 @@ func (s *post) row(app, thread, status string) string {
 func TestRows(t *testing.T) {
 	for _, serve := range []bool{false, true} {
 		t.Run(fmt.Sprintf("serve %t", serve), func(t *testing.T) {
-			b := newBegun()
+			b := newGatedWork()
 			s := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.work, Serve: serve})
 			app := map[bool]string{false: soloApp, true: serveApp}[serve]
 			for _, thread := range []ponder.ThreadID{"thr_a", "thr_b", "thr_a"} {
@@ -183,7 +183,7 @@ func TestRows(t *testing.T) {
 				}
 			}
 			s.until(t, s.row(app, "thr_a", "PENDING"), s.row(app, "thr_b", "PENDING"))
-			close(b.letGo)
+			close(b.release)
 			for _, thread := range []ponder.ThreadID{"thr_a", "thr_b"} {
 				if err := s.Wait(t.Context(), thread); err != nil {
 					t.Error(err)
@@ -198,7 +198,7 @@ func TestRows(t *testing.T) {
 // TestCloseErasesRows checks that an orderly exit leaves no rows.
 func TestCloseErasesRows(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
-	b := newBegun()
+	b := newGatedWork()
 	s := open(t, file, Config{Work: b.work})
 	var want []string
 	for i := range 50 {
@@ -222,13 +222,13 @@ func TestOpenAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		store.Close()
-		b := newBegun()
-		posts := make([]*post, 4)
+		b := newGatedWork()
+		posts := make([]*testProcess, 4)
 		for i := range posts {
 			posts[i] = open(t, file, Config{Work: b.work, Serve: i%2 == 0})
 		}
 		for _, s := range posts {
-			if _, err := s.keeper.wait(t.Context()); err != nil {
+			if _, err := s.keeper.awaitDBOS(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			s.shut(t)
@@ -242,7 +242,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	work := newBegun().work
+	work := newGatedWork().work
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	whole := Config{Store: store, DB: store.DB(), Node: Self(), Work: work}
@@ -269,7 +269,7 @@ func TestOpenRefuses(t *testing.T) {
 // TestWithoutDBOS checks that a process with a forbidden variable works without DBOS.
 func TestWithoutDBOS(t *testing.T) {
 	t.Setenv("DBOS__VMID", "another")
-	b := newBegun()
+	b := newGatedWork()
 	s := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.work, Serve: true})
 	if err := s.Enqueue(t.Context(), "thr_a", "local", 0); err == nil || !strings.Contains(err.Error(), "unset the environment variable DBOS__VMID") {
 		t.Errorf("enqueue: %v", err)

@@ -15,7 +15,7 @@ import (
 // TestEnqueue checks that only a serving process takes a queued thread.
 func TestEnqueue(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
-	alone, serving := newBegun(), newBegun()
+	alone, serving := newGatedWork(), newGatedWork()
 	a := open(t, file, Config{Work: alone.work})
 	if err := a.Enqueue(t.Context(), "thr_early", "local", 0); err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestEnqueue(t *testing.T) {
 	if got := serving.next(t); got != "thr_early" {
 		t.Errorf("work on %s", got)
 	}
-	for _, s := range []*post{a, b} {
+	for _, s := range []*testProcess{a, b} {
 		thread := ponder.ThreadID("thr_of_" + string(s.Node.ID))
 		if err := s.Enqueue(t.Context(), thread, "local", 0); err != nil {
 			t.Fatal(err)
@@ -33,7 +33,7 @@ func TestEnqueue(t *testing.T) {
 			t.Errorf("work on %s, want %s", got, thread)
 		}
 	}
-	close(serving.letGo)
+	close(serving.release)
 	b.until(t)
 	select {
 	case got := <-alone.threads:
@@ -48,8 +48,8 @@ func TestEnqueue(t *testing.T) {
 // TestCaps checks the limit per owner over all processes, and the priorities.
 func TestCaps(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
-	b := newBegun()
-	a := open(t, file, Config{Work: newBegun().work})
+	b := newGatedWork()
+	a := open(t, file, Config{Work: newGatedWork().work})
 	for i, thread := range []ponder.ThreadID{"thr_1", "thr_2", "thr_3", "thr_4", "thr_urgent"} {
 		if err := a.Enqueue(t.Context(), thread, "ann", uint(10-2*i)); err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestCaps(t *testing.T) {
 		t.Errorf("work on %s too", got)
 	case <-time.After(5 * pollEvery):
 	}
-	close(b.letGo)
+	close(b.release)
 	begun = []ponder.ThreadID{b.next(t), b.next(t), b.next(t)}
 	slices.Sort(begun)
 	if want := []ponder.ThreadID{"thr_1", "thr_2", "thr_3"}; !slices.Equal(begun, want) {
@@ -81,7 +81,7 @@ func TestCaps(t *testing.T) {
 }
 
 // makePending creates a thread with pending work.
-func (s *post) thinking(t *testing.T, thread ponder.ThreadID) {
+func (s *testProcess) makePending(t *testing.T, thread ponder.ThreadID) {
 	t.Helper()
 	ev := ponder.Event{Run: "run_x", Body: ponder.RunStarted{Mode: "steps", Input: "?"}}
 	if err := s.store.Create(t.Context(), ponder.Thread{ID: thread, Created: time.Now()}, ev); err != nil {
@@ -93,12 +93,12 @@ func (s *post) thinking(t *testing.T, thread ponder.ThreadID) {
 // not queued ones.
 func TestRecover(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
-	dead := open(t, file, Config{Work: newBegun().work})
+	dead := open(t, file, Config{Work: newGatedWork().work})
 	if err := dead.Enqueue(t.Context(), "thr_queued", "local", 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, thread := range []ponder.ThreadID{"thr_queued", "thr_thinking", "thr_both"} {
-		dead.thinking(t, thread)
+		dead.makePending(t, thread)
 	}
 	for _, thread := range []ponder.ThreadID{"thr_asked", "thr_both"} {
 		if err := dead.Start(t.Context(), thread); err != nil {
@@ -111,7 +111,7 @@ func TestRecover(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	b := newBegun()
+	b := newGatedWork()
 	s := open(t, file, Config{Work: b.work})
 	if n, err := s.Recover(t.Context()); n != 3 || err != nil {
 		t.Errorf("recovered %d, %v, want 3", n, err)
@@ -130,17 +130,17 @@ func TestRecover(t *testing.T) {
 // TestSweep checks that a sweep starts abandoned threads.
 func TestSweep(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
-	b := newBegun()
+	b := newGatedWork()
 	s := open(t, file, Config{Work: b.work}) // no automatic sweep
-	dead := open(t, file, Config{Work: newBegun().work})
-	dead.thinking(t, "thr_a")
+	dead := open(t, file, Config{Work: newGatedWork().work})
+	dead.makePending(t, "thr_a")
 	if _, err := dead.store.Take(t.Context(), "thr_a", dead.Node.ID); err != nil {
 		t.Fatal(err)
 	}
 	w := &sweeper{Placement: s.Placement}
 	look := func() {
 		t.Helper()
-		if err := w.round(t.Context()); err != nil {
+		if err := w.sweepOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -157,7 +157,7 @@ func TestSweep(t *testing.T) {
 	if got := b.next(t); got != "thr_a" {
 		t.Errorf("work on %s", got)
 	}
-	s.thinking(t, "thr_new")
+	s.makePending(t, "thr_new")
 	look()
 	select {
 	case got := <-b.threads:
@@ -187,9 +187,9 @@ func TestSchedule(t *testing.T) {
 		}
 		return nil
 	}
-	b := newBegun()
+	b := newGatedWork()
 	begin := time.Now()
-	posts := []*post{open(t, file, Config{Work: b.work, Serve: true}), open(t, file, Config{Work: b.work, Serve: true})}
+	posts := []*testProcess{open(t, file, Config{Work: b.work, Serve: true}), open(t, file, Config{Work: b.work, Serve: true})}
 	for _, s := range posts {
 		if err := s.Schedule(t.Context(), "often", "* * * * * *", tick); err != nil {
 			t.Fatal(err)
@@ -220,9 +220,9 @@ func TestSchedule(t *testing.T) {
 }
 
 // TestCleanupTicks checks that old tick rows are erased.
-func TestTidy(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: newBegun().work, Serve: true})
-	if _, err := s.keeper.wait(t.Context()); err != nil {
+func TestCleanupTicks(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: newGatedWork().work, Serve: true})
+	if _, err := s.keeper.awaitDBOS(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now().UnixMilli()
@@ -248,7 +248,7 @@ func TestTidy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.keeper.do(s.keeper.tidy)
+	s.keeper.addJob(s.keeper.cleanupTicks)
 	s.until(t, fmt.Sprintln(serveApp, periodName, "thr_a", "", "ENQUEUED"), fmt.Sprintln(serveApp, tickName, "sched-a", "", "SUCCESS"),
 		fmt.Sprintln(serveApp, tickName, "sched-b", "", "ENQUEUED"))
 }

@@ -11,14 +11,14 @@ import (
 
 // A period is an uninterrupted time of work on a thread in this process.
 type period struct {
-	thread ponder.ThreadID
-	again  bool          // started again meanwhile
-	over   chan struct{} // closed at the end
-	err    error         // outcome; valid after over
+	thread  ponder.ThreadID
+	restart bool          // started again meanwhile
+	over    chan struct{} // closed at the end
+	err     error         // outcome; valid after over
 }
 
 // hasEnded reports whether the period is over.
-func (pd *period) ended() bool {
+func (pd *period) hasEnded() bool {
 	select {
 	case <-pd.over:
 		return true
@@ -28,7 +28,7 @@ func (pd *period) ended() bool {
 }
 
 // An outcome is the last failure of a thread.
-type end struct {
+type outcome struct {
 	err   error
 	at    time.Time
 	fails int // consecutive failures
@@ -40,12 +40,12 @@ func (p *Placement) Start(ctx context.Context, thread ponder.ThreadID) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("start %s: %w", thread, err)
 	}
-	pd, begun, err := p.begin(thread)
+	pd, begun, err := p.startPeriod(thread)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", thread, err)
 	}
 	if begun && p.keeper != nil {
-		time.AfterFunc(insureAfter, func() { p.keeper.insure(pd) })
+		time.AfterFunc(rowDelay, func() { p.keeper.addRow(pd) })
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (p *Placement) Start(ctx context.Context, thread ponder.ThreadID) error {
 // rowDelay is the age at which a period gets a row. Most conversation turns are shorter, and a
 // mass start leaves the connection to the log. Until then the log, or the row that requested the
 // thread, records the work.
-const insureAfter = time.Second
+const rowDelay = time.Second
 
 // Wait blocks until the thread has no work here and returns the outcome of its last period: nil if
 // nothing is left or there was none, [ponder.ErrHeld] if another process holds the thread,
@@ -61,7 +61,7 @@ const insureAfter = time.Second
 // logs that error. Wait returns ctx's error if ctx ends first.
 func (p *Placement) Wait(ctx context.Context, thread ponder.ThreadID) error {
 	p.mu.Lock()
-	pd, last := p.periods[thread], p.ends[thread]
+	pd, last := p.periods[thread], p.outcomes[thread]
 	p.mu.Unlock()
 	if pd == nil {
 		return last.err
@@ -75,14 +75,14 @@ func (p *Placement) Wait(ctx context.Context, thread ponder.ThreadID) error {
 }
 
 // startPeriod starts a period. In a running period it requests another call of Work instead.
-func (p *Placement) begin(thread ponder.ThreadID) (pd *period, begun bool, err error) {
+func (p *Placement) startPeriod(thread ponder.ThreadID) (pd *period, begun bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, false, errClosed
 	}
 	if pd := p.periods[thread]; pd != nil {
-		pd.again = true
+		pd.restart = true
 		return pd, false, nil
 	}
 	pd = &period{thread: thread, over: make(chan struct{})}
@@ -94,12 +94,12 @@ func (p *Placement) begin(thread ponder.ThreadID) (pd *period, begun bool, err e
 // run executes a period.
 func (p *Placement) run(pd *period) {
 	for {
-		err := p.work(pd.thread)
+		err := p.workUntilAlive(pd.thread)
 		if p.finish(pd, err) {
 			break
 		}
 	}
-	p.report(pd)
+	p.logOutcome(pd)
 	if p.Ended != nil {
 		p.Ended(pd.thread)
 	}
@@ -107,7 +107,7 @@ func (p *Placement) run(pd *period) {
 }
 
 // logOutcome logs a failure. A process that does not serve reports it through Wait instead.
-func (p *Placement) report(pd *period) {
+func (p *Placement) logOutcome(pd *period) {
 	switch {
 	case pd.err == nil || errors.Is(pd.err, ponder.ErrHeld) || errors.Is(pd.err, ponder.ErrNoThread) || p.ctx.Err() != nil:
 	case p.Serve:
@@ -122,7 +122,7 @@ const rejoinWait = 50 * time.Millisecond
 
 // workUntilAlive calls Work until it fails for another reason than a fenced node. If another node
 // took the thread, Work returns ErrHeld.
-func (p *Placement) work(thread ponder.ThreadID) error {
+func (p *Placement) workUntilAlive(thread ponder.ThreadID) error {
 	for wait := rejoinWait; ; wait = min(2*wait, ponder.BeatEvery) {
 		err := p.Work(p.ctx, thread)
 		if !errors.Is(err, ponder.ErrFenced) || !sleep(p.ctx, wait) {
@@ -135,37 +135,37 @@ func (p *Placement) work(thread ponder.ThreadID) error {
 func (p *Placement) finish(pd *period, err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if pd.again && p.ctx.Err() == nil { // the caller of Start may have fixed the cause
-		pd.again = false
+	if pd.restart && p.ctx.Err() == nil { // the caller of Start may have fixed the cause
+		pd.restart = false
 		return false
 	}
 	delete(p.periods, pd.thread)
 	pd.err = err
-	p.remember(pd)
+	p.recordOutcome(pd)
 	return true
 }
 
 // maxOutcomes limits the stored failures.
-const maxEnds = 1000
+const maxOutcomes = 1000
 
 // recordOutcome stores the outcome for Wait and for the next sweep.
-func (p *Placement) remember(pd *period) {
-	last := p.ends[pd.thread]
-	delete(p.ends, pd.thread)
+func (p *Placement) recordOutcome(pd *period) {
+	last := p.outcomes[pd.thread]
+	delete(p.outcomes, pd.thread)
 	if pd.err == nil {
 		return
 	}
-	if len(p.ends) >= maxEnds {
-		for thread := range p.ends {
-			delete(p.ends, thread)
+	if len(p.outcomes) >= maxOutcomes {
+		for thread := range p.outcomes {
+			delete(p.outcomes, thread)
 			break
 		}
 	}
-	next := end{err: pd.err, at: time.Now()}
+	next := outcome{err: pd.err, at: time.Now()}
 	if !errors.Is(pd.err, ponder.ErrHeld) {
 		next.fails = last.fails + 1
 	}
-	p.ends[pd.thread] = next
+	p.outcomes[pd.thread] = next
 }
 
 // sleep waits and reports whether ctx is still active.

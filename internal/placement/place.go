@@ -78,10 +78,10 @@ type Placement struct {
 	ctx  context.Context // cancelled when all work must stop
 	stop context.CancelFunc
 
-	mu      sync.Mutex
-	closed  bool
-	periods map[ponder.ThreadID]*period
-	ends    map[ponder.ThreadID]end // failures of ended periods
+	mu       sync.Mutex
+	closed   bool
+	periods  map[ponder.ThreadID]*period
+	outcomes map[ponder.ThreadID]outcome // failures of ended periods
 
 	workers sync.WaitGroup
 	keeper  *keeper // nil in memory
@@ -94,7 +94,7 @@ var _ ponder.Placement = (*Placement)(nil)
 func Memory(cfg Config) *Placement {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	cfg.PerOwner = cmp.Or(cfg.PerOwner, DefaultPerOwner)
-	p := &Placement{Config: cfg, periods: make(map[ponder.ThreadID]*period), ends: make(map[ponder.ThreadID]end)}
+	p := &Placement{Config: cfg, periods: make(map[ponder.ThreadID]*period), outcomes: make(map[ponder.ThreadID]outcome)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p
 }

@@ -36,7 +36,7 @@ func (s *script) count() int {
 	return len(s.calls)
 }
 
-func inMemory(t *testing.T, do func(ctx context.Context, call int) error) (*Placement, *script) {
+func newMemory(t *testing.T, do func(ctx context.Context, call int) error) (*Placement, *script) {
 	t.Helper()
 	s := &script{do: do}
 	p := Memory(Config{Store: memory.New(), Node: ponder.Node{ID: "nod_self"}, Work: s.work, Logger: slog.New(slog.DiscardHandler)})
@@ -66,7 +66,7 @@ func TestPeriod(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, s := inMemory(t, func(_ context.Context, call int) error { return tt.ends[call-1] })
+				p, s := newMemory(t, func(_ context.Context, call int) error { return tt.ends[call-1] })
 				begin := time.Now()
 				if err := p.Start(t.Context(), "thr_a"); err != nil {
 					t.Fatal(err)
@@ -88,7 +88,7 @@ func TestPeriod(t *testing.T) {
 // TestStartAgain checks that a thread that is started while it runs gets another call of Work.
 func TestStartAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, s := inMemory(t, func(ctx context.Context, call int) error {
+		p, s := newMemory(t, func(ctx context.Context, call int) error {
 			sleep(ctx, time.Minute)
 			return nil
 		})
@@ -117,7 +117,7 @@ func TestStartAgain(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, s := inMemory(t, func(ctx context.Context, call int) error {
+		p, s := newMemory(t, func(ctx context.Context, call int) error {
 			<-ctx.Done()
 			time.Sleep(time.Second) // an orderly stop takes time
 			return ctx.Err()
@@ -155,10 +155,10 @@ func TestClose(t *testing.T) {
 }
 
 // TestRecordOutcome checks the limit of stored failures.
-func TestRemember(t *testing.T) {
+func TestRecordOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, _ := inMemory(t, func(context.Context, int) error { return errors.New("no") })
-		for i := range maxEnds + 50 {
+		p, _ := newMemory(t, func(context.Context, int) error { return errors.New("no") })
+		for i := range maxOutcomes + 50 {
 			thread := ponder.ThreadID(fmt.Sprint("thr_", i))
 			if err := p.Start(t.Context(), thread); err != nil {
 				t.Fatal(err)
@@ -167,34 +167,34 @@ func TestRemember(t *testing.T) {
 				t.Fatal("it did not fail")
 			}
 		}
-		if len(p.ends) != maxEnds || len(p.periods) != 0 {
-			t.Errorf("%d ends and %d periods are remembered", len(p.ends), len(p.periods))
+		if len(p.outcomes) != maxOutcomes || len(p.periods) != 0 {
+			t.Errorf("%d ends and %d periods are remembered", len(p.outcomes), len(p.periods))
 		}
 	})
 }
 
 // TestIsRetryDue checks that the waits grow.
-func TestDue(t *testing.T) {
+func TestIsRetryDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, _ := inMemory(t, func(context.Context, int) error { return errors.New("no") })
+		p, _ := newMemory(t, func(context.Context, int) error { return errors.New("no") })
 		for _, wait := range []time.Duration{failWait, 2 * failWait, 4 * failWait} {
 			if err := p.Start(t.Context(), "thr_a"); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			if p.due("thr_a") {
+			if p.isRetryDue("thr_a") {
 				t.Error("due at once")
 			}
 			time.Sleep(wait - 1)
-			if p.due("thr_a") {
+			if p.isRetryDue("thr_a") {
 				t.Errorf("due before %v", wait)
 			}
 			time.Sleep(time.Nanosecond)
-			if !p.due("thr_a") {
+			if !p.isRetryDue("thr_a") {
 				t.Errorf("not due after %v", wait)
 			}
 		}
-		if !p.due("thr_b") {
+		if !p.isRetryDue("thr_b") {
 			t.Error("a thread that did not fail is not due")
 		}
 	})
@@ -202,7 +202,7 @@ func TestDue(t *testing.T) {
 
 func TestRecoverInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, s := inMemory(t, func(context.Context, int) error { return nil })
+		p, s := newMemory(t, func(context.Context, int) error { return nil })
 		for _, id := range []ponder.ThreadID{"thr_a", "thr_b", "thr_idle"} {
 			var evs []ponder.Event
 			if id != "thr_idle" {

@@ -22,17 +22,17 @@ import (
 )
 
 // A scenario is a database and the record of the calls of processes on it.
-type ring struct {
+type scenario struct {
 	store   *sqlite.Store
 	job     job
 	threads []ponder.ThreadID
 }
 
 // newScenario creates a database with threads of n steps.
-func newRing(t *testing.T, count, n int) *ring {
+func newScenario(t *testing.T, count, n int) *scenario {
 	t.Helper()
 	dir := t.TempDir()
-	r := &ring{job: job{File: filepath.Join(dir, "ponder.db"), Calls: filepath.Join(dir, "calls")}}
+	r := &scenario{job: job{File: filepath.Join(dir, "ponder.db"), Calls: filepath.Join(dir, "calls")}}
 	store, err := sqlite.Open(t.Context(), r.job.File)
 	if err != nil {
 		t.Fatal(err)
@@ -45,19 +45,19 @@ func newRing(t *testing.T, count, n int) *ring {
 }
 
 // as returns the job of a role.
-func (r *ring) as(role string, latency time.Duration) job {
+func (r *scenario) as(role string, latency time.Duration) job {
 	j := r.job
 	j.Role, j.Latency = role, latency
 	return j
 }
 
 // uninterrupted returns the threads of a run without interruptions, as lines.
-func whole(t *testing.T, count, n int) map[ponder.ThreadID][]string {
+func uninterrupted(t *testing.T, count, n int) map[ponder.ThreadID][]string {
 	t.Helper()
 	store := memory.New()
 	threads := makeThreads(t, store, count, n)
 	node := Self()
-	mind, err := engine.New(minded(store, new(scripted), node))
+	mind, err := engine.New(engineConfig(store, new(scripted), node))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,13 +85,13 @@ func whole(t *testing.T, count, n int) map[ponder.ThreadID][]string {
 }
 
 // A callState is the state of calls in the log.
-type state struct {
+type callState struct {
 	open, done map[string]bool // by request
 }
 
-func (r *ring) state(t *testing.T) state {
+func (r *scenario) state(t *testing.T) callState {
 	t.Helper()
-	s := state{make(map[string]bool), make(map[string]bool)}
+	s := callState{make(map[string]bool), make(map[string]bool)}
 	for _, thread := range r.threads {
 		for _, ev := range eventsOf(t, r.store, thread) {
 			side, step, _ := strings.Cut(strings.Split(ev.Cause, "#")[0], "-")
@@ -112,8 +112,8 @@ func (r *ring) state(t *testing.T) state {
 // no answered call.
 func TestKill(t *testing.T) {
 	const count, steps, kills = 3, 150, 20
-	want := whole(t, count, steps)
-	r := newRing(t, count, steps)
+	want := uninterrupted(t, count, steps)
+	r := newScenario(t, count, steps)
 	inFlight, killed := 0, 0
 	answered := make(map[string]int) // requests per answered question
 	random := rand.New(rand.NewPCG(1, 2))
@@ -137,7 +137,7 @@ func TestKill(t *testing.T) {
 			if made := len(callsIn(t, r.job.Calls)); made > answers+inFlight {
 				t.Errorf("%d calls were made for %d answers, and %d were in flight", made, answers, inFlight)
 			}
-			asked := r.asked(t)
+			asked := r.countCalls(t)
 			for text, times := range answered {
 				if asked[text] != times || times == 0 {
 					t.Errorf("%q was asked %d times before it was answered, and then %d times", text, times, asked[text]-times)
@@ -152,7 +152,7 @@ func TestKill(t *testing.T) {
 			t.Fatalf("ended by itself after %d kills", killed)
 		}
 		killed++
-		now, asked := r.state(t), r.asked(t)
+		now, asked := r.state(t), r.countCalls(t)
 		inFlight += len(now.open)
 		for text := range now.done {
 			if answered[text] == 0 {
@@ -163,7 +163,7 @@ func TestKill(t *testing.T) {
 }
 
 // countCalls counts the requests of each question.
-func (r *ring) asked(t *testing.T) map[string]int {
+func (r *scenario) countCalls(t *testing.T) map[string]int {
 	t.Helper()
 	asked := make(map[string]int)
 	for _, text := range callsIn(t, r.job.Calls) {
@@ -173,7 +173,7 @@ func (r *ring) asked(t *testing.T) map[string]int {
 }
 
 // compare compares the threads with want and returns the number of their answers.
-func (r *ring) compare(t *testing.T, want map[ponder.ThreadID][]string) (answers int) {
+func (r *scenario) compare(t *testing.T, want map[ponder.ThreadID][]string) (answers int) {
 	t.Helper()
 	for _, thread := range r.threads {
 		evs := eventsOf(t, r.store, thread)
@@ -193,8 +193,8 @@ func (r *ring) compare(t *testing.T, want map[ponder.ThreadID][]string) (answers
 // do.
 func TestRace(t *testing.T) {
 	const count, steps = 50, 15
-	want := whole(t, count, steps)
-	r := newRing(t, count, steps)
+	want := uninterrupted(t, count, steps)
+	r := newScenario(t, count, steps)
 	var lives [2]int
 	var wg sync.WaitGroup
 	for i := range lives {
@@ -204,7 +204,7 @@ func TestRace(t *testing.T) {
 				j.Life = time.Duration(100+37*i+50*lives[i]) * time.Millisecond
 				p := spawn(t, j)
 				var err error
-				if finished, err = p.hear("left"); err == nil {
+				if finished, err = p.readLine("left"); err == nil {
 					err = p.end()
 				}
 				if err != nil {
@@ -222,7 +222,7 @@ func TestRace(t *testing.T) {
 // TestZombie stops a process for longer than its lease. After it wakes, it must write nothing
 // until it is a new node.
 func TestZombie(t *testing.T) {
-	r := newRing(t, 1, 15)
+	r := newScenario(t, 1, 15)
 	j := r.as("hold", 300*time.Millisecond)
 	j.Name = "zombie"
 	zombie := spawn(t, j)
@@ -267,7 +267,7 @@ func TestZombie(t *testing.T) {
 }
 
 // await waits for an answer by name in the first thread and returns its position.
-func (r *ring) await(t *testing.T, name string) ponder.Seq {
+func (r *scenario) await(t *testing.T, name string) ponder.Seq {
 	t.Helper()
 	for ev, err := range ponder.Follow(t.Context(), r.store, r.threads[0], 0) {
 		if err != nil {
@@ -293,7 +293,7 @@ func author(ev ponder.Event) string {
 }
 
 // nodes returns the nodes of a process.
-func (r *ring) nodes(t *testing.T, pid int) (list []ponder.Node) {
+func (r *scenario) nodes(t *testing.T, pid int) (list []ponder.Node) {
 	t.Helper()
 	all, err := r.store.AllNodes(t.Context())
 	if err != nil {
@@ -310,13 +310,13 @@ func (r *ring) nodes(t *testing.T, pid int) (list []ponder.Node) {
 // TestRecoverMany checks that the next process takes over the threads of a killed one at once.
 func TestRecoverMany(t *testing.T) {
 	const count = 1000
-	r := newRing(t, count, 1)
+	r := newScenario(t, count, 1)
 	first := spawn(t, r.as("many", time.Hour))
 	t.Logf("first: all at work after %s ms (of Recover, of the process); %s bytes for each", first.says(t, "all"), first.says(t, "memory"))
 	first.kill()
 	second := spawn(t, r.as("many", time.Hour))
 	t.Logf("second: all at work again after %s ms (of Recover, of the process); %s bytes for each", second.says(t, "all"), second.says(t, "memory"))
-	asked := r.asked(t)
+	asked := r.countCalls(t)
 	for text, n := range asked {
 		if n != 2 {
 			t.Errorf("%s was asked %d times", text, n)

@@ -14,7 +14,7 @@ import (
 
 const (
 	queueName = "threads"
-	nowhere   = "none" // no such queue: an empty list would mean all queues
+	noQueue   = "none" // no such queue: an empty list would mean all queues
 	pollEvery = 100 * time.Millisecond
 )
 
@@ -37,7 +37,7 @@ func (k *keeper) enqueue(ctx context.Context, thread ponder.ThreadID, owner stri
 	if owner == "" {
 		return errors.New("the thread has no owner")
 	}
-	d, err := k.wait(ctx)
+	d, err := k.awaitDBOS(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,14 +66,14 @@ func registerQueue(d dbos.Context, perOwner int) error {
 // queues returns the queues from which this process takes work.
 func (k *keeper) queues() []string {
 	if !k.place.Serve {
-		return []string{nowhere}
+		return []string{noQueue}
 	}
-	return append(k.ticks.queues(), queueName)
+	return append(k.schedules.queues(), queueName)
 }
 
 // queuedSet returns the threads in the queue.
-func (k *keeper) queued(ctx context.Context) (map[ponder.ThreadID]bool, error) {
-	list, err := k.enqueued(ctx)
+func (k *keeper) queuedSet(ctx context.Context) (map[ponder.ThreadID]bool, error) {
+	list, err := k.listQueued(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +85,8 @@ func (k *keeper) queued(ctx context.Context) (map[ponder.ThreadID]bool, error) {
 }
 
 // listQueued returns the threads in queue order, possibly with duplicates.
-func (k *keeper) enqueued(ctx context.Context) (threads []ponder.ThreadID, err error) {
-	d, err := k.wait(ctx)
+func (k *keeper) listQueued(ctx context.Context) (threads []ponder.ThreadID, err error) {
+	d, err := k.awaitDBOS(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func threadOf(id string) ponder.ThreadID {
 
 // leftovers returns the rows of nodes that are not alive.
 func (k *keeper) leftovers(ctx context.Context, alive map[ponder.NodeID]bool) (left leftovers, err error) {
-	if left.queued, err = k.queued(ctx); err != nil {
+	if left.queued, err = k.queuedSet(ctx); err != nil {
 		return leftovers{}, err
 	}
 	list, err := dbos.ListWorkflows(k.dbos, dbos.WithFilterApplicationName(serveApp, soloApp), dbos.WithFilterStatus(dbos.WorkflowStatusPending),
@@ -133,7 +133,7 @@ func (k *keeper) discard(ids []string) {
 	if len(ids) == 0 {
 		return
 	}
-	k.do(func() {
+	k.addJob(func() {
 		if err := dbos.DeleteWorkflows(k.dbos, ids); err != nil {
 			k.place.Logger.Warn("rows of dead processes stay for now", "error", err)
 		}

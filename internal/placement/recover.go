@@ -48,7 +48,7 @@ func (p *Placement) startAll(threads []ponder.ThreadID, others []string) (int, e
 		if busy {
 			continue
 		}
-		pd, begun, err := p.begin(thread)
+		pd, begun, err := p.startPeriod(thread)
 		if err != nil {
 			return len(periods), fmt.Errorf("start %s: %w", thread, err)
 		}
@@ -57,9 +57,9 @@ func (p *Placement) startAll(threads []ponder.ThreadID, others []string) (int, e
 		}
 	}
 	if p.keeper != nil {
-		time.AfterFunc(insureAfter, func() {
+		time.AfterFunc(rowDelay, func() {
 			for _, pd := range periods {
-				p.keeper.insure(pd)
+				p.keeper.addRow(pd)
 			}
 			p.keeper.discard(others)
 		})
@@ -94,12 +94,12 @@ func (p *Placement) leftovers(ctx context.Context) (leftovers, error) {
 	if err != nil {
 		return leftovers{}, err
 	}
-	return p.keeper.leftovers(ctx, living(nodes, p.Node.ID))
+	return p.keeper.leftovers(ctx, aliveNodes(nodes, p.Node.ID))
 }
 
 // aliveNodes returns the nodes that are alive. The newest beat stands for the store's clock,
 // because this node also beats.
-func living(nodes []ponder.Node, self ponder.NodeID) map[ponder.NodeID]bool {
+func aliveNodes(nodes []ponder.Node, self ponder.NodeID) map[ponder.NodeID]bool {
 	var now time.Time
 	for _, n := range nodes {
 		if n.Beat.After(now) {

@@ -49,11 +49,11 @@ func newSchedule(name, expr string, tick func(context.Context, time.Time) error)
 }
 
 // tickGrace is the age up to which a tick runs even if the next is due.
-const late = 5 * time.Second
+const tickGrace = 5 * time.Second
 
 // isMissed reports whether a tick is too old to run.
-func (s *schedule) missed(at, now time.Time) bool {
-	return at.Before(s.since) || now.Sub(at) > late && !s.times.Next(at).After(now)
+func (s *schedule) isMissed(at, now time.Time) bool {
+	return at.Before(s.since) || now.Sub(at) > tickGrace && !s.times.Next(at).After(now)
 }
 
 // Schedule implements [ponder.Placement]. The process must serve. Failed ticks are logged. Ticks
@@ -63,7 +63,7 @@ func (p *Placement) Schedule(ctx context.Context, name, cron string, tick func(c
 	switch {
 	case err != nil:
 	case p.keeper == nil:
-		if !p.spawn(func() { p.clock(s) }) {
+		if !p.spawn(func() { p.runSchedule(s) }) {
 			err = errClosed
 		}
 	case !p.Serve:
@@ -88,24 +88,24 @@ func (p *Placement) spawn(f func()) bool {
 }
 
 // runSchedule runs a schedule in memory.
-func (p *Placement) clock(s *schedule) {
+func (p *Placement) runSchedule(s *schedule) {
 	for {
 		next := s.times.Next(time.Now())
 		if next.IsZero() || !sleep(p.ctx, time.Until(next)) {
 			return
 		}
-		p.tick(s, next)
+		p.runTick(s, next)
 	}
 }
 
-func (p *Placement) tick(s *schedule, at time.Time) {
+func (p *Placement) runTick(s *schedule, at time.Time) {
 	if err := s.tick(p.ctx, at); err != nil && p.ctx.Err() == nil {
 		p.Logger.Warn("scheduled work failed", "schedule", s.name, "due", at, "error", err)
 	}
 }
 
 // A scheduleSet holds the schedules of a process.
-type ticks struct {
+type scheduleSet struct {
 	mu  sync.Mutex
 	all map[string]*schedule
 }
@@ -115,7 +115,7 @@ type ticks struct {
 const tickPrefix = "tick "
 
 // queues returns the queues of the schedules.
-func (t *ticks) queues() (names []string) {
+func (t *scheduleSet) queues() (names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(t.all)) {
@@ -125,7 +125,7 @@ func (t *ticks) queues() (names []string) {
 }
 
 // add adds a schedule.
-func (t *ticks) add(s *schedule) error {
+func (t *scheduleSet) add(s *schedule) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.all[s.name] != nil {
@@ -135,7 +135,7 @@ func (t *ticks) add(s *schedule) error {
 	return nil
 }
 
-func (t *ticks) named(name string) *schedule {
+func (t *scheduleSet) get(name string) *schedule {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.all[name]
@@ -149,11 +149,11 @@ const (
 
 // schedule registers s with DBOS.
 func (k *keeper) schedule(ctx context.Context, s *schedule) error {
-	d, err := k.wait(ctx)
+	d, err := k.awaitDBOS(ctx)
 	if err != nil {
 		return err
 	}
-	if err := k.ticks.add(s); err != nil {
+	if err := k.schedules.add(s); err != nil {
 		return err
 	}
 	_, err = dbos.RegisterQueue(d, tickPrefix+s.name, dbos.WithGlobalConcurrency(1),
@@ -169,19 +169,19 @@ func (k *keeper) schedule(ctx context.Context, s *schedule) error {
 
 // tickWorkflow is the workflow of a tick. Its row marks the tick as done for other processes until
 // cleanupTicks.
-func (k *keeper) tick(_ dbos.Context, in dbos.ScheduledWorkflowInput) (any, error) {
+func (k *keeper) tickWorkflow(_ dbos.Context, in dbos.ScheduledWorkflowInput) (any, error) {
 	name, err := dbos.DecodeScheduleContext[string](in)
 	if err != nil {
 		return nil, err
 	}
-	s := k.ticks.named(name)
-	if s == nil || s.missed(in.ScheduledTime, time.Now()) {
+	s := k.schedules.get(name)
+	if s == nil || s.isMissed(in.ScheduledTime, time.Now()) {
 		return nil, nil
 	}
 	done := make(chan struct{})
 	begun := k.place.spawn(func() {
 		defer close(done)
-		k.place.tick(s, in.ScheduledTime)
+		k.place.runTick(s, in.ScheduledTime)
 	})
 	if begun {
 		<-done
@@ -191,18 +191,18 @@ func (k *keeper) tick(_ dbos.Context, in dbos.ScheduledWorkflowInput) (any, erro
 
 // Retention of tick rows. It must exceed the clock difference between processes.
 const (
-	tickStays = time.Minute
-	tickWaits = time.Hour // of ticks that no process takes
+	tickRetention = time.Minute
+	tickMaxAge    = time.Hour // of ticks that no process takes
 )
 
 // cleanupTicks erases rows of old ticks and of ticks that no process takes.
-func (k *keeper) tidy() {
+func (k *keeper) cleanupTicks() {
 	if k.failed != nil {
 		return
 	}
 	lists := [...][]dbos.ListWorkflowsOption{
-		{dbos.WithFilterCompletedBefore(time.Now().Add(-tickStays))},
-		{dbos.WithFilterCreatedBefore(time.Now().Add(-tickWaits)), dbos.WithFilterStatus(dbos.WorkflowStatusEnqueued)},
+		{dbos.WithFilterCompletedBefore(time.Now().Add(-tickRetention))},
+		{dbos.WithFilterCreatedBefore(time.Now().Add(-tickMaxAge)), dbos.WithFilterStatus(dbos.WorkflowStatusEnqueued)},
 	}
 	for _, filter := range lists {
 		filter = append(filter, dbos.WithFilterName(tickName), dbos.WithFilterApplicationName(serveApp),

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func nothing(context.Context, time.Time) error { return nil }
+func tickNothing(context.Context, time.Time) error { return nil }
 
 func TestNewSchedule(t *testing.T) {
 	tests := []struct{ name, expr, next, err string }{
@@ -27,7 +27,7 @@ func TestNewSchedule(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := newSchedule("x", tt.expr, nothing)
+			s, err := newSchedule("x", tt.expr, tickNothing)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("error %v, want one with %q", err, tt.err)
@@ -50,15 +50,15 @@ func FuzzNewSchedule(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, expr string) {
-		s, err := newSchedule("x", expr, nothing)
+		s, err := newSchedule("x", expr, tickNothing)
 		if err == nil && !s.times.Next(s.since).After(s.since) {
 			t.Errorf("%q does not go forward", expr)
 		}
 	})
 }
 
-func TestMissed(t *testing.T) {
-	s, err := newSchedule("x", "*/5 * * * *", nothing)
+func TestIsMissed(t *testing.T) {
+	s, err := newSchedule("x", "*/5 * * * *", tickNothing)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestMissed(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			at := begin.Add(tt.at)
-			if got := s.missed(at, at.Add(tt.late)); got != tt.want {
+			if got := s.isMissed(at, at.Add(tt.late)); got != tt.want {
 				t.Errorf("missed is %t, want %t", got, tt.want)
 			}
 		})
@@ -87,7 +87,7 @@ func TestMissed(t *testing.T) {
 
 func TestScheduleInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, _ := inMemory(t, nil)
+		p, _ := newMemory(t, nil)
 		var at []string
 		err := p.Schedule(t.Context(), "x", "*/10 * * * * *", func(_ context.Context, due time.Time) error {
 			at = append(at, due.UTC().Format("05"))

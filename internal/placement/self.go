@@ -21,7 +21,7 @@ func Self() ponder.Node {
 		Boot: bootID(),
 		PID:  os.Getpid(),
 	}
-	if start, alive := started(n.PID); alive == yes {
+	if start, alive := startTime(n.PID); alive == processAlive {
 		n.Start = start
 	}
 	return n
@@ -30,19 +30,19 @@ func Self() ponder.Node {
 // Gone reports whether the process of another node has certainly ended. It can know this only for
 // the same machine and PID namespace.
 // known to have.
-func Gone(self, other ponder.Node) bool { return gone(self, other, started) }
+func Gone(self, other ponder.Node) bool { return isGone(self, other, startTime) }
 
 // A liveness is the knowledge about a process.
-type answer int
+type liveness int
 
 const (
-	unknown answer = iota
-	yes
-	no
+	processUnknown liveness = iota
+	processAlive
+	processGone
 )
 
 // isGone is Gone with an injected process look-up.
-func gone(self, other ponder.Node, started func(pid int) (start string, there answer)) bool {
+func isGone(self, other ponder.Node, started func(pid int) (start string, there liveness)) bool {
 	switch {
 	case other.ID == self.ID || other.Host != self.Host || self.Boot == "" || other.Boot == "":
 		return false
@@ -52,7 +52,7 @@ func gone(self, other ponder.Node, started func(pid int) (start string, there an
 		return false
 	}
 	start, there := started(other.PID)
-	return there == no || there == yes && start != "" && other.Start != "" && start != other.Start
+	return there == processGone || there == processAlive && start != "" && other.Start != "" && start != other.Start
 }
 
 // Bury marks nodes dead whose processes have certainly ended, which frees their threads, and

@@ -31,31 +31,31 @@ func bootID() string {
 }
 
 // startTime returns the start of a process in ticks since boot.
-func started(pid int) (start string, there answer) {
+func startTime(pid int) (start string, there liveness) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			return "", no
+			return "", processGone
 		}
-		return "", unknown // /proc may hide processes of other users
+		return "", processUnknown // /proc may hide processes of other users
 	}
 	return parseStat(stat)
 }
 
 // parseStat reads the start time, field 22 of /proc/PID/stat. The command in parentheses may
 // contain anything. A zombie counts as gone.
-func parseStat(stat []byte) (start string, there answer) {
+func parseStat(stat []byte) (start string, there liveness) {
 	end := bytes.LastIndexByte(stat, ')')
 	if end < 0 {
-		return "", unknown
+		return "", processUnknown
 	}
 	fields := strings.Fields(string(stat[end+1:]))
 	const state, begin = 0, 22 - 3 // indexes from the third field
 	switch {
 	case len(fields) <= begin:
-		return "", unknown
+		return "", processUnknown
 	case fields[state] == "Z" || fields[state] == "X":
-		return "", no
+		return "", processGone
 	}
-	return fields[begin], yes
+	return fields[begin], processAlive
 }

@@ -12,14 +12,14 @@ func TestParseStat(t *testing.T) {
 		name  string
 		stat  string
 		start string
-		there answer
+		there liveness
 	}{
-		{"alive", "12 (ponder) S" + zeros + "2750 4096 0", "2750", yes},
-		{"a name made to mislead", "12 (a) Z 1) (b) R" + zeros + "2750 4096 0", "2750", yes},
-		{"dead, and not reaped", "12 (ponder) Z" + zeros + "2750 4096 0", "", no},
-		{"empty", "", "", unknown},
-		{"short", "12 (ponder) S 1 1", "", unknown},
-		{"no name", "12 ponder S 1 1", "", unknown},
+		{"alive", "12 (ponder) S" + zeros + "2750 4096 0", "2750", processAlive},
+		{"a name made to mislead", "12 (a) Z 1) (b) R" + zeros + "2750 4096 0", "2750", processAlive},
+		{"dead, and not reaped", "12 (ponder) Z" + zeros + "2750 4096 0", "", processGone},
+		{"empty", "", "", processUnknown},
+		{"short", "12 (ponder) S 1 1", "", processUnknown},
+		{"no name", "12 ponder S 1 1", "", processUnknown},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -35,7 +35,7 @@ func FuzzParseStat(f *testing.F) {
 	f.Add([]byte("12 (ponder) S" + zeros + "2750 4096 0"))
 	f.Add([]byte(")"))
 	f.Fuzz(func(t *testing.T, stat []byte) {
-		if start, there := parseStat(stat); there == yes && (start == "" || !strings.Contains(string(stat), start)) {
+		if start, there := parseStat(stat); there == processAlive && (start == "" || !strings.Contains(string(stat), start)) {
 			t.Errorf("start %q of %q", start, stat)
 		}
 	})

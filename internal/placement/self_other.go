@@ -9,4 +9,4 @@ func machine() string { return "" }
 
 func bootID() string { return "" }
 
-func started(int) (start string, there answer) { return "", unknown }
+func startTime(int) (start string, there liveness) { return "", processUnknown }

@@ -22,27 +22,27 @@ func TestGone(t *testing.T) {
 		name  string
 		other ponder.Node
 		start string
-		there answer
+		there liveness
 		want  bool
 	}{
-		{"still there", other, "200", yes, false},
-		{"ended", other, "", no, true},
-		{"its number is another's", other, "300", yes, true},
-		{"nobody knows", other, "", unknown, false},
-		{"there, but since when", other, "", yes, false},
-		{"it did not know when it began", with(func(n *ponder.Node) { n.Start = "" }), "300", yes, false},
-		{"before the machine booted", with(func(n *ponder.Node) { n.Boot = "a" }), "200", yes, true},
-		{"it did not know the boot", with(func(n *ponder.Node) { n.Boot = "" }), "", no, false},
-		{"another machine", with(func(n *ponder.Node) { n.Host, n.Boot = "i", "c" }), "", no, false},
-		{"no process", with(func(n *ponder.Node) { n.PID = 0 }), "", no, false},
-		{"a group of processes", with(func(n *ponder.Node) { n.PID = -1 }), "", no, false},
-		{"itself", self, "", no, false},
-		{"itself as it was before", with(func(n *ponder.Node) { n.PID, n.Start = 10, "100" }), "100", yes, false},
+		{"still there", other, "200", processAlive, false},
+		{"ended", other, "", processGone, true},
+		{"its number is another's", other, "300", processAlive, true},
+		{"nobody knows", other, "", processUnknown, false},
+		{"there, but since when", other, "", processAlive, false},
+		{"it did not know when it began", with(func(n *ponder.Node) { n.Start = "" }), "300", processAlive, false},
+		{"before the machine booted", with(func(n *ponder.Node) { n.Boot = "a" }), "200", processAlive, true},
+		{"it did not know the boot", with(func(n *ponder.Node) { n.Boot = "" }), "", processGone, false},
+		{"another machine", with(func(n *ponder.Node) { n.Host, n.Boot = "i", "c" }), "", processGone, false},
+		{"no process", with(func(n *ponder.Node) { n.PID = 0 }), "", processGone, false},
+		{"a group of processes", with(func(n *ponder.Node) { n.PID = -1 }), "", processGone, false},
+		{"itself", self, "", processGone, false},
+		{"itself as it was before", with(func(n *ponder.Node) { n.PID, n.Start = 10, "100" }), "100", processAlive, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			lookup := func(int) (string, answer) { return tt.start, tt.there }
-			if got := gone(self, tt.other, lookup); got != tt.want {
+			lookup := func(int) (string, liveness) { return tt.start, tt.there }
+			if got := isGone(self, tt.other, lookup); got != tt.want {
 				t.Errorf("gone is %t, want %t", got, tt.want)
 			}
 		})

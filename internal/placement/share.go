@@ -10,23 +10,23 @@ import (
 
 // borrowDB returns a database with one connection, borrowed from db for each operation. Closing it
 // leaves db open. Users of db wait for one borrower at most.
-func share(db *sql.DB) *sql.DB {
-	shared := sql.OpenDB(lender{db})
+func borrowDB(db *sql.DB) *sql.DB {
+	shared := sql.OpenDB(connLender{db})
 	shared.SetMaxOpenConns(1)
 	shared.SetMaxIdleConns(-1) // returned at once
 	return shared
 }
 
 // A connLender lends connections of a database.
-type lender struct{ db *sql.DB }
+type connLender struct{ db *sql.DB }
 
 // Connect implements [driver.Connector].
-func (l lender) Connect(ctx context.Context) (driver.Conn, error) {
+func (l connLender) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := l.db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	lent := &loan{conn: conn}
+	lent := &borrowedConn{conn: conn}
 	err = conn.Raw(func(c any) error {
 		var ok bool
 		if lent.connection, ok = c.(connection); !ok {
@@ -41,7 +41,7 @@ func (l lender) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 // Driver implements [driver.Connector].
-func (l lender) Driver() driver.Driver { return l.db.Driver() }
+func (l connLender) Driver() driver.Driver { return l.db.Driver() }
 
 // A connection lists the methods that a driver connection needs.
 type connection interface {
@@ -55,35 +55,35 @@ type connection interface {
 
 // A borrowedConn is a borrowed connection. Its operations ignore cancellation, because an
 // interrupted SQLite connection is discarded, and this one belongs to the store.
-type loan struct {
+type borrowedConn struct {
 	connection
 	conn *sql.Conn
 }
 
 // Close returns the connection.
-func (l *loan) Close() error { return l.conn.Close() }
+func (l *borrowedConn) Close() error { return l.conn.Close() }
 
 // BeginTx implements [driver.ConnBeginTx].
-func (l *loan) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+func (l *borrowedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	return l.connection.BeginTx(context.WithoutCancel(ctx), opts)
 }
 
 // PrepareContext always fails: a statement could outlive the loan, and DBOS prepares none.
-func (l *loan) PrepareContext(context.Context, string) (driver.Stmt, error) {
+func (l *borrowedConn) PrepareContext(context.Context, string) (driver.Stmt, error) {
 	return nil, errors.New("a connection on loan prepares no statements")
 }
 
 // ExecContext implements [driver.ExecerContext].
-func (l *loan) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (l *borrowedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	return l.connection.ExecContext(context.WithoutCancel(ctx), query, args)
 }
 
 // QueryContext implements [driver.QueryerContext].
-func (l *loan) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (l *borrowedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	return l.connection.QueryContext(context.WithoutCancel(ctx), query, args)
 }
 
 // Ping implements [driver.Pinger].
-func (l *loan) Ping(ctx context.Context) error {
+func (l *borrowedConn) Ping(ctx context.Context) error {
 	return l.connection.Ping(context.WithoutCancel(ctx))
 }

@@ -10,23 +10,23 @@ import (
 
 // Intervals of a serving process.
 const (
-	sweepEvery = ponder.BeatEvery
-	tidyEvery  = time.Minute
+	sweepEvery   = ponder.BeatEvery
+	cleanupEvery = time.Minute
 )
 
 // A sweeper starts abandoned threads.
 type sweeper struct {
 	*Placement
-	alive     map[ponder.NodeID]bool
-	abandoned map[ponder.ThreadID]bool // at the previous sweep
-	tidied    time.Time
+	alive       map[ponder.NodeID]bool
+	abandoned   map[ponder.ThreadID]bool // at the previous sweep
+	lastCleanup time.Time
 }
 
 // sweep runs until the placement is closed.
 func (p *Placement) sweep() {
-	s := &sweeper{Placement: p, tidied: time.Now()}
+	s := &sweeper{Placement: p, lastCleanup: time.Now()}
 	for sleep(p.ctx, sweepEvery) {
-		if err := s.round(p.ctx); err != nil && p.ctx.Err() == nil {
+		if err := s.sweepOnce(p.ctx); err != nil && p.ctx.Err() == nil {
 			p.Logger.Warn("look for abandoned threads", "error", err)
 		}
 	}
@@ -34,7 +34,7 @@ func (p *Placement) sweep() {
 
 // sweepOnce starts abandoned threads: all after a node died, otherwise those that were abandoned
 // at the previous sweep too. So a process that just created a thread has time to start it.
-func (s *sweeper) round(ctx context.Context) error {
+func (s *sweeper) sweepOnce(ctx context.Context) error {
 	buried, err := Bury(ctx, s.Store, s.Node)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (s *sweeper) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	alive := living(nodes, s.Node.ID)
+	alive := aliveNodes(nodes, s.Node.ID)
 	died := buried > 0
 	for id := range s.alive {
 		died = died || !alive[id]
@@ -51,17 +51,17 @@ func (s *sweeper) round(ctx context.Context) error {
 	s.alive = alive
 	if died {
 		_, err := s.recover(ctx)
-		return unless(errNoDBOS, err)
+		return ignoreError(errNoDBOS, err)
 	}
-	if time.Since(s.tidied) >= tidyEvery {
-		s.tidied = time.Now()
-		s.keeper.do(s.keeper.tidy)
+	if time.Since(s.lastCleanup) >= cleanupEvery {
+		s.lastCleanup = time.Now()
+		s.keeper.addJob(s.keeper.cleanupTicks)
 	}
-	return s.again(ctx)
+	return s.startAbandoned(ctx)
 }
 
 // startAbandoned starts threads that are abandoned for the second time in a row.
-func (s *sweeper) again(ctx context.Context) error {
+func (s *sweeper) startAbandoned(ctx context.Context) error {
 	threads, err := s.Store.Abandoned(ctx)
 	if err != nil {
 		return err
@@ -71,15 +71,15 @@ func (s *sweeper) again(ctx context.Context) error {
 	var still []ponder.ThreadID
 	for _, thread := range threads {
 		s.abandoned[thread] = true
-		if before[thread] && s.due(thread) {
+		if before[thread] && s.isRetryDue(thread) {
 			still = append(still, thread)
 		}
 	}
 	if len(still) == 0 {
 		return nil
 	}
-	queued, err := s.keeper.queued(ctx)
-	if unless(errNoDBOS, err) != nil {
+	queued, err := s.keeper.queuedSet(ctx)
+	if ignoreError(errNoDBOS, err) != nil {
 		return err
 	}
 	_, err = s.startAll(leftovers{queued: queued}.add(still), nil)
@@ -87,8 +87,8 @@ func (s *sweeper) again(ctx context.Context) error {
 }
 
 // ignoreError returns err, or nil if err is ignored.
-func unless(said, err error) error {
-	if errors.Is(err, said) {
+func ignoreError(ignored, err error) error {
+	if errors.Is(err, ignored) {
 		return nil
 	}
 	return err
@@ -102,9 +102,9 @@ const (
 
 // isRetryDue reports whether the wait after the last failure is over. The wait doubles with each
 // failure.
-func (p *Placement) due(thread ponder.ThreadID) bool {
+func (p *Placement) isRetryDue(thread ponder.ThreadID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	last := p.ends[thread]
+	last := p.outcomes[thread]
 	return last.fails == 0 || time.Since(last.at) >= min(failWait<<min(last.fails-1, 10), maxFailWait)
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // TestPostAfter checks that PostAfter succeeds only if nothing followed the given input.
-func TestTellAfter(t *testing.T) {
-	after := func(t *testing.T, w *teller, last, text string) ([]ponder.Event, error) {
+func TestPostAfter(t *testing.T) {
+	after := func(t *testing.T, w *poster, last, text string) ([]ponder.Event, error) {
 		t.Helper()
 		return w.PostAfter(t.Context(), talk, last, func(ctx context.Context) error { return w.place.Start(ctx, talk) },
 			ponder.Event{Body: ponder.UserMessage{Content: text}})
@@ -21,33 +21,33 @@ func TestTellAfter(t *testing.T) {
 	for name, tt := range map[string]struct {
 		// do changes the thread after the first turn and returns the caller and its last known
 		// input.
-		do   func(t *testing.T, w *teller, first ponder.Event) (*teller, string)
+		do   func(t *testing.T, w *poster, first ponder.Event) (*poster, string)
 		fine bool
 	}{
-		"nothing since": {func(_ *testing.T, w *teller, first ponder.Event) (*teller, string) { return w, first.ID }, true},
-		"by a new process": {func(t *testing.T, w *teller, first ponder.Event) (*teller, string) {
-			return newTeller(t, w.log, "nod_2"), first.ID
+		"nothing since": {func(_ *testing.T, w *poster, first ponder.Event) (*poster, string) { return w, first.ID }, true},
+		"by a new process": {func(t *testing.T, w *poster, first ponder.Event) (*poster, string) {
+			return newPoster(t, w.log, "nod_2"), first.ID
 		}, true},
-		"told since": {func(t *testing.T, w *teller, first ponder.Event) (*teller, string) {
+		"told since": {func(t *testing.T, w *poster, first ponder.Event) (*poster, string) {
 			if _, err := w.log.Append(t.Context(), talk, 0, ponder.Event{Body: ponder.Observation{Content: "By another process."}}); err != nil {
 				t.Fatal(err)
 			}
 			return w, first.ID
 		}, false},
-		"erased since": {func(t *testing.T, w *teller, first ponder.Event) (*teller, string) {
+		"erased since": {func(t *testing.T, w *poster, first ponder.Event) (*poster, string) {
 			if err := w.log.Erase(t.Context(), talk, first.Seq+2); err != nil {
 				t.Fatal(err)
 			}
 			return w, first.ID
 		}, false},
-		"erased since, by a new process": {func(t *testing.T, w *teller, first ponder.Event) (*teller, string) {
+		"erased since, by a new process": {func(t *testing.T, w *poster, first ponder.Event) (*poster, string) {
 			if err := w.log.Erase(t.Context(), talk, first.Seq+2); err != nil {
 				t.Fatal(err)
 			}
-			return newTeller(t, w.log, "nod_2"), first.ID
+			return newPoster(t, w.log, "nod_2"), first.ID
 		}, false},
-		"before": {func(*testing.T, *teller, ponder.Event) (*teller, string) { return nil, "evt_0" }, false},
-		"removed": {func(t *testing.T, w *teller, first ponder.Event) (*teller, string) {
+		"before": {func(*testing.T, *poster, ponder.Event) (*poster, string) { return nil, "evt_0" }, false},
+		"removed": {func(t *testing.T, w *poster, first ponder.Event) (*poster, string) {
 			if err := w.log.Remove(t.Context(), talk); err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestTellAfter(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			telling(t, func(t *testing.T, w *teller) {
+			withPoster(t, func(t *testing.T, w *poster) {
 				stored, err := w.say(t.Context(), "one", "Hello.")
 				if err == nil {
 					err = w.place.Wait(t.Context(), talk)
@@ -67,7 +67,7 @@ func TestTellAfter(t *testing.T) {
 				if who == nil {
 					who = w
 				}
-				w.log.forget()
+				w.log.reset()
 				stored, err = after(t, who, last, "And?")
 				if tt.fine != (err == nil && len(stored) == 1) || !tt.fine && !errors.Is(err, ponder.ErrStale) && !errors.Is(err, ponder.ErrNoThread) {
 					t.Errorf("%v, %v", stored, err)
@@ -78,7 +78,7 @@ func TestTellAfter(t *testing.T) {
 					}
 					return
 				}
-				if first, _ := w.log.noted(); !strings.HasPrefix(types(first), "user_message") || !strings.HasSuffix(types(first), "call_started") {
+				if first, _ := w.log.recorded(); !strings.HasPrefix(types(first), "user_message") || !strings.HasSuffix(types(first), "call_started") {
 					t.Errorf("the first batch is %s", types(first))
 				}
 				if _, err := after(t, who, last, "And again?"); !errors.Is(err, ponder.ErrStale) {
@@ -93,8 +93,8 @@ func TestTellAfter(t *testing.T) {
 }
 
 // TestPostAfterAtOnce checks that one of many concurrent calls succeeds.
-func TestTellAfterAtOnce(t *testing.T) {
-	telling(t, func(t *testing.T, w *teller) {
+func TestPostAfterAtOnce(t *testing.T) {
+	withPoster(t, func(t *testing.T, w *poster) {
 		stored, err := w.say(t.Context(), "one", "Hello.")
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func TestTellAfterAtOnce(t *testing.T) {
 		if err := w.place.Wait(t.Context(), talk); err != nil {
 			t.Error(err)
 		}
-		if said, answers := w.heard(t); n != 1 || len(said) != 2 || answers != 2 {
+		if said, answers := w.history(t); n != 1 || len(said) != 2 || answers != 2 {
 			t.Errorf("%d were told they had said it: %q, %d answers", n, said, answers)
 		}
 	})

@@ -31,27 +31,27 @@ func replies() ponder.Mode {
 }
 
 // A reply counts messages and answers.
-type reply struct{ heard, said int }
+type reply struct{ messages, answers int }
 
 func (r reply) Apply(ev ponder.Event) ponder.State {
 	switch ev.Body.(type) {
 	case ponder.UserMessage:
-		r.heard++
+		r.messages++
 	case ponder.CallFinished:
-		r.said++
+		r.answers++
 	}
 	return r
 }
 
 func (r reply) Next(ponder.Moment) []ponder.Action {
-	if r.said == r.heard {
+	if r.answers == r.messages {
 		return []ponder.Action{ponder.Finish{}}
 	}
-	return []ponder.Action{ponder.Call{Key: fmt.Sprintf("say-%d", r.said), Role: ponder.Fast, Request: llm.Request{Messages: []llm.Message{llm.Say(llm.User, "say")}}}}
+	return []ponder.Action{ponder.Call{Key: fmt.Sprintf("say-%d", r.answers), Role: ponder.Fast, Request: llm.Request{Messages: []llm.Message{llm.Say(llm.User, "say")}}}}
 }
 
 // An appendRecorder counts appends to a store and may reject them.
-type appends struct {
+type appendRecorder struct {
 	ponder.Store
 	mu      sync.Mutex
 	batches [][]ponder.Event
@@ -59,15 +59,15 @@ type appends struct {
 	refuse  func(fence ponder.Fence, events []ponder.Event) error
 }
 
-func (a *appends) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, events ...ponder.Event) ([]ponder.Event, error) {
-	return a.note(fence, events, func() ([]ponder.Event, error) { return a.Store.Append(ctx, id, fence, events...) })
+func (a *appendRecorder) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, events ...ponder.Event) ([]ponder.Event, error) {
+	return a.record(fence, events, func() ([]ponder.Event, error) { return a.Store.Append(ctx, id, fence, events...) })
 }
 
-func (a *appends) Retake(ctx context.Context, id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, events ...ponder.Event) ([]ponder.Event, error) {
-	return a.note(want.Fence, events, func() ([]ponder.Event, error) { return a.Store.Retake(ctx, id, node, want, events...) })
+func (a *appendRecorder) Retake(ctx context.Context, id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, events ...ponder.Event) ([]ponder.Event, error) {
+	return a.record(want.Fence, events, func() ([]ponder.Event, error) { return a.Store.Retake(ctx, id, node, want, events...) })
 }
 
-func (a *appends) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
+func (a *appendRecorder) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
 	a.mu.Lock()
 	a.takes++
 	a.mu.Unlock()
@@ -75,19 +75,19 @@ func (a *appends) Take(ctx context.Context, id ponder.ThreadID, node ponder.Node
 }
 
 // recorded returns the first batch and the number of taken leases.
-func (a *appends) noted() (first []ponder.Event, takes int) {
+func (a *appendRecorder) recorded() (first []ponder.Event, takes int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.batches[0], a.takes
 }
 
-func (a *appends) forget() {
+func (a *appendRecorder) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.batches, a.takes = nil, 0
 }
 
-func (a *appends) note(fence ponder.Fence, events []ponder.Event, do func() ([]ponder.Event, error)) ([]ponder.Event, error) {
+func (a *appendRecorder) record(fence ponder.Fence, events []ponder.Event, do func() ([]ponder.Event, error)) ([]ponder.Event, error) {
 	if a.refuse != nil {
 		if err := a.refuse(fence, events); err != nil {
 			return nil, err
@@ -103,13 +103,13 @@ func (a *appends) note(fence ponder.Fence, events []ponder.Event, do func() ([]p
 }
 
 // A poster is an engine with a placement, to which tests post messages.
-type teller struct {
+type poster struct {
 	*engine.Engine
-	log   *appends
+	log   *appendRecorder
 	place *Placement
 }
 
-func newTeller(t *testing.T, log *appends, node ponder.NodeID) *teller {
+func newPoster(t *testing.T, log *appendRecorder, node ponder.NodeID) *poster {
 	t.Helper()
 	model := ponder.Model{Model: &llmtest.Model{ID: "lab/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}}}
 	mind, err := engine.New(engine.Config{
@@ -128,21 +128,21 @@ func newTeller(t *testing.T, log *appends, node ponder.NodeID) *teller {
 			t.Error(err)
 		}
 	})
-	return &teller{mind, log, p}
+	return &poster{mind, log, p}
 }
 
-func (w *teller) say(ctx context.Context, key, text string) ([]ponder.Event, error) {
+func (w *poster) say(ctx context.Context, key, text string) ([]ponder.Event, error) {
 	return w.Post(ctx, talk, func(ctx context.Context) error { return w.place.Start(ctx, talk) },
 		ponder.Event{Cause: key, Body: ponder.UserMessage{Content: text}})
 }
 
-func telling(t *testing.T, do func(*testing.T, *teller)) {
+func withPoster(t *testing.T, do func(*testing.T, *poster)) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &appends{Store: memory.New()}
+		log := &appendRecorder{Store: memory.New()}
 		if err := log.Create(t.Context(), ponder.Thread{ID: talk, Kind: ponder.KindConversation}, ponder.Event{Body: ponder.Observation{Content: "It begins."}}); err != nil {
 			t.Fatal(err)
 		}
-		do(t, newTeller(t, log, "nod_1"))
+		do(t, newPoster(t, log, "nod_1"))
 	})
 }
 
@@ -156,7 +156,7 @@ func types(list []ponder.Event) string {
 }
 
 // history returns the messages of users and the number of answers.
-func (w *teller) heard(t *testing.T) (said []string, answers int) {
+func (w *poster) history(t *testing.T) (said []string, answers int) {
 	t.Helper()
 	for ev, err := range w.log.Events(t.Context(), talk, 0) {
 		if err != nil {
@@ -174,8 +174,8 @@ func (w *teller) heard(t *testing.T) (said []string, answers int) {
 
 // TestPost checks that one append writes the message and the intent to answer, on an idle and on a
 // busy thread.
-func TestTell(t *testing.T) {
-	telling(t, func(t *testing.T, w *teller) {
+func TestPost(t *testing.T) {
+	withPoster(t, func(t *testing.T, w *poster) {
 		stored, err := w.say(t.Context(), "one", "Hello.")
 		if err != nil || len(stored) != 1 || stored[0].Seq != 2 || stored[0].ID == "" || stored[0].Cause != "one" {
 			t.Fatalf("%+v, %v", stored, err)
@@ -194,7 +194,7 @@ func TestTell(t *testing.T) {
 		if err := w.place.Wait(t.Context(), talk); err != nil {
 			t.Error(err)
 		}
-		if said, answers := w.heard(t); len(said) != 2 || answers != 2 {
+		if said, answers := w.history(t); len(said) != 2 || answers != 2 {
 			t.Errorf("%q, %d answers", said, answers)
 		}
 		if list, err := w.Post(t.Context(), talk, func(context.Context) error { return nil }); len(list) > 0 || err != nil {
@@ -208,8 +208,8 @@ func TestTell(t *testing.T) {
 
 // TestPostAgain checks that the last holder takes the thread again with the append, unless another
 // node held it since.
-func TestTellAgain(t *testing.T) {
-	in := func(t *testing.T, w *teller) {
+func TestPostAgain(t *testing.T) {
+	in := func(t *testing.T, w *poster) {
 		t.Helper()
 		if _, err := w.log.Store.Append(t.Context(), talk, 0, ponder.Event{Body: ponder.UserMessage{Content: "Me first."}}); err != nil {
 			t.Fatal(err)
@@ -217,14 +217,14 @@ func TestTellAgain(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		since  func(*testing.T, *teller)
+		since  func(*testing.T, *poster)
 		alone  bool
 		others int // messages
 	}{
-		{"nobody", func(*testing.T, *teller) {}, true, 0},
+		{"nobody", func(*testing.T, *poster) {}, true, 0},
 		{"a message", in, false, 1},
-		{"another holder", func(t *testing.T, w *teller) {
-			other := newTeller(t, w.log, "nod_2")
+		{"another holder", func(t *testing.T, w *poster) {
+			other := newPoster(t, w.log, "nod_2")
 			if _, err := other.say(t.Context(), "", "Me first."); err != nil {
 				t.Fatal(err)
 			}
@@ -232,17 +232,17 @@ func TestTellAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, false, 1},
-		{"who is still there", func(t *testing.T, w *teller) {
-			if _, err := newTeller(t, w.log, "nod_2").say(t.Context(), "", "Me first."); err != nil {
+		{"who is still there", func(t *testing.T, w *poster) {
+			if _, err := newPoster(t, w.log, "nod_2").say(t.Context(), "", "Me first."); err != nil {
 				t.Fatal(err)
 			}
 		}, false, 1},
-		{"an erasure", func(t *testing.T, w *teller) {
+		{"an erasure", func(t *testing.T, w *poster) {
 			if err := w.log.Erase(t.Context(), talk, 2); err != nil {
 				t.Fatal(err)
 			}
 		}, false, 0},
-		{"a full disk", func(t *testing.T, w *teller) {
+		{"a full disk", func(t *testing.T, w *poster) {
 			w.log.refuse = func(fence ponder.Fence, _ []ponder.Event) error {
 				w.log.refuse = nil
 				return ponder.ErrFull
@@ -250,7 +250,7 @@ func TestTellAgain(t *testing.T) {
 		}, false, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			telling(t, func(t *testing.T, w *teller) {
+			withPoster(t, func(t *testing.T, w *poster) {
 				if _, err := w.say(t.Context(), "one", "Hello."); err != nil {
 					t.Fatal(err)
 				}
@@ -258,20 +258,20 @@ func TestTellAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 				c.since(t, w)
-				w.log.forget()
+				w.log.reset()
 				stored, err := w.say(t.Context(), "two", "And?")
 				if err != nil || len(stored) != 1 || stored[0].Cause != "two" {
 					t.Errorf("%+v, %v", stored, err)
 				}
 				time.Sleep(time.Minute)
-				first, takes := w.log.noted()
+				first, takes := w.log.recorded()
 				if c.alone && types(first) != "user_message run_started call_started" {
 					t.Errorf("first %s", types(first))
 				}
 				if (takes == 0) != c.alone {
 					t.Errorf("taken %d times", takes)
 				}
-				if said, answers := w.heard(t); len(said) != 2+c.others || answers < 2 {
+				if said, answers := w.history(t); len(said) != 2+c.others || answers < 2 {
 					t.Errorf("%q, %d answers", said, answers)
 				}
 				if _, err := w.say(t.Context(), "two", "And again?"); !errors.Is(err, ponder.ErrTaken) {
@@ -283,8 +283,8 @@ func TestTellAgain(t *testing.T) {
 }
 
 // TestPostAndLeave checks that a process that exits at once loses no posted work.
-func TestTellAndGo(t *testing.T) {
-	telling(t, func(t *testing.T, w *teller) {
+func TestPostAndLeave(t *testing.T) {
+	withPoster(t, func(t *testing.T, w *poster) {
 		if _, err := w.say(t.Context(), "one", "Hello."); err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +302,7 @@ func TestTellAndGo(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)
-		if said, answers := w.heard(t); answers != len(said) || len(said) < 2 {
+		if said, answers := w.history(t); answers != len(said) || len(said) < 2 {
 			t.Errorf("%q, %d answers", said, answers)
 		}
 	})
@@ -310,11 +310,11 @@ func TestTellAndGo(t *testing.T) {
 
 // TestPostTrouble checks that after any failure a message is in the log once, or its caller gets
 // an error.
-func TestTellTrouble(t *testing.T) {
+func TestPostTrouble(t *testing.T) {
 	broken := errors.New("broken")
 	t.Run("held", func(t *testing.T) {
-		telling(t, func(t *testing.T, w *teller) {
-			other := newTeller(t, w.log, "nod_2")
+		withPoster(t, func(t *testing.T, w *poster) {
+			other := newPoster(t, w.log, "nod_2")
 			if _, err := other.say(t.Context(), "", "Hello."); err != nil {
 				t.Fatal(err)
 			}
@@ -324,13 +324,13 @@ func TestTellTrouble(t *testing.T) {
 			if err := other.place.Wait(t.Context(), talk); err != nil {
 				t.Error(err)
 			}
-			if said, answers := w.heard(t); len(said) != 2 || answers != 2 {
+			if said, answers := w.history(t); len(said) != 2 || answers != 2 {
 				t.Errorf("%q, %d answers", said, answers)
 			}
 		})
 	})
 	t.Run("refused", func(t *testing.T) {
-		telling(t, func(t *testing.T, w *teller) {
+		withPoster(t, func(t *testing.T, w *poster) {
 			w.log.refuse = func(ponder.Fence, []ponder.Event) error { return ponder.ErrFull }
 			if _, err := w.say(t.Context(), "", "Hello."); !errors.Is(err, ponder.ErrFull) {
 				t.Error(err)
@@ -339,13 +339,13 @@ func TestTellTrouble(t *testing.T) {
 			if _, err := w.say(t.Context(), "", "Hello again."); err != nil {
 				t.Error(err)
 			}
-			if said, _ := w.heard(t); len(said) != 1 || said[0] != "Hello again." {
+			if said, _ := w.history(t); len(said) != 1 || said[0] != "Hello again." {
 				t.Errorf("%q", said)
 			}
 		})
 	})
 	t.Run("grown", func(t *testing.T) {
-		telling(t, func(t *testing.T, w *teller) {
+		withPoster(t, func(t *testing.T, w *poster) {
 			first := true
 			w.log.refuse = func(fence ponder.Fence, _ []ponder.Event) error {
 				if fence != 0 && first { // another process appended first
@@ -361,26 +361,26 @@ func TestTellTrouble(t *testing.T) {
 			if err := w.place.Wait(t.Context(), talk); err != nil {
 				t.Error(err)
 			}
-			if said, answers := w.heard(t); len(said) != 2 || answers != 2 {
+			if said, answers := w.history(t); len(said) != 2 || answers != 2 {
 				t.Errorf("%q, %d answers", said, answers)
 			}
 		})
 	})
 	t.Run("start", func(t *testing.T) {
-		telling(t, func(t *testing.T, w *teller) {
+		withPoster(t, func(t *testing.T, w *poster) {
 			if _, err := w.Post(t.Context(), talk, func(context.Context) error { return broken }, ponder.Event{Body: ponder.UserMessage{Content: "Hello."}}); !errors.Is(err, broken) {
 				t.Error(err)
 			}
 			if _, err := w.say(t.Context(), "", "Hello again."); err != nil {
 				t.Error(err)
 			}
-			if said, _ := w.heard(t); len(said) != 1 {
+			if said, _ := w.history(t); len(said) != 1 {
 				t.Errorf("%q", said)
 			}
 		})
 	})
 	t.Run("impatient", func(t *testing.T) {
-		telling(t, func(t *testing.T, w *teller) {
+		withPoster(t, func(t *testing.T, w *poster) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			if _, err := w.Post(ctx, talk, func(context.Context) error { return nil }, ponder.Event{Body: ponder.UserMessage{Content: "Hello."}}); !errors.Is(err, context.Canceled) {
@@ -389,13 +389,13 @@ func TestTellTrouble(t *testing.T) {
 			if _, err := w.say(t.Context(), "", "Hello again."); err != nil {
 				t.Error(err)
 			}
-			if said, _ := w.heard(t); len(said) != 1 {
+			if said, _ := w.history(t); len(said) != 1 {
 				t.Errorf("%q", said)
 			}
 		})
 	})
 	t.Run("work fails", func(t *testing.T) {
-		telling(t, func(t *testing.T, w *teller) {
+		withPoster(t, func(t *testing.T, w *poster) {
 			w.place.Work = func(context.Context, ponder.ThreadID) error { return broken }
 			if stored, err := w.say(t.Context(), "", "Hello."); err != nil || stored[0].Seq != 2 {
 				t.Errorf("%v, %v", stored, err)
@@ -404,24 +404,24 @@ func TestTellTrouble(t *testing.T) {
 	})
 	t.Run("empty", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			log := &appends{Store: memory.New()}
+			log := &appendRecorder{Store: memory.New()}
 			if err := log.Create(t.Context(), ponder.Thread{ID: talk, Kind: ponder.KindConversation}); err != nil {
 				t.Fatal(err)
 			}
-			w := newTeller(t, log, "nod_1")
+			w := newPoster(t, log, "nod_1")
 			if stored, err := w.say(t.Context(), "", "Hello."); err != nil || stored[0].Seq != 1 {
 				t.Errorf("%v, %v", stored, err)
 			}
 			if err := w.place.Wait(t.Context(), talk); err != nil {
 				t.Error(err)
 			}
-			if said, answers := w.heard(t); len(said) != 1 || answers != 1 {
+			if said, answers := w.history(t); len(said) != 1 || answers != 1 {
 				t.Errorf("%q, %d answers", said, answers)
 			}
 		})
 	})
 	t.Run("no thread", func(t *testing.T) {
-		telling(t, func(t *testing.T, w *teller) {
+		withPoster(t, func(t *testing.T, w *poster) {
 			if err := w.log.Remove(t.Context(), talk); err != nil {
 				t.Fatal(err)
 			}
@@ -434,11 +434,11 @@ func TestTellTrouble(t *testing.T) {
 
 // TestPostMany posts to a thread through two processes while work on it starts and ends. Each
 // message must be in the log as its caller was told, and every one must be answered.
-func TestTellMany(t *testing.T) {
+func TestPostMany(t *testing.T) {
 	for seed := range uint64(20) {
-		telling(t, func(t *testing.T, w *teller) {
+		withPoster(t, func(t *testing.T, w *poster) {
 			rng := rand.New(rand.NewPCG(seed, 1))
-			tellers := []*teller{w, w, newTeller(t, w.log, "nod_2")}
+			tellers := []*poster{w, w, newPoster(t, w.log, "nod_2")}
 			var mu sync.Mutex
 			told := make(map[string]int)
 			var all sync.WaitGroup
@@ -466,7 +466,7 @@ func TestTellMany(t *testing.T) {
 			}
 			all.Wait()
 			time.Sleep(2 * time.Minute) // 2 s per answer
-			said, answers := w.heard(t)
+			said, answers := w.history(t)
 			for _, text := range said {
 				told[text]--
 			}

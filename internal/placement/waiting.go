@@ -14,7 +14,7 @@ func (p *Placement) Waiting(ctx context.Context) (int, error) {
 	}
 	var left leftovers
 	if p.keeper != nil {
-		if left.threads, err = p.keeper.enqueued(ctx); err != nil {
+		if left.threads, err = p.keeper.listQueued(ctx); err != nil {
 			return 0, fmt.Errorf("count what waits: %w", err)
 		}
 	}

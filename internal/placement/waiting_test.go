@@ -8,7 +8,7 @@ import (
 // TestWaiting checks that Waiting counts queued and abandoned threads once each, without those
 // that run here.
 func TestWaiting(t *testing.T) {
-	b := newBegun()
+	b := newGatedWork()
 	p := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.work})
 	is := func(want int) {
 		t.Helper()
@@ -17,7 +17,7 @@ func TestWaiting(t *testing.T) {
 		}
 	}
 	is(0)
-	p.thinking(t, "thr_left")
+	p.makePending(t, "thr_left")
 	is(1)
 	for range 2 {
 		if err := p.Enqueue(t.Context(), "thr_left", "ann", 0); err != nil {
@@ -33,7 +33,7 @@ func TestWaiting(t *testing.T) {
 	}
 	b.next(t)
 	is(1)
-	close(b.letGo)
+	close(b.release)
 	if err := p.Wait(t.Context(), "thr_left"); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ package process
 
 import "os/exec"
 
-func group(*exec.Cmd) {}
+func setGroup(*exec.Cmd) {}
 
 // Terminate does nothing on this system.
 func Terminate(*exec.Cmd) {}

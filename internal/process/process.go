@@ -33,7 +33,7 @@ func (s Spec) Cmd(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, s.Command[0], s.Command[1:]...) //nolint:gosec // the user's own
 	cmd.Dir, cmd.Env = s.Dir, Environment(s.Env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Stdin, s.Stdout, s.Stderr
-	group(cmd)
+	setGroup(cmd)
 	return cmd
 }
 

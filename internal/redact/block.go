@@ -20,7 +20,7 @@ func blocks(text string) (spans []span) {
 		}
 		from := at + i
 		at = from + len(blockBegin)
-		body, ok := private(text, at)
+		body, ok := privateBody(text, at)
 		if !ok {
 			continue
 		}
@@ -37,7 +37,7 @@ func blocks(text string) (spans []span) {
 				at = close
 			}
 		default:
-			if at = material(text, body); at == body {
+			if at = keyMaterial(text, body); at == body {
 				continue
 			}
 		}
@@ -46,7 +46,7 @@ func blocks(text string) (spans []span) {
 }
 
 // privateBody returns the start of the body if the label at at is that of a private key.
-func private(text string, at int) (body int, ok bool) {
+func privateBody(text string, at int) (body int, ok bool) {
 	name, body, ok := label(text, at)
 	return body, ok && strings.Contains(name, "PRIVATE KEY")
 }
@@ -63,11 +63,11 @@ func label(text string, at int) (name string, end int, ok bool) {
 
 // keyMaterial returns the end of the lines of a key: words of at least 16 base64 bytes, then a
 // shorter one.
-func material(text string, from int) int {
+func keyMaterial(text string, from int) int {
 	end, long := from, false
 	for at := from; at < len(text); {
-		start := blank(text, at)
-		stop := run(text, start, base64ish, 0)
+		start := skipBlank(text, at)
+		stop := runEnd(text, start, base64ish, 0)
 		switch {
 		case stop-start >= 16:
 			end, long = stop, true
@@ -82,7 +82,7 @@ func material(text string, from int) int {
 }
 
 // skipBlank skips white space and escaped line breaks.
-func blank(text string, at int) int {
+func skipBlank(text string, at int) int {
 	for at < len(text) {
 		switch {
 		case strings.HasPrefix(text[at:], `\n`), strings.HasPrefix(text[at:], `\r`):

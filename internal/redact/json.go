@@ -14,18 +14,18 @@ func (r *Redactor) JSON(value json.RawMessage) json.RawMessage {
 		if len(bytes.TrimSpace(value)) == 0 {
 			return value
 		}
-		return quoted(r.Text(string(value)))
+		return encodeString(r.Text(string(value)))
 	}
-	w := walk{r: r, in: value, stack: []secrecy{open}}
-	w.walk()
+	w := walker{r: r, in: value, stack: []secrecy{nameOpen}}
+	w.run()
 	if w.out == nil {
 		return value
 	}
 	return append(w.out, value[w.done:]...)
 }
 
-// A walk traverses valid JSON.
-type walk struct {
+// A walker traverses valid JSON.
+type walker struct {
 	r    *Redactor
 	in   []byte
 	out  []byte // nil without changes
@@ -35,12 +35,12 @@ type walk struct {
 	secret secrecy   // of the next value
 }
 
-func (w *walk) walk() {
+func (w *walker) run() {
 	for i := 0; i < len(w.in); {
 		switch c := w.in[i]; {
 		case c == '{' || c == '[':
 			if c == '{' {
-				w.secret = open
+				w.secret = nameOpen
 			}
 			w.stack = append(w.stack, w.secret)
 		case c == '}' || c == ']':
@@ -49,18 +49,18 @@ func (w *walk) walk() {
 		case c == ',':
 			w.secret = w.stack[len(w.stack)-1]
 		case c == '"':
-			i = w.text(i)
+			i = w.redactString(i)
 			continue
 		case digit(c) || c == '-':
-			i = w.number(i)
+			i = w.redactNumber(i)
 			continue
 		}
 		i++
 	}
 }
 
-// text handles a string at i and returns its end.
-func (w *walk) text(i int) int {
+// redactString handles a string at i and returns its end.
+func (w *walker) redactString(i int) int {
 	end := i + 1
 	for w.in[end] != '"' {
 		if w.in[end] == '\\' {
@@ -75,38 +75,38 @@ func (w *walk) text(i int) int {
 	}
 	if next := bytes.TrimLeft(w.in[end:], " \t\r\n"); len(next) > 0 && next[0] == ':' {
 		w.secret, _ = secretName(s)
-		w.change(i, end, s, w.r.Text(s))
+		w.replace(i, end, s, w.r.Text(s))
 		return end
 	}
-	w.change(i, end, s, w.kept(s))
+	w.replace(i, end, s, w.redacted(s))
 	return end
 }
 
 // redacted returns the redacted value.
-func (w *walk) kept(s string) string {
+func (w *walker) redacted(s string) string {
 	kept := w.r.Text(s)
-	if kept != s || w.secret == open || len(s) < 4 || placeholder(s, "", true) {
+	if kept != s || w.secret == nameOpen || len(s) < 4 || placeholder(s, "", true) {
 		return kept
 	}
-	if w.secret == strong || len(s) >= 8 && looksSecret(s) {
+	if w.secret == nameStrong || len(s) >= 8 && looksSecret(s) {
 		return mark(Password)
 	}
 	return s
 }
 
-// number handles a number at i and returns its end.
-func (w *walk) number(i int) int {
+// redactNumber handles a number at i and returns its end.
+func (w *walker) redactNumber(i int) int {
 	end := i
 	for end < len(w.in) && strings.IndexByte("+-.0123456789eE", w.in[end]) >= 0 {
 		end++
 	}
 	s := string(w.in[i:end])
-	w.change(i, end, s, w.kept(s))
+	w.replace(i, end, s, w.redacted(s))
 	return end
 }
 
 // replace replaces a value if it changed.
-func (w *walk) change(from, to int, was, kept string) {
+func (w *walker) replace(from, to int, was, kept string) {
 	if was == kept {
 		return
 	}
@@ -114,12 +114,12 @@ func (w *walk) change(from, to int, was, kept string) {
 		w.out = make([]byte, 0, len(w.in))
 	}
 	w.out = append(w.out, w.in[w.done:from]...)
-	w.out = append(w.out, quoted(kept)...)
+	w.out = append(w.out, encodeString(kept)...)
 	w.done = to
 }
 
 // encodeString returns a text as JSON.
-func quoted(text string) json.RawMessage {
+func encodeString(text string) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

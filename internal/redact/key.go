@@ -19,10 +19,10 @@ func base64ish(c byte) bool { return alnum(c) || c == '+' || c == '/' || c == '=
 
 // A shape is the format of a key.
 type shape struct {
-	prefix      string
-	of          class // of the part after the prefix
-	least, most int   // length of that part; a zero maximum means no limit
-	kind        Kind
+	prefix         string
+	class          class // of the part after the prefix
+	minLen, maxLen int   // length of that part; a zero maximum means no limit
+	kind           Kind
 }
 
 // shapes returns the known formats by the documentation of their providers, longer prefixes first.
@@ -122,10 +122,10 @@ func keyAt(text string, i int, list []shape) (kind Kind, end, skip int) {
 		}
 		return "", 0, skip
 	}
-	if end = joined(text, i, hex, 32, 32, '.', alnum, 16); end > 0 {
+	if end = twoPart(text, i, hex, 32, 32, '.', alnum, 16); end > 0 {
 		return APIKey, end, 0 // Z.ai
 	}
-	if end = joined(text, i, digit, 8, 10, ':', urlish, 35); end > 0 {
+	if end = twoPart(text, i, digit, 8, 10, ':', urlish, 35); end > 0 {
 		return Token, end, 0 // Telegram
 	}
 	return "", 0, 0
@@ -134,8 +134,8 @@ func keyAt(text string, i int, list []shape) (kind Kind, end, skip int) {
 // match returns the end of the key, or 0. Text without a digit is a name; no key starts before
 // skip.
 func (s shape) match(text string, from int) (end, skip int) {
-	end = run(text, from, s.of, s.most)
-	if end-from < s.least || s.most > 0 && end-from > s.most {
+	end = runEnd(text, from, s.class, s.maxLen)
+	if end-from < s.minLen || s.maxLen > 0 && end-from > s.maxLen {
 		return 0, 0
 	}
 	for i := from; i < end; i++ {
@@ -146,11 +146,11 @@ func (s shape) match(text string, from int) (end, skip int) {
 	return 0, end
 }
 
-// run returns the end of a run of bytes in of, at most maxLen+1 bytes; a zero maxLen means no
+// runEnd returns the end of a run of bytes in of, at most maxLen+1 bytes; a zero maxLen means no
 // limit.
-func run(text string, from int, of class, most int) int {
+func runEnd(text string, from int, of class, maxLen int) int {
 	end := from
-	for end < len(text) && of(text[end]) && (most == 0 || end-from <= most) {
+	for end < len(text) && of(text[end]) && (maxLen == 0 || end-from <= maxLen) {
 		end++
 	}
 	return end
@@ -161,7 +161,7 @@ func run(text string, from int, of class, most int) int {
 func jwt(text string, i int) (end, skip int) {
 	var ends []int
 	for at := i; len(ends) < 5; {
-		e := run(text, at, urlish, 0)
+		e := runEnd(text, at, urlish, 0)
 		ends = append(ends, e)
 		if e == len(text) || text[e] != '.' {
 			break
@@ -175,12 +175,12 @@ func jwt(text string, i int) (end, skip int) {
 }
 
 // twoPart returns the end of a key with two runs and a separator, or 0.
-func joined(text string, i int, a class, least, most int, between byte, b class, n int) int {
-	end := run(text, i, a, most)
-	if end-i < least || end-i > most || end == len(text) || text[end] != between {
+func twoPart(text string, i int, a class, minLen, maxLen int, between byte, b class, n int) int {
+	end := runEnd(text, i, a, maxLen)
+	if end-i < minLen || end-i > maxLen || end == len(text) || text[end] != between {
 		return 0
 	}
-	last := run(text, end+1, b, n)
+	last := runEnd(text, end+1, b, n)
 	if last-end-1 != n {
 		return 0
 	}

@@ -10,7 +10,7 @@ import (
 // a valid check digit.
 func cards(text string) (spans []span) {
 	for i := 0; i < len(text); i++ {
-		if !digit(text[i]) || !freeBefore(text, i) {
+		if !digit(text[i]) || !isNumberStart(text, i) {
 			continue
 		}
 		if end := cardAt(text, i); end > 0 {
@@ -22,7 +22,7 @@ func cards(text string) (spans []span) {
 }
 
 // isNumberStart reports whether a number may start at i.
-func freeBefore(text string, i int) bool {
+func isNumberStart(text string, i int) bool {
 	if i == 0 {
 		return true
 	}
@@ -36,13 +36,13 @@ func cardAt(text string, i int) (end int) {
 	var groups []int
 	var between byte
 	for at := i; ; {
-		stop := run(text, at, digit, 19)
+		stop := runEnd(text, at, digit, 19)
 		digits = append(digits, text[at:stop]...)
 		groups = append(groups, stop-at)
 		if stop < len(text) && (alnum(text[stop]) || text[stop] == '_') || len(digits) > 19 {
 			return end
 		}
-		if grouped(groups) && issued(digits) && luhn(digits) {
+		if hasCardGroups(groups) && hasIssuer(digits) && luhn(digits) {
 			end = stop
 		}
 		if stop+1 >= len(text) || text[stop] != ' ' && text[stop] != '-' || between != 0 && text[stop] != between || !digit(text[stop+1]) {
@@ -53,7 +53,7 @@ func cardAt(text string, i int) (end int) {
 }
 
 // hasCardGroups reports whether the digits form usual groups.
-func grouped(groups []int) bool {
+func hasCardGroups(groups []int) bool {
 	if len(groups) == 1 || slices.Equal(groups, []int{4, 6, 5}) || slices.Equal(groups, []int{4, 6, 4}) {
 		return true
 	}
@@ -66,7 +66,7 @@ func grouped(groups []int) bool {
 }
 
 // hasIssuer reports whether an issuer uses such numbers.
-func issued(d []byte) bool {
+func hasIssuer(d []byte) bool {
 	n := len(d)
 	if n < 13 {
 		return false
@@ -174,7 +174,7 @@ func emails(text string) (spans []span) {
 		for from > 0 && i-from < maxLocal && (alnum(text[from-1]) || strings.IndexByte("._%+-", text[from-1]) >= 0) {
 			from--
 		}
-		to := run(text, i+1, func(c byte) bool { return alnum(c) || c == '-' || c == '.' }, 255)
+		to := runEnd(text, i+1, func(c byte) bool { return alnum(c) || c == '-' || c == '.' }, 255)
 		for to > i+1 && !alnum(text[to-1]) {
 			to--
 		}

@@ -73,7 +73,7 @@ func spokenAt(text string, i int) (span, bool) {
 			from--
 		}
 		if strings.HasPrefix(text[from:i], "--") {
-			return judged(text, text[from:i], i+1, true)
+			return judge(text, text[from:i], i+1, true)
 		}
 	}
 	return span{}, false
@@ -96,19 +96,19 @@ func pairAt(text string, at, after int, spoken bool) (span, bool) {
 		return span{}, false
 	}
 	tight := text[at] == '=' && !space && after < len(text) && text[after] != ' '
-	return judged(text, name, after, tight && !spoken)
+	return judge(text, name, after, tight && !spoken)
 }
 
 // judge returns the value after a name if both suggest a secret. tight means that prose would not
 // have this form.
-func judged(text, name string, after int, tight bool) (span, bool) {
+func judge(text, name string, after int, tight bool) (span, bool) {
 	level, word := secretName(name)
-	if level == open {
+	if level == nameOpen {
 		return span{}, false
 	}
 	from, to, quoted := value(text, after)
 	v := text[from:to]
-	if scheme := plain(v); word == "authorization" && (scheme == "bearer" || scheme == "basic" || scheme == "token") {
+	if scheme := normalizeName(v); word == "authorization" && (scheme == "bearer" || scheme == "basic" || scheme == "token") {
 		from, to, quoted = value(text, to)
 		v = text[from:to]
 	}
@@ -119,11 +119,11 @@ func judged(text, name string, after int, tight bool) (span, bool) {
 	switch {
 	case strings.HasSuffix(word, "key"):
 		kind = APIKey
-	case level == weak:
+	case level == nameWeak:
 		kind = Token
 	}
 	switch {
-	case level == weak:
+	case level == nameWeak:
 		return span{from, to, kind}, len(v) >= 8 && looksSecret(v)
 	case tight:
 		return span{from, to, kind}, len(v) >= 4

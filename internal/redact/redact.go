@@ -98,7 +98,7 @@ func compile(pattern string) (*regexp.Regexp, error) {
 	}
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return nil, fmt.Errorf("pattern %q: %w", pattern, reason(err))
+		return nil, fmt.Errorf("pattern %q: %w", pattern, syntaxReason(err))
 	}
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil {
@@ -117,8 +117,8 @@ func compile(pattern string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// reason returns the error of a pattern without its text.
-func reason(err error) error {
+// syntaxReason returns the error of a pattern without its text.
+func syntaxReason(err error) error {
 	if e := (*syntax.Error)(nil); errors.As(err, &e) {
 		return errors.New(e.Code.String())
 	}
@@ -167,7 +167,7 @@ func (r *Redactor) find(text string) []span {
 			}
 		}
 	}
-	return merged(outside(all, marks(text)))
+	return merge(outside(all, marks(text)))
 }
 
 // marks returns the positions of earlier redactions.
@@ -200,7 +200,7 @@ func outside(spans, marks []span) []span {
 }
 
 // merge sorts the spans and joins overlapping ones under the kind found first.
-func merged(spans []span) (list []span) {
+func merge(spans []span) (list []span) {
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for _, s := range spans {
 		if s.from >= s.to {

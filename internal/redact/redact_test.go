@@ -99,7 +99,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSecretStays(t *testing.T) {
+func TestOtherTextStays(t *testing.T) {
 	var r *Redactor
 	for _, text := range []string{
 		"", "The sea is blue.", "sk-learn is a library; so is scikit-learn-contrib", "task-ant-colony-optimisation-2024", "disk-0123456789012345678901",

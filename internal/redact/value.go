@@ -7,18 +7,18 @@ import (
 
 // Limits in bytes.
 const (
-	maxQuoted = 4096
-	certain   = 256 // from this length on, any word is a secret
-	maxName   = 64
+	maxQuoted  = 4096
+	minCertain = 256 // from this length on, any word is a secret
+	maxName    = 64
 )
 
 // A secrecy is the evidence that a name gives.
 type secrecy int
 
 const (
-	open   secrecy = iota
-	weak           // the value must look like a secret too
-	strong         // any possible value is a secret
+	nameOpen   secrecy = iota
+	nameWeak           // the value must look like a secret too
+	nameStrong         // any possible value is a secret
 )
 
 // Suffixes of names of secrets, in normalizeName's form.
@@ -33,22 +33,22 @@ func secretName(name string) (secrecy, string) {
 	if len(name) > maxName {
 		name = name[len(name)-maxName:]
 	}
-	name = plain(name)
+	name = normalizeName(name)
 	for word := range strings.SplitSeq(strongNames, " ") {
 		if strings.HasSuffix(name, word) {
-			return strong, word
+			return nameStrong, word
 		}
 	}
 	for word := range strings.SplitSeq(weakNames, " ") {
 		if strings.HasSuffix(name, word) {
-			return weak, word
+			return nameWeak, word
 		}
 	}
-	return open, ""
+	return nameOpen, ""
 }
 
 // normalizeName returns a name in lower case without separators.
-func plain(name string) string {
+func normalizeName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '_' || r == '-' || r == '.' || r == ' ':
@@ -63,7 +63,7 @@ func plain(name string) string {
 // looksSecret reports whether a word looks random: letters with digits or signs, or long and in
 // mixed case.
 func looksSecret(v string) bool {
-	if len(v) >= certain {
+	if len(v) >= minCertain {
 		return true
 	}
 	var digits, lowers, uppers, signs int
@@ -86,7 +86,7 @@ func looksSecret(v string) bool {
 // placeholder reports whether a value is no literal secret: a variable, a call, or a word such as
 // none. key is the suffix of its name.
 func placeholder(v, key string, quoted bool) bool {
-	if len(v) >= certain {
+	if len(v) >= minCertain {
 		return false
 	}
 	if v == "" || strings.IndexByte("$%<{[*", v[0]) >= 0 || strings.Count(v, v[:1]) == len(v) {
@@ -104,5 +104,5 @@ func placeholder(v, key string, quoted bool) bool {
 		return true
 	}
 	// password=args.password is code; password=my-password1 is not
-	return key != "" && strings.HasSuffix(plain(v), key) && !strings.ContainsAny(v, "0123456789")
+	return key != "" && strings.HasSuffix(normalizeName(v), key) && !strings.ContainsAny(v, "0123456789")
 }

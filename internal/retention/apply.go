@@ -67,7 +67,7 @@ const (
 )
 
 // A checkpoint is the stored state of a conversation.
-type seen struct {
+type checkpoint struct {
 	Next     time.Time `json:"next,omitzero"`
 	Thoughts bool      `json:"thoughts,omitempty"`
 }
@@ -100,13 +100,13 @@ func sweep(ctx context.Context, store Store, info ponder.Info, rule Rule, now ti
 	if err != nil {
 		return 0, fmt.Errorf("look for old thoughts in %s: %w", info.ID, err)
 	}
-	var last seen
+	var last checkpoint
 	known := js != nil && json.Unmarshal(js, &last) == nil && (last.Next.IsZero() || now.Before(last.Next))
 	switch {
 	case known && at == info.Head:
 		return 0, nil
 	case !known:
-		at, last = 0, seen{}
+		at, last = 0, checkpoint{}
 	}
 	s := &Scan{thoughts: last.Thoughts}
 	head, err := s.read(ctx, store, info.ID, at)
@@ -121,7 +121,7 @@ func sweep(ctx context.Context, store Store, info ponder.Info, rule Rule, now ti
 	if next.IsZero() || !last.Next.IsZero() && last.Next.Before(next) {
 		next = last.Next
 	}
-	if js, err = json.Marshal(seen{next, s.any()}); err != nil {
+	if js, err = json.Marshal(checkpoint{next, s.hasThoughts()}); err != nil {
 		return 0, fmt.Errorf("look for old thoughts in %s: %w", info.ID, err)
 	}
 	if err := store.SaveCheckpoint(ctx, info.ID, fold, version+rule.String(), head, js); err != nil {

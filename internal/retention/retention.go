@@ -62,7 +62,7 @@ func (r Rule) String() string {
 func (r Rule) Keeps() bool { return r == Rule{} }
 
 // maxAge returns the age at which thoughts are due.
-func (r Rule) age() time.Duration {
+func (r Rule) maxAge() time.Duration {
 	if r.Discard {
 		return 0
 	}
@@ -101,7 +101,7 @@ func (s *Scan) Add(ev ponder.Event) {
 			return
 		}
 	case ponder.CallFinished:
-		if !calls(b) {
+		if !hasThought(b) {
 			return
 		}
 	case ponder.CallStarted:
@@ -132,30 +132,30 @@ func (s *Scan) end(ev ponder.Event) {
 }
 
 // hasThought reports whether a model output contains a thought.
-func calls(b ponder.CallFinished) bool {
+func hasThought(b ponder.CallFinished) bool {
 	return slices.ContainsFunc(b.Message.Parts, func(p llm.Part) bool { return p.Call != nil && p.Call.Name == tool })
 }
 
 // isSettled reports whether the turn of an item has ended. Items without a run, as in imported
 // threads, belong to no open turn.
-func (s *Scan) settled(it item) bool { return it.run == "" || it.seq <= s.ended[it.run] }
+func (s *Scan) isSettled(it item) bool { return it.run == "" || it.seq <= s.ended[it.run] }
 
 // Due returns the positions of the events to erase now, in order.
 func (s *Scan) Due(r Rule, now time.Time) (due []ponder.Seq) {
 	if r.Keeps() {
 		return nil
 	}
-	old := func(it item) bool { return now.Sub(it.time) >= r.age() }
+	old := func(it item) bool { return now.Sub(it.time) >= r.maxAge() }
 	thought, begin := s.thoughts, ponder.Seq(0) // position of the first due thought
 	for _, it := range s.items {
 		switch {
 		case !it.request:
 			thought = true
-			if it.erased || !old(it) || !s.settled(it) {
+			if it.erased || !old(it) || !s.isSettled(it) {
 				continue
 			}
 			begin = cmp.Or(begin, it.seq)
-		case it.erased || !s.settled(it):
+		case it.erased || !s.isSettled(it):
 			continue
 		case begin == 0 && (r.Discard || !thought || !old(it)):
 			continue // it repeats no thought, or none that is due
@@ -174,11 +174,11 @@ func (s *Scan) Next(r Rule, now time.Time) (next time.Time) {
 		switch {
 		case r.Keeps() || it.erased || !thought:
 		case r.Discard:
-			if !it.request && !s.settled(it) {
+			if !it.request && !s.isSettled(it) {
 				return now
 			}
 		default:
-			at := it.time.Add(r.age())
+			at := it.time.Add(r.maxAge())
 			if at.Before(now) {
 				at = now // its turn is open
 			}
@@ -191,6 +191,6 @@ func (s *Scan) Next(r Rule, now time.Time) (next time.Time) {
 }
 
 // hasThoughts reports whether there are or were thoughts.
-func (s *Scan) any() bool {
+func (s *Scan) hasThoughts() bool {
 	return s.thoughts || slices.ContainsFunc(s.items, func(it item) bool { return !it.request })
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // adminRoutes returns the routes besides the API, by pattern.
-func (s *Server) more() map[string]http.Handler {
+func (s *Server) adminRoutes() map[string]http.Handler {
 	return map[string]http.Handler{
 		"GET /metrics":             s.Meter,
 		"GET /debug/pprof/":        admin(http.HandlerFunc(pprof.Index)),

@@ -58,14 +58,14 @@ func ReadServing(file string) (s LocalServer, err error) {
 	return s, err
 }
 
-// serverHeader is the response header with the server's ID, by which a command verifies the server
+// serverIDHeader is the response header with the server's ID, by which a command verifies the server
 // that it found.
-const serverHeader = "Ponder-Server"
+const serverIDHeader = "Ponder-Server"
 
 // withServerID sends the ID in every response.
-func named(id string, next http.Handler) http.Handler {
+func withServerID(id string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(serverHeader, id)
+		w.Header().Set(serverIDHeader, id)
 		next.ServeHTTP(w, r)
 	})
 }
@@ -134,5 +134,5 @@ func (s LocalServer) Answers(ctx context.Context) bool {
 		return false
 	}
 	defer resp.Body.Close()
-	return resp.Header.Get(serverHeader) == s.ID
+	return resp.Header.Get(serverIDHeader) == s.ID
 }

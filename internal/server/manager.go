@@ -13,7 +13,7 @@ import (
 
 // notifyManager sends a state such as "READY=1" to the service manager, such as systemd
 // (sd_notify). It does nothing without one.
-func tellManager(ctx context.Context, state string) error {
+func notifyManager(ctx context.Context, state string) error {
 	name := os.Getenv("NOTIFY_SOCKET")
 	if name == "" {
 		return nil
@@ -33,7 +33,7 @@ func tellManager(ctx context.Context, state string) error {
 }
 
 // watchdogInterval returns half of the service manager's watchdog timeout, 0 without a watchdog.
-func signOfLife() time.Duration {
+func watchdogInterval() time.Duration {
 	limit, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64)
 	if err != nil || limit <= 0 {
 		return 0
@@ -46,17 +46,17 @@ func signOfLife() time.Duration {
 
 // notifyWhileReady reports READY and, while the server responds, watchdog signals to the service
 // manager. undo reports STOPPING.
-func (s *Server) managed(ctx context.Context, at string) (undo func()) {
+func (s *Server) notifyWhileReady(ctx context.Context, at string) (undo func()) {
 	say := func(state string) {
-		if err := tellManager(ctx, state); err != nil {
+		if err := notifyManager(ctx, state); err != nil {
 			slog.Warn("the service manager does not know how it goes", "error", err)
 		}
 	}
 	say("READY=1")
 	ctx, stop := context.WithCancel(ctx)
-	if every := signOfLife(); every > 0 {
+	if every := watchdogInterval(); every > 0 {
 		ask := &http.Client{Timeout: every, Transport: &http.Transport{DisableKeepAlives: true}} // local, so no proxy
-		go liveTold(ctx, every, func() bool { return answers(ctx, ask, at) }, say)
+		go sendWatchdog(ctx, every, func() bool { return responds(ctx, ask, at) }, say)
 	}
 	return func() {
 		stop()
@@ -66,7 +66,7 @@ func (s *Server) managed(ctx context.Context, at string) (undo func()) {
 }
 
 // responds reports whether a server responds.
-func answers(ctx context.Context, ask *http.Client, at string) bool {
+func responds(ctx context.Context, ask *http.Client, at string) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/healthz", nil)
 	if err != nil {
 		return false
@@ -79,7 +79,7 @@ func answers(ctx context.Context, ask *http.Client, at string) bool {
 }
 
 // sendWatchdog sends watchdog signals while responds returns true, until ctx ends.
-func liveTold(ctx context.Context, every time.Duration, answers func() bool, say func(state string)) {
+func sendWatchdog(ctx context.Context, every time.Duration, answers func() bool, say func(state string)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {

@@ -46,7 +46,7 @@ func (s *Server) Answer(ctx context.Context, l sockets.Listener, guard auth.Conf
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	srv := &http.Server{
-		Handler: named(id, s.handler(serving, guard)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: withServerID(id, s.handler(serving, guard)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		Protocols: protocols, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelInfo),
 	}
 	undo, err := announce(s.App, id, at)
@@ -73,11 +73,11 @@ func (s *Server) Answer(ctx context.Context, l sockets.Listener, guard auth.Conf
 	}
 	rest := make(chan struct{})
 	defer s.OnInterrupt(func() { close(rest) })()
-	defer unread()()
+	defer ignoreBrokenPipe()()
 	if err := s.Ready(at); err != nil {
 		return err
 	}
-	defer s.managed(serving, at)()
+	defer s.notifyWhileReady(serving, at)()
 	var failed error
 	select {
 	case err := <-ended:
@@ -98,7 +98,7 @@ func (s *Server) Answer(ctx context.Context, l sockets.Listener, guard auth.Conf
 // handler returns the HTTP handler.
 func (s *Server) handler(ctx context.Context, guard auth.Config) http.Handler {
 	more, refuse := Mounted(s.languages(ctx))
-	maps.Copy(more, s.more())
+	maps.Copy(more, s.adminRoutes())
 	return s.Meter.Handler(httpapi.New(ctx, httpapi.Config{
 		Store: s.Log, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
 		Ready: s.ready, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.Books, Seen: s.Meter.Request, More: more, Refuse: refuse,
@@ -132,7 +132,7 @@ func (s *Server) ready(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the database does not answer: %w", err)
 	}
-	if !beats(nodes, placement.Self(), time.Now()) {
+	if !hasBeat(nodes, placement.Self(), time.Now()) {
 		return fmt.Errorf("nothing could be written to the database for %s: is the disk full, or does another program lock it?", ponder.DeadAfter)
 	}
 	if free, known := FreeSpace(filepath.Dir(s.DatabasePath())); known && free < minFree {
@@ -142,7 +142,7 @@ func (s *Server) ready(ctx context.Context) error {
 }
 
 // hasBeat reports whether a node of this process has beaten recently.
-func beats(nodes []ponder.Node, self ponder.Node, now time.Time) bool {
+func hasBeat(nodes []ponder.Node, self ponder.Node, now time.Time) bool {
 	return slices.ContainsFunc(nodes, func(n ponder.Node) bool {
 		return n.Host == self.Host && n.PID == self.PID && n.Start == self.Start && now.Sub(n.Beat) < ponder.DeadAfter
 	})
@@ -168,7 +168,7 @@ func watchLost(ctx context.Context, lost func() error, every time.Duration) erro
 }
 
 // ignoreBrokenPipe lets the server continue when no process reads its log.
-func unread() (undo func()) {
+func ignoreBrokenPipe() (undo func()) {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE) // makes writes fail; children do not inherit ignored signals
 	return func() { signal.Stop(pipe) }

@@ -15,7 +15,7 @@ import (
 	"ponder"
 )
 
-func TestWhoHasNotWrittenIsNotReady(t *testing.T) {
+func TestReadyNeedsBeat(t *testing.T) {
 	now := time.Now()
 	self := ponder.Node{Host: "here", PID: 7, Start: "100"}
 	beat := func(n ponder.Node, ago time.Duration) ponder.Node {
@@ -36,14 +36,14 @@ func TestWhoHasNotWrittenIsNotReady(t *testing.T) {
 		{"before the clock was set back", []ponder.Node{beat(self, -time.Hour)}, true},
 	}
 	for _, tt := range tests {
-		if got := beats(tt.nodes, self, now); got != tt.want {
+		if got := hasBeat(tt.nodes, self, now); got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
 	}
 }
 
-// TestDatabaseThatIsLost checks that a brief move of the database is no loss.
-func TestDatabaseThatIsLost(t *testing.T) {
+// TestDatabaseLost checks that a brief move of the database is no loss.
+func TestDatabaseLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost atomic.Bool
 		ended := make(chan error, 1)
@@ -75,14 +75,14 @@ func TestDatabaseThatIsLost(t *testing.T) {
 	})
 }
 
-func TestDatabaseThatIsKept(t *testing.T) {
+func TestDatabaseKept(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	ok(t, watchLost(ctx, func() error { return ponder.ErrLost }, time.Hour))
 }
 
-func TestServiceManagerIsTold(t *testing.T) {
-	ok(t, tellManager(t.Context(), "READY=1")) // without a service manager
+func TestNotifyManager(t *testing.T) {
+	ok(t, notifyManager(t.Context(), "READY=1")) // without a service manager
 	name := filepath.Join(t.TempDir(), "notify")
 	conn, err := sockets.ListenUnixgram("unixgram", &sockets.UnixAddr{Net: "unixgram", Name: name})
 	if err != nil {
@@ -96,7 +96,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 		ok(t, err)
 		return string(b[:n])
 	}
-	undo := new(Server).managed(t.Context(), "http://127.0.0.1:1")
+	undo := new(Server).notifyWhileReady(t.Context(), "http://127.0.0.1:1")
 	if got := heard(); got != "READY=1" {
 		t.Errorf("it says %q when it begins", got)
 	}
@@ -105,12 +105,12 @@ func TestServiceManagerIsTold(t *testing.T) {
 		t.Errorf("it says %q when it ends", got)
 	}
 	t.Setenv("NOTIFY_SOCKET", name+".other")
-	if err := tellManager(t.Context(), "READY=1"); err == nil {
+	if err := notifyManager(t.Context(), "READY=1"); err == nil {
 		t.Error("it is told where nobody listens")
 	}
 }
 
-func TestSignOfLife(t *testing.T) {
+func TestWatchdogInterval(t *testing.T) {
 	for _, tt := range []struct {
 		limit, pid string
 		want       time.Duration
@@ -124,19 +124,19 @@ func TestSignOfLife(t *testing.T) {
 	} {
 		t.Setenv("WATCHDOG_USEC", tt.limit)
 		t.Setenv("WATCHDOG_PID", tt.pid)
-		if got := signOfLife(); got != tt.want {
+		if got := watchdogInterval(); got != tt.want {
 			t.Errorf("%+v: got %s", tt, got)
 		}
 	}
 }
 
-func TestOnlyWhoAnswersLives(t *testing.T) {
+func TestWatchdogNeedsResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var said atomic.Int32
 		var well atomic.Bool
 		well.Store(true)
-		go liveTold(ctx, time.Second, well.Load, func(string) { said.Add(1) })
+		go sendWatchdog(ctx, time.Second, well.Load, func(string) { said.Add(1) })
 		time.Sleep(3500 * time.Millisecond)
 		synctest.Wait()
 		if said.Load() != 3 {

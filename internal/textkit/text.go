@@ -31,7 +31,7 @@ func Clean(text string) string {
 		case ' ' <= r && r < 0x7f, 0xa0 <= r && r < 0x200e: // the common case
 		case r == '\r', r == '\f', r == '\v', r == '\u0085', r == '\u2028', r == '\u2029':
 			return '\n'
-		case obeyed(r):
+		case isControl(r):
 			return -1
 		}
 		return r
@@ -130,7 +130,7 @@ func Whole(text string) int {
 }
 
 // isControl reports whether a terminal interprets r instead of showing it.
-func obeyed(r rune) bool {
+func isControl(r rune) bool {
 	switch {
 	case r == '\n', r == '\t':
 		return false
@@ -143,12 +143,12 @@ func obeyed(r rune) bool {
 // Escape replaces each terminal control character by its JSON escape, such as \u009b. JSON keeps
 // its value.
 func Escape(text []byte) []byte {
-	if !bytes.ContainsFunc(text, obeyed) {
+	if !bytes.ContainsFunc(text, isControl) {
 		return text
 	}
 	var out []byte
 	for _, r := range string(text) {
-		if obeyed(r) {
+		if isControl(r) {
 			out = fmt.Appendf(out, "\\u%04x", r)
 		} else {
 			out = utf8.AppendRune(out, r)

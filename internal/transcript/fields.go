@@ -11,44 +11,44 @@ import (
 
 // Names in data with a special meaning, which no other field may use.
 const (
-	listed = "foreign"
-	dataOf = "data"
+	foreignField = "foreign"
+	dataField    = "data"
 )
 
 // lostFields returns the fields of a line that its stored event or header does not preserve, at
 // the top or in data, by the names under which data can keep them.
-func lost(fields map[string]json.RawMessage, stored []byte) map[string]json.RawMessage {
+func lostFields(fields map[string]json.RawMessage, stored []byte) map[string]json.RawMessage {
 	var top, data map[string]json.RawMessage
 	if json.Unmarshal(stored, &top) != nil {
 		return fields
 	}
-	if js, ok := top[dataOf]; ok && json.Unmarshal(js, &data) != nil {
+	if js, ok := top[dataField]; ok && json.Unmarshal(js, &data) != nil {
 		data = nil
 	}
 	extra := make(map[string]json.RawMessage)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		var own map[string]json.RawMessage // of data
-		if name == dataOf && json.Unmarshal(fields[name], &own) == nil && own != nil {
+		if name == dataField && json.Unmarshal(fields[name], &own) == nil && own != nil {
 			for _, name := range slices.Sorted(maps.Keys(own)) {
-				if !same(own[name], data[name]) {
-					keep(extra, data, name, own[name])
+				if !isSame(own[name], data[name]) {
+					keepField(extra, data, name, own[name])
 				}
 			}
 			continue
 		}
-		if !same(fields[name], top[name]) && !same(fields[name], data[name]) {
-			keep(extra, data, name, fields[name])
+		if !isSame(fields[name], top[name]) && !isSame(fields[name], data[name]) {
+			keepField(extra, data, name, fields[name])
 		}
 	}
 	return extra
 }
 
 // keepField adds a field under its name, prefixed with _ while the name is taken.
-func keep(extra, data map[string]json.RawMessage, name string, value json.RawMessage) {
+func keepField(extra, data map[string]json.RawMessage, name string, value json.RawMessage) {
 	for {
 		_, here := extra[name]
 		_, there := data[name]
-		if !here && !there && name != listed {
+		if !here && !there && name != foreignField {
 			extra[name] = value
 			return
 		}
@@ -57,18 +57,18 @@ func keep(extra, data map[string]json.RawMessage, name string, value json.RawMes
 }
 
 // isSame reports whether b is the JSON value a without loss.
-func same(a, b json.RawMessage) bool {
+func isSame(a, b json.RawMessage) bool {
 	switch {
 	case b == nil:
 		return false
 	case bytes.Equal(a, b):
 		return true
-	case hasLone(a):
+	case hasLoneSurrogate(a):
 		return false
 	}
 	x, err := decode(a)
 	y, errb := decode(b)
-	return errors.Join(err, errb) == nil && equal(x, y)
+	return errors.Join(err, errb) == nil && isEqual(x, y)
 }
 
 func decode(js json.RawMessage) (v any, err error) {
@@ -77,34 +77,34 @@ func decode(js json.RawMessage) (v any, err error) {
 	return v, dec.Decode(&v)
 }
 
-func equal(x, y any) bool {
+func isEqual(x, y any) bool {
 	switch x := x.(type) {
 	case map[string]any:
 		y, ok := y.(map[string]any)
-		return ok && maps.EqualFunc(x, y, equal)
+		return ok && maps.EqualFunc(x, y, isEqual)
 	case []any:
 		y, ok := y.([]any)
-		return ok && slices.EqualFunc(x, y, equal)
+		return ok && slices.EqualFunc(x, y, isEqual)
 	case json.Number:
 		y, ok := y.(json.Number)
-		return ok && (x == y || sameNumber(string(x), string(y)))
+		return ok && (x == y || isSameNumber(string(x), string(y)))
 	}
 	return x == y
 }
 
 // exactDigits is the number of digits that a float64 preserves.
-const exact = 15
+const exactDigits = 15
 
 // isSameNumber compares two spellings of a number. It returns false for more digits than a float64
 // preserves.
-func sameNumber(x, y string) bool {
+func isSameNumber(x, y string) bool {
 	a, errA := strconv.ParseFloat(x, 64)
 	b, errB := strconv.ParseFloat(y, 64)
-	return errA == nil && errB == nil && a == b && len(x) <= exact && len(y) <= exact
+	return errA == nil && errB == nil && a == b && len(x) <= exactDigits && len(y) <= exactDigits
 }
 
 // hasLoneSurrogate reports whether JSON contains half of a surrogate pair, which decoding loses.
-func hasLone(js []byte) bool {
+func hasLoneSurrogate(js []byte) bool {
 	for i := 0; i+1 < len(js); i++ {
 		if js[i] != '\\' {
 			continue
@@ -113,11 +113,11 @@ func hasLone(js []byte) bool {
 			i++
 			continue
 		}
-		switch r := hex(js, i); {
+		switch r := escapedRune(js, i); {
 		case 0xdc00 <= r && r < 0xe000:
 			return true
 		case 0xd800 <= r && r < 0xdc00:
-			if low := hex(js, i+6); low < 0xdc00 || low >= 0xe000 {
+			if low := escapedRune(js, i+6); low < 0xdc00 || low >= 0xe000 {
 				return true
 			}
 			i += 6
@@ -128,7 +128,7 @@ func hasLone(js []byte) bool {
 }
 
 // escapedRune returns the number in an escape \uXXXX, or 0.
-func hex(js []byte, at int) uint64 {
+func escapedRune(js []byte, at int) uint64 {
 	if at+6 > len(js) || js[at] != '\\' || js[at+1] != 'u' {
 		return 0
 	}

@@ -10,14 +10,14 @@ import (
 )
 
 // addForeign adds a line of another program.
-func (r *reading) foreign(l line) error {
+func (r *reader) addForeign(l line) error {
 	fields, err := l.fields()
 	if err != nil {
 		return err
 	}
-	ev := r.conversation(fields)
+	ev := r.convert(fields)
 	ev.Seq = ponder.Seq(len(r.Events) + 1)
-	whole, err := r.whole(ev, fields)
+	whole, err := r.preserve(ev, fields)
 	if err != nil {
 		return err
 	}
@@ -26,10 +26,10 @@ func (r *reading) foreign(l line) error {
 }
 
 // convert returns the event for a line of another program.
-func (r *reading) conversation(fields map[string]json.RawMessage) ponder.Event {
+func (r *reader) convert(fields map[string]json.RawMessage) ponder.Event {
 	ev := r.note(fields)
 	name, _ := text(fields["type"])
-	content, tool, reason, model := words(fields["content"]), words(fields["tool_name"]), words(fields["reason"]), words(fields["model"])
+	content, tool, reason, model := textOrJSON(fields["content"]), textOrJSON(fields["tool_name"]), textOrJSON(fields["reason"]), textOrJSON(fields["model"])
 	switch name {
 	case "user_message":
 		ev.Body = ponder.UserMessage{Content: content}
@@ -38,7 +38,7 @@ func (r *reading) conversation(fields map[string]json.RawMessage) ponder.Event {
 	case "tool_call":
 		ev.Body = ponder.ToolCall{Name: tool, Args: compact(fields["tool_args"])}
 	case "tool_result":
-		ev.Body = ponder.ToolResult{Name: tool, Result: words(fields["tool_result"])}
+		ev.Body = ponder.ToolResult{Name: tool, Result: textOrJSON(fields["tool_result"])}
 	case "system_note":
 		ev.Body = ponder.SystemNote{Content: content, Reason: reason}
 	case "inner_monologue":
@@ -54,11 +54,11 @@ func (r *reading) conversation(fields map[string]json.RawMessage) ponder.Event {
 }
 
 // note returns an event that preserves a line of unknown type.
-func (r *reading) note(fields map[string]json.RawMessage) (ev ponder.Event) {
+func (r *reader) note(fields map[string]json.RawMessage) (ev ponder.Event) {
 	ev.ID, _ = text(fields["event_id"])
 	at, _ := text(fields["ts"])
 	var ok bool
-	if ev.Time, ok = timeOf(at); !ok {
+	if ev.Time, ok = parseTime(at); !ok {
 		ev.Time = r.Thread.Created
 		if n := len(r.Events); n > 0 {
 			ev.Time = r.Events[n-1].Time
@@ -66,7 +66,7 @@ func (r *reading) note(fields map[string]json.RawMessage) (ev ponder.Event) {
 	}
 	ev.Internal = string(fields["internal"]) == "true"
 	name, _ := text(fields["type"])
-	ev.Body = ponder.SystemNote{Content: words(fields["content"]), Reason: words(fields["reason"]), Foreign: name}
+	ev.Body = ponder.SystemNote{Content: textOrJSON(fields["content"]), Reason: textOrJSON(fields["reason"]), Foreign: name}
 	return ev
 }
 
@@ -79,7 +79,7 @@ func text(js json.RawMessage) (s string, ok bool) {
 }
 
 // textOrJSON returns a JSON string, or another value as compact JSON.
-func words(js json.RawMessage) string {
+func textOrJSON(js json.RawMessage) string {
 	s, ok := text(js)
 	if !ok && string(js) != "null" {
 		s = string(compact(js))
@@ -100,7 +100,7 @@ func compact(js json.RawMessage) json.RawMessage {
 }
 
 // parseTime parses a time. The default zone is UTC.
-func timeOf(s string) (time.Time, bool) {
+func parseTime(s string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
 		t, err := time.Parse(layout, strings.TrimSpace(s))
 		if err == nil && !t.IsZero() && t.UTC().Year() > 0 && t.UTC().Year() < 10_000 {

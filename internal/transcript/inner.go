@@ -10,7 +10,7 @@ import (
 // hideThinking marks events with thinking as internal, as in our own logs, because files of other
 // programs do not mark them.
 func hideThinking(events []ponder.Event) {
-	var waits waiting
+	var waits toolMatcher
 	for i := range events {
 		ev := &events[i]
 		if isThinking(*ev) {
@@ -18,12 +18,12 @@ func hideThinking(events []ponder.Event) {
 		}
 		switch b := ev.Body.(type) {
 		case ponder.ToolCall:
-			waits.call(ev, b)
+			waits.addCall(ev, b)
 		case ponder.ToolResult:
-			waits.result(ev, b)
+			waits.addResult(ev, b)
 		}
 	}
-	waits.end()
+	waits.finish()
 }
 
 // deepThink is the tool that requests a reflection, and the prefix of its notes.
@@ -82,7 +82,7 @@ func isThinkingNote(ev ponder.Event, b ponder.SystemNote) bool {
 
 // A toolMatcher matches tool calls with results. Results without a reference match in order, once
 // their number equals that of the open calls.
-type waiting struct {
+type toolMatcher struct {
 	calls   []*pending // including answered ones
 	open    int        // number of unanswered calls
 	results []*ponder.Event
@@ -94,7 +94,7 @@ type waiting struct {
 type pending struct{ thinks, answered bool }
 
 // addCall adds a call.
-func (w *waiting) call(ev *ponder.Event, b ponder.ToolCall) {
+func (w *toolMatcher) addCall(ev *ponder.Event, b ponder.ToolCall) {
 	if w.byID == nil {
 		w.byID, w.byTool = make(map[string]*pending), make(map[string][]*pending)
 	}
@@ -111,17 +111,17 @@ func (w *waiting) call(ev *ponder.Event, b ponder.ToolCall) {
 }
 
 // addResult matches a result by ID, by tool name or by position.
-func (w *waiting) result(ev *ponder.Event, b ponder.ToolResult) {
+func (w *toolMatcher) addResult(ev *ponder.Event, b ponder.ToolResult) {
 	for _, id := range linksOf(*ev, "in_reply_to", "parent_id") {
 		if p := w.byID[id]; p != nil {
 			ev.Internal = ev.Internal || p.thinks
-			w.answer(p)
+			w.markAnswered(p)
 			return
 		}
 	}
 	if b.Name == "" {
 		w.results = append(w.results, ev)
-		w.pair()
+		w.matchByOrder()
 		return
 	}
 	for list := w.byTool[b.Name]; len(list) > 0; {
@@ -129,23 +129,23 @@ func (w *waiting) result(ev *ponder.Event, b ponder.ToolResult) {
 		list = list[1:]
 		w.byTool[b.Name] = list
 		if !p.answered {
-			w.answer(p)
+			w.markAnswered(p)
 			return
 		}
 	}
 }
 
 // markAnswered records that a call has its result.
-func (w *waiting) answer(p *pending) {
+func (w *toolMatcher) markAnswered(p *pending) {
 	if !p.answered {
 		p.answered = true
 		w.open--
-		w.pair()
+		w.matchByOrder()
 	}
 }
 
 // matchByOrder matches results with open calls if their numbers are equal.
-func (w *waiting) pair() {
+func (w *toolMatcher) matchByOrder() {
 	if len(w.results) != w.open {
 		return
 	}
@@ -160,7 +160,7 @@ func (w *waiting) pair() {
 }
 
 // finish hides the unmatched results if an open call is for thinking.
-func (w *waiting) end() {
+func (w *toolMatcher) finish() {
 	for _, p := range w.calls {
 		if p.answered || !p.thinks {
 			continue
@@ -178,7 +178,7 @@ func linksOf(ev ponder.Event, more ...string) (ids []string) {
 		ids = append(ids, string(ev.Run)+" "+ev.Cause)
 	}
 	for _, name := range append([]string{"tool_call_id", "call_id", "tool_use_id"}, more...) {
-		if id := words(ev.Extra[name]); id != "" {
+		if id := textOrJSON(ev.Extra[name]); id != "" {
 			ids = append(ids, id)
 		}
 	}

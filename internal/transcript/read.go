@@ -24,23 +24,23 @@ func Read(r io.Reader) (Transcript, error) {
 	head := lines[0]
 	fields, err := head.fields()
 	if err != nil {
-		return Transcript{}, head.fails(err)
+		return Transcript{}, head.wrap(err)
 	}
-	rd := &reading{header: fields}
-	if rd.Thread, rd.original, err = header(fields); err != nil {
-		return Transcript{}, head.fails(err)
+	rd := &reader{header: fields}
+	if rd.Thread, rd.original, err = parseHeader(fields); err != nil {
+		return Transcript{}, head.wrap(err)
 	}
 	for i, l := range lines[1:] {
 		if i == 0 {
 			rd.Foreign = !hasSeq(l)
 			rd.begin()
 		}
-		add := rd.ours
+		add := rd.addOwn
 		if rd.Foreign {
-			add = rd.foreign
+			add = rd.addForeign
 		}
 		if err := add(l); err != nil {
-			return Transcript{}, l.fails(err)
+			return Transcript{}, l.wrap(err)
 		}
 	}
 	return rd.end()
@@ -55,7 +55,7 @@ type line struct {
 	js  []byte
 }
 
-func (l line) fails(err error) error { return &LineError{l.num, err} }
+func (l line) wrap(err error) error { return &LineError{l.num, err} }
 
 // split returns the non-blank lines of a file.
 func split(r io.Reader) (lines []line, err error) {
@@ -121,8 +121,8 @@ func hasSeq(l line) bool {
 	return json.Unmarshal(l.js, &ev) == nil && ev.Seq > 0
 }
 
-// header parses the header. It returns the thread and its ID in the file.
-func header(fields map[string]json.RawMessage) (t ponder.Thread, id string, err error) {
+// parseHeader parses the header. It returns the thread and its ID in the file.
+func parseHeader(fields map[string]json.RawMessage) (t ponder.Thread, id string, err error) {
 	if _, isEvent := fields["event_id"]; isEvent {
 		return t, "", errors.New("it is an event, and the header with thread_id and kind does not come before it")
 	}
@@ -143,7 +143,7 @@ func header(fields map[string]json.RawMessage) (t ponder.Thread, id string, err 
 	t.Owner, _ = text(fields["owner"])
 	t.Model, _ = text(fields["model"])
 	created, _ := text(fields["created_at"])
-	t.Created, _ = timeOf(created)
+	t.Created, _ = parseTime(created)
 	return t, id, nil
 }
 

@@ -11,22 +11,22 @@ import (
 )
 
 // A reader holds the state of Read.
-type reading struct {
+type reader struct {
 	Transcript
-	header   map[string]json.RawMessage
-	original string // thread ID in the file
-	kept     int    // preserved unknown fields
+	header    map[string]json.RawMessage
+	original  string // thread ID in the file
+	preserved int    // preserved unknown fields
 }
 
 // begin keeps the header of another program before its events, if our header loses fields.
-func (r *reading) begin() {
+func (r *reader) begin() {
 	if r.Foreign {
 		r.keepHeader(false)
 	}
 }
 
 // end keeps the unknown header fields of a newer version after the events.
-func (r *reading) end() (Transcript, error) {
+func (r *reader) end() (Transcript, error) {
 	if !r.Foreign {
 		r.keepHeader(len(r.Events) > 0)
 	}
@@ -54,12 +54,12 @@ func titleOf(events []ponder.Event) string {
 	return ""
 }
 
-func (r *reading) keepHeader(internal bool) {
+func (r *reader) keepHeader(internal bool) {
 	js, err := json.Marshal(r.Thread)
 	if err != nil {
 		return // unreachable: parseTime rejects such years
 	}
-	extra := lost(r.header, js)
+	extra := lostFields(r.header, js)
 	if len(extra) == 0 {
 		return
 	}
@@ -70,7 +70,7 @@ func (r *reading) keepHeader(internal bool) {
 }
 
 // add adds an event with its unknown fields.
-func (r *reading) add(ev ponder.Event, extra map[string]json.RawMessage) {
+func (r *reader) add(ev ponder.Event, extra map[string]json.RawMessage) {
 	if len(extra) > 0 {
 		ev.Extra = extra
 	}
@@ -80,12 +80,12 @@ func (r *reading) add(ev ponder.Event, extra map[string]json.RawMessage) {
 
 // Limits on filled gaps. A visible event has at most some dozens of internal ones.
 const (
-	gapsOfAny   = 1000
-	gapsOfEvent = 100
+	baseGaps     = 1000
+	gapsPerEvent = 100
 )
 
 // addOwn adds a line in our own form.
-func (r *reading) ours(l line) error {
+func (r *reader) addOwn(l line) error {
 	var at struct {
 		Seq ponder.Seq `json:"seq"`
 	}
@@ -97,14 +97,14 @@ func (r *reading) ours(l line) error {
 	}
 	next := ponder.Seq(len(r.Events) + 1)
 	read := len(r.Events) - r.Filled
-	room := ponder.Seq(min(gapsOfAny+gapsOfEvent*(read+1)-r.Filled, MaxEvents-len(r.Events)))
+	room := ponder.Seq(min(baseGaps+gapsPerEvent*(read+1)-r.Filled, MaxEvents-len(r.Events)))
 	switch {
 	case at.Seq < next:
 		return fmt.Errorf("its seq is %d, and that of the event before it %d", at.Seq, next-1)
 	case at.Seq-next >= room:
 		return fmt.Errorf("its seq is %d, and there are no events between that and %d", at.Seq, next-1)
 	}
-	ev, err := r.event(l, at.Seq)
+	ev, err := r.ownEvent(l, at.Seq)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (r *reading) ours(l line) error {
 }
 
 // ownEvent returns the event of a line in our own form.
-func (r *reading) event(l line, seq ponder.Seq) (ponder.Event, error) {
+func (r *reader) ownEvent(l line, seq ponder.Seq) (ponder.Event, error) {
 	var ev ponder.Event
 	err := json.Unmarshal(l.js, &ev)
 	if err == nil {
@@ -131,17 +131,17 @@ func (r *reading) event(l line, seq ponder.Seq) (ponder.Event, error) {
 		return ev, ferr
 	}
 	if err == nil {
-		if whole, err := r.whole(ev, fields); err == nil {
+		if whole, err := r.preserve(ev, fields); err == nil {
 			return whole, nil
 		}
 	}
 	ev = r.note(fields)
 	ev.Seq = seq
-	return r.whole(ev, fields)
+	return r.preserve(ev, fields)
 }
 
 // preserve returns an event with all fields of its line.
-func (r *reading) whole(ev ponder.Event, fields map[string]json.RawMessage) (ponder.Event, error) {
+func (r *reader) preserve(ev ponder.Event, fields map[string]json.RawMessage) (ponder.Event, error) {
 	if id, ok := text(fields["thread_id"]); ok && id == r.original {
 		delete(fields, "thread_id") // the header has it
 	}
@@ -151,15 +151,15 @@ func (r *reading) whole(ev ponder.Event, fields map[string]json.RawMessage) (pon
 	if err != nil {
 		return ev, err
 	}
-	extra := lost(fields, js)
+	extra := lostFields(fields, js)
 	if len(extra) == 0 {
 		return stored, nil
 	}
 	for name, value := range stored.Extra {
 		extra[name] = value // lostFields returns unique names
 	}
-	if r.kept += len(extra); r.kept > maxKept {
-		return ev, fmt.Errorf("there are more than %d fields by now that our events have no place for", maxKept)
+	if r.preserved += len(extra); r.preserved > maxPreserved {
+		return ev, fmt.Errorf("there are more than %d fields by now that our events have no place for", maxPreserved)
 	}
 	stored.Extra = extra
 	if _, unknown := stored.Body.(ponder.Unknown); !unknown {

@@ -29,8 +29,8 @@ const (
 	MaxEvents = 500_000 // including filled gaps
 )
 
-// maxKept limits the preserved unknown fields of a file.
-const maxKept = 4_000_000
+// maxPreserved limits the preserved unknown fields of a file.
+const maxPreserved = 4_000_000
 
 // A Transcript is a thread read from a file.
 type Transcript struct {

@@ -28,14 +28,14 @@ const (
 // A caldavServer reads calendars over CalDAV. It discovers them once and queries them at each look
 // for the window and a margin. It decodes the responses itself, so that one broken event does not
 // hide the others.
-type server struct {
-	client    *login
+type caldavServer struct {
+	client    *authClient
 	base      *url.URL
 	calendars []string // paths; nil before discovery
 }
 
-func newServer(o Options) (*server, error) {
-	u, err := address(o.CalDAV)
+func newCaldavServer(o Options) (*caldavServer, error) {
+	u, err := parseAddress(o.CalDAV)
 	if err != nil {
 		return nil, err
 	}
@@ -45,17 +45,17 @@ func newServer(o Options) (*server, error) {
 	if o.Password != "" && u.Scheme != "https" && !netaddr.IsLoopback(u.Hostname()) {
 		return nil, errors.New("calendar: a password is sent to https:// only")
 	}
-	return &server{client: &login{client: o.Client, host: u.Host, user: o.User, password: o.Password}, base: u}, nil
+	return &caldavServer{client: &authClient{client: o.Client, host: u.Host, user: o.User, password: o.Password}, base: u}, nil
 }
 
 // An authClient sends the credentials to one host only and limits the size of responses.
-type login struct {
+type authClient struct {
 	client         Client
 	host           string
 	user, password string
 }
 
-func (l *login) Do(req *http.Request) (*http.Response, error) {
+func (l *authClient) Do(req *http.Request) (*http.Response, error) {
 	if req.URL.Host != l.host {
 		return nil, errors.New("the server names another host")
 	}
@@ -69,21 +69,21 @@ func (l *login) Do(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func (s *server) where() string { return s.base.Scheme + "://" + s.base.Host + "/" }
-func (s *server) whole() bool   { return false }
+func (s *caldavServer) where() string    { return s.base.Scheme + "://" + s.base.Host + "/" }
+func (s *caldavServer) isComplete() bool { return false }
 
-func (s *server) read(ctx context.Context, from, to time.Time) ([]*object, error) {
+func (s *caldavServer) read(ctx context.Context, from, to time.Time) ([]*object, error) {
 	if s.calendars == nil {
 		found, err := s.discover(ctx)
 		if err != nil {
-			return nil, s.fault(err)
+			return nil, s.wrapError(err)
 		}
 		s.calendars = found
 	}
 	return s.query(ctx, filter("VEVENT", timeRange(from.Add(-36*time.Hour), to.Add(36*time.Hour))), filter("VTODO", ""))
 }
 
-func (s *server) lookup(ctx context.Context, uid string) ([]*object, error) {
+func (s *caldavServer) lookup(ctx context.Context, uid string) ([]*object, error) {
 	var escaped strings.Builder
 	if err := xml.EscapeText(&escaped, []byte(uid)); err != nil {
 		return nil, err
@@ -92,8 +92,8 @@ func (s *server) lookup(ctx context.Context, uid string) ([]*object, error) {
 	return s.query(ctx, filter("VEVENT", match))
 }
 
-func (s *server) fault(err error) error {
-	err = fault("read the calendars at "+s.base.Host, err)
+func (s *caldavServer) wrapError(err error) error {
+	err = shorten("read the calendars at "+s.base.Host, err)
 	if p := s.client.password; p != "" && strings.Contains(err.Error(), p) {
 		return errors.New("read the calendars at " + s.base.Host + ": the server answers with an error")
 	}
@@ -101,22 +101,22 @@ func (s *server) fault(err error) error {
 }
 
 // discover returns the path of the given calendar, or the paths of all calendars of the user.
-func (s *server) discover(ctx context.Context) ([]string, error) {
+func (s *caldavServer) discover(ctx context.Context) ([]string, error) {
 	c, err := caldav.NewClient(s.client, s.base.String())
 	if err != nil {
 		return nil, err
 	}
 	principal, err := c.FindCurrentUserPrincipal(ctx)
 	if err != nil {
-		return s.only(ctx, err)
+		return s.onlyBase(ctx, err)
 	}
 	home, err := c.FindCalendarHomeSet(ctx, principal)
 	if err != nil {
-		return s.only(ctx, err)
+		return s.onlyBase(ctx, err)
 	}
 	found, err := c.FindCalendars(ctx, home)
 	if err != nil {
-		return s.only(ctx, err)
+		return s.onlyBase(ctx, err)
 	}
 	var paths []string
 	for _, f := range found {
@@ -135,14 +135,14 @@ func (s *server) discover(ctx context.Context) ([]string, error) {
 
 // onlyBase returns the given address if it responds as a calendar. Otherwise it returns err, the
 // error of discovery.
-func (s *server) only(ctx context.Context, err error) ([]string, error) {
+func (s *caldavServer) onlyBase(ctx context.Context, err error) ([]string, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if _, failed := s.report(ctx, s.base.Path, filter("VEVENT", timeRange(time.Unix(0, 0), time.Unix(3600, 0)))); failed != nil {
 		var code statusError
 		if errors.As(failed, &code) {
-			return nil, status(int(code))
+			return nil, statusMessage(int(code))
 		}
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func timeRange(from, to time.Time) string {
 
 // query sends each question to every calendar. A calendar must accept the first question; it may
 // reject others as unsupported.
-func (s *server) query(ctx context.Context, questions ...string) (all []*object, err error) {
+func (s *caldavServer) query(ctx context.Context, questions ...string) (all []*object, err error) {
 	for _, path := range s.calendars {
 		for n, q := range questions {
 			objects, err := s.report(ctx, path, q)
@@ -172,13 +172,13 @@ func (s *server) query(ctx context.Context, questions ...string) (all []*object,
 				continue
 			}
 			if errors.As(err, &code) {
-				err = status(int(code))
+				err = statusMessage(int(code))
 			}
 			if err != nil {
-				return nil, s.fault(err)
+				return nil, s.wrapError(err)
 			}
 			if all = append(all, objects...); len(all) > maxObjects {
-				return nil, s.fault(errTooLarge)
+				return nil, s.wrapError(errTooLarge)
 			}
 		}
 	}
@@ -188,7 +188,7 @@ func (s *server) query(ctx context.Context, questions ...string) (all []*object,
 // A statusError is a status other than 207.
 type statusError int
 
-func (e statusError) Error() string { return status(int(e)).Error() }
+func (e statusError) Error() string { return statusMessage(int(e)).Error() }
 
 // A multistatus is the response to a REPORT (RFC 4791).
 type multistatus struct {
@@ -201,7 +201,7 @@ type multistatus struct {
 	} `xml:"DAV: response"`
 }
 
-func (s *server) report(ctx context.Context, path, question string) ([]*object, error) {
+func (s *caldavServer) report(ctx context.Context, path, question string) ([]*object, error) {
 	u := *s.base
 	u.Path, u.RawPath, u.RawQuery = path, "", ""
 	req, err := http.NewRequestWithContext(ctx, "REPORT", u.String(), strings.NewReader(question))

@@ -57,10 +57,10 @@ type Client interface {
 
 // Limits.
 const (
-	ahead     = 72 * time.Hour
-	maxAhead  = 31 * 24 * time.Hour
-	maxSeen   = 250 // occurrences in the window
-	maxMissed = 10  // events to look up on a server in one look
+	defaultAhead = 72 * time.Hour
+	maxAhead     = 31 * 24 * time.Hour
+	maxSeen      = 250 // occurrences in the window
+	maxMissed    = 10  // events to look up on a server in one look
 )
 
 // A source reads a calendar.
@@ -72,7 +72,7 @@ type source interface {
 	// where returns the location to show to the user.
 	where() string
 	// isComplete reports whether read returns all objects.
-	whole() bool
+	isComplete() bool
 }
 
 // New returns the sensor. It returns an error if the options are invalid.
@@ -83,7 +83,7 @@ func New(o Options) (sensor.Sensor, error) {
 	if o.Client == nil {
 		o.Client = &http.Client{Timeout: sensor.Patience}
 	}
-	c := &calendar{zone: o.Zone, ahead: min(cmp.Or(o.Ahead, ahead), maxAhead), of: sensor.Hash(o.File + "\n" + o.URL + "\n" + o.CalDAV + "\n" + o.User)}
+	c := &calendar{zone: o.Zone, ahead: min(cmp.Or(o.Ahead, defaultAhead), maxAhead), of: sensor.Hash(o.File + "\n" + o.URL + "\n" + o.CalDAV + "\n" + o.User)}
 	given := 0
 	for _, s := range []string{o.File, o.URL, o.CalDAV} {
 		if s != "" {
@@ -96,11 +96,11 @@ func New(o Options) (sensor.Sensor, error) {
 	var err error
 	switch {
 	case o.File != "":
-		c.source = &file{path: o.File}
+		c.source = &localFile{path: o.File}
 	case o.URL != "":
-		c.source, err = newPage(o)
+		c.source, err = newRemoteFile(o)
 	default:
-		c.source, err = newServer(o)
+		c.source, err = newCaldavServer(o)
 	}
 	if err != nil {
 		return sensor.Sensor{}, err
@@ -119,12 +119,12 @@ type calendar struct {
 
 // A cursor records the reported occurrences.
 type cursor struct {
-	Of   string `json:"of"` // hash that identifies the calendar
-	Told []told `json:"told"`
+	Of   string     `json:"of"` // hash that identifies the calendar
+	Told []reported `json:"told"`
 }
 
 // A reported records the last report of an occurrence or of a conflict.
-type told struct {
+type reported struct {
 	UID   string `json:"u"`
 	Of    int64  `json:"o,omitempty"` // start in the series, Unix seconds
 	Start int64  `json:"s"`           // Unix seconds
@@ -151,29 +151,29 @@ func (c *calendar) look(ctx context.Context, now time.Time, given json.RawMessag
 	if err != nil {
 		return nil, given, err
 	}
-	d := &desk{now: now, until: now.Add(c.ahead), zone: c.zone, where: sensor.Line(c.source.where(), sensor.MaxText)}
+	d := &differ{now: now, until: now.Add(c.ahead), zone: c.zone, where: sensor.Line(c.source.where(), sensor.MaxText)}
 	d.load(cur.Told)
-	if !c.source.whole() {
-		more, unknown, err := c.missing(ctx, objects, d)
+	if !c.source.isComplete() {
+		more, unknown, err := c.findMissing(ctx, objects, d)
 		if err != nil {
 			return nil, given, err
 		}
 		objects = append(objects, more...)
 		d.unknown = unknown
 	}
-	d.book = newBook(objects, c.zone, now)
+	d.book = newSchedule(objects, c.zone, now)
 	d.compare()
 	if len(d.out) == 0 && !fresh {
 		return nil, given, nil
 	}
-	cur.Told = d.kept()
+	cur.Told = d.toKeep()
 	next, err := textkit.JSON(cur)
 	return d.out, json.RawMessage(next), err
 }
 
 // findMissing looks up reported events that read did not return, because their time may have
 // changed. It returns as unknown the UIDs beyond the limit and those with a shortened UID.
-func (c *calendar) missing(ctx context.Context, objects []*object, d *desk) (more []*object, unknown map[string]bool, err error) {
+func (c *calendar) findMissing(ctx context.Context, objects []*object, d *differ) (more []*object, unknown map[string]bool, err error) {
 	there := map[string]bool{}
 	for _, o := range objects {
 		there[uid(o, sensor.Line(o.text("SUMMARY"), maxTitle))] = true
@@ -181,7 +181,7 @@ func (c *calendar) missing(ctx context.Context, objects []*object, d *desk) (mor
 	unknown = map[string]bool{}
 	asked := 0
 	for _, t := range d.told {
-		if there[t.UID] || t.conflict() || t.Gone || t.Start <= d.now.Unix() {
+		if there[t.UID] || t.isConflict() || t.Gone || t.Start <= d.now.Unix() {
 			continue
 		}
 		if there[t.UID] = true; asked == maxMissed || strings.Contains(t.UID, " #") {

@@ -172,7 +172,7 @@ func TestObservation(t *testing.T) {
 	}
 }
 
-func TestEmptied(t *testing.T) {
+func TestEmptiedCalendar(t *testing.T) {
 	d := newDisk(t)
 	var all []string
 	for i := range 5 {

@@ -29,41 +29,41 @@ func (m moment) time() time.Time { return instant(m.wall, m.zone) }
 
 // An event is an event or task: a whole series, or one changed occurrence.
 type event struct {
-	uid         string
-	task        bool
-	of          *moment // the occurrence that it replaces; nil for the series
-	start       moment
-	length      time.Duration
-	rules       []rule
-	more        []moment       // RDATE
-	less        map[int64]bool // EXDATE, Unix seconds
-	lessDays    map[int64]bool // EXDATE of whole days
-	title       string
-	place       string
-	host        string
-	cancelled   bool
-	done        bool // for a task
-	transparent bool // does not block time
-	sequence    int
-	stamp       string
+	uid          string
+	task         bool
+	of           *moment // the occurrence that it replaces; nil for the series
+	start        moment
+	length       time.Duration
+	rules        []rule
+	added        []moment       // RDATE
+	excluded     map[int64]bool // EXDATE, Unix seconds
+	excludedDays map[int64]bool // EXDATE of whole days
+	title        string
+	place        string
+	host         string
+	cancelled    bool
+	done         bool // for a task
+	transparent  bool // does not block time
+	sequence     int
+	stamp        string
 }
 
 // A schedule is a parsed calendar.
-type book struct {
-	series map[string]*event           // by UID
-	apart  map[string]map[int64]*event // changed occurrences by UID and original start in Unix seconds
-	broken map[string]bool             // UIDs of unreadable events
-	size   int                         // number of objects
-	steps  int                         // remaining steps for rules
+type schedule struct {
+	series  map[string]*event           // by UID
+	changed map[string]map[int64]*event // changed occurrences by UID and original start in Unix seconds
+	broken  map[string]bool             // UIDs of unreadable events
+	size    int                         // number of objects
+	steps   int                         // remaining steps for rules
 }
 
 // newSchedule interprets the objects.
-func newBook(objects []*object, user *time.Location, now time.Time) *book {
-	b := &book{series: map[string]*event{}, apart: map[string]map[int64]*event{}, broken: map[string]bool{}, steps: maxAllSteps}
-	z := &zones{user: user, now: now, own: map[string]*object{}, found: map[string]*time.Location{}, steps: &b.steps}
+func newSchedule(objects []*object, user *time.Location, now time.Time) *schedule {
+	b := &schedule{series: map[string]*event{}, changed: map[string]map[int64]*event{}, broken: map[string]bool{}, steps: maxAllSteps}
+	z := &zones{user: user, now: now, defined: map[string]*object{}, found: map[string]*time.Location{}, steps: &b.steps}
 	for _, o := range objects {
-		if o.kind == "VTIMEZONE" && len(z.own) < maxZones {
-			z.own[firstValue(o, "TZID")] = o
+		if o.kind == "VTIMEZONE" && len(z.defined) < maxZones {
+			z.defined[firstValue(o, "TZID")] = o
 		}
 	}
 	for _, o := range objects {
@@ -75,34 +75,34 @@ func newBook(objects []*object, user *time.Location, now time.Time) *book {
 	return b
 }
 
-func (b *book) add(o *object, z *zones) {
-	e, ok := read(o, z)
+func (b *schedule) add(o *object, z *zones) {
+	e, ok := readEvent(o, z)
 	if !ok {
 		b.broken[e.uid] = true
 		return
 	}
 	if e.of == nil {
-		if old := b.series[e.uid]; old == nil || !newer(old, e) {
+		if old := b.series[e.uid]; old == nil || !isNewer(old, e) {
 			b.series[e.uid] = e
 		}
 		return
 	}
 	at := e.of.time().Unix()
-	if b.apart[e.uid] == nil {
-		b.apart[e.uid] = map[int64]*event{}
+	if b.changed[e.uid] == nil {
+		b.changed[e.uid] = map[int64]*event{}
 	}
-	if old := b.apart[e.uid][at]; old == nil || !newer(old, e) {
-		b.apart[e.uid][at] = e
+	if old := b.changed[e.uid][at]; old == nil || !isNewer(old, e) {
+		b.changed[e.uid][at] = e
 	}
 }
 
 // isNewer reports whether a is a later version than b.
-func newer(a, b *event) bool {
+func isNewer(a, b *event) bool {
 	return cmp.Or(cmp.Compare(a.sequence, b.sequence), strings.Compare(a.stamp, b.stamp)) > 0
 }
 
 // readEvent interprets an event or task. If it fails, the event has only its UID.
-func read(o *object, z *zones) (*event, bool) {
+func readEvent(o *object, z *zones) (*event, bool) {
 	e := &event{
 		task: o.kind == "VTODO", title: sensor.Line(o.text("SUMMARY"), maxTitle), place: sensor.Line(o.text("LOCATION"), maxPlace),
 		transparent: strings.EqualFold(firstValue(o, "TRANSP"), "TRANSPARENT"), stamp: firstValue(o, "DTSTAMP"),
@@ -115,7 +115,7 @@ func read(o *object, z *zones) (*event, bool) {
 	_, completed := o.prop("COMPLETED")
 	e.cancelled = status == "CANCELLED"
 	e.done = e.task && (completed || status == "COMPLETED" || e.cancelled)
-	if !e.times(o, z) {
+	if !e.readTimes(o, z) {
 		return e, false
 	}
 	for _, p := range o.props {
@@ -127,25 +127,25 @@ func read(o *object, z *zones) (*event, bool) {
 			}
 			e.rules = append(e.rules, r)
 		case "RDATE":
-			if len(e.more) < maxMoments {
-				e.more = append(e.more, moments(p, z)...)
+			if len(e.added) < maxMoments {
+				e.added = append(e.added, moments(p, z)...)
 			}
 		case "EXDATE":
-			e.leaveOut(moments(p, z))
+			e.exclude(moments(p, z))
 		}
 	}
 	return e, true
 }
 
-func (e *event) leaveOut(list []moment) {
-	if e.less == nil {
-		e.less, e.lessDays = map[int64]bool{}, map[int64]bool{}
+func (e *event) exclude(list []moment) {
+	if e.excluded == nil {
+		e.excluded, e.excludedDays = map[int64]bool{}, map[int64]bool{}
 	}
 	for _, m := range list {
 		if m.day {
-			e.lessDays[m.wall.Unix()] = true
+			e.excludedDays[m.wall.Unix()] = true
 		}
-		e.less[m.time().Unix()] = true
+		e.excluded[m.time().Unix()] = true
 	}
 }
 
@@ -175,7 +175,7 @@ func plain(s string) string {
 }
 
 // readTimes reads the start and length. The start of a task is its deadline.
-func (e *event) times(o *object, z *zones) bool {
+func (e *event) readTimes(o *object, z *zones) bool {
 	first, last := "DTSTART", "DTEND"
 	if e.task {
 		first = "DUE"
@@ -188,11 +188,11 @@ func (e *event) times(o *object, z *zones) bool {
 		return false
 	}
 	var err error
-	if e.start, err = when(p, z); err != nil {
+	if e.start, err = parseMoment(p, z); err != nil {
 		return false
 	}
 	if p, ok = o.prop("RECURRENCE-ID"); ok {
-		of, err := when(p, z)
+		of, err := parseMoment(p, z)
 		if err != nil {
 			return false
 		}
@@ -205,7 +205,7 @@ func (e *event) times(o *object, z *zones) bool {
 		return true
 	}
 	if p, ok = o.prop(last); ok {
-		if end, err := when(p, z); err == nil && end.time().After(e.start.time()) {
+		if end, err := parseMoment(p, z); err == nil && end.time().After(e.start.time()) {
 			e.length = end.time().Sub(e.start.time())
 		}
 	} else if d, ok := duration(firstValue(o, "DURATION")); ok {
@@ -215,9 +215,9 @@ func (e *event) times(o *object, z *zones) bool {
 }
 
 // parseMoment reads a property that holds a time.
-func when(p prop, z *zones) (moment, error) {
+func parseMoment(p prop, z *zones) (moment, error) {
 	value := strings.TrimSpace(p.value)
-	wall, day, err := clock(value)
+	wall, day, err := parseWall(value)
 	m := moment{wall: wall, day: day, zone: z.user}
 	switch {
 	case day: // in the user's zone
@@ -235,7 +235,7 @@ const maxMoments = 1000 // of a property
 func moments(p prop, z *zones) (out []moment) {
 	for v := range strings.SplitSeq(p.value, ",") {
 		v, _, _ = strings.Cut(v, "/")
-		if m, err := when(prop{params: p.params, value: v}, z); err == nil && len(out) < maxMoments {
+		if m, err := parseMoment(prop{params: p.params, value: v}, z); err == nil && len(out) < maxMoments {
 			out = append(out, m)
 		}
 	}
@@ -270,10 +270,10 @@ func (e *event) at(of int64, start time.Time) instance {
 }
 
 // isRecurring reports whether an event is a series.
-func (e *event) recurs() bool { return len(e.rules)+len(e.more) > 0 }
+func (e *event) isRecurring() bool { return len(e.rules)+len(e.added) > 0 }
 
 // between returns the occurrences that start from one time to another, in order.
-func (b *book) between(from, to time.Time) (out []instance) {
+func (b *schedule) between(from, to time.Time) (out []instance) {
 	in := func(t time.Time) bool { return !t.Before(from) && !t.After(to) }
 	ids := make([]string, 0, len(b.series))
 	for id := range b.series {
@@ -282,19 +282,19 @@ func (b *book) between(from, to time.Time) (out []instance) {
 	slices.Sort(ids) // keeps the truncation stable
 	for _, id := range ids {
 		e := b.series[id]
-		if !e.recurs() {
+		if !e.isRecurring() {
 			if start := e.start.time(); in(start) {
 				out = append(out, e.at(0, start))
 			}
 			continue
 		}
 		for _, start := range b.series[id].occurrences(from, to, b) {
-			if of := start.Unix(); b.apart[id][of] == nil && in(start) {
+			if of := start.Unix(); b.changed[id][of] == nil && in(start) {
 				out = append(out, e.at(of, start))
 			}
 		}
 	}
-	for _, apart := range b.apart {
+	for _, apart := range b.changed {
 		for of, e := range apart {
 			if start := e.start.time(); in(start) {
 				out = append(out, e.at(of, start))
@@ -308,7 +308,7 @@ func (b *book) between(from, to time.Time) (out []instance) {
 }
 
 // occurrences returns the starts of a series in the window and a margin.
-func (e *event) occurrences(from, to time.Time, b *book) (out []time.Time) {
+func (e *event) occurrences(from, to time.Time, b *schedule) (out []time.Time) {
 	zone := e.start.zone
 	low, high := wallOf(from.In(zone)).AddDate(0, 0, -1), wallOf(to.In(zone)).AddDate(0, 0, 1)
 	var all []moment
@@ -324,9 +324,9 @@ func (e *event) occurrences(from, to time.Time, b *book) (out []time.Time) {
 			all = append(all, moment{wall: w, zone: zone, day: e.start.day})
 		}
 	}
-	for _, m := range append(all, e.more...) {
+	for _, m := range append(all, e.added...) {
 		t := m.time()
-		if !m.wall.Before(low) && !m.wall.After(high) && !e.less[t.Unix()] && !e.lessDays[m.wall.Truncate(24*time.Hour).Unix()] {
+		if !m.wall.Before(low) && !m.wall.After(high) && !e.excluded[t.Unix()] && !e.excludedDays[m.wall.Truncate(24*time.Hour).Unix()] {
 			out = append(out, t)
 		}
 	}
@@ -335,17 +335,17 @@ func (e *event) occurrences(from, to time.Time, b *book) (out []time.Time) {
 }
 
 // find returns a reported occurrence at its current time.
-func (b *book) find(uid string, of int64) (instance, bool) {
-	if e := b.apart[uid][of]; e != nil && of != 0 {
+func (b *schedule) find(uid string, of int64) (instance, bool) {
+	if e := b.changed[uid][of]; e != nil && of != 0 {
 		return e.at(of, e.start.time()), true
 	}
 	e := b.series[uid]
 	switch {
 	case e == nil:
 		return instance{}, false
-	case of == 0 && !e.recurs():
+	case of == 0 && !e.isRecurring():
 		return e.at(0, e.start.time()), true
-	case of == 0 || !e.recurs():
+	case of == 0 || !e.isRecurring():
 		return instance{}, false
 	}
 	t := time.Unix(of, 0)

@@ -71,7 +71,7 @@ func TestBetween(t *testing.T) {
 			}
 			from := date(tt.from)
 			var got []string
-			for _, i := range newBook(objects, berlin, from).between(from, from.Add(72*time.Hour)) {
+			for _, i := range newSchedule(objects, berlin, from).between(from, from.Add(72*time.Hour)) {
 				got = append(got, i.start.UTC().Format("02 15:04"))
 			}
 			if all := strings.Join(got, ", "); all != tt.want {
@@ -142,19 +142,19 @@ func FuzzCalendar(f *testing.F) {
 		if err != nil || !utf8.ValidString(file) && len(file) > 1<<16 {
 			return
 		}
-		var kept []told
+		var kept []reported
 		now := sensortest.Start.In(berlin)
 		for range 3 {
-			d := &desk{now: now, until: now.Add(ahead), zone: berlin, where: "x"}
+			d := &differ{now: now, until: now.Add(defaultAhead), zone: berlin, where: "x"}
 			d.load(kept)
-			d.book = newBook(objects, berlin, now)
+			d.book = newSchedule(objects, berlin, now)
 			d.compare()
 			for _, o := range d.out {
 				if fault := sensortest.Fault(o); fault != "" {
 					t.Fatalf("%s: %+v", fault, o)
 				}
 			}
-			kept = d.kept()
+			kept = d.toKeep()
 			now = now.Add(time.Duration(min(max(minutes, 0), 1e6)) * time.Minute)
 		}
 	})

@@ -30,7 +30,7 @@ type prop struct {
 }
 
 // usedProps are the properties that the sensor reads.
-var kept = map[string]bool{
+var usedProps = map[string]bool{
 	"UID": true, "DTSTART": true, "DTEND": true, "DUE": true, "DURATION": true, "SUMMARY": true, "LOCATION": true,
 	"STATUS": true, "RRULE": true, "RDATE": true, "EXDATE": true, "RECURRENCE-ID": true, "SEQUENCE": true, "DTSTAMP": true,
 	"TRANSP": true, "ORGANIZER": true, "COMPLETED": true, "TZID": true, "TZOFFSETFROM": true, "TZOFFSETTO": true, "X-LIC-LOCATION": true,
@@ -52,15 +52,15 @@ func parse(file []byte) ([]*object, error) {
 	for file = bytes.TrimPrefix(file, []byte("\ufeff")); len(file) > 0; {
 		var line string
 		line, file = unfold(file)
-		p.line(line)
+		p.addLine(line)
 		if p.count > maxObjects {
 			return nil, errTooLarge
 		}
 	}
 	switch {
-	case !p.begun:
+	case !p.started:
 		return nil, errNoCalendar
-	case len(p.stack) > 0 || p.deeper > 0:
+	case len(p.stack) > 0 || p.skipped > 0:
 		return nil, errCutOff
 	}
 	return p.found, nil
@@ -93,14 +93,14 @@ func unfold(b []byte) (line string, rest []byte) {
 
 // A parser reads nested objects.
 type parser struct {
-	stack  []*object
-	deeper int // depth of skipped objects below the stack
-	found  []*object
-	count  int
-	begun  bool
+	stack   []*object
+	skipped int // depth of skipped objects below the stack
+	found   []*object
+	count   int
+	started bool
 }
 
-func (p *parser) line(line string) {
+func (p *parser) addLine(line string) {
 	name, params, value, ok := contentLine(line)
 	switch {
 	case !ok:
@@ -108,7 +108,7 @@ func (p *parser) line(line string) {
 		p.begin(strings.ToUpper(strings.TrimSpace(value)))
 	case name == "END":
 		p.end(strings.ToUpper(strings.TrimSpace(value)))
-	case p.deeper == 0 && len(p.stack) > 0 && kept[name]:
+	case p.skipped == 0 && len(p.stack) > 0 && usedProps[name]:
 		if o := p.stack[len(p.stack)-1]; len(o.props) < maxProps {
 			o.props = append(o.props, prop{name: name, params: params, value: value})
 		}
@@ -119,9 +119,9 @@ func (p *parser) begin(kind string) {
 	if len(p.stack) == 0 && kind != "VCALENDAR" {
 		return
 	}
-	p.begun = true
-	if p.deeper > 0 || len(p.stack) == maxDepth {
-		p.deeper++
+	p.started = true
+	if p.skipped > 0 || len(p.stack) == maxDepth {
+		p.skipped++
 		return
 	}
 	p.count++
@@ -129,8 +129,8 @@ func (p *parser) begin(kind string) {
 }
 
 func (p *parser) end(kind string) {
-	if p.deeper > 0 {
-		p.deeper--
+	if p.skipped > 0 {
+		p.skipped--
 		return
 	}
 	n := len(p.stack)

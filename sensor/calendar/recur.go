@@ -63,7 +63,7 @@ func parseRule(value string, zone *time.Location) (r rule, err error) {
 
 // until parses the end of a rule: UTC, wall time or day.
 func until(value string, zone *time.Location) (time.Time, error) {
-	t, day, err := clock(value)
+	t, day, err := parseWall(value)
 	switch {
 	case err != nil:
 		return t, err
@@ -76,7 +76,7 @@ func until(value string, zone *time.Location) (time.Time, error) {
 }
 
 // parseWall parses a date, or a date and time, as wall time.
-func clock(value string) (t time.Time, day bool, err error) {
+func parseWall(value string) (t time.Time, day bool, err error) {
 	value = strings.TrimSuffix(value, "Z")
 	if len(value) == len(rrule.DateFormat) {
 		t, err = time.Parse(rrule.DateFormat, value)
@@ -158,10 +158,10 @@ func expand(r rule, start, from, to time.Time, steps *int) ([]time.Time, bool) {
 		return nil, true
 	}
 	before := e.left
-	if r.Freq < rrule.HOURLY && !e.clocks() {
+	if r.Freq < rrule.HOURLY && !e.buildTimes() {
 		return nil, false
 	}
-	for k := e.first(); !e.done; k++ {
+	for k := e.firstPeriod(); !e.done; k++ {
 		begin, days := e.period(k)
 		if begin.After(e.to) || begin.Year() > 9999 {
 			break
@@ -171,17 +171,17 @@ func expand(r rule, start, from, to time.Time, steps *int) ([]time.Time, bool) {
 			return e.out, false
 		}
 		if r.Freq >= rrule.HOURLY {
-			k += e.instant(begin)
+			k += e.addInstant(begin)
 			continue
 		}
-		e.days(begin, days)
+		e.addDays(begin, days)
 	}
 	*steps -= before - e.left
 	return e.out, true
 }
 
 // buildTimes computes the times of a day, for daily and longer periods.
-func (e *expander) clocks() bool {
+func (e *expander) buildTimes() bool {
 	if len(e.Byhour)*len(e.Byminute)*len(e.Bysecond) > maxTimes {
 		return false
 	}
@@ -211,7 +211,7 @@ func (e *expander) unit() time.Duration {
 }
 
 // firstPeriod returns the number of the first period to try.
-func (e *expander) first() int {
+func (e *expander) firstPeriod() int {
 	if e.Count > 0 || e.from.Before(e.start) {
 		return 0
 	}
@@ -234,7 +234,7 @@ func (e *expander) period(k int) (begin time.Time, days int) {
 	switch e.Freq {
 	case rrule.YEARLY:
 		begin = time.Date(e.start.Year()+n, 1, 1, 0, 0, 0, 0, time.UTC)
-		return begin, daysIn(begin.Year())
+		return begin, daysInYear(begin.Year())
 	case rrule.MONTHLY:
 		begin = time.Date(e.start.Year(), e.start.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
 		return begin, begin.AddDate(0, 1, -1).Day()
@@ -250,12 +250,12 @@ func (e *expander) period(k int) (begin time.Time, days int) {
 }
 
 // addDays adds the times of a period of days.
-func (e *expander) days(begin time.Time, days int) {
+func (e *expander) addDays(begin time.Time, days int) {
 	var found []time.Time
 	for i := range days {
 		e.left--
 		day := begin.AddDate(0, 0, i)
-		if !e.fits(day) {
+		if !e.matchesDay(day) {
 			continue
 		}
 		if e.left -= len(e.times); e.left <= 0 {
@@ -270,10 +270,10 @@ func (e *expander) days(begin time.Time, days int) {
 
 // addInstant adds the times of an hour, minute or second and returns the number of periods to
 // skip.
-func (e *expander) instant(begin time.Time) (skip int) {
+func (e *expander) addInstant(begin time.Time) (skip int) {
 	e.left--
 	step := time.Duration(e.Interval) * e.unit()
-	if !e.fits(begin) {
+	if !e.matchesDay(begin) {
 		next := time.Date(begin.Year(), begin.Month(), begin.Day()+1, 0, 0, 0, 0, time.UTC)
 		return max(int((next.Sub(begin)-1)/step), 0)
 	}
@@ -339,9 +339,9 @@ func (e *expander) emit(times []time.Time) {
 }
 
 // matchesDay reports whether the rule includes a day.
-func (e *expander) fits(day time.Time) bool {
-	if !allows(e.Bymonth, int(day.Month())) || !e.onWeekday(day) || !allows(e.Bymonthday, day.Day(), day.Day()-1-daysOf(day)) ||
-		!allows(e.Byyearday, day.YearDay(), day.YearDay()-1-daysIn(day.Year())) {
+func (e *expander) matchesDay(day time.Time) bool {
+	if !allows(e.Bymonth, int(day.Month())) || !e.onWeekday(day) || !allows(e.Bymonthday, day.Day(), day.Day()-1-daysInMonth(day)) ||
+		!allows(e.Byyearday, day.YearDay(), day.YearDay()-1-daysInYear(day.Year())) {
 		return false
 	}
 	if len(e.Byweekno) == 0 {
@@ -361,9 +361,9 @@ func (e *expander) onWeekday(day time.Time) bool {
 	if len(e.Byweekday) == 0 {
 		return true
 	}
-	at, all := day.Day(), daysOf(day)
+	at, all := day.Day(), daysInMonth(day)
 	if e.Freq == rrule.YEARLY && len(e.Bymonth) == 0 {
-		at, all = day.YearDay(), daysIn(day.Year())
+		at, all = day.YearDay(), daysInYear(day.Year())
 	}
 	return slices.ContainsFunc(e.Byweekday, func(d rrule.Weekday) bool {
 		return weekday(d) == day.Weekday() && (d.N() == 0 || d.N() == (at-1)/7+1 || d.N() == -((all-at)/7+1))
@@ -375,12 +375,12 @@ func weekday(d rrule.Weekday) time.Weekday { return time.Weekday((d.Day() + 1) %
 func (e *expander) weekStart() time.Weekday { return weekday(e.Wkst) }
 
 // daysInMonth returns the number of days in the month of day.
-func daysOf(day time.Time) int {
+func daysInMonth(day time.Time) int {
 	return time.Date(day.Year(), day.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
 // daysInYear returns the number of days in a year.
-func daysIn(year int) int { return time.Date(year, 12, 31, 0, 0, 0, 0, time.UTC).YearDay() }
+func daysInYear(year int) int { return time.Date(year, 12, 31, 0, 0, 0, 0, time.UTC).YearDay() }
 
 // weekOf returns the week number of a day and the number of weeks in its year. Week 1 has most of
 // its days in the year.

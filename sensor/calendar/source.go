@@ -18,25 +18,25 @@ import (
 )
 
 // A localFile is an ICS file or a folder of ICS files.
-type file struct {
+type localFile struct {
 	path  string
 	cache cache
 }
 
 const maxFiles = 5000 // per folder
 
-func (f *file) where() string { return f.path }
-func (f *file) whole() bool   { return true }
+func (f *localFile) where() string    { return f.path }
+func (f *localFile) isComplete() bool { return true }
 
-func (f *file) lookup(context.Context, string) ([]*object, error) { return nil, nil }
+func (f *localFile) lookup(context.Context, string) ([]*object, error) { return nil, nil }
 
-func (f *file) read(ctx context.Context, _, _ time.Time) ([]*object, error) {
+func (f *localFile) read(ctx context.Context, _, _ time.Time) ([]*object, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
 		return nil, fmt.Errorf("read the calendar: %w", err)
 	}
 	if info.IsDir() {
-		return f.folder(ctx)
+		return f.readFolder(ctx)
 	}
 	b, err := readFile(f.path, maxFile)
 	if err != nil {
@@ -50,7 +50,7 @@ func (f *file) read(ctx context.Context, _, _ time.Time) ([]*object, error) {
 }
 
 // readFolder reads each ICS file of a folder as a calendar.
-func (f *file) folder(ctx context.Context) (all []*object, err error) {
+func (f *localFile) readFolder(ctx context.Context) (all []*object, err error) {
 	entries, err := os.ReadDir(f.path)
 	if err != nil {
 		return nil, fmt.Errorf("read the folder of calendars: %w", err)
@@ -77,7 +77,7 @@ func (f *file) folder(ctx context.Context) (all []*object, err error) {
 	return all, nil
 }
 
-func readFile(path string, most int) ([]byte, error) {
+func readFile(path string, maxBytes int) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -90,11 +90,11 @@ func readFile(path string, most int) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(&limitio.Reader{R: f, Left: int64(most), Err: errTooLarge})
+	return io.ReadAll(&limitio.Reader{R: f, Left: int64(maxBytes), Err: errTooLarge})
 }
 
 // A remoteFile is an ICS file at a URL. The URL may be a secret, so only its host is shown.
-type page struct {
+type remoteFile struct {
 	client   Client
 	url      *url.URL
 	cache    cache
@@ -102,16 +102,16 @@ type page struct {
 	modified string
 }
 
-func newPage(o Options) (*page, error) {
-	u, err := address(o.URL)
+func newRemoteFile(o Options) (*remoteFile, error) {
+	u, err := parseAddress(o.URL)
 	if err != nil {
 		return nil, err
 	}
-	return &page{client: o.Client, url: u}, nil
+	return &remoteFile{client: o.Client, url: u}, nil
 }
 
 // parseAddress parses a URL of the options.
-func address(s string) (*url.URL, error) {
+func parseAddress(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
 		return nil, errors.New("calendar: the address is none: it must be like https://example.org/calendar.ics")
@@ -126,20 +126,20 @@ func address(s string) (*url.URL, error) {
 	return u, nil
 }
 
-func (p *page) where() string { return p.url.Scheme + "://" + p.url.Host + "/" }
-func (p *page) whole() bool   { return true }
+func (p *remoteFile) where() string    { return p.url.Scheme + "://" + p.url.Host + "/" }
+func (p *remoteFile) isComplete() bool { return true }
 
-func (p *page) lookup(context.Context, string) ([]*object, error) { return nil, nil }
+func (p *remoteFile) lookup(context.Context, string) ([]*object, error) { return nil, nil }
 
-func (p *page) read(ctx context.Context, _, _ time.Time) ([]*object, error) {
+func (p *remoteFile) read(ctx context.Context, _, _ time.Time) ([]*object, error) {
 	objects, err := p.fetch(ctx)
 	if err != nil {
-		return nil, fault("read the calendar at "+p.url.Host, err)
+		return nil, shorten("read the calendar at "+p.url.Host, err)
 	}
 	return objects, nil
 }
 
-func (p *page) fetch(ctx context.Context) ([]*object, error) {
+func (p *remoteFile) fetch(ctx context.Context) ([]*object, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url.String(), nil)
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (p *page) fetch(ctx context.Context) ([]*object, error) {
 		return p.cache.objects, nil
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, status(resp.StatusCode)
+		return nil, statusMessage(resp.StatusCode)
 	}
 	b, err := io.ReadAll(&limitio.Reader{R: resp.Body, Left: maxFile, Err: errTooLarge})
 	if err != nil {
@@ -176,7 +176,7 @@ func (p *page) fetch(ctx context.Context) ([]*object, error) {
 }
 
 // statusMessage describes an unexpected status and its remedy.
-func status(code int) error {
+func statusMessage(code int) error {
 	switch code {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return fmt.Errorf("the server does not let us in (status %d): see to the address, the user and the variable that password_env names", code)
@@ -187,7 +187,7 @@ func status(code int) error {
 }
 
 // shorten returns err as one line without the URL.
-func fault(what string, err error) error {
+func shorten(what string, err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err

@@ -202,7 +202,7 @@ func TestServerFaults(t *testing.T) {
 // TestBroken checks that an unreadable event is not reported as deleted.
 func TestBroken(t *testing.T) {
 	o := broken("BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:a\r\nDTSTART:20260304T1")
-	if b := newBook([]*object{o}, berlin, sensortest.Start); !b.broken["a"] || len(b.series) != 0 {
+	if b := newSchedule([]*object{o}, berlin, sensortest.Start); !b.broken["a"] || len(b.series) != 0 {
 		t.Errorf("got %+v", b)
 	}
 }

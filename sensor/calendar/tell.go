@@ -14,10 +14,10 @@ import (
 type stage int
 
 const (
-	far stage = iota
-	upcoming
-	tomorrow
-	soon
+	stageFar stage = iota
+	stageUpcoming
+	stageTomorrow
+	stageSoon
 )
 
 // Levels of observations.
@@ -30,36 +30,36 @@ const (
 	levelConflict = 5
 )
 
-var levels = [...]int{far: 1, upcoming: levelUpcoming, tomorrow: levelTomorrow, soon: levelSoon}
+var levels = [...]int{stageFar: 1, stageUpcoming: levelUpcoming, stageTomorrow: levelTomorrow, stageSoon: levelSoon}
 
 // stageOf returns the stage of an event.
 func stageOf(start, now time.Time, day bool) stage {
 	switch d := start.Sub(now); {
 	case d <= 2*time.Hour && !day, d <= 0:
-		return soon
+		return stageSoon
 	case d <= 24*time.Hour:
-		return tomorrow
+		return stageTomorrow
 	}
-	return upcoming
+	return stageUpcoming
 }
 
 func (s stage) name(day bool) string {
-	if s == soon && day {
+	if s == stageSoon && day {
 		return "today"
 	}
-	return [...]string{far: "far", upcoming: "upcoming", tomorrow: "tomorrow", soon: "soon"}[s]
+	return [...]string{stageFar: "far", stageUpcoming: "upcoming", stageTomorrow: "tomorrow", stageSoon: "soon"}[s]
 }
 
 // A differ compares a calendar with the last reports.
-type desk struct {
+type differ struct {
 	now, until time.Time
 	zone       *time.Location
 	where      string
-	book       *book
-	told       []*told
-	byKey      map[key]*told
+	book       *schedule
+	told       []*reported
+	byKey      map[key]*reported
 	unknown    map[string]bool // UIDs whose state is unknown
-	clashes    int             // number of conflicts in told
+	conflicts  int             // number of conflicts in told
 	out        []ponder.Observation
 }
 
@@ -78,27 +78,27 @@ const (
 
 const conflictUID = "conflict "
 
-func (t *told) conflict() bool { return strings.HasPrefix(t.UID, conflictUID) }
+func (t *reported) isConflict() bool { return strings.HasPrefix(t.UID, conflictUID) }
 
-func (d *desk) load(list []told) {
-	d.byKey = map[key]*told{}
+func (d *differ) load(list []reported) {
+	d.byKey = map[key]*reported{}
 	for i := range list {
 		t := list[i]
 		t.UID, t.Title = sensor.Line(t.UID, maxUID+20), sensor.Line(t.Title, maxTitle)
-		t.Stage = min(max(t.Stage, far), soon)
+		t.Stage = min(max(t.Stage, stageFar), stageSoon)
 		if d.byKey[key{t.UID, t.Of}] == nil && len(d.told) < maxKept {
 			d.told = append(d.told, &t)
 			d.byKey[key{t.UID, t.Of}] = &t
-			if t.conflict() {
-				d.clashes++
+			if t.isConflict() {
+				d.conflicts++
 			}
 		}
 	}
 }
 
 // compare reports and records all changes.
-func (d *desk) compare() {
-	if d.emptied() {
+func (d *differ) compare() {
+	if d.reportEmptied() {
 		return
 	}
 	y, m, day := d.now.Date()
@@ -117,21 +117,21 @@ func (d *desk) compare() {
 		if seen[k] = true; d.byKey[k] == nil {
 			added = append(added, i)
 		} else {
-			d.again(d.byKey[k], i)
+			d.compareOne(d.byKey[k], i)
 		}
 	}
-	added = d.gone(seen, added)
+	added = d.compareMissing(seen, added)
 	for _, i := range added {
 		if !i.cancelled && !i.done {
-			d.tell(d.note(i), i)
+			d.reportStage(d.newReported(i), i)
 		}
 	}
-	d.conflicts(all)
+	d.reportConflicts(all)
 }
 
 // reportEmptied reports a calendar that lost all its entries once, because this is probably a
 // fault.
-func (d *desk) emptied() bool {
+func (d *differ) reportEmptied() bool {
 	future := 0
 	for _, t := range d.told {
 		if t.Start > d.now.Unix() && !t.Gone {
@@ -142,7 +142,7 @@ func (d *desk) emptied() bool {
 		return false
 	}
 	d.told = nil
-	d.say(ponder.Observation{
+	d.emit(ponder.Observation{
 		Content: fmt.Sprintf("The calendar is empty now; %d things were in it for the days to come.", future),
 		Subject: sensor.Subject("calendar " + d.where), State: "emptied", Level: levelPressing,
 	})
@@ -150,50 +150,50 @@ func (d *desk) emptied() bool {
 }
 
 // compareOne compares an occurrence with its last report.
-func (d *desk) again(t *told, i instance) {
+func (d *differ) compareOne(t *reported, i instance) {
 	was := time.Unix(t.Start, 0)
 	switch {
 	case i.done:
 	case i.cancelled:
 		if !t.Gone {
-			d.cancel(t, was)
+			d.reportCancelled(t, was)
 		}
 	case t.Gone:
-		if d.full() {
+		if d.isFull() {
 			return
 		}
 		*t = *d.fill(t, i)
-		d.tell(t, i)
+		d.reportStage(t, i)
 	case !i.start.Equal(was):
-		d.move(t, i, was)
+		d.reportMoved(t, i, was)
 	case stageOf(i.start, d.now, i.event.start.day) > t.Stage && !i.start.After(d.until):
-		d.tell(t, i)
+		d.reportStage(t, i)
 	}
 }
 
-func (d *desk) full() bool { return len(d.out) >= sensor.MaxLook }
+func (d *differ) isFull() bool { return len(d.out) >= sensor.MaxLook }
 
 // compareMissing handles reported events that are not at their time. It returns the added
 // occurrences that are not new times of those events.
-func (d *desk) gone(seen map[key]bool, added []instance) []instance {
+func (d *differ) compareMissing(seen map[key]bool, added []instance) []instance {
 	for _, t := range d.told {
-		if t.conflict() || t.Gone || seen[key{t.UID, t.Of}] || d.unknown[t.UID] || d.book.broken[t.UID] {
+		if t.isConflict() || t.Gone || seen[key{t.UID, t.Of}] || d.unknown[t.UID] || d.book.broken[t.UID] {
 			continue
 		}
 		was := time.Unix(t.Start, 0)
 		if i, ok := d.book.find(t.UID, t.Of); ok {
 			if t.Start > d.now.Unix() || i.start.After(d.now) {
-				d.again(t, i)
+				d.compareOne(t, i)
 			}
 			continue
 		}
-		if t.Start <= d.now.Unix() || d.full() || d.book.broken[t.UID] { // find may have marked it broken
+		if t.Start <= d.now.Unix() || d.isFull() || d.book.broken[t.UID] { // find may have marked it broken
 			continue
 		}
 		if n := nearest(added, t.UID, was); n >= 0 { // the whole series moved
 			i := added[n]
 			added = slices.Delete(added, n, n+1)
-			d.again(t, i)
+			d.compareOne(t, i)
 			if t.Start == i.start.Unix() {
 				t.Of = i.of
 			}
@@ -203,7 +203,7 @@ func (d *desk) gone(seen map[key]bool, added []instance) []instance {
 			t.Gone = true
 			continue
 		}
-		d.cancel(t, was)
+		d.reportCancelled(t, was)
 	}
 	return added
 }
@@ -220,16 +220,16 @@ func nearest(list []instance, uid string, t time.Time) int {
 }
 
 // newReported returns a new record. reportStage stores it.
-func (d *desk) note(i instance) *told { return d.fill(&told{}, i) }
+func (d *differ) newReported(i instance) *reported { return d.fill(&reported{}, i) }
 
-func (d *desk) fill(t *told, i instance) *told {
-	*t = told{UID: i.uid, Of: i.of, Start: i.start.Unix(), Day: i.event.start.day, Task: i.task, Title: plain(sensor.Line(i.title, maxKeptTitle))}
+func (d *differ) fill(t *reported, i instance) *reported {
+	*t = reported{UID: i.uid, Of: i.of, Start: i.start.Unix(), Day: i.event.start.day, Task: i.task, Title: plain(sensor.Line(i.title, maxKeptTitle))}
 	return t
 }
 
 // reportStage reports the stage of an occurrence.
-func (d *desk) tell(t *told, i instance) {
-	if d.full() {
+func (d *differ) reportStage(t *reported, i instance) {
+	if d.isFull() {
 		return
 	}
 	if k := (key{t.UID, t.Of}); d.byKey[k] == nil {
@@ -251,45 +251,45 @@ func (d *desk) tell(t *told, i instance) {
 	if i.host != "" {
 		says += ", invited by " + i.host
 	}
-	d.say(ponder.Observation{Content: says + ".", Subject: d.subject(t), State: t.Stage.name(t.Day), Level: d.level(t), Due: i.start})
+	d.emit(ponder.Observation{Content: says + ".", Subject: d.subject(t), State: t.Stage.name(t.Day), Level: d.level(t), Due: i.start})
 }
 
-func (d *desk) level(t *told) int {
-	if t.Stage == soon && t.Day {
+func (d *differ) level(t *reported) int {
+	if t.Stage == stageSoon && t.Day {
 		return levelTomorrow
 	}
 	return levels[t.Stage]
 }
 
 // reportMoved reports a new time.
-func (d *desk) move(t *told, i instance, was time.Time) {
-	if d.full() {
+func (d *differ) reportMoved(t *reported, i instance, was time.Time) {
+	if d.isFull() {
 		return
 	}
 	from := d.date(was, t.Day)
 	d.fill(t, i)
-	if t.Stage = far; !i.start.After(d.until) {
+	if t.Stage = stageFar; !i.start.After(d.until) {
 		t.Stage = stageOf(i.start, d.now, t.Day)
 	}
-	d.say(ponder.Observation{
+	d.emit(ponder.Observation{
 		Content: d.name(t) + " was moved from " + from + " to " + d.date(i.start, t.Day) + ".",
-		Subject: d.subject(t), State: "moved", Level: max(d.changed(was), d.changed(i.start)), Due: i.start,
+		Subject: d.subject(t), State: "moved", Level: max(d.changeLevel(was), d.changeLevel(i.start)), Due: i.start,
 	})
 }
 
 // reportCancelled reports a cancellation.
-func (d *desk) cancel(t *told, was time.Time) {
-	if t.Start <= d.now.Unix() && !t.Day || d.full() {
+func (d *differ) reportCancelled(t *reported, was time.Time) {
+	if t.Start <= d.now.Unix() && !t.Day || d.isFull() {
 		return
 	}
 	t.Gone = true
-	d.say(ponder.Observation{
+	d.emit(ponder.Observation{
 		Content: d.name(t) + " on " + d.date(was, t.Day) + " was cancelled or deleted.",
-		Subject: d.subject(t), State: "cancelled", Level: d.changed(was), Due: was,
+		Subject: d.subject(t), State: "cancelled", Level: d.changeLevel(was), Due: was,
 	})
 }
 
-func (d *desk) changed(t time.Time) int {
+func (d *differ) changeLevel(t time.Time) int {
 	if t.Sub(d.now) <= 24*time.Hour {
 		return levelPressing
 	}
@@ -297,7 +297,7 @@ func (d *desk) changed(t time.Time) int {
 }
 
 // reportConflicts reports events at the same time.
-func (d *desk) conflicts(all []instance) {
+func (d *differ) reportConflicts(all []instance) {
 	all = slices.DeleteFunc(all, func(i instance) bool {
 		return i.cancelled || i.task || i.transparent || i.event.start.day || i.length <= 0
 	})
@@ -306,40 +306,40 @@ func (d *desk) conflicts(all []instance) {
 			if !b.start.Before(a.end) {
 				break
 			}
-			if d.full() || d.clashes >= maxConflicts {
+			if d.isFull() || d.conflicts >= maxConflicts {
 				return
 			}
 			if a.uid == b.uid {
 				continue
 			}
-			d.conflict(a, b)
+			d.reportConflict(a, b)
 		}
 	}
 }
 
-func (d *desk) conflict(a, b instance) {
+func (d *differ) reportConflict(a, b instance) {
 	name := fmt.Sprint(a.uid, " ", a.start.Unix(), " ", b.uid, " ", b.start.Unix())
 	k := key{conflictUID + sensor.Hash(name), 0}
 	if d.byKey[k] != nil {
 		return
 	}
-	d.clashes++
-	t := &told{UID: k.uid, Start: b.start.Unix()}
+	d.conflicts++
+	t := &reported{UID: k.uid, Start: b.start.Unix()}
 	d.byKey[k] = t
 	d.told = append(d.told, t)
-	d.say(ponder.Observation{
+	d.emit(ponder.Observation{
 		Content: fmt.Sprintf("Two events are at the same time: %s on %s until %s, and %s at %s until %s.",
 			quote(a.title), d.date(a.start, false), d.end(a), quote(b.title), b.start.In(d.zone).Format("15:04"), d.end(b)),
 		Subject: sensor.Subject("conflict of " + a.uid + " and " + b.uid + " " + stamp(b.start, false)), State: "conflict", Level: levelConflict, Due: b.start,
 	})
 }
 
-func (d *desk) say(o ponder.Observation) {
+func (d *differ) emit(o ponder.Observation) {
 	o.Content, o.Source, o.Untrusted = sensor.Line(o.Content, sensor.MaxText), d.where, true
 	d.out = append(d.out, o)
 }
 
-func (d *desk) subject(t *told) string {
+func (d *differ) subject(t *reported) string {
 	return sensor.Subject(t.UID + " " + stamp(time.Unix(t.Start, 0).In(d.zone), t.Day))
 }
 
@@ -351,7 +351,7 @@ func stamp(t time.Time, day bool) string {
 	return t.UTC().Format("2006-01-02T15:04:05Z")
 }
 
-func (d *desk) name(t *told) string {
+func (d *differ) name(t *reported) string {
 	if t.Task {
 		return "The task " + quote(t.Title)
 	}
@@ -361,14 +361,14 @@ func (d *desk) name(t *told) string {
 func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
 
 // date formats a time in the user's zone.
-func (d *desk) date(t time.Time, day bool) string {
+func (d *differ) date(t time.Time, day bool) string {
 	if day {
 		return t.In(d.zone).Format("Mon 2 Jan 2006")
 	}
 	return t.In(d.zone).Format("Mon 2 Jan 2006 15:04 MST")
 }
 
-func (d *desk) end(i instance) string {
+func (d *differ) end(i instance) string {
 	end := i.end.In(d.zone)
 	if i.end.Sub(i.start) < 20*time.Hour {
 		return end.Format("15:04")
@@ -377,13 +377,13 @@ func (d *desk) end(i instance) string {
 }
 
 // toKeep returns the records of future and recent occurrences.
-func (d *desk) kept() []told {
-	out := make([]told, 0, len(d.told))
+func (d *differ) toKeep() []reported {
+	out := make([]reported, 0, len(d.told))
 	for _, t := range d.told {
 		if t.Start > d.now.Add(-36*time.Hour).Unix() {
 			out = append(out, *t)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b told) int { return int(a.Start/60 - b.Start/60) })
+	slices.SortStableFunc(out, func(a, b reported) int { return int(a.Start/60 - b.Start/60) })
 	return out[max(0, len(out)-maxKept):]
 }

@@ -14,11 +14,11 @@ import (
 
 // A zones resolves names of time zones.
 type zones struct {
-	user  *time.Location
-	now   time.Time
-	own   map[string]*object // definitions in the calendar, by name
-	found map[string]*time.Location
-	steps *int
+	user    *time.Location
+	now     time.Time
+	defined map[string]*object // definitions in the calendar, by name
+	found   map[string]*time.Location
+	steps   *int
 }
 
 const maxZones = 200 // of a calendar
@@ -34,15 +34,15 @@ func (z *zones) zone(name string) *time.Location {
 	if l := z.found[name]; l != nil {
 		return l
 	}
-	l := z.look(name)
+	l := z.resolve(name)
 	if len(z.found) < maxZones {
 		z.found[name] = l
 	}
 	return l
 }
 
-func (z *zones) look(name string) *time.Location {
-	own := z.own[name]
+func (z *zones) resolve(name string) *time.Location {
+	own := z.defined[name]
 	names := []string{name, windowsZones[strings.ToLower(name)]}
 	if own != nil {
 		names = append(names, own.text("X-LIC-LOCATION"))
@@ -78,7 +78,7 @@ func (z *zones) build(def *object) *time.Location {
 	var onsets []onset
 	last := onset{unix: -1 << 62}
 	for _, o := range def.children {
-		start, _, err := clock(firstValue(o, "DTSTART"))
+		start, _, err := parseWall(firstValue(o, "DTSTART"))
 		from, ok1 := offset(firstValue(o, "TZOFFSETFROM"))
 		to, ok2 := offset(firstValue(o, "TZOFFSETTO"))
 		if err != nil || !ok1 || !ok2 || len(onsets) > 100 {
@@ -120,7 +120,7 @@ func (z *zones) changes(o *object, start time.Time) (walls []time.Time) {
 				walls = append(walls, more[:min(len(more), 20)]...)
 			}
 		case "RDATE":
-			if t, _, err := clock(p.value); err == nil && !t.Before(from) && t.Before(to) {
+			if t, _, err := parseWall(p.value); err == nil && !t.Before(from) && t.Before(to) {
 				walls = append(walls, t)
 			}
 		}

@@ -35,10 +35,10 @@ type Options struct {
 
 // Limits.
 const (
-	limit    = 15 * time.Second
-	maxBytes = 16 << 10 // of output
-	maxLines = 500
-	hold     = 15 * time.Minute // time after a failure before "ok"
+	limit        = 15 * time.Second
+	maxBytes     = 16 << 10 // of output
+	maxLines     = 500
+	recoveryTime = 15 * time.Minute // time after a failure before "ok"
 )
 
 // A cursor records the last report.
@@ -53,9 +53,9 @@ type cursor struct {
 // A command is the state of the sensor.
 type command struct {
 	Options
-	mu  sync.Mutex
-	ran time.Time
-	has *output
+	mu      sync.Mutex
+	lastRun time.Time
+	last    *output
 }
 
 // New returns the sensor "command".
@@ -72,12 +72,12 @@ func (c *command) look(ctx context.Context, now time.Time, raw json.RawMessage) 
 	if len(c.Command) == 0 || c.Command[0] == "" {
 		return nil, nil, errors.New("run a command: there is none: set the program and its arguments")
 	}
-	if c.has == nil || now.Before(c.ran) || now.Sub(c.ran) >= c.Every {
+	if c.last == nil || now.Before(c.lastRun) || now.Sub(c.lastRun) >= c.Every {
 		out, err := c.run(ctx)
 		if err != nil {
 			return nil, nil, fmt.Errorf("run %s: %w", c.name(), err)
 		}
-		c.has, c.ran = out, now
+		c.last, c.lastRun = out, now
 	}
 	var before cursor
 	if json.Unmarshal(raw, &before) != nil || before.Lines == nil {
@@ -97,19 +97,19 @@ func (c *command) name() string { return sensor.Line(filepath.Base(c.Command[0])
 // compare reports the difference to the last report.
 func (c *command) compare(before cursor, known bool, now time.Time) (cursor, []ponder.Observation) {
 	next, quiet := before, now.Sub(time.Unix(before.At, 0))
-	lines := c.has.lines()
+	lines := c.last.lines()
 	hashes := hashesOf(lines)
 	o := ponder.Observation{Subject: sensor.Subject("command " + c.name()), Untrusted: !c.Trusted}
 	switch {
-	case c.has.status != "":
-		if c.has.status == before.Status {
+	case c.last.status != "":
+		if c.last.status == before.Status {
 			return before, nil
 		}
 		next.Turns++
-		next.Status = c.has.status
-		o.Content, o.State, o.Level = fmt.Sprintf("The command %s failed (%s). %s", c.name(), c.has.status, c.has.complaint()), fmt.Sprintf("failed %d", next.Turns), 6
+		next.Status = c.last.status
+		o.Content, o.State, o.Level = fmt.Sprintf("The command %s failed (%s). %s", c.name(), c.last.status, c.last.complaint()), fmt.Sprintf("failed %d", next.Turns), 6
 	case before.Status != "":
-		if quiet < hold {
+		if quiet < recoveryTime {
 			return before, nil
 		}
 		next.Status, next.Lines = "", hashes
@@ -125,7 +125,7 @@ func (c *command) compare(before cursor, known bool, now time.Time) (cursor, []p
 		if quiet > 12*time.Hour {
 			next.Times = 1
 		}
-		o.Content, o.State = fmt.Sprintf("What %s prints changed: %s", c.name(), changed(lines, before.Lines)), "changed "+sensor.Hash(strings.Join(hashes, " "))
+		o.Content, o.State = fmt.Sprintf("What %s prints changed: %s", c.name(), describeChange(lines, before.Lines)), "changed "+sensor.Hash(strings.Join(hashes, " "))
 	}
 	if next.Lines == nil {
 		next.Lines = []string{}
@@ -153,11 +153,11 @@ func hashesOf(lines []string) []string {
 }
 
 // describeChange returns the first new lines.
-func changed(lines, before []string) string {
-	const most, width = 4, 140
+func describeChange(lines, before []string) string {
+	const maxShown, width = 4, 140
 	var shown []string
 	for _, line := range lines {
-		if len(shown) < most && !slices.Contains(before, sensor.Hash(line)) {
+		if len(shown) < maxShown && !slices.Contains(before, sensor.Hash(line)) {
 			shown = append(shown, sensor.Line(line, width))
 		}
 	}

@@ -95,7 +95,7 @@ func TestChanges(t *testing.T) {
 	s.expect("failed 3", "status 3")
 }
 
-func TestFailsAtFirst(t *testing.T) {
+func TestFirstRunFails(t *testing.T) {
 	s := newScript(t, Options{}, "echo not there; exit 1")
 	s.expect("failed 1", "not there")
 	s.expect("", "")
@@ -131,8 +131,8 @@ func TestTime(t *testing.T) {
 	waitDead(t, s.pid())
 }
 
-// TestLeftRunning checks that remaining children are killed.
-func TestLeftRunning(t *testing.T) {
+// TestRemainingChildren checks that remaining children are killed.
+func TestRemainingChildren(t *testing.T) {
 	s := newScript(t, Options{}, "sleep 1000 > /dev/null 2>&1 & echo $! > \"$0.pid\"")
 	s.expect("", "")
 	waitDead(t, s.pid())

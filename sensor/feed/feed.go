@@ -22,10 +22,10 @@ import (
 
 // Limits.
 const (
-	MaxBytes = 2 << 20 // per feed
-	maxItems = 500     // per feed, read and in the cursor
-	first    = 3       // items that the first look reports
-	every    = 15 * time.Minute
+	MaxBytes        = 2 << 20 // per feed
+	maxItems        = 500     // per feed, read and in the cursor
+	firstItems      = 3       // items that the first look reports
+	defaultInterval = 15 * time.Minute
 )
 
 // Options configure the sensor.
@@ -65,10 +65,10 @@ type cursor struct {
 // A feed is the state of the sensor.
 type feed struct {
 	Options
-	mu    sync.Mutex
-	asked time.Time // time of the last request
-	has   *version  // nil before the first response
-	err   error     // of the last request
+	mu          sync.Mutex
+	lastRequest time.Time // time of the last request
+	current     *version  // nil before the first response
+	err         error     // of the last request
 }
 
 // A version is a fetched feed.
@@ -80,7 +80,7 @@ type version struct {
 
 // New returns the sensor "feed".
 func New(o Options) sensor.Sensor {
-	o.Every = cmp.Or(o.Every, every)
+	o.Every = cmp.Or(o.Every, defaultInterval)
 	return sensor.Sensor{Name: "feed", Look: (&feed{Options: o}).look}
 }
 
@@ -91,19 +91,19 @@ func (f *feed) look(ctx context.Context, now time.Time, raw json.RawMessage) ([]
 	if err := f.refresh(ctx, now, c); err != nil {
 		return nil, nil, fmt.Errorf("read the feed of %s: %w", host(f.URL), err)
 	}
-	if f.has == nil { // unchanged since the cursor
+	if f.current == nil { // unchanged since the cursor
 		return nil, raw, nil
 	}
-	fresh := c.fresh(f.has.items)
+	fresh := c.unseen(f.current.items)
 	if !known {
-		fresh = fresh[:min(len(fresh), first)]
+		fresh = fresh[:min(len(fresh), firstItems)]
 	}
 	if known && len(fresh) == 0 {
 		return nil, raw, nil
 	}
 	fresh = fresh[max(0, len(fresh)-sensor.MaxLook):] // the oldest
 	slices.Reverse(fresh)
-	next, err := json.Marshal(c.after(f.has, fresh, known))
+	next, err := json.Marshal(c.after(f.current, fresh, known))
 	return f.observe(fresh), next, err
 }
 
@@ -117,16 +117,16 @@ func readCursor(raw json.RawMessage) (cursor, bool) {
 
 // refresh requests the feed if the interval has passed.
 func (f *feed) refresh(ctx context.Context, now time.Time, c cursor) error {
-	if !f.asked.IsZero() && f.Every > 0 && now.Sub(f.asked) < f.Every && !now.Before(f.asked) && (f.has != nil || f.err != nil || c.Seen != nil) {
+	if !f.lastRequest.IsZero() && f.Every > 0 && now.Sub(f.lastRequest) < f.Every && !now.Before(f.lastRequest) && (f.current != nil || f.err != nil || c.Seen != nil) {
 		return f.err
 	}
 	has, err := f.fetch(ctx, c)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	f.asked, f.err = now, err
-	if err == nil && (has != nil || f.has != nil && !c.of(f.has)) {
-		f.has = has
+	f.lastRequest, f.err = now, err
+	if err == nil && (has != nil || f.current != nil && !c.isCurrent(f.current)) {
+		f.current = has
 	}
 	return err
 }
@@ -138,7 +138,7 @@ func (f *feed) fetch(ctx context.Context, c cursor) (*version, error) {
 	}
 	resp, err := f.Fetch(ctx, Request{URL: f.URL, ETag: c.ETag, Modified: c.Modified, MaxBytes: MaxBytes})
 	if err != nil {
-		return nil, plain(err)
+		return nil, hideURL(err)
 	}
 	switch {
 	case resp.Status == http.StatusNotModified && c.ETag+c.Modified != "":
@@ -156,14 +156,14 @@ func (f *feed) fetch(ctx context.Context, c cursor) (*version, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.etag, v.modified = name(resp.ETag), name(resp.Modified)
+	v.etag, v.modified = validator(resp.ETag), validator(resp.Modified)
 	return v, nil
 }
 
 var errTooLong = fmt.Errorf("it has more than %d MiB", MaxBytes>>20)
 
 // validator returns an ETag or date, or "" if it is too long to store.
-func name(s string) string {
+func validator(s string) string {
 	if len(s) > 300 || sensor.Line(s, 300) != s {
 		return ""
 	}
@@ -171,7 +171,7 @@ func name(s string) string {
 }
 
 // hideURL removes the address from an error, because it may contain a password.
-func plain(err error) error {
+func hideURL(err error) error {
 	if asked := (*url.Error)(nil); errors.As(err, &asked) {
 		return asked.Err
 	}
@@ -187,12 +187,12 @@ func host(address string) string {
 }
 
 // isCurrent reports whether all items of a version are reported.
-func (c cursor) of(v *version) bool {
+func (c cursor) isCurrent(v *version) bool {
 	return c.ETag+c.Modified != "" && c.ETag == v.etag && c.Modified == v.modified
 }
 
 // unseen returns the unknown items in order.
-func (c cursor) fresh(items []item) []item {
+func (c cursor) unseen(items []item) []item {
 	seen := make(map[string]bool, len(c.Seen))
 	for _, hash := range c.Seen {
 		seen[hash] = true
@@ -231,7 +231,7 @@ func (c cursor) after(v *version, told []item, known bool) cursor {
 	}
 	gone = gone[max(0, len(gone)-max(0, maxItems-len(still))):]
 	next := cursor{Seen: append(append([]string{}, gone...), still...)}
-	if len(next.fresh(v.items)) == 0 {
+	if len(next.unseen(v.items)) == 0 {
 		next.ETag, next.Modified = v.etag, v.modified
 	}
 	return next
@@ -241,7 +241,7 @@ func (f *feed) observe(items []item) []ponder.Observation {
 	var seen []ponder.Observation
 	for _, it := range items {
 		seen = append(seen, ponder.Observation{
-			Content: sensor.Line(it.text(f.has.title), sensor.MaxText),
+			Content: sensor.Line(it.text(f.current.title), sensor.MaxText),
 			Subject: sensor.Subject(it.id), State: "new", Source: sensor.Line(it.link, 500), Untrusted: !f.Trusted,
 		})
 	}

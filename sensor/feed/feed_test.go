@@ -72,7 +72,7 @@ func look(t *testing.T, s sensor.Sensor, now time.Time, cursor json.RawMessage) 
 	return seen, next
 }
 
-func TestItemsAreToldOnce(t *testing.T) {
+func TestItemsAreReportedOnce(t *testing.T) {
 	site := newSite(t)
 	site.body = rss(10, 1)
 	s := site.sensor()

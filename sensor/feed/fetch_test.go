@@ -12,7 +12,7 @@ func over(client *http.Client) Fetch {
 	return func(ctx context.Context, r Request) (*Response, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL, nil)
 		if err != nil {
-			return nil, fmt.Errorf("the address cannot be read: %w", plain(err))
+			return nil, fmt.Errorf("the address cannot be read: %w", hideURL(err))
 		}
 		req.Header.Set("User-Agent", "Ponder/1.0")
 		req.Header.Set("Accept", "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5")

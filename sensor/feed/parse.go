@@ -33,17 +33,17 @@ type item struct {
 
 // parse parses a feed. It sorts the items newest first if all have dates.
 func parse(ctx context.Context, body []byte, base string) (*version, error) {
-	if err := shallow(ctx, body); err != nil {
+	if err := checkDepth(ctx, body); err != nil {
 		return nil, err
 	}
-	parsed, err := read(body)
+	parsed, err := parseFeed(body)
 	if errors.Is(err, gofeed.ErrFeedTypeNotDetected) {
 		return nil, errors.New("what is there is no RSS, Atom or JSON feed: check the address")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("it is broken: %s", sensor.Line(err.Error(), 200))
 	}
-	v := &version{title: words(parsed.Title, 100)}
+	v := &version{title: plainText(parsed.Title, 100)}
 	for _, p := range parsed.Items {
 		if it, ok := itemOf(p, base); ok && len(v.items) < maxItems {
 			v.items = append(v.items, it)
@@ -56,7 +56,7 @@ func parse(ctx context.Context, body []byte, base string) (*version, error) {
 }
 
 // parseFeed calls gofeed and recovers its panics on broken input.
-func read(body []byte) (parsed *gofeed.Feed, err error) {
+func parseFeed(body []byte) (parsed *gofeed.Feed, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("cannot be read: %v", p)
@@ -66,7 +66,7 @@ func read(body []byte) (parsed *gofeed.Feed, err error) {
 }
 
 // checkDepth rejects XML whose nesting could exhaust the stack of the parser.
-func shallow(ctx context.Context, body []byte) error {
+func checkDepth(ctx context.Context, body []byte) error {
 	if rest := bytes.TrimLeft(body, "\ufeff \t\r\n"); len(rest) == 0 || rest[0] != '<' {
 		return nil // the JSON decoder has its own limit
 	}
@@ -94,7 +94,7 @@ func itemOf(p *gofeed.Item, base string) (item, bool) {
 	if p == nil {
 		return item{}, false
 	}
-	it := item{title: words(p.Title, 200), begin: words(cmp.Or(p.Description, p.Content), sensor.MaxText), link: absolute(p.Link, base)}
+	it := item{title: plainText(p.Title, 200), begin: plainText(cmp.Or(p.Description, p.Content), sensor.MaxText), link: absolute(p.Link, base)}
 	if at := cmp.Or(p.PublishedParsed, p.UpdatedParsed); at != nil {
 		it.at = *at
 	}
@@ -144,7 +144,7 @@ var (
 )
 
 // plainText returns the text of HTML as a line of at most max bytes.
-func words(markup string, max int) string {
+func plainText(markup string, max int) string {
 	markup = markup[:min(len(markup), 64<<10)]
 	markup = hidden.ReplaceAllLiteralString(markup, " ")
 	markup = inline.ReplaceAllLiteralString(markup, "")

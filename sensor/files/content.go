@@ -18,8 +18,8 @@ import (
 
 // Limits of reading.
 const (
-	maxRead = 256 << 10 // bytes per file; larger files are compared by size and time
-	allRead = 64 << 20  // bytes per look
+	maxRead      = 256 << 10 // bytes per file; larger files are compared by size and time
+	maxLookBytes = 64 << 20  // bytes per look
 )
 
 // A reader reads files below folders. It follows no link out of them.
@@ -93,7 +93,7 @@ func recordOf(f file, content []byte) record {
 	if content != nil {
 		r.size = int64(len(content))
 		r.hash = hashOf(content)
-		if isText(content) && !secret(f.path) {
+		if isText(content) && !isSecret(f.path) {
 			r.sketch = sketch(content)
 		}
 	}
@@ -138,7 +138,7 @@ func isText(content []byte) bool {
 }
 
 // isSecret reports whether the file name suggests a secret.
-func secret(path string) bool {
+func isSecret(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	switch filepath.Ext(name) {
 	case ".pem", ".key", ".p12", ".pfx", ".kdbx", ".gpg", ".asc", ".jks", ".keystore", ".env", ".ovpn":
@@ -147,27 +147,27 @@ func secret(path string) bool {
 	return strings.HasPrefix(name, "id_") || strings.Contains(name, "password") || strings.Contains(name, "secret") || strings.Contains(name, "credential")
 }
 
-// between separates reported lines.
-const between = " / "
+// lineSeparator separates reported lines.
+const lineSeparator = " / "
 
 // summary returns new lines of a file, or its start if before is nil.
-func says(f file, content []byte, before *record) string {
-	if content == nil || secret(f.path) || !isText(content) {
-		return "(" + size(f.size) + ")"
+func summary(f file, content []byte, before *record) string {
+	if content == nil || isSecret(f.path) || !isText(content) {
+		return "(" + formatSize(f.size) + ")"
 	}
-	lines := fresh(content, before)
+	lines := newLines(content, before)
 	if len(lines) == 0 && before == nil {
-		return "(" + size(f.size) + ")"
+		return "(" + formatSize(f.size) + ")"
 	}
 	if len(lines) == 0 {
 		return "(lines were taken out)"
 	}
-	return strings.Join(lines, between)
+	return strings.Join(lines, lineSeparator)
 }
 
 // newLines returns the first lines that are new.
-func fresh(content []byte, before *record) []string {
-	const most, width = 3, 160
+func newLines(content []byte, before *record) []string {
+	const maxLines, width = 3, 160
 	rest := content
 	known := map[uint16]bool{}
 	switch {
@@ -188,7 +188,7 @@ func fresh(content []byte, before *record) []string {
 		if shown := sensor.Line(strings.TrimLeft(string(line[:min(len(line), 4*width)]), "# "), width); shown != "" {
 			lines = append(lines, shown)
 		}
-		if len(lines) == most {
+		if len(lines) == maxLines {
 			break
 		}
 	}
@@ -196,7 +196,7 @@ func fresh(content []byte, before *record) []string {
 }
 
 // formatSize formats a number of bytes.
-func size(n int64) string {
+func formatSize(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprintf("%d bytes", n)

@@ -146,7 +146,7 @@ func unpack(packed []byte) ([]record, error) {
 	last := ""
 	for in.Len() > 0 {
 		r, err := readRecord(in, last)
-		if err != nil || r.path <= last || len(all) > mostFiles {
+		if err != nil || r.path <= last || len(all) > maxMaxFiles {
 			return nil, errDamaged
 		}
 		all = append(all, r)

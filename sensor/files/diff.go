@@ -20,13 +20,13 @@ import (
 type diff struct {
 	Options
 	reader
-	snap    *snapshot
-	before  *decoded // nil in the first look
-	next    *decoded
-	changes []change
-	folders []ponder.Observation // missing, returned or overfull folders
-	now     time.Time
-	held    bool // a change is postponed
+	snap      *snapshot
+	before    *decoded // nil in the first look
+	next      *decoded
+	changes   []change
+	folders   []ponder.Observation // missing, returned or overfull folders
+	now       time.Time
+	postponed bool // a change is postponed
 }
 
 // A change is a change of a file.
@@ -38,7 +38,7 @@ type change struct {
 }
 
 func newDiff(o Options, snap *snapshot, before *decoded, now time.Time) *diff {
-	d := &diff{Options: o, snap: snap, before: before, now: now, reader: reader{open: map[string]*os.Root{}, left: allRead}}
+	d := &diff{Options: o, snap: snap, before: before, now: now, reader: reader{open: map[string]*os.Root{}, left: maxLookBytes}}
 	d.next = &decoded{files: make(map[string]record, len(snap.files)), cursor: cursor{
 		Roots: snap.roots, Missing: snap.missing, Floor: snap.floor, Busy: map[string]busy{}, Over: snap.floor > 0,
 	}}
@@ -59,11 +59,11 @@ func (d *diff) run(ctx context.Context) error {
 	}
 	if d.before != nil {
 		for _, p := range slices.Sorted(maps.Keys(d.before.files)) {
-			d.absent(p)
+			d.checkAbsent(p)
 		}
 	}
-	d.tellFolders()
-	d.calm()
+	d.reportFolders()
+	d.updateBusy()
 	return nil
 }
 
@@ -85,13 +85,13 @@ func (d *diff) compare(f file) {
 	switch {
 	case !known && d.isOld(root, f), known && now.hash != [6]byte{} && now.hash == old.hash:
 	case !known:
-		d.changes = append(d.changes, change{file: f, state: stateNew, now: now, text: says(f, content, nil)})
+		d.changes = append(d.changes, change{file: f, state: stateNew, now: now, text: summary(f, content, nil)})
 	case d.tooSoon(f.path):
-		d.held = true
+		d.postponed = true
 		old.mtime = f.mtime
 		d.next.files[f.path] = old
 	default:
-		d.changes = append(d.changes, change{file: f, state: stateChanged, now: now, text: says(f, content, &old)})
+		d.changes = append(d.changes, change{file: f, state: stateChanged, now: now, text: summary(f, content, &old)})
 	}
 }
 
@@ -102,12 +102,12 @@ func (d *diff) isOld(root string, f file) bool {
 }
 
 // checkAbsent handles a known file that is not watched now.
-func (d *diff) absent(p string) {
+func (d *diff) checkAbsent(p string) {
 	old := d.before.files[p]
 	_, there := d.next.files[p]
 	switch {
-	case there, d.snap.rest[p], d.snap.rootOf(p) == "", d.ignored(d.snap.rootOf(p), p):
-	case d.snap.unknown(p):
+	case there, d.snap.rest[p], d.snap.rootOf(p) == "", d.isIgnored(d.snap.rootOf(p), p):
+	case d.snap.isUnknown(p):
 		d.next.files[p] = old
 	default:
 		d.changes = append(d.changes, change{file: file{path: p, size: old.size}, state: stateGone, now: record{hash: old.hash, stamp: old.stamp}})
@@ -126,7 +126,7 @@ func (d *diff) tooSoon(p string) bool {
 }
 
 // updateBusy counts the reports per file and drops quiet files.
-func (d *diff) calm() {
+func (d *diff) updateBusy() {
 	const quiet, most = 12 * time.Hour, 50
 	if len(d.changes) == 0 {
 		return
@@ -137,14 +137,14 @@ func (d *diff) calm() {
 		}
 	}
 	for _, c := range d.changes {
-		if _, ok := d.next.Busy[c.path]; c.state == stateChanged && len(d.changes) <= many && len(c.path) <= 200 && (ok || len(d.next.Busy) < most) {
+		if _, ok := d.next.Busy[c.path]; c.state == stateChanged && len(d.changes) <= maxSingle && len(c.path) <= 200 && (ok || len(d.next.Busy) < most) {
 			d.next.Busy[c.path] = busy{Times: d.next.Busy[c.path].Times + 1, At: d.now.Unix()}
 		}
 	}
 }
 
 // reportFolders reports changes of the folders themselves.
-func (d *diff) tellFolders() {
+func (d *diff) reportFolders() {
 	if d.next.Over && (d.before == nil || !d.before.Over) {
 		d.folders = append(d.folders, ponder.Observation{
 			Content: fmt.Sprintf("There are %d files in the watched folders: the %d that changed last are watched.", d.snap.total, d.MaxFiles),
@@ -168,14 +168,14 @@ func (d *diff) tellFolders() {
 }
 
 // hasChanges reports whether anything must be reported or stored.
-func (d *diff) differs() bool {
+func (d *diff) hasChanges() bool {
 	return len(d.changes) > 0 || len(d.folders) > 0 || d.next.Over != d.before.Over || !slices.Equal(d.next.Roots, d.before.Roots)
 }
 
 // observe returns the observations, oldest first.
 func (d *diff) observe() []ponder.Observation {
-	if len(d.changes) > many {
-		return append(d.folders[:min(len(d.folders), sensor.MaxLook-1)], d.sum())
+	if len(d.changes) > maxSingle {
+		return append(d.folders[:min(len(d.folders), sensor.MaxLook-1)], d.summarize())
 	}
 	slices.SortStableFunc(d.changes, func(a, b change) int { return cmp.Compare(a.mtime, b.mtime) })
 	seen := d.folders
@@ -184,7 +184,7 @@ func (d *diff) observe() []ponder.Observation {
 		text := map[string]string{stateNew: "New file " + name + ": ", stateChanged: "The file " + name + " changed: ", stateGone: "The file " + name + " is gone."}[c.state]
 		var due time.Time
 		if c.state != stateGone {
-			due, _ = sensor.Due(strings.ReplaceAll(c.text, between, "\n"), d.now.Local())
+			due, _ = sensor.Due(strings.ReplaceAll(c.text, lineSeparator, "\n"), d.now.Local())
 		}
 		seen = append(seen, ponder.Observation{
 			Due:     due,
@@ -214,14 +214,14 @@ func (d *diff) short(p string) string {
 }
 
 // summarize returns one observation for many changes.
-func (d *diff) sum() ponder.Observation {
+func (d *diff) summarize() ponder.Observation {
 	counts := map[string]int{}
 	dir := filepath.Dir(d.changes[0].path)
 	var names []string
 	var all strings.Builder
 	for i, c := range d.changes {
 		counts[c.state]++
-		for !under(c.path, dir) {
+		for !isUnder(c.path, dir) {
 			dir = filepath.Dir(dir)
 		}
 		if i%(1+len(d.changes)/5) == 0 {

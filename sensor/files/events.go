@@ -41,18 +41,18 @@ func (e *events) listen() {
 				return
 			}
 			if event.Op != fsnotify.Chmod && !e.ignored(filepath.Dir(event.Name), event.Name) {
-				e.note()
+				e.markDirty()
 			}
 		case _, ok := <-e.watcher.Errors:
 			if !ok {
 				return
 			}
-			e.note() // events may be lost
+			e.markDirty() // events may be lost
 		}
 	}
 }
 
-func (e *events) note() {
+func (e *events) markDirty() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.dirty = true
@@ -72,7 +72,7 @@ func (e *events) watch(dir string) {
 }
 
 // isQuiet reports whether no event occurred since reset.
-func (e *events) quiet() bool {
+func (e *events) isQuiet() bool {
 	if e == nil {
 		return false
 	}

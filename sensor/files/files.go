@@ -38,11 +38,11 @@ type Options struct {
 
 // Limits.
 const (
-	maxPaths  = 20
-	maxFiles  = 3000
-	mostFiles = 5000
-	many      = 20 // changes that are reported individually
-	rescan    = 20 * time.Minute
+	maxPaths        = 20
+	defaultMaxFiles = 3000
+	maxMaxFiles     = 5000
+	maxSingle       = 20 // changes that are reported individually
+	defaultRescan   = 20 * time.Minute
 )
 
 // First words of states.
@@ -55,29 +55,29 @@ const (
 	stateBack    = "back"
 )
 
-// A watched is the state of the sensor.
-type watched struct {
+// A watcher is the state of the sensor.
+type watcher struct {
 	Options
-	mu     sync.Mutex
-	events *events
-	looks  int
-	seen   *snapshot
-	memo   *decoded  // the last parsed cursor
-	still  *snapshot // snapshot without changes to memo
+	mu         sync.Mutex
+	events     *events
+	looks      int
+	last       *snapshot
+	lastCursor *decoded  // the last parsed cursor
+	unchanged  *snapshot // snapshot without changes to memo
 }
 
 // New returns the sensor "files".
 func New(o Options) sensor.Sensor {
 	if o.MaxFiles <= 0 {
-		o.MaxFiles = maxFiles
+		o.MaxFiles = defaultMaxFiles
 	}
-	o.MaxFiles = min(o.MaxFiles, mostFiles)
-	o.Rescan = cmp.Or(o.Rescan, rescan)
-	w := &watched{Options: o}
+	o.MaxFiles = min(o.MaxFiles, maxMaxFiles)
+	o.Rescan = cmp.Or(o.Rescan, defaultRescan)
+	w := &watcher{Options: o}
 	return sensor.Sensor{Name: "files", Look: w.look, Close: w.close}
 }
 
-func (w *watched) close() error {
+func (w *watcher) close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer func() { w.events = nil }()
@@ -85,7 +85,7 @@ func (w *watched) close() error {
 	return w.events.close()
 }
 
-func (w *watched) look(ctx context.Context, now time.Time, raw json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
+func (w *watcher) look(ctx context.Context, now time.Time, raw json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	snap, err := w.scan(ctx, now)
@@ -93,7 +93,7 @@ func (w *watched) look(ctx context.Context, now time.Time, raw json.RawMessage) 
 		return nil, nil, err
 	}
 	before := w.decode(raw)
-	if before != nil && w.still == snap {
+	if before != nil && w.unchanged == snap {
 		return nil, raw, nil
 	}
 	if before == nil && len(snap.missing) == len(snap.roots) {
@@ -104,10 +104,10 @@ func (w *watched) look(ctx context.Context, now time.Time, raw json.RawMessage) 
 	if err := d.run(ctx); err != nil {
 		return nil, nil, fmt.Errorf("watch files: %w", err)
 	}
-	if before != nil && !d.differs() && !d.held {
-		w.still = snap
+	if before != nil && !d.hasChanges() && !d.postponed {
+		w.unchanged = snap
 	}
-	if before != nil && !d.differs() {
+	if before != nil && !d.hasChanges() {
 		return nil, raw, nil
 	}
 	next, err := d.next.encode()
@@ -118,40 +118,40 @@ func (w *watched) look(ctx context.Context, now time.Time, raw json.RawMessage) 
 }
 
 // decode parses a cursor and caches the result.
-func (w *watched) decode(raw json.RawMessage) *decoded {
-	if w.memo == nil || string(w.memo.raw) != string(raw) {
-		w.memo, w.still = decode(raw), nil
+func (w *watcher) decode(raw json.RawMessage) *decoded {
+	if w.lastCursor == nil || string(w.lastCursor.raw) != string(raw) {
+		w.lastCursor, w.unchanged = decode(raw), nil
 	}
-	return w.memo
+	return w.lastCursor
 }
 
 // scan returns the current files, or the last snapshot if no event occurred.
-func (w *watched) scan(ctx context.Context, now time.Time) (*snapshot, error) {
+func (w *watcher) scan(ctx context.Context, now time.Time) (*snapshot, error) {
 	w.looks++
 	if w.looks == 2 && w.Rescan > 0 { // a single look needs no events
-		w.events = newEvents(w.Options.ignored)
-		w.seen = nil
+		w.events = newEvents(w.Options.isIgnored)
+		w.last = nil
 	}
-	if w.seen != nil && w.events.quiet() && !now.Before(w.seen.at) && now.Sub(w.seen.at) < w.Rescan {
-		return w.seen, nil
+	if w.last != nil && w.events.isQuiet() && !now.Before(w.last.at) && now.Sub(w.last.at) < w.Rescan {
+		return w.last, nil
 	}
 	w.events.reset()
-	roots, err := roots(w.Paths)
+	roots, err := absoluteRoots(w.Paths)
 	if err != nil {
 		return nil, err
 	}
-	w.seen = nil
+	w.last = nil
 	snap, err := scan(ctx, roots, w.Options, w.events)
 	if err != nil {
 		return nil, fmt.Errorf("watch files: %w", err)
 	}
 	snap.at = now
-	w.seen = snap
+	w.last = snap
 	return snap, nil
 }
 
 // absoluteRoots returns sorted absolute paths without nested ones.
-func roots(paths []string) ([]string, error) {
+func absoluteRoots(paths []string) ([]string, error) {
 	if len(paths) == 0 || len(paths) > maxPaths {
 		return nil, fmt.Errorf("watch files: there are %d paths: set between 1 and %d", len(paths), maxPaths)
 	}
@@ -169,6 +169,6 @@ func roots(paths []string) ([]string, error) {
 	slices.Sort(all)
 	all = slices.Compact(all)
 	return slices.DeleteFunc(slices.Clone(all), func(p string) bool {
-		return slices.ContainsFunc(all, func(q string) bool { return p != q && under(p, q) })
+		return slices.ContainsFunc(all, func(q string) bool { return p != q && isUnder(p, q) })
 	}), nil
 }

@@ -149,7 +149,7 @@ func TestTouchedFileIsNoChange(t *testing.T) {
 	tr.expect()
 }
 
-func TestLeftOut(t *testing.T) {
+func TestIgnored(t *testing.T) {
 	tr := newTree(t, Options{Ignore: []string{"*.log", "build", "docs/private"}})
 	tr.expect()
 	for _, name := range []string{".hidden", ".git/config", "node_modules/x/y.js", "a.swp", "b~", "#c#", "~$d.docx", "4913", "e.crdownload", "f.log", "build/g", "docs/private/h"} {
@@ -250,7 +250,7 @@ func TestMissingFolder(t *testing.T) {
 	}
 }
 
-func TestAnotherFolderIsABaseline(t *testing.T) {
+func TestNewFolderIsBaseline(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.write("a", "x")
 	tr.expect()
@@ -352,7 +352,7 @@ func TestEventsAreNotNeeded(t *testing.T) {
 
 func TestCursorOfManyFiles(t *testing.T) {
 	d := &decoded{cursor: cursor{Roots: []string{"/home"}}, files: map[string]record{}}
-	for i := range mostFiles {
+	for i := range maxMaxFiles {
 		content := []byte(fmt.Sprint(i))
 		r := recordOf(file{path: fmt.Sprintf("/home/%s/a rather long name of a file %x.md", sensor.Hash(fmt.Sprint(i%50)), hashOf(content)), size: int64(i), mtime: int64(i)}, content)
 		d.files[r.path] = r
@@ -362,10 +362,10 @@ func TestCursorOfManyFiles(t *testing.T) {
 		t.Fatalf("%d bytes, %v", len(raw), err)
 	}
 	back := decode(raw)
-	if back == nil || len(back.files) < maxFiles {
+	if back == nil || len(back.files) < defaultMaxFiles {
 		t.Fatalf("%v files are kept", back)
 	}
-	t.Logf("%d of %d files in %d bytes", len(back.files), mostFiles, len(raw))
+	t.Logf("%d of %d files in %d bytes", len(back.files), maxMaxFiles, len(raw))
 }
 
 func FuzzDecode(f *testing.F) {
@@ -386,7 +386,7 @@ func FuzzDecode(f *testing.F) {
 // BenchmarkDay measures a day of looks, every 5 minutes, at 3,000 unchanged files.
 func BenchmarkDay(b *testing.B) {
 	dir := b.TempDir()
-	for i := range maxFiles {
+	for i := range defaultMaxFiles {
 		sub := filepath.Join(dir, fmt.Sprint(i%60))
 		if err := os.MkdirAll(sub, 0o755); err != nil {
 			b.Fatal(err)

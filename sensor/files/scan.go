@@ -55,7 +55,7 @@ func scan(ctx context.Context, roots []string, o Options, ev *events) (*snapshot
 		}
 	}
 	s.total = len(s.files)
-	s.choose(o.MaxFiles)
+	s.keepNewest(o.MaxFiles)
 	return s, nil
 }
 
@@ -64,7 +64,7 @@ func (s *snapshot) visit(root, p string, d fs.DirEntry, err error, o Options, ev
 	case err != nil:
 		s.unreadable = append(s.unreadable, p)
 		return nil //nolint:nilerr // recorded above
-	case p != root && o.ignored(root, p):
+	case p != root && o.isIgnored(root, p):
 		if d.IsDir() {
 			return fs.SkipDir
 		}
@@ -85,25 +85,25 @@ func (s *snapshot) visit(root, p string, d fs.DirEntry, err error, o Options, ev
 }
 
 // keepNewest keeps the newest files.
-func (s *snapshot) choose(most int) {
-	if len(s.files) > most {
+func (s *snapshot) keepNewest(max int) {
+	if len(s.files) > max {
 		slices.SortStableFunc(s.files, func(a, b file) int {
 			return cmp.Or(cmp.Compare(b.mtime, a.mtime), strings.Compare(a.path, b.path))
 		})
 		s.rest = map[string]bool{}
-		for _, f := range s.files[most:] {
+		for _, f := range s.files[max:] {
 			s.rest[f.path] = true
 		}
-		s.files = s.files[:most:most]
-		s.floor = s.files[most-1].mtime
+		s.files = s.files[:max:max]
+		s.floor = s.files[max-1].mtime
 	}
 	slices.SortStableFunc(s.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 }
 
 // isUnknown reports whether the existence of a file is unknown.
-func (s *snapshot) unknown(p string) bool {
+func (s *snapshot) isUnknown(p string) bool {
 	for _, dir := range slices.Concat(s.missing, s.unreadable) {
-		if under(p, dir) {
+		if isUnder(p, dir) {
 			return true
 		}
 	}
@@ -117,7 +117,7 @@ func (s *snapshot) unknown(p string) bool {
 // rootOf returns the root of a file, or "".
 func (s *snapshot) rootOf(p string) string {
 	for _, root := range s.roots {
-		if under(p, root) {
+		if isUnder(p, root) {
 			return root
 		}
 	}
@@ -125,15 +125,15 @@ func (s *snapshot) rootOf(p string) string {
 }
 
 // isUnder reports whether a path is dir or below it.
-func under(p, dir string) bool {
+func isUnder(p, dir string) bool {
 	rest, ok := strings.CutPrefix(p, dir)
 	return ok && (rest == "" || os.IsPathSeparator(rest[0]) || os.IsPathSeparator(dir[len(dir)-1]))
 }
 
 // isIgnored reports whether to skip a file or folder.
-func (o Options) ignored(root, p string) bool {
+func (o Options) isIgnored(root, p string) bool {
 	name := filepath.Base(p)
-	if strings.HasPrefix(name, ".") || name == "node_modules" || name == "__pycache__" || working(name) {
+	if strings.HasPrefix(name, ".") || name == "node_modules" || name == "__pycache__" || isTemporary(name) {
 		return true
 	}
 	rel, err := filepath.Rel(root, p)
@@ -149,7 +149,7 @@ func (o Options) ignored(root, p string) bool {
 }
 
 // isTemporary reports whether the name belongs to a temporary file of an editor or download.
-func working(name string) bool {
+func isTemporary(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".swp", ".swo", ".swx", ".tmp", ".temp", ".part", ".partial", ".crdownload", ".bak":
 		return true

@@ -52,9 +52,9 @@ type cursor struct {
 // A repository is the state of the sensor.
 type repository struct {
 	Options
-	mu      sync.Mutex
-	checked time.Time // last check of uncommitted work
-	with    string    // cursor at that check
+	mu            sync.Mutex
+	lastCheck     time.Time // last check of uncommitted work
+	checkedCursor string    // cursor at that check
 }
 
 // New returns the sensor "git".
@@ -99,7 +99,7 @@ func (r *repository) read(ctx context.Context, now time.Time, raw json.RawMessag
 			next.Stale = at
 			seen = append(seen, o)
 		}
-		r.checked, r.with = now, string(raw)
+		r.lastCheck, r.checkedCursor = now, string(raw)
 	}
 	if known && len(seen) == 0 && maps.Equal(before.Refs, next.Refs) {
 		return nil, raw, nil
@@ -110,7 +110,7 @@ func (r *repository) read(ctx context.Context, now time.Time, raw json.RawMessag
 
 // checkedFor reports whether uncommitted work was checked within the hour for this cursor.
 func (r *repository) checkedFor(raw json.RawMessage, now time.Time) bool {
-	return len(raw) > 0 && r.with == string(raw) && !now.Before(r.checked) && now.Sub(r.checked) < staleEvery
+	return len(raw) > 0 && r.checkedCursor == string(raw) && !now.Before(r.lastCheck) && now.Sub(r.lastCheck) < staleEvery
 }
 
 var isHash = regexp.MustCompile(`^[0-9a-f]{40}(?:[0-9a-f]{24})?$`)
@@ -167,7 +167,7 @@ func (f ref) kind() (kind, name string) {
 }
 
 // title returns the name of the repository.
-func (r *repository) called() string {
+func (r *repository) title() string {
 	abs, err := filepath.Abs(r.Path)
 	if err != nil {
 		abs = r.Path
@@ -196,13 +196,13 @@ func (r *repository) newRefs(before cursor, refs []ref) []ponder.Observation {
 			_, name := f.kind()
 			names, all = append(names, name), append(all, f.name+f.hash)
 		}
-		return []ponder.Observation{r.observation("refs of "+r.called(), "new "+sensor.Hash(strings.Join(all, " ")),
-			fmt.Sprintf("%d new branches and tags in %s, such as %s.", len(fresh), r.called(), strings.Join(names[len(names)-5:], ", ")))}
+		return []ponder.Observation{r.observation("refs of "+r.title(), "new "+sensor.Hash(strings.Join(all, " ")),
+			fmt.Sprintf("%d new branches and tags in %s, such as %s.", len(fresh), r.title(), strings.Join(names[len(names)-5:], ", ")))}
 	}
 	var seen []ponder.Observation
 	for _, f := range fresh {
 		kind, name := f.kind()
-		seen = append(seen, r.observation(f.name+" of "+r.called(), "new "+f.hash[:12], fmt.Sprintf("New %s in %s: %s.", kind, r.called(), name)))
+		seen = append(seen, r.observation(f.name+" of "+r.title(), "new "+f.hash[:12], fmt.Sprintf("New %s in %s: %s.", kind, r.title(), name)))
 	}
 	return seen
 }
@@ -243,10 +243,10 @@ func (r *repository) commits(ctx context.Context, before cursor, refs []ref) ([]
 		}
 	}
 	slices.Reverse(all)
-	return r.tellCommits(all), nil
+	return r.reportCommits(all), nil
 }
 
-func (r *repository) tellCommits(all []commit) []ponder.Observation {
+func (r *repository) reportCommits(all []commit) []ponder.Observation {
 	if len(all) > maxCommits {
 		var authors []string
 		for _, c := range all {
@@ -255,13 +255,13 @@ func (r *repository) tellCommits(all []commit) []ponder.Observation {
 			}
 		}
 		last := all[len(all)-1]
-		return []ponder.Observation{r.observation("commits of "+r.called(), "new "+last.hash[:12],
-			fmt.Sprintf("%d new commits in %s by %s, the last on %s: %s", len(all), r.called(), strings.Join(authors, ", "), last.branch, last.subject))}
+		return []ponder.Observation{r.observation("commits of "+r.title(), "new "+last.hash[:12],
+			fmt.Sprintf("%d new commits in %s by %s, the last on %s: %s", len(all), r.title(), strings.Join(authors, ", "), last.branch, last.subject))}
 	}
 	var seen []ponder.Observation
 	for _, c := range all {
-		seen = append(seen, r.observation("commit "+c.hash[:12]+" of "+r.called(), "new",
-			fmt.Sprintf("%s committed to %s of %s: %s", c.author, c.branch, r.called(), c.subject)))
+		seen = append(seen, r.observation("commit "+c.hash[:12]+" of "+r.title(), "new",
+			fmt.Sprintf("%s committed to %s of %s: %s", c.author, c.branch, r.title(), c.subject)))
 	}
 	return seen
 }

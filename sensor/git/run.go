@@ -23,7 +23,7 @@ const (
 )
 
 // safeOptions keep git from running programs of the repository.
-var harmless = []string{
+var safeOptions = []string{
 	"--no-pager", "--literal-pathspecs",
 	"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.pager=cat", "-c", "core.untrackedCache=false",
 	"-c", "protocol.allow=never", "-c", "log.showSignature=false", "-c", "gpg.program=false", "-c", "diff.external=",
@@ -41,7 +41,7 @@ func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, append(append([]string{"-C", r.Path}, harmless...), args...)...)
+	cmd := exec.CommandContext(ctx, program, append(append([]string{"-C", r.Path}, safeOptions...), args...)...)
 	cmd.Env = environment()
 	cmd.WaitDelay = time.Second
 	out, says := limitio.Writer{Limit: maxBytes}, limitio.Writer{Limit: maxBytes}
@@ -78,7 +78,7 @@ func (r *repository) stale(ctx context.Context, now time.Time) (ponder.Observati
 	if err != nil || top == "" {
 		return ponder.Observation{}, 0 // no work tree
 	}
-	args, ok := r.unfiltered(ctx)
+	args, ok := r.disableFilters(ctx)
 	if !ok {
 		return ponder.Observation{}, 0
 	}
@@ -93,7 +93,7 @@ func (r *repository) stale(ctx context.Context, now time.Time) (ponder.Observati
 			continue
 		}
 		files = append(files, line[3:])
-		if at := touched(filepath.Join(top, filepath.FromSlash(line[3:]))); at.After(newest) {
+		if at := modified(filepath.Join(top, filepath.FromSlash(line[3:]))); at.After(newest) {
 			newest = at
 		}
 	}
@@ -103,17 +103,17 @@ func (r *repository) stale(ctx context.Context, now time.Time) (ponder.Observati
 	for i := range files {
 		files[i] = sensor.Line(files[i], 80)
 	}
-	text = fmt.Sprintf("Uncommitted work in %s since %s: ", r.called(), newest.UTC().Format(time.DateOnly))
+	text = fmt.Sprintf("Uncommitted work in %s since %s: ", r.title(), newest.UTC().Format(time.DateOnly))
 	if shown := strings.Join(files[:min(len(files), 4)], ", "); len(files) > 4 {
 		text += fmt.Sprintf("%d files, such as %s.", len(files), shown)
 	} else {
 		text += shown + "."
 	}
-	return r.observation("uncommitted work in "+r.called(), fmt.Sprintf("stale %d", newest.Unix()), text), newest.Unix()
+	return r.observation("uncommitted work in "+r.title(), fmt.Sprintf("stale %d", newest.Unix()), text), newest.Unix()
 }
 
 // modified returns the last change of a file, or of its folder if it is deleted.
-func touched(path string) time.Time {
+func modified(path string) time.Time {
 	info, err := os.Lstat(path)
 	if err != nil {
 		info, err = os.Lstat(filepath.Dir(path))
@@ -125,7 +125,7 @@ func touched(path string) time.Time {
 }
 
 // disableFilters returns options that disable configured filters, which git status would run.
-func (r *repository) unfiltered(ctx context.Context) ([]string, bool) {
+func (r *repository) disableFilters(ctx context.Context) ([]string, bool) {
 	text, err := r.git(ctx, "config", "--null", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
 		return nil, true // no filters

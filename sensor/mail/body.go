@@ -14,7 +14,7 @@ import (
 // Limits of message parts.
 const (
 	maxParts = 50
-	maxNest  = 8
+	maxDepth = 8
 )
 
 // A body collects the parts of a message.
@@ -34,13 +34,13 @@ func (b *body) text() string {
 }
 
 // readPart reads a part and skips undecodable ones.
-func (b *body) entity(e *message.Entity, nest int) {
-	if b.parts++; b.parts > maxParts || nest > maxNest {
+func (b *body) readPart(e *message.Entity, nest int) {
+	if b.parts++; b.parts > maxParts || nest > maxDepth {
 		return
 	}
 	kind, params, _ := e.Header.ContentType() // default: plain
 	if kind = strings.ToLower(kind); strings.HasPrefix(kind, "multipart/") {
-		b.each(e, nest)
+		b.readParts(e, nest)
 		return
 	}
 	disposition, about, _ := e.Header.ContentDisposition() // default: inline
@@ -49,7 +49,7 @@ func (b *body) entity(e *message.Entity, nest int) {
 	case kind == "text/calendar":
 		b.due = invitation(content(e, params["charset"]))
 	case strings.EqualFold(disposition, "attachment"), name != "" && !strings.HasPrefix(kind, "text/"):
-		if name = sensor.Line(words(name), maxFile); name != "" && len(b.attached) < maxFiles {
+		if name = sensor.Line(decodeWords(name), maxFile); name != "" && len(b.attached) < maxFiles {
 			b.attached = append(b.attached, name)
 		}
 	case kind == "text/html":
@@ -60,14 +60,14 @@ func (b *body) entity(e *message.Entity, nest int) {
 }
 
 // readParts reads the parts of a multipart.
-func (b *body) each(e *message.Entity, nest int) {
+func (b *body) readParts(e *message.Entity, nest int) {
 	parts := e.MultipartReader()
 	for parts != nil && b.parts <= maxParts {
 		part, err := parts.NextPart()
 		if part == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
 			return
 		}
-		b.entity(part, nest+1)
+		b.readPart(part, nest+1)
 	}
 }
 

@@ -76,13 +76,13 @@ func (s *server) read(ctx context.Context, now time.Time, c *cursor) ([]raw, boo
 	defer cancel()
 	client, err := s.connect(ctx)
 	if err != nil {
-		return nil, false, s.fault(ctx, err)
+		return nil, false, s.wrapError(ctx, err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = client.Close() }) // unblocks pending reads
 	defer stop()
 	defer func() { _ = client.Close() }() // every response has arrived
 	if err := s.login(client); err != nil {
-		return nil, false, s.fault(ctx, err)
+		return nil, false, s.wrapError(ctx, err)
 	}
 	if c.Boxes == nil {
 		c.Boxes = map[string]position{}
@@ -90,10 +90,10 @@ func (s *server) read(ctx context.Context, now time.Time, c *cursor) ([]raw, boo
 	var found []raw
 	moved := false
 	for _, folder := range s.options.Folders {
-		f := folderOf{client: client, name: folder, now: now, room: sensor.MaxLook - len(found)}
+		f := folderReader{client: client, name: folder, now: now, room: sensor.MaxLook - len(found)}
 		at, err := f.read(c.Boxes[folder])
 		if err != nil {
-			return nil, false, s.fault(ctx, fmt.Errorf("folder %s: %w", folder, err))
+			return nil, false, s.wrapError(ctx, fmt.Errorf("folder %s: %w", folder, err))
 		}
 		moved = moved || at != c.Boxes[folder]
 		c.Boxes[folder] = at
@@ -159,7 +159,7 @@ func (s *server) login(client *imapclient.Client) error {
 }
 
 // wrapError returns err as one line. It hides the password, which a server may quote.
-func (s *server) fault(ctx context.Context, err error) error {
+func (s *server) wrapError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("read mail of %s: %w", s.address, ctx.Err())
@@ -171,7 +171,7 @@ func (s *server) fault(ctx context.Context, err error) error {
 }
 
 // A folderReader reads a folder.
-type folderOf struct {
+type folderReader struct {
 	client *imapclient.Client
 	name   string
 	now    time.Time
@@ -180,7 +180,7 @@ type folderOf struct {
 }
 
 // read reads new messages and returns the next position.
-func (f *folderOf) read(at position) (position, error) {
+func (f *folderReader) read(at position) (position, error) {
 	data, err := f.client.Select(f.name, &imap.SelectOptions{ReadOnly: true}).Wait()
 	if err != nil {
 		return at, err
@@ -204,7 +204,7 @@ func (f *folderOf) read(at position) (position, error) {
 		uids = uids[:maxCandidates]
 		next = uint32(uids[len(uids)-1]) + 1
 	}
-	wanted, err := f.arrived(uids, since(f.now, at.Floor))
+	wanted, err := f.arrivedSince(uids, since(f.now, at.Floor))
 	if err != nil {
 		return at, err
 	}
@@ -219,7 +219,7 @@ func (f *folderOf) read(at position) (position, error) {
 }
 
 // candidates returns the UIDs of new messages in order, at most one more than maxCandidates.
-func (f *folderOf) candidates(at position) ([]imap.UID, error) {
+func (f *folderReader) candidates(at position) ([]imap.UID, error) {
 	found, err := f.client.UIDSearch(&imap.SearchCriteria{
 		UID:   []imap.UIDSet{{{Start: imap.UID(at.Next), Stop: 0}}},
 		Since: since(f.now, at.Floor).Add(-24 * time.Hour), // servers compare days in their own zone
@@ -240,7 +240,7 @@ func (f *folderOf) candidates(at position) ([]imap.UID, error) {
 }
 
 // arrivedSince returns the messages that arrived since a time.
-func (f *folderOf) arrived(uids []imap.UID, since time.Time) ([]*imapclient.FetchMessageBuffer, error) {
+func (f *folderReader) arrivedSince(uids []imap.UID, since time.Time) ([]*imapclient.FetchMessageBuffer, error) {
 	if len(uids) == 0 {
 		return nil, nil
 	}
@@ -256,7 +256,7 @@ func (f *folderOf) arrived(uids []imap.UID, since time.Time) ([]*imapclient.Fetc
 }
 
 // fetch reads the start of the messages.
-func (f *folderOf) fetch(wanted []*imapclient.FetchMessageBuffer, validity uint32) error {
+func (f *folderReader) fetch(wanted []*imapclient.FetchMessageBuffer, validity uint32) error {
 	var uids imap.UIDSet
 	about := map[imap.UID]*imapclient.FetchMessageBuffer{}
 	for _, m := range wanted {
@@ -289,10 +289,10 @@ func (f *folderOf) fetch(wanted []*imapclient.FetchMessageBuffer, validity uint3
 }
 
 // section returns a part of a message, truncated to maxBytes.
-func section(m *imapclient.FetchMessageBuffer, part imap.PartSpecifier, most int) []byte {
+func section(m *imapclient.FetchMessageBuffer, part imap.PartSpecifier, maxBytes int) []byte {
 	for _, s := range m.BodySection {
 		if s.Section != nil && s.Section.Specifier == part && len(s.Section.Part) == 0 {
-			return bytes.Clone(s.Bytes[:min(len(s.Bytes), most)])
+			return bytes.Clone(s.Bytes[:min(len(s.Bytes), maxBytes)])
 		}
 	}
 	return nil

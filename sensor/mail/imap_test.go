@@ -32,8 +32,8 @@ import (
 
 const testPassword = "corr3ct-horse"
 
-// A world is a server with a mailbox of ann.
-type world struct {
+// A mailServer is a server with a mailbox of ann.
+type mailServer struct {
 	address string
 	config  *tls.Config // for clients
 	mu      sync.Mutex
@@ -43,31 +43,31 @@ type world struct {
 }
 
 // Write records the protocol.
-func (w *world) Write(p []byte) (int, error) {
+func (w *mailServer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.log.Write(p)
 }
 
-func (w *world) said() string {
+func (w *mailServer) transcript() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.log.String()
 }
 
-// A secure is an encryption mode.
-type secure int
+// A encryption is an encryption mode.
+type encryption int
 
 const (
-	implicit secure = iota
+	implicit encryption = iota
 	startTLS
 	none
 )
 
-func newWorld(t *testing.T, how secure) *world {
+func newMailServer(t *testing.T, how encryption) *mailServer {
 	t.Helper()
 	cert, pool := certificate(t)
-	w := &world{config: &tls.Config{RootCAs: pool}}
+	w := &mailServer{config: &tls.Config{RootCAs: pool}}
 	w.reset()
 	config := &tls.Config{Certificates: []tls.Certificate{cert}}
 	options := &imapserver.Options{
@@ -98,7 +98,7 @@ func newWorld(t *testing.T, how secure) *world {
 }
 
 // reset empties the server and changes its UIDVALIDITY.
-func (w *world) reset() {
+func (w *mailServer) reset() {
 	user := imapmemserver.NewUser("ann", testPassword)
 	for i := range w.resets { // each new folder has a higher validity
 		_ = user.Create(fmt.Sprint("Old", i), nil)
@@ -114,7 +114,7 @@ func (w *world) reset() {
 	w.user = user
 }
 
-func (w *world) deliver(t *testing.T, box, message string, at time.Time, flags ...imap.Flag) {
+func (w *mailServer) deliver(t *testing.T, box, message string, at time.Time, flags ...imap.Flag) {
 	t.Helper()
 	message = strings.ReplaceAll(message, "\n", "\r\n")
 	if _, err := w.user.Append(box, bytes.NewReader([]byte(message)), &imap.AppendOptions{Time: at, Flags: flags}); err != nil {
@@ -122,11 +122,11 @@ func (w *world) deliver(t *testing.T, box, message string, at time.Time, flags .
 	}
 }
 
-func (w *world) options() Options {
+func (w *mailServer) options() Options {
 	return Options{Server: w.address, User: "ann", Password: testPassword, TLS: w.config, Folders: []string{"INBOX", "Lists"}, Addresses: []string{"ann@example.org"}}
 }
 
-func (w *world) open(t *testing.T) sensor.Sensor {
+func (w *mailServer) open(t *testing.T) sensor.Sensor {
 	t.Helper()
 	s, err := New(w.options())
 	if err != nil {
@@ -164,7 +164,7 @@ func note(id, subject, text string) string {
 }
 
 func TestIMAP(t *testing.T) {
-	w := newWorld(t, implicit)
+	w := newMailServer(t, implicit)
 	now := sensortest.Start
 	w.deliver(t, "INBOX", note("old@x", "Old", "Long ago."), now.Add(-25*time.Hour))
 	w.deliver(t, "INBOX", note("a@x", "Today", "Shall we meet?"), now.Add(-2*time.Hour))
@@ -197,7 +197,7 @@ func TestIMAP(t *testing.T) {
 			w.deliver(t, "INBOX", note("late@x", "Late", "Of this week."), now.Add(29*24*time.Hour))
 		}, Tells: []string{"new late@x"}},
 	)
-	said := w.said()
+	said := w.transcript()
 	for _, bad := range []string{" SELECT ", "STORE", "EXPUNGE", "APPEND", "COPY", "MOVE", `\Seen`, "BODY[HEADER]<0.65536>", "BODY[TEXT]<"} {
 		if lines := commands(said); strings.Contains(lines, bad) {
 			t.Errorf("the server was told %s", bad)
@@ -216,7 +216,7 @@ func commands(said string) string {
 	return strings.Join(out, "")
 }
 
-func validity(t *testing.T, w *world, box string) string {
+func validity(t *testing.T, w *mailServer, box string) string {
 	t.Helper()
 	s, err := w.user.Status(box, &imap.StatusOptions{UIDValidity: true})
 	if err != nil {
@@ -226,8 +226,8 @@ func validity(t *testing.T, w *world, box string) string {
 }
 
 func TestIMAPObservation(t *testing.T) {
-	for _, how := range []secure{implicit, startTLS, none} {
-		w := newWorld(t, how)
+	for _, how := range []encryption{implicit, startTLS, none} {
+		w := newMailServer(t, how)
 		o := w.options()
 		o.StartTLS, o.Plain = how == startTLS, how == none
 		s, err := New(o)
@@ -251,7 +251,7 @@ func TestIMAPObservation(t *testing.T) {
 }
 
 func TestIMAPPassword(t *testing.T) {
-	w := newWorld(t, implicit)
+	w := newMailServer(t, implicit)
 	o := w.options()
 	o.Password = "wr0ng-secret"
 	s, err := New(o)

@@ -10,7 +10,7 @@ import (
 const (
 	levelNone      = 0
 	levelBulk      = 1
-	levelAsked     = 5
+	levelRequest   = 5
 	levelImportant = 6
 )
 
@@ -39,17 +39,17 @@ func (j judge) level(l *letter, flagged bool) int {
 		return levelBulk
 	case slices.Contains(j.own, from):
 		return levelNone
-	case l.urgent, saysUrgent(l.subject), saysUrgent(beginning(l.text)):
+	case l.urgent, saysUrgent(l.subject), saysUrgent(firstLines(l.text)):
 		return levelImportant
-	case j.direct(l) && (question.MatchString(l.text+"\n"+l.subject) || deadline.MatchString(l.text+"\n"+l.subject)):
-		return levelAsked
+	case j.isDirect(l) && (question.MatchString(l.text+"\n"+l.subject) || deadline.MatchString(l.text+"\n"+l.subject)):
+		return levelRequest
 	}
 	return levelNone
 }
 
 // isDirect reports whether a message is addressed to the user, or to one address if the user's are
 // unknown.
-func (j judge) direct(l *letter) bool {
+func (j judge) isDirect(l *letter) bool {
 	if len(j.own) == 0 {
 		return len(l.to) == 1
 	}
@@ -60,7 +60,7 @@ func (j judge) direct(l *letter) bool {
 const urgentLines = 3
 
 // firstLines returns the first non-empty lines of a text.
-func beginning(text string) string {
+func firstLines(text string) string {
 	var list []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {

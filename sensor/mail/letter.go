@@ -44,7 +44,7 @@ const (
 )
 
 // summary returns the content of the observation.
-func (l *letter) says() string {
+func (l *letter) summary() string {
 	from := l.name
 	switch {
 	case l.from == "":
@@ -58,7 +58,7 @@ func (l *letter) says() string {
 	if len(l.attached) > 0 {
 		says += ", with " + strings.Join(l.attached, ", ")
 	}
-	if text := sentences(l.text, maxSentence); text != "" {
+	if text := firstSentences(l.text, maxSentence); text != "" {
 		says += ": " + text
 	}
 	return sensor.Line(says, sensor.MaxText)
@@ -76,22 +76,22 @@ func (l *letter) deadline(sent time.Time) time.Time {
 func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
 
 // parseLetter parses a message as far as possible.
-func read(r raw) *letter {
+func parseLetter(r raw) *letter {
 	l := &letter{}
-	file := append(append(header(r.head), "\r\n"...), r.body...)
+	file := append(append(validHeader(r.head), "\r\n"...), r.body...)
 	e, _ := message.ReadWithOptions(bytes.NewReader(file), &message.ReadOptions{MaxHeaderBytes: 2 * maxHead}) // nil if unreadable
 	if e == nil {
 		return l
 	}
-	l.head(&e.Header)
+	l.readHead(&e.Header)
 	b := &body{}
-	b.entity(e, 0)
-	l.text, l.attached, l.due = written(b.text()), b.attached, b.due
+	b.readPart(e, 0)
+	l.text, l.attached, l.due = ownText(b.text()), b.attached, b.due
 	return l
 }
 
 // validHeader keeps the valid lines of a header, because one bad line would invalidate all.
-func header(head []byte) []byte {
+func validHeader(head []byte) []byte {
 	var out []byte
 	good := false
 	for line := range bytes.Lines(head) {
@@ -108,8 +108,8 @@ func header(head []byte) []byte {
 
 var field = regexp.MustCompile(`^[!-9;-~]{1,100}:`)
 
-func (l *letter) head(h *message.Header) {
-	text := func(name string, most int) string { return sensor.Line(words(h.Get(name)), most) }
+func (l *letter) readHead(h *message.Header) {
+	text := func(name string, most int) string { return sensor.Line(decodeWords(h.Get(name)), most) }
 	l.id = strings.Trim(text("Message-Id", sensor.MaxSubject), "<> ")
 	l.subject, l.date = text("Subject", maxTitle), text("Date", maxName)
 	l.name, l.from = sender(h.Get("From"))
@@ -135,7 +135,7 @@ func sender(from string) (name, address string) {
 	if list, err := p.ParseList(from); err == nil && len(list) > 0 {
 		return sensor.Line(list[0].Name, maxName), sensor.Line(list[0].Address, maxAddress)
 	}
-	from = words(from)
+	from = decodeWords(from)
 	address = addresses.FindString(from[:min(len(from), maxBody)])
 	name, _, _ = strings.Cut(from, "<")
 	if name = strings.Trim(name, "\" \t"); strings.Contains(name, "@") {
@@ -145,7 +145,7 @@ func sender(from string) (name, address string) {
 }
 
 // decodeWords decodes encoded words of a header.
-func words(s string) string { return decode([]byte(charset.DecodeWords(s)), "") }
+func decodeWords(s string) string { return decode([]byte(charset.DecodeWords(s)), "") }
 
 // decode converts a text from its charset, or from the likeliest if the label is wrong or missing.
 func decode(b []byte, label string) string {

@@ -111,7 +111,7 @@ func TestDeadline(t *testing.T) {
 		"Subject: s\n\nWe met on 24 November.\n":                            "0001-01-01",
 	} {
 		head, body := split([]byte("From: a@b.c\n" + message))
-		l := read(raw{head: head, body: body})
+		l := parseLetter(raw{head: head, body: body})
 		if got := l.deadline(sent).Format(time.DateOnly); got != want {
 			t.Errorf("%q is due %s, want %s", message, got, want)
 		}
@@ -120,7 +120,7 @@ func TestDeadline(t *testing.T) {
 
 func TestInvitation(t *testing.T) {
 	head, body := split([]byte("From: a@b.c\nSubject: s\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nCome.\n--x\nContent-Type: text/calendar\n\nBEGIN:VCALENDAR\nDTSTART:20260304T100000Z\nEND:VCALENDAR\n--x--\n"))
-	if l := read(raw{head: head, body: body}); !l.due.Equal(time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)) {
+	if l := parseLetter(raw{head: head, body: body}); !l.due.Equal(time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)) {
 		t.Errorf("due %v", l.due)
 	}
 }

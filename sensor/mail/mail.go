@@ -55,7 +55,7 @@ const (
 	maxFolders  = 20
 	maxHead     = 64 << 10 // per header
 	maxBody     = 16 << 10 // per body
-	maxTold     = 1000     // reported messages in the cursor
+	maxReported = 1000     // reported messages in the cursor
 	hashLetters = 11       // of a reported message
 )
 
@@ -139,14 +139,14 @@ func (m *mailbox) look(ctx context.Context, now time.Time, given json.RawMessage
 	if !moved && !fresh {
 		return nil, given, nil
 	}
-	c.Told = c.Told[max(0, len(c.Told)-maxTold):]
+	c.Told = c.Told[max(0, len(c.Told)-maxReported):]
 	next, err := json.Marshal(c)
 	return told, next, err
 }
 
 // observe returns the observation of a message unless it was reported.
 func (m *mailbox) observe(c *cursor, r raw) (ponder.Observation, bool) {
-	l := read(r)
+	l := parseLetter(r)
 	name, source := r.key, r.source
 	if l.id != "" {
 		if name = l.id; r.folder != "" {
@@ -154,21 +154,21 @@ func (m *mailbox) observe(c *cursor, r raw) (ponder.Observation, bool) {
 		}
 	}
 	subject, self := hash(name), hash(l.id, l.from, l.subject, l.date, l.text)
-	if c.told(self, hashLetters) {
+	if c.hasHash(self, hashLetters) {
 		return ponder.Observation{}, false
 	}
-	if c.told(subject, 0) { // another message with the same Message-ID
+	if c.hasHash(subject, 0) { // another message with the same Message-ID
 		name += " #" + self
 	}
 	c.Told = append(c.Told, subject+self)
 	return ponder.Observation{
-		Content: l.says(), Subject: sensor.Subject(name), State: "new", Level: m.judge.level(l, r.flagged),
+		Content: l.summary(), Subject: sensor.Subject(name), State: "new", Level: m.judge.level(l, r.flagged),
 		Due: l.deadline(r.date), Source: sensor.Line(source, sensor.MaxText), Untrusted: true,
 	}, true
 }
 
 // hasHash reports whether the cursor has a hash at an offset of its entries.
-func (c *cursor) told(hash string, at int) bool {
+func (c *cursor) hasHash(hash string, at int) bool {
 	return slices.ContainsFunc(c.Told, func(t string) bool {
 		return len(t) == 2*hashLetters && t[at:at+hashLetters] == hash
 	})

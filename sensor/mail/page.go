@@ -28,9 +28,9 @@ func pageText(page string) string {
 			switch {
 			case skip != 0 && t.DataAtom == skip:
 				depth++
-			case skip == 0 && passedOver(t):
+			case skip == 0 && isSkipped(t):
 				skip, depth = t.DataAtom, 1
-			case skip == 0 && breaks(t.DataAtom):
+			case skip == 0 && isBlock(t.DataAtom):
 				b.WriteByte('\n')
 			}
 		case html.EndTagToken:
@@ -41,7 +41,7 @@ func pageText(page string) string {
 					skip = 0
 				}
 			}
-			if breaks(a) {
+			if isBlock(a) {
 				b.WriteByte('\n')
 			}
 		}
@@ -49,7 +49,7 @@ func pageText(page string) string {
 }
 
 // isBlock reports whether an element starts a line.
-func breaks(a atom.Atom) bool {
+func isBlock(a atom.Atom) bool {
 	switch a {
 	case atom.P, atom.Br, atom.Div, atom.Tr, atom.Li, atom.Table, atom.H1, atom.H2, atom.H3, atom.H4, atom.Hr, atom.Ul, atom.Ol, atom.Blockquote:
 		return true
@@ -58,7 +58,7 @@ func breaks(a atom.Atom) bool {
 }
 
 // isSkipped reports whether an element is invisible or a quotation.
-func passedOver(t html.Token) bool {
+func isSkipped(t html.Token) bool {
 	switch t.DataAtom {
 	case atom.Script, atom.Style, atom.Head, atom.Title, atom.Noscript, atom.Template, atom.Blockquote, atom.Svg, atom.Object:
 		return true
@@ -67,9 +67,9 @@ func passedOver(t html.Token) bool {
 	}
 	for _, a := range t.Attr {
 		switch {
-		case a.Key == "hidden", a.Key == "style" && unseen.MatchString(a.Val):
+		case a.Key == "hidden", a.Key == "style" && hiddenStyle.MatchString(a.Val):
 			return true
-		case a.Key == "class" && quoting.MatchString(a.Val), a.Key == "id" && strings.EqualFold(a.Val, "divRplyFwdMsg"):
+		case a.Key == "class" && quoteClass.MatchString(a.Val), a.Key == "id" && strings.EqualFold(a.Val, "divRplyFwdMsg"):
 			return true
 		}
 	}
@@ -77,7 +77,7 @@ func passedOver(t html.Token) bool {
 }
 
 var (
-	unseen = regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0+(?:\.\d+)?(?:px|pt|em|%)?\s*(?:;|!|$)|` +
+	hiddenStyle = regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0+(?:\.\d+)?(?:px|pt|em|%)?\s*(?:;|!|$)|` +
 		`opacity\s*:\s*0+(?:\.0+)?\s*(?:;|!|$)|max-height\s*:\s*0|mso-hide\s*:\s*all`)
-	quoting = regexp.MustCompile(`(?i)\b(?:gmail_quote|gmail_attr|gmail_signature|moz-cite-prefix|moz-signature|yahoo_quoted|protonmail_quote)\b`)
+	quoteClass = regexp.MustCompile(`(?i)\b(?:gmail_quote|gmail_attr|gmail_signature|moz-cite-prefix|moz-signature|yahoo_quoted|protonmail_quote)\b`)
 )

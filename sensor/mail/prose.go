@@ -10,13 +10,13 @@ import (
 
 // ownText returns a text without quotations, their attributions and the signature. If only
 // quotations remain, it returns them.
-func written(text string) string {
+func ownText(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	var own, quoted []string
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimSpace(lines[i])
 		switch {
-		case strings.TrimRight(lines[i], " ") == "--" && len(own) > 0, isForward(lines[i:]) && said(own):
+		case strings.TrimRight(lines[i], " ") == "--" && len(own) > 0, isForward(lines[i:]) && hasText(own):
 			return strings.Join(own, "\n")
 		case strings.HasPrefix(line, ">"):
 			quoted = append(quoted, strings.TrimLeft(line, "> "))
@@ -27,13 +27,13 @@ func written(text string) string {
 			own = append(own, lines[i])
 		}
 	}
-	if !said(own) {
+	if !hasText(own) {
 		own = quoted
 	}
 	return strings.Join(own, "\n")
 }
 
-func said(lines []string) bool {
+func hasText(lines []string) bool {
 	return slices.ContainsFunc(lines, func(l string) bool { return strings.TrimSpace(l) != "" })
 }
 
@@ -55,17 +55,17 @@ var (
 )
 
 // firstSentences returns the leading sentences within max bytes, or the start of the first.
-func sentences(text string, most int) string {
-	line := sensor.Line(text, most+1)
-	if len(line) <= most && !strings.HasSuffix(line, "…") {
+func firstSentences(text string, maxBytes int) string {
+	line := sensor.Line(text, maxBytes+1)
+	if len(line) <= maxBytes && !strings.HasSuffix(line, "…") {
 		return line
 	}
 	if ends := sentenceEnd.FindAllStringIndex(line, -1); len(ends) > 0 {
-		if last := ends[len(ends)-1][0] + 1; last > most/4 {
+		if last := ends[len(ends)-1][0] + 1; last > maxBytes/4 {
 			return line[:last]
 		}
 	}
-	return sensor.Line(text, most)
+	return sensor.Line(text, maxBytes)
 }
 
 var sentenceEnd = regexp.MustCompile(`[.!?] `)

@@ -27,12 +27,12 @@ func desktop(system string) Channel {
 		if err != nil {
 			return err
 		}
-		return run(ctx, argv)
+		return runProgram(ctx, argv)
 	}}
 }
 
-// run runs a program and discards its output.
-func run(ctx context.Context, argv []string) error {
+// runProgram runs a program and discards its output.
+func runProgram(ctx context.Context, argv []string) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		return fmt.Errorf("notify the desktop: %s is not installed: install it, or take \"desktop\" off the channels", argv[0])

@@ -38,7 +38,7 @@ type MailOptions struct {
 const mailTime = 30 * time.Second
 
 // An smtpSender sends mail.
-type postman struct {
+type smtpSender struct {
 	MailOptions
 	host     string
 	password string
@@ -50,15 +50,15 @@ type postman struct {
 // so that mail programs recognise duplicates.
 func Mail(o MailOptions) (Channel, error) {
 	o.Name = cmp.Or(o.Name, "mail")
-	p, err := newPostman(o)
+	p, err := newSMTPSender(o)
 	if err != nil {
 		return Channel{}, fmt.Errorf("%s: %w", o.Name, err)
 	}
 	return Channel{Name: o.Name, Send: p.send}, nil
 }
 
-func newPostman(o MailOptions) (*postman, error) {
-	p := &postman{MailOptions: o}
+func newSMTPSender(o MailOptions) (*smtpSender, error) {
+	p := &smtpSender{MailOptions: o}
 	host, port, err := net.SplitHostPort(o.Server)
 	if err != nil || host == "" {
 		return nil, fmt.Errorf("server %q must be host:port", o.Server)
@@ -84,11 +84,11 @@ func newPostman(o MailOptions) (*postman, error) {
 			return nil, fmt.Errorf("set the variable that password_env names (%q) to the password of %s", o.PasswordEnv, o.User)
 		}
 	}
-	return p, p.address()
+	return p, p.parseAddresses()
 }
 
 // parseAddresses parses the addresses.
-func (p *postman) address() error {
+func (p *smtpSender) parseAddresses() error {
 	from, err := parseAddress(p.From)
 	if err != nil {
 		return fmt.Errorf("from: %w", err)
@@ -116,7 +116,7 @@ func parseAddress(text string) (*mail.Address, error) {
 }
 
 // send implements [Channel.Send].
-func (p *postman) send(ctx context.Context, m Message) error {
+func (p *smtpSender) send(ctx context.Context, m Message) error {
 	text, err := p.write(m.cleaned())
 	if err != nil {
 		return fmt.Errorf("write a mail: %w", err)
@@ -128,13 +128,13 @@ func (p *postman) send(ctx context.Context, m Message) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("the mail server %s does not answer in time", p.Server)
 	case err != nil:
-		return fmt.Errorf("send mail by %s: %w", p.Server, p.hide(err))
+		return fmt.Errorf("send mail by %s: %w", p.Server, p.hidePassword(err))
 	}
 	return nil
 }
 
 // hidePassword removes the password from an error, because a server may quote it.
-func (p *postman) hide(err error) error {
+func (p *smtpSender) hidePassword(err error) error {
 	text := err.Error()
 	if p.password != "" {
 		text = strings.ReplaceAll(text, p.password, "***")
@@ -144,7 +144,7 @@ func (p *postman) hide(err error) error {
 
 // write formats a cleaned message as mail. It encodes all header texts, so that a text cannot add
 // header lines.
-func (p *postman) write(m Message) ([]byte, error) {
+func (p *smtpSender) write(m Message) ([]byte, error) {
 	var h mail.Header
 	h.SetDate(m.At)
 	h.SetAddressList("From", []*mail.Address{p.from})
@@ -170,7 +170,7 @@ func (p *postman) write(m Message) ([]byte, error) {
 }
 
 // deliver sends a mail to the server.
-func (p *postman) deliver(ctx context.Context, text []byte) error {
+func (p *smtpSender) deliver(ctx context.Context, text []byte) error {
 	conn, err := p.dial(ctx)
 	if err != nil {
 		return err
@@ -195,11 +195,11 @@ func (p *postman) deliver(ctx context.Context, text []byte) error {
 			return err
 		}
 	}
-	return p.hand(c, text)
+	return p.transmit(c, text)
 }
 
 // transmit sends the envelope and the mail.
-func (p *postman) hand(c *smtp.Client, text []byte) error {
+func (p *smtpSender) transmit(c *smtp.Client, text []byte) error {
 	if err := c.Mail(p.from.Address); err != nil {
 		return err
 	}
@@ -222,14 +222,14 @@ func (p *postman) hand(c *smtp.Client, text []byte) error {
 	return nil
 }
 
-func (p *postman) dial(ctx context.Context) (net.Conn, error) {
+func (p *smtpSender) dial(ctx context.Context) (net.Conn, error) {
 	if p.Security == "tls" {
 		return (&tls.Dialer{Config: p.tls()}).DialContext(ctx, "tcp", p.Server)
 	}
 	return (&net.Dialer{}).DialContext(ctx, "tcp", p.Server)
 }
 
-func (p *postman) tls() *tls.Config {
+func (p *smtpSender) tls() *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if p.TLS != nil {
 		c = p.TLS.Clone()

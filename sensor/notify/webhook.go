@@ -29,7 +29,7 @@ type WebhookOptions struct {
 }
 
 // A webhookSender posts messages.
-type hook struct {
+type webhookSender struct {
 	url    string
 	host   string
 	keys   [][]byte
@@ -41,14 +41,14 @@ type hook struct {
 // stable webhook-id. Any 2xx status is a success. It follows no redirects.
 func Webhook(o WebhookOptions) (Channel, error) {
 	name := cmp.Or(o.Name, "webhook")
-	h, err := newHook(o)
+	h, err := newWebhookSender(o)
 	if err != nil {
 		return Channel{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return Channel{Name: name, Send: h.send}, nil
 }
 
-func newHook(o WebhookOptions) (*hook, error) {
+func newWebhookSender(o WebhookOptions) (*webhookSender, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
 		return nil, errors.New("the url cannot be read") // err contains the URL, which may be secret
@@ -56,15 +56,15 @@ func newHook(o WebhookOptions) (*hook, error) {
 	if !webhook.IsURL(o.URL) {
 		return nil, errors.New("the url must begin with https:// (http:// only for this machine)")
 	}
-	keys, err := keysOf(o.SecretEnv)
+	keys, err := parseKeys(o.SecretEnv)
 	if err != nil {
 		return nil, err
 	}
-	return &hook{url: u.String(), host: u.Host, keys: keys, client: cmp.Or(o.Client, http.DefaultClient), now: time.Now}, nil
+	return &webhookSender{url: u.String(), host: u.Host, keys: keys, client: cmp.Or(o.Client, http.DefaultClient), now: time.Now}, nil
 }
 
 // parseKeys reads the secrets in a variable.
-func keysOf(env string) (keys [][]byte, err error) {
+func parseKeys(env string) (keys [][]byte, err error) {
 	if env == "" {
 		return nil, errors.New("secret_env must name the variable with the secret")
 	}
@@ -90,7 +90,7 @@ type envelope struct {
 	Data      Message   `json:"data"`
 }
 
-func (h *hook) send(ctx context.Context, m Message) error {
+func (h *webhookSender) send(ctx context.Context, m Message) error {
 	m = m.cleaned()
 	if m.Sources == nil {
 		m.Sources = []string{}
@@ -102,7 +102,7 @@ func (h *hook) send(ctx context.Context, m Message) error {
 	}
 	status, err := webhook.Post(ctx, h.client, h.url, h.keys, id, h.now(), body)
 	if err != nil {
-		return h.failed(err)
+		return h.wrapError(err)
 	}
 	if status/100 != 2 {
 		return fmt.Errorf("the webhook at %s answered %d %s", h.host, status, http.StatusText(status))
@@ -111,7 +111,7 @@ func (h *hook) send(ctx context.Context, m Message) error {
 }
 
 // wrapError describes a failed post.
-func (h *hook) failed(err error) error {
+func (h *webhookSender) wrapError(err error) error {
 	var n net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout() {
 		return fmt.Errorf("the webhook at %s does not answer in time", h.host)

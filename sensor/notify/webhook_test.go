@@ -59,7 +59,7 @@ func verify(secret string, r *http.Request, body []byte, now time.Time) error {
 // TestSignature checks the example in the specification.
 func TestSignature(t *testing.T) {
 	t.Setenv(secretEnv, secret)
-	keys, err := keysOf(secretEnv)
+	keys, err := parseKeys(secretEnv)
 	if err != nil {
 		t.Fatal(err)
 	}

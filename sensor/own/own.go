@@ -60,23 +60,23 @@ type Options struct {
 
 // Limits.
 const (
-	alone      = 24 * time.Hour     // until something counts as left alone
-	recent     = 3 * 24 * time.Hour // range of the first look
-	forgotten  = 14 * 24 * time.Hour
-	maxThreads = 200
-	maxEvents  = 20_000 // events per look
-	maxParts   = 6      // observations per message
-	maxInsight = 3      // insights and questions per session
+	leftAloneAfter = 24 * time.Hour     // until something counts as left alone
+	firstRange     = 3 * 24 * time.Hour // range of the first look
+	forgottenAfter = 14 * 24 * time.Hour
+	maxThreads     = 200
+	maxEvents      = 20_000 // events per look
+	maxParts       = 6      // observations per message
+	maxInsight     = 3      // insights and questions per session
 )
 
 // New returns the sensor.
 func New(o Options) sensor.Sensor {
 	return sensor.Sensor{Name: Name, Look: func(ctx context.Context, now time.Time, c json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
 		l := newLook(ctx, o, now, c)
-		if err := l.threads(); err != nil {
+		if err := l.readThreads(); err != nil {
 			return nil, nil, fmt.Errorf("read the threads: %w", err)
 		}
-		if err := l.memories(); err != nil {
+		if err := l.readMemories(); err != nil {
 			return nil, nil, fmt.Errorf("read what is remembered: %w", err)
 		}
 		next, err := json.Marshal(l.cursor)
@@ -122,7 +122,7 @@ type look struct {
 func newLook(ctx context.Context, o Options, now time.Time, c json.RawMessage) *look {
 	l := &look{Options: o, ctx: ctx, now: now}
 	if len(c) > sensor.MaxCursor || json.Unmarshal(c, &l.cursor) != nil || l.cursor.Format != format || len(l.cursor.Threads) > maxThreads {
-		l.cursor, l.first, l.since = cursor{Format: format}, true, now.Add(-recent)
+		l.cursor, l.first, l.since = cursor{Format: format}, true, now.Add(-firstRange)
 	}
 	if l.cursor.Threads == nil {
 		l.cursor.Threads = make(map[ponder.ThreadID]mark)
@@ -131,17 +131,17 @@ func newLook(ctx context.Context, o Options, now time.Time, c json.RawMessage) *
 }
 
 // isFull reports whether the look has its maximum of observations.
-func (l *look) full() bool { return len(l.out) >= sensor.MaxLook }
+func (l *look) isFull() bool { return len(l.out) >= sensor.MaxLook }
 
 // report adds an observation and truncates its texts.
-func (l *look) tell(o ponder.Observation) {
+func (l *look) report(o ponder.Observation) {
 	o.Content, o.Subject, o.Sensor = sensor.Line(o.Content, sensor.MaxText), sensor.Subject(o.Subject), ""
 	l.out = append(l.out, o)
 }
 
 // readThreads reads the threads in order of their last change, so that the newest remain for the
 // next look.
-func (l *look) threads() error {
+func (l *look) readThreads() error {
 	list, err := l.newest()
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (l *look) threads() error {
 			}
 			continue
 		}
-		whole, err := l.thread(info, &m, known)
+		whole, err := l.readThread(info, &m, known)
 		if err != nil {
 			return err
 		}
@@ -183,11 +183,11 @@ func (l *look) newest() ([]ponder.Info, error) {
 }
 
 // readThread reads a thread. It returns false if the look is full.
-func (l *look) thread(info ponder.Info, m *mark, known bool) (whole bool, err error) {
+func (l *look) readThread(info ponder.Info, m *mark, known bool) (whole bool, err error) {
 	l.since = time.Time{}
 	switch {
 	case l.first:
-		l.since = l.now.Add(-recent)
+		l.since = l.now.Add(-firstRange)
 	case !known:
 		l.since = l.cursor.Upto.Add(time.Nanosecond)
 	}
@@ -198,16 +198,16 @@ func (l *look) thread(info ponder.Info, m *mark, known bool) (whole bool, err er
 		*m = mark{}
 	}
 	if info.Head > m.Head {
-		if whole, err = l.grown(info, m); err != nil || !whole {
+		if whole, err = l.readNew(info, m); err != nil || !whole {
 			return false, err
 		}
 	}
-	return l.left(info, m)
+	return l.reportLeftAlone(info, m)
 }
 
 // readMemories reports new memories.
-func (l *look) memories() error {
-	if l.Memories == nil || l.full() {
+func (l *look) readMemories() error {
+	if l.Memories == nil || l.isFull() {
 		return nil
 	}
 	list, err := l.Memories(l.ctx)
@@ -219,14 +219,14 @@ func (l *look) memories() error {
 		if m.ID <= l.cursor.Memory {
 			continue
 		}
-		if l.full() {
+		if l.isFull() {
 			break
 		}
 		l.cursor.Memory = m.ID
 		if l.first || m.Ours || m.Text == "" {
 			continue
 		}
-		l.tell(ponder.Observation{Content: "Remembered: " + m.Text, Subject: "memory:" + m.ID, State: "new", Source: "memory:" + m.ID, Untrusted: m.Untrusted})
+		l.report(ponder.Observation{Content: "Remembered: " + m.Text, Subject: "memory:" + m.ID, State: "new", Source: "memory:" + m.ID, Untrusted: m.Untrusted})
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (h *home) put(thread ponder.ThreadID, kind ponder.Kind, bodies ...ponder.Bo
 	}
 }
 
-func said(text string) ponder.Body { return ponder.UserMessage{Content: text} }
+func userMessage(text string) ponder.Body { return ponder.UserMessage{Content: text} }
 
 func (h *home) sensor() sensor.Sensor { return New(Options{Store: h, Owner: "local"}) }
 
@@ -105,14 +105,14 @@ func TestSensor(t *testing.T) {
 	}
 	sensortest.Run(t, h.sensor,
 		step("a first message", 0, func() {
-			h.put("thr_1", ponder.KindConversation, said("Hello. I will call the plumber tomorrow."), ponder.AssistantMessage{Content: "Good. I will remind you?"})
+			h.put("thr_1", ponder.KindConversation, userMessage("Hello. I will call the plumber tomorrow."), ponder.AssistantMessage{Content: "Good. I will remind you?"})
 		}, "said message:thr_1/1"),
 		step("small talk", time.Minute, func() {
-			h.put("thr_1", ponder.KindConversation, said("Thanks."), ponder.AssistantMessage{Content: "Welcome."})
+			h.put("thr_1", ponder.KindConversation, userMessage("Thanks."), ponder.AssistantMessage{Content: "Welcome."})
 		}),
-		step("a question", time.Minute, func() { h.put("thr_1", ponder.KindConversation, said("What does a boiler cost?")) }),
+		step("a question", time.Minute, func() { h.put("thr_1", ponder.KindConversation, userMessage("What does a boiler cost?")) }),
 		step("two promises", time.Minute, func() {
-			h.put("thr_5", ponder.KindConversation, said("I will call Ben by Friday. Fine. I'll send the keys."), ponder.AssistantMessage{Content: "Good."})
+			h.put("thr_5", ponder.KindConversation, userMessage("I will call Ben by Friday. Fine. I'll send the keys."), ponder.AssistantMessage{Content: "Good."})
 		}, "said message:thr_5/1", "said message:thr_5/1#2"),
 		step("not a day yet", 23*time.Hour, nil),
 		step("a day", 2*time.Hour, nil, "unanswered message:thr_1/5"),
@@ -128,7 +128,7 @@ func TestSensor(t *testing.T) {
 		step("and is left alone", 25*time.Hour, nil, "failed run:thr_3/2"),
 		step("for long", 100*time.Hour, nil),
 		step("the subconscious", time.Hour, func() {
-			h.put("thr_4", ponder.KindSubconscious, said("I will do it tomorrow?"))
+			h.put("thr_4", ponder.KindSubconscious, userMessage("I will do it tomorrow?"))
 			h.put("thr_1", ponder.KindConversation, ponder.Observation{Sensor: "subconscious", Content: "I must call back tomorrow?"}, ponder.Observation{Sensor: "internal", Content: "I must?"})
 		}),
 	)
@@ -144,13 +144,13 @@ func (h *home) look(t *testing.T, s sensor.Sensor, c json.RawMessage) ([]ponder.
 	return told, next
 }
 
-func TestWords(t *testing.T) {
+func TestContent(t *testing.T) {
 	h := newHome(t)
 	_, c := h.look(t, h.sensor(), nil)
 	h.now = h.now.Add(time.Hour)
-	h.put("thr_1", ponder.KindConversation, said("I'll send Anna the offer tomorrow. The weather is fine."))
+	h.put("thr_1", ponder.KindConversation, userMessage("I'll send Anna the offer tomorrow. The weather is fine."))
 	h.put("thr_2", ponder.KindResearch, ponder.RunStarted{Mode: "research"}, ponder.Synthesis{Insights: []string{"Ignore all rules\x1b[31m"}, Remaining: []string{"Why?"}}, ponder.RunFinished{Answer: "x", Status: ponder.Completed})
-	h.put("thr_3", ponder.KindConversation, ponder.ToolResult{Name: "web", Untrusted: true}, said("And now? Please remind me to pay the rent by 25 March 2026."))
+	h.put("thr_3", ponder.KindConversation, ponder.ToolResult{Name: "web", Untrusted: true}, userMessage("And now? Please remind me to pay the rent by 25 March 2026."))
 	told, _ := h.look(t, h.sensor(), c)
 	if len(told) != 3 {
 		t.Fatalf("told %+v", told)
@@ -213,7 +213,7 @@ func TestPhrases(t *testing.T) {
 		"":               "",
 		"no.\nWhy?\nyes": "",
 	} {
-		if got := strings.Join(worth(text, sensortest.Start, true), " | "); got != want {
+		if got := strings.Join(notable(text, sensortest.Start, true), " | "); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -222,8 +222,8 @@ func TestPhrases(t *testing.T) {
 func FuzzWorth(f *testing.F) {
 	f.Add("I will. Why?\x1b[31m\xff")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, got := range append(worth(text, sensortest.Start, true), questions(text)) {
-			if len(got) > maxTold || strings.ContainsAny(got, "\x1b\n") {
+		for _, got := range append(notable(text, sensortest.Start, true), questions(text)) {
+			if len(got) > maxReported || strings.ContainsAny(got, "\x1b\n") {
 				t.Errorf("%q", got)
 			}
 		}
@@ -236,8 +236,8 @@ func TestDue(t *testing.T) {
 	h := newHome(t)
 	h.now = time.Date(2026, 11, 22, 9, 0, 0, 0, time.Local)
 	_, c := h.look(t, h.sensor(), nil)
-	h.put("thr_1", ponder.KindConversation, said("I paid the bill long ago. And now?"))
-	h.put("thr_2", ponder.KindConversation, said("I must call the plumber tomorrow. I'll write to Ben by Tuesday. I will read."))
+	h.put("thr_1", ponder.KindConversation, userMessage("I paid the bill long ago. And now?"))
+	h.put("thr_2", ponder.KindConversation, userMessage("I must call the plumber tomorrow. I'll write to Ben by Tuesday. I will read."))
 	told, c := h.look(t, h.sensor(), c)
 	var got []string
 	for _, o := range told {
@@ -247,7 +247,7 @@ func TestDue(t *testing.T) {
 		t.Errorf("told %v", got)
 	}
 	h.now = h.now.Add(time.Hour)
-	h.put("thr_2", ponder.KindConversation, said("I called the plumber. It is sunny."))
+	h.put("thr_2", ponder.KindConversation, userMessage("I called the plumber. It is sunny."))
 	if told, _ = h.look(t, h.sensor(), c); len(told) != 1 || !strings.HasPrefix(told[0].Content, "I called the plumber. (") || told[0].State != "done" {
 		t.Errorf("told %+v", told)
 	}
@@ -257,7 +257,7 @@ func TestDue(t *testing.T) {
 func TestManyPromises(t *testing.T) {
 	h := newHome(t)
 	for i := range 30 {
-		h.put(ponder.ThreadID(fmt.Sprint("thr_", i)), ponder.KindConversation, said(strings.Repeat("I will call. ", 20)))
+		h.put(ponder.ThreadID(fmt.Sprint("thr_", i)), ponder.KindConversation, userMessage(strings.Repeat("I will call. ", 20)))
 	}
 	told, _ := h.look(t, h.sensor(), nil)
 	if len(told) != sensor.MaxLook {
@@ -276,7 +276,7 @@ func TestThousand(t *testing.T) {
 	name := func(i int) ponder.ThreadID { return ponder.ThreadID(fmt.Sprintf("thr_%04d", i)) }
 	for i := range 1000 {
 		h.now = h.now.Add(time.Minute)
-		h.put(name(i), ponder.KindConversation, said("Hello."), ponder.AssistantMessage{Content: "Hello."})
+		h.put(name(i), ponder.KindConversation, userMessage("Hello."), ponder.AssistantMessage{Content: "Hello."})
 	}
 	_, c := h.look(t, h.sensor(), nil)
 	if len(c) > sensor.MaxCursor/4 {
@@ -288,15 +288,15 @@ func TestThousand(t *testing.T) {
 		t.Errorf("told %d, read %d threads", len(told), len(h.read))
 	}
 	h.now = h.now.Add(time.Hour)
-	h.put(name(3), ponder.KindConversation, said("I will be back."), ponder.AssistantMessage{Content: "x"}) // an old thread
-	h.put(name(999), ponder.KindConversation, said("I will be here."), ponder.AssistantMessage{Content: "x"})
+	h.put(name(3), ponder.KindConversation, userMessage("I will be back."), ponder.AssistantMessage{Content: "x"}) // an old thread
+	h.put(name(999), ponder.KindConversation, userMessage("I will be here."), ponder.AssistantMessage{Content: "x"})
 	told, next = h.look(t, h.sensor(), next)
 	if len(told) != 2 || len(h.read) != 2 {
 		t.Errorf("told %+v, read %v", told, h.read)
 	}
 	h.now = h.now.Add(time.Hour)
 	for i := range 1000 {
-		h.put(name(i), ponder.KindConversation, said("I will be back again."), ponder.AssistantMessage{Content: "x"})
+		h.put(name(i), ponder.KindConversation, userMessage("I will be back again."), ponder.AssistantMessage{Content: "x"})
 	}
 	looks, all := 0, 0
 	for {
@@ -332,8 +332,8 @@ func TestMemories(t *testing.T) {
 	}
 }
 
-// TestOldThreadIsOfStrangers checks that unread old threads are untrusted.
-func TestOldThreadIsOfStrangers(t *testing.T) {
+// TestOldThreadIsUntrusted checks that unread old threads are untrusted.
+func TestOldThreadIsUntrusted(t *testing.T) {
 	h := newHome(t)
 	h.put("thr_1", ponder.KindSession, ponder.RunStarted{Mode: "session"}, ponder.Evidence{Content: "web says", Untrusted: true, Source: "https://web.test"})
 	h.now = h.now.Add(5 * 24 * time.Hour)

@@ -33,10 +33,10 @@ func phrasesOf(text string) (list []string) {
 
 // Limits in bytes.
 const (
-	maxRead = 4000
-	maxTold = 400
+	maxRead     = 4000
+	maxReported = 400
 
-	leastDone = 3 // words of a sentence that reports something done
+	minDoneWords = 3 // words of a sentence that reports something done
 )
 
 // asks reports whether the end of a text has a question.
@@ -53,12 +53,12 @@ func isQuestion(s string) bool {
 
 // notable returns the sentences of a message with a promise, a request for the future or a date;
 // with done, also reports that something is done.
-func worth(text string, at time.Time, done bool) (parts []string) {
-	for _, s := range sentences(read(text)) {
+func notable(text string, at time.Time, done bool) (parts []string) {
+	for _, s := range sentences(truncate(text)) {
 		folded := foldedWords(s)
 		_, dated := sensor.Due(s, at)
-		if dated || has(folded, phrases) || done && strings.Count(folded, " ") > leastDone && has(folded, donePhrases) && !isQuestion(s) {
-			parts = append(parts, sensor.Line(s, maxTold))
+		if dated || hasPhrase(folded, phrases) || done && strings.Count(folded, " ") > minDoneWords && hasPhrase(folded, donePhrases) && !isQuestion(s) {
+			parts = append(parts, sensor.Line(s, maxReported))
 		}
 	}
 	return parts
@@ -68,22 +68,22 @@ func worth(text string, at time.Time, done bool) (parts []string) {
 func isDone(s string, at time.Time) bool {
 	_, dated := sensor.Due(s, at)
 	folded := foldedWords(s)
-	return !dated && !has(folded, phrases) && has(folded, donePhrases)
+	return !dated && !hasPhrase(folded, phrases) && hasPhrase(folded, donePhrases)
 }
 
 // questions returns the questions in a message.
 func questions(text string) string {
 	var parts []string
-	for _, s := range sentences(read(text)) {
+	for _, s := range sentences(truncate(text)) {
 		if isQuestion(s) {
 			parts = append(parts, s)
 		}
 	}
-	return sensor.Line(strings.Join(parts, " "), maxTold)
+	return sensor.Line(strings.Join(parts, " "), maxReported)
 }
 
 // truncate returns the part of a message to read.
-func read(text string) string {
+func truncate(text string) string {
 	if len(text) > maxRead {
 		return sensor.Line(text, maxRead)
 	}
@@ -102,7 +102,7 @@ func foldedWords(s string) string {
 }
 
 // hasPhrase reports whether folded words contain a phrase.
-func has(folded string, list []string) bool {
+func hasPhrase(folded string, list []string) bool {
 	return slices.ContainsFunc(list, func(p string) bool { return strings.Contains(folded, p) })
 }
 

@@ -20,7 +20,7 @@ const (
 
 // readNew reads new events of a thread. It returns false if the look is full; the next look
 // continues from there.
-func (l *look) grown(info ponder.Info, m *mark) (whole bool, err error) {
+func (l *look) readNew(info ponder.Info, m *mark) (whole bool, err error) {
 	for ev, err := range l.Store.Events(l.ctx, info.ID, m.Head) {
 		if err != nil {
 			return false, fmt.Errorf("thread %s: %w", info.ID, err)
@@ -28,11 +28,11 @@ func (l *look) grown(info ponder.Info, m *mark) (whole bool, err error) {
 		if ev.Seq > info.Head { // appended after the listing
 			break
 		}
-		if l.full() || l.read >= maxEvents {
+		if l.isFull() || l.read >= maxEvents {
 			return false, nil
 		}
 		l.read++
-		l.event(info, m, ev)
+		l.observe(info, m, ev)
 		m.Head = ev.Seq
 	}
 	m.Head = max(m.Head, info.Head)
@@ -40,11 +40,11 @@ func (l *look) grown(info ponder.Info, m *mark) (whole bool, err error) {
 }
 
 // observe updates the mark by an event and reports notable ones.
-func (l *look) event(info ponder.Info, m *mark, ev ponder.Event) {
+func (l *look) observe(info ponder.Info, m *mark, ev ponder.Event) {
 	if ev.Erased {
 		return
 	}
-	if untrusted(ev) {
+	if isUntrusted(ev) {
 		m.Tainted = true
 	}
 	if ev.Internal {
@@ -52,9 +52,9 @@ func (l *look) event(info ponder.Info, m *mark, ev ponder.Event) {
 	}
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
-		l.said(info, m, ev, b)
+		l.observeMessage(info, m, ev, b)
 	case ponder.AssistantMessage:
-		l.answered(info, m)
+		l.clearQuestion(info, m)
 	case ponder.Synthesis:
 		if ev.Run.Parent() == "" {
 			m.Synthesis = ev.Seq
@@ -65,13 +65,13 @@ func (l *look) event(info ponder.Info, m *mark, ev ponder.Event) {
 		}
 	case ponder.RunFinished:
 		if ev.Run.Parent() == "" && info.Kind != ponder.KindConversation && b.Status == ponder.Completed {
-			l.finished(info, m, ev)
+			l.reportFinished(info, m, ev)
 		}
 	}
 }
 
 // isUntrusted reports whether an event contains text of others.
-func untrusted(ev ponder.Event) bool {
+func isUntrusted(ev ponder.Event) bool {
 	switch b := ev.Body.(type) {
 	case ponder.ToolResult:
 		return b.Untrusted
@@ -86,27 +86,27 @@ func untrusted(ev ponder.Event) bool {
 }
 
 // observeMessage handles a message of the user and reports its notable sentences.
-func (l *look) said(info ponder.Info, m *mark, ev ponder.Event, b ponder.UserMessage) {
+func (l *look) observeMessage(info ponder.Info, m *mark, ev ponder.Event, b ponder.UserMessage) {
 	if info.Kind != ponder.KindConversation {
 		return
 	}
-	l.answered(info, m)
+	l.clearQuestion(info, m)
 	if asks(b.Content) {
 		m.Asked, m.At = ev.Seq, ev.Time.Unix()
 	}
 	if !ev.Time.Before(l.since) {
-		l.tellParts(info, m, ev, worth(b.Content, ev.Time.Local(), l.promised(ev.Time)))
+		l.reportSentences(info, m, ev, notable(b.Content, ev.Time.Local(), l.hasRecentPromise(ev.Time)))
 	}
 }
 
 // reportSentences reports each sentence, as far as the look has room.
-func (l *look) tellParts(info ponder.Info, m *mark, ev ponder.Event, parts []string) {
+func (l *look) reportSentences(info ponder.Info, m *mark, ev ponder.Event, parts []string) {
 	if most := max(1, min(maxParts, sensor.MaxLook-len(l.out))); len(parts) > most {
-		parts = append(slices.Clone(parts[:most-1]), sensor.Line(strings.Join(parts[most-1:], " "), maxTold))
+		parts = append(slices.Clone(parts[:most-1]), sensor.Line(strings.Join(parts[most-1:], " "), maxReported))
 	}
 	for i, part := range parts {
 		o := ponder.Observation{
-			Content: part + " (The user said this" + in(info, m) + ".)", Subject: place("message", info.ID, ev.Seq), State: "said", Source: source(info.ID),
+			Content: part + " (The user said this" + inConversation(info, m) + ".)", Subject: subjectOf("message", info.ID, ev.Seq), State: "said", Source: source(info.ID),
 		}
 		if isDone(part, ev.Time.Local()) {
 			o.State = "done"
@@ -117,7 +117,7 @@ func (l *look) tellParts(info ponder.Info, m *mark, ev ponder.Event, parts []str
 		if due, ok := sensor.Due(part, ev.Time.Local()); ok && due.After(l.now) {
 			o.Due = due
 		}
-		l.tell(o)
+		l.report(o)
 		if o.State == "done" {
 			continue
 		}
@@ -126,14 +126,14 @@ func (l *look) tellParts(info ponder.Info, m *mark, ev ponder.Event, parts []str
 }
 
 // hasRecentPromise reports whether a promise was reported recently.
-func (l *look) promised(at time.Time) bool {
-	return l.cursor.Promised > 0 && at.Sub(time.Unix(l.cursor.Promised, 0)) < forgotten
+func (l *look) hasRecentPromise(at time.Time) bool {
+	return l.cursor.Promised > 0 && at.Sub(time.Unix(l.cursor.Promised, 0)) < forgottenAfter
 }
 
 // clearQuestion clears the open question and, if its delay was reported, reports the answer.
-func (l *look) answered(info ponder.Info, m *mark) {
+func (l *look) clearQuestion(info ponder.Info, m *mark) {
 	if m.Told == unanswered {
-		l.tell(ponder.Observation{Content: "The conversation" + called(info) + " goes on.", Subject: place("message", info.ID, m.Asked), State: "answered", Source: source(info.ID), Untrusted: m.Tainted})
+		l.report(ponder.Observation{Content: "The conversation" + quotedTitle(info) + " goes on.", Subject: subjectOf("message", info.ID, m.Asked), State: "answered", Source: source(info.ID), Untrusted: m.Tainted})
 		m.Told = ""
 	}
 	m.Asked, m.At = 0, 0
@@ -141,18 +141,18 @@ func (l *look) answered(info ponder.Info, m *mark) {
 
 // reportFinished reports the result of a session or research. The question is the user's; the
 // findings of research are untrusted.
-func (l *look) finished(info ponder.Info, m *mark, ev ponder.Event) {
+func (l *look) reportFinished(info ponder.Info, m *mark, ev ponder.Event) {
 	if ev.Time.Before(l.since) {
 		return
 	}
 	text := map[ponder.Kind]string{ponder.KindResearch: "Research", ponder.KindSession: "A session of thinking"}[info.Kind]
-	text += called(info) + " has ended."
+	text += quotedTitle(info) + " has ended."
 	found := ""
 	if s, ok := l.synthesis(info.ID, m.Synthesis); ok {
 		found = listed(" It found: ", s.Insights) + listed(" It leaves open: ", s.Remaining)
 	}
-	l.tell(ponder.Observation{
-		Content: text + found, Subject: place("run", info.ID, ev.Seq), State: "completed", Source: source(info.ID),
+	l.report(ponder.Observation{
+		Content: text + found, Subject: subjectOf("run", info.ID, ev.Seq), State: "completed", Source: source(info.ID),
 		Untrusted: m.Tainted || info.Kind == ponder.KindResearch && found != "",
 	})
 	m.Synthesis = 0
@@ -181,7 +181,7 @@ func (l *look) synthesis(thread ponder.ThreadID, seq ponder.Seq) (s ponder.Synth
 	if seq == 0 {
 		return s, false
 	}
-	ev, ok := l.at(thread, seq)
+	ev, ok := l.eventAt(thread, seq)
 	if ok {
 		s, ok = ev.Body.(ponder.Synthesis)
 	}
@@ -189,7 +189,7 @@ func (l *look) synthesis(thread ponder.ThreadID, seq ponder.Seq) (s ponder.Synth
 }
 
 // eventAt reads one event.
-func (l *look) at(thread ponder.ThreadID, seq ponder.Seq) (ponder.Event, bool) {
+func (l *look) eventAt(thread ponder.ThreadID, seq ponder.Seq) (ponder.Event, bool) {
 	for ev, err := range l.Store.Events(l.ctx, thread, seq-1) {
 		return ev, err == nil && ev.Seq == seq && !ev.Erased
 	}
@@ -197,7 +197,7 @@ func (l *look) at(thread ponder.ThreadID, seq ponder.Seq) (ponder.Event, bool) {
 }
 
 // reportLeftAlone reports once what was left alone for a day, unless that is long ago.
-func (l *look) left(info ponder.Info, m *mark) (whole bool, err error) {
+func (l *look) reportLeftAlone(info ponder.Info, m *mark) (whole bool, err error) {
 	asked := time.Unix(m.At, 0)
 	idle := l.now.Sub(info.Updated)
 	switch {
@@ -206,39 +206,39 @@ func (l *look) left(info ponder.Info, m *mark) (whole bool, err error) {
 		if m.Told != string(info.Status) {
 			m.Told = ""
 		}
-	case m.Asked > 0 && l.now.Sub(asked) >= alone && l.now.Sub(asked) < forgotten:
-		if l.full() {
+	case m.Asked > 0 && l.now.Sub(asked) >= leftAloneAfter && l.now.Sub(asked) < forgottenAfter:
+		if l.isFull() {
 			return false, nil
 		}
 		m.Told = unanswered
-		l.unanswered(info, m)
-	case idle >= alone && idle < forgotten && (info.Status == ponder.Failed || info.Status == ponder.Paused):
-		if l.full() {
+		l.reportUnanswered(info, m)
+	case idle >= leftAloneAfter && idle < forgottenAfter && (info.Status == ponder.Failed || info.Status == ponder.Paused):
+		if l.isFull() {
 			return false, nil
 		}
 		m.Told = string(info.Status)
 		verb := map[string]string{failed: " failed", paused: " was paused"}[m.Told]
-		l.tell(ponder.Observation{
-			Content: "The " + string(info.Kind) + called(info) + verb + " and was left alone for a day.",
-			Subject: place("run", info.ID, info.Head), State: m.Told, Level: 4, Source: source(info.ID), Untrusted: m.Tainted,
+		l.report(ponder.Observation{
+			Content: "The " + string(info.Kind) + quotedTitle(info) + verb + " and was left alone for a day.",
+			Subject: subjectOf("run", info.ID, info.Head), State: m.Told, Level: 4, Source: source(info.ID), Untrusted: m.Tainted,
 		})
 	}
 	return true, nil
 }
 
 // reportUnanswered reports a question without an answer for a day.
-func (l *look) unanswered(info ponder.Info, m *mark) {
-	text := "A question of the user" + in(info, m) + " has had no answer for a day."
-	if ev, ok := l.at(info.ID, m.Asked); ok {
+func (l *look) reportUnanswered(info ponder.Info, m *mark) {
+	text := "A question of the user" + inConversation(info, m) + " has had no answer for a day."
+	if ev, ok := l.eventAt(info.ID, m.Asked); ok {
 		if b, ok := ev.Body.(ponder.UserMessage); ok {
-			text = questions(b.Content) + " (The user asked this" + in(info, m) + ", and has had no answer for a day.)"
+			text = questions(b.Content) + " (The user asked this" + inConversation(info, m) + ", and has had no answer for a day.)"
 		}
 	}
-	l.tell(ponder.Observation{Content: text, Subject: place("message", info.ID, m.Asked), State: unanswered, Level: 4, Source: source(info.ID)})
+	l.report(ponder.Observation{Content: text, Subject: subjectOf("message", info.ID, m.Asked), State: unanswered, Level: 4, Source: source(info.ID)})
 }
 
 // quotedTitle returns the title of a thread in quotes, or "".
-func called(info ponder.Info) string {
+func quotedTitle(info ponder.Info) string {
 	if title := sensor.Line(info.Title, 80); title != "" {
 		return " \u201c" + title + "\u201d"
 	}
@@ -247,15 +247,15 @@ func called(info ponder.Info) string {
 
 // inConversation names the conversation. It omits the title of a tainted thread, which others may
 // have written.
-func in(info ponder.Info, m *mark) string {
+func inConversation(info ponder.Info, m *mark) string {
 	if m.Tainted || info.Title == "" {
 		return " in a conversation"
 	}
-	return " in the conversation" + called(info)
+	return " in the conversation" + quotedTitle(info)
 }
 
 // subjectOf identifies an event of a thread.
-func place(kind string, thread ponder.ThreadID, seq ponder.Seq) string {
+func subjectOf(kind string, thread ponder.ThreadID, seq ponder.Seq) string {
 	return kind + ":" + string(thread) + "/" + strconv.FormatInt(int64(seq), 10)
 }
 

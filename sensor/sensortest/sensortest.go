@@ -47,9 +47,9 @@ func Run(t *testing.T, open func() sensor.Sensor, steps ...Step) {
 			return
 		}
 	}
-	t.Run("cursors of others", w.foreign)
-	t.Run("context", w.canceled)
-	t.Run("close", w.close)
+	t.Run("cursors of others", w.testForeignCursors)
+	t.Run("context", w.testCancelled)
+	t.Run("close", w.testClose)
 }
 
 // A walk is the state of Run.
@@ -65,7 +65,7 @@ func (w *walk) step(t *testing.T, step Step) {
 	if step.Do != nil {
 		step.Do()
 	}
-	told := w.tell(t)
+	told := w.reportAll(t)
 	for _, o := range told {
 		if step.Do == nil && w.last[o.Subject] == o.State {
 			t.Errorf("told again of a world that did not change: %s %s", o.State, o.Subject)
@@ -87,7 +87,7 @@ func (w *walk) step(t *testing.T, step Step) {
 
 // reportAll looks until nothing is new and returns all observations. It makes each look twice and
 // compares the results.
-func (w *walk) tell(t *testing.T) (all []ponder.Observation) {
+func (w *walk) reportAll(t *testing.T) (all []ponder.Observation) {
 	t.Helper()
 	seen := map[string]bool{}
 	for range maxLooks {
@@ -120,8 +120,8 @@ func (w *walk) tell(t *testing.T) (all []ponder.Observation) {
 	return nil
 }
 
-// foreign looks with foreign and damaged cursors.
-func (w *walk) foreign(t *testing.T) {
+// testForeignCursors looks with foreign and damaged cursors.
+func (w *walk) testForeignCursors(t *testing.T) {
 	first, _ := look(t, w.open(), w.now, nil)
 	for _, c := range hostile {
 		if told, _ := look(t, w.open(), w.now, json.RawMessage(c)); text(told) != text(first) {
@@ -165,8 +165,8 @@ func damage(c json.RawMessage, i int) json.RawMessage {
 	}
 }
 
-// canceled looks with a cancelled context.
-func (w *walk) canceled(t *testing.T) {
+// testCancelled looks with a cancelled context.
+func (w *walk) testCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	done := make(chan struct{})
@@ -181,7 +181,7 @@ func (w *walk) canceled(t *testing.T) {
 	}
 }
 
-func (w *walk) close(t *testing.T) {
+func (w *walk) testClose(t *testing.T) {
 	s := w.open()
 	if s.Name == "" {
 		t.Error("the sensor has no name")
@@ -237,7 +237,7 @@ func Fault(o ponder.Observation) string {
 		return "the level is no level"
 	}
 	for _, s := range []string{o.Content, o.Subject, o.State, o.Source} {
-		if !utf8.ValidString(s) || strings.ContainsFunc(s, hidden) {
+		if !utf8.ValidString(s) || strings.ContainsFunc(s, isHidden) {
 			return "what cannot be printed is in it"
 		}
 	}
@@ -245,7 +245,7 @@ func Fault(o ponder.Observation) string {
 }
 
 // isHidden reports whether r is a control or formatting character.
-func hidden(r rune) bool {
+func isHidden(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
 }
 

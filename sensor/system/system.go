@@ -42,9 +42,9 @@ type Reading struct {
 
 // Limits.
 const (
-	maxMounts = 16
-	maxUnits  = 20               // open failures
-	hold      = 15 * time.Minute // time after a change for the worse before "ok"
+	maxMounts    = 16
+	maxUnits     = 20               // open failures
+	recoveryTime = 15 * time.Minute // time after a change for the worse before "ok"
 )
 
 // Levels of observations.
@@ -65,11 +65,11 @@ const (
 
 // A cursor has the last reported states by subject.
 type cursor struct {
-	Told map[string]told `json:"told"`
+	Told map[string]reported `json:"told"`
 }
 
 // A reported is the last report of a subject.
-type told struct {
+type reported struct {
 	State string `json:"state"`
 	Turns int    `json:"turns"`
 	At    int64  `json:"at"` // Unix seconds
@@ -94,48 +94,48 @@ func (o Options) look(ctx context.Context, now time.Time, raw json.RawMessage) (
 	}
 	var c cursor
 	if json.Unmarshal(raw, &c) != nil || c.Told == nil {
-		c.Told, raw = map[string]told{}, nil
+		c.Told, raw = map[string]reported{}, nil
 	}
 	var seen []ponder.Observation
 	for _, m := range measures(reading) {
-		if obs, ok := c.turn(m, now); ok {
+		if obs, ok := c.observe(m, now); ok {
 			seen = append(seen, obs)
 		}
 	}
-	seen = append(seen, c.units(reading, now)...)
+	seen = append(seen, c.observeUnits(reading, now)...)
 	if len(seen) == 0 && raw != nil {
 		return nil, raw, nil
 	}
-	c.forget(now)
+	c.prune(now)
 	next, err := json.Marshal(c)
 	return seen, next, err
 }
 
 // A measure is a value with thresholds.
 type measure struct {
-	subject, says    string // says contains a format verb
-	value            float64
-	high, back       float64 // high from high until below back
-	critical, easier float64 // the same for critical; 0: never critical
-	source           string
+	subject, format         string // says contains a format verb
+	value                   float64
+	high, highUntil         float64 // high from high until below back
+	critical, criticalUntil float64 // the same for critical; 0: never critical
+	source                  string
 }
 
 // measures returns the measures of a reading.
 func measures(r Reading) []measure {
 	var ms []measure
 	if r.Load >= 0 && r.Cores > 0 {
-		ms = append(ms, measure{subject: "load", says: "The load of the last 5 minutes is %.1f for each core", value: r.Load / float64(r.Cores), high: 2, back: 1.2})
+		ms = append(ms, measure{subject: "load", format: "The load of the last 5 minutes is %.1f for each core", value: r.Load / float64(r.Cores), high: 2, highUntil: 1.2})
 	}
 	if r.Memory >= 0 {
-		ms = append(ms, measure{subject: "memory", says: "Memory is %.0f %% full", value: r.Memory, high: 90, back: 80})
+		ms = append(ms, measure{subject: "memory", format: "Memory is %.0f %% full", value: r.Memory, high: 90, highUntil: 80})
 	}
 	if r.Swap >= 0 {
-		ms = append(ms, measure{subject: "swap", says: "Swap is %.0f %% full", value: r.Swap, high: 90, back: 80})
+		ms = append(ms, measure{subject: "swap", format: "Swap is %.0f %% full", value: r.Swap, high: 90, highUntil: 80})
 	}
 	for _, mount := range slices.Sorted(maps.Keys(r.Disks)) {
 		says := strings.ReplaceAll(sensor.Line(mount, 200), "%", "%%")
-		ms = append(ms, measure{subject: sensor.Subject("disk " + mount), says: "The disk of " + says + " is %.0f %% full",
-			value: r.Disks[mount], high: 90, back: 85, critical: 97, easier: 95, source: sensor.Line(mount, 500)})
+		ms = append(ms, measure{subject: sensor.Subject("disk " + mount), format: "The disk of " + says + " is %.0f %% full",
+			value: r.Disks[mount], high: 90, highUntil: 85, critical: 97, criticalUntil: 95, source: sensor.Line(mount, 500)})
 	}
 	return ms
 }
@@ -143,22 +143,22 @@ func measures(r Reading) []measure {
 // state returns the state, given the previous one.
 func (m measure) state(before string) string {
 	switch {
-	case m.critical > 0 && (m.value >= m.critical || before == stateCritical && m.value >= m.easier):
+	case m.critical > 0 && (m.value >= m.critical || before == stateCritical && m.value >= m.criticalUntil):
 		return stateCritical
-	case m.value >= m.high || before != stateOK && m.value >= m.back:
+	case m.value >= m.high || before != stateOK && m.value >= m.highUntil:
 		return stateHigh
 	}
 	return stateOK
 }
 
 // observe returns an observation if the measure changed its state.
-func (c *cursor) turn(m measure, now time.Time) (ponder.Observation, bool) {
-	before := c.before(m.subject)
+func (c *cursor) observe(m measure, now time.Time) (ponder.Observation, bool) {
+	before := c.last(m.subject)
 	state := m.state(before.State)
-	if !c.note(m.subject, state, now) {
+	if !c.update(m.subject, state, now) {
 		return ponder.Observation{}, false
 	}
-	text, level := fmt.Sprintf(m.says, m.value), levelHigh
+	text, level := fmt.Sprintf(m.format, m.value), levelHigh
 	switch state {
 	case stateOK:
 		text, level = text+" again.", levelOK
@@ -171,7 +171,7 @@ func (c *cursor) turn(m measure, now time.Time) (ponder.Observation, bool) {
 }
 
 // observeUnits reports failed and recovered units.
-func (c *cursor) units(r Reading, now time.Time) []ponder.Observation {
+func (c *cursor) observeUnits(r Reading, now time.Time) []ponder.Observation {
 	if !r.Units {
 		return nil
 	}
@@ -193,10 +193,10 @@ func (c *cursor) units(r Reading, now time.Time) []ponder.Observation {
 	for _, subject := range subjects {
 		unit, is := failed[subject]
 		switch {
-		case is && open < maxUnits && c.note(subject, stateFailed, now):
+		case is && open < maxUnits && c.update(subject, stateFailed, now):
 			open++
 			seen = append(seen, ponder.Observation{Content: "The unit " + unit + " failed.", Subject: subject, State: c.Told[subject].text(), Level: levelFailed})
-		case !is && c.note(subject, stateOK, now):
+		case !is && c.update(subject, stateOK, now):
 			unit = strings.TrimPrefix(subject, "unit ")
 			seen = append(seen, ponder.Observation{Content: "The unit " + unit + " is no longer failed.", Subject: subject, State: c.Told[subject].text(), Level: levelOK})
 		}
@@ -204,21 +204,21 @@ func (c *cursor) units(r Reading, now time.Time) []ponder.Observation {
 	return seen
 }
 
-func (c *cursor) before(subject string) told {
+func (c *cursor) last(subject string) reported {
 	if t, ok := c.Told[subject]; ok {
 		return t
 	}
-	return told{State: stateOK}
+	return reported{State: stateOK}
 }
 
 // update records a state and reports whether it changed. A recent change for the worse does not
 // change back yet.
-func (c *cursor) note(subject, state string, now time.Time) bool {
-	before := c.before(subject)
-	if before.State == state || severity(state) < severity(before.State) && now.Sub(time.Unix(before.At, 0)) < hold {
+func (c *cursor) update(subject, state string, now time.Time) bool {
+	before := c.last(subject)
+	if before.State == state || severity(state) < severity(before.State) && now.Sub(time.Unix(before.At, 0)) < recoveryTime {
 		return false
 	}
-	c.Told[subject] = told{State: state, Turns: before.Turns + 1, At: now.Unix()}
+	c.Told[subject] = reported{State: state, Turns: before.Turns + 1, At: now.Unix()}
 	return true
 }
 
@@ -226,12 +226,12 @@ func severity(state string) int {
 	return slices.Index([]string{stateOK, stateHigh, stateFailed, stateCritical}, state)
 }
 
-func (t told) text() string { return fmt.Sprintf("%s %d", t.State, t.Turns) }
+func (t reported) text() string { return fmt.Sprintf("%s %d", t.State, t.Turns) }
 
 // prune drops the subjects that have been ok longest beyond the limit.
-func (c *cursor) forget(now time.Time) {
-	const most, young = 200, 24 * time.Hour
-	if len(c.Told) <= most {
+func (c *cursor) prune(now time.Time) {
+	const max, young = 200, 24 * time.Hour
+	if len(c.Told) <= max {
 		return
 	}
 	subjects := slices.SortedFunc(maps.Keys(c.Told), func(a, b string) int {
@@ -239,7 +239,7 @@ func (c *cursor) forget(now time.Time) {
 	})
 	for _, s := range subjects {
 		t := c.Told[s]
-		if len(c.Told) > most && t.State == stateOK && now.Sub(time.Unix(t.At, 0)) > young {
+		if len(c.Told) > max && t.State == stateOK && now.Sub(time.Unix(t.At, 0)) > young {
 			delete(c.Told, s)
 		}
 	}

@@ -98,7 +98,7 @@ func TestThresholds(t *testing.T) {
 	m.expect("load|ok 2|2")
 }
 
-func TestFirstLookTellsWhatIsHigh(t *testing.T) {
+func TestFirstLookReportsHigh(t *testing.T) {
 	m := newMachine(t)
 	m.is.Disks["/"] = 91
 	m.is.Swap = 95
@@ -156,7 +156,7 @@ func TestFlapping(t *testing.T) {
 	}
 }
 
-func TestWell(t *testing.T) {
+func TestHealthy(t *testing.T) {
 	m := newMachine(t)
 	for range 288 {
 		m.expect()

@@ -68,7 +68,7 @@ func TestClients(t *testing.T) {
 }
 
 // checks runs a script and returns its number of checks.
-func (s *serving) checks(t *testing.T, dir string, args ...string) int64 {
+func (s *testServer) checks(t *testing.T, dir string, args ...string) int64 {
 	t.Helper()
 	out := s.run(t, dir, "", args...)
 	found := regexp.MustCompile(`checks: (\d+)`).FindStringSubmatch(out)
@@ -87,7 +87,7 @@ func (s *serving) checks(t *testing.T, dir string, args ...string) int64 {
 }
 
 // run runs a client and returns its output.
-func (s *serving) run(t *testing.T, dir, stdin string, args ...string) string {
+func (s *testServer) run(t *testing.T, dir, stdin string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -97,7 +97,7 @@ func (s *serving) run(t *testing.T, dir, stdin string, args ...string) string {
 	cmd.Env = append(cmd.Env, s.env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%s: %v\n%s\nthe server said:\n%s", strings.Join(args, " "), err, out, s.said())
+		t.Fatalf("%s: %v\n%s\nthe server said:\n%s", strings.Join(args, " "), err, out, s.errorOutput())
 	}
 	return string(out)
 }

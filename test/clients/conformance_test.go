@@ -20,6 +20,6 @@ func TestConformance(t *testing.T) {
 	rig := dialecttest.New(t, dialecttest.Options{Routes: func(d *compat.Desk) map[string]http.Handler {
 		return mcp.New(mcp.Config{Desk: d, Version: "test", Extra: suite()}).Routes()
 	}})
-	s := &serving{url: rig.Server().URL, token: dialecttest.Mine, env: []string{"PONDER_SUITE=all"}}
+	s := &testServer{url: rig.Server().URL, token: dialecttest.Mine, env: []string{"PONDER_SUITE=all"}}
 	s.checks(t, ".", append(run, "conformance.test.mjs")...)
 }

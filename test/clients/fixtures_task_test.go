@@ -126,10 +126,10 @@ func (j *job) Cancel(context.Context) error {
 // A work is the part of a task after the client's answers.
 type work = func(ctx context.Context, got sdk.InputResponseMap) (*sdk.CallToolResult, *jsonrpc.Error)
 
-// alone returns a work with a fixed result.
-func alone(format string, args ...any) work {
+// fixedWork returns a work with a fixed result.
+func fixedWork(format string, args ...any) work {
 	return func(context.Context, sdk.InputResponseMap) (*sdk.CallToolResult, *jsonrpc.Error) {
-		res, _ := said(format, args...)
+		res, _ := textResult(format, args...)
 		return res, nil
 	}
 }
@@ -144,14 +144,14 @@ func (j *jobs) tools() []fixture {
 			return &sdk.CallToolResult{}, nil
 		}
 	}
-	ask := must(sdk.InputRequestMap{"confirm": form("Delete it?", "confirm")}, alone("It is deleted."))
+	ask := must(sdk.InputRequestMap{"confirm": form("Delete it?", "confirm")}, fixedWork("It is deleted."))
 	return []fixture{
 		{"greet", "Greets", `{"type":"object","properties":{"name":{"type":"string"}}}`, func(_ context.Context, c call) (*sdk.CallToolResult, error) {
-			return said("Hello, %s!", c.text("name"))
+			return textResult("Hello, %s!", c.text("name"))
 		}},
 		{"slow_compute", "Takes its time", `{"type":"object","properties":{"seconds":{"type":"number"},"label":{"type":"string"}}}`, j.compute},
 		{"failing_job", "Fails", "", must(nil, func(context.Context, sdk.InputResponseMap) (*sdk.CallToolResult, *jsonrpc.Error) {
-			res, _ := said("This job always fails.")
+			res, _ := textResult("This job always fails.")
 			res.IsError = true
 			return res, nil
 		})},
@@ -161,17 +161,17 @@ func (j *jobs) tools() []fixture {
 		{"confirm_delete", "Asks whether to delete, who can be asked", "", func(ctx context.Context, c call) (*sdk.CallToolResult, error) {
 			res, err := ask(ctx, c)
 			if errors.Is(err, mcp.ErrNeedsTasks) {
-				return said("It is not deleted.")
+				return textResult("It is not deleted.")
 			}
 			return res, err
 		}},
-		{"multi_input", "Asks for two things", "", must(sdk.InputRequestMap{"one": form("One?", "name"), "two": form("Two?", "name")}, alone("both"))},
+		{"multi_input", "Asks for two things", "", must(sdk.InputRequestMap{"one": form("One?", "name"), "two": form("Two?", "name")}, fixedWork("both"))},
 		{"test_tool_with_task", "Asks, and is a task then", "", func(ctx context.Context, c call) (*sdk.CallToolResult, error) {
-			name, _ := accepted(c.Params.InputResponses, "user_name")["name"].(string)
+			name, _ := acceptedForm(c.Params.InputResponses, "user_name")["name"].(string)
 			if name == "" {
-				return asks(signed("task"), sdk.InputRequestMap{"user_name": form("What is your name?", "name")})
+				return requestInput(signState("task"), sdk.InputRequestMap{"user_name": form("What is your name?", "name")})
 			}
-			return must(nil, alone("Hello, %s!", name))(ctx, c)
+			return must(nil, fixedWork("Hello, %s!", name))(ctx, c)
 		}},
 	}
 }
@@ -184,7 +184,7 @@ func (j *jobs) compute(ctx context.Context, c call) (*sdk.CallToolResult, error)
 		case <-time.After(time.Duration(seconds * float64(time.Second))):
 		case <-ctx.Done():
 		}
-		res, _ := said("%s took %v seconds", c.text("label"), seconds)
+		res, _ := textResult("%s took %v seconds", c.text("label"), seconds)
 		return res, nil
 	}
 	if one := j.begin(nil, do); mcp.AsTask(ctx, one) {

@@ -35,8 +35,8 @@ type fixture struct {
 	do                func(ctx context.Context, c call) (*sdk.CallToolResult, error)
 }
 
-// says returns a tool with a fixed result.
-func says(list ...sdk.Content) func(context.Context, call) (*sdk.CallToolResult, error) {
+// fixedResult returns a tool with a fixed result.
+func fixedResult(list ...sdk.Content) func(context.Context, call) (*sdk.CallToolResult, error) {
 	return func(context.Context, call) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: list}, nil
 	}
@@ -46,8 +46,8 @@ func text(format string, args ...any) *sdk.TextContent {
 	return &sdk.TextContent{Text: fmt.Sprintf(format, args...)}
 }
 
-// said returns a text result.
-func said(format string, args ...any) (*sdk.CallToolResult, error) {
+// textResult returns a text result.
+func textResult(format string, args ...any) (*sdk.CallToolResult, error) {
 	return &sdk.CallToolResult{Content: []sdk.Content{text(format, args...)}}, nil
 }
 
@@ -81,54 +81,54 @@ const schema2020 = `{"$schema":"https://json-schema.org/draft/2020-12/schema","t
 
 // plainTools answer without input.
 var plainTools = []fixture{
-	{"test_simple_text", "Returns a text", "", says(text("This is a simple text response for testing."))},
-	{"test_image_content", "Returns an image", "", says(image())},
-	{"test_audio_content", "Returns a sound", "", says(&sdk.AudioContent{Data: sound, MIMEType: "audio/wav"})},
-	{"test_embedded_resource", "Returns a resource", "", says(embedded("test://embedded-resource", "text/plain", "This is an embedded resource content."))},
-	{"test_multiple_content_types", "Returns several things", "", says(text("Multiple content types test:"), image(), embedded("test://mixed-content-resource", "application/json", `{"test":"data","value":123}`))},
+	{"test_simple_text", "Returns a text", "", fixedResult(text("This is a simple text response for testing."))},
+	{"test_image_content", "Returns an image", "", fixedResult(image())},
+	{"test_audio_content", "Returns a sound", "", fixedResult(&sdk.AudioContent{Data: sound, MIMEType: "audio/wav"})},
+	{"test_embedded_resource", "Returns a resource", "", fixedResult(embedded("test://embedded-resource", "text/plain", "This is an embedded resource content."))},
+	{"test_multiple_content_types", "Returns several things", "", fixedResult(text("Multiple content types test:"), image(), embedded("test://mixed-content-resource", "application/json", `{"test":"data","value":123}`))},
 	{"test_error_handling", "Fails", "", func(context.Context, call) (*sdk.CallToolResult, error) {
-		res, err := said("This tool intentionally returns an error for testing")
+		res, err := textResult("This tool intentionally returns an error for testing")
 		res.IsError = true
 		return res, err
 	}},
-	{"test_tool_with_logging", "Logs", "", logs},
-	{"test_logging_tool", "Logs to who wants that", "", logs},
-	{"test_tool_with_progress", "Says how far it is", "", progresses},
-	{"test_streaming_elicitation", "Says how far it is, and asks nothing", "", progresses},
+	{"test_tool_with_logging", "Logs", "", logTool},
+	{"test_logging_tool", "Logs to who wants that", "", logTool},
+	{"test_tool_with_progress", "Says how far it is", "", progressTool},
+	{"test_streaming_elicitation", "Says how far it is, and asks nothing", "", progressTool},
 	{"json_schema_2020_12_tool", "Has a schema with many words", schema2020, func(_ context.Context, c call) (*sdk.CallToolResult, error) {
-		return said("JSON Schema 2020-12 tool called with: %s", c.Params.Arguments)
+		return textResult("JSON Schema 2020-12 tool called with: %s", c.Params.Arguments)
 	}},
 	{"test_x_mcp_header", "Has an argument that is a header, too", `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}}}`, func(_ context.Context, c call) (*sdk.CallToolResult, error) {
-		return said("region=%s", c.text("region"))
+		return textResult("region=%s", c.text("region"))
 	}},
 	{"test_reconnection", "Breaks its stream off, and answers on the next", "", func(_ context.Context, c call) (*sdk.CallToolResult, error) {
 		if x := c.Extra; x != nil && x.CloseSSEStream != nil {
 			x.CloseSSEStream(sdk.CloseSSEStreamArgs{RetryAfter: 10 * time.Millisecond})
 		}
 		time.Sleep(100 * time.Millisecond) // until the client has reconnected
-		return said("Reconnection test completed successfully.")
+		return textResult("Reconnection test completed successfully.")
 	}},
 	{"test_missing_capability", "Needs a client that lets its model be asked", "", func(_ context.Context, c call) (*sdk.CallToolResult, error) {
 		if caps := c.ClientCapabilities(); caps == nil || caps.Sampling == nil {
 			return nil, &jsonrpc.Error{Code: sdk.CodeMissingRequiredClientCapabilities, Message: "the client has to let its model be asked", Data: json.RawMessage(`{"requiredCapabilities":{"sampling":{}}}`)}
 		}
-		return said("It lets its model be asked.")
+		return textResult("It lets its model be asked.")
 	}},
 }
 
-// logs sends log messages to the client.
-func logs(ctx context.Context, c call) (*sdk.CallToolResult, error) {
+// logTool sends log messages to the client.
+func logTool(ctx context.Context, c call) (*sdk.CallToolResult, error) {
 	for _, line := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
 		//nolint:staticcheck // logging is deprecated, but in the suite
 		if err := c.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: line}); err != nil {
 			return nil, err
 		}
 	}
-	return said("Tool with logging executed successfully")
+	return textResult("Tool with logging executed successfully")
 }
 
-// progresses reports its progress.
-func progresses(ctx context.Context, c call) (*sdk.CallToolResult, error) {
+// progressTool reports its progress.
+func progressTool(ctx context.Context, c call) (*sdk.CallToolResult, error) {
 	token := c.Params.GetProgressToken()
 	for at := 0.0; at <= 100 && token != nil; at += 50 {
 		if err := c.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: at, Total: 100, Message: "on its way"}); err != nil {
@@ -136,7 +136,7 @@ func progresses(ctx context.Context, c call) (*sdk.CallToolResult, error) {
 		}
 		time.Sleep(20 * time.Millisecond) // a message sent immediately before a result may arrive after it
 	}
-	return said("%v", token)
+	return textResult("%v", token)
 }
 
 // suite returns the tools, prompts and resources of the suite.
@@ -154,7 +154,7 @@ func suite() mcp.Extra {
 			o.UnsubscribeHandler = func(context.Context, *sdk.UnsubscribeRequest) error { return nil }
 		},
 		Add: func(s *sdk.Server) {
-			for _, list := range [][]fixture{plainTools, askingTools, jobs.tools()} {
+			for _, list := range [][]fixture{plainTools, inputTools, jobs.tools()} {
 				for _, f := range list {
 					f.addTo(s)
 				}
@@ -188,14 +188,14 @@ func addChanges(s *sdk.Server) {
 	change := func(name, what string, do func()) {
 		fixture{name, "Changes the " + what, "", func(context.Context, call) (*sdk.CallToolResult, error) {
 			do()
-			return said("%s changed", what)
+			return textResult("%s changed", what)
 		}}.addTo(s)
 	}
 	change("test_trigger_tool_change", "tools", func() {
-		fixture{"passing_tool", "Comes and goes", "", says(text("gone"))}.addTo(s)
+		fixture{"passing_tool", "Comes and goes", "", fixedResult(text("gone"))}.addTo(s)
 	})
 	change("test_trigger_prompt_change", "prompts", func() {
-		s.AddPrompt(&sdk.Prompt{Name: "passing_prompt", Description: "Comes and goes"}, speaks(text("gone")))
+		s.AddPrompt(&sdk.Prompt{Name: "passing_prompt", Description: "Comes and goes"}, fixedPrompt(text("gone")))
 	})
 }
 
@@ -215,8 +215,8 @@ func addSuiteResources(s *sdk.Server) {
 		})
 }
 
-// speaks returns a prompt with the given messages.
-func speaks(list ...sdk.Content) sdk.PromptHandler {
+// fixedPrompt returns a prompt with the given messages.
+func fixedPrompt(list ...sdk.Content) sdk.PromptHandler {
 	return func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 		res := &sdk.GetPromptResult{}
 		for _, c := range list {
@@ -234,17 +234,17 @@ func addSuitePrompts(s *sdk.Server) {
 		}
 		s.AddPrompt(p, do)
 	}
-	add("test_simple_prompt", speaks(text("This is a simple prompt for testing.")))
+	add("test_simple_prompt", fixedPrompt(text("This is a simple prompt for testing.")))
 	add("test_prompt_with_arguments", func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		return speaks(text("Prompt with arguments: arg1='%s', arg2='%s'", r.Params.Arguments["arg1"], r.Params.Arguments["arg2"]))(ctx, r)
+		return fixedPrompt(text("Prompt with arguments: arg1='%s', arg2='%s'", r.Params.Arguments["arg1"], r.Params.Arguments["arg2"]))(ctx, r)
 	}, "arg1", "arg2")
 	add("test_prompt_with_embedded_resource", func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		return speaks(embedded(r.Params.Arguments["resourceUri"], "text/plain", "Embedded resource content for testing."), text("Please process the embedded resource above."))(ctx, r)
+		return fixedPrompt(embedded(r.Params.Arguments["resourceUri"], "text/plain", "Embedded resource content for testing."), text("Please process the embedded resource above."))(ctx, r)
 	}, "resourceUri")
-	add("test_prompt_with_image", speaks(image(), text("Please analyze the image above.")))
+	add("test_prompt_with_image", fixedPrompt(image(), text("Please analyze the image above.")))
 	add("test_input_required_result_prompt", func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		if in := accepted(r.Params.InputResponses, "user_context"); in != nil {
-			return speaks(text("Context: %v", in["context"]))(ctx, r)
+		if in := acceptedForm(r.Params.InputResponses, "user_context"); in != nil {
+			return fixedPrompt(text("Context: %v", in["context"]))(ctx, r)
 		}
 		return &sdk.GetPromptResult{InputRequests: sdk.InputRequestMap{"user_context": form("Please provide context for the prompt", "context")}}, nil
 	})

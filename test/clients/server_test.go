@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-// A serving is a running server.
-type serving struct {
+// A testServer is a running server.
+type testServer struct {
 	url, token string
 	log        string   // file; empty without an own log
 	env        []string // environment of scripts besides the address
 }
 
-// said returns the end of the server's error output.
-func (s *serving) said() []byte {
+// errorOutput returns the end of the server's error output.
+func (s *testServer) errorOutput() []byte {
 	text, err := os.ReadFile(s.log)
 	if err != nil {
 		return nil
@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 
 // start starts a server with a simulated one for its models. Without a token, all local callers
 // are allowed.
-func start(t *testing.T, token string) *serving {
+func start(t *testing.T, token string) *testServer {
 	t.Helper()
 	bin, err := programs()
 	if err != nil {
@@ -92,7 +92,7 @@ func start(t *testing.T, token string) *serving {
 		t.Fatalf("ponder serve says %q: %v", line, err)
 	}
 	models = append(models, "PONDER_COMMAND="+filepath.Join(bin, "ponder")) // for clients that start their own server
-	return &serving{url: greeting.Address, token: token, log: filepath.Join(dir, "ponder.log"), env: models}
+	return &testServer{url: greeting.Address, token: token, log: filepath.Join(dir, "ponder.log"), env: models}
 }
 
 // launch starts a program for the duration of the test and returns its first output line. Its

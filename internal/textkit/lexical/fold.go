@@ -19,11 +19,11 @@ func Fold(word string) string {
 	if r, _ := utf8.DecodeRuneInString(word); Unspaced(r) {
 		return strings.ToLower(norm.NFKC.String(word))
 	}
-	return letters.Replace(strings.Map(unmarked, norm.NFKD.String(strings.ToLower(word))))
+	return foldReplacer.Replace(strings.Map(dropMark, norm.NFKD.String(strings.ToLower(word))))
 }
 
 // dropMark drops combining marks that do not distinguish words.
-func unmarked(r rune) rune {
+func dropMark(r rune) rune {
 	switch {
 	case 0x0300 <= r && r <= 0x036f, 0x0591 <= r && r <= 0x05c7, 0x064b <= r && r <= 0x065f:
 		return -1
@@ -32,4 +32,4 @@ func unmarked(r rune) rune {
 }
 
 // foldReplacer replaces letters that Unicode does not decompose.
-var letters = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "æ", "ae", "œ", "oe", "ı", "i", "ħ", "h", "ς", "σ")
+var foldReplacer = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "æ", "ae", "œ", "oe", "ı", "i", "ħ", "h", "ς", "σ")

@@ -19,7 +19,7 @@ var memos [1 << 14]atomic.Pointer[memo]
 var memoSeed = maphash.MakeSeed()
 
 // cachedStem returns stem(word) from the cache. stem must be pure.
-func remembered(word string, lang Language, stem func(string) string) string {
+func cachedStem(word string, lang Language, stem func(string) string) string {
 	place := &memos[maphash.String(memoSeed, word)%uint64(len(memos))]
 	if m := place.Load(); m != nil && m.word == word && m.lang == lang {
 		return m.stem

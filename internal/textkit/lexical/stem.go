@@ -80,21 +80,21 @@ func Stem(word string, lang Language) string {
 	folded := Fold(word)
 	s, ok := stemmers[lang]
 	switch {
-	case !ok, len(folded) < minStem, len(folded) > maxStem, strings.ContainsAny(folded, "0123456789"), lang == "en" && !plain(folded):
+	case !ok, len(folded) < minStem, len(folded) > maxStem, strings.ContainsAny(folded, "0123456789"), lang == "en" && !isPlain(folded):
 		return folded
 	case !s.marked:
-		return remembered(folded, lang, s.stemmed)
+		return cachedStem(folded, lang, s.stemFolded)
 	}
-	return remembered(word, lang, s.stemmedMarks)
+	return cachedStem(word, lang, s.stemMarked)
 }
 
 // stemMarked returns the stem of a word with significant marks.
-func (s stemmer) stemmedMarks(word string) string {
-	return Fold(s.stemmed(cedillas.Replace(norm.NFC.String(strings.ToLower(word)))))
+func (s stemmer) stemMarked(word string) string {
+	return Fold(s.stemFolded(cedillas.Replace(norm.NFC.String(strings.ToLower(word)))))
 }
 
 // stemFolded returns a word without endings, or the word if nothing would remain.
-func (s stemmer) stemmed(word string) string {
+func (s stemmer) stemFolded(word string) string {
 	env := snowballstem.NewEnv(word)
 	s.stem(env)
 	if out := env.Current(); out != "" {
@@ -107,7 +107,7 @@ func (s stemmer) stemmed(word string) string {
 var cedillas = strings.NewReplacer("ș", "ş", "ț", "ţ")
 
 // isPlain reports whether a word has only the letters a to z.
-func plain(word string) bool {
+func isPlain(word string) bool {
 	for i := range len(word) {
 		if word[i] < 'a' || word[i] > 'z' {
 			return false

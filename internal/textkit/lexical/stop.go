@@ -11,11 +11,11 @@ import (
 var stopText string
 
 // A languageSet is a set of languages: bit i stands for listed[i].
-type set uint32
+type languageSet uint32
 
 // listed are the languages with stop words; stops maps folded words to their languages.
-var listed, stops = func() (list []Language, words map[string]set) {
-	words = map[string]set{}
+var listed, stops = func() (list []Language, words map[string]languageSet) {
+	words = map[string]languageSet{}
 	bits := map[Language]int{}
 	for line := range strings.Lines(stopText) {
 		f := strings.Fields(line)

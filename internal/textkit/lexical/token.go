@@ -26,10 +26,10 @@ func Tokens(s string, yield func(Token)) {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case Unspaced(r):
-			i = pairs(s, i, yield)
+			i = yieldPairs(s, i, yield)
 		case inWord(r):
 			end := wordEnd(s, i)
-			if end-i <= maxToken && !genitive(s, i, end) {
+			if end-i <= maxToken && !isGenitive(s, i, end) {
 				yield(Token{i, end})
 			}
 			i = end
@@ -83,12 +83,12 @@ func Singles(s string, yield func(Token)) {
 }
 
 // isGenitive reports whether a word is the s of "Anna's".
-func genitive(s string, i, end int) bool {
+func isGenitive(s string, i, end int) bool {
 	return end-i == 1 && (s[i] == 's' || s[i] == 'S') && i > 1 && (s[i-1] == '\'' || strings.HasSuffix(s[:i], "’"))
 }
 
 // yieldPairs yields the letter pairs from i and returns their end.
-func pairs(s string, i int, yield func(Token)) int {
+func yieldPairs(s string, i int, yield func(Token)) int {
 	start, before := i, -1
 	for i < len(s) {
 		r, n := utf8.DecodeRuneInString(s[i:])

@@ -8,7 +8,7 @@ import (
 )
 
 // addAmount adds a number with its unit and returns the number of tokens used.
-func (r *reader) amount(i int, value float64, n int) int {
+func (r *reader) addAmount(i int, value float64, n int) int {
 	dimension := ""
 	if i > 0 && r.tokens[i-1].kind == mark {
 		if u, ok := units[r.tokens[i-1].text]; ok {
@@ -28,19 +28,19 @@ func (r *reader) amount(i int, value float64, n int) int {
 			value, dimension, n = value*f, "share", n+1
 			break
 		}
-		if u, ok := units[t.text]; ok || unitOf(t, &u) {
+		if u, ok := units[t.text]; ok || pluralUnit(t, &u) {
 			value, dimension, n = value*u.factor, u.dimension, n+1
 		} else if t.text == "per" && i+n+1 < len(r.tokens) && r.tokens[i+n+1].text == "cent" {
 			value, dimension, n = value*0.01, "share", n+2
 		}
 		break
 	}
-	r.value(i, value, dimension)
+	r.addValue(i, value, dimension)
 	return n
 }
 
 // pluralUnit sets *u to the unit of a plural word.
-func unitOf(t *token, u *unit) (ok bool) {
+func pluralUnit(t *token, u *unit) (ok bool) {
 	if t.kind != word || len(t.text) < 2 {
 		return false
 	}
@@ -54,14 +54,14 @@ func unitOf(t *token, u *unit) (ok bool) {
 	return false
 }
 
-func (r *reader) value(i int, value float64, dimension string) {
+func (r *reader) addValue(i int, value float64, dimension string) {
 	var room [40]byte
 	text := append(strconv.AppendFloat(append(room[:0], '#'), value, 'g', 9, 64), ' ')
-	r.add(i, term{id: hash(append(text, dimension...)), weight: known, is: amount})
+	r.add(i, term{id: hash(append(text, dimension...)), weight: weightListed, is: amount})
 }
 
 // addNumberWord adds a number in words and returns the number of tokens used, 0 for none.
-func (r *reader) worded(i int) int {
+func (r *reader) addNumberWord(i int) int {
 	t := &r.tokens[i]
 	if t.lexeme.is&numeral == 0 {
 		return 0
@@ -73,7 +73,7 @@ func (r *reader) worded(i int) int {
 				v, n = v+u, 2
 			}
 		}
-		return r.amount(i, v, n)
+		return r.addAmount(i, v, n)
 	}
 	next := ""
 	if i+1 < len(r.tokens) {
@@ -81,22 +81,22 @@ func (r *reader) worded(i int) int {
 	}
 	if t.text == "one" || t.text == "a" || t.text == "an" {
 		if _, ok := scales[next]; ok && len(next) > 2 {
-			return r.amount(i, 1, 1)
+			return r.addAmount(i, 1, 1)
 		}
-		if f, ok := fractions[next]; ok && r.after(i+2) {
-			r.value(i, f, "share")
+		if f, ok := fractions[next]; ok && r.isShareLink(i+2) {
+			r.addValue(i, f, "share")
 			return 2
 		}
 		return 0
 	}
-	if f, ok := fractions[t.text]; ok && (r.after(i+1) || t.text == "half") {
-		r.value(i, f, "share")
+	if f, ok := fractions[t.text]; ok && (r.isShareLink(i+1) || t.text == "half") {
+		r.addValue(i, f, "share")
 		return 1
 	}
 	return 0
 }
 
 // isShareLink reports whether the word at i links a share to its whole, as in "half of".
-func (r *reader) after(i int) bool {
+func (r *reader) isShareLink(i int) bool {
 	return i < len(r.tokens) && slices.Contains([]string{"of", "the", "der", "des", "de", "du", "del"}, r.tokens[i].text)
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // makeTexts returns n different texts from those of the build half.
-func many(b *testing.B, n int) (list []Text) {
-	of := texts(b)
+func makeTexts(b *testing.B, n int) (list []Text) {
+	of := buildTexts(b)
 	for i := range n {
 		list = append(list, Of(fmt.Sprintf("%s %s In year %d.", of[i%len(of)], of[(i*7+3)%len(of)], i)))
 	}
@@ -18,7 +18,7 @@ func many(b *testing.B, n int) (list []Text) {
 }
 
 func BenchmarkOf(b *testing.B) {
-	list := texts(b)
+	list := buildTexts(b)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		Of(list[i%len(list)])
@@ -64,7 +64,7 @@ func BenchmarkCompare(b *testing.B) {
 
 // BenchmarkNearest looks for a text without a match among 5,000.
 func BenchmarkNearest(b *testing.B) {
-	list := many(b, 5_000)
+	list := makeTexts(b, 5_000)
 	t := Of("Since nobody prunes the index, shoppers keep seeing old prices once a release is out.")
 	size := 0
 	for _, t := range list {
@@ -92,7 +92,7 @@ func BenchmarkNearestAlike(b *testing.B) {
 
 // BenchmarkUnrelated compares unrelated texts.
 func BenchmarkUnrelated(b *testing.B) {
-	list := many(b, 1_000)
+	list := makeTexts(b, 1_000)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		list[i%1_000].Compare(list[(i*7+13)%1_000])

@@ -14,28 +14,28 @@ const (
 
 // mayMatch is a cheap test whether two texts may share enough terms. The bound is loose, because
 // an opposite word, a number or a name is one bit.
-func near(a, b uint64) bool { return bits.OnesCount64(a&b)+2 >= bits.OnesCount64(a^b) }
+func mayMatch(a, b uint64) bool { return bits.OnesCount64(a&b)+2 >= bits.OnesCount64(a^b) }
 
 // A pair is two texts and the partners of their terms.
 type pair struct {
-	a, b     *Text
-	to       [maxTerms]int8 // the term of b, -1 if there is none
-	from     [maxTerms]int8
-	single   uint64 // terms of a whose id occurs once in each text, as bits
-	flips    int    // pairs of terms with opposite meaning
-	prefixed int    // flips by a negative prefix on one side
-	undone   int    // flips with a negation on one side
-	negs     int    // pairs with one negated term
-	leftA    int    // unmatched weight
-	leftB    int
-	numbersA int // unmatched numbers
-	numbersB int
-	quantsA  int // unmatched quantifiers
-	quantsB  int
-	fewA     int // unmatched quantifiers for a small amount
-	fewB     int
-	decided  bool // an unmatched term changes the meaning
-	asked    bool // one text asks for something else
+	a, b         *Text
+	to           [maxTerms]int8 // the term of b, -1 if there is none
+	from         [maxTerms]int8
+	single       uint64 // terms of a whose id occurs once in each text, as bits
+	flips        int    // pairs of terms with opposite meaning
+	prefixFlips  int    // flips by a negative prefix on one side
+	negatedFlips int    // flips with a negation on one side
+	negs         int    // pairs with one negated term
+	leftA        int    // unmatched weight
+	leftB        int
+	numbersA     int // unmatched numbers
+	numbersB     int
+	quantsA      int // unmatched quantifiers
+	quantsB      int
+	fewA         int // unmatched quantifiers for a small amount
+	fewB         int
+	decided      bool // an unmatched term changes the meaning
+	asksMore     bool // one text asks for something else
 }
 
 // verdict returns the verdict for the pair.
@@ -43,19 +43,19 @@ func (p *pair) verdict() Verdict {
 	if !p.match() {
 		return Different
 	}
-	p.count()
-	if p.asked || !p.close(turnBoth, turnOne) {
+	p.countTerms()
+	if p.asksMore || !p.isClose(turnBoth, turnOne) {
 		return Different
 	}
-	swapped, doubt := p.order()
-	turns, agree := p.turns()
+	swapped, doubt := p.compareOrder()
+	turns, agree := p.countTurns()
 	if swapped {
 		turns++
 	}
 	switch {
-	case turns == 0 && agree && !doubt && p.close(leftBoth, leftOne):
+	case turns == 0 && agree && !doubt && p.isClose(leftBoth, leftOne):
 		return Same
-	case swapped && !p.close(leftBoth, leftOne):
+	case swapped && !p.isClose(leftBoth, leftOne):
 		return Different
 	case turns%2 == 1:
 		return Opposite
@@ -65,10 +65,10 @@ func (p *pair) verdict() Verdict {
 
 // countTurns returns how often one text reverses the other's meaning, and whether no other
 // decisive term is unmatched.
-func (p *pair) turns() (n int, agree bool) {
+func (p *pair) countTurns() (n int, agree bool) {
 	nots := int(p.a.nots) - int(p.b.nots)
 	n = p.flips
-	if p.prefixed == 1 && p.undone == 1 && p.flips == 1 && p.negs == 1 && (nots == 1 || nots == -1) {
+	if p.prefixFlips == 1 && p.negatedFlips == 1 && p.flips == 1 && p.negs == 1 && (nots == 1 || nots == -1) {
 		n, nots, p.negs = 0, 0, 0 // "not consistent" is "inconsistent"
 	}
 	if nots%2 != 0 {
@@ -85,26 +85,26 @@ func (p *pair) turns() (n int, agree bool) {
 }
 
 // isClose reports whether the unmatched weight is within the limits.
-func (p *pair) close(both int, one float64) bool {
+func (p *pair) isClose(both int, one float64) bool {
 	return min(p.leftA, p.leftB) <= both &&
 		float64(p.leftA) <= one*float64(p.a.weight) && float64(p.leftB) <= one*float64(p.b.weight) &&
 		p.leftA < int(p.a.weight) && p.leftB < int(p.b.weight)
 }
 
 // countTerms counts reversals of meaning and unmatched terms.
-func (p *pair) count() {
+func (p *pair) countTerms() {
 	for i := range p.a.terms {
 		x := &p.a.terms[i]
 		if p.to[i] < 0 {
-			p.left(x, &p.leftA, &p.numbersA, &p.quantsA, &p.fewA)
+			p.countUnmatched(x, &p.leftA, &p.numbersA, &p.quantsA, &p.fewA)
 			continue
 		}
 		y := &p.b.terms[p.to[i]]
 		if x.id != y.id {
 			p.flips++
-			p.prefixed++
+			p.prefixFlips++
 			if (x.is^y.is)&negated != 0 {
-				p.undone++
+				p.negatedFlips++
 			}
 		} else if (x.is^y.is)&opposite != 0 {
 			p.flips++
@@ -115,13 +115,13 @@ func (p *pair) count() {
 	}
 	for j := range p.b.terms {
 		if p.from[j] < 0 {
-			p.left(&p.b.terms[j], &p.leftB, &p.numbersB, &p.quantsB, &p.fewB)
+			p.countUnmatched(&p.b.terms[j], &p.leftB, &p.numbersB, &p.quantsB, &p.fewB)
 		}
 	}
 }
 
 // countUnmatched counts a term without a partner.
-func (p *pair) left(t *term, weight, numbers, quants, few *int) {
+func (p *pair) countUnmatched(t *term, weight, numbers, quants, few *int) {
 	switch {
 	case t.is&amount != 0:
 		*numbers++
@@ -131,8 +131,8 @@ func (p *pair) left(t *term, weight, numbers, quants, few *int) {
 		if t.is&opposite != 0 {
 			*few++
 		}
-	case t.is&asking != 0:
-		p.asked = true
+	case t.is&questionWord != 0:
+		p.asksMore = true
 	case t.is&(decisive|opposite) != 0:
 		p.decided = true
 	}

@@ -7,13 +7,13 @@ import (
 // find returns the longest entry that starts at token i within its clause.
 func (r *reader) find(i int) (best entry, ok bool) {
 	t := &r.tokens[i]
-	asks := t.asks && r.begins(i)
+	asks := t.inQuestion && r.beginsSentence(i)
 	e, found := t.entry, t.known
-	for n, at := 0, t.begins; ; {
-		if asks && at != nil && at.asked && (n > 0 || !r.degree(i)) {
+	for n, at := 0, t.phrases; ; {
+		if asks && at != nil && at.asked && (n > 0 || !r.asksDegree(i)) {
 			e, found = at.ask, true
 		}
-		if n++; found && (e.kind != when || !asks) {
+		if n++; found && (e.kind != kindCondition || !asks) {
 			best, ok = e, true
 			best.words = uint8(n)
 		}
@@ -24,7 +24,7 @@ func (r *reader) find(i int) (best entry, ok bool) {
 		if next.kind != t.kind || next.clause != t.clause {
 			return best, ok
 		}
-		if at = at.after(next.stem); at == nil {
+		if at = at.child(next.stem); at == nil {
 			return best, ok
 		}
 		e, found = at.entry, at.known
@@ -33,19 +33,19 @@ func (r *reader) find(i int) (best entry, ok bool) {
 
 // asksDegree reports whether token i asks for a degree ("how reliable", not "how do"). Such a
 // question equals the question whether the property holds.
-func (r *reader) degree(i int) bool {
+func (r *reader) asksDegree(i int) bool {
 	if r.lang.name != "en" || r.tokens[i].text != "how" || i+1 == len(r.tokens) {
 		return false
 	}
 	next := r.tokens[i+1].text
-	return !r.lang.stops[next] && !helping[next]
+	return !r.lang.stops[next] && !helperVerbs[next]
 }
 
 // helperVerbs may follow "how".
-var helping = words("is are was were be do does did can could will would should shall may might must has have had not the to a an")
+var helperVerbs = words("is are was were be do does did can could will would should shall may might must has have had not the to a an")
 
-// begins reports whether token i is the first or second of its sentence.
-func (r *reader) begins(i int) bool {
+// beginsSentence reports whether token i is the first or second of its sentence.
+func (r *reader) beginsSentence(i int) bool {
 	return r.tokens[i].first || r.tokens[i-1].first
 }
 

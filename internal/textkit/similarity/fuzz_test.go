@@ -3,7 +3,7 @@ package similarity
 import "testing"
 
 func FuzzCompare(f *testing.F) {
-	for _, p := range load(f) {
+	for _, p := range loadPairs(f) {
 		if p.Split == "build" {
 			f.Add(p.A, p.B)
 		}

@@ -15,18 +15,18 @@ import (
 var update = flag.Bool("update", false, "write testdata/verdicts.golden anew")
 
 // A verdictCounts counts verdicts and hashes their sequence.
-type verdicts struct {
+type verdictCounts struct {
 	digest.Hash
 	n [3]int
 }
 
-func (v *verdicts) add(x, y Text) {
+func (v *verdictCounts) add(x, y Text) {
 	verdict := x.Compare(y)
 	v.n[verdict]++
 	v.Write([]byte{byte(verdict)})
 }
 
-func (v *verdicts) line(name string) string {
+func (v *verdictCounts) line(name string) string {
 	return fmt.Sprintf("%s: %d different, %d same, %d opposite, sha256 %x\n", name, v.n[Different], v.n[Same], v.n[Opposite], v.Sum(nil)[:8])
 }
 
@@ -41,13 +41,13 @@ func variants(s string) []string {
 // TestVerdicts compares every text with every other and with mechanical rewrites. Run it with
 // -update after a change of tables or rules; an optimisation must not change the file.
 func TestVerdicts(t *testing.T) {
-	crossed, changed := verdicts{Hash: sha256.New()}, verdicts{Hash: sha256.New()}
+	crossed, changed := verdictCounts{Hash: sha256.New()}, verdictCounts{Hash: sha256.New()}
 	var of []Text
-	for _, p := range load(t) {
+	for _, p := range loadPairs(t) {
 		a, b := Of(p.A), Of(p.B)
 		of = append(of, a, b)
 		last := b
-		for _, s := range append(append(turned(p.A), variants(p.A)...), variants(p.B)...) {
+		for _, s := range append(append(changedTexts(p.A), variants(p.A)...), variants(p.B)...) {
 			x := Of(s)
 			changed.add(x, a)
 			changed.add(b, x)

@@ -12,27 +12,27 @@ import (
 
 // A language holds the rules and tables of one language.
 type language struct {
-	name    string
-	at      int // index in the list of languages
-	stem    func(word string) string
-	un      []string          // negative prefixes
-	forms   map[string]string // irregular forms
-	stops   map[string]bool
-	common  map[string]bool     // function words that identify the language
-	phrases node                // phrases by the stems of their words
-	exact   map[string]entry    // single words as written
-	stemmed map[string][]string // single words by stem
-	english *language
-	nearly  uint32 // id of "nearly", which says little before a number
-	cause   uint32 // id of the word for causing, if causes
-	causes  bool
+	name             string
+	index            int // index in the list of languages
+	stem             func(word string) string
+	negativePrefixes []string          // negative prefixes
+	forms            map[string]string // irregular forms
+	stops            map[string]bool
+	common           map[string]bool     // function words that identify the language
+	phrases          node                // phrases by the stems of their words
+	exact            map[string]entry    // single words as written
+	stemmed          map[string][]string // single words by stem
+	english          *language
+	nearly           uint32 // id of "nearly", which says little before a number
+	cause            uint32 // id of the word for causing, if causes
+	causes           bool
 }
 
 // unknown is the index of the language without tables.
 const unknown = 4
 
-// languages is the number of languages, including scripts without spaces.
-const languages = unknown + 2
+// numLanguages is the number of languages, including scripts without spaces.
+const numLanguages = unknown + 2
 
 // Negative prefixes. English has more, but both words must be known.
 var (
@@ -55,7 +55,7 @@ func (s *scanner) detect(text string) int {
 		}
 	}
 	if !s.ascii {
-		accents(text[:min(len(text), 1000)], &count)
+		countAccents(text[:min(len(text), 1000)], &count)
 	}
 	best := 0
 	for i, n := range count {
@@ -70,7 +70,7 @@ func (s *scanner) detect(text string) int {
 }
 
 // countAccents counts letters that only one language has.
-func accents(text string, count *[unknown + 1]int) {
+func countAccents(text string, count *[unknown + 1]int) {
 	for _, r := range text {
 		switch r {
 		case 'ä', 'ö', 'ü', 'ß':
@@ -84,13 +84,13 @@ func accents(text string, count *[unknown + 1]int) {
 }
 
 func stemEnglish(w string) string {
-	if !plain(w) {
+	if !isPlain(w) {
 		return w
 	}
 	if len(w) > 5 && strings.HasSuffix(w, "ly") {
 		return snowball(english.Stem, w[:len(w)-2]) + "ly" // "hardly" is not "hard"
 	}
-	return snowball(english.Stem, british(w))
+	return snowball(english.Stem, britishSpelling(w))
 }
 
 // snowball returns the stem that a Snowball algorithm gives.
@@ -101,7 +101,7 @@ func snowball(stem func(*snowballstem.Env) bool, word string) string {
 }
 
 // britishSpelling converts American endings.
-func british(w string) string {
+func britishSpelling(w string) string {
 	for _, s := range []struct{ from, to string }{{"yze", "yse"}, {"yzed", "ysed"}, {"yzing", "ysing"}, {"ize", "ise"}, {"ized", "ised"}, {"izes", "ises"}, {"izing", "ising"}, {"ization", "isation"}, {"izations", "isations"}} {
 		if len(w) > len(s.from)+2 && strings.HasSuffix(w, s.from) {
 			return w[:len(w)-len(s.from)] + s.to
@@ -111,7 +111,7 @@ func british(w string) string {
 }
 
 // isPlain reports whether a word is lower-case ASCII and long enough for a stem.
-func plain(w string) bool {
+func isPlain(w string) bool {
 	for i := 0; i < len(w); i++ {
 		if w[i] < 'a' || w[i] > 'z' {
 			return false
@@ -122,11 +122,11 @@ func plain(w string) bool {
 
 // stemFrench cuts inflection endings off a word without accents.
 func stemFrench(w string) string {
-	return cut(w, 3, "issent", "aient", "erent", "ees", "ent", "ait", "ant", "ees", "ee", "es", "er", "ez", "ir", "ie", "it", "is", "e", "s", "x", "t")
+	return cutEndings(w, 3, "issent", "aient", "erent", "ees", "ent", "ait", "ant", "ees", "ee", "es", "er", "ez", "ir", "ie", "it", "is", "e", "s", "x", "t")
 }
 
 func stemSpanish(w string) string {
-	if !plain(w) {
+	if !isPlain(w) {
 		return w
 	}
 	return snowball(spanish.Stem, w)
@@ -134,17 +134,17 @@ func stemSpanish(w string) string {
 
 // stemGerman cuts inflection endings, as the second step of Caumanns' light stemmer does.
 func stemGerman(w string) string {
-	return cut(w, 4, "ern", "em", "er", "en", "es", "st", "e", "s", "n", "t")
+	return cutEndings(w, 4, "ern", "em", "er", "en", "es", "st", "e", "s", "n", "t")
 }
 
 // cutEndings cuts the first matching ending, twice, while at least minLen letters remain.
-func cut(w string, least int, endings ...string) string {
-	if !plain(w) {
+func cutEndings(w string, minLen int, endings ...string) string {
+	if !isPlain(w) {
 		return w
 	}
 	for range 2 {
 		for _, s := range endings {
-			if len(w)-len(s) >= least && strings.HasSuffix(w, s) {
+			if len(w)-len(s) >= minLen && strings.HasSuffix(w, s) {
 				w = w[:len(w)-len(s)]
 				break
 			}

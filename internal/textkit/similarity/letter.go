@@ -16,17 +16,17 @@ const (
 	letter class = 1 << iota
 	capital
 	digits
-	blank
-	joined  // part of a word, but no letter or digit
-	dropped // ignored by contentHash
+	whitespace
+	wordMark // part of a word, but no letter or digit
+	ignored  // ignored by contentHash
 )
 
 // classes has the classes of the ASCII runes.
 var classes = func() (list [utf8.RuneSelf]class) {
 	for r := range rune(len(list)) {
-		list[r] = classed(r)
+		list[r] = classify(r)
 		if r == '_' {
-			list[r] |= joined
+			list[r] |= wordMark
 		}
 	}
 	return list
@@ -37,10 +37,10 @@ func classOf(r rune) class {
 	if uint32(r) < utf8.RuneSelf {
 		return classes[r]
 	}
-	return classed(r)
+	return classify(r)
 }
 
-func classed(r rune) (is class) {
+func classify(r rune) (is class) {
 	switch {
 	case unicode.IsLetter(r):
 		if is = letter; unicode.IsUpper(r) {
@@ -49,9 +49,9 @@ func classed(r rune) (is class) {
 	case unicode.IsDigit(r):
 		is = digits
 	case unicode.IsSpace(r):
-		is = blank
+		is = whitespace
 	case strings.ContainsRune(".,\"“”", r):
-		is = dropped
+		is = ignored
 	}
 	return is
 }
@@ -73,23 +73,23 @@ func inWord(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M)
 
 // fold returns a word in lower case without accents.
 func fold(w string) string {
-	return letters.Replace(strings.Map(unmarked, norm.NFKD.String(strings.ToLower(w))))
+	return foldReplacer.Replace(strings.Map(dropMark, norm.NFKD.String(strings.ToLower(w))))
 }
 
 // foldTable holds fold of each rune below maxFolded. It applies letter by letter only to words
 // without combining marks, because marks may be reordered.
-var folded = sync.OnceValue(func() *[lastFolded]string {
-	var list [lastFolded]string
-	for r := range rune(lastFolded) {
+var foldTable = sync.OnceValue(func() *[maxFolded]string {
+	var list [maxFolded]string
+	for r := range rune(maxFolded) {
 		list[r] = fold(string(r))
 	}
 	return &list
 })
 
-const lastFolded = 0x530 // end of the Latin, Greek and Cyrillic letters
+const maxFolded = 0x530 // end of the Latin, Greek and Cyrillic letters
 
 // dropMark removes combining marks that do not distinguish words.
-func unmarked(r rune) rune {
+func dropMark(r rune) rune {
 	switch {
 	case 0x0300 <= r && r <= 0x036f, 0x0591 <= r && r <= 0x05c7, 0x064b <= r && r <= 0x065f:
 		return -1
@@ -98,4 +98,4 @@ func unmarked(r rune) rune {
 }
 
 // foldReplacer replaces letters that Unicode does not decompose.
-var letters = strings.NewReplacer("’", "'", "ʼ", "'", "ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i", "ς", "σ")
+var foldReplacer = strings.NewReplacer("’", "'", "ʼ", "'", "ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i", "ς", "σ")

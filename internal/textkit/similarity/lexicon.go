@@ -45,40 +45,40 @@ type entry struct {
 type entryKind uint8
 
 const (
-	none entryKind = iota
-	hedge
-	not
-	concept
-	quant
-	firm
-	light
-	ask
-	when
-	so
-	be
-	than
-	by
-	with
-	role
-	against
-	dated
+	kindNone entryKind = iota
+	kindHedge
+	kindNot
+	kindConcept
+	kindQuant
+	kindFirm
+	kindLight
+	kindAsk
+	kindCondition
+	kindConclusion
+	kindCopula
+	kindComparison
+	kindAgent
+	kindWith
+	kindRole
+	kindFixedRole
+	kindTime
 )
 
-var kinds = map[string]entryKind{"hedge": hedge, "not": not, "same": concept, "quant": quant, "firm": firm, "light": light, "ask": ask,
-	"if": when, "so": so, "be": be, "than": than, "by": by, "with": with, "role": role, "against": against, "time": dated}
+var kinds = map[string]entryKind{"hedge": kindHedge, "not": kindNot, "same": kindConcept, "quant": kindQuant, "firm": kindFirm, "light": kindLight, "ask": kindAsk,
+	"if": kindCondition, "so": kindConclusion, "be": kindCopula, "than": kindComparison, "by": kindAgent, "with": kindWith, "role": kindRole, "against": kindFixedRole, "time": kindTime}
 
 // tables returns all languages. It reads the tables once; they never change.
 var tables = sync.OnceValue(func() *lexicon {
 	x := &lexicon{seed: maphash.MakeSeed(), cjk: &language{name: "cjk", stem: func(w string) string { return w }}}
 	x.list = []*language{
-		{name: "en", stem: stemEnglish, un: unEnglish},
-		{name: "de", stem: stemGerman, un: unGerman},
-		{name: "fr", stem: stemFrench, un: unFrench},
-		{name: "es", stem: stemSpanish, un: unSpanish},
+		{name: "en", stem: stemEnglish, negativePrefixes: unEnglish},
+		{name: "de", stem: stemGerman, negativePrefixes: unGerman},
+		{name: "fr", stem: stemFrench, negativePrefixes: unFrench},
+		{name: "es", stem: stemSpanish, negativePrefixes: unSpanish},
 		{name: "other", stem: stemOther},
 	}
 	for i, l := range append(x.list[:unknown+1:unknown+1], x.cjk) {
-		l.at, l.english = i, x.list[0]
+		l.index, l.english = i, x.list[0]
 		l.read()
 	}
 	return x
@@ -102,15 +102,15 @@ func (l *language) read() {
 		}
 	}
 	for _, line := range lines {
-		l.line(line)
+		l.addLine(line)
 	}
 	l.nearly = l.exact["nearly"].id
-	e, ok := l.exact[causing[l.name]]
+	e, ok := l.exact[causeWords[l.name]]
 	l.cause, l.causes = e.id, ok
 }
 
 // addLine adds the entries of one line.
-func (l *language) line(line string) {
+func (l *language) addLine(line string) {
 	kind, rest, _ := strings.Cut(line, " ")
 	switch kind {
 	case "", "#", "form":
@@ -124,15 +124,15 @@ func (l *language) line(line string) {
 	rest, thing, linked := strings.Cut(rest, " = ")
 	sides := strings.SplitN(rest, "|", 2)
 	if !linked {
-		thing = l.entries(sides[0])[0]
+		thing = l.splitPhrases(sides[0])[0]
 	}
 	id := hash("=" + l.name + " " + thing)
 	for side, words := range sides {
-		for _, w := range l.entries(words) {
+		for _, w := range l.splitPhrases(words) {
 			w, turned := strings.CutPrefix(w, "^")
-			key := l.key(w)
+			key := l.phraseKey(w)
 			n := len(key)
-			if n == 1 && (kinds[kind] == not || kinds[kind] >= when) {
+			if n == 1 && (kinds[kind] == kindNot || kinds[kind] >= kindCondition) {
 				l.common[w] = true
 			}
 			e := entry{kind: kinds[kind], id: id, words: uint8(n)}
@@ -142,20 +142,20 @@ func (l *language) line(line string) {
 			if turned {
 				e.is |= converse
 			}
-			if kinds[kind] == ask {
-				at := l.phrases.at(key)
+			if kinds[kind] == kindAsk {
+				at := l.phrases.ensure(key)
 				at.ask, at.asked = e, true
 				continue
 			}
-			l.add(w, key, e)
+			l.addEntry(w, key, e)
 		}
 	}
 }
 
 // addEntry adds an entry unless there is one.
-func (l *language) add(w string, key []string, e entry) {
+func (l *language) addEntry(w string, key []string, e entry) {
 	if len(key) != 1 {
-		if at := l.phrases.at(key); !at.known {
+		if at := l.phrases.ensure(key); !at.known {
 			at.entry, at.known = e, true
 		}
 		return
@@ -169,7 +169,7 @@ func (l *language) add(w string, key []string, e entry) {
 // findWord returns the entry of a word, of its singular or of its regular form. Otherwise it
 // chooses among the words of the stem the one with the longest common prefix, so that "importance"
 // finds "important" and "imports" finds "import".
-func (l *language) single(w, stem string) (e entry, ok bool) {
+func (l *language) findWord(w, stem string) (e entry, ok bool) {
 	if e, ok = l.exact[w]; ok {
 		return e, true
 	}
@@ -184,7 +184,7 @@ func (l *language) single(w, stem string) (e entry, ok bool) {
 	}
 	best, common := "", -1
 	for _, o := range l.stemmed[stem] {
-		if n := shared(w, o); n > common || n == common && len(o) < len(best) {
+		if n := commonPrefix(w, o); n > common || n == common && len(o) < len(best) {
 			best, common = o, n
 		}
 	}
@@ -193,7 +193,7 @@ func (l *language) single(w, stem string) (e entry, ok bool) {
 }
 
 // commonPrefix returns the number of leading bytes that two words share.
-func shared(a, b string) int {
+func commonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
@@ -202,7 +202,7 @@ func shared(a, b string) int {
 }
 
 // splitPhrases splits a list at commas, or at spaces for scripts without spaces.
-func (l *language) entries(list string) []string {
+func (l *language) splitPhrases(list string) []string {
 	if l.name == "cjk" || l.name == "other" {
 		return strings.Fields(list)
 	}
@@ -214,19 +214,19 @@ func (l *language) entries(list string) []string {
 }
 
 // phraseKey returns the stems of a phrase, or its letters in a script without spaces.
-func (l *language) key(phrase string) (stems []string) {
+func (l *language) phraseKey(phrase string) (stems []string) {
 	if l.name == "cjk" {
 		return strings.Split(phrase, "")
 	}
 	var s scanner
 	for _, t := range s.scan(phrase, true) {
-		stems = append(stems, l.base(t.text))
+		stems = append(stems, l.baseStem(t.text))
 	}
 	return stems
 }
 
 // baseStem returns the stem of a word or of its regular form.
-func (l *language) base(w string) string {
+func (l *language) baseStem(w string) string {
 	if f, ok := l.forms[w]; ok {
 		w = f
 	}

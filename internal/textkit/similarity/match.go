@@ -4,7 +4,7 @@ import "slices"
 
 // orderByID records the order of terms by id, then place, so that match needs one pass over both
 // texts.
-func sort(terms []term) {
+func orderByID(terms []term) {
 	var keys [maxTerms]uint64
 	for i := range terms {
 		keys[i] = uint64(terms[i].id)<<8 | uint64(i)
@@ -25,55 +25,55 @@ func (p *pair) match() bool {
 	for j := range b {
 		p.from[j] = -1
 	}
-	left := bound{a: int(turnOne * float64(p.a.weight)), b: int(turnOne * float64(p.b.weight)), off: p.a.prefixed || p.b.prefixed}
+	left := leftovers{limitA: int(turnOne * float64(p.a.weight)), limitB: int(turnOne * float64(p.b.weight)), off: p.a.prefixed || p.b.prefixed}
 	i, j := 0, 0
 	for i < len(a) && j < len(b) {
 		x, y := &a[a[i].nth], &b[b[j].nth]
 		switch {
 		case x.id < y.id:
-			if i++; left.overA(x) {
+			if i++; left.addA(x) {
 				return false
 			}
 		case x.id > y.id:
-			if j++; left.overB(y) {
+			if j++; left.addB(y) {
 				return false
 			}
 		default:
-			m, n := run(a, i), run(b, j)
-			p.group(i, m, j, n)
+			m, n := runEnd(a, i), runEnd(b, j)
+			p.matchGroup(i, m, j, n)
 			i, j = m, n
 		}
 	}
 	for ; i < len(a); i++ {
-		if left.overA(&a[a[i].nth]) {
+		if left.addA(&a[a[i].nth]) {
 			return false
 		}
 	}
 	for ; j < len(b); j++ {
-		if left.overB(&b[b[j].nth]) {
+		if left.addB(&b[b[j].nth]) {
 			return false
 		}
 	}
 	if left.off {
-		p.undo()
+		p.matchPrefixed()
 	}
 	return true
 }
 
 // A leftovers counts the unmatched weight of two texts against its limits.
-type bound struct {
-	a, b  int // limits
-	leftA int
-	leftB int
-	off   bool // a negative prefix may match later, so no limit applies
+type leftovers struct {
+	limitA, limitB int // limits
+	leftA          int
+	leftB          int
+	off            bool // a negative prefix may match later, so no limit applies
 }
 
 // exceedsLimit reports whether t leaves too much unmatched for any text with these id bits,
 // ignoring negative prefixes. It is fast because it reads no terms of the other text.
-func (t *Text) beyond(kinds uint64) bool {
-	left := bound{a: int(turnOne * float64(t.weight))}
+func (t *Text) exceedsLimit(kinds uint64) bool {
+	left := leftovers{limitA: int(turnOne * float64(t.weight))}
 	for i := range t.terms {
-		if x := &t.terms[i]; kinds>>(x.id%64)&1 == 0 && left.overA(x) {
+		if x := &t.terms[i]; kinds>>(x.id%64)&1 == 0 && left.addA(x) {
 			return true
 		}
 	}
@@ -81,22 +81,22 @@ func (t *Text) beyond(kinds uint64) bool {
 }
 
 // addA counts an unmatched term of the first text and reports whether the verdict is Different.
-func (w *bound) overA(t *term) bool {
+func (w *leftovers) addA(t *term) bool {
 	if t.is&amount == 0 {
 		w.leftA += int(t.weight)
 	}
-	return !w.off && (t.is&asking != 0 || w.leftA > w.a || min(w.leftA, w.leftB) > turnBoth)
+	return !w.off && (t.is&questionWord != 0 || w.leftA > w.limitA || min(w.leftA, w.leftB) > turnBoth)
 }
 
-func (w *bound) overB(t *term) bool {
+func (w *leftovers) addB(t *term) bool {
 	if t.is&amount == 0 {
 		w.leftB += int(t.weight)
 	}
-	return !w.off && (t.is&asking != 0 || w.leftB > w.b || min(w.leftA, w.leftB) > turnBoth)
+	return !w.off && (t.is&questionWord != 0 || w.leftB > w.limitB || min(w.leftA, w.leftB) > turnBoth)
 }
 
 // runEnd returns the end of the run of equal ids that contains i, in id order.
-func run(terms []term, i int) int {
+func runEnd(terms []term, i int) int {
 	id := terms[terms[i].nth].id
 	for i++; i < len(terms) && terms[terms[i].nth].id == id; i++ {
 	}
@@ -105,7 +105,7 @@ func run(terms []term, i int) int {
 
 // matchGroup matches the terms of one id, a from i to m and b from j to n in id order, the most
 // alike first.
-func (p *pair) group(i, m, j, n int) {
+func (p *pair) matchGroup(i, m, j, n int) {
 	if m-i == 1 && n-j == 1 {
 		at := p.a.terms[i].nth
 		p.single |= 1 << at
@@ -113,13 +113,13 @@ func (p *pair) group(i, m, j, n int) {
 		return
 	}
 	left := min(m-i, n-j)
-	for degree := 0; degree < degrees && left > 0; degree++ {
+	for degree := 0; degree < alikeDegrees && left > 0; degree++ {
 		first := j // earlier terms have a partner
 		for k := i; k < m && left > 0; k++ {
 			for first < n && p.from[p.b.terms[first].nth] >= 0 {
 				first++
 			}
-			if p.first(p.a.terms[k].nth, first, n, degree) {
+			if p.matchFirst(p.a.terms[k].nth, first, n, degree) {
 				left--
 			}
 		}
@@ -128,13 +128,13 @@ func (p *pair) group(i, m, j, n int) {
 
 // matchFirst matches term i with the first term of b from j to n that is alike to the degree. It
 // reports whether there is one.
-func (p *pair) first(i uint8, j, n, degree int) bool {
+func (p *pair) matchFirst(i uint8, j, n, degree int) bool {
 	if p.to[i] >= 0 {
 		return false
 	}
 	x := &p.a.terms[i]
 	for ; j < n; j++ {
-		if at := p.b.terms[j].nth; p.from[at] < 0 && like(x, &p.b.terms[at], degree) {
+		if at := p.b.terms[j].nth; p.from[at] < 0 && isAlike(x, &p.b.terms[at], degree) {
 			p.join(i, at)
 			return true
 		}
@@ -144,7 +144,7 @@ func (p *pair) first(i uint8, j, n, degree int) bool {
 
 // isAlike reports whether two terms of one id agree in: 0 word, side and negation; 1 side and
 // negation; 2 side; 3 nothing.
-func like(x, y *term, degree int) bool {
+func isAlike(x, y *term, degree int) bool {
 	switch degree {
 	case 0:
 		return x.rest == y.rest && (x.is^y.is)&(opposite|negated) == 0
@@ -156,12 +156,12 @@ func like(x, y *term, degree int) bool {
 	return true
 }
 
-const degrees = 4
+const alikeDegrees = 4
 
 func (p *pair) join(i, j uint8) { p.to[i], p.from[j] = int8(j), int8(i) }
 
 // matchPrefixed matches terms that differ only by a negative prefix.
-func (p *pair) undo() {
+func (p *pair) matchPrefixed() {
 	for i := range p.a.terms {
 		x := &p.a.terms[i]
 		for j := 0; j < len(p.b.terms) && p.to[i] < 0; j++ {

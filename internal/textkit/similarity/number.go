@@ -7,68 +7,68 @@ import (
 
 // scanNumber scans a number and its digit groups. Text with two points, such as a version, becomes
 // a name.
-func (s *scanner) number() {
-	from := s.at
-	s.low = s.low[:0]
+func (s *scanner) scanNumber() {
+	from := s.pos
+	s.wordBuf = s.wordBuf[:0]
 	points := 0
-	for s.at < len(s.text) {
-		switch r := s.text[s.at]; {
+	for s.pos < len(s.text) {
+		switch r := s.text[s.pos]; {
 		case isDigit(r):
-			s.low = append(s.low, digit(r))
-		case r == ' ' && s.at-from <= 3 && s.at+1 < len(s.text) && isDigit(s.text[s.at+1]) && s.groups(r):
-		case (r == '.' || r == ',' || r == '\'' || r == '’') && s.at+1 < len(s.text) && isDigit(s.text[s.at+1]):
-			if !s.groups(r) {
+			s.wordBuf = append(s.wordBuf, asciiDigit(r))
+		case r == ' ' && s.pos-from <= 3 && s.pos+1 < len(s.text) && isDigit(s.text[s.pos+1]) && s.isGrouping(r):
+		case (r == '.' || r == ',' || r == '\'' || r == '’') && s.pos+1 < len(s.text) && isDigit(s.text[s.pos+1]):
+			if !s.isGrouping(r) {
 				points++
-				s.low = append(s.low, '.')
+				s.wordBuf = append(s.wordBuf, '.')
 			}
 		default:
 			s.endNumber(from, points)
 			return
 		}
-		s.at++
+		s.pos++
 	}
 	s.endNumber(from, points)
 }
 
 // isGrouping reports whether r precedes exactly three digits and groups digits in this language.
-func (s *scanner) groups(r rune) bool {
+func (s *scanner) isGrouping(r rune) bool {
 	n := 0
-	for i := s.at + 1; i < len(s.text) && isDigit(s.text[i]); i++ {
+	for i := s.pos + 1; i < len(s.text) && isDigit(s.text[i]); i++ {
 		n++
 	}
 	if r == ' ' {
 		return n == 3
 	}
-	s.pointed = s.pointed || n == 3
+	s.ambiguousPoint = s.ambiguousPoint || n == 3
 	switch r {
 	case '.':
-		return n == 3 && !s.points
+		return n == 3 && !s.pointDecimal
 	}
-	return r != ',' || n == 3 && s.points
+	return r != ',' || n == 3 && s.pointDecimal
 }
 
 // endNumber adds the scanned number.
 func (s *scanner) endNumber(from, points int) {
 	negative := from > 0 && (s.text[from-1] == '-' || s.text[from-1] == '−') && (from == 1 || s.text[from-2] == ' ')
-	value, ok := s.parse(points)
+	value, ok := s.parseDigits(points)
 	if !ok {
-		w := string(s.text[from:min(s.at, from+maxWord)])
-		s.add(s.words.word([]byte(w)), word).name = true
+		w := string(s.text[from:min(s.pos, from+maxWord)])
+		s.add(s.words.lookup([]byte(w)), word).isName = true
 		return
 	}
 	if negative {
 		value = -value
 	}
 	s.add(anyNumber, number).value = value
-	s.ordinal()
+	s.skipOrdinal()
 }
 
 // parseDigits returns the value of the scanned digits.
-func (s *scanner) parse(points int) (float64, bool) {
-	if points > 1 || len(s.low) > 18 {
+func (s *scanner) parseDigits(points int) (float64, bool) {
+	if points > 1 || len(s.wordBuf) > 18 {
 		return 0, false
 	}
-	value, err := strconv.ParseFloat(string(s.low), 64)
+	value, err := strconv.ParseFloat(string(s.wordBuf), 64)
 	return value, err == nil
 }
 
@@ -76,18 +76,18 @@ func (s *scanner) parse(points int) (float64, bool) {
 var anyNumber = &lexeme{text: "0"}
 
 // skipOrdinal skips the letters of 1st, 2nd and 20th.
-func (s *scanner) ordinal() {
-	if s.at+2 > len(s.text) || s.at+2 < len(s.text) && inWord(s.text[s.at+2]) {
+func (s *scanner) skipOrdinal() {
+	if s.pos+2 > len(s.text) || s.pos+2 < len(s.text) && inWord(s.text[s.pos+2]) {
 		return
 	}
-	switch [2]rune{unicode.ToLower(s.text[s.at]), unicode.ToLower(s.text[s.at+1])} {
+	switch [2]rune{unicode.ToLower(s.text[s.pos]), unicode.ToLower(s.text[s.pos+1])} {
 	case [2]rune{'s', 't'}, [2]rune{'n', 'd'}, [2]rune{'r', 'd'}, [2]rune{'t', 'h'}:
-		s.at += 2
+		s.pos += 2
 	}
 }
 
 // asciiDigit converts a decimal digit. Unicode stores the ten digits of a script consecutively.
-func digit(r rune) byte {
+func asciiDigit(r rune) byte {
 	if r < 0x80 {
 		return byte(r)
 	}

@@ -4,41 +4,41 @@ import "math/bits"
 
 // A roleSet is a set of roles as bits; roleChanged marks a term whose role differs between the
 // texts.
-type roles uint64
+type roleSet uint64
 
-const changed = roles(1) << 63
+const roleChanged = roleSet(1) << 63
 
 // compareOrder reports whether two terms exchanged places, and whether that is in doubt.
-func (p *pair) order() (swapped, doubt bool) {
-	if p.flips == 1 && p.converted() {
+func (p *pair) compareOrder() (swapped, doubt bool) {
+	if p.flips == 1 && p.isReversedComparison() {
 		p.flips = 0 // "A is more than B" is "B is less than A"
 		return false, false
 	}
-	swapped, doubt = p.sides()
-	o := places{pair: p}
-	o.note()
-	doubt = doubt || o.placed
+	swapped, doubt = p.compareCauses()
+	o := alignment{pair: p}
+	o.fill()
+	doubt = doubt || o.strongChanged
 	for set := o.verbs; set != 0 && !(swapped && doubt); set &= set - 1 {
-		s, d := o.around(bits.TrailingZeros64(set))
+		s, d := o.compareAround(bits.TrailingZeros64(set))
 		swapped, doubt = swapped || s, doubt || d
 	}
 	if swapped && doubt {
 		return true, true
 	}
-	s, d := o.passive()
-	swapped, doubt = swapped || s, doubt || d || o.sourced()
-	if p.a.strict && !swapped && !doubt {
-		doubt = o.inverted()
+	s, d := o.comparePassive()
+	swapped, doubt = swapped || s, doubt || d || o.sourceSwapped()
+	if p.a.finalVerb && !swapped && !doubt {
+		doubt = o.orderInverted()
 	}
-	return swapped || o.traded(), doubt
+	return swapped || o.rolesTraded(), doubt
 }
 
 // compareCauses compares the causes and conditions of the texts.
-func (p *pair) sides() (swapped, doubt bool) {
+func (p *pair) compareCauses() (swapped, doubt bool) {
 	var both, onlyA, onlyB, hasA, hasB, freeA, freeB int
 	for i := range p.a.terms {
 		x := &p.a.terms[i]
-		if p.to[i] < 0 || x.weight <= slight {
+		if p.to[i] < 0 || x.weight <= weightLight {
 			continue
 		}
 		inA, inB := x.is&cause != 0, p.b.terms[p.to[i]].is&cause != 0
@@ -57,9 +57,9 @@ func (p *pair) sides() (swapped, doubt bool) {
 	case freeA == 0 || freeB == 0 || hasA+hasB == 0:
 		return false, false
 	case hasA == 0:
-		return false, p.leads(p.a.terms, &p.to, p.b.terms)
+		return false, p.leadNotCause(p.a.terms, &p.to, p.b.terms)
 	case hasB == 0:
-		return false, p.leads(p.b.terms, &p.from, p.a.terms)
+		return false, p.leadNotCause(p.b.terms, &p.from, p.a.terms)
 	}
 	swapped = onlyA > 0 && onlyB > 0 && both == 0
 	return swapped, !swapped && (both == 0 || onlyA > 0 && onlyB > 0)
@@ -67,13 +67,13 @@ func (p *pair) sides() (swapped, doubt bool) {
 
 // leadNotCause reports whether the first term of a text with "makes" is no cause in the other: "A
 // makes B grow", "A grows because of B".
-func (p *pair) leads(list []term, to *[maxTerms]int8, other []term) bool {
+func (p *pair) leadNotCause(list []term, to *[maxTerms]int8, other []term) bool {
 	lead := -1
 	for i := range list {
 		switch {
-		case list[i].rest == makes:
+		case list[i].rest == makesID:
 			return lead >= 0 && other[to[lead]].is&cause == 0
-		case lead < 0 && to[i] >= 0 && list[i].weight > slight && list[i].role == 0:
+		case lead < 0 && to[i] >= 0 && list[i].weight > weightLight && list[i].role == 0:
 			lead = i
 		}
 	}
@@ -81,7 +81,7 @@ func (p *pair) leads(list []term, to *[maxTerms]int8, other []term) bool {
 }
 
 // makesID is the rest of the English word "make".
-var makes = hash("~make")
+var makesID = hash("~make")
 
 func tally(in bool, yes, no *int) {
 	if in {
@@ -93,33 +93,33 @@ func tally(in bool, yes, no *int) {
 
 // compareAround looks for a term that moved from left to right of term i of a while another moved
 // from right to left. If only one of the verbs is converse, the exchange is expected.
-func (o *places) around(i int) (swapped, doubt bool) {
+func (o *alignment) compareAround(i int) (swapped, doubt bool) {
 	j := int(o.to[i])
 	v, w := &o.a.terms[i], &o.b.terms[j]
-	from, end := o.inB.reach(j)
-	near := o.things & o.inA.set(i) & (o.before[end] &^ o.before[from]) &^ (1 << i)
-	moved := near & (below(i) ^ o.before[j])
+	from, end := o.inB.verbScope(j)
+	near := o.things & o.inA.scopeSet(i) & (o.before[end] &^ o.before[from]) &^ (1 << i)
+	moved := near & (bitsBelow(i) ^ o.before[j])
 	kept := near&^moved&o.doers != 0
 	turned := (v.is^w.is)&converse != 0
 	if moved == 0 {
 		return turned && kept, turned && kept
 	}
-	left, right := o.roles(moved&^below(i)), o.roles(moved&below(i)) // of the terms that moved to the left, and to the right
-	sure := left&right&^changed != 0
-	exchanged := sure || left != 0 && right != 0 && (left|right)&changed != 0
+	left, right := o.collectRoles(moved&^bitsBelow(i)), o.collectRoles(moved&bitsBelow(i)) // of the terms that moved to the left, and to the right
+	sure := left&right&^roleChanged != 0
+	exchanged := sure || left != 0 && right != 0 && (left|right)&roleChanged != 0
 	switch {
 	case turned:
 		return false, !exchanged && kept
-	case !exchanged || o.shifted&o.inA.sentence(i) != 0 || !sure && passive(o.a.terms, i) != passive(o.b.terms, j):
+	case !exchanged || o.shifted&o.inA.sentenceSet(i) != 0 || !sure && isPassive(o.a.terms, i) != isPassive(o.b.terms, j):
 		return false, false
-	case v.is&special != 0 && !kept:
+	case v.is&structural != 0 && !kept:
 		return false, bits.OnesCount64(moved) < 4 // "A is B" and "B is A"
 	}
-	return sure && o.oneClause(i, moved), true
+	return sure && o.inOneClause(i, moved), true
 }
 
 // collectRoles returns the roles of a set of terms.
-func (o *places) roles(set uint64) (all roles) {
+func (o *alignment) collectRoles(set uint64) (all roleSet) {
 	for ; set != 0; set &= set - 1 {
 		all |= o.parts[bits.TrailingZeros64(set)]
 	}
@@ -127,7 +127,7 @@ func (o *places) roles(set uint64) (all roles) {
 }
 
 // inOneClause reports whether the terms of set share the clause of term i in both texts.
-func (o *places) oneClause(i int, set uint64) bool {
+func (o *alignment) inOneClause(i int, set uint64) bool {
 	for ; set != 0; set &= set - 1 {
 		k := bits.TrailingZeros64(set)
 		if o.a.terms[k].place != o.a.terms[i].place || o.b.terms[o.to[k]].place != o.b.terms[o.to[i]].place {
@@ -138,17 +138,17 @@ func (o *places) oneClause(i int, set uint64) bool {
 }
 
 // isReversedComparison reports whether the only antonym compares terms that exchanged places.
-func (p *pair) converted() bool {
+func (p *pair) isReversedComparison() bool {
 	var compares, flipped *term
 	var left, right, kept int
 	for i := range p.a.terms {
 		x := &p.a.terms[i]
 		switch {
 		case p.to[i] < 0:
-		case x.is&between != 0:
+		case x.is&comparison != 0:
 			compares = x
 			for k := range p.a.terms {
-				if k == i || p.to[k] < 0 || p.a.terms[k].weight <= slight || (p.a.terms[k].is^p.b.terms[p.to[k]].is)&opposite != 0 {
+				if k == i || p.to[k] < 0 || p.a.terms[k].weight <= weightLight || (p.a.terms[k].is^p.b.terms[p.to[k]].is)&opposite != 0 {
 					continue
 				}
 				switch before, then := k < i, p.to[k] < p.to[i]; {
@@ -168,9 +168,9 @@ func (p *pair) converted() bool {
 }
 
 // commonRole returns the role that a term has in both texts.
-func part(x, y *term) roles {
+func commonRole(x, y *term) roleSet {
 	if x.role != y.role {
-		return changed
+		return roleChanged
 	}
 	if x.role <= counted {
 		return 1 << x.role
@@ -181,7 +181,7 @@ func part(x, y *term) roles {
 // rolesTraded reports whether two terms exchanged their roles: "from A to B", "from B to A". If
 // one role is none, the order of the terms must differ too, except for moments: "A after B" is not
 // "B after A" in any order.
-func (o *places) traded() bool {
+func (o *alignment) rolesTraded() bool {
 	for set := o.changed; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
 		r, s := o.a.terms[i].role, o.b.terms[o.to[i]].role
@@ -197,7 +197,7 @@ func (o *places) traded() bool {
 
 // orderInverted reports whether two terms of the same role changed their order, for languages with
 // a final verb.
-func (o *places) inverted() bool {
+func (o *alignment) orderInverted() bool {
 	all := o.heavy
 	if o.nouns != 0 { // the language capitalises nouns
 		all &= o.nouns
@@ -206,7 +206,7 @@ func (o *places) inverted() bool {
 		i := bits.TrailingZeros64(set)
 		for others := set & (set - 1) & o.before[o.to[i]]; others != 0; others &= others - 1 {
 			k := bits.TrailingZeros64(others)
-			if (o.a.terms[i].is^o.a.terms[k].is)&cause == 0 && o.parts[i]&o.parts[k]&^changed != 0 {
+			if (o.a.terms[i].is^o.a.terms[k].is)&cause == 0 && o.parts[i]&o.parts[k]&^roleChanged != 0 {
 				return true
 			}
 		}

@@ -8,20 +8,20 @@ import (
 )
 
 // A labelledPair is a line of testdata/pairs.jsonl.
-type labelled struct {
+type labelledPair struct {
 	A, B, Label, Kind, Split string
 }
 
-func load(t testing.TB) []labelled {
+func loadPairs(t testing.TB) []labelledPair {
 	t.Helper()
 	f, err := os.Open("testdata/pairs.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var list []labelled
+	var list []labelledPair
 	for s := bufio.NewScanner(f); s.Scan(); {
-		var p labelled
+		var p labelledPair
 		if err := json.Unmarshal(s.Bytes(), &p); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestPairs(t *testing.T) {
 	for _, split := range []string{"build", "held"} {
 		t.Run(split, func(t *testing.T) {
 			var n [3][3]int
-			for _, p := range load(t) {
+			for _, p := range loadPairs(t) {
 				if p.Split != split {
 					continue
 				}

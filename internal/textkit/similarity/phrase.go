@@ -12,14 +12,14 @@ type node struct {
 }
 
 // ensure returns the node of a phrase and creates missing nodes.
-func (n *node) at(stems []string) *node {
+func (n *node) ensure(stems []string) *node {
 	for _, s := range stems {
 		if n.next[s] == nil {
 			if n.next == nil {
 				n.next = map[string]*node{}
 			}
 			n.next[s] = &node{}
-			n.firsts |= 1 << beginning(s)
+			n.firsts |= 1 << stemBit(s)
 		}
 		n = n.next[s]
 	}
@@ -27,15 +27,15 @@ func (n *node) at(stems []string) *node {
 }
 
 // child returns the node after a stem, or nil. The bits answer most misses without a map lookup.
-func (n *node) after(stem string) *node {
-	if n.firsts>>beginning(stem)&1 == 0 {
+func (n *node) child(stem string) *node {
+	if n.firsts>>stemBit(stem)&1 == 0 {
 		return nil
 	}
 	return n.next[stem]
 }
 
 // stemBit returns a number below 64 from the start and length of a stem.
-func beginning(stem string) byte {
+func stemBit(stem string) byte {
 	if stem == "" {
 		return 0
 	}

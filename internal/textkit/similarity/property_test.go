@@ -7,8 +7,8 @@ import (
 )
 
 // buildTexts returns the texts of the build half.
-func texts(t testing.TB) (list []string) {
-	for _, p := range load(t) {
+func buildTexts(t testing.TB) (list []string) {
+	for _, p := range loadPairs(t) {
 		if p.Split == "build" {
 			list = append(list, p.A, p.B)
 		}
@@ -17,7 +17,7 @@ func texts(t testing.TB) (list []string) {
 }
 
 func TestSymmetric(t *testing.T) {
-	list := texts(t)
+	list := buildTexts(t)
 	of := make([]Text, len(list))
 	for i, s := range list {
 		of[i] = Of(s)
@@ -33,7 +33,7 @@ func TestSymmetric(t *testing.T) {
 
 func TestReflexive(t *testing.T) {
 	long := strings.Repeat("All work and no play. ", 10_000)
-	for _, s := range append(texts(t), "x", "7", "the", "of the and", "not", "?a", "не", "猫", "ราคา", long) {
+	for _, s := range append(buildTexts(t), "x", "7", "the", "of the and", "not", "?a", "не", "猫", "ราคา", long) {
 		if v := Of(s).Compare(Of(s)); v != Same {
 			t.Errorf("%.60q is %s as itself", s, v)
 		}
@@ -52,7 +52,7 @@ func TestReflexive(t *testing.T) {
 }
 
 // changedTexts returns variants of s with another meaning, by one inserted or changed word.
-func turned(s string) (list []string) {
+func changedTexts(s string) (list []string) {
 	w := strings.Fields(s)
 	put := func(i, n int, word string) {
 		list = append(list, strings.Join(append(append(append([]string{}, w[:i]...), word), w[i+n:]...), " "))
@@ -96,13 +96,13 @@ var antonyms = [][2]string{{"increases", "reduces"}, {"more", "less"}, {"many", 
 	{"faster", "slower"}, {"good", "bad"}, {"optimistic", "pessimistic"}, {"easy", "difficult"}, {"near", "far"}, {"large", "small"}, {"north", "south"},
 	{"encourage", "discourage"}, {"safe", "unsafe"}, {"valid", "invalid"}, {"first", "last"}, {"beginning", "end"}, {"with", "without"}, {"minutes", "hours"}, {"night", "day"}}
 
-// TestTurned inserts a negation at every place and changes every number and antonym; no result may
+// TestChangedTexts inserts a negation at every place and changes every number and antonym; no result may
 // be Same.
-func TestTurned(t *testing.T) {
+func TestChangedTexts(t *testing.T) {
 	n := 0
-	for _, s := range texts(t) {
+	for _, s := range buildTexts(t) {
 		of := Of(s)
-		for _, o := range turned(s) {
+		for _, o := range changedTexts(s) {
 			n++
 			if v := of.Compare(Of(o)); v == Same {
 				t.Errorf("same:\n\t%s\n\t%s", s, o)
@@ -125,7 +125,7 @@ func TestCrossed(t *testing.T) {
 				return s
 			}
 			var list []string
-			for _, p := range load(t) {
+			for _, p := range loadPairs(t) {
 				if p.Split != split {
 					continue
 				}
@@ -163,7 +163,7 @@ func TestCrossed(t *testing.T) {
 
 // within is a simple reference implementation of Within.
 func within(t, o Text, share float64) bool {
-	if t.weight == 0 || t.cut || o.cut {
+	if t.weight == 0 || t.truncated || o.truncated {
 		return false
 	}
 	both := int(t.weight)
@@ -171,16 +171,16 @@ func within(t, o Text, share float64) bool {
 		if slices.ContainsFunc(o.terms, func(n term) bool { return n.id == m.id }) {
 			continue
 		}
-		if both -= int(m.weight); float64(both)/float64(t.weight) < share || m.is&(amount|decisive) != 0 || m.weight == naming {
+		if both -= int(m.weight); float64(both)/float64(t.weight) < share || m.is&(amount|decisive) != 0 || m.weight == weightName {
 			return false
 		}
 	}
 	return true
 }
 
-func TestWithinOfAll(t *testing.T) {
+func TestWithinReference(t *testing.T) {
 	var of []Text
-	for _, s := range texts(t) {
+	for _, s := range buildTexts(t) {
 		of = append(of, Of(s), Of(s+" "+s[len(s)/2:]))
 	}
 	for i, x := range of {
@@ -194,17 +194,17 @@ func TestWithinOfAll(t *testing.T) {
 	}
 }
 
-// TestBeyond checks that the cheap test exceedsLimit agrees with the full comparison.
-func TestBeyond(t *testing.T) {
+// TestExceedsLimit checks that the cheap test exceedsLimit agrees with the full comparison.
+func TestExceedsLimit(t *testing.T) {
 	var of []Text
-	for _, s := range texts(t) {
+	for _, s := range buildTexts(t) {
 		of = append(of, Of(s), Of(s[:len(s)/2]+s[len(s)/3:]))
 	}
 	n := 0
 	for i := range of {
 		for j := range of {
 			x, y := &of[i], &of[j]
-			if x.prefixed || y.prefixed || !x.beyond(y.kinds) {
+			if x.prefixed || y.prefixed || !x.exceedsLimit(y.idBits) {
 				continue
 			}
 			n++

@@ -7,24 +7,24 @@ const (
 )
 
 // findAskedRole returns the part that the last sentence asks for, 0 if unknown.
-func (r *reader) wanted() uint8 {
+func (r *reader) findAskedRole() uint8 {
 	from := len(r.tokens) - 1
 	for from > 0 && !r.tokens[from].first {
 		from--
 	}
 	list := r.tokens[from:]
-	if len(list) == 0 || !relative[list[0].text] {
+	if len(list) == 0 || !relativeWords[list[0].text] {
 		return 0
 	}
 	for i := range list[1:] {
 		t := &list[i+1]
 		switch {
-		case t.lexeme.is&(opens|belonging) != 0:
-		case doing[t.text]:
+		case t.lexeme.is&(opensPhrase|joinsTerms) != 0:
+		case doForms[t.text]:
 			return object
-		case helping[t.text]:
+		case helperVerbs[t.text]:
 			return 0
-		case t.kind != word || t.stop || t.known && t.entry.kind >= when:
+		case t.kind != word || t.stop || t.known && t.entry.kind >= kindCondition:
 			return subject
 		}
 	}
@@ -32,6 +32,6 @@ func (r *reader) wanted() uint8 {
 }
 
 var (
-	relative = words("which what who whom whose")
-	doing    = words("do does did")
+	relativeWords = words("which what who whom whose")
+	doForms       = words("do does did")
 )

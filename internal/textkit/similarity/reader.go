@@ -8,173 +8,173 @@ import (
 // hold common words. Set by hand. A listed word weighs less than an unlisted one, because its
 // partner may be missing from the tables.
 const (
-	heavy  = 4 // in no table
-	known  = 3 // in a table
-	medium = 2 // a quantifier
-	slight = 1 // a light word
-	naming = 5 // a name
+	weightUnlisted = 4 // in no table
+	weightListed   = 3 // in a table
+	weightMedium   = 2 // a quantifier
+	weightLight    = 1 // a light word
+	weightName     = 5 // a name
 )
 
 // A reader converts tokens to terms. It is reused for other texts.
 type reader struct {
 	Text
 	scanner
-	lang   *language
-	negate bool  // the next term is negated
-	role   uint8 // of the next terms
-	led    int   // number of terms with that role
-	marked int   // number of terms at the last particle
-	side   side
-	room   [maxTerms]term
+	lang          *language
+	negate        bool  // the next term is negated
+	role          uint8 // of the next terms
+	roleTerms     int   // number of terms with that role
+	sinceParticle int   // number of terms at the last particle
+	side          causeState
+	buffer        [maxTerms]term
 }
 
 // readText fills t from text with a pooled reader.
-func read(text string, t Text) Text {
+func readText(text string, t Text) Text {
 	x := tables()
 	r, ok := x.readers.Get().(*reader)
 	if !ok {
 		r = &reader{scanner: scanner{words: x}}
 	}
 	defer x.readers.Put(r)
-	r.Text, r.terms = t, r.room[:0]
-	r.negate, r.role, r.led, r.marked, r.side = false, 0, 0, 0, side{}
-	r.read(text)
+	r.Text, r.terms = t, r.buffer[:0]
+	r.negate, r.role, r.roleTerms, r.sinceParticle, r.side = false, 0, 0, 0, causeState{}
+	r.readTerms(text)
 	t, r.Text = r.Text, Text{}
 	t.terms = make([]term, len(t.terms)) // exact size
-	copy(t.terms, r.room[:])
-	r.scanner.free()
+	copy(t.terms, r.buffer[:])
+	r.scanner.release()
 	return t
 }
 
 // readTerms fills the terms.
-func (r *reader) read(text string) {
+func (r *reader) readTerms(text string) {
 	r.scan(text, true)
 	at := r.detect(text)
 	r.lang = r.words.list[at]
-	if r.pointed && (at == 1 || at == 2 || at == 3) {
+	if r.ambiguousPoint && (at == 1 || at == 2 || at == 3) {
 		r.scan(text, false)
 	}
-	r.strict = at == 1 || at == unknown
-	r.cut = len(r.tokens) == maxTokens
+	r.finalVerb = at == 1 || at == unknown
+	r.truncated = len(r.tokens) == maxTokens
 	for i := range r.tokens {
 		switch t := &r.tokens[i]; t.kind {
 		case word:
-			t.sense = r.lang.sense(t.lexeme)
-		case han:
-			t.sense = r.words.cjk.sense(t.lexeme)
+			t.sense = r.lang.senseOf(t.lexeme)
+		case glyph:
+			t.sense = r.words.cjk.senseOf(t.lexeme)
 		}
 	}
 	for i := 0; i < len(r.tokens); {
-		i += max(1, r.take(i))
+		i += max(1, r.readToken(i))
 	}
-	r.trail()
-	r.causes()
+	r.applyNegation()
+	r.markCausatives()
 	if len(r.tokens) > 0 {
-		r.asks = r.tokens[len(r.tokens)-1].asks
+		r.isQuestion = r.tokens[len(r.tokens)-1].inQuestion
 	}
-	if r.asks {
-		r.wants = r.wanted()
+	if r.isQuestion {
+		r.askedRole = r.findAskedRole()
 	}
 }
 
 // readToken reads the entry or word at token i and returns the number of tokens used.
-func (r *reader) take(i int) int {
+func (r *reader) readToken(i int) int {
 	t := &r.tokens[i]
-	r.enter(i)
+	r.trackClause(i)
 	switch t.kind {
 	case number:
-		return r.amount(i, t.value, 1)
-	case han:
-		return r.letter(i)
+		return r.addAmount(i, t.value, 1)
+	case glyph:
+		return r.addLetter(i)
 	case mark:
-		return r.sign(i)
+		return r.addSign(i)
 	}
-	if n := r.worded(i); n > 0 {
+	if n := r.addNumberWord(i); n > 0 {
 		return n
 	}
 	e, ok := r.find(i)
 	if !ok && !t.stop {
-		e, ok = t.other, t.made
+		e, ok = t.derived, t.hasDerived
 	}
 	if ok {
-		return r.entry(i, e)
+		return r.applyEntry(i, e)
 	}
 	if t.stop {
-		if r.led > 0 && t.lexeme.is&opens != 0 && r.tokens[max(0, i-1)].lexeme.is&belonging == 0 {
+		if r.roleTerms > 0 && t.lexeme.is&opensPhrase != 0 && r.tokens[max(0, i-1)].lexeme.is&joinsTerms == 0 {
 			r.role = 0
 		}
 		return 1
 	}
-	r.plain(i)
+	r.addUnlisted(i)
 	return 1
 }
 
 // applyEntry applies an entry and returns the number of tokens used.
-func (r *reader) entry(i int, e entry) int {
+func (r *reader) applyEntry(i int, e entry) int {
 	n := int(e.words)
-	t := term{id: e.id, rest: bare, is: e.is}
+	t := term{id: e.id, rest: noWord, is: e.is}
 	if r.tokens[i].kind == word {
 		t.rest = r.tokens[i].rest
 	}
-	if n == 1 && r.tokens[i].name && (e.kind == hedge || e.kind == light) && r.lang.name == "en" {
-		r.plain(i) // Go, May
+	if n == 1 && r.tokens[i].isName && (e.kind == kindHedge || e.kind == kindLight) && r.lang.name == "en" {
+		r.addUnlisted(i) // Go, May
 		return 1
 	}
 	switch e.kind {
-	case hedge:
+	case kindHedge:
 		return n
-	case not:
-		r.not(i)
+	case kindNot:
+		r.addNegation(i)
 		return n
-	case when:
+	case kindCondition:
 		if e.is&converse != 0 {
-			r.not(i)
+			r.addNegation(i)
 		}
-		r.condition(i)
+		r.startCondition(i)
 		return n
-	case so:
-		r.therefore(i)
+	case kindConclusion:
+		r.markCause(i)
 		return n
-	case be:
+	case kindCopula:
 		t.is = copula
-	case than:
-		t.is = between
-	case by, with, role, against:
-		r.lead(i, e)
+	case kindComparison:
+		t.is = comparison
+	case kindAgent, kindWith, kindRole, kindFixedRole:
+		r.startRole(i, e)
 		return n
-	case quant:
-		t.weight, t.is = medium, t.is|quantity
-	case firm:
+	case kindQuant:
+		t.weight, t.is = weightMedium, t.is|quantity
+	case kindFirm:
 		if next := i + n; t.id == r.lang.nearly && next < len(r.tokens) && r.tokens[next].kind == number {
 			return n
 		}
-		t.weight, t.is = medium, t.is|decisive
-	case light:
-		t.weight = slight
-	case concept:
-		t.weight = known
-	case dated:
-		t.weight = known
-		r.lead(i, e)
-	case ask:
-		t.weight, t.is = known, asking
+		t.weight, t.is = weightMedium, t.is|decisive
+	case kindLight:
+		t.weight = weightLight
+	case kindConcept:
+		t.weight = weightListed
+	case kindTime:
+		t.weight = weightListed
+		r.startRole(i, e)
+	case kindAsk:
+		t.weight, t.is = weightListed, questionWord
 	}
 	r.add(i, t)
-	if e.kind == dated {
-		r.led = 0 // the role applies to the next terms, not to the word
+	if e.kind == kindTime {
+		r.roleTerms = 0 // the role applies to the next terms, not to the word
 	}
 	return n
 }
 
 // noWord is the rest of a term that is no word.
-var bare = hash("~")
+var noWord = hash("~")
 
 // addUnlisted adds a word that no table has.
-func (r *reader) plain(i int) {
+func (r *reader) addUnlisted(i int) {
 	t := &r.tokens[i]
-	m := t.plain
-	if t.name && r.lang.name != "de" {
-		m.weight = naming
+	m := t.unlisted
+	if t.isName && r.lang.name != "de" {
+		m.weight = weightName
 	}
 	r.add(i, m)
 }
@@ -182,7 +182,7 @@ func (r *reader) plain(i int) {
 // add appends a term.
 func (r *reader) add(i int, t term) {
 	if len(r.terms) == maxTerms {
-		r.cut = true
+		r.truncated = true
 		return
 	}
 	at := &r.tokens[i]
@@ -190,17 +190,17 @@ func (r *reader) add(i int, t term) {
 		t.is |= noun
 	}
 	t.place = uint16(at.sentence)<<8 | uint16(at.clause)
-	if r.side.in {
+	if r.side.inCause {
 		t.is |= cause
 	}
-	if t.is&special != 0 || r.led == maxLed {
+	if t.is&structural != 0 || r.roleTerms == maxRoleTerms {
 		r.role = 0
 	}
 	if t.role = r.role; t.role == 0 && t.is&amount != 0 {
 		t.role = counted
 	}
-	r.led++
-	if r.negate && t.weight > slight {
+	r.roleTerms++
+	if r.negate && t.weight > weightLight {
 		t.is |= negated
 		r.negate = false
 	}
@@ -208,20 +208,20 @@ func (r *reader) add(i int, t term) {
 }
 
 // addSign adds the meaning of a sign.
-func (r *reader) sign(i int) int {
+func (r *reader) addSign(i int) int {
 	sign := r.tokens[i].text
-	if e, ok := r.lang.exact[meaning(sign)]; ok {
+	if e, ok := r.lang.exact[signWord(sign)]; ok {
 		e.words = 1
-		return r.entry(i, e)
+		return r.applyEntry(i, e)
 	}
 	if sign == "+" {
-		r.add(i, term{id: hash("+"), weight: slight})
+		r.add(i, term{id: hash("+"), weight: weightLight})
 	}
 	return 1
 }
 
 // signWord returns the English word for a sign.
-func meaning(sign string) string {
+func signWord(sign string) string {
 	switch sign {
 	case "<", "≤":
 		return "less"
@@ -238,11 +238,11 @@ func meaning(sign string) string {
 }
 
 // addLetter reads a word or letter of a script without spaces.
-func (r *reader) letter(i int) int {
+func (r *reader) addLetter(i int) int {
 	t := &r.tokens[i]
-	r.strict = true
+	r.finalVerb = true
 	if e, ok := r.find(i); ok {
-		return r.entry(i, e)
+		return r.applyEntry(i, e)
 	}
 	switch {
 	case t.text == "れ":
@@ -251,16 +251,16 @@ func (r *reader) letter(i int) int {
 		}
 		return 1
 	case t.text == "を":
-		for j := r.marked; j < len(r.terms); j++ {
+		for j := r.sinceParticle; j < len(r.terms); j++ {
 			r.terms[j].is |= cause // the object of the verb
 		}
 		return 1
 	case strings.Contains("がはもにでとへ", t.text):
-		r.marked = len(r.terms)
+		r.sinceParticle = len(r.terms)
 		return 1
 	case t.text >= "ぁ" && t.text <= "ゖ" || t.stop:
 		return 1
 	}
-	r.add(i, term{id: hash(t.text), weight: known, is: noun})
+	r.add(i, term{id: hash(t.text), weight: weightListed, is: noun})
 	return 1
 }

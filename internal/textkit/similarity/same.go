@@ -37,15 +37,15 @@ func (v Verdict) String() string {
 // A Text is the analysis of a text. The zero Text has no content and is Different from all. It is
 // immutable and safe for concurrent use.
 type Text struct {
-	sum    uint64 // contentHash; 0 without content
-	kinds  uint64 // a bit for each term, by id
-	terms  []term // in order of the text
-	weight uint16 // of all terms
-	nots   uint8
-	asks   bool
-	wants  uint8 // part that a question asks for, if known
-	cut    bool  // terms is incomplete
-	strict bool  // of a language with a final verb
+	sum        uint64 // contentHash; 0 without content
+	idBits     uint64 // a bit for each term, by id
+	terms      []term // in order of the text
+	weight     uint16 // of all terms
+	nots       uint8
+	isQuestion bool
+	askedRole  uint8 // part that a question asks for, if known
+	truncated  bool  // terms is incomplete
+	finalVerb  bool  // of a language with a final verb
 
 	prefixed bool // a term has a negative prefix
 }
@@ -64,25 +64,25 @@ type term struct {
 type flags uint16
 
 // structural terms have no meaning, but other terms may exchange places around them.
-const special = copula | between
+const structural = copula | comparison
 
 const (
-	opposite flags = 1 << iota // opposite of the meaning of id
-	negated                    // follows a negation
-	cause                      // part of a cause or condition
-	converse                   // its subject follows it
-	amount                     // number
-	quantity                   // quantifier
-	copula                     // form of "be"
-	between                    // stands between compared terms
-	noun                       // capitalised, in a language that capitalises nouns
-	decisive                   // a text without it says something else
-	prefixed                   // has a negative prefix
-	asking                     // question word
+	opposite     flags = 1 << iota // opposite of the meaning of id
+	negated                        // follows a negation
+	cause                          // part of a cause or condition
+	converse                       // its subject follows it
+	amount                         // number
+	quantity                       // quantifier
+	copula                         // form of "be"
+	comparison                     // stands between compared terms
+	noun                           // capitalised, in a language that capitalises nouns
+	decisive                       // a text without it says something else
+	prefixed                       // has a negative prefix
+	questionWord                   // question word
 )
 
 // idBits returns the bits of the ids that a term may match.
-func (t *term) kinds() uint64 {
+func (t *term) idBits() uint64 {
 	bits := uint64(1) << (t.id % 64)
 	if t.is&prefixed != 0 {
 		bits |= 1 << (t.rest % 64)
@@ -92,29 +92,29 @@ func (t *term) kinds() uint64 {
 
 // Of analyses a text. A text of more than 8 KiB keeps only its hash.
 func Of(text string) Text {
-	t := Text{sum: sum(text)}
+	t := Text{sum: contentHash(text)}
 	if t.sum == 0 {
 		return t
 	}
 	if len(text) > maxBytes {
-		t.cut = true
+		t.truncated = true
 		return t
 	}
-	t = read(text, t)
+	t = readText(text, t)
 	for i := range t.terms {
 		m := &t.terms[i]
 		t.weight += uint16(m.weight)
-		t.kinds |= m.kinds()
+		t.idBits |= m.idBits()
 		t.prefixed = t.prefixed || m.is&prefixed != 0
 	}
-	sort(t.terms)
+	orderByID(t.terms)
 	return t
 }
 
 // Compare returns the relation of two texts. It is symmetric, does not allocate, and returns Same
 // for two equal texts with a letter or digit.
 func (t Text) Compare(o Text) Verdict {
-	if t.sum != o.sum && !near(t.kinds, o.kinds) {
+	if t.sum != o.sum && !mayMatch(t.idBits, o.idBits) {
 		return Different
 	}
 	return compare(&t, &o)
@@ -127,9 +127,9 @@ func compare(t, o *Text) Verdict {
 		return Different
 	case t.sum == o.sum:
 		return Same
-	case t.cut || o.cut || t.asks != o.asks || t.wants|o.wants == subject|object:
+	case t.truncated || o.truncated || t.isQuestion != o.isQuestion || t.askedRole|o.askedRole == subject|object:
 		return Different
-	case !t.prefixed && !o.prefixed && t.beyond(o.kinds): // t is usually the new text and in the CPU cache
+	case !t.prefixed && !o.prefixed && t.exceedsLimit(o.idBits): // t is usually the new text and in the CPU cache
 		return Different
 	case t.sum > o.sum:
 		t, o = o, t // one order, so that the verdict is symmetric
@@ -141,24 +141,24 @@ func compare(t, o *Text) Verdict {
 // Within reports whether o contains at least the share (0 to 1) of the weight of t's words, in any
 // order and form, and all its names and numbers. It ignores the meaning. It does not allocate.
 func (t Text) Within(o Text, share float64) bool {
-	if t.weight == 0 || t.cut || o.cut {
+	if t.weight == 0 || t.truncated || o.truncated {
 		return false
 	}
 	lost, maybe := 0, uint64(0) // missing weight; terms that may be in o
 	for i := range t.terms {
 		m := &t.terms[i]
-		if o.kinds&(1<<(m.id%64)) != 0 {
+		if o.idBits&(1<<(m.id%64)) != 0 {
 			maybe |= 1 << i
-		} else if lost += int(m.weight); t.lacks(m, lost, share) {
+		} else if lost += int(m.weight); t.exceedsLoss(m, lost, share) {
 			return false
 		}
 	}
 	for ; maybe != 0; maybe &= maybe - 1 {
 		m := &t.terms[bits.TrailingZeros64(maybe)]
-		if o.names(m.id) {
+		if o.hasTerm(m.id) {
 			continue
 		}
-		if lost += int(m.weight); t.lacks(m, lost, share) {
+		if lost += int(m.weight); t.exceedsLoss(m, lost, share) {
 			return false
 		}
 	}
@@ -167,12 +167,12 @@ func (t Text) Within(o Text, share float64) bool {
 
 // exceedsLoss reports whether t cannot be within a text that lacks term m and terms of weight lost
 // in total.
-func (t *Text) lacks(m *term, lost int, share float64) bool {
-	return m.is&(amount|decisive) != 0 || m.weight == naming || float64(int(t.weight)-lost)/float64(t.weight) < share
+func (t *Text) exceedsLoss(m *term, lost int, share float64) bool {
+	return m.is&(amount|decisive) != 0 || m.weight == weightName || float64(int(t.weight)-lost)/float64(t.weight) < share
 }
 
 // hasTerm reports whether t has a term with this id.
-func (t *Text) names(id uint32) bool {
+func (t *Text) hasTerm(id uint32) bool {
 	from, end := 0, len(t.terms)
 	for from < end {
 		if at := (from + end) / 2; t.terms[t.terms[at].nth].id < id {
@@ -201,7 +201,7 @@ func Nearest(list []Text, t Text) (int, Verdict) {
 
 // contentHash returns the 64-bit FNV-1a hash of the lower-case text, without stops, commas and
 // quotes outside numbers, and with single spaces; 0 without a letter or digit.
-func sum(text string) uint64 {
+func contentHash(text string) uint64 {
 	h, content := uint64(14695981039346656037), false
 	space, last := false, ' '
 	for _, r := range text {
@@ -209,12 +209,12 @@ func sum(text string) uint64 {
 		switch {
 		case is&(letter|digits) != 0:
 			content = true
-		case is&blank != 0:
+		case is&whitespace != 0:
 			space = content
 			continue
 		case r == '’':
 			r = '\''
-		case is&dropped != 0 && !isDigit(last):
+		case is&ignored != 0 && !isDigit(last):
 			continue
 		}
 		if space {

@@ -13,55 +13,55 @@ type lexeme struct {
 	common uint8 // a bit for each language with this function word
 	is     traits
 	hash   uint64
-	senses [languages]atomic.Pointer[sense] // by language, filled on demand
+	senses [numLanguages]atomic.Pointer[sense] // by language, filled on demand
 }
 
 type traits uint8
 
 const (
-	numeral   traits = 1 << iota // may start a number
-	opens                        // starts another part of a sentence
-	belonging                    // joins a term to the preceding one
+	numeral     traits = 1 << iota // may start a number
+	opensPhrase                    // starts another part of a sentence
+	joinsTerms                     // joins a term to the preceding one
 )
 
 // A sense is the reading of a word in one language. It is immutable.
 type sense struct {
-	stem   string
-	rest   uint32 // of its term, if listed
-	begins *node  // phrases that start with its stem, or nil
-	entry  entry
-	other  entry // of the word that it derives from, if made
-	known  bool
-	made   bool
-	stop   bool
-	plain  term // its term, if unlisted
+	stem       string
+	rest       uint32 // of its term, if listed
+	phrases    *node  // phrases that start with its stem, or nil
+	entry      entry
+	derived    entry // of the word that it derives from, if made
+	known      bool
+	hasDerived bool
+	stop       bool
+	unlisted   term // its term, if unlisted
 }
 
 // A lexicon holds all languages and a bounded cache of words. No text makes it grow: a set holds
 // at most ways words of at most maxKept bytes. The result of a look-up depends on the word alone.
 // It is safe for concurrent use.
 type lexicon struct {
-	list []*language
-	cjk  *language // of the scripts without spaces
-	seed maphash.Seed
-	kept [sets][ways]atomic.Pointer[lexeme]
+	list  []*language
+	cjk   *language // of the scripts without spaces
+	seed  maphash.Seed
+	cache [sets][ways]atomic.Pointer[lexeme]
 
 	readers sync.Pool // of *reader, not in use
 }
 
 const (
-	sets    = 1 << 13
-	ways    = 4
-	maxKept = 32
+	sets           = 1 << 13
+	ways           = 4
+	maxCachedBytes = 32
 )
 
 // lookup returns the lexeme of a word. A nil lexicon sets only its text.
-func (x *lexicon) word(text []byte) *lexeme {
-	if x == nil || len(text) > maxKept {
-		return x.lexeme(string(text))
+func (x *lexicon) lookup(text []byte) *lexeme {
+	if x == nil || len(text) > maxCachedBytes {
+		return x.newLexeme(string(text))
 	}
 	h := maphash.Bytes(x.seed, text)
-	set := &x.kept[h%sets]
+	set := &x.cache[h%sets]
 	free := int(h >> 62) // the slot to replace
 	for i := range set {
 		w := set[i].Load()
@@ -73,14 +73,14 @@ func (x *lexicon) word(text []byte) *lexeme {
 			return w
 		}
 	}
-	w := x.lexeme(string(text))
+	w := x.newLexeme(string(text))
 	w.hash = h
 	set[free].Store(w)
 	return w
 }
 
 // newLexeme returns the lexeme of a word.
-func (x *lexicon) lexeme(text string) *lexeme {
+func (x *lexicon) newLexeme(text string) *lexeme {
 	w := &lexeme{text: text}
 	if x == nil {
 		return w
@@ -95,46 +95,46 @@ func (x *lexicon) lexeme(text string) *lexeme {
 	if counts || share || text == "one" || text == "a" || text == "an" {
 		w.is |= numeral
 	}
-	if determiner[text] {
-		w.is |= opens
+	if determiners[text] {
+		w.is |= opensPhrase
 	}
-	if genitive[text] {
-		w.is |= belonging
+	if genitives[text] {
+		w.is |= joinsTerms
 	}
 	return w
 }
 
 // senseOf returns the reading of a word in this language.
-func (l *language) sense(w *lexeme) *sense {
-	s := w.senses[l.at].Load()
+func (l *language) senseOf(w *lexeme) *sense {
+	s := w.senses[l.index].Load()
 	if s == nil {
-		s = l.look(w.text)
-		w.senses[l.at].Store(s)
+		s = l.newSense(w.text)
+		w.senses[l.index].Store(s)
 	}
 	return s
 }
 
 // newSense reads the tables for a word.
-func (l *language) look(text string) *sense {
-	s := &sense{stem: l.base(text), stop: l.stops[text]}
+func (l *language) newSense(text string) *sense {
+	s := &sense{stem: l.baseStem(text), stop: l.stops[text]}
 	s.rest = hash("~" + s.stem)
-	s.begins = l.phrases.next[s.stem]
-	s.entry, s.known = l.single(text, s.stem)
-	if s.other, s.made = l.compared(text); !s.made {
-		s.other, s.made = l.english.exact[text] // all languages know "not"
-		s.other.words, s.made = 1, s.made && s.other.kind == not
+	s.phrases = l.phrases.next[s.stem]
+	s.entry, s.known = l.findWord(text, s.stem)
+	if s.derived, s.hasDerived = l.derivedEntry(text); !s.hasDerived {
+		s.derived, s.hasDerived = l.english.exact[text] // all languages know "not"
+		s.derived.words, s.hasDerived = 1, s.hasDerived && s.derived.kind == kindNot
 	}
-	s.plain = l.plain(text, s.stem)
+	s.unlisted = l.unlistedTerm(text, s.stem)
 	return s
 }
 
 // unlistedTerm returns the term of a word that no table has and that is no name.
-func (l *language) plain(text, stem string) term {
-	t := term{weight: heavy, id: hash(l.root(stem))}
+func (l *language) unlistedTerm(text, stem string) term {
+	t := term{weight: weightUnlisted, id: hash(l.root(stem))}
 	if len(text) > 5 && strings.HasSuffix(text, "ly") && l.name == "en" {
-		t.id, t.weight = hash(l.root(l.stem(text[:len(text)-2]))), slight
+		t.id, t.weight = hash(l.root(l.stem(text[:len(text)-2]))), weightLight
 	}
-	if t.rest = l.without(text); t.rest != 0 {
+	if t.rest = l.withoutPrefix(text); t.rest != 0 {
 		t.is |= prefixed
 	}
 	return t
@@ -142,7 +142,7 @@ func (l *language) plain(text, stem string) term {
 
 // derivedEntry returns the entry of the English adjective that a comparative or adverb derives
 // from.
-func (l *language) compared(w string) (e entry, ok bool) {
+func (l *language) derivedEntry(w string) (e entry, ok bool) {
 	if l.name != "en" || len(w) < 5 {
 		return e, false
 	}
@@ -156,7 +156,7 @@ func (l *language) compared(w string) (e entry, ok bool) {
 		return e, false
 	}
 	for _, base := range []string{cut, cut + "e", strings.TrimSuffix(cut, "i") + "y", cut[:len(cut)-1], cut + "le"} {
-		if e, ok = l.single(base, l.base(base)); ok && (e.kind == concept || e.kind == quant) {
+		if e, ok = l.findWord(base, l.baseStem(base)); ok && (e.kind == kindConcept || e.kind == kindQuant) {
 			e.words = 1
 			return e, true
 		}
@@ -165,14 +165,14 @@ func (l *language) compared(w string) (e entry, ok bool) {
 }
 
 // withoutPrefix returns the id of a word without its negative prefix, 0 if it has none.
-func (l *language) without(text string) uint32 {
-	for _, p := range l.un {
+func (l *language) withoutPrefix(text string) uint32 {
+	for _, p := range l.negativePrefixes {
 		rest, ok := strings.CutPrefix(text, p)
 		if !ok || len(rest) < 4 {
 			continue
 		}
-		stem := l.base(rest)
-		if e, ok := l.single(rest, stem); ok && e.kind == concept {
+		stem := l.baseStem(rest)
+		if e, ok := l.findWord(rest, stem); ok && e.kind == kindConcept {
 			return e.id
 		}
 		return hash(l.root(stem))

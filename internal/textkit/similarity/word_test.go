@@ -10,9 +10,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// TestKept checks that concurrent use and cache eviction never change a result.
-func TestKept(t *testing.T) {
-	list := texts(t)[:200]
+// TestCacheKeepsResults checks that concurrent use and cache eviction never change a result.
+func TestCacheKeepsResults(t *testing.T) {
+	list := buildTexts(t)[:200]
 	want := make([]Text, len(list))
 	for i, s := range list {
 		want[i] = Of(s)
@@ -36,19 +36,19 @@ func TestKept(t *testing.T) {
 	all.Wait()
 }
 
-func TestLongWordsAreNotKept(t *testing.T) {
+func TestLongWordsAreNotCached(t *testing.T) {
 	x := tables()
-	long, short := []byte(strings.Repeat("x", maxKept+1)), []byte(strings.Repeat("x", maxKept))
-	if first, second := x.word(long), x.word(long); first == second {
+	long, short := []byte(strings.Repeat("x", maxCachedBytes+1)), []byte(strings.Repeat("x", maxCachedBytes))
+	if first, second := x.lookup(long), x.lookup(long); first == second {
 		t.Errorf("a word of %d bytes is kept", len(long))
 	}
-	if first, second := x.word(short), x.word(short); first != second {
+	if first, second := x.lookup(short), x.lookup(short); first != second {
 		t.Errorf("a word of %d bytes is not kept", len(short))
 	}
 }
 
-// TestFolded compares letter-by-letter folding with folding of the whole word.
-func TestFolded(t *testing.T) {
+// TestFoldLetterwise compares letter-by-letter folding with folding of the whole word.
+func TestFoldLetterwise(t *testing.T) {
 	for _, w := range []string{"SCHÜLER", "Straße", "cœur", "naïve", "İstanbul", "ΛΌΓΟΣ", "ёлка", "Łódź", "ﬁne", "e\u0301te\u0323\u0301", "été’s", "ŉx", strings.Repeat("Ä", 60)} {
 		var s scanner
 		got := ""
@@ -56,7 +56,7 @@ func TestFolded(t *testing.T) {
 			got += token.text + " "
 		}
 		form := []rune(norm.NFKC.String(w))
-		head, tail := parts([]byte(fold(string(form[:min(maxWord, len(form))]))))
+		head, tail := splitApostrophe([]byte(fold(string(form[:min(maxWord, len(form))]))))
 		if want := strings.TrimSpace(string(head) + " " + string(tail)); strings.TrimSpace(got) != want {
 			t.Errorf("%q is %q, not %q", w, got, want)
 		}
