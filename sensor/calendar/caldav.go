@@ -93,7 +93,7 @@ func (s *caldavServer) lookup(ctx context.Context, uid string) ([]*object, error
 }
 
 func (s *caldavServer) wrapError(err error) error {
-	err = shorten("read the calendars at "+s.base.Host, err)
+	err = withoutURL("read the calendars at "+s.base.Host, err)
 	if p := s.client.password; p != "" && strings.Contains(err.Error(), p) {
 		return errors.New("read the calendars at " + s.base.Host + ": the server answers with an error")
 	}

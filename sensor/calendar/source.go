@@ -134,7 +134,7 @@ func (p *remoteFile) lookup(context.Context, string) ([]*object, error) { return
 func (p *remoteFile) read(ctx context.Context, _, _ time.Time) ([]*object, error) {
 	objects, err := p.fetch(ctx)
 	if err != nil {
-		return nil, shorten("read the calendar at "+p.url.Host, err)
+		return nil, withoutURL("read the calendar at "+p.url.Host, err)
 	}
 	return objects, nil
 }
@@ -186,8 +186,8 @@ func statusMessage(code int) error {
 	return fmt.Errorf("the server answers with status %d: wait, or see to the address", code)
 }
 
-// shorten returns err as one line without the URL.
-func shorten(what string, err error) error {
+// withoutURL returns err as one line without the URL.
+func withoutURL(what string, err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err

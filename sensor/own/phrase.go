@@ -54,7 +54,7 @@ func isQuestion(s string) bool {
 // notable returns the sentences of a message with a promise, a request for the future or a date;
 // with done, also reports that something is done.
 func notable(text string, at time.Time, done bool) (parts []string) {
-	for _, s := range sentences(truncate(text)) {
+	for _, s := range sentences(readablePart(text)) {
 		folded := foldedWords(s)
 		_, dated := sensor.Due(s, at)
 		if dated || hasPhrase(folded, phrases) || done && strings.Count(folded, " ") > minDoneWords && hasPhrase(folded, donePhrases) && !isQuestion(s) {
@@ -74,7 +74,7 @@ func isDone(s string, at time.Time) bool {
 // questions returns the questions in a message.
 func questions(text string) string {
 	var parts []string
-	for _, s := range sentences(truncate(text)) {
+	for _, s := range sentences(readablePart(text)) {
 		if isQuestion(s) {
 			parts = append(parts, s)
 		}
@@ -82,8 +82,8 @@ func questions(text string) string {
 	return sensor.Line(strings.Join(parts, " "), maxReported)
 }
 
-// truncate returns the part of a message to read.
-func truncate(text string) string {
+// readablePart returns the part of a message to read.
+func readablePart(text string) string {
 	if len(text) > maxRead {
 		return sensor.Line(text, maxRead)
 	}
