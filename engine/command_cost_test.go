@@ -75,7 +75,7 @@ func TestOpenRunsCost(t *testing.T) {
 			for len(all) < 10_000 {
 				all = append(all, ponder.Event{Run: enginetest.Run, Cause: fmt.Sprintf("note-%d/1.1", len(all)), Body: ponder.Thought{Content: "so."}})
 			}
-			s := &long{Store: memory.New()}
+			s := &longStore{Store: memory.New()}
 			if err := s.Create(t.Context(), ponder.Thread{ID: longThread, Kind: ponder.KindSession}, all...); err != nil {
 				t.Fatal(err)
 			}
