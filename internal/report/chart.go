@@ -64,8 +64,8 @@ func sample[E any](list []E, n int) []E {
 	return out
 }
 
-// text draws the chart in letters: a bar for each synthesis.
-func (c *chart) text() string {
+// Text draws the chart in letters: a bar for each synthesis.
+func (c *chart) Text() string {
 	const width = 40
 	var b strings.Builder
 	points := sample(c.Points, maxBars)
@@ -80,7 +80,8 @@ func (c *chart) text() string {
 	return b.String()
 }
 
-func (c *chart) words() string {
+// Words says what the chart shows.
+func (c *chart) Words() string {
 	if len(c.Points) == 1 {
 		return fmt.Sprintf("Confidence at %s: %.2f.", clock(c.Last.At), c.Last.Value)
 	}
@@ -113,7 +114,8 @@ const (
 	marginBottom  = 36
 )
 
-func (c *chart) x(at float64) string {
+// X returns where a time is in the picture.
+func (c *chart) X(at float64) string {
 	share := 1.0 // a single time stands at the end
 	if c.End > 0 {
 		share = at / c.End
@@ -121,40 +123,43 @@ func (c *chart) x(at float64) string {
 	return coordinate(marginLeft + share*(pictureWidth-marginLeft-marginRight))
 }
 
-func (c *chart) y(value float64) string {
+// Y returns where a confidence is in the picture.
+func (c *chart) Y(value float64) string {
 	return coordinate(marginTop + (1-value)*(pictureHeight-marginTop-marginBottom))
 }
 
 func coordinate(x float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0") }
 
-// line returns the points as the d of a path.
-func (c *chart) line() string {
+// Line returns the points as the d of a path.
+func (c *chart) Line() string {
 	var b strings.Builder
 	for i, p := range c.Points {
-		b.WriteString(map[bool]string{true: "M", false: "L"}[i == 0] + c.x(p.At) + " " + c.y(p.Value))
+		b.WriteString(map[bool]string{true: "M", false: "L"}[i == 0] + c.X(p.At) + " " + c.Y(p.Value))
 	}
 	return b.String()
 }
 
-// area returns what is below the line as the d of a path.
-func (c *chart) area() string {
+// Area returns what is below the line as the d of a path.
+func (c *chart) Area() string {
 	if len(c.Points) < 2 {
 		return ""
 	}
-	return c.line() + "L" + c.x(c.Last.At) + " " + c.y(0) + "L" + c.x(c.Points[0].At) + " " + c.y(0) + "Z"
+	return c.Line() + "L" + c.X(c.Last.At) + " " + c.Y(0) + "L" + c.X(c.Points[0].At) + " " + c.Y(0) + "Z"
 }
 
-type tick struct{ at, label string }
+// A tick is a mark on an axis.
+type tick struct{ At, Label string }
 
-func (c *chart) values() (ticks []tick) {
+// Values returns the marks of the confidences.
+func (c *chart) Values() (ticks []tick) {
 	for _, v := range []float64{0, 0.25, 0.5, 0.75, 1} {
-		ticks = append(ticks, tick{c.y(v), fmt.Sprintf("%.2f", v)})
+		ticks = append(ticks, tick{c.Y(v), fmt.Sprintf("%.2f", v)})
 	}
 	return ticks
 }
 
-// times returns the marks of the times: some four, at times that are easy to read.
-func (c *chart) times() (ticks []tick) {
+// Times returns the marks of the times: some four, at times that are easy to read.
+func (c *chart) Times() (ticks []tick) {
 	step := c.End
 	for _, s := range []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400, 604800} {
 		if c.End/s <= 6 {
@@ -163,16 +168,16 @@ func (c *chart) times() (ticks []tick) {
 		}
 	}
 	if step <= 0 {
-		return []tick{{c.x(0), clock(0)}}
+		return []tick{{c.X(0), clock(0)}}
 	}
 	for at := 0.0; at <= c.End && len(ticks) < 60; at += step {
-		ticks = append(ticks, tick{c.x(at), clock(at)})
+		ticks = append(ticks, tick{c.X(at), clock(at)})
 	}
 	return ticks
 }
 
-// labelY says where the newest confidence is written.
-func (c *chart) labelY() string {
+// LabelY says where the newest confidence is written.
+func (c *chart) LabelY() string {
 	y := marginTop + (1-c.Last.Value)*(pictureHeight-marginTop-marginBottom) - 12
 	if y < 14 {
 		y += 32

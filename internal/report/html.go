@@ -1,157 +1,245 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/base64"
 	"fmt"
 	"html"
+	"html/template"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
+	"ponder/internal/textkit"
+	"ponder/knowledge/claim"
 	"ponder/mode/session"
 )
+
+//go:embed page.html research.html
+var pageFiles embed.FS
 
 //go:embed page.css
 var style string
 
+//go:embed research.css
+var researchStyle string
+
+// pages has the templates of the pages.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(funcs).Funcs(template.FuncMap{"icon": icon}).ParseFS(pageFiles, "*.html"))
+})
+
+// funcs are what templates call, of pages and of Markdown.
+var funcs = map[string]any{
+	"plain": textkit.OneLine, "clock": clock, "count": textkit.Count, "short": textkit.TruncateWords, "two": two, "kind": kindClass,
+	"ten":    func(x float64) int { return int(unit(x)*10 + 0.5) },
+	"join":   func(list []string) string { return strings.Join(list, " · ") },
+	"number": func(i int) int { return i + 1 },
+	"basis":  basis,
+	"status": status, "statuses": func() []claimStatus { return statuses },
+	"thoughtMarks": thoughtMarks, "synthesisMarks": synthesisMarks,
+	"about": about, "voices": voices, "asked": Query.asked, "says": (*Since).says, "shown": Change.shown,
+}
+
 // HTML returns a session as a report on one page of its own: it needs no script,
-// and nothing from elsewhere. The error is always nil.
+// and nothing from elsewhere.
 func HTML(v session.View) ([]byte, error) {
-	p := &page{doc: newDocument(v), read: newReader()}
-	p.write()
-	return []byte(p.b.String()), nil
+	d := newDocument(v)
+	p := newPage(d.numbers, d.Title, d.Question, d.Lead, style, "")
+	text, err := executed("session", &sessionPage{p, d})
+	return []byte(text), err
 }
 
-// A page writes a document as HTML. It is written by code and not by a template:
-// a template calls methods by names that it reads, and a program that can do so
-// keeps every method of all that it is made of.
-type page struct {
-	doc  *document
-	read *reader
-	b    strings.Builder
-}
-
-// markup is HTML in which all that is foreign is escaped.
-type markup string
-
-// put writes a format of ours, with arguments escaped unless they are markup or
-// whole numbers. Attributes in it stand in double quotes.
-func (p *page) put(format string, args ...any) {
-	for i, a := range args {
-		switch a.(type) {
-		case markup, int:
-		default:
-			args[i] = inPage(fmt.Sprint(a))
-		}
+// HTML returns the report as one page that needs no script and nothing from
+// elsewhere. In it is the report in its JSON form: see [ReadResearch].
+func (r Research) HTML() ([]byte, error) {
+	r.fill()
+	f := newFinding(&r)
+	p := newPage(f.numbers, f.Title, textkit.Clean(f.Asked), f.Lead(), style+researchStyle, "img-src data:; ")
+	text, err := executed("research", &researchPage{p, f})
+	if err != nil {
+		return nil, err
 	}
-	fmt.Fprintf(&p.b, format, args...)
+	return sealed(text, scriptOpens, &r, scriptCloses, "\n</body>\n</html>\n")
 }
 
-// putIf writes a format with a text, unless the text is empty.
-func (p *page) putIf(format, text string) {
-	if text != "" {
-		p.put(format, text)
-	}
-}
-
-// inPage returns text for an element or an attribute: without NUL, which a page
-// must not have, and without a plus, which what guesses UTF-7 would take for markup.
-func inPage(s string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(html.EscapeString(s), "\x00", "\uFFFD"), "+", "&#43;")
-}
-
-// address returns a URL, already safe, for an attribute: what is not of a URL by
-// RFC 3986, and quotes and parentheses, as %xx.
-func address(url string) string {
+// executed returns what a template makes of a page.
+func executed(name string, page any) (string, error) {
 	var b strings.Builder
-	for i := range len(url) {
-		c := url[i]
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~!#$&*+,/:;=?@[]", c) >= 0:
-			b.WriteByte(c)
-		case c == '%' && isHex(url[i+1:]):
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, "%%%02x", c)
+	if err := pages().ExecuteTemplate(&b, name, page); err != nil {
+		return "", fmt.Errorf("write the page of a report: %w", err)
+	}
+	return b.String(), nil
+}
+
+// A page is what the template of each page needs beside its report.
+type page struct {
+	Head    head
+	numbers *numbering
+	read    *reader
+}
+
+// A head is the beginning of a page.
+type head struct {
+	Title, Question, Lead, Policy string
+	Style                         template.CSS
+}
+
+type sessionPage struct {
+	page
+	*document
+}
+
+type researchPage struct {
+	page
+	*finding
+}
+
+// newPage returns a page whose policy allows its style, what else is named, and nothing
+// else. The style and what is named are ours.
+func newPage(n *numbering, title, question, lead, css, allowed string) page {
+	sum := sha256.Sum256([]byte(css))
+	policy := "default-src 'none'; " + allowed + "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
+	return page{head{title, question, lead, policy, template.CSS(css)}, n, newReader()}
+}
+
+// Prose returns a text of several paragraphs.
+func (p *page) Prose(md string) template.HTML {
+	return (&htmlWriter{numbers: p.numbers}).prose(p.numbers.blocks(p.read.prose(md)))
+}
+
+// Line returns a text that stands in a line.
+func (p *page) Line(md string) template.HTML {
+	w := &htmlWriter{numbers: p.numbers}
+	w.spans(p.numbers.spans(p.read.inline(md)))
+	return template.HTML(w.b.String()) //nolint:gosec // an htmlWriter escapes all that is foreign
+}
+
+// Gist returns the beginning of a synthesis, which is shown while it is folded.
+func (p *page) Gist(md string) string {
+	return textkit.TruncateWords(textOf(p.read.prose(md)), maxGist)
+}
+
+// maxGist is how many letters of a synthesis are shown while it is folded.
+const maxGist = 80
+
+// textOf returns the words of the first block that has any.
+func textOf(blocks []block) string {
+	for _, b := range blocks {
+		if text := cmp.Or(textkit.OneLine(wordsOf(b.spans)), textOf(b.blocks)); text != "" {
+			return text
 		}
+	}
+	return ""
+}
+
+func wordsOf(spans []span) string {
+	var b strings.Builder
+	for _, s := range spans {
+		switch s.kind {
+		case plain, codeSpan:
+			b.WriteString(s.text)
+		case softBreak, hardBreak:
+			b.WriteByte(' ')
+		}
+		b.WriteString(wordsOf(s.spans))
 	}
 	return b.String()
 }
 
-// isHex reports whether a text begins with two hexadecimal digits.
-func isHex(s string) bool {
-	return len(s) >= 2 && strings.Trim(s[:2], "0123456789abcdefABCDEF") == ""
+// kindClass returns the kind of a thought if it is one that has a colour.
+func kindClass(kind string) string {
+	if slices.Contains([]string{"exploration", "critique", "connection", "insight", "question", "synthesis"}, kind) {
+		return kind
+	}
+	return "other"
 }
 
-// write writes the page, in the order in which it is read.
-func (p *page) write() {
-	p.head()
-	p.answer()
-	p.section("reached", "How it was reached", func() { p.put("\n<p>%s</p>", p.doc.Account) })
-	p.confidence()
-	p.insights()
-	p.open()
-	p.tree()
-	p.sources()
-	p.syntheses()
-	p.corrections()
-	p.steering()
-	p.stream()
-	p.cost()
-	p.notes()
-	p.put("</main>\n")
-	p.putIf("<footer>%s</footer>", p.doc.Colophon)
-	p.put("\n</body>\n</html>\n")
+// two writes a share with two digits.
+func two(x float64) string { return strconv.FormatFloat(unit(x), 'f', 2, 64) }
+
+// Nodes returns the questions as lists in lists, as deep as they are.
+func (p *sessionPage) Nodes() template.HTML {
+	var b strings.Builder
+	depth := -1
+	for _, n := range p.Tree {
+		switch {
+		case n.Depth > depth:
+			b.WriteString(`<ul class="tree">`)
+			depth++ // a tree is never more than one deeper than what it is below
+		default:
+			b.WriteString("</li>" + strings.Repeat("</ul></li>", depth-n.Depth))
+			depth = n.Depth
+		}
+		fmt.Fprintf(&b, `<li class="%s"><div class="q"><span class="state" aria-hidden="true">%s</span> <span class="qtext" dir="auto">%s</span> <span class="marks">%s</span></div>`,
+			html.EscapeString(string(n.State)), stateMarks[n.State], p.Line(n.Text), html.EscapeString(strings.Join(nodeMarks(n), " · ")))
+		if n.Insights != "" {
+			fmt.Fprintf(&b, `<p class="learned" dir="auto">%s</p>`, p.Line(n.Insights))
+		}
+	}
+	if depth >= 0 {
+		b.WriteString("</li></ul>" + strings.Repeat("</li></ul>", depth))
+	}
+	return template.HTML(b.String()) //nolint:gosec // all that is foreign is escaped
 }
 
-func (p *page) head() {
-	p.begin(p.doc.Title, style, "")
-	p.putIf("\n"+`<blockquote class="question" dir="auto">%s</blockquote>`, p.doc.Question)
-	p.put("\n"+`<p class="lead">%s</p>`+"\n</header>\n", p.doc.Lead)
+// Marked returns the answer with its claims marked.
+func (p *researchPage) Marked() template.HTML {
+	blocks := p.page.numbers.blocks(p.read.prose(claim.Unmark(p.Answer))) // a page has marks of its own
+	markClaims(blocks, p.Claims)
+	return (&htmlWriter{numbers: p.page.numbers, claim: p.standing}).prose(blocks)
 }
 
-// begin writes a page up to its heading. The policy allows the style of the page, what
-// else is named, and nothing else. The style and the policy are ours.
-func (p *page) begin(title, css, allowed string) {
-	sum := sha256.Sum256([]byte(css))
-	policy := "default-src 'none'; " + allowed + "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
-	p.put(`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="%s">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="color-scheme" content="light dark">
-<title>%s</title>
-<style>%s</style>
-</head>
-<body>
-<a class="skip" href="#answer">To the answer</a>
-<main>
-<header>
-<h1 dir="auto">%s</h1>`, policy, title, markup(css), title)
+// standing returns how a claim is shown in the text.
+func (p *researchPage) standing(number string) (known, mark, why string) {
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > len(p.Claims) {
+		return "", "", ""
+	}
+	c := p.Claims[n-1]
+	s := status(c.Status)
+	if s.Name == string(claim.Supported) {
+		s.Sign = ""
+	}
+	return s.Name, s.Sign, textkit.OneLine(c.Reason)
 }
 
-// section writes a section, below a blank line. The id and the title are ours.
-func (p *page) section(id, title string, body func()) {
-	p.put(`
-<section aria-labelledby="h-%s">
-<h2 id="h-%s">%s</h2>`, id, id, title)
-	body()
-	p.put("\n</section>\n")
+// maxIcon bounds an icon, in bytes of its URI.
+const maxIcon = 64 << 10
+
+// pictureURI is what an icon may be: bytes of a kind that runs nothing.
+var pictureURI = regexp.MustCompile(`^data:image/(?:png|gif|jpeg|webp|x-icon|vnd\.microsoft\.icon);base64,[A-Za-z0-9+/]+={0,2}$`)
+
+// icon returns the picture of a source's site, or letters for it.
+func icon(e Evidence) template.HTML {
+	if len(e.Icon) <= maxIcon && pictureURI.MatchString(e.Icon) {
+		return template.HTML(`<img class="icon" alt="" width="16" height="16" src="` + strings.ReplaceAll(e.Icon, "+", "&#43;") + `">`) //nolint:gosec // matched
+	}
+	letter, hue := monogram(e)
+	return template.HTML(fmt.Sprintf(`<span class="icon m%d" aria-hidden="true">%s</span>`, hue, inPage(letter))) //nolint:gosec // escaped
 }
 
-// prose returns a text of several paragraphs.
-func (p *page) prose(md string) markup {
-	w := &htmlWriter{numbers: p.doc.numbers}
-	w.blocks(p.doc.numbers.blocks(p.read.prose(md)), false)
-	return markup(w.b.String())
-}
+// hues is how many colours monograms have.
+const hues = 8
 
-// line returns a text that stands in a line.
-func (p *page) line(md string) markup {
-	w := &htmlWriter{numbers: p.doc.numbers}
-	w.spans(p.doc.numbers.spans(p.read.inline(md)))
-	return markup(w.b.String())
+// monogram returns the letter that stands for a site or a file, and its colour.
+func monogram(e Evidence) (letter string, hue int) {
+	url, path := where(e)
+	name := path[strings.LastIndexAny(path, `/\`)+1:]
+	if _, rest, ok := strings.Cut(url, "://"); ok {
+		name, _, _ = strings.Cut(rest, "/")
+		name = strings.TrimPrefix(name, "www.")
+	}
+	for _, r := range name {
+		hue = (hue*31 + int(r)) % hues
+	}
+	key, _ := letters(name)
+	for _, r := range strings.ToUpper(key) {
+		return string(r), hue
+	}
+	return "·", hue
 }

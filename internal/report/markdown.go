@@ -1,129 +1,167 @@
 package report
 
 import (
+	"embed"
 	"fmt"
 	"strings"
+	"sync"
+	"text/template"
 
 	"ponder/internal/textkit"
 	"ponder/mode/session"
 )
 
-// longStream is how many thoughts are shown without being folded.
-const longStream = 12
+//go:embed page.tmpl research.tmpl
+var markdownFiles embed.FS
+
+// markdowns has the templates of the reports in Markdown.
+var markdowns = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(funcs).Funcs(template.FuncMap{
+		"text": inText, "cell": inCell, "item": sourceItem, "brackets": inBrackets, "nodeMarks": nodeMarks, "sureMarks": sureMarks, "why": why,
+		"starts":    func(text string) string { return atLineStarts(inText(text)) },
+		"emphasis":  func(text string) string { return marked("*", inText(text)) },
+		"commas":    func(list []string) string { return strings.Join(list, ", ") },
+		"indent":    func(depth int) string { return strings.Repeat("  ", min(depth, maxIndent)) },
+		"stateMark": func(s session.QuestionState) string { return stateMarks[s] },
+	}).ParseFS(markdownFiles, "*.tmpl"))
+})
 
 // Markdown returns a session as a report in Markdown. It is made for readers of
 // every kind: where tables and details are not known, it reads as text.
 func Markdown(v session.View) string {
-	w := &markdownWriter{doc: newDocument(v), read: newReader()}
-	w.speller = speller{w.doc.numbers}
-	w.write()
-	return w.b.String()
+	d := newDocument(v)
+	w := &sessionMarkdown{markdown{speller: speller{d.numbers}, read: newReader(), first: d.Question == ""}, d}
+	w.report = w
+	return w.write("session")
 }
 
-type markdownWriter struct {
+// Markdown returns the report as Markdown. At its end is a comment with the report in
+// its JSON form: see [ReadResearch].
+func (r Research) Markdown() ([]byte, error) {
+	r.fill()
+	f := newFinding(&r)
+	w := &researchMarkdown{markdown{speller: speller{f.numbers}, read: newReader()}, f}
+	w.report = w
+	return sealed(w.write("research")+"\n", commentOpens, &r, commentCloses, "\n")
+}
+
+// A markdown is what templates of Markdown need beside a report.
+type markdown struct {
 	speller
-	doc  *document
-	read *reader
-	b    strings.Builder
+	read   *reader
+	report any
+	first  bool // nothing stands between the title and the answer
 }
 
-func (w *markdownWriter) write() {
-	d := w.doc
-	fmt.Fprintf(&w.b, "# %s\n\n", inText(d.Title))
-	if d.Question != "" {
-		fmt.Fprintf(&w.b, "%s\n\n", strings.Join(behind("> ", "> ", w.blocks(d.numbers.blocks(plainly(d.Question)), false)), "\n"))
-	}
-	w.section("Answer", w.answer())
-	w.section("How it was reached", inText(d.Account))
-	w.section("Confidence over time", w.chart())
-	w.section("Key insights", w.insights())
-	w.section("What is still open", w.open())
-	w.section("Questions", w.tree())
-	w.section("Sources", w.sources(d.Sources, len(d.AlsoRead) == 0))
-	w.section("Also read", w.sources(d.AlsoRead, true))
-	w.section("How understanding evolved", w.syntheses())
-	w.section("Corrections", w.corrections())
-	w.section("Steering", w.steering())
-	w.section("The stream of thought", w.stream())
-	w.section("Cost", w.costs())
-	w.section("Notes", w.notes())
-	if d.Colophon != "" {
-		fmt.Fprintf(&w.b, "\n---\n\n%s\n", atLineStarts(inText(d.Colophon)))
-	}
+type sessionMarkdown struct {
+	markdown
+	*document
 }
 
-// section writes a section, if there is anything in it.
-func (w *markdownWriter) section(title, text string) {
+type researchMarkdown struct {
+	markdown
+	*finding
+}
+
+// write returns what a template makes of the report. A template that fails is a mistake
+// of this package.
+func (m *markdown) write(name string) string {
+	var b strings.Builder
+	if err := markdowns().ExecuteTemplate(&b, name, m.report); err != nil {
+		panic(fmt.Errorf("write a report: %w", err))
+	}
+	return b.String()
+}
+
+// Section returns a section of what a template writes, if there is anything in it.
+func (m *markdown) Section(title, name string) string { return m.section(title, m.write(name)) }
+
+func (m *markdown) section(title, text string) string {
 	if text = strings.Trim(text, "\n"); strings.TrimSpace(text) == "" {
-		return
-	}
-	if title != "Answer" || w.doc.Question != "" {
-		w.b.WriteByte('\n')
-	}
-	fmt.Fprintf(&w.b, "## %s\n\n%s\n", title, text)
-}
-
-// line returns Markdown of a model for the middle of a line.
-func (w *markdownWriter) line(md string) string {
-	return w.spans(w.doc.numbers.spans(w.read.inline(md)))
-}
-
-// prose returns Markdown of a model as paragraphs, each line behind a prefix.
-func (w *markdownWriter) prose(md, prefix string) string {
-	lines := w.blocks(w.doc.numbers.blocks(w.read.prose(md)), false)
-	return strings.Join(behind(prefix, prefix, lines), "\n")
-}
-
-func (w *markdownWriter) answer() string {
-	d := w.doc
-	parts := []string{marked("*", inText(d.Lead))}
-	for _, text := range []string{d.Remark, d.NoAnswer} {
-		if text != "" {
-			parts = append(parts, atLineStarts(inText(text)))
-		}
-	}
-	if d.AnswerMD != "" {
-		parts = append(parts, w.prose(d.AnswerMD, ""))
-	}
-	return strings.Join(parts, "\n\n")
-}
-
-func (w *markdownWriter) chart() string {
-	c := w.doc.Chart
-	if c == nil {
 		return ""
 	}
-	return "```text\n" + c.text() + "```\n\n" + c.words()
-}
-
-func (w *markdownWriter) insights() string {
-	var b strings.Builder
-	for _, text := range w.doc.InsightsMD {
-		fmt.Fprintf(&b, "- %s\n", atLineStarts(w.line(text)))
+	text = fmt.Sprintf("## %s\n\n%s\n", title, text)
+	if m.first && title == "Answer" {
+		return text
 	}
-	return b.String()
+	return "\n" + text
 }
 
-func (w *markdownWriter) open() string {
+// Line returns Markdown of a model for the middle of a line.
+func (m *markdown) Line(md string) string { return m.spans(m.numbers.spans(m.read.inline(md))) }
+
+// Item returns Markdown of a model for the beginning of an item.
+func (m *markdown) Item(md string) string { return atLineStarts(m.Line(md)) }
+
+// Strong returns Markdown of a model as a line that stands out.
+func (m *markdown) Strong(md string) string { return marked("**", m.Item(md)) }
+
+// Prose returns Markdown of a model as paragraphs, each line behind a prefix.
+func (m *markdown) Prose(md, prefix string) string {
+	return m.behind(prefix, m.numbers.blocks(m.read.prose(md)))
+}
+
+// Quoted returns plain text as a quotation.
+func (w *sessionMarkdown) Quoted(text string) string {
+	return w.behind("> ", w.markdown.numbers.blocks(plainly(text)))
+}
+
+// Quoted returns plain text as a quotation.
+func (w *researchMarkdown) Quoted(text string) string {
+	return w.behind("> ", plainly(textkit.Clean(text)))
+}
+
+func (m *markdown) behind(prefix string, blocks []block) string {
+	return strings.Join(behind(prefix, prefix, m.blocks(blocks, false)), "\n")
+}
+
+// List returns a section of sources, with how many more are not cited.
+func (w *sessionMarkdown) List(title string, list []source, uncited int) string {
 	var b strings.Builder
-	for _, o := range w.doc.Open {
-		var marks []string
-		if o.Priority > 0 {
-			marks = append(marks, fmt.Sprintf("priority %d", o.Priority))
+	for _, s := range list {
+		path, facts := s.Where, present(s.Place, s.Mark)
+		if s.Earlier {
+			path, facts = "", present(s.Where, s.Mark)
 		}
-		if o.Mark != "" {
-			marks = append(marks, inText(o.Mark))
-		}
-		fmt.Fprintf(&b, "- %s%s\n", atLineStarts(w.line(o.TextMD)), inBrackets(marks))
+		b.WriteString(sourceItem(s.N, s.Title, s.URL, path, facts, s.Quote, nil) + "\n")
 	}
-	return b.String()
+	if uncited > 0 {
+		fmt.Fprintf(&b, "\n%s found and not cited.\n", textkit.Count(uncited, "more passage was", "more passages were"))
+	}
+	return w.section(title, b.String())
 }
 
+// sourceItem returns a source as an item of a list.
+func sourceItem(n int, title, address, path string, facts []string, quote string, more []string) string {
+	var parts []string
+	if title != "" {
+		parts = append(parts, "**"+inText(title)+"**")
+	}
+	if address != "" {
+		parts = append(parts, "<"+address+">")
+	} else if path != "" {
+		parts = append(parts, ticked(textkit.OneLine(path)))
+	}
+	for _, text := range facts {
+		parts = append(parts, inText(text))
+	}
+	lines := []string{atLineStarts(strings.Join(parts, ", "))}
+	if quote = textkit.OneLine(quote); quote != "" {
+		lines = append(lines, "", "> "+atLineStarts(escaped(quote)))
+	}
+	for _, text := range more {
+		lines = append(lines, "", atLineStarts(inText(text)))
+	}
+	mark := fmt.Sprintf("%d. ", n)
+	return strings.Join(behind(mark, strings.Repeat(" ", len(mark)), lines), "\n")
+}
+
+// inBrackets returns marks behind what they are of.
 func inBrackets(marks []string) string {
 	if len(marks) == 0 {
 		return ""
 	}
-	return " (" + strings.Join(marks, ", ") + ")"
+	return " (" + inText(strings.Join(marks, ", ")) + ")"
 }
 
 // stateMarks are the signs of states, which read without colour.
@@ -134,144 +172,11 @@ var stateMarks = map[session.QuestionState]string{
 // maxIndent bounds how deep lists are nested.
 const maxIndent = 6
 
-func (w *markdownWriter) tree() string {
-	if len(w.doc.Tree) == 0 {
-		return ""
+// why says why a claim stands as it does, and which model was asked about it.
+func why(c Claim) string {
+	text := textkit.OneLine(c.Reason)
+	if c.Judge != "" {
+		text = strings.TrimPrefix(text+"; asked: "+textkit.OneLine(c.Judge), "; ")
 	}
-	var b strings.Builder
-	b.WriteString("● explored · ◐ being explored · ○ open · ✕ dropped\n\n")
-	for _, n := range w.doc.Tree {
-		indent := strings.Repeat("  ", min(n.Depth, maxIndent))
-		text := w.line(n.Text)
-		if n.State == session.Dropped {
-			text = "~~" + text + "~~"
-		}
-		fmt.Fprintf(&b, "%s- %s %s *%s*\n", indent, stateMarks[n.State], text, inText(strings.Join(append([]string{string(n.State)}, questionMarks(n.Question)...), ", ")))
-		if n.Insights != "" {
-			fmt.Fprintf(&b, "\n%s  %s\n\n", indent, atLineStarts(w.line(n.Insights)))
-		}
-	}
-	return b.String()
-}
-
-// sources lists what is cited, with the quotations; the last list says how much is not.
-func (w *markdownWriter) sources(list []source, last bool) string {
-	var b strings.Builder
-	for _, s := range list {
-		mark := fmt.Sprintf("%d. ", s.N)
-		parts := []string{}
-		if s.Title != "" {
-			parts = append(parts, "**"+inText(s.Title)+"**")
-		}
-		switch {
-		case s.URL != "":
-			parts = append(parts, "<"+s.URL+">")
-		case s.Earlier:
-			parts = append(parts, inText(s.Where))
-		default:
-			parts = append(parts, ticked(textkit.OneLine(s.Where)))
-		}
-		for _, text := range []string{s.Place, s.Mark} {
-			if text != "" {
-				parts = append(parts, inText(text))
-			}
-		}
-		lines := []string{strings.Join(parts, ", ")}
-		if quote := textkit.OneLine(s.Quote); quote != "" {
-			lines = append(lines, "", "> "+atLineStarts(escaped(quote)))
-		}
-		b.WriteString(strings.Join(behind(mark, strings.Repeat(" ", len(mark)), lines), "\n") + "\n")
-	}
-	if n := w.doc.Uncited; n > 0 && last && b.Len() > 0 {
-		fmt.Fprintf(&b, "\n%s found and not cited.\n", count(n, "more passage was", "more passages were"))
-	}
-	return b.String()
-}
-
-func (w *markdownWriter) syntheses() string {
-	var b strings.Builder
-	for i, s := range w.doc.Syntheses {
-		parts := append([]string{"**" + clock(s.Offset) + "**"}, synthesisMarks(s, inText(s.Trend), inText(basis(s.Basis)))...)
-		b.WriteString(strings.Join(parts, " · ") + "\n\n")
-		if s.Final && i == len(w.doc.Syntheses)-1 {
-			b.WriteString("> The answer above.\n\n")
-			continue
-		}
-		b.WriteString(w.prose(s.Text, "> ") + "\n\n")
-	}
-	return b.String()
-}
-
-func (w *markdownWriter) corrections() string {
-	var b strings.Builder
-	for _, c := range w.doc.Corrections {
-		fmt.Fprintf(&b, "- %s **%s** %s", clock(c.Offset), inText(c.ID), inText(c.Text))
-		if n := len(c.Against); n > 0 {
-			fmt.Fprintf(&b, " (%s it)", count(n, "later thought contradicts", "later thoughts contradict"))
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-func (w *markdownWriter) steering() string {
-	var b strings.Builder
-	for i, s := range w.doc.Steering {
-		if i == 0 {
-			b.WriteString("| time | wish | what came of it |\n|---:|:---|:---|\n")
-		}
-		wish, outcome := steerLine(s)
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", clock(s.Offset), inCell(wish), inCell(outcome))
-	}
-	return b.String()
-}
-
-// stream lists the thoughts, under a line for each focus.
-func (w *markdownWriter) stream() string {
-	n := len(w.doc.View.Thoughts)
-	if n == 0 {
-		return ""
-	}
-	var b strings.Builder
-	if n > longStream {
-		fmt.Fprintf(&b, "<details>\n<summary>%s</summary>\n", count(n, "thought", "thoughts"))
-	}
-	for _, st := range w.doc.Stream {
-		fmt.Fprintf(&b, "\n%s\n\n", marked("**", atLineStarts(w.line(st.FocusMD))))
-		for _, t := range st.Thoughts {
-			marks := thoughtMarks(t)
-			if !t.Assumed {
-				marks = append([]string{two(t.Confidence)}, marks...)
-			}
-			for i, m := range marks {
-				marks[i] = inText(m)
-			}
-			fmt.Fprintf(&b, "- %s *%s*%s %s\n", clock(t.Offset), inText(t.Kind), inBrackets(marks), w.line(t.Text))
-		}
-	}
-	if n > longStream {
-		b.WriteString("\n</details>\n")
-	}
-	return b.String()
-}
-
-// costs is a table of what each model used.
-func (w *markdownWriter) costs() string {
-	if len(w.doc.Costs) == 0 {
-		return "No model was asked."
-	}
-	var b strings.Builder
-	b.WriteString("| model | calls | failed | tokens in | tokens out | cost |\n|:---|---:|---:|---:|---:|---:|\n")
-	for _, r := range w.doc.Costs {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", inCell(r.Model), r.Calls, r.Failed, r.Input, r.Output, r.Cost)
-	}
-	return b.String()
-}
-
-func (w *markdownWriter) notes() string {
-	var b strings.Builder
-	for _, text := range w.doc.Notes {
-		fmt.Fprintf(&b, "- %s\n", atLineStarts(inText(text)))
-	}
-	return b.String()
+	return text
 }

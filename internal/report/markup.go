@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html"
+	"html/template"
 	"strconv"
 	"strings"
 )
@@ -12,6 +13,12 @@ type htmlWriter struct {
 	b       strings.Builder
 	numbers *numbering
 	claim   func(number string) (status, mark, why string) // of claims, if there are any
+}
+
+// prose returns blocks as HTML.
+func (w *htmlWriter) prose(list []block) template.HTML {
+	w.blocks(list, false)
+	return template.HTML(w.b.String()) //nolint:gosec // all that is foreign is escaped
 }
 
 func (w *htmlWriter) blocks(list []block, tight bool) {
@@ -80,6 +87,12 @@ func (w *htmlWriter) table(b block) {
 		})
 	}
 	w.b.WriteString("</table></div>")
+}
+
+// inPage returns text for an element or an attribute: without NUL, which a page
+// must not have, and without a plus, which what guesses UTF-7 would take for markup.
+func inPage(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(html.EscapeString(s), "\x00", "\uFFFD"), "+", "&#43;")
 }
 
 func (w *htmlWriter) text(s string) { w.b.WriteString(html.EscapeString(s)) }

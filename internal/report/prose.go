@@ -3,10 +3,11 @@ package report
 import (
 	"bytes"
 	"net/url"
-	"ponder/internal/textkit"
 	"regexp"
 	"strings"
 	"unicode"
+
+	"ponder/internal/textkit"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"

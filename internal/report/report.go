@@ -6,13 +6,13 @@
 // what is said, in which order; words.go: its sentences; chart.go: confidence over
 // time; cite.go: its sources, by number). Texts of models are read as Markdown
 // (prose.go) into a small tree of their own, and only that is written, by
-// markdown.go and html.go: so nothing in a text can break the structure of a
+// markup.go and respell.go, into the templates page.html and page.tmpl: so nothing in a text can break the structure of a
 // report, run, load anything or lead anywhere but to the web. Everything else that
 // is foreign is plain text.
 //
 // A report of research ([Research]) is made of a form of its own, which is its JSON:
 // research.go has it, research_view.go makes it of a view, research_words.go says it,
-// and research_markdown.go, research_html.go and research_text.go write it. In its
+// and research.html, research.tmpl and research_text.go write it. In its
 // Markdown and HTML it carries itself (research_block.go), so that [ReadResearch] and
 // Filed.Recheck (research_check.go) can check it when all else is gone.
 //
@@ -55,7 +55,7 @@ type document struct {
 	Uncited     int      // sources that were found and are not cited
 	Syntheses   []session.Synthesis
 	Corrections []session.Correction
-	Steering    []session.Steering
+	Steering    []steered
 	Stream      []stretch
 	Costs       []costRow
 	Notes       []string
@@ -80,6 +80,46 @@ type source struct {
 	Mark    string // "pinned by the user"
 }
 
+// steered is what a user did to a session.
+type steered struct {
+	At            float64
+	Wish, Outcome string
+	Refused       bool
+}
+
+// A sourceList is a part of the sources under a title.
+type sourceList struct {
+	ID, Title string
+	Sources   []source
+	Uncited   int // said behind the last list
+}
+
+// SourceLists returns the sources that are cited, those of the answer first.
+func (d *document) SourceLists() (lists []sourceList) {
+	for _, l := range []sourceList{{"sources", "Sources", d.Sources, 0}, {"also-read", "Also read", d.AlsoRead, 0}} {
+		if len(l.Sources) > 0 {
+			lists = append(lists, l)
+		}
+	}
+	if n := len(lists); n > 0 {
+		lists[n-1].Uncited = d.Uncited
+	}
+	return lists
+}
+
+// IsAnswer reports whether the ith synthesis is the answer, which stands above.
+func (d *document) IsAnswer(i int) bool {
+	return i == len(d.Syntheses)-1 && d.Syntheses[i].Final
+}
+
+// Marks says what is special about an open question.
+func (o openQuestion) Marks() (marks []string) {
+	if o.Priority > 0 {
+		marks = append(marks, fmt.Sprintf("priority %d", o.Priority))
+	}
+	return append(marks, present(o.Mark)...)
+}
+
 // A stretch is what was thought about one thing without a break.
 type stretch struct {
 	FocusMD  string
@@ -93,7 +133,7 @@ func newDocument(v session.View) *document {
 	s := v.Session
 	d := &document{
 		View: v, Lead: lead(v), Remark: remark(v), Chart: newChart(v), Tree: slices.Collect(v.Tree()),
-		Syntheses: v.Syntheses, Corrections: v.Corrections, Steering: v.Steering, Costs: costs(s.Usage), Notes: v.Notes, Colophon: colophon(s),
+		Syntheses: v.Syntheses, Corrections: v.Corrections, Costs: costs(s.Usage), Notes: v.Notes, Colophon: colophon(s),
 	}
 	d.Title = textkit.TruncateWords(textkit.OneLine(s.Question), maxTitle)
 	if d.Title != strings.TrimSpace(s.Question) {
@@ -101,6 +141,10 @@ func newDocument(v session.View) *document {
 	}
 	d.Title = cmp.Or(d.Title, "A session without a question")
 	d.answer()
+	for _, w := range v.Steering {
+		wish, outcome := steerLine(w)
+		d.Steering = append(d.Steering, steered{w.Offset, wish, outcome, w.Refused})
+	}
 	if last := LastSynthesis(v); last != nil {
 		d.InsightsMD = last.Insights
 	}

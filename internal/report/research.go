@@ -6,8 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"ponder/internal/textkit"
 	"time"
+
+	"ponder/internal/textkit"
 
 	"ponder"
 )
@@ -140,6 +141,17 @@ type Wished struct {
 	Wish    string  `json:"wish"`
 	Effect  string  `json:"effect,omitempty"`
 	Refused bool    `json:"refused,omitempty"`
+}
+
+// Outcome says what came of a wish.
+func (w Wished) Outcome() string {
+	switch {
+	case w.Refused:
+		return "refused: " + w.Effect
+	case w.Effect == "":
+		return "not acknowledged"
+	}
+	return w.Effect
 }
 
 // Cost is what calls of models came to.

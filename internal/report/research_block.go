@@ -7,9 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"ponder/internal/textkit"
 	"regexp"
 	"strings"
+
+	"ponder/internal/textkit"
 )
 
 // A sealing is what a report carries beside its text, as JSON.

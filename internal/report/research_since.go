@@ -106,9 +106,9 @@ func valueless(text string) string {
 
 // says says in a line what is different.
 func (d *Since) says() string {
-	text := "Since " + whenOf(d) + ": " + count(len(d.New), "claim is new", "claims are new") + ", " +
-		count(len(d.Gone), "is gone", "are gone") + ", " + count(len(d.Changed), "has changed", "have changed") + ", " +
-		count(d.Same, "says what it said", "say what they said") + "."
+	text := "Since " + whenOf(d) + ": " + textkit.Count(len(d.New), "claim is new", "claims are new") + ", " +
+		textkit.Count(len(d.Gone), "is gone", "are gone") + ", " + textkit.Count(len(d.Changed), "has changed", "have changed") + ", " +
+		textkit.Count(d.Same, "says what it said", "say what they said") + "."
 	return text
 }
 
@@ -123,11 +123,11 @@ func whenOf(d *Since) string {
 	return text
 }
 
-// line says what has changed.
-func (c Change) line() (was, now string) {
-	was, now = c.Was, c.Now
+// shown returns the texts of the change, with their statuses if these differ.
+func (c Change) shown() Change {
+	was, now := c.Was, c.Now
 	if c.WasStatus != c.NowStatus && c.WasStatus != "" && c.NowStatus != "" {
 		was, now = was+" ("+c.WasStatus+")", now+" ("+c.NowStatus+")"
 	}
-	return textkit.OneLine(was), textkit.OneLine(now)
+	return Change{Was: textkit.OneLine(was), Now: textkit.OneLine(now)}
 }

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"ponder/internal/textkit"
 	"strings"
 	"testing"
 	"time"
+
+	"ponder/internal/textkit"
 
 	"github.com/google/go-cmp/cmp"
 

@@ -2,8 +2,9 @@ package report
 
 import (
 	"fmt"
-	"ponder/internal/textkit"
 	"strings"
+
+	"ponder/internal/textkit"
 )
 
 // Text returns the answer for a terminal: with numbered citations, the list of what it
@@ -14,7 +15,7 @@ func (r Research) Text() string {
 	w.b.WriteString(strings.TrimSpace(w.answer()) + "\n")
 	w.sources()
 	w.conflicts()
-	w.list("Could not be confirmed", f.unconfirmed())
+	w.list("Could not be confirmed", f.Unconfirmed())
 	if f.Since != nil {
 		w.since(f.Since)
 	}
@@ -28,7 +29,7 @@ type textWriter struct {
 }
 
 func (w *textWriter) answer() string {
-	return citation.ReplaceAllStringFunc(textkit.Clean(w.f.numbered(w.f.Answer)), func(s string) string {
+	return citation.ReplaceAllStringFunc(textkit.Clean(w.f.Numbered()), func(s string) string {
 		var b strings.Builder
 		for _, id := range sourceID.FindAllString(s, -1) {
 			if n := w.f.numbers.of[id]; n > 0 {
@@ -48,19 +49,18 @@ const (
 )
 
 func (w *textWriter) sources() {
-	if len(w.f.cited) == 0 {
+	if len(w.f.Cited) == 0 {
 		return
 	}
 	w.b.WriteString("\nSources\n")
-	for i, e := range w.f.cited {
-		url, path := where(e)
-		line := textkit.TruncateWords(textkit.OneLine(e.Title), 100)
-		if line != "" && line != path && line != url {
+	for i, e := range w.f.Cited {
+		line := textkit.TruncateWords(textkit.OneLine(e.Evidence.Title), 100)
+		if line != "" && line != e.Path && line != e.Address {
 			line += ", "
 		} else {
 			line = ""
 		}
-		line += url + path
+		line += e.Address + e.Path
 		if !e.Published.IsZero() {
 			line += ", " + date(e.Published)
 		}
@@ -69,8 +69,8 @@ func (w *textWriter) sources() {
 		}
 		fmt.Fprintf(&w.b, "  [%d] %s\n      \"%s\"\n", i+1, line, textkit.TruncateWords(textkit.OneLine(e.Quote), maxTextQuote))
 	}
-	if n := w.f.uncited; n > 0 {
-		fmt.Fprintf(&w.b, "  %s found and not cited\n", count(n, "more passage was", "more passages were"))
+	if n := w.f.Uncited; n > 0 {
+		fmt.Fprintf(&w.b, "  %s found and not cited\n", textkit.Count(n, "more passage was", "more passages were"))
 	}
 }
 
@@ -82,7 +82,7 @@ func (w *textWriter) conflicts() {
 		fmt.Fprintf(&w.b, "  %s\n", about(c))
 		for _, s := range c.Sides {
 			var refs strings.Builder
-			for _, n := range w.f.refs(s.Quotes) {
+			for _, n := range w.f.Refs(s.Quotes) {
 				fmt.Fprintf(&refs, "[%d]", n)
 			}
 			fmt.Fprintf(&w.b, "    - %s: %s %s\n", textkit.TruncateWords(textkit.OneLine(s.Value), 160), voices(s), refs.String())
@@ -113,7 +113,7 @@ func (w *textWriter) since(d *Since) {
 	mark("+", d.New)
 	mark("-", d.Gone)
 	for _, c := range d.Changed[:min(len(d.Changed), maxListed)] {
-		was, now := c.line()
-		fmt.Fprintf(&w.b, "  ~ %s\n    was: %s\n", textkit.TruncateWords(now, 240), textkit.TruncateWords(was, 240))
+		c = c.shown()
+		fmt.Fprintf(&w.b, "  ~ %s\n    was: %s\n", textkit.TruncateWords(c.Now, 240), textkit.TruncateWords(c.Was, 240))
 	}
 }

@@ -17,27 +17,42 @@ import (
 type finding struct {
 	*Research
 	numbers *numbering
-	title   string
-	asked   string // the whole question, if the title is only its beginning
-	cited   []Evidence
-	uncited int
+	Title   string
+	Asked   string // the whole question, if the title is only its beginning
+	Cited   []citedEvidence
+	Uncited int
+}
+
+// citedEvidence is evidence with what is said of it.
+type citedEvidence struct {
+	Evidence
+	N             int
+	Title         string // unless it is only the address
+	Address, Path string // one of them
+	Facts, More   []string
 }
 
 func newFinding(r *Research) *finding {
-	f := &finding{Research: r, title: textkit.TruncateWords(textkit.OneLine(r.Question), maxTitle)}
-	if f.title != strings.TrimSpace(r.Question) {
-		f.asked = r.Question
+	f := &finding{Research: r, Title: textkit.TruncateWords(textkit.OneLine(r.Question), maxTitle)}
+	if f.Title != strings.TrimSpace(r.Question) {
+		f.Asked = r.Question
 	}
-	f.title = cmp.Or(f.title, "Research without a question")
+	f.Title = cmp.Or(f.Title, "Research without a question")
 	f.numbers = r.numbering()
 	byID := make(map[string]Evidence, len(r.Evidence))
 	for _, e := range r.Evidence {
 		byID[e.ID] = e
 	}
-	for _, id := range f.numbers.order {
-		f.cited = append(f.cited, byID[id])
+	for i, id := range f.numbers.order {
+		e := byID[id]
+		c := citedEvidence{Evidence: e, N: i + 1, Facts: facts(e), More: present(strings.Join(quality(e), "; "), foundBy(e), hashes(e))}
+		if e.Title != e.Source {
+			c.Title = textkit.TruncateWords(textkit.OneLine(e.Title), 200)
+		}
+		c.Address, c.Path = where(e)
+		f.Cited = append(f.Cited, c)
 	}
-	f.uncited = len(byID) - len(f.cited)
+	f.Uncited = len(byID) - len(f.Cited)
 	return f
 }
 
@@ -65,11 +80,12 @@ func (r *Research) numbering() *numbering {
 	return n
 }
 
+// A claimStatus is how a claim may stand.
+type claimStatus struct{ Name, Sign, Means string }
+
 // statuses are those of claims, in the order of a legend, with a sign that reads
 // without colour and what they mean.
-var statuses = []struct {
-	name, sign, means string
-}{
+var statuses = []claimStatus{
 	{string(claim.Supported), "✓", "a source says it"},
 	{string(claim.Qualified), "≈", "sources say part of it, or say it less surely"},
 	{string(claim.Contradicted), "✗", "a source says otherwise"},
@@ -77,22 +93,22 @@ var statuses = []struct {
 	{string(claim.Inference), "∴", "concluded from what sources say"},
 }
 
-// status returns a status if it is one that is known, and its sign.
-func status(name string) (known, sign string) {
-	for _, s := range statuses {
-		if s.name == name {
-			return s.name, s.sign
-		}
+// status returns the status of a name; of one that is not known, that of a claim which
+// nothing bears out.
+func status(name string) claimStatus {
+	is := func(name string) func(claimStatus) bool { return func(s claimStatus) bool { return s.Name == name } }
+	if i := slices.IndexFunc(statuses, is(name)); i >= 0 {
+		return statuses[i]
 	}
-	return string(claim.Unverified), "?"
+	return statuses[slices.IndexFunc(statuses, is(string(claim.Unverified)))]
 }
 
 // against is how an answer says what speaks against a claim of it.
 var against = regexp.MustCompile(`\[contradicted by (e\d{1,9})\]`)
 
-// numbered returns an answer whose marks name sources by their numbers.
-func (f *finding) numbered(answer string) string {
-	return against.ReplaceAllStringFunc(answer, func(s string) string {
+// Numbered returns the answer with marks that name sources by their numbers.
+func (f *finding) Numbered() string {
+	return against.ReplaceAllStringFunc(f.Answer, func(s string) string {
 		if n := f.numbers.of[against.FindStringSubmatch(s)[1]]; n > 0 {
 			return fmt.Sprintf("[contradicted by %d]", n)
 		}
@@ -105,17 +121,17 @@ func (r *Research) Summary() string {
 	n := r.Counts()
 	var parts []string
 	for _, s := range statuses {
-		if n[s.name] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", thousands(n[s.name]), s.name))
+		if n[s.Name] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", textkit.Number(n[s.Name]), s.Name))
 		}
 	}
 	text := "no claims"
 	if len(r.Claims) > 0 {
-		text = count(len(r.Claims), "claim", "claims") + ": " + strings.Join(parts, ", ")
+		text = textkit.Count(len(r.Claims), "claim", "claims") + ": " + strings.Join(parts, ", ")
 	}
-	text += "; " + count(r.sources(), "source", "sources") + " cited"
+	text += "; " + textkit.Count(r.sources(), "source", "sources") + " cited"
 	if k := len(r.Conflicts); k > 0 {
-		text += "; " + count(k, "disagreement", "disagreements") + " between sources"
+		text += "; " + textkit.Count(k, "disagreement", "disagreements") + " between sources"
 	}
 	return text
 }
@@ -131,8 +147,8 @@ func (r *Research) sources() int {
 	return len(seen)
 }
 
-// lead says in a sentence or two how it went.
-func (f *finding) lead() string {
+// Lead says in a sentence or two how it went.
+func (f *finding) Lead() string {
 	text := cmp.Or(ended[f.Status], textkit.OneLine(string(f.Status)))
 	if f.Seconds > 0 {
 		text += " after " + took(f.Seconds)
@@ -141,16 +157,16 @@ func (f *finding) lead() string {
 	return text + ". " + capital(f.Summary()) + "."
 }
 
-// remark says what a reader should know before the answer.
-func (f *finding) remark() string {
+// Remark says what a reader should know before the answer.
+func (f *finding) Remark() string {
 	if f.Unaided {
 		return "This was done without a model, from quotations."
 	}
 	return ""
 }
 
-// noAnswer says why there is none.
-func (f *finding) noAnswer() string {
+// NoAnswer says why there is none.
+func (f *finding) NoAnswer() string {
 	switch {
 	case f.Answer != "":
 		return ""
@@ -194,7 +210,7 @@ func facts(e Evidence) (list []string) {
 		list = append(list, fmt.Sprintf("bytes %d to %d of its text", e.Start, e.End))
 	}
 	if e.Voices > 1 {
-		list = append(list, fmt.Sprintf("said by %s independent sources", thousands(e.Voices)))
+		list = append(list, fmt.Sprintf("said by %s independent sources", textkit.Number(e.Voices)))
 	}
 	for _, m := range []struct {
 		is   bool
@@ -255,7 +271,7 @@ func hashes(e Evidence) string {
 
 // about says what a conflict is about.
 func about(c Conflict) string {
-	parts := slices.DeleteFunc([]string{textkit.OneLine(c.Subject), textkit.OneLine(c.Attribute), textkit.OneLine(c.Time)}, func(s string) bool { return s == "" })
+	parts := present(textkit.OneLine(c.Subject), textkit.OneLine(c.Attribute), textkit.OneLine(c.Time))
 	text := textkit.TruncateWords(strings.Join(parts, ", "), 200)
 	if c.Unit != "" {
 		text += " (in " + textkit.TruncateWords(textkit.OneLine(c.Unit), 40) + ")"
@@ -265,17 +281,17 @@ func about(c Conflict) string {
 
 // voices says how many sources say something, and how new they are.
 func voices(s Side) string {
-	text := count(max(1, s.Voices), "voice", "voices")
+	text := textkit.Count(max(1, s.Voices), "voice", "voices")
 	if !s.Newest.IsZero() {
 		text += ", the newest of " + date(s.Newest)
 	}
 	return text
 }
 
-// unconfirmed returns the claims that nothing bears out, and what else was not found.
-func (f *finding) unconfirmed() (list []string) {
+// Unconfirmed returns the claims that nothing bears out, and what else was not found.
+func (f *finding) Unconfirmed() (list []string) {
 	for _, c := range f.Claims {
-		if known, _ := status(c.Status); known == string(claim.Unverified) || known == string(claim.Contradicted) {
+		if known := status(c.Status).Name; known == string(claim.Unverified) || known == string(claim.Contradicted) {
 			text := strings.TrimRight(textkit.OneLine(c.Text), ".")
 			if why := textkit.OneLine(c.Reason); why != "" {
 				text += " (" + why + ")"
@@ -288,13 +304,16 @@ func (f *finding) unconfirmed() (list []string) {
 	}
 	if n := len(f.Removed); n > 0 {
 		list = append(list, fmt.Sprintf("%s that the text made and that nothing was gathered for: %s",
-			count(n, "citation was removed", "citations were removed"), textkit.TruncateWords(textkit.OneLine(strings.Join(f.Removed, ", ")), 200)))
+			textkit.Count(n, "citation was removed", "citations were removed"), textkit.TruncateWords(textkit.OneLine(strings.Join(f.Removed, ", ")), 200)))
 	}
 	return list
 }
 
-// cites returns the numbers of what speaks for a claim, else of what it cites.
-func (f *finding) cites(c Claim) (list []int) {
+// Refs returns the numbers of passages.
+func (f *finding) Refs(list []Passage) []int { return f.Cites(Claim{Quotes: list}) }
+
+// Cites returns the numbers of what speaks for a claim, else of what it cites.
+func (f *finding) Cites(c Claim) (list []int) {
 	add := func(id string) {
 		if n := f.numbers.of[id]; n > 0 && !slices.Contains(list, n) {
 			list = append(list, n)
@@ -326,22 +345,22 @@ func (q Query) asked() string {
 // ageOf writes how long ago something was.
 func ageOf(d time.Duration) string {
 	if d >= 48*time.Hour {
-		return count(int(d/(24*time.Hour)), "day", "days")
+		return textkit.Count(int(d/(24*time.Hour)), "day", "days")
 	}
 	return took(d.Seconds())
 }
 
-// costRows returns what each model used, and all together.
-func (r *Research) costRows() (rows []costRow) {
-	u := session.Usage{Calls: r.Cost.Calls, Failed: r.Cost.Failed, Input: r.Cost.Input, Output: r.Cost.Output, USD: r.Cost.USD, Unpriced: r.Cost.Unpriced}
-	for _, m := range r.Cost.Models {
+// Costs returns what each model used, and all together.
+func (f *finding) Costs() (rows []costRow) {
+	u := session.Usage{Calls: f.Cost.Calls, Failed: f.Cost.Failed, Input: f.Cost.Input, Output: f.Cost.Output, USD: f.Cost.USD, Unpriced: f.Cost.Unpriced}
+	for _, m := range f.Cost.Models {
 		u.Models = append(u.Models, session.ModelUsage{Model: m.Model, Calls: m.Calls, Failed: m.Failed, Input: m.Input, Output: m.Output, USD: m.USD, Unpriced: m.Unpriced})
 	}
 	return costs(u)
 }
 
-// colophon says where a report comes from.
-func (f *finding) colophon() string {
+// Colophon says where a report comes from.
+func (f *finding) Colophon() string {
 	var parts []string
 	if f.Thread != "" {
 		parts = append(parts, "Research "+textkit.OneLine(string(f.Thread)))

@@ -2,10 +2,11 @@ package report
 
 import (
 	"fmt"
-	"ponder/internal/textkit"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"ponder/internal/textkit"
 )
 
 // A speller writes trees of blocks as Markdown that means them and nothing else.

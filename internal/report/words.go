@@ -3,7 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,29 +94,29 @@ func account(v session.View, cited int) string {
 	fmt.Fprintf(&b, "It was thought about for %s", took(p.Elapsed))
 	switch u := s.Usage; {
 	case u.Calls > 0 && len(u.Models) > 1:
-		fmt.Fprintf(&b, ", in %s to %s", count(u.Calls, "call", "calls"), count(len(u.Models), "model", "models"))
+		fmt.Fprintf(&b, ", in %s to %s", textkit.Count(u.Calls, "call", "calls"), textkit.Count(len(u.Models), "model", "models"))
 	case u.Calls > 0:
-		fmt.Fprintf(&b, ", in %s", count(u.Calls, "call", "calls"))
+		fmt.Fprintf(&b, ", in %s", textkit.Count(u.Calls, "call", "calls"))
 	}
 	if n := s.Metadata.Parallel; n > 1 {
 		fmt.Fprintf(&b, ", with up to %d foci at a time", n)
 	}
-	fmt.Fprintf(&b, ". %s came up", capital(count(p.Thoughts, "thought", "thoughts")))
+	fmt.Fprintf(&b, ". %s came up", capital(textkit.Count(p.Thoughts, "thought", "thoughts")))
 	if p.Questions > 0 {
-		fmt.Fprintf(&b, ", and %s, of which %s explored", count(p.Questions, "question", "questions"), were(p.Explored))
+		fmt.Fprintf(&b, ", and %s, of which %s explored", textkit.Count(p.Questions, "question", "questions"), were(p.Explored))
 		if p.Dropped > 0 {
 			fmt.Fprintf(&b, " and %s dropped", were(p.Dropped))
 		}
 	}
 	b.WriteString(".")
 	if p.Merged > 0 {
-		fmt.Fprintf(&b, " %s counted instead of being written again.", capital(count(p.Merged, "repetition was", "repetitions were")))
+		fmt.Fprintf(&b, " %s counted instead of being written again.", capital(textkit.Count(p.Merged, "repetition was", "repetitions were")))
 	}
 	if p.Syntheses > 0 {
 		fmt.Fprintf(&b, " What was understood was summed up %s.", times(p.Syntheses))
 	}
 	if n := len(v.Sources); n > 0 {
-		fmt.Fprintf(&b, " %s found, and %s cited.", capital(count(n, "passage was", "passages were")), were(cited))
+		fmt.Fprintf(&b, " %s found, and %s cited.", capital(textkit.Count(n, "passage was", "passages were")), were(cited))
 	}
 	earlier := make(map[string]bool)
 	for _, src := range v.Sources {
@@ -125,7 +125,7 @@ func account(v session.View, cited int) string {
 		}
 	}
 	if n := len(earlier); n > 0 {
-		fmt.Fprintf(&b, " %s consulted.", capital(count(n, "earlier session was", "earlier sessions were")))
+		fmt.Fprintf(&b, " %s consulted.", capital(textkit.Count(n, "earlier session was", "earlier sessions were")))
 	}
 	return b.String() + steeredBy(v)
 }
@@ -147,7 +147,7 @@ func steeredBy(v session.View) string {
 	case refused == 0:
 		return fmt.Sprintf(" It was steered %s.", times(done))
 	}
-	return fmt.Sprintf(" It was steered %s; %s refused.", times(done), count(refused, "more wish was", "more wishes were"))
+	return fmt.Sprintf(" It was steered %s; %s refused.", times(done), textkit.Count(refused, "more wish was", "more wishes were"))
 }
 
 // A costRow is what one model used.
@@ -164,7 +164,7 @@ func costs(u session.Usage) (rows []costRow) {
 	}
 	row := func(m session.ModelUsage) costRow {
 		return costRow{
-			Model: textkit.OneLine(m.Model), Calls: thousands(m.Calls), Failed: thousands(m.Failed), Input: thousands(m.Input), Output: thousands(m.Output),
+			Model: textkit.OneLine(m.Model), Calls: textkit.Number(m.Calls), Failed: textkit.Number(m.Failed), Input: textkit.Number(m.Input), Output: textkit.Number(m.Output),
 			Cost: money(m.USD, m.Unpriced, m.Calls),
 		}
 	}
@@ -229,7 +229,7 @@ func steerLine(w session.Steering) (wish, outcome string) {
 		outcome = fmt.Sprintf("in effect at %s: %s", clock(w.At), textkit.OneLine(w.Effect))
 	}
 	if n := len(w.Cancelled); n > 0 {
-		outcome += fmt.Sprintf(" (%s)", count(n, "call was cancelled", "calls were cancelled"))
+		outcome += fmt.Sprintf(" (%s)", textkit.Count(n, "call was cancelled", "calls were cancelled"))
 	}
 	return wish, outcome
 }
@@ -259,15 +259,24 @@ func synthesisMarks(s session.Synthesis, more ...string) (marks []string) {
 	if !s.Assumed {
 		marks = append(marks, "confidence "+two(s.Confidence))
 	}
-	for _, text := range more {
-		if text != "" {
-			marks = append(marks, text)
-		}
-	}
+	marks = append(marks, present(more...)...)
 	if s.Unaided {
 		marks = append(marks, "without a model")
 	}
 	return marks
+}
+
+// nodeMarks says how a question stands, and what is special about it.
+func nodeMarks(n session.Node) []string {
+	return append([]string{string(n.State)}, questionMarks(n.Question)...)
+}
+
+// sureMarks says how sure a thought is, if it was said, and what is special about it.
+func sureMarks(t session.Thought) []string {
+	if t.Assumed {
+		return thoughtMarks(t)
+	}
+	return append([]string{two(t.Confidence)}, thoughtMarks(t)...)
 }
 
 // questionMarks says what is special about a question.
@@ -298,11 +307,9 @@ func basis(b ponder.Basis) string {
 	return strings.Join(parts, ", ")
 }
 
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return thousands(n) + " " + many
+// present returns the texts that are not empty.
+func present(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
 
 func capital(s string) string {
@@ -319,7 +326,7 @@ func were(n int) string {
 	case 1:
 		return "1 was"
 	}
-	return thousands(n) + " were"
+	return textkit.Number(n) + " were"
 }
 
 func times(n int) string {
@@ -329,16 +336,7 @@ func times(n int) string {
 	case 2:
 		return "twice"
 	}
-	return thousands(n) + " times"
-}
-
-// thousands writes 12,345.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return textkit.Number(n) + " times"
 }
 
 // took writes how long something took, in words.
@@ -347,15 +345,15 @@ func took(seconds float64) string {
 	h, m, s := int(d/time.Hour), int(d/time.Minute)%60, int(d/time.Second)%60
 	switch {
 	case h > 0 && m > 0:
-		return count(h, "hour", "hours") + " " + count(m, "minute", "minutes")
+		return textkit.Count(h, "hour", "hours") + " " + textkit.Count(m, "minute", "minutes")
 	case h > 0:
-		return count(h, "hour", "hours")
+		return textkit.Count(h, "hour", "hours")
 	case m > 0 && s > 0 && m < 10:
-		return count(m, "minute", "minutes") + " " + count(s, "second", "seconds")
+		return textkit.Count(m, "minute", "minutes") + " " + textkit.Count(s, "second", "seconds")
 	case m > 0:
-		return count(m, "minute", "minutes")
+		return textkit.Count(m, "minute", "minutes")
 	}
-	return count(s, "second", "seconds")
+	return textkit.Count(s, "second", "seconds")
 }
 
 // clock writes a time as 0:07, 12:30 or 1:02:03.
