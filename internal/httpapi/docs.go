@@ -3,19 +3,24 @@ package httpapi
 import (
 	"bytes"
 	"crypto/sha256"
-	_ "embed" // for the style of the page
+	_ "embed" // for the page
 	"encoding/base64"
 	"encoding/json"
+	"html/template"
 	"net/http"
-	"ponder/internal/textkit"
 	"strings"
 	"sync"
+
+	"ponder/internal/textkit"
 
 	"github.com/danielgtaylor/huma/v2"
 )
 
 //go:embed docs.css
 var docsStyle string
+
+//go:embed docs.html
+var docsTemplate string
 
 // docs adds the description of the API, for programs and for people. The page has no
 // scripts, and nothing from elsewhere.
@@ -64,54 +69,16 @@ func notThere(mux *http.ServeMux) http.HandlerFunc {
 	}
 }
 
-// A docsOperation is an operation and where it is.
-type docsOperation struct {
-	method, path string
-	*huma.Operation
-}
-
 // docsPage returns the page that describes an API.
 func docsPage(doc *huma.OpenAPI) []byte {
-	p := pageWriter{schemas: doc.Components.Schemas}
-	p.text("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>", doc.Info.Title, "</title><style>")
-	p.WriteString(docsStyle)
-	p.text("</style></head><body>\n<h1>", doc.Info.Title+" "+doc.Info.Version, "</h1>\n<p>", doc.Info.Description, "</p>\n")
-	p.WriteString(`<p>The same for programs: <a href="/openapi.json">/openapi.json</a>. Errors are problem documents (RFC 9457) that name every field that is wrong. ` +
-		`If the server has tokens, each request needs <code>Authorization: Bearer</code> and one of them.</p>` + "\n<nav><ul>\n")
-	groups := operationsOf(doc)
-	for _, g := range groups {
-		for _, op := range g.list {
-			p.text(`<li><a href="#`, op.OperationID, `"><code><span class="method">`, op.method, "</span> ", op.path, "</code></a> ", op.Summary, "</li>\n")
-		}
+	schemas := docsSchemas{doc.Components.Schemas}
+	page := template.Must(template.New("").Funcs(template.FuncMap{
+		"style": func() template.CSS { return template.CSS(docsStyle) }, "groups": operationsOf,
+		"parameters": parameters, "fields": schemas.table, "resolve": schemas.resolve, "curl": schemas.curl,
+	}).Parse(docsTemplate))
+	var b bytes.Buffer
+	if err := page.Execute(&b, doc); err != nil { // a mistake of the program, which tests find
+		panic(err)
 	}
-	p.WriteString("</ul></nav>\n")
-	for _, g := range groups {
-		p.text("<h2>", g.tag, "</h2>\n")
-		for _, op := range g.list {
-			p.operation(op)
-		}
-	}
-	p.table("Other routes", otherRoutes())
-	p.WriteString("</body></html>\n")
-	return p.Bytes()
-}
-
-// otherRoutes are those that are not of the native API.
-func otherRoutes() []docsRow {
-	return []docsRow{
-		{"GET /healthz, /readyz", "no token", "whether the server lives, and whether it takes work"},
-		{"GET /metrics", "read", "figures for Prometheus"},
-		{"GET /debug/pprof/", "admin", "profiles, as Go has them"},
-		{"POST /api/backup", "admin", "a copy of the whole database as it is now"},
-		{"/v1/...", "", "the languages of OpenAI (chat completions, responses, embeddings, models) and Anthropic (messages)"},
-		{"/api/chat, /api/generate, /api/tags, ...", "", "the language of Ollama"},
-		{"/ai/chat", "", "the language of the AI SDK"},
-		{"/mcp", "", "the Model Context Protocol"},
-	}
-}
-
-// A pageWriter writes HTML.
-type pageWriter struct {
-	bytes.Buffer
-	schemas huma.Registry
+	return b.Bytes()
 }

@@ -130,7 +130,7 @@ func TestDocs(t *testing.T) {
 	}
 	_, js := d.ask("mine", "GET", "/openapi.json", "")
 	for _, g := range operationsOf(docOf(t, js)) {
-		for _, op := range g.list {
+		for _, op := range g.Operations {
 			if !strings.Contains(page, `<h3 id="`+op.OperationID+`">`) || !strings.Contains(page, `<a href="#`+op.OperationID+`">`) {
 				t.Errorf("%s is not on the page", op.OperationID)
 			}
@@ -146,19 +146,19 @@ func TestDocsExamples(t *testing.T) {
 	d := serve(t, nil)
 	_, js := d.ask("mine", "GET", "/openapi.json", "")
 	doc := docOf(t, js)
-	p := pageWriter{schemas: doc.Components.Schemas}
+	schemas := docsSchemas{doc.Components.Schemas}
 	for _, g := range operationsOf(doc) {
-		for _, op := range g.list {
+		for _, op := range g.Operations {
 			if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
 				continue
 			}
-			body, err := json.Marshal(p.example(op.RequestBody.Content["application/json"].Schema, 0))
+			body, err := json.Marshal(schemas.example(op.RequestBody.Content["application/json"].Schema, 0))
 			if err != nil {
 				t.Fatal(err)
 			}
-			code, said := d.ask("mine", op.method, strings.NewReplacer("{id}", "thr_1").Replace(op.path), string(body))
+			code, said := d.ask("mine", op.Method, strings.NewReplacer("{id}", "thr_1").Replace(op.Path), string(body))
 			if code == 400 || code == 422 {
-				t.Errorf("%s %s with %s: %s", op.method, op.path, body, said)
+				t.Errorf("%s %s with %s: %s", op.Method, op.Path, body, said)
 			}
 		}
 	}

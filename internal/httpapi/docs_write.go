@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"html"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,8 +14,14 @@ import (
 
 // A docsGroup is operations that belong together.
 type docsGroup struct {
-	tag  string
-	list []docsOperation
+	Tag        string
+	Operations []docsOperation
+}
+
+// A docsOperation is an operation and its route.
+type docsOperation struct {
+	Method, Path string
+	*huma.Operation
 }
 
 // operationsOf returns the operations of an API by their tags.
@@ -34,94 +39,55 @@ func operationsOf(doc *huma.OpenAPI) (groups []docsGroup) {
 			if len(one.Tags) > 0 {
 				tag = one.Tags[0]
 			}
-			i := slices.IndexFunc(groups, func(g docsGroup) bool { return g.tag == tag })
+			i := slices.IndexFunc(groups, func(g docsGroup) bool { return g.Tag == tag })
 			if i < 0 {
-				i, groups = len(groups), append(groups, docsGroup{tag: tag})
+				i, groups = len(groups), append(groups, docsGroup{Tag: tag})
 			}
-			groups[i].list = append(groups[i].list, one)
+			groups[i].Operations = append(groups[i].Operations, one)
 		}
 	}
-	slices.SortStableFunc(groups, func(a, b docsGroup) int { return cmp.Compare(a.tag, b.tag) })
+	slices.SortStableFunc(groups, func(a, b docsGroup) int { return cmp.Compare(a.Tag, b.Tag) })
 	return groups
 }
 
-// text writes markup and texts, in turn: what is at an odd place is escaped.
-func (p *pageWriter) text(parts ...string) {
-	for i, part := range parts {
-		if i%2 == 1 {
-			part = html.EscapeString(part)
-		}
-		p.WriteString(part)
-	}
+// A docsTable is a table of the page.
+type docsTable struct {
+	Title string
+	Rows  []docsRow
 }
 
-// operation writes how an operation is used.
-func (p *pageWriter) operation(op docsOperation) {
-	p.text(`<h3 id="`, op.OperationID, `"><code>`, op.method, " ", op.path, "</code></h3>\n<p>", op.Summary, ".</p>\n")
-	if op.Description != "" {
-		p.text("<p>", op.Description, "</p>\n")
+type docsRow struct{ Name, Kind, Text string }
+
+func parameters(op docsOperation) docsTable {
+	t := docsTable{Title: "Parameters"}
+	for _, p := range op.Parameters {
+		t.Rows = append(t.Rows, docsRow{p.Name, "in the " + p.In + ", " + kindOf(p.Schema), p.Description})
 	}
-	var rows []docsRow
-	for _, param := range op.Parameters {
-		rows = append(rows, docsRow{param.Name, "in the " + param.In + ", " + kindOf(param.Schema), param.Description})
-	}
-	p.table("Parameters", rows)
-	if op.RequestBody != nil {
-		for _, kind := range slices.Sorted(maps.Keys(op.RequestBody.Content)) {
-			p.table("Body, as "+kind, p.fields("", op.RequestBody.Content[kind].Schema, 0))
-		}
-	}
-	p.text("<p>Try it:</p>\n<pre>", p.curl(op), "</pre>\n")
-	for _, code := range slices.Sorted(maps.Keys(op.Responses)) {
-		p.response(code, op.Responses[code])
-	}
+	return t
 }
 
-// response writes what an operation answers.
-func (p *pageWriter) response(code string, r *huma.Response) {
-	if code >= "400" {
-		p.text(`<p class="quiet"><code>`, code, "</code> ", r.Description, "</p>\n")
-		return
-	}
-	p.text("<p><code>", code, "</code> ", r.Description, "</p>\n")
-	for _, kind := range slices.Sorted(maps.Keys(r.Content)) {
-		s := p.resolve(r.Content[kind].Schema)
-		if s != nil && s.Description != "" {
-			p.text("<p><code>", kind, "</code>: ", s.Description, "</p>\n")
-		}
-		p.table("Answer, as "+kind, p.fields("", s, 0))
-	}
-}
+// A docsSchemas describes schemas.
+type docsSchemas struct{ huma.Registry }
 
-// A docsRow is a line of a table.
-type docsRow struct{ name, kind, says string }
-
-func (p *pageWriter) table(title string, rows []docsRow) {
-	if len(rows) == 0 {
-		return
-	}
-	p.text("<table><thead><tr><th>", title, "</th><th></th><th></th></tr></thead><tbody>\n")
-	for _, r := range rows {
-		p.text("<tr><td><code>", r.name, `</code></td><td class="quiet">`, r.kind, "</td><td>", r.says, "</td></tr>\n")
-	}
-	p.WriteString("</tbody></table>\n")
+func (d docsSchemas) table(title string, s *huma.Schema) docsTable {
+	return docsTable{title, d.fields("", s, 0)}
 }
 
 // maxNested is how deep the fields of objects are listed.
 const maxNested = 3
 
 // fields lists the fields of a schema, those of the objects in it with their paths.
-func (p *pageWriter) fields(prefix string, s *huma.Schema, depth int) (rows []docsRow) {
-	s = p.resolve(s)
+func (d docsSchemas) fields(prefix string, s *huma.Schema, depth int) (rows []docsRow) {
+	s = d.resolve(s)
 	for s != nil && s.Type == huma.TypeArray {
-		s = p.resolve(s.Items)
+		s = d.resolve(s.Items)
 	}
 	if s == nil || depth > maxNested {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		field := s.Properties[name]
-		whole := p.resolve(field)
+		whole := d.resolve(field)
 		kind := kindOf(whole)
 		if slices.Contains(s.Required, name) {
 			kind += ", always"
@@ -135,15 +101,15 @@ func (p *pageWriter) fields(prefix string, s *huma.Schema, depth int) (rows []do
 		if whole != nil && whole.Type == huma.TypeArray {
 			nested = prefix + name + "[]."
 		}
-		rows = append(rows, p.fields(nested, whole, depth+1)...)
+		rows = append(rows, d.fields(nested, whole, depth+1)...)
 	}
 	return rows
 }
 
 // resolve returns what a schema refers to.
-func (p *pageWriter) resolve(s *huma.Schema) *huma.Schema {
+func (d docsSchemas) resolve(s *huma.Schema) *huma.Schema {
 	for s != nil && s.Ref != "" {
-		s = p.schemas.SchemaFromRef(s.Ref)
+		s = d.SchemaFromRef(s.Ref)
 	}
 	return s
 }
@@ -179,7 +145,7 @@ func kindOf(s *huma.Schema) string {
 }
 
 // curl returns a command that calls an operation.
-func (p *pageWriter) curl(op docsOperation) string {
+func (d docsSchemas) curl(op docsOperation) string {
 	var b strings.Builder
 	b.WriteString("curl -sS")
 	for _, r := range op.Responses {
@@ -187,12 +153,12 @@ func (p *pageWriter) curl(op docsOperation) string {
 			b.WriteString(" -N")
 		}
 	}
-	if op.method != http.MethodGet {
-		b.WriteString(" -X " + op.method)
+	if op.Method != http.MethodGet {
+		b.WriteString(" -X " + op.Method)
 	}
 	b.WriteString(` -H "Authorization: Bearer $PONDER_TOKEN"`)
 	if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
-		js, err := json.Marshal(p.example(op.RequestBody.Content["application/json"].Schema, 0))
+		js, err := json.Marshal(d.example(op.RequestBody.Content["application/json"].Schema, 0))
 		if err == nil {
 			fmt.Fprintf(&b, " \\\n  -H 'Content-Type: application/json' -d '%s'", strings.ReplaceAll(string(js), "'", `'\''`))
 		}
@@ -206,14 +172,14 @@ func (p *pageWriter) curl(op docsOperation) string {
 	if query != "" {
 		query = "?" + query[1:]
 	}
-	fmt.Fprintf(&b, " \\\n  \"http://127.0.0.1:8744%s%s\"", strings.NewReplacer("{", "$", "}", "").Replace(op.path), query)
+	fmt.Fprintf(&b, " \\\n  \"http://127.0.0.1:8744%s%s\"", strings.NewReplacer("{", "$", "}", "").Replace(op.Path), query)
 	return b.String()
 }
 
 // example returns a value that a schema takes: of an object, what it needs and what has an
 // example.
-func (p *pageWriter) example(s *huma.Schema, depth int) any {
-	s = p.resolve(s)
+func (d docsSchemas) example(s *huma.Schema, depth int) any {
+	s = d.resolve(s)
 	switch {
 	case s == nil || depth > maxNested:
 		return map[string]any{}
@@ -222,9 +188,9 @@ func (p *pageWriter) example(s *huma.Schema, depth int) any {
 	case len(s.Enum) > 0:
 		return s.Enum[0]
 	case len(s.OneOf) > 0:
-		return p.example(s.OneOf[0], depth)
+		return d.example(s.OneOf[0], depth)
 	case s.Type == huma.TypeArray:
-		return []any{p.example(s.Items, depth+1)}
+		return []any{d.example(s.Items, depth+1)}
 	case s.Type == huma.TypeString:
 		return "..."
 	case s.Type == huma.TypeBoolean:
@@ -234,9 +200,9 @@ func (p *pageWriter) example(s *huma.Schema, depth int) any {
 	}
 	object := make(map[string]any)
 	for name, field := range s.Properties {
-		whole := p.resolve(field)
+		whole := d.resolve(field)
 		if slices.Contains(s.Required, name) || whole != nil && len(whole.Examples) > 0 {
-			object[name] = p.example(field, depth+1)
+			object[name] = d.example(field, depth+1)
 		}
 	}
 	return object

@@ -136,8 +136,8 @@ func calls(t *testing.T, d *desk, ids []string) (list []call) {
 	_, js := d.ask("mine", "GET", "/openapi.json", "")
 	doc := docOf(t, js)
 	for _, g := range operationsOf(doc) {
-		for _, op := range g.list {
-			p := pageWriter{schemas: doc.Components.Schemas}
+		for _, op := range g.Operations {
+			p := docsSchemas{doc.Components.Schemas}
 			body := ""
 			if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
 				js, err := json.Marshal(p.example(op.RequestBody.Content["application/json"].Schema, 0))
@@ -147,12 +147,12 @@ func calls(t *testing.T, d *desk, ids []string) (list []call) {
 				body = string(js)
 			}
 			for _, id := range ids {
-				path := strings.ReplaceAll(op.path, "{id}", id)
-				if path == op.path && id != ids[0] {
+				path := strings.ReplaceAll(op.Path, "{id}", id)
+				if path == op.Path && id != ids[0] {
 					continue
 				}
 				for _, query := range queriesOf(op) {
-					list = append(list, call{op, path + query, body, strings.Contains(id, "anna") && path != op.path})
+					list = append(list, call{op, path + query, body, strings.Contains(id, "anna") && path != op.Path})
 				}
 			}
 		}
@@ -217,7 +217,7 @@ func docOf(t *testing.T, js string) *huma.OpenAPI {
 func (d *desk) try(token string, c call, accept string) (int, string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	r := httptest.NewRequestWithContext(ctx, c.op.method, "http://127.0.0.1"+c.target, strings.NewReader(c.body))
+	r := httptest.NewRequestWithContext(ctx, c.op.Method, "http://127.0.0.1"+c.target, strings.NewReader(c.body))
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Accept", accept)
 	if c.body != "" {
@@ -242,7 +242,7 @@ func TestNothingLeaks(t *testing.T) {
 		ids := h.furnish()
 		list := calls(t, h.desk, ids)
 		slices.SortStableFunc(list, func(a, b call) int {
-			return slices.Index(methodOrder, a.op.method) - slices.Index(methodOrder, b.op.method)
+			return slices.Index(methodOrder, a.op.Method) - slices.Index(methodOrder, b.op.Method)
 		})
 		answers := 0
 		for _, c := range list {
@@ -250,13 +250,13 @@ func TestNothingLeaks(t *testing.T) {
 				code, all := h.try("mine", c, accept)
 				switch {
 				case strings.Contains(all, innerMark):
-					t.Errorf("%s %s (%s): what is internal comes out: %d %.300s", c.op.method, c.target, accept, code, near(all, innerMark))
+					t.Errorf("%s %s (%s): what is internal comes out: %d %.300s", c.op.Method, c.target, accept, code, near(all, innerMark))
 				case strings.Contains(all, annaMark):
-					t.Errorf("%s %s (%s): what is another owner's comes out: %d %.300s", c.op.method, c.target, accept, code, near(all, annaMark))
+					t.Errorf("%s %s (%s): what is another owner's comes out: %d %.300s", c.op.Method, c.target, accept, code, near(all, annaMark))
 				case code >= 500:
-					t.Errorf("%s %s (%s): %d %.300s", c.op.method, c.target, accept, code, all)
+					t.Errorf("%s %s (%s): %d %.300s", c.op.Method, c.target, accept, code, all)
 				case c.foreign && code < 400:
-					t.Errorf("%s %s (%s): of another owner: %d %.300s", c.op.method, c.target, accept, code, all)
+					t.Errorf("%s %s (%s): of another owner: %d %.300s", c.op.Method, c.target, accept, code, all)
 				case code < 300 && strings.Contains(all, "of local"):
 					answers++
 				}
@@ -291,12 +291,12 @@ func TestOwnersDoNotMeet(t *testing.T) {
 			}
 			code, all := h.try("mine", c, "application/json")
 			if code != http.StatusNotFound && code != http.StatusUnprocessableEntity {
-				t.Errorf("%s %s: %d %.200s", c.op.method, c.target, code, all)
+				t.Errorf("%s %s: %d %.200s", c.op.Method, c.target, code, all)
 			}
 			missing := c
 			missing.target = strings.ReplaceAll(c.target, "_anna", "_nobody")
 			if nobody, _ := h.try("mine", missing, "application/json"); nobody != code {
-				t.Errorf("%s %s: %d, but %d of what is not there at all", c.op.method, c.target, code, nobody)
+				t.Errorf("%s %s: %d, but %d of what is not there at all", c.op.Method, c.target, code, nobody)
 			}
 		}
 		for _, id := range ids {
