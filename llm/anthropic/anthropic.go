@@ -69,16 +69,13 @@ type Provider struct {
 
 // New returns a provider. It does no I/O.
 func New(c Config) *Provider {
-	c.Name = cmp.Or(c.Name, "anthropic")
-	c.KeyEnv = cmp.Or(c.KeyEnv, "ANTHROPIC_API_KEY")
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
 	}
-	base := strings.TrimRight(c.BaseURL, "/")
-	base = cmp.Or(base, defaultBase)
+	base := cmp.Or(strings.TrimRight(c.BaseURL, "/"), defaultBase)
 	p := &Provider{base: strings.TrimSuffix(base, "/v1"), header: header(c), vertex: c.Vertex, builtin: c.Tools}
 	p.own = p.base == defaultBase
-	p.client = &wire.Client{HTTP: c.HTTP, Name: c.Name, Advice: advice(c.KeyEnv), HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}
+	p.client = &wire.Client{HTTP: c.HTTP, Name: cmp.Or(c.Name, "anthropic"), Advice: wire.Advice(cmp.Or(c.KeyEnv, "ANTHROPIC_API_KEY"), "balance"), HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}
 	return p
 }
 
@@ -98,20 +95,6 @@ func header(c Config) http.Header {
 		h.Set("anthropic-beta", strings.Join(c.Betas, ","))
 	}
 	return h
-}
-
-func advice(env string) func(llm.Class) string {
-	return func(c llm.Class) string {
-		switch c {
-		case llm.Auth:
-			return "set " + env
-		case llm.NotFound:
-			return "check the model's name and the base URL"
-		case llm.Payment:
-			return "check the account's balance"
-		}
-		return ""
-	}
 }
 
 // Model implements llm.Provider.

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -313,10 +314,7 @@ func (f *fold) part(p *piece) (part llm.Part, ok bool, err error) {
 		if f.answers(p) {
 			return llm.Part{Text: string(p.grown)}, len(p.grown) > 0, nil
 		}
-		part.Call = &llm.ToolCall{ID: p.ID, Name: p.Name, Input: wire.CallInput(p.grown)}
-		if part.Call.ID == "" {
-			part.Call.ID = wire.CallID()
-		}
+		part.Call = &llm.ToolCall{ID: cmp.Or(p.ID, wire.CallID()), Name: p.Name, Input: wire.CallInput(p.grown)}
 		return part, true, nil
 	}
 	part.Opaque, err = f.whole(p)

@@ -133,7 +133,7 @@ func (m *model) thinkByBudget(p *plan, req *llm.Request) {
 		}
 		budget = min(budget, most-most/4)
 	}
-	if budget < leastBudget || forces(req) || midLoop(p.body.Messages) {
+	if budget < leastBudget || wire.Forces(req.ToolChoice) || midLoop(p.body.Messages) {
 		return
 	}
 	p.body.Thinking = &thinking{Type: "enabled", BudgetTokens: budget}
@@ -150,11 +150,11 @@ func (m *model) thinkByEffort(p *plan, req *llm.Request) {
 	case noThinking:
 		return
 	case adaptive:
-		if asked && !forces(req) {
+		if asked && !wire.Forces(req.ToolChoice) {
 			p.body.Thinking = on
 		}
 	case adaptiveOn:
-		if p.body.Thinking = on; req.Effort == "none" || forces(req) && m.traits.forced {
+		if p.body.Thinking = on; req.Effort == "none" || wire.Forces(req.ToolChoice) && m.traits.forced {
 			p.body.Thinking = &thinking{Type: "disabled"}
 		}
 	case betweenTools:
@@ -185,14 +185,6 @@ func (p *plan) effort(effort string) {
 // forced tools out.
 func (p *plan) thinksNow() bool {
 	return p.body.Thinking != nil && p.body.Thinking.Type != "disabled"
-}
-
-func forces(req *llm.Request) bool {
-	switch req.ToolChoice {
-	case "", "auto", "none":
-		return false
-	}
-	return true
 }
 
 // midLoop reports whether the conversation ends in results of tools that were
@@ -245,7 +237,7 @@ func (m *model) choose(p *plan, req *llm.Request) string {
 	}
 	choice := &toolChoice{Type: req.ToolChoice}
 	switch {
-	case !forces(req):
+	case !wire.Forces(req.ToolChoice):
 	case p.thinksNow() || !m.traits.forced:
 		choice.Type = "auto"
 		p.body.ToolChoice = choice

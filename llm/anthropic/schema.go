@@ -73,7 +73,7 @@ func (s *strict) field(f wire.Field, depth int) (value json.RawMessage, keep, ok
 		value, ok = s.schema(f.Value, depth+1)
 		return value, true, ok
 	case "anyOf", "oneOf", "allOf":
-		value, ok = s.list(f.Value, depth)
+		value, ok = wire.MapList(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) { return s.schema(raw, depth+1) })
 		return value, true, ok
 	case "$ref":
 		s.refs = true
@@ -89,39 +89,13 @@ func (s *strict) field(f wire.Field, depth int) (value json.RawMessage, keep, ok
 // members rewrites the schemas of an object's values. Definitions may not
 // refer to one another, which rules out that they hold themselves.
 func (s *strict) members(f wire.Field, depth int) (json.RawMessage, bool) {
-	in, err := wire.ParseObject(f.Value)
-	if err != nil {
-		return nil, false
-	}
-	defs := f.Key != "properties"
-	for i := range in {
-		inner := s
-		if defs {
-			inner = &strict{}
-			s.defs++
+	return wire.MapObject(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) {
+		if f.Key == "properties" {
+			return s.schema(raw, depth+1)
 		}
-		value, ok := inner.schema(in[i].Value, depth+1)
-		if !ok || defs && inner.refs {
-			return nil, false
-		}
-		in[i].Value = value
-	}
-	text, err := in.MarshalJSON()
-	return text, err == nil
-}
-
-func (s *strict) list(raw json.RawMessage, depth int) (json.RawMessage, bool) {
-	var in []json.RawMessage
-	if json.Unmarshal(raw, &in) != nil {
-		return nil, false
-	}
-	for i := range in {
-		value, ok := s.schema(in[i], depth+1)
-		if !ok {
-			return nil, false
-		}
-		in[i] = value
-	}
-	text, err := json.Marshal(in)
-	return text, err == nil
+		s.defs++
+		inner := &strict{}
+		value, ok := inner.schema(raw, depth+1)
+		return value, ok && !inner.refs
+	})
 }

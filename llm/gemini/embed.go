@@ -3,7 +3,6 @@ package gemini
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 
 	"ponder/llm"
@@ -69,17 +68,9 @@ func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]fl
 	if err != nil {
 		return nil, err
 	}
-	resp, err := p.client.Do(ctx, id, http.MethodPost, p.url(id, ":batchEmbedContents"), p.header, body)
+	data, err := p.client.Fetch(ctx, id, http.MethodPost, p.url(id, ":batchEmbedContents"), p.header, body, maxEmbeddings)
 	if err != nil {
 		return nil, err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to the end
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxEmbeddings))
-	if err != nil {
-		return nil, err
-	}
-	if e := wire.InBand(data); e != nil {
-		return nil, e
 	}
 	var got embedResponse
 	if err := json.Unmarshal(data, &got); err != nil {

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"iter"
@@ -149,10 +150,7 @@ func (f *fold) text(out *llm.Delta, p part, own *llm.Opaque) error {
 }
 
 func (f *fold) call(c *functionCall, own *llm.Opaque) error {
-	call := &llm.ToolCall{ID: c.ID, Name: c.Name, Input: wire.CallInput(c.Args)}
-	if call.ID == "" {
-		call.ID = wire.CallID()
-	}
+	call := &llm.ToolCall{ID: cmp.Or(c.ID, wire.CallID()), Name: c.Name, Input: wire.CallInput(c.Args)}
 	f.calls++
 	return f.parts.Add(llm.Part{Call: call, Opaque: own})
 }

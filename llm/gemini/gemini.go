@@ -56,13 +56,10 @@ type Provider struct {
 
 // New returns a provider. It does no I/O.
 func New(c Config) *Provider {
-	c.Name = cmp.Or(c.Name, "gemini")
-	c.KeyEnv = cmp.Or(c.KeyEnv, "GEMINI_API_KEY")
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
 	}
-	p := &Provider{base: strings.TrimRight(c.BaseURL, "/"), header: http.Header{}, vertex: c.Vertex}
-	p.base = cmp.Or(p.base, defaultBase)
+	p := &Provider{base: cmp.Or(strings.TrimRight(c.BaseURL, "/"), defaultBase), header: http.Header{}, vertex: c.Vertex}
 	switch {
 	case c.Key == "":
 	case c.Vertex:
@@ -70,22 +67,8 @@ func New(c Config) *Provider {
 	default:
 		p.header.Set("x-goog-api-key", c.Key)
 	}
-	p.client = &wire.Client{HTTP: c.HTTP, Name: c.Name, Advice: advice(c.KeyEnv), HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}
+	p.client = &wire.Client{HTTP: c.HTTP, Name: cmp.Or(c.Name, "gemini"), Advice: wire.Advice(cmp.Or(c.KeyEnv, "GEMINI_API_KEY"), "billing"), HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}
 	return p
-}
-
-func advice(env string) func(llm.Class) string {
-	return func(c llm.Class) string {
-		switch c {
-		case llm.Auth:
-			return "set " + env
-		case llm.NotFound:
-			return "check the model's name and the base URL"
-		case llm.Payment:
-			return "check the account's billing"
-		}
-		return ""
-	}
 }
 
 // Model implements llm.Provider.

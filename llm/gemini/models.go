@@ -3,6 +3,8 @@ package gemini
 import (
 	"strconv"
 	"strings"
+
+	"ponder/llm/internal/wire"
 )
 
 // A reasoning says how a model is told to think.
@@ -91,17 +93,8 @@ func (t traits) budgetOf(effort string) int {
 
 // levelOf returns the level that is nearest to an effort, rather more than less.
 func (t traits) levelOf(effort string) string {
-	order := []string{"none", "minimal", "low", "medium", "high"}
-	rank := func(s string) int {
-		for i, o := range order {
-			if o == s {
-				return i
-			}
-		}
-		return len(order)
-	}
 	for _, l := range t.levels {
-		if rank(l) >= rank(effort) {
+		if wire.EffortRank(l) >= wire.EffortRank(effort) {
 			return strings.ToUpper(l)
 		}
 	}

@@ -229,21 +229,11 @@ func setJSON(out *wire.Object, key string, v any) bool {
 }
 
 func (d *dialect) members(out *wire.Object, f wire.Field, open []string, depth int) bool {
-	in, err := wire.ParseObject(f.Value)
-	if err != nil {
-		return false
+	members, ok := wire.MapObject(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) { return d.inner(raw, open, depth) })
+	if string(members) != "{}" { // an empty set, which the API refuses
+		out.Set("properties", members)
 	}
-	if len(in) == 0 {
-		return true // the API refuses an empty set
-	}
-	for i := range in {
-		inner, ok := d.inner(in[i].Value, open, depth)
-		if !ok {
-			return false
-		}
-		in[i].Value = inner
-	}
-	return setJSON(out, "properties", in)
+	return ok
 }
 
 // inner rewrites a schema within another. The schema true is any value.

@@ -107,31 +107,11 @@ func (b Behaviour) known() bool {
 
 // failures are the errors that some behaviours are.
 func (b Behaviour) failure() (kind, bool) {
-	switch b {
-	case RateLimit:
-		return rateLimited, true
-	case ServerError:
-		return serverError, true
-	case BadGateway:
-		return badGateway, true
-	case Unavailable:
-		return unavailable, true
-	case Overloaded, OverloadedMidway:
-		return overloaded, true
-	case WrongKey:
-		return wrongKey, true
-	case NoCredit:
-		return noCredit, true
-	case NoModel:
-		return noModel, true
-	case ContextLength:
-		return tooLong, true
-	case FilteredPrompt:
-		return filtered, true
-	case HTML:
-		return page, true
-	}
-	return "", false
+	k, ok := map[Behaviour]kind{
+		RateLimit: rateLimited, ServerError: serverError, BadGateway: badGateway, Unavailable: unavailable, Overloaded: overloaded, OverloadedMidway: overloaded,
+		WrongKey: wrongKey, NoCredit: noCredit, NoModel: noModel, ContextLength: tooLong, FilteredPrompt: filtered, HTML: page,
+	}[b]
+	return k, ok
 }
 
 // conduct is the behaviours that a request meets.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -95,17 +94,9 @@ func (p *Provider) show(ctx context.Context, id string) (facts, error) {
 	if err != nil {
 		return facts{}, err
 	}
-	resp, err := p.client.Do(wire.Free(ctx), id, http.MethodPost, p.base+"/api/show", p.header, body)
+	data, err := p.client.Fetch(wire.Free(ctx), id, http.MethodPost, p.base+"/api/show", p.header, body, maxShow)
 	if err != nil {
 		return facts{}, err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to the end
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxShow))
-	if err != nil {
-		return facts{}, err
-	}
-	if e := wire.InBand(data); e != nil {
-		return facts{}, e
 	}
 	return readFacts(data)
 }
@@ -174,13 +165,11 @@ func (f facts) think(effort string) any {
 // nearest returns the word that is nearest to an effort, rather more than less,
 // or "" if there are none.
 func nearest(effort string, values []any) (best string) {
-	order := []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
-	want := slices.Index(order, effort)
-	for _, word := range order {
+	for rank, word := range wire.Efforts() {
 		if !slices.Contains(values, any(word)) {
 			continue
 		}
-		if best = word; slices.Index(order, word) >= want {
+		if best = word; rank >= wire.EffortRank(effort) {
 			return best
 		}
 	}

@@ -2,6 +2,7 @@ package ollama
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -66,14 +67,11 @@ func (f *fold) Add(data []byte) (out llm.Delta, last bool, err error) {
 		}
 		out.Reasoning, out.Text = out.Reasoning+thought, text
 	}
-	if err := errors.Join(f.parts.Reasoning(out.Reasoning), f.parts.Text(out.Text)); err != nil {
+	if err := f.parts.Show(out.Reasoning, out.Text); err != nil {
 		return llm.Delta{}, false, err
 	}
 	for _, c := range l.Message.ToolCalls {
-		call := &llm.ToolCall{ID: c.ID, Name: c.Function.Name, Input: arguments(c.Function.Arguments)}
-		if call.ID == "" {
-			call.ID = wire.CallID()
-		}
+		call := &llm.ToolCall{ID: cmp.Or(c.ID, wire.CallID()), Name: c.Function.Name, Input: arguments(c.Function.Arguments)}
 		f.calls++
 		if err := f.parts.Add(llm.Part{Call: call}); err != nil {
 			return llm.Delta{}, false, err

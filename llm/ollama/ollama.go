@@ -68,16 +68,14 @@ type Provider struct {
 
 // New returns a provider. It does no I/O.
 func New(c Config) *Provider {
-	c.Name = cmp.Or(c.Name, "ollama")
-	c.KeyEnv = cmp.Or(c.KeyEnv, "OLLAMA_API_KEY")
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
 	}
-	p := &Provider{base: Base(c.BaseURL), keyEnv: c.KeyEnv, header: http.Header{}, keepAlive: c.KeepAlive, context: c.Context, known: map[string]*entry{}}
+	p := &Provider{base: Base(c.BaseURL), keyEnv: cmp.Or(c.KeyEnv, "OLLAMA_API_KEY"), header: http.Header{}, keepAlive: c.KeepAlive, context: c.Context, known: map[string]*entry{}}
 	if c.Key != "" {
 		p.header.Set("Authorization", "Bearer "+c.Key)
 	}
-	p.client = &wire.Client{HTTP: c.HTTP, Name: c.Name, HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}
+	p.client = &wire.Client{HTTP: c.HTTP, Name: cmp.Or(c.Name, "ollama"), HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}
 	return p
 }
 

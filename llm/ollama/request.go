@@ -65,7 +65,7 @@ func (m *model) plan(req *llm.Request, f facts) (*chatRequest, error) {
 			system = wire.Paragraphs(system, wire.SchemaPrompt(req.Schema.JSON))
 		}
 	}
-	if len(plan.Tools) > 0 && forces(req.ToolChoice) {
+	if len(plan.Tools) > 0 && wire.Forces(req.ToolChoice) {
 		system = wire.Paragraphs(system, "Answer by calling a tool.")
 	}
 	if system != "" {
@@ -87,8 +87,6 @@ func (m *model) plan(req *llm.Request, f facts) (*chatRequest, error) {
 	return plan, nil
 }
 
-func forces(choice string) bool { return choice != "" && choice != "auto" && choice != "none" }
-
 // tools returns the tools that may be called. The server knows no choice among
 // them, so those that are not to be called are not offered.
 func tools(req *llm.Request) (out []tool) {
@@ -96,7 +94,7 @@ func tools(req *llm.Request) (out []tool) {
 		return nil
 	}
 	for _, t := range req.Tools {
-		if forces(req.ToolChoice) && req.ToolChoice != "required" && req.ToolChoice != t.Name {
+		if wire.Forces(req.ToolChoice) && req.ToolChoice != "required" && req.ToolChoice != t.Name {
 			continue
 		}
 		f := function{Name: t.Name, Description: t.Doc, Parameters: t.Schema}

@@ -3,7 +3,6 @@ package ollama
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 
 	"ponder/llm"
@@ -96,17 +95,9 @@ func (p *Provider) do(ctx context.Context, id, method, path string, ask, out any
 		}
 		body = data
 	}
-	resp, err := p.client.Do(ctx, id, method, p.base+path, p.header, body)
+	data, err := p.client.Fetch(ctx, id, method, p.base+path, p.header, body, maxAnswer)
 	if err != nil {
 		return err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to the end
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return err
-	}
-	if e := wire.InBand(data); e != nil {
-		return e
 	}
 	if err := json.Unmarshal(data, out); err != nil {
 		return wire.Mangled("the answer", err)

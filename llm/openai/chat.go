@@ -183,16 +183,7 @@ func (m *model) chatSchema(body *chatRequest, p *plan, s *llm.Schema, without fe
 		return ""
 	}
 	shape := m.shapes.of(s.JSON)
-	t := m.host.tier(without)
-	if t == tierNative && m.host.openai && !shape.object {
-		t = tierWords
-	}
-	if t == tierForced && (len(body.Tools) > 0 || !shape.object) {
-		t = tierMode
-	}
-	if t == tierMode && without&featMode != 0 {
-		t = tierWords
-	}
+	t := m.host.tierFor(shape, len(body.Tools), m.host.openai, without)
 	p.uses |= t.feature()
 	name := wire.SchemaName(s)
 	switch t {

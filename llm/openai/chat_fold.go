@@ -217,10 +217,7 @@ func (f *chatFold) hear(s *said, out *llm.Delta) error {
 func (f *chatFold) show(out *llm.Delta, thought, text string) error {
 	out.Reasoning += thought
 	out.Text += text
-	if err := f.parts.Reasoning(thought); err != nil {
-		return err
-	}
-	return f.parts.Text(text)
+	return f.parts.Show(thought, text)
 }
 
 // flush shows what was held back because it might have been a tag.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"path"
 	"slices"
@@ -128,17 +127,9 @@ func alike(a, b string) (n int) {
 
 // get asks for a JSON value. It leaves v as it is if it cannot be read, or is nil.
 func (p *Provider) get(ctx context.Context, id, route string, v any) error {
-	resp, err := p.client.Do(ctx, id, http.MethodGet, p.url(route), p.header, nil)
+	data, err := p.client.Fetch(ctx, id, http.MethodGet, p.url(route), p.header, nil, maxList)
 	if err != nil {
-		return err
-	}
-	defer resp.Body.Close() //nolint:errcheck // it has been read
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxList))
-	if err != nil {
-		return err
-	}
-	if e := wire.InBand(data); e != nil {
-		return wire.Ask{Model: p.client.Name + "/" + id, Sent: p.header, Advice: p.client.Advice}.Blame(e, llm.Usage{})
+		return wire.Ask{Model: p.client.Name + "/" + id, Sent: p.header, Advice: p.client.Advice}.Blame(err, llm.Usage{})
 	}
 	if v != nil {
 		_ = json.Unmarshal(data, v) // a list in another form says nothing

@@ -49,6 +49,22 @@ func (h host) tier(without feature) tier {
 	return t
 }
 
+// tierFor returns the best way to ask for a schema beside so many tools. Objects says that
+// the native way is for schemas of objects only, as a forced call is.
+func (h host) tierFor(s shape, tools int, objects bool, without feature) tier {
+	t := h.tier(without)
+	if t == tierNative && objects && !s.object {
+		t = tierWords
+	}
+	if t == tierForced && (tools > 0 || !s.object) {
+		t = tierMode
+	}
+	if t == tierMode && without&featMode != 0 {
+		t = tierWords
+	}
+	return t
+}
+
 // refusedBy returns the features that an error names, and those of them that
 // the server will never take. They need not be in the request that it answers.
 func refusedBy(err error) (f, always feature) {

@@ -2,6 +2,8 @@ package openai
 
 import (
 	"strings"
+
+	"ponder/llm/internal/wire"
 )
 
 // An effortStyle is where a host wants to read how hard a model should think.
@@ -135,22 +137,15 @@ func openaiLevels(name string) []string {
 
 // nearest returns the level closest to what is wanted, the higher of two.
 func nearest(want string, levels []string) string {
-	order := []string{"none", "minimal", "low", "medium", "high"}
-	rank := func(level string) int {
-		for i, l := range order {
-			if l == level {
-				return i
-			}
-		}
-		return len(order)
+	far := func(level string) int {
+		n := wire.EffortRank(level) - wire.EffortRank(want)
+		return max(n, -n)
 	}
 	best := ""
 	for _, l := range levels {
-		if best == "" || abs(rank(l)-rank(want)) <= abs(rank(best)-rank(want)) {
+		if best == "" || far(l) <= far(best) {
 			best = l
 		}
 	}
 	return best
 }
-
-func abs(n int) int { return max(n, -n) }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"ponder/llm"
@@ -159,13 +160,11 @@ func (w *chatWriter) user(m llm.Message) error {
 
 // take removes an element, and reports whether it was there.
 func take(list *[]string, s string) bool {
-	for i, have := range *list {
-		if have == s {
-			*list = append((*list)[:i:i], (*list)[i+1:]...)
-			return true
-		}
+	i := slices.Index(*list, s)
+	if i >= 0 {
+		*list = slices.Concat((*list)[:i], (*list)[i+1:])
 	}
-	return false
+	return i >= 0
 }
 
 func textPart(s string) part { return part{Type: "text", Text: &s} }

@@ -107,8 +107,7 @@ func New(c Config) *Provider {
 
 // parseBase returns the address below which the routes are, never nil.
 func parseBase(s string) (*url.URL, error) {
-	s = cmp.Or(s, defaultBase)
-	base, err := url.Parse(s)
+	base, err := url.Parse(cmp.Or(s, defaultBase))
 	if err != nil || base.Host == "" {
 		return &url.URL{}, &llm.Error{Class: llm.BadRequest, Message: "the base URL is not one", Advice: "give one such as " + defaultBase}
 	}
@@ -136,19 +135,12 @@ func header(c Config, h host) http.Header {
 }
 
 func advice(c Config, h host) func(llm.Class) string {
-	env := cmp.Or(c.KeyEnv, h.key, strings.ToUpper(strings.ReplaceAll(c.Name, "-", "_"))+"_API_KEY")
+	usual := wire.Advice(cmp.Or(c.KeyEnv, h.key, strings.ToUpper(strings.ReplaceAll(c.Name, "-", "_"))+"_API_KEY"), "balance")
 	return func(class llm.Class) string {
-		switch class {
-		case llm.Auth:
-			return "set " + env
-		case llm.NotFound:
-			return "check the model's name and the base URL"
-		case llm.Payment:
-			return "check the account's balance"
-		case llm.Unreachable:
+		if class == llm.Unreachable {
 			return "check the base URL, and that the server runs"
 		}
-		return ""
+		return usual(class)
 	}
 }
 

@@ -122,16 +122,7 @@ func (m *model) responsesSchema(body *responsesRequest, p *plan, s *llm.Schema, 
 		return ""
 	}
 	shape := m.shapes.of(s.JSON)
-	t := m.host.tier(without)
-	if t == tierNative && !shape.object {
-		t = tierWords
-	}
-	if t == tierForced && (len(body.Tools) > 0 || !shape.object) {
-		t = tierMode
-	}
-	if t == tierMode && without&featMode != 0 {
-		t = tierWords
-	}
+	t := m.host.tierFor(shape, len(body.Tools), true, without)
 	p.uses |= t.feature()
 	name := wire.SchemaName(s)
 	switch t {

@@ -70,13 +70,6 @@ type responsesFold struct {
 	used       llm.Usage
 }
 
-func parseEvent(data []byte) (ev event, err error) {
-	if err := lenient(data, &ev); err != nil {
-		return ev, wire.Mangled("an event", err)
-	}
-	return ev, nil
-}
-
 // Add implements wire.Fold.
 func (f *responsesFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	if string(data) == "[DONE]" {
@@ -84,8 +77,9 @@ func (f *responsesFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	}
 	ev, ok := quickEvent(data)
 	if !ok {
-		if ev, err = parseEvent(data); err != nil {
-			return out, false, err
+		ev = event{}
+		if err := lenient(data, &ev); err != nil {
+			return out, false, wire.Mangled("an event", err)
 		}
 	}
 	switch ev.Type {
@@ -120,10 +114,7 @@ func (f *responsesFold) show(out *llm.Delta, thought, text string) error {
 	f.streamed = f.streamed || thought != "" || text != ""
 	out.Reasoning += thought
 	out.Text += text
-	if err := f.parts.Reasoning(thought); err != nil {
-		return err
-	}
-	return f.parts.Text(text)
+	return f.parts.Show(thought, text)
 }
 
 // think takes a piece of reasoning; summaries come in numbered paragraphs.

@@ -82,29 +82,19 @@ func strictAt(raw json.RawMessage, depth int) (json.RawMessage, bool) {
 
 // strictField rewrites one keyword into out.
 func strictField(out *wire.Object, f wire.Field, depth int) bool {
+	inner := func(raw json.RawMessage) (json.RawMessage, bool) { return strictAt(raw, depth+1) }
 	switch f.Key {
 	case "properties", "$defs", "definitions":
-		members, err := wire.ParseObject(f.Value)
-		if err != nil {
-			return false
-		}
-		for i := range members {
-			inner, ok := strictAt(members[i].Value, depth+1)
-			if !ok {
-				return false
-			}
-			members[i].Value = inner
-		}
-		text, err := members.MarshalJSON()
-		out.Set(f.Key, text)
-		return err == nil
+		members, ok := wire.MapObject(f.Value, inner)
+		out.Set(f.Key, members)
+		return ok
 	case "items":
-		inner, ok := strictAt(f.Value, depth+1)
-		out.Set(f.Key, inner)
+		items, ok := inner(f.Value)
+		out.Set(f.Key, items)
 		return ok
 	case "anyOf", "oneOf":
-		inner, ok := strictList(f.Value, depth)
-		out.Set("anyOf", inner)
+		list, ok := wire.MapList(f.Value, inner)
+		out.Set("anyOf", list)
 		return ok
 	case "allOf", "not", "if", "then", "else", "patternProperties", "propertyNames", "prefixItems", "dependentRequired",
 		"dependentSchemas", "unevaluatedProperties", "contains":
@@ -119,22 +109,6 @@ func strictField(out *wire.Object, f wire.Field, depth int) bool {
 		}
 	}
 	return true
-}
-
-func strictList(raw json.RawMessage, depth int) (json.RawMessage, bool) {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
-		return nil, false
-	}
-	for i := range list {
-		inner, ok := strictAt(list[i], depth+1)
-		if !ok {
-			return nil, false
-		}
-		list[i] = inner
-	}
-	text, err := json.Marshal(list)
-	return text, err == nil
 }
 
 // closeObject forbids further keys and requires all others.

@@ -80,6 +80,35 @@ func (o *Object) Set(key string, value json.RawMessage) {
 	*o = append(*o, Field{key, value})
 }
 
+// MapObject returns a JSON object with what f makes of each value, and whether there is an
+// object and f took all of it.
+func MapObject(raw json.RawMessage, f func(json.RawMessage) (json.RawMessage, bool)) (json.RawMessage, bool) {
+	o, err := ParseObject(raw)
+	ok := err == nil
+	for i := 0; ok && i < len(o); i++ {
+		o[i].Value, ok = f(o[i].Value)
+	}
+	if !ok {
+		return nil, false
+	}
+	text, err := o.MarshalJSON()
+	return text, err == nil
+}
+
+// MapList is [MapObject] of a JSON list.
+func MapList(raw json.RawMessage, f func(json.RawMessage) (json.RawMessage, bool)) (json.RawMessage, bool) {
+	var list []json.RawMessage
+	ok := json.Unmarshal(raw, &list) == nil
+	for i := 0; ok && i < len(list); i++ {
+		list[i], ok = f(list[i])
+	}
+	if !ok {
+		return nil, false
+	}
+	text, err := json.Marshal(list)
+	return text, err == nil
+}
+
 // MarshalJSON implements json.Marshaler.
 func (o Object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer

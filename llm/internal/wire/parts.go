@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"ponder/llm"
@@ -27,6 +28,11 @@ func (p *Parts) Text(s string) error { return p.piece(s, false) }
 
 // Reasoning adds a piece of reasoning.
 func (p *Parts) Reasoning(s string) error { return p.piece(s, true) }
+
+// Show adds a piece of reasoning and one of text.
+func (p *Parts) Show(thought, text string) error {
+	return errors.Join(p.Reasoning(thought), p.Text(text))
+}
 
 func (p *Parts) piece(s string, thought bool) error {
 	if s == "" {

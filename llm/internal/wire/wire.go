@@ -27,6 +27,7 @@ package wire
 
 import (
 	"crypto/rand"
+	"slices"
 
 	"ponder/llm"
 )
@@ -42,6 +43,38 @@ func Estimate(in, out int) llm.Usage {
 // Tokens guesses the tokens in n bytes of text.
 func Tokens(n int) int {
 	return int(float64(max(n, 0))/bytesPerToken + 0.999)
+}
+
+// Efforts returns the levels of effort, the least first.
+func Efforts() []string {
+	return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+}
+
+// EffortRank returns the place of a level among all, behind them if it is not known.
+func EffortRank(level string) int {
+	if rank := slices.Index(Efforts(), level); rank >= 0 {
+		return rank
+	}
+	return len(Efforts())
+}
+
+// Forces reports whether a choice among tools has one called.
+func Forces(choice string) bool { return choice != "" && choice != "auto" && choice != "none" }
+
+// Advice says what a user can do about failures that are the same with most providers: a
+// key is in the variable env, and account is what of an account may be used up.
+func Advice(env, account string) func(llm.Class) string {
+	return func(c llm.Class) string {
+		switch c {
+		case llm.Auth:
+			return "set " + env
+		case llm.NotFound:
+			return "check the model's name and the base URL"
+		case llm.Payment:
+			return "check the account's " + account
+		}
+		return ""
+	}
 }
 
 // CallID makes an identifier for a tool call that came without one.
