@@ -152,7 +152,7 @@ func (a Ask) start(way Way) app.Start {
 		Context: a.context(), Title: textkit.TruncateBytes(question, maxTitle), Budget: a.budget(),
 	}
 	if way == Research {
-		st.Kind, st.Rounds = ponder.KindResearch, roundsOf(a.Effort)
+		st.Kind, st.Rounds = ponder.KindResearch, efforts[a.Effort].rounds
 	}
 	st.Cause = cmp.Or(a.Cause, words(st))
 	return st

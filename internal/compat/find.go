@@ -60,7 +60,7 @@ func transcript(list []llm.Message, most int) string {
 		}
 		line := string(list[i].Role) + ": " + text
 		if over := size + len(line) - most; over > 0 {
-			line = string(list[i].Role) + ": … " + tail(text, max(0, len(text)-over))
+			line = string(list[i].Role) + ": … " + strings.ToValidUTF8(text[min(over, len(text)):], "")
 		}
 		lines = append(lines, line)
 		size += len(line) + 2
@@ -73,15 +73,6 @@ func transcript(list []llm.Message, most int) string {
 		b.WriteString(lines[i])
 	}
 	return b.String()
-}
-
-// tail returns the last bytes of a text, without a letter that is cut.
-func tail(text string, most int) string {
-	text = text[len(text)-most:]
-	for len(text) > 0 && !utf8.RuneStart(text[0]) {
-		text = text[1:]
-	}
-	return text
 }
 
 // A spot is a conversation in which something is to be said.

@@ -95,48 +95,28 @@ func (d *Desk) alias(name string) (string, bool) {
 	return found, best != ""
 }
 
-// Efforts are how hard to think, as clients say it, the least first.
-var efforts = []struct {
-	name   string
+// efforts are how hard to think, as clients say it. Empty leaves it to what is configured.
+var efforts = map[string]struct {
 	time   time.Duration // of a session
-	rounds int           // of research
+	rounds int           // of research; zero: as configured
 }{
-	{"none", 30 * time.Second, 1}, {"minimal", time.Minute, 1}, {"low", 2 * time.Minute, 2}, {"medium", 5 * time.Minute, 0},
-	{"high", 15 * time.Minute, 7}, {"xhigh", 30 * time.Minute, 10}, {"max", time.Hour, 10},
+	"": {}, "none": {30 * time.Second, 1}, "minimal": {time.Minute, 1}, "low": {2 * time.Minute, 2}, "medium": {5 * time.Minute, 0},
+	"high": {15 * time.Minute, 7}, "xhigh": {30 * time.Minute, 10}, "max": {time.Hour, 10},
 }
 
 // IsEffort reports whether a client may say so how hard to think. Empty leaves it to what
 // is configured.
 func IsEffort(name string) bool {
-	for _, e := range efforts {
-		if e.name == name {
-			return true
-		}
-	}
-	return name == ""
-}
-
-// roundsOf returns the rounds of research; zero: as configured.
-func roundsOf(effort string) int {
-	for _, e := range efforts {
-		if e.name == effort {
-			return e.rounds
-		}
-	}
-	return 0
+	_, ok := efforts[name]
+	return ok
 }
 
 // budget returns the limits of a session or research: those that are asked for, and the
 // time that an effort stands for.
 func (a Ask) budget() ponder.Budget {
 	b := a.Budget
-	if b.Time != 0 {
-		return b
-	}
-	for _, e := range efforts {
-		if e.name == a.Effort && a.way() == Session {
-			b.Time = e.time
-		}
+	if b.Time == 0 && a.way() == Session {
+		b.Time = efforts[a.Effort].time
 	}
 	return b
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"ponder"
@@ -31,20 +30,7 @@ func (d *Desk) Steer(ctx context.Context, w Work, cause, field string, r steerin
 	if err != nil {
 		return err
 	}
-	run, err := d.run(ctx, w)
-	if err != nil {
-		return err
-	}
-	if run == "" || w.Way != Session && w.Way != Research {
-		return &Fault{http.StatusConflict, "", "it has ended, or cannot be steered"}
-	}
-	if _, err := ponder.SendCommands(ctx, d.Store, w.Thread, ponder.Event{Run: run, Cause: cause, Body: commands[0]}); err != nil {
-		if errors.Is(err, ponder.ErrEnded) {
-			return &Fault{http.StatusConflict, "", "it has ended"}
-		}
-		return fmt.Errorf("steer %s: %w", w.Thread, err)
-	}
-	return d.Service.Go(ctx, w.Thread, "")
+	return d.command(ctx, w, ponder.Event{Cause: cause, Body: commands[0]})
 }
 
 // Newest returns the newest work of an owner on a thread.

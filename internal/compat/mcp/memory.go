@@ -65,27 +65,18 @@ type minded struct {
 // addMemory offers what is remembered, and what is on the mind.
 func (c *client) addMemory(server *sdk.Server) {
 	closed := false
-	addTool(server, &sdk.Tool{
+	offer(c, server, &sdk.Tool{
 		Name: "ponder_recall", Title: "Recall", Description: "Find what was remembered, read or concluded before, by meaning and by words.",
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed},
-	}, func(ctx context.Context, _ *sdk.CallToolRequest, in recalling) (*sdk.CallToolResult, recalled, error) {
-		out, err := c.recall(ctx, in)
-		return nil, out, c.told(err)
-	})
-	addTool(server, &sdk.Tool{
+	}, c.recall, nil)
+	offer(c, server, &sdk.Tool{
 		Name: "ponder_remember", Title: "Remember", Description: "Keep something, so that it is found later by ponder_recall and by all thinking.",
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: &closed, OpenWorldHint: &closed, IdempotentHint: true},
-	}, func(ctx context.Context, _ *sdk.CallToolRequest, in keeping) (*sdk.CallToolResult, kept, error) {
-		out, err := c.remember(ctx, in)
-		return nil, out, c.told(err)
-	})
-	addTool(server, &sdk.Tool{
+	}, c.remember, nil)
+	offer(c, server, &sdk.Tool{
 		Name: "ponder_mind", Title: "Mind", Description: "See what is on Ponder's mind between questions: what it noticed, wonders about and waits for.",
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: &closed, OpenWorldHint: &closed},
-	}, func(ctx context.Context, _ *sdk.CallToolRequest, in minding) (*sdk.CallToolResult, minded, error) {
-		out, err := c.mind(ctx, in)
-		return nil, out, c.told(err)
-	})
+	}, c.mind, nil)
 }
 
 // recall finds what is remembered.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 
@@ -16,6 +17,17 @@ func addTool[In, Out any](server *sdk.Server, tool *sdk.Tool, do sdk.ToolHandler
 	plain(returns)
 	tool.InputSchema, tool.OutputSchema = schemaJSON(schemaFor[In]()), schemaJSON(returns)
 	sdk.AddTool(server, tool, do)
+}
+
+// offer offers a tool that needs nothing of its request but its input. Its results are in
+// words as show says, or as the library says if that is nil.
+func offer[In, Out any](c *client, server *sdk.Server, tool *sdk.Tool, do func(context.Context, In) (Out, error), show func(Out) *sdk.CallToolResult) {
+	addTool(server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (res *sdk.CallToolResult, out Out, err error) {
+		if out, err = do(ctx, in); show != nil {
+			res = show(out)
+		}
+		return res, out, c.told(err)
+	})
 }
 
 // schemaFor returns the schema of a type.

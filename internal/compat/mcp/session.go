@@ -57,28 +57,16 @@ const (
 func (c *client) addSession(server *sdk.Server) {
 	closed := false
 	hints := &sdk.ToolAnnotations{DestructiveHint: &closed, OpenWorldHint: &closed}
-	addTool(server, &sdk.Tool{
+	offer(c, server, &sdk.Tool{
 		Name: "ponder_session", Title: "Sessions",
 		Description: `Start a session or research in the background and return at once (action "start"), see how it stands ("status"), "pause", "resume" or "cancel" it, "export" its report, or "list" what there is.`,
 		Annotations: hints,
-	}, func(ctx context.Context, _ *sdk.CallToolRequest, in acting) (*sdk.CallToolResult, standing, error) {
-		out, err := c.act(ctx, in)
-		if err != nil {
-			return nil, out, c.told(err)
-		}
-		return stood(out), out, nil
-	})
-	addTool(server, &sdk.Tool{
+	}, c.act, stood)
+	offer(c, server, &sdk.Tool{
 		Name: "ponder_steer", Title: "Steer",
 		Description: `Change what a session thinks about while it goes on: add a question to it ("add_question", the default), tell it something ("tell"), or have it answer with what it has ("answer_now").`,
 		Annotations: hints,
-	}, func(ctx context.Context, _ *sdk.CallToolRequest, in steerInput) (*sdk.CallToolResult, standing, error) {
-		out, err := c.steer(ctx, in)
-		if err != nil {
-			return nil, out, c.told(err)
-		}
-		return stood(out), out, nil
-	})
+	}, c.steer, stood)
 }
 
 // steerInput is the input of ponder_steer.

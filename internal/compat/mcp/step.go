@@ -51,10 +51,7 @@ func (c *client) addStep(server *sdk.Server) {
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: &closed, OpenWorldHint: &closed},
 	}, func(ctx context.Context, req *sdk.CallToolRequest, in stepping) (*sdk.CallToolResult, outcome, error) {
 		out, err := c.step(ctx, req, in)
-		if err != nil {
-			return nil, out, c.told(err)
-		}
-		return shown(out), out, nil
+		return shown(out), out, c.told(err)
 	})
 }
 
