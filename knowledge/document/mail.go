@@ -8,6 +8,7 @@ import (
 	"net/mail"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/charset"
 
 	"github.com/emersion/go-message"
@@ -33,7 +34,7 @@ func Mail(file []byte) (Content, error) {
 	}
 	c := Content{Title: head.subject, Author: head.author, Language: head.language}
 	if t, err := mail.ParseDate(head.date); err == nil {
-		c.Published = sane(t)
+		c.Published = textkit.SaneDate(t)
 	} else {
 		c.Published = parseDate(head.date)
 	}

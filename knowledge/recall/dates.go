@@ -13,44 +13,11 @@ import (
 	"ponder/knowledge/document"
 )
 
-// layouts are the forms of times that exports of posts and mails use.
-var layouts = []string{
-	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05.999999999 -0700 MST", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05",
-	"2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly, "2006/01/02 15:04:05", "2006/01/02", time.RubyDate, time.RFC1123Z, time.RFC1123,
-	time.RFC850, time.UnixDate, time.ANSIC, "Mon, 2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 -0700", "3:04 pm on 2 January, 2006",
-	"2 January 2006", "2 January, 2006", "2 Jan 2006", "January 2, 2006", "Jan 2, 2006", "January 2 2006", "2.1.2006 15:04", "2.1.2006",
-	"Jan 2, 2006, 3:04 PM", "2006-01",
-}
-
-// parseDate reads a time as a file writes it: in one of many forms, or as a
-// number of seconds or milliseconds since 1970.
+// parseDate reads a time as a file writes it.
 func parseDate(s string) (time.Time, bool) {
-	s = strings.TrimSpace(s)
-	if len(s) < 4 || len(s) > 60 {
-		return time.Time{}, false
-	}
-	if f, err := strconv.ParseFloat(s, 64); err == nil {
-		return unixTime(f)
-	}
-	for _, layout := range layouts {
-		if t, err := time.Parse(layout, s); err == nil && sensible(t) {
-			return t.UTC(), true
-		}
-	}
-	return time.Time{}, false
+	t := textkit.ParseDate(s)
+	return t, !t.IsZero()
 }
-
-// unixTime reads seconds, milliseconds or microseconds since 1970.
-func unixTime(f float64) (time.Time, bool) {
-	for _, unit := range []float64{1e6, 1e3, 1} {
-		if us := f * unit; f >= 1e8 && us < 5e15 {
-			return time.UnixMicro(int64(us)).UTC(), true
-		}
-	}
-	return time.Time{}, false
-}
-
-func sensible(t time.Time) bool { return t.Year() >= 1000 && t.Year() < 3000 }
 
 // What a day is written like, at the beginning of a heading.
 var days = []struct {
@@ -89,7 +56,7 @@ func dayOf(year, month, day string) (time.Time, bool) {
 	}
 	m, ok := parseMonth(month)
 	t := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
-	return t, ok && t.Month() == m && t.Day() == d && sensible(t)
+	return t, ok && t.Month() == m && t.Day() == d && y >= 1000 && y < 3000
 }
 
 // parseMonth reads a number or the beginning of a name.

@@ -3,9 +3,10 @@ package extract
 import (
 	"html"
 	"net/url"
-	"ponder/internal/textkit"
 	"strings"
 	"time"
+
+	"ponder/internal/textkit"
 
 	nethtml "golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -63,7 +64,7 @@ func (a *about) meta(name, content string) {
 	case "description", "og:description", "twitter:description", "dc.description":
 		first(&a.description, content)
 	case "article:published_time", "datepublished", "date", "dc.date", "dc.date.issued", "parsely-pub-date":
-		if t := date(content); a.published.IsZero() {
+		if t := textkit.ParseDate(content); a.published.IsZero() {
 			a.published = t
 		}
 	}
@@ -135,16 +136,4 @@ func language(tag string) string {
 		return ""
 	}
 	return code
-}
-
-// date reads a time as machines write it.
-func date(s string) time.Time {
-	s = strings.TrimSpace(s)
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00",
-		"2006-01-02 15:04:05", "2006-01-02", "2006/01/02", "20060102", time.RFC1123, time.RFC1123Z} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC()
-		}
-	}
-	return time.Time{}
 }

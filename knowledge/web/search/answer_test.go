@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"ponder/internal/textkit"
 )
 
 // Any answer is read or refused, and what is read is bounded.
@@ -63,7 +65,7 @@ func TestDates(t *testing.T) {
 		"3 days ago":                    "0001-01-01T00:00:00",
 		"":                              "0001-01-01T00:00:00",
 	} {
-		if got := date(in).Format("2006-01-02T15:04:05"); got != want {
+		if got := textkit.ParseDate(in).Format("2006-01-02T15:04:05"); got != want {
 			t.Errorf("%q is %s, want %s", in, got, want)
 		}
 	}

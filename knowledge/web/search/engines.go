@@ -5,11 +5,12 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"ponder/internal/textkit"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"ponder/internal/textkit"
 )
 
 // Exa searches by meaning, and returns text, highlights and a summary of each page.
@@ -74,7 +75,7 @@ type exaAnswer struct {
 func (a exaAnswer) results() (list []Result) {
 	for _, r := range a.Results {
 		list = append(list, Result{URL: r.URL, Title: r.Title, Author: r.Author, Text: r.Text, Summary: r.Summary,
-			Highlights: r.Highlights, Published: date(r.PublishedDate), Score: r.Score})
+			Highlights: r.Highlights, Published: textkit.ParseDate(r.PublishedDate), Score: r.Score})
 	}
 	return list
 }
@@ -177,9 +178,9 @@ func (a braveAnswer) results() (list []Result) {
 		for _, s := range r.ExtraSnippets[:min(len(r.ExtraSnippets), maxHigh)] {
 			extra = append(extra, untagged(s))
 		}
-		published := date(r.PageAge)
+		published := textkit.ParseDate(r.PageAge)
 		if published.IsZero() {
-			published = date(r.Age)
+			published = textkit.ParseDate(r.Age)
 		}
 		list = append(list, Result{URL: r.URL, Title: untagged(r.Title), Snippet: untagged(r.Description), Highlights: extra, Published: published})
 	}
@@ -229,7 +230,7 @@ type tavilyAnswer struct {
 
 func (a tavilyAnswer) results() (list []Result) {
 	for _, r := range a.Results {
-		list = append(list, Result{URL: r.URL, Title: r.Title, Snippet: r.Content, Text: r.RawContent, Published: date(r.PublishedDate), Score: r.Score})
+		list = append(list, Result{URL: r.URL, Title: r.Title, Snippet: r.Content, Text: r.RawContent, Published: textkit.ParseDate(r.PublishedDate), Score: r.Score})
 	}
 	return list
 }
@@ -275,7 +276,7 @@ type searxAnswer struct {
 func (a searxAnswer) results() (list []Result) {
 	for _, r := range a.Results {
 		list = append(list, Result{URL: r.URL, Title: untagged(r.Title), Snippet: untagged(r.Content), Author: r.Author,
-			Published: date(cmp.Or(r.PublishedDate, r.Pubdate)), Score: r.Score})
+			Published: textkit.ParseDate(cmp.Or(r.PublishedDate, r.Pubdate)), Score: r.Score})
 	}
 	return list
 }

@@ -12,12 +12,13 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"ponder/internal/limitio"
-	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"ponder/internal/limitio"
+	"ponder/internal/textkit"
 )
 
 // A Crawl is pages in a folder, such as a crawler or a person has saved.
@@ -254,7 +255,7 @@ func (f *folder) page(name string, raw []byte, m entry) (Page, bool) {
 	}
 	p.URL, p.place = address, place
 	p.Title, p.Author = cmp.Or(m.Title, p.Title, name), cmp.Or(m.Author, p.Author)
-	if t := date(m.Published); !t.IsZero() {
+	if t := textkit.ParseDate(m.Published); !t.IsZero() {
 		p.Published = t
 	}
 	return p, true

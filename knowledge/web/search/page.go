@@ -2,8 +2,9 @@ package search
 
 import (
 	"path"
-	"ponder/internal/textkit"
 	"strings"
+
+	"ponder/internal/textkit"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -88,7 +89,7 @@ func (p *Page) head(t html.Token) {
 		case "author":
 			p.Author = get("content")
 		case "date", "article:published_time", "dc.date":
-			if t := date(get("content")); p.Published.IsZero() {
+			if t := textkit.ParseDate(get("content")); p.Published.IsZero() {
 				p.Published = t
 			}
 		}

@@ -2,10 +2,11 @@ package search
 
 import (
 	"net/url"
-	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
+
+	"ponder/internal/textkit"
 
 	"golang.org/x/net/html"
 )
@@ -90,18 +91,4 @@ func untagged(s string) string {
 			b.Write(z.Text())
 		}
 	}
-}
-
-// date reads a time as engines write it: one of several forms, or "".
-func date(s string) time.Time {
-	s = strings.TrimSpace(s)
-	if len(s) > 64 {
-		return time.Time{}
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02", time.RFC1123, time.RFC1123Z, "January 2, 2006", "Jan 2, 2006"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC()
-		}
-	}
-	return time.Time{}
 }
