@@ -68,7 +68,7 @@ var rules = []rule{
 	{packages: "knowledge/lookup", ours: []string{"."}},
 	{packages: "knowledge/recall", ours: []string{"internal/textkit/ranking", "knowledge/archive", "knowledge/document", "internal/textkit/lexical", "store/sqldb", "knowledge/recall/*"}},
 	{packages: "knowledge/recall/index", ours: []string{"internal/textkit/ranking", "internal/textkit/lexical", "store/sqldb"}},
-	{packages: "knowledge/recall/vector", ours: []string{"store/sqldb"}, theirs: []string{"golang.org/x/sys/cpu"}},
+	{packages: "knowledge/recall/vector", ours: []string{"internal/textkit/ranking", "store/sqldb"}, theirs: []string{"golang.org/x/sys/cpu"}},
 	{packages: "knowledge/recall/query", ours: []string{"internal/textkit/lexical"}},
 	{packages: "knowledge/web", ours: []string{"internal/textkit/charset", "knowledge/archive", "knowledge/document", "knowledge/web/*"}, theirs: []string{"golang.org/x/net/", "golang.org/x/text/"}},
 	{packages: "knowledge/web/extract", ours: []string{"internal/textkit/lexical"}, theirs: []string{"golang.org/x/net/html", "codeberg.org/readeck/go-readability/", "github.com/markusmobius/go-domdistiller", "github.com/JohannesKaufmann/html-to-markdown/"}},

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"ponder/internal/textkit/ranking"
 	"ponder/store/sqldb"
 	"ponder/store/sqlite"
 )
@@ -89,17 +90,17 @@ func load(t testing.TB, v *Vectors, model string, n, length int, make func(*rand
 
 // exact returns the n passages nearest to a query of vectors of passages from 1.
 func exact(all [][]float32, query []float32, n int) []int64 {
-	b := best{room: n}
+	b := ranking.NewBest(n, (*candidate).better)
 	for i, v := range all {
 		product, norm := float32(0), 0.0
 		for j, x := range v {
 			product += x * query[j]
 			norm += float64(x) * float64(x)
 		}
-		b.add(candidate{score: product / sqrt(norm), block: i})
+		b.Add(candidate{score: product / sqrt(norm), block: i})
 	}
 	var out []int64
-	for _, c := range b.heap {
+	for _, c := range b.Items() {
 		out = append(out, int64(c.block)+1)
 	}
 	return out

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"ponder/internal/textkit/ranking"
 )
 
 // Hit is a passage that was found; the score is the cosine of its vector and
@@ -61,26 +63,43 @@ func unitVector(v []float32) ([]float32, error) {
 	return out, nil
 }
 
+// A candidate is a row of a block, and about how near it is.
+type candidate struct {
+	score      float32
+	block, row int
+}
+
+// better orders candidates, no two of which are equal.
+func (c *candidate) better(than *candidate) bool {
+	switch {
+	case c.score != than.score:
+		return c.score > than.score
+	case c.block != than.block:
+		return c.block < than.block
+	}
+	return c.row < than.row
+}
+
 // nearest returns the n nearest to a vector of length 1.
 func (s *snapshot) nearest(ctx context.Context, query []float32, n int, keep func(int64) bool) []Hit {
 	room := 2*n + margin
 	workers := min(runtime.GOMAXPROCS(0), (len(s.blocks)+share-1)/share)
-	found := make([]best, max(workers, 1))
+	found := make([]*ranking.Best[candidate], max(workers, 1))
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for i := range found {
-		found[i].room = room
-		wg.Go(func() { s.scan(ctx, &next, sharpen(query), &found[i], keep) })
+		found[i] = ranking.NewBest(room, (*candidate).better)
+		wg.Go(func() { s.scan(ctx, &next, sharpen(query), found[i], keep) })
 	}
 	wg.Wait()
 	all := found[0]
 	for _, f := range found[1:] {
-		for _, c := range f.heap {
-			all.add(c)
+		for _, c := range f.Items() {
+			all.Add(c)
 		}
 	}
-	hits := make([]Hit, len(all.heap))
-	for i, c := range all.heap {
+	hits := make([]Hit, len(all.Items()))
+	for i, c := range all.Items() {
 		b := s.blocks[c.block]
 		hits[i] = Hit{b.passage(c.row), b.row(c.row, stride(s.length)).dot(query)}
 	}
@@ -90,7 +109,7 @@ func (s *snapshot) nearest(ctx context.Context, query []float32, n int, keep fun
 
 // scan looks at blocks, as long as there are any that nobody has looked at, for
 // the best rows.
-func (s *snapshot) scan(ctx context.Context, next *atomic.Int64, query []int16, found *best, keep func(int64) bool) {
+func (s *snapshot) scan(ctx context.Context, next *atomic.Int64, query []int16, found *ranking.Best[candidate], keep func(int64) bool) {
 	var out [blockSize]int32
 	for ctx.Err() == nil {
 		from := int(next.Add(share)) - share
@@ -101,8 +120,8 @@ func (s *snapshot) scan(ctx context.Context, next *atomic.Int64, query []int16, 
 			dots(b.codes, query, out[:len(b.scales)])
 			for row, scale := range b.scales {
 				c := candidate{score: float32(out[row]) * scale, block: from + i, row: row}
-				if found.wants(c) && (keep == nil || keep(b.passage(row))) {
-					found.add(c)
+				if (!found.Full() || c.better(&found.Items()[0])) && (keep == nil || keep(b.passage(row))) {
+					found.Add(c)
 				}
 			}
 		}
