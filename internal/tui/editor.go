@@ -25,16 +25,16 @@ type editor struct {
 }
 
 const (
-	maxTyped   = 2000 // letters of a line
-	maxDraft   = 64 << 10
-	maxRows    = 5000 // of a draft
-	maxHistory = 50
+	maxTyped     = 2000 // letters of a line
+	maxDraft     = 64 << 10
+	maxDraftRows = 5000 // of a draft
+	maxHistory   = 50
 )
 
 // newEditor returns an editor that shows a prompt before its first row.
 func newEditor(prompt string, single bool, s Style) editor {
 	area := textarea.New()
-	area.ShowLineNumbers, area.DynamicHeight, area.MaxWidth, area.MaxContentHeight = false, true, 0, maxRows
+	area.ShowLineNumbers, area.DynamicHeight, area.MaxWidth, area.MaxContentHeight = false, true, 0, maxDraftRows
 	area.CharLimit = maxDraft
 	if single {
 		area.CharLimit = maxTyped

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,10 +11,10 @@ import (
 	"charm.land/lipgloss/v2"
 	"charm.land/lipgloss/v2/table"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
@@ -29,12 +30,25 @@ func markdownRows(source string, width int, s Style) (rows []string) {
 		rows = strings.Split(Wrap(emptyLines.ReplaceAllString(source, "\n\n"), width), "\n")
 	default:
 		m := markdown{[]byte(source), s}
-		rows = m.blocks(goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(m.source)), width)
+		rows = m.blocks(markdownParser().Parse(text.NewReader(m.source)), width)
 	}
 	for i, row := range rows {
 		rows[i] = s.clip(strings.TrimRight(row, " "), width)
 	}
 	return rows
+}
+
+// markdownParser returns a parser that takes HTML and references such as [1]: for text.
+func markdownParser() parser.Parser {
+	without := func(list []util.PrioritizedValue, priority int) []util.PrioritizedValue {
+		return slices.DeleteFunc(list, func(v util.PrioritizedValue) bool { return v.Priority == priority })
+	}
+	return parser.NewParser(
+		parser.WithBlockParsers(without(parser.DefaultBlockParsers(), 900)...),
+		parser.WithInlineParsers(without(parser.DefaultInlineParsers(), 400)...),
+		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
+		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
+	)
 }
 
 var emptyLines = regexp.MustCompile(`\n\s*\n`)
@@ -82,8 +96,6 @@ func (m markdown) block(n ast.Node, width int) (rows []string) {
 		return rows
 	case *ast.ThematicBreak:
 		return []string{s.paint(faint(), strings.Repeat(s.glyphs().rule, min(width, 40)))}
-	case *ast.HTMLBlock:
-		return wrapped(strings.TrimSuffix(string(n.Lines().Value(m.source)), "\n"), width)
 	case *east.Table:
 		return m.table(n, width)
 	}
@@ -176,10 +188,6 @@ func (m markdown) span(n ast.Node, look lipgloss.Style) string {
 		return s.paint(bright(), s.line(string(n.URL(m.source))))
 	case *ast.Image:
 		return s.paint(faint(), "[image: "+m.raw(n)+"] ("+s.line(string(n.Destination))+")")
-	case *ast.RawHTML:
-		return s.paint(look, string(n.Segments.Value(m.source)))
-	case *east.TaskCheckBox:
-		return map[bool]string{false: "[ ] ", true: "[x] "}[n.IsChecked]
 	}
 	return m.inline(n, look)
 }
@@ -201,13 +209,10 @@ func (m markdown) raw(n ast.Node) string {
 
 // prefixed puts a prefix before the first row, and another before the next.
 func prefixed(first, next string, rows []string, s Style) []string {
-	if len(rows) == 0 {
-		rows = []string{""}
+	if first = s.paint(faint(), first); strings.TrimSpace(next) != "" {
+		next = s.paint(faint(), next)
 	}
-	for i := range rows {
-		rows[i] = s.paint(faint(), map[bool]string{true: first, false: next}[i == 0]) + rows[i]
-	}
-	return rows
+	return strings.Split(first+strings.Join(rows, "\n"+next), "\n")
 }
 
 // wrapped breaks a text that may have colours into rows of at most width cells, between words

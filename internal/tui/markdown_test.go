@@ -12,7 +12,7 @@ import (
 // shown returns a text as a talk shows it that is written letter by letter.
 func shown(text string, width int, s Style) string {
 	talk := newTalk(TalkOptions{Style: s}, false)
-	talk.program = (&screen{}).program(talk)
+	talk.program = (&screen{}).program(talk, nil)
 	for _, r := range text {
 		talk.Show(Piece, string(r))
 		talk.block(Size{width + 1, 24})
@@ -40,6 +40,14 @@ func TestMarkdown(t *testing.T) {
 		{"nested marks", "**a *b* c** x", "a b c x"},
 		{"marks that do not end", "**a and `b", "**a and `b"},
 		{"links", "[sea](https://s.ea) [https://s.ea](https://s.ea)", "sea (https://s.ea)\nhttps://s.ea"},
+		{"HTML", "<div>\na <b>b</b>\n</div>\n\n<!-- c -->", "<div>\na <b>b</b>\n</div>\n\n<!-- c -->"},
+		{"references", "See [1] and [a][b].\n\n[1]: https://s.ea\n[b]: https://o.ean", "See [1] and [a][b].\n\n[1]: https://s.ea\n[b]: https://o.ean"},
+		{"tasks", "- [ ] a\n- [x] ~~b~~", "• [ ] a\n• [x] ~~b~~"},
+		{"a loose list", "1. a\n\n   b\n\n2. c\n\nd", "1. a\n\n   b\n\n2. c\n\nd"},
+		{"a list in a list", "- a\n  1. b\n     c\n- d", "• a\n  1. b\n     c\n• d"},
+		{"code in a list", "- a\n  ```\n  b\n\n  c\n  ```\n- d", "• a\n      b\n\n      c\n• d"},
+		{"a picture", "![s](https://s.ea/a.png)", "[image: s]\n(https://s.ea/a.png)"},
+		{"lines", "a\nb  \nc", "a\nb\nc"},
 		{"escapes", "a\x1b[31mb\x07c\u202ed", "abcd"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,7 +76,7 @@ func FuzzMarkdown(f *testing.F) {
 	f.Add("# a\n| b | c |\n|--|--|\n| `d` | **e** |\n```\nx\n", 30)
 	f.Add("> > > * [a](b) ![c](d) \\* ***", 21)
 	f.Fuzz(func(t *testing.T, text string, width int) {
-		if width < least || width > 200 || len(text) > 5000 {
+		if width < minWidth || width > 200 || len(text) > 5000 {
 			return
 		}
 		for _, s := range []Style{{}, {Plain: true}, {ASCII: true}} {

@@ -28,6 +28,11 @@ const (
 	showCursor = "\x1b[?25h"
 	pasteOn    = "\x1b[?2004h"
 	beginFrame = "\x1b[?2026h"
+
+	// Questions. An answer that comes after the program has ended would be typed into the shell.
+	askFrames  = "\x1b[?2026$p"
+	askLetters = "\x1b[?2027$p"
+	askKeys    = "\x1b[?u"
 )
 
 func newOutput(file *os.File, to io.Writer, keys bool) *output {
@@ -39,8 +44,8 @@ func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n, first := len(b), bytes.Contains(b, []byte(pasteOn))
-	for _, mode := range []string{hideCursor, showCursor} {
-		b = bytes.ReplaceAll(b, []byte(mode), nil)
+	for _, sequence := range []string{hideCursor, showCursor, askFrames, askLetters, askKeys} {
+		b = bytes.ReplaceAll(b, []byte(sequence), nil)
 	}
 	if !o.keys {
 		b = bytes.ReplaceAll(b, []byte(pasteOn), nil)

@@ -21,6 +21,7 @@ import (
 // the rows that were printed. It suspends itself and gives the terminal back.
 type program struct {
 	content content
+	pressed func(Press) // may be nil
 	tea     *tea.Program
 	out     *output
 	in      *os.File    // nil if no keys come
@@ -49,8 +50,9 @@ type content interface {
 	printed(size Size) []string
 	// block returns the rows at the bottom, and the place of the cursor.
 	block(size Size) ([]string, spot)
-	// typed takes a [tea.KeyPressMsg] or a [tea.PasteMsg] of clean text.
-	typed(msg tea.Msg)
+	// typed takes a [tea.KeyPressMsg] or a [tea.PasteMsg] of clean text, and returns the press
+	// that it makes, if it does.
+	typed(msg tea.Msg) *Press
 }
 
 // A spot is the place of the cursor in a block. The cursor is hidden if the column is negative.
@@ -64,9 +66,9 @@ const (
 )
 
 // newProgram returns a program that prints and draws again at most once per pace.
-func newProgram(c content, out *output, in *os.File, pace time.Duration, options ...tea.ProgramOption) *program {
+func newProgram(c content, pressed func(Press), out *output, in *os.File, pace time.Duration, options ...tea.ProgramOption) *program {
 	p := &program{
-		content: c, out: out, in: in, pace: pace, wake: make(chan struct{}, 1), stops: make(chan struct{}, 1),
+		content: c, pressed: pressed, out: out, in: in, pace: pace, size: Size{80, 24}, wake: make(chan struct{}, 1), stops: make(chan struct{}, 1),
 		backs: make(chan struct{}, 1), ending: make(chan struct{}), ended: make(chan struct{}),
 	}
 	p.end = sync.OnceFunc(func() { close(p.ended) })
@@ -77,7 +79,7 @@ func newProgram(c content, out *output, in *os.File, pace time.Duration, options
 }
 
 // openProgram starts a program on a terminal.
-func openProgram(c content, out, in *os.File, pace time.Duration) *program {
+func openProgram(c content, pressed func(Press), out, in *os.File, pace time.Duration) *program {
 	if in != nil && !CanShow(in) {
 		in = nil
 	}
@@ -85,8 +87,7 @@ func openProgram(c content, out, in *os.File, pace time.Duration) *program {
 	if in != nil {
 		input = tea.WithInput(in)
 	}
-	p := newProgram(c, newOutput(out, out, in != nil), in, pace, input)
-	p.size = sizeOf(out)
+	p := newProgram(c, pressed, newOutput(out, out, in != nil), in, pace, input)
 	if in != nil {
 		p.before, _ = term.GetState(int(in.Fd()))
 	}
@@ -244,15 +245,12 @@ func (p *program) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	if !ok {
 		return cleaned(msg)
 	}
-	if size.Width <= 0 || size.Height <= 0 {
-		size = tea.WindowSizeMsg{Width: 80, Height: 24}
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if size.Width < p.size.Width {
 		p.out.moveUp(p.foldsAbove(size.Width))
 	}
-	p.size = Size{max(size.Width, least+1), max(size.Height, 2)}
+	p.size = Size{max(size.Width, minWidth+1), max(size.Height, 2)}
 	return size
 }
 
@@ -287,15 +285,13 @@ func (p *program) foldsAbove(width int) int {
 func (p *program) Init() tea.Cmd { return nil }
 
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	switch key := msg.(type) {
-	case tea.KeyPressMsg:
-		if key.String() == "ctrl+z" {
+	switch msg.(type) {
+	case tea.KeyPressMsg, tea.PasteMsg:
+		if nameOf(msg) == "ctrl+z" {
 			askToStop()
-			return p, nil
+		} else if press := p.content.typed(msg); press != nil && p.pressed != nil {
+			p.pressed(*press)
 		}
-		p.content.typed(msg)
-	case tea.PasteMsg:
-		p.content.typed(msg)
 	}
 	return p, nil
 }

@@ -35,7 +35,7 @@ func (s *scene) block(Size) ([]string, spot) {
 	return s.rows, s.at
 }
 
-func (s *scene) typed(tea.Msg) {}
+func (s *scene) typed(tea.Msg) *Press { return nil }
 
 // set prints rows and sets the block of a program.
 func (s *scene) set(p *program, above, rows []string, at spot) {
@@ -50,7 +50,7 @@ func (s *scene) set(p *program, above, rows []string, at spot) {
 func TestProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := newScreen(t, 30, 6), &scene{}
-		p := s.program(c)
+		p := s.program(c, nil)
 		p.start(func() {})
 		c.set(p, nil, []string{"", "frame one", "second row"}, spot{0, -1})
 		c.set(p, []string{"item 1"}, []string{"", "frame two", "second row"}, spot{0, -1})
@@ -94,7 +94,7 @@ func TestProgramAtRandom(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			width := 40 + r.IntN(200)
 			s, c := newScreen(t, width, 24), &scene{}
-			p := s.program(c)
+			p := s.program(c, nil)
 			p.start(func() {})
 			var want []string
 			for range 60 {

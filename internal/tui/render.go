@@ -3,32 +3,35 @@ package tui
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+
+	"ponder/internal/textkit"
 
 	"charm.land/lipgloss/v2"
 )
 
-// least is the width below which nothing useful can be shown.
-const least = 20
+// minWidth is the width below which nothing useful can be shown.
+const minWidth = 20
 
-// widest is the width beyond which eyes get lost. What is short besides wraps into
+// maxWidth is the width beyond which eyes get lost. What is short besides wraps into
 // fewer lines when a terminal is made narrower.
-const widest = 120
+const maxWidth = 120
 
 // The room of the block, in lines. A tall terminal is for what scrolls by.
 const (
-	fewest = 4
-	most   = 20
+	minRows = 4
+	maxRows = 20
 )
 
 // room returns how many lines the block may have on a terminal of so many: a
 // third, or two if the user wants to see all of it.
 func room(height int, wide bool) int {
-	n := min(height/3, most)
+	n := min(height/3, maxRows)
 	if wide {
 		n = height * 2 / 3
 	}
-	return max(1, min(max(n, fewest), height-2))
+	return max(1, min(max(n, minRows), height-2))
 }
 
 // Size is that of a terminal.
@@ -38,7 +41,7 @@ type Size struct {
 
 // inner returns how wide lines may be: one cell less than the terminal, which does
 // not wrap them then.
-func (s Size) inner() int { return min(max(s.Width, least+1)-1, widest) }
+func (s Size) inner() int { return min(max(s.Width, minWidth+1)-1, maxWidth) }
 
 // Render returns the block as lines of less than size's width. Foot is what
 // stands below it, such as what keys do. Where there is not enough room, it
@@ -119,7 +122,7 @@ func (b block) parts(n int) []part {
 		{1, one(b.bar())},
 		{3, account},
 		{6, counts},
-		{2, b.foci(1 + max(0, n-fewest)/6)},
+		{2, b.foci(1 + max(0, n-minRows)/6)},
 		{3, one(b.labelled(f.Chart.Label, f.Chart.row(b.width-b.label, s)))},
 		{treeRank, make([]string, min(len(f.Tree.Branches), max(0, n-6)))},
 		{0, b.foot.Rows},
@@ -203,7 +206,7 @@ func (b block) rest(n int) (rows []string) {
 	}
 	tree := b.frame.Tree
 	if n < roomy { // what is being thought about stands right above
-		tree = tree.without(Active)
+		tree.Branches = slices.DeleteFunc(slices.Clone(tree.Branches), func(b Branch) bool { return b.State == Active })
 	}
 	for i, row := range tree.rows(n, b.width-b.label, b.style) {
 		label := ""
@@ -246,4 +249,75 @@ func after(before, text string) string {
 		return ""
 	}
 	return before + text
+}
+
+// row returns a chart as a line of at most width cells: a bar for each value, all
+// of one scale from 0 to 1, and the note.
+func (c Chart) row(width int, s Style) string {
+	if len(c.Values) == 0 {
+		return ""
+	}
+	note := s.line(c.Note)
+	room := min(len(c.Values), max(width/3, 8), width-2-lipgloss.Width(note))
+	if room < 1 {
+		return s.clip(note, width)
+	}
+	var b strings.Builder
+	levels := s.glyphs().levels
+	for _, v := range squeeze(c.Values, room) {
+		b.WriteString(levels[level(v, len(levels))])
+	}
+	return s.paint(green(), b.String()) + "  " + s.clip(note, width-room-2)
+}
+
+// level returns which of n levels a value from 0 to 1 has.
+func level(v float64, n int) int {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return int(min(max(v, 0)*float64(n), float64(n-1)))
+}
+
+// squeeze returns at most n values: the last of each of n stretches.
+func squeeze(values []float64, n int) []float64 {
+	if len(values) <= n {
+		return values
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = values[(i+1)*len(values)/n-1]
+	}
+	return out
+}
+
+// The columns of an item.
+const (
+	kindWidth = 11
+	markWidth = 4
+	narrow    = 60 // below this width, the text stands below its head
+)
+
+// RenderItem returns an item as lines of at most width cells, no line break at
+// the end.
+func RenderItem(it Item, width int, s Style) string {
+	width = max(width, minWidth)
+	at := ""
+	if it.At >= 0 {
+		at = textkit.Clock(it.At)
+	}
+	head := s.paint(faint(), fmt.Sprintf("%7s", at)) + "  " +
+		s.paint(lookOf(it.Tone), pad(s.clip(s.line(it.Kind), kindWidth), kindWidth)) + "  " +
+		fmt.Sprintf("%*s", markWidth, s.clip(s.line(it.Mark), markWidth))
+	indent := 7 + 2 + kindWidth + 2 + markWidth + 2
+	first := head + "  "
+	if width < narrow {
+		indent, first = 4, strings.TrimRight(head, " ")+"\n    "
+	}
+	text := slices.DeleteFunc(wrapped(s.text(it.Text), width-indent), func(row string) bool { return row == "" })
+	if it.Tone == Quiet {
+		for i := range text {
+			text[i] = s.paint(faint(), text[i])
+		}
+	}
+	return first + strings.Join(text, "\n"+strings.Repeat(" ", indent))
 }

@@ -37,8 +37,8 @@ func newScreen(t *testing.T, width, height int) *screen {
 }
 
 // program returns a program on the screen, which gets its keys by [press].
-func (s *screen) program(c content) *program {
-	p := newProgram(c, newOutput(nil, s, true), nil, paintEvery, tea.WithInput(nil), tea.WithWindowSize(s.width, s.height),
+func (s *screen) program(c content, pressed func(Press)) *program {
+	p := newProgram(c, pressed, newOutput(nil, s, true), nil, paintEvery, tea.WithInput(nil), tea.WithWindowSize(s.width, s.height),
 		tea.WithEnvironment([]string{"TERM=xterm-256color"}))
 	p.size = Size{s.width, s.height}
 	return p

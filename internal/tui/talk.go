@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"os"
 	"strings"
 	"sync"
@@ -69,7 +70,7 @@ type saying struct {
 // OpenTalk shows an empty talk until Close. Where there are no keys, there is no prompt.
 func OpenTalk(o TalkOptions) *Talk {
 	t := newTalk(o, o.In != nil && CanShow(o.In))
-	t.program = openProgram(t, o.Out, o.In, typedEvery)
+	t.program = openProgram(t, o.Entered, o.Out, o.In, typedEvery)
 	return t
 }
 
@@ -90,21 +91,37 @@ func (t *Talk) Close() {
 func (t *Talk) Show(what Kind, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch {
-	case what == Piece:
-		t.open, t.text = true, t.text+text
-		for done := "-"; done != "" && len(t.text) > 0; {
-			if done, t.text = settled(t.text, t.options.Style); done != "" {
-				t.waiting = append(t.waiting, saying{Piece, done})
-			}
-		}
-	case what == Ended && t.open:
-		t.waiting = append(t.waiting, saying{Piece, t.text}, saying{what, ""})
-		t.text, t.open = "", false
-	case what != Ended:
+	switch what {
+	case Piece:
+		t.write(text)
+	case Text:
+		t.write(text)
+		t.end()
+	case Ended:
+		t.end()
+	default:
 		t.waiting = append(t.waiting, saying{what, text})
 	}
 	t.program.stir()
+}
+
+// write adds to the text that is being written.
+func (t *Talk) write(text string) {
+	t.open = true
+	for done, rest := settled(t.text+text, t.options.Style); ; done, rest = settled(rest, t.options.Style) {
+		if t.text = rest; done == "" {
+			return
+		}
+		t.waiting = append(t.waiting, saying{Piece, done})
+	}
+}
+
+// end ends that text, if there is one.
+func (t *Talk) end() {
+	if t.open {
+		t.waiting = append(t.waiting, saying{Piece, t.text}, saying{what: Ended})
+		t.text, t.open = "", false
+	}
 }
 
 // SetStatus says in a few words what happens, and which messages wait to be answered.
@@ -146,8 +163,6 @@ func (t *Talk) rows(it saying, width int) (rows []string) {
 		return rows
 	case Ended:
 		t.begun, t.gap = false, false
-	case Text:
-		rows = markdownRows(it.text, width, s)
 	case Typed:
 		for _, row := range wrapped(s.text(it.text), width-2) {
 			rows = append(rows, s.paint(bold(), row))
@@ -171,8 +186,8 @@ func (t *Talk) block(size Size) ([]string, spot) {
 		rows = append(rows, "")
 	}
 	status := t.status
-	if hint := t.help(); t.prompt && hint != "" {
-		status = hint
+	if text := t.editor.String(); t.options.Hint != nil && strings.HasPrefix(text, "/") {
+		status = cmp.Or(t.options.Hint(text).Text, status)
 	}
 	for _, text := range t.queue {
 		rows = append(rows, s.paint(faint(), s.clip("next: "+s.line(text), width)))
@@ -190,21 +205,10 @@ func (t *Talk) block(size Size) ([]string, spot) {
 	return rows[from:], spot{max(0, at.row-from), at.column}
 }
 
-// help returns what helps with the command that is being typed.
-func (t *Talk) help() string {
-	if text := t.editor.String(); t.options.Hint != nil && strings.HasPrefix(text, "/") {
-		return t.options.Hint(text).Text
-	}
-	return ""
-}
-
-func (t *Talk) typed(msg tea.Msg) {
+func (t *Talk) typed(msg tea.Msg) *Press {
 	t.mu.Lock()
-	press := t.press(msg)
-	t.mu.Unlock()
-	if press != nil && t.options.Entered != nil {
-		t.options.Entered(*press)
-	}
+	defer t.mu.Unlock()
+	return t.press(msg)
 }
 
 // press takes a key, and returns the press that it makes, if it does.

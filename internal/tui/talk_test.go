@@ -79,8 +79,8 @@ func TestDraftRows(t *testing.T) {
 // converse returns a talk on a screen.
 func converse(t *testing.T, width, height int, entered func(Press)) (*Talk, *screen) {
 	s := newScreen(t, width, height)
-	talk := newTalk(TalkOptions{Style: plain, Entered: entered, Hint: func(string) Hint { return Hint{"/deep [topic]", "/deep "} }}, true)
-	talk.program = s.program(talk)
+	talk := newTalk(TalkOptions{Style: plain, Hint: func(string) Hint { return Hint{"/deep [topic]", "/deep "} }}, true)
+	talk.program = s.program(talk, entered)
 	talk.program.start(func() {})
 	return talk, s
 }

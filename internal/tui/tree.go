@@ -53,9 +53,9 @@ func (t Tree) rows(n, width int, s Style) []string {
 	if n <= 0 || len(t.Branches) == 0 {
 		return nil
 	}
-	up := t.parents()
-	shown := t.choose(n, up)
-	kids := t.children(shown, up)
+	up, order := t.parents(), t.byRelevance()
+	shown := t.choose(n, up, order)
+	kids := children(shown, up, order)
 	more := ""
 	if left := len(t.Branches) - len(shown); left > 0 {
 		more = fmt.Sprintf("  +%d more", left)
@@ -97,20 +97,25 @@ func (t Tree) parents() []int {
 	return up
 }
 
-// choose returns the n branches that are shown: the most relevant, and if there is room, the
-// parents of those that are thought about.
-func (t Tree) choose(n int, up []int) map[int]bool {
+// byRelevance returns the places of the branches, the most relevant first.
+func (t Tree) byRelevance() []int {
 	order := make([]int, len(t.Branches))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return before(t.Branches[a], t.Branches[b]) })
+	return order
+}
+
+// choose returns the n branches that are shown: the most relevant, and if there is room, the
+// parents of those that are thought about.
+func (t Tree) choose(n int, up, order []int) map[int]bool {
 	active := 0 // of order: they come first
 	for active < len(order) && t.Branches[order[active]].State == Active {
 		active++
 	}
 	list := slices.Clone(order[:active])
-	if n >= roomy && active < n {
+	if n >= roomy {
 		for _, i := range order[:active] {
 			list = append(list, up[i])
 		}
@@ -127,18 +132,18 @@ func (t Tree) choose(n int, up []int) map[int]bool {
 // roomy is how many lines a tree has if there is room for what is no news.
 const roomy = 5
 
-// without returns the tree without the branches of a state. What was below them
-// stands at the root.
-func (t Tree) without(state State) Tree {
-	t.Branches = slices.DeleteFunc(slices.Clone(t.Branches), func(b Branch) bool { return b.State == state })
-	return t
-}
-
-// children returns the shown branches that stand right below each, the one first
-// that has the most relevant branch at or below it.
-func (t Tree) children(shown map[int]bool, up []int) map[int][]int {
+// children returns the shown branches that stand right below each, the one first that has
+// the most relevant branch at or below it.
+func children(shown map[int]bool, up, order []int) map[int][]int {
+	rank := make([]int, len(order)) // of the most relevant branch at or below each
+	for r, i := range order {
+		rank[i] = r
+	}
 	kids := make(map[int][]int)
-	for i := range t.Branches {
+	for i := len(up) - 1; i >= 0; i-- {
+		if up[i] != root {
+			rank[up[i]] = min(rank[up[i]], rank[i])
+		}
 		if !shown[i] {
 			continue
 		}
@@ -148,22 +153,10 @@ func (t Tree) children(shown map[int]bool, up []int) map[int][]int {
 		}
 		kids[p] = append(kids[p], i)
 	}
-	best := t.best(up)
 	for _, list := range kids {
-		slices.SortStableFunc(list, func(a, b int) int { return before(best[a], best[b]) })
+		slices.SortFunc(list, func(a, b int) int { return rank[a] - rank[b] })
 	}
 	return kids
-}
-
-// best returns for each branch the most relevant at or below it.
-func (t Tree) best(up []int) []Branch {
-	best := slices.Clone(t.Branches)
-	for i := len(best) - 1; i >= 0; i-- {
-		if p := up[i]; p >= 0 && before(best[i], best[p]) < 0 {
-			best[p] = best[i]
-		}
-	}
-	return best
 }
 
 // row returns a branch as a line of at most width cells.

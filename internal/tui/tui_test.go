@@ -112,7 +112,7 @@ func TestRender(t *testing.T) {
 			rows := Render(tt.frame, foot, Size{tt.width, tt.height}, tt.style)
 			got := strings.Join(rows, "\n")
 			for _, row := range rows {
-				if w := lipgloss.Width(row); w >= max(tt.width, least+1) {
+				if w := lipgloss.Width(row); w >= max(tt.width, minWidth+1) {
 					t.Errorf("line of %d cells: %q", w, row)
 				}
 			}

@@ -49,7 +49,7 @@ func CanShow(f *os.File) bool {
 // Open shows an empty view until Close. Keys are not echoed meanwhile.
 func Open(o Options) *View {
 	v := newView(o)
-	v.program = openProgram(v, o.Out, o.In, paintEvery)
+	v.program = openProgram(v, o.Pressed, o.Out, o.In, paintEvery)
 	if v.program.in == nil {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -65,15 +65,6 @@ const paintEvery = 100 * time.Millisecond
 
 // Close removes the block, leaves the printed items, and gives the terminal back.
 func (v *View) Close() { v.program.Close() }
-
-// sizeOf returns the size of a terminal, or what it most likely is.
-func sizeOf(f *os.File) Size {
-	width, height, err := term.GetSize(int(f.Fd()))
-	if err != nil || width <= 0 || height <= 0 {
-		return Size{80, 24}
-	}
-	return Size{max(width, least+1), max(height, 2)}
-}
 
 // Show replaces the frame.
 func (v *View) Show(f Frame) {
@@ -122,11 +113,8 @@ func (v *View) block(size Size) ([]string, spot) {
 	return rows, spot{max(0, len(rows)-1-at.row), at.column}
 }
 
-func (v *View) typed(msg tea.Msg) {
+func (v *View) typed(msg tea.Msg) *Press {
 	v.mu.Lock()
-	press := v.desk.press(msg)
-	v.mu.Unlock()
-	if press != nil && v.options.Pressed != nil {
-		v.options.Pressed(*press)
-	}
+	defer v.mu.Unlock()
+	return v.desk.press(msg)
 }

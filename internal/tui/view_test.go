@@ -14,8 +14,8 @@ import (
 // show returns a view on a screen.
 func show(t *testing.T, width, height int, pressed func(Press)) (*View, *screen) {
 	s := newScreen(t, width, height)
-	v := newView(Options{Style: plain, Desk: testDesk().Desk, Pressed: pressed})
-	v.program = s.program(v)
+	v := newView(Options{Style: plain, Desk: testDesk().Desk})
+	v.program = s.program(v, pressed)
 	v.program.start(func() {})
 	return v, s
 }
