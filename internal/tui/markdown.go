@@ -62,7 +62,7 @@ type markdown struct {
 // blocks returns the rows of the blocks in a node.
 func (m markdown) blocks(parent ast.Node, width int) (rows []string) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
-		if n.PreviousSibling() != nil && n.HasBlankPreviousLines() {
+		if n.PreviousSibling() != nil && (n.HasBlankPreviousLines() || n.Kind() == east.KindTable) { // a table does not say so
 			rows = append(rows, "")
 		}
 		rows = append(rows, m.block(n, width)...)

@@ -29,11 +29,12 @@ func TestMarkdown(t *testing.T) {
 		{"a heading", "## The **sea** ##", "The sea"},
 		{"a list", "- one two three four five six\n  * three\n10. four", "• one two three four\n  five six\n  • three\n10. four"},
 		{"a quotation", "> so it is said here and there", "│ so it is said here and\n│ there"},
-		{"code", "```go\nif a {\n\tb()\n}\n```\nDone.", "    if a {\n        b()\n    }\nDone."},
+		{"code", "```go\nif a {\n\tb()\n}\n```\n\nDone.", "    if a {\n        b()\n    }\n\nDone."},
 		{"code that is long", "~~~\n0123456789012345678901234567\n~~~", "    01234567890123456789\n    01234567"},
 		{"code that does not end", "```\n# no heading\n| a | b |", "    # no heading\n    | a | b |"},
 		{"a table", "| A | Long name |\n|---|:---|\n| 1 | `x` and **y** |\n\nDone.", "A  Long name\n────────────\n1  x and y\n\nDone."},
 		{"a table that is wide", "| A | B |\n|---|---|\n| 1 | one two three four five |", "A  B\n────────────────────────\n1  one two three four\n   five"},
+		{"a table behind a paragraph", "So:\n\n| A |\n|---|\n| 1 |", "So:\n\nA\n─\n1"},
 		{"no table", "| a | b |\nDone.", "| a | b |\nDone."},
 		{"a rule", "---", "────────────────────────"},
 		{"marks", "*a* **b** ***c*** __d__ `e*f*` snake_case_name 2*3*4 \\*g\\* a * b", "a b c d e*f*\nsnake_case_name 2*3*4\n*g* a * b"},
@@ -53,6 +54,10 @@ func TestMarkdown(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			if d := cmp.Diff(tt.want, ansi.Strip(shown(tt.text, 24, Style{}))); d != "" {
 				t.Error(d)
+			}
+			whole := strings.Join(markdownRows(tt.text, 24, Style{}), "\n")
+			if d := cmp.Diff(tt.want, ansi.Strip(whole)); d != "" {
+				t.Errorf("as a whole: %s", d)
 			}
 		})
 	}
