@@ -21,8 +21,8 @@ build:
 
 test:
 	@scripts/need
-	@$(MAKE) --no-print-directory check size install lint
-	@$(MAKE) --no-print-directory -j2 race unit
+	@$(MAKE) --no-print-directory check size install
+	@$(MAKE) --no-print-directory -j3 race lint unit
 	@scripts/skipped bin/unit.json bin/marked.json bin/race.json
 	@echo "all tests passed"
 

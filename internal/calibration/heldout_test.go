@@ -19,8 +19,9 @@ const (
 // TestHeldOut checks the calibration error on new questions. It logs the figures in
 // docs/calibration.md.
 func TestHeldOut(t *testing.T) {
+	racetest.Skip(t, "pure functions, which fit maps to thousands of cases")
 	const seeds = 5
-	sizes := []int{20, 50, 100, 300, 1000}[racetest.Stride(4)-1:]
+	sizes := []int{20, 50, 100, 300, 1000}
 	for _, w := range worlds() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
