@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder/internal/calibration"
+	"ponder/internal/racetest"
 )
 
 const seedOfProperties = 7
@@ -77,6 +78,7 @@ func check(t *testing.T, m calibration.Map, basis calibration.Basis) {
 }
 
 func TestProperties(t *testing.T) {
+	racetest.Skip(t, "pure functions, with thousands of random cases")
 	r := rand.New(rand.NewPCG(seedOfProperties, 1))
 	for range 60 {
 		all := worlds()
