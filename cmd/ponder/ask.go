@@ -7,13 +7,12 @@ import (
 	"log/slog"
 	"time"
 
-	"ponder/internal/textkit"
-	"ponder/internal/tui"
-
 	"github.com/spf13/cobra"
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/textkit"
+	"ponder/internal/tui"
 	"ponder/tool/think"
 )
 

@@ -6,11 +6,9 @@ import (
 	"encoding/hex"
 	"time"
 
-	"ponder/internal/app"
-
-	"ponder/internal/textkit"
-
 	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/textkit"
 	"ponder/knowledge/archive"
 	"ponder/store/sqlite"
 )

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"os"
 
-	"ponder/internal/doctor"
-
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"ponder/internal/doctor"
 	"ponder/internal/tui"
 )
 

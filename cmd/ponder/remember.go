@@ -10,15 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"ponder/internal/limitio"
-	"ponder/internal/textkit"
-
 	"github.com/spf13/cobra"
 
+	"ponder/internal/app"
+	"ponder/internal/limitio"
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 	"ponder/knowledge/recall"
-
-	"ponder/internal/app"
 )
 
 type rememberFlags struct {

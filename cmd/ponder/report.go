@@ -7,10 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ponder/internal/report"
-
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/report"
 	"ponder/internal/tui"
 	"ponder/knowledge/document"
 	"ponder/llm"

@@ -10,14 +10,13 @@ import (
 	"strings"
 	"syscall"
 
-	"ponder/internal/process"
-	"ponder/internal/server"
-
 	"github.com/spf13/cobra"
 
 	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat/mcp"
+	"ponder/internal/process"
+	"ponder/internal/server"
 )
 
 type serveFlags struct {

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"ponder/internal/app"
-
 	"golang.org/x/term"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
 )

@@ -5,11 +5,10 @@ import (
 	"context"
 	"fmt"
 
+	"ponder"
 	"ponder/engine"
 	"ponder/internal/steering"
 	"ponder/internal/textkit"
-
-	"ponder"
 	"ponder/mode/research"
 	"ponder/mode/session"
 )

@@ -15,15 +15,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ponder/engine"
-	"ponder/llm"
-	"ponder/store/memory"
-
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/config"
 	"ponder/internal/textkit"
 	"ponder/knowledge/document"
+	"ponder/llm"
 	"ponder/mode/session"
+	"ponder/store/memory"
 )
 
 // A SessionModels is what a session is thought with.

@@ -8,10 +8,9 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/calibration"
 	"ponder/internal/report"
 	"ponder/internal/textkit"
-
-	"ponder/internal/calibration"
 )
 
 // Reliability says how right the confidences of the sessions of the owner were.

@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"ponder"
 	"ponder/engine"
 	"ponder/internal/placement"
-
-	"ponder"
 	"ponder/internal/report"
 	"ponder/internal/textkit"
 	"ponder/knowledge/recall"

@@ -11,15 +11,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"ponder/store/sqlite"
-
-	"ponder/internal/report"
-
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/report"
 	"ponder/internal/textkit"
 	"ponder/mode/research"
 	"ponder/mode/session"
+	"ponder/store/sqlite"
 )
 
 func (s *Service) Begin(ctx context.Context, owner string, id ponder.ThreadID, st Start) error {

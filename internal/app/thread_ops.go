@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	"ponder/store/sqlite"
-
 	"ponder"
 	"ponder/engine"
 	"ponder/internal/report"
@@ -19,6 +17,7 @@ import (
 	"ponder/internal/textkit"
 	"ponder/internal/transcript"
 	"ponder/mode/session"
+	"ponder/store/sqlite"
 )
 
 func (s *Service) Go(ctx context.Context, id ponder.ThreadID, model string) error {

@@ -7,12 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/store/sqlite"
-
-	"ponder/internal/report"
-
 	"ponder"
+	"ponder/internal/report"
 	"ponder/internal/textkit"
+	"ponder/store/sqlite"
 )
 
 // FindThread returns the thread that a user means: an id or the beginning of one,

@@ -8,11 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"ponder/internal/config"
-	"ponder/internal/mindrunner"
-
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/config"
+	"ponder/internal/mindrunner"
 	"ponder/internal/textkit"
 	"ponder/mode/subconscious"
 )
