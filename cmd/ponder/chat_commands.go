@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/report"
+
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/textkit"
@@ -314,7 +316,7 @@ func (s *chatSession) costCommand(ctx context.Context, _ string) error {
 	for _, r := range rows {
 		if r.Key == string(s.id) {
 			s.ui.Show(tui.Remark, fmt.Sprintf("%s, %s tokens in, %s out, %s", textkit.Count(r.Calls, "call", "calls"),
-				textkit.Number(r.Usage.Input+r.Usage.CacheRead+r.Usage.CacheWrite), textkit.Number(r.Usage.Output), app.USD(r.Money.USD(), r.Usage.Total(), r.Calls, r.Unknown)))
+				textkit.Number(r.Usage.Input+r.Usage.CacheRead+r.Usage.CacheWrite), textkit.Number(r.Usage.Output), report.USD(r.Money.USD(), r.Usage.Total(), r.Calls, r.Unknown)))
 			return nil
 		}
 	}

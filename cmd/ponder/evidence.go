@@ -10,16 +10,12 @@ import (
 )
 
 func (a *cli) evidenceCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "evidence",
 		Short:   "Look at what an answer rests on",
 		Example: "ponder evidence show last\nponder evidence show last e3",
 		GroupID: groupLook,
-		Args:    cobra.ArbitraryArgs,
-		RunE:    onlyGroups,
-	}
-	cmd.AddCommand(a.evidenceShowCommand())
-	return cmd
+	}, a.evidenceShowCommand())
 }
 
 func (a *cli) evidenceShowCommand() *cobra.Command {

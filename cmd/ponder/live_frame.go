@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/report"
+
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/steering"
@@ -84,7 +86,7 @@ func branchesOf(questions []app.Question) []tui.Branch {
 func spending(s app.Session) (list []string) {
 	u, next, ways := s.Usage, closest(s), waysToEnd(s)
 	plain := []string{
-		textkit.Clock(textkit.Seconds(s.Progress.Elapsed)), textkit.Count(u.Calls, "call", "calls"), textkit.Count(u.Total, "token", "tokens"), app.USD(u.USD, u.Total, u.Calls, u.Unpriced),
+		textkit.Clock(textkit.Seconds(s.Progress.Elapsed)), textkit.Count(u.Calls, "call", "calls"), textkit.Count(u.Total, "token", "tokens"), report.USD(u.USD, u.Total, u.Calls, u.Unpriced),
 	}
 	for i, w := range ways {
 		switch {
@@ -107,7 +109,7 @@ func spent(u app.Usage) []string {
 	if u.Failed > 0 {
 		calls += fmt.Sprintf(" (%d failed)", u.Failed)
 	}
-	return []string{calls, textkit.Count(u.Total, "token", "tokens"), app.USD(u.USD, u.Total, u.Calls, u.Unpriced)}
+	return []string{calls, textkit.Count(u.Total, "token", "tokens"), report.USD(u.USD, u.Total, u.Calls, u.Unpriced)}
 }
 
 // A way is one of those in which a session may come to its end.
@@ -125,7 +127,7 @@ func waysToEnd(s app.Session) []way {
 		{p.Elapsed, b.Seconds, textkit.Clock(textkit.Seconds(p.Elapsed)) + " of " + textkit.Clock(whole), textkit.Clock(rest) + " left"},
 		{float64(u.Calls), float64(b.Calls), textkit.Number(u.Calls) + " of " + textkit.Count(b.Calls, "call", "calls"), textkit.Number(max(0, b.Calls-u.Calls)) + " left"},
 		{float64(u.Total), float64(b.Tokens), thousands(u.Total) + " of " + thousands(b.Tokens) + " tokens", thousands(max(0, b.Tokens-u.Total)) + " left"},
-		{u.USD, b.USD, app.Dollars(u.USD) + " of " + app.Dollars(b.USD), app.Dollars(max(0, b.USD-u.USD)) + " left"},
+		{u.USD, b.USD, report.Dollars(u.USD) + " of " + report.Dollars(b.USD), report.Dollars(max(0, b.USD-u.USD)) + " left"},
 	}
 }
 

@@ -68,17 +68,13 @@ type output struct{ io.Writer }
 func (output) Close() error { return nil }
 
 func (a *cli) toolCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "tool",
 		Short:   "See which tools MCP servers have for conversations",
 		Long:    "See which MCP servers are configured, whether they answer, and which of their tools conversations and research have.",
 		Example: "ponder tool list",
 		GroupID: groupSetUp,
-		Args:    cobra.ArbitraryArgs,
-		RunE:    onlyGroups,
-	}
-	cmd.AddCommand(a.toolListCommand())
-	return cmd
+	}, a.toolListCommand())
 }
 
 func (a *cli) toolListCommand() *cobra.Command {

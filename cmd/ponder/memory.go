@@ -17,16 +17,12 @@ import (
 )
 
 func (a *cli) memoryCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "memory",
 		Short:   "List, show and forget what is remembered",
 		Example: "ponder memory list --kind post\nponder memory forget ~/notes/old",
 		GroupID: groupKnow,
-		Args:    cobra.ArbitraryArgs,
-		RunE:    onlyGroups,
-	}
-	cmd.AddCommand(a.memoryListCommand(), a.memoryShowCommand(), a.memoryForgetCommand())
-	return cmd
+	}, a.memoryListCommand(), a.memoryShowCommand(), a.memoryForgetCommand())
 }
 
 func (a *cli) memoryListCommand() *cobra.Command {

@@ -17,7 +17,7 @@ import (
 )
 
 func (a *cli) mindCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "mind",
 		Short: "The subconscious: what is noticed while nobody asks",
 		Long: `The subconscious: at each tick, four roles look at what sensors saw (mail, calendars,
@@ -29,12 +29,8 @@ ponder mind run
 ponder mind show
 ponder mind log --since 24h`,
 		GroupID: groupThink,
-		Args:    cobra.ArbitraryArgs,
-		RunE:    onlyGroups,
-	}
-	cmd.AddCommand(a.mindRunCommand(), a.mindTickCommand(), a.mindShowCommand(), a.mindLogCommand(), a.mindExplainCommand(),
+	}, a.mindRunCommand(), a.mindTickCommand(), a.mindShowCommand(), a.mindLogCommand(), a.mindExplainCommand(),
 		a.mindResolveCommand(), a.mindForgetCommand(), a.mindRollbackCommand(), a.mindSensorsCommand())
-	return cmd
 }
 
 func (a *cli) mindShowCommand() *cobra.Command {

@@ -14,17 +14,13 @@ import (
 )
 
 func (a *cli) modelCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "model",
 		Short:   "Say which models are used, and try them",
 		Long:    "Say which model each role has and why, try whether models answer, and fetch what they cost.",
 		Example: "ponder model list\nponder model test slow\nponder model test ollama/llama3.1",
 		GroupID: groupSetUp,
-		Args:    cobra.ArbitraryArgs,
-		RunE:    onlyGroups,
-	}
-	cmd.AddCommand(a.modelListCommand(), a.modelTestCommand(), a.modelRefreshCommand())
-	return cmd
+	}, a.modelListCommand(), a.modelTestCommand(), a.modelRefreshCommand())
 }
 
 func (a *cli) modelRefreshCommand() *cobra.Command {

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *cli) personaCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "persona",
 		Short: "Keep voices that answer from what they remember",
 		Long: `A persona has a name, guidance on how it speaks, and the memories and posts that are its
@@ -24,11 +24,7 @@ own: those that were remembered with --persona NAME, or those of the sources and
 that it is given.`,
 		Example: "ponder persona set ada --voice \"dry, exact, fond of engines\"\nponder persona context ada \"what do you make of steam?\"",
 		GroupID: groupKnow,
-		Args:    cobra.ArbitraryArgs,
-		RunE:    onlyGroups,
-	}
-	cmd.AddCommand(a.personaListCommand(), a.personaShowCommand(), a.personaSetCommand(), a.personaContextCommand(), a.personaRemoveCommand())
-	return cmd
+	}, a.personaListCommand(), a.personaShowCommand(), a.personaSetCommand(), a.personaContextCommand(), a.personaRemoveCommand())
 }
 
 func (a *cli) personaListCommand() *cobra.Command {

@@ -83,6 +83,13 @@ func (a *cli) runRoot(cmd *cobra.Command, args []string) error {
 	return onlyGroups(cmd, args)
 }
 
+// group returns a command that only leads to those below it.
+func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	cmd.Args, cmd.RunE = cobra.ArbitraryArgs, onlyGroups
+	cmd.AddCommand(below...)
+	return cmd
+}
+
 // onlyGroups is what a command does that is there for those below it.
 func onlyGroups(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

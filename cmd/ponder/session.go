@@ -15,7 +15,7 @@ import (
 )
 
 func (a *cli) sessionCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := group(&cobra.Command{
 		Use:   "session",
 		Short: "Look at sessions and research, pause them and go on",
 		Long: `Look at thinking sessions and research, pause them and go on. An ID may be shortened as
@@ -24,10 +24,7 @@ long as it stays unique, with or without thr_; "last" is the newest of them.`,
 ponder session resume last
 ponder session export last --format markdown -o report.md`,
 		GroupID: groupThink,
-		Args:    cobra.ArbitraryArgs,
-		RunE:    onlyGroups,
-	}
-	cmd.AddCommand(a.sessionListCommand(), a.sessionShowCommand(), a.sessionWatchCommand(), a.sessionPauseCommand(),
+	}, a.sessionListCommand(), a.sessionShowCommand(), a.sessionWatchCommand(), a.sessionPauseCommand(),
 		a.sessionResumeCommand(), a.sessionCancelCommand(), a.sessionExportCommand(), a.sessionSteerCommand(), a.sessionForkCommand(),
 		a.sessionCompareCommand(), a.sessionResolveCommand())
 	for _, sub := range cmd.Commands() {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/report"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
@@ -105,7 +107,7 @@ func usageRow(r ponder.UsageRow) []string {
 		key = "(none)"
 	}
 	return []string{key, textkit.Number(r.Calls), textkit.Number(r.Failed), textkit.Number(r.Usage.Total() - r.Usage.Output), textkit.Number(r.Usage.Output),
-		strings.TrimPrefix(app.USD(r.Money.USD(), r.Usage.Total(), r.Calls, r.Unknown), "cost ")}
+		strings.TrimPrefix(report.USD(r.Money.USD(), r.Usage.Total(), r.Calls, r.Unknown), "cost ")}
 }
 
 // sinceOf reads "24h", "7d" or a date.

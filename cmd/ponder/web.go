@@ -12,7 +12,7 @@ import (
 )
 
 func (a *cli) webCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "web",
 		Short: "Search and read the web as thinking does",
 		Long: `Search and read the web as thinking does: through the search engines that are configured
@@ -21,11 +21,7 @@ web.folder), with robots.txt honoured, hosts left in peace, and addresses that a
 public refused unless web.allow names them. What is read is archived.`,
 		Example: "ponder web search \"ozone layer recovery\"\nponder web fetch https://example.com/",
 		GroupID: groupLook,
-		Args:    cobra.ArbitraryArgs,
-		RunE:    onlyGroups,
-	}
-	cmd.AddCommand(a.webSearchCommand(), a.webFetchCommand())
-	return cmd
+	}, a.webSearchCommand(), a.webFetchCommand())
 }
 
 func (a *cli) webSearchCommand() *cobra.Command {

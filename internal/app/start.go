@@ -13,7 +13,6 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
-	"ponder/internal/report"
 	"ponder/internal/textkit"
 	"ponder/mode/research"
 	"ponder/mode/session"
@@ -276,11 +275,3 @@ func researchOptions(r *config.Research) research.Options {
 		EnableCaching: r.EnableCaching, MinConfidenceThreshold: r.MinConfidenceThreshold, SynthesisStrategy: r.SynthesisStrategy,
 	}
 }
-
-// USD is [report.USD].
-func USD(amount float64, tokens, calls, unpriced int) string {
-	return report.USD(amount, tokens, calls, unpriced)
-}
-
-// Dollars is [report.Dollars].
-func Dollars(amount float64) string { return report.Dollars(amount) }

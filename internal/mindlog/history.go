@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/report"
+
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/config"
@@ -285,7 +287,7 @@ func UnaidedText(m config.Mind, r mindrunner.Report) string {
 	tokens := max(0, m.Tokens()-r.Spent.Tokens)
 	text := fmt.Sprintf("left today: %s", textkit.Count(tokens, "token", "tokens"))
 	if m.Dollars() > 0 {
-		text += ", " + app.Dollars(max(0, m.Dollars()-r.Spent.Money.USD()))
+		text += ", " + report.Dollars(max(0, m.Dollars()-r.Spent.Money.USD()))
 	}
 	return "by rules alone: the next call might not fit in what a day may cost (" + text + ", less what is at work)"
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/report"
+
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/config"
@@ -71,7 +73,7 @@ func (m *Log) headText(now time.Time) string {
 
 // SpentText writes what was spent.
 func SpentText(tokens int, amount float64) string {
-	return textkit.Count(tokens, "token", "tokens") + ", " + app.USD(amount, tokens, 0, 0)
+	return textkit.Count(tokens, "token", "tokens") + ", " + report.USD(amount, tokens, 0, 0)
 }
 
 // An entryList is a list of entries with its name for people.

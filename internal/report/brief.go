@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"ponder"
@@ -109,17 +108,10 @@ func oneLines(texts []string) []string {
 	return out
 }
 
-// open returns the questions that are left, the most urgent first.
+// openTexts returns the questions that are left, the most urgent first.
 func openTexts(v session.View) (list []string) {
-	if last := LastSynthesis(v); last != nil {
-		list = oneLines(last.Remaining)
-	}
-	questions := slices.Clone(v.Questions)
-	slices.SortStableFunc(questions, func(a, b session.Question) int { return b.Priority - a.Priority })
-	for _, q := range questions {
-		if text := textkit.OneLine(q.Text); !q.Explored && q.State != session.Dropped && !slices.Contains(list, text) {
-			list = append(list, text)
-		}
+	for _, q := range openQuestions(v) {
+		list = append(list, textkit.OneLine(q.TextMD))
 	}
 	return list
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"ponder/internal/textkit"
+
 	"ponder/mode/session"
 )
 
@@ -75,7 +77,7 @@ func (c *chart) Text() string {
 		if p.Final {
 			mark = "  the answer"
 		}
-		fmt.Fprintf(&b, "%8s  %.2f  %s%s%s\n", clock(p.At), p.Value, strings.Repeat("█", full), strings.Repeat("░", width-full), mark)
+		fmt.Fprintf(&b, "%8s  %.2f  %s%s%s\n", textkit.Clock(duration(p.At)), p.Value, strings.Repeat("█", full), strings.Repeat("░", width-full), mark)
 	}
 	return b.String()
 }
@@ -83,7 +85,7 @@ func (c *chart) Text() string {
 // Words says what the chart shows.
 func (c *chart) Words() string {
 	if len(c.Points) == 1 {
-		return fmt.Sprintf("Confidence at %s: %.2f.", clock(c.Last.At), c.Last.Value)
+		return fmt.Sprintf("Confidence at %s: %.2f.", textkit.Clock(duration(c.Last.At)), c.Last.Value)
 	}
 	low, high := c.Points[0].Value, c.Points[0].Value
 	for _, p := range c.Points {
@@ -91,7 +93,7 @@ func (c *chart) Words() string {
 	}
 	first := c.Points[0]
 	return fmt.Sprintf("Confidence went from %.2f at %s to %.2f at %s, over %d syntheses; it was never below %.2f or above %.2f.",
-		first.Value, clock(first.At), c.Last.Value, clock(c.Last.At), len(c.Points), low, high)
+		first.Value, textkit.Clock(duration(first.At)), c.Last.Value, textkit.Clock(duration(c.Last.At)), len(c.Points), low, high)
 }
 
 func time0(s float64) float64 { return duration(s).Seconds() }

@@ -226,7 +226,7 @@ func steerLine(w session.Steering) (wish, outcome string) {
 	case w.Refused:
 		outcome = "refused: " + textkit.OneLine(w.Effect)
 	default:
-		outcome = fmt.Sprintf("in effect at %s: %s", clock(w.At), textkit.OneLine(w.Effect))
+		outcome = fmt.Sprintf("in effect at %s: %s", textkit.Clock(duration(w.At)), textkit.OneLine(w.Effect))
 	}
 	if n := len(w.Cancelled); n > 0 {
 		outcome += fmt.Sprintf(" (%s)", textkit.Count(n, "call was cancelled", "calls were cancelled"))
