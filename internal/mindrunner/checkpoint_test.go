@@ -13,7 +13,7 @@ import (
 
 // A minder that starts from a checkpoint at any event continues like one that read the
 // whole thread.
-func TestKept(t *testing.T) {
+func TestCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w, p := memory.New(), &world{}, &postbox{}
 		c := Config{Sensors: []sensor.Sensor{w.sensor("system")}, Channels: []notify.Channel{p.channel("desktop")}}

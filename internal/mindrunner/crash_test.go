@@ -162,8 +162,8 @@ func checkTold(t *testing.T, n int, store ponder.Store, p *postbox) {
 	}
 }
 
-// TestTwo has two processes tick at the same times on one store.
-func TestTwo(t *testing.T) {
+// TestTwoProcesses has two processes tick at the same times on one store.
+func TestTwoProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w, v, p := memory.New(), &world{}, &voice{takes: 5 * time.Second}, &postbox{}
 		c := Config{Sensors: []sensor.Sensor{w.sensor("system")}}

@@ -10,8 +10,8 @@ import (
 	"ponder/store/memory"
 )
 
-// TestElsewhere checks that the cost of other threads reduces the budget of ticks.
-func TestElsewhere(t *testing.T) {
+// TestCostOfOtherThreads checks that the cost of other threads reduces the budget of ticks.
+func TestCostOfOtherThreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spent := ponder.Cost{}
 		w, v := &world{}, &voice{quiet: true}

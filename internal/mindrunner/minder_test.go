@@ -126,8 +126,8 @@ func TestStatic(t *testing.T) {
 	})
 }
 
-// Test288 makes the ticks of a day at the default interval.
-func Test288(t *testing.T) {
+// TestTicksOfOneDay makes the ticks of a day at the default interval.
+func TestTicksOfOneDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w := memory.New(), &world{}
 		w.add("room 1")

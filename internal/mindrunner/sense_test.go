@@ -111,9 +111,9 @@ func fakeSensor(name string, f func(cursor string) ([]ponder.Observation, string
 	}}
 }
 
-// TestCursorsLie has sensors with wrong cursors. The thread does not grow without end, and
+// TestWrongCursors has sensors with wrong cursors. The thread does not grow without end, and
 // no observation is lost.
-func TestCursorsLie(t *testing.T) {
+func TestWrongCursors(t *testing.T) {
 	fire := []ponder.Observation{{Content: "fire", Subject: "house", State: "burns"}}
 	n := 0
 	for name, test := range map[string]struct {

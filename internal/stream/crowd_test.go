@@ -38,7 +38,7 @@ func (c *countingSource) Events(ctx context.Context, id ponder.ThreadID, after p
 }
 
 // Many watchers that start at the same time read the log once, and all get the new events.
-func TestCrowd(t *testing.T) {
+func TestManyWatchers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const before, during, crowd = 3 * pageSize, 100, 500
 		store := &countingSource{Source: makeThread(t, before)}
