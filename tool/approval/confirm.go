@@ -32,14 +32,14 @@ func isYes(text string) bool {
 		return len(split(text)) == 0
 	}
 	words := split(text)
-	said := " " + strings.Join(words, " ") + " "
+	joined := " " + strings.Join(words, " ") + " "
 	for but := range strings.SplitSeq(buts, "|") {
-		if strings.Contains(said, " "+but+" ") {
+		if strings.Contains(joined, " "+but+" ") {
 			return false
 		}
 	}
 	for word := range strings.SplitSeq(yeses, "|") {
-		if strings.HasPrefix(said, " "+word+" ") {
+		if strings.HasPrefix(joined, " "+word+" ") {
 			return true
 		}
 	}
@@ -179,8 +179,8 @@ func mentions(t Tool, answer string) bool {
 	if namesTool(answer, t.Name) {
 		return true
 	}
-	said := split(answer)
-	return slices.ContainsFunc(t.Words, func(word string) bool { return slices.Contains(said, word) })
+	words := split(answer)
+	return slices.ContainsFunc(t.Words, func(word string) bool { return slices.Contains(words, word) })
 }
 
 // namesTool reports whether a text contains the name of a tool, possibly with spaces.

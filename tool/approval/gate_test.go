@@ -157,7 +157,7 @@ func TestChecklist(t *testing.T) {
 	}
 }
 
-func TestOurs(t *testing.T) {
+func TestBuiltInTools(t *testing.T) {
 	g := Gate{Tools: Ours()}
 	for _, name := range []string{"think", "deep_think", "knowledge_search", "web_fetch", "thread_read"} {
 		if reason := g.Check(newCall(name, `{}`)); reason != "" || g.tool(name).Changes {

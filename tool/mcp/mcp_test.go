@@ -401,10 +401,10 @@ func FuzzText(f *testing.F) {
 	for _, s := range []string{"a", "\x1b[31m", "\u202ea\U000e0041", "\xff\xfe", strings.Repeat("ä", 50)} {
 		f.Add(s, 20)
 	}
-	f.Fuzz(func(t *testing.T, s string, most int) {
-		most = max(1, most%1000)
-		for _, got := range []string{text(s, most), textkit.VisibleLine(s, most)} {
-			if len(got) > most+40 || strings.ContainsAny(got, "\x00\x07\x1b\u202e") || strings.ToValidUTF8(got, "") != got {
+	f.Fuzz(func(t *testing.T, s string, limit int) {
+		limit = max(1, limit%1000)
+		for _, got := range []string{text(s, limit), textkit.VisibleLine(s, limit)} {
+			if len(got) > limit+40 || strings.ContainsAny(got, "\x00\x07\x1b\u202e") || strings.ToValidUTF8(got, "") != got {
 				t.Errorf("%q becomes %q", s, got)
 			}
 		}

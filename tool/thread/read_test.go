@@ -119,10 +119,10 @@ func TestReadIsBounded(t *testing.T) {
 	if err := s.Create(t.Context(), ponder.Thread{ID: talk}, evs...); err != nil {
 		t.Fatal(err)
 	}
-	for in, most := range map[string]int{`{"limit":50}`: 30_000, `{"limit":1}`: 20_000, `{"from":1,"to":3}`: 30_000} {
+	for in, limit := range map[string]int{`{"limit":50}`: 30_000, `{"limit":1}`: 20_000, `{"from":1,"to":3}`: 30_000} {
 		out := reads(t, s, "chat", in)
 		js, err := json.Marshal(out)
-		if err != nil || len(js) > most || !utf8.Valid(js) || strings.ContainsRune(string(js), '\x1b') {
+		if err != nil || len(js) > limit || !utf8.Valid(js) || strings.ContainsRune(string(js), '\x1b') {
 			t.Errorf("%s: %d bytes, %v", in, len(js), err)
 		}
 	}

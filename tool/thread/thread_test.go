@@ -187,7 +187,7 @@ func TestReadOnce(t *testing.T) {
 }
 
 // TestAnswerFarBack finds an answer that is not among the newest events.
-func TestEndsFarBack(t *testing.T) {
+func TestAnswerFarBack(t *testing.T) {
 	s := newStore(t)
 	var notes []ponder.Event
 	for range 2 * tail {
@@ -288,7 +288,7 @@ func TestHostile(t *testing.T) {
 
 // TestManySessions checks that the tool considers a limited number of sessions, and reads a limited
 // number of new ones, newest first.
-func TestMany(t *testing.T) {
+func TestManySessions(t *testing.T) {
 	s := newStore(t)
 	for i := range 3 * maxUnread {
 		s.session(t, ponder.ThreadID(fmt.Sprintf("thr_%04d", i)), "ann", fmt.Sprintf("What is thing %d?", i), "It is so.", 1)
@@ -303,14 +303,14 @@ func TestMany(t *testing.T) {
 
 func FuzzClean(f *testing.F) {
 	f.Add("a\xff\u202eb\n\x00…", 5)
-	f.Fuzz(func(t *testing.T, text string, most int) {
-		most = 3 + max(0, most)%2000
-		got := textkit.Line(text, most)
-		if len(got) > most || !utf8.ValidString(got) || strings.Contains(got, "\n") {
-			t.Errorf("oneLine(%q, %d) = %q", text, most, got)
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		limit = 3 + max(0, limit)%2000
+		got := textkit.Line(text, limit)
+		if len(got) > limit || !utf8.ValidString(got) || strings.Contains(got, "\n") {
+			t.Errorf("oneLine(%q, %d) = %q", text, limit, got)
 		}
-		if got := textkit.TruncateBytes(textkit.CleanTrim(textkit.Prefix(text, 2*most)), most); len(got) > most || !utf8.ValidString(got) {
-			t.Errorf("clip(%q, %d) = %q", text, most, got)
+		if got := textkit.TruncateBytes(textkit.CleanTrim(textkit.Prefix(text, 2*limit)), limit); len(got) > limit || !utf8.ValidString(got) {
+			t.Errorf("clip(%q, %d) = %q", text, limit, got)
 		}
 	})
 }

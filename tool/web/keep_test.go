@@ -56,12 +56,12 @@ func TestCachedAnswersHaveAge(t *testing.T) {
 		return f
 	}
 	for _, c := range []struct {
-		found search.Found
-		least time.Duration
+		found  search.Found
+		minAge time.Duration
 	}{{kept(time.Time{}), 0}, {kept(time.Time{}, time.Now().Add(-time.Hour), time.Now().Add(-time.Minute)), time.Hour}} {
 		got, err := Searching(func(context.Context, search.Query) (search.Found, error) { return c.found, nil })(t.Context(), Query{Text: "sea"})
-		if err != nil || got.Age < c.least || c.least == 0 && got.Age != 0 {
-			t.Errorf("%v, %v, want at least %v", got.Age, err, c.least)
+		if err != nil || got.Age < c.minAge || c.minAge == 0 && got.Age != 0 {
+			t.Errorf("%v, %v, want at least %v", got.Age, err, c.minAge)
 		}
 	}
 }
