@@ -111,7 +111,7 @@ var rules = []rule{
 	{packages: "internal/steering/steeringtest", ours: []string{".", "internal/steering"}},
 	{packages: "internal/app", ours: []string{".", "engine", "llm", "llm/*", "mode/*", "tool/*", "sensor", "sensor/*", "knowledge/*", "knowledge/*/*", "store/*", "internal/auth", "internal/calibration", "internal/config", "internal/limitio", "internal/metrics", "internal/mindrunner", "internal/placement", "internal/quota", "internal/redact", "internal/report", "internal/retention", "internal/steering", "internal/stream", "internal/transcript", "internal/textkit/*"}, theirs: []string{"golang.org/x/sys/"}},
 	{packages: "internal/quota", ours: []string{".", "llm", "internal/textkit", "store/sqldb"}},
-	{packages: "internal/mindlog", ours: []string{".", "mode/subconscious", "internal/app", "internal/config", "internal/mindrunner"}},
+	{packages: "internal/mindlog", ours: []string{".", "mode/subconscious", "internal/app", "internal/config", "internal/mindrunner", "internal/report"}},
 	{packages: "internal/doctor", ours: []string{".", "knowledge/document", "knowledge/recall", "store/sqlite", "internal/app", "internal/config", "internal/mindlog", "internal/server"}},
 	{packages: "internal/eval", ours: []string{".", "engine", "llm", "mode/*", "knowledge/document", "store/sqlite", "internal/app", "internal/config", "internal/placement", "internal/quota", "internal/report"}},
 	{packages: "internal/compat", ours: []string{".", "llm", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "internal/auth", "internal/steering", "internal/stream", "internal/app"}},
