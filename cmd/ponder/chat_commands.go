@@ -19,41 +19,46 @@ import (
 	"ponder/tool/approval"
 )
 
+// A word begins a line that a user types.
+type word struct{ name, takes, about string }
+
+func (w word) usage() string { return strings.TrimSpace(w.name + " " + w.takes) }
+
+// hint explains the word, and completes it.
+func (w word) hint() tui.Hint {
+	return tui.Hint{Text: w.usage() + ": " + w.about, Complete: w.name + strings.Repeat(" ", min(1, len(w.takes)))}
+}
+
 // A chatCommand is something that is typed in a conversation and is no message.
 type chatCommand struct {
-	name, takes, about string
-	run                func(s *chatSession, ctx context.Context, rest string) (gone bool, err error)
+	word
+	run func(s *chatSession, ctx context.Context, rest string) error // nil if it leaves
 }
 
 // chatCommands are all of them.
 func chatCommands() []chatCommand {
 	return []chatCommand{
-		{"deep", "[topic]", "have a slower model think about the conversation, in the background", stays((*chatSession).deepCommand)},
-		{"think", "[on|off]", "whether the model may put down thoughts before it answers", stays((*chatSession).thinkCommand)},
-		{"thoughts", "", "show what was thought and not said", stays((*chatSession).thoughtsCommand)},
-		{"plan", "[on|off]", "whether a plan is shown, and waits for a yes, before anything is changed", stays((*chatSession).planCommand)},
-		{"model", "[provider/model]", "which model talks, or talk with another", stays((*chatSession).modelCommand)},
-		{"attach", "FILE", "put a file beside the next message", stays((*chatSession).attachCommand)},
-		{"cost", "", "what the conversation has cost; /stats too", stays((*chatSession).costCommand)},
-		{"export", "[file]", "write the conversation to a file: Markdown, or .jsonl", stays((*chatSession).exportCommand)},
-		{"new", "", "begin another conversation", stays((*chatSession).newCommand)},
-		{"help", "", "show this", stays((*chatSession).helpCommand)},
-		{"quit", "", "leave", func(*chatSession, context.Context, string) (bool, error) { return true, nil }},
+		{word{"/deep", "[topic]", "have a slower model think about the conversation, in the background"}, (*chatSession).deepCommand},
+		{word{"/think", "[on|off]", "whether the model may put down thoughts before it answers"}, (*chatSession).thinkCommand},
+		{word{"/thoughts", "", "show what was thought and not said"}, (*chatSession).thoughtsCommand},
+		{word{"/plan", "[on|off]", "whether a plan is shown, and waits for a yes, before anything is changed"}, (*chatSession).planCommand},
+		{word{"/model", "[provider/model]", "which model talks, or talk with another"}, (*chatSession).modelCommand},
+		{word{"/attach", "FILE", "put a file beside the next message"}, (*chatSession).attachCommand},
+		{word{"/cost", "", "what the conversation has cost; /stats too"}, (*chatSession).costCommand},
+		{word{"/export", "[file]", "write the conversation to a file: Markdown, or .jsonl"}, (*chatSession).exportCommand},
+		{word{"/new", "", "begin another conversation"}, (*chatSession).newCommand},
+		{word{"/help", "", "show this"}, (*chatSession).helpCommand},
+		{word{"/quit", "", "leave"}, nil},
 	}
-}
-
-// stays makes a command of a method that does not leave.
-func stays(do func(*chatSession, context.Context, string) error) func(*chatSession, context.Context, string) (bool, error) {
-	return func(s *chatSession, ctx context.Context, rest string) (bool, error) { return false, do(s, ctx, rest) }
 }
 
 // proper returns the name of a command, which may have been called by another one.
 func proper(name string) string {
 	switch name = strings.ToLower(name); name {
-	case "stats":
-		return "cost"
-	case "exit":
-		return "quit"
+	case "/stats":
+		return "/cost"
+	case "/exit":
+		return "/quit"
 	}
 	return name
 }
@@ -61,11 +66,8 @@ func proper(name string) string {
 // commandOf returns the command that a line is, and what stands after its name.
 func commandOf(line string) (c chatCommand, rest string, ok bool) {
 	name, rest, _ := strings.Cut(line, " ")
-	if !strings.HasPrefix(name, "/") {
-		return c, "", false
-	}
 	for _, c := range chatCommands() {
-		if proper(name[1:]) == c.name {
+		if proper(name) == c.name {
 			return c, strings.TrimSpace(rest), true
 		}
 	}
@@ -73,36 +75,24 @@ func commandOf(line string) (c chatCommand, rest string, ok bool) {
 }
 
 // hintCommand helps with a command that is being typed.
-func hintCommand(line string) tui.Hint {
-	name, ok := strings.CutPrefix(line, "/")
-	if !ok {
-		return tui.Hint{}
-	}
-	typed, _, more := strings.Cut(name, " ")
-	var fits []chatCommand
-	for _, c := range chatCommands() {
-		if c.name == proper(typed) || !more && strings.HasPrefix(c.name, strings.ToLower(typed)) {
-			fits = append(fits, c)
-		}
-	}
-	switch len(fits) {
-	case 0:
-		return tui.Hint{}
-	case 1:
-		h := tui.Hint{Text: strings.TrimSpace("/"+fits[0].name+" "+fits[0].takes) + ": " + fits[0].about}
-		if !more {
-			h.Complete = strings.TrimSpace("/" + fits[0].name + strings.Repeat(" ", min(1, len(fits[0].takes))))
-			if fits[0].takes != "" {
-				h.Complete += " "
-			}
-		}
+func hintCommand(line string) (h tui.Hint) {
+	typed, _, more := strings.Cut(line, " ")
+	if !strings.HasPrefix(typed, "/") {
 		return h
 	}
 	var names []string
-	for _, c := range fits {
-		names = append(names, "/"+c.name)
+	for _, c := range chatCommands() {
+		if c.name == proper(typed) || !more && strings.HasPrefix(c.name, strings.ToLower(typed)) {
+			names, h = append(names, c.name), c.hint()
+		}
 	}
-	return tui.Hint{Text: strings.Join(names, "  "), Complete: stem(names)}
+	if len(names) > 1 {
+		h = tui.Hint{Text: strings.Join(names, "  "), Complete: stem(names)}
+	}
+	if more {
+		h.Complete = ""
+	}
+	return h
 }
 
 // stem returns what all words begin with.
@@ -119,7 +109,7 @@ func stem(words []string) string {
 func (s *chatSession) helpCommand(context.Context, string) error {
 	var b strings.Builder
 	for _, c := range chatCommands() {
-		fmt.Fprintf(&b, "%-26s %s\n", strings.TrimSpace("/"+c.name+" "+c.takes), c.about)
+		fmt.Fprintf(&b, "%-26s %s\n", c.usage(), c.about)
 	}
 	b.WriteString("\nA line that ends in \\ goes on. Ctrl-C stops the answer; Ctrl-D leaves.")
 	s.ui.Show(tui.Remark, b.String())

@@ -22,7 +22,10 @@ func (s *chatSession) entered(ctx context.Context, line string) (gone bool, err 
 	}
 	if c, rest, ok := commandOf(line); ok {
 		s.reserve.release()
-		return c.run(s, ctx, rest)
+		if c.run == nil {
+			return true, nil
+		}
+		return false, c.run(s, ctx, rest)
 	}
 	if strings.HasPrefix(line, "/") && !strings.ContainsAny(line, " \n") {
 		return false, fmt.Errorf("there is no command %s: /help lists them", clip(line, 20))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,38 +12,30 @@ import (
 	"ponder/internal/tui"
 )
 
-// A steerVerb begins a command that is typed in the live view.
-type steerVerb struct {
-	name, takes, about string
-	flag               string // of `session steer` that it stands for; empty: of its name
-}
-
-// steerVerbs returns all verbs, the most useful first.
-func steerVerbs() []steerVerb {
-	return []steerVerb{
-		{name: "add", takes: "QUESTION", about: "think about this too; add 9 QUESTION says how urgent it is, from 1 to 10"},
-		{name: "drop", takes: "q3", about: "leave out a question"},
-		{name: "rank", takes: "q3 9", about: "how urgent a question is, from 1 to 10"},
-		{name: "correct", takes: "FACT", about: "hold this for true, whatever was thought"},
-		{name: "pin", takes: "SOURCE", about: "prefer a file, a folder, a URL or a quotation such as e7"},
-		{name: "ban", takes: "SOURCE", about: "leave out a source from now on"},
-		{name: "for", takes: "30m", about: "time to think in all; +10m is so much more"},
-		{name: "calls", takes: "100", about: "most calls in all; +20 is so many more"},
-		{name: "tokens", takes: "50k", about: "most tokens in all; +10k is so many more"},
-		{name: "cost", takes: "0.50", about: "most US dollars in all; +0.25 is so many more"},
-		{name: "answer", about: "stop thinking, and answer from what there is", flag: "answer-now"},
+// steerVerbs returns the words that begin a command in the live view, the most useful first.
+func steerVerbs() []word {
+	return []word{
+		{"add", "QUESTION", "think about this too; add 9 QUESTION says how urgent it is, from 1 to 10"},
+		{"drop", "q3", "leave out a question"},
+		{"rank", "q3 9", "how urgent a question is, from 1 to 10"},
+		{"correct", "FACT", "hold this for true, whatever was thought"},
+		{"pin", "SOURCE", "prefer a file, a folder, a URL or a quotation such as e7"},
+		{"ban", "SOURCE", "leave out a source from now on"},
+		{"for", "30m", "time to think in all; +10m is so much more"},
+		{"calls", "100", "most calls in all; +20 is so many more"},
+		{"tokens", "50k", "most tokens in all; +10k is so many more"},
+		{"cost", "0.50", "most US dollars in all; +0.25 is so many more"},
+		{"answer", "", "stop thinking, and answer from what there is"},
 	}
 }
 
-func (v steerVerb) usage() string { return strings.TrimSpace(v.name + " " + v.takes) }
-
-func verbOf(name string) (steerVerb, bool) {
+func verbOf(name string) (word, bool) {
 	for _, v := range steerVerbs() {
 		if strings.EqualFold(v.name, name) {
 			return v, true
 		}
 	}
-	return steerVerb{}, false
+	return word{}, false
 }
 
 // readSteer reads a line that a user typed: a verb and its value, or a question, which
@@ -55,7 +46,7 @@ func readSteer(line string) (f steerFlags, err error) {
 	rest = strings.TrimSpace(rest)
 	switch {
 	case !ok && strings.HasSuffix(strings.TrimSpace(line), "?"):
-		v, rest = steerVerb{name: "add"}, line
+		v, rest = word{name: "add"}, line
 	case !ok:
 		return f, fmt.Errorf("%q is none of: %s", clip(oneLine(name), 20), strings.Join(names(steerVerbs()), ", "))
 	case v.takes == "" && rest != "":
@@ -63,6 +54,7 @@ func readSteer(line string) (f steerFlags, err error) {
 	case v.takes != "" && rest == "":
 		return f, fmt.Errorf("say %s: %s", v.usage(), v.about)
 	}
+	flag := v.name
 	switch v.name {
 	case "rank":
 		i := strings.LastIndexAny(rest, " =")
@@ -71,7 +63,7 @@ func readSteer(line string) (f steerFlags, err error) {
 		}
 		rest = strings.TrimSpace(rest[:i]) + "=" + rest[i+1:]
 	case "answer":
-		rest = "true"
+		flag, rest = "answer-now", "true"
 	}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.add(flags)
@@ -79,7 +71,7 @@ func readSteer(line string) (f steerFlags, err error) {
 	if ok && v.name == "add" {
 		priority, rest = leadingPriority(rest)
 	}
-	if err := flags.Lookup(cmp.Or(v.flag, v.name)).Value.Set(rest); err != nil {
+	if err := flags.Lookup(flag).Value.Set(rest); err != nil {
 		return f, fmt.Errorf("%s: %w", v.name, err)
 	}
 	if priority != "" {
@@ -98,7 +90,7 @@ func leadingPriority(text string) (priority, question string) {
 	return first, strings.TrimSpace(rest)
 }
 
-func names(list []steerVerb) (out []string) {
+func names(list []word) (out []string) {
 	for _, v := range list {
 		out = append(out, v.name)
 	}
@@ -130,9 +122,9 @@ func hintSteer(line string, questions []tui.Branch) tui.Hint {
 		if v.name == "drop" || v.name == "rank" {
 			return hintQuestion(v, strings.TrimLeft(rest, " "), questions)
 		}
-		return tui.Hint{Text: v.usage() + ": " + v.about}
+		return tui.Hint{Text: v.hint().Text}
 	}
-	var fit []steerVerb
+	var fit []word
 	for _, v := range steerVerbs() {
 		if strings.HasPrefix(v.name, strings.ToLower(name)) {
 			fit = append(fit, v)
@@ -144,16 +136,12 @@ func hintSteer(line string, questions []tui.Branch) tui.Hint {
 	case spaced || len(fit) == 0:
 		return tui.Hint{Text: "a question that ends in ? is added; else begin with: " + strings.Join(names(steerVerbs()), " ")}
 	case len(fit) == 1:
-		full := fit[0].name
-		if fit[0].takes != "" {
-			full += " "
-		}
-		return tui.Hint{Text: fit[0].usage() + ": " + fit[0].about, Complete: full}
+		return fit[0].hint()
 	}
 	return tui.Hint{Text: usages(fit)}
 }
 
-func usages(list []steerVerb) string {
+func usages(list []word) string {
 	var out []string
 	for _, v := range list {
 		out = append(out, v.usage())
@@ -162,7 +150,7 @@ func usages(list []steerVerb) string {
 }
 
 // hintQuestion names the questions that may be meant.
-func hintQuestion(v steerVerb, typed string, questions []tui.Branch) tui.Hint {
+func hintQuestion(v word, typed string, questions []tui.Branch) tui.Hint {
 	id, _, spaced := strings.Cut(typed, " ")
 	var fit []tui.Branch
 	for _, q := range questions {
@@ -173,7 +161,7 @@ func hintQuestion(v steerVerb, typed string, questions []tui.Branch) tui.Hint {
 	}
 	switch {
 	case len(fit) == 0:
-		return tui.Hint{Text: v.usage() + ": " + v.about}
+		return tui.Hint{Text: v.hint().Text}
 	case spaced:
 		return tui.Hint{Text: fit[0].ID + " " + fit[0].Mark + "  " + oneLine(fit[0].Text)}
 	}
