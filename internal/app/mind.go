@@ -352,8 +352,7 @@ func (s *Service) Mind(ctx context.Context, who string) (json.RawMessage, error)
 	if kept.head > 0 {
 		state = state.At(now)
 	}
-	text, err := state.MarshalMind()
-	return text, err
+	return state.MarshalMind()
 }
 
 func (s *Service) Tick(ctx context.Context, who string) (json.RawMessage, error) {

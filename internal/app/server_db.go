@@ -90,12 +90,9 @@ func (b *serverDB) Wish(ctx context.Context, id ponder.ThreadID, change func(*th
 		return err
 	}
 	defer b.turn.Add(1)
-	return b.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_thread (thread, token, wishes, since) SELECT ?, '', ?, ?
+	return b.db.Exec(ctx, `INSERT INTO serve_thread (thread, token, wishes, since) SELECT ?, '', ?, ?
 			WHERE NOT EXISTS (SELECT 1 FROM ponder_thread t WHERE t.id = ? AND t.removed = 1)
-			ON CONFLICT (thread) DO UPDATE SET wishes = excluded.wishes`), string(id), string(js), time.Now().Unix(), string(id))
-		return err
-	})
+			ON CONFLICT (thread) DO UPDATE SET wishes = excluded.wishes`, string(id), string(js), time.Now().Unix(), string(id))
 }
 
 // token returns the token that has begun a thread, or "".
@@ -123,14 +120,11 @@ const aQuarter = 15 * time.Minute
 
 // use counts what was used of a model, the key of the row, beside threads.
 func (b *serverDB) use(ctx context.Context, owner string, r ponder.UsageRow, now time.Time) error {
-	err := b.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_used (owner, quarter, model, calls, failed, input, micro_usd, unpriced)
+	err := b.db.Exec(ctx, `INSERT INTO serve_used (owner, quarter, model, calls, failed, input, micro_usd, unpriced)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, quarter, model) DO UPDATE SET
 			calls = serve_used.calls + excluded.calls, failed = serve_used.failed + excluded.failed, input = serve_used.input + excluded.input,
-			micro_usd = serve_used.micro_usd + excluded.micro_usd, unpriced = serve_used.unpriced + excluded.unpriced`),
-			owner, now.Unix()/int64(aQuarter.Seconds()), r.Key, r.Calls, r.Failed, r.Usage.Total(), int64(r.Money), r.Unknown)
-		return err
-	})
+			micro_usd = serve_used.micro_usd + excluded.micro_usd, unpriced = serve_used.unpriced + excluded.unpriced`,
+		owner, now.Unix()/int64(aQuarter.Seconds()), r.Key, r.Calls, r.Failed, r.Usage.Total(), int64(r.Money), r.Unknown)
 	if err != nil {
 		return fmt.Errorf("note what %s used: %w", r.Key, err)
 	}
@@ -206,10 +200,7 @@ func (b *serverDB) tidyOnces(ctx context.Context, now time.Time) error {
 
 // once changes what is kept of requests.
 func (b *serverDB) once(ctx context.Context, query string, args ...any) error {
-	err := b.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.db.Bind(query), args...)
-		return err
-	})
+	err := b.db.Exec(ctx, query, args...)
 	if err != nil {
 		return fmt.Errorf("note a request: %w", err)
 	}
@@ -218,19 +209,13 @@ func (b *serverDB) once(ctx context.Context, query string, args ...any) error {
 
 // Put implements [responses.Book].
 func (b *serverDB) Put(ctx context.Context, kind, owner, id string, record []byte) error {
-	return b.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_record (kind, owner, id, record) VALUES (?, ?, ?, ?)
-			ON CONFLICT (kind, owner, id) DO UPDATE SET record = excluded.record`), kind, owner, id, string(record))
-		return err
-	})
+	return b.db.Exec(ctx, `INSERT INTO serve_record (kind, owner, id, record) VALUES (?, ?, ?, ?)
+			ON CONFLICT (kind, owner, id) DO UPDATE SET record = excluded.record`, kind, owner, id, string(record))
 }
 
 // Drop implements [responses.Book].
 func (b *serverDB) Drop(ctx context.Context, kind, owner, id string) error {
-	return b.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.db.Bind(`DELETE FROM serve_record WHERE kind = ? AND owner = ? AND id = ?`), kind, owner, id)
-		return err
-	})
+	return b.db.Exec(ctx, `DELETE FROM serve_record WHERE kind = ? AND owner = ? AND id = ?`, kind, owner, id)
 }
 
 // Records implements [responses.Book].

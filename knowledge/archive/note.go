@@ -40,8 +40,5 @@ func (a *Archive) Forget(ctx context.Context, kind string, before time.Time) err
 }
 
 func (a *Archive) exec(ctx context.Context, query string, args ...any) error {
-	return a.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, a.db.Bind(query), args...)
-		return err
-	})
+	return a.db.Exec(ctx, query, args...)
 }

@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"ponder/internal/textkit"
 	"strings"
 	"time"
+
+	"ponder/internal/textkit"
 )
 
 // A Persona is a voice that answers from what somebody remembers.
@@ -41,12 +42,9 @@ func (l *Library) SetPersona(ctx context.Context, p Persona) error {
 	if p.Owner != "" && p.Owner != l.owner {
 		return fmt.Errorf("set persona %q: what belongs to %s is not yours", p.Name, p.Owner)
 	}
-	err := l.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, l.db.Bind(`INSERT INTO recall_persona (owner, name, voice, sources, tags, created) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT (owner, name) DO UPDATE SET voice = excluded.voice, sources = excluded.sources, tags = excluded.tags`),
-			l.owner, p.Name, strings.ToValidUTF8(p.Voice, "\uFFFD"), asJSON(p.Sources, "[]"), asJSON(p.Tags, "[]"), micros(p.Created))
-		return err
-	})
+	err := l.db.Exec(ctx, `INSERT INTO recall_persona (owner, name, voice, sources, tags, created) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (owner, name) DO UPDATE SET voice = excluded.voice, sources = excluded.sources, tags = excluded.tags`,
+		l.owner, p.Name, strings.ToValidUTF8(p.Voice, "\uFFFD"), asJSON(p.Sources, "[]"), asJSON(p.Tags, "[]"), micros(p.Created))
 	if err != nil {
 		return fmt.Errorf("set persona %q: %w", p.Name, err)
 	}

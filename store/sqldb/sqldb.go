@@ -82,6 +82,14 @@ func (db DB) Tx(ctx context.Context, do func(tx *sql.Tx) error) error {
 	return db.translate(db.tx(ctx, do))
 }
 
+// Exec runs one statement, with its placeholders bound, in a transaction.
+func (db DB) Exec(ctx context.Context, query string, args ...any) error {
+	return db.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, db.Bind(query), args...)
+		return err
+	})
+}
+
 // Pass executes one statement without waiting for the disk. A power failure may undo it,
 // with all later writes. A patient statement waits some milliseconds for other writes.
 func (db DB) Pass(ctx context.Context, patient bool, query string, args ...any) error {
@@ -91,10 +99,7 @@ func (db DB) Pass(ctx context.Context, patient bool, query string, args ...any) 
 	if db.Join != nil {
 		return db.translate(db.Join(ctx, patient, db.Bind(query), args...))
 	}
-	return db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, db.Bind(query), args...)
-		return err
-	})
+	return db.Exec(ctx, query, args...)
 }
 
 func (db DB) translate(err error) error {

@@ -153,10 +153,7 @@ func (f *filler) finish(ctx context.Context) error {
 		return nil
 	}
 	if m.num != 0 && !m.whole {
-		err = f.db.Tx(ctx, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, f.db.Bind(`UPDATE vector_model SET whole = 1 WHERE num = ?`), m.num)
-			return err
-		})
+		err = f.db.Exec(ctx, `UPDATE vector_model SET whole = 1 WHERE num = ?`, m.num)
 	}
 	if err != nil {
 		return err

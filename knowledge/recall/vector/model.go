@@ -128,10 +128,7 @@ const dropBlocks = 64
 // any of them after the first; if there is no time for the rest, the next Drop or
 // [Vectors.Fill] goes on.
 func (v *Vectors) Drop(ctx context.Context, model string) error {
-	err := v.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, v.db.Bind(`UPDATE vector_model SET name = '', state = 1 WHERE name = ? AND state = 0`), model)
-		return err
-	})
+	err := v.db.Exec(ctx, `UPDATE vector_model SET name = '', state = 1 WHERE name = ? AND state = 0`, model)
 	if err == nil {
 		err = v.sweep(ctx)
 	}
