@@ -1,0 +1,25 @@
+package structured
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"ponder/llm"
+)
+
+// A request is asked again with the bad answer and its fault, both bounded.
+func TestRetry(t *testing.T) {
+	req := llm.Request{System: "s", Messages: []llm.Message{llm.Say(llm.User, "q")}}
+	if got := (Retry{}).Request(req); len(got.Messages) != 1 {
+		t.Errorf("without a bad answer: %d messages", len(got.Messages))
+	}
+	r := RetryOf(" bad "+strings.Repeat("x", 2*maxBad), errors.Join(&llm.Error{Class: llm.Malformed, Message: "no\nlist"}))
+	if len(r.Bad) > maxBad || !strings.HasPrefix(r.Bad, "bad") || r.Why != "no list" {
+		t.Errorf("%d bytes, %q", len(r.Bad), r.Why)
+	}
+	got := r.Request(req)
+	if len(got.Messages) != 3 || got.Messages[1].Text() != r.Bad || !strings.Contains(got.Messages[2].Text(), "no list") || len(req.Messages) != 1 {
+		t.Errorf("asked again with %+v", got.Messages)
+	}
+}

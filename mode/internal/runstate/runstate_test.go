@@ -1,0 +1,58 @@
+package runstate
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/mode/internal/pendingwrites"
+)
+
+// The clock begins with the first Write of the run, and no event turns it back.
+func TestClock(t *testing.T) {
+	var c Clock
+	for i, ev := range []ponder.Event{
+		{Run: "run_1", Elapsed: 5 * time.Second},
+		{Run: "run_2", Cause: "plan-1/1.1", Elapsed: 6 * time.Second},
+		{Run: "run_1", Cause: "plan-1/1.2", Elapsed: 7 * time.Second},
+		{Run: "run_1", Cause: "plan-1/2.2", Elapsed: 9500 * time.Millisecond},
+		{Run: "run_1"},
+	} {
+		c = c.After(ev, "run_1", "plan-1")
+		if got, want := c.Seconds(), []float64{0, 0, 0, 2.5, 2.5}[i]; got != want {
+			t.Errorf("after event %d: %v, want %v", i, got, want)
+		}
+	}
+	js, err := json.Marshal(c)
+	if want := `{"now":9500,"began":7000,"begun":true}`; err != nil || string(js) != want {
+		t.Errorf("stored as %s, %v, want %s", js, err, want)
+	}
+}
+
+// A Write has the next number, and lists of another copy of the state stay as they are.
+func TestWrite(t *testing.T) {
+	n := 0
+	first := Write(nil, "note", &n, []ponder.Body{ponder.Progress{}})
+	second := Write(first, "note", &n, []ponder.Body{ponder.Progress{}})
+	third := Write(first, "asked", &n, []ponder.Body{ponder.Progress{}})
+	if none := Write(first, "note", &n, nil); len(none) != 1 || n != 3 {
+		t.Errorf("without bodies: %v, number %d", none, n)
+	}
+	for _, list := range [][]pendingwrites.Note{second, third} {
+		if len(list) != 2 || list[0].Key != "note-1" {
+			t.Errorf("notes %v", list)
+		}
+	}
+	if second[1].Key != "note-2" || third[1].Key != "asked-3" {
+		t.Errorf("keys %s, %s", second[1].Key, third[1].Key)
+	}
+}
+
+func TestBudgetSpent(t *testing.T) {
+	for what, want := range map[string]string{"calls": "calls are spent", "tokens": "tokens are spent", "time": "time is spent", "": "the budget is spent"} {
+		if got := BudgetSpent(what); got != want {
+			t.Errorf("%q: %q", what, got)
+		}
+	}
+}
