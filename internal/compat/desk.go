@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"ponder"
@@ -267,4 +268,139 @@ func (d *Desk) saidBefore(ctx context.Context, info ponder.Info, key string, m a
 		return Work{}, otherWords()
 	}
 	return w, nil
+}
+
+// Pause stops a session or research where it stands, for a reason, until [Desk.Resume].
+// It returns a [Fault] if that has ended.
+func (d *Desk) Pause(ctx context.Context, w Work, reason string) error {
+	return d.command(ctx, w, ponder.Event{Body: ponder.RunPaused{Reason: reason}})
+}
+
+// Resume has a session or research go on that was paused, or that nobody works on.
+func (d *Desk) Resume(ctx context.Context, w Work) error {
+	return d.wish(ctx, w, ponder.Event{Body: ponder.RunResumed{}}, func(tell func() error) error {
+		return app.Resume(ctx, d.Service, w.Thread, "", tell)
+	})
+}
+
+// command tells a session or research something, and has it worked on.
+func (d *Desk) command(ctx context.Context, w Work, ev ponder.Event) error {
+	return d.wish(ctx, w, ev, func(tell func() error) error {
+		if err := tell(); err != nil {
+			return err
+		}
+		return d.Service.Go(ctx, w.Thread, "")
+	})
+}
+
+// wish has a session or research told something, and worked on, by do.
+func (d *Desk) wish(ctx context.Context, w Work, ev ponder.Event, do func(tell func() error) error) error {
+	run, err := d.run(ctx, w)
+	if err != nil {
+		return err
+	}
+	if run == "" || w.Way != Session && w.Way != Research {
+		return &Fault{http.StatusConflict, "", "it has ended, or cannot be steered"}
+	}
+	return do(func() error {
+		ev.Run = run
+		_, err := ponder.SendCommands(ctx, d.Store, w.Thread, ev)
+		if errors.Is(err, ponder.ErrEnded) {
+			return &Fault{http.StatusConflict, "", "it has ended"}
+		}
+		if err != nil {
+			return fmt.Errorf("tell %s: %w", w.Thread, err)
+		}
+		return nil
+	})
+}
+
+// Wait hands each part of a work to each until it has ended, and returns how. Flush is
+// called behind the parts that came at once, quiet where a sign of life is due; both may be
+// nil. An error of any of them ends it, and so does the end of Gone.
+func (d *Desk) Wait(ctx context.Context, w Work, each func(Part) error, flush, quiet func() error) (End, error) {
+	return d.wait(ctx, d.Feed(w, false), each, flush, quiet)
+}
+
+func (d *Desk) wait(ctx context.Context, f *Feed, each func(Part) error, flush, quiet func() error) (End, error) {
+	defer f.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer context.AfterFunc(d.Gone, cancel)()
+	defer cancel()
+	for {
+		list, err := f.Next(ctx)
+		after := flush
+		if errors.Is(err, ErrQuiet) {
+			err, after = nil, quiet
+		}
+		for _, p := range list {
+			if p.Kind == Ended {
+				return *p.End, err
+			}
+			if err == nil {
+				err = each(p)
+			}
+		}
+		if err == nil && after != nil {
+			err = after()
+		}
+		if err != nil {
+			return End{}, err
+		}
+	}
+}
+
+// A Telling writes what comes of a work in the words of a language. Nothing of it is sent
+// before Flush.
+type Telling interface {
+	Part(p Part) // adds a part, if it is one that is told
+	Quiet()      // adds a sign of life
+	Fail(f *Fault)
+	End(e End) // adds how the work has ended
+	Flush() error
+}
+
+// Tell sends a work as it comes, with a title of the conversation if that is wanted. The
+// end is sent behind what was added before. It reports whether the client has all of it.
+//
+// It is for languages in which nothing that was sent can be taken back: no text is Again.
+// An answer that begins anew is gone on with if it has all that was sent at its beginning;
+// else Tell fails, and asking again tells the answer from its beginning.
+func (d *Desk) Tell(ctx context.Context, w Work, titled bool, t Telling) bool {
+	if t.Flush() != nil {
+		w.Forget()
+		return false
+	}
+	s := sentText{tell: t.Part}
+	return d.Feed(w, titled).send(ctx, t, s.part, s.end)
+}
+
+// Tell is [Desk.Tell] where a Feed is there already, which it closes, in a language that
+// can take back what was sent.
+func (f *Feed) Tell(ctx context.Context, t Telling) bool {
+	return f.send(ctx, t, func(p Part) error {
+		t.Part(p)
+		return nil
+	}, func(End) error { return nil })
+}
+
+// send hands each part to each, which adds it, and sends the end, or why each or last refuse
+// to go on.
+func (f *Feed) send(ctx context.Context, t Telling, each func(Part) error, last func(End) error) bool {
+	end, err := f.desk.wait(ctx, f, each, t.Flush, func() error {
+		t.Quiet()
+		return t.Flush()
+	})
+	if err == nil {
+		err = last(end)
+	}
+	switch {
+	case ctx.Err() != nil: // nobody reads it
+		return false
+	case err != nil:
+		t.Fail(f.desk.FaultOf(err))
+	default:
+		t.End(end)
+	}
+	return t.Flush() == nil && !errors.Is(err, errAnew)
 }

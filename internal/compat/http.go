@@ -2,16 +2,23 @@ package compat
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"ponder/internal/app"
 	"ponder/internal/auth"
+	"ponder/internal/netaddr"
 	"ponder/internal/textkit"
 	"ponder/llm"
 )
@@ -141,4 +148,119 @@ func (d *Desk) Handle(s auth.Scope, h Handler, refuse func(http.ResponseWriter, 
 			refuse(w, d.FaultOf(err))
 		}
 	})
+}
+
+// localNames are ends of names that lead into a private network.
+var localNames = []string{"local", "localhost", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa"}
+
+// Elsewhere says what an address of an image must be that is not sent with the request.
+const Elsewhere = "an address that begins with https:// and is in the public internet"
+
+// IsPublic reports whether an address, of http or https, is one that a model server may be
+// told to read: its host is in the public internet, as far as that can be told from its
+// name. A model server may stand in a private network, and would be asked to read there
+// what its client cannot.
+func IsPublic(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return false
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if a, err := netip.ParseAddr(host); err == nil {
+		return netaddr.IsPublic(a)
+	}
+	dot := strings.LastIndexByte(host, '.')
+	if dot <= 0 || strings.ContainsAny(host, "%\\ _") || strings.ContainsFunc(host, func(c rune) bool { return c >= 0x80 }) {
+		return false // other forms of letters may mean the same names
+	}
+	if last := host[dot+1:]; last == "" || last[0] >= '0' && last[0] <= '9' { // an address in another form, such as 127.1
+		return false
+	}
+	return !slices.ContainsFunc(localNames, func(n string) bool { return strings.HasSuffix(host, "."+n) })
+}
+
+// A chunker cuts a text into pieces, at the same places however it comes in: behind the
+// space between two words, and else before a piece gets too long. So whoever reads a text
+// from the log gets the same pieces as one who saw it being written.
+type chunker struct {
+	rest []byte
+	list []string
+}
+
+// maxPiece is how many bytes a piece has at most.
+const maxPiece = 64
+
+// add takes in more of the text, and returns the pieces that are whole, until it is
+// called again.
+func (c *chunker) add(text string) []string {
+	c.rest, c.list = append(c.rest, text...), c.list[:0]
+	at := 0
+	for {
+		n := pieceEnd(c.rest[at:])
+		if n == 0 {
+			c.rest = append(c.rest[:0], c.rest[at:]...)
+			return c.list
+		}
+		c.list = append(c.list, string(c.rest[at:at+n]))
+		at += n
+	}
+}
+
+// end returns what is left, if anything is.
+func (c *chunker) end() (list []string) {
+	if len(c.rest) > 0 {
+		list = append(list, string(c.rest))
+	}
+	c.rest = c.rest[:0]
+	return list
+}
+
+// pieceEnd returns where the first piece of a text ends, or 0 if that is not known before
+// there is more of it.
+func pieceEnd(text []byte) int {
+	spaced := false
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && n == 1 && len(text)-i < utf8.UTFMax && !utf8.FullRune(text[i:]) {
+			return 0 // the rest of a letter is to come
+		}
+		space := unicode.IsSpace(r)
+		if spaced && !space || i > 0 && i+n > maxPiece {
+			return i
+		}
+		spaced = spaced || space && i > 0
+		i += n
+	}
+	return 0
+}
+
+// A Whole is an answer that is sent at once.
+type Whole struct {
+	End
+	Thinking  string
+	Calls     []llm.ToolCall
+	Citations []Citation
+}
+
+// Whole waits until a work has ended. A failure of the work is a [Fault], which counts as
+// an answer.
+func (d *Desk) Whole(ctx context.Context, w Work, answered func()) (out Whole, err error) {
+	var thinking strings.Builder
+	out.End, err = d.Wait(ctx, w, func(p Part) error {
+		thinking.WriteString(p.Thinking())
+		out.Citations = append(out.Citations, p.Citations...)
+		if p.Kind == Call {
+			out.Calls = append(out.Calls, *p.Call)
+		}
+		return nil
+	}, nil, nil)
+	if err != nil {
+		return out, err
+	}
+	if fault := out.Fault(); fault != nil {
+		answered()
+		return out, fault
+	}
+	out.Thinking = strings.TrimSpace(thinking.String())
+	return out, nil
 }

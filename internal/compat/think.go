@@ -1,12 +1,17 @@
 package compat
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/steering"
 	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/chat"
@@ -183,4 +188,109 @@ func (t *thinkProjector) end() End {
 		e.Finish, e.Reason = llm.FinishLength, t.cut
 	}
 	return e
+}
+
+// AddQuestion returns the request that a question be thought about before others.
+func AddQuestion(text string) steering.Request {
+	return steering.Request{Order: ponder.AddQuestion, Content: text, Priority: urgent}
+}
+
+// urgent is the priority of a question that a user adds, of 1 to 10.
+const urgent = 9
+
+// Steer sends a command to a session or research that runs. The errors name the text of the
+// command by its field. A cause identifies the command, which is then sent once; without
+// one, each call sends it.
+func (d *Desk) Steer(ctx context.Context, w Work, cause, field string, r steering.Request) error {
+	commands, err := steering.View{}.Commands([]steering.Request{r})
+	var wrong steering.Errors
+	if errors.As(err, &wrong) {
+		return Wrong(field, "%s: %s", field, wrong[0].Message)
+	}
+	if err != nil {
+		return err
+	}
+	return d.command(ctx, w, ponder.Event{Cause: cause, Body: commands[0]})
+}
+
+// Newest returns the newest work of an owner on a thread.
+func (d *Desk) Newest(ctx context.Context, owner string, id ponder.ThreadID) (Work, error) {
+	info, err := d.thread(ctx, owner, id)
+	if err != nil {
+		return Work{}, err
+	}
+	name := strings.TrimPrefix(string(id), "thr_")
+	if info.Kind != ponder.KindConversation {
+		return d.Work(ctx, owner, name)
+	}
+	last := ponder.Seq(0)
+	for ev, err := range d.Store.Events(ctx, id, max(0, info.Head-readBefore)) {
+		if err != nil {
+			return Work{}, fmt.Errorf("read %s: %w", id, err)
+		}
+		if _, ok := ev.Body.(ponder.UserMessage); ok {
+			last = ev.Seq
+		}
+	}
+	w, err := d.Work(ctx, owner, fmt.Sprintf("%s-%d", name, last))
+	if err == nil {
+		w.Fresh, err = d.isFirst(ctx, id, last)
+	}
+	return w, err
+}
+
+// A sentText is the text that was sent to a client who keeps all of it. What follows it in
+// an answer that begins anew goes on to tell, and nothing else.
+type sentText struct {
+	tell func(Part)
+	text []byte
+	at   int // so much of it the answer has
+}
+
+// errAnew is why no more of an answer is sent.
+var errAnew error = &Fault{
+	Status: http.StatusBadGateway,
+	Detail: "the answer broke off and was begun anew in other words, and what was sent cannot be taken back: ask again, or without streaming, to have it whole",
+}
+
+// part takes in a part. Of text that begins anew, it tells what is more than was sent.
+func (s *sentText) part(p Part) error {
+	switch p.Kind {
+	case Text:
+		if p.Again {
+			s.at, p.Again = 0, false
+		}
+		n := min(len(s.text)-s.at, len(p.Text))
+		if string(s.text[s.at:s.at+n]) != p.Text[:n] {
+			return errAnew
+		}
+		p.Text = p.Text[n:]
+		s.text = append(s.text, p.Text...)
+		if s.at += n + len(p.Text); p.Text == "" {
+			return nil
+		}
+	case TextEnd:
+		if err := s.whole(); err != nil {
+			return err
+		}
+	}
+	s.tell(p)
+	return nil
+}
+
+// whole returns an error if more was sent than the answer has.
+func (s *sentText) whole() error {
+	if s.at < len(s.text) {
+		return errAnew
+	}
+	return nil
+}
+
+// end returns why it is not told that a work has ended so. A failure says more than that
+// the answer was begun anew.
+func (s *sentText) end(e End) error {
+	if e.Status != ponder.Completed {
+		return nil
+	}
+	return s.whole()
 }

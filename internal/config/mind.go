@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/mail"
 	"path/filepath"
-	"ponder/internal/textkit"
+	"strconv"
 	"strings"
 	"time"
+
+	"ponder/internal/textkit"
 )
 
 // Mind says how the subconscious is kept. What is not set is as the constants below say.
@@ -199,4 +202,104 @@ func (m Mind) part() mindPart { return mindPart{maps.Clone(m.Models), m.TokensPe
 
 func (m *Mind) setPart(p mindPart) {
 	m.Models, m.TokensPerDay, m.CostPerDay = p.Models, p.TokensPerDay, p.CostPerDay
+}
+
+// ThinkAbout is the name in [Mind.Actions] of the action that begins a thinking session.
+// It is there unless it is off; of its table, only off and per_day count.
+const ThinkAbout = "think_about"
+
+// What holds of actions where nothing is set, and the most that can be.
+const (
+	ActionsPerDay  = 5 // runs of a command
+	SessionsPerDay = 2
+	ActionLimit    = 30 * time.Second // that a command may take
+)
+
+// An Action is something that the subconscious may do of its own accord: a command of
+// the user's.
+type Action struct {
+	Off     bool     `toml:"off"`
+	Doc     string   `toml:"doc"`     // what it does and when to use it, for the model
+	Command []string `toml:"command"` // the program and its arguments; no shell reads them
+	Args    []string `toml:"args"`    // names of texts that the model writes: each is an argument behind those of Command
+	Stdin   bool     `toml:"stdin"`   // the last of Args is given on standard input instead
+	PerDay  *int     `toml:"per_day"` // at most so often in a day; [ActionsPerDay], or [SessionsPerDay]
+	Dir     string   `toml:"dir"`     // where it runs
+	Env     []string `toml:"env"`     // names of variables that it is given, beside PATH, HOME and LANG
+	Limit   Duration `toml:"limit"`   // of time; at most, and if zero, [ActionLimit]
+}
+
+// Most returns how often an action may be done in a day; otherwise is what holds if
+// nothing is set.
+func (a Action) Most(otherwise int) int {
+	if a.PerDay == nil {
+		return otherwise
+	}
+	return *a.PerDay
+}
+
+// actionKeys are the settings of an action.
+func actionKeys() []Key {
+	return []Key{
+		{"doc", "what it does, and when to use it", text}, {"command", "a program and its arguments", list},
+		{"args", "names of texts that the model writes, such as text", list}, {"stdin", "the last of these goes to standard input: true or false", boolean},
+		{"per_day", "at most so often in a day", count}, {"dir", "folder that it runs in", text},
+		{"env", "names of variables that it is given", variables}, {"limit", "time that it may take, like 10s", span},
+	}
+}
+
+// maxParts is how many parts a list may have.
+const maxParts = 100
+
+// list reads text with commas between.
+func list(v string) (string, error) { return listOf(v, text) }
+
+// listOf reads values with commas between.
+func listOf(v string, read func(string) (string, error)) (string, error) {
+	var all []string
+	for part := range strings.SplitSeq(v, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		literal, err := read(part)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, literal)
+	}
+	if len(all) > maxParts {
+		return "", fmt.Errorf("has %d parts, and may have %d", len(all), maxParts)
+	}
+	return "[" + strings.Join(all, ", ") + "]", nil
+}
+
+// address reads an address of mail.
+func address(v string) (string, error) {
+	if a, err := mail.ParseAddress(v); err != nil || len(v) > maxHost || strings.ContainsAny(a.Address, "\r\n") {
+		return "", fmt.Errorf("%q is no address such as anna@example.org", textkit.Truncate(v, 40))
+	}
+	return quote(v), nil
+}
+
+func variables(v string) (string, error) { return listOf(v, variable) }
+
+func addresses(v string) (string, error) { return listOf(v, address) }
+
+// calendarLink reads an address, which may be one for calendars.
+func calendarLink(v string) (string, error) {
+	if rest, ok := strings.CutPrefix(v, "webcal:"); ok {
+		_, err := link("https:" + rest)
+		return quote(v), err
+	}
+	return link(v)
+}
+
+// hostPort reads the name of a host, perhaps with a port.
+func hostPort(v string) (string, error) {
+	name, port, ported := strings.Cut(v, ":")
+	n, err := strconv.Atoi(port)
+	if name == "" || len(v) > maxHost || strings.ContainsAny(v, " /@?#\\\"") || ported && (err != nil || n < 1 || n > 65535) {
+		return "", fmt.Errorf("%q is no server such as imap.example.org or imap.example.org:993", textkit.Truncate(v, 40))
+	}
+	return quote(v), nil
 }

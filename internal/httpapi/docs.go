@@ -2,18 +2,22 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed" // for the page
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
-	"ponder/internal/textkit"
-
 	"github.com/danielgtaylor/huma/v2"
+
+	"ponder/internal/textkit"
 )
 
 //go:embed docs.css
@@ -81,4 +85,200 @@ func docsPage(doc *huma.OpenAPI) []byte {
 		panic(err)
 	}
 	return b.Bytes()
+}
+
+// A docsGroup is operations that belong together.
+type docsGroup struct {
+	Tag        string
+	Operations []docsOperation
+}
+
+// A docsOperation is an operation and its route.
+type docsOperation struct {
+	Method, Path string
+	*huma.Operation
+}
+
+// operationsOf returns the operations of an API by their tags.
+func operationsOf(doc *huma.OpenAPI) (groups []docsGroup) {
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
+		item := doc.Paths[path]
+		for _, one := range []docsOperation{
+			{http.MethodGet, path, item.Get}, {http.MethodPost, path, item.Post}, {http.MethodPut, path, item.Put},
+			{http.MethodPatch, path, item.Patch}, {http.MethodDelete, path, item.Delete},
+		} {
+			if one.Operation == nil || one.Hidden {
+				continue
+			}
+			tag := "other"
+			if len(one.Tags) > 0 {
+				tag = one.Tags[0]
+			}
+			i := slices.IndexFunc(groups, func(g docsGroup) bool { return g.Tag == tag })
+			if i < 0 {
+				i, groups = len(groups), append(groups, docsGroup{Tag: tag})
+			}
+			groups[i].Operations = append(groups[i].Operations, one)
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b docsGroup) int { return cmp.Compare(a.Tag, b.Tag) })
+	return groups
+}
+
+// A docsTable is a table of the page.
+type docsTable struct {
+	Title string
+	Rows  []docsRow
+}
+
+type docsRow struct{ Name, Kind, Text string }
+
+func parameters(op docsOperation) docsTable {
+	t := docsTable{Title: "Parameters"}
+	for _, p := range op.Parameters {
+		t.Rows = append(t.Rows, docsRow{p.Name, "in the " + p.In + ", " + kindOf(p.Schema), p.Description})
+	}
+	return t
+}
+
+// A docsSchemas describes schemas.
+type docsSchemas struct{ huma.Registry }
+
+func (d docsSchemas) table(title string, s *huma.Schema) docsTable {
+	return docsTable{title, d.fields("", s, 0)}
+}
+
+// maxNested is how deep the fields of objects are listed.
+const maxNested = 3
+
+// fields lists the fields of a schema, those of the objects in it with their paths.
+func (d docsSchemas) fields(prefix string, s *huma.Schema, depth int) (rows []docsRow) {
+	s = d.resolve(s)
+	for s != nil && s.Type == huma.TypeArray {
+		s = d.resolve(s.Items)
+	}
+	if s == nil || depth > maxNested {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		field := s.Properties[name]
+		whole := d.resolve(field)
+		kind := kindOf(whole)
+		if slices.Contains(s.Required, name) {
+			kind += ", always"
+		}
+		says := field.Description
+		if says == "" && whole != nil && whole != field {
+			says = whole.Description
+		}
+		rows = append(rows, docsRow{prefix + name, kind, says})
+		nested := prefix + name + "."
+		if whole != nil && whole.Type == huma.TypeArray {
+			nested = prefix + name + "[]."
+		}
+		rows = append(rows, d.fields(nested, whole, depth+1)...)
+	}
+	return rows
+}
+
+// resolve returns what a schema refers to.
+func (d docsSchemas) resolve(s *huma.Schema) *huma.Schema {
+	for s != nil && s.Ref != "" {
+		s = d.SchemaFromRef(s.Ref)
+	}
+	return s
+}
+
+// kindOf says in a few words what values there are.
+func kindOf(s *huma.Schema) string {
+	if s == nil {
+		return "anything"
+	}
+	words := []string{cmp.Or(s.Type, "anything")}
+	if s.Format != "" && s.Format != "int64" && s.Format != "double" {
+		words = append(words, s.Format)
+	}
+	switch {
+	case s.Minimum != nil && s.Maximum != nil:
+		words = append(words, fmt.Sprintf("%v to %v", *s.Minimum, *s.Maximum))
+	case s.Minimum != nil:
+		words = append(words, fmt.Sprintf("from %v", *s.Minimum))
+	}
+	if s.MinLength != nil {
+		words = append(words, fmt.Sprintf("at least %d letters", *s.MinLength))
+	}
+	for i, v := range s.Enum {
+		if i == 0 {
+			words = append(words, "one of")
+		}
+		words = append(words, fmt.Sprint(v))
+	}
+	if js, err := json.Marshal(s.Default); s.Default != nil && err == nil {
+		words = append(words, "default "+string(js))
+	}
+	return strings.Join(words, " ")
+}
+
+// curl returns a command that calls an operation.
+func (d docsSchemas) curl(op docsOperation) string {
+	var b strings.Builder
+	b.WriteString("curl -sS")
+	for _, r := range op.Responses {
+		if r.Content[eventStream] != nil && len(r.Content) == 1 {
+			b.WriteString(" -N")
+		}
+	}
+	if op.Method != http.MethodGet {
+		b.WriteString(" -X " + op.Method)
+	}
+	b.WriteString(` -H "Authorization: Bearer $PONDER_TOKEN"`)
+	if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
+		js, err := json.Marshal(d.example(op.RequestBody.Content["application/json"].Schema, 0))
+		if err == nil {
+			fmt.Fprintf(&b, " \\\n  -H 'Content-Type: application/json' -d '%s'", strings.ReplaceAll(string(js), "'", `'\''`))
+		}
+	}
+	query := ""
+	for _, param := range op.Parameters {
+		if param.In == "query" && param.Required {
+			query += "&" + param.Name + "=" + strings.ToUpper(param.Name)
+		}
+	}
+	if query != "" {
+		query = "?" + query[1:]
+	}
+	fmt.Fprintf(&b, " \\\n  \"http://127.0.0.1:8744%s%s\"", strings.NewReplacer("{", "$", "}", "").Replace(op.Path), query)
+	return b.String()
+}
+
+// example returns a value that a schema takes: of an object, what it needs and what has an
+// example.
+func (d docsSchemas) example(s *huma.Schema, depth int) any {
+	s = d.resolve(s)
+	switch {
+	case s == nil || depth > maxNested:
+		return map[string]any{}
+	case len(s.Examples) > 0:
+		return s.Examples[0]
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	case len(s.OneOf) > 0:
+		return d.example(s.OneOf[0], depth)
+	case s.Type == huma.TypeArray:
+		return []any{d.example(s.Items, depth+1)}
+	case s.Type == huma.TypeString:
+		return "..."
+	case s.Type == huma.TypeBoolean:
+		return true
+	case s.Type == huma.TypeInteger, s.Type == huma.TypeNumber:
+		return 1
+	}
+	object := make(map[string]any)
+	for name, field := range s.Properties {
+		whole := d.resolve(field)
+		if slices.Contains(s.Required, name) || whole != nil && len(whole.Examples) > 0 {
+			object[name] = d.example(field, depth+1)
+		}
+	}
+	return object
 }

@@ -10,11 +10,14 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat/completions"
+	"ponder/internal/textkit"
+	"ponder/mode/chat"
 )
 
 // A Thread is what is known of a thread.
@@ -226,4 +229,200 @@ func (a *api) exportThread(ctx context.Context, in *exportThread) (*written, err
 		hc.SetHeader("Link", linksTo(ids, "export"))
 		deliver.Body(hc)
 	}}, nil
+}
+
+// A Turn is how far the answer to a message has come.
+type Turn struct {
+	Message string       `json:"message_id"` // the event of the message
+	Run     ponder.RunID `json:"run_id,omitempty"`
+	Status  string       `json:"status" enum:"answering,answered,failed"`
+	Answer  string       `json:"answer"` // what is said, as far as it is written
+	Model   string       `json:"model,omitempty"`
+	Error   string       `json:"error_message"` // why there is no answer
+}
+
+// The statuses of a Turn.
+const (
+	answering = "answering"
+	answered  = "answered"
+	failed    = "failed"
+)
+
+// maxReason is how many bytes of the reason of a failure a Turn has.
+const maxReason = 300
+
+// turnOf returns a turn as clients are shown it.
+func turnOf(v *chat.TurnView) Turn {
+	t := Turn{Message: v.Message, Run: v.Run, Status: answering, Answer: v.Text.Stored()}
+	if t.Answer != "" {
+		t.Model = v.Model
+	}
+	switch {
+	case v.Status == ponder.Completed:
+		t.Status = answered
+	case v.Over():
+		t.Status, t.Error = failed, textkit.Truncate(textkit.OneLine(v.Reason), maxReason)
+	}
+	return t
+}
+
+// A workOn asks for work on a thread. Asking twice is as asking once, with a key or
+// without.
+type workOn struct {
+	ThreadPath
+	OnceKey
+	Body *struct {
+		Model string `json:"model,omitempty" maxLength:"200" doc:"go on with this provider/model"`
+	}
+}
+
+// workOnThread has what is left to do on a thread done here. It is for whoever has made or
+// changed a thread beside the server, on the same database.
+func (a *api) workOnThread(ctx context.Context, in *workOn) (*told, error) {
+	info, err := a.owned(ctx, in.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Status.Ended():
+		return nil, wrongState("it is %s: nothing is left to do", info.Status)
+	case info.Status == ponder.Paused:
+		return nil, wrongState("it is paused: resume it first")
+	case info.Held && info.Kind != ponder.KindConversation: // in which a message may just have come
+		return toldOf(info.ID, "it is being worked on already"), nil
+	}
+	model := ""
+	if in.Body != nil {
+		model = strings.TrimSpace(in.Body.Model)
+	}
+	if err := a.Service.Go(ctx, info.ID, model); err != nil {
+		return nil, a.failed(inConversation(err))
+	}
+	return toldOf(info.ID, "it is worked on"), nil
+}
+
+type stopThread struct {
+	ThreadPath
+	OnceKey
+	Body *struct {
+		Seen string `json:"seen,omitempty" maxLength:"400000" doc:"what you have been shown of the answer that is being written, which is what is kept of it"`
+	}
+}
+
+func (a *api) stopThread(ctx context.Context, in *stopThread) (*told, error) {
+	info, err := a.owned(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	cause := in.cause(info.Owner, "stop "+string(info.ID))
+	if cause != "" {
+		if before, err := a.sent(ctx, info.ID, cause); err != nil || before != nil {
+			return toldOf(info.ID, "it was stopped already"), err
+		}
+	}
+	if info.Open == 0 && info.Status == ponder.Thinking { // it begins in a moment
+		if err := a.await(ctx, info.ID, obeyTime, func(i ponder.Info) bool { return i.Open > 0 || i.Status != ponder.Thinking }); err != nil {
+			return nil, a.failed(err)
+		}
+	}
+	run, err := a.goingOn(ctx, info.ID)
+	switch {
+	case err != nil:
+		return nil, a.failed(err)
+	case run == "":
+		return nil, wrongState("nothing is being done on the thread")
+	}
+	order := ponder.Steer{Do: ponder.Cancel}
+	if in.Body != nil {
+		order.Content = in.Body.Seen
+	}
+	if _, err := a.wish(ctx, info.ID, ponder.Event{Run: run, Cause: cause, Body: order}); err != nil {
+		return nil, err
+	}
+	a.obey(ctx, info)
+	err = a.await(ctx, info.ID, obeyTime, func(i ponder.Info) bool { return i.Open == 0 || i.Status.Ended() })
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	return toldOf(info.ID, "it is stopped"), nil
+}
+
+// goingOn returns the root run that is being worked on: the one that talks, if there is
+// one. It is empty if there is none.
+func (a *api) goingOn(ctx context.Context, id ponder.ThreadID) (run ponder.RunID, err error) {
+	open, err := ponder.OpenRuns(ctx, a.Store, id)
+	for one, mode := range open {
+		if mode == chat.Name || run == "" || open[run] != chat.Name && one > run {
+			run = one
+		}
+	}
+	return run, err
+}
+
+type listEvents struct {
+	ThreadPath
+	EventCursor
+	Cursor int64 `query:"cursor" minimum:"0" doc:"next_cursor of the page before; the same as after"`
+	Limit  int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"of JSON: how many at most"`
+}
+
+// manyEvents is a page of the events of a thread.
+type manyEvents struct {
+	Success bool            `json:"success"`
+	ID      ponder.ThreadID `json:"thread_id"`
+	Count   int             `json:"event_count"`
+	Events  []Event         `json:"events" nullable:"false"`
+	Next    string          `json:"next_cursor,omitempty" doc:"cursor of the next page; none on the last"`
+
+	Beside []ponder.ThreadID `json:"beside,omitempty" doc:"threads of the same conversation, whose events are lists of their own"`
+}
+
+func (a *api) listEvents(ctx context.Context, in *listEvents) (*written, error) {
+	info, err := a.owned(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	after := max(in.seq(), ponder.Seq(in.Cursor))
+	return &written{func(hc huma.Context) {
+		r, w := humago.Unwrap(hc)
+		if wantsEvents(r) {
+			a.events(w, r, info, after)
+			return
+		}
+		page, err := a.eventsAfter(ctx, info.ID, after, in.Limit)
+		if err == nil {
+			page.Beside, err = a.idsBeside(ctx, info)
+		}
+		if err != nil {
+			a.refuse(hc, err)
+			return
+		}
+		if link := linkTo("/api/threads/"+url.PathEscape(string(info.ID))+"/events", url.Values{"limit": {strconv.Itoa(in.Limit)}}, page.Next); link != "" {
+			hc.SetHeader("Link", link)
+		}
+		a.write(hc, http.StatusOK, page)
+	}}, nil
+}
+
+// eventsAfter returns so many events of a thread behind one, without what is internal.
+func (a *api) eventsAfter(ctx context.Context, id ponder.ThreadID, after ponder.Seq, most int) (page manyEvents, err error) {
+	page = manyEvents{Success: true, ID: id, Events: []Event{}}
+	var last ponder.Seq
+	for ev, err := range a.Store.Events(ctx, id, after) {
+		switch {
+		case err != nil:
+			return page, err
+		case ev.Internal:
+			continue
+		case len(page.Events) == most:
+			page.Next = strconv.FormatInt(int64(last), 10)
+			return page, nil
+		}
+		shown, err := eventOf(ev)
+		if err != nil {
+			return page, err
+		}
+		page.Events, last = append(page.Events, shown), ev.Seq
+		page.Count = len(page.Events)
+	}
+	return page, nil
 }

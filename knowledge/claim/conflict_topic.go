@@ -1,8 +1,10 @@
 package claim
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 
 	"ponder/internal/textkit/lexical"
 )
@@ -152,4 +154,202 @@ func beginsWith(all []lexeme, list ...string) bool { return slices.Contains(list
 
 func hasWord(all []lexeme, list ...string) bool {
 	return slices.ContainsFunc(all, func(x lexeme) bool { return slices.Contains(list, x.fold) })
+}
+
+// An attribute is something that sources say of things, and how they say it.
+type attribute struct {
+	name      string
+	kind      worthKind
+	dimension string          // of a number; money is any currency
+	parts     bool            // what is in a place is a part of all of it
+	asks      map[string]bool // words of questions about it
+	before    [][]string      // cuePhrases that stand before a value, folded
+	behind    [][]string      // and behind it
+	terms     []listedTerm
+}
+
+// A listedTerm is a value of a closed list.
+type listedTerm struct {
+	name  string
+	broad []string   // what it is a kind of
+	forms [][]string // how it is said, folded, itself among them
+}
+
+//go:embed conflict_attributes.txt
+var attributeTable string
+
+// attributes are those of the table, in its order.
+var attributes = sync.OnceValue(func() (list []*attribute) {
+	for line := range strings.Lines(attributeTable) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if more, ok := strings.CutPrefix(line, "+"); ok {
+			a := list[len(list)-1]
+			for entry := range strings.SplitSeq(more, ";") {
+				a.terms = append(a.terms, listedTermOf(entry))
+			}
+			continue
+		}
+		list = append(list, attributeOf(strings.Split(line, "|")))
+	}
+	return list
+})
+
+var worthKinds = map[string]worthKind{"number": numberWorth, "date": dateWorth, "name": nameWorth, "place": placeWorth, "term": termWorth}
+
+func attributeOf(cells []string) *attribute {
+	kind := strings.Fields(cells[1])
+	a := &attribute{name: strings.TrimSpace(cells[0]), kind: worthKinds[kind[0]], asks: fieldSet(cells[2]), before: cuePhrases(cells[3]), behind: cuePhrases(cells[4])}
+	for _, k := range kind[1:] {
+		if k == "parts" {
+			a.parts = true
+		} else {
+			a.dimension = k
+		}
+	}
+	return a
+}
+
+func listedTermOf(entry string) (t listedTerm) {
+	forms, broad, _ := strings.Cut(entry, "<")
+	t.forms = cuePhrases(forms)
+	t.name = strings.Join(t.forms[0], " ")
+	for _, b := range cuePhrases(broad) {
+		t.broad = append(t.broad, strings.Join(b, " "))
+	}
+	return t
+}
+
+func cuePhrases(cell string) (list [][]string) {
+	for p := range strings.SplitSeq(cell, ",") {
+		if f := strings.Fields(p); len(f) > 0 {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// phraseAt returns how many lexemes a phrase takes at i, or 0.
+func phraseAt(line []lexeme, i int, phrase []string) int {
+	if i+len(phrase) > len(line) {
+		return 0
+	}
+	for k, w := range phrase {
+		if line[i+k].fold != w {
+			return 0
+		}
+	}
+	return len(phrase)
+}
+
+// phraseAny returns how many lexemes the longest of some cuePhrases takes at i, or 0.
+func phraseAny(line []lexeme, i int, list [][]string) (n int) {
+	for _, p := range list {
+		n = max(n, phraseAt(line, i, p))
+	}
+	return n
+}
+
+// copulas are words that say what a thing is, and clauseTurns those behind which a sentence
+// speaks of other things.
+var (
+	copulas     = fieldSet(`is was are were ist war sind est etait es fue era son plays played play`)
+	clauseTurns = fieldSet(`based who which that where whose on in at by from for with of about after before and but or as der die das qui que mit auf von sur dans para con ; : ( not no never nicht pas`)
+)
+
+// terms reads values of closed lists: behind "is a", behind the name of the attribute
+// ("Genre: jazz"), and in the brackets behind the name of the thing.
+func (r *statedReader) terms(line []lexeme, subject []string) {
+	if i := slices.IndexFunc(line, func(x lexeme) bool { return copulas[x.fold] }); i >= 0 {
+		r.region(line, i+1, subject)
+	}
+	for i := range line {
+		for _, a := range attributes() {
+			if a.kind == termWorth && (r.only == nil || r.only == a) && a.asks[line[i].fold] {
+				r.label(line, i+1, a, subject)
+			}
+		}
+	}
+	for i := 1; i+2 < len(line) && i < 12; i++ {
+		if line[i].fold == "(" && line[i-1].upper {
+			r.bracket(line, i+1, subject)
+		}
+	}
+}
+
+// region reads the terms behind a copula, up to where the sentence numberTurns to other things.
+func (r *statedReader) region(line []lexeme, k int, subject []string) {
+	end := k
+	for end < len(line) && end < k+16 && !clauseTurns[line[end].fold] {
+		end++
+	}
+	r.termsIn(line, line[k:end], subject, nil)
+}
+
+// label reads the terms behind the name of an attribute.
+func (r *statedReader) label(line []lexeme, k int, a *attribute, subject []string) {
+	if k < len(line) && line[k].fold == ":" {
+		k++
+	}
+	if k < len(line) && slices.ContainsFunc(statedCues()[line[k].fold], func(c statedCue) bool { return c.listedTerm != nil && c.attribute == a }) {
+		r.termsIn(line, line[k:min(len(line), k+3)], subject, a)
+	}
+}
+
+func (r *statedReader) bracket(line []lexeme, k int, subject []string) {
+	end := k
+	for end < len(line) && end < k+6 && line[end].fold != ")" {
+		end++
+	}
+	if end < len(line) && line[end].fold == ")" {
+		r.termsIn(line, line[k:end], subject, nil)
+	}
+}
+
+// termsIn reads the terms of a part of a sentence. If there are several of one attribute
+// that do not fit each other it says none of them alone, and none is kept.
+func (r *statedReader) termsIn(line, part []lexeme, subject []string, only *attribute) {
+	found := make(map[*attribute][]worth)
+	var order []*attribute
+	for i := 0; i < len(part); {
+		step := 1
+		for _, c := range statedCues()[part[i].fold] {
+			if c.listedTerm == nil || r.only != nil && c.attribute != r.only || only != nil && c.attribute != only {
+				continue
+			}
+			n := phraseAt(part, i, c.phrase)
+			if n == 0 {
+				continue
+			}
+			if found[c.attribute] == nil {
+				order = append(order, c.attribute)
+			}
+			v := worth{kind: termWorth, words: []string{c.listedTerm.name}, broad: c.listedTerm.broad, text: r.text[part[i].start:part[i+n-1].end]}
+			found[c.attribute] = append(found[c.attribute], v)
+			step = max(step, n)
+		}
+		i += step
+	}
+	for _, a := range order {
+		if v, ok := oneTerm(found[a]); ok {
+			r.add(line, subject, a, "", "", v)
+		}
+	}
+}
+
+// oneTerm returns the finest of terms that fit each other.
+func oneTerm(list []worth) (best worth, ok bool) {
+	for i, v := range list {
+		for _, o := range list[:i] {
+			if !v.fits(o) {
+				return best, false
+			}
+		}
+		if i == 0 || v.finer(best) {
+			best = v
+		}
+	}
+	return best, len(list) > 0
 }

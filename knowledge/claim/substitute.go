@@ -2,8 +2,14 @@ package claim
 
 import (
 	"cmp"
-	"ponder/internal/textkit/lexical"
+	_ "embed" // for the words
+	"regexp"
 	"slices"
+	"strings"
+	"sync"
+
+	"ponder/internal/textkit/lexical"
+	"ponder/internal/textkit/similarity"
 )
 
 // substituted says that the source has another word in the place of one of the claim.
@@ -121,4 +127,323 @@ func (b *beside) untold() string {
 		}
 	}
 	return ""
+}
+
+// A lead is how a number is related to a change: by so much, to, or from so much.
+type lead uint8
+
+const (
+	noLead lead = iota
+	changedBy
+	changedTo
+	changedFrom
+)
+
+var leadWords = map[lexical.Language]map[string]lead{
+	"en": {"by": changedBy, "to": changedTo, "from": changedFrom},
+	"de": {"um": changedBy, "auf": changedTo},
+	"fr": {"de": changedBy, "a": changedTo},
+	"es": {"en": changedBy, "al": changedTo, "hasta": changedTo},
+}
+
+// periods are those of a rate, by their folded names.
+var periods = func() map[string]string {
+	all := make(map[string]string)
+	for name, list := range map[string]string{
+		"year": "year yearly annum jahr an annee ano", "month": "month monat mois mes", "week": "week woche semaine semana",
+		"day": "day tag jour dia", "hour": "hour stunde heure hora", "minute": "minute minuto", "second": "second sekunde seconde segundo", "quarter": "quarter quartal trimestre",
+	} {
+		for w := range fieldSet(list) {
+			all[w] = name
+		}
+	}
+	return all
+}()
+
+var perWords = fieldSet(`per pro par por each every`)
+
+// A relation is what stands around a figure that says what it is of.
+type relation struct {
+	lead lead
+	rate string
+}
+
+// relationOf reads the relation of the figure that begins at atom i and ends before the
+// offset end of the text.
+func relationOf(atoms []atom, i, end int, lang lexical.Language) (r relation) {
+	for k := i - 1; k >= 0 && k >= i-2 && r.lead == noLead; k-- {
+		r.lead = leadWords[lang][atoms[k].fold]
+		if looseWords[atoms[k].fold] == exactly {
+			break
+		}
+	}
+	for k := i; k+1 < len(atoms) && k < i+6; k++ {
+		if k > i && (atoms[k].comma || atoms[k].number) {
+			break
+		}
+		if perWords[atoms[k].fold] {
+			r.rate = periods[atoms[k+1].fold]
+			break
+		}
+	}
+	return r
+}
+
+// related says that the source has a number of the claim in another relation: by for to,
+// over for under, or per month for per year.
+func (b *beside) related() string {
+	lang := b.lang
+	for _, f := range statingsOf(&b.reading, 0, b.mine) {
+		if f.dated || f.at < 0 {
+			continue
+		}
+		ours, why := relationOf(b.mine, f.at, f.figure.end, lang), ""
+		for _, g := range statingsOf(&b.unit.reading, b.unit.start, b.theirs) {
+			if g.dated || g.at < 0 || !f.bears(g) {
+				continue
+			}
+			other := differs(f.figure, g.figure, ours, relationOf(b.theirs, g.at, g.figure.end-b.unit.start, lang))
+			if why = other; other == "" {
+				break
+			}
+		}
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// differs says how the relations of two figures that are equal differ, or "".
+func differs(f, g figure, a, b relation) string {
+	switch {
+	case a.lead != noLead && b.lead != noLead && a.lead != b.lead:
+		return "the source relates " + g.text + " to the change in another way"
+	case a.rate != "" && b.rate != "" && a.rate != b.rate:
+		return "the source says " + g.text + " per " + b.rate + ", not per " + a.rate
+	case f.loose == atLeast && g.loose == atMost:
+		return "the source says at most, or under, " + g.text
+	case f.loose == atMost && g.loose == atLeast:
+		return "the source says at least, or over, " + g.text
+	}
+	return ""
+}
+
+// inSynonym is the credit of a word for which the source has another of the same meaning.
+const inSynonym = 0.8
+
+// maxSenses is the most words of a sentence that are compared by their meaning.
+const maxSenses = 40
+
+// checkSenses looks in the best sentence for other words for those of the claim that are
+// missing, and for their opposites.
+func (c *check) checkSenses() {
+	w := &c.windows[0]
+	u := &c.units[w.unit]
+	var theirs []similarity.Text
+	for _, t := range u.terms[:min(len(u.terms), maxSenses)] {
+		theirs = append(theirs, similarity.Of(t.fold))
+	}
+	for i := range c.terms {
+		if w.credit[i] >= 0.5 || c.view.names[i] || i >= maxSenses {
+			continue
+		}
+		c.sense(i, u, theirs)
+	}
+}
+
+// checkWhole notes that the best sentence is the opposite of the claim. Figures that are
+// rounded would look so.
+func (c *check) checkWhole() {
+	u := &c.units[c.windows[0].unit]
+	if c.turned != "" || c.lacking > 0 || c.inexact || c.rough != "" || c.own(u) < mostOf {
+		return
+	}
+	if c.elliptic() != nil {
+		return
+	}
+	mine := similarity.Of(c.text)
+	if mine.Compare(similarity.Of(c.quotes[u.quote].Text[u.start:u.end])) != similarity.Opposite {
+		return
+	}
+	if !c.lay(u).partly(func(text string) bool { return mine.Compare(similarity.Of(text)) == similarity.Same }) {
+		c.turned, c.against = "the source says the opposite", u
+	}
+}
+
+// sense looks for another word for a term, or its opposite.
+func (c *check) sense(i int, u *unit, theirs []similarity.Text) {
+	mine := similarity.Of(c.terms[i].fold)
+	for k := range theirs {
+		switch mine.Compare(theirs[k]) {
+		case similarity.Same:
+			c.windows[0].credit[i] = max(c.windows[0].credit[i], inSynonym)
+		case similarity.Opposite:
+			if c.turned == "" && (c.terms[i].not > 0) == (u.terms[k].not > 0) && !c.has(u.terms[k].stem) {
+				c.turned, c.against = "the source says "+u.terms[k].fold+", not "+c.terms[i].fold, u
+			}
+		}
+	}
+}
+
+// has reports whether the claim has a word of a stem.
+func (c *check) has(stem string) bool {
+	return slices.ContainsFunc(c.terms, func(t term) bool { return t.stem == stem })
+}
+
+// own returns the share of the claim that a sentence of the quotes has itself.
+func (c *check) own(u *unit) float64 {
+	s := &c.quotes[u.quote]
+	for k := s.first; k < s.last; k++ {
+		if &c.units[k] == u {
+			return c.share(c.rows[int32(k)])
+		}
+	}
+	return 0
+}
+
+//go:embed contrasts.txt
+var contrastTable string
+
+//go:embed stances.txt
+var stanceTable string
+
+// A wordList has words, and beginnings of words.
+type wordList struct {
+	whole  map[string]bool
+	begins []string
+}
+
+func (l *wordList) add(list string) {
+	if l.whole == nil {
+		l.whole = make(map[string]bool)
+	}
+	for w := range strings.FieldsSeq(list) {
+		if p, ok := strings.CutSuffix(w, "*"); ok {
+			l.begins = append(l.begins, p)
+		} else {
+			l.whole[w] = true
+		}
+	}
+}
+
+// has reports whether a folded word is in the list.
+func (l *wordList) has(word string) bool {
+	if l.whole[word] {
+		return true
+	}
+	return slices.ContainsFunc(l.begins, func(p string) bool { return strings.HasPrefix(word, p) })
+}
+
+// in returns the first word of a list among atoms and its index, or "".
+func (l *wordList) in(atoms []atom) (string, int) {
+	for i := range atoms {
+		if !atoms[i].number && l.has(atoms[i].fold) {
+			return atoms[i].fold, i
+		}
+	}
+	return "", -1
+}
+
+// tableLines calls yield for the lines of a table that are no comments.
+func tableLines(table string, yield func(line string)) {
+	for line := range strings.Lines(table) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			yield(line)
+		}
+	}
+}
+
+// contrasts are the groups of sides of which one excludes the others.
+var contrasts = sync.OnceValue(func() (groups [][]wordList) {
+	tableLines(contrastTable, func(line string) {
+		var sides []wordList
+		for side := range strings.SplitSeq(line, "|") {
+			var l wordList
+			l.add(side)
+			sides = append(sides, l)
+		}
+		groups = append(groups, sides)
+	})
+	return groups
+})
+
+// stances are the lists of stanceTable by their class.
+var stances = sync.OnceValue(func() map[string]*wordList {
+	all := make(map[string]*wordList)
+	tableLines(stanceTable, func(line string) {
+		class, list, _ := strings.Cut(line, ":")
+		if all[class] == nil {
+			all[class] = new(wordList)
+		}
+		all[class].add(list)
+	})
+	return all
+})
+
+// contrast says that the source has a word that excludes one of the claim, which it has
+// not, or "".
+func contrast(mine, theirs []atom) string {
+	for _, sides := range contrasts() {
+		for i := range sides {
+			w, _ := sides[i].in(mine)
+			if w == "" {
+				continue
+			}
+			if same, _ := sides[i].in(theirs); same != "" {
+				continue
+			}
+			for k := range sides {
+				if o, _ := sides[k].in(theirs); k != i && o != "" && !sides[k].hasAny(mine) {
+					return "the source says " + o + ", not " + w
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (l *wordList) hasAny(atoms []atom) bool { w, _ := l.in(atoms); return w != "" }
+
+// concluding is what a claim says of itself that is concluded from others.
+var concluding = regexp.MustCompile(`(?i)(^|[;,:—–] ?|\band )(so|therefore|thus|hence|consequently|accordingly|it follows that|(this|that|which|these (figures|facts|results|findings)|all (of )?this|taken together,? th(is|ese|ey)) (together )?(suggests?|implies|imply|indicates?|means|points? to)|` +
+	`daher|deshalb|daraus folgt|folglich|somit|das (legt nahe|deutet|bedeutet)|dies (legt nahe|deutet|bedeutet)|donc|par conséquent|cela (suggère|implique|signifie|indique)|on peut en (conclure|déduire)|por (lo )?tanto|por consiguiente|esto (sugiere|implica|significa|indica)|así que|因此|所以|したがって)([\s,]|$)`)
+
+// concludes reports whether a claim says of itself that it is concluded.
+func concludes(text string) bool {
+	m := concluding.FindStringIndex(text)
+	return m != nil && !strings.HasPrefix(strings.ToLower(text), "so far")
+}
+
+// VerifyAll checks the claims of an answer, in their order, those that are factual; the
+// findings of the others are zero. A claim that says of itself that it is concluded, and
+// whose words are in claims before it that are supported, is an inference.
+func (c *Corpus) VerifyAll(sentences []Sentence) []Finding {
+	findings := make([]Finding, len(sentences))
+	var ground []Quote
+	for i, s := range sentences {
+		if !s.Factual {
+			continue
+		}
+		findings[i] = c.Verify(s)
+		f := &findings[i]
+		switch {
+		case f.Verdict == Supported:
+			ground = append(ground, Quote{ID: "ground", Text: s.Text})
+		case concludes(s.Text) && f.Verdict != Contradicted && f.Verdict != Inference && len(ground) > 0:
+			if rests(s, ground) {
+				f.Verdict, f.Reason = Inference, "it is concluded from claims that are supported"
+			}
+		}
+	}
+	return findings
+}
+
+// restsOn is the share of an inference that the claims before it must have.
+const restsOn = 0.35
+
+// rests reports whether the words of a claim, its figures and names are in others.
+func rests(s Sentence, ground []Quote) bool {
+	k := NewCorpus(ground).look(s).compare(nil)
+	return len(k.windows) > 0 && k.cover >= restsOn && k.lacking == 0 && len(k.missing) == 0
 }

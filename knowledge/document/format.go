@@ -2,10 +2,19 @@ package document
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
 	"iter"
+	"maps"
+	"mime"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+
+	"ponder/internal/textkit/charset"
 )
 
 // A Format is a kind of file that can be read. Formats are tried in order: the
@@ -131,4 +140,187 @@ func looksHTML(head []byte) bool {
 	return slices.ContainsFunc([]string{"<!doctype html", "<html", "<head", "<body"}, func(mark string) bool {
 		return bytes.HasPrefix(head, []byte(mark))
 	})
+}
+
+// mediaTypes are the formats of media types.
+var mediaTypes = map[string]string{
+	"text/html": ".html", "application/xhtml+xml": ".html", "text/plain": ".txt", "text/markdown": ".md", "text/x-markdown": ".md",
+	"application/pdf": ".pdf", "application/x-pdf": ".pdf", "application/json": ".json", "application/ld+json": ".json", "application/geo+json": ".json",
+	"application/x-ndjson": ".jsonl", "application/jsonl": ".jsonl", "application/jsonlines": ".jsonl", "application/x-jsonlines": ".jsonl",
+	"text/csv": ".csv", "text/tab-separated-values": ".tsv", "message/rfc822": ".eml", "application/mbox": ".mbox", "application/epub+zip": ".epub",
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":       ".xlsx",
+	"application/x-ipynb+json": ".ipynb", "application/javascript": ".js", "text/javascript": ".js", "text/css": ".css",
+	"application/yaml": ".yaml", "text/yaml": ".yaml", "application/toml": ".toml", "text/x-python": ".py",
+}
+
+// Typed returns the document that bytes of a media type are, "text/html;
+// charset=utf-8", from the web and its like. Name is where they are from, and
+// tells what they are if the type is unknown or says nothing. Of many documents
+// in one, each is a section.
+func Typed(mediaType, name string, raw []byte) (*Document, error) {
+	kind, params, err := mime.ParseMediaType(mediaType)
+	if err != nil {
+		kind, _, _ = strings.Cut(strings.ToLower(mediaType), ";")
+	}
+	path := name
+	if i := strings.IndexAny(path, "?#"); i > 0 {
+		path = path[:i]
+	}
+	formats := Formats()
+	format := typedFormat(formats, strings.TrimSpace(kind), path, raw)
+	if format == nil {
+		return nil, fmt.Errorf("%s: %w", kind, errFormat)
+	}
+	raw = declared(raw, params["charset"], format)
+	c, err := format.whole(raw)
+	if err != nil {
+		return nil, err
+	}
+	doc := NewDocument(name, baseName(path), c)
+	if doc.Text == "" {
+		return nil, errEmpty
+	}
+	return doc, nil
+}
+
+// typedFormat returns the format of bytes, by their type, their beginning or
+// their name.
+func typedFormat(formats []Format, kind, path string, raw []byte) *Format {
+	if ext := mediaTypes[kind]; ext != "" && ext != ".txt" {
+		return formatOf(formats, "x"+ext, raw, true)
+	}
+	switch {
+	case kind == "text/plain" || kind == "" || kind == "application/octet-stream" || kind == "binary/octet-stream":
+		return formatOf(formats, path, raw, true)
+	case strings.HasSuffix(kind, "+json"):
+		return formatOf(formats, "x.json", raw, true)
+	case strings.HasPrefix(kind, "text/"):
+		return formatOf(formats, "x.txt", raw, true)
+	}
+	return nil
+}
+
+// declared returns bytes as UTF-8 if what they came with says how they are
+// written. HTML may say otherwise, and is then right only in what it does not
+// contradict.
+func declared(raw []byte, label string, format *Format) []byte {
+	if label == "" || format.Binary && format.Name != "HTML" {
+		return raw
+	}
+	out, ok := charset.DecodeLabel(raw, label)
+	if !ok {
+		return raw
+	}
+	if format.Name == "HTML" {
+		return append([]byte("\xef\xbb\xbf"), out...) // a mark outweighs what the page says of itself
+	}
+	return out
+}
+
+// whole returns all parts of a file as one.
+func (f *Format) whole(raw []byte) (Content, error) {
+	var c Content
+	var first error
+	n := 0
+	for p, err := range f.parts(raw) {
+		if err != nil {
+			first = cmp.Or(first, err)
+			continue
+		}
+		if n++; n == 1 {
+			c = p.Content
+			if p.Key != "" {
+				c.Blocks = nil
+			}
+		}
+		if p.Key == "" {
+			continue
+		}
+		if p.Title != "" && (len(p.Blocks) == 0 || p.Blocks[0].Kind != Heading) {
+			c.Blocks = append(c.Blocks, Block{Kind: Heading, Level: 1, Text: p.Title})
+		}
+		c.Blocks = append(c.Blocks, p.Blocks...)
+	}
+	if n == 0 {
+		return Content{}, first
+	}
+	if n > 1 {
+		c.Title, c.Author = "", ""
+	}
+	return c, nil
+}
+
+// Reasons why a path is not read.
+var (
+	errMissing = errors.New("no such file or folder")
+	errDenied  = errors.New("permission denied")
+	errLoop    = errors.New("a loop of links")
+	errLeads   = errors.New("a link that leads out of the folder")
+	errDeep    = errors.New("nested too deep")
+	errFormat  = errors.New("not a format that can be read")
+	errEmpty   = errors.New("it has no text")
+	errMailbox = errors.New("not a mailbox")
+	errTooMuch = errors.New("it has more text than is read of a file")
+)
+
+// reason returns the plain words for an error of the system.
+func reason(err error) error {
+	var path *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return errMissing
+	case errors.Is(err, fs.ErrPermission):
+		return errDenied
+	case errors.Is(err, syscall.ELOOP), strings.Contains(err.Error(), "too many links"):
+		return errLoop
+	case errors.As(err, &path):
+		return path.Err
+	}
+	return err
+}
+
+// counted returns how often what is, the most first: "12 .png, 3 .zip".
+func counted(what map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(what), func(a, b string) int {
+		if what[a] != what[b] {
+			return what[b] - what[a]
+		}
+		return strings.Compare(a, b)
+	})
+	var parts []string
+	for _, n := range names[:min(len(names), 8)] {
+		parts = append(parts, fmt.Sprintf("%d %s", what[n], n))
+	}
+	if more := len(names) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d other kinds", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// regular refuses what is not a file with an end.
+func regular(info fs.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	kinds := map[fs.FileMode]string{fs.ModeNamedPipe: "a pipe", fs.ModeSocket: "a socket", fs.ModeDevice: "a device", fs.ModeDir: "a folder"}
+	for mode, name := range kinds {
+		if info.Mode()&mode != 0 {
+			return fmt.Errorf("%s, not a file", name)
+		}
+	}
+	return errors.New("not a file")
+}
+
+// size returns a number of bytes as people read it.
+func size(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	f, u := float64(n), 0
+	for f >= 1024 && u < len(units)-1 {
+		f, u = f/1024, u+1
+	}
+	if u == 0 || f == float64(int64(f)) {
+		return fmt.Sprintf("%.0f %s", f, units[u])
+	}
+	return fmt.Sprintf("%.1f %s", f, units[u])
 }

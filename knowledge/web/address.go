@@ -1,6 +1,20 @@
 package web
 
-import "net/netip"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"ponder/internal/textkit"
+)
 
 // A ban is a range of addresses that are nobody's on the public internet.
 type ban struct {
@@ -110,4 +124,186 @@ func isatap(a netip.Addr) (netip.Addr, bool) {
 		return netip.Addr{}, false
 	}
 	return netip.AddrFrom4([4]byte(b[12:])), true
+}
+
+// An allowed is an entry of [Options.Allow].
+type allowed struct {
+	prefix netip.Prefix // of addresses; not valid if the entry is a name
+	name   string       // of a host, as [hostName] writes it
+	below  bool         // hosts below the name: *.name
+	port   uint16       // 0 is any
+}
+
+// CheckAllow reports what is wrong with an entry for [Options.Allow].
+func CheckAllow(entry string) error {
+	_, err := parseAllowed(entry)
+	return err
+}
+
+// parseAllowed reads an entry: an address, a range such as 10.0.0.0/8, a host,
+// or *.host for all below it; all but a range may have a port.
+func parseAllowed(entry string) (allowed, error) {
+	entry = strings.TrimSpace(entry)
+	if p, err := netip.ParsePrefix(entry); err == nil {
+		return allowed{prefix: p.Masked()}, nil
+	}
+	if a, err := netip.ParseAddr(strings.Trim(entry, "[]")); err == nil {
+		return single(entry, a, 0)
+	}
+	if a, err := netip.ParseAddrPort(entry); err == nil {
+		return single(entry, a.Addr(), a.Port())
+	}
+	name, port, err := cutPort(entry)
+	if err != nil {
+		return allowed{}, fmt.Errorf("allow %q: %w", entry, err)
+	}
+	rest, below := strings.CutPrefix(name, "*.")
+	host, err := hostName(rest)
+	if err != nil {
+		return allowed{}, fmt.Errorf("allow %q: %w", entry, err)
+	}
+	return allowed{name: host, below: below, port: port}, nil
+}
+
+func single(entry string, a netip.Addr, port uint16) (allowed, error) {
+	if a.Zone() != "" {
+		return allowed{}, fmt.Errorf("allow %q: addresses with a zone cannot be allowed", entry)
+	}
+	return allowed{prefix: netip.PrefixFrom(a, a.BitLen()), port: port}, nil
+}
+
+func cutPort(entry string) (name string, port uint16, err error) {
+	name, digits, ok := strings.Cut(entry, ":")
+	if !ok {
+		return name, 0, nil
+	}
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || n == 0 {
+		return "", 0, fmt.Errorf("%q is not a port", digits)
+	}
+	return name, uint16(n), nil
+}
+
+// A guard decides where connections may go.
+type guard struct{ allow []allowed }
+
+// newGuard reads the entries of a list.
+func newGuard(list []string) (guard, error) {
+	var g guard
+	for _, entry := range list {
+		a, err := parseAllowed(entry)
+		if err != nil {
+			return guard{}, err
+		}
+		g.allow = append(g.allow, a)
+	}
+	return g, nil
+}
+
+// connect decides on a connection to an address that the name host stands for. It
+// is the last that is asked before the connection is made.
+func (g guard) connect(host, address string) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %q is not an address", ErrRefused, address)
+	}
+	what, hard := banned(to.Addr())
+	if what == "" || g.byAddress(to) || !hard && g.byName(host, to.Port()) {
+		return nil
+	}
+	if host == to.Addr().String() {
+		return fmt.Errorf("%w: %s is %s", ErrRefused, host, what)
+	}
+	return fmt.Errorf("%w: %s leads to %s, which is %s", ErrRefused, host, to.Addr(), what)
+}
+
+func (g guard) byAddress(to netip.AddrPort) bool {
+	return slices.ContainsFunc(g.allow, func(a allowed) bool {
+		return a.prefix.IsValid() && a.prefix.Contains(to.Addr()) && (a.port == 0 || a.port == to.Port())
+	})
+}
+
+func (g guard) byName(host string, port uint16) bool {
+	for _, a := range g.allow {
+		if a.prefix.IsValid() || a.port != 0 && a.port != port {
+			continue
+		}
+		if !a.below && host == a.name || a.below && strings.HasSuffix(host, "."+a.name) {
+			return true
+		}
+	}
+	return false
+}
+
+// transport returns what makes the connections of a fetcher. It uses no proxy:
+// a proxy would connect where nobody looks.
+func (f *Fetcher) transport() *http.Transport {
+	return &http.Transport{
+		DialContext:            f.dial,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true, // we unpack, within bounds
+		MaxIdleConns:           32,
+		MaxIdleConnsPerHost:    2,
+		IdleConnTimeout:        f.limits.total,
+		TLSHandshakeTimeout:    2 * f.limits.headers,
+		MaxResponseHeaderBytes: f.limits.headerBytes,
+		WriteBufferSize:        4 << 10,
+		ReadBufferSize:         8 << 10,
+	}
+}
+
+// dial connects to a host. Each of the addresses that its name stands for is
+// checked when it is about to be connected to, and in no other way.
+func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	d := net.Dialer{
+		Timeout:  2 * f.limits.headers, // the exchange ends sooner, and says why
+		Resolver: f.resolver,
+		ControlContext: func(_ context.Context, _, to string, _ syscall.RawConn) error {
+			return f.guard.connect(strings.ToLower(host), to)
+		},
+	}
+	return d.DialContext(ctx, network, address)
+}
+
+// explain says in plain words what went wrong below HTTP.
+func explain(err error) error {
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.Is(err, ErrRefused):
+		return refused(err)
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return plainError{"no host has the name " + textkit.VisibleLine(dns.Name, 80), err}
+	case errors.As(err, &dns):
+		return plainError{"name of the host cannot be looked up: " + textkit.VisibleLine(dns.Err, 80), err}
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return plainError{"host hung up without an answer", err}
+	case errors.As(err, &op) && op.Op == "dial":
+		return plainError{"host cannot be reached: " + textkit.VisibleLine(op.Err.Error(), 80), err}
+	}
+	return plainError{"host did not answer as it should: " + textkit.VisibleLine(words(err), longest), err}
+}
+
+// words returns what an error of the standard library says, without the places
+// in it that say so.
+func words(err error) string {
+	s := err.Error()
+	for _, prefix := range []string{"net/http: HTTP/1.x transport connection broken: ", "net/http: ", "http: "} {
+		s = strings.TrimPrefix(s, prefix)
+	}
+	return s
+}
+
+// refused returns what the guard said, without what the dialer put around it.
+func refused(err error) error {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if strings.HasPrefix(e.Error(), ErrRefused.Error()) {
+			return e
+		}
+	}
+	return err
 }

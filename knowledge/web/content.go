@@ -1,10 +1,16 @@
 package web
 
 import (
+	"bufio"
 	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -13,6 +19,7 @@ import (
 
 	"ponder/internal/textkit"
 	"ponder/internal/textkit/charset"
+	"ponder/knowledge/archive"
 	"ponder/knowledge/document"
 	"ponder/knowledge/web/search"
 )
@@ -204,3 +211,202 @@ func (p *Page) write(d *document.Document) {
 	upTo(len(d.Text))
 	p.Markdown = b.String()
 }
+
+// Bounds on what is packed.
+const (
+	maxCodings = 2   // of an answer, one in the other
+	bombRatio  = 100 // of what comes out to what went in; pages have less than 30
+)
+
+// readBody reads the body of an answer, unpacked.
+func readBody(resp *http.Response, r ration) (body []byte, cut bool, err error) {
+	codings, err := codingsOf(resp.Header.Values("Content-Encoding"))
+	if err != nil {
+		return nil, false, err
+	}
+	if len(codings) == 0 && !r.cut && resp.ContentLength > r.most {
+		return nil, false, fmt.Errorf("%w: it has %d bytes, and %d are read", ErrTooBig, resp.ContentLength, r.most)
+	}
+	wire := &counted{r: resp.Body, most: r.most}
+	from, err := unpack(wire, codings, r.most)
+	if err != nil {
+		return nil, false, broken(err)
+	}
+	body, err = io.ReadAll(io.LimitReader(from, r.most+1))
+	over := int64(len(body)) > r.most || wire.over
+	switch {
+	case over && len(codings) > 0 && int64(len(body)) > bombRatio*wire.n:
+		return nil, false, fmt.Errorf("%w: %d bytes unpack to more than %d", ErrTooBig, wire.n, r.most)
+	case over && !r.cut:
+		return nil, false, fmt.Errorf("%w: it has more than %d bytes", ErrTooBig, r.most)
+	case over:
+		return body[:min(int64(len(body)), r.most)], true, nil
+	case err != nil:
+		return nil, false, broken(err)
+	}
+	return body, false, nil
+}
+
+// broken says that a body did not come as it should have.
+func broken(err error) error {
+	if err == io.ErrUnexpectedEOF || err == io.EOF { //nolint:errorlint // as readers return them
+		return fmt.Errorf("%w: it ended early", ErrBody)
+	}
+	return fmt.Errorf("%w: %w", ErrBody, plain(err))
+}
+
+// codingsOf returns how an answer is packed, the last first.
+func codingsOf(values []string) ([]string, error) {
+	var out []string
+	for _, c := range strings.Split(strings.Join(values, ","), ",") {
+		switch c = strings.ToLower(strings.TrimSpace(c)); c {
+		case "", "identity":
+		case "gzip", "x-gzip", "deflate":
+			out = append([]string{c}, out...)
+		default:
+			return nil, fmt.Errorf("%w: it is packed with %q, which was not asked for", ErrBody, textkit.VisibleLine(c, 20))
+		}
+		if len(out) > maxCodings {
+			return nil, fmt.Errorf("%w: it is packed more than %d times", ErrBody, maxCodings)
+		}
+	}
+	return out, nil
+}
+
+// unpack puts what unpacks in front of a body. What stands between two codings
+// is bounded too: a packed nothing may be of any length.
+func unpack(r io.Reader, codings []string, most int64) (io.Reader, error) {
+	for i, c := range codings {
+		if i > 0 {
+			r = &counted{r: r, most: 4 * most}
+		}
+		b := bufio.NewReader(r)
+		var err error
+		switch head, _ := b.Peek(2); {
+		case len(head) == 0:
+			return b, nil // an empty answer
+		case c != "deflate":
+			r, err = gzip.NewReader(b)
+		case len(head) == 2 && head[0]&0x0f == 8 && (int(head[0])<<8|int(head[1]))%31 == 0:
+			r, err = zlib.NewReader(b)
+		default:
+			r = flate.NewReader(b) // as some servers understand "deflate"
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// A counted reader ends with an error after most bytes.
+type counted struct {
+	r       io.Reader
+	n, most int64
+	over    bool
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	if c.n > c.most {
+		c.over = true
+		return 0, ErrTooBig
+	}
+	n, err := c.r.Read(p[:min(int64(len(p)), c.most+1-c.n)])
+	c.n += int64(n)
+	return n, err
+}
+
+// MaxPicture is the most bytes of a picture that is fetched.
+const MaxPicture = 40 << 10
+
+// Picture fetches a small picture, such as the icon of a site, by the rules of
+// [Fetcher.Fetch], and returns its bytes. It is in the archive before it is returned.
+// What is no picture is ErrType, what is larger ErrTooBig.
+func (f *Fetcher) Picture(ctx context.Context, raw string) ([]byte, error) {
+	if f.broken != nil {
+		return nil, fmt.Errorf("fetch: %w", f.broken)
+	}
+	body, err := f.picture(ctx, raw)
+	if err != nil {
+		return nil, fmt.Errorf("fetch %s: %w", shown(raw), err)
+	}
+	return body, nil
+}
+
+func (f *Fetcher) picture(ctx context.Context, raw string) ([]byte, error) {
+	u, err := f.guard.parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	v := f.visit(nil)
+	v.takes = pictureRation
+	a, err := v.follow(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	if a.status != http.StatusOK {
+		return nil, &StatusError{Code: a.status, After: a.after}
+	}
+	if f.o.Archive != nil {
+		_, err = f.o.Archive.Put(ctx, archive.Original{Type: mediaType(a.header.Get("Content-Type")), Source: raw, Fetched: f.now(), Bytes: a.body})
+	}
+	return a.body, err
+}
+
+// pictureRation takes pictures, and what does not say what it is.
+func pictureRation(resp *http.Response) (ration, error) {
+	switch kind := mediaType(resp.Header.Get("Content-Type")); {
+	case strings.HasPrefix(kind, "image/"), kind == "", kind == "application/octet-stream", kind == "binary/octet-stream":
+		return ration{MaxPicture, false}, nil
+	default:
+		return ration{}, fmt.Errorf("%w: it is %s", ErrType, textkit.VisibleLine(kind, 80))
+	}
+}
+
+// A RawRequest asks for what is at a URL as it comes, and not for a page.
+type RawRequest struct {
+	URL      string
+	ETag     string // of the version that the caller has, or ""
+	Modified string // as Last-Modified said of it, or ""
+	MaxBytes int64  // what is larger is ErrTooBig; that of the options if zero or more than those allow
+}
+
+// A RawAnswer is what a host answered to one, with status 200, or 304 if it has no
+// other version.
+type RawAnswer struct {
+	Status         int
+	Body           []byte
+	ETag, Modified string
+}
+
+// Raw asks for what is at a URL by the rules of [Fetcher.Fetch], whatever its type. It is
+// for feeds, calendars and the like: nothing is archived, and nothing is taken from the
+// archive. Errors have the host of the URL and no more, for the rest may be a secret.
+func (f *Fetcher) Raw(ctx context.Context, r RawRequest) (*RawAnswer, error) {
+	if f.broken != nil {
+		return nil, fmt.Errorf("fetch: %w", f.broken)
+	}
+	u, err := f.guard.parse(r.URL)
+	if err != nil {
+		return nil, fmt.Errorf("fetch: %w", err)
+	}
+	most := f.limits.bytes
+	if r.MaxBytes > 0 {
+		most = min(most, r.MaxBytes)
+	}
+	v := f.visit(&copied{record: record{Final: u.String(), ETag: r.ETag, Modified: r.Modified}})
+	v.takes = func(*http.Response) (ration, error) { return ration{most, false}, nil }
+	a, err := v.follow(ctx, u)
+	if err == nil && a.status != http.StatusOK && a.status != http.StatusNotModified {
+		err = &StatusError{Code: a.status, After: a.after}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fetch from %s: %w", textkit.VisibleLine(u.Host, 100), err)
+	}
+	return &RawAnswer{Status: a.status, Body: a.body, ETag: short(a.header.Get("ETag")), Modified: short(a.header.Get("Last-Modified"))}, nil
+}
+
+// Transport returns what makes the requests of a fetcher. It connects to no other
+// addresses than the fetcher does, wherever a request is sent, and leaves all else to who
+// uses it.
+func (f *Fetcher) Transport() http.RoundTripper { return f.wire }

@@ -1,12 +1,40 @@
+// Package web fetches pages and makes text of them, without being led to where
+// it has no business.
+//
+// The way of a page: a URL is checked and written in one way (url.go); a copy
+// that is young enough is taken from the archive (cache.go); robots.txt is asked
+// (robots.go, rules.go); the host is given its rest (hosts.go); the request goes
+// out through a dialer that refuses addresses which are not public (dial.go,
+// address.go, allow.go); redirects go the same way again (visit.go); the body is
+// unpacked and bounded (body.go); its letters are decoded (charset.go), and text
+// is made of it by its type (content.go). [Fetcher.Fetch] does all of it.
+//
+// What is refused, and how to allow it, is told in docs/web.md. The check that
+// counts is made by the dialer, on the very address that is about to be connected
+// to: names are resolved once for it, so that a name server has no second chance.
+// What is checked before is for errors that come sooner and say more.
+//
+// A page comes from a stranger. Its length, its headers, the time it takes, how
+// often it redirects and what it unpacks to are bounded.
+//
+// Originals are in the archive under the URL that answered, with the time. Notes
+// are kept there too, in JSON:
+//
+//	web.page    by URL as asked for: where it led, type, hash, validators, time
+//	web.robots  by origin: status of robots.txt, and those of its lines that count
+//
+// Both may be removed at any time.
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"ponder/internal/textkit"
@@ -205,4 +233,72 @@ func (f *Fetcher) Archived(ctx context.Context, hash string) (*Page, error) {
 		return nil, fmt.Errorf("read page: %w", err)
 	}
 	return f.page(&copied{record: record{URL: o.Source, Final: o.Source, Type: o.Type, Hash: o.Hash, Fetched: o.Fetched}, raw: o.Bytes, cached: true})
+}
+
+// What a fetch comes to when it comes to nothing. Each is wrapped in one line
+// that says more.
+var (
+	ErrRefused = errors.New("address not allowed")           // it is not public, and the user did not allow it
+	ErrURL     = errors.New("not a URL that can be fetched") // its scheme, its host or the way it is written
+	ErrRobots  = errors.New("robots.txt does not allow it")  // or could not be read
+	ErrTooBig  = errors.New("too big")                       // and of a type that cannot be cut short
+	ErrType    = errors.New("not text that can be read")     // its type, or nothing in it
+	ErrTime    = errors.New("took too long")                 // headers, a pause, or all of it
+	ErrBusy    = errors.New("host wants to be left alone")   // for longer than is worth waiting
+	ErrBody    = errors.New("answer is damaged")             // ended early, or cannot be unpacked
+	ErrCircle  = errors.New("too many redirects")            // more than ten
+)
+
+// A StatusError is an answer other than a page.
+type StatusError struct {
+	Code  int
+	After time.Duration // how long the host wants to be left alone; 0 if it did not say
+}
+
+func (e *StatusError) Error() string {
+	text := http.StatusText(e.Code)
+	text = cmp.Or(text, "unknown status")
+	s := fmt.Sprintf("server answered %d (%s)", e.Code, strings.ToLower(text))
+	if e.After > 0 {
+		s += fmt.Sprintf("; try again in %v", e.After.Round(time.Second))
+	}
+	return s
+}
+
+// errSlow is the cause when the time is up, or nothing came for too long.
+type errSlow struct {
+	what string
+	time.Duration
+}
+
+func (e errSlow) Error() string { return fmt.Sprintf("took too long: %s %v", e.what, e.Duration) }
+func (e errSlow) Unwrap() error { return ErrTime }
+
+// longest is how much of the words of others is in an error.
+const longest = 300
+
+// plainError is an error whose words are of others: one line, without what
+// cannot be printed.
+type plainError struct {
+	says string
+	err  error
+}
+
+func (e plainError) Error() string { return e.says }
+func (e plainError) Unwrap() error { return e.err }
+
+// plain makes one line of an error.
+func plain(err error) error { return plainError{textkit.VisibleLine(err.Error(), longest), err} }
+
+// reason returns why an exchange failed: what ended its time, rather than what
+// that looked like on the wire.
+func reason(ctx context.Context, err error) error {
+	var slow errSlow
+	if cause := context.Cause(ctx); cause != nil {
+		if errors.As(cause, &slow) {
+			return slow
+		}
+		return cause
+	}
+	return explain(err)
 }

@@ -1,6 +1,10 @@
 package llmtest
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
 	"time"
 
 	"ponder/llm"
@@ -112,4 +116,277 @@ func silent(name string, b Behaviour) conformTest {
 		}
 		r.closed()
 	}}
+}
+
+func cancelTests() []conformTest {
+	return []conformTest{
+		{name: "before the answer", config: SimConfig{Behaviours: always(Hang)}, run: func(r *rig) {
+			ctx, cancel := context.WithCancel(r.Context())
+			go func() {
+				<-r.asked
+				cancel()
+			}()
+			defer cancel()
+			r.fail(ctx, question("Will you ever answer?"), llm.Cancelled)
+			r.closed()
+		}},
+		{name: "in the middle", config: SimConfig{Behaviours: always(Stall)}, run: func(r *rig) {
+			ctx, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			var last error
+			for d, err := range r.model.Generate(ctx, question("Tell a story and fall asleep.")) {
+				if last = err; d.Text != "" {
+					cancel()
+				}
+			}
+			if llm.ClassOf(last) != llm.Cancelled || !errors.Is(last, context.Canceled) {
+				r.Errorf("error is %v, want one of class %q that is context.Canceled", last, llm.Cancelled)
+			}
+			r.closed()
+		}},
+		{name: "at a deadline", config: SimConfig{Behaviours: always(Hang)}, run: func(r *rig) {
+			ctx, cancel := context.WithTimeout(r.Context(), 50*time.Millisecond)
+			defer cancel()
+			if e := r.fail(ctx, question("Will you answer in time?"), llm.Cancelled); !errors.Is(e, context.DeadlineExceeded) {
+				r.Errorf("error %v is not context.DeadlineExceeded", e)
+			}
+			r.closed()
+		}},
+		{name: "by breaking off", config: SimConfig{Behaviours: always(Endless)}, run: func(r *rig) {
+			n := 0
+			for d, err := range r.model.Generate(r.Context(), question("Never stop talking.")) {
+				if err != nil {
+					r.Fatalf("Generate: %v", err)
+				}
+				if n += len(d.Text); n > 100 {
+					break
+				}
+			}
+			r.closed()
+		}},
+		{name: "before asking", run: func(r *rig) {
+			ctx, cancel := context.WithCancel(r.Context())
+			cancel()
+			r.fail(ctx, question("Too late?"), llm.Cancelled)
+			if n := r.sim.Stats().Answers; n != 0 {
+				r.Errorf("the server gave %d answers to a request that was cancelled before", n)
+			}
+		}},
+		{name: "held back", run: func(r *rig) {
+			ctx, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			first, second := r.hold(ctx), r.hold(r.Context())
+			r.ask(question("Who is served first?"))
+			cancel()
+			if err := <-first.ended; llm.ClassOf(err) != llm.Cancelled {
+				r.Errorf("a request that was never released ended with %v", err)
+			}
+			r.ask(question("And after that?"))
+			if n := len(r.asked); n != 2 {
+				r.Errorf("the server was asked %d times before any request was released, want 2", n)
+			}
+			close(second.released)
+			if err := <-second.ended; err != nil {
+				r.Errorf("a request that was released ended with %v", err)
+			}
+			if n := len(r.asked); n != 3 {
+				r.Errorf("the server was asked %d times, want 3", n)
+			}
+		}},
+	}
+}
+
+// A held is a request that is held back.
+type held struct {
+	released chan struct{}
+	ended    chan error
+}
+
+// hold begins with a request and holds it back.
+func (r *rig) hold(ctx context.Context) held {
+	h := held{make(chan struct{}), make(chan error, 1)}
+	model, ok := r.model.(llm.Holder)
+	if !ok {
+		r.Fatal("the model is no llm.Holder")
+	}
+	begun := make(chan struct{})
+	go func() {
+		close(begun)
+		var last error
+		for _, err := range model.Hold(ctx, h.released, question("May I?")) {
+			last = err
+		}
+		h.ended <- last
+	}()
+	<-begun
+	return h
+}
+
+// closed checks that the server saw the client go away.
+func (r *rig) closed() {
+	r.Helper()
+	if rec := r.record(); !rec.Cancelled {
+		r.Errorf("the connection was not closed: %+v", rec)
+	}
+}
+
+func providerTests() []conformTest {
+	return []conformTest{
+		{name: "check", run: func(r *rig) {
+			if err := r.provider.Check(r.Context(), r.adapter.Model); err != nil {
+				r.Errorf("Check: %v", err)
+			}
+		}},
+		{name: "check with a wrong key", needs: NoCheck, config: SimConfig{Key: "another"}, run: func(r *rig) {
+			if err := r.provider.Check(r.Context(), r.adapter.Model); llm.ClassOf(err) != llm.Auth {
+				r.Errorf("Check: %v, want class %q", err, llm.Auth)
+			}
+		}},
+		{name: "check of a missing model", needs: NoCheck, config: SimConfig{Models: []string{"no-other"}}, run: func(r *rig) {
+			if err := r.provider.Check(r.Context(), r.adapter.Model); err != nil && llm.ClassOf(err) != llm.NotFound {
+				r.Errorf("Check: %v, want class %q", err, llm.NotFound)
+			}
+		}},
+		{name: "embeddings", needs: NoEmbeddings, run: conformEmbed},
+		{name: "embeddings limited", needs: NoEmbeddings, config: SimConfig{Behaviours: always(RateLimit)}, run: func(r *rig) {
+			if _, _, err := r.provider.Embed(r.Context(), r.adapter.Model, []string{"a"}); llm.ClassOf(err) != llm.RateLimited {
+				r.Errorf("Embed: %v, want class %q", err, llm.RateLimited)
+			}
+		}},
+	}
+}
+
+func conformEmbed(r *rig) {
+	texts := []string{"the fox reads books", "a fox read a book", "stock markets fell", "the fox reads books"}
+	vectors, used, err := r.provider.Embed(r.Context(), r.adapter.Model, texts)
+	if err != nil {
+		r.Fatalf("Embed: %v", err)
+	}
+	if len(vectors) != len(texts) {
+		r.Fatalf("%d vectors for %d texts", len(vectors), len(texts))
+	}
+	dot := func(i, j int) (sum float32) {
+		for k := range vectors[i] {
+			sum += vectors[i][k] * vectors[j][k]
+		}
+		return sum
+	}
+	if dot(0, 3) < 0.99 || dot(0, 1) <= dot(0, 2) {
+		r.Errorf("vectors are out of order: %v %v %v", dot(0, 3), dot(0, 1), dot(0, 2))
+	}
+	if used.Input <= 0 {
+		r.Errorf("usage is %+v", used)
+	}
+}
+
+func conformTools() []llm.Tool {
+	pair := json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer","description":"first"},"b":{"type":"integer"}},"required":["a","b"]}`)
+	return []llm.Tool{
+		{Name: "add", Doc: "Adds two numbers.", Schema: pair},
+		{Name: "multiply", Doc: "Multiplies two numbers.", Schema: pair},
+		{Name: "now", Doc: "Tells the time."},
+	}
+}
+
+func toolTests() []conformTest {
+	return []conformTest{
+		{name: "calls and results", run: conformCalls},
+		{name: "text before a call", config: SimConfig{Script: Script{{
+			Match: regexp.MustCompile("add"), Reply: encode("Let me see."), Calls: []ScriptCall{{Name: "add", Input: json.RawMessage(`{"a":1,"b":2}`)}},
+		}}}, run: func(r *rig) {
+			done := r.askWithTools("Please add 1 and 2.", "")
+			if calls := done.Message.Calls(); len(calls) != 1 || done.Message.Text() != "Let me see." {
+				r.Errorf("text is %q with calls %v", done.Message.Text(), calls)
+			}
+		}},
+		{name: "a tool without input", run: func(r *rig) {
+			done := r.askWithTools("What time is it now?", "")
+			if calls := done.Message.Calls(); len(calls) != 1 || calls[0].Name != "now" || string(calls[0].Input) != "{}" {
+				r.Errorf("calls are %v, want now with {}", calls)
+			}
+		}},
+		{name: "no tool", run: func(r *rig) {
+			done := r.askWithTools("Please add 2 and 3.", "none")
+			if len(done.Message.Calls()) > 0 || done.Finish != llm.FinishStop {
+				r.Errorf("Finish is %q with calls %v, want an answer", done.Finish, done.Message.Calls())
+			}
+		}},
+		{name: "any tool", needs: NoForcedTools, run: func(r *rig) {
+			if done := r.askWithTools("Hello there.", "required"); len(done.Message.Calls()) == 0 {
+				r.Errorf("no call: %q", done.Message.Text())
+			}
+		}},
+		{name: "a certain tool", needs: NoForcedTools, run: func(r *rig) {
+			done := r.askWithTools("Hello there.", "multiply")
+			if calls := done.Message.Calls(); len(calls) != 1 || calls[0].Name != "multiply" {
+				r.Errorf("calls are %v, want multiply", calls)
+			}
+		}},
+		{name: "schema beside tools", run: func(r *rig) {
+			req := personRequest()
+			req.Tools = conformTools()
+			done := r.ask(req)
+			if len(done.Message.Calls()) > 0 {
+				return // it may look around first
+			}
+			if _, err := llm.Decode[person](done.Message.Text(), req.Schema); err != nil {
+				r.Errorf("decode %q: %v", done.Message.Text(), err)
+			}
+		}},
+	}
+}
+
+func (r *rig) askWithTools(text, choice string) *llm.Response {
+	r.Helper()
+	req := question(text)
+	req.Tools, req.ToolChoice = conformTools(), choice
+	return r.ask(req)
+}
+
+// conformCalls has the model call two tools, one of which fails, gives it what
+// they returned, and goes on. The server refuses a conversation whose calls and
+// results do not belong together.
+func conformCalls(r *rig) {
+	req := question("Please add and multiply 2 and 3.")
+	req.Tools = conformTools()
+	done := r.ask(req)
+	calls := done.Message.Calls()
+	if len(calls) != 2 || calls[0].Name != "add" || calls[1].Name != "multiply" {
+		r.Fatalf("calls are %v, want add and multiply", calls)
+	}
+	if done.Finish != llm.FinishTools {
+		r.Errorf("Finish is %q, want %q", done.Finish, llm.FinishTools)
+	}
+	if calls[0].ID == "" || calls[0].ID == calls[1].ID {
+		r.Errorf("ids of calls are %q and %q, want two", calls[0].ID, calls[1].ID)
+	}
+	for _, c := range calls {
+		if got := string(c.Input); got != `{"a":2,"b":3}` {
+			r.Errorf("input of %s is %s", c.Name, got)
+		}
+	}
+	req.Messages = append(req.Messages, done.Message, llm.Message{Role: llm.User, Parts: []llm.Part{
+		{Result: &llm.ToolResult{ID: calls[0].ID, Name: "add", Text: "the-sum-is-5"}},
+		{Result: &llm.ToolResult{ID: calls[1].ID, Name: "multiply", Text: "out of order", Failed: true}},
+	}})
+	r.record()
+	after := r.ask(req)
+	if after.Message.Text() == "" || after.Finish != llm.FinishStop {
+		r.Errorf("after the results Finish is %q, text %q", after.Finish, after.Message.Text())
+	}
+	if rec := r.record(); !hasBody(rec.Body, "the-sum-is-5") || !hasBody(rec.Body, "out of order") {
+		r.Errorf("the results are not in the request: %s", rec.Body)
+	}
+	req.Messages = append(req.Messages, after.Message, llm.Say(llm.User, "Thanks. Once more?"))
+	r.ask(req)
+	r.askOther(req)
+}
+
+// askOther sends the conversation to the other model, which must not be sent what
+// only the first can read.
+func (r *rig) askOther(req *llm.Request) {
+	r.Helper()
+	if done := r.askOf(r.provider.Model(r.adapter.Other), req); done.Finish == "" {
+		r.Errorf("no finish from %s", r.adapter.Other)
+	}
 }

@@ -3,12 +3,16 @@ package llmtest
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 )
 
@@ -214,3 +218,195 @@ func encode(v any) []byte {
 	}
 	return b
 }
+
+// A Record is what became of one request to a [Sim].
+type Record struct {
+	Time        time.Time   `json:"time"` // when it came
+	Dialect     string      `json:"dialect"`
+	Path        string      `json:"path"`
+	Client      string      `json:"client,omitempty"` // address of the connection
+	Model       string      `json:"model,omitempty"`
+	Prompt      string      `json:"prompt,omitempty"`  // hash of what was asked, whatever the dialect
+	Attempt     int         `json:"attempt,omitempty"` // counts how often it was asked
+	PromptBytes int         `json:"prompt_bytes"`
+	Input       int         `json:"input_tokens"`
+	Output      int         `json:"output_tokens"` // written until the end, truly
+	Status      int         `json:"status"`
+	Behaviours  []Behaviour `json:"behaviours,omitempty"`
+	Streamed    bool        `json:"streamed,omitempty"`
+	Started     time.Time   `json:"started"` // first byte of the answer; zero if there was none
+	Ended       time.Time   `json:"ended"`
+	Whole       bool        `json:"whole"`               // the answer was sent to its end
+	Cancelled   bool        `json:"cancelled,omitempty"` // the client closed the connection before the end
+
+	Body []byte `json:"-"` // as it came
+}
+
+// Stats counts what a [Sim] was asked.
+type Stats struct {
+	Requests   int               `json:"requests"`  // ended
+	Answers    int               `json:"answers"`   // whole ones of models
+	Cancelled  int               `json:"cancelled"` // closed by the client before the end
+	Failed     int               `json:"failed"`    // answered with an error status
+	Repeated   int               `json:"repeated"`  // asked what had been asked before
+	Active     int               `json:"active"`    // now
+	Peak       int               `json:"peak"`      // most at a time
+	Input      int               `json:"input_tokens"`
+	Output     int               `json:"output_tokens"`
+	Dialects   map[string]int    `json:"dialects"`
+	Statuses   map[int]int       `json:"statuses"`
+	Behaviours map[Behaviour]int `json:"behaviours"`
+}
+
+func newStats(active int) Stats {
+	return Stats{
+		Active: active, Peak: active,
+		Dialects: make(map[string]int), Statuses: make(map[int]int), Behaviours: make(map[Behaviour]int),
+	}
+}
+
+// Stats returns what was counted since the start or the last Reset.
+func (s *Sim) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.stats
+	out.Dialects = maps.Clone(out.Dialects)
+	out.Statuses = maps.Clone(out.Statuses)
+	out.Behaviours = maps.Clone(out.Behaviours)
+	return out
+}
+
+func (s *Sim) began() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.Active++
+	s.stats.Peak = max(s.stats.Peak, s.stats.Active)
+}
+
+func (s *Sim) ended(r Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := &s.stats
+	t.Active--
+	t.Requests++
+	if r.Whole {
+		t.Answers++
+	}
+	if r.Cancelled {
+		t.Cancelled++
+	}
+	if r.Status >= 400 {
+		t.Failed++
+	}
+	if r.Attempt > 1 {
+		t.Repeated++
+	}
+	t.Input += r.Input
+	t.Output += r.Output
+	t.Dialects[r.Dialect]++
+	t.Statuses[r.Status]++
+	for _, b := range r.Behaviours {
+		t.Behaviours[b]++
+	}
+}
+
+// A tally counts by number. The zero value is ready.
+type tally struct {
+	mu sync.Mutex
+	n  map[uint64]int
+}
+
+// maxTally bounds what a tally remembers: it then begins anew.
+const maxTally = 1 << 20
+
+// add counts one more and returns how many there are.
+func (t *tally) add(key uint64) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n == nil || len(t.n) >= maxTally {
+		t.n = make(map[uint64]int)
+	}
+	t.n[key]++
+	return t.n[key]
+}
+
+func (t *tally) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.n = nil
+}
+
+// Serve serves h on the loopback until the test ends and returns its address:
+// http://127.0.0.1:port.
+func Serve(t testing.TB, h http.Handler) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listen: %v", err)
+	}
+	serve(t, h, l)
+	return "http://" + l.Addr().String()
+}
+
+// Pipe returns a client whose requests all go to h, whatever host they name,
+// without a network: in a testing/synctest bubble the server's delays are
+// virtual. Close its idle connections or end the test to end its goroutines.
+func Pipe(t testing.TB, h http.Handler) *http.Client {
+	t.Helper()
+	l := &pipes{ready: make(chan net.Conn), closed: make(chan struct{})}
+	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }}
+	serve(t, h, l)
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
+func serve(t testing.TB, h http.Handler, l net.Listener) {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(l) // ends with ErrServerClosed
+	}()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-ended
+	})
+}
+
+// pipes is a listener whose connections are pipes.
+type pipes struct {
+	ready  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case p.ready <- server:
+		return client, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Accept implements [net.Listener].
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.ready:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements [net.Listener].
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+// Addr implements [net.Listener].
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }

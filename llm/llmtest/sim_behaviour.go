@@ -1,8 +1,15 @@
 package llmtest
 
 import (
+	"cmp"
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"strconv"
+	"sync"
+	"time"
 )
 
 // A Behaviour is something that a model or its server does, mostly wrong.
@@ -131,4 +138,185 @@ func draw(chances map[Behaviour]float64, rng *rand.Rand) (c conduct) {
 		}
 	}
 	return c
+}
+
+// A kind is what is wrong with a request or with the server. Each dialect has
+// its own status and words for it.
+type kind string
+
+const (
+	badRequest  kind = "bad request"
+	wrongKey    kind = "wrong key"
+	noCredit    kind = "no credit"
+	noModel     kind = "no model"
+	tooLong     kind = "too long"
+	filtered    kind = "filtered"
+	rateLimited kind = "rate limited"
+	serverError kind = "server error"
+	badGateway  kind = "bad gateway"
+	unavailable kind = "unavailable"
+	overloaded  kind = "overloaded"
+	page        kind = "page"
+)
+
+// A failure is an error to answer with.
+type failure struct {
+	kind        kind
+	message     string // "" for the provider's usual words
+	param       string // of a bad request, where the dialect names it
+	model       string
+	tokens      int // of a prompt that is too long
+	limit       int
+	status      int // 0 for the provider's usual one
+	contentType string
+	retry       time.Duration // when to try again
+}
+
+// A RetryForm is how a server says when to try again.
+type RetryForm string
+
+// The forms. The zero value is the provider's own.
+const (
+	RetrySeconds  RetryForm = "seconds"  // Retry-After: 2
+	RetryFraction RetryForm = "fraction" // Retry-After: 1.5
+	RetryMillis   RetryForm = "millis"   // retry-after-ms: 1500
+	RetryDate     RetryForm = "date"     // Retry-After: Wed, 21 Oct 2015 07:28:00 GMT
+	RetryBody     RetryForm = "body"     // in the body alone
+	RetryNever    RetryForm = "never"    // x-should-retry: false
+	RetryUnsaid   RetryForm = "unsaid"
+)
+
+// retryHeaders says when to try again.
+func retryHeaders(h http.Header, form RetryForm, after time.Duration) {
+	seconds := strconv.Itoa(int(math.Ceil(after.Seconds())))
+	switch form {
+	case RetrySeconds:
+		h.Set("Retry-After", seconds)
+	case RetryFraction:
+		h.Set("Retry-After", strconv.FormatFloat(after.Seconds(), 'f', -1, 64))
+	case RetryMillis:
+		h.Set("Retry-After-Ms", strconv.FormatInt(after.Milliseconds(), 10))
+		h.Set("Retry-After", seconds)
+	case RetryDate:
+		h.Set("Retry-After", time.Now().Add(after+time.Second-1).UTC().Format(http.TimeFormat))
+	case RetryNever:
+		h.Set("X-Should-Retry", "false")
+	}
+}
+
+const gatewayPage = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
+
+const loginPage = "<!DOCTYPE html>\n<html><head><title>Sign in to the network</title></head><body><form method=\"post\"></form></body></html>\n"
+
+// fail refuses the exchange with what the kind of failure needs.
+func (x *exchange) fail(f failure) {
+	f.model = x.rec.Model
+	switch f.kind {
+	case badGateway:
+		x.rec.Status = http.StatusBadGateway
+		x.send(http.StatusBadGateway, "text/html", []byte(gatewayPage))
+		return
+	case page:
+		x.send(http.StatusOK, "text/html; charset=utf-8", []byte(loginPage))
+		return
+	case rateLimited, overloaded:
+		if f.retry == 0 && f.kind == rateLimited {
+			f.retry = time.Second
+		}
+	case tooLong:
+		f.limit = cmp.Or(f.limit, 8192)
+		f.tokens = max(f.tokens, f.limit+1)
+	}
+	x.refuse(f)
+}
+
+// said returns the failure's message, or else the usual one.
+func (f failure) said(usual string, args ...any) string {
+	if f.message != "" {
+		return f.message
+	}
+	return fmt.Sprintf(usual, args...)
+}
+
+// A limiter lets requests through at a rate: a bucket that fills steadily. Its
+// zero value is a full one.
+type limiter struct {
+	mu   sync.Mutex
+	full time.Time // when the bucket will be full again
+}
+
+func (l *limiter) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.full = time.Time{}
+}
+
+// take takes a request out of the bucket. It returns how many are left, when
+// the bucket will be full again, and how long to wait if it is empty.
+func (l *limiter) take(perMinute, burst int, now time.Time) (left int, full, wait time.Duration) {
+	if burst <= 0 {
+		burst = perMinute
+	}
+	each := time.Minute / time.Duration(perMinute)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.full.Before(now) {
+		l.full = now
+	}
+	full = l.full.Sub(now)
+	if room := time.Duration(burst) * each; full+each > room {
+		return 0, full, full + each - room
+	}
+	l.full = l.full.Add(each)
+	full += each
+	return int((time.Duration(burst)*each - full) / each), full, 0
+}
+
+// within checks the limits on requests and says how the client stands.
+func (x *exchange) within() (failure, bool) {
+	c := x.config
+	x.held = true
+	if n := x.sim.held.Add(1); c.Parallel > 0 && int(n) > c.Parallel {
+		return failure{kind: rateLimited, retry: x.retryAfter(), message: "Too many concurrent requests."}, false
+	}
+	if c.PerMinute <= 0 {
+		return failure{}, true
+	}
+	now := time.Now()
+	left, full, wait := x.sim.limit.take(c.PerMinute, c.Burst, now)
+	x.dialect.limits(x.w.Header(), c.PerMinute, left, full, now)
+	if wait > 0 {
+		return failure{kind: rateLimited, retry: wait}, false
+	}
+	return failure{}, true
+}
+
+// retryAfter is how long to wait where no limit says it.
+func (x *exchange) retryAfter() time.Duration {
+	if d := x.config.RetryAfter.Mean; d > 0 {
+		return d
+	}
+	return time.Second
+}
+
+func openaiLimits(h http.Header, limit, left int, full time.Duration, _ time.Time) {
+	h.Set("x-ratelimit-limit-requests", strconv.Itoa(limit))
+	h.Set("x-ratelimit-remaining-requests", strconv.Itoa(left))
+	h.Set("x-ratelimit-reset-requests", full.Round(time.Millisecond).String())
+}
+
+func anthropicLimits(h http.Header, limit, left int, full time.Duration, now time.Time) {
+	h.Set("anthropic-ratelimit-requests-limit", strconv.Itoa(limit))
+	h.Set("anthropic-ratelimit-requests-remaining", strconv.Itoa(left))
+	h.Set("anthropic-ratelimit-requests-reset", now.Add(full).UTC().Format(time.RFC3339))
+}
+
+func noLimits(http.Header, int, int, time.Duration, time.Time) {}
+
+// retryWords is how OpenAI and others write a time to wait in a message.
+func retryWords(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 }

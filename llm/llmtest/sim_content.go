@@ -2,10 +2,18 @@ package llmtest
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"slices"
+	"strings"
+	"unicode"
 
+	"ponder/llm"
 	"ponder/llm/llmtest/internal/mimic"
 )
 
@@ -177,4 +185,208 @@ func everyShape(schema json.RawMessage, at string, depth int, check func(at stri
 // it allows no other properties.
 func closed(s shape) bool {
 	return len(s.Properties) == 0 && !bytes.Equal(s.Type, []byte(`"object"`)) || bytes.Equal(bytes.TrimSpace(s.AdditionalProperties), []byte("false"))
+}
+
+// dimensions is the length of embeddings where the request does not say.
+const dimensions = 256
+
+// strList is a string or several.
+type strList []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *strList) UnmarshalJSON(b []byte) error {
+	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '"' {
+		*l = strList{""}
+		return json.Unmarshal(b, &(*l)[0])
+	}
+	return json.Unmarshal(b, (*[]string)(l))
+}
+
+// embed returns vectors for texts and how many tokens they have. It answers the
+// request itself, and reports false, if that is an error.
+func (x *exchange) embed(model string, texts []string, size int) (vectors [][]float32, tokens int, ok bool) {
+	x.rec.Model = model
+	if why, ok := x.within(); !ok {
+		x.fail(why)
+		return nil, 0, false
+	}
+	if !x.has(model) {
+		x.fail(failure{kind: noModel})
+		return nil, 0, false
+	}
+	a := &ask{model: model}
+	for _, t := range texts {
+		a.turn("user")
+		a.say("user", t)
+	}
+	r, why, ok := x.plan(a)
+	if !ok {
+		x.fail(why)
+		return nil, 0, false
+	}
+	s := &stream{x: x, r: r, slow: 1}
+	if r.conduct.has(Hang) {
+		<-x.r.Context().Done()
+		return nil, 0, false
+	}
+	if !s.wait(x.config.FirstToken) {
+		return nil, 0, false
+	}
+	for _, t := range texts {
+		vectors = append(vectors, x.vector(model, t, size))
+		tokens += (len(t) + 3) / 4
+	}
+	x.rec.Whole = true
+	return vectors, tokens, true
+}
+
+// vector returns the embedding of a text by a model.
+func (x *exchange) vector(model, text string, size int) []float32 {
+	if x.config.LSA != nil && strings.TrimSuffix(model, ":latest") == LSAModel {
+		return x.config.LSA.embed(text, size)
+	}
+	if size <= 0 || size > 4096 {
+		size = dimensions
+	}
+	return embedding(text, size)
+}
+
+// embedding returns a vector of length 1 that is near those of texts with the
+// same words.
+func embedding(text string, size int) []float32 {
+	v := make([]float32, size)
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(strings.TrimSuffix(word, "s"))) // never fails
+		x := h.Sum64()
+		for range 4 { // some coordinates of each word
+			x = mix(x, 1)
+			v[x%uint64(size)] += float32(int(x>>32&1)*2 - 1)
+		}
+	}
+	var sum float64
+	for _, f := range v {
+		sum += float64(f) * float64(f)
+	}
+	if sum == 0 {
+		v[0], sum = 1, 1
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+// embeddingFormat returns a vector as OpenAI sends it: numbers, or base64 of
+// little-endian floats.
+func embeddingFormat(v []float32, format string) any {
+	if format != "base64" {
+		return v
+	}
+	b := make([]byte, 0, 4*len(v))
+	for _, f := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
+	}
+	return base64.StdEncoding.EncodeToString(b)
+}
+
+// An ask is what a request asks for, whatever its dialect.
+type ask struct {
+	model    string
+	system   string
+	last     string // the last user's text, when sealed with results of tools after it
+	results  string // what tools returned since
+	fresh    bool   // the next text of the user begins a question
+	all      []byte // all that was said, for the hash and to look for planted instructions
+	tools    []llm.Tool
+	choice   string // as in llm.Request
+	schema   json.RawMessage
+	json     bool // a JSON object without a schema
+	max      int  // tokens, or 0
+	stream   bool
+	usage    bool // usage in the stream
+	think    bool // reasoning is to be shown
+	encrypt  bool // reasoning is to come with an opaque copy
+	answered bool // the last message has results of tools
+	messages int
+	images   int
+	size     int // bytes of the prompt
+	hash     uint64
+}
+
+// imageTokens is what an image counts.
+const imageTokens = 258
+
+// turn begins a message.
+func (a *ask) turn(role string) {
+	a.all = append(append(a.all, 1), role...)
+	a.messages++
+	a.fresh = role == "user"
+}
+
+// say adds text to the message.
+func (a *ask) say(role, text string) {
+	a.all = append(append(append(a.all, role...), 0), text...)
+	a.size += len(text)
+	switch role {
+	case "system":
+		a.system = paragraph(a.system, text)
+	case "user":
+		if a.fresh {
+			a.last, a.results, a.answered, a.fresh = "", "", false, false
+		}
+		a.last = paragraph(a.last, text)
+	}
+}
+
+// result adds what a tool returned.
+func (a *ask) result(text string) {
+	a.say("tool", text)
+	a.results = paragraph(a.results, text)
+	a.answered, a.fresh = true, false
+}
+
+func paragraph(before, text string) string {
+	if before == "" {
+		return text
+	}
+	return before + "\n\n" + text
+}
+
+// call adds a call of a tool that the model made.
+func (a *ask) call(name string, input []byte) {
+	a.say("call", name)
+	a.say("input", string(input))
+}
+
+// image adds an image.
+func (a *ask) image(data string) {
+	sum := sha256.Sum256([]byte(data))
+	a.all = append(a.all, sum[:]...)
+	a.images++
+}
+
+// tool adds a tool.
+func (a *ask) tool(name, doc string, schema json.RawMessage) {
+	a.tools = append(a.tools, llm.Tool{Name: name, Doc: doc, Schema: schema})
+	a.size += len(name) + len(doc) + len(schema)
+}
+
+// seal computes what is known when all is said.
+func (a *ask) seal() {
+	a.last = strings.TrimPrefix(paragraph(a.last, a.results), "\n\n")
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s\x00%t\x00", a.model, a.choice, a.json)
+	h.Write(a.schema)
+	for _, t := range a.tools {
+		fmt.Fprintf(h, "\x00%s", t.Name)
+	}
+	h.Write(a.all)
+	a.hash = binary.BigEndian.Uint64(h.Sum(nil))
+	a.size += len(a.schema)
+}
+
+// tokens estimates the tokens of the prompt.
+func (a *ask) tokens() int {
+	return (a.size+3)/4 + 4*a.messages + 3 + imageTokens*a.images
 }

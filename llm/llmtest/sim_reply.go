@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"math/rand/v2"
 	"strconv"
@@ -258,4 +259,23 @@ func token(seed uint64, n int) string {
 		b[i] = digits[seed%uint64(len(digits))]
 	}
 	return string(b)
+}
+
+// sealMark begins what is sealed.
+const sealMark = "ponder-sim "
+
+// sealed returns an opaque string that only its model takes back.
+func sealed(model string, id uint64) string {
+	return base64.StdEncoding.EncodeToString([]byte(sealMark + strconv.FormatUint(id, 16) + " " + token(id, 48) + " " + model))
+}
+
+// unsealed reports whether a string was sealed for the model.
+func unsealed(model, s string) bool {
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return false
+	}
+	rest, ok := strings.CutPrefix(string(b), sealMark)
+	fields := strings.SplitN(rest, " ", 3)
+	return ok && len(fields) == 3 && fields[2] == model
 }

@@ -2,10 +2,12 @@ package llmtest
 
 import (
 	"context"
+	"iter"
 	"net"
 	"net/http"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"ponder/llm/llmtest/internal/mimic"
 )
@@ -263,4 +265,103 @@ func (s *stream) half(body []byte) {
 	s.x.w.Header().Set("Content-Type", "application/json")
 	s.buf = append(s.buf, body[:len(body)/2]...)
 	s.snap()
+}
+
+// pieceBytes is the most of a word that is one token.
+const pieceBytes = 8
+
+// nextPiece returns the length of the first token of s: a word with the space
+// before it, or a part of a long one.
+func nextPiece(s string) int {
+	n := 0
+	for n < len(s) && s[n] <= ' ' {
+		n++
+	}
+	end := n + pieceBytes
+	for n < len(s) && s[n] > ' ' && n < end {
+		n++
+	}
+	for n < len(s) && !utf8.RuneStart(s[n]) {
+		n++
+	}
+	return n
+}
+
+// countPieces returns how many tokens s has.
+func countPieces(s string) (n int) {
+	for s != "" {
+		s = s[nextPiece(s):]
+		n++
+	}
+	return n
+}
+
+// cutPieces returns the first n tokens of s.
+func cutPieces(s string, n int) string {
+	rest := s
+	for range max(n, 0) {
+		if rest == "" {
+			return s
+		}
+		rest = rest[nextPiece(rest):]
+	}
+	return s[:len(s)-len(rest)]
+}
+
+// pieces cuts s into at most chunks pieces of whole tokens, or into tokens if
+// chunks is 0. With endless it begins anew at the end.
+func pieces(s string, chunks int, endless bool) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		each := 1
+		if n := countPieces(s); chunks > 0 {
+			each = (n + chunks - 1) / chunks
+		}
+		for {
+			for rest := s; rest != ""; {
+				p := cutPieces(rest, each)
+				if !yield(p) {
+					return
+				}
+				rest = rest[len(p):]
+			}
+			if !endless || !yield("\n") {
+				return
+			}
+		}
+	}
+}
+
+// quote appends s as a JSON string.
+func quote(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n == 1 {
+				b = append(append(b, s[from:i]...), `\ufffd`...)
+				from = i + 1
+			}
+			i += n
+			continue
+		}
+		if c >= ' ' && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		b = append(b, s[from:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+		i++
+		from = i
+	}
+	return append(append(b, s[from:]...), '"')
 }

@@ -1,11 +1,16 @@
 package openai
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"math"
+	"strconv"
 	"strings"
 
 	"ponder/llm"
+	"ponder/llm/internal/wire"
 )
 
 // The chunks of a stream, and the whole answer that a server may give instead.
@@ -142,4 +147,184 @@ func words(details []json.RawMessage) string {
 		}
 	}
 	return b.String()
+}
+
+// details puts the pieces of reasoning_details together again: pieces of one
+// text or summary follow one another, all else stands for itself.
+type details struct {
+	list []growing
+	size int
+}
+
+// growing is a detail of which more may come.
+type growing struct {
+	detail
+	raw    json.RawMessage // the first piece
+	text   []byte          // of all pieces
+	pieces int
+}
+
+// add takes the details of one chunk.
+func (d *details) add(raws []json.RawMessage) error {
+	for _, raw := range raws {
+		if d.size += len(raw); d.size > maxAnswer {
+			return errTooLarge
+		}
+		var in detail
+		if json.Unmarshal(raw, &in) != nil {
+			continue
+		}
+		if n := len(d.list); n > 0 && d.list[n-1].continues(in) {
+			d.list[n-1].grow(in)
+			continue
+		}
+		d.list = append(d.list, growing{detail: in, raw: raw, text: []byte(in.Text + in.Summary), pieces: 1})
+	}
+	return nil
+}
+
+// continues reports whether a piece is of the same detail.
+func (g *growing) continues(in detail) bool {
+	return in.Type == g.Type && (in.Type == "reasoning.text" || in.Type == "reasoning.summary") &&
+		string(in.Index) == string(g.Index) && (in.ID == "" || g.ID == "" || in.ID == g.ID) &&
+		(g.Signature == "" || in.Text == "")
+}
+
+func (g *growing) grow(in detail) {
+	g.text = append(g.text, in.Text+in.Summary...)
+	g.pieces++
+	if in.Signature != "" {
+		g.Signature = in.Signature
+	}
+	g.ID = cmp.Or(g.ID, in.ID)
+	g.Format = cmp.Or(g.Format, in.Format)
+}
+
+// done returns the details, word for word where they came whole.
+func (d *details) done() (out []json.RawMessage) {
+	for _, g := range d.list {
+		out = append(out, g.done())
+	}
+	return out
+}
+
+func (g *growing) done() json.RawMessage {
+	o, err := wire.ParseObject(g.raw)
+	if err != nil || g.pieces == 1 {
+		return g.raw
+	}
+	key := "text"
+	if g.Type == "reasoning.summary" {
+		key = "summary"
+	}
+	for _, f := range []struct{ key, value string }{{key, string(g.text)}, {"signature", g.Signature}, {"id", g.ID}, {"format", g.Format}} {
+		if quoted, err := json.Marshal(f.value); err == nil && f.value != "" {
+			o.Set(f.key, quoted)
+		}
+	}
+	text, err := o.MarshalJSON()
+	if err != nil {
+		return g.raw
+	}
+	return text
+}
+
+// usage is what servers count, in the fields of all of them.
+type usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+	Input      int `json:"input_tokens"`  // Responses
+	Output     int `json:"output_tokens"` // Responses
+
+	PromptDetails     counts `json:"prompt_tokens_details"`
+	InputDetails      counts `json:"input_tokens_details"` // Responses
+	CompletionDetails counts `json:"completion_tokens_details"`
+	OutputDetails     counts `json:"output_tokens_details"` // Responses
+
+	CacheHit   int `json:"prompt_cache_hit_tokens"`     // DeepSeek
+	Cached     int `json:"cached_tokens"`               // Moonshot
+	CacheWrite int `json:"cache_creation_input_tokens"` // Vercel
+
+	Cost        *amount `json:"cost"` // US dollars
+	BYOK        bool    `json:"is_byok"`
+	CostDetails struct {
+		Upstream *amount `json:"upstream_inference_cost"`
+	} `json:"cost_details"`
+	Ticks *amount `json:"cost_in_usd_ticks"` // xAI
+}
+
+type counts struct {
+	Cached     int `json:"cached_tokens"`
+	CacheWrite int `json:"cache_write_tokens"`
+	Reasoning  int `json:"reasoning_tokens"`
+}
+
+// An amount is a number that may come as a string.
+type amount float64
+
+// UnmarshalJSON implements json.Unmarshaler. What is no number is none.
+func (a *amount) UnmarshalJSON(b []byte) error {
+	f, err := strconv.ParseFloat(string(bytes.Trim(b, `"`)), 64)
+	if err != nil {
+		f = math.NaN()
+	}
+	*a = amount(f)
+	return nil
+}
+
+const (
+	microsPerDollar = 1e6
+	ticksPerMicro   = 1e4 // 1e10 a dollar
+)
+
+// normal returns the count in its normal form.
+func (u *usage) normal() llm.Usage {
+	if u == nil {
+		return llm.Usage{}
+	}
+	prompt := first(u.Prompt, u.Input)
+	read := min(first(u.PromptDetails.Cached, u.InputDetails.Cached, u.CacheHit, u.Cached), prompt)
+	write := min(first(u.PromptDetails.CacheWrite, u.InputDetails.CacheWrite, u.CacheWrite), prompt-read)
+	out := first(u.Completion, u.Output)
+	reasoning := first(u.CompletionDetails.Reasoning, u.OutputDetails.Reasoning)
+	if u.Total == prompt+out+reasoning || reasoning > out { // it was counted apart
+		out += reasoning
+	}
+	return llm.Usage{
+		Input: prompt - read - write, CacheRead: read, CacheWrite: write,
+		Output: out, Reasoning: reasoning, Cost: u.cost(),
+	}
+}
+
+// cost returns what the provider says it cost in millionths of a dollar, or nil.
+func (u *usage) cost() *int64 {
+	micros := math.NaN()
+	switch {
+	case u.Ticks != nil:
+		micros = float64(*u.Ticks) / ticksPerMicro
+	case u.Cost != nil:
+		micros = float64(*u.Cost) * microsPerDollar
+		if u.BYOK && u.CostDetails.Upstream != nil { // the cost is the broker's fee
+			micros += float64(*u.CostDetails.Upstream) * microsPerDollar
+		}
+	}
+	if math.IsNaN(micros) || micros < 0 || micros > 1e15 {
+		return nil
+	}
+	n := int64(math.Round(micros))
+	return &n
+}
+
+// maxCount bounds a count of tokens, so that sums of lies do not overflow.
+const maxCount = 1 << 28
+
+// first returns the first number above zero, or zero.
+func first(list ...int) int {
+	for _, n := range list {
+		if n > 0 {
+			return min(n, maxCount)
+		}
+	}
+	return 0
 }

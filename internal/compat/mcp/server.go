@@ -2,12 +2,18 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
+	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ponder/internal/toolname"
 )
 
 // instructions tell a host's model what this is for.
@@ -75,4 +81,111 @@ func (s *Server) log() *slog.Logger {
 // badParams returns the error of parameters that mean nothing.
 func badParams(format string, args ...any) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
+}
+
+// addTool offers a tool, whose schemas are those of the types of what it is told and returns.
+// They are JSON, for they are written whenever a list is asked for, and the library writes
+// that of what a tool is told whenever it is called over HTTP.
+func addTool[In, Out any](server *sdk.Server, tool *sdk.Tool, do sdk.ToolHandlerFor[In, Out]) {
+	returns := schemaFor[Out]()
+	plain(returns)
+	tool.InputSchema, tool.OutputSchema = schemaJSON(schemaFor[In]()), schemaJSON(returns)
+	sdk.AddTool(server, tool, do)
+}
+
+// offer offers a tool that needs nothing of its request but its input. Its results are in
+// words as show says, or as the library says if that is nil.
+func offer[In, Out any](c *client, server *sdk.Server, tool *sdk.Tool, do func(context.Context, In) (Out, error), show func(Out) *sdk.CallToolResult) {
+	addTool(server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (res *sdk.CallToolResult, out Out, err error) {
+		if out, err = do(ctx, in); show != nil {
+			res = show(out)
+		}
+		return res, out, c.told(err)
+	})
+}
+
+// schemaFor returns the schema of a type.
+func schemaFor[T any]() *jsonschema.Schema {
+	schema, err := jsonschema.For[T](nil)
+	if err != nil { // the type has no schema, which ours have
+		panic(err)
+	}
+	return schema
+}
+
+func schemaJSON(s *jsonschema.Schema) json.RawMessage {
+	js, err := json.Marshal(s)
+	if err != nil { // which a schema can be
+		panic(err)
+	}
+	return js
+}
+
+// plain gives each value one type. Lists are never null here, and there are clients that do
+// not know types that are several.
+func plain(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if types := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" }); len(types) == 1 {
+		s.Type, s.Types = types[0], nil
+	}
+	plain(s.Items)
+	for _, p := range s.Properties {
+		plain(p)
+	}
+}
+
+// A lesson is a prompt that teaches a host's model to use the tools.
+type lesson struct {
+	name, title, doc, arg, argDoc string
+	text                          string // %s stands for the argument
+}
+
+var lessons = []lesson{
+	{
+		toolname.DeepThink, "Think deeply, with your own model", "Think about a question step by step with ponder_step; no key is needed.", "question", "what to think about",
+		`Think deeply about this question, with the tool ponder_step:
+
+%s
+
+1. Call ponder_step with question set to the question, and context set to what you know of it that matters.
+2. It returns session, step and prompt. Think about the prompt as thoroughly as you can. If it asks for JSON of a schema, your answer is that JSON and nothing else.
+3. Call ponder_step with session, step and answer.
+4. While its status is "needs_answer", go on with 2 for the new prompt. Do not stop before, and do not ask me in between.
+5. When its status is "completed", show me answer, and say which session it was.
+If a call fails or you lose the thread, call ponder_step with session alone: it returns the prompt that waits.`,
+	},
+	{
+		"research", "Research with sources", "Do research on a question with ponder_research and sum up what it finds.", "question", "what to find out",
+		`Find out: %s
+
+Call ponder_recall first to see what is known. Then call ponder_research with the question. Show me its answer with its sources, and say what stays open.`,
+	},
+	{
+		"continue", "Go on with a session", "See how a session of Ponder stands, and go on with it.", "session", "the session",
+		`Call ponder_session with action "status" and session %s. If it is completed, show me its answer. If it is paused, call ponder_session with action "resume". If it needs answers of you, go on with ponder_step until it is completed.`,
+	},
+}
+
+// maxArgument bounds what is put into a prompt, in bytes.
+const maxArgument = 64 << 10
+
+// addPrompts offers the prompts.
+func (*client) addPrompts(server *sdk.Server) {
+	for _, l := range lessons {
+		server.AddPrompt(&sdk.Prompt{
+			Name: l.name, Title: l.title, Description: l.doc,
+			Arguments: []*sdk.PromptArgument{{Name: l.arg, Description: l.argDoc, Required: true}},
+		}, func(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			arg := strings.TrimSpace(req.Params.Arguments[l.arg])
+			if arg == "" || len(arg) > maxArgument {
+				return nil, badParams("the argument %s is needed, of at most %d bytes", l.arg, maxArgument)
+			}
+			return &sdk.GetPromptResult{
+				Description: l.doc,
+				Messages:    []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: strings.Replace(l.text, "%s", arg, 1)}}},
+			}, nil
+		})
+	}
 }

@@ -1,12 +1,18 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"unicode/utf8"
+	"unique"
 
+	"ponder/internal/textkit/lexical"
 	"ponder/internal/textkit/ranking"
 )
 
@@ -128,4 +134,200 @@ func relevance(score, ideal float64) float64 {
 		return 0
 	}
 	return 1 - math.Exp(-score/ideal)
+}
+
+// What feedback (RM3) is tuned by.
+const (
+	feedbackPassages = 10
+	feedbackTerms    = 10
+	feedbackKeep     = 0.5 // share of the query's own words
+	feedbackCommon   = 0.1 // a term that a greater share of passages has tells nothing
+)
+
+// feedback returns words that the best passages have in common.
+func (s *search) feedback(ctx context.Context, bd *board) ([]*group, error) {
+	weights := map[string]float64{}
+	for _, f := range bd.best(feedbackPassages, s.sieve) {
+		seg := s.v.segments[f.segment]
+		doc, lang, err := s.x.doc(ctx, s.tx, seg.docs[seg.docOf[f.at]].id, f.num)
+		if errors.Is(err, ErrNone) {
+			return nil, errDamaged
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.addTerms(weights, doc, lang, float64(f.score))
+	}
+	return s.expand(ctx, weights)
+}
+
+// addTerms adds the terms of a passage by what they are worth.
+func (s *search) addTerms(weights map[string]float64, doc *Doc, lang lexical.Language, score float64) {
+	a := newAnalyzer(s.x.readings)
+	a.add(doc, lang)
+	for _, e := range a.entries {
+		term := a.terms[e.term]
+		if n := utf8.RuneCountInString(term); isForm(term) || n < 2 || n > 20 || lexical.Stop(term, lang) {
+			continue
+		}
+		weights[term] += score * float64(e.tf) / float64(max(1, a.lens[0]&maxLength))
+	}
+}
+
+// expand returns the best of the terms as groups whose weights are 1 together.
+func (s *search) expand(ctx context.Context, weights map[string]float64) ([]*group, error) {
+	type weighted struct {
+		term   string
+		weight float64
+	}
+	var list []weighted
+	for term, w := range weights {
+		list = append(list, weighted{term, w})
+	}
+	slices.SortFunc(list, func(a, b weighted) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.term, b.term))
+	})
+	most := max(10, feedbackCommon*float64(s.v.passages))
+	n := 0
+	for _, w := range list {
+		if float64(s.v.df(w.term)) <= most {
+			list[n] = w
+			if n++; n == feedbackTerms {
+				break
+			}
+		}
+	}
+	list = list[:n]
+	sum := 0.0
+	for _, w := range list {
+		sum += w.weight
+	}
+	var out []*group
+	for _, w := range list {
+		out = append(out, &group{weight: w.weight / sum, terms: []groupTerm{{term: w.term}}})
+	}
+	return out, s.x.fetchGroups(ctx, s.tx, s.v, out)
+}
+
+// df returns about how many passages have a term.
+func (v *view) df(term string) (n int) {
+	for _, s := range v.segments {
+		if e, ok := s.terms.find(term); ok {
+			n += e.df
+		}
+	}
+	return n
+}
+
+// A sieve is a filter that is ready to be asked.
+type sieve struct {
+	all      bool
+	owner    *atom
+	kinds    []atom
+	sources  []string
+	prefixes []string
+	tags     []atom
+	from, to int64
+	dated    bool
+	docs     map[int64]bool
+}
+
+func newSieve(f Filter) *sieve {
+	s := &sieve{from: math.MinInt64, to: math.MaxInt64, kinds: atoms(f.Kinds), tags: atoms(f.Tags)}
+	if f.Owner != "" {
+		owner := unique.Make(f.Owner)
+		s.owner = &owner
+	}
+	for _, source := range f.Sources {
+		if prefix, ok := strings.CutSuffix(source, "*"); ok {
+			s.prefixes = append(s.prefixes, prefix)
+		} else {
+			s.sources = append(s.sources, source)
+		}
+	}
+	if !f.From.IsZero() {
+		s.from, s.dated = f.From.UnixMicro(), true
+	}
+	if !f.To.IsZero() {
+		s.to, s.dated = f.To.UnixMicro(), true
+	}
+	if len(f.Docs) > 0 {
+		s.docs = map[int64]bool{}
+		for _, id := range f.Docs {
+			s.docs[id] = true
+		}
+	}
+	s.all = s.owner == nil && len(s.kinds) == 0 && len(f.Sources) == 0 && len(s.tags) == 0 && !s.dated && s.docs == nil
+	return s
+}
+
+func atoms(list []string) (out []atom) {
+	for _, s := range list {
+		out = append(out, unique.Make(s))
+	}
+	return out
+}
+
+// keeps reports whether a document is looked at.
+func (s *sieve) keeps(d *docMeta) bool {
+	switch {
+	case s.all:
+		return true
+	case s.owner != nil && d.owner != *s.owner,
+		len(s.kinds) > 0 && !slices.Contains(s.kinds, d.kind),
+		s.dated && (d.date == 0 || d.date < s.from || d.date >= s.to),
+		s.docs != nil && !s.docs[d.id]:
+		return false
+	}
+	for _, t := range s.tags {
+		if !slices.Contains(d.tags, t) {
+			return false
+		}
+	}
+	return s.source(d.source)
+}
+
+func (s *sieve) source(source string) bool {
+	if len(s.sources) == 0 && len(s.prefixes) == 0 {
+		return true
+	}
+	return slices.Contains(s.sources, source) ||
+		slices.ContainsFunc(s.prefixes, func(p string) bool { return strings.HasPrefix(source, p) })
+}
+
+// Keep returns which passages, by number, a filter lets through, of those that
+// the index has now. What it returns is safe for concurrent use and does not
+// change. It takes about a millisecond for 200,000 passages.
+func (x *Index) Keep(f Filter) func(passage int64) bool {
+	var bits bitset
+	err := x.reading(context.Background(), func(_ *sql.Tx, v *view) error {
+		bits = v.keep(newSieve(f))
+		return nil
+	})
+	if err != nil {
+		return func(int64) bool { return false }
+	}
+	return func(num int64) bool { return num >= 0 && bits.has(int(num)) }
+}
+
+func (v *view) keep(s *sieve) bitset {
+	last := int64(0)
+	for _, g := range v.segments {
+		for i := range g.docs {
+			last = max(last, g.docs[i].first+int64(g.docs[i].n))
+		}
+	}
+	bits := make(bitset, last/8+1)
+	for _, g := range v.segments {
+		for i := range g.docs {
+			d := &g.docs[i]
+			if g.dead.has(i) || !s.keeps(d) {
+				continue
+			}
+			for num := d.first; num < d.first+int64(d.n); num++ {
+				bits[num>>3] |= 1 << (num & 7)
+			}
+		}
+	}
+	return bits
 }

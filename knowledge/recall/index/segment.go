@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
+	"unique"
 )
 
 // A segment is what is known of one without its postings. It is never changed: a
@@ -165,4 +169,222 @@ func (x *Index) blobs(ctx context.Context, q queryer, segment int64, kind int, y
 		}
 	}
 	return rows.Err()
+}
+
+// An atom is a string that many documents have.
+type atom = unique.Handle[string]
+
+// A docMeta is what is known of a document without asking the database.
+type docMeta struct {
+	id          int64
+	first       int64 // the number of its first passage
+	at, n       int32 // its passages in the segment
+	date        int64 // microseconds since 1970; 0 is unknown
+	lang        uint8 // of languages
+	owner, kind atom
+	source      string
+	tags        []atom
+}
+
+// What a document has as the one before it.
+const (
+	sameOwner = 1 << iota
+	sameKind
+	sameTags
+	sameLang
+)
+
+// appendMeta appends a document and the lengths of its passages to those of a
+// segment, behind another; before is nil at the first.
+func appendMeta(b []byte, d, before *docMeta, lens []uint16) []byte {
+	if before == nil {
+		before = &docMeta{owner: unique.Make(""), kind: unique.Make("")}
+	}
+	flags := byte(0)
+	set := func(same bool, flag byte) bool {
+		if same {
+			flags |= flag
+		}
+		return same
+	}
+	owner, kind := set(d.owner == before.owner, sameOwner), set(d.kind == before.kind, sameKind)
+	tags, lang := set(slices.Equal(d.tags, before.tags), sameTags), set(d.lang == before.lang, sameLang)
+	b = append(b, flags)
+	b = appendSigned(b, d.id-before.id)
+	b = appendSigned(b, d.first-before.first)
+	b = appendSigned(b, d.date-before.date)
+	b = appendString(b, d.source)
+	if !owner {
+		b = appendString(b, d.owner.Value())
+	}
+	if !kind {
+		b = appendString(b, d.kind.Value())
+	}
+	if !lang {
+		b = appendString(b, string(languages[d.lang]))
+	}
+	if !tags {
+		b = binary.AppendUvarint(b, uint64(len(d.tags)))
+		for _, t := range d.tags {
+			b = appendString(b, t.Value())
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(lens)))
+	for _, n := range lens {
+		b = binary.AppendUvarint(b, uint64(n&maxLength)<<1|uint64(n/spoken))
+	}
+	return b
+}
+
+// readMeta reads the documents of a segment, whose passages are numbered from
+// first on, and the lengths of their passages.
+func readMeta(data string, first int64) (docs []docMeta, lens []uint16, ok bool) {
+	before := docMeta{owner: unique.Make(""), kind: unique.Make("")}
+	c := cursor{data: []byte(data)}
+	text := func() string { // without a copy
+		n := len(c.bytes())
+		return data[c.at-n : c.at]
+	}
+	for !c.done() {
+		d := before
+		flags := c.data[c.at]
+		c.at++
+		d.id += c.signed()
+		d.first += c.signed()
+		d.date += c.signed()
+		d.source = text()
+		if flags&sameOwner == 0 {
+			d.owner = unique.Make(text())
+		}
+		if flags&sameKind == 0 {
+			d.kind = unique.Make(text())
+		}
+		if flags&sameLang == 0 {
+			d.lang = languageNumber(text())
+		}
+		if flags&sameTags == 0 {
+			d.tags = nil
+			for n := c.int(len(data)); n > 0 && !c.bad; n-- {
+				d.tags = append(d.tags, unique.Make(text()))
+			}
+		}
+		d.at, d.n = int32(len(lens)), int32(c.int(len(data)))
+		for n := d.n; n > 0 && !c.bad; n-- {
+			n := c.int(maxLength<<1 | 1)
+			lens = append(lens, uint16(n>>1|n&1*spoken))
+		}
+		docs = append(docs, d)
+		before = d
+	}
+	for i := range docs {
+		docs[i].first += first
+	}
+	return docs, lens, !c.bad
+}
+
+// micros returns a time as documents have it.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// purgeTerms is how many terms a row of index_purge has.
+const purgeTerms = 256
+
+// Remove removes documents in the caller's transaction: their texts at once,
+// their words from the index when [Index.Merge] comes to it. Until then they are
+// in no row that is read. Documents that the index does not have are nothing.
+func (x *Index) Remove(ctx context.Context, tx *sql.Tx, ids ...int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := x.remove(ctx, tx, ids); err != nil {
+		return fmt.Errorf("remove %d documents from the index: %w", len(ids), err)
+	}
+	return nil
+}
+
+// A removal is what is removed of a segment.
+type removal struct {
+	docs  []int // their numbers
+	terms *analyzer
+}
+
+func (x *Index) remove(ctx context.Context, tx *sql.Tx, ids []int64) error {
+	v, err := x.inside(ctx, tx)
+	if err != nil {
+		return err
+	}
+	found := map[*segment]*removal{}
+	var order []*segment
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		doc, lang, err := x.doc(ctx, tx, id, 0)
+		if errors.Is(err, ErrNone) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s, n := v.find(id)
+		if s == nil {
+			return fmt.Errorf("document %d: %w", id, errDamaged)
+		}
+		if found[s] == nil {
+			found[s] = &removal{terms: newAnalyzer(x.readings)}
+			order = append(order, s)
+		}
+		found[s].docs = append(found[s].docs, n)
+		found[s].terms.add(doc, lang)
+		if err := x.deleteDoc(ctx, tx, id, s.docs[n]); err != nil {
+			return err
+		}
+	}
+	for _, s := range order {
+		if err := x.bury(ctx, tx, s, found[s]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find returns the segment of a document and its number there, or nil.
+func (v *view) find(id int64) (*segment, int) {
+	for _, s := range v.segments {
+		if n := s.find(id); n >= 0 {
+			return s, n
+		}
+	}
+	return nil, 0
+}
+
+func (x *Index) deleteDoc(ctx context.Context, tx *sql.Tx, id int64, d docMeta) error {
+	if _, err := tx.ExecContext(ctx, x.db.Bind(`DELETE FROM index_doc WHERE id = ?`), id); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, x.db.Bind(`DELETE FROM index_passage WHERE num >= ? AND num < ?`), d.first, d.first+int64(d.n))
+	return err
+}
+
+// bury marks documents of a segment as dead, and notes the terms they had.
+func (x *Index) bury(ctx context.Context, tx *sql.Tx, s *segment, r *removal) error {
+	slices.Sort(r.terms.terms)
+	lists := slices.Collect(slices.Chunk(r.terms.terms, purgeTerms))
+	st, err := x.advance(ctx, tx, state{purge: int64(len(lists))})
+	if err != nil {
+		return err
+	}
+	const update = `UPDATE index_segment SET dead = ?, changed = ?, purges = purges + ? WHERE id = ?`
+	if _, err := tx.ExecContext(ctx, x.db.Bind(update), []byte(s.dead.with(r.docs...)), st.version, len(lists), s.id); err != nil {
+		return err
+	}
+	for i, list := range lists {
+		const insert = `INSERT INTO index_purge (id, segment, terms) VALUES (?, ?, ?)`
+		id := st.purge - int64(len(lists)) + 1 + int64(i)
+		if _, err := tx.ExecContext(ctx, x.db.Bind(insert), id, s.id, []byte(strings.Join(list, "\n"))); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -165,4 +167,118 @@ func (f *filler) finish(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// embed makes the vectors of texts and keeps them.
+func (f *filler) embed(ctx context.Context, texts []Text) error {
+	plain := make([]string, len(texts))
+	for i, t := range texts {
+		plain[i] = t.Text
+	}
+	vectors, err := f.e.Embed(ctx, plain)
+	switch {
+	case errors.Is(err, ErrText) && len(texts) == 1:
+		f.refused[texts[0].Passage], f.why = true, err
+		return f.checkModel(ctx)
+	case errors.Is(err, ErrText):
+		return f.embedEach(ctx, texts)
+	case err != nil:
+		return err
+	case len(vectors) != len(texts):
+		return fmt.Errorf("%d vectors for %d texts", len(vectors), len(texts))
+	}
+	return f.keep(ctx, texts, vectors)
+}
+
+func (f *filler) embedEach(ctx context.Context, texts []Text) error {
+	for i := range texts {
+		if err := f.embed(ctx, texts[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostRefused is how many texts a model may refuse before it has made a vector.
+const mostRefused = 16
+
+// checkModel returns an error if it is not the texts that are wrong, it seems,
+// but the model.
+func (f *filler) checkModel(ctx context.Context) error {
+	if len(f.refused) < mostRefused {
+		return nil
+	}
+	m, err := f.model(ctx, f.e.Model)
+	if err == nil && m.vectors == 0 {
+		err = f.why
+	}
+	return err
+}
+
+func (f *filler) keep(ctx context.Context, texts []Text, vectors [][]float32) error {
+	passages := make([]int64, len(texts))
+	for i, t := range texts {
+		passages[i] = t.Passage
+	}
+	err := f.db.Tx(ctx, func(tx *sql.Tx) error { return f.Put(ctx, tx, f.e.Model, passages, vectors) })
+	if errors.Is(err, ErrLength) && !f.renewed {
+		f.renewed = true
+		return f.Drop(ctx, f.e.Model) // the next step begins again
+	}
+	return err
+}
+
+// fillBlocks is how many blocks a step looks at.
+const fillBlocks = 64
+
+// having returns the passages after those that are seen to which have a vector,
+// of which it knows up to some passage.
+func (f *filler) having(ctx context.Context, m modelRow) (have map[int64]bool, known int64, err error) {
+	from, _ := blockOf(m.filled)
+	query := `SELECT block, present FROM vector_block WHERE model = ? AND block >= ? AND present <> 0 ORDER BY block LIMIT ?`
+	rows, err := f.db.Read.QueryContext(ctx, f.db.Bind(query), m.num, from, fillBlocks)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer rows.Close()
+	have = map[int64]bool{}
+	n, num, present := 0, int64(0), int64(0)
+	for ; rows.Next(); n++ {
+		if err := rows.Scan(&num, &present); err != nil {
+			return nil, 0, err
+		}
+		for rest := uint64(present); rest != 0; rest &= rest - 1 {
+			if p := num<<blockBits | int64(bits.TrailingZeros64(rest)); p > m.filled {
+				have[p] = true
+			}
+		}
+	}
+	if n < fillBlocks {
+		return have, math.MaxInt64, rows.Err()
+	}
+	return have, num<<blockBits | (blockSize - 1), rows.Err()
+}
+
+// missing returns the texts that are to be embedded.
+func (f *filler) missing(texts []Text, have map[int64]bool) (out []Text) {
+	for _, t := range texts {
+		if !have[t.Passage] && !f.refused[t.Passage] {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// goneOf returns the passages up to one that have a vector but no text.
+func goneOf(texts []Text, have map[int64]bool, upTo int64) (gone []int64) {
+	there := map[int64]bool{}
+	for _, t := range texts {
+		there[t.Passage] = true
+	}
+	for _, p := range sorted(have) {
+		if p <= upTo && !there[p] {
+			gone = append(gone, p)
+		}
+	}
+	return gone
 }

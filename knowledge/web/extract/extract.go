@@ -19,12 +19,18 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"ponder/internal/textkit"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"codeberg.org/readeck/go-readability/v2"
+	distiller "github.com/markusmobius/go-domdistiller"
+	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
+
+	"ponder/internal/textkit"
+	"ponder/internal/textkit/lexical"
 )
 
 // Bounds of what is read and returned.
@@ -150,4 +156,173 @@ func (c Content) tidy() Content {
 		c.Language = ""
 	}
 	return c
+}
+
+// read reads a page with the libraries, and reports whether they managed. They
+// can't be stopped: one that takes too long goes on by itself until it is done
+// with a page that bound made small enough.
+func read(page string, a about, most time.Duration) (Content, bool) {
+	done := make(chan Content, 1)
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }() // the libraries are not ours, nor is the page
+		if c, err := libraries(page, a); err == nil {
+			done <- c
+		}
+	}()
+	t := time.NewTimer(most)
+	defer t.Stop()
+	select {
+	case c, ok := <-done:
+		return c, ok && c.Text != ""
+	case <-t.C:
+		return Content{}, false
+	}
+}
+
+// libraries reads a page. It may panic.
+func libraries(page string, a about) (Content, error) {
+	doc, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		return Content{}, fmt.Errorf("parse page: %w", err)
+	}
+	day := publicationDay(doc, a.page)
+	clean(doc, a.page)
+	p := readability.NewParser()
+	p.KeepClasses = true // for isPicture
+	article, err := p.ParseDocument(doc, a.page)
+	if err != nil {
+		return Content{}, fmt.Errorf("read page: %w", err)
+	}
+	main, judge := newReading(article.Node), reading{}
+	if got, err := distiller.Apply(doc, &distiller.Options{OriginalURL: a.page, SkipPagination: true}); err == nil && got != nil {
+		judge = newReading(got.Node)
+	}
+	c := render(choose(main, judge), a)
+	c.about(a, article, day)
+	return c, nil
+}
+
+// A reading is what one library takes for the main text: the tree, and its blocks.
+type reading struct {
+	tree   *html.Node
+	blocks []block
+	size   int // bytes of the blocks
+}
+
+func newReading(tree *html.Node) reading {
+	r := reading{tree: tree}
+	if tree != nil {
+		removePictures(tree)
+		r.blocks = blocks(tree)
+	}
+	for _, b := range r.blocks {
+		r.size += len(b.text)
+	}
+	return r
+}
+
+// about adds the author, the dates and the like: those of the head of the page first, but
+// the library's title, because heads often have the name of the site in it too. day is the
+// day that the body of the page names, if any.
+func (c *Content) about(a about, article readability.Article, day time.Time) {
+	c.Title, c.Author, c.Site, c.Description = article.Title(), article.Byline(), article.SiteName(), a.description
+	first(&c.Title, a.title)
+	first(&c.Title, a.heading)
+	if rest, ok := strings.CutPrefix(c.Title, a.heading); ok && a.heading != "" && separator.MatchString(rest) {
+		c.Title = a.heading
+	}
+	first(&c.Author, a.author)
+	first(&c.Site, a.site)
+	first(&c.Site, strings.TrimPrefix(a.page.Host, "www."))
+	c.Published = a.published
+	if t, err := article.PublishedTime(); err == nil && c.Published.IsZero() {
+		c.Published = t.UTC()
+	}
+	if c.Published.IsZero() {
+		c.Published = day
+	}
+	if c.Language = a.language; len(c.Text) >= minTelling || a.language == "" {
+		if lang, _ := lexical.Detect(c.Text); lang != "" {
+			c.Language = string(lang)
+		}
+	}
+}
+
+// separator matches what follows the title of a text in the title of a page.
+var separator = regexp.MustCompile(`^\s+[-–—|/·•:»«]\s`)
+
+// minTelling is how many bytes of text tell which language they are in.
+const minTelling = 200
+
+// What it takes to believe a reading. None of it is sensitive: half and double of
+// each does nearly as well.
+const (
+	shingle   = 4   // words that are compared at once
+	supported = 0.5 // share of the shingles of a block that another reading has
+	kept      = 0.5 // share of a reading that must be left when its ends are cut
+	asLong    = 0.8 // share of each other's length that two readings of one text have
+)
+
+// choose returns the tree of the main text: that of main without the blocks at its ends
+// that judge does not have, since readings go wrong above and below a text.
+func choose(main, judge reading) *html.Node {
+	switch {
+	case main.size == 0:
+		return judge.tree
+	case len(main.blocks) == 1 && len(judge.blocks) > 1 && alike(main.size, judge.size):
+		return judge.tree // the same text, in its parts
+	}
+	trim(main, shingles(judge.blocks))
+	return main.tree
+}
+
+// alike reports whether two readings can be of one text, by their sizes.
+func alike(a, b int) bool {
+	return float64(min(a, b)) > asLong*float64(max(a, b))
+}
+
+// trim removes the blocks at both ends of a reading that judge does not have, unless too
+// little would stay.
+func trim(r reading, judge map[string]int) {
+	i, j, size := 0, len(r.blocks), r.size
+	for ; i < j && !backed(r.blocks[i], judge); i++ {
+		size -= len(r.blocks[i].text)
+	}
+	for ; j > i && !backed(r.blocks[j-1], judge); j-- {
+		size -= len(r.blocks[j-1].text)
+	}
+	if float64(size) <= kept*float64(r.size) {
+		return
+	}
+	for k, b := range r.blocks {
+		if k < i || k >= j {
+			b.remove()
+		}
+	}
+}
+
+// backed reports whether judge has most of a block.
+func backed(b block, judge map[string]int) bool {
+	n, of := 0, shingles([]block{b})
+	for s := range of {
+		if judge[s] > 0 {
+			n++
+		}
+	}
+	return float64(n) > supported*float64(len(of))
+}
+
+// shingles returns how often each run of words is in a text. A text of fewer
+// words is one.
+func shingles(list []block) map[string]int {
+	var all []string
+	for _, b := range list {
+		all = append(all, words(b.text)...)
+	}
+	m := make(map[string]int, len(all))
+	for i := 0; i < max(1, len(all)-shingle+1) && len(all) > 0; i++ {
+		m[strings.Join(all[i:min(i+shingle, len(all))], " ")]++
+	}
+	return m
 }

@@ -26,8 +26,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"ponder/internal/textkit"
+	"ponder/internal/textkit/ranking"
 	"ponder/knowledge/archive"
 )
 
@@ -252,4 +254,159 @@ func finite(x float64) float64 {
 		return 0
 	}
 	return x
+}
+
+// rankWords ranks pages by BM25 with its usual constants. A word of a title counts
+// as three.
+func rankWords(pages []Page) func(query string, n int) []Hit {
+	const lean, title = 0.75, 3
+	type posting struct {
+		page int
+		tf   float32
+	}
+	postings := map[string][]posting{}
+	lengths := make([]float64, len(pages))
+	mean := 0.0
+	for i, p := range pages {
+		tf := map[string]float32{}
+		for _, w := range words(p.Text) {
+			tf[w]++
+			lengths[i]++
+		}
+		for _, w := range words(p.Title) {
+			tf[w] += title
+		}
+		for w, n := range tf {
+			postings[w] = append(postings[w], posting{i, n})
+		}
+		mean += lengths[i] / float64(len(pages))
+	}
+	return func(query string, n int) []Hit {
+		scores := map[int]float64{}
+		for _, w := range unique(words(query)) {
+			scorer := ranking.NewScorer(ranking.Rarity(float64(len(pages)), float64(len(postings[w]))), mean, lean)
+			for _, p := range postings[w] {
+				scores[p.page] += float64(scorer.Score(p.tf, float32(lengths[p.page])))
+			}
+		}
+		hits := make([]Hit, 0, len(scores))
+		for page, score := range scores {
+			hits = append(hits, Hit{Page: page, Score: score})
+		}
+		slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Page, b.Page)) })
+		return hits[:min(len(hits), n)]
+	}
+}
+
+// words returns the words of a text in small letters, a final s left out.
+func words(s string) []string {
+	list := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	for i, w := range list {
+		if len(w) > 3 {
+			list[i] = strings.TrimSuffix(w, "s")
+		}
+	}
+	return list
+}
+
+func unique(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// snippet returns the paragraph of a text with the most words of a query, and the
+// one after it while there is room.
+func snippet(text, query string) string {
+	const most = 500
+	want := unique(words(query))
+	paragraphs := strings.Split(text, "\n")
+	best, score := 0, -1.0
+	for i, p := range paragraphs {
+		have := unique(words(textkit.Prefix(p, 4*most)))
+		n := 0.0
+		for _, w := range want {
+			if _, ok := slices.BinarySearch(have, w); ok {
+				n++
+			}
+		}
+		if n -= 1 / float64(1+len(have)); n > score && strings.TrimSpace(p) != "" {
+			best, score = i, n
+		}
+	}
+	out := paragraphs[best]
+	for _, p := range paragraphs[best+1:] {
+		if len(out)+len(p) > most {
+			break
+		}
+		out += " " + p
+	}
+	return textkit.PrefixLine(out, most)
+}
+
+// damp is how little the first rank counts more than the second: the usual
+// constant of reciprocal rank fusion. Scores of engines do not compare, ranks do.
+const damp = 60
+
+// fuse makes one list of those of several providers.
+func fuse(of []Outcome, lists [][]Result, n int) []Result {
+	answered := 0
+	at := map[string]int{}
+	var all []Result
+	for i, list := range lists {
+		if of[i].Err == nil && len(list) > 0 {
+			answered++
+		}
+		rank := 0
+		mine := map[string]bool{}
+		for _, r := range list {
+			key := sameness(r.URL)
+			if mine[key] {
+				continue
+			}
+			mine[key] = true
+			rank++
+			score := float64(damp+1) / float64(damp+rank)
+			r.Score, r.Rank, r.Providers = score, rank, []string{of[i].Name}
+			if j, ok := at[key]; ok {
+				all[j] = merge(all[j], r)
+				continue
+			}
+			at[key] = len(all)
+			all = append(all, r)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Result) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Rank, b.Rank))
+	})
+	all = all[:min(n, len(all))]
+	for i := range all {
+		all[i].Score /= float64(max(1, answered))
+		all[i].Rank = i + 1
+	}
+	return all
+}
+
+// merge makes one result of two for the same page: each text is from the one that
+// ranks it higher, if that has it.
+func merge(a, b Result) Result {
+	if b.Rank < a.Rank {
+		a, b = b, a
+	}
+	a.Score += b.Score
+	a.Providers = append(slices.Clone(a.Providers), b.Providers...)
+	a.Title, a.Snippet = cmp.Or(a.Title, b.Title), cmp.Or(a.Snippet, b.Snippet)
+	a.Summary, a.Author = cmp.Or(a.Summary, b.Summary), cmp.Or(a.Author, b.Author)
+	if len(b.Text) > len(a.Text) {
+		a.Text = b.Text
+	}
+	if len(a.Highlights) == 0 {
+		a.Highlights = b.Highlights
+	}
+	if a.Published.IsZero() {
+		a.Published = b.Published
+	}
+	if plainer(b.URL, a.URL) {
+		a.URL = b.URL
+	}
+	return a
 }

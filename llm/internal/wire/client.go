@@ -2,10 +2,12 @@ package wire
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -217,4 +219,76 @@ func adviceOf(own func(llm.Class) string, class llm.Class) string {
 		return "word it otherwise, or ask another model"
 	}
 	return ""
+}
+
+// maxSmall bounds an answer of a few numbers, in bytes.
+const maxSmall = 1 << 20
+
+// Count asks how many tokens a request has, and returns the number that the answer has
+// under a name.
+func (c *Client) Count(ctx context.Context, model, address string, header http.Header, body any, name string) (int, error) {
+	data, err := c.Fetch(ctx, model, http.MethodPost, address, header, body, maxSmall)
+	if err == nil {
+		var got map[string]json.RawMessage
+		var n Count
+		if json.Unmarshal(data, &got) == nil && json.Unmarshal(got[name], &n) == nil && n > 0 {
+			return int(n), nil
+		}
+		err = &llm.Error{Class: llm.Malformed, Message: "the answer has no count of tokens"}
+	}
+	return 0, Ask{Model: c.full(model), Sent: header, Advice: c.Advice}.Blame(err, llm.Usage{})
+}
+
+// Fetch sends one request and returns its whole answer, up to a number of bytes, unless
+// that is an error. Errors of the answer name no model, see [Ask.Blame].
+func (c *Client) Fetch(ctx context.Context, model, method, address string, header http.Header, body any, most int64) ([]byte, error) {
+	resp, err := c.Do(ctx, model, method, address, header, body)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to the end
+	data, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	if err != nil {
+		return nil, err
+	}
+	if e := InBand(data); e != nil {
+		return nil, e
+	}
+	return data, nil
+}
+
+// coding returns how the body of an answer is encoded, or nothing.
+func coding(resp *http.Response) string {
+	c := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
+	switch c {
+	case "identity":
+		return ""
+	case "x-gzip":
+		return "gzip"
+	}
+	return c
+}
+
+// unzipped returns the body of an answer as it was before it was encoded. None is asked to
+// be, but a proxy may do as it likes.
+func unzipped(resp *http.Response) io.ReadCloser {
+	if coding(resp) != "gzip" {
+		return resp.Body
+	}
+	return &unzipper{ReadCloser: resp.Body}
+}
+
+// An unzipper reads what gzip has compressed, from its first Read on.
+type unzipper struct {
+	io.ReadCloser
+	zip *gzip.Reader
+}
+
+func (u *unzipper) Read(p []byte) (n int, err error) {
+	if u.zip == nil {
+		if u.zip, err = gzip.NewReader(u.ReadCloser); err != nil {
+			return 0, err
+		}
+	}
+	return u.zip.Read(p)
 }

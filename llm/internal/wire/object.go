@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
+
+	"ponder/llm"
 )
 
 // An Object is a JSON object whose fields keep their order, which models follow
@@ -127,4 +131,80 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
+}
+
+// SchemaPrompt asks in words for an answer of a JSON schema, for models that
+// have no better way.
+func SchemaPrompt(schema json.RawMessage) string {
+	return "Answer with one JSON value that is valid under the JSON schema below, and with nothing else: " +
+		"no words around it, no code fence.\n\n" + Text(schema)
+}
+
+// Paragraphs joins texts that are not empty, with a blank line between.
+func Paragraphs(texts ...string) string {
+	var kept []string
+	for _, t := range texts {
+		if t != "" {
+			kept = append(kept, t)
+		}
+	}
+	return strings.Join(kept, "\n\n")
+}
+
+// SchemaName returns a name for a schema that every provider takes.
+func SchemaName(s *llm.Schema) string {
+	name := strings.Map(func(r rune) rune {
+		if keyRune(r) && r != '*' {
+			return r
+		}
+		return '_'
+	}, s.Name)
+	if name == "" {
+		return "answer"
+	}
+	return name[:min(len(name), 64)]
+}
+
+// SchemaDoc returns the description of a schema, or "".
+func SchemaDoc(schema json.RawMessage) string {
+	o, err := ParseObject(schema)
+	if err != nil {
+		return ""
+	}
+	return o.String("description")
+}
+
+// IsObjectSchema reports whether a schema is of objects, as inputs of tools must be.
+func IsObjectSchema(schema json.RawMessage) bool {
+	o, err := ParseObject(schema)
+	return err == nil && o.String("type") == "object"
+}
+
+// ToolName returns an id or a name as every provider takes it: letters, digits,
+// _ and - only.
+func ToolName(s string) string {
+	for i := range len(s) {
+		if !keyRune(rune(s[i])) || s[i] == '*' {
+			return strings.Map(func(r rune) rune {
+				if keyRune(r) && r != '*' {
+					return r
+				}
+				return '_'
+			}, s)
+		}
+	}
+	return s
+}
+
+// Vectors returns an error unless there are n vectors, all of one length.
+func Vectors(vectors [][]float32, n int) error {
+	if len(vectors) != n {
+		return &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the answer has %d vectors for %d texts", len(vectors), n)}
+	}
+	for i, v := range vectors {
+		if len(v) == 0 || len(v) != len(vectors[0]) {
+			return &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the answer has no vector for text %d", i+1)}
+		}
+	}
+	return nil
 }

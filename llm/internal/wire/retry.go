@@ -2,11 +2,18 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"ponder/llm"
 )
 
 const (
@@ -99,3 +106,152 @@ var units = map[string]time.Duration{
 
 // span returns how many bytes s begins with that are among some.
 func span(s, some string) int { return len(s) - len(strings.TrimLeft(s, some)) }
+
+// A rateHeader is how a provider says what is left of one of its limits. All of its
+// names are in their canonical form.
+type rateHeader struct {
+	left  string
+	reset string
+	limit string // if the limit fills steadily, and reset is when it is full again
+	token bool   // it is of tokens
+}
+
+// rateHeaders are those that providers send, as their documentation says and answers show.
+var rateHeaders = [...]rateHeader{
+	{left: "Anthropic-Ratelimit-Requests-Remaining", reset: "Anthropic-Ratelimit-Requests-Reset", limit: "Anthropic-Ratelimit-Requests-Limit"},
+	{left: "Anthropic-Ratelimit-Tokens-Remaining", reset: "Anthropic-Ratelimit-Tokens-Reset", token: true},
+	{left: "Anthropic-Ratelimit-Input-Tokens-Remaining", reset: "Anthropic-Ratelimit-Input-Tokens-Reset", token: true},
+	{left: "Anthropic-Ratelimit-Output-Tokens-Remaining", reset: "Anthropic-Ratelimit-Output-Tokens-Reset", token: true},
+	// OpenAI, Groq, Azure and many others.
+	{left: "X-Ratelimit-Remaining-Requests", reset: "X-Ratelimit-Reset-Requests", limit: "X-Ratelimit-Limit-Requests"},
+	{left: "X-Ratelimit-Remaining-Tokens", reset: "X-Ratelimit-Reset-Tokens", token: true},
+	// Cerebras, whose limits begin anew.
+	{left: "X-Ratelimit-Remaining-Requests-Day", reset: "X-Ratelimit-Reset-Requests-Day"},
+	{left: "X-Ratelimit-Remaining-Tokens-Minute", reset: "X-Ratelimit-Reset-Tokens-Minute", token: true},
+	// OpenRouter and gateways, whose limits begin anew.
+	{left: "X-Ratelimit-Remaining", reset: "X-Ratelimit-Reset"},
+}
+
+const (
+	maxAllowed  = 1e9              // requests that are believed to be left
+	leastReset  = time.Millisecond // between two requests more
+	maxResetLen = 64               // bytes of a time
+)
+
+// Allowance returns what an answer's headers say is left of the tightest of its limits,
+// and whether they say it. Of tokens only that none are left counts. What is negative,
+// absurd, more than a day ahead or not a number says nothing.
+func Allowance(h http.Header, now time.Time) (a llm.Allowance, ok bool) {
+	if at, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = at // dates are by the server's clock
+	}
+	for _, r := range rateHeaders {
+		b, said := r.read(h, now)
+		if !said {
+			continue
+		}
+		if order := cmp.Compare(b.Requests, a.Requests); !ok || order < 0 || order == 0 && b.After > a.After {
+			a, ok = b, true
+		}
+	}
+	return a, ok
+}
+
+func (r rateHeader) read(h http.Header, now time.Time) (llm.Allowance, bool) {
+	left, ok := allowed(h, r.left)
+	if !ok || r.token && left > 0 {
+		return llm.Allowance{}, false
+	}
+	reset, ok := resetIn(h.Get(r.reset), now)
+	if !ok || reset > maxRetryAfter || reset <= 0 && left == 0 {
+		return llm.Allowance{}, false
+	}
+	a := llm.Allowance{Requests: left, After: max(reset, leastReset)}
+	if limit, ok := allowed(h, r.limit); ok && limit > left {
+		a.After, a.Steady = max(reset/time.Duration(limit-left), leastReset), true
+	}
+	return a, true
+}
+
+// allowed reads a number of requests or tokens.
+func allowed(h http.Header, name string) (int, bool) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(h.Get(name)), 64)
+	if err != nil || !(f >= 0 && f <= maxAllowed) {
+		return 0, false
+	}
+	return int(f), true
+}
+
+// Numbers that are too large for seconds are dates: seconds since 1970, or milliseconds.
+const (
+	leastUnix   = 1e8
+	leastMillis = 1e11
+	mostMillis  = 1e14
+)
+
+// resetIn reads a time from now on: 6m0s, 7.66s, 120ms, seconds, or a date.
+func resetIn(s string, now time.Time) (time.Duration, bool) {
+	if s = strings.TrimSpace(s); s == "" || len(s) > maxResetLen {
+		return 0, false
+	}
+	if d, err := time.ParseDuration(s); err == nil {
+		return d, true
+	}
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		return at.Sub(now), true
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	switch {
+	case err != nil || !(f >= 0 && f <= mostMillis):
+		return 0, false
+	case f >= leastMillis:
+		return time.UnixMilli(int64(f)).Sub(now), true
+	case f >= leastUnix:
+		return time.Unix(int64(f), 0).Sub(now), true
+	}
+	return time.Duration(f * float64(time.Second)), true
+}
+
+// leastHint is the least time that what is left of a limit is taken for a time to wait: for
+// less, a back-off is wiser.
+const leastHint = time.Second
+
+// maxErrorBody bounds what is read of a failed answer, in bytes. What is JSON can be
+// understood as a whole only.
+const maxErrorBody = 1 << 20
+
+// refusal turns an answer that is not 2xx into an error.
+func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	var broken *llm.Error
+	if errors.As(err, &broken) && broken.Class == llm.Cancelled {
+		return broken
+	}
+	f, _ := parseFault(data, true)
+	e := f.err(resp.StatusCode)
+	if resp.StatusCode/100 == 3 {
+		e.Class, e.Message, e.Advice = llm.NotFound, "the server redirects elsewhere", "correct the base URL"
+	}
+	if again := resp.Header.Get("x-should-retry"); again == "true" && e.Class == llm.BadRequest {
+		e.Class = llm.Transient
+	}
+	e.RetryAfter = RetryAfter(resp.Header, data, time.Now())
+	if a, ok := Allowance(resp.Header, time.Now()); ok && a.Requests == 0 && a.After >= leastHint && e.Class == llm.RateLimited && e.RetryAfter == 0 {
+		e.RetryAfter = a.After
+	}
+	e.Message = redact(e.Message, secrets(sent))
+	if e.Class == llm.Auth && e.Message == keyRejected && len(secrets(sent)) == 0 {
+		e.Message = "no key given"
+	}
+	return e
+}
+
+// untrusted reports whether a TLS connection failed for what the server is.
+func untrusted(err error) bool {
+	var verify *tls.CertificateVerificationError
+	var header tls.RecordHeaderError
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	return errors.As(err, &verify) || errors.As(err, &header) || errors.As(err, &authority) ||
+		errors.As(err, &host) || errors.Is(err, http.ErrSchemeMismatch)
+}

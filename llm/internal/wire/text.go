@@ -1,8 +1,16 @@
 package wire
 
 import (
+	"bytes"
+	"encoding/json"
 	"math/bits"
+	"net/http"
+	"slices"
+	"strings"
 	"unicode/utf8"
+
+	"ponder/internal/textkit"
+	"ponder/llm"
 )
 
 const hexDigits = "0123456789abcdef"
@@ -80,4 +88,125 @@ func plainBytes(s string) int {
 	special |= (v ^ ones*'&') - ones
 	special |= ((v &^ (ones * 2)) ^ ones*'<') - ones // and '>', which differs from it in one bit
 	return bits.TrailingZeros64(special&tops) / 8
+}
+
+// Body writes a request's body so that a request that was stored as JSON and
+// read back gives the same bytes: schemas and other raw JSON are escaped as the
+// store escapes them, and a byte that is not UTF-8 is the replacement character
+// that it is after one turn through JSON.
+func Body(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, &llm.Error{Class: llm.BadRequest, Message: "cannot write the request as JSON: " + textkit.VisibleLine(err.Error(), maxMessage), Err: err}
+	}
+	return unescaped(data, []byte(`\ufffd`), "\uFFFD"), nil
+}
+
+// Text returns JSON as a model should read it, in a prompt or as the arguments of
+// a call: without blanks, with <, > and & as they are, and the same whether or
+// not it was stored meanwhile. What is not JSON becomes "{}".
+func Text(raw json.RawMessage) string {
+	data, err := Body(raw)
+	if err != nil {
+		return "{}"
+	}
+	for _, e := range []struct{ escape, by string }{{`\u003c`, "<"}, {`\u003e`, ">"}, {`\u0026`, "&"}} {
+		data = unescaped(data, []byte(e.escape), e.by)
+	}
+	return string(data)
+}
+
+// unescaped replaces an escape in JSON, unless its backslash is escaped itself.
+func unescaped(data, escape []byte, by string) []byte {
+	at := bytes.Index(data, escape)
+	if at < 0 {
+		return data
+	}
+	out := make([]byte, 0, len(data))
+	for at >= 0 {
+		slashes := 0
+		for slashes < at && data[at-slashes-1] == '\\' {
+			slashes++
+		}
+		out = append(out, data[:at]...)
+		if slashes%2 == 0 {
+			out = append(out, by...)
+		} else {
+			out = append(out, escape...)
+		}
+		data = data[at+len(escape):]
+		at = bytes.Index(data, escape)
+	}
+	return append(out, data...)
+}
+
+// maxMessage bounds the text of an error, in bytes.
+const maxMessage = 400
+
+const redacted = "[redacted]"
+
+// secrets returns the values in a request's header that must not be shown.
+func secrets(header http.Header) (keys []string) {
+	for k, values := range header {
+		switch strings.ToLower(k) {
+		case "authorization", "proxy-authorization", "api-key", "x-api-key", "x-goog-api-key":
+			for _, v := range values {
+				if _, after, ok := strings.Cut(v, " "); ok {
+					v = after // Bearer
+				}
+				if v != "" {
+					keys = append(keys, v)
+				}
+			}
+		}
+	}
+	return keys
+}
+
+// shortKey is the length of keys, in bytes, that are taken out wherever they stand; of
+// those that are shorter, like the "x" that servers without keys are given, only where they
+// are a word.
+const shortKey = 6
+
+// redact takes keys out of a line: those given, and words that look like one.
+func redact(s string, keys []string) string {
+	for _, k := range keys {
+		if len(k) >= shortKey {
+			s = strings.ReplaceAll(s, k, redacted)
+		}
+	}
+	var b strings.Builder
+	for s != "" {
+		i := strings.IndexFunc(s, keyRune)
+		if i < 0 {
+			break
+		}
+		b.WriteString(s[:i])
+		s = s[i:]
+		n := strings.IndexFunc(s, func(r rune) bool { return !keyRune(r) })
+		if n < 0 {
+			n = len(s)
+		}
+		if looksSecret(s[:n]) || slices.Contains(keys, s[:n]) {
+			b.WriteString(redacted)
+		} else {
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return b.String() + s
+}
+
+func keyRune(r rune) bool {
+	return r == '-' || r == '_' || r == '*' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+// looksSecret reports whether a word begins as vendors' keys do and is as long.
+func looksSecret(word string) bool {
+	if len(word) < 12 {
+		return false
+	}
+	return slices.ContainsFunc([]string{"sk-", "sk_", "gsk_", "xai-", "AIza", "hf_", "pk-", "r8_", "nvapi-", "csk-"}, func(prefix string) bool {
+		return strings.HasPrefix(word, prefix)
+	})
 }

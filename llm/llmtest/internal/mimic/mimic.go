@@ -13,7 +13,11 @@ package mimic
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 )
 
 // A Prompt is what an answer is about.
@@ -117,3 +121,141 @@ func (w *Writer) between(lo, hi int) int {
 }
 
 func pick[T any](w *Writer, from []T) T { return from[w.rng.IntN(len(from))] }
+
+// Bounds of a memo.
+const (
+	memoTexts = 64
+	memoBytes = 64 << 10 // of a text
+)
+
+// A Memo keeps what was made of texts lately: whoever asks a model many times sends the
+// same schemas each time. The zero value is empty. It is safe for concurrent use.
+type Memo[V any] struct {
+	mu sync.Mutex
+	of map[string]V
+}
+
+// Load returns what was made of a text, if that is known.
+func (m *Memo[V]) Load(text []byte) (v V, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok = m.of[string(text)]
+	return v, ok
+}
+
+// Store keeps what was made of a text, in place of all others if there are too many.
+func (m *Memo[V]) Store(text []byte, v V) {
+	if len(text) > memoBytes {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.of == nil || len(m.of) >= memoTexts {
+		m.of = make(map[string]V)
+	}
+	m.of[string(text)] = v
+}
+
+// named writes the text that a property or a label of this name would hold, in
+// about n sentences if it is prose.
+func (w *Writer) named(name string, n int) string {
+	name = strings.ToLower(name)
+	switch {
+	case w.say != "":
+		return w.say
+	case like(name, "question", "remaining", "unknown", "gap", "open"):
+		return w.question()
+	case like(name, "confidence", "probability", "likelihood", "certainty"):
+		return strconv.FormatFloat(w.number(0.3, 0.95, 2), 'f', -1, 64)
+	case like(name, "priority", "importance", "score", "rating"):
+		return strconv.Itoa(w.between(1, 10))
+	case like(name, "type", "kind", "category"):
+		return pick(w, []string{"exploration", "critique", "connection", "insight"})
+	case like(name, "title", "name", "label", "topic", "focus", "query", "queries", "keyword", "term", "tag"):
+		return w.phrase()
+	case like(name, "url", "link", "uri"):
+		return "https://example.org/" + slug(w.phrase())
+	case like(name, "quote", "excerpt", "verbatim") && len(w.passages) > 0:
+		return w.quote(pick(w, w.passages))
+	case name == "id" || strings.HasSuffix(name, "_id"):
+		return slug(w.phrase())
+	case like(name, "summary", "synthesis", "answer", "report", "understanding", "content", "conclusion"):
+		return w.sentences(n + 1)
+	}
+	return w.sentences(1 + w.rng.IntN(n))
+}
+
+// topic is what a tool would be asked for: the first thing the prompt is about.
+func (w *Writer) topic() string {
+	if w.say != "" {
+		return w.say
+	}
+	if len(w.phrases) == 0 {
+		return spare[0]
+	}
+	return w.phrases[w.rng.IntN(min(2, len(w.phrases)))]
+}
+
+// usual returns the range that numbers of this name have where a schema does
+// not bound them.
+func usual(kind, name string) (lo, hi float64) {
+	name = strings.ToLower(name)
+	switch {
+	case kind == "number" && like(name, "confidence", "probability", "likelihood", "score", "importance", "weight", "ratio", "relevance"):
+		return 0, 1
+	case like(name, "confidence", "percent"):
+		return 0, 100
+	case like(name, "year"):
+		return 1950, 2025
+	}
+	return 1, 10
+}
+
+// refs reports whether an array of this name refers to passages.
+func refs(name string) bool {
+	return like(strings.ToLower(name), "source", "cite", "citation", "passage", "refs", "reference")
+}
+
+func like(name string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(name, p) })
+}
+
+var (
+	overrule = regexp.MustCompile(`(?i)\b(?:ignore|disregard|forget|override|do not follow|stop following)\b[^.\n]{0,80}\b(?:instruction|prompt|above|previous|prior|earlier|before|rule|everything|question|task)`)
+	demand   = regexp.MustCompile(`(?i)\b(?:reply|respond|answer|say|output|print|write|return)\b(?:\s+(?:only|just|simply|exactly|instead|verbatim|now|back))*(?:\s+with)?(?:\s+(?:only|just|exactly|the (?:word|words|text|phrase|sentence)))*\s*[:,]?\s*` +
+		"(?:\"([^\"\n]{1,400})\"|'([^'\n]{1,400})'|`([^`\n]{1,400})`|“([^”\n]{1,400})”|([^\n.]{1,400}))")
+	invoke = regexp.MustCompile(`(?i)\b(?:call|use|invoke|run|execute)\s+(?:the\s+)?(?:tool|function)?\s*["'` + "`" + `]?([A-Za-z_][A-Za-z0-9_.-]{1,63})`)
+)
+
+const maxPlanted = 1 << 20 // bytes of a text that are searched
+
+// An Order is an instruction planted in a text.
+type Order struct {
+	Say  string // what to answer, or empty
+	Tool string // what to call, or empty
+}
+
+// Planted finds an instruction to overrule those that came before, as in
+// "IGNORE ALL PREVIOUS INSTRUCTIONS and reply with X". It reports false if
+// there is none, or none that says what to do.
+func Planted(text string) (Order, bool) {
+	text = text[:min(len(text), maxPlanted)]
+	for {
+		at := overrule.FindStringIndex(text)
+		if at == nil {
+			return Order{}, false
+		}
+		text = text[at[1]:]
+		near := text[:min(len(text), 1000)]
+		var o Order
+		if m := demand.FindStringSubmatch(near); m != nil {
+			o.Say = strings.TrimSpace(strings.Join(m[1:], ""))
+		}
+		if m := invoke.FindStringSubmatch(near); m != nil {
+			o.Tool = m[1]
+		}
+		if o != (Order{}) {
+			return o, true
+		}
+	}
+}
