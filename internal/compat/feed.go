@@ -170,7 +170,6 @@ func (f *Feed) step(ctx context.Context, wait time.Duration) (list []Part, err e
 	return list, nil
 }
 
-// hear takes in a frame.
 func (f *Feed) hear(fr stream.Frame) ([]Part, error) {
 	if fr.Seq == 0 {
 		return f.tell.piece(*fr.Delta), nil

@@ -202,7 +202,6 @@ func (d *Desk) beside(ctx context.Context, a Ask, w Work) (at spot, err error) {
 	})
 }
 
-// asked returns what a work was asked.
 func (d *Desk) asked(ctx context.Context, w Work) (string, error) {
 	for ev, err := range d.Store.Events(ctx, w.Thread, w.After) {
 		if err != nil {

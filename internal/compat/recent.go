@@ -47,7 +47,6 @@ type outcome struct {
 	head   ponder.Seq // the newest event
 }
 
-// note notes a turn.
 func (r *recent) note(t turn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

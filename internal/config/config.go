@@ -74,7 +74,6 @@ type Models struct {
 	Price    map[string]llm.Override `toml:"price"` // by full name, or "provider/*"; before the built-in table
 }
 
-// of returns the models of a role.
 func (m Models) of(role ponder.Role) Chain {
 	switch role {
 	case ponder.Fast:

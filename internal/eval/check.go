@@ -281,7 +281,6 @@ func numberAt(text string, from, to int) (float64, bool) {
 	return n, err == nil
 }
 
-// wordly reports whether a byte is of a word.
 func wordly(b byte) bool {
 	return b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }

@@ -83,7 +83,6 @@ func Bootstrap(xs []float64, seed uint64) Interval {
 	return Interval{quantile(means, p), quantile(means, 1-p)}
 }
 
-// quantile returns the p-quantile of sorted values.
 func quantile(sorted []float64, p float64) float64 {
 	if len(sorted) == 0 {
 		return 0

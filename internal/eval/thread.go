@@ -67,7 +67,6 @@ func (e *Runner) answerRecord(ctx context.Context, id ponder.ThreadID) (answerRe
 	return r, nil
 }
 
-// read takes in an event.
 func (r *answerRecord) read(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:

@@ -113,7 +113,6 @@ type htmlWriter struct {
 	claim   func(number string) (status, mark, why string) // of claims, if there are any
 }
 
-// prose returns blocks as HTML.
 func (w *htmlWriter) prose(list []block) template.HTML {
 	w.blocks(list, false)
 	return template.HTML(w.b.String()) //nolint:gosec // all that is foreign is escaped

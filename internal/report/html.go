@@ -28,7 +28,6 @@ var style string
 //go:embed research.css
 var researchStyle string
 
-// pages has the templates of the pages.
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(funcs).Funcs(template.FuncMap{"icon": icon}).ParseFS(pageFiles, "*.html"))
 })

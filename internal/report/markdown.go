@@ -14,7 +14,6 @@ import (
 //go:embed page.tmpl research.tmpl
 var markdownFiles embed.FS
 
-// markdowns has the templates of the reports in Markdown.
 var markdowns = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(funcs).Funcs(template.FuncMap{
 		"text": inText, "cell": inCell, "item": sourceItem, "brackets": inBrackets, "nodeMarks": nodeMarks, "sureMarks": sureMarks, "why": why,

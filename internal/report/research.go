@@ -262,7 +262,6 @@ func decode(js []byte) (Research, error) {
 	return r, nil
 }
 
-// evidence returns the evidence of an id.
 func (r *Research) evidence(id string) (Evidence, bool) {
 	for _, e := range r.Evidence {
 		if e.ID == id {

@@ -269,7 +269,6 @@ func hashes(e Evidence) string {
 	return strings.Join(parts, ", ")
 }
 
-// about says what a conflict is about.
 func about(c Conflict) string {
 	parts := present(textkit.OneLine(c.Subject), textkit.OneLine(c.Attribute), textkit.OneLine(c.Time))
 	text := textkit.TruncateWords(strings.Join(parts, ", "), 200)
@@ -330,7 +329,6 @@ func (f *finding) Cites(c Claim) (list []int) {
 	return list
 }
 
-// asked says how a query was asked.
 func (q Query) asked() string {
 	text := textkit.OneLine(q.Tool)
 	if q.Age > 0 {

@@ -80,7 +80,6 @@ func ConflictsAbout(question string, quotes []Quote) []ponder.Conflict {
 	return ordered(append(list, related(quotes, lines, asksAbout(question), list)...))
 }
 
-// statements returns what quotes say of what is asked.
 func (t askedTopic) statements(quotes []Quote, lines [][][]lexeme, frames []frame) (list []stated) {
 	framed := make([][]stated, len(quotes))
 	for _, s := range t.framed(quotes, frames) {

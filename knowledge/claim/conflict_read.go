@@ -40,7 +40,6 @@ var statedCues = sync.OnceValue(func() map[string][]statedCue {
 	return by
 })
 
-// cue adds the cues of an attribute.
 func (a *attribute) cue(by map[string][]statedCue) {
 	for _, p := range a.before {
 		by[p[0]] = append(by[p[0]], statedCue{attribute: a, phrase: p})

@@ -123,7 +123,6 @@ type block struct {
 	kind blockKind
 }
 
-// sentences returns the sentences of a block.
 func (b block) sentences(text string) []span {
 	if b.kind != paragraph && b.kind != item {
 		return []span{b.span}
@@ -157,7 +156,6 @@ func blocks(text string) ([]block, int) {
 	return b.list, at
 }
 
-// line reads the line from start to end.
 func (b *blocker) line(start, end int) {
 	start = skipQuote(b.text, start, end)
 	line := strings.TrimSpace(b.text[start:end])
@@ -273,7 +271,6 @@ func tabular(line string) bool {
 	return len(line) > 1 && line[0] == '|' && line[len(line)-1] == '|' || strings.Count(line, " | ") >= 2
 }
 
-// ruled reports whether a line is a rule.
 func ruled(line string) bool {
 	if len(line) < 3 || !strings.ContainsAny(line[:1], "-*_") {
 		return false

@@ -100,7 +100,6 @@ func newBuilder() *builder {
 	return &builder{&index{vocab: map[string]word{}, terms: map[string]int32{}, hashes: map[string]int32{}}}
 }
 
-// add appends a document.
 func (b *builder) add(d *Document) {
 	doc, above := int32(len(b.docs)), int32(len(b.sections))
 	b.docs = append(b.docs, d)
@@ -211,7 +210,6 @@ func (b *builder) title(d *Document, doc int32) {
 	lexical.Tokens(name, func(t lexical.Token) { b.titles[b.word(name[t.Start:t.End]).term].add(doc) })
 }
 
-// seal ends the building.
 func (b *builder) seal() *index {
 	for i := range b.lists {
 		b.lists[i].flush()

@@ -26,7 +26,6 @@ func inline(s string) string {
 	return l.out.String()
 }
 
-// liner writes what a line says.
 type liner struct{ out strings.Builder }
 
 // text writes s without marks; nest is how deep links may still stand in it.

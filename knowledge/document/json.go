@@ -73,7 +73,6 @@ func JSON(file []byte) iter.Seq2[Part, error] {
 // long is how many letters make a value a text of its own.
 const long = 120
 
-// blocks returns what a value says.
 func (f field) blocks() []Block {
 	if len(f.value) > long && strings.ContainsAny(f.value, " \n") {
 		return append([]Block{{Kind: Item, Text: f.name + ":"}}, Plain(f.value).Blocks...)
@@ -128,7 +127,6 @@ type jsonWalk struct {
 	room   *jsonRoom
 }
 
-// value reads a value at a path.
 func (w *jsonWalk) value(path []string) error {
 	t, err := w.d.Token()
 	switch {
@@ -194,7 +192,6 @@ func notJSON(err error) error {
 	return fmt.Errorf("not JSON: %w", err)
 }
 
-// add adds a value.
 func (w *jsonWalk) add(path []string, value string) error {
 	f := field{joinPath(path), value}
 	w.room.items--

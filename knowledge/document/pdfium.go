@@ -236,7 +236,6 @@ func (e *pdfEngine) call(name string, args ...uint64) uint64 {
 	return stack[0]
 }
 
-// number calls a function that returns an int.
 func (e *pdfEngine) number(name string, args ...uint64) int {
 	return int(int32(e.call(name, args...)))
 }

@@ -192,7 +192,6 @@ func (r *sheetReader) end(name string) {
 	}
 }
 
-// cell takes the cell that ends.
 func (r *sheetReader) cell() {
 	v := oneLine(r.value.String())
 	r.value.Reset()

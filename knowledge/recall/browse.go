@@ -167,7 +167,6 @@ func (s *search) browse(ctx context.Context) ([]*candidate, error) {
 // browseMost is how many items are looked at where there are no words.
 const browseMost = 1000
 
-// tagged returns the items that have all tags.
 func tagged(items []Item, tags []string) []Item {
 	return slices.DeleteFunc(items, func(it Item) bool {
 		return slices.ContainsFunc(tags, func(t string) bool { return !slices.Contains(it.Tags, t) })

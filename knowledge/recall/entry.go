@@ -73,7 +73,6 @@ func (e *entry) searched(it Item) string {
 	return title + " " + filepath.Base(filepath.Dir(it.Path))
 }
 
-// names returns who has to do with an item.
 func (e *entry) names(it Item) []string {
 	var names []string
 	seen := map[string]bool{"": true}
@@ -128,7 +127,6 @@ func speakers(turns []turn) string {
 	return b.String()
 }
 
-// number gives the entry its number.
 func (e *entry) number(n int64) {
 	e.item.num, e.index.ID = n, n
 }

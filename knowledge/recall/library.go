@@ -188,7 +188,6 @@ func (c chosen) settings() string {
 	return hashOf(version, string(c.Kind), strings.Join(c.Tags, "\x00"), c.Persona, c.date().String(), c.Source)[:16]
 }
 
-// base returns what all items of a file have.
 func (c chosen) base(f document.File) Item {
 	return Item{Kind: c.Kind, Persona: c.Persona, Tags: c.Tags, Date: c.date(), Source: f.Path, Path: f.Path, from: c.Source}
 }

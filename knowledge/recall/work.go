@@ -87,7 +87,6 @@ func (p *plan) groups() <-chan []document.File {
 	return out
 }
 
-// worker makes steps of groups of files.
 func (p *plan) worker(ctx context.Context, groups <-chan []document.File, steps chan<- *step, large chan struct{}) error {
 	emit := func(s *step) error {
 		select {

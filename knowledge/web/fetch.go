@@ -287,7 +287,6 @@ type plainError struct {
 func (e plainError) Error() string { return e.says }
 func (e plainError) Unwrap() error { return e.err }
 
-// plain makes one line of an error.
 func plain(err error) error { return plainError{textkit.VisibleLine(err.Error(), longest), err} }
 
 // reason returns why an exchange failed: what ended its time, rather than what

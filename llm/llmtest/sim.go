@@ -188,7 +188,6 @@ func (x *exchange) send(status int, contentType string, body []byte) {
 	x.done = err == nil
 }
 
-// answer sends v as JSON.
 func (x *exchange) answer(v any) { x.send(http.StatusOK, "application/json", encode(v)) }
 
 // end counts the exchange.

@@ -345,7 +345,6 @@ type anthropicWriter struct {
 	index int // of the block
 }
 
-// event writes an event.
 func (w *anthropicWriter) event(name, data string) {
 	w.buf = sse(append(append(append(w.buf, "event: "...), name...), '\n'), data)
 }

@@ -359,14 +359,12 @@ func (a *ask) call(name string, input []byte) {
 	a.say("input", string(input))
 }
 
-// image adds an image.
 func (a *ask) image(data string) {
 	sum := sha256.Sum256([]byte(data))
 	a.all = append(a.all, sum[:]...)
 	a.images++
 }
 
-// tool adds a tool.
 func (a *ask) tool(name, doc string, schema json.RawMessage) {
 	a.tools = append(a.tools, llm.Tool{Name: name, Doc: doc, Schema: schema})
 	a.size += len(name) + len(doc) + len(schema)

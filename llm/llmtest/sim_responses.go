@@ -275,7 +275,6 @@ type responsesWriter struct {
 	index int // of the output item
 }
 
-// event writes an event.
 func (w *responsesWriter) event(name string, fields map[string]any) {
 	fields["type"], fields["sequence_number"] = name, w.n
 	w.n++

@@ -81,7 +81,6 @@ func (x *exchange) complete(a *ask) {
 	}
 }
 
-// has reports whether there is such a model.
 func (x *exchange) has(model string) bool {
 	if len(x.config.Models) == 0 {
 		return model != ""

@@ -230,7 +230,6 @@ func (f *chatFold) flush(out *llm.Delta) error {
 	return f.show(out, thought, text)
 }
 
-// call takes pieces of calls.
 func (f *chatFold) call(pieces []callPiece, out *llm.Delta) error {
 	for _, p := range pieces {
 		c := f.find(&p)

@@ -127,7 +127,6 @@ func (f *responsesFold) think(ev *event, out *llm.Delta) error {
 	return f.show(out, text, "")
 }
 
-// item takes an item that is done.
 func (f *responsesFold) item(raw json.RawMessage, out *llm.Delta) error {
 	var it item
 	if err := lenient(raw, &it); err != nil {

@@ -27,7 +27,6 @@ type shapes struct {
 // maxShapes bounds the schemas that are remembered.
 const maxShapes = 200
 
-// of returns the shape of a schema.
 func (s *shapes) of(schema json.RawMessage) shape {
 	s.mu.Lock()
 	defer s.mu.Unlock()

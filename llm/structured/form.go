@@ -35,7 +35,6 @@ type form struct {
 	labels map[string]place
 }
 
-// A record is a struct that is read.
 type record struct {
 	members []*member
 	head    *member

@@ -38,7 +38,6 @@ type uiPart struct {
 	Filename  string `json:"filename"`
 }
 
-// ask returns what is asked for.
 func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
 	name := in.Model
 	if name == "" {

@@ -75,7 +75,6 @@ type source struct {
 	URL   string `json:"url"`
 }
 
-// ask returns what is asked for.
 func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
 	if in.Model == "" {
 		return ask, compat.Wrong("model", "model: Field required")
@@ -215,7 +214,6 @@ type reader struct {
 	names map[string]string // of tools, by the ids of calls
 }
 
-// message adds a message.
 func (r *reader) message(i int, m message) error {
 	where := "messages." + itoa(i)
 	list, err := blocks(where+".content", m.Content)

@@ -112,7 +112,6 @@ func (a Answer) pieces() (list []llm.Delta) {
 	return list
 }
 
-// play yields an answer.
 func (a Answer) play(ctx context.Context, name string, req *llm.Request, yield func(llm.Delta, error) bool) {
 	wait := a.Wait
 	for i, d := range a.pieces() {

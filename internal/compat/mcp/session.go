@@ -148,7 +148,6 @@ func (c *client) start(ctx context.Context, in acting) (standing, error) {
 	return c.stands(ctx, work)
 }
 
-// stands returns how a work stands.
 func (c *client) stands(ctx context.Context, work compat.Work) (standing, error) {
 	parts, end, err := c.Desk.Result(ctx, work)
 	if err != nil {
@@ -182,7 +181,6 @@ func (c *client) stands(ctx context.Context, work compat.Work) (standing, error)
 	return out, nil
 }
 
-// export returns the report of a work.
 func (c *client) export(ctx context.Context, work compat.Work, format string) (standing, error) {
 	format = cmp.Or(format, "markdown")
 	if err := oneOf("format", format, "markdown", "json"); err != nil {

@@ -231,7 +231,6 @@ func (t *telling) last(end compat.End) chunk {
 	return c
 }
 
-// line writes a line.
 func (t *telling) line(v any) {
 	if c, ok := v.(chunk); ok {
 		c.Model, c.Created = t.model, now()

@@ -63,7 +63,6 @@ type tool struct {
 	} `json:"function"`
 }
 
-// ask returns what is asked for.
 func (a *api) ask(owner string, in *chatBody) (ask compat.Ask, err error) {
 	m, err := a.model(in.Model)
 	if err != nil {
@@ -143,7 +142,6 @@ type reader struct {
 	last  []string          // ids of calls whose results are to come
 }
 
-// message adds a message.
 func (r *reader) message(i int, m message) error {
 	switch m.Role {
 	case "system", "developer":

@@ -250,7 +250,6 @@ func (t *telling) event(p compat.Part) {
 	}
 }
 
-// delta adds a chunk.
 func (t *telling) delta(s said, finish *string) { t.object(t.chunk(s, finish)) }
 
 func (t *telling) chunk(s said, finish *string) completion {

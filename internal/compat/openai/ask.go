@@ -70,7 +70,6 @@ type format struct {
 	} `json:"json_schema"`
 }
 
-// ask returns what is asked for.
 func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
 	m, err := ModelOf(a.desk, in.Model)
 	if err != nil {
@@ -173,7 +172,6 @@ type reader struct {
 	names map[string]string // of tools, by the ids of calls
 }
 
-// message adds a message.
 func (r *reader) message(where string, m message) error {
 	parts, err := PartsOf(where+".content", m.Content)
 	if err != nil {

@@ -73,7 +73,6 @@ const (
 	mostValue = 512
 )
 
-// ask returns what is asked for.
 func (a *api) ask(ctx context.Context, owner string, in *request) (ask compat.Ask, err error) {
 	m, err := openai.ModelOf(a.desk, in.Model)
 	if err == nil {

@@ -115,13 +115,11 @@ func (f *fold) add(kind string, item func(id string) any) *open {
 	return o
 }
 
-// done ends an item.
 func (f *fold) done(o *open, item any) {
 	f.r.Output[o.index] = item
 	f.emit(event{Type: "response.output_item.done", Index: &o.index, Item: item})
 }
 
-// part takes in a part.
 func (f *fold) part(p compat.Part) {
 	switch p.Kind {
 	case compat.Reasoning:
@@ -306,7 +304,6 @@ func annotations(list []compat.Citation, cut int) (notes []annotation) {
 // isWeb reports whether a tool of ours looks into the web.
 func isWeb(tool string) bool { return strings.HasPrefix(tool, "web_") }
 
-// search begins a search.
 func (f *fold) search(p compat.Part) {
 	f.endThinking()
 	s := p.Search

@@ -119,7 +119,6 @@ func (h *Hooks) Run(ctx context.Context) error {
 	}
 }
 
-// load takes in what there is to do.
 func (h *Hooks) load(ctx context.Context) error {
 	watched, err := h.Book.Records(ctx, watchKind, "")
 	if err != nil {

@@ -183,7 +183,6 @@ const (
 	incompleted = "incomplete"
 )
 
-// stand sets how a response stands.
 func (r *response) stand(end compat.End, at int64) {
 	switch end.Status {
 	case ponder.Created:

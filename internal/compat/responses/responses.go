@@ -82,7 +82,6 @@ func (j job) id() string {
 	return id
 }
 
-// create begins a response.
 func (a *api) create(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in request
 	js, err := compat.Read(r, &in)

@@ -137,7 +137,6 @@ func (s *socket) write(ctx context.Context, e any) error {
 	return s.conn.Write(ctx, websocket.MessageText, js)
 }
 
-// fail tells of a fault.
 func (s *socket) fail(ctx context.Context, fault *compat.Fault, code string) {
 	failure := openai.FailureOf(fault)
 	if code != "" {

@@ -244,7 +244,6 @@ type blobRow struct {
 
 func newBlobWriter(x *Index, segment int64) *blobWriter { return &blobWriter{x: x, segment: segment} }
 
-// row adds a row.
 func (w *blobWriter) row(kind int, data []byte) {
 	w.rows = append(w.rows, blobRow{blobID(w.segment, kind, w.next[kind]), data})
 	w.next[kind]++

@@ -245,7 +245,6 @@ func contains(text, phrase []string) bool {
 	return false
 }
 
-// passages reads passages that were found.
 func (s *search) passages(ctx context.Context, list []found) (map[int64]Entry, error) {
 	const query = `SELECT num, doc, heading, speaker, body FROM index_passage WHERE num IN (?`
 	args := make([]any, 0, len(list))

@@ -2,7 +2,6 @@ package query
 
 import "strings"
 
-// given has given names.
 var given = readNames()
 
 func readNames() map[string]bool {

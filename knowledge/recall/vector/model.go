@@ -86,7 +86,6 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// model returns the row of a model.
 func (v *Vectors) model(ctx context.Context, name string) (modelRow, error) {
 	return v.modelIn(ctx, v.db.Read, name)
 }

@@ -236,7 +236,6 @@ func blockOf(passage int64) (num int64, bit int) {
 	return passage >> blockBits, int(passage & (blockSize - 1))
 }
 
-// passage returns the passage of a row.
 func (b *block) passage(row int) int64 {
 	rest := b.present
 	for range row {

@@ -23,7 +23,6 @@ type about struct {
 	page   *url.URL  // what links are relative to
 }
 
-// tag reads a tag.
 func (a *about) tag(t nethtml.Token) {
 	get := func(key string) string {
 		for _, at := range t.Attr {
@@ -70,7 +69,6 @@ func (a *about) meta(name, content string) {
 	}
 }
 
-// text reads text.
 func (a *about) text(raw string) {
 	switch a.within {
 	case atom.Title, atom.H1:

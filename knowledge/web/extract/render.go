@@ -168,7 +168,6 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// links returns the links of a tree.
 func links(tree *html.Node, page *url.URL) (list []Link) {
 	known := map[string]bool{}
 	for n := range tree.Descendants() {

@@ -197,7 +197,6 @@ func after(t time.Time) time.Time {
 	return t.AddDate(0, 0, 1)
 }
 
-// page serves a page.
 func (s *Server) page(w http.ResponseWriter, name string) {
 	for _, p := range s.pages {
 		if p.Name == name && p.Name != "" {

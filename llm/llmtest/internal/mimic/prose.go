@@ -96,7 +96,6 @@ func (w *Writer) statement() string {
 	return s
 }
 
-// question returns a question.
 func (w *Writer) question() string {
 	if w.say != "" {
 		return w.say

@@ -46,7 +46,6 @@ const (
 // compiled are the schemas that were read lately. Nothing of them is changed.
 var compiled Memo[*schema]
 
-// compile reads a schema.
 func compile(text json.RawMessage) (*schema, error) {
 	if s, ok := compiled.Load(text); ok {
 		return s, nil
