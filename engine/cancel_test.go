@@ -18,14 +18,14 @@ func TestMessageAfterCancel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := memory.New()
-				said := func(text string) ponder.Event { return ponder.Event{Body: ponder.UserMessage{Content: text}} }
+				message := func(text string) ponder.Event { return ponder.Event{Body: ponder.UserMessage{Content: text}} }
 				events := []ponder.Event{
-					said("first"), {Run: "run_talk.1", Body: ponder.RunStarted{Mode: "talk", Version: 1}},
+					message("first"), {Run: "run_talk.1", Body: ponder.RunStarted{Mode: "talk", Version: 1}},
 					{Run: "run_talk.1", Body: ponder.Steer{Do: ponder.Cancel}},
 				}
 				want := 1
 				if late {
-					events, want = append(events, said("second")), 2
+					events, want = append(events, message("second")), 2
 				}
 				if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, events...); err != nil {
 					t.Fatal(err)

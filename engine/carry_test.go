@@ -155,7 +155,7 @@ func TestStateCache(t *testing.T) {
 	answer := func(m *engine.Engine, text string) (answer string, read int64) {
 		t.Helper()
 		before := store.events.Load()
-		said, err := store.Append(t.Context(), enginetest.Thread, 0, ponder.Event{Body: ponder.UserMessage{Content: text}})
+		stored, err := store.Append(t.Context(), enginetest.Thread, 0, ponder.Event{Body: ponder.UserMessage{Content: text}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestStateCache(t *testing.T) {
 			t.Fatal(err)
 		}
 		read = store.events.Load() - before
-		for ev, err := range store.Store.Events(t.Context(), enginetest.Thread, said[0].Seq) {
+		for ev, err := range store.Store.Events(t.Context(), enginetest.Thread, stored[0].Seq) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,11 +207,11 @@ func TestCarryOfHistory(t *testing.T) {
 	const long = 1000
 	var shown atomic.Int64
 	store := &countingStore{Store: memory.New()}
-	var said []ponder.Event
+	var messages []ponder.Event
 	for i := range long {
-		said = append(said, ponder.Event{Body: ponder.AssistantMessage{Content: fmt.Sprint(i)}})
+		messages = append(messages, ponder.Event{Body: ponder.AssistantMessage{Content: fmt.Sprint(i)}})
 	}
-	if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindConversation}, said...); err != nil {
+	if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindConversation}, messages...); err != nil {
 		t.Fatal(err)
 	}
 	talk := engine.Config{Store: store, Modes: []ponder.Mode{talkMode(&shown, true)}}

@@ -65,7 +65,7 @@ func TestChainSkipsClosedModels(t *testing.T) {
 
 // The engine waits for its only model while it is closed. Requests that were not sent do
 // not count.
-func TestClosedModelCostsNothing(t *testing.T) {
+func TestClosedModelIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fake{name: "a/1"}
 		down := time.Now().Add(50 * time.Second)

@@ -115,7 +115,7 @@ func TestSendCommands(t *testing.T) {
 }
 
 // The run acknowledges commands that race with its end, or SendCommands refuses them.
-func TestCommandsRaceWithTheEnd(t *testing.T) {
+func TestCommandsRaceWithEnd(t *testing.T) {
 	for round := range 20 {
 		synctest.Test(t, func(t *testing.T) {
 			eng := enginetest.Start(t, politeConfig())
@@ -165,7 +165,7 @@ func TestCommandsRaceWithTheEnd(t *testing.T) {
 }
 
 // The next process applies a command once after a crash at any cut of the log.
-func TestCommandsSurviveACrash(t *testing.T) {
+func TestCommandsSurviveCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		eng := enginetest.Start(t, politeConfig())
 		eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "polite"})

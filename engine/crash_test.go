@@ -62,7 +62,7 @@ func cutEverywhere(t *testing.T, mode string) {
 }
 
 // An engine that starts from a checkpoint continues like one that reads the whole thread.
-func TestCheckpointIsTheFold(t *testing.T) {
+func TestCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := stepsMode(300)
 		c := config(new(fake))
@@ -102,7 +102,7 @@ func TestCheckpointIsTheFold(t *testing.T) {
 }
 
 // The estimator of tokens survives a crash: the same call no longer fits the token budget.
-func TestCutKnowsWhatModelsCount(t *testing.T) {
+func TestEstimatorSurvivesCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counting := func() *fake { // half of the estimate before the first report
 			return &fake{

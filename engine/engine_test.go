@@ -53,10 +53,10 @@ func TestBudgetsHold(t *testing.T) {
 
 func checkBudget(t *testing.T, evs []ponder.Event, budget ponder.Budget, fin ponder.RunFinished, calls int) {
 	t.Helper()
-	var most ponder.Cost // held at one time
+	var maxHeld ponder.Cost // held at one time
 	for _, ev := range evs {
 		if b, ok := ev.Body.(ponder.CallStarted); ok {
-			most.Tokens, most.Money = max(most.Tokens, b.Held.Tokens), max(most.Money, b.Held.Money)
+			maxHeld.Tokens, maxHeld.Money = max(maxHeld.Tokens, b.Held.Tokens), max(maxHeld.Money, b.Held.Money)
 		}
 		if b, ok := ev.Body.(ponder.CallFinished); ok && (b.Spent.Tokens < 0 || b.Spent.Calls > 0 && b.Spent.Tokens == 0) {
 			t.Errorf("call %s cost %+v", ev.Cause, b.Spent)
@@ -64,10 +64,10 @@ func checkBudget(t *testing.T, evs []ponder.Event, budget ponder.Budget, fin pon
 	}
 	sum := spent(evs)
 	over := budget.Calls > 0 && calls > budget.Calls ||
-		budget.Tokens > 0 && sum.Tokens > budget.Tokens+most.Tokens ||
-		budget.Money > 0 && sum.Money > budget.Money+most.Money
+		budget.Tokens > 0 && sum.Tokens > budget.Tokens+maxHeld.Tokens ||
+		budget.Money > 0 && sum.Money > budget.Money+maxHeld.Money
 	if over {
-		t.Errorf("spent %+v in %d calls of %+v, with at most %+v held", sum, calls, budget, most)
+		t.Errorf("spent %+v in %d calls of %+v, with at most %+v held", sum, calls, budget, maxHeld)
 	}
 	if fin.Status != ponder.Completed || fin.Answer == "" || fin.Reason == "" || fin.Spent != sum {
 		t.Errorf("finished %s (%s) with %d bytes of answer, spent %+v, want %+v", fin.Status, fin.Reason, len(fin.Answer), fin.Spent, sum)

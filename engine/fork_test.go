@@ -250,10 +250,10 @@ func TestForkSessionAtEveryEvent(t *testing.T) {
 			}
 			workWith(t, conf(store, model()), enginetest.Thread)
 			whole := events(t, store, enginetest.Thread)
-			told := false
+			notified := false
 			for n, ev := range whole[:len(whole)-1] {
 				if _, ok := ev.Body.(ponder.BudgetSpent); ok {
-					told = true
+					notified = true
 				}
 				to := ponder.ThreadID(fmt.Sprintf("thr_%d", n+1))
 				err := engine.Fork(t.Context(), store, enginetest.Thread, ponder.Seq(n+1), ponder.Thread{ID: to},
@@ -272,7 +272,7 @@ func TestForkSessionAtEveryEvent(t *testing.T) {
 				acks := 0
 				for _, ev := range got[n+2:] {
 					if b, ok := ev.Body.(ponder.Progress); ok && b.Stage == ponder.StageSteered {
-						if acks++; b.Refused != told {
+						if acks++; b.Refused != notified {
 							t.Errorf("the fork at %d: %+v", n+1, b)
 						}
 					}

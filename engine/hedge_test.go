@@ -107,7 +107,7 @@ func TestHedgedCallsAreBilled(t *testing.T) {
 
 // The held cost covers two requests if that leaves room for another call. The engine does
 // not hedge calls that users watch, or calls of other roles.
-func TestHedgesAreHeldFor(t *testing.T) {
+func TestHedgesAreReserved(t *testing.T) {
 	calls := func(evs []ponder.Event) (held []int) {
 		for _, ev := range evs {
 			if b, ok := ev.Body.(ponder.CallStarted); ok {

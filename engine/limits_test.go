@@ -29,7 +29,7 @@ func oddMode(next func(int) []ponder.Action) ponder.Mode {
 
 // The run of a faulty mode fails with a one-line reason. It causes no panic, no stuck run
 // and no endless log.
-func TestWrongModes(t *testing.T) {
+func TestFaultyModes(t *testing.T) {
 	note := func(key string) ponder.Action {
 		return ponder.Write{Key: key, Bodies: []ponder.Body{ponder.Progress{Content: "on"}}}
 	}
@@ -209,7 +209,7 @@ func TestConcurrencyIsLimited(t *testing.T) {
 		if fin := start(t, eng, "odd", ponder.Budget{}); fin.Answer != "all" || m.begun.Load() != all {
 			t.Errorf("finished %+v after %d calls", fin, m.begun.Load())
 		}
-		open, most := 0, 0
+		open, maxOpen := 0, 0
 		for _, ev := range eng.Events() {
 			switch ev.Body.(type) {
 			case ponder.CallStarted:
@@ -217,10 +217,10 @@ func TestConcurrencyIsLimited(t *testing.T) {
 			case ponder.CallFinished:
 				open--
 			}
-			most = max(most, open)
+			maxOpen = max(maxOpen, open)
 		}
-		if most > 64+1 { // a result and its successor share a transaction
-			t.Errorf("%d calls at once", most)
+		if maxOpen > 64+1 { // a result and its successor share a transaction
+			t.Errorf("%d calls at once", maxOpen)
 		}
 	})
 }

@@ -78,8 +78,8 @@ func TestCheckpointPanics(t *testing.T) {
 					eng.Stop()
 				}
 				fin := enginetest.Start(t, c).Await(enginetest.Run)
-				if said := strings.Count(fin.Answer, "step"); fin.Status != ponder.Completed || said != 300 {
-					t.Errorf("finished %s (%s) after %d steps", fin.Status, fin.Reason, said)
+				if count := strings.Count(fin.Answer, "step"); fin.Status != ponder.Completed || count != 300 {
+					t.Errorf("finished %s (%s) after %d steps", fin.Status, fin.Reason, count)
 				}
 			})
 		})

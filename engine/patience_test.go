@@ -151,7 +151,7 @@ func TestNotBefore(t *testing.T) {
 				}
 				calls := finished(eng)
 				last := calls[len(calls)-1]
-				if told := !last.NotBefore.IsZero(); told != (last.Error != "" && tt.hint >= 0) {
+				if hasTime := !last.NotBefore.IsZero(); hasTime != (last.Error != "" && tt.hint >= 0) {
 					t.Errorf("last %+v", last.Outcome)
 				}
 			})

@@ -117,7 +117,7 @@ func TestStoppedWhileReading(t *testing.T) {
 }
 
 // The lease of a process that was stopped while it read is free at once.
-func TestStoppedAsItGrows(t *testing.T) {
+func TestStoppedLeaseIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopReading(t, 300, func(s *stoppingStore) {
 			if _, err := s.Append(t.Context(), enginetest.Thread, 0, ponder.Event{Body: ponder.Observation{}}); err != nil {
@@ -135,12 +135,12 @@ const messagesBefore = 600
 func stopReading(t *testing.T, after int64, then func(*stoppingStore)) {
 	t.Helper()
 	store := &stoppingStore{Store: memory.New()}
-	said := make([]ponder.Event, messagesBefore)
-	for i := range said {
-		said[i].Body = ponder.UserMessage{Content: fmt.Sprint(i)}
+	messages := make([]ponder.Event, messagesBefore)
+	for i := range messages {
+		messages[i].Body = ponder.UserMessage{Content: fmt.Sprint(i)}
 	}
-	said = append(said, ponder.Event{Body: ponder.UserMessage{Content: "go"}})
-	if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, said...); err != nil {
+	messages = append(messages, ponder.Event{Body: ponder.UserMessage{Content: "go"}})
+	if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, messages...); err != nil {
 		t.Fatal(err)
 	}
 	eng, err := engine.New(engine.Config{Store: store, Modes: []ponder.Mode{countsMode()}})
@@ -172,7 +172,7 @@ func stopReading(t *testing.T, after int64, then func(*stoppingStore)) {
 
 // A call of an earlier process goes to its model, although its role has no model any more.
 // If the call fails, no other model follows.
-func TestInheritedCallOfNoRole(t *testing.T) {
+func TestInheritedCallWithoutRole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fake{answer: func(*llm.Request) (string, error) { return "", &llm.Error{Class: llm.Transient, Message: "overloaded"} }}
 		c := config(m)

@@ -19,12 +19,12 @@ func (s *Store) Damaged() error {
 // ErrDamaged with the first problem, or nil. It changes nothing. It does not compare
 // indexes with their tables.
 func (s *Store) Check(ctx context.Context) error {
-	var said string
-	if err := s.read.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&said); err != nil {
+	var result string
+	if err := s.read.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&result); err != nil {
 		return explain(err)
 	}
-	if said != "ok" {
-		return fmt.Errorf("%w: %.200s", ponder.ErrDamaged, said)
+	if result != "ok" {
+		return fmt.Errorf("%w: %.200s", ponder.ErrDamaged, result)
 	}
 	for after := int64(0); ; {
 		last, err := s.checkRows(ctx, after)

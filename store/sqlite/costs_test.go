@@ -11,7 +11,7 @@ import (
 )
 
 // TestFindStart ends calls whose starts are cached, no longer cached, and unknown.
-func TestBegan(t *testing.T) {
+func TestFindStart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s, err := Open(t.Context(), file)
 	if err != nil {

@@ -127,7 +127,7 @@ func leave(t *testing.T, file string, suffixes []string) {
 }
 
 // TestDiskTurnsReadOnly makes the disk of an open store read-only.
-func TestTurnsReadOnly(t *testing.T) {
+func TestDiskTurnsReadOnly(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
 	say(t, s, "thr_1", "hello")
 	if _, err := s.DB().ExecContext(t.Context(), "PRAGMA query_only = 1"); err != nil {

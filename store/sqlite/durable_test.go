@@ -245,7 +245,7 @@ func TestOthersAreDurable(t *testing.T) {
 }
 
 // TestReadWaitsForDisk checks that a reader of another process's events waits for the disk once.
-func TestShown(t *testing.T) {
+func TestReadWaitsForDisk(t *testing.T) {
 	s := openWith(t, "thr_1")
 	if err := <-appendAsync(t.Context(), s, "thr_1", "one"); err != nil {
 		t.Fatal(err)
@@ -269,7 +269,7 @@ func TestShown(t *testing.T) {
 
 // TestSyncDelay checks that the store delays a sync if only model calls depend on it. An urgent
 // request ends the delay.
-func TestLull(t *testing.T) {
+func TestSyncDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openWith(t, "thr_1")
 		var synced atomic.Int64

@@ -75,7 +75,7 @@ func TestLost(t *testing.T) {
 }
 
 // TestCloseAfterReplacement closes a database that another one, which is in use, replaced.
-func TestLostIsLeftAlone(t *testing.T) {
+func TestCloseAfterReplacement(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	old, err := sqlite.Open(t.Context(), file)
 	if err != nil {

@@ -188,7 +188,7 @@ func TestPragmas(t *testing.T) {
 }
 
 // TestTruncateWAL has the writer truncate the WAL.
-func TestWALBeginsAnew(t *testing.T) {
+func TestTruncateWAL(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -204,18 +204,18 @@ func TestWALBeginsAnew(t *testing.T) {
 		}
 		return info.Size()
 	}
-	var most int64
+	var limit int64
 	for i := range 100 {
 		s.walFull.Store(true)
 		if _, err := s.Append(t.Context(), "thr_1", 0, ponder.Event{Body: ponder.UserMessage{Content: strings.Repeat("x", 8000)}}); err != nil {
 			t.Fatal(err)
 		}
 		if i == 10 {
-			most = size()
+			limit = size()
 		}
 	}
-	if got := size(); got > 2*most {
-		t.Errorf("the log grew from %d to %d bytes", most, got)
+	if got := size(); got > 2*limit {
+		t.Errorf("the log grew from %d to %d bytes", limit, got)
 	}
 }
 

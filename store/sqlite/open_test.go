@@ -34,12 +34,12 @@ func texts(t testing.TB, s ponder.Store, id ponder.ThreadID) []string {
 }
 
 // say appends messages to a thread, and creates it if necessary.
-func say(t testing.TB, s ponder.Store, id ponder.ThreadID, said ...string) {
+func say(t testing.TB, s ponder.Store, id ponder.ThreadID, messages ...string) {
 	t.Helper()
 	if err := s.Create(t.Context(), ponder.Thread{ID: id}); err != nil && !errors.Is(err, ponder.ErrTaken) {
 		t.Fatal(err)
 	}
-	for _, s1 := range said {
+	for _, s1 := range messages {
 		if _, err := s.Append(t.Context(), id, 0, text(s1)); err != nil {
 			t.Fatal(err)
 		}

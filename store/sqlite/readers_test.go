@@ -29,7 +29,7 @@ func occupyReaders(t *testing.T, s *sqlite.Store) (release func()) {
 }
 
 // TestReadEndsWithContext reads while all reading connections are in use.
-func TestReadWaitsNoLongerThanItsContext(t *testing.T) {
+func TestReadEndsWithContext(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
 	say(t, s, "thr_1", "hello")
 	reads := map[string]func(context.Context) error{
@@ -67,7 +67,7 @@ func TestReadWaitsNoLongerThanItsContext(t *testing.T) {
 }
 
 // TestWatchBlocksNoAppend starts to watch while all reading connections are in use.
-func TestWatchHoldsUpNoAppend(t *testing.T) {
+func TestWatchBlocksNoAppend(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
 	say(t, s, "thr_1")
 	release := occupyReaders(t, s)

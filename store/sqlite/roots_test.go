@@ -45,7 +45,7 @@ func TestRootsOfErasedEvents(t *testing.T) {
 
 // TestRootsAfterOlderProgram appends after a program that does not know the column of
 // root runs.
-func TestRootsBesideAnOlderProgram(t *testing.T) {
+func TestRootsAfterOlderProgram(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	of := func(run ponder.RunID, body ponder.Body) ponder.Event { return ponder.Event{Run: run, Body: body} }
 	s := openStore(t, file)

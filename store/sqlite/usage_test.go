@@ -192,7 +192,7 @@ func TestSums(t *testing.T) {
 }
 
 // TestQueryStartsSumming has a query start the summing.
-func TestSumsByThemselves(t *testing.T) {
+func TestQueryStartsSumming(t *testing.T) {
 	s := manyUsed(t, sumEvery*2)
 	want, err := s.Usage(t.Context(), ponder.ByModel, time.Time{})
 	if err != nil {

@@ -383,7 +383,7 @@ func checkCancelled(t *testing.T, s ponder.Store) {
 func checkCancelledWhileWaiting(t *testing.T, s ponder.Store) {
 	create(t, s, thr)
 	const appends = 200
-	said := make([]bool, appends)
+	acknowledged := make([]bool, appends)
 	var wg sync.WaitGroup
 	for i := range appends {
 		wg.Go(func() {
@@ -396,7 +396,7 @@ func checkCancelledWhileWaiting(t *testing.T, s ponder.Store) {
 				}
 			}()
 			_, err := s.Append(ctx, thr, 0, say(fmt.Sprint(i)), say(fmt.Sprint(i)))
-			said[i] = err == nil
+			acknowledged[i] = err == nil
 			if err != nil {
 				fails(t, "append", err, context.Canceled)
 			}
@@ -410,8 +410,8 @@ func checkCancelledWhileWaiting(t *testing.T, s ponder.Store) {
 		there[text]++
 	}
 	for i := range appends {
-		if n := there[fmt.Sprint(i)]; n == 1 || said[i] && n != 2 {
-			t.Errorf("append %d said %v and is there %d times", i, said[i], n)
+		if n := there[fmt.Sprint(i)]; n == 1 || acknowledged[i] && n != 2 {
+			t.Errorf("append %d said %v and is there %d times", i, acknowledged[i], n)
 		}
 	}
 }
