@@ -45,7 +45,7 @@ func (m Money) String() string {
 // request and appends an error as the result.
 //
 // The overspend is at most the cost held for admitted calls. The engine cuts an answer at
-// the held tokens, and it charges at most twice the held cost whatever usage the model
+// the held tokens, and it charges at most twice the held cost for any usage that the model
 // claims.
 type Budget struct {
 	Cost

@@ -1,5 +1,5 @@
-// Package ponder is the vocabulary of a runtime for deliberate thinking on top of
-// language models. Read this package first. Package engine performs what it describes.
+// Package ponder is the vocabulary of a runtime for deliberate thinking on top of language
+// models. Read this package first. Package engine performs the actions of modes.
 //
 // # The idea
 //

@@ -169,7 +169,7 @@ func TestUnexpectedAnswers(t *testing.T) {
 	}
 }
 
-// A session starts once, whatever messages are lost.
+// A session starts once, even if messages are lost.
 func TestStartedOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

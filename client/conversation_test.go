@@ -60,7 +60,7 @@ func has[T any](list []T, ok func(T) bool) bool {
 	return false
 }
 
-// A fork is created once, whatever messages are lost, and applies its commands.
+// A fork is created once, even if messages are lost, and applies its commands.
 func TestFork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := serveSessions(t, ""), t.Context()

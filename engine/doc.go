@@ -34,10 +34,10 @@
 //     lease, and the store refuses a lease that is not in force.
 //   - The engine commits a decision only if it had read the thread to its end. A message
 //     that arrives while a run ends therefore gets an answer.
-//   - Budgets hold whatever usage a model claims: see [ponder.Budget].
+//   - Budgets hold for any usage that a model claims: see [ponder.Budget].
 //   - A completed run has an answer, and every finished run has a reason.
-//   - A run ends whatever its model, mode or tool does: hang, panic, or return nonsense.
-//     A mode must return, because the engine cannot stop a computation. The limits of a
+//   - A run ends even if its model, mode or tool hangs, panics, or returns nonsense. A
+//     mode must return, because the engine cannot stop a computation. The limits of a
 //     tool and the time budget of its run bound a tool. The engine abandons a tool that
 //     ignores its ctx.
 package engine

@@ -21,8 +21,8 @@ type Config struct {
 	Logger *slog.Logger // slog.Default() if nil
 	Node   ponder.Node  // identifies this process; New generates an ID if it has none
 
-	// Retry decides what follows a failed call. For the zero value, calls of the fast role,
-	// for which users wait, use [llm.FastPolicy].
+	// Retry decides about the attempt after a failed call. For the zero value, calls of the
+	// fast role, for which users wait, use [llm.FastPolicy].
 	Retry llm.Policy
 
 	// OnDelta, if set, receives the text of models while they write. It is called from many

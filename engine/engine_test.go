@@ -17,7 +17,7 @@ import (
 	"ponder/store/memory"
 )
 
-// The overspend of a budget is at most the held cost, whatever usage a model claims or
+// The overspend of a budget is at most the held cost, for any usage that a model claims or
 // writes. The run ends with an answer.
 func TestBudgetsHold(t *testing.T) {
 	lies := map[string]*fake{

@@ -74,7 +74,7 @@ type Config struct {
 	MoneyPerDay  ponder.Money
 
 	// Elsewhere, if set, returns the cost of other threads on a day, including reserved
-	// cost. It decides together with the thread what is left of the day.
+	// cost. The rest of the day's budget depends on it and on the thread.
 	Elsewhere func(now time.Time) ponder.Cost
 
 	// LookUp, if set, looks up a want of a role: a short query. It returns results with

@@ -2,8 +2,8 @@
 //
 // All data of a server is untrusted. The package limits and cleans the names, descriptions
 // and schemas of tools, results and errors. A tool counts as one that changes the world
-// unless the user declares it read-only, whatever the server claims. Servers get no roots,
-// no sampling, and no elicitation.
+// unless the user declares it read-only, regardless of the server's claims. Servers get no
+// roots, no sampling, and no elicitation.
 //
 // A [Pool] has one session with each server. It connects on the first use of the tools, and
 // again after it lost a session. If a server is unreachable, its tools are missing and the
