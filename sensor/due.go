@@ -62,7 +62,6 @@ const (
 	clockNames = `\d{1,2}:\d\d|\d{1,2} ?[ap]\.?m\b\.?|\d{1,2}(?:[.:]\d\d)? uhr|noon|midnight|mittags?|mitternacht`
 )
 
-// datePattern has a group for each date format.
 var datePattern = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])(?:` +
 	`(?P<iso>\d{4}-\d\d-\d\d)` +
 	`|(?P<day>\d{1,2})(?:st|nd|rd|th|\.)? ?(?:of )?(?P<month>` + monthNames + `)(?:,? (?P<year>\d{4}))?` +
@@ -98,7 +97,6 @@ func hasDay(list [][]int) bool {
 	return slices.ContainsFunc(list, func(loc []int) bool { return loc[2*datePattern.SubexpIndex("clock")] < 0 })
 }
 
-// A dateMatch is a date in a sentence.
 type dateMatch struct {
 	sentence string
 	loc      []int
@@ -262,7 +260,6 @@ func midnight(t time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
 }
 
-// number parses a short number.
 func number(s string) int {
 	n, _ := strconv.Atoi(s) // s has only digits
 	return n
@@ -275,7 +272,6 @@ func numbers(s string) [3]string {
 	return out
 }
 
-// monthOf returns the number of a month.
 func monthOf(name string) int {
 	name = foldUmlauts.Replace(strings.TrimSuffix(name, "."))
 	switch {
@@ -290,7 +286,6 @@ func monthOf(name string) int {
 		strings.NewReplacer("okt", "oct", "dez", "dec").Replace(name[:3]))
 }
 
-// weekdayOf returns the weekday of a name.
 func weekdayOf(name string) time.Weekday {
 	switch name[:3] {
 	case "mon":

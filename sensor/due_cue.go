@@ -25,12 +25,10 @@ const (
 // foldUmlauts replaces German letters by ASCII.
 var foldUmlauts = strings.NewReplacer("ä", "a", "ö", "o", "ü", "u", "ß", "ss")
 
-// foldWords returns the folded words of a text.
 func foldWords(s string) []string {
 	return strings.FieldsFunc(foldUmlauts.Replace(strings.ToLower(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// isDeadline reports whether the sentence makes the date a deadline.
 func (f dateMatch) isDeadline() bool {
 	from, to := f.span()
 	ahead, behind := foldWords(f.sentence[:from]), foldWords(f.sentence[to:])
@@ -55,7 +53,6 @@ func (f dateMatch) isDeadline() bool {
 	return false
 }
 
-// span returns the position of the date in its sentence.
 func (f dateMatch) span() (from, to int) {
 	from, to = -1, f.loc[0]
 	for i := 2; i < len(f.loc); i += 2 {

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// sunday is the current time of the tests.
 var sunday = time.Date(2026, 11, 22, 9, 30, 0, 0, time.FixedZone("CET", 3600))
 
 func TestDue(t *testing.T) {

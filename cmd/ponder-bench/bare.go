@@ -71,7 +71,6 @@ func bareCalls(ctx context.Context, l load) (call, stored time.Duration, err err
 	return call, stored, err
 }
 
-// midSessionRequest returns a request from the middle of a session.
 func midSessionRequest(ctx context.Context) (*llm.Request, error) {
 	l := load{sessions: 1, calls: 12, mean: time.Millisecond}
 	r, err := l.build(ctx)
@@ -172,7 +171,6 @@ func (k *callStore) write(ctx context.Context, insert *sql.Stmt, calls []*stored
 	return tx.Commit()
 }
 
-// keep returns once a call is on disk.
 func (k *callStore) keep(req *llm.Request, answer *llm.Response) error {
 	c := &storedCall{done: make(chan error, 1)}
 	var err error

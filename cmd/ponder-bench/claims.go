@@ -54,7 +54,6 @@ func claims(context.Context) ([]figure, error) {
 	), nil
 }
 
-// A claimMeter collects the results.
 type claimMeter struct {
 	rng      *rand.Rand
 	scores   []float64

@@ -59,7 +59,6 @@ func conversing(name string, minimum float64) func(context.Context) ([]figure, e
 	}
 }
 
-// ask asks all questions about a conversation.
 func (c conversation) ask(ctx context.Context, told func(category string, found, alone float64)) error {
 	db, remove, err := newDatabase(ctx)
 	if err != nil {

@@ -120,7 +120,6 @@ func ndcg(ranking []string, rel map[string]float64) float64 {
 	return gain(got) / gain(ideal)
 }
 
-// averagePrecision returns the average precision of a ranking.
 func averagePrecision(ranking []string, rel map[string]float64) float64 {
 	sum, hits, all := 0.0, 0.0, 0.0
 	for _, s := range rel {
@@ -151,7 +150,6 @@ func newDatabase(ctx context.Context) (sqldb.DB, func(), error) {
 	return store.SQL(), func() { store.Close(); os.RemoveAll(dir) }, nil
 }
 
-// fill adds documents to an index in batches.
 func fill(ctx context.Context, db sqldb.DB, x *index.Index, docs []index.Doc) error {
 	for part := range slices.Chunk(docs, 500) {
 		if err := addDocs(ctx, db, x, part); err != nil {

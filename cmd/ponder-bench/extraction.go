@@ -100,7 +100,6 @@ func readPages() (list []page, err error) {
 	return list, nil
 }
 
-// A scoreSum sums precision and recall over pages.
 type scoreSum struct{ precision, recall, found, wanted float64 }
 
 func (m *scoreSum) add(want, got string) {

@@ -33,7 +33,6 @@ func findings(context.Context) ([]figure, error) {
 	return figures, nil
 }
 
-// A pairMeter collects the results.
 type pairMeter struct {
 	pairs, same, merged, right, wrong float64
 }
@@ -53,7 +52,6 @@ func measureFindings(path string, held bool) (m pairMeter, err error) {
 	return m, err
 }
 
-// add counts a labelled pair.
 func (m *pairMeter) add(label string, merged bool) {
 	m.pairs++
 	if label == "same" {

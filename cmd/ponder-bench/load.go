@@ -27,7 +27,6 @@ type load struct {
 	jitter   float64
 }
 
-// A rig holds the components of a load.
 type rig struct {
 	meter *meter
 	store *sqlite.Store
@@ -35,7 +34,6 @@ type rig struct {
 	close func()
 }
 
-// build creates the rig.
 func (l load) build(ctx context.Context) (r *rig, err error) {
 	base, stop, err := simulate(ctx, llmtest.SimConfig{Seed: 1, FirstToken: llmtest.Delay{Mean: l.mean, Jitter: l.jitter}, Chunks: 4})
 	if err != nil {

@@ -101,7 +101,6 @@ func all(ctx context.Context, only, out, profile string, lasts time.Duration, st
 	return os.WriteFile(out, append(js, '\n'), 0o644)
 }
 
-// print prints the table.
 func print(w io.Writer, results []result) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "scenario\tfigure\tmeasured\tgoal\t")
@@ -126,7 +125,6 @@ func print(w io.Writer, results []result) {
 	t.Flush()
 }
 
-// A result holds the figures of a scenario.
 type result struct {
 	Scenario string   `json:"scenario"`
 	Figures  []figure `json:"figures"`

@@ -77,7 +77,6 @@ func (m *meter) end(id string, began time.Time) {
 	m.inFlight--
 }
 
-// sessionOf returns the session of a request.
 func sessionOf(req *llm.Request) string {
 	for _, msg := range req.Messages {
 		for _, p := range msg.Parts {
@@ -101,7 +100,6 @@ func quantile(ds []time.Duration, q float64) float64 {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// cpu returns the CPU time of this process.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

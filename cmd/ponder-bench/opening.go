@@ -60,7 +60,6 @@ type opens struct{ read, open, turn float64 }
 // openTimes is the number of openings and turns to measure.
 const openTimes = 20
 
-// measureOpening creates a conversation and measures it.
 func measureOpening(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events int) (o opens, err error) {
 	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation}, newConversation(events)...); err != nil {
 		return o, err
@@ -95,7 +94,6 @@ func measureOpening(ctx context.Context, store *sqlite.Store, id ponder.ThreadID
 	return opens{ms(read), quantile(open, 0.5), quantile(turn, 0.5)}, nil
 }
 
-// newChatEngine returns an engine with the chat mode.
 func newChatEngine(ctx context.Context, store ponder.Store) (*engine.Engine, error) {
 	mind, err := engine.New(engine.Config{
 		Store: store, Modes: []ponder.Mode{chat.New(chat.Options{})},
@@ -107,7 +105,6 @@ func newChatEngine(ctx context.Context, store ponder.Store) (*engine.Engine, err
 	return mind, mind.Open(ctx)
 }
 
-// sendMessage sends a message and waits for the answer.
 func sendMessage(ctx context.Context, store ponder.Store, m *engine.Engine, id ponder.ThreadID) error {
 	message := ponder.Event{Body: ponder.UserMessage{Content: "And what follows from that?"}}
 	if _, err := store.Append(ctx, id, 0, message); err != nil {

@@ -18,7 +18,6 @@ type outcome struct {
 	late  int // of these, calls on a repeated focus
 }
 
-// play runs a strategy on a world.
 func play(ctx context.Context, s strategy, w *world, budget int) (outcome, error) {
 	t := &thinker{world: w}
 	if err := s.run(ctx, t, budget); err != nil {
@@ -30,7 +29,6 @@ func play(ctx context.Context, s strategy, w *world, budget int) (outcome, error
 	return outcomeOf(w, t.calls, budget), nil
 }
 
-// outcomeOf evaluates the calls on a world.
 func outcomeOf(w *world, calls []callResult, budget int) outcome {
 	o := outcome{found: make([]float64, budget+1), calls: len(calls), kinds: make(map[string]int)}
 	known, foci, last, sum := make([]bool, len(w.facts)), make(map[int]bool), 0, 0.0
@@ -78,7 +76,6 @@ func (o outcome) regret(w *world) float64 {
 	return 1 - own/best
 }
 
-// mean returns the mean and its standard error.
 func mean(xs []float64) (m, se float64) {
 	for _, x := range xs {
 		m += x / float64(len(xs))
@@ -89,7 +86,6 @@ func mean(xs []float64) (m, se float64) {
 	return m, math.Sqrt(se / float64(max(1, len(xs)-1)) / float64(len(xs)))
 }
 
-// each applies f to each outcome.
 func each(list []outcome, f func(o outcome) float64) (xs []float64) {
 	for _, o := range list {
 		xs = append(xs, f(o))

@@ -15,7 +15,6 @@ import (
 // A bars holds published figures to reach.
 type bars struct{ gain, feedback float64 }
 
-// addDocs adds documents in one transaction.
 func addDocs(ctx context.Context, db sqldb.DB, x *index.Index, docs []index.Doc) error {
 	batch := x.Prepare(docs)
 	return db.Tx(ctx, func(tx *sql.Tx) error { return x.AddBatch(ctx, tx, batch) })

@@ -35,7 +35,6 @@ type researchLoad struct {
 	page              time.Duration // duration of a fetch
 }
 
-// A researchSpan is an interval.
 type researchSpan struct{ began, ended time.Time }
 
 func (s researchSpan) took() time.Duration { return s.ended.Sub(s.began) }
@@ -209,14 +208,12 @@ func (m *researchMeter) mustWait() (must time.Duration, fastest time.Time) {
 	return plan.took() + slowest + synthesis.took(), fastest
 }
 
-// delay returns the duration of a search.
 func (l researchLoad) delay(query string) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(query))
 	return l.fastest + time.Duration(h.Sum32()%1000)*(l.slowest-l.fastest)/1000
 }
 
-// search returns a search engine with delays.
 func (l researchLoad) search(m *researchMeter) func(context.Context, webtool.Query) (webtool.Found, error) {
 	return func(ctx context.Context, q webtool.Query) (webtool.Found, error) {
 		began := time.Now()
@@ -239,10 +236,8 @@ func (l researchLoad) search(m *researchMeter) func(context.Context, webtool.Que
 
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
-// slug returns a query as part of a URL.
 func slug(query string) string { return notSlug.ReplaceAllString(query, "-") }
 
-// fetch returns a web with delays.
 func (l researchLoad) fetch(m *researchMeter) func(context.Context, string) (*web.Page, error) {
 	return func(ctx context.Context, url string) (*web.Page, error) {
 		began := time.Now()

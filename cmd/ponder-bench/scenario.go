@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// A scenario is a named measurement.
 type scenario struct {
 	name    string
 	measure func(context.Context) ([]figure, error)

@@ -28,13 +28,11 @@ type served struct {
 	stop  func()
 }
 
-// A setting is the configuration of a server.
 type setting struct {
 	token string // PONDER_TOKEN
 	file  string // user configuration
 }
 
-// startServe builds and starts the program.
 func startServe(ctx context.Context, c llmtest.SimConfig) (*served, error) {
 	return startServeWith(ctx, c, setting{})
 }

@@ -78,7 +78,6 @@ const (
 	turnsOfTalk   = 12
 )
 
-// workers returns the concurrent clients.
 func (h *hour) workers() (list []func(context.Context, *rand.Rand)) {
 	add := func(n int, every time.Duration, do func(context.Context, *rand.Rand)) {
 		for range n {
@@ -232,7 +231,6 @@ func (h *hour) yardstick(ctx context.Context) {
 	}
 }
 
-// memoryOf returns a memory as JSON.
 func memoryOf(r *rand.Rand) string {
 	return fmt.Sprintf(`{"text":"Pump %d of plant %d stood still in winter because of valve %d."}`, r.IntN(1000), r.IntN(1000), r.IntN(1000))
 }

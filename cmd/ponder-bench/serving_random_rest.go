@@ -58,7 +58,6 @@ func (s *served) atRest(ctx context.Context, before *holding) (*holding, error) 
 	}
 }
 
-// holds returns the resources of a server.
 func (s *served) holds(ctx context.Context) (h *holding, err error) {
 	h = &holding{}
 	if h.profile, err = s.profile(ctx); err != nil {
@@ -74,7 +73,6 @@ func (s *served) holds(ctx context.Context) (h *holding, err error) {
 // quarter of an hour, and idempotency keys for a while.
 var keptRows = []string{"ponder_thread", "ponder_usage", "ponder_batch", "serve_day", "serve_used", "serve_once"}
 
-// compare returns the growth since before.
 func (h *holding) compare(before *holding) []figure {
 	list := []figure{
 		{Name: "goroutines beyond those before", Value: float64(h.goroutines - before.goroutines), Goal: none},

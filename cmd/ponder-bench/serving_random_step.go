@@ -21,7 +21,6 @@ type randomClient struct {
 	http *http.Client
 }
 
-// An act is a request.
 type act struct {
 	method, path, body string
 	stream             bool // accepts server-sent events
@@ -33,7 +32,6 @@ const (
 	patience = 30 * time.Second      // for a response
 )
 
-// step sends one request.
 func (c *randomClient) step(ctx context.Context) {
 	if !pause(ctx, c.r, maxPause/2) {
 		return
@@ -106,7 +104,6 @@ func (c *randomClient) complete() act {
 	return act{method: http.MethodPost, path: "/api/completions", body: body, stream: true}
 }
 
-// control steers a session.
 func (c *randomClient) control() act {
 	one := "/api/thinking/" + c.thread()
 	list := []act{
@@ -123,7 +120,6 @@ func (c *randomClient) control() act {
 	return a
 }
 
-// look reads an object.
 func (c *randomClient) look() act {
 	id := c.thread()
 	one, thread := "/api/thinking/"+id, "/api/threads/"+id
@@ -135,7 +131,6 @@ func (c *randomClient) look() act {
 	return act{method: http.MethodGet, path: list[c.r.IntN(len(list))]}
 }
 
-// watch opens a stream.
 func (c *randomClient) watch() act {
 	path := "/api/thinking/" + c.thread() + "/stream"
 	switch c.r.IntN(6) {
@@ -172,13 +167,11 @@ func (c *randomClient) mind() act {
 	return act{method: http.MethodGet, path: "/api/mind"}
 }
 
-// remove deletes a thread.
 func (c *randomClient) remove() act {
 	group := []string{"thinking", "threads"}[c.r.IntN(2)]
 	return act{method: http.MethodDelete, path: "/api/" + group + "/" + c.one(c.r, false)}
 }
 
-// wrong returns an invalid request.
 func (c *randomClient) wrong() act {
 	list := []act{
 		{method: http.MethodPost, path: "/api/thinking/start", body: `{"question":"x","duration_minutes":-1,"more":1}`},

@@ -16,7 +16,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A requestLoad repeatedly requests one session.
 type requestLoad struct {
 	connections int
 	lasts       time.Duration

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// request returns a request to a server.
 func request(ctx context.Context, s *served, method, path, body, accept string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, s.base+path, strings.NewReader(body))
 	if err != nil {
@@ -23,7 +22,6 @@ func request(ctx context.Context, s *served, method, path, body, accept string) 
 	return req, nil
 }
 
-// A sample is a measurement of a server.
 type sample struct {
 	at     time.Duration // since the first sample
 	values []float64     // in the order of measures

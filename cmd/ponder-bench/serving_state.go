@@ -17,7 +17,6 @@ import (
 	_ "modernc.org/sqlite" // to count rows
 )
 
-// A profile summarises the profiles of a server.
 type profile struct {
 	goroutines int
 	stacks     map[string]int // number of goroutines by stack
@@ -112,7 +111,6 @@ func (s *served) files() (n int) {
 	return n
 }
 
-// database returns the path of the database.
 func (s *served) database() string { return filepath.Join(s.dir, "bench.db") }
 
 // disk returns the size of the database and of its log in MiB.

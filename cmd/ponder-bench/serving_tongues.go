@@ -15,7 +15,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A dialogue is a conversation in one protocol.
 type dialogue struct {
 	*served
 	chat string   // client's ID
@@ -23,7 +22,6 @@ type dialogue struct {
 	said []string // alternating messages and answers
 }
 
-// A protocol is a client protocol.
 type protocol struct {
 	name    string
 	streams bool // streams text
@@ -94,7 +92,6 @@ func (t *dialogue) messages() (list []object) {
 	return list
 }
 
-// A turnResult is the result of a request.
 type turnResult struct {
 	took   time.Duration
 	cpu    time.Duration // of the server, including work after the response
@@ -121,7 +118,6 @@ func (t *dialogue) turn(ctx context.Context, of protocol, stream bool) (h turnRe
 // Patterns of IDs that a client must send again.
 var ids = regexp.MustCompile(`"(?:thread_id|id)":"((?:thr|resp)_[^"]+)"`)
 
-// send sends a request and reads the response.
 func (t *dialogue) send(ctx context.Context, of protocol, stream bool) (h turnResult, err error) {
 	path, body := of.request(t, stream)
 	js, err := json.Marshal(body)
@@ -170,7 +166,6 @@ func (t *dialogue) send(ctx context.Context, of protocol, stream bool) (h turnRe
 	return h, nil
 }
 
-// Answers of the model.
 const shortAnswer = "It is the next one."
 
 var longAnswer = strings.Repeat("And then comes the next one of them, as they all do. ", 42) + "That is all."

@@ -73,7 +73,6 @@ func servedWatchers(l watchLoad) func(context.Context) ([]figure, error) {
 	}
 }
 
-// A watched holds the results of the watchers.
 type watched struct {
 	seen  [][]ponder.Seq
 	ended []time.Time

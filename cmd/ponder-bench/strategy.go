@@ -43,7 +43,6 @@ var (
 	answerForm   = &llm.Schema{Name: "answer", JSON: json.RawMessage(`{"properties":{"answer":{}}}`)}
 )
 
-// ask makes a call.
 func (t *transcript) ask(ctx context.Context, form *llm.Schema, focus, want string, to any) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The question: %s\n", t.question)
@@ -62,7 +61,6 @@ func (t *transcript) ask(ctx context.Context, form *llm.Schema, focus, want stri
 	return json.Unmarshal([]byte(resp.Message.Text()), to)
 }
 
-// think requests thoughts about a focus.
 func (t *transcript) think(ctx context.Context, form *llm.Schema, focus string) (a sayThoughts, err error) {
 	if err := t.ask(ctx, form, focus, "Give distinct new thoughts about it.", &a); err != nil {
 		return a, err
@@ -129,7 +127,6 @@ func breadthByDepth(ctx context.Context, m *thinker, budget int) error {
 	return t.answer(ctx)
 }
 
-// treeCalls returns the maximal number of calls of a tree.
 func treeCalls(breadth, depth int) int {
 	if depth == 0 {
 		return 0

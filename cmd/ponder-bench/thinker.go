@@ -25,7 +25,6 @@ type thinker struct {
 	calls []callResult
 }
 
-// A callResult is the result of a call.
 type callResult struct {
 	kind  string // thoughts, questions, synthesis or answer
 	node  int    // focus
@@ -134,5 +133,4 @@ func (r *reading) nodeIn(line string) int {
 	return -1
 }
 
-// wants reports whether the answer schema has a property.
 func (r *reading) wants(name string) bool { return strings.Contains(r.schema, `"`+name+`":`) }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 )
 
-// A candidate is a possible question.
 type candidate struct {
 	edge
 	hint float64

@@ -119,7 +119,6 @@ func (r *reading) fill(a *sayThoughts) {
 	}
 }
 
-// say returns a fact in one of its wordings.
 func (r *reading) say(f int) string {
 	says := r.world.facts[f].says
 	if r.talk == verbatim {
@@ -134,7 +133,6 @@ func (r *reading) importance(f int) float64 {
 	return math.Round(100*min(1, max(0.05, share+0.1*r.NormFloat64()))) / 100
 }
 
-// summary summarises the prompt.
 func (r *reading) summary() (a saySummary) {
 	var known []int
 	sure := 0.0

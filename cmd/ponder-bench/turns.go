@@ -75,7 +75,6 @@ type talkMeter struct {
 // A talkCall holds the times of the newest call in a conversation.
 type talkCall struct{ began, first, last, done time.Time }
 
-// A timedModel records the times of its calls.
 type timedModel struct {
 	llm.Model
 	meter *talkMeter
@@ -106,7 +105,6 @@ func (m timedModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[ll
 	}
 }
 
-// measure holds the conversations.
 func (l talkLoad) measure(ctx context.Context, deepAfter int) (*talkMeter, error) {
 	base, stop, err := simulate(ctx, llmtest.SimConfig{
 		Seed: 1, Chunks: 8, FirstToken: llmtest.Delay{Mean: l.first, Jitter: 0.5}, Token: llmtest.Delay{Mean: l.between},

@@ -47,7 +47,6 @@ type node struct {
 // An edge leads to a question in one wording. Two edges to one node ask the same question twice.
 type edge struct{ to, wording int }
 
-// A fact is a fact to find.
 type fact struct {
 	node   int
 	name   string   // unique in the world and contained in each wording
@@ -103,7 +102,6 @@ func (b *worldBuilder) grow(at int, depth int, rich float64) {
 	}
 }
 
-// reveal adds n facts to a node.
 func (b *worldBuilder) reveal(at, n int, rich float64) {
 	for range n {
 		b.fact(at, rich*math.Exp(0.7*b.NormFloat64()))
@@ -120,7 +118,6 @@ func (b *worldBuilder) repeat() {
 	}
 }
 
-// done computes the weights and returns the world.
 func (b *worldBuilder) done() *world {
 	w := &b.world
 	total := 0.0

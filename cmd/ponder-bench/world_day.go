@@ -181,14 +181,12 @@ func playDay(ctx context.Context, changes []dayChange) (_ *dayRun, err error) {
 	return d, err
 }
 
-// clock returns the time in the world.
 func (d *dayRun) clock() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.now
 }
 
-// tell delivers a message to the user.
 func (d *dayRun) tell(_ context.Context, m notify.Message) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -223,7 +221,6 @@ func (d *dayRun) sensors(changes []dayChange) (list []sensor.Sensor) {
 	return list
 }
 
-// run simulates a day.
 func (d *dayRun) run(ctx context.Context) error {
 	for tick := range dayTicks {
 		d.mu.Lock()
@@ -299,7 +296,6 @@ type dayModel struct {
 
 func (*dayModel) Name() string { return "bench/day" }
 
-// spent returns the number of calls and tokens.
 func (m *dayModel) spent() (calls, tokens int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

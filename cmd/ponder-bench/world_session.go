@@ -113,7 +113,6 @@ func (w *world) merged(calls []callResult, evs []ponder.Event) (lost, twice floa
 	return lost / float64(max(1, len(said))), twice / float64(max(1, thoughts))
 }
 
-// in returns the facts that a text mentions.
 func (w *world) in(text string) (facts []int) {
 	for i, f := range w.facts {
 		if strings.Contains(text, f.name) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// A worldBuilder builds a world.
 type worldBuilder struct {
 	*rand.Rand
 	world
@@ -41,7 +40,6 @@ func (b *worldBuilder) name() string {
 
 var things = strings.Fields("guild mill harbour treaty bridge mine bank college fleet canal market library court census garrison foundry colony")
 
-// Questions in two wordings.
 var questionForms = [][2]string{
 	{"Why did %s fail?", "What was the reason that %s failed?"},
 	{"Who paid for %s?", "By whom was %s paid for?"},
@@ -53,7 +51,6 @@ var questionForms = [][2]string{
 	{"Which sources speak about %s?", "Which sources mention %s?"},
 }
 
-// node adds a node with a question.
 func (b *worldBuilder) node() int {
 	name := b.name()
 	subject := fmt.Sprintf("the %s %s", name, things[b.IntN(len(things))])

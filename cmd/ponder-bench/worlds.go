@@ -59,7 +59,6 @@ func oracleFigures(list []*world) (figures []figure) {
 	return figures
 }
 
-// figures measures a strategy.
 func (s strategy) figures(ctx context.Context, list []*world) (figures []figure, err error) {
 	for _, budget := range budgets {
 		var outs []outcome

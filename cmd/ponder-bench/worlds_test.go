@@ -152,7 +152,6 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// asked returns the answer of a thinker.
 func asked(t *testing.T, w *world, schema, prompt string) (string, callResult) {
 	t.Helper()
 	th := &thinker{world: w}

@@ -14,7 +14,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A settings holds the command line.
 type settings struct {
 	listen string
 	log    string
@@ -55,10 +54,8 @@ Examples:
 Flags:
 `
 
-// errHelp reports that the help was printed.
 var errHelp = errors.New("help was asked for")
 
-// parse parses the command line.
 func parse(args []string, stdout io.Writer) (settings, error) {
 	var s settings
 	c := &s.sim
@@ -231,7 +228,6 @@ func forms() string {
 	}, " ")
 }
 
-// help prints the usage.
 func help(fs *flag.FlagSet, w io.Writer) {
 	fmt.Fprint(w, usage)
 	fs.VisitAll(func(f *flag.Flag) {

@@ -124,7 +124,6 @@ type recordLog struct {
 	file io.Closer
 }
 
-// openLog opens the log of requests.
 func openLog(name string, stdout io.Writer) (*recordLog, error) {
 	switch name {
 	case "":

@@ -15,7 +15,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A server is a running command.
 type server struct {
 	base string
 	stop func() int // interrupts it and returns the exit code

@@ -195,7 +195,6 @@ func (g *Guard) refuseOrigin(r *http.Request) string {
 	return refused
 }
 
-// isAllowedOrigin reports whether an origin is configured.
 func (g *Guard) isAllowedOrigin(origin string) bool {
 	return slices.ContainsFunc(g.cfg.Origins, func(o string) bool { return strings.EqualFold(strings.TrimSuffix(o, "/"), origin) })
 }

@@ -102,7 +102,6 @@ func missing(cases []Case) Lacking {
 	return Lacking{Cases: max(0, Wanted-len(cases)), Right: right < 1, Wrong: float64(len(cases))-right < 1}
 }
 
-// validCases returns the valid cases in canonical order.
 func validCases(cases []Case) []Case {
 	var list []Case
 	for _, c := range cases {

@@ -59,7 +59,6 @@ func (d data) split(part, parts int) (learned, held data) {
 	return learned, held
 }
 
-// means returns the means of the basis columns.
 func (d data) means() (m vector) {
 	for _, row := range d.rows {
 		for j := firstOfBasis; j < columns; j++ {
@@ -69,7 +68,6 @@ func (d data) means() (m vector) {
 	return m
 }
 
-// subtract returns the data with means subtracted from the columns.
 func (d data) subtract(means vector) data {
 	rows := make([]vector, len(d.rows))
 	for i, row := range d.rows {
@@ -125,7 +123,6 @@ const (
 	negligible     = 1e-3 // ignored share of a penalty
 )
 
-// penalties returns the grid.
 func penalties() (grid []penalty) {
 	for _, slope := range []float64{0.2, 2, 20} {
 		for _, basis := range []float64{0.2, 1, 5, 25, 125, excluded} {

@@ -58,7 +58,6 @@ func emptyForecasts(cases []Case) (list []Forecast, order []int) {
 	return list, order
 }
 
-// withP returns the forecasts with a probability.
 func withP(list []Forecast) []Forecast {
 	return slices.DeleteFunc(slices.Clone(list), func(f Forecast) bool { return math.IsNaN(f.P) })
 }

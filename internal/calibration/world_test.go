@@ -86,7 +86,6 @@ func (w world) cases(n int, r *rand.Rand) []calibration.Case {
 	return list
 }
 
-// forecasts returns the forecasts of a map for cases.
 func forecasts(m calibration.Map, cases []calibration.Case) []calibration.Forecast {
 	list := make([]calibration.Forecast, 0, len(cases))
 	for _, c := range cases {

@@ -21,7 +21,6 @@ type thread struct {
 	open map[action]intent
 }
 
-// A run is the state of an open run.
 type run struct {
 	mode        string
 	started     time.Time // zero if it started before this process held the thread
@@ -287,13 +286,11 @@ func outcomeLabel(o ponder.Outcome) string {
 	return oneOf(string(o.Class), classes...)
 }
 
-// classes are the error classes.
 var classes = []string{
 	string(llm.Transient), string(llm.RateLimited), string(llm.Truncated), string(llm.Unreachable), string(llm.Auth), string(llm.Payment),
 	string(llm.NotFound), string(llm.TooLong), string(llm.Filtered), string(llm.BadRequest), string(llm.Malformed), string(llm.Cancelled),
 }
 
-// appendError returns the label of a failed append.
 func appendError(err error) string {
 	for _, one := range []struct {
 		err  error

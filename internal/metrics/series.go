@@ -19,7 +19,6 @@ type families struct {
 	duration, gap, appends, requestDuration           *histogram
 }
 
-// newFamilies registers the metrics.
 func newFamilies(r prometheus.Registerer) families {
 	// Bucket bounds in seconds.
 	callBounds := []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320}
@@ -66,7 +65,6 @@ func newBounded[M any](labels int, series func(...string) M) bounded[M] {
 	return b
 }
 
-// get returns the series for v.
 func (b *bounded[M]) get(v values) M {
 	if one, ok := b.known[v]; ok {
 		return one
@@ -90,7 +88,6 @@ func (b *bounded[M]) get(v values) M {
 // maxValue limits a label value in bytes.
 const maxValue = 120
 
-// labelOf returns text as a label value.
 func labelOf(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxValue)], "?") }
 
 type counter struct{ bounded[prometheus.Counter] }
@@ -116,7 +113,6 @@ func newHistogram(r prometheus.Registerer, name, help string, bounds []float64, 
 
 func (h *histogram) observe(x float64, v values) { h.get(v).Observe(x) }
 
-// registerProcess registers the standard metrics of the process.
 func registerProcess(r prometheus.Registerer, version string) {
 	r.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector())
 	auto := promauto.With(r)

@@ -60,7 +60,6 @@ func (g placedIDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID 
 	return id
 }
 
-// hashOf fills id with a hash of parts.
 func hashOf(id []byte, parts ...string) {
 	h := sha256.New()
 	for i, part := range parts {
@@ -80,7 +79,6 @@ func spanOf(kind string, thread ponder.ThreadID, run ponder.RunID, cause ...stri
 	return id
 }
 
-// A span is a span to send.
 type span struct {
 	place
 	name         string
@@ -90,7 +88,6 @@ type span struct {
 	attributes   []attribute.KeyValue
 }
 
-// put passes a span to the SDK.
 func (t *Traces) put(s span) {
 	ctx := context.WithValue(context.Background(), placeKey{}, s.place)
 	if s.parent.IsValid() {
@@ -103,7 +100,6 @@ func (t *Traces) put(s span) {
 	made.End(trace.WithTimestamp(s.end))
 }
 
-// action returns the span of an action of a run.
 func (t *Traces) action(thread ponder.ThreadID, ev ponder.Event, began time.Time) span {
 	at := place{id: spanOf("action", thread, ev.Run, ev.Cause), parent: spanOf("run", thread, ev.Run)}
 	at.trace, _ = t.traceOf(thread, ev.Run, false)
@@ -228,7 +224,6 @@ func (t *Traces) runStart(log ponder.Log, thread ponder.ThreadID, run ponder.Run
 
 func (s *span) add(one attribute.KeyValue) { s.attributes = append(s.attributes, one) }
 
-// count adds a positive number.
 func (s *span) count(name string, n int) {
 	if n > 0 {
 		s.add(attribute.Int(name, n))

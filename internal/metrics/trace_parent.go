@@ -50,7 +50,6 @@ func (m *Meter) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// A statusWriter records the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	status int

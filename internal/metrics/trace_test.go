@@ -68,7 +68,6 @@ var (
 	spanID  = regexp.MustCompile(`^[0-9a-f]{16}$`)
 )
 
-// A sentSpan is a span as received.
 type sentSpan struct {
 	Trace, ID, Parent, Name string
 	Kind                    tracepb.Span_SpanKind
@@ -77,7 +76,6 @@ type sentSpan struct {
 	Attributes              map[string]string
 }
 
-// take decodes a request.
 func (c *collector) take(body []byte) {
 	var doc coltracepb.ExportTraceServiceRequest
 	if err := proto.Unmarshal(body, &doc); err != nil {
@@ -123,7 +121,6 @@ func textsOf(list []*commonpb.KeyValue) map[string]string {
 	return all
 }
 
-// traces returns traces that send to the collector.
 func (c *collector) traces() *Traces {
 	traces, err := NewTraces(TraceConfig{Endpoint: "http://collector.example/v1/traces", Transport: c, Logger: slog.New(slog.DiscardHandler), Version: "1.2"})
 	if err != nil {

@@ -30,7 +30,6 @@ import (
 // Tests with processes start this program again with a job in childEnv.
 const childEnv = "PLACE_TEST_CHILD"
 
-// A job is the task of a child.
 type job struct {
 	Role    string // name in roles
 	File    string // database
@@ -62,7 +61,6 @@ type process struct {
 	lines chan string // standard output; closed at the end
 }
 
-// spawn starts a child.
 func spawn(t *testing.T, j job) *process {
 	t.Helper()
 	js, err := json.Marshal(j)
@@ -135,7 +133,6 @@ func (p *process) readLine(what string) (rest string, err error) {
 	}
 }
 
-// A child is the state of a child process.
 type child struct {
 	job
 	begun time.Time
@@ -260,7 +257,6 @@ func recoverMany(ctx context.Context, c *child) error {
 	select {}
 }
 
-// heapInUse returns the heap in use after a collection.
 func heapInUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -361,10 +357,8 @@ func (p pair) Next(ponder.Moment) (do []ponder.Action) {
 	return do
 }
 
-// runOf returns the run of a thread.
 func runOf(thread ponder.ThreadID) ponder.RunID { return ponder.RunID("run_of_" + string(thread)) }
 
-// makeThread creates a thread with n steps.
 func makeThread(ctx context.Context, store ponder.Threads, id ponder.ThreadID, n int) error {
 	start := ponder.RunStarted{Mode: "pairs", Input: fmt.Sprintf("%s %d", id, n)}
 	header := ponder.Thread{ID: id, Kind: ponder.KindSession, Created: time.Now()}
@@ -383,7 +377,6 @@ func makeThreads(t *testing.T, store ponder.Threads, count, n int) (threads []po
 	return threads
 }
 
-// eventsOf returns the events of a thread.
 func eventsOf(t *testing.T, store ponder.Log, thread ponder.ThreadID) (evs []ponder.Event) {
 	t.Helper()
 	for ev, err := range store.Events(t.Context(), thread, 0) {
@@ -395,7 +388,6 @@ func eventsOf(t *testing.T, store ponder.Log, thread ponder.ThreadID) (evs []pon
 	return evs
 }
 
-// callsIn returns the calls that a file records.
 func callsIn(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)

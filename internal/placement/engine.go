@@ -24,7 +24,6 @@ const logFormat = "-log-1"
 // maxRecoveries effectively removes the limit on taking over a workflow.
 const maxRecoveries = 1 << 30
 
-// launch connects to DBOS and starts it.
 func (k *keeper) launch() (dbos.Context, error) {
 	app := soloApp
 	if k.place.Serve {
@@ -86,7 +85,6 @@ func connect(p *Placement, app string) (dbos.Context, error) {
 //go:embed schema.sql
 var schema string
 
-// schemaVersion is the newest migration in schema.
 const schemaVersion = 112
 
 // createTables creates missing tables of DBOS. It returns false if DBOS must migrate existing

@@ -140,7 +140,6 @@ func (k *keeper) addRow(pd *period) {
 	})
 }
 
-// newID returns a new workflow ID for a thread.
 func newID(thread ponder.ThreadID) string { return string(thread) + "@" + ponder.NewID("")[1:] }
 
 func (k *keeper) add(r *row) {
@@ -237,7 +236,6 @@ func sleepUntil(done <-chan struct{}, d time.Duration) {
 // errNoDBOS reports that DBOS did not launch.
 var errNoDBOS = errors.New("dbos is not at work")
 
-// awaitDBOS returns DBOS once it has launched.
 func (k *keeper) awaitDBOS(ctx context.Context) (dbos.Context, error) {
 	select {
 	case <-k.ready:

@@ -28,7 +28,6 @@ type testProcess struct {
 	log   *logBuffer
 }
 
-// A logBuffer records log output.
 type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -115,7 +114,6 @@ func (b *gatedWork) work(ctx context.Context, thread ponder.ThreadID) error {
 	}
 }
 
-// next returns the thread of the next call.
 func (b *gatedWork) next(t *testing.T) ponder.ThreadID {
 	t.Helper()
 	select {

@@ -80,7 +80,6 @@ func TestCaps(t *testing.T) {
 	a.until(t)
 }
 
-// makePending creates a thread with pending work.
 func (s *testProcess) makePending(t *testing.T, thread ponder.ThreadID) {
 	t.Helper()
 	ev := ponder.Event{Run: "run_x", Body: ponder.RunStarted{Mode: "steps", Input: "?"}}

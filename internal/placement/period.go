@@ -17,7 +17,6 @@ type period struct {
 	err     error         // outcome; valid after over
 }
 
-// hasEnded reports whether the period is over.
 func (pd *period) hasEnded() bool {
 	select {
 	case <-pd.over:
@@ -91,7 +90,6 @@ func (p *Placement) startPeriod(thread ponder.ThreadID) (pd *period, begun bool,
 	return pd, true, nil
 }
 
-// run executes a period.
 func (p *Placement) run(pd *period) {
 	for {
 		err := p.workUntilAlive(pd.thread)

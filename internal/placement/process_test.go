@@ -44,7 +44,6 @@ func newScenario(t *testing.T, count, n int) *scenario {
 	return r
 }
 
-// as returns the job of a role.
 func (r *scenario) as(role string, latency time.Duration) job {
 	j := r.job
 	j.Role, j.Latency = role, latency
@@ -84,7 +83,6 @@ func uninterrupted(t *testing.T, count, n int) map[ponder.ThreadID][]string {
 	return lines
 }
 
-// A callState is the state of calls in the log.
 type callState struct {
 	open, done map[string]bool // by request
 }
@@ -162,7 +160,6 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// countCalls counts the requests of each question.
 func (r *scenario) countCalls(t *testing.T) map[string]int {
 	t.Helper()
 	asked := make(map[string]int)
@@ -280,7 +277,6 @@ func (r *scenario) await(t *testing.T, name string) ponder.Seq {
 	return 0
 }
 
-// author returns the author of an answer event.
 func author(ev ponder.Event) string {
 	text := ""
 	switch b := ev.Body.(type) {
@@ -292,7 +288,6 @@ func author(ev ponder.Event) string {
 	return text[strings.LastIndexByte(text, ' ')+1:]
 }
 
-// nodes returns the nodes of a process.
 func (r *scenario) nodes(t *testing.T, pid int) (list []ponder.Node) {
 	t.Helper()
 	all, err := r.store.AllNodes(t.Context())

@@ -71,7 +71,6 @@ func (k *keeper) queues() []string {
 	return append(k.schedules.queues(), queueName)
 }
 
-// queuedSet returns the threads in the queue.
 func (k *keeper) queuedSet(ctx context.Context) (map[ponder.ThreadID]bool, error) {
 	list, err := k.listQueued(ctx)
 	if err != nil {
@@ -101,7 +100,6 @@ func (k *keeper) listQueued(ctx context.Context) (threads []ponder.ThreadID, err
 	return threads, nil
 }
 
-// threadOf extracts the thread from an ID of newID.
 func threadOf(id string) ponder.ThreadID {
 	return ponder.ThreadID(id[:max(strings.LastIndexByte(id, '@'), 0)])
 }

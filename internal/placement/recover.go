@@ -88,7 +88,6 @@ func (l leftovers) add(more []ponder.ThreadID) (all []ponder.ThreadID) {
 	return all
 }
 
-// leftovers reads the rows of DBOS.
 func (p *Placement) leftovers(ctx context.Context) (leftovers, error) {
 	nodes, err := p.Store.AllNodes(ctx)
 	if err != nil {

@@ -104,7 +104,6 @@ func (p *Placement) runTick(s *schedule, at time.Time) {
 	}
 }
 
-// A scheduleSet holds the schedules of a process.
 type scheduleSet struct {
 	mu  sync.Mutex
 	all map[string]*schedule
@@ -114,7 +113,6 @@ type scheduleSet struct {
 // processes that do not know the schedule.
 const tickPrefix = "tick "
 
-// queues returns the queues of the schedules.
 func (t *scheduleSet) queues() (names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,7 +122,6 @@ func (t *scheduleSet) queues() (names []string) {
 	return names
 }
 
-// add adds a schedule.
 func (t *scheduleSet) add(s *schedule) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,7 +144,6 @@ const (
 	ticksEvery     = 250 * time.Millisecond
 )
 
-// schedule registers s with DBOS.
 func (k *keeper) schedule(ctx context.Context, s *schedule) error {
 	d, err := k.awaitDBOS(ctx)
 	if err != nil {

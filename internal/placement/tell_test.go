@@ -21,7 +21,6 @@ import (
 
 const talk ponder.ThreadID = "thr_talk"
 
-// replies returns a mode that answers each message.
 func replies() ponder.Mode {
 	return ponder.Mode{
 		Name: "replies", Start: func(ponder.Run) ponder.State { return reply{} }, History: true,
@@ -30,7 +29,6 @@ func replies() ponder.Mode {
 	}
 }
 
-// A reply counts messages and answers.
 type reply struct{ messages, answers int }
 
 func (r reply) Apply(ev ponder.Event) ponder.State {
@@ -146,7 +144,6 @@ func withPoster(t *testing.T, do func(*testing.T, *poster)) {
 	})
 }
 
-// types returns the types of events.
 func types(list []ponder.Event) string {
 	var all []string
 	for _, ev := range list {

@@ -82,7 +82,6 @@ func (w *walker) redactString(i int) int {
 	return end
 }
 
-// redacted returns the redacted value.
 func (w *walker) redacted(s string) string {
 	kept := w.r.Text(s)
 	if kept != s || w.secret == nameOpen || len(s) < 4 || placeholder(s, "", true) {
@@ -118,7 +117,6 @@ func (w *walker) replace(from, to int, was, kept string) {
 	w.done = to
 }
 
-// encodeString returns a text as JSON.
 func encodeString(text string) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -17,7 +17,6 @@ func path(c byte) bool      { return urlish(c) || c == '/' }
 func dotted(c byte) bool    { return urlish(c) || c == '.' }
 func base64ish(c byte) bool { return alnum(c) || c == '+' || c == '/' || c == '=' }
 
-// A shape is the format of a key.
 type shape struct {
 	prefix         string
 	class          class // of the part after the prefix

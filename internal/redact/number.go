@@ -105,12 +105,10 @@ func luhn(d []byte) bool {
 	return sum%10 == 0
 }
 
-// ibanLengths has the IBAN length of each country.
 const ibanLengths = "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BR29BY28CH21CR22CY28CZ24DE22DK18DO28EE20EG29ES24FI18FO18FR27GB22GE22GI23GL18GR27" +
 	"GT28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21LY25MC27MD24ME22MK19MR27MT31MU30NL18NO15PK24PL28PS29PT25" +
 	"QA29RO24RS22SA24SC31SE24SI19SK24SM27ST25SV28TL23TN24TR26UA29VA22VG24XK20"
 
-// accounts returns IBANs.
 func accounts(text string) (spans []span) {
 	for i := 0; i+4 < len(text); i++ {
 		if !upper(text[i]) || !upper(text[i+1]) || !digit(text[i+2]) || !digit(text[i+3]) || i > 0 && (alnum(text[i-1]) || text[i-1] == '_') {

@@ -34,7 +34,6 @@ const (
 	Pattern    Kind = "pattern" // of the user
 )
 
-// kinds returns all kinds.
 func kinds() []Kind {
 	return []Kind{APIKey, Token, PrivateKey, Password, Card, IBAN, Email, Pattern}
 }
@@ -142,10 +141,8 @@ func (r *Redactor) Text(text string) string {
 	return b.String()
 }
 
-// mark returns the replacement of a secret.
 func mark(k Kind) string { return "[redacted: " + string(k) + "]" }
 
-// A span is the position of a secret.
 type span struct {
 	from, to int
 	kind     Kind

@@ -94,7 +94,6 @@ func Sweep(ctx context.Context, store Store, rule Rule, now time.Time) (erased i
 	return erased, nil
 }
 
-// sweep applies a rule to one conversation.
 func sweep(ctx context.Context, store Store, info ponder.Info, rule Rule, now time.Time) (int, error) {
 	at, js, err := store.LoadCheckpoint(ctx, info.ID, fold, version+rule.String())
 	if err != nil {

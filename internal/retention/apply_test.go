@@ -39,7 +39,6 @@ func (muser) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, 
 	}
 }
 
-// A world is a conversation in a store.
 type world struct {
 	*testing.T
 	mind *enginetest.Engine
@@ -113,7 +112,6 @@ func (w world) want(when string, events, requests int) {
 	}
 }
 
-// each runs a test with every store.
 func each(t *testing.T, test func(*testing.T, ponder.Store)) {
 	t.Run("memory", func(t *testing.T) { test(t, memory.New()) })
 	t.Run("sqlite", func(t *testing.T) {
@@ -159,7 +157,6 @@ func TestKeepForDays(t *testing.T) {
 	})
 }
 
-// A counting store counts reads of events.
 type counting struct {
 	ponder.Store
 	reads int

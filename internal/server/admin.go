@@ -27,7 +27,6 @@ func (s *Server) adminRoutes() map[string]http.Handler {
 	}
 }
 
-// admin requires the scope admin.
 func admin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !auth.CallerOf(r.Context()).May(auth.Admin) {
@@ -38,7 +37,6 @@ func admin(next http.Handler) http.Handler {
 	})
 }
 
-// refuse writes a problem document.
 func refuse(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)

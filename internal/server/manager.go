@@ -65,7 +65,6 @@ func (s *Server) notifyWhileReady(ctx context.Context, at string) (undo func()) 
 	}
 }
 
-// responds reports whether a server responds.
 func responds(ctx context.Context, ask *http.Client, at string) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/healthz", nil)
 	if err != nil {

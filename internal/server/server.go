@@ -95,7 +95,6 @@ func (s *Server) Answer(ctx context.Context, l sockets.Listener, guard auth.Conf
 	return failed
 }
 
-// handler returns the HTTP handler.
 func (s *Server) handler(ctx context.Context, guard auth.Config) http.Handler {
 	more, refuse := Mounted(s.languages(ctx))
 	maps.Copy(more, s.adminRoutes())

@@ -152,7 +152,6 @@ func TestWatchdogNeedsResponse(t *testing.T) {
 	})
 }
 
-// ok fails a test on an error.
 func ok(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

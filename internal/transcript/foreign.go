@@ -9,7 +9,6 @@ import (
 	"ponder"
 )
 
-// addForeign adds a line of another program.
 func (r *reader) addForeign(l line) error {
 	fields, err := l.fields()
 	if err != nil {

@@ -29,7 +29,6 @@ func hideThinking(events []ponder.Event) {
 // deepThink is the tool that requests a reflection, and the prefix of its notes.
 const deepThink = toolname.DeepThink
 
-// isThinker reports whether a tool is for thinking.
 func isThinker(tool string) bool {
 	tool = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(tool)), "-", "_")
 	return tool == toolname.Think || tool == deepThink
@@ -90,10 +89,8 @@ type toolMatcher struct {
 	byTool  map[string][]*pending
 }
 
-// A pending is a tool call.
 type pending struct{ thinks, answered bool }
 
-// addCall adds a call.
 func (w *toolMatcher) addCall(ev *ponder.Event, b ponder.ToolCall) {
 	if w.byID == nil {
 		w.byID, w.byTool = make(map[string]*pending), make(map[string][]*pending)

@@ -49,7 +49,6 @@ func Read(r io.Reader) (Transcript, error) {
 // maxLines limits the lines of a file, including blank ones.
 const maxLines = 4 * MaxEvents
 
-// A line is a numbered line of a file.
 type line struct {
 	num int // from 1
 	js  []byte
@@ -97,7 +96,6 @@ func readLine(in *bufio.Reader) (js []byte, err error) {
 	}
 }
 
-// fields returns the fields of a JSON object.
 func (l line) fields() (map[string]json.RawMessage, error) {
 	if !utf8.Valid(l.js) {
 		return nil, errors.New("it is not UTF-8")

@@ -21,7 +21,6 @@ import (
 	"ponder/store/memory"
 )
 
-// all returns an iterator over events.
 func all(events []ponder.Event) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for _, ev := range events {
@@ -32,7 +31,6 @@ func all(events []ponder.Event) iter.Seq2[ponder.Event, error] {
 	}
 }
 
-// write returns the export of a thread.
 func write(t testing.TB, thread ponder.Thread, events []ponder.Event, internal bool) string {
 	t.Helper()
 	var b bytes.Buffer

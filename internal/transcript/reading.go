@@ -10,7 +10,6 @@ import (
 	"ponder"
 )
 
-// A reader holds the state of Read.
 type reader struct {
 	Transcript
 	header    map[string]json.RawMessage
@@ -69,7 +68,6 @@ func (r *reader) keepHeader(internal bool) {
 	}, extra)
 }
 
-// add adds an event with its unknown fields.
 func (r *reader) add(ev ponder.Event, extra map[string]json.RawMessage) {
 	if len(extra) > 0 {
 		ev.Extra = extra
@@ -140,7 +138,6 @@ func (r *reader) ownEvent(l line, seq ponder.Seq) (ponder.Event, error) {
 	return r.preserve(ev, fields)
 }
 
-// preserve returns an event with all fields of its line.
 func (r *reader) preserve(ev ponder.Event, fields map[string]json.RawMessage) (ponder.Event, error) {
 	if id, ok := text(fields["thread_id"]); ok && id == r.original {
 		delete(fields, "thread_id") // the header has it

@@ -63,7 +63,6 @@ const (
 	maxMissed    = 10  // events to look up on a server in one look
 )
 
-// A source reads a calendar.
 type source interface {
 	// read returns at least the objects between two times.
 	read(ctx context.Context, from, to time.Time) ([]*object, error)
@@ -108,7 +107,6 @@ func New(o Options) (sensor.Sensor, error) {
 	return sensor.Sensor{Name: cmp.Or(o.Name, "calendar"), Look: c.look}, nil
 }
 
-// A calendar is the state of the sensor.
 type calendar struct {
 	of     string
 	zone   *time.Location

@@ -14,7 +14,6 @@ import (
 	"ponder/sensor/sensortest"
 )
 
-// ics returns a calendar with components.
 func ics(parts ...string) string {
 	return strings.ReplaceAll("BEGIN:VCALENDAR\nVERSION:2.0\n"+strings.Join(parts, "")+"END:VCALENDAR\n", "\n", "\r\n")
 }
@@ -37,7 +36,6 @@ func mustZone(name string) *time.Location {
 	return l
 }
 
-// A disk is a calendar file.
 type disk struct {
 	t    *testing.T
 	path string

@@ -48,7 +48,6 @@ type event struct {
 	stamp        string
 }
 
-// A schedule is a parsed calendar.
 type schedule struct {
 	series  map[string]*event           // by UID
 	changed map[string]map[int64]*event // changed occurrences by UID and original start in Unix seconds
@@ -57,7 +56,6 @@ type schedule struct {
 	steps   int                         // remaining steps for rules
 }
 
-// newSchedule interprets the objects.
 func newSchedule(objects []*object, user *time.Location, now time.Time) *schedule {
 	b := &schedule{series: map[string]*event{}, changed: map[string]map[int64]*event{}, broken: map[string]bool{}, steps: maxAllSteps}
 	z := &zones{user: user, now: now, defined: map[string]*object{}, found: map[string]*time.Location{}, steps: &b.steps}
@@ -214,7 +212,6 @@ func (e *event) readTimes(o *object, z *zones) bool {
 	return true
 }
 
-// parseMoment reads a property that holds a time.
 func parseMoment(p prop, z *zones) (moment, error) {
 	value := strings.TrimSpace(p.value)
 	wall, day, err := parseWall(value)
@@ -257,7 +254,6 @@ func duration(s string) (d time.Duration, ok bool) {
 	return d, true
 }
 
-// An instance is one occurrence of an event.
 type instance struct {
 	*event
 	of    int64 // original start in Unix seconds; 0 without a series
@@ -269,7 +265,6 @@ func (e *event) at(of int64, start time.Time) instance {
 	return instance{event: e, of: of, start: start, end: start.Add(e.length)}
 }
 
-// isRecurring reports whether an event is a series.
 func (e *event) isRecurring() bool { return len(e.rules)+len(e.added) > 0 }
 
 // between returns the occurrences that start from one time to another, in order.

@@ -22,14 +22,12 @@ type object struct {
 	children []*object
 }
 
-// A prop is a property of an object.
 type prop struct {
 	name   string
 	params string // "TZID=Europe/Berlin;VALUE=DATE-TIME"
 	value  string
 }
 
-// usedProps are the properties that the sensor reads.
 var usedProps = map[string]bool{
 	"UID": true, "DTSTART": true, "DTEND": true, "DUE": true, "DURATION": true, "SUMMARY": true, "LOCATION": true,
 	"STATUS": true, "RRULE": true, "RDATE": true, "EXDATE": true, "RECURRENCE-ID": true, "SEQUENCE": true, "DTSTAMP": true,
@@ -91,7 +89,6 @@ func unfold(b []byte) (line string, rest []byte) {
 	}
 }
 
-// A parser reads nested objects.
 type parser struct {
 	stack   []*object
 	skipped int // depth of skipped objects below the stack

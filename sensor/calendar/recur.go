@@ -249,7 +249,6 @@ func (e *expander) period(k int) (begin time.Time, days int) {
 	return time.Unix(begin.Unix()+seconds, 0).UTC(), 0
 }
 
-// addDays adds the times of a period of days.
 func (e *expander) addDays(begin time.Time, days int) {
 	var found []time.Time
 	for i := range days {
@@ -322,7 +321,6 @@ func (e *expander) positions(found []time.Time) []time.Time {
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 
-// emit adds the times that are in the window.
 func (e *expander) emit(times []time.Time) {
 	for _, t := range times {
 		if t.Before(e.start) {
@@ -338,7 +336,6 @@ func (e *expander) emit(times []time.Time) {
 	}
 }
 
-// matchesDay reports whether the rule includes a day.
 func (e *expander) matchesDay(day time.Time) bool {
 	if !allows(e.Bymonth, int(day.Month())) || !e.onWeekday(day) || !allows(e.Bymonthday, day.Day(), day.Day()-1-daysInMonth(day)) ||
 		!allows(e.Byyearday, day.YearDay(), day.YearDay()-1-daysInYear(day.Year())) {
@@ -379,7 +376,6 @@ func daysInMonth(day time.Time) int {
 	return time.Date(day.Year(), day.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// daysInYear returns the number of days in a year.
 func daysInYear(year int) int { return time.Date(year, 12, 31, 0, 0, 0, 0, time.UTC).YearDay() }
 
 // weekOf returns the week number of a day and the number of weeks in its year. Week 1 has most of

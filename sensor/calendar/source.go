@@ -110,7 +110,6 @@ func newRemoteFile(o Options) (*remoteFile, error) {
 	return &remoteFile{client: o.Client, url: u}, nil
 }
 
-// parseAddress parses a URL of the options.
 func parseAddress(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {

@@ -10,7 +10,6 @@ import (
 	"ponder/sensor"
 )
 
-// A stage is the proximity of an occurrence.
 type stage int
 
 const (
@@ -32,7 +31,6 @@ const (
 
 var levels = [...]int{stageFar: 1, stageUpcoming: levelUpcoming, stageTomorrow: levelTomorrow, stageSoon: levelSoon}
 
-// stageOf returns the stage of an event.
 func stageOf(start, now time.Time, day bool) stage {
 	switch d := start.Sub(now); {
 	case d <= 2*time.Hour && !day, d <= 0:
@@ -63,7 +61,6 @@ type differ struct {
 	out        []ponder.Observation
 }
 
-// A key identifies an occurrence.
 type key struct {
 	uid string
 	of  int64
@@ -96,7 +93,6 @@ func (d *differ) load(list []reported) {
 	}
 }
 
-// compare reports and records all changes.
 func (d *differ) compare() {
 	if d.reportEmptied() {
 		return
@@ -227,7 +223,6 @@ func (d *differ) fill(t *reported, i instance) *reported {
 	return t
 }
 
-// reportStage reports the stage of an occurrence.
 func (d *differ) reportStage(t *reported, i instance) {
 	if d.isFull() {
 		return
@@ -261,7 +256,6 @@ func (d *differ) level(t *reported) int {
 	return levels[t.Stage]
 }
 
-// reportMoved reports a new time.
 func (d *differ) reportMoved(t *reported, i instance, was time.Time) {
 	if d.isFull() {
 		return
@@ -277,7 +271,6 @@ func (d *differ) reportMoved(t *reported, i instance, was time.Time) {
 	})
 }
 
-// reportCancelled reports a cancellation.
 func (d *differ) reportCancelled(t *reported, was time.Time) {
 	if t.Start <= d.now.Unix() && !t.Day || d.isFull() {
 		return

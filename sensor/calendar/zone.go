@@ -64,7 +64,6 @@ func (z *zones) resolve(name string) *time.Location {
 	return z.user
 }
 
-// An onset is a change of the offset.
 type onset struct {
 	unix     int64
 	from, to int // offsets in seconds
@@ -73,7 +72,6 @@ type onset struct {
 // horizon limits the computed onsets around now.
 const horizon = 2 * 366 * 24 * time.Hour
 
-// build computes a zone from its definition.
 func (z *zones) build(def *object) *time.Location {
 	var onsets []onset
 	last := onset{unix: -1 << 62}

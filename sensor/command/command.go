@@ -50,7 +50,6 @@ type cursor struct {
 	At     int64    `json:"at,omitempty"`     // last reported change, Unix seconds
 }
 
-// A command is the state of the sensor.
 type command struct {
 	Options
 	mu      sync.Mutex

@@ -61,7 +61,6 @@ func (s *script) look() []ponder.Observation {
 	return seen
 }
 
-// expect looks and checks the state and content.
 func (s *script) expect(state, content string) {
 	s.t.Helper()
 	seen := s.look()

@@ -12,7 +12,6 @@ import (
 	"ponder/sensor"
 )
 
-// An output is the output and status of a command.
 type output struct {
 	out, complaints limitio.Writer
 	status          string // failure; empty after success

@@ -62,7 +62,6 @@ type cursor struct {
 	Seen     []string `json:"seen"` // item hashes, oldest first
 }
 
-// A feed is the state of the sensor.
 type feed struct {
 	Options
 	mu          sync.Mutex
@@ -71,7 +70,6 @@ type feed struct {
 	err         error     // of the last request
 }
 
-// A version is a fetched feed.
 type version struct {
 	etag, modified string
 	title          string
@@ -186,12 +184,10 @@ func host(address string) string {
 	return sensor.Line(u.Host, 100)
 }
 
-// isCurrent reports whether all items of a version are reported.
 func (c cursor) isCurrent(v *version) bool {
 	return c.ETag+c.Modified != "" && c.ETag == v.etag && c.Modified == v.modified
 }
 
-// unseen returns the unknown items in order.
 func (c cursor) unseen(items []item) []item {
 	seen := make(map[string]bool, len(c.Seen))
 	for _, hash := range c.Seen {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 )
 
-// over returns a Fetch that uses a client.
 func over(client *http.Client) Fetch {
 	return func(ctx context.Context, r Request) (*Response, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL, nil)

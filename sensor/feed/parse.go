@@ -23,7 +23,6 @@ import (
 // maxDepth limits the nesting of elements.
 const maxDepth = 500
 
-// An item is an item of a feed.
 type item struct {
 	id, hash     string
 	title, begin string
@@ -106,7 +105,6 @@ func itemOf(p *gofeed.Item, base string) (item, bool) {
 	return it, true
 }
 
-// text returns the content of an observation.
 func (it item) text(feed string) string {
 	text := it.title
 	if it.begin != "" && it.begin != it.title {

@@ -128,7 +128,6 @@ func lineHash(line []byte) uint16 {
 	return uint16(sum>>16) ^ uint16(sum)
 }
 
-// isText reports whether the content is printable text.
 func isText(content []byte) bool {
 	head := content[:min(len(content), 8<<10)]
 	for cut := 0; cut < utf8.UTFMax && len(content) > len(head) && len(head) > 0 && !utf8.Valid(head); cut++ {
@@ -147,7 +146,6 @@ func isSecret(path string) bool {
 	return strings.HasPrefix(name, "id_") || strings.Contains(name, "password") || strings.Contains(name, "secret") || strings.Contains(name, "credential")
 }
 
-// lineSeparator separates reported lines.
 const lineSeparator = " / "
 
 // summary returns new lines of a file, or its start if before is nil.

@@ -23,7 +23,6 @@ const (
 	packedBytes = sensor.MaxCursor*3/4 - 12<<10
 )
 
-// A cursor is the stored position.
 type cursor struct {
 	Roots   []string        `json:"roots"`
 	Missing []string        `json:"missing,omitempty"` // of the roots
@@ -33,7 +32,6 @@ type cursor struct {
 	Files   []byte          `json:"files"`             // see pack
 }
 
-// A busy counts the reports of a file.
 type busy struct {
 	Times int   `json:"n"`
 	At    int64 `json:"at"` // Unix seconds
@@ -49,7 +47,6 @@ type record struct {
 	sketch []uint16 // hashes of lines, or nil
 }
 
-// A decoded is a parsed cursor.
 type decoded struct {
 	cursor
 	raw   json.RawMessage
@@ -135,7 +132,6 @@ func pack(sorted []record) []byte {
 
 var errDamaged = errors.New("the cursor is damaged")
 
-// unpack decodes the output of pack.
 func unpack(packed []byte) ([]record, error) {
 	plain, err := limitio.ReadAll(flate.NewReader(bytes.NewReader(packed)), maxUnpacked)
 	if err != nil {

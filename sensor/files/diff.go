@@ -29,7 +29,6 @@ type diff struct {
 	postponed bool // a change is postponed
 }
 
-// A change is a change of a file.
 type change struct {
 	file
 	state string
@@ -49,7 +48,6 @@ func newDiff(o Options, snap *snapshot, before *decoded, now time.Time) *diff {
 	return d
 }
 
-// run finds the changes.
 func (d *diff) run(ctx context.Context) error {
 	for _, f := range d.snap.files {
 		if ctx.Err() != nil {
@@ -67,7 +65,6 @@ func (d *diff) run(ctx context.Context) error {
 	return nil
 }
 
-// compare compares an existing file with its record.
 func (d *diff) compare(f file) {
 	root := d.snap.rootOf(f.path)
 	old, known := record{}, false
@@ -143,7 +140,6 @@ func (d *diff) updateBusy() {
 	}
 }
 
-// reportFolders reports changes of the folders themselves.
 func (d *diff) reportFolders() {
 	if d.next.Over && (d.before == nil || !d.before.Over) {
 		d.folders = append(d.folders, ponder.Observation{
@@ -213,7 +209,6 @@ func (d *diff) short(p string) string {
 	return filepath.ToSlash(rel)
 }
 
-// summarize returns one observation for many changes.
 func (d *diff) summarize() ponder.Observation {
 	counts := map[string]int{}
 	dir := filepath.Dir(d.changes[0].path)

@@ -58,7 +58,6 @@ func (e *events) markDirty() {
 	e.dirty = true
 }
 
-// watch adds a folder.
 func (e *events) watch(dir string) {
 	if e == nil {
 		return
@@ -81,7 +80,6 @@ func (e *events) isQuiet() bool {
 	return !e.dirty && !e.broken
 }
 
-// reset prepares for a scan.
 func (e *events) reset() {
 	if e == nil {
 		return

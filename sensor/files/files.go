@@ -55,7 +55,6 @@ const (
 	stateBack    = "back"
 )
 
-// A watcher is the state of the sensor.
 type watcher struct {
 	Options
 	mu         sync.Mutex

@@ -16,7 +16,6 @@ import (
 // maxEntries limits the file names per look.
 const maxEntries = 100_000
 
-// A snapshot is the state of the folders.
 type snapshot struct {
 	at         time.Time
 	roots      []string
@@ -29,7 +28,6 @@ type snapshot struct {
 	partial    bool  // not everything was read
 }
 
-// A file is an existing file.
 type file struct {
 	path  string
 	size  int64
@@ -84,7 +82,6 @@ func (s *snapshot) visit(root, p string, d fs.DirEntry, err error, o Options, ev
 	return nil
 }
 
-// keepNewest keeps the newest files.
 func (s *snapshot) keepNewest(max int) {
 	if len(s.files) > max {
 		slices.SortStableFunc(s.files, func(a, b file) int {
@@ -100,7 +97,6 @@ func (s *snapshot) keepNewest(max int) {
 	slices.SortStableFunc(s.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 }
 
-// isUnknown reports whether the existence of a file is unknown.
 func (s *snapshot) isUnknown(p string) bool {
 	for _, dir := range slices.Concat(s.missing, s.unreadable) {
 		if isUnder(p, dir) {

@@ -42,14 +42,12 @@ const (
 	staleEvery = time.Hour // interval of checks for uncommitted work
 )
 
-// A cursor is the position in a repository.
 type cursor struct {
 	Refs   map[string]string `json:"refs"`             // commits by full ref name
 	Newest int64             `json:"newest,omitempty"` // time of the newest ref, Unix seconds
 	Stale  int64             `json:"stale,omitempty"`  // last change of the reported uncommitted work
 }
 
-// A repository is the state of the sensor.
 type repository struct {
 	Options
 	mu            sync.Mutex
@@ -134,7 +132,6 @@ type ref struct {
 	at         int64 // Unix seconds
 }
 
-// refs returns the newest refs.
 func (r *repository) refs(ctx context.Context) ([]ref, error) {
 	text, err := r.git(ctx, "for-each-ref", "--sort=-creatordate", fmt.Sprintf("--count=%d", maxRefs),
 		"--format=%(objectname)%09%(creatordate:unix)%09%(symref)%09%(refname)", "refs/heads", "refs/remotes", "refs/tags")
@@ -156,7 +153,6 @@ func (r *repository) refs(ctx context.Context) ([]ref, error) {
 	return refs, nil
 }
 
-// kind returns the kind and short name of a ref.
 func (f ref) kind() (kind, name string) {
 	for _, k := range []struct{ prefix, kind string }{{"refs/heads/", "branch"}, {"refs/remotes/", "remote branch"}, {"refs/tags/", "tag"}} {
 		if name, ok := strings.CutPrefix(f.name, k.prefix); ok {
@@ -166,7 +162,6 @@ func (f ref) kind() (kind, name string) {
 	return "ref", sensor.Line(f.name, 150)
 }
 
-// title returns the name of the repository.
 func (r *repository) title() string {
 	abs, err := filepath.Abs(r.Path)
 	if err != nil {
@@ -180,7 +175,6 @@ func (r *repository) observation(subject, state, content string) ponder.Observat
 		Source: sensor.Line(r.Path, 500), Untrusted: !r.Trusted}
 }
 
-// newRefs reports new branches and tags.
 func (r *repository) newRefs(before cursor, refs []ref) []ponder.Observation {
 	var fresh []ref
 	for _, f := range refs {
@@ -207,7 +201,6 @@ func (r *repository) newRefs(before cursor, refs []ref) []ponder.Observation {
 	return seen
 }
 
-// A commit is a new commit.
 type commit struct {
 	hash, author, subject, branch string
 }

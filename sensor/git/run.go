@@ -30,7 +30,6 @@ var safeOptions = []string{
 	"-c", "core.quotePath=false", "-c", "submodule.recurse=false", "-c", "status.submoduleSummary=false",
 }
 
-// git runs git in the repository and returns its output.
 func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 	program, err := exec.LookPath(r.Git)
 	if err != nil {
@@ -61,7 +60,6 @@ func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 	return "", fmt.Errorf("git %s: %s (%w)", args[0], sensor.Line(first, 200), err)
 }
 
-// environment returns the environment of git.
 func environment() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",

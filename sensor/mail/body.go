@@ -59,7 +59,6 @@ func (b *body) readPart(e *message.Entity, nest int) {
 	}
 }
 
-// readParts reads the parts of a multipart.
 func (b *body) readParts(e *message.Entity, nest int) {
 	parts := e.MultipartReader()
 	for parts != nil && b.parts <= maxParts {

@@ -27,7 +27,6 @@ const (
 	maxCandidates = 500      // messages per folder whose date is requested
 )
 
-// A server is a mailbox on an IMAP server.
 type server struct {
 	options Options
 	host    string
@@ -103,7 +102,6 @@ func (s *server) read(ctx context.Context, now time.Time, c *cursor) ([]raw, boo
 	return found, moved, nil
 }
 
-// connect connects and negotiates encryption.
 func (s *server) connect(ctx context.Context) (*imapclient.Client, error) {
 	dial := s.options.Dial
 	if dial == nil {
@@ -170,7 +168,6 @@ func (s *server) wrapError(ctx context.Context, err error) error {
 	return errors.New(sensor.Line("read mail of "+s.address+": "+said, 300))
 }
 
-// A folderReader reads a folder.
 type folderReader struct {
 	client *imapclient.Client
 	name   string
@@ -239,7 +236,6 @@ func (f *folderReader) candidates(at position) ([]imap.UID, error) {
 	return uids, nil
 }
 
-// arrivedSince returns the messages that arrived since a time.
 func (f *folderReader) arrivedSince(uids []imap.UID, since time.Time) ([]*imapclient.FetchMessageBuffer, error) {
 	if len(uids) == 0 {
 		return nil, nil

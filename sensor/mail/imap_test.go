@@ -32,7 +32,6 @@ import (
 
 const testPassword = "corr3ct-horse"
 
-// A mailServer is a server with a mailbox of ann.
 type mailServer struct {
 	address string
 	config  *tls.Config // for clients
@@ -55,7 +54,6 @@ func (w *mailServer) transcript() string {
 	return w.log.String()
 }
 
-// A encryption is an encryption mode.
 type encryption int
 
 const (
@@ -158,7 +156,6 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-// note returns a message.
 func note(id, subject, text string) string {
 	return fmt.Sprintf("From: Bob Miller <bob@example.com>\nTo: ann@example.org\nSubject: %s\nMessage-ID: <%s>\nDate: Mon, 2 Mar 2026 08:00:00 +0000\n\n%s\n", subject, id, text)
 }

@@ -28,7 +28,6 @@ func lower(list []string) (out []string) {
 	return out
 }
 
-// level returns the level of a message.
 func (j judge) level(l *letter, flagged bool) int {
 	from := strings.ToLower(l.from)
 	_, domain, _ := strings.Cut(from, "@")

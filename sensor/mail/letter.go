@@ -17,7 +17,6 @@ import (
 	"ponder/sensor"
 )
 
-// A letter is a parsed message.
 type letter struct {
 	id       string // Message-ID without brackets
 	name     string // of the sender
@@ -43,7 +42,6 @@ const (
 	maxSentence = 280
 )
 
-// summary returns the content of the observation.
 func (l *letter) summary() string {
 	from := l.name
 	switch {
@@ -144,7 +142,6 @@ func sender(from string) (name, address string) {
 	return sensor.Line(name, maxName), sensor.Line(address, maxAddress)
 }
 
-// decodeWords decodes encoded words of a header.
 func decodeWords(s string) string { return decode([]byte(charset.DecodeWords(s)), "") }
 
 // decode converts a text from its charset, or from the likeliest if the label is wrong or missing.

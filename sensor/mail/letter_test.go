@@ -10,7 +10,6 @@ import (
 	"ponder/sensor/sensortest"
 )
 
-// observed returns the observation of a message.
 func observed(t *testing.T, message string) (says string, level int) {
 	t.Helper()
 	head, body := split([]byte(strings.ReplaceAll(message, "\n", "\r\n")))

@@ -65,7 +65,6 @@ type box interface {
 	read(ctx context.Context, now time.Time, c *cursor) ([]raw, bool, error)
 }
 
-// A raw is an unparsed message.
 type raw struct {
 	key     string // location, used without a Message-ID
 	source  string // location for the user, used without a Message-ID
@@ -76,7 +75,6 @@ type raw struct {
 	body    []byte // start of the body
 }
 
-// A cursor is the position of the sensor.
 type cursor struct {
 	Of    string              `json:"of"`              // hash that identifies the mailbox
 	Boxes map[string]position `json:"boxes,omitempty"` // by folder
@@ -109,7 +107,6 @@ func New(o Options) (sensor.Sensor, error) {
 	return sensor.Sensor{Name: o.Name, Look: m.look}, nil
 }
 
-// A mailbox is the state of the sensor.
 type mailbox struct {
 	of    string // identifies the mailbox
 	box   box

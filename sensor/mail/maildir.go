@@ -26,7 +26,6 @@ const (
 // the arrival.
 type maildir struct{ dir string }
 
-// A file is a message in a Maildir.
 type file struct {
 	path string // relative to the Maildir
 	hash string // of name

@@ -12,7 +12,6 @@ import (
 	"ponder/sensor/sensortest"
 )
 
-// put adds a message to a Maildir.
 func put(t *testing.T, dir, path, message string, at time.Time) {
 	t.Helper()
 	path = filepath.Join(dir, path)

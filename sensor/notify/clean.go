@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 )
 
-// digest returns a short hash of a text.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])

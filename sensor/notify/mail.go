@@ -37,7 +37,6 @@ type MailOptions struct {
 // mailTime limits the delivery of a message.
 const mailTime = 30 * time.Second
 
-// An smtpSender sends mail.
 type smtpSender struct {
 	MailOptions
 	host     string
@@ -87,7 +86,6 @@ func newSMTPSender(o MailOptions) (*smtpSender, error) {
 	return p, p.parseAddresses()
 }
 
-// parseAddresses parses the addresses.
 func (p *smtpSender) parseAddresses() error {
 	from, err := parseAddress(p.From)
 	if err != nil {

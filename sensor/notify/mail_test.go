@@ -40,7 +40,6 @@ type box struct {
 	deny  error
 }
 
-// A session is a connection to a box.
 type session struct{ *box }
 
 func (s session) Reset()        {}

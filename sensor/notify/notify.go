@@ -45,7 +45,6 @@ const (
 	maxSources = 10
 )
 
-// untrustedNote accompanies untrusted messages.
 const untrustedNote = "This rests on text that somebody else wrote; nothing in it was checked."
 
 // cleaned returns a printable message within the limits.

@@ -28,7 +28,6 @@ type WebhookOptions struct {
 	Client    *http.Client
 }
 
-// A webhookSender posts messages.
 type webhookSender struct {
 	url    string
 	host   string
@@ -63,7 +62,6 @@ func newWebhookSender(o WebhookOptions) (*webhookSender, error) {
 	return &webhookSender{url: u.String(), host: u.Host, keys: keys, client: cmp.Or(o.Client, http.DefaultClient), now: time.Now}, nil
 }
 
-// parseKeys reads the secrets in a variable.
 func parseKeys(env string) (keys [][]byte, err error) {
 	if env == "" {
 		return nil, errors.New("secret_env must name the variable with the secret")
@@ -82,7 +80,6 @@ func parseKeys(env string) (keys [][]byte, err error) {
 	return keys, nil
 }
 
-// An envelope is the posted body.
 type envelope struct {
 	ID        string    `json:"id"`
 	Type      string    `json:"type"`

@@ -84,7 +84,6 @@ func New(o Options) sensor.Sensor {
 	}}
 }
 
-// A cursor is the position of the sensor.
 type cursor struct {
 	Format  int                      `json:"v"`
 	Upto    time.Time                `json:"upto,omitzero"` // later changes were not read
@@ -94,10 +93,8 @@ type cursor struct {
 	Promised int64 `json:"promised,omitempty"` // time of the last reported promise, Unix seconds
 }
 
-// format is the current cursor format.
 const format = 1
 
-// A mark is the position in a thread.
 type mark struct {
 	Head      ponder.Seq `json:"h"`
 	Asked     ponder.Seq `json:"q,omitempty"` // open question of the user
@@ -107,7 +104,6 @@ type mark struct {
 	Told      string     `json:"o,omitempty"` // reported state: unanswered, failed or paused
 }
 
-// A look is the state of one look.
 type look struct {
 	Options
 	ctx    context.Context
@@ -130,7 +126,6 @@ func newLook(ctx context.Context, o Options, now time.Time, c json.RawMessage) *
 	return l
 }
 
-// isFull reports whether the look has its maximum of observations.
 func (l *look) isFull() bool { return len(l.out) >= sensor.MaxLook }
 
 // report adds an observation and truncates its texts.
@@ -205,7 +200,6 @@ func (l *look) readThread(info ponder.Info, m *mark, known bool) (whole bool, er
 	return l.reportLeftAlone(info, m)
 }
 
-// readMemories reports new memories.
 func (l *look) readMemories() error {
 	if l.Memories == nil || l.isFull() {
 		return nil

@@ -134,7 +134,6 @@ func TestSensor(t *testing.T) {
 	)
 }
 
-// look returns the result of one look.
 func (h *home) look(t *testing.T, s sensor.Sensor, c json.RawMessage) ([]ponder.Observation, json.RawMessage) {
 	t.Helper()
 	told, next, err := s.Look(t.Context(), h.now, c)

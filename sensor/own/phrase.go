@@ -71,7 +71,6 @@ func isDone(s string, at time.Time) bool {
 	return !dated && !hasPhrase(folded, phrases) && hasPhrase(folded, donePhrases)
 }
 
-// questions returns the questions in a message.
 func questions(text string) string {
 	var parts []string
 	for _, s := range sentences(readablePart(text)) {
@@ -82,7 +81,6 @@ func questions(text string) string {
 	return sensor.Line(strings.Join(parts, " "), maxReported)
 }
 
-// readablePart returns the part of a message to read.
 func readablePart(text string) string {
 	if len(text) > maxRead {
 		return sensor.Line(text, maxRead)
@@ -90,7 +88,6 @@ func readablePart(text string) string {
 	return text
 }
 
-// foldedWords returns the folded words with surrounding spaces.
 func foldedWords(s string) string {
 	var b strings.Builder
 	b.WriteByte(' ')
@@ -101,7 +98,6 @@ func foldedWords(s string) string {
 	return b.String()
 }
 
-// hasPhrase reports whether folded words contain a phrase.
 func hasPhrase(folded string, list []string) bool {
 	return slices.ContainsFunc(list, func(p string) bool { return strings.Contains(folded, p) })
 }

@@ -176,7 +176,6 @@ func listed(before string, list []string) string {
 	return before + strings.Join(parts, "; ") + end
 }
 
-// synthesis reads a synthesis.
 func (l *look) synthesis(thread ponder.ThreadID, seq ponder.Seq) (s ponder.Synthesis, ok bool) {
 	if seq == 0 {
 		return s, false
@@ -188,7 +187,6 @@ func (l *look) synthesis(thread ponder.ThreadID, seq ponder.Seq) (s ponder.Synth
 	return s, ok
 }
 
-// eventAt reads one event.
 func (l *look) eventAt(thread ponder.ThreadID, seq ponder.Seq) (ponder.Event, bool) {
 	for ev, err := range l.Store.Events(l.ctx, thread, seq-1) {
 		return ev, err == nil && ev.Seq == seq && !ev.Erased
@@ -254,7 +252,6 @@ func inConversation(info ponder.Info, m *mark) string {
 	return " in the conversation" + quotedTitle(info)
 }
 
-// subjectOf identifies an event of a thread.
 func subjectOf(kind string, thread ponder.ThreadID, seq ponder.Seq) string {
 	return kind + ":" + string(thread) + "/" + strconv.FormatInt(int64(seq), 10)
 }

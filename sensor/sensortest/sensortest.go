@@ -52,7 +52,6 @@ func Run(t *testing.T, open func() sensor.Sensor, steps ...Step) {
 	t.Run("close", w.testClose)
 }
 
-// A walk is the state of Run.
 type walk struct {
 	open   func() sensor.Sensor
 	now    time.Time
@@ -120,7 +119,6 @@ func (w *walk) reportAll(t *testing.T) (all []ponder.Observation) {
 	return nil
 }
 
-// testForeignCursors looks with foreign and damaged cursors.
 func (w *walk) testForeignCursors(t *testing.T) {
 	first, _ := look(t, w.open(), w.now, nil)
 	for _, c := range hostile {
@@ -133,7 +131,6 @@ func (w *walk) testForeignCursors(t *testing.T) {
 	}
 }
 
-// hostile are unreadable cursors.
 var hostile = []string{
 	"", " ", "null", "7", `"x"`, "[]", "[1,2]", "{", `{"`, "\x00", "\xff\xfe", "true", "-1e999",
 	strings.Repeat("[", 100_000), strings.Repeat(`{"a":`, 50_000),
@@ -165,7 +162,6 @@ func damage(c json.RawMessage, i int) json.RawMessage {
 	}
 }
 
-// testCancelled looks with a cancelled context.
 func (w *walk) testCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -197,7 +193,6 @@ func (w *walk) testClose(t *testing.T) {
 	}
 }
 
-// look makes a look and checks the observations.
 func look(t *testing.T, s sensor.Sensor, now time.Time, cursor json.RawMessage) ([]ponder.Observation, json.RawMessage) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), guard)
@@ -249,7 +244,6 @@ func isHidden(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
 }
 
-// text formats observations for comparison.
 func text(os []ponder.Observation) string {
 	var b strings.Builder
 	for _, o := range os {

@@ -86,7 +86,6 @@ func failedUnits(ctx context.Context) ([]string, bool) {
 	return parseUnits(strings.NewReader(out.String())), true
 }
 
-// parseUnits parses the list of systemctl.
 func parseUnits(list io.Reader) []string {
 	var units []string
 	lines := bufio.NewScanner(list)

@@ -111,7 +111,6 @@ func (o Options) look(ctx context.Context, now time.Time, raw json.RawMessage) (
 	return seen, next, err
 }
 
-// A measure is a value with thresholds.
 type measure struct {
 	subject, format         string // says contains a format verb
 	value                   float64
@@ -120,7 +119,6 @@ type measure struct {
 	source                  string
 }
 
-// measures returns the measures of a reading.
 func measures(r Reading) []measure {
 	var ms []measure
 	if r.Load >= 0 && r.Cores > 0 {

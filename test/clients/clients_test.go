@@ -86,7 +86,6 @@ func (s *testServer) checks(t *testing.T, dir string, args ...string) int64 {
 	return n
 }
 
-// run runs a client and returns its output.
 func (s *testServer) run(t *testing.T, dir, stdin string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -102,7 +101,6 @@ func (s *testServer) run(t *testing.T, dir, stdin string, args ...string) string
 	return string(out)
 }
 
-// A cmd is an installation command.
 type cmd struct {
 	dir  string
 	args []string

@@ -44,7 +44,6 @@ func sampledText(list sdk.InputResponseMap, key string) (string, bool) {
 	return t.Text, ok
 }
 
-// requestInput returns a result that requests input from the client.
 func requestInput(state string, list sdk.InputRequestMap) (*sdk.CallToolResult, error) {
 	return &sdk.CallToolResult{InputRequests: list, RequestState: state}, nil
 }

@@ -20,7 +20,6 @@ type jobs struct {
 	list map[string]*job // by ID
 }
 
-// A job is a running task.
 type job struct {
 	id    string
 	begun time.Time
@@ -126,7 +125,6 @@ func (j *job) Cancel(context.Context) error {
 // A work is the part of a task after the client's answers.
 type work = func(ctx context.Context, got sdk.InputResponseMap) (*sdk.CallToolResult, *jsonrpc.Error)
 
-// fixedWork returns a work with a fixed result.
 func fixedWork(format string, args ...any) work {
 	return func(context.Context, sdk.InputResponseMap) (*sdk.CallToolResult, *jsonrpc.Error) {
 		res, _ := textResult(format, args...)
@@ -134,7 +132,6 @@ func fixedWork(format string, args ...any) work {
 	}
 }
 
-// tools returns the tools that run as tasks.
 func (j *jobs) tools() []fixture {
 	must := func(first sdk.InputRequestMap, do work) func(context.Context, call) (*sdk.CallToolResult, error) {
 		return func(ctx context.Context, _ call) (*sdk.CallToolResult, error) {

@@ -23,7 +23,6 @@ type call struct {
 	args map[string]any
 }
 
-// text returns an argument.
 func (c call) text(name string) string {
 	s, _ := c.args[name].(string)
 	return s
@@ -35,7 +34,6 @@ type fixture struct {
 	do                func(ctx context.Context, c call) (*sdk.CallToolResult, error)
 }
 
-// fixedResult returns a tool with a fixed result.
 func fixedResult(list ...sdk.Content) func(context.Context, call) (*sdk.CallToolResult, error) {
 	return func(context.Context, call) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: list}, nil
@@ -46,7 +44,6 @@ func text(format string, args ...any) *sdk.TextContent {
 	return &sdk.TextContent{Text: fmt.Sprintf(format, args...)}
 }
 
-// textResult returns a text result.
 func textResult(format string, args ...any) (*sdk.CallToolResult, error) {
 	return &sdk.CallToolResult{Content: []sdk.Content{text(format, args...)}}, nil
 }
@@ -127,7 +124,6 @@ func logTool(ctx context.Context, c call) (*sdk.CallToolResult, error) {
 	return textResult("Tool with logging executed successfully")
 }
 
-// progressTool reports its progress.
 func progressTool(ctx context.Context, c call) (*sdk.CallToolResult, error) {
 	token := c.Params.GetProgressToken()
 	for at := 0.0; at <= 100 && token != nil; at += 50 {
@@ -166,7 +162,6 @@ func suite() mcp.Extra {
 	}
 }
 
-// addTo registers the tool.
 func (f fixture) addTo(s *sdk.Server) {
 	schema := f.schema
 	if schema == "" {
@@ -215,7 +210,6 @@ func addSuiteResources(s *sdk.Server) {
 		})
 }
 
-// fixedPrompt returns a prompt with the given messages.
 func fixedPrompt(list ...sdk.Content) sdk.PromptHandler {
 	return func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 		res := &sdk.GetPromptResult{}

@@ -61,7 +61,6 @@ func node(t *testing.T) []string {
 	return run
 }
 
-// python returns the command for Python scripts.
 func python(t *testing.T) []string {
 	t.Helper()
 	installing.Lock()

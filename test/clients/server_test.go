@@ -17,7 +17,6 @@ import (
 	"time"
 )
 
-// A testServer is a running server.
 type testServer struct {
 	url, token string
 	log        string   // file; empty without an own log

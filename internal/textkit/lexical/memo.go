@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 )
 
-// A memo is a cached stem.
 type memo struct {
 	word, stem string
 	lang       Language
@@ -18,7 +17,6 @@ var memos [1 << 14]atomic.Pointer[memo]
 
 var memoSeed = maphash.MakeSeed()
 
-// cachedStem returns stem(word) from the cache. stem must be pure.
 func cachedStem(word string, lang Language, stem func(string) string) string {
 	place := &memos[maphash.String(memoSeed, word)%uint64(len(memos))]
 	if m := place.Load(); m != nil && m.word == word && m.lang == lang {

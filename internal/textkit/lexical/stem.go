@@ -37,7 +37,6 @@ type stemmer struct {
 	marked bool
 }
 
-// stemmers holds the supported languages.
 var stemmers = map[Language]stemmer{
 	"ar": {arabic.Stem, true},
 	"da": {danish.Stem, true},
@@ -88,7 +87,6 @@ func Stem(word string, lang Language) string {
 	return cachedStem(word, lang, s.stemMarked)
 }
 
-// stemMarked returns the stem of a word with significant marks.
 func (s stemmer) stemMarked(word string) string {
 	return Fold(s.stemFolded(cedillas.Replace(norm.NFC.String(strings.ToLower(word)))))
 }

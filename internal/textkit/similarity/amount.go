@@ -39,7 +39,6 @@ func (r *reader) addAmount(i int, value float64, n int) int {
 	return n
 }
 
-// pluralUnit sets *u to the unit of a plural word.
 func pluralUnit(t *token, u *unit) (ok bool) {
 	if t.kind != word || len(t.text) < 2 {
 		return false

@@ -38,7 +38,6 @@ type pair struct {
 	asksMore     bool // one text asks for something else
 }
 
-// verdict returns the verdict for the pair.
 func (p *pair) verdict() Verdict {
 	if !p.match() {
 		return Different

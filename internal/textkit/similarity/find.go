@@ -49,7 +49,6 @@ func (r *reader) beginsSentence(i int) bool {
 	return r.tokens[i].first || r.tokens[i-1].first
 }
 
-// words returns the set of words of list.
 func words(list string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(list) {

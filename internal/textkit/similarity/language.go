@@ -10,7 +10,6 @@ import (
 	"github.com/blevesearch/snowballstem/spanish"
 )
 
-// A language holds the rules and tables of one language.
 type language struct {
 	name             string
 	index            int // index in the list of languages
@@ -93,7 +92,6 @@ func stemEnglish(w string) string {
 	return snowball(english.Stem, britishSpelling(w))
 }
 
-// snowball returns the stem that a Snowball algorithm gives.
 func snowball(stem func(*snowballstem.Env) bool, word string) string {
 	env := snowballstem.NewEnv(word)
 	stem(env)

@@ -21,7 +21,6 @@ const (
 	ignored  // ignored by contentHash
 )
 
-// classes has the classes of the ASCII runes.
 var classes = func() (list [utf8.RuneSelf]class) {
 	for r := range rune(len(list)) {
 		list[r] = classify(r)

@@ -84,7 +84,6 @@ var tables = sync.OnceValue(func() *lexicon {
 	return x
 })
 
-// read fills a language from its file.
 func (l *language) read() {
 	l.forms, l.stops, l.common = map[string]string{}, map[string]bool{}, map[string]bool{}
 	l.exact, l.stemmed = map[string]entry{}, map[string][]string{}
@@ -109,7 +108,6 @@ func (l *language) read() {
 	l.cause, l.causes = e.id, ok
 }
 
-// addLine adds the entries of one line.
 func (l *language) addLine(line string) {
 	kind, rest, _ := strings.Cut(line, " ")
 	switch kind {

@@ -47,7 +47,6 @@ func (s *scanner) isGrouping(r rune) bool {
 	return r != ',' || n == 3 && s.pointDecimal
 }
 
-// endNumber adds the scanned number.
 func (s *scanner) endNumber(from, points int) {
 	negative := from > 0 && (s.text[from-1] == '-' || s.text[from-1] == '−') && (from == 1 || s.text[from-2] == ' ')
 	value, ok := s.parseDigits(points)
@@ -63,7 +62,6 @@ func (s *scanner) endNumber(from, points int) {
 	s.skipOrdinal()
 }
 
-// parseDigits returns the value of the scanned digits.
 func (s *scanner) parseDigits(points int) (float64, bool) {
 	if points > 1 || len(s.wordBuf) > 18 {
 		return 0, false
@@ -72,7 +70,6 @@ func (s *scanner) parseDigits(points int) (float64, bool) {
 	return value, err == nil
 }
 
-// anyNumber is the lexeme of all numbers in digits.
 var anyNumber = &lexeme{text: "0"}
 
 // skipOrdinal skips the letters of 1st, 2nd and 20th.
@@ -122,7 +119,6 @@ var units = map[string]unit{
 	"€": {"euro", 1}, "euro": {"euro", 1}, "eur": {"euro", 1}, "£": {"pound", 1}, "¥": {"yen", 1}, "yen": {"yen", 1},
 }
 
-// numberWords maps words to numbers.
 var numberWords = map[string]float64{
 	"zero": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,
 	"twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19,
@@ -139,7 +135,6 @@ var scales = map[string]float64{
 	"hundert": 1e2, "cent": 1e2,
 }
 
-// fractions are shares of a whole.
 var fractions = map[string]float64{
 	"half": 0.5, "third": 1.0 / 3, "quarter": 0.25, "fifth": 0.2, "tenth": 0.1,
 	"halfte": 0.5, "drittel": 1.0 / 3, "viertel": 0.25, "moitie": 0.5, "tiers": 1.0 / 3, "mitad": 0.5, "tercio": 1.0 / 3,

@@ -33,7 +33,6 @@ func (p *pair) compareOrder() (swapped, doubt bool) {
 	return swapped || o.rolesTraded(), doubt
 }
 
-// compareCauses compares the causes and conditions of the texts.
 func (p *pair) compareCauses() (swapped, doubt bool) {
 	var both, onlyA, onlyB, hasA, hasB, freeA, freeB int
 	for i := range p.a.terms {
@@ -118,7 +117,6 @@ func (o *alignment) compareAround(i int) (swapped, doubt bool) {
 	return sure && o.inOneClause(i, moved), true
 }
 
-// collectRoles returns the roles of a set of terms.
 func (o *alignment) collectRoles(set uint64) (all roleSet) {
 	for ; set != 0; set &= set - 1 {
 		all |= o.parts[bits.TrailingZeros64(set)]

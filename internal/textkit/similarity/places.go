@@ -21,7 +21,6 @@ type alignment struct {
 	strongChanged bool                 // a strong role changed, such as on and under
 }
 
-// fill computes the sets.
 func (o *alignment) fill() {
 	p := o.pair
 	o.inA.fill(p.a.terms)
@@ -42,7 +41,6 @@ func (o *alignment) fill() {
 	}
 }
 
-// classify adds term i and its partner to the sets.
 func (o *alignment) classify(i int, x, y *term) {
 	bit := uint64(1) << i
 	o.parts[i] = commonRole(x, y)
@@ -100,7 +98,6 @@ func (m *layout) fill(terms []term) {
 	}
 }
 
-// sentenceBounds returns the bounds of the sentence of term i.
 func (m *layout) sentenceBounds(i int) (from, end int) {
 	from = bits.Len64(m.firsts&bitsBelow(i+1)) - 1
 	return from, min(m.n, bits.TrailingZeros64(m.firsts&^bitsBelow(i+1)))
@@ -120,7 +117,6 @@ func (m *layout) scopeSet(i int) uint64 {
 	return bitsBelow(end) &^ bitsBelow(from)
 }
 
-// sentenceSet returns the terms of the sentence of term i.
 func (m *layout) sentenceSet(i int) uint64 {
 	from, end := m.sentenceBounds(i)
 	return bitsBelow(end) &^ bitsBelow(from)

@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// buildTexts returns the texts of the build half.
 func buildTexts(t testing.TB) (list []string) {
 	for _, p := range loadPairs(t) {
 		if p.Split == "build" {
@@ -90,7 +89,6 @@ func deleteSame(list []string, s string) (out []string) {
 	return out
 }
 
-// antonyms occur in the texts.
 var antonyms = [][2]string{{"increases", "reduces"}, {"more", "less"}, {"many", "few"}, {"most", "few"}, {"before", "after"}, {"always", "never"},
 	{"improves", "worsens"}, {"fewer", "more"}, {"higher", "lower"}, {"fell", "rose"}, {"risen", "fallen"}, {"all", "some"}, {"every", "no"}, {"hot", "cold"},
 	{"faster", "slower"}, {"good", "bad"}, {"optimistic", "pessimistic"}, {"easy", "difficult"}, {"near", "far"}, {"large", "small"}, {"north", "south"},

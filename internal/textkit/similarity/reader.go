@@ -46,7 +46,6 @@ func readText(text string, t Text) Text {
 	return t
 }
 
-// readTerms fills the terms.
 func (r *reader) readTerms(text string) {
 	r.scan(text, true)
 	at := r.detect(text)
@@ -179,7 +178,6 @@ func (r *reader) addUnlisted(i int) {
 	r.add(i, m)
 }
 
-// add appends a term.
 func (r *reader) add(i int, t term) {
 	if len(r.terms) == maxTerms {
 		r.truncated = true
@@ -207,7 +205,6 @@ func (r *reader) add(i int, t term) {
 	r.terms = append(r.terms, t)
 }
 
-// addSign adds the meaning of a sign.
 func (r *reader) addSign(i int) int {
 	sign := r.tokens[i].text
 	if e, ok := r.lang.exact[signWord(sign)]; ok {
@@ -220,7 +217,6 @@ func (r *reader) addSign(i int) int {
 	return 1
 }
 
-// signWord returns the English word for a sign.
 func signWord(sign string) string {
 	switch sign {
 	case "<", "≤":

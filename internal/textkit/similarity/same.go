@@ -171,7 +171,6 @@ func (t *Text) exceedsLoss(m *term, lost int, share float64) bool {
 	return m.is&(amount|decisive) != 0 || m.weight == weightName || float64(int(t.weight)-lost)/float64(t.weight) < share
 }
 
-// hasTerm reports whether t has a term with this id.
 func (t *Text) hasTerm(id uint32) bool {
 	from, end := 0, len(t.terms)
 	for from < end {

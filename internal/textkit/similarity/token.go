@@ -88,7 +88,6 @@ func (s *scanner) release() {
 	}
 }
 
-// scanNext scans one token.
 func (s *scanner) scanNext() {
 	r := s.text[s.pos]
 	switch is := classOf(r); {
@@ -108,7 +107,6 @@ func (s *scanner) scanNext() {
 	}
 }
 
-// add appends a token and returns it.
 func (s *scanner) add(l *lexeme, kind tokenKind) *token {
 	s.tokens = append(s.tokens, token{})
 	t := &s.tokens[len(s.tokens)-1]
@@ -117,7 +115,6 @@ func (s *scanner) add(l *lexeme, kind tokenKind) *token {
 	return t
 }
 
-// scanWord scans a word with its apostrophes and splits it.
 func (s *scanner) scanWord() {
 	from := s.pos
 	all := s.scanASCII()

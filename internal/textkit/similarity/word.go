@@ -79,7 +79,6 @@ func (x *lexicon) lookup(text []byte) *lexeme {
 	return w
 }
 
-// newLexeme returns the lexeme of a word.
 func (x *lexicon) newLexeme(text string) *lexeme {
 	w := &lexeme{text: text}
 	if x == nil {
@@ -114,7 +113,6 @@ func (l *language) senseOf(w *lexeme) *sense {
 	return s
 }
 
-// newSense reads the tables for a word.
 func (l *language) newSense(text string) *sense {
 	s := &sense{stem: l.baseStem(text), stop: l.stops[text]}
 	s.rest = hash("~" + s.stem)
@@ -180,7 +178,6 @@ func (l *language) withoutPrefix(text string) uint32 {
 	return 0
 }
 
-// root returns the root of an English stem.
 func (l *language) root(stem string) string {
 	if l.name == "en" {
 		return root(stem)

@@ -24,7 +24,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// check compares got with want.
 func check[T comparable](t *testing.T, what string, got, want T) {
 	t.Helper()
 	checks++
