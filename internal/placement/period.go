@@ -118,8 +118,8 @@ func (p *Placement) logOutcome(pd *period) {
 // rejoinWait is the first wait for the process to become a new node.
 const rejoinWait = 50 * time.Millisecond
 
-// workUntilAlive calls Work until it fails for another reason than a fenced node. If another node
-// took the thread, Work returns ErrHeld.
+// workUntilAlive calls Work until it returns anything but ErrFenced, so that the process becomes a new
+// node first. If another node took the thread, Work returns ErrHeld.
 func (p *Placement) workUntilAlive(thread ponder.ThreadID) error {
 	for wait := rejoinWait; ; wait = min(2*wait, ponder.BeatEvery) {
 		err := p.Work(p.ctx, thread)
