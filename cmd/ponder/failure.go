@@ -45,6 +45,11 @@ func (f failure) Unwrap() error { return f.err }
 
 func usagef(format string, args ...any) error { return app.Invalidf("", format, args...) }
 
+// hasEnded returns the error of a command for a session that has ended.
+func hasEnded(format string, args ...any) error {
+	return failure{wrongUsage, app.Errorf(app.Conflict, "", format, args...)}
+}
+
 func notReadyf(format string, args ...any) error { return app.NotReadyf(format, args...) }
 
 // exitCodes are those of errors of the application; the others are failed.
@@ -85,6 +90,8 @@ var advices = []struct {
 	{app.ErrUnpriced, ", or run `ponder model refresh`"},
 	{app.ErrUnreadable, ": `ponder doctor --docs` says why of each file"},
 	{app.ErrNoPersona, ": `ponder persona list` shows them"},
+	{app.ErrLongQuestion, ": put what it is about into a file and pass --docs"},
+	{app.ErrNoQuestion, ", such as \"Why is the sky blue?\""},
 	{app.ErrPrivateHost, "; if you trust it, name its host: ponder settings web.allow HOST"},
 	{app.ErrOtherThread, ": `ponder thread remove` it, or import with --new"},
 	{app.ErrNoModelToTest, "; `ponder doctor` says what can be done"},

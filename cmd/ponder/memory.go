@@ -117,7 +117,7 @@ func (a *cli) memoryShow(ctx context.Context, id string) error {
 // noneOf explains that there is nothing with an id.
 func noneOf(err error, id string) error {
 	if errors.Is(err, recall.ErrNone) {
-		return usagef("there is no %s: `ponder memory list` shows what there is", clip(oneLine(id), 60))
+		return app.NotFoundf("memory_id", "there is no %s: `ponder memory list` shows what there is", clip(oneLine(id), 60))
 	}
 	if errors.Is(err, recall.ErrMany) {
 		return usagef("%s is the beginning of several ids: write more of it", clip(oneLine(id), 60))
@@ -302,7 +302,7 @@ func (f *recallFlags) otherwise() string {
 
 func (a *cli) recall(ctx context.Context, text string, f recallFlags) error {
 	if strings.TrimSpace(text) == "" {
-		return usagef(`ponder recall needs a query, as in: ponder recall "what did I promise Anna"`)
+		return app.Invalidf("q", `ponder recall needs a query, as in: ponder recall "what did I promise Anna"`)
 	}
 	o, err := f.options()
 	if err != nil {

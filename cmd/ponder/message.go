@@ -97,7 +97,7 @@ func (a *cli) message(ctx context.Context, text string, files []string) (message
 		}
 	}
 	if m.text == "" && len(files) == 0 {
-		return m, usagef("there is nothing to answer: write a message, as in: ponder ask \"Why is the sky blue?\"")
+		return m, app.Invalidf("content", "there is nothing to answer: write a message, as in: ponder ask \"Why is the sky blue?\"")
 	}
 	return m, nil
 }

@@ -91,7 +91,7 @@ func dayOf(flag, text string) (time.Time, error) {
 
 func (a *cli) remember(ctx context.Context, args []string, f rememberFlags) error {
 	if len(args) == 0 && f.text == "" {
-		return usagef("ponder remember needs a file, a folder, a URL, - or --text: see `ponder remember --help`")
+		return app.Invalidf("text", "ponder remember needs a file, a folder, a URL, - or --text: see `ponder remember --help`")
 	}
 	o, err := f.options()
 	if err != nil {
@@ -287,8 +287,12 @@ func (t *taking) note(ctx context.Context, text string) error {
 	if kind == "" {
 		kind = recall.KindMemory
 	}
+	text, err := app.CheckMemory(text)
+	if err != nil {
+		return err
+	}
 	kept, err := t.Remember(ctx, recall.Item{
-		Kind: kind, Persona: t.f.persona, Title: t.f.title, Text: strings.TrimSpace(text), Source: t.f.source, Author: t.f.author,
+		Kind: kind, Persona: t.f.persona, Title: t.f.title, Text: text, Source: t.f.source, Author: t.f.author,
 		Tags: t.f.tags, Date: t.o.Date,
 	})
 	if err != nil {

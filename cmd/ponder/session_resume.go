@@ -50,7 +50,7 @@ func (a *cli) sessionResume(ctx context.Context, name string, f resumeFlags) err
 	s := w.View.Session
 	switch {
 	case info.Status.Ended():
-		return usagef("session %s is %s: there is nothing to go on with; to see it: %s; to think on from within it: %s",
+		return hasEnded("session %s is %s: there is nothing to go on with; to see it: %s; to think on from within it: %s",
 			w.Id, info.Status, w.command("session show", w.Id), w.command("session fork", w.Id))
 	case s.Run == "":
 		return usagef("session %s has no question to think about", w.Id)
@@ -199,7 +199,7 @@ func (a *cli) sessionPause(ctx context.Context, name string) error {
 	defer store.Close()
 	switch {
 	case info.Status.Ended():
-		return usagef("session %s is %s already", w.Id, info.Status)
+		return hasEnded("session %s is %s already", w.Id, info.Status)
 	case info.Status == ponder.Thinking:
 		if err := w.wish(ctx, "pause", ponder.RunPaused{Reason: "paused by the user"}); err != nil {
 			return err
@@ -260,7 +260,7 @@ func (a *cli) sessionCancel(ctx context.Context, name string) error {
 	}
 	defer store.Close()
 	if info.Status.Ended() {
-		return usagef("session %s is %s already", w.Id, info.Status)
+		return hasEnded("session %s is %s already", w.Id, info.Status)
 	}
 	if err := w.wish(ctx, "cancel", ponder.Steer{Do: ponder.Cancel}); err != nil {
 		return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +12,6 @@ import (
 
 	"ponder"
 	"ponder/internal/steering"
-	"ponder/internal/steering/steeringtest"
 	"ponder/mode/session"
 )
 
@@ -88,87 +86,4 @@ func TestSteerFlags(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Flags refuse the requests that every surface refuses, and the error names the flag of the
-// field.
-func TestSteerFlagsInvalid(t *testing.T) {
-	v := session.NewView()
-	v.Session.Run, v.Session.Budget = "run_1", session.Limits{Calls: 10}
-	v.Questions = []session.Question{{ID: "q1", Text: "How deep?"}, {ID: "q2", Text: "How wide?", Explored: true}}
-	ran := 0
-	for _, c := range steeringtest.Invalid() {
-		words, flag, ok := steerWordsOf(c)
-		if !ok {
-			continue // flags cannot say it
-		}
-		ran++
-		t.Run(c.Name, func(t *testing.T) {
-			var f steerFlags
-			flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-			f.add(flags)
-			err := flags.Parse(words)
-			if c.InView && err != nil {
-				t.Fatalf("without the session: %v", err)
-			}
-			if err == nil {
-				_, err = f.commands(t.Context(), &app.SessionView{View: v})
-			}
-			if err == nil || !strings.Contains(err.Error(), "--"+flag) {
-				t.Errorf("error %v, want of --%s", err, flag)
-			}
-		})
-	}
-	if ran < 30 {
-		t.Errorf("only %d cases", ran)
-	}
-}
-
-// steerWordsOf returns a case as a command line, and the flag that is wrong.
-func steerWordsOf(c steeringtest.Case) (words []string, flag string, ok bool) {
-	say := func(name, value string) { words, flag = append(words, "--"+name+"="+value), name }
-	for _, r := range c.Requests {
-		switch name := steerFlagOf[r.Order]; r.Order {
-		case ponder.AddQuestion, ponder.Correct:
-			if say(name, r.Content); r.Priority != 0 && r.Order == ponder.Correct {
-				return nil, "", false
-			}
-			if r.Priority != 0 {
-				say("priority", strconv.Itoa(r.Priority))
-			}
-		case ponder.DropQuestion:
-			if say(name, r.Question); r.Source != "" {
-				return nil, "", false
-			}
-		case ponder.RankQuestion:
-			value := r.Question + "="
-			if r.Priority != 0 {
-				value += strconv.Itoa(r.Priority)
-			}
-			say(name, value)
-		case ponder.PinSource, ponder.BanSource:
-			say(name, r.Source)
-		case ponder.SetPersona:
-			say(name, r.Persona)
-		case ponder.SetBudget:
-			for _, b := range []struct {
-				plus string
-				ponder.Budget
-			}{{"", r.Limits}, {"+", r.More}} {
-				if b.Time != 0 {
-					say("for", b.plus+b.Time.String())
-				}
-				if b.Tokens != 0 {
-					say("tokens", b.plus+strconv.Itoa(b.Tokens))
-				}
-				if b.Calls != 0 {
-					say("calls", b.plus+strconv.Itoa(b.Calls))
-				}
-				if b.Money != 0 {
-					say("cost", b.plus+strconv.FormatFloat(b.Money.USD(), 'f', -1, 64))
-				}
-			}
-		}
-	}
-	return words, flag, flag != ""
 }

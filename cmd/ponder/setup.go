@@ -83,7 +83,7 @@ func unknownSetting(name string, err error) error {
 	for _, k := range config.Keys() {
 		names = append(names, k.Name)
 	}
-	return usagef("%w: %sSee `ponder settings`", err, textkit.Suggest(name, names))
+	return app.Invalidf("key", "%w: %sSee `ponder settings`", err, textkit.Suggest(name, names))
 }
 
 func (a *cli) changed(name, value string, err error) error {
@@ -91,7 +91,7 @@ func (a *cli) changed(name, value string, err error) error {
 		if errors.Is(err, config.ErrWrite) {
 			return err
 		}
-		return usagef("%w", err)
+		return app.Invalidf("value", "%w", err)
 	}
 	if a.flags.json {
 		return a.object(map[string]string{"key": name, "value": value})

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -276,20 +275,7 @@ func (a *cli) question(ctx context.Context, text string) (string, error) {
 		}
 		text = string(b)
 	}
-	switch {
-	case len(text) > app.MaxQuestion:
-		return "", usagef("the question has more than %s bytes: put what it is about into a file and pass --docs", textkit.Number(app.MaxQuestion))
-	case !utf8.ValidString(text):
-		return "", usagef("the question is not text in UTF-8")
-	}
-	text = strings.TrimSpace(textkit.Clean(text))
-	if utf8.RuneCountInString(text) < app.MinQuestion {
-		return "", usagef("the question is too short: ask at least %d letters, such as \"Why is the sky blue?\"", app.MinQuestion)
-	}
-	if !textkit.HasWords(text) {
-		return "", usagef("the question is only punctuation: ask it in words, such as \"Why is the sky blue?\"")
-	}
-	return text, nil
+	return app.CheckQuestion(text)
 }
 
 // budgetFlags are the limits of a run, as a user writes them.

@@ -133,7 +133,8 @@ func (t ChatSetup) OwnTools() []ponder.Tool {
 // ChatSetup finds the models that conversations are held with. A model that the user
 // named talks, and does what no other is set for. Where there is none, it is an error,
 // unless there is something to quote.
-func (a *App) ChatSetup(ctx context.Context, model string, quotable bool) (ChatSetup, error) {
+func (a *App) ChatSetup(ctx context.Context, model string, quotable bool) (t ChatSetup, err error) {
+	defer func() { err = ofModelName(model, err) }()
 	l, err := a.ChatModels(ctx, model)
 	if err != nil {
 		return ChatSetup{}, err
@@ -156,7 +157,7 @@ func (a *App) ChatSetup(ctx context.Context, model string, quotable bool) (ChatS
 			models[DeepRole] = append([]ponder.Model{m}, models[ponder.Slow]...)
 		}
 	}
-	t := ChatSetup{Models: models, Name: models[ponder.Fast][0].Name(), Config: *l.Config}
+	t = ChatSetup{Models: models, Name: models[ponder.Fast][0].Name(), Config: *l.Config}
 	if err := t.setThinking(l); err != nil {
 		return ChatSetup{}, Invalidf("", "%w", err)
 	}

@@ -71,15 +71,19 @@ func InField(field string, err error) error {
 }
 
 // OfModel returns err as an error about the model that a request names, if the model is
-// its cause. Without a model it returns err.
+// its cause, also if its provider refuses it. Without a model it returns err.
 func OfModel(model string, err error) error {
-	var known *Error
 	var refused *llm.Error
-	wrong := CodeOf(err) == Invalid
-	if errors.As(err, &refused) {
-		wrong = refused.Class == llm.NotFound || refused.Class == llm.BadRequest
+	if model != "" && errors.As(err, &refused) && (refused.Class == llm.NotFound || refused.Class == llm.BadRequest) {
+		return Invalidf("model_id", "%w", err)
 	}
-	if model == "" || !wrong || errors.As(err, &known) && known.Field != "" {
+	return ofModelName(model, err)
+}
+
+// ofModelName returns err as an error about the name of a model, if that is invalid.
+func ofModelName(model string, err error) error {
+	var known *Error
+	if model == "" || CodeOf(err) != Invalid || errors.As(err, &known) && known.Field != "" {
 		return err
 	}
 	return Invalidf("model_id", "%w", err)
@@ -154,6 +158,9 @@ var (
 	ErrUnpriced   = errors.New("its price is not known")
 	ErrUnreadable = errors.New("nothing in it can be read")
 	ErrNoPersona  = errors.New("there is no persona")
+
+	ErrLongQuestion = errors.New("the question has more than")
+	ErrNoQuestion   = errors.New("the question is too short")
 )
 
 // Errors of what does not exist yet, or is not configured.

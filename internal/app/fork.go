@@ -194,7 +194,8 @@ func Conclusion(ctx context.Context, log ponder.Log, id ponder.ThreadID, run pon
 // prepareAgain finds the models to go on with: the one the user names now, else
 // what is configured, if the session began with that, else the model it began
 // with.
-func (a *App) PrepareAgain(ctx context.Context, info ponder.Info, s session.Session, model string) (*SessionModels, error) {
+func (a *App) PrepareAgain(ctx context.Context, info ponder.Info, s session.Session, model string) (p *SessionModels, err error) {
+	defer func() { err = ofModelName(model, err) }()
 	if model == "" && info.Model == "" && s.Metadata.WithoutModel {
 		return &SessionModels{}, nil
 	}

@@ -22,8 +22,8 @@ func (s *Service) Remember(ctx context.Context, owner string, list ...Memory) ([
 		if err != nil {
 			return nil, err
 		}
-		if items[i].Text = strings.TrimSpace(textkit.Clean(m.Text)); items[i].Text == "" {
-			return nil, Invalidf("text", "there is nothing to remember")
+		if items[i].Text, err = CheckMemory(m.Text); err != nil {
+			return nil, err
 		}
 		items[i].Kind, items[i].Title, items[i].Source = kind, textkit.Truncate(textkit.OneLine(m.Title), MaxTitle), textkit.OneLine(m.Source)
 		items[i].Persona, items[i].Date = textkit.OneLine(m.Persona), m.Created
@@ -42,6 +42,14 @@ func (s *Service) Remember(ctx context.Context, owner string, list ...Memory) ([
 		out[i] = memoryOf(it)
 	}
 	return out, nil
+}
+
+// CheckMemory returns a text as it is remembered.
+func CheckMemory(text string) (string, error) {
+	if text = strings.TrimSpace(textkit.Clean(text)); text == "" {
+		return "", Invalidf("text", "there is nothing to remember")
+	}
+	return text, nil
 }
 
 func (s *Service) Remembered(ctx context.Context, owner string, ids ...string) (list []Memory, err error) {
@@ -71,6 +79,25 @@ func publicKind[T any](kinds T, err error) (T, error) {
 	return kinds, err
 }
 
+// MaxHits limits the number of hits of a query.
+const MaxHits = 100
+
+// kinds returns the kinds of a query, whose limit is within bounds.
+func (q Query) kinds() ([]recall.Kind, error) {
+	if q.Limit < 0 {
+		return nil, Invalidf("limit", "it is not from 1 to %d", MaxHits)
+	}
+	return publicKind(KindsOf(q.Kinds))
+}
+
+// CheckQuery returns an error if a query asks for nothing.
+func CheckQuery(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return Invalidf("q", "the query is empty: say what to look for")
+	}
+	return nil
+}
+
 // memoryOf returns an item as programs are shown it.
 func memoryOf(it recall.Item) Memory {
 	m := Memory{
@@ -83,9 +110,15 @@ func memoryOf(it recall.Item) Memory {
 }
 
 func (s *Service) Search(ctx context.Context, owner string, q Query) ([]Hit, error) {
-	kinds, err := publicKind(KindsOf(q.Kinds))
-	if err != nil {
+	kinds, err := q.kinds()
+	if err == nil {
+		err = CheckQuery(q.Text)
+	}
+	switch {
+	case err != nil:
 		return nil, err
+	case q.Limit > MaxHits:
+		return nil, Invalidf("limit", "it is not from 1 to %d", MaxHits)
 	}
 	lib, err := s.shelves.Provider(owner)(ctx)
 	if err != nil {
@@ -105,7 +138,7 @@ func (s *Service) Search(ctx context.Context, owner string, q Query) ([]Hit, err
 }
 
 func (s *Service) Memories(ctx context.Context, owner string, q Query, after string) ([]Memory, error) {
-	kinds, err := publicKind(KindsOf(q.Kinds))
+	kinds, err := q.kinds()
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +166,7 @@ func (s *Service) Forget(ctx context.Context, owner, id string) error {
 	defer lib.Release()
 	it, err := lib.Item(ctx, id)
 	if errors.Is(err, recall.ErrNone) || errors.Is(err, recall.ErrMany) || err == nil && it.ID != id {
-		return NotFoundf("", "%s", "nothing that is remembered has the id "+textkit.Truncate(textkit.OneLine(id), 60))
+		return NotFoundf("memory_id", "%s", "nothing that is remembered has the id "+textkit.Truncate(textkit.OneLine(id), 60))
 	}
 	if err != nil {
 		return err
@@ -221,30 +254,28 @@ func (k *MemoryWriter) close() {
 	}
 }
 
-// PersonaVoice returns a persona of the owner. An empty name is the zero persona.
-func (a *App) PersonaVoice(ctx context.Context, name string) (research.Persona, error) {
+// PersonaVoice returns the persona of the owner that a request names. An empty name is the
+// zero persona.
+func (a *App) PersonaVoice(ctx context.Context, name string) (p research.Persona, err error) {
 	if name == "" {
-		return research.Persona{}, nil
+		return p, nil
 	}
 	lib, err := a.OpenLibraryReadOnly(ctx)
-	if errors.Is(err, ErrNothingKnown) {
-		return research.Persona{}, PersonaError(recall.ErrNone, name)
+	if err == nil {
+		defer lib.Close()
+		var found recall.Persona
+		found, err = lib.Persona(ctx, name)
+		p = research.Persona{Name: found.Name, Voice: found.Voice}
 	}
-	if err != nil {
-		return research.Persona{}, err
-	}
-	defer lib.Close()
-	p, err := lib.Persona(ctx, name)
-	if err != nil {
-		return research.Persona{}, PersonaError(err, name)
-	}
-	return research.Persona{Name: p.Name, Voice: p.Voice}, nil
+	return p, personaError(Invalid, err, name)
 }
 
 // PersonaError returns err, or if no persona has the name an error that says so.
-func PersonaError(err error, name string) error {
-	if errors.Is(err, recall.ErrNone) {
-		return Errorf(NotFound, "persona", "%w %q", ErrNoPersona, textkit.Truncate(textkit.OneLine(name), 40))
+func PersonaError(err error, name string) error { return personaError(NotFound, err, name) }
+
+func personaError(code Code, err error, name string) error {
+	if errors.Is(err, recall.ErrNone) || errors.Is(err, ErrNothingKnown) {
+		return Errorf(code, "persona", "%w %q", ErrNoPersona, textkit.Truncate(textkit.OneLine(name), 40))
 	}
 	return err
 }

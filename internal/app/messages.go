@@ -21,6 +21,10 @@ func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c 
 	if _, err := s.Store.Thread(ctx, id); err == nil {
 		return ponder.ErrTaken
 	}
+	system, err := CleanSystem(c.System)
+	if err != nil {
+		return err
+	}
 	a := s.as(owner)
 	memory, _, err := s.looks(ctx, owner, false, c.NoWeb)
 	if err != nil {
@@ -37,11 +41,8 @@ func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c 
 	}
 	if c.Persona != "" {
 		if _, err := a.PersonaVoice(ctx, c.Persona); err != nil {
-			return Invalidf("persona", "%s", textkit.OneLine(err.Error()))
+			return err
 		}
-	}
-	if c.System, err = CleanSystem(c.System); err != nil {
-		return err
 	}
 	thread := ponder.Thread{
 		ID: id, Kind: ponder.KindConversation, Title: textkit.Truncate(textkit.OneLine(textkit.Clean(c.Title)), MaxTitle), Owner: owner, Created: time.Now(), Model: t.Name,
@@ -51,7 +52,7 @@ func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c 
 			return err
 		}
 		return s.Books.Wish(ctx, id, func(w *threadPrefs) {
-			*w = threadPrefs{Model: c.Model, NoWeb: c.NoWeb, Persona: c.Persona, System: c.System}
+			*w = threadPrefs{Model: c.Model, NoWeb: c.NoWeb, Persona: c.Persona, System: system}
 		})
 	})
 }
@@ -59,8 +60,11 @@ func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c 
 // Say implements [Talker].
 func (s *Service) Say(ctx context.Context, info ponder.Info, key string, m Message) (ponder.Event, error) {
 	text, err := Saying(m.Content)
-	if err != nil || text == "" && len(m.Media) == 0 {
-		return ponder.Event{}, Invalidf("content", "%s", sayWhy(err))
+	if err == nil && text == "" && len(m.Media) == 0 {
+		err = Invalidf("content", "there is nothing to answer")
+	}
+	if err != nil {
+		return ponder.Event{}, err
 	}
 	m.Content = text
 	known := threadSnapshot{info: info, since: time.Now()}
@@ -121,13 +125,6 @@ func (s *Service) unsaid(ctx context.Context, id ponder.ThreadID, key string) er
 		}
 	}
 	return nil
-}
-
-func sayWhy(err error) string {
-	if err == nil {
-		return "there is nothing to answer"
-	}
-	return textkit.OneLine(err.Error())
 }
 
 // tell tells a thread a message, with what is on the owner's mind of it.

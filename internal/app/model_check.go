@@ -161,7 +161,7 @@ func modelsToCheck(l *ModelSet, args []string) ([]string, error) {
 	isRole := len(args) == 0 || slices.Contains(config.Roles(), ponder.Role(args[0]))
 	switch {
 	case !isRole && !strings.Contains(args[0], "/"):
-		return nil, Invalidf("", "%q is neither a role (fast, slow, cheap, frontier, embed) nor a model (provider/model)", textkit.Truncate(args[0], 40))
+		return nil, Invalidf("model", "%q is neither a role (fast, slow, cheap, frontier, embed) nor a model (provider/model)", textkit.Truncate(args[0], 40))
 	case !isRole:
 		return args, nil
 	case len(names) == 0 && len(args) > 0:

@@ -47,6 +47,7 @@ func (a *App) PrepareSession(ctx context.Context, model string, budget ponder.Bu
 // PrepareModels finds the models of some roles, and reports whether there are none, which
 // is an error if there is nothing to quote.
 func (a *App) PrepareModels(ctx context.Context, model string, budget ponder.Budget, roles []ponder.Role, quotable bool) (p *SessionModels, unaided bool, err error) {
+	defer func() { err = ofModelName(model, err) }()
 	l, err := a.ModelSet(ctx, model)
 	if err != nil {
 		return nil, false, err
@@ -124,11 +125,9 @@ func FindDocs(ctx context.Context, field string, paths []string, read document.O
 		all = append(all, abs)
 	}
 	if len(files) > 0 {
-		named, err := document.Scan(ctx, files, read)
-		if err == nil {
-			err = named.CheckNamed(ctx)
-		}
-		if err != nil {
+		check := read
+		check.Check = true
+		if _, _, err := document.Load(ctx, files, check); err != nil {
 			return nil, nil, docsError(ctx, field, err)
 		}
 	}

@@ -103,7 +103,9 @@ func (in *remembering) Resolve(huma.Context) []error {
 		huma.Validate(reg, schema, path, huma.ModeWriteToServer, one, res)
 		if m, ok := one.(map[string]any); ok {
 			if text, _ := m["text"].(string); text != "" && strings.TrimSpace(text) == "" {
-				res.Add(path, "", "expected more than spaces in text")
+				path.Push("text")
+				res.Add(path, "", "expected more than spaces")
+				path.Pop()
 			}
 		}
 		if many {
@@ -227,7 +229,7 @@ type foundMemories struct {
 func (a *api) searchMemory(ctx context.Context, in *memorySearch) (*foundMemories, error) {
 	hits, err := a.Service.Search(ctx, auth.CallerOf(ctx).Owner, Query{Text: in.Text, Limit: in.Limit, Kinds: in.Kind, Persona: in.Persona})
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.failedIn("query", err)
 	}
 	out := &foundMemories{}
 	out.Body.Success, out.Body.Query, out.Body.Count, out.Body.Hits = true, in.Text, len(hits), hits

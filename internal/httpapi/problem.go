@@ -20,7 +20,10 @@ func problem(w http.ResponseWriter, status int, detail string) {
 
 // failed returns what a caller is told of an error: what he can mend in its own words,
 // and of others only that something failed, which the log says.
-func (a *api) failed(err error) error {
+func (a *api) failed(err error) error { return a.failedIn("body", err) }
+
+// failedIn is failed of a request whose fields are in a part of it.
+func (a *api) failedIn(part string, err error) error {
 	var answered huma.StatusError
 	if err == nil || errors.As(err, &answered) {
 		return err
@@ -32,5 +35,5 @@ func (a *api) failed(err error) error {
 	if e.Field == "" {
 		return huma.NewError(compat.StatusOf(e.Code), e.Message)
 	}
-	return huma.NewError(compat.StatusOf(e.Code), e.Message, &huma.ErrorDetail{Message: e.Message, Location: "body." + e.Field})
+	return huma.NewError(compat.StatusOf(e.Code), e.Message, &huma.ErrorDetail{Message: e.Message, Location: part + "." + e.Field})
 }

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"strings"
@@ -13,13 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/auth"
-)
-
-// Bounds of what may be asked for. More is a slip of the pen.
-const (
-	leastQuestion = 3      // letters
-	mostQuestion  = 20_000 // bytes
 )
 
 // Limits are how much a session may use, by the names of the contract.
@@ -59,18 +53,11 @@ type startSession struct {
 
 // Resolve implements [huma.Resolver].
 func (in *startSession) Resolve(huma.Context) []error {
-	return checkQuestion("body.question", in.Body.Question)
-}
-
-// checkQuestion returns what is wrong with a question that the schema does not see.
-func checkQuestion(where, text string) []error {
-	clean := strings.TrimSpace(text)
-	switch {
-	case utf8.RuneCountInString(text) > mostQuestion: // which the schema says
-	case len(text) > mostQuestion:
-		return []error{&huma.ErrorDetail{Location: where, Message: fmt.Sprintf("it has more than %d bytes", mostQuestion)}}
-	case utf8.RuneCountInString(text) >= leastQuestion && utf8.RuneCountInString(clean) < leastQuestion:
-		return []error{&huma.ErrorDetail{Location: where, Message: fmt.Sprintf("expected at least %d letters that are no spaces", leastQuestion), Value: text}}
+	if n := utf8.RuneCountInString(in.Body.Question); n < app.MinQuestion || n > app.MaxQuestion {
+		return nil // which the schema says
+	}
+	if _, err := app.CheckQuestion(in.Body.Question); err != nil {
+		return []error{&huma.ErrorDetail{Location: "body.question", Message: err.Error()}}
 	}
 	return nil
 }

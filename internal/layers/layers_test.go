@@ -108,7 +108,6 @@ var rules = []rule{
 	{packages: "internal/mindrunner", ours: []string{".", "mode/subconscious", "sensor", "sensor/notify"}},
 	{packages: "internal/auth"},
 	{packages: "internal/steering", ours: []string{".", "mode/session"}},
-	{packages: "internal/steering/steeringtest", ours: []string{".", "internal/steering"}},
 	{packages: "internal/app", ours: []string{".", "engine", "llm", "llm/*", "mode/*", "tool/*", "sensor", "sensor/*", "knowledge/*", "knowledge/*/*", "store/*", "internal/auth", "internal/calibration", "internal/config", "internal/limitio", "internal/metrics", "internal/mindrunner", "internal/placement", "internal/quota", "internal/redact", "internal/report", "internal/retention", "internal/steering", "internal/stream", "internal/transcript", "internal/textkit/*"}, theirs: []string{"golang.org/x/sys/"}},
 	{packages: "internal/quota", ours: []string{".", "llm", "internal/textkit", "store/sqldb"}},
 	{packages: "internal/mindlog", ours: []string{".", "mode/subconscious", "internal/app", "internal/config", "internal/mindrunner", "internal/report"}},

@@ -35,8 +35,10 @@ func Resolve(ctx context.Context, a *app.App, what string, now time.Time) (row R
 	switch {
 	case err == nil:
 		said.Content, said.Ref = e.Summary, e.ID
-	case len(said.Content) < 3 || looksLikeEntry(said.Content):
+	case looksLikeEntry(said.Content):
 		return row, nil, err
+	case len(said.Content) < 3:
+		return row, nil, app.Invalidf("text", "%w, and a topic has at least 3 letters", err)
 	case !subconscious.IsTopic(said.Content):
 		return row, nil, app.Invalidf("text", "%q says too little: write what it is about, as in \"the invoice of the printer\"", textkit.Truncate(said.Content, 20))
 	case len(said.Content) > maxTopic:

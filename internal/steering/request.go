@@ -195,11 +195,16 @@ func (r Request) check() (wrong Errors) {
 	if r.Priority != 0 && (r.Priority < MinPriority || r.Priority > MaxPriority) {
 		say(fieldPriority, "%d is no priority from %d to %d", r.Priority, MinPriority, MaxPriority)
 	}
-	for i, l := range limits {
-		for _, b := range []ponder.Budget{r.Limits, r.More} {
-			if n := amounts(b)[i]; n != 0 && (n < l.least || n > l.most) {
-				say(l.field, "it is not from %s", l.span)
-			}
+	return append(append(wrong, limitErrors(r.Limits)...), limitErrors(r.More)...)
+}
+
+// CheckLimits returns what is wrong with the limits of a run: [Errors], or nil. Zero is no limit.
+func CheckLimits(b ponder.Budget) error { return limitErrors(b).err() }
+
+func limitErrors(b ponder.Budget) (wrong Errors) {
+	for i, n := range amounts(b) {
+		if l := limits[i]; n != 0 && (n < l.least || n > l.most) {
+			wrong = append(wrong, &Error{Field: l.field, Message: "it is not from " + l.span})
 		}
 	}
 	return wrong

@@ -47,6 +47,9 @@ func (l *Listing) Load(ctx context.Context) (*Collection, []Skipped, error) {
 		if len(r.docs) == 0 && f.Named && ctx.Err() == nil {
 			return nil, nil, fmt.Errorf("read %s: %w", f.Path, r.reason())
 		}
+		if l.opts.Check {
+			l.opts.Readings.keep(f, r)
+		}
 		for _, err := range r.errs {
 			skipped = appendSkipped(skipped, f.Path, err)
 		}
@@ -139,28 +142,6 @@ func (l *Listing) readFile(ctx context.Context, f File, enough int) reading {
 		}
 	}
 	return r
-}
-
-// CheckNamed reads the files that the user named. It returns an error if nothing of one can
-// be read.
-func (l *Listing) CheckNamed(ctx context.Context) error {
-	named := Listing{opts: l.opts}
-	for _, f := range l.Files {
-		if f.Named {
-			named.Files = append(named.Files, f)
-		}
-	}
-	for i, r := range named.read(ctx) {
-		f := named.Files[i]
-		if len(r.docs) == 0 && ctx.Err() == nil {
-			return fmt.Errorf("read %s: %w", f.Path, r.reason())
-		}
-		l.opts.Readings.keep(f, r)
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("read documents: %w", err)
-	}
-	return nil
 }
 
 // Check returns why nothing can be read of a file of the listing, or nil. It stops at the

@@ -45,7 +45,9 @@ func TestReadings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := list.CheckNamed(t.Context()); err != nil {
+	checking := opts
+	checking.Check = true
+	if _, _, err := Load(t.Context(), []string{file}, checking); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range list.Files {
@@ -64,7 +66,7 @@ func TestReadings(t *testing.T) {
 		t.Errorf("then %q", got)
 	}
 	write(file, "\x00\x01\x02\x03", day)
-	if err := list.CheckNamed(t.Context()); err == nil || !strings.Contains(err.Error(), file) {
+	if _, _, err := Load(t.Context(), []string{file}, checking); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("no text: %v", err)
 	}
 }

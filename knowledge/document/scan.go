@@ -20,6 +20,7 @@ type Options struct {
 	// Readings keeps what was read for a check, for listings with the same Formats. If nil,
 	// a file that was checked is read again.
 	Readings *Readings
+	Check    bool // the load is a check, and Readings keeps what it reads
 
 	// Progress, if set, is called after each file, on the goroutine of the caller.
 	Progress func(Progress)

@@ -15,9 +15,11 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -273,7 +275,10 @@ func (c *client) told(err error) error {
 		return wire
 	}
 	f := c.Desk.FaultOf(err)
-	return errors.New(cmp.Or(f.Detail, "something failed in the server"))
+	if text := cmp.Or(f.Detail, "something failed in the server"); f.Field == "" || strings.HasPrefix(text, f.Field) {
+		return errors.New(text)
+	}
+	return fmt.Errorf("%s: %s", f.Field, f.Detail)
 }
 
 // sampling reports whether a client lets its model be asked.

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -18,7 +17,6 @@ import (
 	"ponder/internal/compat"
 	"ponder/internal/compat/dialecttest"
 	"ponder/internal/steering"
-	"ponder/internal/steering/steeringtest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 )
@@ -198,28 +196,21 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// checkInvalidSteers checks that the tool refuses the requests that every surface refuses,
-// as far as it can say them, and names its own field.
+// checkInvalidSteers checks that the tool refuses texts without words and unknown actions,
+// and names its own field.
 func checkInvalidSteers(t *testing.T, s *sdk.ClientSession, id string) {
 	t.Helper()
-	fieldOf := map[string]string{"content": "text", "order": "action"}
-	ran := 0
-	for _, c := range steeringtest.Invalid() {
-		if len(c.Requests) != 1 || !utf8.ValidString(c.Requests[0].Content) {
-			continue
+	for _, action := range []string{"add_question", "tell", "dance"} {
+		want := "text: "
+		if action == "dance" {
+			want = "action: "
 		}
-		r := c.Requests[0]
-		if r != (steering.Request{Order: r.Order, Content: r.Content}) || r.Order == "" || r.Order == ponder.Correct || fieldOf[c.Field] == "" {
-			continue
+		for _, text := range []string{"", " \t\n ", "\x1b[31m\u202e\u2066", "?!", "— – …", strings.Repeat("a", steering.MaxText+1)} {
+			says, _, failed := use(t, s, "ponder_steer", args{"session": id, "action": action, "text": text})
+			if !failed || !strings.HasPrefix(says, want) || strings.Contains(says, "--") {
+				t.Errorf("%s of %.20q: %s, want %s", action, text, says, want)
+			}
 		}
-		ran++
-		text, _, failed := use(t, s, "ponder_steer", args{"session": id, "action": string(r.Order), "text": r.Content})
-		if !failed || !strings.HasPrefix(text, fieldOf[c.Field]+": ") || strings.Contains(text, "--") {
-			t.Errorf("%s: %s, want %s", c.Name, text, fieldOf[c.Field])
-		}
-	}
-	if ran < 7 {
-		t.Errorf("only %d cases", ran)
 	}
 }
 

@@ -85,8 +85,11 @@ func (c *client) recall(ctx context.Context, in recalling) (recalled, error) {
 	if err := c.may(auth.Read); err != nil {
 		return out, err
 	}
-	if strings.TrimSpace(in.Query) == "" || in.Limit < 0 || in.Limit > mostHits {
-		return out, compat.Wrong("query", "query: say what to look for; limit is from 1 to %d", mostHits)
+	if app.CheckQuery(in.Query) != nil {
+		return out, compat.Wrong("query", "query: say what to look for")
+	}
+	if in.Limit < 0 || in.Limit > mostHits {
+		return out, compat.Wrong("limit", "limit: it is not from 1 to %d", mostHits)
 	}
 	in.Limit = cmp.Or(in.Limit, hits)
 	found, err := c.Desk.Service.Search(ctx, c.caller.Owner, app.Query{Text: in.Query, Limit: in.Limit})

@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/steering"
 	"ponder/internal/textkit"
 	"ponder/llm"
 )
@@ -145,12 +147,17 @@ func (c *client) ask(m mode, in asked) (compat.Ask, error) {
 	if !compat.IsEffort(in.Effort) {
 		return a, compat.Wrong("effort", "effort: expected none, minimal, low, medium, high, xhigh or max")
 	}
-	if in.Minutes < 0 || in.Minutes > mostMinutes || in.MaxCost < 0 || in.MaxCost > mostCost || in.MaxCalls < 0 {
-		return a, compat.Wrong("minutes", "minutes is from 0 to %d, max_cost_usd from 0 to %d, max_calls not below 0", mostMinutes, mostCost)
+	if strings.TrimSpace(textkit.Clean(in.Question)) == "" {
+		return a, compat.Wrong("question", "question: it is empty: say what to think about")
 	}
 	a.Budget.Time = time.Duration(in.Minutes * float64(time.Minute))
 	a.Budget.Money = ponder.Money(in.MaxCost * 1e6)
 	a.Budget.Calls = in.MaxCalls
+	var wrong steering.Errors
+	if errors.As(steering.CheckLimits(a.Budget), &wrong) {
+		field := strings.TrimPrefix(wrong[0].Field, "duration_")
+		return a, compat.Wrong(field, "%s: %v", field, wrong)
+	}
 	if in.Model != "" {
 		named, ok := c.Desk.Model(in.Model)
 		if !ok || named.Model == "" || strings.HasPrefix(named.Model, Host+"/") {
@@ -164,12 +171,6 @@ func (c *client) ask(m mode, in asked) (compat.Ask, error) {
 	a.Messages = append(a.Messages, llm.Say(llm.User, in.Question))
 	return a, nil
 }
-
-// Bounds of what is asked for.
-const (
-	mostMinutes = 7 * 24 * 60
-	mostCost    = 10_000
-)
 
 // wait returns what a work comes to, and tells the client how it goes until then.
 func (c *client) wait(ctx context.Context, req *sdk.CallToolRequest, work compat.Work) (*sdk.CallToolResult, outcome, error) {
