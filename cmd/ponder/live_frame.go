@@ -103,15 +103,6 @@ func spending(s app.Session) (list []string) {
 	return list
 }
 
-// spent says what calls have cost.
-func spent(u app.Usage) []string {
-	calls := textkit.Count(u.Calls, "call", "calls")
-	if u.Failed > 0 {
-		calls += fmt.Sprintf(" (%d failed)", u.Failed)
-	}
-	return []string{calls, textkit.Count(u.Total, "token", "tokens"), report.USD(u.USD, u.Total, u.Calls, u.Unpriced)}
-}
-
 // A way is one of those in which a session may come to its end.
 type way struct {
 	used, limit float64 // of a budget; no limit is zero
