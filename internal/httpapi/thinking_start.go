@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,6 +15,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/auth"
+	"ponder/internal/steering"
 )
 
 // Limits are how much a session may use, by the names of the contract.
@@ -143,4 +145,138 @@ func gone(err error) bool { return errors.Is(err, ponder.ErrNoThread) }
 func isMissing(err error) bool {
 	var refused huma.StatusError
 	return errors.As(err, &refused) && refused.GetStatus() == http.StatusNotFound
+}
+
+// A forkBody is where a session goes another way, and how.
+type forkBody struct {
+	At     int64     `json:"at,omitempty" minimum:"1" doc:"begin with what there was up to the event of this seq; the newest if missing, or, of a session that has ended, the newest before it began to conclude"`
+	Model  string    `json:"model_id,omitempty" maxLength:"200" doc:"go on with this provider/model"`
+	Title  string    `json:"title,omitempty" maxLength:"200" doc:"how lists show it"`
+	Paused bool      `json:"paused,omitempty" doc:"do not go on yet"`
+	Wishes []Command `json:"wishes,omitempty" maxItems:"50" doc:"what is to be different: see steer"`
+}
+
+type forkSession struct {
+	ActOn
+	Body *forkBody
+}
+
+// Resolve implements [huma.Resolver].
+func (in *forkSession) Resolve(huma.Context) []error {
+	if in.Body == nil {
+		in.Body = &forkBody{}
+	}
+	return nil
+}
+
+func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error) {
+	info, err := a.owned(ctx, in.ID, ponder.KindSession)
+	if err != nil {
+		return nil, err
+	}
+	owner, route, b := auth.CallerOf(ctx).Owner, "fork "+string(info.ID), *in.Body
+	id := in.thread(owner, route)
+	if err := a.unspent(ctx, in.Key, id); err != nil {
+		return nil, err
+	}
+	var c commandList
+	c.addAll(b.Wishes)
+	commands, wrong, err := a.commandEvents(ctx, info, in.cause(owner, route), c)
+	if b.At != 0 && wrong != nil { // of earlier events, only the fork itself knows what fits
+		wrong = c.problem(steering.Check(c.requests))
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = a.once(ctx, onceID{owner, route, in.Key}, words(b), func() (string, error) {
+		if _, err := a.Store.Thread(ctx, id); err == nil {
+			return "", ponder.ErrTaken
+		}
+		if wrong != nil {
+			return "", wrong
+		}
+		return string(id), a.fork(ctx, info, id, b, commands)
+	})
+	if errors.Is(err, ponder.ErrTaken) && in.Key != "" {
+		return a.forkedBefore(ctx, id, b, commands)
+	}
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	return a.forked(ctx, id, "the session goes its own way from here")
+}
+
+// fork makes the fork that a request asks for.
+func (a *api) fork(ctx context.Context, info ponder.Info, id ponder.ThreadID, b forkBody, commands []ponder.Event) error {
+	if b.At > int64(info.Head) {
+		return huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
+			Location: "body.at", Message: "the session has only " + strconv.FormatInt(int64(info.Head), 10) + " events", Value: b.At,
+		})
+	}
+	f := Fork{At: ponder.Seq(b.At), Model: b.Model, Title: strings.TrimSpace(b.Title), Paused: b.Paused, Wishes: commands}
+	return a.Service.Fork(ctx, info.Owner, info.ID, id, f)
+}
+
+// forked answers with a fork, and what became of the wishes on it.
+func (a *api) forked(ctx context.Context, id ponder.ThreadID, message string) (*steered, error) {
+	sent, _, err := a.ownWishes(ctx, id)
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	if len(sent) > 0 { // also one that is paused says what it does about them
+		info, err := a.owned(ctx, string(id), ponder.KindSession)
+		if err != nil {
+			return nil, err
+		}
+		a.obey(ctx, info)
+	}
+	out, err := a.outcomes(ctx, id, sent, obeyTime)
+	if err == nil && len(sent) == 0 {
+		out.Body.Message = message
+	}
+	return out, err
+}
+
+// ownWishes returns what a fork was told when it was made, and from which event it comes.
+func (a *api) ownWishes(ctx context.Context, id ponder.ThreadID) (sent []ponder.Event, at ponder.Seq, err error) {
+	for ev, err := range a.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return nil, 0, err
+		}
+		switch b := ev.Body.(type) {
+		case ponder.SystemNote:
+			if b.From != "" {
+				sent, at = nil, b.At // wishes before it are those of the other
+			}
+		case ponder.Steer:
+			sent = append(sent, ev)
+		}
+	}
+	return sent, at, nil
+}
+
+// forkedBefore answers a request that was answered already, unless it asks for something
+// else.
+func (a *api) forkedBefore(ctx context.Context, id ponder.ThreadID, b forkBody, commands []ponder.Event) (*steered, error) {
+	info, err := a.owned(ctx, string(id), ponder.KindSession)
+	if err != nil {
+		return nil, spent()
+	}
+	sent, at, err := a.ownWishes(ctx, id)
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	first := sent[:min(len(sent), len(commands))]
+	if b.At != 0 && ponder.Seq(b.At) != at || !alike(b.Title, info.Title) || !same(first, commands) {
+		return nil, otherWords()
+	}
+	return a.forked(ctx, id, "the session was forked already")
+}
+
+// alike reports whether a title that was asked for may be that of a thread, where it may
+// have been shortened.
+func alike(asked, title string) bool {
+	const enough = 20
+	is := []rune(strings.Join(strings.Fields(asked), " "))
+	return strings.HasPrefix(title, string(is[:min(len(is), enough)]))
 }

@@ -1,8 +1,19 @@
+// Package lexical analyses words: their positions ([Tokens], [Singles]), comparison forms ([Fold],
+// [Stem]), stop words ([Stop]) and language ([Detect]).
+//
+// Word boundaries do not depend on the language. In scripts without spaces, each pair of adjacent
+// letters is a word, in texts and queries alike. Stems are from Snowball.
+//
+// All functions are pure, accept any bytes and are safe for concurrent use. Indexes store the
+// results, so that a change requires new indexes.
 package lexical
 
 import (
+	"hash/maphash"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/arabic"
@@ -112,4 +123,53 @@ func isPlain(word string) bool {
 		}
 	}
 	return true
+}
+
+// Fold returns a word without case and accents, for comparison by form.
+func Fold(word string) string {
+	ascii := true
+	for i := 0; i < len(word) && ascii; i++ {
+		ascii = word[i] < utf8.RuneSelf
+	}
+	if ascii {
+		return strings.ToLower(word)
+	}
+	if r, _ := utf8.DecodeRuneInString(word); Unspaced(r) {
+		return strings.ToLower(norm.NFKC.String(word))
+	}
+	return foldReplacer.Replace(strings.Map(dropMark, norm.NFKD.String(strings.ToLower(word))))
+}
+
+// dropMark drops combining marks that do not distinguish words.
+func dropMark(r rune) rune {
+	switch {
+	case 0x0300 <= r && r <= 0x036f, 0x0591 <= r && r <= 0x05c7, 0x064b <= r && r <= 0x065f:
+		return -1
+	}
+	return r
+}
+
+// foldReplacer replaces letters that Unicode does not decompose.
+var foldReplacer = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "æ", "ae", "œ", "oe", "ı", "i", "ħ", "h", "ς", "σ")
+
+type memo struct {
+	word, stem string
+	lang       Language
+}
+
+// memos caches stems by hash. Texts repeat words so often that most look-ups hit, and stemming is
+// much slower.
+var memos [1 << 14]atomic.Pointer[memo]
+
+var memoSeed = maphash.MakeSeed()
+
+func cachedStem(word string, lang Language, stem func(string) string) string {
+	place := &memos[maphash.String(memoSeed, word)%uint64(len(memos))]
+	if m := place.Load(); m != nil && m.word == word && m.lang == lang {
+		return m.stem
+	}
+	word = strings.Clone(word) // word may be part of a long text
+	m := &memo{word: word, stem: stem(word), lang: lang}
+	place.Store(m)
+	return m.stem
 }
