@@ -151,3 +151,79 @@ func number(b bool) int {
 	}
 	return 0
 }
+
+// A Copy is that a source had an original at a time.
+type Copy struct {
+	Hash    string
+	Type    string // media type
+	Title   string
+	Source  string // a path or a URL
+	Fetched time.Time
+}
+
+// Copies returns what a source had, the newest first.
+func (a *Archive) Copies(ctx context.Context, source string) ([]Copy, error) {
+	rows, err := a.db.Read.QueryContext(ctx, a.db.Bind(`SELECT hash, type, title, fetched FROM archive_copy
+		WHERE source = ? ORDER BY fetched DESC, hash`), source)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []Copy
+	for rows.Next() {
+		c, fetched := Copy{Source: source}, int64(0)
+		if err := rows.Scan(&c.Hash, &c.Type, &c.Title, &fetched); err != nil {
+			return nil, err
+		}
+		c.Fetched = time.UnixMicro(fetched).UTC()
+		list = append(list, c)
+	}
+	return list, rows.Err()
+}
+
+// Remove removes a copy in a transaction of the caller's, and its original if no
+// other source has it. To remove what is not there does nothing.
+func (a *Archive) Remove(ctx context.Context, tx *sql.Tx, source, hash string) error {
+	_, err := tx.ExecContext(ctx, a.db.Bind(`DELETE FROM archive_copy WHERE source = ? AND hash = ?`), source, hash)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, a.db.Bind(`DELETE FROM archive_blob WHERE hash = ?
+		AND NOT EXISTS (SELECT 1 FROM archive_copy c WHERE c.hash = archive_blob.hash)`), hash)
+	return err
+}
+
+// Note returns a value that was noted and when, or ErrNone.
+func (a *Archive) Note(ctx context.Context, kind, name string) (value []byte, at time.Time, err error) {
+	micros := int64(0)
+	err = a.db.Read.QueryRowContext(ctx, a.db.Bind(`SELECT value, at FROM archive_note WHERE kind = ? AND name = ?`), kind, name).Scan(&value, &micros)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, time.Time{}, ErrNone
+	case err != nil:
+		return nil, time.Time{}, fmt.Errorf("look up %s: %w", kind, err)
+	}
+	return value, time.UnixMicro(micros).UTC(), nil
+}
+
+// SetNote notes a value, in the place of the one of the same kind and name.
+func (a *Archive) SetNote(ctx context.Context, kind, name string, value []byte, at time.Time) error {
+	err := a.exec(ctx, `INSERT INTO archive_note (kind, name, at, value) VALUES (?, ?, ?, ?)
+		ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at, value = excluded.value`, kind, name, at.UnixMicro(), value)
+	if err != nil {
+		return fmt.Errorf("note %s: %w", kind, err)
+	}
+	return nil
+}
+
+// Forget removes the notes of a kind that are older than a time.
+func (a *Archive) Forget(ctx context.Context, kind string, before time.Time) error {
+	if err := a.exec(ctx, `DELETE FROM archive_note WHERE kind = ? AND at < ?`, kind, before.UnixMicro()); err != nil {
+		return fmt.Errorf("forget %s: %w", kind, err)
+	}
+	return nil
+}
+
+func (a *Archive) exec(ctx context.Context, query string, args ...any) error {
+	return a.db.Exec(ctx, query, args...)
+}
