@@ -10,17 +10,15 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A Merged is what a tick comes to.
 type Merged struct {
 	State    State
 	Changes  []Change
-	Findings []ponder.Finding    // with what became of each
-	Raised   []ponder.Escalation // with ID, Content, Reason and the rest, but no Outcome
+	Findings []ponder.Finding    // each with its outcome
+	Raised   []ponder.Escalation // without an Outcome
 }
 
-// Aggregate merges what roles found into a state. It is a function of what it is given
-// alone, does not change it, and does not depend on the order of reports and findings.
-// See docs/design/subconscious.md.
+// Aggregate merges the reports of roles into a state. It is pure, leaves s unchanged, and does not
+// depend on the order of reports and findings. See docs/design/subconscious.md.
 func Aggregate(s State, in Input, now time.Time, rules Rules) Merged {
 	m := newMerge(s, in, plain(now), rules)
 	m.fade()
@@ -41,49 +39,48 @@ func Aggregate(s State, in Input, now time.Time, rules Rules) Merged {
 	return m.merged()
 }
 
-// A merge is a tick that is being merged.
 type merge struct {
 	state   State
 	in      Input
 	now     time.Time
 	rules   Rules
 	by      map[string]Role
-	reports []Report // in their order
-	claims  []*claim // findings, in their order
+	reports []Report
+	claims  []*claim
 	before  map[string]Entry
-	then    [][]string      // facts that were known of what is settled, as they were before the tick
-	credit  map[string]bool // entry and role that reinforced it in this tick
+	then    [][]string      // signatures of each settled topic before the tick
+	credit  map[string]bool // keys "entry role" of this tick's reinforcements
 	texts   *reader
 	changes []Change
 	raised  []ponder.Escalation
 }
 
-// A claim is a finding and what became of it.
+// A claim is a finding and its outcome.
 type claim struct {
 	Finding
 	role      Role
 	unaided   bool
-	order     string    // among claims of the same importance
-	text      *phrase   // of the summary
-	rests     []Seen    // what it rests on: the newest last
-	new       bool      // some of that is new
-	related   []Seen    // of that, what has to do with it
-	recalled  bool      // it rests on nothing but what was looked up
-	due       time.Time //
+	order     string    // tiebreak among claims of equal importance
+	text      *phrase   // parsed Summary
+	rests     []Seen    // supporting observations, newest last
+	new       bool      // some support is new
+	related   []Seen    // relevant subset of rests
+	recalled  bool      // rests on look-ups alone
+	due       time.Time // -
 	untrusted bool
-	exposed   []string // ids of what strangers wrote and its role was shown
-	weight    int      // its importance, less for what the role had before
+	exposed   []string
+	weight    int // importance less habituation
 	became    string
 	entry     string
 }
 
-// What became of findings.
+// Outcomes of findings.
 const (
 	added      = "added"
 	reinforced = "reinforced"
-	known      = "known"      // an entry says it, and nothing new is in it
-	echo       = "echo"       // it repeats what an entry says, and rests on nothing
-	suppressed = "suppressed" // it is resolved or forgotten
+	known      = "known"      // an entry says it; no new support
+	echo       = "echo"       // repeats an entry without support
+	suppressed = "suppressed" // the topic is resolved or forgotten
 	tooLight   = "unimportant"
 )
 
@@ -109,7 +106,6 @@ func newMerge(s State, in Input, now time.Time, rules Rules) *merge {
 	return m
 }
 
-// order puts reports and findings into an order that does not depend on theirs.
 func (m *merge) order() {
 	type keyed struct {
 		key string
@@ -138,21 +134,19 @@ func (m *merge) order() {
 	slices.SortStableFunc(m.claims, lesser)
 }
 
-// lesser orders claims, the most important first.
 func lesser(a, b *claim) int {
 	return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(a.role.Name, b.role.Name), cmp.Compare(a.order, b.order))
 }
 
-// keyOf returns what is compared of a value: it is the same for the same value only.
+// keyOf returns the canonical encoding of v; equal values have equal keys.
 func keyOf(v any) string {
 	js, err := json.Marshal(v)
 	if err != nil {
-		return "" // a time that cannot be stored
+		return "" // a time that JSON cannot encode
 	}
 	return string(js)
 }
 
-// claim takes the findings of a report, as far as they are any.
 func (m *merge) claim(r Report) {
 	role, ok := m.by[r.Role]
 	if !ok {
@@ -178,7 +172,6 @@ func (m *merge) claim(r Report) {
 	}
 }
 
-// merged returns what the tick came to.
 func (m *merge) merged() Merged {
 	out := Merged{State: m.state, Changes: m.changes, Raised: m.raised}
 	for _, c := range m.claims {
@@ -192,14 +185,13 @@ func (m *merge) merged() Merged {
 	return out
 }
 
-// note takes down what the tick did to an entry.
 func (m *merge) note(e Entry, c Category, did, by, why string) {
 	about := m.state.Aside.About[e.ID]
 	m.changes = append(m.changes, Change{Entry: e.ID, Category: c, Did: did, By: by, Why: textkit.TruncateBytes(why, maxLine),
 		Strength: e.Strength, Summary: e.Summary, Rests: slices.Clone(about.Rests)})
 }
 
-// NewState returns the state of a mind that has seen nothing.
+// NewState returns an empty state.
 func NewState() State {
 	return State{Mind: Mind{
 		ActiveThreads: []Entry{}, Patterns: []Entry{}, Hunches: []Entry{}, Insights: []Entry{},

@@ -13,7 +13,7 @@ import (
 	"ponder/llm/structured"
 )
 
-// What a role is asked for. Lists of pairs stand for maps, which strict schemas lack.
+// The schema of answers. It uses lists of pairs because strict schemas lack maps.
 type (
 	wanted struct {
 		Findings []wantedFinding `json:"findings"`
@@ -22,7 +22,7 @@ type (
 		Reason   string          `json:"reason,omitempty"`
 		Journal  string          `json:"journal,omitempty"`
 	}
-	wantedOfLooking struct { // of a role that may have something looked up
+	wantedOfLooking struct {
 		Findings []wantedFinding `json:"findings"`
 		Hints    []wantedHint    `json:"hints,omitempty"`
 		Escalate bool            `json:"escalate,omitempty"`
@@ -44,7 +44,7 @@ type (
 	}
 )
 
-// An answered is an answer as it was put. Escalate is a truth value, or a reason.
+// answered is a leniently parsed answer. Escalate is a boolean or a reason.
 type answered struct {
 	Findings []wantedFinding `json:"findings" labels:"observations,results"`
 	Hints    []wantedHint    `json:"hints,omitempty"`
@@ -68,23 +68,22 @@ func schemaOf(r Role) *llm.Schema {
 	return lookingSchema
 }
 
-// Bounds of what is taken of an answer.
+// Limits for reading answers.
 const (
 	mostFindings   = 8
 	mostHints      = 4
 	maxAnswer      = 64 << 10 // bytes
-	usualImport    = 3        // where a role does not say
-	escalateImport = 7        // of an escalation that has no finding
+	usualImport    = 3        // default importance
+	escalateImport = 7        // for an escalation without findings
 )
 
-// errUnread says what is wrong with an answer that cannot be read.
+// errUnread reports an answer that cannot be parsed.
 var errUnread = errors.New(`the answer has no findings: want JSON with a list "findings", which may be empty`)
 
-// ParseReport reads what a role answered to its [Prompt] about the same observations:
-// JSON, JSON with slips, or labelled lines. What does not exist, it drops: labels and
-// entries that the role was not shown, and roles that are not there. A finding rests on
-// what it names that has to do with it, and on what strangers wrote that it comes from,
-// whether the role says so or not.
+// ParseReport parses a role's answer to the [Prompt] for the same observations. It accepts valid
+// JSON, malformed JSON and labelled lines. It drops unknown labels, entries and roles. A finding
+// rests on the relevant observations it cites, and on untrusted observations it appears to come
+// from even if uncited.
 func ParseReport(role Role, answer string, seen []Seen, s State) (Report, error) {
 	if len(answer) > maxAnswer {
 		answer = strings.ToValidUTF8(answer[:maxAnswer], "")
@@ -97,7 +96,7 @@ func ParseReport(role Role, answer string, seen []Seen, s State) (Report, error)
 	c := checker{role: role, state: s, shown: shown, types: role.types()}
 	r := Report{Role: role.Name, Findings: c.findings(a.Findings), Hints: c.hints(a.Hints), Journal: textkit.VisibleLine(a.Journal, maxHint)}
 	if role.Looks != LooksNone {
-		first, _, _ := strings.Cut(a.LookUp, "\n\n") // of a list
+		first, _, _ := strings.Cut(a.LookUp, "\n\n")
 		r.LookUp = wantedText(first)
 	}
 	if yes, reason := escalating(a.Escalate); yes {
@@ -106,16 +105,16 @@ func ParseReport(role Role, answer string, seen []Seen, s State) (Report, error)
 	return r, nil
 }
 
-// A checker makes a report of what was answered.
+// A checker validates an answer and builds the report.
 type checker struct {
 	role  Role
 	state State
 	shown []labelled
 	types []string
-	have  [][]string // gists of what was shown
+	have  [][]string // keywords of each shown observation
 }
 
-// findings returns those findings that say something, each once.
+// findings returns the usable findings without duplicates.
 func (c *checker) findings(list []wantedFinding) []Finding {
 	kept := []Finding{}
 	for _, f := range list {
@@ -140,12 +139,10 @@ func (c *checker) findings(list []wantedFinding) []Finding {
 	return kept
 }
 
-// tells reports whether a summary says anything in words.
 func tells(s string) bool {
 	return structured.HasContent(s) && strings.ContainsFunc(s, unicode.IsLetter)
 }
 
-// references returns the labels and ids in a list of texts.
 func references(list []string) (refs []string) {
 	for _, s := range list[:min(len(list), 4*maxRests)] {
 		refs = append(refs, strings.FieldsFunc(textkit.Prefix(s, maxLine), func(r rune) bool { return strings.ContainsRune(" ,;[]()\"'", r) })...)
@@ -153,7 +150,6 @@ func references(list []string) (refs []string) {
 	return refs
 }
 
-// escalating reads whether to escalate, or why.
 func escalating(s string) (escalate bool, reason string) {
 	s = strings.TrimSpace(s)
 	i := strings.IndexAny(s+" ", " ,;:-–—(\n")
@@ -166,7 +162,6 @@ func escalating(s string) (escalate bool, reason string) {
 	return true, s
 }
 
-// typeOf returns the type that a role means by a word.
 func (c *checker) typeOf(word string) string {
 	word = strings.Trim(strings.ToLower(word), " .:*_`'\"[]()")
 	for _, t := range c.types {
@@ -177,7 +172,7 @@ func (c *checker) typeOf(word string) string {
 	return c.types[0]
 }
 
-// entries returns the ids of entries that there are in lists of references.
+// entries returns the ids of existing entries in lists of references.
 func (c *checker) entries(lists ...[]string) (ids []string) {
 	for _, ref := range slices.Concat(lists...) {
 		if e, _ := c.state.find(bare(ref)); e != nil && !slices.Contains(ids, e.ID) && len(ids) < maxRests {
@@ -187,11 +182,10 @@ func (c *checker) entries(lists ...[]string) (ids []string) {
 	return ids
 }
 
-// bare returns a reference without what models put around it.
+// bare strips the punctuation that models put around references.
 func bare(ref string) string { return strings.Trim(ref, " \t.,;:*_`'\"[](){}#<>") }
 
-// due returns when a finding is due: as an observation says that it rests on, else as
-// the role says.
+// due returns the earliest due time of the cited observations, else the time the role gives.
 func (c *checker) due(rests []string, answer string) (due time.Time) {
 	for _, l := range c.shown {
 		if !l.Due.IsZero() && slices.Contains(rests, l.ID) && (due.IsZero() || l.Due.Before(due)) {
@@ -204,7 +198,8 @@ func (c *checker) due(rests []string, answer string) (due time.Time) {
 	return due
 }
 
-// readTime reads a time as models write them; zero if it is none.
+// readTime parses the time formats that models write. It returns the zero time if s has none of
+// them.
 func readTime(s string) time.Time {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02 15:04Z07:00", "2006-01-02"} {
@@ -215,7 +210,6 @@ func readTime(s string) time.Time {
 	return time.Time{}
 }
 
-// hints returns those for other roles that there are.
 func (c *checker) hints(list []wantedHint) map[string]string {
 	there, out := others(c.role.Name, c.state), make(map[string]string)
 	for _, h := range list {
@@ -234,8 +228,8 @@ func (c *checker) hints(list []wantedHint) map[string]string {
 	return out
 }
 
-// escalate makes a report one that escalates. A reason that stands alone is a finding,
-// for it is findings that are escalated.
+// escalate marks r as escalating. A reason without a finding becomes a finding, because only
+// findings are escalated.
 func (c *checker) escalate(r *Report, reason string) {
 	reason = textkit.VisibleLine(reason, maxLine)
 	if importance := escalateImport; len(r.Findings) == 0 && tells(reason) {

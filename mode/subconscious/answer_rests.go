@@ -7,11 +7,10 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// observations returns the ids of the observations that a finding rests on: those whose
-// labels it gives and that have to do with it; or the one that fits best, where none of
-// these does; or what it says, where none fits. To these comes what strangers wrote and
-// has more of its words than they have: so a text that makes a role name another source,
-// or none, is a source all the same.
+// observations returns the ids of the observations that support a finding. These are the relevant
+// ones it cites, else the best match, else the ones it cites. It adds the untrusted observation
+// that shares more words with the finding than these do. So a text that makes a role hide its
+// source still counts as a source.
 func (c *checker) observations(summary string, lists ...[]string) (ids []string) {
 	labels := make(map[string]bool)
 	for _, ref := range slices.Concat(lists...) {
@@ -44,9 +43,9 @@ func (c *checker) observations(summary string, lists ...[]string) (ids []string)
 	return last(ids, maxRests)
 }
 
-// best returns the place of the observation that fits a finding best, the newest of
-// several. Of what strangers did not write it must have two words, and half of all: a
-// finding is no news for a word that something has by chance.
+// best returns the index of the best-matching observation, preferring newer ones. A trusted
+// observation needs two shared words and half of the finding's, so that a chance match does not
+// count as news.
 func (c *checker) best(m match) (at int, ok bool) {
 	most := 0.0
 	for i, l := range c.shown {
@@ -62,8 +61,8 @@ func (c *checker) best(m match) (at int, ok bool) {
 	return at, ok
 }
 
-// led returns the place of what strangers wrote that has two words or more of a finding
-// which nothing has that it rests on.
+// led returns the index of the untrusted observation with the most words of the finding that rests
+// lack. It needs at least two.
 func (c *checker) led(m match, rests []int) (at int, ok bool) {
 	var borne []string
 	for _, i := range rests {
@@ -84,7 +83,6 @@ func (c *checker) led(m match, rests []int) (at int, ok bool) {
 	return at, ok
 }
 
-// gists returns the gists of what was shown.
 func (c *checker) gists() [][]string {
 	if c.have == nil {
 		c.have = make([][]string, len(c.shown))
@@ -95,7 +93,6 @@ func (c *checker) gists() [][]string {
 	return c.have
 }
 
-// common returns how many of some stems are among others.
 func common(stems, have []string) (n int) {
 	for _, s := range stems {
 		if slices.Contains(have, s) {
@@ -105,7 +102,7 @@ func common(stems, have []string) (n int) {
 	return n
 }
 
-// stemsOf returns the stems of the words of a text that say what it is about, each once.
+// stemsOf returns the distinct stems of the words of s that are not stop words.
 func stemsOf(s string) []string {
 	list := []string{}
 	for _, w := range wordsOf(s) {
@@ -116,11 +113,9 @@ func stemsOf(s string) []string {
 	return list
 }
 
-// stemOf returns what a folded word is compared by. Texts of a few words do not tell
-// their language, so it is the same for all.
+// stemOf stems every word as English, because short texts do not reveal their language.
 func stemOf(folded string) string { return lexical.Stem(folded, "en") }
 
-// isStop reports whether a folded word says nothing of what a text is about.
 func isStop(folded string) bool {
 	return slices.ContainsFunc([]lexical.Language{"en", "de", "fr", "es"}, func(lang lexical.Language) bool { return lexical.Stop(folded, lang) })
 }

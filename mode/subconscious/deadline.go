@@ -10,9 +10,9 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A Deadline is something that was observed to be due, or promised, and is to come up again.
+// A Deadline is a due date or a promise that resurfaces until it passes.
 type Deadline struct {
-	ID        string    `json:"id"` // of the observation
+	ID        string    `json:"id"`
 	Seq       int64     `json:"seq"`
 	At        time.Time `json:"at"`
 	Sensor    string    `json:"sensor"`
@@ -24,24 +24,23 @@ type Deadline struct {
 	Untrusted bool      `json:"untrusted,omitempty"`
 	Due       time.Time `json:"due,omitzero"`
 	Promise   bool      `json:"promise,omitempty"`
-	Told      int       `json:"told,omitempty"` // times of those at which it comes up that are over
+	Told      int       `json:"told,omitempty"` // reminders already past
 }
 
-// Bounds of deadlines.
+// Limits of deadlines.
 const (
 	maxDeadlines = 50
 	farthest     = 366 * 24 * time.Hour
 )
 
-// When deadlines come up before they are due; and promises, before they are due or, without
-// a date, after they were made.
+// Reminder offsets: before a due date, before a dated promise, after an undated promise.
 var (
 	dueAhead     = []time.Duration{72 * time.Hour, 24 * time.Hour, 2 * time.Hour}
 	promiseAhead = []time.Duration{24 * time.Hour, 2 * time.Hour}
 	promiseAfter = []time.Duration{24 * time.Hour, 72 * time.Hour}
 )
 
-// times returns when it comes up, the first time first.
+// times returns the reminder times in order.
 func (d Deadline) times() (list []time.Time) {
 	ahead := dueAhead
 	switch {
@@ -59,7 +58,7 @@ func (d Deadline) times() (list []time.Time) {
 	return list
 }
 
-// next returns when it comes up next, if it does.
+// next returns the next reminder time, and false if none is left.
 func (d Deadline) next() (at time.Time, ok bool) {
 	list := d.times()
 	if d.Told >= len(list) {
@@ -68,7 +67,7 @@ func (d Deadline) next() (at time.Time, ok bool) {
 	return list[d.Told], true
 }
 
-// past returns a deadline of which the times up to now are over.
+// past returns d with the reminders up to now counted.
 func (d Deadline) past(now time.Time) Deadline {
 	for i, at := range d.times() {
 		if !at.After(now) {
@@ -78,13 +77,13 @@ func (d Deadline) past(now time.Time) Deadline {
 	return d
 }
 
-// isNear reports whether it is time that it comes up.
+// isNear reports whether a reminder is due and the deadline itself is not past.
 func (d Deadline) isNear(now time.Time) bool {
 	at, ok := d.next()
 	return ok && !at.After(now) && (d.Due.IsZero() || d.Due.After(now))
 }
 
-// seen returns the observation, in a state of its own for each time that it comes up.
+// seen returns the observation that d came from.
 func (d Deadline) seen() Seen {
 	o := Seen{ID: d.ID, Seq: d.Seq, At: d.At}
 	o.Sensor, o.Subject, o.State, o.Source, o.Content = d.Sensor, d.Subject, d.State, d.Source, d.Text
@@ -92,7 +91,6 @@ func (d Deadline) seen() Seen {
 	return o
 }
 
-// bounded returns it within its bounds, and whether it is one.
 func (d Deadline) bounded() (Deadline, bool) {
 	d.ID, d.Sensor, d.State = textkit.Line(d.ID, maxName), textkit.Line(d.Sensor, maxName), textkit.Line(d.State, maxName)
 	d.Subject, d.Source, d.Text = textkit.Line(d.Subject, maxSign), textkit.Line(d.Source, maxSign), textkit.Line(d.Text, 2*maxLine)
@@ -101,7 +99,6 @@ func (d Deadline) bounded() (Deadline, bool) {
 	return d, d.ID != "" && d.Text != "" && (d.Promise || !d.Due.IsZero())
 }
 
-// boundDeadlines returns deadlines within their bounds.
 func (a Aside) boundDeadlines(out *Aside) {
 	for _, d := range last(a.Deadlines, maxDeadlines) {
 		if d, ok := d.bounded(); ok {
@@ -110,8 +107,6 @@ func (a Aside) boundDeadlines(out *Aside) {
 	}
 }
 
-// deadlines keeps what is to come up again of what was seen, and forgets what is past,
-// done or settled, or came up as often as it does.
 func (m *merge) deadlines() {
 	seen := make([]Seen, 0, len(m.in.Seen))
 	for _, o := range m.in.Seen {
@@ -136,7 +131,7 @@ func (m *merge) deadlines() {
 	*list = (*list)[:min(len(*list), maxDeadlines)]
 }
 
-// soonest orders deadlines by who wrote them, and when they come up.
+// soonest orders deadlines: trusted ones first, then by next reminder.
 func soonest(a, b Deadline) int {
 	x, _ := a.next()
 	y, _ := b.next()
@@ -149,7 +144,7 @@ func soonest(a, b Deadline) int {
 	return cmp.Or(x.Compare(y), strings.Compare(a.ID, b.ID), strings.Compare(a.Text, b.Text))
 }
 
-// later keeps an observation that is due, and promises, unless that is done already.
+// later stores the deadlines of an observation, except those already done.
 func (m *merge) later(o Seen) {
 	if slices.ContainsFunc(m.state.Aside.Deadlines, func(d Deadline) bool { return d.ID == o.ID }) {
 		return
@@ -164,7 +159,7 @@ func (m *merge) later(o Seen) {
 	}
 }
 
-// endedLater reports whether something that was seen ends a deadline.
+// -
 func (m *merge) endedLater(d Deadline) bool {
 	for _, o := range m.in.Seen {
 		if endedBy(d, o) {
@@ -174,8 +169,8 @@ func (m *merge) endedLater(d Deadline) bool {
 	return false
 }
 
-// deadlinesOf returns what of an observation is to come up again. The calendar sees to
-// that itself.
+// deadlinesOf returns the deadlines in an observation. It ignores calendars, which remind by
+// themselves.
 func deadlinesOf(o Seen) (list []Deadline) {
 	kind := sensorKind(o.Sensor)
 	if kind == "calendar" || isLookUp(o.Sensor) || own(o.Sensor) || isOver(o) || o.Level > 0 && o.Level < LeastAdded {
@@ -198,9 +193,8 @@ func deadlinesOf(o Seen) (list []Deadline) {
 	return list
 }
 
-// endedBy reports whether a later observation ends a deadline: its subject is over, or due
-// at another time, or a file has changed; or the user says that something was done with
-// its rare words.
+// endedBy reports whether a later observation ends d. Either its subject is over, moved or a
+// changed file, or the user reports the work done in d's rare words.
 func endedBy(d Deadline, o Seen) bool {
 	if o.Seq <= d.Seq || o.ID == d.ID {
 		return false
@@ -211,8 +205,8 @@ func endedBy(d Deadline, o Seen) bool {
 	return settles(o, d.Text)
 }
 
-// settles reports whether the user says in an observation that something was done of which
-// a text speaks: the two share a rare word.
+// settles reports whether the user says in o that something in text is done. The two must share a
+// rare word.
 func settles(o Seen, text string) bool {
 	if sensorKind(o.Sensor) != "own" || o.Untrusted || stateWord(o) != "done" {
 		return false
@@ -223,13 +217,13 @@ func settles(o Seen, text string) bool {
 	})
 }
 
-// saidOf returns what the user said, without where.
+// saidOf strips the location from a user's words.
 func saidOf(text string) string {
 	said, _, _ := strings.Cut(text, " (The user said this")
 	return said
 }
 
-// isSettled reports whether the user settled the topic of a deadline since it was seen.
+// isSettled reports whether the user settled d's topic since the observation.
 func (m *merge) isSettled(d Deadline) bool {
 	text, sign := m.texts.read(Summary(d.Text)), signature(d.seen())
 	return slices.ContainsFunc(m.state.Aside.Settled, func(t Settled) bool {
@@ -241,11 +235,9 @@ func (m *merge) isSettled(d Deadline) bool {
 	})
 }
 
-// Due reports whether a tick would have something to do, and why or why not in words. It
-// would if a role would look, because there is something new to it, another role gave it
-// a hint or its time has come; or if something was gathered that may be escalated now.
-// Where nothing happens, there comes a time after which nothing is due, for ever but for
-// roles with a pace of their own.
+// Due reports whether a tick would have work now, and why. A tick has work if a role would look, or
+// if a gathered escalation may be raised. Without new events, ticks eventually become idle unless a
+// role has its own pace.
 func (v View) Due(o Options, now time.Time) (due bool, why string) {
 	var list []string
 	for _, s := range plan(o, v.knows, now, TickInput{Upto: all}) {
@@ -265,15 +257,15 @@ func (v View) Due(o Options, now time.Time) (due bool, why string) {
 	return true, strings.Join(list, "; ")
 }
 
-// again is in the states of what comes up again.
+// again marks the state of a resurfacing observation.
 const again = " again "
 
-// comesUp reports whether a finding is of something that comes up again.
+// comesUp reports whether a finding rests on a resurfacing observation.
 func (c *claim) comesUp() bool {
 	return slices.ContainsFunc(c.rests, func(o Seen) bool { return strings.Contains(o.State, again) })
 }
 
-// nearing returns what is to come up again at a time.
+// nearing returns the deadlines with a reminder due at the given time.
 func (k knowledge) nearing(at time.Time) (list []Deadline) {
 	for _, d := range k.State.Aside.Deadlines {
 		if d.isNear(at) {
@@ -283,9 +275,8 @@ func (k knowledge) nearing(at time.Time) (list []Deadline) {
 	return list
 }
 
-// remind adds to what a tick merges what comes up again: by rules, as what the first role
-// finds that gives such findings. Where a model looks for that role in this tick, it comes
-// up in the next.
+// remind adds due reminders to a tick as rule-based findings of the first role that gives such
+// findings. If a model looked for that role in this tick, the reminder waits for the next tick.
 func remind(in *Input, record *Tick, roles []Role, list []Deadline, at time.Time) {
 	for i, r := range roles {
 		f := finder{role: r, state: NewState(), now: at}
@@ -313,8 +304,8 @@ func remind(in *Input, record *Tick, roles []Role, list []Deadline, at time.Time
 	}
 }
 
-// joins adds a report of rules to those that are merged, and reports false if a model has
-// looked for its role.
+// joins merges a rule-based report into in. It returns false if a model already looked for its
+// role.
 func (in *Input) joins(r Report) bool {
 	at := slices.IndexFunc(in.Reports, func(o Report) bool { return o.Role == r.Role })
 	if at < 0 {
@@ -330,7 +321,7 @@ func (in *Input) joins(r Report) bool {
 	return true
 }
 
-// role returns the place of the role whose finding it is, -1 without any.
+// role returns the index of the role that reports the deadline, or -1.
 func (d Deadline) role(roles []Role) int {
 	kinds := []string{"upcoming", "risk", "observation"}
 	if d.Promise {
@@ -344,14 +335,14 @@ func (d Deadline) role(roles []Role) int {
 	return -1
 }
 
-// again returns the observation as it comes up: each time is a state of its own.
+// again returns the observation with a state that differs for each reminder.
 func (d Deadline) again(at time.Time) Seen {
 	o := d.seen()
 	o.Level, o.State = 0, fmt.Sprintf("%s%s%d", textkit.Line(d.State, maxName-10), again, d.past(at).Told)
 	return o
 }
 
-// remind finds what comes up again.
+// -
 func (f *finder) remind(d Deadline, at time.Time) {
 	o := d.again(at)
 	if !d.Promise {

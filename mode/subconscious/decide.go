@@ -13,14 +13,14 @@ import (
 	"ponder/llm"
 )
 
-// Numbers of a decision.
+// Limits of a decision.
 const (
 	decideLimit  = 5 * time.Minute
-	decideRounds = 4 // of tools, and then it must be decided
-	maxUses      = 4 // tools in a round
-	maxNonsense  = 2 // answers that decide nothing
+	decideRounds = 4
+	maxUses      = 4
+	maxNonsense  = 2
 	maxMessage   = 1500
-	maxResult    = 4000 // bytes of a tool's result
+	maxResult    = 4000 // bytes of a tool result
 	decidedKey   = "decided"
 )
 
@@ -32,8 +32,7 @@ const (
 	Dismissed  = "dismiss"
 )
 
-// decideMode is the mode of a decision. Its input is the id of an escalation, or its
-// event as JSON.
+// decideMode is the mode of a decision. Its input is the id of an escalation, or its event as JSON.
 func decideMode(o Options) ponder.Mode {
 	return threadMode(o, DecideMode, "Decide what to do about something that the subconscious has brought up.", decideLimit,
 		func(r ponder.Run, k knowledge) *decision { return newDecision(o, r, k) })
@@ -41,37 +40,37 @@ func decideMode(o Options) ponder.Mode {
 
 func (d *decision) known() knowledge { return d.Known }
 
-// A decision is what a run of the mode knows.
+// decision is the state of a decision run.
 type decision struct {
 	run ponder.Run
 	o   Options
-	id  string // of the escalation
+	id  string
 
 	Known   knowledge     `json:"known"`
-	Msgs    []llm.Message `json:"msgs,omitempty"` // what followed the first question
+	Msgs    []llm.Message `json:"msgs,omitempty"` // messages after the first question
 	Round   int           `json:"round,omitempty"`
-	Bad     int           `json:"bad,omitempty"`   // answers that decided nothing
-	Uses    []use         `json:"uses,omitempty"`  // tools of this round
-	Deeds   []deed        `json:"deeds,omitempty"` // what tools have done
+	Bad     int           `json:"bad,omitempty"`   // unusable answers
+	Uses    []use         `json:"uses,omitempty"`  // calls of this round
+	Deeds   []deed        `json:"deeds,omitempty"` // results of tools
 	Verdict *verdict      `json:"verdict,omitempty"`
-	Said    string        `json:"said,omitempty"` // the outcome, once it is written
+	Said    string        `json:"said,omitempty"` // the stored outcome
 }
 
-// A use is a tool that the model called.
+// use is a tool call of the model and its result.
 type use struct {
-	Key    string          `json:"key,omitempty"` // of the action; empty if it was refused
+	Key    string          `json:"key,omitempty"`
 	Call   llm.ToolCall    `json:"call"`
 	Result *llm.ToolResult `json:"result,omitempty"`
 }
 
-// A deed is what a tool has done.
+// deed is a completed tool call.
 type deed struct {
 	Tool   string `json:"tool"`
 	Text   string `json:"text"`
 	Failed bool   `json:"failed,omitempty"`
 }
 
-// A verdict is what is decided.
+// verdict is the outcome of a decision.
 type verdict struct {
 	Outcome string `json:"outcome"`
 	Text    string `json:"text,omitempty"`
@@ -116,10 +115,9 @@ func (d *decision) Apply(ev ponder.Event) ponder.State {
 	return &c
 }
 
-// key returns the key of the next call.
 func (d *decision) key() string { return fmt.Sprintf("decide-%d", d.Round+1) }
 
-// unaided has the user told what was found, without a model.
+// unaided tells the user the findings without a model.
 func (d *decision) unaided() {
 	d.Uses = nil
 	if d.Verdict == nil {
@@ -187,7 +185,7 @@ func (d *decision) answered(b ponder.CallFinished) {
 	d.weigh(msg, uses, b.Model)
 }
 
-// heard returns the calls of an answer, and takes what is too much out of it.
+// heard returns the calls of an answer and removes excess and duplicate calls from it.
 func heard(m *llm.Message) (list []llm.ToolCall) {
 	var parts []llm.Part
 	for _, p := range m.Parts {
@@ -205,7 +203,7 @@ func heard(m *llm.Message) (list []llm.ToolCall) {
 	return list
 }
 
-// ending returns what a call decides, or nil if it is a tool's.
+// ending returns the verdict of a terminal call, or nil for other tools.
 func ending(c llm.ToolCall) (*verdict, error) {
 	var in struct{ Text, Reason string }
 	if c.Name != messageTool && c.Name != dismissTool {
@@ -224,12 +222,11 @@ func ending(c llm.ToolCall) (*verdict, error) {
 	return v, nil
 }
 
-// refuse says why a call is not made, or that nothing need be done.
 func (u *use) refuse(why string) {
 	u.Result = &llm.ToolResult{ID: u.Call.ID, Name: u.Call.Name, Text: why, Failed: true}
 }
 
-// weigh goes on after an answer and what is to be done about its calls.
+// weigh decides how to continue after an answer with these calls.
 func (d *decision) weigh(msg llm.Message, uses []use, model string) {
 	works := slices.ContainsFunc(uses, func(u use) bool { return u.Result == nil })
 	switch {
@@ -253,7 +250,7 @@ func (d *decision) weigh(msg llm.Message, uses []use, model string) {
 	d.settle()
 }
 
-// used takes in what came of a tool.
+// -
 func (d *decision) used(key string, b ponder.ToolResult) {
 	i := slices.IndexFunc(d.Uses, func(u use) bool { return u.Key == key && u.Result == nil })
 	if i < 0 {
@@ -267,7 +264,7 @@ func (d *decision) used(key string, b ponder.ToolResult) {
 	d.settle()
 }
 
-// settle goes on once all tools of a round are through.
+// settle continues once all calls of a round have results.
 func (d *decision) settle() {
 	if slices.ContainsFunc(d.Uses, func(u use) bool { return u.Result == nil }) {
 		return

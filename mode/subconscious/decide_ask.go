@@ -14,15 +14,15 @@ import (
 	"ponder/llm"
 )
 
-// The tools that a decision always has, and the one that it has if it may act.
+// The first two tools end a decision. Only trusted decisions have rememberTool.
 const (
 	messageTool  = "message_user"
 	dismissTool  = "dismiss"
 	rememberTool = toolname.Remember
 )
 
-// What decisions are told; [tools] stands for what those are told that may use more than
-// two, and [actions] for what these are.
+// Prompts of decisions. decideTools is for decisions with more than two tools, decideActions for
+// those with actions.
 var (
 	//go:embed prompts/decide.md
 	decidePrompt string
@@ -45,12 +45,12 @@ var (
 	}
 )
 
-// exposure is for how long after a role was shown what strangers wrote its mind may be
-// led by them: notes and hints that roles write say not what they come from.
+// exposure is how long a mind counts as influenced after a role read untrusted text. Roles' notes
+// and hints do not record their sources.
 const exposure = 7 * 24 * time.Hour
 
-// trusted reports whether nothing that led to an escalation can be of strangers: then
-// tools may be used.
+// trusted reports whether no untrusted text can have led to an escalation. Only then may a decision
+// use tools.
 func (d *decision) trusted(e ponder.Escalation) bool {
 	_, raised, _ := d.Known.raised(e.ID)
 	if e.Untrusted || !d.Known.Exposed.IsZero() && raised.Sub(d.Known.Exposed) < exposure {
@@ -59,7 +59,7 @@ func (d *decision) trusted(e ponder.Escalation) bool {
 	return !slices.ContainsFunc(e.Entries, func(id string) bool { return d.Known.State.Aside.About[id].Untrusted })
 }
 
-// offered returns the tools that a decision about an escalation has.
+// offered returns the tools for a decision about e.
 func (d *decision) offered(e ponder.Escalation) []llm.Tool {
 	tools := []llm.Tool{messageDef, dismissDef}
 	if !d.trusted(e) {
@@ -74,12 +74,10 @@ func (d *decision) offered(e ponder.Escalation) []llm.Tool {
 	return tools
 }
 
-// offers reports whether a tool is among them.
 func (d *decision) offers(e ponder.Escalation, name string) bool {
 	return slices.ContainsFunc(d.offered(e), func(t llm.Tool) bool { return t.Name == name })
 }
 
-// request returns what the model is asked.
 func (d *decision) request(e ponder.Escalation) llm.Request {
 	tools := d.offered(e)
 	req := llm.Request{
@@ -93,7 +91,6 @@ func (d *decision) request(e ponder.Escalation) llm.Request {
 	return req
 }
 
-// decideRules returns the rules of a decision with these tools.
 func decideRules(tools []llm.Tool) string {
 	more, actions := "", ""
 	if len(tools) > 2 {
@@ -110,8 +107,8 @@ func decideRules(tools []llm.Tool) string {
 	return strings.TrimSpace(strings.Replace(decidePrompt, "[tools]\n\n", strings.TrimLeft(more+"\n\n", "\n"), 1))
 }
 
-// context returns what the model is shown. Of the rest of the mind that is only what no
-// stranger had a part in.
+// context returns the first message to the model. It shows only untainted parts of the mind besides
+// e.
 func (d *decision) context(e ponder.Escalation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Brought up, importance %d of 10:\n%s\nWhy: %s\n", e.Importance, quotedLines(e.Content), quoted(e.Reason, maxLine))
@@ -138,7 +135,7 @@ func (d *decision) context(e ponder.Escalation) string {
 	return b.String()
 }
 
-// history writes what was brought up before, and what came of it.
+// -
 func (d *decision) history(b *strings.Builder, e ponder.Escalation) {
 	title := "\nBrought up before:\n"
 	for _, h := range d.Known.State.EscalationHistory {
@@ -150,7 +147,7 @@ func (d *decision) history(b *strings.Builder, e ponder.Escalation) {
 	}
 }
 
-// quotedLines returns a text as lines that can close no marks.
+// quotedLines returns s as lines that cannot close a frame.
 func quotedLines(s string) string {
 	var list []string
 	for line := range strings.Lines(textkit.TruncateBytes(textkit.CleanTrim(s), 2*maxMessage)) {

@@ -12,10 +12,9 @@ import (
 	"ponder/llm"
 )
 
-// maxDeed is how much of what a tool did is told, in bytes.
+// maxDeed is the maximum length of a tool result in a message, in bytes.
 const maxDeed = 300
 
-// deedOf says what the use of a tool came to.
 func deedOf(c llm.ToolCall, b ponder.ToolResult) deed {
 	switch {
 	case b.Error != "":
@@ -29,8 +28,8 @@ func deedOf(c llm.ToolCall, b ponder.ToolResult) deed {
 	return deed{Tool: c.Name, Text: textkit.Line(c.Name+": "+b.Result, maxDeed)}
 }
 
-// done returns the outcome of a decision that ends without a word to the user: what
-// tools have done, or otherwise.
+// done returns the outcome of a decision that ends without a message: the tools' effect, else
+// otherwise.
 func (d *decision) done(otherwise string) string {
 	outcome := otherwise
 	for _, x := range d.Deeds {
@@ -45,7 +44,7 @@ func (d *decision) done(otherwise string) string {
 	return outcome
 }
 
-// undecided ends what the user is told as it was found.
+// undecided is appended to messages that no model decided on.
 const undecided = "(No model decided about this: it is told as it was found.)"
 
 func (d *decision) decided(e ponder.Escalation, v verdict) ponder.Escalation {
@@ -73,11 +72,11 @@ func (d *decision) decided(e ponder.Escalation, v verdict) ponder.Escalation {
 	return e
 }
 
-// compiled finds what [merge.compile] says of a finding beside its words.
+// compiled matches the suffix that [merge.compile] adds to a finding.
 var compiled = regexp.MustCompile(` \([^()]*, importance \d+, [^()]*\)$`)
 
-// plainly says what was found, what it rests on and why it was brought up, as people say
-// it. What strangers wrote is quoted elsewhere.
+// plainly describes the finding, its support and the reason in plain words. It omits untrusted
+// text, which quotes gives.
 func (d *decision) plainly(e ponder.Escalation) string {
 	var found, seen []string
 	for line := range strings.Lines(textkit.CleanTrim(e.Content)) {
@@ -88,7 +87,7 @@ func (d *decision) plainly(e ponder.Escalation) string {
 			seen = append(seen, "Seen: "+one)
 		}
 	}
-	if len(found) == 0 { // it is not compiled
+	if len(found) == 0 { // e was not made by compile
 		found = []string{textkit.CleanTrim(e.Content)}
 	}
 	if len(found) > 1 {
@@ -109,8 +108,8 @@ func (d *decision) plainly(e ponder.Escalation) string {
 	return said
 }
 
-// quotes returns what strangers wrote of an escalation, so that nobody takes their word
-// for ours. Of what was read meanwhile and it does not rest on, it says just that.
+// quotes returns the untrusted texts behind an escalation, so that the user does not take them for
+// Ponder's words. It only mentions texts that the escalation does not rest on.
 func (d *decision) quotes(e ponder.Escalation) string {
 	lines := []string{"Strangers wrote of this. What they wrote:"}
 	known := d.Known.observations(e.Rests)
@@ -127,7 +126,7 @@ func (d *decision) quotes(e ponder.Escalation) string {
 	switch {
 	case len(lines) > 1:
 		return strings.Join(lines, "\n")
-	case len(known) < len(e.Rests) && len(sources) > 0: // what it rests on is not kept any more
+	case len(known) < len(e.Rests) && len(sources) > 0: // the supporting observations are gone
 		return "Strangers wrote of what this may come from: " + textkit.Line(strings.Join(sources, ", "), maxLine) + "."
 	}
 	return "Something that strangers wrote was read meanwhile, and may have had a part in this."

@@ -1,11 +1,11 @@
 package subconscious
 
-// An Exposure is what of strangers the models of roles were shown. What roles keep to
-// themselves (notes, hints, topics) may come from it, and says not so: who is shown that
-// is shown what strangers wrote.
+// Exposure records the untrusted text that models of roles have read. Roles' notes, hints and
+// topics may derive from it without saying so. Showing them to a model therefore exposes that model
+// too.
 type Exposure struct {
-	Rests   []string `json:"rests_on,omitempty"` // ids of the newest observations, at most 8
-	Sources []string `json:"sources,omitempty"`  // of these, where a user can look
+	Rests   []string `json:"rests_on,omitempty"` // ids of the newest 8 observations
+	Sources []string `json:"sources,omitempty"`  // where a user can find them
 }
 
 func (e Exposure) any() bool { return len(e.Rests)+len(e.Sources) > 0 }
@@ -17,7 +17,7 @@ func (e Exposure) bounded() Exposure {
 	return Exposure{Rests: lines(e.Rests, maxRests, maxName), Sources: lines(e.Sources, maxSources, maxLine)}
 }
 
-// expose takes down what strangers wrote that the role of a report was shown.
+// expose records the untrusted observations that a report's role was shown.
 func (m *Merged) expose(r Report, seen map[string]Seen) {
 	if !r.Untrusted || r.Unaided {
 		return
@@ -32,7 +32,7 @@ func (m *Merged) expose(r Report, seen map[string]Seen) {
 	m.State.Aside.Exposure = e.bounded()
 }
 
-// newestOf returns a list with something as its newest.
+// newestOf moves or appends s to the end of a copy of list.
 func newestOf(list []string, s string) []string {
 	out := make([]string, 0, len(list)+1)
 	for _, o := range list {

@@ -11,20 +11,19 @@ import (
 	"ponder/internal/textkit"
 )
 
-// What became of things that a user settled: Resolved.As.
+// Values of Resolved.As.
 const (
 	asForgotten  = "forgotten"
 	asRolledBack = "rolled_back"
 )
 
-// Outcomes of escalations.
 const outcomeDismiss = "dismiss"
 
-// maxState is how many bytes of a stored state are read.
+// maxState is the maximum size of a stored state, in bytes.
 const maxState = 1 << 20
 
-// Apply returns the state after an event of its thread: ticks, decisions, and what the
-// user said is resolved, forgotten or rolled back. It takes any event, and never changes s.
+// Apply returns the state after an event of its thread. It handles ticks, decisions and the user's
+// resolutions, ignores other events, and never changes s.
 func (s State) Apply(ev ponder.Event) State {
 	switch b := ev.Body.(type) {
 	case ponder.Subconscious:
@@ -53,8 +52,7 @@ func (s State) Apply(ev ponder.Event) State {
 	return s
 }
 
-// ReadState reads a state that was stored, and reports whether it is one. Nothing in it
-// is out of bounds.
+// ReadState decodes a stored state, clamps it to its limits, and reports whether it is valid.
 func ReadState(js json.RawMessage) (State, bool) {
 	var s State
 	if len(js) == 0 || len(js) > maxState || json.Unmarshal(js, &s) != nil {
@@ -63,8 +61,7 @@ func ReadState(js json.RawMessage) (State, bool) {
 	return s.bounded(), true
 }
 
-// after returns a state that replaces another: what was decided or said since it was
-// made stays so.
+// after returns s with the decisions and resolutions that before received since s was computed.
 func (s State) after(before State) State {
 	s.Aside.Undone, s.Aside.Told = slices.Clone(before.Aside.Undone), slices.Clone(before.Aside.Told)
 	for _, h := range before.EscalationHistory {
@@ -80,7 +77,6 @@ func (s State) after(before State) State {
 	return s
 }
 
-// raised notes an escalation that waits for its decision.
 func (s *State) raised(ev ponder.Event, b ponder.Escalation) {
 	id := textkit.Line(b.ID, maxName)
 	if !slices.ContainsFunc(s.Aside.Undone, func(u UndecidedReference) bool { return u.ID == id }) {
@@ -88,7 +84,6 @@ func (s *State) raised(ev ponder.Event, b ponder.Escalation) {
 	}
 }
 
-// decided notes what came of an escalation.
 func (s *State) decided(ev ponder.Event, b ponder.Escalation) {
 	id := textkit.Line(b.ID, maxName)
 	drop(&s.Aside.Undone, func(u UndecidedReference) bool { return u.ID == id })
@@ -114,7 +109,7 @@ func (s *State) decided(ev ponder.Event, b ponder.Escalation) {
 	}
 }
 
-// resolve settles an entry, or a topic in the user's words, and removes what says it.
+// resolve settles an entry, or a topic in the user's words, and removes matching entries.
 func (s *State) resolve(ev ponder.Event, b ponder.Resolved) {
 	t := Settled{Text: textkit.Line(b.Content, maxLine), Forgotten: b.As == asForgotten, At: plain(ev.Time)}
 	if e, _ := s.find(b.Ref); e != nil {
@@ -133,7 +128,7 @@ func (s *State) resolve(ev ponder.Event, b ponder.Resolved) {
 	}
 }
 
-// settle removes from the mind the entry of an id and what else says what is settled.
+// settle removes the entry id and everything that states the settled topic.
 func (s *State) settle(t Settled, id string) {
 	texts := newReader(nil)
 	topic := texts.read(t.Text)
@@ -155,17 +150,15 @@ func (s *State) settle(t Settled, id string) {
 	s.Aside.Settled = fewerSettled(append(s.Aside.Settled, t))
 }
 
-// A RolledBack says that a state is that of before a tick, restored at a time, and that no
-// tick was merged into it since.
+// RolledBack marks a state restored to before a tick, until the next tick is merged.
 type RolledBack struct {
-	Tick int       `json:"tick,omitempty"` // the state is of before it
+	Tick int       `json:"tick,omitempty"` // -
 	At   time.Time `json:"at,omitzero"`
 }
 
-// rollback returns the state of before a tick. What users and decisions were told since
-// stays so, and so does what roles have seen; what is settled by now does not come back.
-// What does is as strong as it was then, less what has decayed since, but at least 1, so
-// that it is seen what there was; from now on it fades.
+// rollback restores the state from before a tick. Messages, decisions, read positions and later
+// resolutions stay. Restored entries keep their old strength less the decay since then, but at
+// least 1, so that users can see them.
 func (s State) rollback(ev ponder.Event, b ponder.Resolved) State {
 	old, ok := ReadState(b.State)
 	if !ok {
@@ -183,13 +176,13 @@ func (s State) rollback(ev ponder.Event, b ponder.Resolved) State {
 	a.Deadlines = now.Deadlines
 	a.Wanted, a.Asked, a.Told = now.Wanted, now.Asked, now.Told
 	a.Decayed = at
-	tick, _ := strconv.Atoi(b.Ref) // zero if it is not said
+	tick, _ := strconv.Atoi(b.Ref) // zero if Ref has none
 	a.Back = RolledBack{Tick: within(tick, 0, maxNumber), At: at}
 	old.unsettled()
 	return old
 }
 
-// weaken lets a state of the past decay up to now, but lets nothing come to nothing.
+// weaken applies the decay up to now but keeps each entry at 1 or more.
 func (s *State) weaken(now time.Time) {
 	n := s.Aside.fade(now)
 	for _, c := range categories {
@@ -200,14 +193,14 @@ func (s *State) weaken(now time.Time) {
 	}
 }
 
-// unsettled removes what was settled after it had come up, or was forgotten.
+// unsettled removes entries whose topic is forgotten, or was settled after they were created.
 func (s *State) unsettled() {
 	texts := newReader(nil)
 	for _, t := range s.Aside.Settled {
 		topic := texts.read(t.Text)
 		for _, c := range categories {
 			drop(s.list(c), func(e Entry) bool {
-				if !t.Forgotten && e.Created.After(t.At) { // it came back on new facts
+				if !t.Forgotten && e.Created.After(t.At) { // it returned because of new facts
 					return false
 				}
 				said := texts.read(e.Summary)
@@ -221,8 +214,8 @@ func (s *State) unsettled() {
 	}
 }
 
-// At returns the state as it is at a time at which nothing new came: strengths have
-// decayed, and what came to nothing is gone.
+// At returns the state at a time without new events: strengths decay and entries without strength
+// disappear.
 func (s State) At(now time.Time) State {
 	s = s.bounded()
 	s.decay(now)
@@ -237,8 +230,8 @@ func (s State) At(now time.Time) State {
 	return s
 }
 
-// decay takes from all entries what has decayed up to now, and returns how much that is.
-// Entries of no strength are left where they are.
+// decay subtracts the decay up to now from all entries and returns it. It keeps entries at strength
+// zero.
 func (s *State) decay(now time.Time) int {
 	n := s.Aside.fade(now)
 	for _, c := range categories {
@@ -250,15 +243,15 @@ func (s *State) decay(now time.Time) int {
 	return n
 }
 
-// fade returns how many strengths have decayed since it was asked last, at most
-// [MaxStrength], and takes note of that. It rounds, and what it rounded counts next time.
+// fade returns the decay since the last call, at most [MaxStrength], and advances Decayed. It
+// carries the rounding remainder over.
 func (a *Aside) fade(now time.Time) int {
 	elapsed := now.Sub(a.Decayed)
 	switch {
 	case a.Decayed.IsZero(), elapsed < -DecayEvery: // the clock was set back
 		a.Decayed = now
 		return 0
-	case elapsed > math.MaxInt64/2: // as much as a duration can tell
+	case elapsed > math.MaxInt64/2: // near the maximum Duration
 		a.Decayed = now
 		return MaxStrength
 	}

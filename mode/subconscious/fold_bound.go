@@ -9,37 +9,37 @@ import (
 	"time"
 )
 
-// Bounds of what is kept beside entries. Lengths are in bytes.
+// Limits of stored state. Lengths are in bytes.
 const (
 	maxSummary  = 200
-	maxLine     = 300 // of a reason, a note, a quote
+	maxLine     = 300
 	maxHint     = 160
-	maxName     = 40 // of an id or a role
+	maxName     = 40
 	maxSign     = 300
 	maxRoles    = 16
 	maxHistory  = 10
-	maxRests    = 8 // and signatures
+	maxRests    = 8 // also of signatures
 	maxSaid     = 3
 	maxJournal  = 5
 	maxHints    = 24
-	maxSettled  = 50  // resolved, beside what is forgotten
-	maxForgot   = 500 // forgotten
+	maxSettled  = 50
+	maxForgot   = 500
 	maxTopics   = 100
 	maxAlerts   = 200
 	maxPending  = 50
 	maxUndone   = 100
-	maxTimes    = 20 // that a topic is counted
+	maxTimes    = 20
 	maxNumber   = 1_000_000_000
 	lastTicks   = 3
-	maxFound    = 24 // of a role in its last ticks
+	maxFound    = 24
 	maxSources  = 8
 	maxQuotes   = 3
-	maxFindings = 20 // of a report
+	maxFindings = 20
 	maxReports  = 32
 )
 
-// bounded returns a copy that shares nothing with s and has nothing that a state
-// may not have, whoever wrote it. It changes nothing of a state that the merge made.
+// bounded returns a deep copy clamped to all limits, because a stored state may come from anywhere.
+// A state that the merge made stays the same.
 func (s State) bounded() State {
 	out := NewState()
 	used := make(map[string]bool)
@@ -73,7 +73,7 @@ func (s State) bounded() State {
 	return out
 }
 
-// bounded does the same for an aside of a state with these entries.
+// bounded returns a clamped copy of a, given the ids of all entries.
 func (a Aside) bounded(entries map[string]bool) Aside {
 	out := Aside{
 		Tick: within(a.Tick, 0, maxNumber), Next: within(a.Next, 0, maxNumber),
@@ -113,7 +113,6 @@ func (a Aside) bounded(entries map[string]bool) Aside {
 	return out
 }
 
-// boundTopics does it for what roles had, and what was settled.
 func (a Aside) boundTopics(out *Aside) {
 	for _, t := range last(a.Topics, maxTopics) {
 		if t.Text = Summary(t.Text); t.Text != "" && isName(t.Role) {
@@ -129,8 +128,8 @@ func (a Aside) boundTopics(out *Aside) {
 	}
 }
 
-// fewerSettled returns what is kept of what was settled: the newest that was resolved, and
-// nearly all that was forgotten, for that is meant for good.
+// fewerSettled keeps the newest resolved topics, and many more of the forgotten ones, which are
+// permanent.
 func fewerSettled(list []Settled) []Settled {
 	var forgotten, resolved int
 	for _, t := range list {
@@ -157,7 +156,6 @@ func fewerSettled(list []Settled) []Settled {
 	return kept
 }
 
-// boundAlerts does it for what is escalated.
 func (a Aside) boundAlerts(out *Aside) {
 	for _, t := range last(a.Alerts, maxAlerts) {
 		if t.Signature, t.Text = textkit.Line(t.Signature, maxSign), textkit.Line(t.Text, maxSummary); t.Signature != "" || t.Text != "" {
@@ -192,20 +190,19 @@ func (a About) bounded() About {
 	return a
 }
 
-// names returns the names of roles in a map, sorted, and no more than there may be.
 func names[T any](m map[string]T) []string {
 	list := slices.DeleteFunc(slices.Sorted(maps.Keys(m)), func(s string) bool { return !isName(s) })
 	return list[:min(len(list), maxRoles)]
 }
 
-// isName reports whether s may be the name of a role or the id of an entry.
+// isName reports whether s is a valid role name or entry id.
 func isName(s string) bool {
 	return s != "" && len(s) <= maxName && strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
 	}) < 0
 }
 
-// lines returns the last n lines of a list, each of so many bytes at most.
+// lines returns the last n non-empty lines, each truncated to size bytes.
 func lines(list []string, n, size int) []string {
 	out := make([]string, 0, min(n, len(list)))
 	for _, s := range last(list, n) {
@@ -216,7 +213,7 @@ func lines(list []string, n, size int) []string {
 	return out
 }
 
-// plain returns a time as it is after it was stored.
+// plain returns t as it reads back from JSON; times that JSON cannot store become zero.
 func plain(t time.Time) time.Time {
 	if t.IsZero() || t.Year() < 1 || t.Year() > 9998 {
 		return time.Time{}

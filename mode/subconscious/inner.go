@@ -14,35 +14,34 @@ import (
 	"ponder/mode/internal/background"
 )
 
-// FeedSensor is the sensor of the observations with which conversations and sessions are
-// told what is on the user's mind. They are internal, and no sensor reads them again.
+// FeedSensor is the sensor of internal observations that hand entries of the mind to conversations
+// and sessions.
 const FeedSensor = background.Sensor
 
-// EscalatedState is the state of such an observation that the user is to be told of; its
-// subject is the id of the escalation.
+// EscalatedState is the state of an observation that the user must be told of. Its subject is the
+// id of the escalation.
 const EscalatedState = background.Raised
 
-// What is handed on.
+// Criteria for sharing entries.
 const (
-	leastInner  = 4              // strength, or
-	soonInner   = 72 * time.Hour // until it is due
-	longInner   = 24 * time.Hour // after which what was due is over
-	leastShared = 2              // weight of the words that a text shares with an entry
-	maxMatched  = 4 << 10        // bytes of a text that are looked at
+	leastInner  = 4              // minimum strength, or
+	soonInner   = 72 * time.Hour // maximum time until due
+	longInner   = 24 * time.Hour // time past due when an entry is dropped
+	leastShared = 2              // minimum weight of shared words
+	maxMatched  = 4 << 10        // bytes of a text that are read
 )
 
-// A Noted is an entry as it is handed to those who talk and think.
+// Noted is an entry as shared with conversations and sessions.
 type Noted struct {
 	Entry
 	Category  Category
 	Due       time.Time
-	Age       time.Duration // since it was last seen
-	Untrusted bool          // strangers wrote of what it rests on
+	Age       time.Duration // since LastSeen
+	Untrusted bool          // rests on untrusted text
 }
 
-// Inner returns the entries that have to do with a text, at most so many, those first
-// that have most: as strong as they are now, and strong or due soon. What came from the
-// thread itself is known there, and is left out.
+// Inner returns at most most entries relevant to a text, the most relevant first. An entry must be
+// strong at now or due soon. Entries that come from the thread itself are omitted.
 func (s State) Inner(said string, of ponder.ThreadID, now time.Time, most int) []Noted {
 	said = textkit.Prefix(said, maxMatched)
 	if most <= 0 || strings.TrimSpace(said) == "" {
@@ -77,7 +76,6 @@ func (s State) Inner(said string, of ponder.ThreadID, now time.Time, most int) [
 	return noted
 }
 
-// worthTelling reports whether an entry is strong, or due soon.
 func worthTelling(e Entry, a About, now time.Time) bool {
 	if !a.Due.IsZero() && now.Sub(a.Due) > longInner {
 		return false
@@ -85,13 +83,12 @@ func worthTelling(e Entry, a About, now time.Time) bool {
 	return e.Strength >= leastInner || !a.Due.IsZero() && a.Due.Sub(now) <= soonInner
 }
 
-// onlyOf reports whether all that an entry rests on was seen in a thread.
+// onlyOf reports whether all support of an entry was seen in thread.
 func (a About) onlyOf(thread ponder.ThreadID) bool {
 	return thread != "" && len(a.Signature) > 0 && !slices.ContainsFunc(a.Signature, func(s string) bool { return !strings.Contains(s, string(thread)) })
 }
 
-// Observation returns what stands in the log of a conversation or session that is handed
-// the entry.
+// Observation returns the internal observation that hands n to a conversation or session.
 func (n Noted) Observation() ponder.Observation {
 	fresh := "noticed " + agoInner(n.Age)
 	if !n.Due.IsZero() {
@@ -103,7 +100,6 @@ func (n Noted) Observation() ponder.Observation {
 	}
 }
 
-// agoInner says how long ago something was.
 func agoInner(d time.Duration) string {
 	if d < time.Minute {
 		return "just now"
@@ -111,7 +107,6 @@ func agoInner(d time.Duration) string {
 	return roughly(d) + " ago"
 }
 
-// dueIn says when something is due.
 func dueIn(d time.Duration) string {
 	switch {
 	case d <= -time.Minute:
@@ -122,7 +117,7 @@ func dueIn(d time.Duration) string {
 	return "due in " + roughly(d)
 }
 
-// roughly returns a duration in the unit that says enough.
+// roughly formats d in minutes, hours or days.
 func roughly(d time.Duration) string {
 	n, unit := int(d/time.Minute), "minute"
 	switch {
@@ -137,19 +132,19 @@ func roughly(d time.Duration) string {
 	return fmt.Sprint(n, " ", unit)
 }
 
-// A gist is the words of a text that say what it is about, by their stems.
+// gist maps the stems of a text's content words to their kinds.
 type gist struct {
 	lang lexical.Language
 	stem map[string]wordKind
 }
 
-// A wordKind says how much a word tells.
+// wordKind says how specific a word is.
 type wordKind struct {
-	name bool // of somebody or something, or a number that is no small one
-	time bool // a day or a month: much happens on each
+	name bool // a proper name or a long number
+	time bool // a day or month, which is unspecific
 }
 
-// gistOf reads a text as one of a language.
+// -
 func gistOf(s string, lang lexical.Language) gist {
 	r := gist{lang, make(map[string]wordKind)}
 	first, last := true, 0
@@ -167,8 +162,8 @@ func gistOf(s string, lang lexical.Language) gist {
 	return r
 }
 
-// isProper reports whether a word is a name or a code. In German every noun has a capital,
-// and so has what begins a sentence.
+// isProper reports whether a word is a name or a code. Capitals do not count in German or at the
+// start of a sentence.
 func isProper(w string, first bool, lang lexical.Language) bool {
 	digits, upper, letters := 0, 0, 0
 	for i, r := range w {
@@ -187,8 +182,8 @@ func isProper(w string, first bool, lang lexical.Language) bool {
 	return digits >= 3 || digits > 0 && letters > 0 || upper > 0 && letters > 1
 }
 
-// shares returns how much the words tell that two texts share: a name as much as two
-// other words.
+// shares returns the weight of the words that two texts share. A name weighs as much as two other
+// words.
 func (r gist) shares(o gist) (weight int) {
 	for stem, k := range o.stem {
 		mine, ok := r.stem[stem]
@@ -205,10 +200,9 @@ func (r gist) shares(o gist) (weight int) {
 	return weight
 }
 
-// gistLanguage returns the language whose stop words a text has the most of, "" if it has
-// none that tells.
+// gistLanguage returns the language with the most stop words in s, or "" if s has none.
 func gistLanguage(s string) lexical.Language {
-	const enough = 40 // words
+	const enough = 40 // -
 	var list []string
 	lexical.Tokens(s, func(t lexical.Token) {
 		if len(list) < enough {
@@ -230,8 +224,8 @@ func gistLanguage(s string) lexical.Language {
 	return best
 }
 
-// languages has those that words have stems in, English first, for it has most words in
-// common with others.
+// languages lists the languages with stemmers. English is first because it shares the most words
+// with others.
 var languages = func() []lexical.Language {
 	list := lexical.Languages()
 	slices.SortStableFunc(list, func(a, b lexical.Language) int {
@@ -246,7 +240,7 @@ var languages = func() []lexical.Language {
 	return list
 }()
 
-// timeWords are days and months, folded.
+// timeWords are folded words for days, months and other times.
 var timeWords = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, w := range strings.Fields(`monday tuesday wednesday thursday friday saturday sunday january february march april may june july august

@@ -10,33 +10,33 @@ import (
 	"ponder"
 )
 
-// Bounds of what a run knows of its thread.
+// Limits of knowledge.
 const (
-	maxNews   = 64             // observations that rules are shown at once
-	newsAge   = 48 * time.Hour // older ones are no news
-	maxKept   = 2048           // observations that may still be needed
-	trimEvery = 256            // of them
-	maxFails  = 3              // ticks in a row in which a role fails; then rules look
+	maxNews   = 64             // observations shown to rules at once
+	newsAge   = 48 * time.Hour // older observations are ignored
+	maxKept   = 2048           // stored observations
+	trimEvery = 256
+	maxFails  = 3 // consecutive failed ticks after which rules replace the model
 	maxRaised = 200
 )
 
-// A knowledge is what follows from what every run of a thread is shown: the state, and
-// what of its events may still be needed. It is a value.
+// knowledge folds the events that every run of a thread is shown: the state and the observations
+// that are still needed. It is a value.
 type knowledge struct {
 	State  State                `json:"state"`
-	News   []Seen               `json:"news,omitempty"`   // observations that may still be needed, the oldest first
-	Raised []ponder.Event       `json:"raised,omitempty"` // escalations without a decision
-	Fails  map[string]int       `json:"fails,omitempty"`  // by role: ticks in a row in which it failed
-	Looked map[string]time.Time `json:"looked,omitempty"` // by role: the last tick in which it did not
-	Last   time.Time            `json:"last,omitzero"`    // the last tick
-	Left   map[string][]int64   `json:"left,omitempty"`   // by role: the seqs of what it was not shown of that up to which it has read
-	Lost   map[string]int       `json:"lost,omitempty"`   // by role: observations it was never shown, since it last looked
+	News   []Seen               `json:"news,omitempty"`   // observations still needed, oldest first
+	Raised []ponder.Event       `json:"raised,omitempty"` // undecided escalations
+	Fails  map[string]int       `json:"fails,omitempty"`  // by role: consecutive failed ticks
+	Looked map[string]time.Time `json:"looked,omitempty"` // by role: the last successful tick
+	Last   time.Time            `json:"last,omitzero"`    // -
+	Left   map[string][]int64   `json:"left,omitempty"`   // by role: seqs before the read position that it was not shown
+	Lost   map[string]int       `json:"lost,omitempty"`   // by role: observations dropped unseen since it last looked
 
-	Exposed time.Time       `json:"exposed,omitzero"`  // when a model of a role was last shown what strangers wrote
-	Tainted map[string]bool `json:"tainted,omitempty"` // of the escalations in the history, those that strangers had a part in
+	Exposed time.Time       `json:"exposed,omitzero"`  // when a role's model last read untrusted text
+	Tainted map[string]bool `json:"tainted,omitempty"` // escalations in the history that untrusted text influenced
 }
 
-// newKnowledge returns what is known of a thread without events.
+// -
 func newKnowledge() knowledge { return knowledge{State: NewState()} }
 
 func (k knowledge) after(ev ponder.Event, roles []Role) knowledge {
@@ -44,8 +44,8 @@ func (k knowledge) after(ev ponder.Event, roles []Role) knowledge {
 	return k.next(ev, roles)
 }
 
-// next does the same where what was known before is not used any more. Without roles it
-// keeps what is not too old, for those whom they are told later.
+// next is after for callers that discard k. Without roles it keeps all recent observations, for
+// roles named later.
 func (k knowledge) next(ev ponder.Event, roles []Role) knowledge {
 	switch b := ev.Body.(type) {
 	case ponder.Observation:
@@ -58,7 +58,7 @@ func (k knowledge) next(ev ponder.Event, roles []Role) knowledge {
 		}
 	case ponder.Subconscious:
 		if len(roles) > 0 {
-			k.trim(roles) // by the state before it: what it merged may be raised yet
+			k.trim(roles) // trims by the old state, whose support may still be raised
 		}
 		k.State = k.State.Apply(ev)
 		k.ticked(b)
@@ -71,13 +71,12 @@ func (k knowledge) next(ev ponder.Event, roles []Role) knowledge {
 	return k
 }
 
-// own reports whether a sensor is of what the subconscious itself notes of its work.
 func own(sensor string) bool {
 	kind := sensorKind(sensor)
 	return kind == Delivery || kind == Name
 }
 
-// seenOf returns an observation as roles are shown it.
+// seenOf returns an observation as shown to roles.
 func seenOf(ev ponder.Event, b ponder.Observation) Seen {
 	b.Cursor = nil
 	b.Content, b.Subject, b.State = textkit.TruncateBytes(textkit.CleanTrim(b.Content), 2*maxLine), textkit.Line(b.Subject, maxSign), textkit.Line(b.State, maxName)
@@ -85,7 +84,7 @@ func seenOf(ev ponder.Event, b ponder.Observation) Seen {
 	return Seen{ID: ev.ID, Seq: int64(ev.Seq), At: ev.Time, Observation: b}
 }
 
-// ticked takes in what became of the roles in a tick.
+// ticked records the outcome of each role in a tick.
 func (k *knowledge) ticked(b ponder.Subconscious) {
 	t, err := recordOf(b)
 	if err != nil {
@@ -118,7 +117,7 @@ func (k *knowledge) ticked(b ponder.Subconscious) {
 	}
 }
 
-// shown takes in what a role was not shown when it looked.
+// shown records the observations that a role was not shown.
 func (k *knowledge) shown(r Ran) {
 	k.Left, k.Lost = maps.Clone(k.Left), maps.Clone(k.Lost)
 	delete(k.Left, r.Role)
@@ -139,7 +138,6 @@ func recordOf(b ponder.Subconscious) (t Tick, err error) {
 	return t, err
 }
 
-// escalated takes in that something was raised, or decided.
 func (k *knowledge) escalated(ev ponder.Event, b ponder.Escalation) {
 	if b.Untrusted {
 		tainted := map[string]bool{b.ID: true}
@@ -163,8 +161,7 @@ func (k *knowledge) escalated(ev ponder.Event, b ponder.Escalation) {
 	}
 }
 
-// raised returns the escalation of an id that waits for its decision, and when it was
-// raised.
+// raised returns the undecided escalation with the id and when it was raised.
 func (k knowledge) raised(id string) (e ponder.Escalation, at time.Time, ok bool) {
 	for _, ev := range k.Raised {
 		if e, ok = ev.Body.(ponder.Escalation); ok && e.ID == id {
@@ -174,12 +171,12 @@ func (k knowledge) raised(id string) (e ponder.Escalation, at time.Time, ok bool
 	return ponder.Escalation{}, time.Time{}, false
 }
 
-// trim forgets the observations that nobody needs any more.
+// trim drops observations that are no longer needed.
 func (k *knowledge) trim(roles []Role) {
 	if len(k.News) == 0 {
 		return
 	}
-	newest := k.News[len(k.News)-1].At // by the clock as it is now
+	newest := k.News[len(k.News)-1].At // the clock may have been set back
 	keep := k.rests()
 	for _, r := range roles {
 		list, _ := k.unread(r, newest, all)
@@ -203,7 +200,7 @@ func (k *knowledge) trim(roles []Role) {
 	k.lose(append(gone, news[:len(news)-len(k.News)]...), roles)
 }
 
-// lose takes in that observations are forgotten that roles may not have been shown.
+// lose counts dropped observations that roles may not have been shown.
 func (k *knowledge) lose(gone []Seen, roles []Role) {
 	lost := maps.Clone(k.Lost)
 	for _, r := range roles {
@@ -220,8 +217,7 @@ func (k *knowledge) lose(gone []Seen, roles []Role) {
 	k.Lost = lost
 }
 
-// rests returns the ids of the observations that something rests on which may still be
-// told.
+// rests returns the ids of the observations that current items rest on.
 func (k knowledge) rests() map[string]bool {
 	ids := make(map[string]bool)
 	add := func(list []string) {
@@ -244,7 +240,6 @@ func (k knowledge) rests() map[string]bool {
 	return ids
 }
 
-// observations returns those of ids that are still known.
 func (k knowledge) observations(ids []string) (list []Seen) {
 	for _, s := range k.News {
 		if slices.Contains(ids, s.ID) {
@@ -254,7 +249,7 @@ func (k knowledge) observations(ids []string) (list []Seen) {
 	return list
 }
 
-// MarshalJSON keeps the content too, which an event has elsewhere.
+// MarshalJSON includes the content, which events store separately.
 func (s Seen) MarshalJSON() ([]byte, error) {
 	type plain Seen
 	return json.Marshal(struct {
@@ -263,7 +258,7 @@ func (s Seen) MarshalJSON() ([]byte, error) {
 	}{plain(s), s.Content})
 }
 
-// UnmarshalJSON undoes MarshalJSON.
+// UnmarshalJSON reverses MarshalJSON.
 func (s *Seen) UnmarshalJSON(js []byte) error {
 	type plain Seen
 	var v struct {

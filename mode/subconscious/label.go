@@ -10,27 +10,27 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Bounds of what a role is shown of what it has not seen.
+// Limits of the observations in a prompt.
 const (
-	maxShown     = 24   // observations
-	maxShownSize = 3600 // bytes, with their frames
-	maxContent   = 400  // bytes of one
-	maxLabel     = 100  // bytes of a subject or a source
+	maxShown     = 24
+	maxShownSize = 3600 // bytes with frames
+	maxContent   = 400  // bytes of one observation
+	maxLabel     = 100  // bytes of a subject or source
 )
 
-// longestLabel is a label of the longest that there are.
+// longestLabel has the maximum length of a label.
 const longestLabel = "o00"
 
-// A labelled is an observation as a role is shown it.
+// labelled is an observation with its label and frame.
 type labelled struct {
-	label string // o1, o2, ...
+	label string
 	frame string
 	Seen
 }
 
-// label chooses what of the observations a role is shown, and gives it labels, the oldest
-// first. Of too many those of low level are left out, of these the oldest. It depends on
-// the observations alone, so that an answer is read with the labels that it was given.
+// label selects the observations that fit a prompt and labels them, oldest first. It drops low
+// levels first, then older ones. It depends on seen alone, so that an answer is read with the same
+// labels.
 func label(seen []Seen) (shown []labelled, left []Seen) {
 	order := make([]int, len(seen))
 	for i := range order {
@@ -57,7 +57,7 @@ func label(seen []Seen) (shown []labelled, left []Seen) {
 	return shown, left
 }
 
-// frame returns an observation between marks that nothing in it can close.
+// frame returns an observation between marks that its content cannot close.
 func frame(label string, o Seen) string {
 	var b strings.Builder
 	b.WriteString("<observation id=" + label)
@@ -81,26 +81,25 @@ func frame(label string, o Seen) string {
 	return b.String()
 }
 
-// attribute writes an attribute, if it has a value.
+// -
 func attribute(b *strings.Builder, name, value string, size int) {
 	if value = strings.ReplaceAll(quoted(value, size), `"`, "'"); value != "" {
 		fmt.Fprintf(b, ` %s="%s"`, name, value)
 	}
 }
 
-// brackets are replaced by their like in what is quoted, so that it has no marks.
+// brackets replaces angle brackets in quoted text, so that it cannot contain marks.
 var brackets = strings.NewReplacer("<", "‹", ">", "›", "＜", "‹", "＞", "›", "﹤", "‹", "﹥", "›")
 
-// quoted returns what somebody wrote as a line of at most so many bytes that can neither
-// close the marks it stands between nor begin another line.
+// quoted returns s as one line of at most size bytes that cannot close its frame.
 func quoted(s string, size int) string {
 	return textkit.TruncateBytes(brackets.Replace(textkit.VisibleLine(s, 4*size)), size)
 }
 
-// stamp returns a time as roles are shown it and give it.
+// stamp formats a time for prompts.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04Z") }
 
-// leftOut says in words how much was left out, by kind of sensor.
+// leftOut describes the omitted observations by kind of sensor.
 func leftOut(left []Seen) string {
 	counts := make(map[string]int)
 	for _, o := range left {

@@ -12,7 +12,7 @@ import (
 	"ponder/llm"
 )
 
-// Keys and words that a look and its tick share.
+// Keys and messages that a look and its tick share.
 const (
 	roleKey  = "role-"
 	lookKey  = "look-"
@@ -43,14 +43,13 @@ func lookMode(o Options) ponder.Mode {
 	}
 }
 
-// A lookState is what a look knows.
 type lookState struct {
 	role  Role
 	in    lookInput
-	fault error // why it cannot look
+	fault error // why the run fails at once
 
-	Bad    []llm.Message `json:"bad,omitempty"` // answers that cannot be used
-	Why    string        `json:"why,omitempty"` // the last cannot
+	Bad    []llm.Message `json:"bad,omitempty"` // unusable answers
+	Why    string        `json:"why,omitempty"` // why the last one is unusable
 	Report *look         `json:"report,omitempty"`
 	Failed string        `json:"failed,omitempty"`
 }
@@ -83,7 +82,6 @@ func (s *lookState) Apply(ev ponder.Event) ponder.State {
 	return &c
 }
 
-// key returns the key of the next call.
 func (s *lookState) key() string { return fmt.Sprintf("%s%d", lookKey, len(s.Bad)+1) }
 
 func (s *lookState) answered(b ponder.CallFinished) {

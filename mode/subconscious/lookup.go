@@ -12,60 +12,57 @@ import (
 	"unicode/utf8"
 )
 
-// A Want is something that a role wants looked up: a role has no tools, so that is done
-// between ticks. It is answered by observations of the sensor [LookUpSensor] of the role
-// whose subject is Text.
+// Want is a look-up that a role requests. Roles have no tools, so the look-up runs between ticks.
+// Its results are observations of the role's [LookUpSensor] with the subject Text.
 type Want struct {
 	Role string    `json:"role"`
-	Text string    `json:"text"` // letters, digits and blanks, and little else
+	Text string    `json:"text"`
 	Tick int       `json:"tick"`
 	At   time.Time `json:"at"`
 }
 
-// An Asked is what was wanted, by a role and words.
+// Asked records a request, by role and words.
 type Asked struct {
 	Key string    `json:"key"`
 	At  time.Time `json:"at"`
 }
 
-// LookUpKind is the kind of the sensors of what was looked up.
+// LookUpKind is the sensor kind of look-up results.
 const LookUpKind = "lookup"
 
-// LookUpSensor returns the sensor of what was looked up for a role. No other is shown it.
+// LookUpSensor returns the sensor of a role's look-up results, which only that role sees.
 func LookUpSensor(role string) string { return LookUpKind + ":" + role }
 
-// States of what was looked up. What was not found lets no role look again.
+// States of look-up results. An empty result does not make a role look again.
 const (
 	LookedFound   = "found"
 	LookedNothing = "nothing"
 )
 
-// Looks says where the wants of a role are looked up.
+// Looks says where a role's requests are looked up.
 type Looks string
 
-// Where that may be.
+// Values of Looks.
 const (
-	LooksNone   Looks = "" // nowhere: it may want nothing
+	LooksNone   Looks = ""
 	LooksMemory Looks = "memory"
 	LooksWeb    Looks = "web"
 )
 
-// Bounds of wants.
 const (
-	leastWanted = 3   // letters
-	mostWanted  = 120 // letters
+	leastWanted = 3
+	mostWanted  = 120
 	maxWanted   = 8
 	mostAsked   = 200
-	wantedAgain = time.Hour      // that a role may want nothing else
-	askedAgain  = 24 * time.Hour // that it may not want the same
+	wantedAgain = time.Hour      // minimum time between requests of a role
+	askedAgain  = 24 * time.Hour // minimum time between equal requests
 )
 
-// isLookUp reports whether a sensor is one of what was looked up. That is no news of the
-// world: it neither reinforces anything nor brings back what was settled.
+// isLookUp reports whether a sensor returns look-up results. They are not news: they reinforce
+// nothing and revive no settled topic.
 func isLookUp(sensor string) bool { return sensorKind(sensor) == LookUpKind }
 
-// wantedText returns a text as it may be looked up, or "" if it may not: words, without
-// whatever a search would take for more than that.
+// wantedText returns s without search syntax, or "" if it is no valid request.
 func wantedText(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.L, unicode.M, unicode.N) || strings.ContainsRune(" .,'’&+-", r) {
@@ -94,7 +91,6 @@ func wantedText(s string) string {
 	return s
 }
 
-// askedKey returns what is the same for the same words of a role.
 func askedKey(role, words string) string {
 	stems := stemsOf(words)
 	slices.Sort(stems)
@@ -103,9 +99,8 @@ func askedKey(role, words string) string {
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-// want keeps what a role wants looked up: one thing in an hour, the same once in a day,
-// and nothing if strangers may have led it to that, or if nothing led to it but what was
-// looked up before, or hints that came of hints.
+// want stores a role's look-up request: one an hour, an equal one once a day. It refuses requests
+// that untrusted text, earlier look-ups alone, or chained hints may have caused.
 func (m *merge) want(r Report, led bool) {
 	a := &m.state.Aside
 	drop(&a.Wanted, func(w Want) bool { return m.now.Sub(w.At) >= wantedAgain })
@@ -122,7 +117,7 @@ func (m *merge) want(r Report, led bool) {
 	a.Asked = last(append(a.Asked, Asked{Key: key, At: m.now}), mostAsked)
 }
 
-// recalled reports whether all that is new to a role in this tick was looked up for it.
+// recalled reports whether all that is new to a role in this tick is look-up results.
 func (m *merge) recalled(role string) bool {
 	read, given, any := m.state.Aside.Read[role], m.in.Given[role], false
 	for _, o := range m.in.Seen {
@@ -137,7 +132,6 @@ func (m *merge) recalled(role string) bool {
 	return any
 }
 
-// boundWanted returns wants within their bounds.
 func (a Aside) boundWanted(out *Aside) {
 	for _, w := range last(a.Wanted, maxWanted) {
 		if w.Text = wantedText(w.Text); w.Text != "" && isName(w.Role) {

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// fade lets entries decay.
 func (m *merge) fade() {
 	n := m.state.decay(m.now)
 	for _, c := range categories {
@@ -23,7 +22,7 @@ func (m *merge) fade() {
 	}
 }
 
-// settle finds what becomes of a finding.
+// settle decides the outcome of a finding.
 func (m *merge) settle(c *claim) {
 	before := m.habit(c)
 	if why := m.silenced(c); why != "" {
@@ -57,7 +56,7 @@ func (m *merge) settle(c *claim) {
 	}
 }
 
-// named returns the entries that a finding names, in their order.
+// named returns the existing entries that a finding names, in order.
 func (m *merge) named(c *claim) (list []string) {
 	for _, id := range c.Reinforces {
 		if e, _ := m.state.find(id); e != nil && !slices.Contains(list, id) {
@@ -69,11 +68,11 @@ func (m *merge) named(c *claim) (list []string) {
 	return list
 }
 
-// saying returns the entry that says what a finding says, or "".
+// saying returns the id of the entry that states the same as c, or "".
 func (m *merge) saying(c *claim) string {
 	for _, list := range categories {
 		for _, e := range *m.state.list(list) {
-			if e.Strength <= 0 && c.comesUp() { // it has faded since it was found
+			if e.Strength <= 0 && c.comesUp() { // the entry has faded since
 				continue
 			}
 			about := m.state.Aside.About[e.ID]
@@ -87,13 +86,12 @@ func (m *merge) saying(c *claim) string {
 	return ""
 }
 
-// sameFacts reports whether a finding rests on some facts, and on none but these.
+// sameFacts reports whether c rests on observations whose signatures are all listed.
 func (m *merge) sameFacts(c *claim, signatures []string) bool {
 	return len(c.rests) > 0 && !slices.ContainsFunc(c.rests, func(o Seen) bool { return !slices.Contains(signatures, signature(o)) })
 }
 
-// signature names the distinct state of the world that an observation tells of, or ""
-// if it tells of none.
+// signature identifies the state of the world that o reports, or is "" if o has none.
 func signature(o Seen) string {
 	if o.Subject == "" && o.State == "" {
 		return ""
@@ -106,7 +104,6 @@ func signature(o Seen) string {
 	return textkit.Line(o.Sensor, maxName) + "|" + textkit.Line(o.Subject, maxSign/2) + "|" + hex.EncodeToString(sum[:8])
 }
 
-// add makes an entry of a finding.
 func (m *merge) add(c *claim) {
 	category := m.category(c)
 	e := Entry{ID: m.id(), Summary: c.Summary, Strength: NewStrength, Created: m.now, LastSeen: m.now}
@@ -118,7 +115,6 @@ func (m *merge) add(c *claim) {
 	m.note(e, category, "added", c.role.Name, fmt.Sprintf("a new %s of importance %d", cmp.Or(c.Type, "finding"), c.weight))
 }
 
-// id returns the id of the next entry.
 func (m *merge) id() string {
 	for {
 		m.state.Aside.Next = m.state.Aside.Next%maxNumber + 1
@@ -129,7 +125,6 @@ func (m *merge) id() string {
 	}
 }
 
-// category returns the list that a finding goes to.
 func (m *merge) category(c *claim) Category {
 	list := cmp.Or(c.role.Types[c.Type], c.role.Category)
 	switch {
@@ -141,7 +136,7 @@ func (m *merge) category(c *claim) Category {
 	return list
 }
 
-// keep takes down what an entry rests on.
+// keep records the support of an entry.
 func (m *merge) keep(c *claim, id string) {
 	about := m.state.Aside.About[id]
 	about.By = include(about.By, maxRoles, c.role.Name)
@@ -159,9 +154,8 @@ func (m *merge) keep(c *claim, id string) {
 	m.state.Aside.About[id] = about
 }
 
-// reinforce makes an entry stronger for a finding that names it or says the same: once
-// a tick for each role, and where it rests on something that the entry does not, or is
-// of a role that did not see it. What was looked up makes nothing stronger.
+// reinforce strengthens an entry by a finding that names or repeats it. Each role counts once a
+// tick, and only with new support or as a new witness. Look-ups strengthen nothing.
 func (m *merge) reinforce(c *claim, id string, says bool) {
 	e, category := m.state.find(id)
 	about := m.state.Aside.About[id]
@@ -185,7 +179,7 @@ func (m *merge) reinforce(c *claim, id string, says bool) {
 	m.note(*e, category, "reinforced", c.role.Name, why+": "+c.Summary)
 }
 
-// promote makes insights of hunches that another role confirmed or that are strong.
+// promote turns hunches into insights if they are strong or a second role confirmed them.
 func (m *merge) promote() {
 	var rest []Entry
 	for _, e := range m.state.Hunches {
@@ -204,7 +198,6 @@ func (m *merge) promote() {
 	m.state.Hunches = rest
 }
 
-// sweep removes what came to nothing.
 func (m *merge) sweep() {
 	for _, c := range categories {
 		drop(m.state.list(c), func(e Entry) bool {
@@ -218,7 +211,6 @@ func (m *merge) sweep() {
 	}
 }
 
-// prune keeps the lists to their sizes.
 func (m *merge) prune() {
 	for _, c := range categories {
 		for len(*m.state.list(c)) > c.size() {
@@ -227,7 +219,6 @@ func (m *merge) prune() {
 	}
 }
 
-// cut removes the weakest entry of a list.
 func (m *merge) cut(c Category, why string) {
 	list := m.state.list(c)
 	at := m.weakest(*list)

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	leastEscalated = 6        // importance of findings that are escalated, beside the most important one
-	maxCompiled    = 12 << 10 // bytes of what is compiled for a decision
+	leastEscalated = 6        // minimum importance of further findings in an escalation
+	maxCompiled    = 12 << 10 // bytes
 )
 
 func (r Rules) cooldown() time.Duration { return max(0, cmp.Or(r.Cooldown, 15*time.Minute)) }
 func (r Rules) rearm() time.Duration    { return max(0, cmp.Or(r.Rearm, 6*time.Hour)) }
 
-// RaisesAt returns when what was gathered in a state is to be raised, which may be in
-// the past, and false if nothing was.
+// RaisesAt returns when the pending escalations may be raised, possibly in the past. It returns
+// false if none is pending.
 func (r Rules) RaisesAt(s State) (time.Time, bool) {
 	if len(s.Aside.Pending) == 0 {
 		return time.Time{}, false
@@ -30,7 +30,7 @@ func (r Rules) RaisesAt(s State) (time.Time, bool) {
 	return s.Aside.Raised.Add(r.pause(s)), true
 }
 
-// escalate gathers what roles want escalated, and raises it once the cooldown is over.
+// escalate gathers escalations from reports and raises them after the cooldown.
 func (m *merge) escalate() {
 	for _, r := range m.reports {
 		reason := textkit.Line(r.Escalate, maxLine)
@@ -50,8 +50,8 @@ func (m *merge) escalate() {
 	}
 }
 
-// escalates reports whether the nth finding of a report that escalates is escalated: a
-// model means the first and what matters beside it, rules what they say is urgent.
+// escalates reports whether the nth finding of an escalating report is escalated. A model means its
+// first and other important findings; rules use a threshold.
 func (r Report) escalates(n, importance int) bool {
 	if r.Unaided {
 		return importance >= escalated
@@ -59,7 +59,7 @@ func (r Report) escalates(n, importance int) bool {
 	return n == 0 || importance >= leastEscalated
 }
 
-// wanted returns the findings of a role that may be escalated, the most important first.
+// wanted returns a role's findings that may be escalated, most important first.
 func (m *merge) wanted(role string) (list []*claim) {
 	for _, c := range m.claims {
 		if c.role.Name == role && c.became != suppressed {
@@ -69,8 +69,7 @@ func (m *merge) wanted(role string) (list []*claim) {
 	return list
 }
 
-// gather notes a wish to escalate a finding, if it tells of a state of the world that
-// was not escalated.
+// gather adds a finding to the pending escalations unless its state was already escalated.
 func (m *merge) gather(c *claim, reason string) {
 	about := m.state.Aside.About[c.entry]
 	p := Pending{Role: c.role.Name, Reason: reason, Summary: c.Summary, Importance: c.Importance, Entry: c.entry,
@@ -96,8 +95,7 @@ func (m *merge) gather(c *claim, reason string) {
 	m.state.Aside.Pending = append(m.state.Aside.Pending, p)
 }
 
-// expose adds what strangers wrote to a wish that may be theirs, where what it says it
-// rests on has none of it: of all that its role was shown, what fits best.
+// expose adds the best-matching untrusted observation to a tainted p that cites none.
 func (m *merge) expose(p *Pending, c *claim) {
 	if slices.ContainsFunc(c.rests, func(o Seen) bool { return o.Untrusted }) {
 		return
@@ -109,8 +107,7 @@ func (m *merge) expose(p *Pending, c *claim) {
 	}
 }
 
-// alert notes which distinct states a finding tells of, and reports whether one of them
-// was not escalated.
+// alert records the states behind a finding and reports whether one of them is new.
 func (m *merge) alert(c *claim, signatures []string) (fresh bool) {
 	written := false
 	for _, s := range signatures {
@@ -144,8 +141,7 @@ func (m *merge) alert(c *claim, signatures []string) (fresh bool) {
 	return m.alertText(c)
 }
 
-// seenAt returns when a state was seen that a finding rests on. Of one that it does not
-// rest on itself nothing is known but that it was before.
+// seenAt returns when c's support last showed state s, or zero if it did not.
 func (m *merge) seenAt(c *claim, s string) time.Time {
 	for _, o := range slices.Backward(c.rests) {
 		if signature(o) == s {
@@ -155,7 +151,7 @@ func (m *merge) seenAt(c *claim, s string) time.Time {
 	return time.Time{}
 }
 
-// alertText does the same for a finding that rests on no observation.
+// alertText is alert for a finding without observations.
 func (m *merge) alertText(c *claim) bool {
 	list := &m.state.Aside.Alerts
 	for i := range *list {
@@ -178,8 +174,7 @@ func (m *merge) alertText(c *claim) bool {
 	return true
 }
 
-// fewerAlerts forgets the states that were not seen for the longest time, where there
-// are too many.
+// fewerAlerts drops the longest unseen states over the limit.
 func (m *merge) fewerAlerts() {
 	for list := &m.state.Aside.Alerts; len(*list) > maxAlerts; {
 		oldest := 0
@@ -192,8 +187,8 @@ func (m *merge) fewerAlerts() {
 	}
 }
 
-// bar returns how important a finding must be to be escalated: where its like was
-// dismissed, that much more than it was.
+// bar returns the minimum importance to escalate c. Each dismissal of a similar alert raises it by
+// one over that alert's importance.
 func (m *merge) bar(c *claim, signatures []string) (least int) {
 	for _, a := range m.state.Aside.Alerts {
 		if a.Dismissed == 0 {
@@ -207,7 +202,6 @@ func (m *merge) bar(c *claim, signatures []string) (least int) {
 	return least
 }
 
-// quote returns what an observation says, with its source.
 func quote(o Seen) string {
 	mark := ""
 	if o.Untrusted {
@@ -216,7 +210,7 @@ func quote(o Seen) string {
 	return fmt.Sprintf("%q (%s, %s%s)", textkit.Line(o.Content, maxLine), textkit.Line(cmp.Or(o.Source, o.Subject), maxSummary), textkit.Line(o.Sensor, maxName), mark)
 }
 
-// raise makes one escalation of all that was gathered.
+// raise makes one escalation of all pending findings.
 func (m *merge) raise() {
 	a := &m.state.Aside
 	list := a.Pending
@@ -252,15 +246,15 @@ func (m *merge) raise() {
 	m.raised = append(m.raised, e)
 }
 
-// escalationID returns the id of the nth escalation of the tick: the same for the same
-// run, and another in every thread, for it is by their ids that receivers know them.
+// escalationID returns the id of the tick's nth escalation. It is stable for a run and unique
+// across threads, because receivers deduplicate by id.
 func (m *merge) escalationID(n int) string {
 	const letters = 10
 	sum := sha256.Sum256([]byte(m.in.Run))
 	return fmt.Sprintf("esc_%s-%d-%d", strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:letters], within(m.in.Tick, 0, maxNumber), n)
 }
 
-// compile says what was found, what it is on the mind as, and what it rests on.
+// compile describes the pending findings, their entries and their support.
 func (m *merge) compile(list []Pending) string {
 	var out strings.Builder
 	for i, p := range list {

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// bytesPerToken is how many bytes a token is taken to have.
+// bytesPerToken is the assumed size of a token.
 const bytesPerToken = 4
 
-// fit keeps the whole mind to its size: what is told of the past is shortened first, and
-// entries are pruned where that is not enough, the weakest first.
+// fit shrinks the mind to [MaxTokens]: it shortens history first, then prunes the weakest entries.
 func (m *merge) fit() {
 	if m.state.most() <= MaxTokens*bytesPerToken {
 		return
@@ -22,16 +21,15 @@ func (m *merge) fit() {
 	}
 }
 
-// tokens returns the size of a mind.
 func (m Mind) tokens() int { return (len(keyOf(m)) + bytesPerToken - 1) / bytesPerToken }
 
-// most returns how many bytes a mind has at most; it is quick.
+// most returns an upper bound of the encoded size in bytes, without encoding.
 func (m Mind) most() int {
-	const names = 120 // bytes of the names in an entry and the like, and what is around them
+	const names = 120 // bytes of field names and punctuation per item
 	n := names
 	add := func(list ...string) {
 		for _, s := range list {
-			n += len(s) + 6 // a character may be written as six
+			n += len(s) + 6 // JSON may escape a character in six bytes
 			for i := range len(s) {
 				if c := s[i]; c == '<' || c == '>' || c == '&' || c == '"' || c == '\\' || c >= 0x80 {
 					n += 5
@@ -58,7 +56,7 @@ func (m Mind) most() int {
 	return n
 }
 
-// briefRoles shortens what roles found, once.
+// briefRoles truncates the findings of roles. It returns false if nothing changed.
 func (m *merge) briefRoles() bool {
 	const brief = 80
 	done := true
@@ -73,7 +71,7 @@ func (m *merge) briefRoles() bool {
 	return !done
 }
 
-// briefHistory shortens why things were escalated, and what came of it, once.
+// briefHistory truncates reasons and outcomes. It returns false if nothing changed.
 func (m *merge) briefHistory() bool {
 	const brief = 60
 	done := true
@@ -87,7 +85,7 @@ func (m *merge) briefHistory() bool {
 	return !done
 }
 
-// fewerFindings forgets the oldest of what roles found, but for the newest tick.
+// fewerFindings drops the oldest finding of each role but keeps one.
 func (m *merge) fewerFindings() bool {
 	done := true
 	for name, r := range m.state.ThreadState {
@@ -100,7 +98,6 @@ func (m *merge) fewerFindings() bool {
 	return !done
 }
 
-// fewerEscalated forgets the oldest that was escalated and decided.
 func (m *merge) fewerEscalated() bool {
 	at := slices.IndexFunc(m.state.EscalationHistory, func(h Escalated) bool { return h.Outcome != "" })
 	if at < 0 {
@@ -110,7 +107,6 @@ func (m *merge) fewerEscalated() bool {
 	return true
 }
 
-// fewerEntries prunes the weakest entry of all.
 func (m *merge) fewerEntries() bool {
 	var from Category
 	var least Entry
@@ -128,8 +124,7 @@ func (m *merge) fewerEntries() bool {
 	return true
 }
 
-// fewerRoles forgets a role, the last by name. What is known of a few roles always
-// leaves room for entries.
+// fewerRoles drops the last role by name. A few roles always leave room for entries.
 func (m *merge) fewerRoles() bool {
 	list := slices.Sorted(maps.Keys(m.state.ThreadState))
 	if len(list) == 0 {
@@ -139,7 +134,6 @@ func (m *merge) fewerRoles() bool {
 	return true
 }
 
-// fewerUndecided forgets the oldest that was escalated.
 func (m *merge) fewerUndecided() bool {
 	if len(m.state.EscalationHistory) == 0 {
 		return false
