@@ -13,7 +13,6 @@ import (
 
 var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// four are the roles of the seed.
 func four() []Role {
 	return []Role{
 		{Name: "watcher", Category: ActiveThreads, Types: map[string]Category{"pattern": Patterns}, Reads: []string{"*"}},
@@ -25,13 +24,11 @@ func four() []Role {
 
 var rules = Rules{Roles: four()}
 
-// see returns an observation of the nth event.
 func see(n int, sensor, subject, state, content string) Seen {
 	return Seen{ID: fmt.Sprintf("evt_%d", n), Seq: int64(n), At: noon.Add(time.Duration(n) * time.Second),
 		Observation: ponder.Observation{Content: content, Sensor: sensor, Subject: subject, State: state}}
 }
 
-// input makes the input of a tick of reports and what they may rest on.
 func input(tick int, seen []Seen, reports ...Report) Input {
 	in := Input{Tick: tick, Reports: reports, Seen: make(map[string]Seen), Given: make(map[string]int64)}
 	top := int64(0)
@@ -88,7 +85,7 @@ func TestCategories(t *testing.T) {
 	}
 }
 
-// TestLife follows an entry that nobody sees again.
+// TestLife lets an unrepeated entry decay.
 func TestLife(t *testing.T) {
 	s := Aggregate(NewState(), input(1, nil, found("watcher", Finding{Summary: "Backup is late.", Importance: 4})), noon, rules).State
 	for i, want := range []int{2, 1, 0} {
@@ -102,8 +99,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestReinforced sees that what is observed again grows, in other words too, and even
-// where it had come to nothing.
+// TestReinforced strengthens an entry by rewording, even after it faded.
 func TestReinforced(t *testing.T) {
 	one, two := see(1, "system", "disk", "high", "Disk / is at 91%."), see(2, "system", "disk", "higher", "The disk / is now at 95%.")
 	s := Aggregate(NewState(), input(1, []Seen{one}, found("watcher", Finding{Summary: "The root disk is filling up.", Importance: 5, Rests: []string{one.ID}})), noon, rules).State
@@ -125,7 +121,7 @@ func TestReinforced(t *testing.T) {
 	}
 }
 
-// TestEcho feeds an entry's own text back, in all the ways that it may come.
+// TestEcho feeds an entry's own text back in every form.
 func TestEcho(t *testing.T) {
 	o := see(1, "mail", "msg-1", "new", "From Anna: lunch tomorrow?")
 	const text = "Anna wants to have lunch tomorrow."
@@ -211,8 +207,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestPruneTies sees that of entries that are as strong the least important goes, and of
-// these the one that was not seen for the longest time.
+// TestPruneTies prunes equal strengths by importance, then by last sight.
 func TestPruneTies(t *testing.T) {
 	var list []Finding
 	for i, what := range []string{"The boiler leaks.", "Tax papers are missing.", "Anna waits for the lease.", "A router was replaced.", "The garden needs rain."} {

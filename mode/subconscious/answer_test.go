@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// told writes a report in a line for each finding, as tests compare it.
+// told formats a report with one line per finding.
 func told(r Report) string {
 	var b strings.Builder
 	for _, f := range r.Findings {
@@ -103,8 +103,7 @@ func TestParseReportErrors(t *testing.T) {
 	}
 }
 
-// A finding that has the words of a stranger rests on what the stranger wrote, whatever
-// the role was made to say.
+// A finding in untrusted words rests on their source, even if the role cites another.
 func TestStrangersAreSources(t *testing.T) {
 	for _, tt := range []struct{ summary, rests, want string }{
 		{"The disk /home is 93% full", `"o1"`, "evt_A"},
@@ -139,7 +138,7 @@ func TestParseReportBounds(t *testing.T) {
 	checkReport(t, r)
 }
 
-// checkReport checks what is promised of all reports.
+// checkReport checks the invariants of reports.
 func checkReport(t *testing.T, r Report) {
 	t.Helper()
 	if len(r.Findings) > mostFindings && (!r.Unaided || len(r.Findings) > maxFindings || r.Findings[len(r.Findings)-1].Importance < escalated) || len(r.Hints) > mostHints || len(r.Escalate) > maxLine || len(r.Journal) > maxHint || r.Findings == nil {

@@ -11,8 +11,7 @@ import (
 	"ponder"
 )
 
-// A checkedState is a state that is checked to be a value: nothing that is done with it
-// changes it, the same gives the same, and it comes back from its JSON as it was.
+// checkedState checks that a state is an immutable, deterministic value that survives JSON.
 type checkedState struct {
 	ponder.State
 	t    *testing.T
@@ -20,7 +19,7 @@ type checkedState struct {
 	run  ponder.Run
 }
 
-// checked returns modes whose states are checked. It notes what ticks begin with.
+// checked wraps modes in checkedState and records what ticks carry.
 func checked(t *testing.T, modes []ponder.Mode, carried map[ponder.RunID]knowledge) (list []ponder.Mode) {
 	for _, mode := range modes {
 		wrap := func(r ponder.Run, s ponder.State) ponder.State {

@@ -19,7 +19,7 @@ import (
 	"ponder/store/memory"
 )
 
-// A course is a tick and the decisions that follow, with scripted models.
+// course is a tick and its decisions with scripted models.
 type course struct {
 	name   string
 	o      Options
@@ -76,7 +76,7 @@ func courses() []course {
 	}
 }
 
-// run goes through the course on a thread, from wherever that is.
+// -
 func (c course) run(b *bench) {
 	for _, o := range c.seen {
 		b.see(o)
@@ -93,8 +93,8 @@ func (c course) run(b *bench) {
 	}
 }
 
-// A log that is cut after any event, even in the middle of a transaction, comes to the
-// same, and no call that was answered is made again.
+// A log cut after any event, even inside a transaction, continues to the same outcome without
+// repeating answered calls.
 func TestCutAnywhere(t *testing.T) {
 	for _, c := range courses() {
 		t.Run(c.name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func cutAnywhere(t *testing.T, c course) {
 	}
 	for n := len(c.seen) + 1; n <= len(whole); n++ {
 		if s, ok := whole[n-1].Body.(ponder.CallStarted); ok && s.Held == (ponder.Cost{}) {
-			continue // it was refused in the same breath
+			continue // refused at once
 		}
 		store, models := memory.New(), c.models()
 		if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, b.Copy(whole[:n])...); err != nil {
@@ -140,8 +140,7 @@ func cutAnywhere(t *testing.T, c course) {
 	t.Logf("%d events, %d calls", len(whole), calls)
 }
 
-// outcomes returns events as lines, without what came of calls that nobody waited for,
-// and what they cost.
+// outcomes formats events without dropped calls and costs.
 func outcomes(evs []ponder.Event) []string {
 	var list []ponder.Event
 	for _, ev := range evs {
@@ -166,8 +165,8 @@ func allCalls(models map[ponder.Role]*mouth) (n int) {
 	return n
 }
 
-// A process may end at any time of a tick or a decision, and another goes on: what is in
-// the log stays as it is, and all is merged and decided once.
+// If a process dies at any time, another continues: the log stays, and each merge and decision
+// happens once.
 func TestProcessesEnd(t *testing.T) {
 	c := courses()[1]
 	for ms := 100; ms < 25000; ms += 700 * racetest.Stride(6) {
@@ -192,8 +191,7 @@ func TestProcessesEnd(t *testing.T) {
 	}
 }
 
-// What a tick writes is in one transaction: there is no place in the log at which it is
-// half there.
+// A tick writes its results in one transaction.
 func TestOneTransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := courses()[0]

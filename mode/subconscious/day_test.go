@@ -16,11 +16,10 @@ import (
 	"ponder/llm"
 )
 
-// A day is 288 ticks.
 const ticksOfDay = 288
 
-// day lets a day pass, in which the world is as the script says before each tick, and
-// does what the minder does: a tick if one is due, and then what was raised is decided.
+// day simulates a day: it applies the script before each tick, runs due ticks and decides
+// escalations, as the runner does.
 func (b *bench) day(script map[int][]ponder.Observation) (ticks int) {
 	b.t.Helper()
 	v, read := NewView(b.o.Roles...), ponder.Seq(0)
@@ -56,7 +55,7 @@ func (b *bench) day(script map[int][]ponder.Observation) (ticks int) {
 
 var frames = regexp.MustCompile(`<observation id=(o\d+)[^>]*>([^<]*)</observation>`)
 
-// zealous is a model of a role that escalates all that it sees.
+// zealous is a model that escalates everything.
 func zealous(name string) *mouth {
 	return &mouth{name: name, takes: 4 * time.Second, answer: func(req *llm.Request) (llm.Message, error) {
 		list := []any{}
@@ -71,8 +70,7 @@ func zealous(name string) *mouth {
 	}}
 }
 
-// twelve are distinct changes of the world, two hours apart; and between them the world
-// says again what it has said.
+// twelve returns distinct changes two hours apart, with repeats between them.
 func twelve() map[int][]ponder.Observation {
 	things := []string{
 		"The disk / is 96 % full.", "The backup of Sunday failed with an error.", "Anna asks whether the contract is signed.",
@@ -93,7 +91,7 @@ func twelve() map[int][]ponder.Observation {
 	return script
 }
 
-// A static world costs nothing and says nothing: not a call, not an event.
+// A static world causes no calls and no events.
 func TestStaticDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := map[ponder.Role]*mouth{}
@@ -107,7 +105,7 @@ func TestStaticDay(t *testing.T) {
 	})
 }
 
-// A world that has changed comes to rest: the hints that roles give one another end.
+// After a change, roles' hints to each other end.
 func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := map[ponder.Role]*mouth{ponder.Frontier: saying("test/frontier", "Hm.")}
@@ -124,7 +122,7 @@ func TestRest(t *testing.T) {
 	})
 }
 
-// Of twelve changes the user is told twelve times, with models and without.
+// Twelve changes give twelve messages, with models and without.
 func TestTwelveChanges(t *testing.T) {
 	for name, aided := range map[string]bool{"models": true, "rules": false} {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +162,7 @@ func TestTwelveChanges(t *testing.T) {
 	}
 }
 
-// checkCarried checks that what was carried on from run to run is what the history comes to.
+// checkCarried checks that carried knowledge equals a fold of the history.
 func checkCarried(t *testing.T, b *bench) {
 	t.Helper()
 	b.tick(TickInput{All: true, Unaided: true}, ponder.Budget{})

@@ -12,14 +12,14 @@ import (
 	"ponder/llm"
 )
 
-// days lets days pass with a script of hours, and returns what came up at which hour.
+// days simulates days by an hourly script and returns reminders with their hours.
 func (b *bench) days(n int, script map[int]ponder.Observation) (told []string, ticks int) {
 	for hour := range n * 24 {
 		if o, ok := script[hour]; ok {
 			b.Put("", fmt.Sprint("seen-", hour), o)
 		}
 		before := len(b.Events())
-		for range 3 { // roles, and what comes up while they look
+		for range 3 { // roles and reminders
 			if due, _ := b.view().Due(b.o, time.Now()); due {
 				ticks++
 				b.tick(TickInput{}, ponder.Budget{})
@@ -35,7 +35,7 @@ func (b *bench) days(n int, script map[int]ponder.Observation) (told []string, t
 	return told, ticks
 }
 
-// roles that have no model but say nothing themselves.
+// silent returns a bench whose models find nothing.
 func silent(t *testing.T) *bench {
 	models := map[ponder.Role]*mouth{}
 	for _, r := range DefaultRoles() {
@@ -44,7 +44,7 @@ func silent(t *testing.T) *bench {
 	return newBench(t, Options{}, nil, models)
 }
 
-// What is due in a week comes up 72, 24 and 2 hours before, by rules, and at no other time.
+// A due date resurfaces 72, 24 and 2 hours before it, by rules.
 func TestDeadlineComesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := silent(t)
@@ -63,7 +63,7 @@ func TestDeadlineComesUp(t *testing.T) {
 	})
 }
 
-// A promise that nothing follows comes up twice; one that was kept or settled does not.
+// An open promise resurfaces twice; a kept or settled one does not.
 func TestPromiseComesUp(t *testing.T) {
 	promise := ponder.Observation{Sensor: "own", Subject: "message:t/1", State: "said", Content: "I will call the plumber. (The user said this in a conversation.)"}
 	done := ponder.Observation{Sensor: "own", Subject: "message:t/5", State: "done", Content: "I called the plumber. (The user said this in a conversation.)"}
@@ -97,7 +97,7 @@ func TestPromiseComesUp(t *testing.T) {
 	}
 }
 
-// What the user has settled comes up no more, and there are never too many.
+// Settled deadlines stop, and their number is limited.
 func TestDeadlinesEnd(t *testing.T) {
 	o := numbered(obs("own|message:t/1|said||I will call the plumber"))[0]
 	s := Aggregate(NewState(), input(1, []Seen{o}), midday, Rules{}).State

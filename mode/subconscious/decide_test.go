@@ -14,28 +14,28 @@ import (
 	"ponder/llm"
 )
 
-// A ruling is a decision, with what led to it and what must come of it.
+// ruling is a test case for decisions.
 type ruling struct {
 	name    string
 	o       Options
 	seen    []ponder.Observation
-	watcher string                  // what the watcher answers; the disk is full if empty
-	answers []llm.Message           // of the frontier model, one after the other; none: there is no model
-	err     error                   // or it fails
-	tools   map[string]func() error // that the mind has
+	watcher string                  // the watcher's answer; by default the disk is full
+	answers []llm.Message           // of the frontier model in order; none: no model
+	err     error                   // the model's error
+	tools   map[string]func() error // tools of the engine
 
 	outcome string
-	says    []string // what is told
-	hides   []string // what is not
-	used    []string // tools, in order
-	offered []string // in the first question
+	says    []string // parts of the message
+	hides   []string // must not be in the message
+	used    []string // tools in order
+	offered []string // in the first request
 	unaided bool
 }
 
 func messages(s string) llm.Message { return calling(messageTool, map[string]string{"text": s}) }
 func keeps(s string) llm.Message    { return calling(rememberTool, map[string]string{"text": s}) }
 
-// both returns an answer with the calls of two.
+// -
 func both(a, b llm.Message) llm.Message {
 	second := *b.Parts[0].Call
 	second.ID = "c2"
@@ -84,7 +84,7 @@ func rulings() []ruling {
 	}
 }
 
-// Exactly one event decides an escalation, whatever the model says.
+// Exactly one event decides an escalation, whatever the model answers.
 func TestDecide(t *testing.T) {
 	for _, r := range rulings() {
 		t.Run(r.name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { r.check(t) }) })
@@ -163,7 +163,7 @@ func (r ruling) checkOffers(t *testing.T, frontier *mouth) {
 	}
 }
 
-// A decision that hangs ends when its time is spent, and one about nothing at once.
+// A hanging decision ends at its time limit, an empty one at once.
 func TestDecideEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := voices(finds("anomaly", "The disk / is 96 % full.", 8, "now"), none, none, none)

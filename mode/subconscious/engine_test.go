@@ -18,7 +18,7 @@ import (
 	"ponder/llm"
 )
 
-// A mouth is a model that answers by a function of the request.
+// mouth is a scripted model.
 type mouth struct {
 	name   string
 	takes  time.Duration
@@ -55,21 +55,18 @@ func (m *mouth) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-// calls returns how often it was asked.
 func (m *mouth) calls() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.asked)
 }
 
-// saying returns a model that always answers the same.
 func saying(name, text string) *mouth {
 	return &mouth{name: name, takes: 3 * time.Second, answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, text), nil }}
 }
 
 const none = `{"findings":[],"escalate":false}`
 
-// finds returns what a role answers that found something in its first observation.
 func finds(kind, summary string, importance int, escalate string) string {
 	js, err := json.Marshal(map[string]any{
 		"findings": []any{map[string]any{"type": kind, "summary": summary, "importance": importance, "rests_on": []string{"o1"}}},
@@ -81,7 +78,6 @@ func finds(kind, summary string, importance int, escalate string) string {
 	return string(js)
 }
 
-// calling returns what a model answers that calls a tool.
 func calling(tool string, input any) llm.Message {
 	js, err := json.Marshal(input)
 	if err != nil {
@@ -90,18 +86,18 @@ func calling(tool string, input any) llm.Message {
 	return llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c1", Name: tool, Input: js}}}}
 }
 
-// A bench is a mind with a subconscious whose models are scripted.
+// bench is an engine with scripted models.
 type bench struct {
 	*enginetest.Engine
 	t      *testing.T
 	o      Options
 	models map[ponder.Role]*mouth
-	n      int // of runs
+	n      int // run counter
 
-	carried map[ponder.RunID]knowledge // what ticks began with that went on from others
+	carried map[ponder.RunID]knowledge
 }
 
-// newBench starts one. A role without a model has none.
+// newBench starts a bench. Roles missing from models have no model.
 func newBench(t *testing.T, o Options, store ponder.Store, models map[ponder.Role]*mouth, tools ...ponder.Tool) *bench {
 	t.Helper()
 	carried := make(map[ponder.RunID]knowledge)
@@ -112,7 +108,6 @@ func newBench(t *testing.T, o Options, store ponder.Store, models map[ponder.Rol
 	return &bench{Engine: enginetest.Start(t, c), t: t, o: o, models: models, carried: carried}
 }
 
-// voices returns models for the four roles.
 func voices(watcher, librarian, oracle, dreamer string) map[ponder.Role]*mouth {
 	return map[ponder.Role]*mouth{
 		ModelOf("watcher"): saying("test/watcher", watcher), ModelOf("librarian"): saying("test/librarian", librarian),
@@ -120,13 +115,11 @@ func voices(watcher, librarian, oracle, dreamer string) map[ponder.Role]*mouth {
 	}
 }
 
-// see appends what a sensor saw.
 func (b *bench) see(o ponder.Observation) {
 	b.t.Helper()
 	b.Put("", fmt.Sprintf("seen-%s-%s-%s", o.Sensor, o.Subject, o.State), o)
 }
 
-// view folds the thread.
 func (b *bench) view() View {
 	b.t.Helper()
 	v := NewView(b.o.Roles...)
@@ -136,7 +129,6 @@ func (b *bench) view() View {
 	return v
 }
 
-// tick has a tick run to its end.
 func (b *bench) tick(in TickInput, budget ponder.Budget) ponder.RunFinished {
 	b.t.Helper()
 	b.n++
@@ -149,7 +141,7 @@ func (b *bench) tick(in TickInput, budget ponder.Budget) ponder.RunFinished {
 	return b.Await(run)
 }
 
-// decide has all that is raised decided.
+// decide runs the decisions of all undecided escalations.
 func (b *bench) decide() {
 	b.t.Helper()
 	for _, ev := range b.view().Undecided {
@@ -162,7 +154,6 @@ func (b *bench) decide() {
 	}
 }
 
-// ran returns what became of a role in the last tick.
 func (b *bench) ran(role string) Ran {
 	b.t.Helper()
 	ticks := b.view().Ticks
@@ -178,7 +169,6 @@ func (b *bench) ran(role string) Ran {
 	return Ran{}
 }
 
-// bodies returns the events of a type.
 func bodies[B ponder.Body](evs []ponder.Event) (list []B) {
 	for _, ev := range evs {
 		if b, ok := ev.Body.(B); ok {
@@ -190,8 +180,7 @@ func bodies[B ponder.Body](evs []ponder.Event) (list []B) {
 
 var diskFull = ponder.Observation{Sensor: "system", Subject: "disk /", State: "high", Level: 8, Content: "The disk / is 96 % full."}
 
-// Each role looks with its own model, all at once, and what they find is merged in one
-// transaction.
+// Roles look concurrently with their own models; one transaction merges their findings.
 func TestFourRoles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := voices(finds("anomaly", "The disk / is 96 % full.", 8, "it may fill up today"), none, none, none)
@@ -227,7 +216,7 @@ func TestFourRoles(t *testing.T) {
 	})
 }
 
-// A role that does not come to an end is left out, and shown the same again.
+// An unfinished role is left out and shown the same again.
 func TestLateRole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := voices(finds("anomaly", "The disk / is 96 % full.", 8, ""), none, none, none)
@@ -260,7 +249,7 @@ func TestLateRole(t *testing.T) {
 	})
 }
 
-// Where no model answers, rules look instead.
+// Rules look if no model answers.
 func TestNoModel(t *testing.T) {
 	for name, models := range map[string]map[ponder.Role]*mouth{
 		"none": {},
@@ -293,7 +282,7 @@ func TestNoModel(t *testing.T) {
 	}
 }
 
-// A malformed answer is asked again once.
+// A malformed answer causes one retry.
 func TestMalformed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := voices("", none, none, none)
@@ -316,7 +305,7 @@ func TestMalformed(t *testing.T) {
 	})
 }
 
-// A budget that is spent in the middle of a tick ends it with what there is.
+// A budget spent during a tick ends it with partial results.
 func TestBudget(t *testing.T) {
 	for name, budget := range map[string]ponder.Budget{
 		"calls":  {Cost: ponder.Cost{Calls: 2}},
@@ -350,7 +339,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Roles without a model, and ticks that are to have none, cost nothing.
+// Unaided roles and ticks cost nothing.
 func TestUnaided(t *testing.T) {
 	for name, in := range map[string]TickInput{"a tick": {Unaided: true}, "roles": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -372,7 +361,7 @@ func TestUnaided(t *testing.T) {
 	}
 }
 
-// All has every role look.
+// All makes every role look.
 func TestAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := voices(none, none, none, none)

@@ -30,7 +30,7 @@ func TestNewStateHasNoNulls(t *testing.T) {
 	}
 }
 
-// TestRollback sees what comes back, and what was told to the user and is not untold.
+// TestRollback keeps messages told to the user.
 func TestRollback(t *testing.T) {
 	w := newWorld(3)
 	old := NewState()
@@ -68,8 +68,8 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// TestRollbackSettled sees that what was resolved or forgotten does not come back, unless
-// it had come up again since, and how strong is what does.
+// TestRollbackSettled checks that resolved and forgotten topics stay away unless they came up
+// again, and the strength of restored entries.
 func TestRollbackSettled(t *testing.T) {
 	s := Aggregate(NewState(), input(1, nil, found("watcher",
 		Finding{Summary: "The fridge is open.", Importance: 4}, Finding{Summary: "Anna waits for the lease.", Importance: 5})), noon, rules).State
@@ -79,7 +79,7 @@ func TestRollbackSettled(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		said  ponder.Resolved
-		at    time.Duration // when it was said
+		at    time.Duration // time of the resolution
 		after time.Duration
 		want  []string
 	}{
@@ -106,8 +106,7 @@ func TestRollbackSettled(t *testing.T) {
 	}
 }
 
-// TestSaidMeanwhile sees that what the user said while a tick was at work is not undone
-// by the state that the tick writes.
+// TestSaidMeanwhile keeps resolutions made during a tick.
 func TestSaidMeanwhile(t *testing.T) {
 	s := Aggregate(NewState(), input(1, nil, found("watcher", Finding{Summary: "The fridge is open.", Importance: 4})), noon, rules).State
 	tick := Aggregate(s, input(2, nil), noon, rules).State
@@ -118,7 +117,7 @@ func TestSaidMeanwhile(t *testing.T) {
 	}
 }
 
-// TestStaticWorld sees that hints alone bring roles to look for a while only.
+// TestStaticWorld checks that chains of hints end.
 func TestStaticWorld(t *testing.T) {
 	s := NewState()
 	ran := []string{"watcher"}
@@ -151,7 +150,7 @@ func TestStaticWorld(t *testing.T) {
 	}
 }
 
-// FuzzState reads any JSON as a state, and merges into it.
+// FuzzState reads arbitrary JSON as a state and merges into it.
 func FuzzState(f *testing.F) {
 	w := newWorld(2)
 	s := NewState()

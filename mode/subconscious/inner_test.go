@@ -11,7 +11,7 @@ import (
 
 var innerNow = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 
-// minding returns a state with what is on the mind of somebody busy.
+// minding returns a state with several entries.
 func minding() State {
 	s := NewState()
 	s.Aside.Decayed = innerNow

@@ -10,7 +10,7 @@ import (
 	"ponder"
 )
 
-// looking are the roles of tests, which may all have something looked up.
+// looking returns rules in which every role may request look-ups.
 func looking() Rules {
 	roles := four()
 	for i := range roles {
@@ -19,12 +19,10 @@ func looking() Rules {
 	return Rules{Roles: roles}
 }
 
-// recall returns what was looked up for a role.
 func recall(n int, role, words, content string) Seen {
 	return see(n, LookUpSensor(role), words, LookedFound, content)
 }
 
-// wanting is a report that wants something looked up.
 func wanting(role, words string) Report { return Report{Role: role, LookUp: words} }
 
 func wants(s State) (list []string) {
@@ -34,7 +32,6 @@ func wants(s State) (list []string) {
 	return list
 }
 
-// TestWanted sees which wants are kept.
 func TestWanted(t *testing.T) {
 	mail := see(9, "mail", "m", "new", "Anna asks for the lease.")
 	s := NewState()
@@ -70,15 +67,14 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// TestWantedAgain sees that a role wants something once in an hour, and the same once in a
-// day, and that a rollback takes none of that back.
+// TestWantedAgain checks the rate limits of requests, also across a rollback.
 func TestWantedAgain(t *testing.T) {
 	s, old := NewState(), stored(t, NewState())
 	n := 0
 	for _, tt := range []struct {
 		after       time.Duration
 		role, words string
-		want        int // wants that are kept
+		want        int // stored requests
 	}{
 		{0, "librarian", "Anna's lease", 1},
 		{30 * time.Minute, "librarian", "the rent", 1},
@@ -104,7 +100,7 @@ func TestWantedAgain(t *testing.T) {
 	}
 }
 
-// TestWantedBounds has many roles want something at every tick of two days.
+// TestWantedBounds lets many roles request at every tick of two days.
 func TestWantedBounds(t *testing.T) {
 	r, s, kept := Rules{}, NewState(), 0
 	for i := range 12 {
@@ -130,8 +126,7 @@ func TestWantedBounds(t *testing.T) {
 	}
 }
 
-// TestRecalled sees that what was looked up makes no entry stronger, in whatever way a
-// finding refers to it, and yet may be found.
+// TestRecalled checks that look-ups strengthen no entry but may yield findings.
 func TestRecalled(t *testing.T) {
 	mail := see(1, "mail", "msg-1", "new", "From Anna: the lease ends in May, I think.")
 	const text = "Anna's lease ends in May."
@@ -162,7 +157,7 @@ func TestRecalled(t *testing.T) {
 	}
 }
 
-// What the user settled is not brought back by looking it up.
+// A look-up does not revive a settled topic.
 func TestRecalledSettled(t *testing.T) {
 	s := NewState()
 	s.Aside.Settled = []Settled{{Text: "Anna's lease ends in May.", At: noon}}
@@ -173,8 +168,7 @@ func TestRecalledSettled(t *testing.T) {
 	}
 }
 
-// Hints of a role that was shown nothing but what was looked up end like those that came of
-// hints.
+// Hints after a look-up alone count as hints after a hint.
 func TestRecalledHints(t *testing.T) {
 	o := recall(1, "librarian", "lease", "The rent is 900.")
 	r := Report{Role: "librarian", Hints: map[string]string{"dreamer": "rents"}}
@@ -190,7 +184,7 @@ func TestRecalledHints(t *testing.T) {
 	}
 }
 
-// TestEscalatedByRules sees that rules which escalate one finding do not escalate all.
+// TestEscalatedByRules escalates only the urgent findings of rules.
 func TestEscalatedByRules(t *testing.T) {
 	disk, feed, late := see(1, "system", "disk", "critical", "The disk is full."), see(2, "feed:news", "f", "new", "A feed has moved."), see(3, "system", "load", "high", "The load is high.")
 	r := found("watcher", Finding{Type: "anomaly", Summary: "The disk is full.", Importance: 8, Rests: []string{disk.ID}},

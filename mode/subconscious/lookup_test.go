@@ -33,7 +33,7 @@ func TestParseLookUp(t *testing.T) {
 	}
 }
 
-// What is looked up is asked of roles that may have something looked up alone.
+// Only roles that may look up are offered it.
 func TestPromptLookUp(t *testing.T) {
 	for _, r := range DefaultRoles() {
 		req := Prompt(r, NewState(), nil, midday)

@@ -10,7 +10,6 @@ import (
 	"ponder"
 )
 
-// alarm is a report that wants what was seen escalated.
 func alarm(o Seen, summary string, importance int) Report {
 	return Report{Role: "watcher", Escalate: "It matters.", Findings: []Finding{{Type: "anomaly", Summary: summary, Importance: importance, Rests: []string{o.ID}}}}
 }
@@ -39,7 +38,7 @@ func TestOneAlertForAState(t *testing.T) {
 	}
 }
 
-// TestEscalationIDs sees that ids are the same for the same run, and for no other.
+// TestEscalationIDs checks that ids are stable for a run and unique to it.
 func TestEscalationIDs(t *testing.T) {
 	o := see(1, "system", "disk", "full", "The disk is full.")
 	id := func(run string) string {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BenchmarkAggregate merges twenty findings into a state that is full.
+// BenchmarkAggregate merges twenty findings into a full state.
 func BenchmarkAggregate(b *testing.B) {
 	w := newWorld(1)
 	s := NewState()
@@ -33,7 +33,7 @@ func BenchmarkAggregate(b *testing.B) {
 	b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "µs-of-CPU/op")
 }
 
-// BenchmarkAggregateNothing merges a tick in which nobody found anything.
+// BenchmarkAggregateNothing merges an empty tick.
 func BenchmarkAggregateNothing(b *testing.B) {
 	w := newWorld(1)
 	s := NewState()
@@ -49,7 +49,7 @@ func BenchmarkAggregateNothing(b *testing.B) {
 	b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "µs-of-CPU/op")
 }
 
-// cpuTime returns what this process has used.
+// cpuTime returns the CPU time of this process.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

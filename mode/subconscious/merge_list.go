@@ -8,10 +8,9 @@ import (
 	"ponder/internal/textkit"
 )
 
-// categories are the lists of entries, and how many each may have at most.
+// categories are the lists of entries, in merge order.
 var categories = []Category{ActiveThreads, Patterns, Hunches, Insights}
 
-// size returns how many entries a category may have.
 func (c Category) size() int {
 	if c == Insights {
 		return 3
@@ -31,7 +30,7 @@ func (m *Mind) list(c Category) *[]Entry {
 	return &m.ActiveThreads
 }
 
-// find returns the entry of an id and its category, or nil.
+// find returns the entry with the id and its category, or nil.
 func (m *Mind) find(id string) (*Entry, Category) {
 	for _, c := range categories {
 		list := *m.list(c)
@@ -44,21 +43,19 @@ func (m *Mind) find(id string) (*Entry, Category) {
 	return nil, ""
 }
 
-// drop removes what is not wanted from a list that nobody else has.
+// drop deletes unwanted elements in place; the list must not be shared.
 func drop[T any](list *[]T, unwanted func(T) bool) { *list = slices.DeleteFunc(*list, unwanted) }
 
-// weaker orders entries, those first that are pruned first: the weakest, of these the
-// least important, of these those that were not seen for the longest time, of these the
-// oldest.
+// weaker orders entries for pruning by strength, importance, last sight and id, lowest first.
 func (s State) weaker(a, b Entry) int {
 	about := s.Aside.About
 	return cmp.Or(cmp.Compare(a.Strength, b.Strength), cmp.Compare(about[a.ID].Importance, about[b.ID].Importance), a.LastSeen.Compare(b.LastSeen), byID(a.ID, b.ID))
 }
 
-// byID orders ids with numbers in them by the numbers.
+// byID orders ids such as e9 and e10 by number.
 func byID(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// weakest returns the place of the entry that is pruned first.
+// weakest returns the index of the entry to prune first.
 func (m *merge) weakest(list []Entry) (at int) {
 	for i := range list {
 		if m.state.weaker(list[i], list[at]) < 0 {
@@ -70,7 +67,7 @@ func (m *merge) weakest(list []Entry) (at int) {
 
 func last[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
 
-// include appends what is not in a list yet, and keeps the last n.
+// include appends missing strings and keeps the last n.
 func include(list []string, n int, more ...string) []string {
 	for _, s := range more {
 		if !slices.Contains(list, s) {
@@ -80,9 +77,8 @@ func include(list []string, n int, more ...string) []string {
 	return slices.Clone(last(list, n))
 }
 
-// Summary returns what a model or a sensor wrote as the summary of an entry: a line of
-// at most [MaxWords] words that nothing obeys. What is longer is cut behind a
-// sentence if that leaves enough, or else behind a word, with an ellipsis.
+// Summary returns s as a summary: one line of at most [MaxWords] words without control characters.
+// It cuts longer text after a sentence if enough remains, else after a word with an ellipsis.
 func Summary(s string) string {
 	if len(s) > 16*maxSummary {
 		s = s[:16*maxSummary]

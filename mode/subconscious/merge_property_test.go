@@ -15,7 +15,7 @@ import (
 	"ponder/internal/racetest"
 )
 
-// A world makes random ticks.
+// world generates random ticks.
 type world struct {
 	*rand.Rand
 	n   int
@@ -37,7 +37,6 @@ func (w *world) text() string {
 	return fmt.Sprintf("The %s %s %s.", pick(w, subjects), pick(w, verbs), pick(w, details))
 }
 
-// input returns what a tick of some roles comes to.
 func (w *world) input(s State) Input {
 	in := Input{Tick: s.Aside.Tick + 1, Seen: make(map[string]Seen), Given: make(map[string]int64)}
 	var ids []string
@@ -72,14 +71,13 @@ func (w *world) input(s State) Input {
 	return in
 }
 
-// tick merges a random tick, some minutes after the last.
 func (w *world) tick(s State) (Input, Merged) {
 	w.now = w.now.Add(time.Duration(w.IntN(int(12 * time.Minute))))
 	in := w.input(s)
 	return in, Aggregate(s, in, w.now, rules)
 }
 
-// event is something that users or decisions say.
+// event applies random decisions and resolutions.
 func (w *world) event(s State, m Merged) State {
 	ev := ponder.Event{Seq: ponder.Seq(w.n), Time: w.now}
 	for _, e := range m.Raised {
@@ -105,7 +103,7 @@ func stored(t testing.TB, v any) string {
 	return string(js)
 }
 
-// bad returns what a state must not have, or "".
+// bad returns a violated invariant of s, or "".
 func bad(s State) string {
 	for _, c := range categories {
 		list := *s.list(c)
@@ -136,7 +134,7 @@ func bad(s State) string {
 	return ""
 }
 
-// TestMergeProperties merges random ticks, and sees that what must hold always does.
+// TestMergeProperties checks the invariants over random ticks.
 func TestMergeProperties(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which tries thousands of random states")
 	for seed := range uint64(12) {
@@ -178,7 +176,7 @@ func TestMergeProperties(t *testing.T) {
 	}
 }
 
-// TestFadeProperties sees that what fades only fades, and as much in two steps as in one.
+// TestFadeProperties checks that decay is monotonic and independent of its steps.
 func TestFadeProperties(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which tries thousands of random states")
 	for seed := range uint64(10) {
@@ -211,8 +209,7 @@ func TestFadeProperties(t *testing.T) {
 	}
 }
 
-// TestEchoProperty feeds each entry's own text back, alone, with its name, or as an
-// observation: it never becomes stronger.
+// TestEchoProperty checks that feeding back its own text never strengthens an entry.
 func TestEchoProperty(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which tries thousands of random states")
 	for seed := range uint64(20) {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// roles takes down how those fared that ran, and what they want others to look for.
+// roles records the read positions, findings and hints of the reports.
 func (m *merge) roles() {
 	a := &m.state.Aside
-	hops := make(map[string]int) // of hints that these give
+	hops := make(map[string]int) // of the hints that each role gives
 	for _, r := range m.reports {
 		if _, done := hops[r.Role]; !done {
 			hops[r.Role] = m.given(r.Role)
@@ -32,8 +32,8 @@ func (m *merge) roles() {
 	m.focus()
 }
 
-// given takes away the hint that a role was given, and returns the hops of those that
-// it gives: one more if it ran for a hint alone, or for what was looked up for it.
+// given removes the hint that a role received and returns the hop count of its own hints. The count
+// grows if the role ran only for a hint or a look-up.
 func (m *merge) given(role string) int {
 	list, hops := m.state.Aside.Hints, 0
 	at := slices.IndexFunc(list, func(h Hint) bool { return h.To == role })
@@ -51,7 +51,6 @@ func (m *merge) given(role string) int {
 	return hops
 }
 
-// remember takes down what a role found.
 func (m *merge) remember(r Report) {
 	var found []string
 	news := false
@@ -70,7 +69,7 @@ func (m *merge) remember(r Report) {
 	m.state.ThreadState[r.Role] = s
 }
 
-// lastFindings returns what a role found in its last three ticks, this one among them.
+// lastFindings returns a role's findings of its last three ticks, including this one.
 func (m *merge) lastFindings(role string, before, found []string) []string {
 	counts := last(append(slices.Clone(m.state.Aside.Found[role]), len(found)), lastTicks)
 	m.state.Aside.Found[role] = counts
@@ -81,19 +80,18 @@ func (m *merge) lastFindings(role string, before, found []string) []string {
 	return lines(last(append(slices.Clone(before), found...), n), maxFound, maxLine)
 }
 
-// hint keeps a hint until its role runs, if the role is known and the hint did not come
-// from a hint that came from a hint.
+// hint queues a hint for a known role. It drops hints after two hops.
 func (m *merge) hint(h Hint) {
 	if _, ok := m.by[h.To]; !ok || h.To == h.From || h.Text == "" || h.Hops > 1 {
 		return
 	}
 	list := &m.state.Aside.Hints
-	drop(list, func(o Hint) bool { return o.From == h.From && o.To == h.To && o.Tick < h.Tick }) // the newer one counts
+	drop(list, func(o Hint) bool { return o.From == h.From && o.To == h.To && o.Tick < h.Tick }) // the newer one replaces it
 	*list = last(append(*list, h), maxHints)
 }
 
-// focus shows each role the first of its hints, and so takes in roles that have not run
-// yet. Hints queue, so that it is the turn of each of the others.
+// focus sets each role's FocusHint to its first queued hint and adds roles that have not run. Hints
+// queue so that all givers take turns.
 func (m *merge) focus() {
 	for name := range m.by {
 		first := ""
@@ -108,7 +106,6 @@ func (m *merge) focus() {
 	}
 }
 
-// bySeq orders observations as they came.
 func bySeq(a, b Seen) int {
 	if a.Seq != b.Seq {
 		return int(within(a.Seq-b.Seq, -1, 1))

@@ -11,7 +11,7 @@ import (
 	"ponder"
 )
 
-// TestHabituation sees that a topic weighs less each time, and more again with time.
+// TestHabituation checks that repeats lower a topic's weight and time restores it.
 func TestHabituation(t *testing.T) {
 	s, now := NewState(), noon
 	weight := func(after time.Duration, role string) (n int) {
@@ -59,7 +59,7 @@ func TestPressure(t *testing.T) {
 	}
 }
 
-// TestHintsTakeTurns sees that each of the others is heard.
+// TestHintsTakeTurns checks that every giver's hint is used.
 func TestHintsTakeTurns(t *testing.T) {
 	s := NewState()
 	give := func(from string) Report {
@@ -77,7 +77,7 @@ func TestHintsTakeTurns(t *testing.T) {
 	}
 }
 
-// TestReadOfRolesInTime sees that what a role was given that did not report is unread.
+// TestReadOfRolesInTime keeps observations unread for roles without a report.
 func TestReadOfRolesInTime(t *testing.T) {
 	in := input(1, nil, found("watcher"))
 	in.Given = map[string]int64{"watcher": 7, "oracle": 7}
@@ -86,7 +86,7 @@ func TestReadOfRolesInTime(t *testing.T) {
 	}
 }
 
-// TestFit sees that a mind that is too large keeps its strongest entries.
+// TestFit checks that an oversized mind keeps its strongest entries.
 func TestFit(t *testing.T) {
 	s := NewState()
 	long := strings.Repeat("<&> ", 40)
@@ -107,8 +107,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestTwelveStates escalates twelve changes of the world, each of which is found by
-// two roles and told of again.
+// TestTwelveStates escalates twelve changes, each found by two roles and repeated.
 func TestTwelveStates(t *testing.T) {
 	s, raised := NewState(), 0
 	for n := range 288 {

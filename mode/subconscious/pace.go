@@ -4,11 +4,9 @@ import (
 	"time"
 )
 
-// Pace returns how long after the last tick the next one comes, where one comes every so
-// often. While something new came within the time of two ticks, that is half as long. From
-// then on it is as long as usual, and each time that nothing comes it grows by half, up to
-// six times as long. It goes by the time that has passed alone, for a tick without
-// anything to do leaves no trace.
+// Pace returns the interval to the next tick, given the normal interval. It is half after recent
+// news, and grows by half per quiet tick up to six times. It depends only on elapsed time, because
+// idle ticks leave no event.
 func (v View) Pace(every time.Duration, now time.Time) time.Duration {
 	quiet := now.Sub(v.News) - 2*every
 	switch {
@@ -25,17 +23,17 @@ func (v View) Pace(every time.Duration, now time.Time) time.Duration {
 	return pace
 }
 
-// How often the user is told something at most.
+// Limits on messages to the user.
 const (
-	manyTold    = 10             // messages in a day, from which on they come more rarely
-	maxTellings = 16             // times of messages that are kept
-	longPause   = 4 * time.Hour  // between escalations, unless the cooldown is longer
-	leastGrow   = time.Minute    // what a cooldown grows from that is shorter
-	toldDay     = 24 * time.Hour // within which messages count
+	manyTold    = 10             // messages a day after which the pause grows
+	maxTellings = 16             // stored message times
+	longPause   = 4 * time.Hour  // maximum pause, unless the cooldown is longer
+	leastGrow   = time.Minute    // minimum cooldown to double
+	toldDay     = 24 * time.Hour // the window for counting messages
 )
 
-// pause returns how long after the last escalation the next may be raised: the cooldown.
-// From ten messages within a day on, each further one doubles it, up to four hours.
+// pause returns the minimum time between escalations. It is the cooldown, doubled for the tenth
+// message within a day and for each further one, up to four hours.
 func (r Rules) pause(s State) time.Duration {
 	pause, n := r.cooldown(), 0
 	for _, at := range s.Aside.Told {

@@ -8,7 +8,7 @@ import (
 	"ponder"
 )
 
-// TestHostileDay has an alert wait at all times: a day has few messages all the same.
+// TestHostileDay has an alert pending all day; messages stay few.
 func TestHostileDay(t *testing.T) {
 	s, r := NewState(), Rules{Cooldown: 15 * time.Minute}
 	start := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
@@ -50,7 +50,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestForgottenStays forgets something, and resolves and forgets much more.
+// TestForgottenStays keeps a forgotten topic through many later ones.
 func TestForgottenStays(t *testing.T) {
 	s, at := NewState(), time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	say := func(text, as string) {

@@ -13,8 +13,8 @@ import (
 	"ponder/llm"
 )
 
-// What every prompt has: the frame is the same at each tick of a role, what is asked at a
-// tick comes after it, and what changes most comes last.
+// Prompts go from constant to variable parts, so that providers can cache the prefix. The frame is
+// constant for each role.
 var (
 	//go:embed prompts/frame.md
 	frameText string
@@ -27,13 +27,12 @@ var (
 	wishes       = sections(pressureText)
 )
 
-// MaxPrompt is about how many tokens a prompt may have, with the schema of the answer.
+// MaxPrompt is the approximate maximum of tokens in a prompt, including its schema.
 const MaxPrompt = 3500
 
-// answerTokens is how much a role may write.
 const answerTokens = 700
 
-// Bounds of the parts of a prompt, in bytes. They leave room for [maxShownSize].
+// Limits of prompt parts, in bytes. They leave room for [maxShownSize].
 const (
 	maxMind      = 2120
 	maxMindLine  = 150
@@ -49,9 +48,8 @@ const (
 	toldShown    = 5
 )
 
-// Prompt returns what a role is asked about what it has not seen yet, the oldest first.
-// It has at most about [MaxPrompt] tokens: of too many observations the older ones and
-// those of low level are left out, and counted.
+// Prompt returns the request to a role about observations new to it, oldest first. It has at most
+// about [MaxPrompt] tokens. It omits older observations of low level and counts them.
 func Prompt(role Role, s State, seen []Seen, now time.Time) llm.Request {
 	s = s.At(now)
 	return llm.Request{
@@ -61,7 +59,7 @@ func Prompt(role Role, s State, seen []Seen, now time.Time) llm.Request {
 	}
 }
 
-// system returns what a role is told at each tick.
+// system returns the constant part of a role's prompt.
 func system(role Role) string {
 	prompt := strings.TrimSpace(textkit.TruncateBytes(role.Prompt, maxRolePrompt))
 	lookUp, line := lookUpTexts[role.Looks], ""
@@ -71,7 +69,7 @@ func system(role Role) string {
 	return strings.NewReplacer("{{name}}", role.Name, "{{prompt}}", prompt, "{{types}}", oneOf(role.types()), "{{look_up}}\n", lookUp, "{{LOOK UP}}\n", line).Replace(frameText)
 }
 
-// What roles are told that may have something looked up.
+// Texts for roles that may request look-ups.
 var (
 	//go:embed prompts/lookup.md
 	lookUpText string
@@ -81,7 +79,7 @@ var (
 
 const lookUpLine = "LOOK UP: [words]\n"
 
-// lookUpsOf reads the sections of lookup.md.
+// -
 func lookUpsOf(md string) map[Looks]string {
 	texts := make(map[Looks]string)
 	for _, p := range sections(md) {
@@ -90,7 +88,7 @@ func lookUpsOf(md string) map[Looks]string {
 	return texts
 }
 
-// oneOf returns "a, b or c".
+// -
 func oneOf(list []string) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")
@@ -98,8 +96,7 @@ func oneOf(list []string) string {
 	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 }
 
-// prompted returns what a role is told at one tick: the sections of [tickText] for which
-// there is something.
+// prompted returns the non-empty sections of [tickText] for one tick.
 func prompted(role Role, s State, seen []Seen, now time.Time) string {
 	rs := s.ThreadState[role.Name]
 	shown, left := label(seen)
@@ -137,7 +134,7 @@ func listed(lines []string) string {
 	return "- " + strings.Join(lines, "\n- ")
 }
 
-// clock returns a time for people: with the weekday, and as it is where they are.
+// clock formats now with its weekday, and in local time if that is not UTC.
 func clock(now time.Time) string {
 	c := stamp(now) + ", " + now.UTC().Weekday().String()
 	if _, offset := now.Zone(); offset != 0 {
@@ -146,7 +143,7 @@ func clock(now time.Time) string {
 	return c
 }
 
-// onMind lists the entries, the strongest of each list first.
+// onMind lists the entries, strongest first within each list.
 func (s State) onMind(now time.Time) string {
 	var list []string
 	size := 0
@@ -182,7 +179,7 @@ func (s State) mindLine(e Entry, now time.Time) string {
 	return line + ": " + quoted(e.Summary, maxMindLine)
 }
 
-// ago says in words how long ago something was.
+// -
 func ago(d time.Duration) string {
 	switch {
 	case d < 90*time.Second:
@@ -195,7 +192,6 @@ func ago(d time.Duration) string {
 	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
 
-// settled lists what was settled last.
 func (s State) settled() []string {
 	var list []string
 	for _, t := range last(s.Aside.Settled, settledShown) {
@@ -204,7 +200,6 @@ func (s State) settled() []string {
 	return bullets(list, maxSettling)
 }
 
-// topics lists the topics that a role has had last.
 func (s State) topics(role string) []string {
 	var list []Topic
 	for _, t := range s.Aside.Topics {
@@ -220,7 +215,6 @@ func (s State) topics(role string) []string {
 	return bullets(lines, maxHad)
 }
 
-// escalated lists what was escalated last.
 func (s State) escalated(now time.Time) []string {
 	var list []string
 	for _, e := range last(s.EscalationHistory, toldShown) {
@@ -233,7 +227,7 @@ func (s State) escalated(now time.Time) []string {
 	return bullets(list, maxTold)
 }
 
-// bullets returns those of a list that fit, the last first to be chosen.
+// bullets returns the last distinct lines that fit in size bytes.
 func bullets(list []string, size int) (kept []string) {
 	for _, line := range slices.Backward(list) {
 		if line = quoted(line, maxPartLine); line == "" || slices.Contains(kept, line) {
@@ -248,7 +242,7 @@ func bullets(list []string, size int) (kept []string) {
 	return kept
 }
 
-// others returns the names of the other roles: those that have run, and the four.
+// others returns the names of all other roles: those that have run and the defaults.
 func others(role string, s State) []string {
 	all := make(map[string]bool)
 	for _, name := range names(s.ThreadState) {
@@ -267,10 +261,9 @@ func others(role string, s State) []string {
 	return list
 }
 
-// A part is a section of a Markdown file that prompts are made of.
 type part struct{ head, text string }
 
-// sections returns the sections of a file, by their headings of the second level.
+// sections splits a Markdown file at its headings of level two.
 func sections(md string) (list []part) {
 	for section := range strings.SplitSeq("\n"+md, "\n## ") {
 		if head, text, ok := strings.Cut(section, "\n"); ok && head != "" {
@@ -280,8 +273,7 @@ func sections(md string) (list []part) {
 	return list
 }
 
-// wish returns what a prompt asks for at a pressure: the last section of [pressureText]
-// that begins at it or below.
+// wish returns the section of [pressureText] with the highest threshold at or below pressure.
 func wish(pressure int) (text string) {
 	for _, p := range wishes {
 		if from, err := strconv.Atoi(p.head); err == nil && pressure >= from {

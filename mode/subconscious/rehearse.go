@@ -8,32 +8,32 @@ import (
 	"ponder/llm"
 )
 
-// An Ask is what a role would be asked in a tick.
+// Ask is the request that a role would get in a tick.
 type Ask struct {
 	Role    string
-	Skipped string // why it would not be run
-	Why     string // why it would be
-	Unaided bool   // rules would look in its place
-	Seen    int    // observations that are new to it
+	Skipped string // why the role would not look
+	Why     string // why the role would look
+	Unaided bool   // rules would replace the model
+	Seen    int    // new observations
 	Request llm.Request
 }
 
-// A Rehearsal says what a tick would ask. It asks nobody, and writes nothing.
+// Rehearsal computes what a tick would ask, without model calls or writes.
 type Rehearsal struct {
 	o     Options
 	known knowledge
 }
 
-// NewRehearsal returns one of a thread without events.
+// NewRehearsal returns the rehearsal of an empty thread.
 func NewRehearsal(o Options) *Rehearsal {
 	o.Roles = o.roles()
 	return &Rehearsal{o: o, known: newKnowledge()}
 }
 
-// Apply takes in the next event of the thread.
+// Apply folds the next event of the thread.
 func (r *Rehearsal) Apply(ev ponder.Event) { r.known = r.known.after(ev, r.o.Roles) }
 
-// Asks returns what each role would be asked by a tick that begins at a time.
+// Asks returns each role's request in a tick that begins at the given time.
 func (r *Rehearsal) Asks(at time.Time, in TickInput) []Ask {
 	in.Upto = cmp.Or(in.Upto, all)
 	steps := plan(r.o, r.known, at, in)

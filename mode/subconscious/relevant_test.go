@@ -8,8 +8,7 @@ import (
 	"ponder"
 )
 
-// dated are observations of a calendar, of mail and of files that have little to do with
-// each other.
+// dated returns unrelated observations of calendar, mail and files.
 func dated() []Seen {
 	of := func(n int, o ponder.Observation) Seen {
 		return Seen{ID: "evt_" + string(rune('A'+n)), Seq: int64(20 + n), At: midday, Observation: o}
@@ -22,7 +21,7 @@ func dated() []Seen {
 	}
 }
 
-// TestRests sees what findings rest on, and when they are due.
+// TestRests checks the support and due time of findings.
 func TestRests(t *testing.T) {
 	for name, tt := range map[string]struct {
 		summary, cited, want string
@@ -54,8 +53,7 @@ func TestRests(t *testing.T) {
 	}
 }
 
-// TestUnrelated sees that what has nothing to do with a finding neither brings back what is
-// settled nor makes stronger what is on the mind, nor is escalated again.
+// TestUnrelated checks that irrelevant support neither revives, strengthens nor escalates.
 func TestUnrelated(t *testing.T) {
 	const said = "The lease of Anna ends soon."
 	o := see(1, "mail", "msg-1", "new", "From Anna: our lease ends.")
@@ -86,7 +84,7 @@ func TestUnrelated(t *testing.T) {
 	}
 }
 
-// TestLedBy sees what is quoted of what strangers wrote where a finding rests on none of it.
+// TestLedBy checks which untrusted text is quoted for a finding without any.
 func TestLedBy(t *testing.T) {
 	list := dated()
 	in := input(1, list)

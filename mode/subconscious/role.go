@@ -9,37 +9,36 @@ import (
 	"ponder"
 )
 
-// A Role is one of the minds that look.
+// Role configures one of the roles that look at observations.
 type Role struct {
-	Name     string              // "watcher": letters, digits and dashes
-	Doc      string              // what it looks for, in a line
-	Prompt   string              // its template, in Markdown: see prompts/
-	Reads    []string            // kinds of sensors; "*": all; "due": whatever has a date
-	Category Category            // that its findings go to, unless their type says otherwise
+	Name     string              // letters, digits and dashes
+	Doc      string              // one line
+	Prompt   string              // a Markdown template; see prompts/
+	Reads    []string            // kinds of sensors; "*": all; "due": any observation with a due date
+	Category Category            // default category of findings
 	Types    map[string]Category // by type of finding
-	Every    time.Duration       // its own pace: it is run that often though nothing is new; zero: never
-	Looks    Looks               // where what it wants looked up is looked up
-	Unaided  bool                // it has no model: rules find what they can
+	Every    time.Duration       // runs this often even without news; zero: only for news
+	Looks    Looks               // where its requests are looked up
+	Unaided  bool                // rules instead of a model
 }
 
-// What Reads may have beside kinds of sensors.
+// Special values of Reads.
 const (
 	readsAll = "*"
 	readsDue = "due"
 )
 
-// deliverySensor is the sensor of what users were told.
+// deliverySensor is the sensor of messages delivered to users.
 const deliverySensor = "delivery"
 
-// sensorKind returns the kind of a sensor's name: "feed" of "feed:news".
+// sensorKind returns the kind of a sensor: "feed" for "feed:news".
 func sensorKind(sensor string) string {
 	kind, _, _ := strings.Cut(sensor, ":")
 	return kind
 }
 
-// Sees reports whether a role is shown an observation. What users or conversations were
-// told by the subconscious is shown to none: it would find itself. What was looked up is
-// shown to the role that wanted it.
+// Sees reports whether a role is shown an observation. No role sees messages of the subconscious,
+// to prevent feedback. Only the requesting role sees a look-up.
 func (r Role) Sees(o ponder.Observation) bool {
 	kind := sensorKind(o.Sensor)
 	switch kind {
@@ -53,7 +52,6 @@ func (r Role) Sees(o ponder.Observation) bool {
 	})
 }
 
-// The prompts of the roles.
 var (
 	//go:embed prompts/watcher.md
 	watcherPrompt string
@@ -65,7 +63,7 @@ var (
 	dreamerPrompt string
 )
 
-// The names of the roles that there are without any configuration.
+// Names of the default roles.
 const (
 	watcher   = "watcher"
 	librarian = "librarian"
@@ -73,7 +71,7 @@ const (
 	dreamer   = "dreamer"
 )
 
-// DefaultRoles are the four that there are without any configuration.
+// DefaultRoles returns the four roles used without configuration.
 func DefaultRoles() []Role {
 	return []Role{
 		{
@@ -103,14 +101,13 @@ func DefaultRoles() []Role {
 	}
 }
 
-// typeOrder has the types of findings; those that say least come first.
+// typeOrder lists types of findings, least specific first.
 var typeOrder = []string{
 	"observation", "anomaly", "pattern", "upcoming", "preparation", "risk",
 	"idea", "question", "challenge", "promise", "forgotten", "stale", "connection",
 }
 
-// types returns the types of findings that a role gives, the one that it gives where
-// it names none first.
+// types returns the role's types of findings, its default type first.
 func (r Role) types() []string {
 	list := make([]string, 0, len(r.Types))
 	for t := range r.Types {
@@ -128,7 +125,7 @@ func (r Role) types() []string {
 	return list
 }
 
-// typeRank orders types: those of the role's own category first.
+// typeRank ranks types of the role's own category first.
 func (r Role) typeRank(t string) int {
 	rank := slices.Index(typeOrder, t)
 	if rank < 0 {

@@ -11,12 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a role that is read from a file.
+// Limits of a role file.
 const (
-	maxRoleFile   = 16 << 10 // bytes
-	maxRolePrompt = 1800     // bytes
-	maxRoleDoc    = 200      // bytes
-	maxRoleReads  = 20       // kinds of sensors
+	maxRoleFile   = 16 << 10
+	maxRolePrompt = 1800
+	maxRoleDoc    = 200
+	maxRoleReads  = 20
 	maxRoleTypes  = 12
 	leastEvery    = time.Minute
 	mostEvery     = 30 * 24 * time.Hour
@@ -36,9 +36,8 @@ const (
 //	---
 //	You look for bills ...
 //
-// The name is that of the file, without folders and ".md". Only reads and the text, which
-// is the prompt, must be there; findings go to hunches where category is left out. An
-// error is a line with the number of the line that it is about.
+// The file name without folders and ".md" names the role. Only reads and the prompt below the
+// front matter are required; category defaults to hunches. Errors are one line with a line number.
 func ReadRole(name string, file []byte) (Role, error) {
 	name = strings.TrimSuffix(path.Base(strings.ReplaceAll(name, `\`, "/")), ".md")
 	r := Role{Name: name, Category: Hunches}
@@ -67,20 +66,19 @@ func isRoleName(s string) bool {
 	return s != "" && len(s) <= 32 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && strings.Trim(s, "-") == s
 }
 
-// wrong returns an error about a line, which counts from 1.
+// wrong returns an error about a line, counted from 1.
 func (r *Role) wrong(line int, format string, args ...any) error {
 	return fmt.Errorf("role %s: line %d: %s", r.Name, line, fmt.Sprintf(format, args...))
 }
 
-// A field is a line of front matter, with those that are indented below it.
+// field is a line of front matter with its indented lines.
 type field struct {
 	line  int
 	key   string
 	value string
-	below []field // of a list, without keys; of a table, with them
+	below []field // elements without keys, or a table with keys
 }
 
-// readHead reads the front matter, and returns how many lines it has with its marks.
 func (r *Role) readHead(lines []string) (end int, err error) {
 	if strings.TrimSpace(lines[0]) != "---" {
 		return 0, r.wrong(1, `the file must begin with "---" and front matter`)
@@ -107,7 +105,6 @@ func (r *Role) readHead(lines []string) (end int, err error) {
 	return end + 1, nil
 }
 
-// fields reads the lines between the marks.
 func (r *Role) fields(lines []string) (list []field, err error) {
 	for i, line := range lines {
 		bare := strings.TrimSpace(line)
@@ -138,7 +135,6 @@ func (r *Role) fields(lines []string) (list []field, err error) {
 	return list, nil
 }
 
-// unquoted returns a value without blanks and quotation marks around it.
 func unquoted(s string) string {
 	s = strings.TrimSpace(s)
 	for _, mark := range []string{`"`, `'`} {
@@ -149,7 +145,6 @@ func unquoted(s string) string {
 	return s
 }
 
-// set takes what a field says.
 func (r *Role) set(f field) error {
 	switch f.key {
 	case "doc":
@@ -212,7 +207,7 @@ func (r *Role) setTypes(f field) error {
 		if item.key == "" {
 			name, category, ok := strings.Cut(item.value, ":")
 			if item.key, item.value = strings.TrimSpace(name), unquoted(category); !ok {
-				item.value = "" // that of the role
+				item.value = "" // use the role's default
 			}
 		}
 		c := Category(item.value)
@@ -230,7 +225,6 @@ func (r *Role) setTypes(f field) error {
 	return nil
 }
 
-// items returns the elements of a list, on its line or below.
 func (f field) items() []field {
 	if f.value == "" {
 		return f.below
@@ -258,7 +252,7 @@ func categoryNames() string {
 	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 }
 
-// check reports what a role lacks. Its prompt begins at a line, which counts from 0.
+// check reports missing parts. The prompt begins at line at, counted from 0.
 func (r *Role) check(at int) error {
 	switch {
 	case len(r.Reads) == 0:

@@ -9,21 +9,19 @@ import (
 	"time"
 )
 
-// Numbers of the rules.
+// Limits of the rules.
 const (
-	maxRuled       = 400 // observations that rules look at, the newest
-	noteworthy     = 5   // level from which an observation is found
-	escalated      = 8   // level from which it is escalated
-	promiseImport  = 5   // importance of a promise of one's own that nothing followed
-	strangerImport = 4   // of somebody else's
+	maxRuled       = 400 // newest observations that rules look at
+	noteworthy     = 5   // minimum level of a finding
+	escalated      = 8   // minimum level of an escalation
+	promiseImport  = 5   // importance of the user's unkept promise
+	strangerImport = 4   // importance of another person's
 	staleImport    = 4
 )
 
-// Find is what a role finds without a model: what sensors make much of, what is due
-// within three days, promises that nothing followed, threads that have gone quiet, and
-// rare words that return in several places or on several days. A rule is for the roles
-// that give findings of its type. Findings are in the words of the observations, and
-// the same for the same arguments.
+// Find reports what rules find in place of a role's model. Rules cover high levels, due dates
+// within three days, unkept promises, quiet threads and recurring rare words. A rule runs for roles
+// that give its type of finding. Findings use the observations' words, and Find is deterministic.
 func Find(role Role, s State, seen []Seen, now time.Time) Report {
 	list := make([]Seen, 0, len(seen))
 	for _, o := range last(seen, maxRuled) {
@@ -42,7 +40,6 @@ func Find(role Role, s State, seen []Seen, now time.Time) Report {
 	return f.report()
 }
 
-// A finder collects what rules find.
 type finder struct {
 	role  Role
 	state State
@@ -51,19 +48,18 @@ type finder struct {
 	found []ruled
 }
 
-// A ruled is a finding of a rule, and why it deserves attention now, if it does.
+// ruled is a finding with the reason to escalate it, if any.
 type ruled struct {
 	Finding
 	why string
 }
 
-// gives reports whether the role gives findings of a type.
 func (f *finder) gives(kind string) bool {
 	_, ok := f.role.Types[kind]
 	return ok || len(f.role.Types) == 0 && kind == typeOrder[0]
 }
 
-// first returns the first of some types that the role gives, or "".
+// first returns the first type that the role gives, or "".
 func (f *finder) first(kinds ...string) string {
 	if i := slices.IndexFunc(kinds, f.gives); i >= 0 {
 		return kinds[i]
@@ -71,8 +67,8 @@ func (f *finder) first(kinds ...string) string {
 	return ""
 }
 
-// add notes a finding about observations. Each observation is found once, by the rule that
-// comes first, save that rules which name several may name it again.
+// add records a finding about observations. The first rule to find an observation keeps it, except
+// for findings about several observations.
 func (f *finder) add(kind, summary, why string, importance int, about ...Seen) {
 	out := Finding{Type: kind, Summary: Summary(summary), Importance: within(importance, 1, 10)}
 	for _, o := range about {
@@ -94,8 +90,8 @@ func (f *finder) add(kind, summary, why string, importance int, about ...Seen) {
 	f.found = append(f.found, ruled{out, why})
 }
 
-// report returns what was found, what matters most first: all that is urgent, as far as a
-// report is read, and of the rest no more than a model would say.
+// report returns the findings, most important first: all urgent ones up to the limit, and otherwise
+// as many as a model may give.
 func (f *finder) report() Report {
 	r := Report{Role: f.role.Name, Findings: []Finding{}, Unaided: true}
 	slices.SortStableFunc(f.found, func(a, b ruled) int { return cmp.Compare(b.Importance, a.Importance) })
@@ -115,7 +111,7 @@ func (f *finder) report() Report {
 	return r
 }
 
-// unsaid returns the ids of the observations that only findings rest on which are left out.
+// unsaid returns the observations that only omitted findings rest on.
 func unsaid(said, left []ruled) (ids []string) {
 	told := make(map[string]bool)
 	for _, one := range said {
@@ -133,7 +129,7 @@ func unsaid(said, left []ruled) (ids []string) {
 	return ids
 }
 
-// thresholds finds what a sensor's own rule makes much of.
+// thresholds finds observations of high level.
 func (f *finder) thresholds() {
 	for _, o := range f.seen {
 		kind := f.first("observation", "anomaly", "risk")
@@ -144,13 +140,13 @@ func (f *finder) thresholds() {
 			kind = f.first("observation", "anomaly", "upcoming")
 		}
 		if kind == "" || o.Level < noteworthy || kind == "risk" && f.near(o) != "" {
-			continue // it is found as what is due
+			continue // the rule for due dates finds it
 		}
 		f.add(kind, o.Content, f.why(o, o.Level, ""), o.Level, o)
 	}
 }
 
-// why returns why something is escalated, or "" if it is not.
+// why returns the reason to escalate an observation, or "".
 func (f *finder) why(o Seen, importance int, more string) string {
 	if importance < escalated {
 		return ""
@@ -161,8 +157,7 @@ func (f *finder) why(o Seen, importance int, more string) string {
 	return fmt.Sprintf("%s: %s (%s)", textkit.VisibleLine(o.Sensor, maxName), strings.TrimSuffix(textkit.Line(cmp.Or(o.Content, o.Subject), 90), "."), more)
 }
 
-// steps are how long before it is due something is found, with its importance where the
-// sensor gives no level.
+// steps are lead times before a due date. The importance applies if the sensor gives no level.
 var steps = []struct {
 	within     time.Duration
 	importance int
@@ -173,14 +168,13 @@ var steps = []struct {
 	{72 * time.Hour, 4, "due within 3 days"},
 }
 
-// over are states of what is not to be waited for any more.
+// over lists states that end a subject.
 var over = []string{"cancelled", "canceled", "removed", "deleted", "gone", "done", "completed", "finished", "ended", "past", "resolved", "answered", "closed", "declined"}
 
-// isOver reports whether the state of an observation says that its subject is over.
+// -
 func isOver(o Seen) bool { return slices.Contains(over, stateWord(o)) }
 
-// stateWord returns the first word of a state, which a sensor may tell from others of the
-// same name by what follows.
+// stateWord returns the first word of a state; sensors may append a suffix to make it unique.
 func stateWord(o Seen) string {
 	word := strings.ToLower(strings.TrimSpace(o.State))
 	if end := strings.IndexFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }); end >= 0 {
@@ -189,7 +183,7 @@ func stateWord(o Seen) string {
 	return word
 }
 
-// near says in words how soon an observation is due; "" if it is past, over, or far.
+// near describes how soon o is due, or returns "" if it is past, over or far.
 func (f *finder) near(o Seen) string {
 	left := o.Due.Sub(f.now)
 	if o.Due.IsZero() || left < 0 || isOver(o) {
@@ -203,8 +197,8 @@ func (f *finder) near(o Seen) string {
 	return ""
 }
 
-// deadlines finds what is due within three days: of several observations of one subject
-// and time the newest.
+// deadlines finds what is due within three days, using the newest observation of each subject and
+// time.
 func (f *finder) deadlines() {
 	kind := f.first("upcoming")
 	if kind == "" {
@@ -231,10 +225,10 @@ func (f *finder) deadlines() {
 	}
 }
 
-// quiet are states of threads that nobody went on with.
+// quiet lists states of inactive threads.
 var quiet = []string{"stale", "idle", "quiet", "waiting", "unanswered", "abandoned", "forgotten", "failed", "paused"}
 
-// stale finds threads that have gone quiet.
+// -
 func (f *finder) stale() {
 	kind := f.first("stale")
 	if kind == "" {

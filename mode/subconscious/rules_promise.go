@@ -12,7 +12,6 @@ import (
 //go:embed promises.txt
 var promiseText string
 
-// promisePhrases has the phrases of promises, as words.
 var promisePhrases = func() (list [][]string) {
 	for line := range strings.Lines(promiseText) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
@@ -22,13 +21,12 @@ var promisePhrases = func() (list [][]string) {
 	return list
 }()
 
-// maxOpening is how many words of what stands before a promise are kept.
+// maxOpening is the number of words kept from before a promise.
 const maxOpening = 4
 
-// maxGap is how many words a star in a phrase stands for at most.
+// maxGap is the maximum number of words that a star in a phrase matches.
 const maxGap = 3
 
-// A word is a word of a text, folded, and its place there.
 type word struct {
 	folded     string
 	start, end int
@@ -41,9 +39,8 @@ func wordsOf(s string) (list []word) {
 	return list
 }
 
-// promises notes promises in what the user or those who write to them have said, each for
-// itself, unless a later observation follows them up: quietly, for they come up again when
-// nothing has followed for a day.
+// promises finds promises of the user and of correspondents, unless later observations follow up.
+// They are not escalated, because reminders follow after a day.
 func (f *finder) promises() {
 	kind := f.first("promise", "observation")
 	if kind == "" {
@@ -53,7 +50,7 @@ func (f *finder) promises() {
 		if !isOwn(o.Sensor) && sensorKind(o.Sensor) != "mail" || isOver(o) || f.has(o) {
 			continue
 		}
-		if o.Level > 0 && o.Level < LeastAdded { // everybody is promised that
+		if o.Level > 0 && o.Level < LeastAdded { // a mass message
 			continue
 		}
 		for _, sentence := range promisesOf(o.Content) {
@@ -64,12 +61,11 @@ func (f *finder) promises() {
 	}
 }
 
-// has reports whether an observation was found.
 func (f *finder) has(o Seen) bool {
 	return slices.ContainsFunc(f.found, func(r ruled) bool { return slices.Equal(r.Rests, []string{o.ID}) })
 }
 
-// say notes one of the findings that an observation has, unless it is noted.
+// say records a further finding about an observation, without duplicates.
 func (f *finder) say(kind, text string, importance int, o Seen) {
 	summary := Summary(text)
 	if kind == "" || !tells(summary) || slices.ContainsFunc(f.found, func(r ruled) bool { return r.Summary == summary }) {
@@ -78,8 +74,8 @@ func (f *finder) say(kind, text string, importance int, o Seen) {
 	f.found = append(f.found, ruled{Finding{Type: kind, Summary: summary, Importance: importance, Rests: []string{o.ID}, Due: plain(o.Due)}, ""})
 }
 
-// followed reports whether later observations of the subject of one say that it is over,
-// or promise anew; or what was promised is said to be done.
+// followed reports whether later observations of the subject end it or repeat the promise, or say
+// that it is done.
 func (f *finder) followed(o Seen, promised string, later []Seen) bool {
 	return slices.ContainsFunc(later, func(n Seen) bool {
 		if o.Subject != "" && n.Subject == o.Subject && sensorKind(n.Sensor) == sensorKind(o.Sensor) {
@@ -89,10 +85,10 @@ func (f *finder) followed(o Seen, promised string, later []Seen) bool {
 	})
 }
 
-// mostPromises is how many promises of a text are found.
+// mostPromises is the maximum number of promises found in a text.
 const mostPromises = 6
 
-// promisesOf returns the parts of a text that promise something, one for each sentence.
+// promisesOf returns the sentences that contain a promise.
 func promisesOf(content string) (list []string) {
 	content = textkit.VisibleLine(content, 2*maxLine)
 	for len(list) < mostPromises {
@@ -109,8 +105,8 @@ func promisesOf(content string) (list []string) {
 	return list
 }
 
-// promise returns the first part of a text that promises something: its first words, and the
-// sentence, from the promise on if all of it is too long. It is "" if there is none.
+// promise returns the first promising sentence, shortened to its opening and the promise if too
+// long, or "".
 func promise(content string) string {
 	if list := promisesOf(content); len(list) > 0 {
 		return list[0]
@@ -118,7 +114,7 @@ func promise(content string) string {
 	return ""
 }
 
-// promiseIn returns where a promise begins and ends in a text, twice 0 if there is none.
+// promiseIn returns the byte range of a promise in content, or 0, 0.
 func promiseIn(content string) (from, to int) {
 	list := wordsOf(content)
 	for i := range list {
@@ -140,8 +136,7 @@ func promiseIn(content string) (from, to int) {
 	return 0, 0
 }
 
-// opening returns the first words of what stands before a promise, for they say whose it
-// is.
+// opening shortens the text before a promise; its first words say whose promise it is.
 func opening(before string) string {
 	list := strings.Fields(before)
 	if len(list) <= maxOpening {
@@ -150,8 +145,7 @@ func opening(before string) string {
 	return strings.Join(list[:maxOpening], " ") + " … "
 }
 
-// matches returns how many words a phrase takes at the beginning of a list, 0 if it is
-// not there.
+// matches returns how many words the phrase matches at the start of list, or 0.
 func matches(list []word, phrase []string) int {
 	at := 0
 	for i, p := range phrase {
@@ -172,11 +166,10 @@ func matches(list []word, phrase []string) int {
 	return at
 }
 
-// denials are words after which a phrase promises nothing.
+// denials are words that cancel the phrase before them.
 var denials = []string{"not", "never", "nicht", "nie", "be", "have", "sein", "haben", "list", "lists"}
 
-// denied reports whether words take back the promise before them, or say how things will
-// be, not what will be done.
+// denied reports whether rest negates a promise or describes a state instead of an action.
 func denied(rest []word) bool {
 	if len(rest) == 0 || !slices.Contains(denials, rest[0].folded) {
 		return false
@@ -185,7 +178,7 @@ func denied(rest []word) bool {
 	return !doing
 }
 
-// sentence returns where the sentence of a text begins and ends that has a place.
+// sentence returns the byte range of the sentence around start and end.
 func sentence(s string, start, end int) (from, to int) {
 	for i := start - 1; i > 0; i-- {
 		if s[i] == ' ' && strings.IndexByte(".!?;\n", s[i-1]) >= 0 {

@@ -15,7 +15,7 @@ import (
 	"ponder/internal/racetest"
 )
 
-// obs makes an observation from "sensor|subject|state|level|content".
+// obs parses "sensor|subject|state|level|content".
 func obs(line string) Seen {
 	p := strings.SplitN(line, "|", 5)
 	level := 0
@@ -25,7 +25,7 @@ func obs(line string) Seen {
 	return Seen{At: midday, Observation: ponder.Observation{Sensor: p[0], Subject: p[1], State: p[2], Level: level, Content: p[4]}}
 }
 
-// numbered gives observations their ids, e1, e2 and so on.
+// numbered assigns the ids v1, v2 and so on.
 func numbered(list ...Seen) []Seen {
 	for i := range list {
 		list[i].ID, list[i].Seq = fmt.Sprint("v", i+1), int64(i+1)
@@ -106,7 +106,7 @@ func roleOf(name string) Role {
 	return list[slices.IndexFunc(list, func(r Role) bool { return r.Name == name })]
 }
 
-// A word may have been seen before: in an entry of another sensor, or on earlier days.
+// Earlier entries and topics count as occurrences of a word.
 func TestFindRemembers(t *testing.T) {
 	s := NewState()
 	s.Aside.Decayed = midday
@@ -132,7 +132,7 @@ func TestFindRemembers(t *testing.T) {
 	}
 }
 
-// A role of one's own has the rules of the types that it gives.
+// A custom role gets the rules of its types.
 func TestFindOfOtherRoles(t *testing.T) {
 	seen := numbered(obs("mail|a|new|9|Pay Kestrel").due(time.Hour), obs("files|b|new|3|kestrel.pdf was created"))
 	for _, tt := range []struct {
@@ -151,8 +151,7 @@ func TestFindOfOtherRoles(t *testing.T) {
 	}
 }
 
-// Findings are bounded, depend on nothing but the arguments, and have only words that
-// observations have.
+// Findings are bounded, deterministic, and use the observations' words only.
 func TestFindProperties(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which tries thousands of random states")
 	texts := []string{"I will send it", "Kestrel", "the boiler rattles again", "ich melde mich", "quarterly Zephyr figures", strings.Repeat("long ", 50), "", "\x1b[2J", "wird <b>fett</b>", "Привет Кестрел мир"}

@@ -13,13 +13,13 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// Numbers of the rule for words that return.
+// Limits of the rule for recurring words.
 const (
-	placesTogether = 2 // sensors
+	placesTogether = 2 // kinds of sensors
 	daysTogether   = 3
-	rareLetters    = 4 // of a word that may be rare
-	headWords      = 4 // of what is quoted of a place
-	mostShared     = 3 // words that are named
+	rareLetters    = 4 // letters of a rare word
+	headWords      = 4 // words quoted from a place
+	mostShared     = 3 // words named
 	mostReturns    = 2 // findings
 	mostTermsOf    = 60
 )
@@ -27,7 +27,7 @@ const (
 //go:embed common.txt
 var commonText string
 
-// commonStems has the stems of words that are about everything and nothing.
+// commonStems contains the stems of unspecific words.
 var commonStems = func() map[string]bool {
 	set := make(map[string]bool)
 	for line := range strings.Lines(commonText) {
@@ -42,20 +42,20 @@ var commonStems = func() map[string]bool {
 	return set
 }()
 
-// A returning is a rare word with the observations and the days that have it.
+// returning is a rare word with its observations and days.
 type returning struct {
-	term  string // as it was first written
+	term  string // as first written
 	stem  string
-	in    []int // places in finder.seen
+	in    []int // indexes in finder.seen
 	kinds map[string]bool
 	days  map[string]bool
-	entry string // that has it, of another sensor
-	reads string // what that says
+	entry string // an entry with the word from another sensor
+	reads string // that entry's summary
 	kind  string // of the finding
 }
 
-// repeated finds rare words that come from several sensors or on several days. A word may
-// have been seen before: in an entry on the mind, or in what a role has found.
+// repeated finds rare words that occur in several kinds of sensors or on several days, including
+// earlier entries and topics.
 func (f *finder) repeated() {
 	if f.first("connection", "pattern") == "" {
 		return
@@ -63,7 +63,7 @@ func (f *finder) repeated() {
 	var list []*returning
 	for _, r := range f.terms() {
 		f.remember(r)
-		if len(r.in)*3 > max(12, len(f.seen)) { // it says nothing of those that have it
+		if len(r.in)*3 > max(12, len(f.seen)) { // too frequent to be specific
 			continue
 		}
 		if r.kind = f.kindOf(r); r.kind != "" {
@@ -82,7 +82,7 @@ func (f *finder) repeated() {
 	}
 }
 
-// kindOf returns the type of the finding that a word is worth, or "".
+// kindOf returns the type of finding for a word, or "".
 func (f *finder) kindOf(r *returning) string {
 	switch {
 	case len(r.kinds) >= placesTogether && f.gives("connection"):
@@ -93,12 +93,11 @@ func (f *finder) kindOf(r *returning) string {
 	return ""
 }
 
-// within reports whether a word comes in no observation that another does not come in.
+// within reports whether all of r's observations also contain o.
 func (r *returning) within(o *returning) bool {
 	return r.entry == o.entry && !slices.ContainsFunc(r.in, func(i int) bool { return !slices.Contains(o.in, i) })
 }
 
-// terms returns the rare words of the observations.
 func (f *finder) terms() []*returning {
 	all := make(map[string]*returning)
 	for i, o := range f.seen {
@@ -122,7 +121,7 @@ func (f *finder) terms() []*returning {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// remember adds where a word was seen before.
+// remember adds earlier topics and entries with the word.
 func (f *finder) remember(r *returning) {
 	for _, t := range f.state.Aside.Topics {
 		if slices.ContainsFunc(rare(t.Text), r.is) {
@@ -147,8 +146,7 @@ func (f *finder) remember(r *returning) {
 
 func (r *returning) is(t term) bool { return t.stem == r.stem }
 
-// connect notes the finding of a word in one sentence: the words that are shared, and the
-// two places that share them.
+// connect adds the finding for a word: the shared words and two places that share them.
 func (f *finder) connect(r *returning) {
 	about, level := []Seen{}, 0
 	for _, i := range r.in {
@@ -172,13 +170,13 @@ func (f *finder) connect(r *returning) {
 	}
 	importance := max(level, 1+len(r.kinds)+len(r.days)/daysTogether)
 	n := len(f.found)
-	f.add(r.kind, summary+".", "", within(importance, LeastAdded, LeastInsight-1), about...) // words alone are no insight
+	f.add(r.kind, summary+".", "", within(importance, LeastAdded, LeastInsight-1), about...) // shared words alone are no insight
 	if r.entry != "" && len(f.found) > n {
 		f.found[n].Reinforces = []string{r.entry}
 	}
 }
 
-// sharedBy returns the word with others that two texts share, in words.
+// sharedBy lists r's word and others that both texts contain.
 func (r *returning) sharedBy(a, b string) string {
 	list, other := []string{r.term}, rare(b)
 	for _, t := range rare(a) {
@@ -192,8 +190,7 @@ func (r *returning) sharedBy(a, b string) string {
 	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
 }
 
-// place says where something was seen, and when where that tells it from others, with its
-// first words.
+// place describes where o was seen, its first words and, if dated, the day.
 func place(o Seen, dated bool) string {
 	where := "in " + textkit.VisibleLine(sensorKind(o.Sensor), maxName)
 	if isOwn(o.Sensor) {
@@ -208,7 +205,7 @@ func place(o Seen, dated bool) string {
 	return where
 }
 
-// headOf returns the first words of a text, up to where its first part ends.
+// headOf returns the first words of s, up to its first punctuation.
 func headOf(s string) string {
 	s = textkit.VisibleLine(s, 2*maxLine)
 	if i := strings.IndexAny(s, "()\"“”"); i > 0 {
@@ -227,11 +224,10 @@ func headOf(s string) string {
 	return textkit.Line(s, 60)
 }
 
-// A term is a word and its stem.
+// -
 type term struct{ term, stem string }
 
-// rare returns the words of a text that are rare in general: no stop words, none of
-// everyday life and work, no numbers and dates.
+// rare returns the rare words of s: no stop words, everyday words, numbers or dates.
 func rare(s string) (list []term) {
 	s = textkit.VisibleLine(s, 2*maxLine)
 	for _, w := range wordsOf(s) {
@@ -245,7 +241,7 @@ func rare(s string) (list []term) {
 	return list
 }
 
-// mayBeRare reports whether a folded word has the letters that it takes.
+// mayBeRare reports whether a folded word has enough letters.
 func mayBeRare(w string) bool {
 	letters := 0
 	for _, r := range w {

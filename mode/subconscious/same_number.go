@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// numberWords are numbers in words. One and its like may stand for a thing.
+// numberWords maps number words to values. It omits "one", which may be a pronoun.
 var numberWords = map[string]float64{
 	"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
 	"thirteen": 13, "fourteen": 14, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "hundred": 100, "twice": 2, "both": 2,
@@ -20,10 +20,9 @@ var weekdays = []string{"monday", "tuesday", "wednesday", "thursday", "friday", 
 
 var months = []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
 
-// day reads a weekday or a month.
 func (r *scan) day(i int, raw, w string) (value, bool) {
 	if raw == w {
-		return value{}, false // "may"
+		return value{}, false // the verb "may"
 	}
 	if w == "may" && r.first && !isNumber(r.at(i+1)) {
 		return value{}, false
@@ -37,7 +36,7 @@ func (r *scan) day(i int, raw, w string) (value, bool) {
 
 func isNumber(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 
-// number reads a number, a time or an id at i, and returns how many tokens it is.
+// number parses a number, time or id at i and returns how many tokens it takes.
 func (r *scan) number(i int) int {
 	raw := r.at(i)
 	if v, ok := numberWords[strings.ToLower(raw)]; ok {
@@ -69,7 +68,7 @@ func (r *scan) number(i int) int {
 	return n
 }
 
-// clock reads a time of the day: "7:15", "4 pm", "10:05 pm".
+// clock parses a time of day: "7:15", "4 pm", "10:05 pm".
 func (r *scan) clock(i int, digits, suffix string) int {
 	hour, err := strconv.Atoi(digits)
 	if err != nil || hour > 24 {
@@ -103,7 +102,6 @@ func (r *scan) clock(i int, digits, suffix string) int {
 	return n
 }
 
-// gap returns what is between a token and the next.
 func (r *scan) gap(i int) string {
 	if i+1 >= len(r.tokens) {
 		return ""
@@ -111,10 +109,10 @@ func (r *scan) gap(i int) string {
 	return r.line[r.tokens[i].End:r.tokens[i+1].Start]
 }
 
-// joined reports whether a number goes on behind a token.
+// joined reports whether a number continues after token i.
 func (r *scan) joined(i int) bool { return slices.Contains([]string{".", ",", "'"}, r.gap(i)) }
 
-// plainNumber returns a number without marks between thousands.
+// plainNumber removes thousands separators.
 func plainNumber(s string) string {
 	s = strings.ReplaceAll(s, "'", "")
 	if at := strings.LastIndexByte(s, ','); at >= 0 && len(s)-at == 4 {
@@ -123,7 +121,6 @@ func plainNumber(s string) string {
 	return strings.ReplaceAll(s, ",", ".")
 }
 
-// value adds a value, once.
 func (r *scan) value(v value) {
 	if !slices.Contains(r.values, v) {
 		r.values = append(r.values, v)
@@ -131,12 +128,12 @@ func (r *scan) value(v value) {
 	r.next(hashOf(string(v.kind)+strconv.FormatUint(v.n, 10)), false)
 }
 
-// hasValue reports whether a text has a value, in whatever form.
+// hasValue reports whether p contains v in any notation.
 func (p *phrase) hasValue(v value) bool {
 	return slices.ContainsFunc(p.values, func(o value) bool { return o == v || v.hour(o) || o.hour(v) })
 }
 
-// hour reports whether v is a number that may stand for the time o: "at 8".
+// hour reports whether the number v may mean the time o, as in "at 8".
 func (v value) hour(o value) bool {
 	if v.kind != 'n' || o.kind != 't' {
 		return false

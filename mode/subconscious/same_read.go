@@ -9,44 +9,43 @@ import (
 	"ponder/internal/textkit/similarity"
 )
 
-// Bounds of what is compared of a text. What is longer is the same as itself only.
+// Limits of compared text. Longer texts equal only themselves.
 const (
 	maxWords = 64
-	maxRead  = 2048 // bytes
+	maxRead  = 2048
 )
 
-// A phrase is what is compared of a text.
+// phrase is the comparable form of a text.
 type phrase struct {
 	line   string
-	words  []uint32 // stems of what it is about, sorted, each once
-	order  []uint32 // stems of all words, with a 0 between sentences
-	about  []bool   // of each of order, whether it is in words
-	kinds  uint64   // a bit for each of words
+	words  []uint32 // sorted distinct stems of content words
+	order  []uint32 // stems of all words, 0 between sentences
+	about  []bool   // parallel to order: is it in words?
+	kinds  uint64   // bitmap of words
 	values []value
-	names  []uint32 // stems that are names
-	sides  []side   // of opposites
+	names  []uint32 // stems of names
+	sides  []side   // antonyms
 	nots   int      // negations
 
-	long bool // there is more
+	long bool
 
 	reads bool
-	whole similarity.Text // if reads
+	whole similarity.Text
 }
 
-// A value is a number, a time, a day or whatever else has digits.
+// value is a number, time, day or id.
 type value struct {
-	kind byte // n: number, t: minute of the day, w: weekday, m: month, i: an id
+	kind byte // n: number, t: minute of the day, w: weekday, m: month, i: id
 	n    uint64
 }
 
-// A scan is a text that is being read.
 type scan struct {
 	*phrase
 	t       *table
 	line    string
 	tokens  []lexical.Token
-	first   bool // a sentence begins
-	skipped int  // up to here tokens are read
+	first   bool // at the start of a sentence
+	skipped int  // tokens before it are consumed
 }
 
 func (r *reader) readPhrase(s string) *phrase {
@@ -64,7 +63,7 @@ func (r *scan) read() {
 		r.tokens = r.tokens[:maxWords]
 	}
 	n := len(r.tokens)
-	room := make([]uint32, 0, 3*n+2) // words, and order with a mark for each sentence
+	room := make([]uint32, 0, 3*n+2) // for words and order
 	p.words, p.order, p.about = room[:0:n], room[n:n:3*n+2], make([]bool, 0, 2*n+2)
 	r.next(0, false)
 	for i := range r.tokens {
@@ -80,7 +79,7 @@ func (r *scan) read() {
 	}
 }
 
-// sentence notes whether a sentence ends behind a token.
+// sentence records whether a sentence ends after token i.
 func (r *scan) sentence(i int) {
 	end := len(r.line)
 	if i+1 < len(r.tokens) {
@@ -94,12 +93,10 @@ func (r *scan) sentence(i int) {
 	}
 }
 
-// next notes the next word.
 func (r *scan) next(h uint32, about bool) {
 	r.order, r.about = append(r.order, h), append(r.about, about)
 }
 
-// at returns a token as it is written.
 func (r *scan) at(i int) string {
 	if i >= len(r.tokens) {
 		return ""
@@ -107,7 +104,6 @@ func (r *scan) at(i int) string {
 	return r.line[r.tokens[i].Start:r.tokens[i].End]
 }
 
-// word reads the word at i, or the number that begins there.
 func (r *scan) word(i int) {
 	raw := r.at(i)
 	if n := r.number(i); n > 0 {
@@ -140,7 +136,7 @@ func (r *scan) word(i int) {
 	r.name(i, raw, h)
 }
 
-// name notes a word that is a name: it has a capital where no sentence begins.
+// name records a word as a name if it has a capital inside a sentence.
 func (r *scan) name(i int, raw string, h uint32) {
 	upper := raw[0] >= 'A' && raw[0] <= 'Z' || raw[0] >= 0x80 && raw != strings.ToLower(raw)
 	if upper && (!r.first || r.isGenitive(i)) {
@@ -148,19 +144,19 @@ func (r *scan) name(i int, raw string, h uint32) {
 	}
 }
 
-// isNot reports whether a token is the t of "isn't".
+// isNot reports whether token i is the t of "isn't".
 func (r *scan) isNot(i int) bool {
 	at := r.tokens[i].Start
 	return at >= 2 && (r.line[at-1] == '\'' || strings.HasSuffix(r.line[:at], "’")) && strings.HasSuffix(strings.TrimRight(r.line[:at], "'’"), "n")
 }
 
-// isGenitive reports whether a token is somebody's.
+// isGenitive reports whether 's follows token i.
 func (r *scan) isGenitive(i int) bool {
 	rest := r.line[r.tokens[i].End:]
 	return strings.HasPrefix(rest, "'s ") || strings.HasPrefix(rest, "’s ")
 }
 
-// undone returns what is denied by a word that begins with "un", or ends with "less".
+// undone strips a negating "un" or "less" from w.
 func undone(w string) (string, bool) {
 	for _, not := range []string{"under", "until", "unit", "union", "uniq", "univ", "unless", "uncle", "unders"} {
 		if strings.HasPrefix(w, not) {
@@ -173,7 +169,7 @@ func undone(w string) (string, bool) {
 	return w, false
 }
 
-// hashOf is FNV-1a of 32 bits, and never 0.
+// hashOf is 32-bit FNV-1a, but never 0.
 func hashOf(s string) uint32 {
 	h := uint32(2166136261)
 	for i := range len(s) {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// A pair of testdata/pairs.jsonl is of findings that say the same, nearly the same with
-// an opposite fact or another number, date or name, or something different.
+// pair is a labelled pair of testdata/pairs.jsonl.
 type pair struct {
 	A, B, Label string
 	Held        bool
@@ -31,8 +30,7 @@ func pairs(t testing.TB) (list []pair) {
 	return list
 }
 
-// TestPairs measures the labelled pairs. Those that fail are printed of the half that is
-// not held: the other was written first, and is looked at as a whole only.
+// TestPairs measures the labelled pairs. It prints failures only of the half that is not held out.
 func TestPairs(t *testing.T) {
 	for _, half := range []struct {
 		name string
@@ -100,8 +98,7 @@ func TestSameFinding(t *testing.T) {
 	}
 }
 
-// TestSameByModel sees that a model for embeddings may find more that is the same, and
-// never what disagrees.
+// TestSameByModel checks that a semantic comparison cannot override a conflict.
 func TestSameByModel(t *testing.T) {
 	r := newReader(func(a, b string) bool { return true })
 	for _, tt := range []struct {

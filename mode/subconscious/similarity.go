@@ -11,37 +11,36 @@ import (
 	"ponder/internal/textkit/similarity"
 )
 
-// How alike two findings must be to be the same, from 0 to 1: how much of their words
-// they share. Fitted on the half of testdata/pairs.jsonl that is not held.
+// Similarity thresholds, from 0 to 1. They were fitted on the pairs of testdata/pairs.jsonl that
+// are not held out.
 const (
 	alike   = 0.56
-	perhaps = 0.4  // it takes package same to say
-	topic   = 0.75 // share of a topic's words that a text about it has
-	nearby  = 0.35 // of texts that rest on the same facts
+	perhaps = 0.4  // package similarity decides
+	topic   = 0.75 // share of a topic's words in a text about it
+	nearby  = 0.35 // for texts with the same support
 )
 
-// SameFinding reports whether two findings of a sentence or two say the same thing, in
-// the same or in other words. What has another number, date or name, or is denied in
-// one and not in the other, is never the same.
+// SameFinding reports whether two findings state the same. Findings with different numbers, dates,
+// names or negation are never the same.
 func SameFinding(a, b string) bool {
 	r := newReader(nil)
 	return r.same(r.read(a), r.read(b))
 }
 
-// A reader reads texts, each once, and compares them. It is not safe for use by many.
+// reader parses texts once each and compares them. It is not safe for concurrent use.
 type reader struct {
-	more func(a, b string) bool // may find more that is the same
+	more func(a, b string) bool // may find more equal texts
 	seen map[string]*phrase
 
 	table  *table
-	tokens []lexical.Token // to be used again
+	tokens []lexical.Token // reused buffer
 }
 
 func newReader(more func(a, b string) bool) *reader {
 	return &reader{more: more, seen: make(map[string]*phrase), table: knownWords()}
 }
 
-// read returns what is compared of a text.
+// -
 func (r *reader) read(s string) *phrase {
 	p, ok := r.seen[s]
 	if !ok {
@@ -51,7 +50,6 @@ func (r *reader) read(s string) *phrase {
 	return p
 }
 
-// same reports whether two texts say the same.
 func (r *reader) same(a, b *phrase) bool {
 	switch {
 	case len(a.words) == 0 || len(b.words) == 0:
@@ -74,18 +72,16 @@ func (r *reader) same(a, b *phrase) bool {
 	return r.more != nil && !a.disagrees(b) && r.more(a.line, b.line)
 }
 
-// near reports whether two texts may well say the same, and do not disagree: enough for
-// texts that rest on the same facts.
+// near reports whether two texts may state the same and do not conflict. It suffices for texts with
+// the same support.
 func (r *reader) near(a, b *phrase) bool { return a.likeness(b) >= nearby && !a.disagrees(b) }
 
-// names reports whether a text is about a topic that another names, with all the
-// numbers and names it has.
+// names reports whether a is about the topic t and has all of t's numbers and names.
 func (r *reader) names(t, a *phrase) bool {
 	return len(t.words) > 0 && t.within(a) >= topic && !slices.ContainsFunc(t.values, func(v value) bool { return !a.hasValue(v) })
 }
 
-// verdict compares the texts as package same does, which knows more words, but wants
-// nearly all of them.
+// verdict compares with package similarity, which knows more words but requires nearly all of them.
 func (p *phrase) verdict(o *phrase) similarity.Verdict { return p.text().Compare(o.text()) }
 
 func (p *phrase) text() similarity.Text {
@@ -98,16 +94,15 @@ func (p *phrase) text() similarity.Text {
 //go:embed same_words.txt
 var sameWords string
 
-// A table is what is known of words.
 type table struct {
 	stop  map[string]bool
 	not   map[string]bool
 	void  map[string]bool
-	same  map[string]string // what a word stands for
-	sides map[string][]side // of opposites, by stem
+	same  map[string]string // synonyms
+	sides map[string][]side // antonyms by stem
 }
 
-// A side is one of two opposites.
+// side is one member of a pair of opposites.
 type side struct {
 	pair  int
 	right bool
@@ -141,14 +136,13 @@ func readTable(file string) *table {
 	return t
 }
 
-// side notes the words of one of two opposites.
 func (t *table) side(pair int, right bool, list []string) {
 	for _, w := range list {
 		t.sides[w] = append(t.sides[w], side{pair, right})
 	}
 }
 
-// known returns what a word in small letters is compared by.
+// known returns the canonical form of a lower-case word.
 func (t *table) known(w string) string {
 	if s, ok := t.same[w]; ok {
 		return s
@@ -160,20 +154,19 @@ func (t *table) known(w string) string {
 	return short
 }
 
-// endings are what is cut of English words, and most others, the longest first.
+// endings are suffixes to cut, longest first, mostly English.
 var endings = []string{"ations", "ation", "ments", "ment", "ings", "ing", "ions", "ion", "ies", "ers", "ed", "es", "er", "ly", "en", "s", "e", "y"}
 
-// stemLetters is how many letters of a stem are compared.
+// stemLetters is the number of letters of a stem that count.
 const stemLetters = 7
 
-// stem returns what is compared of a word in small letters: its beginning without
-// an ending. It is coarse, and made to be quick.
+// stem strips the ending of a lower-case word. It is coarse and fast.
 func stem(w string) string {
 	for _, end := range endings {
 		if len(w) >= len(end)+3 && strings.HasSuffix(w, end) {
 			w = w[:len(w)-len(end)]
 			if n := len(w); n > 3 && w[n-1] == w[n-2] && w[n-1] != 's' && w[n-1] != 'l' {
-				w = w[:n-1] // "stopped"
+				w = w[:n-1] // -
 			}
 			break
 		}
@@ -184,8 +177,7 @@ func stem(w string) string {
 	return w[:min(len(w), stemLetters)]
 }
 
-// likeness returns how much of what they are about two texts share, from 0 to 1 (the
-// coefficient of Dice). A value counts as much as a word.
+// likeness returns the Dice coefficient of the content words and values, from 0 to 1.
 func (p *phrase) likeness(o *phrase) float64 {
 	all := len(p.words) + len(o.words)
 	if all == 0 || bits.OnesCount64(p.kinds&o.kinds) == 0 {
@@ -201,12 +193,12 @@ func (p *phrase) likeness(o *phrase) float64 {
 	return min(1, 2*float64(both)/float64(all))
 }
 
-// within returns which share of what a text is about another has too.
+// within returns the share of p's content words that o has.
 func (p *phrase) within(o *phrase) float64 {
 	return float64(shared(p.words, o.words)) / float64(len(p.words))
 }
 
-// shared returns how many numbers two sorted lists have in common.
+// shared counts the common elements of two sorted lists.
 func shared(a, b []uint32) (n int) {
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {
@@ -221,13 +213,12 @@ func shared(a, b []uint32) (n int) {
 	return n
 }
 
-// disagrees reports whether two texts cannot say the same: they have other values or
-// names, one denies what the other says, or one has another word in the same place.
+// disagrees reports whether two texts conflict in a value, name, negation or substituted word.
 func (p *phrase) disagrees(o *phrase) bool {
 	return p.otherValue(o) || p.otherName(o) || p.turned(o) || p.replaced(o)
 }
 
-// otherValue reports whether each has a value of some kind that the other has not.
+// otherValue reports whether each text has a value of one kind that the other lacks.
 func (p *phrase) otherValue(o *phrase) bool {
 	var a, b [256]bool
 	for _, v := range p.values {
@@ -244,7 +235,7 @@ func (p *phrase) otherValue(o *phrase) bool {
 	return false
 }
 
-// otherName reports whether each names something that the other does not.
+// otherName reports whether each text has a name that the other lacks.
 func (p *phrase) otherName(o *phrase) bool {
 	lacks := func(names []uint32, o *phrase) bool {
 		return slices.ContainsFunc(names, func(n uint32) bool { _, has := slices.BinarySearch(o.words, n); return !has })
@@ -253,8 +244,8 @@ func (p *phrase) otherName(o *phrase) bool {
 	return a && b
 }
 
-// turned reports whether something turns the meaning of one text round: a negation, or a
-// word for the opposite. Both together do not: "not open" is "closed".
+// turned reports whether exactly one text is negated or uses an antonym. Both together cancel: "not
+// open" is "closed".
 func (p *phrase) turned(o *phrase) bool {
 	opposite := slices.ContainsFunc(p.sides, func(s side) bool {
 		other := side{s.pair, !s.right}
@@ -269,8 +260,8 @@ func (p *phrase) turned(o *phrase) bool {
 	return true
 }
 
-// replaced reports whether a word of one text stands where the other has another, with
-// the same words around: what is almost a copy differs in what it is about.
+// replaced reports whether the texts have different words in the same context. Near-copies differ
+// in their subject.
 func (p *phrase) replaced(o *phrase) bool {
 	for i := 1; i+1 < len(p.order); i++ {
 		w := p.order[i]

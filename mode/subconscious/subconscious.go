@@ -1,17 +1,13 @@
-// Package subconscious is the way of thinking that never stops: at each tick four roles
-// look at what sensors saw, and a merge without a model makes of their findings what is
-// on its mind.
+// Package subconscious implements continuous background thinking. At each tick four roles look at
+// new observations, and a deterministic merge turns their findings into the mind.
 //
-// There are three modes. A tick ([Name]) is a root run: it has the roles look at what is
-// new to them, all at once, and writes what came of it in one transaction: what each
-// found, the new state and what is to be escalated. A look ([RoleMode]) is a child of it.
-// A decision ([DecideMode]) is a root run for one escalation: a strong model says through
-// tools what is to be done about it.
+// It has three modes. A tick ([Name]) is a root run: it starts all looks at once and writes
+// findings, state and escalations in one transaction. A look ([RoleMode]) is its child. A decision
+// ([DecideMode]) is a root run in which a strong model handles one escalation through tools.
 //
-// known.go folds what every run of the thread is shown; tick.go says how a tick goes,
-// tick_merge.go what it comes to; look.go and decide.go are the other modes. view.go
-// folds all events of the thread for those who show it, due.go says when a tick has
-// something to do, and pace.go how long to wait for the next.
+// known.go folds the events that every run needs. tick.go, tick_plan.go and tick_merge.go implement
+// ticks; look.go and decide.go implement the other modes. view.go folds the whole thread for
+// display, deadline.go decides when a tick is due, and pace.go sets the interval.
 package subconscious
 
 import (
@@ -25,33 +21,33 @@ import (
 	"ponder/llm"
 )
 
-// The modes, by name.
+// Names of the modes.
 const (
-	Name       = "subconscious" // a tick: the roles look, and their findings are merged
-	RoleMode   = "mind_role"    // a role's look, a child of the tick
-	DecideMode = "escalation"   // what to do about something that was escalated
+	Name       = "subconscious"
+	RoleMode   = "mind_role"
+	DecideMode = "escalation"
 )
 
-// Options say how the modes work. The zero value is that of the program.
+// Options configure the modes. The zero value has the program's defaults.
 type Options struct {
 	Roles     []Role // DefaultRoles if empty
 	Rules     Rules
-	Actions   []llm.Tool // that a decision may use, beside the ones it always has; the mind must have them, gated
-	NoDecider bool       // there is no model for decisions: the user is told what was found
+	Actions   []llm.Tool // additional tools of decisions, which the engine must have and gate
+	NoDecider bool       // no model decides; users get the findings
 	Redact    func(llm.Message) llm.Message
 
-	// Gate, if set, returns why a decision may not use a tool now, in words for its
-	// model, or "" if it may. It is pure.
+	// Gate, if set, returns a reason for the model why a decision may not use a tool now, or "". It
+	// must be pure.
 	Gate func(llm.ToolCall) (reason string)
 }
 
-// A TickInput is what a tick may be told: the options of its run.
+// TickInput is the options of a tick run.
 type TickInput struct {
-	All     bool `json:"all,omitempty"`           // every role looks, though nothing is new to it
-	Unaided bool `json:"without_model,omitempty"` // no model is asked: rules look
+	All     bool `json:"all,omitempty"`           // every role looks, even without news
+	Unaided bool `json:"without_model,omitempty"` // rules look instead of models
 
-	// Upto is the seq of the last event before the tick: what came later is for the next.
-	// If zero, that goes by the time at which observations were made.
+	// Upto is the seq of the last event before the tick; later events wait for the next tick. If
+	// zero, the time of observations decides.
 	Upto int64 `json:"upto,omitempty"`
 }
 
@@ -62,7 +58,6 @@ func (o Options) roles() []Role {
 	return DefaultRoles()
 }
 
-// rules returns what the merge is told.
 func (o Options) rules() Rules {
 	if len(o.Rules.Roles) == 0 {
 		o.Rules.Roles = o.roles()
@@ -70,13 +65,12 @@ func (o Options) rules() Rules {
 	return o.Rules
 }
 
-// New returns the three modes.
 func New(o Options) []ponder.Mode {
 	o.Roles = o.roles()
 	return []ponder.Mode{tickMode(o), lookMode(o), decideMode(o)}
 }
 
-// threadMode returns the mode of root runs, which carry what is known on their thread.
+// threadMode returns a mode of root runs that carry knowledge along their thread.
 func threadMode[S interface {
 	ponder.State
 	known() knowledge
@@ -97,8 +91,8 @@ func threadMode[S interface {
 	}
 }
 
-// layout returns the layout of states that were folded with these roles. What is kept of
-// observations depends on who sees them, so others begin anew.
+// layout hashes the roles, because stored knowledge depends on which role sees what. Other roles
+// make the engine fold the thread from the start.
 func (o Options) layout(form int) int {
 	h := fnv.New32a()
 	for _, r := range o.Roles {
@@ -108,11 +102,10 @@ func (o Options) layout(form int) int {
 	return form<<32 | int(h.Sum32())
 }
 
-// ModelOf returns the role of the model that a role of the subconscious thinks with.
+// ModelOf returns the model role of a role of the subconscious.
 func ModelOf(role string) ponder.Role { return ponder.Role("mind:" + role) }
 
-// ThreadOf returns the id of the thread that an owner's subconscious is on. It is made of
-// the name, so that there is never a second.
+// ThreadOf returns the id of an owner's thread. It derives from owner, so that each owner has one.
 func ThreadOf(owner string) ponder.ThreadID {
 	sum := sha256.Sum256([]byte(Name + "\x00" + owner))
 	const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

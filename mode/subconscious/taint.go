@@ -8,10 +8,9 @@ import (
 	"ponder"
 )
 
-// taint marks what came of a report whose role had been shown what strangers wrote,
-// unless what strangers did not write bears it out: the role may have been led by them,
-// whatever it says that its findings rest on. Of what strangers wrote that is added to what
-// an escalation rests on that fits a finding best, so that the user is shown it.
+// taint marks findings of a report exposed to untrusted text, unless trusted observations support
+// them. The role may be misled about its support. It adds the best-matching untrusted text to
+// escalations, for display to the user.
 func (m *Merged) taint(r Report, in Input) {
 	if !r.Untrusted {
 		return
@@ -37,7 +36,7 @@ func (m *Merged) taint(r Report, in Input) {
 	}
 }
 
-// taintRaised marks what is to be escalated of a finding.
+// taintRaised marks the escalations of a finding.
 func (m *Merged) taintRaised(r Report, f ponder.Finding, in Input) {
 	var ids, sources []string
 	if o, ok := in.ledBy(f.Content, among(in.Seen, f.Rests), r.Exposed); ok {
@@ -57,7 +56,7 @@ func (m *Merged) taintRaised(r Report, f ponder.Finding, in Input) {
 	}
 }
 
-// among returns the observations of ids, as far as they are known.
+// among returns the known observations with the ids.
 func among(seen map[string]Seen, ids []string) (list []Seen) {
 	for _, id := range ids {
 		if o, ok := seen[id]; ok {
@@ -67,9 +66,9 @@ func among(seen map[string]Seen, ids []string) (list []Seen) {
 	return list
 }
 
-// ledBy returns of what strangers wrote, and a role was shown, what a finding most likely
-// comes from: what shares rare words with it. Where nothing does, it is the only thing that
-// there is, if what the finding rests on does not bear it out either.
+// ledBy returns the exposed untrusted observation that a finding most likely derives from, by
+// shared rare words. If none shares any, it returns a sole observation unless rests supports the
+// finding.
 func (in Input) ledBy(finding string, rests []Seen, exposed []string) (led Seen, ok bool) {
 	var list []Seen
 	for _, id := range slices.Sorted(slices.Values(exposed)) {
@@ -97,14 +96,13 @@ func (in Input) ledBy(finding string, rests []Seen, exposed []string) (led Seen,
 	return led, ok
 }
 
-// borneOut reports whether half the words of a finding are in the observations that it
-// rests on, and strangers wrote none of these.
+// borneOut reports whether f rests on trusted observations only, which contain half of its words.
 func borneOut(f ponder.Finding, seen map[string]Seen) bool {
 	list := among(seen, f.Rests)
 	return !slices.ContainsFunc(list, func(o Seen) bool { return o.Untrusted }) && bears(list, f.Content)
 }
 
-// bears reports whether half the words of a finding are in observations.
+// bears reports whether list contains half of the finding's words.
 func bears(list []Seen, finding string) bool {
 	stems, have := stemsOf(finding), []string(nil)
 	for _, o := range list {
@@ -113,7 +111,6 @@ func bears(list []Seen, finding string) bool {
 	return len(stems) > 0 && 2*common(stems, have) >= len(stems)
 }
 
-// sourcesOf returns where a user can look for observations.
 func sourcesOf(ids []string, seen map[string]Seen) (list []string) {
 	for _, id := range ids {
 		if s := textkit.Line(cmp.Or(seen[id].Source, seen[id].Sensor), maxLine); s != "" {
@@ -123,7 +120,7 @@ func sourcesOf(ids []string, seen map[string]Seen) (list []string) {
 	return list
 }
 
-// beside returns a list of at most n with what is not in it yet, as far as it fits.
+// beside appends missing strings while the list has fewer than n.
 func beside(list []string, n int, more []string) []string {
 	return include(list, n, more[:min(len(more), max(0, n-len(list)))]...)
 }

@@ -11,10 +11,10 @@ import (
 	"ponder"
 )
 
-// How long a tick takes.
+// Time limits of a tick.
 const (
-	tickLimit = 120 * time.Second // of thinking time
-	lateAfter = 100 * time.Second // a role that has not come to an end by then is left out
+	tickLimit = 120 * time.Second // thinking time
+	lateAfter = 100 * time.Second // after which unfinished roles are left out
 )
 
 const mergeKey = "merge"
@@ -26,35 +26,34 @@ func tickMode(o Options) ponder.Mode {
 
 func (t *tickRun) known() knowledge { return t.Known }
 
-// A tickRun is what a run of the mode knows.
 type tickRun struct {
 	run ponder.Run
 	o   Options
 	in  TickInput
 
 	Known knowledge       `json:"known"`
-	Base  *knowledge      `json:"base,omitempty"`  // what it merges into, once that has begun to be written
-	Looks map[string]look `json:"looks,omitempty"` // by role: those that have come to an end
-	Stop  string          `json:"stop,omitempty"`  // why it concludes before that
+	Base  *knowledge      `json:"base,omitempty"`  // the merge's input, once writing began
+	Looks map[string]look `json:"looks,omitempty"` // by role: finished looks
+	Stop  string          `json:"stop,omitempty"`  // why the tick ends early
 
 	Done   bool `json:"done,omitempty"`   // the merge is written
-	Found  int  `json:"found,omitempty"`  // findings in it
-	Raised int  `json:"raised,omitempty"` // escalations
-	Record Tick `json:"record,omitzero"`  // the roles in it
+	Found  int  `json:"found,omitempty"`  // number of findings
+	Raised int  `json:"raised,omitempty"` // number of escalations
+	Record Tick `json:"record,omitzero"`  // -
 }
 
-// A look is what became of a role's look.
+// look is the result of a role's look.
 type look struct {
 	Report Report      `json:"report"`
-	Given  int64       `json:"given,omitempty"`  // the seq of the newest observation it was shown
+	Given  int64       `json:"given,omitempty"`  // seq of the newest observation shown
 	Failed string      `json:"failed,omitempty"` // why there is no report
-	NoOne  bool        `json:"no_one,omitempty"` // no model answers
+	NoOne  bool        `json:"no_one,omitempty"` // no model is available
 	Spent  ponder.Cost `json:"spent,omitzero"`
 }
 
 func newTick(o Options, r ponder.Run, k knowledge) *tickRun {
 	t := &tickRun{run: r, o: o, Known: k}
-	_ = json.Unmarshal(r.Options, &t.in) // what cannot be read says nothing
+	_ = json.Unmarshal(r.Options, &t.in) // invalid options count as empty
 	return t
 }
 
@@ -76,8 +75,8 @@ func (t *tickRun) Apply(ev ponder.Event) ponder.State {
 	return &c
 }
 
-// merged takes in what the tick itself has written. What it merges into is kept as it was
-// before that, so that a log that breaks off there is completed with the same.
+// merged folds the tick's own writes. It keeps the state from before them, so that a partly written
+// merge is completed identically.
 func (t *tickRun) merged(ev ponder.Event) {
 	part, ok := strings.CutPrefix(ev.Cause, mergeKey+"/")
 	if !ok || ev.Run != t.run.ID {
@@ -100,7 +99,6 @@ func (t *tickRun) merged(ev ponder.Event) {
 	t.Done = t.Done || i == n
 }
 
-// looked takes in what a role came to.
 func (t *tickRun) looked(run ponder.RunID, b ponder.RunFinished) {
 	role, ok := strings.CutPrefix(string(run), string(t.run.ID)+"/"+roleKey)
 	if !ok || t.Base != nil {
@@ -139,7 +137,6 @@ func (t *tickRun) Next(now ponder.Moment) []ponder.Action {
 	return []ponder.Action{ponder.Write{Key: mergeKey, Bodies: t.merge(base, steps)}}
 }
 
-// base returns what the tick merges into.
 func (t *tickRun) base() knowledge {
 	if t.Base != nil {
 		return *t.Base
@@ -147,7 +144,7 @@ func (t *tickRun) base() knowledge {
 	return t.Known
 }
 
-// patience returns how long roles are waited for.
+// patience returns how long the tick waits for looks.
 func (t *tickRun) patience() time.Duration {
 	if limit := t.run.Budget.Time; limit > 0 && limit < tickLimit {
 		return limit / 6 * 5
@@ -155,7 +152,7 @@ func (t *tickRun) patience() time.Duration {
 	return lateAfter
 }
 
-// asks returns the looks that have to come to an end.
+// asks returns the unfinished looks.
 func (t *tickRun) asks(steps []step) (list []ponder.Action) {
 	for _, s := range steps {
 		if _, ended := t.Looks[s.role.Name]; ended || s.skip != "" || s.unaided {
@@ -166,7 +163,7 @@ func (t *tickRun) asks(steps []step) (list []ponder.Action) {
 	return list
 }
 
-// answer says what came of the tick, in words.
+// answer summarizes the tick.
 func (t *tickRun) answer() string {
 	var looked, out []string
 	for _, r := range t.Record.Roles {
@@ -192,7 +189,6 @@ func (t *tickRun) answer() string {
 	return text + "."
 }
 
-// count returns a number of things in words.
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -7,8 +7,8 @@ import (
 	"ponder"
 )
 
-// merge returns what a tick writes: what was found, the new state, and what is raised, in
-// that order. It takes place at the time at which the tick began.
+// merge returns the bodies a tick writes: findings, new state, escalations, in order. Its time is
+// the start of the tick.
 func (t *tickRun) merge(base knowledge, steps []step) []ponder.Body {
 	at := t.run.Started
 	in := Input{Tick: base.State.Aside.Tick + 1, Run: string(t.run.ID), Seen: make(map[string]Seen), Given: make(map[string]int64)}
@@ -39,7 +39,7 @@ func (t *tickRun) merge(base knowledge, steps []step) []ponder.Body {
 	}
 	state, err := json.Marshal(m.State)
 	if err != nil {
-		panic(err) // a state has nothing that JSON has not
+		panic(err) // a state always encodes
 	}
 	changes, err := json.Marshal(record)
 	if err != nil {
@@ -52,8 +52,7 @@ func (t *tickRun) merge(base knowledge, steps []step) []ponder.Body {
 	return bodies
 }
 
-// readBefore returns what strangers wrote that roles were shown in earlier ticks, and that
-// their reports may come from.
+// readBefore returns untrusted observations from earlier ticks that the reports may derive from.
 func readBefore(base knowledge, reports []Report) map[string]Seen {
 	read := make(map[string]Seen)
 	for _, r := range reports {
@@ -66,7 +65,7 @@ func readBefore(base knowledge, reports []Report) map[string]Seen {
 	return read
 }
 
-// ran returns what became of a role, and what it came to if that is merged.
+// ran returns the outcome of a role, and its look if that is merged.
 func (t *tickRun) ran(s step, base knowledge) (ran Ran, l *look) {
 	ran = Ran{Role: s.role.Name, Skipped: s.skip}
 	if s.skip != "" {
@@ -103,7 +102,7 @@ func (t *tickRun) ran(s step, base knowledge) (ran Ran, l *look) {
 	return ran, &ended
 }
 
-// unaided has rules look in the place of a role.
+// unaided runs rules in place of a role.
 func (t *tickRun) unaided(ran Ran, s step, base knowledge) (Ran, *look) {
 	report := Find(s.role, base.State, s.seen, t.run.Started)
 	report.Role, report.Unaided = s.role.Name, true
@@ -111,7 +110,6 @@ func (t *tickRun) unaided(ran Ran, s step, base knowledge) (Ran, *look) {
 	return ran, &look{Report: report, Given: s.given}
 }
 
-// of returns those observations that have one of some ids.
 func of(seen []Seen, ids []string) (list []Seen) {
 	for _, o := range seen {
 		if slices.Contains(ids, o.ID) {
@@ -121,9 +119,8 @@ func of(seen []Seen, ids []string) (list []Seen) {
 	return list
 }
 
-// exposed returns the ids of what strangers wrote of that a role was shown: observations,
-// or what the entries on the mind rest on, or else what its notes may come from; and
-// whether there is any.
+// exposed returns the ids of untrusted text that a role was shown, and whether any was. It
+// considers observations, then the support of entries, then what the role's notes may derive from.
 func exposed(s State, seen []Seen) (ids []string, any bool) {
 	for _, o := range seen {
 		if o.Untrusted {

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// A step is what a role does in a tick.
+// step is a role's part in a tick.
 type step struct {
 	role    Role
-	seen    []Seen // what is new to it, the oldest first
-	given   int64  // up to where it has read then
-	left    []Seen // of that, what it is not shown
-	lost    int    // observations that it will never be shown
-	skip    string // why it does not look
-	why     string // why it looks
-	unaided bool   // rules look in its place
+	seen    []Seen // new observations, oldest first
+	given   int64  // read position afterwards
+	left    []Seen // new observations postponed
+	lost    int    // observations never shown
+	skip    string // why the role does not look
+	why     string // why it does
+	unaided bool   // rules replace the model
 	failed  string // why they do
 }
 
-// plan returns what each role does in a tick at a time. It goes by what was known when
-// the tick began, so that what comes meanwhile is for the next.
+// plan returns each role's step in a tick. It uses the knowledge at the start of the tick; later
+// events wait for the next one.
 func plan(o Options, k knowledge, at time.Time, in TickInput) []step {
 	var steps []step
 	for _, r := range o.roles() {
@@ -43,7 +43,7 @@ func plan(o Options, k knowledge, at time.Time, in TickInput) []step {
 	return steps
 }
 
-// until returns up to where observations were there when the tick began.
+// until returns the seq of the last observation before the tick.
 func (in TickInput) until(k knowledge, at time.Time) (seq int64) {
 	if in.Upto > 0 {
 		return in.Upto
@@ -56,8 +56,7 @@ func (in TickInput) until(k knowledge, at time.Time) (seq int64) {
 	return seq
 }
 
-// telling returns how many observations a role looks for: not for it that nothing was
-// found of what it wanted.
+// telling counts the observations that make a role look. Empty look-up results do not.
 func telling(seen []Seen) (n int) {
 	for _, o := range seen {
 		if !isLookUp(o.Sensor) || o.State != LookedNothing {
@@ -67,7 +66,7 @@ func telling(seen []Seen) (n int) {
 	return n
 }
 
-// turn says why a role does not look, or why it does.
+// turn returns why a role does not look, or why it does.
 func turn(k knowledge, r Role, seen int, at time.Time) (skip, why string) {
 	last, ever := k.Looked[r.Name]
 	hinted := ""
@@ -89,7 +88,7 @@ func turn(k knowledge, r Role, seen int, at time.Time) (skip, why string) {
 	return "nothing is new", ""
 }
 
-// howLong returns a time that has passed, in words.
+// -
 func howLong(d time.Duration) string {
 	if d < time.Minute {
 		return "less than a minute"
@@ -97,13 +96,12 @@ func howLong(d time.Duration) string {
 	return d.Truncate(time.Minute).String()[:len(d.Truncate(time.Minute).String())-len("0s")]
 }
 
-// busy reports whether a role looks.
+// -
 func busy(steps []step) bool {
 	return slices.ContainsFunc(steps, func(s step) bool { return s.skip == "" })
 }
 
-// gathered reports whether something waits to be escalated that no merge has had since
-// it may be.
+// gathered reports whether a pending escalation may be raised that no merge has considered since.
 func gathered(o Options, k knowledge, at time.Time) bool {
 	raises, any := o.rules().RaisesAt(k.State)
 	if !any || at.Before(raises) {
@@ -112,7 +110,7 @@ func gathered(o Options, k knowledge, at time.Time) bool {
 	return k.Last.Before(raises) || slices.ContainsFunc(k.State.Aside.Pending, func(p Pending) bool { return k.Last.Before(p.At) })
 }
 
-// A lookInput is what a look is told: the options of its run.
+// lookInput is the options of a look run.
 type lookInput struct {
 	Role  string    `json:"role"`
 	At    time.Time `json:"at"`
@@ -121,11 +119,11 @@ type lookInput struct {
 	Seen  []Seen    `json:"seen,omitempty"`
 }
 
-// options returns what a look at a state is told.
+// -
 func (s step) options(state State, at time.Time) json.RawMessage {
 	js, err := json.Marshal(lookInput{Role: s.role.Name, At: at, Given: s.given, State: state.shownTo(s.role.Name), Seen: s.seen})
 	if err != nil {
-		return nil // then it fails
+		return nil // the look then fails
 	}
 	return js
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// habituation is how long it takes until a topic weighs one importance more again.
+// habituation is the time in which a topic regains one importance.
 const habituation = time.Hour
 
-// habit sets the weight of a finding: its importance, less for each time that its
-// role had the topic of late. It returns whether it had.
+// habit sets the weight of a finding: its importance minus the role's recent repeats. It reports
+// whether there were any.
 func (m *merge) habit(c *claim) bool {
 	c.weight = c.Importance
 	list := m.state.Aside.Topics
@@ -35,14 +35,14 @@ func (m *merge) habit(c *claim) bool {
 	return had
 }
 
-// weighs returns how much less a topic weighs for its role.
+// weighs returns the deduction for a topic.
 func (t Topic) weighs(now time.Time) int {
 	back := int(within(now.Sub(t.Last)/habituation, 0, maxTimes))
 	return max(0, t.Times-back)
 }
 
-// silenced returns why a finding is of no more interest, or "": it is of a topic that
-// was settled, and rests on nothing that was not known then.
+// silenced returns why a finding is suppressed, or "": its topic is settled and it has no newer
+// support.
 func (m *merge) silenced(c *claim) string {
 	for i, t := range m.state.Aside.Settled {
 		topic := m.texts.read(t.Text)
@@ -59,8 +59,7 @@ func (m *merge) silenced(c *claim) string {
 	return ""
 }
 
-// about returns what a finding rests on that has to do with it, or is of a subject that is
-// known to have.
+// about returns the support that is relevant to c or shares a subject with signatures.
 func (c *claim) about(signatures []string) (list []Seen) {
 	for _, o := range c.rests {
 		subject := subjectOf(signature(o))
@@ -72,21 +71,20 @@ func (c *claim) about(signatures []string) (list []Seen) {
 	return list
 }
 
-// fresh reports whether a finding rests on something new that has to do with it.
+// fresh reports whether c has new relevant support.
 func (m *merge) fresh(c *claim, said string) bool {
 	about := c.about(m.state.Aside.About[said].Signature)
 	return slices.ContainsFunc(about, func(o Seen) bool { return !isLookUp(o.Sensor) })
 }
 
-// isNew reports whether an observation is of a fact that was not known when the topic
-// was settled. What was looked up is none.
+// isNew reports whether o is a fact newer than the resolution. Look-ups are not.
 func (t Settled) isNew(o Seen) bool {
 	s := signature(o)
 	return !isLookUp(o.Sensor) && o.At.After(t.At) && (s == "" || !slices.Contains(t.Signature, s))
 }
 
-// rearm forgets that a fact was known when a topic was settled, where the subject is
-// in another state by now: should it return, that will be news.
+// rearm forgets a settled topic's known states once its subject has changed, so that their return
+// is news.
 func (m *merge) rearm() {
 	for i := range m.state.Aside.Settled {
 		t := &m.state.Aside.Settled[i]
@@ -102,13 +100,12 @@ func (m *merge) rearm() {
 	}
 }
 
-// subjectOf returns the part of a signature that says what it is about.
 func subjectOf(signature string) string {
 	i := strings.LastIndexByte(signature, '|')
 	return signature[:max(0, i)]
 }
 
-// ground finds what a finding rests on. What only repeats an entry is nothing.
+// ground finds the support of a finding. Observations that only repeat an entry do not count.
 func (m *merge) ground(c *claim) {
 	for _, id := range c.Rests {
 		o, ok := m.in.Seen[id]
@@ -138,8 +135,8 @@ func (m *merge) ground(c *claim) {
 	}
 }
 
-// repeats reports whether an observation says no more than an entry does that is not
-// from it: it was recalled, quoted or told to somebody.
+// repeats reports whether o only repeats an entry that does not rest on it, for example a recalled
+// or quoted one.
 func (m *merge) repeats(o Seen) bool {
 	subject := subjectOf(signature(o))
 	own := isOwn(o.Sensor) || isLookUp(o.Sensor)
@@ -157,17 +154,17 @@ func (m *merge) repeats(o Seen) bool {
 	return false
 }
 
-// isOwn reports whether a sensor sees what Ponder itself wrote.
+// isOwn reports whether a sensor observes Ponder's own output.
 func isOwn(sensor string) bool {
 	return slices.Contains([]string{"own", deliverySensor, Name}, sensorKind(sensor))
 }
 
-// tainted reports whether a finding names an entry that may be of strangers.
+// tainted reports whether a finding names an untrusted entry.
 func (m *merge) tainted(c *claim) bool {
 	return slices.ContainsFunc(c.Reinforces, func(id string) bool { return m.state.Aside.About[id].Untrusted })
 }
 
-// IsTopic reports whether a text says what it is about: words such as "the" alone do not.
+// IsTopic reports whether text has content words or values; "the" alone has none.
 func IsTopic(text string) bool {
 	p := newReader(nil).read(text)
 	return len(p.words) > 0 || len(p.values) > 0

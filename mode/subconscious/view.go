@@ -10,44 +10,41 @@ import (
 	"ponder"
 )
 
-// A View is what is shown of a subconscious: a fold over all events of its thread.
+// View is the displayable state of a subconscious, folded from all events of its thread.
 type View struct {
 	State
 	Ticks     []Ticked
-	Waiting   map[string]int // by role: observations that it has not seen
-	Open      bool           // a tick is at work
-	Last      time.Time      // when the last tick was merged
-	News      time.Time      // when something new last came
-	Undecided []ponder.Event // escalations that were raised and not decided
+	Waiting   map[string]int // by role: unseen observations
+	Open      bool           // a tick runs
+	Last      time.Time      // time of the last merge
+	News      time.Time      // time of the last news
+	Undecided []ponder.Event // escalations without a decision
 	Decided   []ponder.Event
 	Delivered map[string]map[string]time.Time // by escalation and channel
-	Cursors   map[string][]byte               // of sensors
+	Cursors   map[string][]byte               // by sensor
 	Spent     ponder.Cost                     // of all calls
 
 	roles  []Role
 	knows  knowledge
-	open   map[ponder.RunID]bool // ticks at work
-	decide map[string]bool       // by id of escalations: decided
+	open   map[ponder.RunID]bool // running ticks
+	decide map[string]bool       // decided escalations
 	days   map[string]ponder.Cost
 }
 
-// A Ticked is a tick, as it was merged.
 type Ticked struct {
 	Tick
-	Seq   ponder.Seq   // of its event
-	Run   ponder.RunID // that merged it
-	Spent ponder.Cost  // of all calls of the run, those that came to nothing among them
-	Back  int          // the tick whose state was restored, where it is no tick but a rollback
+	Seq   ponder.Seq   // -
+	Run   ponder.RunID // -
+	Spent ponder.Cost  // of all calls of the run, including failed ones
+	Back  int          // for a rollback: the tick whose state was restored
 }
 
-// Delivery is the sensor of what users were told: an observation whose subject is the id
-// of an escalation, and whose state is the channel on which it was delivered. What else is
-// noted of the work of the subconscious is of sensors of the kind [Name]; one with a cursor
-// says how far the sensor has read that is its subject.
+// Delivery is the sensor of delivered messages: the subject is the id of the escalation, the state
+// is the channel. Other internal records use sensors of kind [Name]. One with a cursor stores the
+// position of the sensor named by its subject.
 const Delivery = deliverySensor
 
-// NewView returns the view of a thread without events, for which there are these roles;
-// without any, the four that there are without any configuration.
+// NewView returns the view of an empty thread with the given roles, or the default roles.
 func NewView(roles ...Role) View {
 	if len(roles) == 0 {
 		roles = DefaultRoles()
@@ -59,7 +56,7 @@ func NewView(roles ...Role) View {
 	}
 }
 
-// Apply returns the view after an event. The one before it is not to be used any more.
+// Apply returns the view after an event. It invalidates the old view.
 func (v View) Apply(ev ponder.Event) View {
 	v.knows = v.knows.next(ev, nil)
 	v.State = v.knows.State
@@ -88,7 +85,7 @@ func (v View) Apply(ev ponder.Event) View {
 	return v
 }
 
-// observed takes in what a sensor saw, or that something was delivered.
+// -
 func (v *View) observed(ev ponder.Event, b ponder.Observation) {
 	switch {
 	case sensorKind(b.Sensor) == Delivery:
@@ -99,7 +96,7 @@ func (v *View) observed(ev ponder.Event, b ponder.Observation) {
 		return
 	case own(b.Sensor):
 		if len(b.Cursor) > 0 {
-			v.Cursors[b.Subject] = b.Cursor // the sensor saw nothing to tell
+			v.Cursors[b.Subject] = b.Cursor // the sensor saw nothing new
 		}
 		return
 	case len(b.Cursor) > 0:
@@ -129,7 +126,7 @@ func (v *View) ticked(ev ponder.Event, b ponder.Subconscious) {
 	v.wait()
 }
 
-// wait counts what roles have not seen.
+// -
 func (v *View) wait() {
 	for _, r := range v.roles {
 		unread, _ := v.knows.unread(r, v.Last, all)
@@ -139,7 +136,7 @@ func (v *View) wait() {
 	}
 }
 
-// escalated takes in that something was raised, or decided.
+// -
 func (v *View) escalated(ev ponder.Event, b ponder.Escalation) {
 	switch {
 	case b.Outcome == "" && !v.decide[b.ID]:
@@ -154,20 +151,18 @@ func (v *View) escalated(ev ponder.Event, b ponder.Escalation) {
 	}
 }
 
-// paid takes in what a call has cost.
+// -
 func (v *View) paid(ev ponder.Event, b ponder.CallFinished) {
 	v.Spent = v.Spent.Add(b.Spent)
 	day := dayOf(ev.Time)
 	v.days[day] = v.days[day].Add(b.Spent)
 }
 
-// Spend returns what all calls have cost that ended on the day of a time, by the clock of
-// this machine.
+// Spend returns the cost of the calls that ended on the local day of the given time.
 func (v View) Spend(day time.Time) ponder.Cost { return v.days[dayOf(day)] }
 
 func dayOf(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
-// A keptView is a view as it is kept.
 type keptView struct {
 	Knows   knowledge      `json:"knows"`
 	Waiting map[string]int `json:"waiting,omitempty"`
@@ -176,8 +171,8 @@ type keptView struct {
 	News    time.Time      `json:"news,omitzero"`
 }
 
-// Keep returns what a view need know to go on being asked for its state, what is due and
-// its pace: not what has been. It is JSON, for a checkpoint.
+// Keep encodes as JSON the parts of a view that State, Due and Pace need, for a checkpoint. It
+// omits history.
 func (v View) Keep() ([]byte, error) {
 	k := keptView{Knows: v.knows, Waiting: v.Waiting, Last: v.Last, News: v.News}
 	for run := range v.open {
@@ -186,7 +181,7 @@ func (v View) Keep() ([]byte, error) {
 	return json.Marshal(k)
 }
 
-// KeptView undoes [View.Keep], for these roles: see [NewView].
+// KeptView decodes [View.Keep] for the given roles; see [NewView].
 func KeptView(js []byte, roles ...Role) (View, error) {
 	var k keptView
 	if err := json.Unmarshal(js, &k); err != nil {
@@ -202,7 +197,7 @@ func KeptView(js []byte, roles ...Role) (View, error) {
 	return v, nil
 }
 
-// Shown returns a state in which each of these roles is, those too that have not run.
+// Shown returns a copy of s with an entry for each role, including roles that have not run.
 func (s State) Shown(roles ...Role) State {
 	all := maps.Clone(s.ThreadState)
 	if all == nil {
@@ -217,9 +212,8 @@ func (s State) Shown(roles ...Role) State {
 	return s
 }
 
-// HeldBack returns until when decisions may neither act nor remember, because models of
-// roles were shown what strangers wrote, and when that was last. Both are zero if they
-// never were. It is held back at a time if that is before until.
+// HeldBack returns until when decisions may not act or remember, and when a role's model last read
+// untrusted text. Both are zero if that never happened; until may be past.
 func (v View) HeldBack() (until, since time.Time) {
 	if v.knows.Exposed.IsZero() {
 		return time.Time{}, time.Time{}
@@ -227,5 +221,5 @@ func (v View) HeldBack() (until, since time.Time) {
 	return v.knows.Exposed.Add(exposure), v.knows.Exposed
 }
 
-// DecisionTools returns the names of the tools that decisions have of their own.
+// DecisionTools returns the names of the built-in tools of decisions.
 func DecisionTools() []string { return []string{messageTool, dismissTool, rememberTool} }

@@ -46,7 +46,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A view has what was delivered, where sensors are, what is rolled back and what was spent.
+// A view has deliveries, cursors, rollbacks and costs.
 func TestView(t *testing.T) {
 	v := NewView()
 	seq := ponder.Seq(0)
@@ -89,7 +89,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// A role with a pace of its own is due by it, and no sooner.
+// A role with its own pace is due by it.
 func TestEvery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := Options{Roles: DefaultRoles()}
@@ -102,7 +102,7 @@ func TestEvery(t *testing.T) {
 	})
 }
 
-// What was gathered is due when the cooldown is over, and once.
+// Pending escalations are due once, after the cooldown.
 func TestGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := voices("", none, none, none)
@@ -136,7 +136,7 @@ func TestGathered(t *testing.T) {
 	})
 }
 
-// What is told of an observation comes back as it was.
+// Seen survives JSON.
 func TestSeenJSON(t *testing.T) {
 	want := Seen{ID: "evt_1", Seq: 7, At: dawn, Observation: ponder.Observation{Content: "It rains.", Sensor: "feed:x", Subject: "s", State: "new", Level: 3, Due: dawn, Source: "u", Untrusted: true}}
 	js, err := json.Marshal(want)
@@ -149,7 +149,7 @@ func TestSeenJSON(t *testing.T) {
 	}
 }
 
-// A role is asked the same whether all is known or what it is shown.
+// A role gets the same prompt from the full state and from its shown part.
 func TestShownTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := map[ponder.Role]*mouth{}

@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// Bounds of what waits for a role.
+// Limits of waiting observations.
 const (
-	maxWaiting = 256 // observations; beyond them what matters least is lost
-	sensorTurn = 4   // observations of a sensor before it is the turn of the others
+	maxWaiting = 256 // observations; the least important beyond are lost
+	sensorTurn = 4   // observations of a sensor before the next sensor's turn
 )
 
-// all is the place up to which those read who go by all that there is.
+// all is the seq limit of readers without a limit.
 const all = math.MaxInt64
 
-// unread returns what of the news up to a place a role has not been shown, the oldest
-// first, and how much of it is lost, for it is too old. What was seen later than now by
-// a clock that has been set back since is as new as anything.
+// unread returns a role's unshown observations up to seq upto, oldest first, and how many are lost
+// by age. It treats times in the future, after a clock was set back, as new.
 func (k knowledge) unread(r Role, at time.Time, upto int64) (list []Seen, lost int) {
 	for _, s := range k.News {
 		switch {
@@ -32,7 +31,7 @@ func (k knowledge) unread(r Role, at time.Time, upto int64) (list []Seen, lost i
 	return list, lost
 }
 
-// waits reports whether a role has not been shown an observation that it sees.
+// waits reports whether a role has still to be shown an observation.
 func (k knowledge) waits(r Role, s Seen) bool {
 	if s.Seq <= k.State.Aside.Read[r.Name] {
 		if _, left := slices.BinarySearch(k.Left[r.Name], s.Seq); !left {
@@ -42,10 +41,9 @@ func (k knowledge) waits(r Role, s Seen) bool {
 	return r.Sees(s.Observation)
 }
 
-// byTurns orders observations by how soon they are to be shown where not all can be at
-// once: a few of each sensor in turn, of these what the owner's own sensors saw before
-// what strangers wrote, what sensors make much of first, and then the oldest, or the
-// newest. So no sensor, and nobody who writes a lot, hides what another saw.
+// byTurns orders observations for display. It takes a few of each sensor in turn. Within a sensor,
+// trusted observations come first, then higher levels, then older ones (newer ones if newest). So
+// no sensor or correspondent can hide others.
 func byTurns(list []Seen, newest bool) []Seen {
 	list = slices.Clone(list)
 	byLevel := func(a, b Seen) int {
@@ -66,7 +64,7 @@ func byTurns(list []Seen, newest bool) []Seen {
 	return list
 }
 
-// strangersLast compares two observations by who wrote them.
+// strangersLast orders trusted observations first.
 func strangersLast(a, b Seen) int {
 	switch {
 	case a.Untrusted == b.Untrusted:
@@ -77,8 +75,8 @@ func strangersLast(a, b Seen) int {
 	return 1
 }
 
-// shownOf splits what waits for a role: what it is shown now, the oldest first, and what
-// has to wait on. A model is shown no more than its prompt has place for.
+// shownOf splits waiting observations into shown, oldest first, and left. A model's share must fit
+// its prompt.
 func shownOf(list []Seen, model bool) (shown, left []Seen) {
 	size := 0
 	for _, s := range byTurns(list, false) {
@@ -94,8 +92,8 @@ func shownOf(list []Seen, model bool) (shown, left []Seen) {
 	return shown, left
 }
 
-// leftOf returns the places of what waits on, in order, and how much of it is beyond
-// what may wait, and so is lost.
+// leftOf returns the sorted seqs of postponed observations and how many exceed the limit and are
+// lost.
 func leftOf(left []Seen) (seqs []int64, lost int) {
 	left = byTurns(left, true)
 	for _, s := range left[:min(len(left), maxWaiting)] {

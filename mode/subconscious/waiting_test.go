@@ -10,7 +10,7 @@ import (
 	"ponder"
 )
 
-// watching returns what a watcher knows of observations, the first of them of seq 1.
+// watching returns the watcher's knowledge of observations with seqs from 1.
 func watching(list ...ponder.Observation) (knowledge, Options) {
 	o := Options{Roles: DefaultRoles()[:1]}
 	k := newKnowledge()
@@ -20,7 +20,7 @@ func watching(list ...ponder.Observation) (knowledge, Options) {
 	return k, o
 }
 
-// mails returns so many mails of strangers, of a level.
+// mails returns n untrusted mails.
 func mails(n, level int) (list []ponder.Observation) {
 	for i := range n {
 		list = append(list, ponder.Observation{Sensor: "mail", Subject: fmt.Sprint("m", i), State: "new", Untrusted: true, Level: level, Content: "Mail of x: urgent " + strings.Repeat("bla ", 90)})
@@ -28,8 +28,7 @@ func mails(n, level int) (list []ponder.Observation) {
 	return list
 }
 
-// looks has the role look for as long as something waits for it, and returns the seqs
-// that it was shown at each look.
+// looks lets the role look while observations wait, and returns the seqs shown at each look.
 func (k *knowledge) looks(t *testing.T, o Options, at time.Time, in TickInput) (ticks [][]int64) {
 	t.Helper()
 	for n := range 200 {
@@ -53,8 +52,7 @@ func (k *knowledge) looks(t *testing.T, o Options, at time.Time, in TickInput) (
 	return nil
 }
 
-// A flood of what strangers write hides nothing that another sensor saw, and is shown
-// little by little, by a model and by rules.
+// A flood of untrusted mail hides no other sensor and is shown bit by bit.
 func TestFlood(t *testing.T) {
 	for _, unaided := range []bool{false, true} {
 		backup := ponder.Observation{Sensor: "system", Subject: "backup", State: "failed", Content: "The unit backup.service failed.", Level: 6}
@@ -78,7 +76,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// What is far too much, or waits for days, is lost; and that is said.
+// Observations beyond the limit or older than two days are lost and counted.
 func TestLost(t *testing.T) {
 	k, o := watching(mails(1, 3)...)
 	at := dawn.Add(time.Hour)
@@ -112,8 +110,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// What was seen by a clock that was set back since is shown like anything; what comes
-// during a tick is for the next.
+// A clock set back hides nothing; observations during a tick wait for the next.
 func TestClockSetBack(t *testing.T) {
 	for _, ahead := range []time.Duration{time.Hour, 24 * 365 * time.Hour} {
 		o := Options{Roles: DefaultRoles()[:1]}
@@ -134,8 +131,7 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// All that is urgent is told at once, however much it is; of what is too much for a
-// report the rest waits.
+// All urgent findings are reported at once, up to a report's limit.
 func TestAllUrgent(t *testing.T) {
 	rooms := strings.Fields("kitchen cellar attic garage office lobby roof hall pantry study bath porch stable barn chapel tower vault crypt foyer annex depot wharf quay mill forge loft nook shed yard gate")
 	for _, n := range []int{9, 12, 20, 30} {

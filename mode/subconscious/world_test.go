@@ -14,11 +14,11 @@ import (
 	"ponder/llm"
 )
 
-// anyAnswer is what a model may answer, sensible or not: always the same to the same.
+// anyAnswer is a deterministic arbitrary answer.
 func anyAnswer(seed uint64, name string, req *llm.Request) (llm.Message, error) {
 	h := fnv.New64()
 	fmt.Fprint(h, name, len(req.Messages))
-	if len(req.Tools) > 0 { // the question has the time in it
+	if len(req.Tools) > 0 { // the question contains the time
 		return anyDecision(rand.New(rand.NewPCG(seed, h.Sum64())))
 	}
 	fmt.Fprint(h, req.Messages[len(req.Messages)-1].Text())
@@ -63,7 +63,7 @@ func anyDecision(rng *rand.Rand) (llm.Message, error) {
 	return calling(rememberTool, map[string]string{"text": "b"}), nil
 }
 
-// anyWorld returns what sensors see, and models, by a seed.
+// anyWorld returns random observations and models for a seed.
 func anyWorld(seed uint64) (course, *rand.Rand) {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	c := course{name: fmt.Sprint("seed ", seed), tools: []ponder.Tool{rememberer(nil)}, models: func() map[ponder.Role]*mouth {
@@ -90,8 +90,8 @@ func anyWorld(seed uint64) (course, *rand.Rand) {
 	return c, rng
 }
 
-// Whatever models say, ticks end, are merged once, and what they raise is decided once;
-// where strangers had a part nothing is done.
+// Whatever models answer, ticks end, merges and decisions happen once, and untrusted text causes no
+// action.
 func TestAnyWorld(t *testing.T) {
 	raised, acted := 0, 0
 	for seed := range uint64(24) {
@@ -136,7 +136,7 @@ func TestAnyWorld(t *testing.T) {
 	}
 }
 
-// firstTool returns when a tool was first used.
+// firstTool returns the time of the first tool call.
 func firstTool(b *bench) time.Time {
 	for _, ev := range b.Events() {
 		if _, ok := ev.Body.(ponder.ToolCall); ok {
@@ -146,7 +146,7 @@ func firstTool(b *bench) time.Time {
 	return time.Time{}
 }
 
-// The log of any world may be cut anywhere.
+// Any world's log may be cut anywhere.
 func TestCutAnyWorld(t *testing.T) {
 	for seed := range uint64(4) {
 		synctest.Test(t, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestCutAnyWorld(t *testing.T) {
 	}
 }
 
-// Whatever tools a model calls, nothing is used that it was not offered.
+// A decision uses only the tools it offers.
 func FuzzDecision(f *testing.F) {
 	f.Add("remember", `{"text":"x"}`, "words", true)
 	f.Add("message_user", `{"text":7}`, "", false)
