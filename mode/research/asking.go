@@ -11,34 +11,34 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// Bounds on what is read of a question.
+// Limits for parsing a question.
 const (
-	maxReading = 4 << 10 // bytes: what follows is detail
+	maxReading = 4 << 10 // bytes; the rest is detail
 	maxFields  = 400
-	maxPhrase  = 80 // bytes of what stands in quotation marks
+	maxPhrase  = 80 // bytes of a quoted phrase
 )
 
-// An asking is a question, taken apart.
+// asking is a parsed question.
 type asking struct {
-	text   string // as one line
+	text   string
 	lang   lexical.Language
 	fields []field
-	folded string // without case and accents
-	padded string // the folded words of its fields, with blanks around each
+	folded string // folded text
+	padded string // folded words, each between blanks
 }
 
-// A field is a word of a question, or what stands in quotation marks.
+// field is a word or a quoted phrase of a question.
 type field struct {
-	text   string // as it is written, without signs around it
+	text   string
 	folded string
-	plain  bool // it says how a thing is asked, not what for
-	phrase bool // it stood in quotation marks
-	time   bool // it says when
-	first  bool // of a sentence
-	ends   bool // the sentence, or what is listed
+	plain  bool // a function word
+	phrase bool // it was quoted
+	time   bool // part of a time expression
+	first  bool // first of a sentence
+	ends   bool // last of a sentence or list item
 }
 
-// ask takes a question apart.
+// ask parses a question.
 func ask(question string) *asking {
 	a := &asking{text: textkit.OneLine(textkit.Prefix(question, maxReading))}
 	a.folded = lexical.Fold(a.text)
@@ -64,7 +64,7 @@ func ask(question string) *asking {
 	return a
 }
 
-// languageOf returns the language of a question; English, if that is not known.
+// languageOf returns the language of a question, by default English.
 func languageOf(s string) lexical.Language {
 	if strings.ContainsAny(s, "¿¡") {
 		return "es"
@@ -87,7 +87,7 @@ func languageOf(s string) lexical.Language {
 	return best
 }
 
-// isPlain reports whether a word is common in its language. Capitals make a name of it.
+// isPlain reports whether f is a function word of its language. Acronyms are not.
 func (a *asking) isPlain(f field) bool {
 	if isAcronym(f.text) && a.text != strings.ToUpper(a.text) || among("negation", f.folded) {
 		return false
@@ -99,7 +99,7 @@ func (a *asking) isPlain(f field) bool {
 	return all || !some
 }
 
-// isAcronym reports whether a word has two letters or more, all of them capitals.
+// isAcronym reports whether s consists of two or more capitals.
 func isAcronym(s string) bool {
 	n := 0
 	for _, r := range s {
@@ -113,19 +113,17 @@ func isAcronym(s string) bool {
 	return n >= 2
 }
 
-// A part is a word of a text as it is split.
 type part struct {
 	text   string
 	phrase bool
-	ends   bool // a comma or the like follows
-	stops  bool // the end of a sentence follows
+	ends   bool // before a comma
+	stops  bool // at the end of a sentence
 }
 
-// quoted matches what stands in quotation marks; single ones only where they can be no
-// apostrophes.
+// quoted matches quoted phrases. It ignores single quotes that may be apostrophes.
 var quoted = regexp.MustCompile(`"([^"]{2,80})"|[“„”]([^“„”]{2,80})[”“]|«\s*([^«»]{2,80}?)\s*»|「([^「」]{1,80})」|『([^『』]{1,80})』|《([^《》]{1,80})》|‘([^‘’]{2,80})’`)
 
-// split returns the words and the quoted phrases of a text.
+// split returns the words and quoted phrases of s.
 func split(s string) (list []part) {
 	last := 0
 	for _, at := range quoted.FindAllStringSubmatchIndex(s, -1) {
@@ -140,18 +138,17 @@ func split(s string) (list []part) {
 	return append(list, splitWords(s[last:])...)
 }
 
-// elided matches what is left of an article or pronoun before an apostrophe.
+// elided matches an elided French article or pronoun.
 var elided = regexp.MustCompile(`(?i)^(?:[ldnsmtjc]|qu|jusqu|lorsqu|puisqu)['’]`)
 
-// spacer puts blanks where none need be.
+// spacer adds spaces after full-width punctuation.
 var spacer = strings.NewReplacer("？", "？ ", "！", "！ ", "。", "。 ", "；", "； ", "，", "， ", "、", "、 ")
 
-// leastSentence is how long the last word of a sentence is, in bytes; what is shorter
-// and has a dot is rather shortened, as "Dr." is.
+// leastSentence is the minimum length of a sentence's last word, in bytes. A shorter word with a
+// dot is an abbreviation such as "Dr.".
 const leastSentence = 4
 
-// splitWords splits text at blanks, and in scripts without spaces at what stands
-// between words.
+// splitWords splits s at blanks, and unspaced scripts at function words.
 func splitWords(s string) (list []part) {
 	for f := range strings.FieldsFuncSeq(spacer.Replace(s), isBlank) {
 		bare := strings.TrimFunc(f, isSign)
@@ -175,7 +172,6 @@ func splitWords(s string) (list []part) {
 	return list
 }
 
-// pieces returns the words of what stands between blanks.
 func pieces(s string) []string {
 	if unspaced(s) {
 		return segments(s)
@@ -193,12 +189,12 @@ func pieces(s string) []string {
 	return []string{s}
 }
 
-// maxSegment bounds a segment, in characters: more are a sentence.
+// maxSegment is the maximum length of a segment in characters; longer ones are sentences.
 const maxSegment = 16
 
-// segments splits text of a script without spaces into what may be its words: in
-// Japanese, runs of Chinese letters or of Katakana; else what stands between words of
-// the grammar. Other letters and digits are words of their own.
+// segments splits text of an unspaced script into likely words: for Japanese, runs of Kanji or
+// Katakana; otherwise the text between function words. Other letters and digits form their own
+// words.
 func segments(s string) (list []string) {
 	kana := strings.ContainsFunc(s, func(r rune) bool { return unicode.In(r, unicode.Hiragana) })
 	if !kana {
@@ -219,13 +215,13 @@ func segments(s string) (list []string) {
 		}
 	}
 	list = strings.Fields(b.String())
-	if kana { // a Chinese letter alone is the stem of a word that goes on in Hiragana
+	if kana { // a single Kanji is usually the stem of a Hiragana word
 		list = slices.DeleteFunc(list, func(w string) bool { return utf8.RuneCountInString(w) == 1 })
 	}
 	return list
 }
 
-// The kinds of letters that segments are made of.
+// Classes of letters for segments.
 const (
 	kindSign = iota + 1
 	kindOther
@@ -252,12 +248,12 @@ func kindOf(r rune) int {
 
 func isBlank(r rune) bool { return unicode.IsSpace(r) || r == '\u3000' }
 
-// isSign reports whether r is none of a word where it stands at its end.
+// isSign reports whether r is punctuation at the edge of a word.
 func isSign(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune("+#%°$€£¥", r)
 }
 
-// when marks the fields that say when.
+// when marks the fields of time expressions.
 func (a *asking) when() {
 	for i := 0; i < len(a.fields); {
 		n := a.timeAt(i)
@@ -268,8 +264,8 @@ func (a *asking) when() {
 	}
 }
 
-// timeForms are the forms of expressions of time, the longer before what they begin
-// with: each word is a name of the lexicon, or "year" or "number".
+// timeForms are patterns of time expressions, longest first. Each word names a lexicon entry,
+// "year" or "number".
 var timeForms = forms(
 	"before last number unit", "before last unit", "before month year", "before number month year", "before year", "before unit ago", "before number unit",
 	"last number unit", "last unit", "number last unit", "unit ago", "number unit ago", "month number year", "number month year", "month year", "before month", "year", "month", "now",
@@ -282,7 +278,7 @@ func forms(list ...string) (all [][]string) {
 	return all
 }
 
-// timeAt returns how many fields from i on say when.
+// timeAt returns the length of the time expression at field i.
 func (a *asking) timeAt(i int) int {
 	for _, form := range timeForms {
 		if i+len(form) > len(a.fields) {
@@ -304,7 +300,6 @@ var (
 	numberForm = regexp.MustCompile(`^\d{1,3}(?:st|nd|rd|th|\.)?$`)
 )
 
-// is reports whether a field is of a name of the lexicon, or a year or a number.
 func (f field) is(name string) bool {
 	switch name {
 	case "year":

@@ -11,15 +11,14 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// What a model has read may lead what it asks next. A query that it asks after it has
-// read anything goes to a search engine only if it bears on what the user asks: it
-// shares a word with the question, with its terms or with a part of it, and does not
-// name the place that is to be searched.
+// Pages that a model read may influence its later queries. Such a query goes to a search engine
+// only if it shares a word with the question, its terms or its parts. It must not use a search
+// operator that the question lacks.
 
-// operator matches what has a search engine look at one place, or for one kind of file.
+// operator matches search operators that restrict a site or file type.
 var operator = regexp.MustCompile(`(?i)\b(?:site|host|domain|inurl|allinurl|url|link|related|cache|ip|feed|loc|location|intitle|allintitle|intext|allintext|inanchor|filetype|ext|contains):\S+`)
 
-// unbearing says why a query may not be asked, or nothing.
+// unbearing returns why a query may not be asked, or "".
 func (s *state) unbearing(query string) string {
 	for _, op := range operator.FindAllString(query, -1) {
 		if !strings.Contains(strings.ToLower(s.run.Input), strings.ToLower(op)) {
@@ -39,7 +38,7 @@ func (s *state) unbearing(query string) string {
 	return ""
 }
 
-// wordsThatCount returns the stems of the words of texts that tell what they are about.
+// wordsThatCount returns stems and folded forms of the content words.
 func wordsThatCount(texts ...string) (list []string) {
 	for _, t := range texts {
 		lang, _ := lexical.Detect(t)
@@ -53,7 +52,7 @@ func wordsThatCount(texts ...string) (list []string) {
 	return list
 }
 
-// bearing returns the queries that may be asked, and tells of the others.
+// bearing returns the allowed queries and notifies the user of the others.
 func (s *state) bearing(queries []string) (kept []string) {
 	for _, q := range queries {
 		if why := s.unbearing(q); why != "" {

@@ -30,7 +30,6 @@ func (s *state) begin() {
 	s.wind()
 }
 
-// orItself returns queries, or the question itself if there are none.
 func orItself(queries []string, question string) []string {
 	if len(queries) == 0 {
 		return []string{question}
@@ -38,7 +37,7 @@ func orItself(queries []string, question string) []string {
 	return queries
 }
 
-// adopt has what was planned looked up, and writes the plan.
+// adopt enqueues a plan's queries and writes the plan.
 func (s *state) adopt(p plan, b ponder.Plan) {
 	b.Steps, b.Terms, b.Round, b.Effort = p.Steps, p.Terms, s.Round, s.Effort
 	if s.searches() {
@@ -67,7 +66,6 @@ func (s *state) adopt(p plan, b ponder.Plan) {
 	s.note("plan", &s.Counts.Plans, add...)
 }
 
-// counted returns a number of things in words.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -75,10 +73,9 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// planKey is the key of the call for a plan.
 const planKey = "planned"
 
-// planned takes in the plan of a model.
+// planned applies a model's plan.
 func (s *state) planned(b ponder.CallFinished) {
 	if b.Error != "" {
 		s.unplanned("no plan: " + textkit.TruncateBytes(textkit.OneLine(b.Error), maxFault))
@@ -95,10 +92,10 @@ func (s *state) planned(b ponder.CallFinished) {
 	s.adopt(p, ponder.Plan{Content: strings.Join(p.Steps, "\n"), Model: b.Model})
 }
 
-// unreadable is why there is no plan, though a model has answered.
+// unreadable is the reason for an unreadable plan.
 const unreadable = "the plan could not be read"
 
-// unplanned goes on with the queries of the question alone.
+// unplanned continues with queries from the question alone.
 func (s *state) unplanned(why string) {
 	s.Planning = false
 	s.tell(stageNote, "Without a plan", "It goes on with the words of the question: "+why+".")

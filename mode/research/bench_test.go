@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A whole run with 400 passages: all that the mode itself does, without tools and models.
+// BenchmarkRun measures the mode alone with 400 passages.
 func BenchmarkRun(b *testing.B) {
 	f := many(400)
 	for b.Loop() {

@@ -15,36 +15,36 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// Bounds on the check of an answer.
+// Limits of the check of an answer.
 const (
 	maxConflicts = 20
-	maxDoubts    = 12  // claims that a judge is asked about
-	maxJudgedBy  = 3   // quotes that it is shown of each
-	maxShownPart = 600 // bytes of one
+	maxDoubts    = 12  // claims for the judge
+	maxJudgedBy  = 3   // quotes per claim
+	maxShownPart = 600 // bytes of a quote
 	judgeTokens  = 1200
 )
 
-// A draft is an answer that is being checked.
+// draft is an answer under check.
 type draft struct {
-	Text       string   `json:"text"`           // in which all that is cited was gathered
-	Lead       int      `json:"lead,omitempty"` // bytes of it that are not of the model
+	Text       string   `json:"text"`           // with the gathered citations only
+	Lead       int      `json:"lead,omitempty"` // leading bytes that the program wrote
 	Model      string   `json:"model,omitempty"`
 	Unaided    bool     `json:"unaided,omitempty"`
-	Why        string   `json:"why,omitempty"`        // it is, though a model was asked; or how it broke off
-	Confidence float64  `json:"confidence,omitempty"` // of an answer in quotations
-	Removed    []string `json:"removed,omitempty"`    // what was cited and not gathered
+	Why        string   `json:"why,omitempty"` // why no model wrote it, or how it broke off
+	Confidence float64  `json:"confidence,omitempty"`
+	Removed    []string `json:"removed,omitempty"` // cited but not gathered
 
-	claims []checked // of the text; made again when a state is loaded
+	claims []checked // of Text; recomputed by load
 }
 
-// A checked is a claim and what came of checking it.
+// checked is a claim with the result of its check.
 type checked struct {
 	claim.Sentence
 	claim.Finding
-	judge string // the model that was asked about it
+	judge string // the model that judged it
 }
 
-// check checks what a model has written. Cut says how it broke off, if it did.
+// check checks the text of a model. cut says how it broke off, if so.
 func (s *state) check(said, model, cut string) {
 	s.Work, s.Looks = nil, nil
 	d := draft{Model: model}
@@ -68,7 +68,7 @@ func (s *state) check(said, model, cut string) {
 	s.settleDraft(d)
 }
 
-// nothing says that nothing was found, and what was asked.
+// nothing states that no source supports the answer, and what was searched.
 func (s *state) nothing() string {
 	if !s.gathers() {
 		return "No source was searched for this: what follows is what the model says of itself, and is not verified."
@@ -91,7 +91,7 @@ func (s *state) nothing() string {
 	return text + "." + own
 }
 
-// places says where is looked.
+// places lists the searched places.
 func (s *state) places() string {
 	var list []string
 	if len(s.opts.Docs) > 0 {
@@ -109,7 +109,8 @@ func (s *state) places() string {
 	return strings.Join(list, "")
 }
 
-// settleDraft checks an answer, has a model asked about what is in doubt, and ends.
+// settleDraft checks an answer, sends doubtful claims to a judge if allowed, and otherwise
+// publishes.
 func (s *state) settleDraft(d draft) {
 	d.claims = s.verify(d)
 	s.putRight(&d)
@@ -123,7 +124,7 @@ func (s *state) settleDraft(d draft) {
 	s.publish()
 }
 
-// putRight has sentences cite what bears them out where they cite something else.
+// putRight corrects citations to the quotes that support each sentence.
 func (s *state) putRight(d *draft) {
 	if d.Unaided {
 		return
@@ -149,20 +150,20 @@ func (s *state) putRight(d *draft) {
 	s.tell(stageAnalysis, "Citations", fmt.Sprintf("Put right what %s.", counted(n, "sentence cites", "sentences cite")))
 }
 
-// citable reports whether an id is that of a piece that may be cited.
+// citable reports whether id names a piece that may be cited.
 func (s *state) citable(id string) bool {
 	n, err := strconv.Atoi(strings.TrimPrefix(strings.ToLower(id), "e"))
 	return err == nil && 0 < n && n <= len(s.Evidence) && !s.Evidence[n-1].Addressed && !s.banned(s.Evidence[n-1])
 }
 
-// linkable reports whether an address is exactly that of a page that was gathered.
+// linkable reports whether url is exactly the address of a gathered page.
 func (s *state) linkable(url string) bool {
 	return slices.ContainsFunc(s.Evidence, func(p piece) bool {
 		return (lookup.SameAddress(url, p.URL) || lookup.SameAddress(url, p.Source)) && !p.Addressed && !s.banned(p)
 	})
 }
 
-// quotes returns pieces as claims are checked against them.
+// quotes returns pieces as quotes for claims.
 func (s *state) quotes(pieces []piece) (list []claim.Quote) {
 	for _, p := range pieces {
 		if !p.Addressed {
@@ -173,8 +174,7 @@ func (s *state) quotes(pieces []piece) (list []claim.Quote) {
 	return list
 }
 
-// verify checks the sentences of an answer that can be right or wrong: of an answer in
-// quotations, those.
+// verify checks the factual sentences of an answer; without a model, only the cited ones.
 func (s *state) verify(d draft) (list []checked) {
 	var sentences []claim.Sentence
 	for _, c := range claim.Split(d.Text) {
@@ -193,7 +193,7 @@ func (s *state) judges() bool {
 	return !s.opts.WithoutModel && !s.Draft.Unaided && s.Effort != trivial && !s.Told && s.End == "" && (s.Calls == 0 || s.Counts.Calls < s.Calls)
 }
 
-// doubts returns the places of the claims that a judge is worth asking about.
+// doubts returns the indexes of claims for the judge.
 func (d *draft) doubts() (list []int) {
 	for i, c := range d.claims {
 		if c.InDoubt() && len(list) < maxDoubts {
@@ -203,12 +203,11 @@ func (d *draft) doubts() (list []int) {
 	return list
 }
 
-// claimID returns the id of a claim by its place.
 func claimID(i int) string { return "c" + strconv.Itoa(i+1) }
 
 func (s *state) judgeKey() string { return number("judge", s.Counts.Judged) }
 
-// judgement is what a judge is asked for. judge.md speaks of its names.
+// judgement is the answer of a judge. judge.md names its fields.
 type judgement struct {
 	Verdicts []struct {
 		ID      string `json:"id"`
@@ -219,7 +218,7 @@ type judgement struct {
 
 var judgeSchema = llm.SchemaFor[judgement]("verdicts")
 
-// judge returns the call for the judge, who sees claims and their quotes.
+// judge returns the call to the judge with the doubtful claims and their quotes.
 func (s *state) judge() ponder.Action {
 	var b strings.Builder
 	b.WriteString("<claims>\n")
@@ -237,7 +236,7 @@ func (s *state) judge() ponder.Action {
 	})}
 }
 
-// part returns the part of a quote that a passage names.
+// part returns the text of a passage.
 func (s *state) part(q ponder.Passage) string {
 	for _, p := range s.Evidence {
 		if p.id() == q.Evidence && 0 <= q.Start && q.Start <= q.End && q.End <= len(p.Quote) {
@@ -247,8 +246,7 @@ func (s *state) part(q ponder.Passage) string {
 	return ""
 }
 
-// judged takes in what the judge says of the claims that it was asked about. What can't
-// be read, and not when it is asked for again, changes nothing.
+// judged applies the verdicts of the judge. An unreadable answer is retried once and then ignored.
 func (s *state) judged(b ponder.CallFinished) {
 	var said judgement
 	if b.Error == "" {
@@ -274,19 +272,19 @@ func (s *state) judged(b ponder.CallFinished) {
 	s.publish()
 }
 
-// judgedReason says what a judge finds, in words of our own: it has read what strangers
-// wrote.
+// judgedReason describes a verdict without the judge's words, because the judge read untrusted
+// text.
 func judgedReason(verdict claim.Verdict, model string) string {
 	return "a judge (" + safe(model) + ") finds that " + cmp.Or(judgedWords[verdict], "it can't tell")
 }
 
-// judgedWords says what the verdicts of a judge mean.
+// -
 var judgedWords = map[claim.Verdict]string{
 	claim.Supported: "a quote says it", claim.Qualified: "the quotes say a part of it, or say it less surely",
 	claim.Unverified: "no quote says it", claim.Contradicted: "a quote says otherwise",
 }
 
-// publish writes the claims and the answer, and ends.
+// publish writes the claims and the answer and ends the run.
 func (s *state) publish() {
 	d := s.Draft
 	conflicts := s.conflicts()
@@ -326,7 +324,7 @@ func (s *state) publish() {
 	s.end(runstate.End{Status: ponder.Completed, Answer: answer, Reason: why, Confidence: confidence})
 }
 
-// contest notes with claims that a source bears out what other sources say of the same.
+// contest adds contradicting passages of other sources to supported claims.
 func contest(claims []checked, conflicts []ponder.Conflict) {
 	for i := range claims {
 		c := &claims[i]
@@ -348,27 +346,25 @@ func contest(claims []checked, conflicts []ponder.Conflict) {
 	}
 }
 
-// meet reports whether any of two lists of passages overlap.
+// meet reports whether any two passages overlap.
 func meet(a, b []ponder.Passage) bool {
 	return slices.ContainsFunc(a, func(p ponder.Passage) bool {
 		return slices.ContainsFunc(b, func(q ponder.Passage) bool { return p.Evidence == q.Evidence && p.Start < q.End && q.Start < p.End })
 	})
 }
 
-// conflicts returns where the sources disagree on what was asked.
+// conflicts returns conflicts between sources about the question.
 func (s *state) conflicts() []ponder.Conflict {
 	list := claim.ConflictsAbout(s.run.Input, s.quotes(notSaidBySearch(s.usable())))
 	return list[:min(len(list), maxConflicts)]
 }
 
-// What verdicts count for the confidence.
+// The share of each verdict in the confidence.
 var verdictCounts = map[claim.Verdict]float64{claim.Supported: 1, claim.Qualified: 0.6, claim.Inference: 0.5, claim.Unverified: 0.1, claim.Contradicted: 0}
 
-// confidence is the mean of what the claims of an answer count (supported 1, qualified
-// 0.6, inference 0.5, unverified 0.1, contradicted 0), each times what the best of its
-// quotes counts by its source: half for a source of no worth, all for one of the best;
-// with one decimal more than people can tell apart. Without claims it is that of the
-// quotations, or 0.1.
+// confidence is the mean over claims of the verdict's share times a source factor. The factor runs
+// from 0.5 for a worthless best source to 1. The result has two decimals. Without claims it is the
+// confidence of the quotations, or 0.1.
 func (s *state) confidence() float64 {
 	d := s.Draft
 	if len(d.claims) == 0 || d.Unaided {

@@ -10,7 +10,7 @@ import (
 	"ponder/knowledge/claim"
 )
 
-// A sentence that cites the wrong source, or none, cites the one that says it.
+// A sentence with a wrong or missing citation gets the supporting one.
 func TestCitationsArePutRight(t *testing.T) {
 	f := writer(trench, func(ponder.Call, int) ponder.Body {
 		return says("The Challenger Deep is 10,935 metres deep.")
@@ -37,7 +37,7 @@ func TestCitationsArePutRight(t *testing.T) {
 	}
 }
 
-// What comes of an answer that was kept says how old that is.
+// A result from a cache states its age.
 func TestKeptAnswersShowTheirAge(t *testing.T) {
 	s := &state{}
 	for age, want := range map[int]string{
@@ -51,7 +51,7 @@ func TestKeptAnswersShowTheirAge(t *testing.T) {
 	}
 }
 
-// Only addresses that were gathered become links, exactly as they were.
+// Only gathered addresses become links, unchanged.
 func TestLinks(t *testing.T) {
 	s := &state{Evidence: []piece{{N: 1, Source: "https://sea.test/trench", URL: "https://sea.test/trench", Page: "x"}}}
 	for url, want := range map[string]bool{
@@ -64,7 +64,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// Of a judge only the verdict is kept: its reason may have words of strangers.
+// A judge's reason is discarded, because it may contain untrusted words.
 func TestJudgesReasonIsOurOwn(t *testing.T) {
 	f := trench
 	f.model = func(a ponder.Call) ponder.Body {
@@ -97,7 +97,7 @@ func TestJudgesReasonIsOurOwn(t *testing.T) {
 	}
 }
 
-// An answer that is longer than what is checked is cut, and says so.
+// An answer longer than the check allows is cut and says so.
 func TestLongAnswersAreCut(t *testing.T) {
 	var b strings.Builder
 	for b.Len() < maxAnswer-100 {
@@ -112,7 +112,7 @@ func TestLongAnswersAreCut(t *testing.T) {
 	}
 }
 
-// A claim that a source bears out says what other sources say of the same.
+// A supported claim lists contradicting sources.
 func TestClaimsThatAreContested(t *testing.T) {
 	at := func(id string, start, end int) ponder.Passage {
 		return ponder.Passage{Evidence: id, Start: start, End: end}
@@ -135,7 +135,7 @@ func TestClaimsThatAreContested(t *testing.T) {
 	}
 }
 
-// What cites only what was not gathered is checked against all that was, and marked.
+// Claims with invented citations are checked against all evidence and marked.
 func TestFabricatedCitationsAreChecked(t *testing.T) {
 	f := writer(trench, func(ponder.Call, int) ponder.Body {
 		return says(`According to [e77], "the chief engineer confessed to sabotage in June" was the cause. In 1987 it cost 4,500,000 dollars [e88]. HMS Challenger sounded it in 1875 [e99].`)

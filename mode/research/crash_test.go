@@ -19,11 +19,11 @@ import (
 	"ponder/llm"
 )
 
-// A world answers at random, and always the same to the same key.
+// world answers randomly but deterministically by key.
 type world struct {
 	fake
 	seed uint64
-	evil float64 // the share of answers that are no good
+	evil float64 // share of bad answers
 }
 
 func (w world) answer(a ponder.Action) ponder.Body {
@@ -49,7 +49,6 @@ func (w world) answer(a ponder.Action) ponder.Body {
 	return nil
 }
 
-// badAnswers are what a model that is no good answers.
 var badAnswers = []ponder.Body{
 	nil, says(""), says("I will not."), says("{\"plan\":"), says("\x00\xff\u202e"), says(strings.Repeat("[", 500)),
 	says("It is so [e99999], says [7] and https://evil.test/x, or [e1, e77777] ([here](https://evil.test))."),
@@ -60,7 +59,6 @@ var badAnswers = []ponder.Body{
 	ponder.CallFinished{Message: llm.Say(llm.Assistant, "It breaks o"), Finish: llm.FinishLength, Model: "test/model"},
 }
 
-// good answers as a model that uses all there is.
 func (w world) good(a ponder.Call, rng *rand.Rand) ponder.Body {
 	what := whatOf(a.Key)
 	n := rng.IntN(1000)
@@ -79,7 +77,7 @@ func (w world) good(a ponder.Call, rng *rand.Rand) ponder.Body {
 	return says(fmt.Sprintf("The Challenger Deep is 10,935 metres deep [e%d]. The ship HMS Challenger took the first measurement. HMS Challenger sounded it in 1875 [e%d]. A sounding of 1951 may have found the Mariana Trench [e%d].", 1+rng.IntN(3), 1+rng.IntN(9), 1+rng.IntN(4)))
 }
 
-// anyRun returns options, a world and wishes, by a seed.
+// anyRun returns random options, a world and commands for a seed.
 func anyRun(seed uint64) (Options, world, map[int]ponder.Body) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	coin := func(n int) bool { return rng.IntN(n) == 0 }
@@ -105,7 +103,6 @@ func anyRun(seed uint64) (Options, world, map[int]ponder.Body) {
 	return o, w, inputs
 }
 
-// anyWish returns what a user may wish for, sensible or not.
 func anyWish(rng *rand.Rand) ponder.Body {
 	args := fmt.Sprintf(`{"question":"q%d","priority":%d,"source":%q}`, 1+rng.IntN(3), rng.IntN(12), []string{"sea.test", "e1", "/docs", "e9"}[rng.IntN(4)])
 	return []ponder.Body{
@@ -117,8 +114,8 @@ func anyWish(rng *rand.Rand) ponder.Body {
 	}[rng.IntN(11)]
 }
 
-// Whatever models, tools and users do, research ends, with an answer if it is completed,
-// and cites nothing that was not gathered.
+// Whatever models, tools and users do, research ends. If it completes, it has an answer that cites
+// only gathered evidence.
 func TestAlwaysEnds(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which folds and decides hundreds of runs")
 	statuses := make(map[ponder.Status]int)
@@ -144,7 +141,7 @@ func TestAlwaysEnds(t *testing.T) {
 	}
 }
 
-// A log that is cut after any event is continued to the same log.
+// A log cut after any event continues to the same log.
 func TestCutAnywhere(t *testing.T) {
 	for seed := range uint64(24) {
 		o, w, inputs := anyRun(seed)

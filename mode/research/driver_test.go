@@ -18,24 +18,24 @@ import (
 
 const testRun ponder.RunID = "run_test"
 
-// A driver does what research wants, one thing at a time, under a clock of its own. It
-// checks that the state is a value, and that it can be stored.
+// driver performs the actions of research sequentially under a simulated clock. It checks that
+// states are immutable and storable.
 type driver struct {
 	t      testing.TB
 	mode   ponder.Mode
 	run    ponder.Run
-	answer func(ponder.Action) ponder.Body // the result of a Call or a Do; nil hangs
-	takes  time.Duration                   // each call; a look takes a hundredth of it
-	inputs map[int]ponder.Body             // to put in after so many events
-	quick  bool                            // check nothing on the way
+	answer func(ponder.Action) ponder.Body // result of a Call or Do; nil hangs
+	takes  time.Duration                   // duration of a call; a look takes a hundredth
+	inputs map[int]ponder.Body             // by number of events before them
+	quick  bool                            // without checks
 
 	state   ponder.State
 	log     []ponder.Event
-	done    map[string]int // parts of Writes, and results, in the log
+	done    map[string]int // logged results and bodies of Writes
 	elapsed time.Duration
 	told    bool
 	paused  bool
-	actions []ponder.Action // calls and looks that were made
+	actions []ponder.Action // performed calls and looks
 	fin     *ponder.RunFinished
 }
 
@@ -47,7 +47,6 @@ func newDriver(t testing.TB, question string, o Options, budget time.Duration, a
 	return d
 }
 
-// put appends an event and shows it to the state.
 func (d *driver) put(key string, b ponder.Body) {
 	d.t.Helper()
 	seq := ponder.Seq(len(d.log) + 1)
@@ -58,7 +57,6 @@ func (d *driver) put(key string, b ponder.Body) {
 	}
 }
 
-// see takes an event that is in the log.
 func (d *driver) see(ev ponder.Event) {
 	d.t.Helper()
 	d.log = append(d.log, ev)
@@ -110,7 +108,6 @@ func encode(t testing.TB, v any) []byte {
 	return js
 }
 
-// work goes on until the research finishes.
 func (d *driver) work() *driver {
 	d.t.Helper()
 	for n := 0; d.fin == nil; n++ {
@@ -137,7 +134,7 @@ func (d *driver) work() *driver {
 	return d
 }
 
-// any does the first action that can be done, and reports whether there was one.
+// any performs the first possible action and reports whether there was one.
 func (d *driver) any(want []ponder.Action) bool {
 	for _, a := range want {
 		switch a := a.(type) {
@@ -164,7 +161,7 @@ func (d *driver) any(want []ponder.Action) bool {
 	return false
 }
 
-// sleep lets time pass until something may happen.
+// sleep advances the clock to the next possible event.
 func (d *driver) sleep(want []ponder.Action) {
 	d.t.Helper()
 	next := time.Hour
@@ -191,7 +188,7 @@ func (d *driver) perform(a ponder.Action, key string, takes time.Duration) bool 
 	before := len(d.log)
 	b := d.answer(a)
 	if b == nil {
-		return len(d.log) > before // something came in meanwhile
+		return len(d.log) > before // an input arrived
 	}
 	d.actions = append(d.actions, a)
 	d.elapsed += takes
@@ -199,7 +196,6 @@ func (d *driver) perform(a ponder.Action, key string, takes time.Duration) bool 
 	return true
 }
 
-// keys returns the keys of calls and looks in the order they were made.
 func (d *driver) keys() (keys []string) {
 	for _, a := range d.actions {
 		keys = append(keys, keyOf(a))
@@ -207,7 +203,6 @@ func (d *driver) keys() (keys []string) {
 	return keys
 }
 
-// calls returns the calls that were made.
 func (d *driver) calls() (list []ponder.Call) {
 	for _, a := range d.actions {
 		if c, ok := a.(ponder.Call); ok {
@@ -217,7 +212,6 @@ func (d *driver) calls() (list []ponder.Call) {
 	return list
 }
 
-// dos returns the uses of a tool.
 func (d *driver) dos(tool string) (list []ponder.Do) {
 	for _, a := range d.actions {
 		if do, ok := a.(ponder.Do); ok && do.Tool == tool {
@@ -237,7 +231,6 @@ func keyOf(a ponder.Action) string {
 	return ""
 }
 
-// bodiesOf returns the events of a type.
 func bodiesOf[B ponder.Body](d *driver) (list []B) {
 	for _, ev := range d.log {
 		if b, ok := ev.Body.(B); ok {
@@ -247,13 +240,11 @@ func bodiesOf[B ponder.Body](d *driver) (list []B) {
 	return list
 }
 
-// says returns the result of a call that was answered with text.
 func says(text string) ponder.Body {
 	return ponder.CallFinished{Message: llm.Say(llm.Assistant, text), Model: "test/model", Finish: llm.FinishStop}
 }
 
-// calls returns the result of a call that was answered with calls of tools: a name and
-// an input in turn.
+// callsTools returns a call that was answered with tool calls, given as pairs of name and input.
 func callsTools(id string, pairs ...string) ponder.Body {
 	m := llm.Message{Role: llm.Assistant}
 	for i := 0; i < len(pairs); i += 2 {
@@ -262,22 +253,20 @@ func callsTools(id string, pairs ...string) ponder.Body {
 	return ponder.CallFinished{Message: m, Model: "test/model", Finish: llm.FinishTools}
 }
 
-// fails returns the result of a call that failed for good.
 func fails(class llm.Class, text string) ponder.Body {
 	return ponder.CallFinished{Outcome: ponder.Outcome{Error: text, Class: class}}
 }
 
-// broken returns the result of a tool that failed.
 func broken(tool, text string) ponder.Body {
 	return ponder.ToolResult{Name: tool, Outcome: ponder.Outcome{Error: text}}
 }
 
-// A fake answers as tools and a good model do.
+// fake simulates tools and a competent model.
 type fake struct {
 	pages map[string]string               // text by URL
 	docs  []string                        // sentences
 	model func(a ponder.Call) ponder.Body // nil: sensible
-	tool  func(a ponder.Do) ponder.Body   // nil, or what returns nil: as below
+	tool  func(a ponder.Do) ponder.Body   // nil or a nil result: the simulation
 }
 
 func (f fake) answer(a ponder.Action) ponder.Body {
@@ -298,13 +287,11 @@ func (f fake) answer(a ponder.Action) ponder.Body {
 	return nil
 }
 
-// whatOf returns what is asked for with a call.
 func whatOf(key string) string {
 	what, _, _ := strings.Cut(strings.TrimSuffix(key, "~2"), "-")
 	return what
 }
 
-// sensible answers as a good model does.
 func sensible(a ponder.Call) ponder.Body {
 	switch whatOf(a.Key) {
 	case planKey:

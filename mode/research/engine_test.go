@@ -21,7 +21,7 @@ import (
 	"ponder/store/memory"
 )
 
-// How long things take in these tests.
+// Simulated durations.
 const (
 	modelTakes  = 5 * time.Second
 	searchTakes = 2 * time.Second
@@ -31,7 +31,6 @@ const (
 
 type input struct{ Query, URL string }
 
-// tool returns a tool that takes its time.
 func tool(name string, takes time.Duration, do func(input) string) ponder.Tool {
 	t := ponder.NewTool(name, "Look.", json.RawMessage(`{}`), func(ctx context.Context, in input) (string, error) {
 		select {
@@ -80,8 +79,7 @@ func good(req *llm.Request) string {
 
 const question = "How deep is the sea on average, and why do sources differ?"
 
-// On the critical path are the plan, a search, a page and the answer, and nothing else;
-// and what is found first is there at once.
+// The critical path is plan, search, page and answer; early results appear at once.
 func TestCriticalPath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mind := enginetest.Start(t, config(good))
@@ -109,8 +107,8 @@ func TestCriticalPath(t *testing.T) {
 	})
 }
 
-// A process may end at any time, and another goes on: nothing that was written is
-// changed, nothing is asked twice that was answered, and there is an answer.
+// If a process dies at any time, another continues: the log stays, answered calls are not repeated,
+// and there is an answer.
 func TestProcessesEnd(t *testing.T) {
 	for ms := 300; ms < 14000; ms += 900 * racetest.Stride(4) {
 		synctest.Test(t, func(t *testing.T) {
@@ -144,7 +142,7 @@ func TestProcessesEnd(t *testing.T) {
 	}
 }
 
-// An answer that can't be read is asked for again once, whatever process is there by then.
+// An unreadable answer is retried once, across processes.
 func TestProcessesEndWhereItAsksAgain(t *testing.T) {
 	for ms := 300; ms < 38000; ms += 1100 * racetest.Stride(4) {
 		synctest.Test(t, func(t *testing.T) {
@@ -178,7 +176,7 @@ func TestProcessesEndWhereItAsksAgain(t *testing.T) {
 	}
 }
 
-// A web that hangs costs no more than the patience there is.
+// A hanging web costs at most its time limit.
 func TestWebHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := config(good)
@@ -192,7 +190,7 @@ func TestWebHangs(t *testing.T) {
 	})
 }
 
-// A budget of calls or tokens ends in an answer too.
+// A budget of calls or tokens still gives an answer.
 func TestBudgets(t *testing.T) {
 	for name, b := range map[string]ponder.Budget{
 		"one call":  {Cost: ponder.Cost{Calls: 1}},

@@ -9,36 +9,34 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// When another round is not worth it.
+// Constants of the stopping rule.
 //
-// What is known grows with the weight of what independent sources say, and each time
-// it doubles that helps as much as the time before: its use is the logarithm of its
-// weight. The next round is taken to bring half of what the last one did, for its
-// queries ask for what is rarer. What that adds is held against what a round costs in
-// seconds and calls, in the same measure. The numbers are a choice: a round of eight
-// seconds and seven calls costs 0.11, so that normal research ends when a round has
-// brought less than a quarter of all that is known.
+// Each doubling of the weight of independent evidence helps equally, so its value is the logarithm
+// of the weight. The next round is assumed to bring half of the last one, because its queries are
+// rarer. Its gain is compared with its cost in seconds and calls. The constants are a choice: a
+// round of eight seconds and seven calls costs 0.11. Normal research then ends after a round that
+// brought less than a quarter of all known weight.
 const (
-	nextShare   = 0.5   // of what the last round brought, for the next
-	secondPrice = 0.005 // a minute of waiting is worth what 35 % more evidence is
+	nextShare   = 0.5   // expected share of the last round's weight
+	secondPrice = 0.005 // a minute of waiting costs as much as 35 % more evidence brings
 	callPrice   = 0.01
-	mostSeconds = 3600 // of a round; what is beyond is a fault of the clock
+	mostSeconds = 3600 // of a round; more is a clock error
 	mostCalls   = 1000
-	keptRounds  = 20   // that are remembered
-	weighed     = 40   // passages, the best of them, that are compared with each other
-	leastFit    = 0.25 // weight of a passage that bears something out
+	keptRounds  = 20 // stored rounds
+	weighed     = 40 // best passages compared with each other
+	leastFit    = 0.25
 )
 
-// A stake is how much an answer is worth to who asks.
+// stake is the value of an answer to the user.
 type stake struct {
-	price float64 // what a round costs is multiplied by it
-	borne int     // independent sources that must say the same
-	least int     // rounds before that is enough
+	price float64 // multiplies the cost of a round
+	borne int     // sufficient number of agreeing independent sources
+	least int     // rounds before that suffices
 }
 
-// stakeOf returns the stake of an effort. For a trivial question one source that can be
-// relied on is enough, as for whoever looks something up; three are where reporters stop
-// for a normal one; a deep one is to show more sides than the first that five agree on.
+// stakeOf returns the stake of an effort. A trivial question needs one reliable source. A normal
+// one needs three, as in journalism. A deep one needs more than the first view that five sources
+// share.
 func stakeOf(effort string) stake {
 	switch effort {
 	case trivial:
@@ -49,27 +47,27 @@ func stakeOf(effort string) stake {
 	return stake{price: 1, borne: 3, least: 1}
 }
 
-// A worth is what rounds of looking brought, to tell whether another is worth it.
+// worth is the history of rounds that decides whether another is worth its cost.
 type worth struct {
-	Effort string  `json:"effort,omitempty"` // trivial, normal or deep
+	Effort string  `json:"effort,omitempty"`
 	Rounds int     `json:"rounds,omitempty"`
-	Known  float64 `json:"known,omitempty"` // the weight of what rounds brought before the last one
-	Last   []yield `json:"last,omitempty"`  // the last rounds
+	Known  float64 `json:"known,omitempty"` // weight of all rounds before the last
+	Last   []yield `json:"last,omitempty"`
 }
 
-// A yield is what a round brought and what it cost.
+// yield is the result and the cost of a round.
 type yield struct {
 	Round    int     `json:"round"`
 	Passages int     `json:"passages,omitempty"`
-	New      int     `json:"new,omitempty"`     // of them, those of voices that were not heard before, each once
-	Weight   float64 `json:"weight,omitempty"`  // of the new: how well they fit times what their sources are worth
-	Borne    int     `json:"borne,omitempty"`   // the most independent sources, of all rounds, that say the same
-	Seconds  float64 `json:"seconds,omitempty"` // that it took
-	Calls    int     `json:"calls,omitempty"`   // of models and tools that it took
+	New      int     `json:"new,omitempty"`     // passages of new voices, one each
+	Weight   float64 `json:"weight,omitempty"`  // of the new ones: fit times worth of the source
+	Borne    int     `json:"borne,omitempty"`   // maximum number of agreeing independent sources so far
+	Seconds  float64 `json:"seconds,omitempty"` // -
+	Calls    int     `json:"calls,omitempty"`   // of models and tools
 }
 
-// yieldOf returns what a round brought, of all passages that were gathered. Copies, and
-// what an older report had, are not new.
+// yieldOf computes the yield of a round from all gathered passages. Copies and passages of an older
+// report are not new.
 func yieldOf(all []piece, round int, seconds float64, calls int) yield {
 	y := yield{Round: round, Seconds: lookup.Bound(seconds, mostSeconds), Calls: min(max(0, calls), mostCalls), Borne: borneOut(all)}
 	heard := make(map[string]bool)
@@ -94,13 +92,13 @@ func yieldOf(all []piece, round int, seconds float64, calls int) yield {
 		best[p.voice()] = max(best[p.voice()], lookup.Bound(p.weight(), 1))
 	}
 	y.New = len(order)
-	for _, v := range order { // in the order of the passages, so that the sum is the same for ever
+	for _, v := range order { // in passage order, for a deterministic sum
 		y.Weight += best[v]
 	}
 	return y
 }
 
-// borneOut returns how many independent sources say the same, the most there are.
+// borneOut returns the maximum number of independent sources that agree.
 func borneOut(all []piece) (most int) {
 	list := slices.DeleteFunc(slices.Clone(all), func(p piece) bool { return !p.quotable() || p.weight() < leastFit })
 	slices.SortStableFunc(list, byWeight)
@@ -119,7 +117,7 @@ func borneOut(all []piece) (most int) {
 	return most
 }
 
-// with returns the worth after another round.
+// with returns w with a further round.
 func (w worth) with(y yield) worth {
 	if n := len(w.Last); n > 0 {
 		w.Known += w.Last[n-1].Weight
@@ -130,7 +128,7 @@ func (w worth) with(y yield) worth {
 	return w
 }
 
-// gain returns what another round is likely to add to what is known.
+// gain returns the expected gain of another round.
 func (w worth) gain() float64 {
 	y := w.Last[len(w.Last)-1]
 	if y.Weight == 0 {
@@ -139,16 +137,15 @@ func (w worth) gain() float64 {
 	return math.Log1p(nextShare * y.Weight / (w.Known + y.Weight))
 }
 
-// cost returns what another round is likely to cost, in the measure of gain.
+// cost returns the expected cost of another round in units of gain.
 func (w worth) cost() float64 {
 	y := w.Last[len(w.Last)-1]
 	return stakeOf(w.Effort).price * (secondPrice*y.Seconds + callPrice*float64(y.Calls))
 }
 
-// enough says why another round is not worth it, or nothing. What agrees no more than
-// before never ends research earlier by being more, and what costs more never ends it
-// later. One round tells nothing of how the gain falls, so that after the first only
-// what is borne out is enough.
+// enough returns why another round is not worth it, or "". It is monotonic: more new evidence never
+// ends research earlier, and higher cost never ends it later. After one round the trend is unknown,
+// so only agreement can end research.
 func enough(w worth) string {
 	if len(w.Last) == 0 {
 		return ""

@@ -11,23 +11,22 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// Bounds on what is looked up and kept.
+// Limits of queries and evidence.
 const (
 	maxEvidence   = 400
-	maxQuery      = 400  // bytes
-	maxQuote      = 2000 // bytes
-	maxContext    = 600  // bytes
-	maxFault      = 500  // bytes
-	maxAskedList  = 200  // queries that are remembered
-	longestWord   = 40   // bytes of a word of a query; what is longer is a key or a number, and stays here
-	leastHeld     = 40   // bytes of a quote that tells that another one holds it
+	maxQuery      = 400
+	maxQuote      = 2000
+	maxContext    = 600
+	maxFault      = 500
+	maxAskedList  = 200 // remembered queries
+	longestWord   = 40  // bytes of a word in a query; longer ones may be keys and are not sent
+	leastHeld     = 40  // minimum bytes of a quote to supersede another
 	pinnedWeight  = 2
 	factKind      = "fact"
 	maxSearchHits = 20 // of knowledge_search and web_search
 )
 
-// take gathers the hits that are new, and returns their events, and the numbers of
-// all of them.
+// take gathers new hits. It returns their events and the numbers of all hits.
 func (s *state) take(list []lookup.Hit, l look) (add []ponder.Body, got []int) {
 	for _, h := range list {
 		if lookup.HitAmong(h, s.Banned) || h.Score < s.opts.MinConfidenceThreshold || !h.Sound() {
@@ -45,13 +44,13 @@ func (s *state) take(list []lookup.Hit, l look) (add []ponder.Body, got []int) {
 	return add, got
 }
 
-// has returns the number of the piece that has all that a hit has, or 0. Read says that
-// the hit is of a page that was read.
+// has returns the number of the piece that contains hit h, or 0. read says that the page of h was
+// read.
 func (s *state) has(h lookup.Hit, read bool) int {
 	key, same, page, quote := h.Key(), lookup.QuoteKey(h), lookup.PageKey(h), textkit.OneLine(h.Quote)
 	for _, p := range s.Evidence {
 		if p.Kind == factKind || read && p.Tool == WebSearchTool {
-			continue // a snippet has no place in its page, as a passage has
+			continue // a snippet has no offset in its page
 		}
 		if p.Key == key && p.Same == same || p.Page == page && (p.Same == same || len(quote) >= leastHeld && strings.Contains(textkit.OneLine(p.Quote), quote)) {
 			return p.N
@@ -60,7 +59,7 @@ func (s *state) has(h lookup.Hit, read bool) int {
 	return 0
 }
 
-// gather adds a passage and returns its event.
+// gather adds a piece for h and returns its event.
 func (s *state) gather(h lookup.Hit, l look) ponder.Body {
 	h = lookup.Bounded(h)
 	p := piece{
@@ -93,14 +92,13 @@ func (s *state) gather(h lookup.Hit, l look) ponder.Body {
 
 func label(s string) string { return textkit.TruncateBytes(textkit.OneLine(s), lookup.MaxLabel) }
 
-// saidElsewhere reports whether the quote of a piece was gathered from another page.
+// saidElsewhere reports whether another page has the quote of p.
 func (s *state) saidElsewhere(p piece) bool {
 	return slices.ContainsFunc(s.Evidence, func(o piece) bool { return o.Same == p.Same && o.Page != p.Page })
 }
 
-// cluster returns the cluster of a piece: that of the copies of its text that were
-// gathered before, which may be from another search, or the one that the tool says;
-// and the id of the piece that it says again, if there is one.
+// cluster returns the cluster of p: that of earlier copies of its text, else the tool's. It also
+// returns the id of the piece that p copies, if any.
 func (s *state) cluster(p piece, h lookup.Hit) (cluster, again string) {
 	cluster = label(h.Cluster)
 	for _, o := range s.Evidence {
@@ -115,8 +113,8 @@ func (s *state) cluster(p piece, h lookup.Hit) (cluster, again string) {
 	return cluster, ""
 }
 
-// supersede makes copies of the pieces of the same page that a new one has all of, as
-// the snippet of a page that is read now.
+// supersede marks pieces of the same page as copies if p contains them, such as a snippet of a page
+// read later.
 func (s *state) supersede(p piece) {
 	quote := textkit.OneLine(p.Quote)
 	for i, o := range s.Evidence {
@@ -132,7 +130,7 @@ func (s *state) supersede(p piece) {
 	}
 }
 
-// original returns the piece that a piece is a copy of, or itself.
+// original follows copies to the first piece.
 func (s *state) original(p piece) piece {
 	for range len(s.Evidence) {
 		i := slices.IndexFunc(s.Evidence, func(o piece) bool { return p.Copy != "" && o.id() == p.Copy })
@@ -144,7 +142,7 @@ func (s *state) original(p piece) piece {
 	return p
 }
 
-// known reports whether the older report had a piece.
+// known reports whether the older report contains p.
 func (s *state) known(p piece) bool {
 	return s.opts.Since != nil && slices.ContainsFunc(s.opts.Since.Evidence, func(k Known) bool {
 		return (k.Source == p.Source || k.URL != "" && k.URL == p.URL) && textkit.OneLine(k.Quote) == textkit.OneLine(p.Quote)

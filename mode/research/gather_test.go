@@ -14,8 +14,8 @@ import (
 	"ponder/llm"
 )
 
-// The words of the question are looked up while a model still plans, at most three of
-// the memory and of the web at a time, and what is planned joins them.
+// Queries of the question start during planning, at most three each of memory and web; planned ones
+// join.
 func TestPlanInParallel(t *testing.T) {
 	d := newDriver(t, deepest, all, 3*time.Minute, trench.answer)
 	n := make(map[string]int)
@@ -67,7 +67,7 @@ func TestParallelQueries(t *testing.T) {
 	}
 }
 
-// When planning fails, the words of the question do.
+// Without a plan, queries of the question remain.
 func TestPlanFails(t *testing.T) {
 	for name, answer := range map[string]ponder.Body{
 		"fails": fails(llm.Auth, "key rejected"), "unreadable": says("I can't."), "empty": says(""), "hangs": nil,
@@ -91,7 +91,7 @@ func TestPlanFails(t *testing.T) {
 	}
 }
 
-// Each passage is an event in the same decision as the result that it came with.
+// Passages are events in the same decision as their result.
 func TestStreamed(t *testing.T) {
 	d := newDriver(t, deepest, Options{Web: true}, 3*time.Minute, trench.answer).work()
 	for i, ev := range d.log {
@@ -107,7 +107,7 @@ func TestStreamed(t *testing.T) {
 	t.Error("no search")
 }
 
-// many is a web of n pages, each with a text of its own.
+// many is a web of n distinct pages.
 func many(n int) fake {
 	f := fake{pages: make(map[string]string)}
 	for i := range n {
@@ -145,7 +145,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// A provider that hangs is given up, and what else there is makes the answer.
+// A hanging provider is abandoned; the rest forms the answer.
 func TestHanging(t *testing.T) {
 	for name, tool := range map[string]string{"memory": SearchTool, "web": WebSearchTool, "pages": WebFetchTool} {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestHanging(t *testing.T) {
 	}
 }
 
-// The last of many that takes much longer than the others did is not waited for long.
+// The last look, if much slower than the others, is abandoned early.
 func TestSlowest(t *testing.T) {
 	d := newDriver(t, deepest, Options{Web: true, Effort: trivial}, 3*time.Minute, nil)
 	d.answer = func(a ponder.Action) ponder.Body {
@@ -198,7 +198,7 @@ func TestFailingTools(t *testing.T) {
 	}
 }
 
-// Which files were not read is told once, whatever is looked up.
+// Unread files are reported once.
 func TestNotRead(t *testing.T) {
 	f := fake{tool: func(a ponder.Do) ponder.Body {
 		if a.Tool != SearchTool {
@@ -216,7 +216,7 @@ func TestNotRead(t *testing.T) {
 	}
 }
 
-// What scores less than is wanted is not gathered.
+// Passages below the threshold are not gathered.
 func TestThreshold(t *testing.T) {
 	d := newDriver(t, deepest, Options{Web: true, Docs: []string{"/docs"}, MinConfidenceThreshold: 0.75}, 3*time.Minute, trench.answer).work()
 	for _, e := range bodiesOf[ponder.Evidence](d) {
@@ -229,7 +229,7 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
-// Rounds go on while they bring something, and no more than are allowed.
+// Rounds continue while they yield, up to the limit.
 func TestRounds(t *testing.T) {
 	f := many(40)
 	f.model = func(a ponder.Call) ponder.Body {
@@ -267,7 +267,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// A persona's memory is searched beside the documents.
+// A persona's memory is searched along with the documents.
 func TestPersonaMemory(t *testing.T) {
 	d := newDriver(t, deepest, Options{Memory: true, Persona: Persona{Name: "Ada", Voice: "Dry and short."}}, 3*time.Minute, trench.answer).work()
 	if none := newDriver(t, deepest, Options{Docs: []string{"/docs"}, Persona: Persona{Name: "Ada"}}, time.Minute, trench.answer).work(); len(none.dos(PersonaTool)) > 0 {
@@ -283,7 +283,7 @@ func TestPersonaMemory(t *testing.T) {
 	}
 }
 
-// Searches are asked anew where results of a while ago are not wanted.
+// Without caching, searches bypass cached results.
 func TestCaching(t *testing.T) {
 	no := false
 	for _, test := range []struct {
@@ -297,8 +297,7 @@ func TestCaching(t *testing.T) {
 	}
 }
 
-// The same passage is gathered once, whatever found it; a snippet that a page has is a
-// copy of its passage; and a text that others have too is a copy of the first.
+// A passage is gathered once; snippets of read pages and repeated texts are copies.
 func TestOnce(t *testing.T) {
 	text := "The Challenger Deep is 10,935 metres deep, as a survey of 2021 found with sonar and pressure."
 	f := fake{pages: map[string]string{"https://a.test/": text + "\nMore of it.", "https://b.test/": text}}

@@ -10,18 +10,18 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// Bounds on a plan, with a model or without one.
+// Limits of a plan.
 const (
 	maxSteps   = 8
 	maxTerms   = 8
-	maxQueries = 3   // of the web, and of the memory
-	maxItem    = 400 // bytes of a query, a step or a term
-	maxWords   = 16  // of a query that is made of a question: of more, nothing has all
-	longAsked  = 30  // words of a question that is a task of its own
+	maxQueries = 3   // each, of the web and the memory
+	maxItem    = 400 // bytes of a query, step or term
+	maxWords   = 16  // of a query from a question; more would match nothing
+	longAsked  = 30  // words of a question that count as a task
 )
 
-// termsOf returns the key terms of a question, those first that tell most: phrases in
-// quotation marks, names, numbers, and the words that are left, each as it is written.
+// termsOf returns the key terms of a question, most specific first: quoted phrases, names, numbers,
+// other words. Terms keep their spelling.
 func termsOf(question string) []string {
 	a := ask(question)
 	var terms []string
@@ -54,14 +54,12 @@ func termsOf(question string) []string {
 	return terms
 }
 
-// content reports whether a field is of what is asked for.
 func (f field) content() bool {
 	return !f.plain && !among("filler", f.folded) && !among("negation", f.folded) && !among("polite", f.folded)
 }
 
-// names returns runs of words with capitals. One word is a name if no sentence begins
-// with it, or if it has more capitals than its first; in German, where all nouns have
-// one, it takes two words.
+// names returns runs of capitalized words. A single word must not start a sentence, or must have an
+// inner capital. German capitalizes nouns, so there a name needs two words.
 func (a *asking) names() (list []string) {
 	for i := 0; i < len(a.fields); {
 		n := 0
@@ -80,21 +78,20 @@ func (a *asking) names() (list []string) {
 	return list
 }
 
-// isMixed reports whether a word has capitals behind its first letter.
+// isMixed reports whether s has a capital after its first letter.
 func isMixed(s string) bool {
 	_, n := utf8.DecodeRuneInString(s)
 	return strings.ContainsFunc(s[n:], unicode.IsUpper)
 }
 
-// capital reports whether a field may be of a name.
+// capital reports whether f may be part of a name.
 func (f field) capital() bool {
 	r, _ := utf8.DecodeRuneInString(f.text)
 	return unicode.IsUpper(r) && f.content() && !f.phrase && !f.time && !among("comparing", f.folded)
 }
 
-// queriesOf returns what to ask the web and the memory for a question, one to three
-// each: the question without what only asks; for what is compared, each side; for a
-// question of several, each of them.
+// queriesOf returns one to three queries each for the web and the memory. It drops function words,
+// and adds a query for each side of a comparison and each part of a question.
 func queriesOf(question string) (web, memory []string) {
 	a := ask(question)
 	if isSum(a) {
@@ -103,7 +100,7 @@ func queriesOf(question string) (web, memory []string) {
 	}
 	when := a.period()
 	parts, sides := a.parts(), a.sides()
-	if len(sides) < 2 && len(parts) > maxQueries-1 { // the whole would be too much at once
+	if len(sides) < 2 && len(parts) > maxQueries-1 { // the whole would be too broad
 		return a.listed(nil, parts, when, true), a.listed(nil, parts, when, false)
 	}
 	more := parts
@@ -114,8 +111,7 @@ func queriesOf(question string) (web, memory []string) {
 	return a.listed(whole, more, when, true), a.listed(whole, more, when, false)
 }
 
-// listed returns queries of lists of fields, each once, with the time that is meant.
-// There is always one.
+// listed returns distinct queries for lists of fields, each with the period. It never returns none.
 func (a *asking) listed(whole, more [][]field, when string, web bool) []string {
 	var list []string
 	for i, fields := range slices.Concat(whole, more) {
@@ -137,8 +133,7 @@ func (a *asking) listed(whole, more [][]field, when string, web bool) []string {
 	return list
 }
 
-// queryFor returns the words of fields that a search can use. The web knows pages that
-// say how and why, and is told.
+// queryFor returns the searchable words of fields. Web queries keep "how" and "why".
 func queryFor(fields []field, web bool) string {
 	var kept []string
 	for i, f := range fields {
@@ -158,7 +153,7 @@ func queryFor(fields []field, web bool) string {
 	return strings.Join(kept, " ")
 }
 
-// leading returns how many fields only lead a question in.
+// leading returns the number of leading function words.
 func leading(fields []field) int {
 	for i, f := range fields {
 		if !f.plain && !among("filler", f.folded) || f.phrase {
@@ -168,7 +163,7 @@ func leading(fields []field) int {
 	return len(fields)
 }
 
-// period returns the expression of time of a question, if it has just one.
+// period returns the time expression of a question if it has exactly one.
 func (a *asking) period() string {
 	var found []string
 	for i := 0; i < len(a.fields); i++ {
@@ -186,17 +181,17 @@ func (a *asking) period() string {
 	return found[0]
 }
 
-// sum matches arithmetic.
+// -
 var sum = regexp.MustCompile(`^[^\pL]*\d[\d\s.,]*(?:[-+*/×÷^xX=%−]|\s(?:plus|minus|times|mal|fois|por)\s)[-\d\s.,+*/×÷^xX()=%−?]*$`)
 
-// How long a question is at most that a fact answers: words of substance, or characters
-// in a script that does not space words.
+// Maximum length of a simple factual question, in content words or, for unspaced scripts, in
+// characters.
 const (
 	shortAsked    = 5
 	shortUnspaced = 20
 )
 
-// effortOf returns how much work a question is worth: trivial, normal or deep.
+// effortOf classifies a question as trivial, normal or deep.
 func effortOf(question string) string {
 	a := ask(question)
 	bare := strings.TrimSpace(question)
@@ -215,7 +210,7 @@ func effortOf(question string) string {
 	return normal
 }
 
-// simple reports whether a question is short and asks as those do that a fact answers.
+// simple reports whether a question is short and begins like a factual one.
 func (a *asking) simple() bool {
 	if unspaced(a.text) {
 		return (a.begins("simple") || a.has("fact")) && utf8.RuneCountInString(a.text) <= shortUnspaced
@@ -236,8 +231,7 @@ func isSum(a *asking) bool {
 	return false
 }
 
-// beginsSimply reports whether a question begins as those do that a fact answers, after
-// what only leads it in.
+// beginsSimply reports whether a question begins like a factual one, after leading words.
 func (a *asking) beginsSimply() bool {
 	if a.begins("simple") {
 		return true
@@ -253,7 +247,7 @@ func (a *asking) beginsSimply() bool {
 	return false
 }
 
-// from returns a question without its first fields.
+// from returns a without its first i fields.
 func (a *asking) from(i int) *asking {
 	b := &asking{fields: a.fields[i:], folded: a.folded, padded: " "}
 	for _, f := range b.fields {
@@ -262,7 +256,7 @@ func (a *asking) from(i int) *asking {
 	return b
 }
 
-// timely reports whether an answer may have been another one a while ago.
+// timely reports whether the answer may change over time.
 func (a *asking) timely() bool {
 	return slices.ContainsFunc(a.fields, func(f field) bool { return f.time && !f.is("year") && !f.is("before") })
 }

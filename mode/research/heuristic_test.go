@@ -8,14 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// questions with how much work they are worth, the queries of the web, and the first
-// terms; what is empty is not checked.
+// questions with effort, web queries and first terms; empty fields are not checked.
 var questions = []struct {
 	question, effort string
 	web              []string
 	terms            string
 }{
-	// What a fact answers.
+	// Factual.
 	{"What is the capital of France?", trivial, []string{"capital France"}, "France, capital"},
 	{"2+2", trivial, []string{"2+2"}, ""},
 	{"what is 12 * 7?", trivial, nil, ""},
@@ -48,7 +47,7 @@ var questions = []struct {
 	{"珠穆朗玛峰有多高？", trivial, nil, ""},
 	{"Wann wurde Goethe geboren?", trivial, []string{"Goethe geboren"}, ""},
 
-	// What is neither.
+	// Neither.
 	{"How do I boil eggs?", normal, nil, "boil, eggs"},
 	{"What is the best laptop for students?", normal, []string{"best laptop students"}, ""},
 	{"latest news on the Artemis program", normal, []string{"latest news Artemis program"}, "Artemis, news, program"},
@@ -67,7 +66,7 @@ var questions = []struct {
 	{"最近的火星任务", normal, nil, ""},
 	{"富士山の高さは何メートルですか？", "", []string{"富士山 メートル"}, "富士山, メートル"},
 
-	// What takes several looks.
+	// Multi-step.
 	{"Is Rust faster than Go?", deep, []string{"Rust faster Go", "Rust", "Go"}, "Rust, Go, faster"},
 	{"PostgreSQL vs MySQL", deep, []string{"PostgreSQL vs MySQL", "PostgreSQL", "MySQL"}, "PostgreSQL, MySQL"},
 	{"What is the difference between PostgreSQL and MySQL for small teams?", deep, []string{"difference between PostgreSQL MySQL small teams", "PostgreSQL small teams", "MySQL small teams"}, "PostgreSQL, MySQL, small, teams"},
@@ -115,7 +114,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// checkBounds checks the bounds that hold for any question.
+// -
 func checkBounds(t *testing.T, question string) {
 	t.Helper()
 	web, memory := queriesOf(question)
@@ -143,7 +142,7 @@ func checkBounds(t *testing.T, question string) {
 	}
 }
 
-// Every query of a question keeps its time.
+// Every query keeps the question's period.
 func TestTimeIsKept(t *testing.T) {
 	for _, tt := range []struct{ question, when string }{
 		{"What is the difference between Rust and Go since 2021?", "since 2021"},
@@ -163,7 +162,7 @@ func TestTimeIsKept(t *testing.T) {
 	}
 }
 
-// What is private does not leave the machine.
+// Private words stay on the machine.
 func TestPrivateWordsAreNotAsked(t *testing.T) {
 	key := "sk-" + "ant-api03-" + strings.Repeat("aB3dE6gH", 8)
 	for _, private := range []string{"bob@example.com", key, "https://bob:hunter2@example.com/x", strings.Repeat("x9", 60)} {

@@ -8,28 +8,26 @@ import (
 	"ponder"
 )
 
-// How long things are waited for. What is not there by then is given up; the tools are
-// told to be through before. Of the time that a user gives, nothing but the reserve is
-// beyond it: an answer that is being written when the time is spent is made of
-// quotations if it is not there by the end of that.
+// Time limits. Tools get an earlier limit than the run enforces. Only the reserve may exceed the
+// user's time: an answer not written by then is made of quotations.
 const (
 	mostPatience  = 20 * time.Second
 	leastPatience = 4 * time.Second
-	grace         = 3 * time.Second  // beyond what a tool was told
-	slower        = 3                // a look may take so many times as long as the slowest before, once it is the last
-	askPatience   = 30 * time.Second // with a plan, a reflection or a judge
-	writePatience = 3 * time.Minute  // with each call for the answer
+	grace         = 3 * time.Second  // beyond the tool's own limit
+	slower        = 3                // the last look may take this many times the slowest so far
+	askPatience   = 30 * time.Second // for a plan, a reflection or a judge
+	writePatience = 3 * time.Minute  // for each call that writes
 	leastReserve  = 2 * time.Second
 	mostReserve   = 10 * time.Second
 )
 
-// time is how long the run may take; 0 is without end.
+// time is the time limit of the run; 0 means none.
 func (s *state) time() time.Duration { return cmp.Or(s.Allowed, s.run.Budget.Time) }
 
-// reserve is how much longer than the time the call for the answer may take.
+// reserve is the extra time for the call that writes.
 func (s *state) reserve() time.Duration { return min(mostReserve, max(leastReserve, s.time()/10)) }
 
-// patience is how long a look may take.
+// patience is the time limit of a look.
 func (s *state) patience() time.Duration {
 	limit := s.time()
 	if limit <= 0 {
@@ -38,7 +36,7 @@ func (s *state) patience() time.Duration {
 	return min(max(limit/8, leastPatience), mostPatience)
 }
 
-// calling returns the key of the call that the step waits for, or nothing.
+// calling returns the key of the call that the step awaits, or "".
 func (s *state) calling() string {
 	switch {
 	case s.Step == reflecting:
@@ -51,8 +49,7 @@ func (s *state) calling() string {
 	return ""
 }
 
-// await adds what is done when something has been waited for too long, or the time
-// at which it will have been.
+// await adds a timeout: the Wait for it, or once it is due the Write that gives up key.
 func (s *state) await(do []ponder.Action, now ponder.Moment, since int64, limit time.Duration, key, why string) []ponder.Action {
 	if left := left(now, since, limit); left > 0 {
 		return append(do, ponder.Wait{Until: now.Wall.Add(left)})
@@ -60,19 +57,18 @@ func (s *state) await(do []ponder.Action, now ponder.Moment, since int64, limit 
 	return append(do, ponder.Write{Key: latePrefix + key, Bodies: []ponder.Body{ponder.Progress{Content: why, Stage: stageNote, Label: "given up"}}})
 }
 
-// latePrefix begins the key of the Write that gives up what has the rest as its key.
+// latePrefix precedes the abandoned key in the key of a Write.
 const latePrefix = "late:"
 
-// left is how much longer something is waited for.
+// left is the remaining time of something begun at since.
 func left(now ponder.Moment, since int64, limit time.Duration) time.Duration {
 	return time.Duration(since)*time.Millisecond + limit - now.Spent
 }
 
-// limit is how long a look may take: less, once all others are in and it takes much
-// longer than they did.
+// limit is the time limit of a look. It shrinks once all other looks finished much faster.
 func (s *state) limit(l look) time.Duration {
 	most := s.patience() + grace
-	if limit := s.time(); s.Told && limit > 0 { // nobody tells that it is over
+	if limit := s.time(); s.Told && limit > 0 { // BudgetSpent cannot arrive again
 		most = min(most, limit-time.Duration(l.Since)*time.Millisecond)
 	}
 	for _, o := range s.Looks {
@@ -86,7 +82,7 @@ func (s *state) limit(l look) time.Duration {
 	return min(most, max(leastPatience, slower*time.Duration(s.Slowest)*time.Millisecond))
 }
 
-// askLimit is how long a plan, a reflection or a judge may take, asked again or not.
+// askLimit is the time limit of a plan, reflection or judge, including a retry.
 func (s *state) askLimit() time.Duration {
 	if limit := s.time(); limit > 0 {
 		return min(limit/4, askPatience)
@@ -94,7 +90,7 @@ func (s *state) askLimit() time.Duration {
 	return askPatience
 }
 
-// callLimit is how long the call may take that the step waits for.
+// callLimit is the time limit of the awaited call.
 func (s *state) callLimit() time.Duration {
 	if s.Step != writing {
 		return s.askLimit()
@@ -106,10 +102,10 @@ func (s *state) callLimit() time.Duration {
 	return min(writePatience, time.Duration(end-s.AskSince)*time.Millisecond)
 }
 
-// late is why what was given up did not come.
+// -
 const late = "it took too long"
 
-// gaveUp goes on without what was given up.
+// gaveUp continues without the abandoned call or look.
 func (s *state) gaveUp(key string) {
 	key, ok := strings.CutPrefix(key, latePrefix)
 	switch {
@@ -125,7 +121,7 @@ func (s *state) gaveUp(key string) {
 	}
 }
 
-// uncalled goes on without the call that the step waits for.
+// uncalled continues without the awaited call.
 func (s *state) uncalled() {
 	switch s.Step {
 	case reflecting:

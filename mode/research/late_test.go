@@ -16,8 +16,8 @@ import (
 	"ponder/mode/research"
 )
 
-// A dead answers nothing where a request has a schema of that name ("answer" if it has
-// none, "" for all), and goes on with another model elsewhere.
+// dead never answers requests with the named schema ("answer": no schema, "": all) and passes
+// others on.
 type dead struct {
 	llm.Model
 	at string
@@ -34,7 +34,7 @@ func (d dead) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 	return (&llmtest.Model{Behaviours: []llmtest.Behaviour{llmtest.Hang}}).Generate(ctx, req)
 }
 
-// doubtful answers such that a reflection is asked for more, and a judge for a verdict.
+// doubtful answers such that a reflection and a judge follow.
 func doubtful(req *llm.Request) string {
 	switch {
 	case req.Schema == nil:
@@ -45,8 +45,7 @@ func doubtful(req *llm.Request) string {
 	return good(req)
 }
 
-// Whatever a model leaves unanswered, there is an answer when the time is over and the
-// reserve is, and one without a limit of time, too.
+// Whatever call hangs, an answer exists after the time limit and the reserve, also without a limit.
 func TestModelHangs(t *testing.T) {
 	for _, at := range []string{"", "research_plan", "research_reflection", "verdicts", "answer"} {
 		for budget, most := range map[time.Duration]time.Duration{

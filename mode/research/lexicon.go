@@ -8,16 +8,15 @@ import (
 	"ponder/mode/internal/questionwords"
 )
 
-// lexiconText has the words that questions are made of, as they are compared.
+// lexiconText lists the function words of questions.
 //
 //go:embed lexicon.txt
 var lexiconText string
 
-// lexicon has phrases of folded words, by what they are; of scripts without spaces
-// they are parts of a text. Nothing changes it.
+// lexicon maps names to folded phrases; for unspaced scripts, to substrings. It is read-only.
 var lexicon = readLexicon(questionwords.Asking + lexiconText)
 
-// readLexicon reads lines such as "filler: please, tell me". A name may have several.
+// readLexicon parses lines such as "filler: please, tell me". A name may have several lines.
 func readLexicon(text string) map[string][]string {
 	all := make(map[string][]string)
 	for line := range strings.Lines(text) {
@@ -34,7 +33,7 @@ func readLexicon(text string) map[string][]string {
 	return all
 }
 
-// folded returns the words of a text as they are compared, with a blank between them.
+// folded returns the folded words of text joined by blanks.
 func folded(text string) string {
 	fields := strings.FieldsFunc(text, func(r rune) bool { return isBlank(r) })
 	for i := range fields {
@@ -43,8 +42,8 @@ func folded(text string) string {
 	return strings.Join(fields, " ")
 }
 
-// has reports whether a question has a phrase of a name. Words are whole, but in a
-// script without spaces they are parts of it.
+// has reports whether a question contains a phrase of a name, as whole words or, in unspaced
+// scripts, as a substring.
 func (a *asking) has(name string) bool {
 	for _, phrase := range lexicon[name] {
 		if a.contains(phrase) {
@@ -54,7 +53,7 @@ func (a *asking) has(name string) bool {
 	return false
 }
 
-// begins reports whether a question begins with a phrase of a name.
+// -
 func (a *asking) begins(name string) bool {
 	for _, phrase := range lexicon[name] {
 		if strings.HasPrefix(a.padded, " "+phrase+" ") || unspaced(phrase) && strings.HasPrefix(a.folded, phrase) {
@@ -68,13 +67,13 @@ func (a *asking) contains(phrase string) bool {
 	return strings.Contains(a.padded, " "+phrase+" ") || unspaced(phrase) && strings.Contains(a.folded, phrase)
 }
 
-// unspaced reports whether a text has letters of a script that does not space words.
+// unspaced reports whether text has letters of an unspaced script.
 func unspaced(text string) bool { return strings.ContainsFunc(text, lexical.Unspaced) }
 
 // among reports whether a folded word is a phrase of a name.
 func among(name, word string) bool { return sets[name][word] }
 
-// sets has what [among] looks up.
+// -
 var sets = func() map[string]map[string]bool {
 	all := make(map[string]map[string]bool)
 	for name, list := range lexicon {

@@ -13,26 +13,25 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// The tools that things are looked up with.
 const (
-	// SearchTool searches documents and the memory. Its input is {query, paths, limit,
-	// memory, prefer, without}. Its result is {hits, skipped}.
+	// SearchTool searches documents and the memory. Its input is {query, paths, limit, memory,
+	// prefer, without}; its result is {hits, skipped}.
 	SearchTool = toolname.KnowledgeSearch
 
-	// PersonaTool searches the memory of a persona. Its input is {query, maxResults}.
-	// Its result is {sources}.
+	// PersonaTool searches the memory of a persona. Its input is {query, maxResults}; its result is
+	// {sources}.
 	PersonaTool = toolname.PersonaMemory
 
-	// WebSearchTool searches the web. Its input is {query, limit, prefer, without,
-	// seconds, fresh}. Its result is {results}.
+	// WebSearchTool searches the web. Its input is {query, limit, prefer, without, seconds, fresh};
+	// its result is {results}.
 	WebSearchTool = toolname.WebSearch
 
-	// WebFetchTool reads a page and finds in it what bears on a query. Its input is
-	// {url, query, passages, seconds}. Its result is {hits}.
+	// WebFetchTool reads a page and finds passages relevant to a query. Its input is {url, query,
+	// passages, seconds}; its result is {hits}.
 	WebFetchTool = toolname.WebFetch
 )
 
-// The kinds of looks.
+// Kinds of looks.
 const (
 	inMemory  = "memory"
 	inPersona = "persona"
@@ -40,27 +39,27 @@ const (
 	inPage    = "page"
 )
 
-// A look is a use of a tool that looks something up.
+// look is a use of a look-up tool.
 type look struct {
 	N     int    `json:"n"`
 	Kind  string `json:"kind"`
 	Query string `json:"query"`
 	Round int    `json:"round,omitempty"`
-	Most  int    `json:"most,omitempty"` // items
-	Use   int    `json:"use,omitempty"`  // the call of the model that wants it, from 1
-	Ref   string `json:"ref,omitempty"`  // the question that it is for
+	Most  int    `json:"most,omitempty"` // -
+	Use   int    `json:"use,omitempty"`  // the model's call that requested it, from 1
+	Ref   string `json:"ref,omitempty"`  // id of its question
 
 	Tool string          `json:"tool,omitempty"` // of [Options.Tools]
-	Args json.RawMessage `json:"args,omitempty"` // for it
+	Args json.RawMessage `json:"args,omitempty"` // -
 
-	Page *lookup.Hit `json:"page,omitempty"` // what a search has of the page to read
+	Page *lookup.Hit `json:"page,omitempty"` // the search result of the page to read
 
 	Begun bool   `json:"begun,omitempty"`
 	Since int64  `json:"since_ms,omitempty"`
 	Done  bool   `json:"done,omitempty"`
 	Fault string `json:"fault,omitempty"`
-	Age   int    `json:"age,omitempty"` // seconds that the answer was kept
-	Got   []int  `json:"got,omitempty"` // numbers of the pieces that it brought, or found again
+	Age   int    `json:"age,omitempty"` // seconds since the answer was cached
+	Got   []int  `json:"got,omitempty"` // numbers of the pieces it found, new or not
 }
 
 func (l look) key() string { return number("look", l.N) }
@@ -79,7 +78,7 @@ func (l look) tool() string {
 	return SearchTool
 }
 
-// enqueue adds looks for queries that were not asked yet, and returns them.
+// enqueue adds looks for new queries and returns these queries.
 func (s *state) enqueue(kind string, queries []string, ref string) (list []string) {
 	for _, q := range queries {
 		if q = lookup.Outgoing(textkit.OneLine(q)); q == "" || !s.unasked(kind, q) {
@@ -94,7 +93,7 @@ func (s *state) enqueue(kind string, queries []string, ref string) (list []strin
 	return list
 }
 
-// recalls reports whether the memory of a persona is searched, too.
+// recalls reports whether the memory of a persona is searched too.
 func (s *state) recalls() bool { return s.opts.Memory && s.persona().Name != "" }
 
 func (s *state) push(l look) {
@@ -104,7 +103,7 @@ func (s *state) push(l look) {
 	s.Looks = append(slices.Clone(s.Looks), l)
 }
 
-// unasked notes a query, and reports whether it was not asked before.
+// unasked records a query and reports whether it is new.
 func (s *state) unasked(kind, query string) bool {
 	key := askedKey(kind, query)
 	if s.asked(key) {
@@ -116,12 +115,12 @@ func (s *state) unasked(kind, query string) bool {
 
 func askedKey(kind, query string) string { return kind + " " + query }
 
-// asked reports whether a query was asked before, by its key.
+// asked reports whether the key of a query was recorded.
 func (s *state) asked(key string) bool {
 	return slices.ContainsFunc(s.Asked, func(k string) bool { return strings.EqualFold(k, key) })
 }
 
-// queries returns what was asked.
+// queries returns the recorded queries.
 func (s *state) queries() (list []string) {
 	for _, key := range s.Asked {
 		_, q, _ := strings.Cut(key, " ")
@@ -132,8 +131,8 @@ func (s *state) queries() (list []string) {
 	return list
 }
 
-// wanted returns the looks that go on now: of each kind the first that are not done,
-// at most so many as may go on at a time.
+// wanted returns the running looks: the first unfinished ones of each kind, up to the parallel
+// limit.
 func (s *state) wanted() (list []look) {
 	if s.Step != gathering && s.Step != writing {
 		return nil
@@ -150,7 +149,7 @@ func (s *state) wanted() (list []look) {
 	return list
 }
 
-// began notes when the looks began that go on now.
+// began records the start time of newly running looks.
 func (s *state) began() {
 	for _, l := range s.wanted() {
 		if !l.Begun {
@@ -161,7 +160,6 @@ func (s *state) began() {
 	}
 }
 
-// look returns the place of a look that is waited for, or -1.
 func (s *state) look(key string) int {
 	return slices.IndexFunc(s.Looks, func(l look) bool { return !l.Done && l.key() == key })
 }
@@ -188,7 +186,7 @@ func (s *state) use(l look) ponder.Action {
 	return lookup.Use(l.key(), l.tool(), args)
 }
 
-// looked takes in what a look came to.
+// looked applies the result of a look.
 func (s *state) looked(key string, b ponder.ToolResult) {
 	i := s.look(key)
 	if i < 0 {
@@ -218,15 +216,14 @@ func (s *state) looked(key string, b ponder.ToolResult) {
 	default:
 		found := lookup.ReadFound(b.Result, l.Most)
 		list = found.Hits
-		if says := found.NotRead(); says != "" && !slices.Contains(s.Reached, l.Kind) { // once
+		if says := found.NotRead(); says != "" && !slices.Contains(s.Reached, l.Kind) { // once per kind
 			notes = append(notes, ponder.SystemNote{Content: says})
 		}
 	}
 	s.answer(i, list, "", notes...)
 }
 
-// answer ends a look with what it found, or why it found nothing, and with notes for
-// the user.
+// answer ends a look with its hits or its fault, and with notes for the user.
 func (s *state) answer(i int, list []lookup.Hit, fault string, notes ...ponder.Body) {
 	s.Looks = slices.Clone(s.Looks)
 	l := &s.Looks[i]
@@ -247,7 +244,7 @@ func (s *state) answer(i int, list []lookup.Hit, fault string, notes ...ponder.B
 	s.settle()
 }
 
-// with returns a list with a text, once.
+// -
 func with(list []string, one string) []string {
 	if slices.Contains(list, one) {
 		return list
@@ -255,7 +252,7 @@ func with(list []string, one string) []string {
 	return append(list[:len(list):len(list)], one)
 }
 
-// unreached returns in words the kinds of looks that failed each time.
+// unreached describes the kinds of looks that always failed.
 func (s *state) unreached() (list []string) {
 	for _, kind := range s.Failed {
 		if place, ok := placesOf[kind]; ok && !slices.Contains(s.Reached, kind) {
@@ -265,5 +262,5 @@ func (s *state) unreached() (list []string) {
 	return list
 }
 
-// placesOf says where a kind of look looks, in words for users.
+// -
 var placesOf = map[string]string{inMemory: "what is kept here", inPersona: "the memory of the persona", onWeb: "the web"}

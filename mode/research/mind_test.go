@@ -8,7 +8,7 @@ import (
 	"ponder"
 )
 
-// TestMind shows the plan what was on the user's mind, in a frame, and the answer not.
+// TestMind shows background notes to the plan, framed, and not to the answer.
 func TestMind(t *testing.T) {
 	var bodies []string
 	f := fake{}

@@ -12,11 +12,11 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// lookingShare is the share of the time after which no round begins.
+// lookingShare is the share of the time limit after which no round begins.
 const lookingShare = 0.6
 
-// Next implements [ponder.State]. What it does because of the time is to write that
-// something was given up, which changes the state when it is in the log.
+// Next implements [ponder.State]. Timeouts only produce a Write; the state changes once it is in
+// the log.
 func (s *state) Next(now ponder.Moment) []ponder.Action {
 	do := make([]ponder.Action, 0, len(s.Notes)+8)
 	for _, n := range s.Notes {
@@ -37,14 +37,13 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	return s.ask(do, now)
 }
 
-// ask adds the call that the step waits for, if it does and the call has not been
-// waited for too long.
+// ask adds the awaited call, or its timeout.
 func (s *state) ask(do []ponder.Action, now ponder.Moment) []ponder.Action {
 	key := s.calling()
 	if key == "" {
 		return do
 	}
-	if s.Ask == key { // else it was asked before that was noted
+	if s.Ask == key { // otherwise the call predates the state's record
 		limit := s.callLimit()
 		do = s.await(do, now, s.AskSince, limit, key, "The model takes too long: it goes on without.")
 		if left(now, s.AskSince, limit) <= 0 {
@@ -61,14 +60,14 @@ func (s *state) ask(do []ponder.Action, now ponder.Moment) []ponder.Action {
 	return append(do, s.write())
 }
 
-// wind goes on where nothing is waited for any more.
+// wind advances the state when nothing is awaited.
 func (s *state) wind() {
 	if s.Step == gathering && !s.Planning && len(s.wanted()) == 0 {
 		s.rounded()
 	}
 	s.began()
 	if key := s.calling(); key != s.Ask {
-		if key != s.Retry.key(s.Ask) { // else it is waited for already
+		if key != s.Retry.key(s.Ask) { // a retry is part of the same wait
 			s.AskSince = s.Time.Milliseconds()
 		}
 		s.Ask = key
@@ -78,11 +77,9 @@ func (s *state) wind() {
 	}
 }
 
-// number returns a key of a thing of which there are many.
 func number(what string, n int) string { return what + "-" + strconv.Itoa(n) }
 
-// rounded ends a round of looks: a model is asked what is missing, or the answer is
-// written.
+// rounded ends a round of looks: it asks for a reflection or writes the answer.
 func (s *state) rounded() {
 	y := yieldOf(s.usable(), s.Round, float64(s.Time.Milliseconds()-s.RoundAt)/1000, s.spent()-s.RoundSpent)
 	s.Worth.Effort = s.Effort
@@ -97,17 +94,17 @@ func (s *state) rounded() {
 	s.compose()
 }
 
-// spent counts what was asked so far, of models and of tools.
+// spent counts the calls of models and tools.
 func (s *state) spent() int { return s.Counts.Calls + s.Counts.Iteration }
 
-// nextRound counts a round, which begins now.
+// nextRound begins the next round.
 func (s *state) nextRound() {
 	s.Round++
 	s.Opened, s.Looks = 0, nil
 	s.RoundAt, s.RoundSpent = s.Time.Milliseconds(), s.spent()
 }
 
-// stop says why there is no other round, or nothing.
+// stop returns why there is no further round, or "".
 func (s *state) stop() string {
 	switch {
 	case s.End != "":
@@ -128,16 +125,15 @@ func (s *state) stop() string {
 	return enough(s.Worth)
 }
 
-// late reports whether so much of the time is used that the rest is for the answer.
+// late reports whether only time for the answer is left.
 func (s *state) late() bool {
 	limit := s.time().Milliseconds()
 	return limit > 0 && float64(s.Time.Milliseconds()) >= lookingShare*float64(limit)
 }
 
-// reflectKey is the key of the call that asks what is missing.
 func (s *state) reflectKey() string { return number("reflect", s.Counts.Reflected) }
 
-// reflected takes in what is missing, and looks it up or has the answer written.
+// reflected applies a reflection: it enqueues new queries or has the answer written.
 func (s *state) reflected(b ponder.CallFinished) {
 	var r reflection
 	err := errors.New(textkit.TruncateBytes(textkit.OneLine(b.Error), maxFault))
@@ -168,13 +164,13 @@ func (s *state) reflected(b ponder.CallFinished) {
 	s.compose()
 }
 
-// unreflected has the answer written without knowing what is missing.
+// unreflected writes the answer without a reflection.
 func (s *state) unreflected(why string) {
 	s.tell(stageNote, "No reflection", "What is missing is not known: "+strings.TrimRight(why, ".")+".")
 	s.compose()
 }
 
-// opens reports whether a reflection asks for anything that was not asked.
+// opens reports whether a reflection has new queries.
 func (s *state) opens(r reflection) bool {
 	is := func(kind string) func(string) bool {
 		return func(q string) bool {

@@ -16,26 +16,26 @@ import (
 // inOthers is the kind of looks with [Options.Tools].
 const inOthers = "others"
 
-// Bounds on what others' tools are asked and return.
+// Limits of external tools.
 const (
-	maxOthersArgs = 8 << 10 // bytes
-	othersPiece   = 1500    // bytes of a passage
+	maxOthersArgs = 8 << 10
+	othersPiece   = 1500 // bytes of a passage
 )
 
-// isOther reports whether a tool is one of [Options.Tools].
+// isOther reports whether name is one of [Options.Tools].
 func (s *state) isOther(name string) bool {
 	return slices.ContainsFunc(s.opts.Tools, func(t llm.Tool) bool { return t.Name == name })
 }
 
-// lookOther begins a look that the ith call of the model is for.
+// lookOther starts a look for the model's call i.
 func (s *state) lookOther(c llm.ToolCall, args []byte, i int) {
 	s.push(look{Kind: inOthers, Tool: c.Name, Args: args, Query: textkit.TruncateBytes(textkit.OneLine(lookup.Tame(string(args))), maxQuery), Use: i + 1})
 }
 
 func (l look) useOther() ponder.Action { return ponder.Do{Key: l.key(), Tool: l.Tool, Args: l.Args} }
 
-// readOther returns what such a tool has returned as passages, which strangers wrote. Its
-// source is the tool with these arguments.
+// readOther splits a tool's result into untrusted passages. Their source is the tool with its
+// arguments.
 func (l look) readOther(result string) (list []lookup.Hit) {
 	sum := sha256.Sum256([]byte(l.Tool + "\x00" + string(l.Args)))
 	source := "tool:" + l.Tool + "#" + hex.EncodeToString(sum[:4])
@@ -53,7 +53,7 @@ func (l look) readOther(result string) (list []lookup.Hit) {
 	return list
 }
 
-// cut returns how much of a text is a passage: up to the end of a paragraph or a line, if
+// cut returns the length of the first passage of s. It ends at a paragraph, line or sentence if
 // that is not too short.
 func cut(s string) int {
 	if len(s) <= othersPiece {
@@ -67,7 +67,6 @@ func cut(s string) int {
 	return len(textkit.Prefix(s, othersPiece))
 }
 
-// othersArgs returns the arguments of a call as they are kept, or nil if they are too long.
 func othersArgs(input []byte) json.RawMessage {
 	if len(input) > maxOthersArgs {
 		return nil

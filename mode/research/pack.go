@@ -10,19 +10,19 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// An entry is a source in the pack, with its pieces.
+// entry is a source in the pack with its pieces.
 type entry struct {
 	pieces []piece
-	weight float64 // of the best of them
+	weight float64 // of its best piece
 }
 
-// pack returns the evidence in the seed's form, as data of strangers: the best sources
-// first, of copies the first only, bounded in bytes.
+// pack returns the framed evidence: best sources first, only the first of copies, within maxPack
+// bytes.
 func (s *state) pack() string {
 	var b strings.Builder
 	b.WriteString("<evidence>\nEVIDENCE PACK FOR: \"" + framed(textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxQuery)) + "\"\n")
 	list := entries(s.usable())
-	heard := make(map[string]int) // the entries that speak for their voices
+	heard := make(map[string]int) // entries by voice
 	left, most := 0, maxPack
 	if s.Small {
 		most = smallPack
@@ -48,11 +48,11 @@ func (s *state) pack() string {
 	return b.String()
 }
 
-// entries returns the sources of pieces, the best first: what the user says before all.
+// entries groups pieces by source, best first, after the user's facts.
 func entries(list []piece) (all []entry) {
 	for _, p := range list {
 		if p.Kind == factKind {
-			continue // it stands above
+			continue // listed separately
 		}
 		i := slices.IndexFunc(all, func(e entry) bool { return e.pieces[0].Page == p.Page })
 		if i < 0 {
@@ -70,8 +70,7 @@ func entries(list []piece) (all []entry) {
 
 func (e entry) voice() string { return e.pieces[0].voice() }
 
-// text returns an entry, the nth: what is known of the source, and its passages. Of
-// copies of the text of the entry again, only the ids are named.
+// text returns the nth entry with its metadata and passages. A copy of entry again lists ids only.
 func (e entry) text(n int, again int) string {
 	var b strings.Builder
 	p := e.pieces[0]
@@ -103,7 +102,7 @@ func (e entry) text(n int, again int) string {
 	return b.String()
 }
 
-// about says of a source who wrote it and when, and how good it is.
+// about describes the author, date and quality of a source.
 func (e entry) about() string {
 	p := e.pieces[0]
 	var list []string
@@ -117,7 +116,7 @@ func (e entry) about() string {
 	return " · " + strings.Join(list, " · ")
 }
 
-// quality says in a word what a source is worth.
+// -
 func (p piece) quality() string {
 	switch {
 	case !p.Rated && p.Untrusted:

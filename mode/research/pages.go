@@ -7,18 +7,17 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// Bounds on the pages that are read.
+// Limits of page reading.
 const (
-	maxPages   = 2    // of a query
-	roundPages = 6    // of a round
-	pageHits   = 4    // passages of a page
-	maxOpened  = 500  // pages that are remembered
-	leastWorth = 0.15 // what the source of a result must be worth for its page to be read
+	maxPages   = 2    // per query
+	roundPages = 6    // per round
+	pageHits   = 4    // passages per page
+	maxOpened  = 500  // remembered pages
+	leastWorth = 0.15 // minimum worth of a result's source
 )
 
-// open has the best pages read that a search of the web found: none twice, none that
-// is banned, one of copies of one text, and nothing of a source that is known to be
-// worthless.
+// open enqueues the best result pages for reading, except banned, copied, worthless and already
+// read ones.
 func (s *state) open(l look, results []lookup.Hit) {
 	var opened []lookup.Hit
 	for _, r := range results {
@@ -34,12 +33,12 @@ func (s *state) open(l look, results []lookup.Hit) {
 	}
 }
 
-// copied reports whether a page that is read has the text of a result.
+// copied reports whether an opened page has the text of r.
 func copied(r lookup.Hit, opened []lookup.Hit) bool {
 	return r.Cluster != "" && slices.ContainsFunc(opened, func(o lookup.Hit) bool { return o.Cluster == r.Cluster })
 }
 
-// unread notes that a page is read, and reports whether it was not before.
+// unread records a page and reports whether it was new.
 func (s *state) unread(h lookup.Hit) bool {
 	key := lookup.PageKey(h)
 	if slices.Contains(s.Read, key) {

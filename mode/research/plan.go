@@ -20,22 +20,22 @@ import (
 //go:embed plan.md
 var planPrompt string
 
-// Bounds on calls of planning.
+// Limits of planning.
 const (
 	maxAsked   = 16 << 10 // bytes of the question
-	maxWish    = 8 << 10  // bytes of what the owner wants
+	maxWish    = 8 << 10  // bytes of the owner's prompt
 	planTokens = 1500
 )
 
-// A plan is what to look for, and where.
+// plan is the steps, terms and queries of research.
 type plan struct {
 	Steps  []string `json:"steps,omitempty"`
 	Terms  []string `json:"terms,omitempty"`
-	Web    []string `json:"web,omitempty"`    // queries
-	Memory []string `json:"memory,omitempty"` // likewise, of the memory and the documents
+	Web    []string `json:"web,omitempty"`    // -
+	Memory []string `json:"memory,omitempty"` // for the memory and documents
 }
 
-// planForm is what a model is asked for. plan.md speaks of its names.
+// planForm is the schema of a plan. plan.md names its fields.
 type planForm struct {
 	Steps  []string `json:"plan" jsonschema:"2 to 6 steps of the research, a short sentence each" labels:"steps,research plan"`
 	Terms  []string `json:"importantTerms" jsonschema:"up to 8 names, numbers and terms that a good source would have" labels:"terms,key terms,keywords,search terms"`
@@ -43,7 +43,7 @@ type planForm struct {
 	Memory []string `json:"memoryQueries" jsonschema:"up to 3 queries of the user's own notes and documents; none if they are not searched" labels:"memory,memory query,document queries"`
 }
 
-// planAnswer is how a plan is read: with queries that are for any search.
+// planAnswer also accepts queries for any search.
 type planAnswer struct {
 	planForm
 	Queries []string `json:"queries,omitempty" labels:"query"`
@@ -63,8 +63,7 @@ func planRequest(question string, o Options) llm.Request {
 	}
 }
 
-// planCall returns the request for a plan, with what was on the user's mind when it was
-// asked for.
+// planCall returns the request for a plan, with background notes on the user's mind.
 func (s *state) planCall() llm.Request {
 	req := planRequest(s.run.Input, s.opts)
 	if len(s.Mind) > 0 {
@@ -74,7 +73,7 @@ func (s *state) planCall() llm.Request {
 	return req
 }
 
-// wish returns what the owner wants of all answers, to stand behind a system prompt.
+// wish returns the owner's prompt as a suffix of the system prompt.
 func wish(o Options) string {
 	if o.Prompt == "" {
 		return ""
@@ -99,12 +98,12 @@ func (o Options) searched() string {
 	return strings.Join(list, ", ")
 }
 
-// framed returns foreign text that can't end the frame it stands in, or begin another.
+// framed returns s so that it cannot close or open a frame.
 func framed(s string) string { return frames.Replace(s) }
 
 var frames = strings.NewReplacer("<", "‹", ">", "›")
 
-// readPlan reads a plan. It has a query at least. An error is one line, which is sent back.
+// readPlan parses a plan with at least one query. An error is one line for the model.
 func readPlan(answer string) (plan, error) {
 	f, _ := planReader.Read(answer)
 	p := plan{Steps: texts(f.Steps, maxSteps), Terms: texts(f.Terms, maxTerms), Web: queries(f.Web), Memory: queries(f.Memory)}
@@ -122,7 +121,7 @@ func readPlan(answer string) (plan, error) {
 	return p, nil
 }
 
-// texts returns at most n texts of a list, each as a line, within bounds, and once.
+// texts returns the first n distinct lines of list within limits.
 func texts(list []string, n int) (kept []string) {
 	for _, s := range list {
 		if s = textkit.TruncateBytes(textkit.OneLine(s), maxItem); len(kept) < n && s != "" && !repeated(kept, s) {
@@ -132,7 +131,7 @@ func texts(list []string, n int) (kept []string) {
 	return kept
 }
 
-// queries returns the queries of a list that may be asked, each once.
+// queries returns the distinct allowed queries of list.
 func queries(list []string) (kept []string) {
 	for _, s := range list {
 		if s = cleaned(strings.Trim(s, "\"“”*`")); len(kept) < maxQueries && s != "" && !repeated(kept, s) {
@@ -151,19 +150,17 @@ func repeated(list []string, s string) bool {
 	return false
 }
 
-// redactor takes out of queries what must not leave the machine: they go to providers
-// of searches. The options are right, so there is no error.
+// redactor removes secrets from queries, because search providers see them. Its options are valid,
+// so it has no error.
 var redactor, _ = redact.New(redact.Options{Patterns: []string{redact.Emails}})
 
-// removed matches what a redactor leaves of what it takes out.
+// removed matches the placeholder of a redactor.
 var removed = regexp.MustCompile(`\S*\[redacted: [^\]]*\]\S*`)
 
-// maxWord is the longest word of a query, in bytes: what is longer is no word, and may
-// carry what nobody is to be told.
+// maxWord is the maximum length of a query word in bytes; longer ones may be secrets.
 const maxWord = 60
 
-// cleaned returns a query as it may be asked: one line without keys, e-mail addresses
-// and overlong words, cut between words. It is empty if nothing to look for is left.
+// cleaned returns a query on one line without secrets, e-mail addresses and overlong words, or "".
 func cleaned(query string) string {
 	query = textkit.OneLine(textkit.Prefix(query, maxReading))
 	query = removed.ReplaceAllString(redactor.Text(query), " ")

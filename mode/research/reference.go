@@ -14,22 +14,22 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// A Summary counts the sources that were found. It is the seed's referenceSummary.
+// Summary counts the sources found: the seed's referenceSummary.
 type Summary struct {
-	Unique    int            `json:"totalUnique"`         // sources
-	Sent      int            `json:"totalSent"`           // times that one was sent
-	Execution int            `json:"toolExecutionNumber"` // uses of tools that came back
-	New       int            `json:"newInThisRound"`      // that the last use brought
+	Unique    int            `json:"totalUnique"`
+	Sent      int            `json:"totalSent"`           // sources sent, including repeats
+	Execution int            `json:"toolExecutionNumber"` // completed uses of tools
+	New       int            `json:"newInThisRound"`      // from the last use
 	Tools     map[string]int `json:"toolBreakdown"`       // sources by the tool that found them first
 }
 
-// Bounds on a summary that is read.
+// Limits of a stored summary.
 const (
 	maxTools = 20
 	maxTool  = 100 // bytes
 )
 
-// clean returns a summary that was read, as it may be shown.
+// clean returns a stored summary within limits.
 func (s Summary) clean() Summary {
 	tools := make(map[string]int)
 	names := slices.Sorted(maps.Keys(s.Tools))
@@ -39,13 +39,13 @@ func (s Summary) clean() Summary {
 	return Summary{Unique: max(0, s.Unique), Sent: max(0, s.Sent), Execution: max(0, s.Execution), New: max(0, s.New), Tools: tools}
 }
 
-// The tools as the seed calls them.
+// The seed's names of tools.
 const (
 	seedWeb    = "webSearch"
 	seedMemory = toolname.PersonaMemory
 )
 
-// seedTool returns what the seed calls a tool. Its memory has documents, too.
+// seedTool returns the seed's name of a tool. The seed's memory includes documents.
 func seedTool(tool string) string {
 	switch tool {
 	case WebSearchTool, WebFetchTool:
@@ -56,8 +56,7 @@ func seedTool(tool string) string {
 	return tool
 }
 
-// seedMeta returns what a progress says beside, an object, with the seed's names of tools:
-// of the tool that was used, and of those that are counted.
+// seedMeta replaces tool names in a progress's Meta by the seed's.
 func seedMeta(object map[string]json.RawMessage) json.RawMessage {
 	var tool string
 	if json.Unmarshal(object["tool"], &tool) == nil && tool != "" {
@@ -76,32 +75,32 @@ func seedMeta(object map[string]json.RawMessage) json.RawMessage {
 	return jsonOf(object)
 }
 
-// jsonOf returns JSON of what was made of JSON.
+// -
 func jsonOf(v any) json.RawMessage {
 	js, err := json.Marshal(v)
-	if err != nil { // which cannot be
+	if err != nil { // cannot happen
 		panic(err)
 	}
 	return js
 }
 
-// A Chunk is what the seed streams of an event.
+// Chunk is what the seed streams for an event.
 type Chunk struct {
 	Type         string           `json:"type"` // "memory-sources" or "deep-think-progress"
 	Progress     *ProgressPayload `json:"deepThinkProgress,omitempty"`
 	Sources      []Reference      `json:"memorySources,omitempty"`
 	Summary      *Summary         `json:"referenceSummary,omitempty"`
 	Conversation ponder.ThreadID  `json:"conversationUniqueId,omitempty"`
-	Models       []string         `json:"models,omitempty"` // that have answered
+	Models       []string         `json:"models,omitempty"` // that answered so far
 }
 
-// The types of chunks.
+// Types of chunks.
 const (
 	SourcesChunk  = "memory-sources"
 	ProgressChunk = "deep-think-progress"
 )
 
-// A ProgressPayload is the seed's DeepThinkProgressPayload.
+// ProgressPayload is the seed's DeepThinkProgressPayload.
 type ProgressPayload struct {
 	Stage      string          `json:"stage"` // planning, research, analysis, synthesis, reflection or note
 	Label      string          `json:"label,omitempty"`
@@ -113,21 +112,21 @@ type ProgressPayload struct {
 	Metadata   json.RawMessage `json:"metadata,omitempty"`   // an object
 }
 
-// A Reference is a source as the seed shows it. Memory is the text of what is
-// remembered, Content that of all else.
+// Reference is a source in the seed's form. Memory is the text of a memory; Content is any other
+// text.
 type Reference struct {
 	ID        string            `json:"id"` // of its evidence
 	Memory    string            `json:"memory,omitempty"`
 	Content   string            `json:"content,omitempty"`
 	Metadata  ReferenceMetadata `json:"metadata"`
-	Relevance float64           `json:"relevanceScore"` // 0 to 1, of the passage
+	Relevance float64           `json:"relevanceScore"` // of the passage, 0 to 1
 	Tool      string            `json:"toolName"`
-	FoundBy   []string          `json:"foundByTools"` // in the order in which they did
-	Best      float64           `json:"bestScore"`    // of all that was found of it
+	FoundBy   []string          `json:"foundByTools"` // in order of discovery
+	Best      float64           `json:"bestScore"`    // of all its passages
 	New       bool              `json:"isNewReference"`
 }
 
-// ReferenceMetadata says where a source is from, as far as that is known.
+// ReferenceMetadata is the known origin of a source.
 type ReferenceMetadata struct {
 	Link   string    `json:"link,omitempty"`
 	Source string    `json:"source,omitempty"`
@@ -136,19 +135,19 @@ type ReferenceMetadata struct {
 	Author string    `json:"author,omitempty"`
 }
 
-// References is the seed's stream of sources and progress: a fold over the events of a
-// research. Each source is sent once, and again when another tool finds it, or it is
-// found to fit better. It has one owner. The zero value has seen nothing.
+// References folds the events of a research into the seed's stream. It sends a source once, and
+// again for another tool or a better score. It is not safe for concurrent use. The zero value is
+// empty.
 type References struct {
 	run     ponder.RunID
-	places  map[string]int // of sources, by what they are known by
+	places  map[string]int // index in sources, by source key
 	sources []Reference
 	models  []string
 	sum     Summary
 }
 
-// Apply takes the next event of the thread and returns what the seed streams of it, if
-// it streams anything. Of a thread with several, the newest research counts.
+// Apply folds the next event of the thread and returns its chunks, if any. A newer research on the
+// thread resets the fold.
 func (r *References) Apply(ev ponder.Event) []Chunk {
 	if b, ok := ev.Body.(ponder.RunStarted); ok && b.Mode == Name && ev.Run != "" {
 		*r = References{run: ev.Run}
@@ -178,14 +177,14 @@ func (r *References) Apply(ev ponder.Event) []Chunk {
 	return nil
 }
 
-// answered notes which model has answered.
+// -
 func (r *References) answered(b ponder.CallFinished) {
 	if name := textkit.OneLine(b.Model); b.Error == "" && name != "" && !slices.Contains(r.models, name) && len(r.models) < maxTools {
 		r.models = append(r.models, name)
 	}
 }
 
-// Summary returns the count of the sources so far.
+// Summary returns the current count of sources.
 func (r *References) Summary() Summary {
 	sum := r.sum
 	sum.Unique, sum.Tools = len(r.sources), make(map[string]int)
@@ -197,7 +196,7 @@ func (r *References) Summary() Summary {
 	return sum
 }
 
-// found takes a passage, and returns its source if that is to be sent.
+// found folds a passage and returns its source if it changed.
 func (r *References) found(ev ponder.Event, b ponder.Evidence) []Chunk {
 	ref := referenceOf(b)
 	place := cmp.Or(evidence.Place(evidence.Piece{URL: b.URL, Source: b.Source}), "id:"+b.ID)
@@ -208,7 +207,7 @@ func (r *References) found(ev ponder.Event, b ponder.Evidence) []Chunk {
 		if !better && !other {
 			return nil
 		}
-		ref.ID, ref.New = old.ID, false // it is one source, whatever of it was found
+		ref.ID, ref.New = old.ID, false // passages of one source share its id
 		ref.FoundBy, ref.Best = union(old.FoundBy, ref.FoundBy), max(old.Best, ref.Best)
 		r.sources[i] = ref
 	} else {
@@ -224,7 +223,7 @@ func (r *References) found(ev ponder.Event, b ponder.Evidence) []Chunk {
 	return []Chunk{{Type: SourcesChunk, Sources: []Reference{ref}, Summary: &sum, Conversation: ev.Thread, Models: slices.Clone(r.models)}}
 }
 
-// referenceOf returns a passage as a source that is new.
+// referenceOf returns a passage as a new source.
 func referenceOf(b ponder.Evidence) Reference {
 	tool := seedTool(textkit.TruncateBytes(textkit.OneLine(cmp.Or(b.Found.Tool, b.Tool)), maxTool))
 	score := lookup.Bound(b.Score, 1)
@@ -242,8 +241,7 @@ func referenceOf(b ponder.Evidence) Reference {
 	return ref
 }
 
-// Payload returns a progress as the seed streams it. What the seed has no stage for is
-// a note.
+// Payload returns a progress in the seed's form. Unknown stages become notes.
 func Payload(b ponder.Progress) ProgressPayload {
 	p := ProgressPayload{
 		Stage: "note", Label: textkit.OneLine(b.Label), Message: textkit.CleanTrim(b.Content), Step: max(0, b.Step), Total: max(0, b.Total),
@@ -261,7 +259,7 @@ func Payload(b ponder.Progress) ProgressPayload {
 
 var seedStages = []string{"planning", "research", "analysis", "synthesis", "reflection", "note"}
 
-// inWords returns a confidence as a word; nothing if none is said.
+// inWords returns a confidence as a word, or "" if there is none.
 func inWords(confidence float64) string {
 	switch {
 	case !(confidence > 0):

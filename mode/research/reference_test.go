@@ -11,7 +11,6 @@ import (
 	"ponder"
 )
 
-// chunksOf folds events.
 func chunksOf(evs []ponder.Event) (list []Chunk, r References) {
 	for _, ev := range evs {
 		list = append(list, r.Apply(ev)...)
@@ -19,7 +18,7 @@ func chunksOf(evs []ponder.Event) (list []Chunk, r References) {
 	return list, r
 }
 
-// Each source is streamed once, and again when another tool finds it or it fits better.
+// A source is streamed once, and again for another tool or a better score.
 func TestReferences(t *testing.T) {
 	date := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	page := passage("e1", "https://a.example/1", WebSearchTool, "so", 0.5)
@@ -29,10 +28,10 @@ func TestReferences(t *testing.T) {
 		ponder.CallFinished{Model: "m1"},
 		tool(WebSearchTool, "so"), ponder.ToolResult{Name: WebSearchTool},
 		page,
-		passage("e2", "http://www.a.example/1/#top", WebSearchTool, "so", 0.4), // the same source, and not better
+		passage("e2", "http://www.a.example/1/#top", WebSearchTool, "so", 0.4), // same source, not better
 		passage("e3", "https://a.example/1", WebFetchTool, "so", 0.7),          // better
 		tool(SearchTool, "so"), ponder.ToolResult{Name: SearchTool},
-		passage("e4", "https://a.example/1", SearchTool, "so", 0.2), // found by another: it is remembered, too
+		passage("e4", "https://a.example/1", SearchTool, "so", 0.2), // found by another tool
 		passage("e5", "twitter", SearchTool, "so", 0.85),
 		passage("e6", "/docs/a.md", SearchTool, "so", 7),
 		passage("e7", "memory:m1", PersonaTool, "so", 0.1),
@@ -72,7 +71,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// The names are the seed's.
+// The chunks use the seed's names.
 func TestChunkNames(t *testing.T) {
 	list, _ := chunksOf(courseOf(
 		ponder.RunStarted{Mode: Name, Input: "Why?"},
@@ -119,7 +118,7 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// What is of another run, or internal, is not streamed.
+// Events of other runs and internal events are not streamed.
 func TestReferencesOfOthers(t *testing.T) {
 	evs := courseOf(ponder.RunStarted{Mode: Name}, passage("e1", "/a.md", SearchTool, "so", 1), passage("e2", "/b.md", SearchTool, "so", 1), passage("e3", "/c.md", SearchTool, "so", 1))
 	evs[1].Run, evs[2].Run, evs[3].Internal = "run_other", viewed+"/below", true

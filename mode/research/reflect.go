@@ -16,24 +16,24 @@ import (
 //go:embed reflect.md
 var reflectPrompt string
 
-// Bounds on calls of reflection.
+// Limits of reflection.
 const (
 	reflectTokens = 1000
-	maxPassages   = 30  // that are shown, the best of them
-	maxQuoted     = 600 // bytes of one
-	maxWhy        = 600 // bytes
-	maxAskedShown = 40  // queries that are listed
+	maxPassages   = 30  // best passages shown
+	maxQuoted     = 600 // bytes of one passage
+	maxWhy        = 600
+	maxAskedShown = 40 // listed queries
 )
 
-// A reflection is what a model makes of what was gathered.
+// reflection is a model's assessment of the evidence.
 type reflection struct {
 	Enough bool     `json:"enough,omitempty"`
-	Why    string   `json:"why,omitempty"`    // one line: what is missing, or contradicts
-	Web    []string `json:"web,omitempty"`    // queries to ask next
-	Memory []string `json:"memory,omitempty"` // likewise
+	Why    string   `json:"why,omitempty"`    // missing or contradictory points, one line
+	Web    []string `json:"web,omitempty"`    // further queries
+	Memory []string `json:"memory,omitempty"` // -
 }
 
-// reflectForm is what a model is asked for. reflect.md speaks of its names.
+// reflectForm is the schema of a reflection. reflect.md names its fields.
 type reflectForm struct {
 	Enough *bool    `json:"enough" jsonschema:"true if the passages answer every part of the question" labels:"sufficient,is enough"`
 	Why    string   `json:"why" jsonschema:"what is missing or contradicts, in one or two sentences" labels:"reason,missing,gaps,explanation"`
@@ -41,7 +41,7 @@ type reflectForm struct {
 	Memory []string `json:"memoryQueries" jsonschema:"up to 3 new queries of the user's own notes and documents; none if it is enough" labels:"memory,memory query,document queries"`
 }
 
-// reflectAnswer is how a reflection is read: with queries that are for any search.
+// reflectAnswer also accepts queries for any search.
 type reflectAnswer struct {
 	reflectForm
 	Queries []string `json:"queries,omitempty" labels:"query,new queries,next queries"`
@@ -52,8 +52,7 @@ var (
 	reflectReader = structured.New[reflectAnswer](reflectSchema)
 )
 
-// reflectRequest returns the request for what is missing in what was gathered, with the
-// queries that were asked already.
+// reflectRequest asks what is missing in the evidence. It lists the earlier queries.
 func reflectRequest(question string, o Options, p plan, evidence []piece, asked []string) llm.Request {
 	var b strings.Builder
 	b.WriteString("The question:\n<question>\n" + framed(textkit.TruncateBytes(textkit.CleanTrim(question), maxAsked)) + "\n</question>\n")
@@ -68,7 +67,6 @@ func reflectRequest(question string, o Options, p plan, evidence []piece, asked 
 	}
 }
 
-// listed writes a list under a title.
 func listed(b *strings.Builder, title string, list []string) {
 	for i, s := range list {
 		if i == 0 {
@@ -78,7 +76,7 @@ func listed(b *strings.Builder, title string, list []string) {
 	}
 }
 
-// listPieces writes the best passages, in the order in which they were found.
+// listPieces writes the best passages in order of discovery.
 func listPieces(b *strings.Builder, all []piece) {
 	list := slices.DeleteFunc(slices.Clone(all), func(p piece) bool { return !p.quotable() })
 	slices.SortStableFunc(list, byWeight)
@@ -95,7 +93,6 @@ func listPieces(b *strings.Builder, all []piece) {
 	b.WriteString("</passages>\n")
 }
 
-// where says where a passage is from.
 func (p piece) where() string {
 	where := p.Title
 	if where == "" {
@@ -107,7 +104,7 @@ func (p piece) where() string {
 	return where
 }
 
-// byWeight puts what counts most first.
+// byWeight sorts pieces by descending weight.
 func byWeight(a, b piece) int {
 	switch x, y := a.weight(), b.weight(); {
 	case x > y:
@@ -118,8 +115,7 @@ func byWeight(a, b piece) int {
 	return a.N - b.N
 }
 
-// readReflection reads a reflection. Without a word on whether it is enough, it is if
-// nothing is asked.
+// readReflection parses a reflection. If Enough is missing, it is true without queries.
 func readReflection(answer string) (reflection, error) {
 	f, _ := reflectReader.Read(answer)
 	r := reflection{Why: textkit.TruncateBytes(textkit.OneLine(f.Why), maxWhy), Web: queries(f.Web), Memory: queries(f.Memory)}
@@ -137,7 +133,7 @@ func readReflection(answer string) (reflection, error) {
 	return r, nil
 }
 
-// without returns a reflection without queries that say what was asked already.
+// without returns r without queries that repeat earlier ones in meaning.
 func (r reflection) without(asked []string) reflection {
 	var said []similarity.Text
 	for _, q := range asked {

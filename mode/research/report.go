@@ -10,7 +10,7 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// The stages of progress, as the seed has them.
+// The seed's stages of progress.
 const (
 	stagePlanning   = "planning"
 	stageResearch   = "research"
@@ -34,7 +34,7 @@ func (s *state) count(p piece) {
 	s.Tools = append(s.Tools, tally{p.Tool, 1})
 }
 
-// report returns the progress after a use of a tool.
+// report returns the progress after a look.
 func (s *state) report(l look, news int) ponder.Progress {
 	label, content := "Found", fmt.Sprintf("%s for “%s”.", counted(news, "new passage", "new passages"), lookup.Tame(l.Query))
 	switch {
@@ -68,7 +68,7 @@ func ageOf(seconds int) string {
 	return counted(seconds/(24*3600), "day", "days")
 }
 
-// meta returns what a progress says beside: the seed's referenceSummary among it.
+// meta returns the Meta of a progress, including the seed's referenceSummary.
 func (s *state) meta(more map[string]any, news int) json.RawMessage {
 	sum := Summary{Unique: len(s.Sources), Sent: s.Counts.Evidence, Execution: s.Counts.Iteration, New: news, Tools: make(map[string]int)}
 	for _, t := range s.Tools {
@@ -77,7 +77,7 @@ func (s *state) meta(more map[string]any, news int) json.RawMessage {
 	more["referenceSummary"] = sum
 	js, err := json.Marshal(more)
 	if err != nil {
-		return nil // what a model gave can't be marshalled
+		return nil // Meta of a model that cannot be encoded
 	}
 	return js
 }

@@ -1,33 +1,24 @@
-// Package research is the mode that finds an answer in sources, in a minute or so.
+// Package research implements a mode that answers a question from sources in about a minute.
 //
 //	ask ─┬─ plan (a model) ──────────────┐
 //	     └─ queries of the question ─────┴─ gather ─ (reflect ─ gather)* ─ synthesise ─ verify
 //
-// The question's own words are looked up at once, while a model still plans; what
-// it plans to look up joins them. When a round of looks is over, a model is asked
-// what is still missing, unless another round would not be worth it. Then the
-// answer is written, by a model that may look up more, and is checked sentence by
-// sentence against what was gathered.
+// Queries of the question start at once, while a model plans; planned queries join them. After
+// each round of looks a model names gaps, unless another round is not worth its cost. Then a model
+// writes the answer, with tools for further looks, and each sentence is checked against evidence.
 //
-// The files, in the order to read them: state.go says what the research knows,
-// next.go decides; begin.go plans, looks.go looks things up, pages.go reads pages,
-// gather.go keeps what was found and report.go tells of it; pack.go shows it to the
-// model that writes, synthesis.go has the answer written, tools.go does what the model
-// wishes meanwhile, and check.go checks the answer; steer.go obeys the user. asking.go
-// and heuristic.go plan without a model, plan.go and reflect.go with one, retry.go
-// asks again for what can't be read, gain.go says when it is enough, unaided.go answers in
-// quotations, and view.go and reference.go fold research for people to look at.
+// Read state.go and next.go first. begin.go plans, looks.go and pages.go search, gather.go keeps
+// evidence and report.go reports progress. pack.go, synthesis.go and tools.go write the answer, and
+// check.go checks it. steer.go applies commands. asking.go and heuristic.go plan without a model,
+// plan.go and reflect.go with one. retry.go repeats unreadable answers, gain.go stops rounds, and
+// unaided.go answers in quotations. view.go and reference.go fold research for display.
 //
-// It writes, under keys with a number that counts up: plan (plans and the questions
-// they have), found (evidence), told (progress), steered (what became of a wish), and
-// at the end, all at once, answered: the claims, and the final synthesis. A plan, a
-// reflection or a judgement that can't be read is asked for once more, with what is wrong
-// with it, under the key of its call and "~2". What it knows is kept in checkpoints as the
-// JSON of its state; [Options] are its own part of run_started.
+// A run writes under numbered keys: plan (plans and questions), found (evidence), told (progress)
+// and steered (acknowledgements). The last Write, answered, has the claims and the final synthesis.
+// The retry of an unreadable answer has the key of its call with the suffix "~2".
 //
-// Nothing that an answer cites was not gathered, and nothing that strangers wrote is
-// obeyed: it is quoted, tamed and framed, and leads to no action. Only pages that a
-// search found are read.
+// An answer cites only gathered evidence. Untrusted text is sanitized, framed and quoted, and causes
+// no action. Only pages from search results are read.
 package research
 
 import (
@@ -44,113 +35,108 @@ import (
 // Name is the name of the mode.
 const Name = "research"
 
-// The defaults, with the seed's names.
+// Defaults, with the seed's names.
 const (
 	maxRounds          = 5
 	maxItemsPerSource  = 10
 	maxParallelQueries = 3
-	duration           = 3 * time.Minute // unless the start says another
+	duration           = 3 * time.Minute // unless the budget sets a time
 )
 
-// Strategies of the synthesis.
+// Values of [Options.SynthesisStrategy].
 const (
 	Auto  = "auto"
 	Force = "force"
 	Never = "never"
 )
 
-// Options are what research is started with: the Options of its RunStarted. The
-// zero value works, with what the model knows.
+// Options are the options of a run. The zero value answers from the model's knowledge.
 type Options struct {
-	// MaxRounds is how many rounds of looking there are at most, 1 to 20; 5 if it
-	// is not positive. The model may use tools in max(2 x MaxRounds, 6) rounds.
+	// MaxRounds is the maximum number of rounds of looks, 1 to 20; 5 if not positive. In deep
+	// effort the model may use tools in max(2 x MaxRounds, 6) rounds.
 	MaxRounds int `json:"maxRounds,omitempty"`
 
-	// MaxItemsPerSource is how many passages a search may bring, 1 to 40; 10 if it
-	// is not positive.
+	// MaxItemsPerSource is the maximum number of passages per search, 1 to 40; 10 if not positive.
 	MaxItemsPerSource int `json:"maxItemsPerSource,omitempty"`
 
-	// ForceWebSearch says that the web is searched for the question itself, too, as
-	// it is worded; if Web says that it may be searched.
+	// ForceWebSearch also searches the web for the question verbatim, if Web is set.
 	ForceWebSearch bool `json:"forceWebSearch,omitempty"`
 
-	// EnableCaching says whether answers of the web search may be those of a while
-	// ago; nil is yes. Pages that are kept are read as they are.
+	// EnableCaching allows cached search results; nil means true. Cached pages are always used.
 	EnableCaching *bool `json:"enableCaching,omitempty"`
 
-	// MinConfidenceThreshold is the least score of a passage that is gathered, 0 to 1.
+	// MinConfidenceThreshold is the minimum score of a gathered passage, 0 to 1.
 	MinConfidenceThreshold float64 `json:"minConfidenceThreshold,omitempty"`
 
-	// MaxParallelQueries is how many queries of the memory, and of the web, go on at
-	// a time, 1 to 10; 3 if it is not positive.
+	// MaxParallelQueries is the number of concurrent queries each of memory and web, 1 to 10; 3 if
+	// not positive.
 	MaxParallelQueries int `json:"maxParallelQueries,omitempty"`
 
-	// SynthesisStrategy is "auto", "force" (a model writes the answer though nothing
-	// was found) or "never" (the answer is made of quotes); "auto" if empty.
+	// SynthesisStrategy is "auto", "force" (a model answers even without sources) or "never" (the
+	// answer consists of quotes). Empty means "auto".
 	SynthesisStrategy string `json:"synthesisStrategy,omitempty"`
 
-	// Docs are absolute paths of files and folders to look things up in.
+	// Docs are absolute paths of files and folders to search.
 	Docs []string `json:"docs,omitempty"`
 
-	// Memory says that things are looked up in what the owner has remembered, too.
+	// Memory includes the owner's memory in the search.
 	Memory bool `json:"memory,omitempty"`
 
-	// Web says that things are looked up on the web, too. What is looked up goes to
-	// the providers of the search.
+	// Web includes the web. Search providers see the queries.
 	Web bool `json:"web,omitempty"`
 
-	// Tools are tools of others that the model may use while it writes; the mind must
-	// have them, and they only look. What they return is cited as what strangers wrote.
+	// Tools are external read-only tools for the model while it writes; the engine must have them.
+	// Their results are cited as untrusted.
 	Tools []llm.Tool `json:"tools,omitempty"`
 
-	// Effort is "trivial", "normal" or "deep"; as the question needs if empty.
+	// Effort is "trivial", "normal" or "deep". If empty, the question decides.
 	Effort string `json:"effort,omitempty"`
 
-	// Persona is who answers.
+	// Persona is the voice of the answer.
 	Persona Persona `json:"persona,omitzero"`
 
-	// Prompt is what the owner wants of all answers, such as "Answer in French."
+	// Prompt is the owner's standing instruction, such as "Answer in French."
 	Prompt string `json:"prompt,omitempty"`
 
-	// WithoutModel says that no model is to be asked.
+	// WithoutModel forbids model calls.
 	WithoutModel bool `json:"without_model,omitempty"`
 
-	// Since is an older report that is brought up to date.
+	// Since is an older report to update.
 	Since *Report `json:"since,omitempty"`
 
-	// The roles of the models to ask; fast, slow and cheap if empty.
+	// Roles of the models; if empty: fast, slow and cheap.
 	PlanRole      ponder.Role `json:"plan_role,omitempty"`
 	SynthesisRole ponder.Role `json:"synthesis_role,omitempty"`
 	JudgeRole     ponder.Role `json:"judge_role,omitempty"`
 }
 
-// A Persona is whose voice an answer has, and whose memory is searched.
+// Persona is the voice of an answer and the owner of the searched memory.
 type Persona struct {
 	Name  string `json:"name,omitempty"`
-	Voice string `json:"voice,omitempty"` // how they speak, in words for a model
+	Voice string `json:"voice,omitempty"` // a description for the model
 }
 
-// A Report is what an older research came to.
+// Report is the result of an older research.
 type Report struct {
 	Thread   ponder.ThreadID `json:"thread,omitempty"`
 	Run      ponder.RunID    `json:"run,omitempty"`
 	Question string          `json:"question,omitempty"`
 	Answer   string          `json:"answer"`
-	At       time.Time       `json:"at,omitzero"` // when it was finished
+	At       time.Time       `json:"at,omitzero"` // when it finished
 	Evidence []Known         `json:"evidence,omitempty"`
 }
 
-// A Known is a piece of evidence of an older report.
+// Known is a piece of evidence of an older report.
 type Known struct {
-	ID     string `json:"id"` // there
+	ID     string `json:"id"`
 	Source string `json:"source"`
 	URL    string `json:"url,omitempty"`
 	Title  string `json:"title,omitempty"`
 	Quote  string `json:"quote,omitempty"`
 }
 
-// New returns the mode. Its runs take [Options] and use the tools knowledge_search,
-// personaMemorySearch, web_search and web_fetch, as far as the options allow them.
+// New returns the mode. Its runs take [Options]. They use the tools knowledge_search,
+// personaMemorySearch, web_search and web_fetch as the options allow.
 func New() ponder.Mode {
 	return ponder.Mode{
 		Name:    Name,
@@ -162,7 +148,7 @@ func New() ponder.Mode {
 	}
 }
 
-// options returns the options of a run with their defaults.
+// options returns a run's options with defaults applied.
 func options(r ponder.Run) (Options, error) {
 	o := Options{}
 	if len(r.Options) > 0 {
@@ -191,7 +177,6 @@ func options(r ponder.Run) (Options, error) {
 	return o, nil
 }
 
-// within returns n, at most most; or what else it is if n is not positive.
 func within(n, other, most int) int {
 	if n <= 0 {
 		return other
@@ -206,7 +191,7 @@ func orRole(role, other ponder.Role) ponder.Role {
 	return role
 }
 
-// start returns the state of research that has seen nothing.
+// start returns the initial state.
 func start(r ponder.Run) *state {
 	s := &state{run: r, Calls: r.Budget.Calls}
 	var err error
@@ -224,17 +209,17 @@ func start(r ponder.Run) *state {
 	return s
 }
 
-// nothingToGoBy is why research without model and sources fails.
+// nothingToGoBy is the failure of a run without model and sources.
 const nothingToGoBy = "there is no model to ask and there is nothing to look into: configure a model, give documents, or allow the memory or the web"
 
-// load undoes the marshalling of a state.
+// load decodes a state from a checkpoint.
 func load(r ponder.Run, js []byte) (ponder.State, error) {
 	s := &state{}
 	if err := json.Unmarshal(js, s); err != nil {
 		return nil, fmt.Errorf("load research %s: %w", r.ID, err)
 	}
 	s.run = r
-	s.opts, _ = options(r) // options that are wrong have failed the run already
+	s.opts, _ = options(r) // invalid options already failed the run
 	for i, p := range s.Evidence {
 		s.Evidence[i].words = lookup.Words(p.Quote)
 	}

@@ -53,8 +53,8 @@ func TestEndToEnd(t *testing.T) {
 	}
 }
 
-// checkCites checks that what is cited was gathered before, and that the final
-// synthesis is what the run finished with.
+// checkCites checks that citations were gathered and that the run finished with its final
+// synthesis.
 func checkCites(t *testing.T, d *driver) {
 	t.Helper()
 	have := make(map[string]bool)

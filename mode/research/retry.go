@@ -10,14 +10,13 @@ import (
 	"ponder/mode/internal/pendingwrites"
 )
 
-// A retry says that an answer is asked for again.
+// retry is a pending repeat of an unreadable answer.
 type retry struct {
-	Key string `json:"key,omitempty"` // of the call that it came from
+	Key string `json:"key,omitempty"` // of the original call
 	structured.Retry
 }
 
-// key returns the key that a call is made under: another one, once its answer is asked
-// for again.
+// key returns the key of the current attempt of a call.
 func (r retry) key(of string) string {
 	if r.Key != "" && r.Key == of {
 		return of + "~2"
@@ -25,8 +24,7 @@ func (r retry) key(of string) string {
 	return of
 }
 
-// requestFor returns a request as the call is made with: with the answer that could not be
-// read, if that is asked for again.
+// requestFor returns the request of the current attempt. A retry includes the unreadable answer.
 func (r retry) requestFor(of string, req llm.Request) llm.Request {
 	if r.Key == "" || r.Key != of {
 		return req
@@ -34,9 +32,8 @@ func (r retry) requestFor(of string, req llm.Request) llm.Request {
 	return r.Request(req)
 }
 
-// again has an answer that can't be read asked for once more, and reports whether it may
-// be: if it was not before, if calls are left beside those for the answer and its check,
-// and if another one that takes as long is there while it is still waited for.
+// again requests an unreadable answer once more if that is allowed. It must be the first retry,
+// leave calls for the answer and its check, and fit in the remaining wait.
 func (s *state) again(key string, since int64, b ponder.CallFinished, err error) bool {
 	left := 2
 	if s.Step == judging {
@@ -49,7 +46,7 @@ func (s *state) again(key string, since int64, b ponder.CallFinished, err error)
 	return true
 }
 
-// retries reports whether an answer that is asked for again is still waited for.
+// retries reports whether a retried answer is still awaited.
 func (s *state) retries() bool {
 	switch s.Retry.Key {
 	case "":
@@ -64,9 +61,8 @@ func (s *state) retries() bool {
 	return false
 }
 
-// unretried takes in a Write that is in the log. Where an answer is to be asked for again
-// and what is written is something else than was decided, the log is of a time when none
-// was: it goes on as it did then.
+// unretried applies a logged Write. A Write that differs from the decided one comes from a log
+// before retries existed. It then continues as that version did.
 func (s *state) unretried(key string) {
 	is := func(n pendingwrites.Note) bool { return n.Key == key }
 	if !s.retries() || strings.HasPrefix(key, latePrefix) || slices.ContainsFunc(s.Notes, is) {

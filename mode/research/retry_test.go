@@ -16,14 +16,14 @@ import (
 	"ponder/llm"
 )
 
-// prose is what can't be read as a plan, a reflection or a judgement.
+// prose is unreadable as a plan, reflection or judgement.
 const prose = "I would look at some books."
 
-// doubted is an answer that a judge is asked about.
+// doubted is an answer that needs a judge.
 const doubted = "HMS Challenger sounded it in 1875 [e1]. A sounding of 1951 may have found the Mariana Trench [e2]. The trench is deep and dark for all who live there [e1]."
 
-// rambling answers a call of a kind, or of each if that is empty, with prose at first, and
-// then with what it is told to, or else as a good model does.
+// rambling answers calls of a kind (all if empty) with prose first, then with then, or sensibly if
+// nil.
 func rambling(what string, then ponder.Body) fake {
 	f := trench
 	f.model = func(a ponder.Call) ponder.Body {
@@ -46,8 +46,7 @@ func rambling(what string, then ponder.Body) fake {
 	return f
 }
 
-// What can't be read is asked for once more, with the answer and what is wrong with it;
-// then what came is gone on with, or what is done without it.
+// An unreadable answer is retried once with its error; then the new answer or the fallback is used.
 func TestAskedAgain(t *testing.T) {
 	missing := map[string]string{planKey: "Without a plan", "reflect": "No reflection", "judge": ""}
 	for what, why := range map[string]string{planKey: "there are no queries in the answer", "reflect": "there is neither enough nor a query", "judge": "JSON"} {
@@ -92,7 +91,7 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// Nothing is asked for again where that would take the calls of the answer, or the time.
+// No retry takes the calls or the time of the answer.
 func TestNotAskedAgain(t *testing.T) {
 	for calls, want := range map[int]string{
 		1: "planned", 2: "planned write-1", 3: "planned write-1 judge-1", 4: "planned planned~2 write-1 judge-1", 5: "planned planned~2 reflect-1 write-1 judge-1",
@@ -117,7 +116,7 @@ func TestNotAskedAgain(t *testing.T) {
 			t.Errorf("%d calls: asked %s, want %s; %+v", calls, got, want, d.fin)
 		}
 	}
-	for takes, want := range map[time.Duration]bool{7 * time.Second: true, 8 * time.Second: false} { // 15 are waited
+	for takes, want := range map[time.Duration]bool{7 * time.Second: true, 8 * time.Second: false} { // the limit is 15 s
 		d := newDriver(t, deepest, Options{Web: true, Effort: normal}, time.Minute, rambling("", says(prose)).answer)
 		d.takes = takes
 		if got := slices.Contains(d.work().keys(), "planned~2"); got != want {
@@ -126,7 +125,7 @@ func TestNotAskedAgain(t *testing.T) {
 	}
 }
 
-// What a user does not wait for is not asked for again, and said to be called off.
+// Answer-now cancels a retry and reports it.
 func TestAnswerNowWhereItAsksAgain(t *testing.T) {
 	f := rambling(planKey, nil)
 	var d *driver
@@ -144,8 +143,7 @@ func TestAnswerNowWhereItAsksAgain(t *testing.T) {
 	}
 }
 
-// A log that is cut after any event is continued to the same log, whatever is asked for
-// again.
+// A log cut after any event continues to the same log, with retries.
 func TestCutWhereItAsksAgain(t *testing.T) {
 	for _, then := range []ponder.Body{nil, says(prose), fails(llm.Transient, "overloaded")} {
 		f := rambling("", then)
@@ -165,8 +163,7 @@ func TestCutWhereItAsksAgain(t *testing.T) {
 	}
 }
 
-// testdata/unread.jsonl is of a research that asked for nothing again, and could read
-// neither plan, reflection nor judgement. It means what it did, and goes on likewise.
+// testdata/unread.jsonl comes from a version without retries. It must fold and continue unchanged.
 func TestLogsBeforeItAskedAgain(t *testing.T) {
 	js, err := os.ReadFile("testdata/unread.jsonl")
 	if err != nil {
@@ -191,7 +188,7 @@ func TestLogsBeforeItAskedAgain(t *testing.T) {
 		}
 		d.work()
 		want := ""
-		for _, ev := range log[n-1:] { // the rest is asked for as it is now
+		for _, ev := range log[n-1:] { // the rest may be retried
 			if want = unread[ev.Cause]; want != "" {
 				break
 			}

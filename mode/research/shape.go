@@ -8,81 +8,79 @@ import (
 	"ponder/mode/internal/usage"
 )
 
-// A View is a research as people and programs are shown it: a fold over the events of
-// its thread. Its JSON is what is exported. Nothing internal is in it but sums of
-// usage. It has one owner; see [View.Apply].
+// View is a research for display, folded from the events of its thread. Its JSON is the export
+// format. It omits internal data except usage totals. It is not safe for concurrent use; see
+// [View.Apply].
 //
-// Quotes, claims and conflicts are as they are in the log, byte for byte, for passages
-// are bytes of them: whoever shows them on a terminal cleans them. All other text is
-// clean.
+// Quotes, claims and conflicts equal the log byte for byte, because passages are byte ranges;
+// terminals must sanitize them. All other text is sanitized.
 type View struct {
 	Research  Research          `json:"research"`
 	Plans     []Plan            `json:"plans"`     // oldest first
-	Queries   []Query           `json:"queries"`   // each use of a tool, in the order in which they began
-	Evidence  []Evidence        `json:"evidence"`  // in the order in which it was found
-	Claims    []Claim           `json:"claims"`    // in the order of the answer
-	Conflicts []ponder.Conflict `json:"conflicts"` // between the sources
+	Queries   []Query           `json:"queries"`   // uses of tools, in order of start
+	Evidence  []Evidence        `json:"evidence"`  // in order of discovery
+	Claims    []Claim           `json:"claims"`    // in order of the answer
+	Conflicts []ponder.Conflict `json:"conflicts"` // -
 	Removed   []string          `json:"removed_citations"`
 	Timeline  []Moment          `json:"timeline"`
 	Questions []Question        `json:"questions"`
 
-	// Steering is what users wished for while it went on, oldest first.
+	// Steering lists user commands, oldest first.
 	Steering []Steering `json:"steering,omitempty"`
 	Pinned   []string   `json:"pinned_sources,omitempty"`
 	Banned   []string   `json:"banned_sources,omitempty"`
 
-	// References is the newest count of the sources.
+	// References is the latest count of sources.
 	References Summary `json:"reference_summary"`
 
-	// Notes are remarks of the program, such as which files were not read.
+	// Notes are remarks of the program, such as files not read.
 	Notes []string `json:"notes,omitempty"`
 
-	// BrokeOff says how what the model wrote for the answer broke off: see
-	// [llm.Finish.BrokeOff]. It is empty if it did not.
+	// BrokeOff says how the answer of the model broke off, or is empty; see [llm.Finish.BrokeOff].
 	BrokeOff string `json:"-"`
 
-	only ponder.RunID // the run to show; the newest if it is empty
+	only ponder.RunID // the run to show; empty means the newest
 	fold viewFold
 }
 
-// A Research is the head of a research.
+// Research is the summary of a research.
 type Research struct {
 	ID         ponder.ThreadID `json:"id"`
 	Run        ponder.RunID    `json:"run_id"`
 	Question   string          `json:"question"`
 	Status     ponder.Status   `json:"status"`
 	Started    time.Time       `json:"started_at,omitzero"`
-	Paused     time.Time       `json:"paused_at,omitzero"` // while it is paused
+	Paused     time.Time       `json:"paused_at,omitzero"`
 	Completed  time.Time       `json:"completed_at,omitzero"`
-	Answer     string          `json:"answer"`     // what is not borne out is marked; empty until there is one
-	Confidence float64         `json:"confidence"` // 0 to 1; of the answer
+	Answer     string          `json:"answer"`     // with unsupported claims marked; empty until written
+	Confidence float64         `json:"confidence"` // of the answer, 0 to 1
 	Insights   []string        `json:"key_insights,omitempty"`
-	Remaining  []string        `json:"remaining_questions,omitempty"` // what could not be found out
+	Remaining  []string        `json:"remaining_questions,omitempty"` // unanswered questions
 	StopReason string          `json:"stop_reason"`
 	Error      string          `json:"error_message"`
 	Effort     string          `json:"effort,omitempty"` // trivial, normal or deep
-	Stage      string          `json:"stage,omitempty"`  // the newest of its progress
+	Stage      string          `json:"stage,omitempty"`  // latest stage of progress
 	Rounds     int             `json:"rounds"`           // of queries
-	Model      string          `json:"model_id"`         // the last that answered; empty if none has
+	Model      string          `json:"model_id"`         // the last model that answered
 	Unaided    bool            `json:"without_model,omitempty"`
-	CutShort   string          `json:"cut_short,omitempty"` // which budget was spent before its end
+	CutShort   string          `json:"cut_short,omitempty"` // the exhausted budget, if it ended early
 	Persona    Persona         `json:"persona,omitzero"`
 	Setup      Setup           `json:"options"`
 	Budget     usage.Limits    `json:"budget"`
 	Usage      Usage           `json:"usage"`
-	Elapsed    float64         `json:"elapsed_seconds"` // of work; pauses are not counted
-	Percentage float64         `json:"percentage"`      // of the budget that is nearest to its end
+	Elapsed    float64         `json:"elapsed_seconds"` // of work, without pauses
+	Percentage float64         `json:"percentage"`      // of the budget closest to its limit
 	Fork       *Fork           `json:"fork,omitempty"`
 }
 
-// What the calls of a research used and may use.
+// Usage and limits of a research.
 type (
 	Limits     = usage.Limits
 	Usage      = usage.Usage
 	ModelUsage = usage.Model
 )
 
-// A Setup is how a research was started.
+// Setup is the options of a research.
 type Setup struct {
 	MaxRounds int             `json:"maxRounds"`
 	MaxItems  int             `json:"maxItemsPerSource"`
@@ -90,20 +88,20 @@ type Setup struct {
 	ForceWeb  bool            `json:"forceWebSearch,omitempty"`
 	Strategy  string          `json:"synthesisStrategy"`
 	Docs      []string        `json:"docs,omitempty"`
-	Memory    bool            `json:"memory,omitempty"`        // is looked into
-	Web       bool            `json:"web,omitempty"`           // likewise
-	Others    bool            `json:"others_tools,omitempty"`  // tools of others are used
-	Unaided   bool            `json:"without_model,omitempty"` // as it was wished
-	Since     ponder.ThreadID `json:"since,omitempty"`         // of the report that is brought up to date
+	Memory    bool            `json:"memory,omitempty"`        // -
+	Web       bool            `json:"web,omitempty"`           // -
+	Others    bool            `json:"others_tools,omitempty"`  // external tools are used
+	Unaided   bool            `json:"without_model,omitempty"` // as requested
+	Since     ponder.ThreadID `json:"since,omitempty"`         // thread of the updated report
 }
 
-// A Fork is where a thread was copied from.
+// Fork is the origin of a copied thread.
 type Fork struct {
 	From ponder.ThreadID `json:"from_thread"`
 	At   ponder.Seq      `json:"from_seq"`
 }
 
-// A Plan is how a round of queries was planned.
+// Plan is the plan of a round.
 type Plan struct {
 	Text    string   `json:"text,omitempty"`
 	Round   int      `json:"round,omitempty"`
@@ -111,33 +109,33 @@ type Plan struct {
 	Steps   []string `json:"steps"`
 	Terms   []string `json:"terms"`
 	Web     []string `json:"web_queries"`
-	Memory  []string `json:"memory_queries"` // of the memory and the documents
+	Memory  []string `json:"memory_queries"` // for memory and documents
 	Queries []string `json:"queries,omitempty"`
 	Unaided bool     `json:"without_model,omitempty"`
 	Model   string   `json:"model_id,omitempty"`
 	At      float64  `json:"at_seconds"` // of work
 }
 
-// A Query is a use of a tool that looks something up: a search, or the reading of a page.
+// Query is a use of a search or page-reading tool.
 type Query struct {
 	Tool  string  `json:"tool"`
-	Text  string  `json:"query"` // what was searched for, or the address that was read
+	Text  string  `json:"query"` // the search text or page address
 	Round int     `json:"round,omitempty"`
 	At    float64 `json:"at_seconds"`
 	Took  float64 `json:"took_seconds"`
-	Found int     `json:"found"` // passages that it brought first
+	Found int     `json:"found"` // passages it found first
 	Done  bool    `json:"done"`
-	Age   int     `json:"kept_seconds,omitempty"` // how old the oldest answer is that was kept, in seconds
+	Age   int     `json:"kept_seconds,omitempty"` // age of the oldest cached answer
 	Error string  `json:"error,omitempty"`
 }
 
-// Evidence is a passage that was gathered.
+// Evidence is a gathered passage.
 type Evidence struct {
 	ponder.Evidence
-	Quote   string    `json:"quote"` // exactly its Content
+	Quote   string    `json:"quote"`
 	FoundBy []string  `json:"found_by_tools"`
-	Best    float64   `json:"best_score"` // of all passages of its source
-	Cited   bool      `json:"cited"`      // by the answer
+	Best    float64   `json:"best_score"`
+	Cited   bool      `json:"cited"` // by the answer
 	Pinned  bool      `json:"pinned,omitempty"`
 	Banned  bool      `json:"banned,omitempty"`
 	Event   string    `json:"event_id"`
@@ -145,19 +143,17 @@ type Evidence struct {
 	Created time.Time `json:"created_at"`
 }
 
-// A Claim is a sentence of the answer that can be right or wrong. Its place is that in
-// the answer before it was marked.
 type Claim struct {
 	ponder.Claim
 	Text   string `json:"text"`
-	Reason string `json:"reason,omitempty"` // why its verdict is what it is
+	Reason string `json:"reason,omitempty"`
 }
 
-// A Moment is something that happened. Its stage is that of a progress (planning,
-// research, analysis, synthesis, reflection, note), or says what else it is: steered,
-// wish, paused, resumed, budget, failed, finished.
+// Moment is an entry of the timeline. Its stage is a stage of progress (planning, research,
+// analysis, synthesis, reflection, note) or one of steered, wish, paused, resumed, budget, failed,
+// finished.
 type Moment struct {
-	At         float64         `json:"at_seconds"` // of work
+	At         float64         `json:"at_seconds"`
 	Time       time.Time       `json:"time"`
 	Stage      string          `json:"stage"`
 	Label      string          `json:"label,omitempty"`
@@ -170,42 +166,42 @@ type Moment struct {
 	Query      string          `json:"query,omitempty"`
 	New        int             `json:"new_passages,omitempty"`
 	Error      string          `json:"error,omitempty"`
-	Meta       json.RawMessage `json:"metadata,omitempty"` // all that a progress says
+	Meta       json.RawMessage `json:"metadata,omitempty"` // the Meta of a progress
 }
 
-// A Question is a part of the question that is looked into on its own.
+// Question is a part of the question that is researched separately.
 type Question struct {
 	ID       string  `json:"id"`
 	Parent   string  `json:"parent_id,omitempty"`
 	Text     string  `json:"question_text"`
 	Priority int     `json:"priority"`
 	Why      string  `json:"why,omitempty"`
-	By       string  `json:"by,omitempty"` // who asks, if it is not the mode: "user"
+	By       string  `json:"by,omitempty"` // "user" if the user asked it
 	Explored bool    `json:"explored"`
-	Dropped  bool    `json:"dropped,omitempty"` // not wanted any more
+	Dropped  bool    `json:"dropped,omitempty"` // by a command
 	Insights string  `json:"insights_gained,omitempty"`
-	Reason   string  `json:"reason,omitempty"` // why it changed last
+	Reason   string  `json:"reason,omitempty"` // of its last change
 	Unaided  bool    `json:"without_model,omitempty"`
 	At       float64 `json:"at_seconds"`
 }
 
-// Steering is a wish of a user while a research went on, and what came of it.
+// Steering is a user command and its result.
 type Steering struct {
 	ID      string         `json:"id"` // of the event
 	Order   ponder.SteerOp `json:"order,omitempty"`
 	Content string         `json:"content,omitempty"`
-	Target  string         `json:"target,omitempty"` // what it is about, or the new limits
+	Target  string         `json:"target,omitempty"`
 	At      float64        `json:"at_seconds"`
 	Created time.Time      `json:"created_at"`
 
-	// What came of it: nothing yet, if Seq is 0.
-	Seq       ponder.Seq `json:"effective_seq,omitempty"` // of the event that acknowledges it
-	Effect    string     `json:"effect,omitempty"`        // in words
+	// The result; Seq is 0 while pending.
+	Seq       ponder.Seq `json:"effective_seq,omitempty"` // of the acknowledgement
+	Effect    string     `json:"effect,omitempty"`
 	Refused   bool       `json:"refused,omitempty"`
-	Cancelled []string   `json:"cancelled,omitempty"` // keys of what was in flight and was put an end to
+	Cancelled []string   `json:"cancelled,omitempty"` // keys of cancelled actions
 	Effective float64    `json:"effective_at_seconds,omitempty"`
 
-	source string        // to pin or ban
-	name   string        // of a persona
-	limits ponder.Budget // that are wished for
+	source string
+	name   string
+	limits ponder.Budget
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// parts returns the questions that a question has, if they are several. One that says
-// little by itself gets the subject of the first.
+// parts returns the subquestions of a question, or nil if it has one. A part without a subject gets
+// the subject of the first.
 func (a *asking) parts() (list [][]field) {
 	begin := 0
 	for i := range a.fields {
@@ -34,7 +34,6 @@ func (a *asking) parts() (list [][]field) {
 	return list
 }
 
-// cuts reports whether another question begins after a field.
 func (a *asking) cuts(i int) bool {
 	next := a.fields[i+1]
 	if next.first {
@@ -43,7 +42,6 @@ func (a *asking) cuts(i int) bool {
 	return !next.phrase && among("joins", next.folded) && i+2 < len(a.fields) && among("question", a.fields[i+2].folded) && a.fields[i+2].plain
 }
 
-// contents returns how many fields are of what is asked for.
 func contents(fields []field) (n int) {
 	for _, f := range fields {
 		if f.content() {
@@ -53,7 +51,7 @@ func contents(fields []field) (n int) {
 	return n
 }
 
-// subjectOf returns what a question is about: its name, or its last words.
+// subjectOf returns the subject of a question: its name, or its last content words.
 func subjectOf(fields []field) (subject []field) {
 	for _, f := range fields {
 		if f.phrase || f.capital() && !f.first {
@@ -71,9 +69,8 @@ func subjectOf(fields []field) (subject []field) {
 	return subject[:min(len(subject), 4)]
 }
 
-// compares are the forms of questions that compare, over the words of a question with
-// blanks between and a comma after where one stands. The first group is one side, the
-// second the other.
+// compares are patterns of comparisons. The groups are the two sides. They apply to the text of a
+// question.
 var compares = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b(?:differences?|comparison|compare|choose|choice|trade-?offs?) (?:between |of )?(.+?) (?:and|with|to|versus|vs\.?|or) (.+)`),
 	regexp.MustCompile(`(?i)\b(?:unterschiede?|vergleiche?n?|wahl)(?: sie)? (?:zwischen |von )?(.+?) (?:und|mit|oder|vs\.?) (.+)`),
@@ -89,11 +86,10 @@ var compares = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)(.+?) (?:or|oder|ou|o) (.+)`),
 }
 
-// aboutBoth begins what is said of both sides.
+// aboutBoth matches the start of a qualifier that applies to both sides.
 var aboutBoth = regexp.MustCompile(`(?i)[,?!:;]|\s(?:for|in|with|when|regarding|concerning|on|if|für|bei|beim|im|wenn|hinsichtlich|pour|dans|en|para|cuando)\s|(?:在|について)`)
 
-// sides returns what a question compares, with what is said of both; nil if it does
-// not compare two things.
+// sides returns the two sides of a comparison with their common qualifier, or nil.
 func (a *asking) sides() [][]field {
 	for _, form := range compares {
 		m := form.FindStringSubmatch(a.text)
@@ -119,10 +115,9 @@ func (a *asking) sides() [][]field {
 	return nil
 }
 
-// maxSide bounds a side of a comparison, in words.
 const maxSide = 5
 
-// named returns how many words at the end of fields are of one name.
+// named returns how many trailing fields form a name.
 func named(fields []field) (n int) {
 	for n < len(fields) && fields[len(fields)-1-n].capital() {
 		n++
@@ -130,7 +125,7 @@ func named(fields []field) (n int) {
 	return n
 }
 
-// again takes a part of a question apart.
+// again parses a part of a question in the question's language.
 func (a *asking) again(s string) []field {
 	if strings.TrimSpace(s) == "" {
 		return nil
@@ -142,16 +137,15 @@ func (a *asking) again(s string) []field {
 	return p.fields
 }
 
-// content returns the fields of a part of a question that are of what is asked for.
+// -
 func (a *asking) content(s string) []field {
 	return slices.DeleteFunc(a.again(s), func(f field) bool { return !f.content() })
 }
 
-// preferred matches a question for the better of two.
+// preferred matches questions for the better of two.
 var preferred = regexp.MustCompile(`(?i)\b(?:better|best|prefer|besser|lieber|mieux|meilleure?|mejor)\b.* (?:or|oder|ou|o) `)
 
-// compares reports whether a question compares two things in a sentence that says so.
-// That two things stand beside an "or" says little.
+// compares reports whether a question explicitly compares two things; a mere "or" does not count.
 func (a *asking) compares() bool {
 	if preferred.MatchString(a.text) {
 		return true

@@ -12,30 +12,29 @@ import (
 	"ponder/mode/internal/steering"
 )
 
-// Bounds on questions, and the priority of one that is planned.
+// Limits of questions, and the priority of a planned one.
 const (
 	maxQuestions  = 40
 	plannedUrgent = 5
 )
 
-// UserSource is the Source of evidence that is a correction of the user. It has no
-// original.
+// UserSource is the Source of a user's correction.
 const UserSource = "user"
 
-// A fact is a correction of the user. It is evidence too.
+// fact is a correction of the user, which is also evidence.
 type fact struct {
 	ID       string `json:"id"`
-	Evidence string `json:"evidence"` // its id
+	Evidence string `json:"evidence"` // -
 	Text     string `json:"text"`
 }
 
-// applySteer applies a command of the user, and writes its acknowledgement.
+// applySteer applies a command and writes its acknowledgement.
 func (s *state) applySteer(id string, b ponder.Steer) {
 	ack, _ := s.steeringRun().Apply(id, b)
 	s.note("steered", &s.Counts.Steered, ack...)
 }
 
-// steeringRun returns the research as commands see it.
+// steeringRun describes the run for package steering.
 func (s *state) steeringRun() steering.Run {
 	return steering.Run{
 		Name: "the research", Writing: "the answer is being written",
@@ -44,8 +43,8 @@ func (s *state) steeringRun() steering.Run {
 	}
 }
 
-// steer applies a checked command. An answer that was written before a command changed its
-// material is written anew.
+// steer applies a checked command. If it changes the material of an answer in progress, the answer
+// restarts.
 func (s *state) steer(c steering.Command) (r steering.Result) {
 	was, changed := s.Work, false
 	switch c.Do {
@@ -77,7 +76,7 @@ func (s *state) steer(c steering.Command) (r steering.Result) {
 	return r
 }
 
-// anew has the answer written anew, if it is being written or judged.
+// anew restarts an answer that is being written or judged.
 func (s *state) anew(was *work) {
 	if s.Step == writing && s.Work == was || s.Step == judging {
 		s.Draft = nil
@@ -103,7 +102,7 @@ func (s *state) hurry() steering.Result {
 		return s.steeringRun().Busy()
 	}
 	if s.End != "" {
-		s.compose() // the looks that it waits for are not wanted any more
+		s.compose() // its looks are obsolete
 	} else {
 		s.conclude("an answer was wanted now")
 	}
@@ -113,7 +112,7 @@ func (s *state) hurry() steering.Result {
 	return steering.Done("the answer is being written")
 }
 
-// conclude has the answer written from what there is.
+// conclude has the answer written from the current evidence.
 func (s *state) conclude(why string) {
 	if s.End != "" || s.Step == done {
 		return
@@ -123,7 +122,7 @@ func (s *state) conclude(why string) {
 	case s.Step == judging:
 		s.publish()
 	case s.Step == writing && s.Told && !s.Work.waits():
-		w := *s.Work // the call that is made is the conclusion
+		w := *s.Work // the running call is the conclusion
 		w.Last, s.Work = true, &w
 	case s.Step == writing:
 		s.cutShort()
@@ -132,7 +131,7 @@ func (s *state) conclude(why string) {
 	}
 }
 
-// cutShort has the answer written without the tools that are not through.
+// cutShort has the answer written without unfinished tools.
 func (s *state) cutShort() {
 	w := *s.Work
 	s.Work, w.Last = &w, true
@@ -150,8 +149,7 @@ func (s *state) cutShort() {
 	s.resume(&w)
 }
 
-// pose adds a question, and returns its event; false if it is there already, or there
-// are too many.
+// pose adds a question and returns its event. It returns false for duplicates and beyond the limit.
 func (s *state) pose(content string, priority int, user bool) (ponder.Body, bool) {
 	content = textkit.TruncateBytes(textkit.OneLine(content), steering.MaxQuestion)
 	is := func(q question) bool { return strings.EqualFold(q.Text, content) }
@@ -180,7 +178,7 @@ func (s *state) add(content string, priority int) steering.Result {
 	return r
 }
 
-// lookUp has a question of the user looked up, and the answer written after that.
+// lookUp researches a user's question before the answer is written.
 func (s *state) lookUp(q question) {
 	web, memory := queriesOf(q.Text)
 	if s.Step != gathering {
@@ -195,8 +193,7 @@ func (s *state) lookUp(q question) {
 	}
 }
 
-// find returns the index of a question by its id or text. If there is none, it returns -1
-// and a refusal.
+// find returns the index of a question by id or text, or -1 and a refusal.
 func (s *state) find(name string) (int, steering.Result) {
 	is := func(q question) bool { return strings.EqualFold(q.ID, name) || strings.EqualFold(q.Text, name) }
 	if i := slices.IndexFunc(s.Questions, is); i >= 0 {
@@ -247,7 +244,7 @@ func (s *state) correct(content string) steering.Result {
 	return r
 }
 
-// source returns the source of a passage that is named by its id, or the name.
+// source resolves the id of a passage to its source.
 func (s *state) source(name string) string {
 	for _, p := range s.Evidence {
 		if strings.EqualFold(p.id(), name) {
@@ -257,7 +254,7 @@ func (s *state) source(name string) string {
 	return name
 }
 
-// pin prefers a source, and reports whether there is evidence of it.
+// pin prefers a source and reports whether evidence of it exists.
 func (s *state) pin(source string) (r steering.Result, had bool) {
 	r, isNew := s.Pin(source)
 	if !isNew {
@@ -272,7 +269,7 @@ func (s *state) pin(source string) (r steering.Result, had bool) {
 	return steering.Done("%s is preferred from now on", source), had
 }
 
-// ban excludes a source, and reports whether there is evidence of it.
+// ban excludes a source and reports whether evidence of it exists.
 func (s *state) ban(source string) (r steering.Result, had bool) {
 	r, isNew := s.Ban(source)
 	if !isNew {
@@ -287,7 +284,7 @@ func (s *state) ban(source string) (r steering.Result, had bool) {
 	return steering.Done("%s is left out from now on", source), true
 }
 
-// speakAs changes the persona of the answer.
+// -
 func (s *state) speakAs(name, voice string) steering.Result {
 	p := Persona{Name: label(name), Voice: textkit.TruncateBytes(textkit.CleanTrim(voice), maxVoice)}
 	if p == (Persona{}) {

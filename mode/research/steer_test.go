@@ -10,15 +10,15 @@ import (
 	"ponder"
 )
 
-// at puts a wish into a run while the first call for the answer goes on, and returns
-// the driver when the run is over.
+// whileWriting sends a command during the first call for the answer, and returns the finished
+// driver.
 func whileWriting(t *testing.T, o Options, wish ponder.Steer) *driver {
 	t.Helper()
 	var d *driver
 	f := writer(trench, func(a ponder.Call, n int) ponder.Body {
 		if n == 1 {
 			d.put("", wish)
-			return nil // cancelled, or asked again
+			return nil // cancelled or retried
 		}
 		return says("HMS Challenger sounded the Challenger Deep in 1875 [e3]. It is 10,935 metres deep [e4].")
 	})
@@ -26,7 +26,7 @@ func whileWriting(t *testing.T, o Options, wish ponder.Steer) *driver {
 	return d.work()
 }
 
-// acknowledged returns the acknowledgement of the only wish of a run.
+// acknowledged returns the only acknowledgement of a run.
 func acknowledged(t *testing.T, d *driver) ponder.Progress {
 	t.Helper()
 	var list []ponder.Progress
@@ -46,7 +46,6 @@ func acknowledged(t *testing.T, d *driver) ponder.Progress {
 	return list[0]
 }
 
-// written returns the last prompt for the answer.
 func written(d *driver) string {
 	text := ""
 	for _, c := range d.calls() {
@@ -63,7 +62,7 @@ func TestSteer(t *testing.T) {
 		wish      ponder.Steer
 		cancelled []string
 		want      string // in the prompt for the answer
-		not       string // in it
+		not       string // absent from it
 	}{
 		"add":     {ponder.Steer{Do: ponder.AddQuestion, Content: "What lives there?"}, []string{"write-1"}, "- What lives there? (the user asks this)", "xyzzy"},
 		"words":   {ponder.Steer{Content: "What lives there?"}, []string{"write-1"}, "- What lives there? (the user asks this)", "xyzzy"},
@@ -90,7 +89,7 @@ func TestSteer(t *testing.T) {
 	}
 }
 
-// A question of the user is looked up.
+// A user's question is looked up.
 func TestAddedQuestion(t *testing.T) {
 	d := whileWriting(t, Options{Web: true}, ponder.Steer{Do: ponder.AddQuestion, Content: "What lives in the hadal zone?"})
 	asked := d.dos(WebSearchTool)
@@ -103,7 +102,7 @@ func TestAddedQuestion(t *testing.T) {
 	}
 }
 
-// Nothing of a banned source is cited or rested on.
+// A banned source is neither cited nor used.
 func TestBanned(t *testing.T) {
 	d := whileWriting(t, Options{Web: true}, ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(`{"source":"https://sea.test/deep"}`)})
 	of := make(map[string]string)
@@ -160,7 +159,7 @@ func TestRefusedWishes(t *testing.T) {
 	}
 }
 
-// Wishes hold though the process that took them is gone.
+// Commands survive the process that received them.
 func TestWishesLast(t *testing.T) {
 	d := newDriver(t, deepest, Options{Web: true}, 3*time.Minute, trench.answer)
 	d.inputs = map[int]ponder.Body{5: ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(`{"source":"other.test"}`)}}

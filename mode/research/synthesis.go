@@ -16,8 +16,7 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// The system prompts never change within a run, and what follows grows at its end, so
-// that prefix caches hit.
+// System prompts are constant within a run and messages only grow, so that prefix caches hit.
 var (
 	//go:embed synthesis.md
 	synthesisPrompt string
@@ -25,43 +24,43 @@ var (
 	judgePrompt string
 )
 
-// Bounds on the synthesis.
+// Limits of the synthesis.
 const (
-	maxPack        = 48 << 10 // bytes of evidence that a model is shown at once
-	smallPack      = 8 << 10  // likewise, of one that can't read that much
-	maxPiece       = 1200     // bytes of a passage there
+	maxPack        = 48 << 10 // bytes of evidence per request
+	smallPack      = 8 << 10  // for a model with a small context
+	maxPiece       = 1200     // bytes of a passage
 	maxAnswer      = 64 << 10 // bytes
-	maxVoice       = 4 << 10  // bytes of what is said of a persona
-	maxFound       = 12 << 10 // bytes of what a tool is said to have found
-	maxOlder       = 12 << 10 // bytes of the answer of an older report
-	leastRounds    = 6        // of tools, in deep effort
-	otherRounds    = 5        // in other
-	trivialCalls   = 3        // that a trivial question may cost
+	maxVoice       = 4 << 10  // bytes of a persona's description
+	maxFound       = 12 << 10 // bytes of a tool result
+	maxOlder       = 12 << 10 // bytes of an older answer
+	leastRounds    = 6        // of tools in deep effort
+	otherRounds    = 5        // in other efforts
+	trivialCalls   = 3        // of a trivial question
 	answerTokens   = 6000
-	shortTokens    = 1500 // for a trivial question
+	shortTokens    = 1500 // of a trivial answer
 	maxListedSteps = 12
 )
 
-// A work is the answer that is being written.
+// work is an answer in progress.
 type work struct {
-	Call   int           `json:"call"`             // the number of the call that is made
-	Rounds int           `json:"rounds,omitempty"` // of tools that are through
+	Call   int           `json:"call"`             // number of the current call
+	Rounds int           `json:"rounds,omitempty"` // finished rounds of tools
 	Msgs   []llm.Message `json:"msgs"`
 	Uses   []wanted      `json:"uses,omitempty"`
-	Last   bool          `json:"last,omitempty"`  // no more tools
-	Pass   bool          `json:"pass,omitempty"`  // it is asked for the text alone, for none came
-	Other  bool          `json:"other,omitempty"` // the model that plans is asked, for that of the answer can't be had
+	Last   bool          `json:"last,omitempty"`  // no further tools
+	Pass   bool          `json:"pass,omitempty"`  // retried as text only, because no text came
+	Other  bool          `json:"other,omitempty"` // uses the planning model, because the writing model failed
 }
 
 func (w *work) key() string { return number(writing, w.Call) }
 
-// WritesAnswer reports whether the calls of an action write the answer.
+// WritesAnswer reports whether the action key belongs to a call that writes the answer.
 func WritesAnswer(key string) bool { return strings.HasPrefix(key, writing) }
 
-// waits reports whether tools are not through.
+// waits reports whether tools are unfinished.
 func (w *work) waits() bool { return len(w.Uses) > 0 }
 
-// usable returns the pieces that an answer may rest on.
+// usable returns the pieces that are not banned.
 func (s *state) usable() []piece {
 	list := make([]piece, 0, len(s.Evidence))
 	for _, p := range s.Evidence {
@@ -72,17 +71,17 @@ func (s *state) usable() []piece {
 	return list
 }
 
-// banned reports whether the user has banned the source of a piece.
+// -
 func (s *state) banned(p piece) bool {
 	return slices.ContainsFunc(s.Banned, func(name string) bool { return p.from(name) })
 }
 
-// sourced reports whether anything was found that an answer may rest on.
+// sourced reports whether any usable piece may be quoted.
 func (s *state) sourced() bool {
 	return slices.ContainsFunc(s.usable(), func(p piece) bool { return p.quotable() })
 }
 
-// compose has the answer written from what there is.
+// compose starts the answer from the current evidence.
 func (s *state) compose() {
 	s.Looks, s.Planning, s.Opened = nil, false, 0
 	if s.opts.WithoutModel || s.opts.SynthesisStrategy == Never {
@@ -96,8 +95,7 @@ func (s *state) compose() {
 	s.tell(stageSynthesis, "Writing", fmt.Sprintf("Writing the answer from %s of %s.", counted(len(s.usable()), "passage", "passages"), counted(len(s.Sources), "source", "sources")))
 }
 
-// lastCall reports whether the next call is the last that there may be, or that may
-// use tools.
+// lastCall reports whether the next call must not use tools.
 func (s *state) lastCall() bool {
 	rounds := otherRounds
 	if s.Effort == deep {
@@ -112,7 +110,7 @@ func (s *state) lastCall() bool {
 	return s.Work != nil && s.Work.Rounds >= rounds
 }
 
-// write returns the call for the answer.
+// -
 func (s *state) write() ponder.Action {
 	w := s.Work
 	req := llm.Request{System: s.system(), Messages: w.Msgs, Tools: s.tools(), MaxTokens: answerTokens, Cache: true}
@@ -129,8 +127,7 @@ func (s *state) write() ponder.Action {
 	return ponder.Call{Key: w.key(), Role: role, Request: req, Shown: true}
 }
 
-// system returns the system prompt, with the voice of the persona and what the owner
-// wants.
+// system returns the system prompt with the persona and the owner's prompt.
 func (s *state) system() string {
 	system := synthesisPrompt
 	if p := s.persona(); p != (Persona{}) {
@@ -146,8 +143,7 @@ func (s *state) system() string {
 	return system
 }
 
-// brief returns what the model is shown: the question, what the user has said of it,
-// and the evidence.
+// brief returns the first message: the question, the user's input and the evidence.
 func (s *state) brief() string {
 	var b strings.Builder
 	b.WriteString("The question:\n<question>\n" + framed(textkit.TruncateBytes(textkit.CleanTrim(s.run.Input), maxAsked)) + "\n</question>\n")
@@ -194,8 +190,7 @@ func (s *state) briefFacts(b *strings.Builder) {
 	}
 }
 
-// briefConflicts says where the sources disagree, as far as that can be seen without
-// understanding them.
+// briefConflicts lists likely conflicts between sources.
 func (s *state) briefConflicts(b *strings.Builder) {
 	for i, c := range s.conflicts() {
 		if i == 0 {
@@ -215,12 +210,12 @@ func (s *state) briefConflicts(b *strings.Builder) {
 	}
 }
 
-// safe returns a few words of strangers as a prompt may have them.
+// safe returns a short untrusted text for a prompt.
 func safe(s string) string {
 	return framed(lookup.Defused(lookup.Tame(textkit.TruncateBytes(textkit.OneLine(s), lookup.MaxLabel))))
 }
 
-// parts returns those of some texts that are not empty.
+// -
 func parts(list ...string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
@@ -238,7 +233,7 @@ func (s *state) briefOlder(b *strings.Builder) {
 	b.WriteString(framed(lookup.Defused(textkit.TruncateBytes(textkit.CleanTrim(o.Answer), maxOlder))) + "\n</older_report>\n")
 }
 
-// wrote takes in what the model answered.
+// wrote applies an answer of the writing model.
 func (s *state) wrote(b ponder.CallFinished) {
 	if b.Error != "" {
 		s.unwritten(b.Outcome)
@@ -267,8 +262,7 @@ func (s *state) wrote(b ponder.CallFinished) {
 	}
 }
 
-// unwritten goes on after a call for the answer failed for good: with the model that
-// plans, or with quotations.
+// unwritten handles a failed call for the answer: it uses the planning model or quotations.
 func (s *state) unwritten(o ponder.Outcome) {
 	s.Fault = textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault)
 	if runstate.IsPermanent(o.Class) && !o.Refused && !s.Work.Other && s.opts.PlanRole != s.opts.SynthesisRole && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls) {
@@ -288,12 +282,12 @@ func (s *state) unwritten(o ponder.Outcome) {
 	s.quote("the model failed: " + strings.TrimSuffix(s.Fault, "."))
 }
 
-// isSaid reports whether a text says anything.
+// isSaid reports whether s contains a letter or digit.
 func isSaid(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// distinct returns calls, each id once.
+// distinct removes calls with duplicate ids.
 func distinct(calls []llm.ToolCall) (list []llm.ToolCall) {
 	for _, c := range calls {
 		if !slices.ContainsFunc(list, func(o llm.ToolCall) bool { return o.ID == c.ID }) {
@@ -303,14 +297,14 @@ func distinct(calls []llm.ToolCall) (list []llm.ToolCall) {
 	return list
 }
 
-// quote answers in quotations, and says why if a model was to answer.
+// quote answers in quotations. why is the failure of the model, if any.
 func (s *state) quote(why string) {
 	s.Work, s.Looks = nil, nil
 	text, confidence := quotedAnswer(s.run.Input, s.usable(), why, s.reach())
 	s.settleDraft(draft{Text: text, Unaided: true, Why: why, Confidence: confidence})
 }
 
-// reach returns how far the answer was looked for.
+// reach describes which places were searched.
 func (s *state) reach() reach {
 	r := reach{looked: len(s.Reached) > 0, failed: s.unreached(), none: s.End}
 	if !s.gathers() {

@@ -17,18 +17,18 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// The tools that the model may use while it writes, with the seed's names.
+// Tools of the writing model, with the seed's names.
 const (
 	progressTool = "deepThinkProgress"
 	searchTool   = "webSearch"
 	memoryTool   = PersonaTool
 )
 
-// Bounds on what a model may ask of them.
+// Limits of tool calls.
 const (
-	maxUses      = 8  // at once; the rest are refused
+	maxUses      = 8  // per answer; further ones are refused
 	leastQuery   = 3  // characters
-	mostResults  = 40 // the seed's
+	mostResults  = 40 // the seed's limit
 	maxMessage   = 500
 	maxMetadata  = 2 << 10 // bytes
 	maxStepCount = 1000
@@ -39,7 +39,7 @@ var (
 	querySchema    = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","minLength":3},"maxResults":{"type":"integer","minimum":1,"maximum":40}},"required":["query"]}`)
 )
 
-// tools returns the tools that the model is offered, always in the same order.
+// tools returns the model's tools in a constant order.
 func (s *state) tools() []llm.Tool {
 	list := []llm.Tool{{Name: progressTool, Doc: "Send human-friendly updates to the Deep Think UI", Schema: progressSchema}}
 	if s.opts.Web {
@@ -50,18 +50,18 @@ func (s *state) tools() []llm.Tool {
 	}
 	list = append(list, s.opts.Tools...)
 	if len(list) == 1 {
-		return nil // nothing to report of
+		return nil // nothing to report
 	}
 	return list
 }
 
-// A wanted is a call of the model, and what came of it.
+// wanted is a tool call of the model and its result.
 type wanted struct {
 	Call   llm.ToolCall    `json:"call"`
-	Result *llm.ToolResult `json:"result,omitempty"` // nil: not known yet
+	Result *llm.ToolResult `json:"result,omitempty"` // nil while pending
 }
 
-// want does what the model wishes.
+// -
 func (s *state) want(calls []llm.ToolCall) {
 	s.Looks, s.Opened = nil, 0
 	w := s.Work
@@ -82,8 +82,8 @@ func result(c llm.ToolCall, says string, failed bool) *llm.ToolResult {
 	return &llm.ToolResult{ID: c.ID, Name: c.Name, Text: says, Failed: failed}
 }
 
-// grant begins what a call is for, and returns its result if it has one already. An
-// error is one line for the model.
+// grant starts a call, and returns its result if that is known at once. An error is one line for
+// the model.
 func (s *state) grant(c llm.ToolCall, i int) (says string, err error) {
 	known := slices.ContainsFunc(s.tools(), func(t llm.Tool) bool { return t.Name == c.Name })
 	input := bytes.TrimSpace(c.Input)
@@ -124,7 +124,7 @@ func (s *state) grant(c llm.ToolCall, i int) (says string, err error) {
 	return "", nil
 }
 
-// readQuery reads the arguments of a search.
+// -
 func readQuery(tool string, input []byte) (query string, most int, err error) {
 	var in struct {
 		Query      *string  `json:"query"`
@@ -149,7 +149,7 @@ func readQuery(tool string, input []byte) (query string, most int, err error) {
 	return query, most, nil
 }
 
-// noted tells the user what the model says that it does.
+// noted publishes the model's progress report.
 func (s *state) noted(input []byte) error {
 	var in struct {
 		Stage, Label, Message string
@@ -185,7 +185,7 @@ func (s *state) noted(input []byte) error {
 	return nil
 }
 
-// readConfidence reads a confidence that is a number, a share in percent, or words.
+// readConfidence parses a number, a percentage or words.
 func readConfidence(js json.RawMessage) (sure float64, words string) {
 	var v any
 	if json.Unmarshal(js, &v) != nil {
@@ -206,7 +206,7 @@ func readConfidence(js json.RawMessage) (sure float64, words string) {
 	return x, words
 }
 
-// settle tells the model what its tools found, once all of it is there.
+// settle sends the results to the model once all are known.
 func (s *state) settle() {
 	if s.Step != writing || len(s.Work.Uses) == 0 {
 		return
@@ -225,7 +225,7 @@ func (s *state) settle() {
 	}
 }
 
-// resume adds the results of a round of tools to what the model is shown next.
+// resume appends the results of a round of tools to the messages.
 func (s *state) resume(w *work) {
 	msg := llm.Message{Role: llm.User}
 	for _, u := range w.Uses {
@@ -239,12 +239,12 @@ func (s *state) resume(w *work) {
 	w.Last = w.Last || s.lastCall()
 }
 
-// through reports whether all looks for a call are done.
+// through reports whether all looks of a call are done.
 func (s *state) through(use int) bool {
 	return !slices.ContainsFunc(s.Looks, func(l look) bool { return l.Use == use && !l.Done })
 }
 
-// outcome returns what a call came to, with the ids of what was found.
+// outcome returns the result of a call with the ids of its passages.
 func (s *state) outcome(use int, c llm.ToolCall) *llm.ToolResult {
 	var got []int
 	fault := ""

@@ -14,31 +14,29 @@ import (
 	"ponder/mode/internal/questionwords"
 )
 
-// Bounds on an answer that is put together.
+// Limits of an answer without a model.
 const (
-	quotesFirst = 6 // of the group that says most
-	quotesEach  = 3 // of each other
+	quotesFirst = 6 // quotes of the best group
+	quotesEach  = 3 // quotes of each other group
 	quotesInAll = 18
 	quoteLength = 700 // bytes
 	askedLength = 300 // bytes of the question
 	whyLength   = 300 // bytes
-	leastQuoted = 0.1 // confidence in a quote
+	leastQuoted = 0.1 // confidence of a quote
 	mostQuoted  = 0.6
 )
 
-// A reach is how far an answer in quotations was looked for.
+// reach describes how far the sources were searched.
 type reach struct {
-	own    []string // queries that are of the user's own words
-	looked bool     // something answered that was asked
-	failed []string // places that could not be searched, in words
-	none   string   // why nothing was asked
+	own    []string // queries in the user's own words
+	looked bool     // at least one look succeeded
+	failed []string // failed places in words
+	none   string   // why nothing was searched
 }
 
-// quotedAnswer returns the answer that is made without a model: the best quotations,
-// of each voice one or two, grouped by what was looked for, and how sure it is, from 0 to 0.6.
-// Its first line says that no model wrote it, and why; no heading has words that are not
-// the user's. It is never empty: where nothing was found it says what was looked for, and
-// what could not be searched.
+// quotedAnswer returns an answer of quotations, grouped by query, and its confidence from 0 to 0.6.
+// Its first line says that no model wrote it, and why. Headings use the user's words only. It is
+// never empty: without quotes it lists the queries and the failed places.
 func quotedAnswer(question string, list []piece, why string, r reach) (answer string, confidence float64) {
 	best := quotedBest(list)
 	if len(best) == 0 {
@@ -71,7 +69,7 @@ func quotedAnswer(question string, list []piece, why string, r reach) (answer st
 	return first + questionwords.Lack(question, quotes) + "\n" + strings.TrimRight(b.String(), "\n"), math.Round(total/float64(len(quotes))*100) / 100
 }
 
-// because returns why there is no model, as the end of a sentence.
+// because formats why as the end of a sentence.
 func because(why string) string {
 	if why = strings.TrimRight(textkit.TruncateBytes(textkit.OneLine(why), whyLength), ". "); why == "" {
 		return "."
@@ -79,7 +77,7 @@ func because(why string) string {
 	return ": " + framed(why) + "."
 }
 
-// heading says what a group of quotations is about.
+// -
 func heading(about string) string {
 	return "**" + strings.ReplaceAll(framed(textkit.TruncateBytes(textkit.OneLine(about), askedLength)), "*", "") + "**"
 }
@@ -90,16 +88,13 @@ func sentence(places []string) string {
 	return strings.ToUpper(said[:1]) + said[1:]
 }
 
-// quotedConfidence is that of a quotation: low, for that a source says something does
-// not make it true, and nobody has judged whether it fits the question.
+// quotedConfidence is low, because a quote proves neither truth nor relevance.
 func quotedConfidence(p piece) float64 {
 	return min(mostQuoted, leastQuoted+lookup.Bound(p.weight(), 1)/2)
 }
 
-// quotedBest returns what is worth quoting, the best first: of each voice one passage
-// and, for half of what it counts, another one, and none that says what another has
-// said. Copies are not among them, for they say nothing of their own; nor is what a
-// search said of a page that was read.
+// quotedBest returns the best passages: up to two per voice, the second at half weight, without
+// repeats in meaning. It omits copies and snippets of read pages.
 func quotedBest(list []piece) (best []piece) {
 	all := slices.DeleteFunc(notSaidBySearch(list), func(p piece) bool { return !p.quotable() || p.Orders || textkit.OneLine(p.Quote) == "" })
 	slices.SortStableFunc(all, byWeight)
@@ -139,7 +134,7 @@ func quotedBest(list []piece) (best []piece) {
 	return best
 }
 
-// notSaidBySearch returns pieces without what a search said of pages that were read.
+// notSaidBySearch returns list without snippets of read pages.
 func notSaidBySearch(list []piece) []piece {
 	read := make(map[string]bool)
 	for _, p := range list {
@@ -148,15 +143,14 @@ func notSaidBySearch(list []piece) []piece {
 	return slices.DeleteFunc(slices.Clone(list), func(p piece) bool { return p.Tool == WebSearchTool && p.Page != "" && read[p.Page] })
 }
 
-// A group is passages that one query of the user's own words found, or all others.
+// group is the passages of one of the user's queries, or of all other queries.
 type group struct {
-	about  string // the query; empty for what others found
+	about  string // empty for other queries
 	pieces []piece
 }
 
-// groupsOf returns passages by the query that found them, if it is one of those that
-// are the user's own: first what other queries found, then the group that has the best.
-// Whether a query asks how or why makes no other of it.
+// groupsOf groups passages by the user's queries: other queries first, then by best passage. A
+// leading "how" or "why" does not distinguish queries.
 func groupsOf(best []piece, own []string) (groups []group) {
 	at := make(map[string]int)
 	for _, p := range best {
@@ -175,7 +169,7 @@ func groupsOf(best []piece, own []string) (groups []group) {
 	return groups
 }
 
-// askedFor returns what a query asks for, folded, without the word that asks.
+// askedFor returns the folded query without a leading question word.
 func askedFor(query string) string {
 	key := lexical.Fold(query)
 	if first, rest, ok := strings.Cut(key, " "); ok && among("asks", first) {
@@ -184,8 +178,7 @@ func askedFor(query string) string {
 	return key
 }
 
-// nothingFound says that there is nothing to quote, what was looked for, and what could
-// not be searched.
+// nothingFound describes the queries and the failed places.
 func nothingFound(question string, found int, why string, r reach) string {
 	web, memory := queriesOf(question)
 	var looked []string

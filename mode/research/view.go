@@ -13,20 +13,19 @@ import (
 	"ponder/mode/internal/usage"
 )
 
-// viewFold is what a View must know beyond what it shows.
+// viewFold is the hidden state of a View.
 type viewFold struct {
 	budget ponder.Budget
 	spent  ponder.Cost
 	begun  bool
-	began  time.Duration // of the thread, when the run first wrote
-	now    time.Duration // of the thread, in the newest event of the run
+	began  time.Duration // elapsed time of the thread at the run's first write
+	now    time.Duration // elapsed time of the thread at the newest event
 	cited  map[string]bool
-	places map[string]int   // of evidence by its id, and of queries, questions and steering by what they begin with
-	same   map[string][]int // places of the evidence of one source
+	places map[string]int   // index by kind and id
+	same   map[string][]int // indexes of evidence by source
 }
 
-// NewView returns the view of research that has no events yet. If a thread has several,
-// it comes to show the newest.
+// NewView returns the view of an empty thread. On a thread with several runs it shows the newest.
 func NewView() View {
 	return View{
 		Research: Research{Status: ponder.Created, Usage: Usage{Models: []ModelUsage{}}},
@@ -36,9 +35,8 @@ func NewView() View {
 	}
 }
 
-// Apply returns the view after ev, which is the next event of the thread. It may change
-// v to do so: whoever wants to go on reading v, or reads it while another goroutine
-// applies events, takes a [View.Clone].
+// Apply returns the view after ev, the next event of the thread. It may change v; to keep or share
+// v, take a [View.Clone].
 func (v View) Apply(ev ponder.Event) View {
 	if b, ok := ev.Body.(ponder.RunStarted); ok {
 		return v.start(ev, b)
@@ -81,7 +79,7 @@ func (v View) Apply(ev ponder.Event) View {
 	return v
 }
 
-// Clone returns a copy of the view that stays as it is, whatever is applied to v.
+// Clone returns a copy that later Apply calls do not change.
 func (v View) Clone() View {
 	v.Plans, v.Queries, v.Evidence, v.Claims = slices.Clone(v.Plans), slices.Clone(v.Queries), slices.Clone(v.Evidence), slices.Clone(v.Claims)
 	v.Timeline, v.Questions, v.Steering = slices.Clone(v.Timeline), slices.Clone(v.Questions), slices.Clone(v.Steering)
@@ -94,8 +92,7 @@ func (v View) Clone() View {
 	return v
 }
 
-// At returns the view as it is when the research has worked for so long since its last
-// event, for a live display between events.
+// At returns the view after a further duration of work, for live display between events.
 func (v View) At(since time.Duration) View {
 	if v.Research.Status == ponder.Thinking && since > 0 {
 		worked := v.fold.worked() + since
@@ -111,8 +108,8 @@ func (v View) percentage(worked time.Duration) float64 {
 	return usage.Percentage(v.fold.budget, worked, v.fold.spent)
 }
 
-// see takes the time of an event. Only the holder of a thread knows its clock, and what
-// the run writes itself has a cause.
+// see updates the clocks. Only the holder knows the thread's clock, and its own events have a
+// cause.
 func (f *viewFold) see(ev ponder.Event, run ponder.RunID) {
 	f.now = max(f.now, ev.Elapsed)
 	if !f.begun && ev.Run.Within(run) && ev.Cause != "" && !ev.IsInput() {
@@ -120,7 +117,7 @@ func (f *viewFold) see(ev ponder.Event, run ponder.RunID) {
 	}
 }
 
-// worked returns how long the run has worked.
+// -
 func (f *viewFold) worked() time.Duration {
 	if !f.begun {
 		return 0
@@ -128,7 +125,7 @@ func (f *viewFold) worked() time.Duration {
 	return max(0, f.now-f.began)
 }
 
-// start begins a view, if a run that is to be shown starts.
+// start resets the view if a run to show starts.
 func (v View) start(ev ponder.Event, b ponder.RunStarted) View {
 	wanted := v.Research.Run == "" || v.Research.Status.Ended()
 	if b.Mode != Name || ev.Run == "" || !wanted {
@@ -139,7 +136,7 @@ func (v View) start(ev ponder.Event, b ponder.RunStarted) View {
 	if b.Budget == (ponder.Budget{}) {
 		v.fold.budget = ponder.Budget{Time: duration}
 	}
-	o, _ := options(ponder.Run{Options: b.Options}) // the run fails if they are wrong
+	o, _ := options(ponder.Run{Options: b.Options}) // invalid options fail the run
 	r := &v.Research
 	r.ID, r.Run, r.Question, r.Status, r.Started = ev.Thread, ev.Run, textkit.CleanTrim(b.Input), ponder.Thinking, ev.Time
 	r.Effort, r.Budget = o.Effort, usage.LimitsOf(v.fold.budget)
@@ -154,8 +151,8 @@ func (v View) start(ev ponder.Event, b ponder.RunStarted) View {
 	return v
 }
 
-// concerns reports whether ev is about the research: of its run, or of all. Of the runs
-// below it, and of what is internal, only the cost is shown.
+// concerns reports whether ev belongs to the run. Of child runs and internal events only the cost
+// counts.
 func (v View) concerns(ev ponder.Event) bool {
 	run := v.Research.Run
 	if run == "" {
@@ -182,7 +179,7 @@ func (v *View) planned(b ponder.Plan) {
 	v.Research.Rounds = max(v.Research.Rounds, b.Round)
 }
 
-// found adds a passage, or what is new of one that was found before.
+// found adds a passage or updates it.
 func (v *View) found(ev ponder.Event, b ponder.Evidence) {
 	tool := textkit.OneLine(cmp.Or(b.Found.Tool, b.Tool))
 	i, again := v.fold.places["e "+b.ID]
@@ -201,7 +198,7 @@ func (v *View) found(ev ponder.Event, b ponder.Evidence) {
 	v.mark()
 }
 
-// agree tells all passages of a source which tools found it, and how well it fits.
+// agree updates the tools and the best score of all passages of a source.
 func (v *View) agree(i int, tool string) {
 	e := &v.Evidence[i]
 	list := v.fold.same[cmp.Or(evidence.Place(evidence.Piece{URL: e.URL, Source: e.Source}), "id:"+e.ID)]
@@ -216,7 +213,7 @@ func (v *View) agree(i int, tool string) {
 	}
 }
 
-// union returns the texts of both lists, each once, in a list of its own.
+// union returns a new list of the distinct non-empty texts of a and b.
 func union(a, b []string) []string {
 	all := append([]string{}, a...)
 	for _, s := range b {
@@ -227,13 +224,13 @@ func union(a, b []string) []string {
 	return slices.Clip(all)
 }
 
-// claimed adds a claim, and marks what it cites.
+// -
 func (v *View) claimed(b ponder.Claim) {
 	v.Claims = append(v.Claims, Claim{Claim: b, Text: b.Content, Reason: textkit.OneLine(b.Reason)})
 	v.cite(b.Cites)
 }
 
-// concluded takes the answer. It is that of the run once that has finished.
+// concluded applies the synthesis. A final one is the run's answer.
 func (v *View) concluded(b ponder.Synthesis) {
 	r := &v.Research
 	r.Model, r.Unaided = cmp.Or(textkit.OneLine(b.Model), r.Model), r.Unaided || b.Unaided
@@ -245,7 +242,7 @@ func (v *View) concluded(b ponder.Synthesis) {
 	}
 }
 
-// cite marks evidence as cited.
+// -
 func (v *View) cite(ids []string) {
 	for _, id := range ids {
 		v.fold.cited[id] = true
@@ -255,7 +252,7 @@ func (v *View) cite(ids []string) {
 	}
 }
 
-// broke takes in how what a model wrote for the answer ended.
+// broke records how a call for the answer ended.
 func (v *View) broke(ev ponder.Event, b ponder.CallFinished) {
 	if ev.Run == v.Research.Run && strings.HasPrefix(ev.Cause, writing+"-") && b.Error == "" && !b.Dropped {
 		v.BrokeOff = b.Finish.BrokeOff()
@@ -273,7 +270,7 @@ func (v *View) charged(b ponder.CallFinished) {
 	}
 }
 
-// raised adds a question, or what is new of one.
+// raised adds a question once.
 func (v *View) raised(b ponder.SubQuestion) {
 	q := Question{ID: b.ID, Parent: b.Parent, Text: textkit.OneLine(b.Content), Priority: b.Priority, Why: textkit.OneLine(b.Why), By: textkit.OneLine(b.By), Unaided: b.Unaided, At: v.Research.Elapsed}
 	if _, ok := v.fold.places["q "+b.ID]; ok {
@@ -300,7 +297,7 @@ func (v *View) note(b ponder.SystemNote) {
 	v.Notes = append(v.Notes, textkit.OneLine(b.Content))
 }
 
-// lines returns texts as lines, without those that are empty. It is never nil.
+// lines returns the non-empty texts as single lines, never nil.
 func lines(list []string) []string {
 	kept := []string{}
 	for _, s := range list {

@@ -14,10 +14,10 @@ import (
 	"ponder/mode/internal/usage"
 )
 
-// maxShown bounds what is shown of a query or a wish, in bytes.
+// maxShown is the maximum length of a displayed query or command, in bytes.
 const maxShown = 1000
 
-// asked adds a query. The attempts at one are one.
+// asked adds a query; its retries count as one.
 func (v *View) asked(ev ponder.Event, b ponder.ToolCall) {
 	key := "t " + action(ev)
 	if _, ok := v.fold.places[key]; ok {
@@ -32,7 +32,7 @@ func action(ev ponder.Event) string {
 	return key
 }
 
-// queryOf returns what a tool is asked for.
+// -
 func queryOf(args json.RawMessage) string {
 	var in struct {
 		Query any `json:"query"`
@@ -50,7 +50,7 @@ func queryOf(args json.RawMessage) string {
 	return ""
 }
 
-// answered notes how a query went.
+// -
 func (v *View) answered(ev ponder.Event, b ponder.ToolResult) {
 	i, ok := v.fold.places["t "+action(ev)]
 	if !ok || !b.RetryAt.IsZero() {
@@ -61,7 +61,7 @@ func (v *View) answered(ev ponder.Event, b ponder.ToolResult) {
 	q.Done, q.Took, q.Error = true, max(0, v.Research.Elapsed-q.At), textkit.TruncateBytes(textkit.OneLine(b.Error), maxShown)
 }
 
-// credit counts a passage for the newest query that asked for it.
+// credit counts a passage for the newest matching query.
 func (v *View) credit(tool, query string) {
 	for i := len(v.Queries) - 1; i >= 0; i-- {
 		if q := &v.Queries[i]; q.Text != "" && q.Text == query && (tool == "" || q.Tool == tool) {
@@ -84,8 +84,7 @@ func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
 	v.moment(ev, Moment{Stage: "wish", Label: string(b.Do), Message: cmp.Or(w.Content, w.Target, string(b.Do))})
 }
 
-// sourceOf returns the source that a user means: that of a passage, if it is named by
-// its id.
+// sourceOf resolves the id of a passage to its source.
 func (v *View) sourceOf(name string) string {
 	if i, ok := v.fold.places["e "+strings.ToLower(name)]; ok {
 		return v.Evidence[i].Source
@@ -93,7 +92,7 @@ func (v *View) sourceOf(name string) string {
 	return name
 }
 
-// acknowledge adds to a command what the research did about it.
+// acknowledge adds the result to a command.
 func (v *View) acknowledge(ev ponder.Event, b ponder.Progress) {
 	i, ok := v.fold.places["w "+b.Ref]
 	if !ok || v.Steering[i].Seq > 0 {
@@ -119,7 +118,7 @@ func (v *View) acknowledge(ev ponder.Event, b ponder.Progress) {
 	v.mark()
 }
 
-// mark says of each passage whether its source is pinned or banned.
+// mark flags passages of pinned or banned sources.
 func (v *View) mark() {
 	if len(v.Pinned)+len(v.Banned) == 0 {
 		return
@@ -131,7 +130,7 @@ func (v *View) mark() {
 	}
 }
 
-// progressMeta is what the Meta of a progress says beside what its fields do.
+// progressMeta is the part of Meta that has no fields in a progress.
 type progressMeta struct {
 	Tool       string   `json:"tool,omitempty"`
 	Query      string   `json:"query,omitempty"`
@@ -145,7 +144,7 @@ func (v *View) progress(ev ponder.Event, b ponder.Progress) {
 		v.acknowledge(ev, b)
 	}
 	var meta progressMeta
-	_ = json.Unmarshal(b.Meta, &meta) // what can't be read says nothing
+	_ = json.Unmarshal(b.Meta, &meta) // invalid Meta counts as empty
 	if meta.References != nil {
 		v.References = meta.References.clean()
 	}
@@ -159,7 +158,7 @@ func (v *View) progress(ev ponder.Event, b ponder.Progress) {
 	})
 }
 
-// moment adds to the course of events.
+// -
 func (v *View) moment(ev ponder.Event, m Moment) {
 	m.At, m.Time = v.Research.Elapsed, ev.Time
 	v.Timeline = append(v.Timeline, m)

@@ -17,7 +17,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// engineConfig has a mind research in a world, with a model that answers as f has it.
+// engineConfig simulates world f for an engine.
 func engineConfig(f fake) engine.Config {
 	model := &llmtest.Model{Latency: llmtest.Delay{Mean: 2 * time.Second}, Answer: func(req *llm.Request) (llm.Message, error) {
 		key := "write"
@@ -44,8 +44,7 @@ func engineConfig(f fake) engine.Config {
 	return c
 }
 
-// The view of what the engine writes has each use of a tool, with what it brought, and
-// counts the same sources as the stream.
+// The view of an engine's log has all uses of tools and counts sources as the stream does.
 func TestViewOfTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mind := enginetest.Start(t, engineConfig(trench))

@@ -17,8 +17,8 @@ const viewed ponder.RunID = "run_view"
 
 var morning = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// courseOf returns bodies as events of a thread, one a second. The run is started by
-// the first; the thread had worked ten seconds before.
+// courseOf makes events of a thread, one per second, after ten seconds of earlier work. The first
+// starts the run.
 func courseOf(bodies ...ponder.Body) []ponder.Event {
 	evs := make([]ponder.Event, len(bodies))
 	calls := 0
@@ -59,7 +59,7 @@ func passage(id, source, by, query string, score float64) ponder.Evidence {
 	}
 }
 
-// whole is a research with something of everything.
+// whole is a research with every kind of event.
 func whole() []ponder.Event {
 	return courseOf(
 		ponder.RunStarted{Mode: Name, Input: "Why is it so?", Budget: ponder.Budget{Time: 100 * time.Second, Cost: ponder.Cost{Calls: 10}}, Options: json.RawMessage(`{"web":true,"docs":["/docs"],"persona":{"name":"Ada"}}`)},
@@ -146,8 +146,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// Wherever a research is cut, the view can be shown: no list is null, and a clone stays
-// as it is.
+// Any prefix of a log gives a view without null lists; clones stay unchanged.
 func TestViewAnywhere(t *testing.T) {
 	v := NewView()
 	var views []View
@@ -210,8 +209,7 @@ func TestViewEnds(t *testing.T) {
 	}
 }
 
-// Of several runs the newest is shown, or the one that is asked for, with the cost of
-// those below it.
+// The newest or the requested run is shown, with the cost of its children.
 func TestViewOfSeveralRuns(t *testing.T) {
 	evs := whole()
 	for i, b := range []ponder.Body{
@@ -226,7 +224,7 @@ func TestViewOfSeveralRuns(t *testing.T) {
 	}
 }
 
-// Between events time goes on, but not while it is paused.
+// Time advances between events, except while paused.
 func TestViewAt(t *testing.T) {
 	evs := whole()[:3]
 	if r := viewOf(evs).At(24 * time.Second).Research; r.Elapsed != 25 || r.Percentage != 25 {
@@ -238,7 +236,7 @@ func TestViewAt(t *testing.T) {
 	}
 }
 
-// Nothing internal is shown, and nothing that a terminal would obey but for quotes.
+// Views contain nothing internal, and no control characters outside quotes.
 func TestViewIsClean(t *testing.T) {
 	const marker, escape = "MARKER", "\x1b[31m"
 	evs := courseOf(
