@@ -11,7 +11,7 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// Limits of queries and evidence.
+// Limits of queries and evidence. Lengths are in bytes.
 const (
 	maxEvidence   = 400
 	maxQuery      = 400

@@ -16,7 +16,7 @@ import (
 // inOthers is the kind of looks with [Options.Tools].
 const inOthers = "others"
 
-// Limits of external tools.
+// Limits of external tools, in bytes.
 const (
 	maxOthersArgs = 8 << 10
 	othersPiece   = 1500 // bytes of a passage

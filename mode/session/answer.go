@@ -16,7 +16,7 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// Bounds on what is taken of an answer.
+// Limits of parsed answers.
 const (
 	maxThoughts = 8
 	maxThought  = 4000 // bytes
@@ -24,17 +24,17 @@ const (
 	maxItem     = 1000 // bytes
 )
 
-// What an answer leaves open.
+// Defaults for missing fields.
 const (
 	defaultKind       = "exploration"
 	defaultConfidence = 0.5
 	defaultPriority   = 5
 )
 
-// notGiven stands for a confidence that an answer leaves open, until it is read.
+// notGiven marks a missing confidence during parsing.
 const notGiven = -1
 
-// givenOr returns a confidence as it was given, or the default, which is assumed.
+// givenOr returns a confidence, or the default with assumed set.
 func givenOr(x float64) (confidence float64, assumed bool) {
 	if x == notGiven {
 		return defaultConfidence, true
@@ -42,35 +42,34 @@ func givenOr(x float64) (confidence float64, assumed bool) {
 	return x, false
 }
 
-// heard is a thought as a model gave it.
+// heard is a thought as parsed.
 type heard struct {
 	Text       string   `json:"text"`
 	Kind       string   `json:"kind"`
 	Confidence float64  `json:"confidence"`
-	Assumed    bool     `json:"assumed,omitempty"` // the confidence, which was not given
+	Assumed    bool     `json:"assumed,omitempty"` // the confidence is the default
 	Importance float64  `json:"importance,omitempty"`
 	Cites      []string `json:"cites,omitempty"`
 }
 
-// asked is a question as a model gave it.
+// asked is a question as parsed.
 type asked struct {
 	Text     string `json:"text"`
 	Priority int    `json:"priority"`
 	Why      string `json:"why,omitempty"`
-	Parent   string `json:"parent,omitempty"` // the id of the question it follows from, if the model says
+	Parent   string `json:"parent,omitempty"` // id of the originating question, if given
 }
 
-// A summary is a synthesis.
+// summary is a parsed or stored synthesis.
 type summary struct {
 	Text       string   `json:"text,omitempty"`
 	Insights   []string `json:"insights,omitempty"`
 	Confidence float64  `json:"confidence,omitempty"`
-	Assumed    bool     `json:"assumed,omitempty"` // the confidence, which was not given
+	Assumed    bool     `json:"assumed,omitempty"` // the confidence is the default
 	Remaining  []string `json:"remaining,omitempty"`
 }
 
-// What models are asked for, and what else they call it. The names are what prompts/*.md
-// speak of.
+// Schemas of answers with alternative labels. prompts/*.md use the names.
 type (
 	thoughtsForm struct {
 		Thoughts  []thoughtForm  `json:"thoughts" jsonschema:"3 to 5 distinct thoughts"`
@@ -112,8 +111,7 @@ type (
 	}
 )
 
-// The schemas, and the forms of the answers. Nothing changes them. A synthesis and an
-// answer are read alike.
+// Schemas and parsers of answers, read-only. A synthesis and an answer have the same form.
 var (
 	thoughtsSchema  = llm.SchemaFor[thoughtsForm]("thoughts")
 	questionsSchema = llm.SchemaFor[questionsForm]("questions")
@@ -126,15 +124,15 @@ var (
 	finalAnswer     = structured.New[summaryForm](answerSchema)
 )
 
-// An answer is what a call for thoughts came to.
+// answer is a parsed answer to a call for thoughts.
 type answer struct {
 	thoughts []heard
-	asked    []asked // the questions that came with them
+	asked    []asked // questions among the thoughts
 	settled  bool    // nothing is left to ask
 }
 
-// readAnswer reads an answer to a call for thoughts. With prose, a paragraph may be one.
-// There is at least one thought if there is no error.
+// readAnswer parses thoughts. With prose, paragraphs count as thoughts. Without an error there is
+// at least one thought.
 func readAnswer(text string, prose bool) (a answer, err error) {
 	f, _ := thoughtsAnswer.Read(text)
 	a.settled = f.Settled
@@ -158,8 +156,6 @@ func readAnswer(text string, prose bool) (a answer, err error) {
 	return a, nil
 }
 
-// heardOnly returns those of a list of thoughts that say anything, each once, in the
-// place of the list.
 func heardOnly(list []heard) []heard {
 	kept := list[:0]
 	for _, h := range list {
@@ -174,7 +170,7 @@ func heardOnly(list []heard) []heard {
 	return kept
 }
 
-// textAlone returns a text, or nothing of one such as "THOUGHT: none".
+// textAlone returns text, or "" for an empty label such as "THOUGHT: none".
 func textAlone(text string) string {
 	if _, rest, ok := strings.Cut(text, ":"); ok && !said(rest) {
 		return ""
@@ -182,7 +178,7 @@ func textAlone(text string) string {
 	return text
 }
 
-// said reports whether a text says anything.
+// said reports whether text has content.
 func said(text string) bool { return structured.HasContent(text) }
 
 func citesIn(list []string) (ids []string) {
@@ -196,8 +192,7 @@ func citesIn(list []string) (ids []string) {
 
 var evidenceID = regexp.MustCompile(`\b[eE]\d{1,6}\b`)
 
-// questionsOf returns the questions that a model gave. One without a priority may have it
-// in brackets behind the question.
+// questionsOf converts parsed questions. A priority may follow the question in brackets.
 func questionsOf(list []questionForm) (all []asked) {
 	for _, q := range list {
 		a := asked{Text: q.Question, Why: q.Why, Parent: q.Parent, Priority: priorityOf(q.Priority)}
@@ -214,10 +209,10 @@ func questionsOf(list []questionForm) (all []asked) {
 	return all
 }
 
-// bracketed matches a priority behind a question.
+// bracketed matches a priority after a question.
 var bracketed = regexp.MustCompile(`^\s*[(\[](?i:priority)?[\s:]*(\d{1,2})(?:/10)?[)\]]`)
 
-// cutQuestion splits a text behind its first question.
+// cutQuestion splits text after its first question.
 func cutQuestion(text string) (question, rest string, ok bool) {
 	i := strings.IndexAny(text, "?？؟")
 	if i < 0 {
@@ -227,14 +222,12 @@ func cutQuestion(text string) (question, rest string, ok bool) {
 	return strings.Trim(text[:i+n], "*_ "), strings.TrimLeft(text[i+n:], "*_ "), true
 }
 
-// A ranking is a new priority of a question.
+// ranking is a new priority of a question.
 type ranking struct {
 	id       string
 	priority int
 }
 
-// ranksOf returns the new priorities that a model gave. In a line they stand in the id, as
-// in "q3 9".
 func ranksOf(list []rankForm) (all []ranking) {
 	for _, r := range list {
 		m := rankLine.FindStringSubmatch(r.ID)
@@ -251,9 +244,8 @@ func ranksOf(list []rankForm) (all []ranking) {
 
 var rankLine = regexp.MustCompile(`(?i)^\W*q?(\d{1,6})(?:[^\w\n]+(?:priority\W+)?(\d{1,2}))?\b`)
 
-// readQuestions reads an answer that should be questions, and new priorities of
-// those before. An answer may have none if it says so. With prose, each line that asks is
-// a question.
+// readQuestions parses new questions and priorities. An answer may say that there are none. With
+// prose, each line with a question counts.
 func readQuestions(text string, prose bool) ([]asked, []ranking, error) {
 	f, ok := questionsAnswer.Read(text)
 	kept, ranks := bounded(questionsOf(f.Questions)), ranksOf(f.Ranked)
@@ -273,7 +265,7 @@ func readQuestions(text string, prose bool) ([]asked, []ranking, error) {
 	return kept, ranks, nil
 }
 
-// asksNothing reports whether a short answer says that there are no questions.
+// asksNothing reports whether a short answer declines to ask.
 func asksNothing(text string) bool {
 	text = structured.Unfenced(text)
 	return text != "" && (!said(text) || len(text) <= maxItem/5 && asksNone.MatchString(text))
@@ -281,8 +273,7 @@ func asksNothing(text string) bool {
 
 var asksNone = regexp.MustCompile(`(?i)^(?:there (?:is|are) )?(?:no|none|nothing)\b[^?\n]{0,160}(?:question|ask|explore|new|arise|added?)`)
 
-// bounded returns those of a list of questions that say anything, as many as are
-// taken, in the place of the list; nil if there are none.
+// bounded filters list in place to valid questions within limits, or nil.
 func bounded(list []asked) []asked {
 	kept := list[:0]
 	for _, q := range list {
@@ -297,8 +288,7 @@ func bounded(list []asked) []asked {
 	return kept
 }
 
-// readSummary reads an answer that should be a synthesis or the final answer. With prose,
-// all of a text is it.
+// readSummary parses a synthesis or final answer. With prose, the whole text counts.
 func readSummary(text string, last, prose bool) (summary, error) {
 	form, why := summaryAnswer, "there is no synthesis in the answer"
 	if last {
@@ -323,7 +313,7 @@ func readSummary(text string, last, prose bool) (summary, error) {
 	return sum, nil
 }
 
-// shareOf returns a confidence that was given without a unit, or notGiven.
+// shareOf normalizes a confidence, or returns notGiven.
 func shareOf(x *float64) float64 {
 	if x == nil {
 		return notGiven
@@ -331,8 +321,7 @@ func shareOf(x *float64) float64 {
 	return scaled(*x)
 }
 
-// scaled returns a share that was given without a unit: up to 1 as it is, else as of ten or
-// of a hundred.
+// scaled converts a number to a share: as is below 2, else out of ten or a hundred.
 func scaled(x float64) float64 {
 	switch {
 	case x < 2:
@@ -343,7 +332,7 @@ func scaled(x float64) float64 {
 	return lookup.Unit(x / 100)
 }
 
-// priorityOf returns a priority from 1 to 10, or the default.
+// priorityOf clamps a priority to 1 to 10, or returns the default.
 func priorityOf(n *int) int {
 	if n == nil {
 		return defaultPriority
@@ -351,7 +340,7 @@ func priorityOf(n *int) int {
 	return min(max(*n, 1), 10)
 }
 
-// items bounds a list of short texts. It is nil if nothing is left.
+// items returns the texts of list within limits, or nil.
 func items(list []string) (kept []string) {
 	for _, text := range list {
 		if text = textkit.TruncateBytes(textkit.OneLine(text), maxItem); said(text) && len(kept) < maxItems {
@@ -361,11 +350,11 @@ func items(list []string) (kept []string) {
 	return kept
 }
 
-// kindOf returns the kind of thought that a word means, in whatever spelling.
+// kindOf maps a model's word to a kind of thought.
 func kindOf(word string) string {
 	for _, k := range kinds {
 		if k.name == word {
-			return k.name // not what keeps the answer
+			return k.name // a literal would retain the whole answer
 		}
 	}
 	notLetter := func(r rune) bool { return !unicode.IsLetter(r) }
@@ -379,8 +368,7 @@ func kindOf(word string) string {
 	return defaultKind
 }
 
-// kinds are the kinds of thoughts with the beginnings of what models call them, in
-// the languages of questions.
+// kinds lists kinds of thoughts with multilingual stems of their names.
 var kinds = []struct {
 	name  string
 	stems []string

@@ -18,10 +18,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// A file is a part of an archive in the manner of txtar.
+// file is a part of a txtar archive.
 type file struct{ name, text string }
 
-// archive reads an archive: a comment, and files below lines "-- name --".
+// archive parses a txtar archive.
 func archive(t testing.TB, path string) (comment string, files []file) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -41,8 +41,8 @@ func archive(t testing.TB, path string) (comment string, files []file) {
 	return comment, files
 }
 
-// corpus runs read on each answer of an archive and compares what it returns
-// with the archive's golden text. What cannot be read is read again as prose.
+// corpus compares the results of read on each answer of an archive with its golden text. Unreadable
+// answers are read again as prose.
 func corpus(t *testing.T, path string, read func(text string, prose bool) (any, error)) {
 	comment, files := archive(t, path)
 	want := make(map[string]string)
@@ -98,7 +98,6 @@ func golden(t *testing.T, text string, read func(string, bool) (any, error)) str
 	return begin + lines(t, []any{v})
 }
 
-// lines returns a list as JSON, an element a line.
 func lines[E any](t *testing.T, list []E) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -146,7 +145,7 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// Questions come with thoughts in many ways, and ranks with questions, or alone.
+// Questions come with thoughts, ranks with questions, or either alone.
 func TestReadRaised(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"thoughts":[{"thought":"A b.","type":"insight","confidence":0.8}],"questions":[{"question":"Why?","priority":8},{"question":"When?"}]}`: "Why? 8, When? 5",
@@ -194,7 +193,7 @@ func TestReadSettled(t *testing.T) {
 	}
 }
 
-// Reasoning that stands in answers is none of them, in whatever form they are.
+// Inline reasoning is never part of an answer.
 func TestReasoningIsNotHeard(t *testing.T) {
 	for name, around := range map[string][2]string{
 		"tags":    {"<think>\nTHOUGHT: Reasoned.\nSYNTHESIS: Reasoned.\nQUESTION: Reasoned?\nCONFIDENCE: 0.1\n</think>\n\n", ""},

@@ -8,11 +8,10 @@ import (
 	"ponder"
 )
 
-// A confidence that nobody gave is marked as such, and does not end a session, nor is it
-// what the session is sure of.
+// A default confidence is marked, and neither ends a session nor counts as its claim.
 func TestAssumed(t *testing.T) {
 	for name, test := range map[string]struct {
-		sure    string // what each answer says beside its text
+		sure    string // confidence in each answer
 		assumed bool
 	}{
 		"given":     {`,"confidence":0.5`, false},
@@ -61,8 +60,7 @@ func TestAssumed(t *testing.T) {
 	}
 }
 
-// An answer from thoughts says how sure those are that say so, or the last synthesis, but
-// not more than quotations could be.
+// A retold answer uses given confidences, capped like quotations.
 func TestRetoldAssumed(t *testing.T) {
 	for name, test := range map[string]struct {
 		list    []thought

@@ -12,7 +12,7 @@ import (
 	"ponder/mode/internal/pendingwrites"
 )
 
-// wordy answers as a sensible model does, at the length of a real one's.
+// wordy answers sensibly at a realistic length.
 func wordy(a ponder.Action) ponder.Body {
 	what, n := stepOf(keyOf(a))
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(len(what))))
@@ -38,8 +38,7 @@ func wordy(a ponder.Action) ponder.Body {
 	return sensible(a)
 }
 
-// BenchmarkCalls is what the mode itself costs for a call of a long session:
-// reading the answer, and asking the next.
+// BenchmarkCalls measures the mode's own cost per call of a long session.
 func BenchmarkCalls(b *testing.B) {
 	calls := 0
 	for b.Loop() {
@@ -50,13 +49,13 @@ func BenchmarkCalls(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(calls), "µs/call")
 }
 
-// A played is a session as it went: what it saw, one event after another.
+// played is a recorded session.
 type played struct {
 	run ponder.Run
 	log []ponder.Event
 }
 
-// plays returns sessions of forty calls, which a simulated model has answered.
+// plays returns sessions of forty simulated calls.
 func plays(b *testing.B, n int) (list []played) {
 	answer := llmtest.Plausible(1)
 	for i := range n {
@@ -75,8 +74,7 @@ func plays(b *testing.B, n int) (list []played) {
 	return list
 }
 
-// BenchmarkFold is what a call costs where a hundred sessions take turns: it folds their
-// events, and asks for what comes next after each call and each write.
+// BenchmarkFold measures the cost per call of a hundred interleaved sessions.
 func BenchmarkFold(b *testing.B) {
 	list := plays(b, 100)
 	events, calls := 0, 0

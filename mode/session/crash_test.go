@@ -19,8 +19,7 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// A library is a knowledge_search over sentences made up from a seed: a result
-// has the first of them that are not excluded.
+// library simulates knowledge_search over generated sentences.
 func library(a ponder.Do, size int) ponder.Body {
 	var in struct {
 		Query   string
@@ -46,10 +45,10 @@ func library(a ponder.Do, size int) ponder.Body {
 	return ponder.ToolResult{Name: a.Tool, Result: `{"hits":[` + strings.Join(hits, ",") + `],"skipped":[{"path":"/docs/x.bin","reason":"binary"}]}`}
 }
 
-// A world answers at random, and always the same to the same key.
+// world answers randomly but deterministically by key.
 type world struct {
 	seed uint64
-	evil float64 // the share of answers that are no good
+	evil float64 // share of bad answers
 	size int     // of its library
 }
 
@@ -95,7 +94,6 @@ func inWords(a ponder.Action, rng *rand.Rand) ponder.Body {
 	return says(fmt.Sprintf("THOUGHT: Number %d [e%d].\nTYPE: insight\nCONFIDENCE: 0.7\n---\nTHOUGHT: And %d [e1].\nTYPE: critique", n, 1+rng.IntN(6), rng.IntN(100)))
 }
 
-// anyOptions returns options and a world, by a seed.
 func anyOptions(seed uint64) (Options, world, map[int]ponder.Body) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	o := Options{SynthesisInterval: float64(10 + rng.IntN(200)), ToTheEnd: rng.IntN(2) == 0, Earlier: rng.IntN(3) == 0}
@@ -119,7 +117,6 @@ func anyOptions(seed uint64) (Options, world, map[int]ponder.Body) {
 	return o, w, inputs
 }
 
-// anyWish returns what a user may wish for, sensible or not.
 func anyWish(rng *rand.Rand) ponder.Body {
 	args := fmt.Sprintf(`{"question":"q%d","priority":%d,"source":"/docs/%d.md"}`, 1+rng.IntN(4), rng.IntN(12), rng.IntN(4))
 	return []ponder.Body{
@@ -131,8 +128,8 @@ func anyWish(rng *rand.Rand) ponder.Body {
 	}[rng.IntN(10)]
 }
 
-// Whatever models, tools and users do, a session ends; with an answer, if it is
-// completed; and cites nothing that was not gathered.
+// Whatever models, tools and users do, a session ends. If it completes, it has an answer that cites
+// only gathered evidence.
 func TestAlwaysEnds(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which folds and decides hundreds of sessions")
 	statuses := make(map[ponder.Status]int)
@@ -155,8 +152,8 @@ func TestAlwaysEnds(t *testing.T) {
 	}
 }
 
-// checkCites checks that citations name what was gathered before, and that each
-// final answer is what the session finished with.
+// checkCites checks that citations were gathered and that the session finished with its final
+// answer.
 func checkCites(t *testing.T, d *driver) {
 	t.Helper()
 	have := make(map[string]bool)
@@ -196,7 +193,7 @@ func checkCites(t *testing.T, d *driver) {
 	}
 }
 
-// A log that is cut after any event is continued to the same log.
+// A log cut after any event continues to the same log.
 func TestCutAnywhere(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which folds a log from each of its events")
 	for seed := range uint64(30) {
@@ -238,7 +235,7 @@ func jsonLines(t *testing.T, evs []ponder.Event) (lines []string) {
 	return lines
 }
 
-// A session's state stays small, however long it lasts.
+// The state stays small in long sessions.
 func TestStateIsBounded(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which folds long sessions")
 	w := world{seed: 1, size: 2000}
@@ -258,8 +255,7 @@ func TestStateIsBounded(t *testing.T) {
 	}
 }
 
-// A log that was written by decisions that are not those of this program, as those of
-// another version of it may be, goes on to an answer, wherever it is cut.
+// A log with another version's decisions continues to an answer from any cut.
 func TestOtherDecisions(t *testing.T) {
 	other := Options{SynthesisInterval: 1e6, Parallel: 4, ToTheEnd: true}
 	for name, o := range map[string]Options{
@@ -281,8 +277,8 @@ func TestOtherDecisions(t *testing.T) {
 	}
 }
 
-// A log of a program that could read more formats continues from wherever it is cut: no key
-// is used twice, and no thought has the number of another.
+// A log of a version that read more formats continues from any cut, without reusing keys or thought
+// numbers.
 func TestLogOfDroppedFormats(t *testing.T) {
 	labelled := func(a ponder.Action) ponder.Body {
 		what, n := stepOf(keyOf(a))

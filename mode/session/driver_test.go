@@ -18,25 +18,25 @@ import (
 
 const testRun ponder.RunID = "run_test"
 
-// A driver does what a session wants, one thing at a time, under a clock of its
-// own. It checks that the state is a value, and that it can be stored.
+// driver performs the actions of a session sequentially under a simulated clock. It checks that
+// states are immutable and storable.
 type driver struct {
 	t      testing.TB
 	mode   ponder.Mode
 	run    ponder.Run
-	answer func(ponder.Action) ponder.Body // the result of a Call or a Do
-	takes  time.Duration                   // each call; a look takes a hundredth of it
-	inputs map[int]ponder.Body             // to put in after so many events
-	quick  bool                            // check nothing on the way
-	order  func([]ponder.Action)           // in which what goes on at a time ends, if not in that in which it was asked for
+	answer func(ponder.Action) ponder.Body // result of a Call or Do
+	takes  time.Duration                   // duration of a call; a look takes a hundredth
+	inputs map[int]ponder.Body             // by number of events before them
+	quick  bool                            // without checks
+	order  func([]ponder.Action)           // order in which concurrent actions end, if not theirs
 
 	state   ponder.State
 	log     []ponder.Event
-	done    map[string]int // parts of Writes, and results, in the log
+	done    map[string]int // logged results and bodies of Writes
 	elapsed time.Duration
 	told    bool
-	paused  bool            // until what it says is mended, which it is at once
-	actions []ponder.Action // calls and looks that were made
+	paused  bool            // until the immediate repair
+	actions []ponder.Action // performed calls and looks
 	fin     *ponder.RunFinished
 }
 
@@ -52,10 +52,8 @@ func newDriver(t testing.TB, question string, o Options, budget time.Duration, a
 	return d
 }
 
-// wall is the time of day.
 func (d *driver) wall() time.Time { return epoch.Add(d.elapsed) }
 
-// put appends an event and shows it to the state.
 func (d *driver) put(key string, b ponder.Body) {
 	d.t.Helper()
 	ev := ponder.Event{Run: testRun, Cause: key, Elapsed: d.elapsed, Time: d.wall(), Body: b, Seq: ponder.Seq(len(d.log) + 1)}
@@ -66,7 +64,6 @@ func (d *driver) put(key string, b ponder.Body) {
 	}
 }
 
-// see takes an event that is in the log.
 func (d *driver) see(ev ponder.Event) {
 	d.t.Helper()
 	d.log = append(d.log, ev)
@@ -114,7 +111,6 @@ func encode(t testing.TB, v any) []byte {
 	return js
 }
 
-// work goes on until the session finishes.
 func (d *driver) work() *driver {
 	d.t.Helper()
 	for n := 0; d.fin == nil; n++ {
@@ -126,7 +122,6 @@ func (d *driver) work() *driver {
 	return d
 }
 
-// step does what comes next.
 func (d *driver) step() {
 	d.t.Helper()
 	if !d.told && d.run.Budget.Time > 0 && d.elapsed >= d.run.Budget.Time {
@@ -150,20 +145,19 @@ func (d *driver) step() {
 	}
 	for _, a := range want {
 		inputs := len(d.inputs)
-		if !d.act(a) || len(d.inputs) < inputs { // decide again on what came in
+		if !d.act(a) || len(d.inputs) < inputs { // decide again on new input
 			break
 		}
 	}
 }
 
-// unwritten reports whether an action is a Write of which something is not in the log.
+// unwritten reports whether a Write is not fully logged.
 func (d *driver) unwritten(a ponder.Action) bool {
 	w, ok := a.(ponder.Write)
 	return ok && d.done[w.Key] < len(w.Bodies)
 }
 
-// act does one action, and reports whether the state saw nothing of it that may
-// change what it wants.
+// act performs an action and reports whether the state's wishes cannot have changed.
 func (d *driver) act(a ponder.Action) bool {
 	d.t.Helper()
 	switch a := a.(type) {
@@ -198,7 +192,6 @@ func (d *driver) perform(a ponder.Action, key string, takes time.Duration) {
 	d.put(key+"#1", d.answer(a))
 }
 
-// keys returns the keys of calls and looks in the order they were made.
 func (d *driver) keys() (keys []string) {
 	for _, a := range d.actions {
 		keys = append(keys, keyOf(a))
@@ -216,7 +209,6 @@ func keyOf(a ponder.Action) string {
 	return ""
 }
 
-// bodiesOf returns the events of a type.
 func bodiesOf[B ponder.Body](d *driver) (list []B) {
 	for _, ev := range d.log {
 		if b, ok := ev.Body.(B); ok {
@@ -226,24 +218,21 @@ func bodiesOf[B ponder.Body](d *driver) (list []B) {
 	return list
 }
 
-// says returns the result of a call that was answered with text.
 func says(text string) ponder.Body {
 	return ponder.CallFinished{Message: llm.Say(llm.Assistant, text), Model: "test/model", Finish: llm.FinishStop}
 }
 
-// fails returns the result of a call that failed for good.
 func fails(class llm.Class, text string) ponder.Body {
 	return ponder.CallFinished{Outcome: ponder.Outcome{Error: text, Class: class}}
 }
 
-// stepOf returns what a key is for, and its number.
 func stepOf(key string) (what string, n int) {
 	what, num, _ := strings.Cut(key, "-")
 	fmt.Sscanf(num, "%d", &n)
 	return what, n
 }
 
-// sensible answers as a good model does.
+// sensible simulates a competent model.
 func sensible(a ponder.Action) ponder.Body {
 	what, n := stepOf(keyOf(a))
 	what, _, _ = strings.Cut(what, "~")

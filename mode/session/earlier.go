@@ -14,29 +14,27 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// EarlierTool is the tool that tells what earlier sessions of the owner
-// concluded. Its input is {question, limit}. Its result is {hits}, each with
-// thread, question, answer, confidence and score, and untrusted if the answer rests
-// on what strangers wrote.
+// EarlierTool finds conclusions of the owner's earlier sessions. Its input is {question, limit}.
+// Its result is {hits}, each with thread, question, answer, confidence and score, and untrusted if
+// the answer rests on untrusted text.
 const EarlierTool = toolname.EarlierSessions
 
-// Bounds on what is taken of earlier sessions.
+// Limits of earlier sessions.
 const (
 	maxEarlier     = 3
 	maxEarlierText = 1200 // bytes of an answer
 	earlierScheme  = "thread:"
-	wrongBelow     = 0.25 // an outcome of less is wrong
+	wrongBelow     = 0.25 // a lower outcome counts as wrong
 	rightFrom      = 0.75
-	mostEarlier    = 0.9 // the score of an answer: it is no source
+	mostEarlier    = 0.9 // maximum score, because an answer is no source
 )
 
-// recollect returns the look at earlier sessions.
+// recollect returns the look-up of earlier sessions.
 func (s *state) recollect() ponder.Action {
 	return lookup.Use(s.Step.key(), EarlierTool, map[string]any{"question": textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxFocus), "limit": maxEarlier})
 }
 
-// remember goes on after a look at earlier sessions. That there are none, or
-// that they can't be read, is no fault.
+// remember applies the look-up. No or unreadable results are no failure.
 func (s *state) remember(b ponder.ToolResult) {
 	var raw struct {
 		Hits []struct {
@@ -44,9 +42,9 @@ func (s *state) remember(b ponder.ToolResult) {
 			Question   string
 			Answer     string
 			Confidence float64
-			Resolved   *float64 // how it turned out: 1 is right, 0 is wrong
+			Resolved   *float64 // outcome: 1 is right, 0 is wrong
 			Score      float64
-			Untrusted  bool // the answer rests on what strangers wrote
+			Untrusted  bool // rests on untrusted text
 		}
 	}
 	if b.Error != "" || json.Unmarshal([]byte(b.Result), &raw) != nil {
@@ -56,7 +54,7 @@ func (s *state) remember(b ponder.ToolResult) {
 	for _, h := range raw.Hits[:min(len(raw.Hits), maxEarlier)] {
 		text := textkit.TruncateBytes(lookup.Defused(textkit.CleanTrim(h.Answer)), maxEarlierText)
 		if h.Thread == "" || !said(text) || h.Resolved != nil && *h.Resolved < wrongBelow {
-			continue // what turned out to be wrong misleads
+			continue // a wrong answer would mislead
 		}
 		s.Counts.Evidence++
 		title := textkit.TruncateBytes(textkit.OneLine(h.Question), maxLabel) + earlierSure(h.Confidence, h.Resolved)
@@ -79,8 +77,7 @@ func (s *state) remember(b ponder.ToolResult) {
 	s.round()
 }
 
-// earlierSure says how sure an earlier session was and how it turned out, as far as that
-// is known.
+// earlierSure describes the confidence and outcome of an earlier session.
 func earlierSure(confidence float64, outcome *float64) string {
 	sure := ""
 	if confidence > 0 {
@@ -92,8 +89,8 @@ func earlierSure(confidence float64, outcome *float64) string {
 	return " (" + strings.TrimPrefix(sure, ", ") + ")"
 }
 
-// earlierScore returns what an earlier answer counts as evidence: how much it has to do
-// with the question, and no more than it was sure of itself; zero is not to have said so.
+// earlierScore returns the score of an earlier answer as evidence: its relevance, capped by its
+// confidence. A confidence of zero means unknown.
 func earlierScore(score, confidence float64) float64 {
 	if confidence == 0 {
 		confidence = defaultConfidence
@@ -101,7 +98,7 @@ func earlierScore(score, confidence float64) float64 {
 	return min(lookup.Unit(score), lookup.Unit(confidence), mostEarlier)
 }
 
-// turnedOut says how an earlier session turned out, as far as that is known.
+// turnedOut describes the outcome of an earlier session, if known.
 func turnedOut(outcome *float64) string {
 	switch {
 	case outcome == nil:

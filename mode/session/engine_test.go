@@ -34,7 +34,6 @@ var search = ponder.NewTool(session.SearchTool, "Search.", json.RawMessage(`{}`)
 	return `{"hits":[` + strings.Join(hits, ",") + `]}`, nil
 })
 
-// config has the mode, its tool, and a model.
 func config(m *llmtest.Model) engine.Config {
 	return engine.Config{
 		Modes: []ponder.Mode{session.New()}, Tools: []ponder.Tool{search},
@@ -86,8 +85,8 @@ func TestEngine(t *testing.T) {
 	}
 }
 
-// An answer that waits for what only a user can mend is asked for each time that one resumes
-// the session, though its time is up, and nothing is thought meanwhile.
+// An answer that waits for repair is retried at each resume, even after the time limit, without
+// further thoughts.
 func TestAnswerWaitsToBeMended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mended := false
@@ -127,7 +126,7 @@ func TestAnswerWaitsToBeMended(t *testing.T) {
 	})
 }
 
-// A process that is stopped now and then comes to the same thoughts.
+// A process with interruptions reaches the same thoughts.
 func TestStops(t *testing.T) {
 	thoughts := func(evs []ponder.Event) (list []string) {
 		for _, ev := range evs {
@@ -173,8 +172,7 @@ func TestStops(t *testing.T) {
 	})
 }
 
-// A log that is cut after any record comes to the same events as one that is
-// not, and no call that was finished is made again.
+// A log cut after any record continues to the same events without repeating finished calls.
 func TestCutAfterEveryEvent(t *testing.T) {
 	model := func() *llmtest.Model {
 		return &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second, Jitter: 0.6}}

@@ -21,10 +21,9 @@ import (
 	"ponder/store/memory"
 )
 
-// A webInput is the input of both tools of the web.
 type webInput struct{ Query, URL string }
 
-// webTools are tools of a web that has what do says.
+// webTools are web tools backed by do.
 func webTools(do func(ctx context.Context, in webInput) (string, error)) []ponder.Tool {
 	list := []ponder.Tool{
 		ponder.NewTool(session.WebSearchTool, "Search.", json.RawMessage(`{}`), do),
@@ -36,7 +35,7 @@ func webTools(do func(ctx context.Context, in webInput) (string, error)) []ponde
 	return list
 }
 
-// onPages is a web that has three pages on everything, of which one wants to be obeyed.
+// onPages simulates a web with three pages per query, one with instructions.
 func onPages(_ context.Context, in webInput) (string, error) {
 	if in.URL == "" {
 		n := len(in.Query) % 7
@@ -57,11 +56,11 @@ func webConfig(m *llmtest.Model, do func(context.Context, webInput) (string, err
 	return c
 }
 
-// A model that obeys whatever stands outside of the frame of the web comes to the
-// same answer, whatever pages say.
+// A model that follows any instruction outside the web frame gives the same answer for hostile
+// pages.
 func TestHostilePages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex // for what follows
+		var mu sync.Mutex // guards the variables below
 		shown, calls := 0, 0
 		gullible := &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second}, Answer: func(req *llm.Request) (llm.Message, error) {
 			text := req.System
@@ -107,7 +106,7 @@ func TestHostilePages(t *testing.T) {
 	})
 }
 
-// A web that hangs costs a session no more time than it has.
+// A hanging web costs no more time than the session has.
 func TestWebHangs(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -142,8 +141,7 @@ func TestWebHangs(t *testing.T) {
 	}
 }
 
-// A log that is cut after any record comes to the same events with the memory and
-// the web, too.
+// A log cut after any record continues to the same events with memory and web.
 func TestCutAfterEveryEventOnTheWeb(t *testing.T) {
 	model := func() *llmtest.Model {
 		return &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second, Jitter: 0.6}}

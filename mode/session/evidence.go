@@ -13,30 +13,29 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// SearchTool is the tool that documents and the memory are searched with. Its input
-// is {query, paths, limit, exclude}: the ids of hits that are not wanted again; and
-// memory, if that is to be searched. Its result is {hits, skipped}.
+// SearchTool searches documents and, if asked, the memory. Its input is {query, paths, limit,
+// exclude, memory}; exclude lists ids of known hits. Its result is {hits, skipped}.
 const SearchTool = toolname.KnowledgeSearch
 
-// Bounds on what is kept of passages.
+// Limits of evidence.
 const (
-	maxHits     = 6    // of a search
+	maxHits     = 6    // per search
 	maxQuote    = 2000 // bytes
 	maxContext  = 600  // bytes
-	maxLabel    = 300  // bytes of a title, a section or a source
-	maxEvidence = 200  // passages that were cited
-	maxKeptText = 600  // bytes of a quote that is kept for the conclusion: as a sentence of a document may have
+	maxLabel    = 300  // bytes of a title, section or source
+	maxEvidence = 200  // cited passages
+	maxKeptText = 600  // bytes of a quote kept for the conclusion: a long sentence
 	maxSeen     = 1000 // ids of hits
 	maxTopics   = 40
 	maxTerms    = 24
-	maxSignals  = 12   // of the quality of a source
+	maxSignals  = 12   // quality signals of a source
 	maxURL      = 2000 // bytes
 )
 
-// pinnedWeight is how much more a passage of a pinned source counts.
+// pinnedWeight multiplies the score of a pinned source's passages.
 const pinnedWeight = 2
 
-// evidence is a passage that was gathered. Its id is e and N.
+// evidence is a gathered passage.
 type evidence struct {
 	N        int      `json:"n"`
 	Source   string   `json:"source"`
@@ -44,27 +43,27 @@ type evidence struct {
 	Section  string   `json:"section,omitempty"`
 	Quote    string   `json:"quote"`
 	Context  string   `json:"context,omitempty"`
-	Rest     string   `json:"rest,omitempty"` // of the quote and its context, once they were shortened
+	Rest     string   `json:"rest,omitempty"` // remainder of quote and context after shortening
 	Score    float64  `json:"score,omitempty"`
 	Terms    []string `json:"terms,omitempty"`
 	Question string   `json:"question,omitempty"` // the focus it was found for
 	Cited    bool     `json:"cited,omitempty"`
-	Earlier  bool     `json:"earlier,omitempty"` // what an earlier session concluded
+	Earlier  bool     `json:"earlier,omitempty"` // conclusion of an earlier session
 
 	URL       string `json:"url,omitempty"`
-	Kind      string `json:"kind,omitempty"` // what the source is, if the tool says so
+	Kind      string `json:"kind,omitempty"` // kind of source, if the tool says
 	Dated     string `json:"dated,omitempty"`
 	Fetched   string `json:"fetched,omitempty"`
 	Cluster   string `json:"cluster,omitempty"` // see voice
-	Copy      string `json:"copy,omitempty"`    // the id of the passage that it says again, word for word
-	Echo      bool   `json:"echo,omitempty"`    // a source with its voice was cited before it
+	Copy      string `json:"copy,omitempty"`    // id of the passage that it repeats
+	Echo      bool   `json:"echo,omitempty"`    // its voice was cited before
 	Untrusted bool   `json:"untrusted,omitempty"`
-	Addressed bool   `json:"addressed,omitempty"` // it is meant for programs, and is not quoted
+	Addressed bool   `json:"addressed,omitempty"` // addresses programs; never quoted
 }
 
 func (e evidence) id() string { return "e" + strconv.Itoa(e.N) }
 
-// query returns what is looked up for a focus.
+// query returns the search text of a focus.
 func (s *state) query(f focus) string {
 	if topic := f.topic(); topic != "" {
 		return topic + " " + textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxFocus)
@@ -82,8 +81,8 @@ func (s *state) search(c *cell) ponder.Action {
 	return lookup.Use(c.key(look), SearchTool, args)
 }
 
-// looked takes in what was found for the focus, and returns how many passages
-// that are, with those that are beside its topic: of them there is more.
+// looked applies the hits for the focus. It returns the number of passages, including off-topic
+// ones, which show that there are more.
 func (s *state) looked(c *cell) int {
 	f := c.Found
 	if c.Failed.Error != "" {
@@ -111,7 +110,7 @@ func (s *state) looked(c *cell) int {
 	return news
 }
 
-// pick gathers the hits that are new, and returns their events.
+// pick gathers new hits and returns their events.
 func (s *state) pick(list []hit, by ponder.Found) (add []ponder.Body) {
 	for _, h := range list {
 		s.Best = max(s.Best, h.Score)
@@ -128,10 +127,10 @@ func (s *state) pick(list []hit, by ponder.Found) (add []ponder.Body) {
 	return add
 }
 
-// weak reports whether a hit is worth nothing without a model, as far as is known of others.
+// weak reports whether a hit is too weak to quote without a model, compared with the best.
 func (s *state) weak(h hit) bool { return s.Unaided && h.Score < s.Best/2 }
 
-// nothing says why a look for a focus brought nothing.
+// nothing explains why a look found nothing.
 func (s *state) nothing(c *cell) string {
 	switch {
 	case c.Less != "":
@@ -144,8 +143,7 @@ func (s *state) nothing(c *cell) string {
 	return "the " + s.sources() + " have " + nothingMore
 }
 
-// less says of the place that is looked into beside the web what keeps it from bringing
-// more.
+// less explains why the source other than the web found no more.
 func (s *state) less(why string) string {
 	if rest, ok := strings.CutPrefix(why, " have"); ok && len(s.opts.Docs) == 0 {
 		why = " has" + rest
@@ -153,7 +151,7 @@ func (s *state) less(why string) string {
 	return strings.ToLower(s.place()) + why
 }
 
-// place says where is looked beside the web.
+// place names the sources other than the web.
 func (s *state) place() string {
 	switch {
 	case !s.opts.Memory:
@@ -164,8 +162,8 @@ func (s *state) place() string {
 	return "The documents and the memory"
 }
 
-// gather adds a passage and returns its event. Where the tool does not say what
-// kind of source it has, nothing is said of where it is from, as before tools did.
+// gather adds a passage and returns its event. Without a kind of source it records no origin, like
+// results of older tools.
 func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 	s.Counts.Evidence++
 	h = lookup.Bounded(h)
@@ -188,13 +186,13 @@ func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 		e.Score *= lookup.WorthOf(h)
 	}
 	s.Evidence = append(slices.Clip(s.Evidence), e)
-	if s.Focus.Question == "" && (!h.Untrusted || s.Unaided) && !e.Addressed { // further away they have little to do with it
+	if s.Focus.Question == "" && (!h.Untrusted || s.Unaided) && !e.Addressed { // later foci are too remote from the topics
 		s.note(h.Topics)
 	}
 	return b
 }
 
-// passages returns the evidence of this round for a focus.
+// passages returns this round's evidence for a focus.
 func (s *state) passages(f focus) (list []evidence) {
 	for _, e := range s.Evidence {
 		if !e.Cited && !e.Earlier && e.Question == f.Question {
@@ -204,7 +202,7 @@ func (s *state) passages(f focus) (list []evidence) {
 	return list
 }
 
-// recalled returns what earlier sessions concluded.
+// -
 func (s *state) recalled() (list []evidence) {
 	for _, e := range s.Evidence {
 		if e.Earlier {
@@ -216,17 +214,14 @@ func (s *state) recalled() (list []evidence) {
 
 var number = regexp.MustCompile(`\d+`)
 
-// nowhere is the id of what there is not, in an answer that is not checked yet.
+// nowhere is an id that never exists, for answers not checked yet.
 const nowhere = "e000000"
 
-// cited returns text without citations of what was not gathered, or is of a banned
-// source, and without marks of a numbering that there is not; and the ids of what is cited
-// in it and in more. Where nothing was gathered nothing can be cited, and what may be code
-// stays.
+// cited removes from text citations of unknown or banned evidence and foreign numbering. It returns
+// the ids cited in text and more. Without any evidence it keeps text that may be code.
 func (s *state) cited(text string, more []string) (string, []string) { return s.citing(text, more, "") }
 
-// citing is cited, but has other in the place of each citation that names only what may not
-// be cited.
+// citing is cited, but replaces each citation without valid ids by other.
 func (s *state) citing(text string, more []string, other string) (string, []string) {
 	if s.Counts.Evidence == 0 {
 		return strings.TrimSpace(lookup.Unnumbered(lookup.Uncited(text, other), s.named)), nil
@@ -265,14 +260,13 @@ func (s *state) citing(text string, more []string, other string) (string, []stri
 	return strings.TrimSpace(text), ids
 }
 
-// piece returns the number of a piece of evidence, and reports whether there is such.
+// piece parses an evidence id and reports whether it exists.
 func (s *state) piece(id string) (n int, ok bool) {
 	n, err := strconv.Atoi(strings.TrimLeft(id, "eE"))
 	return n, err == nil && 0 < n && n <= s.Counts.Evidence
 }
 
-// named reports whether there is a question or a correction of an id, or the user himself
-// has it in brackets.
+// named reports whether id names a question or correction, or occurs in the user's input.
 func (s *state) named(id string) bool {
 	if strings.Contains(s.run.Input, "["+id+"]") {
 		return true
@@ -300,8 +294,7 @@ func (s *state) keep(ids []string) {
 	}
 }
 
-// forget drops passages that were not cited, and the worst of the others if
-// there are too many.
+// forget drops uncited passages, and the worst cited ones beyond the limit.
 func (s *state) forget() {
 	var kept []evidence
 	for _, e := range s.Evidence {
@@ -321,12 +314,12 @@ func (s *state) forget() {
 	s.Evidence = kept
 }
 
-// from reports whether a passage is from the source that is named.
+// from reports whether e comes from the named source.
 func (e evidence) from(name string) bool {
 	return lookup.IsOf(e.Source, name) || e.URL != "" && lookup.IsOf(e.URL, name)
 }
 
-// trace adds where a passage is from to what is kept of it, and to its event.
+// trace adds the origin of a hit to the evidence and its event.
 func (s *state) trace(e *evidence, b *ponder.Evidence, h hit, by ponder.Found) {
 	e.Kind, e.URL, e.Untrusted = textkit.TruncateBytes(textkit.OneLine(h.Kind), maxLabel), lookup.Address(h.URL), h.Untrusted
 	e.Dated, e.Fetched = lookup.Day(h.Published), lookup.Day(h.Fetched)
@@ -340,7 +333,7 @@ func (s *state) trace(e *evidence, b *ponder.Evidence, h hit, by ponder.Found) {
 	b.Cluster, b.Voices, b.Quality, b.Untrusted = e.Cluster, max(0, h.Voices), lookup.Signals(h.Quality), e.Untrusted
 }
 
-// What tools find is read by package lookup.
+// Results of tools, parsed by package lookup.
 type (
 	hit   = lookup.Hit
 	found = lookup.Found

@@ -11,38 +11,36 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// Bounds on what is remembered of questions. What is dropped is still in the log.
+// Limits of questions in the state. The log keeps dropped ones.
 const (
 	maxOpen     = 40
 	maxExplored = 60
 	maxQuestion = 500  // bytes
 	maxInsight  = 300  // bytes
-	maxFocus    = 2000 // bytes of the user's question, as a focus
+	maxFocus    = 2000 // bytes of the user's question as a focus
 )
 
-// A focus is what is being thought about: a question that came up or, without
-// an id, the question of the user.
+// focus is the current subject: a question or, without an id, the user's question.
 type focus struct {
-	Question string `json:"question,omitempty"` // its id
+	Question string `json:"question,omitempty"` // id of the question
 	Text     string `json:"text,omitempty"`
 }
 
-// A question is a question that came up. One that a state has does not change: what
-// changes is a copy.
+// question is immutable once in a state; changes replace it.
 type question struct {
 	ID       string `json:"id"`
 	Text     string `json:"text"`
 	Priority int    `json:"priority"`
 	Why      string `json:"why,omitempty"`
-	Insights string `json:"insights,omitempty"` // once it was explored
-	Aside    bool   `json:"aside,omitempty"`    // the model fails on it, so no prompt speaks of it
-	Wished   bool   `json:"wished,omitempty"`   // by the user, who alone says how urgent it is
+	Insights string `json:"insights,omitempty"` // learned by exploring it
+	Aside    bool   `json:"aside,omitempty"`    // the model fails on it; prompts omit it
+	Wished   bool   `json:"wished,omitempty"`   // asked by the user, who alone ranks it
 
 	feel similarity.Text
 }
 
-// raise adds questions and returns their events. One that was asked already, in
-// these words or others, is not asked again, but may become more urgent.
+// raise adds questions and returns their events. A repeated question, also if reworded, may only
+// gain priority.
 func (s *state) raise(asked []asked, unaided bool) (add []ponder.Body) {
 	raised := 0
 	for _, a := range asked {
@@ -66,8 +64,7 @@ func (s *state) raise(asked []asked, unaided bool) (add []ponder.Body) {
 	return add
 }
 
-// pose adds a question to a list that is the state's own, or clipped, and returns its
-// event, which has what b says beside.
+// pose adds a question to a list owned by the state. It returns the event, based on b.
 func (s *state) pose(q *question, b ponder.SubQuestion) ponder.Body {
 	s.Counts.Questions++
 	q.ID = "q" + strconv.Itoa(s.Counts.Questions)
@@ -79,8 +76,7 @@ func (s *state) pose(q *question, b ponder.SubQuestion) ponder.Body {
 	return b
 }
 
-// parent returns the question whose exploration raised another: what the model
-// says, if there is one, or else the newest focus.
+// parent returns the question that raised another: id if it exists, else the newest focus.
 func (s *state) parent(id string) string {
 	id = strings.ToLower(strings.Trim(id, " []()."))
 	is := func(q *question) bool { return q.ID == id }
@@ -90,8 +86,7 @@ func (s *state) parent(id string) string {
 	return s.Focus.Question
 }
 
-// urge makes the ith open question as urgent as priority, if it is less so, and
-// returns the event of that.
+// urge raises the priority of open question i to at least priority.
 func (s *state) urge(i, priority int, why string) []ponder.Body {
 	if s.Open[i].Priority >= priority {
 		return nil
@@ -99,7 +94,7 @@ func (s *state) urge(i, priority int, why string) []ponder.Body {
 	return s.rank(i, priority, why)
 }
 
-// rank gives the ith open question a priority.
+// -
 func (s *state) rank(i, priority int, why string) []ponder.Body {
 	q := *s.Open[i]
 	q.Priority = priority
@@ -108,7 +103,7 @@ func (s *state) rank(i, priority int, why string) []ponder.Body {
 	return []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Priority: priority, Reason: why}}
 }
 
-// wished makes the ith open question one that the user wishes for.
+// wished marks open question i as asked by the user.
 func (s *state) wished(i int) {
 	q := *s.Open[i]
 	q.Wished = true
@@ -116,8 +111,7 @@ func (s *state) wished(i int) {
 	s.Open[i] = &q
 }
 
-// rerank gives open questions the priorities that an answer says they have now, save
-// those that the user wishes for.
+// rerank applies a model's new priorities, except to the user's questions.
 func (s *state) rerank(ranks []ranking) (add []ponder.Body) {
 	for _, r := range ranks {
 		i := slices.IndexFunc(s.Open, func(q *question) bool { return q.ID == r.id })
@@ -128,8 +122,8 @@ func (s *state) rerank(ranks []ranking) (add []ponder.Body) {
 	return add
 }
 
-// leastUrgent returns the place of the newest question of the lowest priority, among those
-// that the user does not wish for if there are any.
+// leastUrgent returns the index of the newest question of lowest priority, preferring models'
+// questions.
 func leastUrgent(qs []*question) (at int) {
 	for i, q := range qs {
 		if least := qs[at]; least.Wished && !q.Wished || least.Wished == q.Wished && q.Priority <= least.Priority {
@@ -139,7 +133,7 @@ func leastUrgent(qs []*question) (at int) {
 	return at
 }
 
-// without returns a copy of list without an element.
+// -
 func without[E any](list []E, i int) []E {
 	if len(list) == 1 {
 		return nil
@@ -147,23 +141,22 @@ func without[E any](list []E, i int) []E {
 	return slices.Delete(slices.Clone(list), i, i+1)
 }
 
-// explored moves the question of the focus to those that are explored and
-// returns the event of it, or nothing if the focus was the user's question.
+// explored moves the question of the focus to Explored and returns the event. It returns nothing
+// for the user's question.
 func (s *state) explored(insight string) []ponder.Body {
 	at := slices.IndexFunc(s.Open, func(q *question) bool { return q.ID == s.Focus.Question })
 	if s.Focus.Question == "" || at < 0 {
 		return nil
 	}
 	q := *s.Open[at]
-	insight, _ = s.cited(insight, nil) // nothing that was not gathered
+	insight, _ = s.cited(insight, nil) // without unknown citations
 	q.Why, q.Insights = "", textkit.TruncateBytes(textkit.OneLine(insight), maxInsight)
 	s.Open = without(s.Open, at)
 	s.Explored = runstate.Push(s.Explored, &q, maxExplored)
 	return []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Explored: true, Insights: q.Insights}}
 }
 
-// dropped moves the ith open question to those that are not asked again, and returns
-// the event of it.
+// dropped moves open question i to Explored and returns the event.
 func (s *state) dropped(i int, why string) ponder.Body {
 	q := *s.Open[i]
 	q.Why, q.Insights = "", ""
@@ -172,8 +165,7 @@ func (s *state) dropped(i int, why string) ponder.Body {
 	return ponder.QuestionUpdated{ID: q.ID, Dropped: true, Reason: why}
 }
 
-// known reports whether a question was asked before, and where it is among those
-// that are open, or -1.
+// known reports whether a question was asked before, and its index in Open or -1.
 func (s *state) known(q *similarity.Text) (int, bool) {
 	is := func(o *question) bool { return q.Compare(o.feel) == similarity.Same }
 	if i := slices.IndexFunc(s.Open, is); i >= 0 {

@@ -10,17 +10,16 @@ import (
 	"ponder/knowledge/claim"
 )
 
-// maxDoubts is how many things are named that an answer has from no source.
+// maxDoubts is the maximum number of reported doubts.
 const maxDoubts = 8
 
-// astray is what an answer has that cites only what there is not.
+// astray describes a sentence that cites only unknown evidence.
 const astray = "what is cited from a source that is not there"
 
-// founded returns an answer in which each sentence, also of its insights, is marked as
-// unverified that cites evidence for a quotation or a figure which that does not have, or
-// cites only what there is not, as [e000000]. It tells the user what those are, without the
-// numbers of sources, which a report gives anew. Nothing is marked of which the evidence is
-// not at hand any more.
+// founded marks unsupported sentences of an answer and its insights as unverified. A sentence is
+// unsupported if its evidence lacks its quotation or figure, or if it cites only unknown evidence
+// such as [e000000]. It reports these to the user without source numbers, because reports renumber
+// them. Sentences whose evidence is no longer stored stay unmarked.
 func (s *state) founded(sum summary) summary {
 	sum.Text, _ = s.citing(sum.Text, nil, "["+nowhere+"]")
 	for i, insight := range sum.Insights {
@@ -66,8 +65,8 @@ func (s *state) founded(sum summary) summary {
 	return sum
 }
 
-// sift leaves to a sentence what it cites of the evidence, and reports whether that is nothing
-// though it cites something. What is behind a word of four letters is hardly an index of code.
+// sift keeps the known citations of a sentence. It reports whether it had citations but none is
+// known. After a word of four letters, a bracket is hardly a code index.
 func (s *state) sift(c *claim.Sentence, said string) bool {
 	var kept []string
 	lost := false
@@ -83,7 +82,7 @@ func (s *state) sift(c *claim.Sentence, said string) bool {
 	return lost && kept == nil
 }
 
-// wording returns what the user said and what the evidence says that a text cites.
+// wording returns the texts of the user and of the evidence that text cites.
 func (s *state) wording(text string) claim.Wording {
 	w := make(claim.Wording)
 	w.Add("", s.run.Input)
@@ -98,7 +97,7 @@ func (s *state) wording(text string) claim.Wording {
 	return w
 }
 
-// whole returns the text of a passage with what stands around it.
+// whole returns the passage with its context.
 func (e *evidence) whole() string {
 	if e.Rest == "" {
 		return e.Quote + "\n" + e.Context
@@ -106,8 +105,7 @@ func (e *evidence) whole() string {
 	return strings.TrimSuffix(e.Quote, "…") + e.Rest
 }
 
-// shortened returns a passage with a text that is short enough for the conclusion, of which
-// the rest is kept aside.
+// shortened moves the end of a long passage to Rest, to fit the conclusion.
 func (e evidence) shortened() evidence {
 	whole := e.Quote
 	e.Quote = textkit.TruncateBytes(whole, maxKeptText)

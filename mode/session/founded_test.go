@@ -11,7 +11,7 @@ import (
 	"ponder"
 )
 
-// An answer marks what it has from no passage that it cites, and nothing else.
+// An answer marks exactly its unsupported sentences.
 func TestFounded(t *testing.T) {
 	const (
 		deep   = "The trench was sounded in 1875 and found to be 10,984 metres deep."
@@ -92,7 +92,7 @@ func TestFounded(t *testing.T) {
 	}
 }
 
-// Insights are marked like the answer, and what both have is told once.
+// Insights are marked too; each doubt is reported once.
 func TestFoundedInsights(t *testing.T) {
 	const said = "The trench was found to be 10,984 metres deep."
 	d := newDriver(t, "How deep is the sea?", Options{Docs: []string{"/d"}}, 30*time.Second, func(a ponder.Action) ponder.Body {
@@ -120,7 +120,7 @@ func TestFoundedInsights(t *testing.T) {
 	}
 }
 
-// Where nothing was gathered, what cites something is marked, and what may be code is not.
+// Without evidence, citations are marked and code stays.
 func TestFoundedOfNothing(t *testing.T) {
 	d := newDriver(t, "How deep is the sea?", Options{}, 30*time.Second, func(a ponder.Action) ponder.Body {
 		if what, _ := stepOf(keyOf(a)); what == final {
@@ -137,8 +137,8 @@ func TestFoundedOfNothing(t *testing.T) {
 	}
 }
 
-// What only a banned source is cited for is marked, and what a source that is not at hand any
-// more is cited for is not.
+// A sentence that cites only banned evidence is marked; one whose evidence is no longer stored is
+// not.
 func TestFoundedBanned(t *testing.T) {
 	s := state{given: &given{}, Counts: counts{Evidence: 2}, Barred: []int{2}}
 	got := s.founded(summary{Text: "It is 5,000 m deep [e2]. It is 6,000 m wide [e1], and so [e2]."})

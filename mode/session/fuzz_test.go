@@ -22,7 +22,7 @@ func seeds(f *testing.F) {
 	}
 }
 
-// sane checks a text that came from a model.
+// sane checks a text from a model.
 func sane(t *testing.T, text string, most int) {
 	t.Helper()
 	if len(text) > most || !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\x1b\r\u202e") || text != strings.TrimSpace(text) {
@@ -30,7 +30,7 @@ func sane(t *testing.T, text string, most int) {
 	}
 }
 
-// A share is written as package strconv writes it.
+// A share is formatted as by strconv.
 func TestShareWritten(t *testing.T) {
 	list := []float64{-1, math.Copysign(0, -1), 1, 1.005, 7, math.NaN(), math.Inf(1)}
 	for n := range 2000 {
@@ -115,8 +115,7 @@ func FuzzReadFound(f *testing.F) {
 	})
 }
 
-// What a model can make of the work that reading takes is no more than linear: what is
-// allocated, and so copied, for an answer four times as long is about four times as much.
+// Parsing is linear: four times the input allocates about four times as much.
 func TestReadingIsLinear(t *testing.T) {
 	racetest.Skip(t, "one goroutine, and it compares times")
 	for _, unit := range []string{

@@ -9,21 +9,20 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// Bounds on the comparison of quotes.
+// Limits of the comparison of quotes.
 const (
-	maxQuotes = 1000 // that are remembered
-	leastHeld = 40   // bytes of a quote that tells that another one holds it
+	maxQuotes = 1000 // remembered quotes
+	leastHeld = 40   // minimum bytes of a quote that another may contain
 )
 
-// mark returns a hit with what can be seen of it only here: see [lookup.Hit.Judged].
+// mark judges a hit against all quotes; see [lookup.Judged].
 func (s *state) mark(h hit) hit { return lookup.Judged(h, s.quotedElsewhere(h)) }
 
-// quotable reports whether a passage may become a thought or a part of an answer.
+// quotable reports whether a passage may become a thought or part of an answer.
 func (e evidence) quotable() bool { return e.Copy == "" && !e.Addressed && !e.Earlier }
 
-// repeats reports whether the quote of a hit was gathered before from the same page,
-// whichever tool found it, or as a part of it; if not, it is remembered. Documents are not asked about:
-// what is found in them is known by its place.
+// repeats reports whether the quote of a hit, or a part of it, is known from the same page;
+// otherwise it records the quote. It ignores documents, whose hits have ids by position.
 func (s *state) repeats(h hit) bool {
 	if h.Kind == "" || !s.opts.Memory && !s.opts.Web {
 		return false
@@ -36,8 +35,7 @@ func (s *state) repeats(h hit) bool {
 	return false
 }
 
-// holds reports whether a hit has all of a quote of the same page in it, as the snippet
-// of a page that was read has.
+// holds reports whether a hit contains a known quote of its page, as a page contains its snippet.
 func (s *state) holds(h hit) bool {
 	quote, page := lookup.Defused(textkit.OneLine(h.Quote)), lookup.PageKey(h)
 	if h.Untrusted {
@@ -48,7 +46,7 @@ func (s *state) holds(h hit) bool {
 	})
 }
 
-// quotedElsewhere reports whether the quote of a hit was gathered from another page.
+// quotedElsewhere reports whether another page has the quote of a hit.
 func (s *state) quotedElsewhere(h hit) bool {
 	quote, page := lookup.QuoteKey(h)+":", lookup.PageKey(h)
 	return slices.ContainsFunc(s.Quotes, func(key string) bool { return strings.HasPrefix(key, quote) && key[len(quote):] != page })

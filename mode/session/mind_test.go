@@ -8,8 +8,7 @@ import (
 	"ponder"
 )
 
-// TestMind shows the first thoughts of a session what was on the user's mind, in a frame,
-// and no later ones.
+// TestMind shows background notes, framed, to the first thoughts only.
 func TestMind(t *testing.T) {
 	d := newDriver(t, "What about the report?", Options{}, 5*time.Minute, nil)
 	d.see(ponder.Event{Seq: 1, Body: ponder.RunStarted{}})

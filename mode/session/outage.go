@@ -12,32 +12,31 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// How long a session waits for a model that has answered before and does not now: at first,
-// twice as long each time, and at most. A session whose time is bounded waits as long as it
-// has time, any other so many times.
+// Backoff while a model fails that answered before: initial wait, doubled each time, and maximum. A
+// session with a time limit waits until it ends; others wait mostRests times.
 const (
 	firstRest = 5 * time.Second
 	mostRest  = 2 * time.Minute
 	mostRests = 20
 
-	longestRest = time.Hour // that a model is believed to want
+	longestRest = time.Hour // maximum delay that a model may demand
 )
 
-// rested is what the keys of what is written of outages begin with.
+// rested is the prefix of keys of Writes about outages.
 const rested = "rests"
 
-// resting is the stage of the Progress that says that a session waits.
+// resting is the stage of the Progress about a wait.
 const resting = "resting"
 
-// An outage is how a model is that has answered before, and whether it does now.
+// outage is the state of a failing model.
 type outage struct {
-	Answered bool      `json:"answered,omitempty"` // the model has, before
-	Class    llm.Class `json:"class,omitempty"`    // of the last failure since
-	Fault    string    `json:"fault,omitempty"`    // that failure, in words
-	Before   time.Time `json:"before,omitzero"`    // the model wants nothing asked until then
-	Until    time.Time `json:"until,omitzero"`     // nothing is asked before
-	Rests    int       `json:"rests,omitempty"`    // since an answer
-	Pauses   bool      `json:"pauses,omitempty"`   // the session is about to pause, until somebody has mended it
+	Answered bool      `json:"answered,omitempty"` // the model answered before
+	Class    llm.Class `json:"class,omitempty"`    // of the last failure
+	Fault    string    `json:"fault,omitempty"`    // message of the last failure
+	Before   time.Time `json:"before,omitzero"`    // the model's own retry time
+	Until    time.Time `json:"until,omitzero"`     // no call before
+	Rests    int       `json:"rests,omitempty"`    // since the last answer
+	Pauses   bool      `json:"pauses,omitempty"`   // the session is about to pause for repair
 }
 
 // mayPass reports whether failures of this class end by themselves.
@@ -45,8 +44,8 @@ func mayPass(c llm.Class) bool {
 	return c == llm.Transient || c == llm.RateLimited || c == llm.Unreachable || c == llm.Truncated
 }
 
-// rest has the session ask nothing for a while, if the model has answered before and what
-// is wrong with it may pass; and pause, if only a user can mend it. It reports whether it does.
+// rest starts a wait if the model answered before and the failure may pass, or a pause if only a
+// user can repair it. It reports whether it did either.
 func (s *state) rest() bool {
 	o := &s.Outage
 	switch {
@@ -70,9 +69,8 @@ func (s *state) rest() bool {
 	return true
 }
 
-// pause has the session pause until a user has mended what is wrong with the model, if that
-// has answered before, and reports whether it does. It is of no use where nobody could mend
-// it, or no call is left to make then.
+// pause pauses the session until a user repairs the model, and reports whether it did. It does not
+// pause unattended sessions or those without calls left.
 func (s *state) pause() bool {
 	o := &s.Outage
 	if !o.Answered || o.Fault == "" || !runstate.IsPermanent(o.Class) || s.opts.Unattended || s.Calls > 0 && s.Counts.Calls >= s.Calls {
@@ -84,18 +82,18 @@ func (s *state) pause() bool {
 	return true
 }
 
-// ofItself reports whether it is the session that has paused, and not a user.
+// ofItself reports whether the session paused itself.
 func ofItself(ev ponder.Event) bool {
 	return strings.HasPrefix(ev.Cause, rested+"-") && pendingwrites.Ends(ev.Cause)
 }
 
-// limited returns how long the session may take; zero is no limit.
+// limited returns the time limit; zero means none.
 func (s *state) limited() time.Duration { return cmp.Or(s.Limit, s.run.Budget.Time) }
 
-// rests reports whether nothing is to be asked yet.
+// rests reports whether calls must wait.
 func (s *state) rests(now time.Time) bool { return s.End == "" && now.Before(s.Outage.Until) }
 
-// unaid has the session quote from now on, or no more, and says why it does.
+// unaid starts or ends quoting without a model, and explains the start.
 func (s *state) unaid(yes bool) {
 	if yes && !s.Unaided && s.Outage.Fault != "" {
 		s.write(rested, &s.Counts.Rests, ponder.Progress{
@@ -105,8 +103,7 @@ func (s *state) unaid(yes bool) {
 	s.Unaided = yes
 }
 
-// outlasted says, behind the reason of an end without the model, that it does not answer,
-// unless that is the reason.
+// outlasted appends the model's failure to the reason of an end, unless already there.
 func (o outage) outlasted(why string) string {
 	switch {
 	case o.Fault == "" || strings.HasSuffix(why, o.Fault):

@@ -12,7 +12,7 @@ import (
 	"ponder/llm"
 )
 
-// down makes the model one that answers at first, and then not for a while of thinking time.
+// down makes the model fail for an interval of thinking time.
 func down(d *driver, from, to time.Duration) {
 	d.answer = func(a ponder.Action) ponder.Body {
 		if d.elapsed >= from && d.elapsed < to {
@@ -27,9 +27,9 @@ func TestOutage(t *testing.T) {
 		from, to time.Duration
 		budget   time.Duration
 		options  Options
-		rests    string // how long each is
+		rests    string // durations of waits
 		reason   string
-		answer   string // how it begins
+		answer   string // prefix of the answer
 	}{
 		"of a minute": {
 			from: time.Minute, to: 2 * time.Minute, budget: 6 * time.Minute,
@@ -81,12 +81,11 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// A model that says when to come back is given that time at once, if that is longer than
-// what it is given otherwise; what was changed of the session's time counts.
+// A model's own retry time applies if longer; changed time limits count.
 func TestWantsTime(t *testing.T) {
 	for name, tt := range map[string]struct {
 		wants, takes time.Duration
-		more         string // time that the user gives it
+		more         string // added time limit
 		rest         string
 	}{
 		"more":                   {wants: 35 * time.Second, takes: 10 * time.Minute, rest: "35s"},
@@ -127,7 +126,7 @@ func TestWantsTime(t *testing.T) {
 	}
 }
 
-// What comes in place of an answer is told, with the model.
+// An empty or refusing answer is reported with its model.
 func TestUnanswered(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                       "test/model: gave an empty answer: try again, or ask another model",
@@ -139,7 +138,7 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// Whoever wants the answer while the model is given time gets it asked for at once.
+// Answer-now during an outage retries at once.
 func TestAnswerNowInAnOutage(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{ToTheEnd: true}, time.Hour, nil)
 	down(d, time.Minute, time.Hour)
@@ -154,8 +153,7 @@ func TestAnswerNowInAnOutage(t *testing.T) {
 	}
 }
 
-// A session whose model answered before and now cannot be asked, for a reason that only the
-// user can mend, pauses, and goes on where it was once somebody resumes it.
+// A failure that only the user can repair pauses the session; it continues on resume.
 func TestPausesToBeMended(t *testing.T) {
 	for class, pauses := range map[llm.Class]int{llm.Auth: 3, llm.Payment: 3, llm.NotFound: 3, llm.BadRequest: 0} {
 		for _, docs := range [][]string{nil, {"/docs"}} {
@@ -200,7 +198,7 @@ func TestPausesToBeMended(t *testing.T) {
 			}
 		}
 	}
-	// Nor does it where nobody could mend it.
+	// Unattended sessions do not pause.
 	d := newDriver(t, "What is the sea?", Options{Unattended: true}, time.Hour, func(a ponder.Action) ponder.Body {
 		if what, n := stepOf(keyOf(a)); what == thoughts && n > 2 {
 			return fails(llm.Auth, "no")
@@ -210,7 +208,7 @@ func TestPausesToBeMended(t *testing.T) {
 	if n := len(bodiesOf[ponder.RunPaused](d)); n > 0 || d.fin.Status != ponder.Completed || d.fin.Reason != "the model failed: no" {
 		t.Errorf("paused %d times, and finished %+v", n, d.fin)
 	}
-	// Neither what a budget refuses is mended by a pause, nor what never worked, nor an end.
+	// A pause repairs neither a budget, nor a model that never worked, nor an end.
 	refused := ponder.CallFinished{Outcome: ponder.Outcome{Error: "the budget is spent: money", Class: llm.Payment, Refused: true}}
 	d = newDriver(t, "What is the sea?", Options{}, time.Hour, replies(map[string]ponder.Body{"thoughts-2": refused, "thoughts-3": refused, "thoughts-4": refused})).work()
 	if n := len(bodiesOf[ponder.RunPaused](d)); n > 0 {
@@ -222,7 +220,7 @@ func TestPausesToBeMended(t *testing.T) {
 	}
 }
 
-// What has been quoted because the model refuses is told with the reason, once.
+// Quoting after a failure reports its reason once.
 func TestQuotesInstead(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{Docs: []string{"/docs"}}, time.Hour, nil)
 	d.answer = func(a ponder.Action) ponder.Body {
@@ -246,17 +244,17 @@ func TestQuotesInstead(t *testing.T) {
 	}
 }
 
-// The answer waits for a user as thinking does, and nothing is thought meanwhile or after;
-// whoever wants it at once gets what there is, and so do those who could not have it mended.
+// The call for the answer waits for repair without further thoughts. Answer-now and unattended
+// sessions get an answer from existing thoughts.
 func TestPausesForTheAnswer(t *testing.T) {
 	const answered, without = "The answer, because of reasons.", thoughtAnswer
 	for name, tt := range map[string]struct {
 		options Options
 		class   llm.Class
-		bad     int // calls for the answer that fail
-		calls   int // that the session may make
+		bad     int // failing calls for the answer
+		calls   int // call limit
 		wish    bool
-		first   ponder.Body // of the first such call, if it does not fail
+		first   ponder.Body // result of the first such call, if it succeeds
 		keys    string
 		answer  string
 		reason  string
@@ -344,7 +342,7 @@ func TestPausesForTheAnswer(t *testing.T) {
 	}
 }
 
-// Whoever wants the answer while it waits for a user gets what there is, once it goes on.
+// Answer-now during such a wait gives an answer on resume.
 func TestAnswerNowWhileItWaits(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{}, time.Minute, func(a ponder.Action) ponder.Body {
 		if strings.HasPrefix(keyOf(a), final) {

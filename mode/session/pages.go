@@ -9,27 +9,26 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// Bounds on the pages that are read.
+// Limits of page reading.
 const (
-	maxPages     = 2   // for a focus
-	maxWavePages = 6   // for a wave
-	pageHits     = 3   // passages of a page
-	maxRead      = 500 // pages that are remembered
+	maxPages     = 2   // per focus
+	maxWavePages = 6   // per wave
+	pageHits     = 3   // passages per page
+	maxRead      = 500 // remembered pages
 )
 
-// A page is a page of the web that is read for a cell.
+// page is a web page read for a cell.
 type page struct {
 	N      int   `json:"n"`
-	Result int   `json:"result"` // its place among the results of the search
+	Result int   `json:"result"` // index of its search result
 	Done   bool  `json:"done,omitempty"`
 	Hits   []hit `json:"hits,omitempty"`
 }
 
 func (p page) key() string { return reads + "-" + strconv.Itoa(p.N) }
 
-// choosePages chooses the pages to read, the best results of each focus that were
-// not read in this session, and reports whether there are any. Of copies of one
-// text one is read, and nothing of a source that is known to be worthless.
+// choosePages selects the best unread results of each focus, except copies and worthless sources.
+// It reports whether there are any.
 func (s *state) choosePages() bool {
 	all := 0
 	for i := range s.Wave {
@@ -55,12 +54,12 @@ func (s *state) choosePages() bool {
 	return all > 0
 }
 
-// copied reports whether a page that is read has the text of a result.
+// copied reports whether a selected page has the text of r.
 func (w *webLook) copied(r hit) bool {
 	return r.Cluster != "" && slices.ContainsFunc(w.Pages, func(p page) bool { return w.Results[p.Result].Cluster == r.Cluster })
 }
 
-// open notes that a page is read, and reports whether it was not before.
+// open records a page and reports whether it was new.
 func (s *state) open(url string) bool {
 	key := lookup.Sum(url)[:16]
 	if slices.Contains(s.Web.Read, key) {
@@ -70,15 +69,14 @@ func (s *state) open(url string) bool {
 	return true
 }
 
-// readPage returns the reading of a page of a cell. What is read is what a search
-// found: neither a page nor a model can name another.
+// readPage returns the read of a page. Only pages from search results can be read.
 func (s *state) readPage(c *cell, key string) ponder.Action {
 	i := slices.IndexFunc(c.Web.Pages, func(p page) bool { return p.key() == key })
 	url := c.Web.Results[c.Web.Pages[i].Result].URL
 	return lookup.Use(key, WebFetchTool, s.hasty(map[string]any{"url": url, "query": s.query(c.Focus), "passages": pageHits}))
 }
 
-// readCell goes on after a page was read.
+// -
 func (s *state) readCell(key string, b ponder.ToolResult) {
 	c := s.cell(key)
 	if c == nil {
@@ -96,9 +94,8 @@ func (s *state) readCell(key string, b ponder.ToolResult) {
 	s.settleWave()
 }
 
-// surfed takes in what was found on the web for the focus, and returns how many
-// passages that are: those of pages that were read, and the snippets of a few that
-// were not or had nothing.
+// surfed gathers the web passages for the focus: those of read pages, and a few snippets of others.
+// It returns their number.
 func (s *state) surfed(c *cell) int {
 	var add []ponder.Body
 	had := make(map[int]bool)

@@ -9,22 +9,20 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// Confidence in a quotation, and the most in any answer that no model wrote. It is low,
-// for that a document says something does not make it true, and nobody has judged whether
-// it fits the question.
+// Range of the confidence without a model. It is low, because a quote proves neither truth nor
+// relevance.
 const (
 	leastQuoted = 0.1
 	mostQuoted  = 0.6
 )
 
-// quotedConfidence returns the confidence in a quotation: 0.1 + score/2, at most
-// 0.6. The score is that of the search, from 0 to 1: how much of the question the
-// sentence speaks of.
+// quotedConfidence returns 0.1 + score/2, at most 0.6. The score is the share of the question that
+// the sentence covers, 0 to 1.
 func quotedConfidence(score float64) float64 {
 	return lookup.Rounded(min(mostQuoted, leastQuoted+max(0, score)/2))
 }
 
-// thoughtOf makes a thought of a passage: the quotation and where it is from.
+// thoughtOf makes a thought of a passage and its citation.
 func thoughtOf(e evidence, others []evidence) heard {
 	return heard{
 		Text: "“" + e.Quote + "” [" + e.id() + "]", Kind: kindOfQuote(e, others),
@@ -32,12 +30,11 @@ func thoughtOf(e evidence, others []evidence) heard {
 	}
 }
 
-// quotation reports whether a thought is a quotation: see thoughtOf.
+// quotation reports whether a thought came from thoughtOf.
 func quotation(text string) bool { return strings.HasPrefix(text, "“") }
 
-// kindOfQuote says what a quotation is, by simple rules: a question if it asks, a
-// critique if it objects, a connection if it has two terms that a passage of
-// another source has too, else exploration.
+// kindOfQuote classifies a quotation by rules: question, critique (with an objection), connection
+// (sharing two terms with another source) or exploration.
 func kindOfQuote(e evidence, others []evidence) string {
 	switch {
 	case strings.ContainsAny(lastRune(e.Quote), "?？؟"):
@@ -53,7 +50,7 @@ func kindOfQuote(e evidence, others []evidence) string {
 	return "exploration"
 }
 
-// lastRune returns the last character of a quotation, without quotation marks.
+// lastRune returns the last character before closing quotation marks.
 func lastRune(text string) string {
 	text = strings.TrimRight(text, " \"'”’»)")
 	for i := len(text) - 1; i >= 0; i-- {
@@ -64,10 +61,10 @@ func lastRune(text string) string {
 	return "."
 }
 
-// objections are words that turn against what was said.
+// objections are words of contrast.
 var objections = []string{"but", "however", "although", "though", "not", "cannot", "yet", "contrary", "despite", "nevertheless", "unlike", "whereas", "no"}
 
-// objecting reports whether a sentence has a word of contrast or negation.
+// -
 func objecting(text string) bool {
 	for w := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && r != '’' }) {
 		if slices.Contains(objections, w) || strings.HasSuffix(w, "n't") || strings.HasSuffix(w, "n’t") {
@@ -77,13 +74,13 @@ func objecting(text string) bool {
 	return false
 }
 
-// A topic is something that hits are about.
+// topic is a subject of hits.
 type topic struct {
 	Name string `json:"name"`
 	Hits int    `json:"hits"`
 }
 
-// note remembers the topics of a hit, as they are written first.
+// note counts the topics of a hit in their first spelling.
 func (s *state) note(names []string) {
 	s.Topics = slices.Clone(s.Topics)
 	for _, name := range names[:min(len(names), maxTerms)] {
@@ -102,8 +99,7 @@ func (s *state) note(names []string) {
 	}
 }
 
-// topicQuestions makes questions of the topics that came up most and are not in
-// the user's question.
+// topicQuestions asks about the most frequent topics that the user's question lacks.
 func (s *state) topicQuestions() (list []asked) {
 	all := slices.Clone(s.Topics)
 	slices.SortStableFunc(all, func(a, b topic) int { return b.Hits - a.Hits })
@@ -124,14 +120,14 @@ func (s *state) topicQuestions() (list []asked) {
 	return list
 }
 
-// How a question about a topic begins; the second where not only documents are
-// searched. What is searched for is the topic and the user's question.
+// Prefixes of topic questions: documents only, or any source. The search uses the topic and the
+// user's question.
 const (
 	topicQuestion = "What do the documents say about "
 	topicAnywhere = "What is known about "
 )
 
-// topic returns what a question about a topic is about; nothing for another focus.
+// topic returns the topic of a topic question, or "".
 func (f focus) topic() string {
 	for _, start := range []string{topicQuestion, topicAnywhere} {
 		if topic, ok := strings.CutPrefix(f.Text, start); ok {
@@ -141,13 +137,12 @@ func (f focus) topic() string {
 	return ""
 }
 
-// beside reports whether a hit was found only for the user's words, and does not speak
-// of the topic, whose words are sorted. One that was found without words may.
+// beside reports whether a hit matched only the user's words, not the sorted topic words. A hit
+// without matched words is not beside.
 func beside(h hit, topic []string) bool {
 	return len(h.Terms) > 0 && lookup.Shared(lookup.Words(strings.Join(h.Terms, " ")), topic) == 0 && lookup.Shared(lookup.Words(h.Quote), topic) == 0
 }
 
-// topicQuestion returns how a question about a topic begins.
 func (s *state) topicQuestion() string {
 	if s.opts.Memory || s.opts.Web {
 		return topicAnywhere
@@ -155,5 +150,4 @@ func (s *state) topicQuestion() string {
 	return topicQuestion
 }
 
-// subset reports whether all of a are in the sorted list b.
 func subset(a, b []string) bool { return lookup.Shared(a, b) == len(a) }

@@ -11,7 +11,7 @@ import (
 	"ponder"
 )
 
-// What is found for a question about a topic speaks of the topic, or may.
+// A hit for a topic question must mention the topic.
 func TestOnTopic(t *testing.T) {
 	s := start(ponder.Run{ID: testRun, Input: "What does water cost?", Options: []byte(`{"docs":["/docs"],"without_model":true}`)})
 	s.Focus = focus{Question: "q1", Text: topicQuestion + "Pipe-laying?"}
@@ -39,9 +39,9 @@ func TestOnTopic(t *testing.T) {
 	}
 }
 
-// A sentence of a document is quoted in full, in whatever script.
+// A sentence is quoted in full in any script.
 func TestWholeSentences(t *testing.T) {
-	sentence := strings.Repeat("น้ำ", 66) + "." // of 595 bytes
+	sentence := strings.Repeat("น้ำ", 66) + "." // 595 bytes
 	answer := fmt.Sprintf(`{"hits":[{"id":"h1","source":"/docs/a.md","quote":%q,"start":0,"end":%d,"score":0.5}]}`, sentence, len(sentence))
 	d := newDriver(t, "น้ำ?", Options{Docs: []string{"/docs"}, WithoutModel: true}, time.Minute, func(ponder.Action) ponder.Body {
 		return ponder.ToolResult{Result: answer}
@@ -51,7 +51,7 @@ func TestWholeSentences(t *testing.T) {
 	}
 }
 
-// Names are asked about as they are written.
+// Topics keep their spelling.
 func TestTopics(t *testing.T) {
 	s := start(ponder.Run{ID: testRun, Input: "Who ploughed?", Options: []byte(`{"docs":["/docs"],"without_model":true}`)})
 	for _, names := range [][]string{{"Ibn al-Imad", "dry farming", ""}, {"Dry farming", "DRY FARMING"}, {strings.Repeat("x", 61), "ploughed"}} {
@@ -66,7 +66,7 @@ func TestTopics(t *testing.T) {
 	}
 }
 
-// What a quotation is, simple rules say.
+// Rules classify quotations.
 func TestKindOfQuote(t *testing.T) {
 	terms := []string{"salt", "sea"}
 	for _, tt := range []struct {
@@ -91,7 +91,7 @@ func TestKindOfQuote(t *testing.T) {
 	}
 }
 
-// A passage of a pinned source counts more, and the worst that were cited are forgotten.
+// Pinned passages score higher; the worst cited ones are dropped.
 func TestScores(t *testing.T) {
 	s := start(ponder.Run{ID: testRun, Input: "What is the sea?", Options: []byte(`{"docs":["/docs"]}`)})
 	s.Pinned = []string{"/docs/a.md"}
@@ -108,12 +108,12 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// The documents have nothing more on a question only if that was looked up again, and all
-// that they have is quoted. A search that fails is no such thing.
+// "Nothing more" requires a repeated look and that all hits are quoted. A failed search does not
+// count.
 func TestNothingMore(t *testing.T) {
 	const all = 12
 	for name, test := range map[string]struct {
-		fails  int // the first look that does
+		fails  int // the first failing look
 		weak   bool
 		quoted int
 		reason string
@@ -129,7 +129,7 @@ func TestNothingMore(t *testing.T) {
 					return ponder.ToolResult{Outcome: ponder.Outcome{Error: "no such folder"}}
 				}
 				var hits []string
-				if q := string(a.(ponder.Do).Args); !strings.Contains(q, "subject") { // the topics have nothing of their own
+				if q := string(a.(ponder.Do).Args); !strings.Contains(q, "subject") { // topics find nothing of their own
 					for i := found; i < min(found+5, all); i++ {
 						quote, score := fmt.Sprintf("Fact %d is so.", i), 0.9
 						if test.weak && i >= 5 {
@@ -150,8 +150,7 @@ func TestNothingMore(t *testing.T) {
 	}
 }
 
-// Without a model a session ends though there is always more to quote, quotes no more
-// than can be read, and says a sentence again that it quotes again.
+// Without a model, a session ends despite further quotes, with bounded quotations.
 func TestQuotesAreBounded(t *testing.T) {
 	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, WithoutModel: true, ToTheEnd: true}, time.Hour, world{size: 500}.answer).work()
 	if n := len(d.actions); n != unaidedRounds || d.fin.Reason != enoughQuoted {
@@ -178,8 +177,7 @@ func TestQuotesAreBounded(t *testing.T) {
 	}
 }
 
-// What was asked comes first, then what the user wished to know, and then what has the best
-// quotations.
+// Chapters: the question first, then the user's questions, then by best quotation.
 func TestChapters(t *testing.T) {
 	s := start(ponder.Run{ID: testRun, Input: "Who ploughed?", Options: []byte(`{"docs":["/docs"],"without_model":true}`)})
 	s.Explored = []*question{{ID: "q1", Text: "Of oxen?"}, {ID: "q2", Text: "Of soil?"}, {ID: "q4", Text: "Of rain?"}}

@@ -20,16 +20,15 @@ import (
 	"ponder/store/memory"
 )
 
-// A reference is what a session should be after what a user has done to it: the
-// machine of states that the seed of this mode has, with wishes.
+// reference is the expected state machine of a session under user commands, based on the seed.
 type reference struct {
 	status  ponder.Status
-	hurried bool            // an answer is wanted now
-	open    map[string]int  // questions of the user, by text, with their priorities
-	wishes  map[string]bool // ids of wishes that are to be acknowledged, and have to be refused
+	hurried bool            // an answer is requested now
+	open    map[string]int  // user questions with priorities
+	wishes  map[string]bool // ids of pending commands: must they be refused?
 }
 
-// do says what an order leads to, and whether it is heard at all.
+// do applies an order and reports whether the session may receive it.
 func (r *reference) do(order string) bool {
 	if r.status.Ended() {
 		return false
@@ -50,7 +49,7 @@ func (r *reference) do(order string) bool {
 	return true
 }
 
-// A play is a session, what is done to it, and the reference beside it.
+// play is a session under test with its reference.
 type play struct {
 	t     *testing.T
 	rng   *rand.Rand
@@ -67,19 +66,19 @@ func (p *play) start() {
 	p.mind = enginetest.Start(p.t, c)
 }
 
-// step does something, lets some time pass, and looks.
+// step performs a random order, waits and checks.
 func (p *play) step() {
 	p.t.Helper()
 	orders := []string{"pause", "pause", "resume", "resume", "resume", "question", "question", "rank", "drop", "budget", "kill", "kill", "fork", "wait", "answer", "cancel"}
 	order := orders[p.rng.IntN(len(orders))]
 	if (order == "answer" || order == "cancel") && p.rng.IntN(4) > 0 {
-		order = "wait" // else few sessions would live long
+		order = "wait" // keep most sessions alive longer
 	}
 	p.done = append(p.done, order)
 	switch order {
 	case "kill":
 		p.mind.Stop()
-		time.Sleep(time.Duration(p.rng.IntN(20)) * time.Second) // nobody thinks
+		time.Sleep(time.Duration(p.rng.IntN(20)) * time.Second) // idle
 		p.start()
 	case "fork":
 		p.fork()
@@ -95,7 +94,7 @@ func (p *play) step() {
 	p.check()
 }
 
-// wish wishes for something, as every surface does.
+// wish sends a command as surfaces do.
 func (p *play) wish(order string) {
 	p.t.Helper()
 	n := len(p.done)
@@ -136,8 +135,7 @@ func (p *play) wish(order string) {
 	}
 }
 
-// fork forks the session where it is now: the fork is as the session is, and
-// what becomes of it is nothing to the session.
+// fork copies the session and checks that the fork is equal and independent.
 func (p *play) fork() {
 	p.t.Helper()
 	ctx := p.t.Context()
@@ -147,7 +145,7 @@ func (p *play) fork() {
 	id := ponder.ThreadID(fmt.Sprintf("thr_fork%d", p.forks))
 	if err := engine.Fork(ctx, p.store, enginetest.Thread, at, ponder.Thread{ID: id}, ponder.Event{Run: enginetest.Run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil {
 		if before[at-1].Body.Type() == "run_finished" || p.over(before[:at]) {
-			return // there is nothing to cancel
+			return // nothing to cancel
 		}
 		p.t.Fatalf("%v: fork at %d: %v", p.done, at, err)
 	}
@@ -175,7 +173,6 @@ func ids(evs []ponder.Event) (list []string) {
 	return list
 }
 
-// check compares the session with the reference.
 func (p *play) check() {
 	p.t.Helper()
 	info, err := p.store.Thread(p.t.Context(), enginetest.Thread)
@@ -227,8 +224,8 @@ func (p *play) check() {
 	}
 }
 
-// Whatever users do to a session, and whenever its process is killed, it is in
-// the state that a small machine of states is in; no wish is lost or obeyed twice.
+// Under any commands and process kills, the session matches the reference; every command applies
+// exactly once.
 func TestReference(t *testing.T) {
 	ended := make(map[ponder.Status]int)
 	for seed := range uint64(40) {

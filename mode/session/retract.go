@@ -6,7 +6,7 @@ import (
 	"ponder/internal/textkit/similarity"
 )
 
-// retract removes citations of banned evidence from the state, and what quotes it.
+// retract removes citations and quotations of banned evidence from the state.
 func (s *state) retract() {
 	var thoughts []thought
 	for _, t := range s.Thoughts {
@@ -44,8 +44,7 @@ func (s *state) retract() {
 	s.Sum.Text = s.retracted(s.Sum.Text)
 }
 
-// retracted returns a text without citations of evidence that is barred, and without the
-// lines that quote it.
+// retracted returns text without citations of banned evidence and without lines that quote it.
 func (s *state) retracted(text string) string {
 	if bare, _ := s.cited(text, nil); bare == text {
 		return text

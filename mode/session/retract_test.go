@@ -12,8 +12,7 @@ import (
 	"ponder/llm"
 )
 
-// What was found in a source that is banned is cited no more, in whatever is written,
-// asked or kept from then on.
+// A banned source is no longer cited anywhere.
 func TestBannedIsNotCited(t *testing.T) {
 	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, SynthesisInterval: 5, ToTheEnd: true}, time.Minute, func(a ponder.Action) ponder.Body {
 		if do, ok := a.(ponder.Do); ok {
@@ -58,7 +57,7 @@ func TestBannedIsNotCited(t *testing.T) {
 	}
 }
 
-// Quotations of a source that is banned are forgotten, and thoughts that cite it are not.
+// Quotations of a banned source are removed; thoughts that cite it stay.
 func TestUnsaid(t *testing.T) {
 	s := state{given: &given{}, Counts: counts{Evidence: 9}, Barred: []int{1, 4}}
 	for _, tt := range []struct{ name, text, want string }{
@@ -79,7 +78,7 @@ func TestUnsaid(t *testing.T) {
 	}
 }
 
-// A session that quotes answers without what a ban takes away, though it was said.
+// A quoting session answers without banned quotations.
 func TestBannedIsNotQuoted(t *testing.T) {
 	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}}, time.Hour, func(a ponder.Action) ponder.Body {
 		if do, ok := a.(ponder.Do); ok {

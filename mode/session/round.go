@@ -12,9 +12,8 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// A cell is one focus of a wave, and what came of it. A wave is taken in when
-// all of its cells are done, in their order: whichever ended first, the session
-// goes on in the same way.
+// cell is one focus of a wave with its results. A wave is applied when all cells are done, in their
+// order, so that the order of results does not matter.
 type cell struct {
 	N     int   `json:"n"`
 	Focus focus `json:"focus"`
@@ -22,21 +21,20 @@ type cell struct {
 	structured.Retry
 
 	Found   found          `json:"found,omitzero"` // of a look
-	Got     bool           `json:"got,omitempty"`  // what was found is there, and the web is waited for
-	Web     *webLook       `json:"web,omitempty"`  // beside the look; nil if the web is not asked
-	News    int            `json:"news,omitempty"` // passages that the look has brought
-	Less    string         `json:"less,omitempty"` // why the documents or the memory brought fewer than they may have
+	Got     bool           `json:"got,omitempty"`  // found is complete; the web is pending
+	Web     *webLook       `json:"web,omitempty"`  // nil if the web is not searched
+	News    int            `json:"news,omitempty"` // passages found
+	Less    string         `json:"less,omitempty"` // why documents or memory found fewer than possible
 	Heard   []heard        `json:"heard,omitempty"`
-	Asked   []asked        `json:"asked,omitempty"`   // with the thoughts
-	Settled bool           `json:"settled,omitempty"` // the model says that nothing is left to ask
+	Asked   []asked        `json:"asked,omitempty"`   // questions among the thoughts
+	Settled bool           `json:"settled,omitempty"` // the model has no more questions
 	Model   string         `json:"model,omitempty"`
 	Failed  ponder.Outcome `json:"failed,omitzero"`
 }
 
-// key returns the key of a cell's action in a step.
 func (c *cell) key(do string) string { return do + "-" + strconv.Itoa(c.N) + markOf(c.Retry) }
 
-// round begins the next round with new foci.
+// round begins the next wave.
 func (s *state) round() {
 	s.Wave = nil
 	for _, f := range s.choose(s.width()) {
@@ -48,13 +46,13 @@ func (s *state) round() {
 	}
 }
 
-// searches reports whether there are documents or a memory to look things up in.
+// searches reports whether documents or the memory can be searched.
 func (s *state) searches() bool { return len(s.opts.Docs) > 0 || s.opts.Memory }
 
-// gathers reports whether there is anything to look things up in.
+// gathers reports whether anything can be searched.
 func (s *state) gathers() bool { return s.searches() || s.opts.Web }
 
-// lookUp prepares the looks of a new wave, and reports whether there are any.
+// lookUp prepares the looks of a new wave and reports whether there are any.
 func (s *state) lookUp() bool {
 	online := s.askWeb()
 	for i := range s.Wave {
@@ -67,7 +65,6 @@ func (s *state) lookUp() bool {
 	return s.searches() || online
 }
 
-// begin adds a cell to the wave.
 func (s *state) begin(f focus) {
 	s.Counts.Rounds++
 	s.Wave = append(slices.Clip(s.Wave), cell{N: s.Counts.Rounds, Focus: f})
@@ -113,8 +110,7 @@ func (s *state) consider(do []ponder.Action, c *cell) []ponder.Action {
 	return do
 }
 
-// cell returns the cell that waits for the result of a key, in a wave that may
-// be changed, or nil.
+// cell returns the cell that awaits key, in a cloned wave, or nil.
 func (s *state) cell(key string) *cell {
 	i := slices.IndexFunc(s.Wave, func(c cell) bool { return slices.Contains(s.waits(&c), key) })
 	if i < 0 {
@@ -124,7 +120,6 @@ func (s *state) cell(key string) *cell {
 	return &s.Wave[i]
 }
 
-// lookedCell goes on after a search.
 func (s *state) lookedCell(key string, b ponder.ToolResult) {
 	c := s.cell(key)
 	if c == nil {
@@ -144,7 +139,6 @@ func (s *state) lookedCell(key string, b ponder.ToolResult) {
 	s.settleWave()
 }
 
-// answeredCell goes on after a call for thoughts.
 func (s *state) answeredCell(key string, b *ponder.CallFinished) {
 	c := s.cell(key)
 	if c == nil || s.Step.Do != thoughts {
@@ -174,7 +168,7 @@ func (s *state) answeredCell(key string, b *ponder.CallFinished) {
 	s.settleWave()
 }
 
-// hear reads thoughts. With prose, an answer that has no form will do.
+// hear parses thoughts; see readAnswer.
 func (c *cell) hear(text string, prose bool) error {
 	a, err := readAnswer(text, prose)
 	if err == nil {
@@ -183,7 +177,7 @@ func (c *cell) hear(text string, prose bool) error {
 	return err
 }
 
-// settleWave takes in what came of a wave once all of it is there.
+// settleWave applies a finished wave.
 func (s *state) settleWave() {
 	if slices.ContainsFunc(s.Wave, func(c cell) bool { return !c.Done }) {
 		return
@@ -208,8 +202,8 @@ func (s *state) settleWave() {
 	s.advance()
 }
 
-// judge notes how the calls of a wave went. If all failed, that is one failure, for it
-// may be one moment of trouble; but one that will come again counts as that.
+// judge records the outcome of a wave's calls. If all failed, they count as one failure of the
+// worst class.
 func (s *state) judge(wave []cell) {
 	var worst ponder.Outcome
 	for i := range wave {
@@ -224,7 +218,7 @@ func (s *state) judge(wave []cell) {
 	s.fails(worst)
 }
 
-// takeIn takes in what came of the calls of a wave.
+// -
 func (s *state) takeIn(wave []cell) {
 	was := s.Counts.Thoughts
 	for i := range wave {
@@ -240,8 +234,7 @@ func (s *state) takeIn(wave []cell) {
 	s.weigh(wave, s.Counts.Thoughts-was)
 }
 
-// setAside drops the question of the focus if the model fails on it and may not on
-// others.
+// setAside drops the question of the focus if the failure may be due to it.
 func (s *state) setAside(o ponder.Outcome) {
 	at := slices.IndexFunc(s.Open, func(q *question) bool { return q.ID == s.Focus.Question })
 	if at >= 0 && !s.Unaided && particular(o.Class) {
@@ -251,8 +244,7 @@ func (s *state) setAside(o ponder.Outcome) {
 	}
 }
 
-// wonder takes in the questions that came with thoughts, if there are enough new thoughts for
-// questions: then none need be asked for.
+// wonder takes questions that came with thoughts, which saves a call for questions.
 func (s *state) wonder(list []asked) {
 	if len(list) > 0 && s.Since >= questionEvery {
 		s.Since, s.Worth.Asked = 0, true
@@ -260,7 +252,7 @@ func (s *state) wonder(list []asked) {
 	}
 }
 
-// settleLooks takes in what was found, and has pages read if some are worth it.
+// settleLooks applies the looks and starts page reads if worthwhile.
 func (s *state) settleLooks() {
 	s.Wave = slices.Clone(s.Wave)
 	for i := range s.Wave {
@@ -277,7 +269,7 @@ func (s *state) settleLooks() {
 	s.gathered()
 }
 
-// gathered takes in what was found on the web, and goes on with all that was found.
+// gathered applies the web results and starts the thoughts.
 func (s *state) gathered() {
 	wave := slices.Clone(s.Wave)
 	for i := range wave {
@@ -313,8 +305,7 @@ func (s *state) gathered() {
 	s.advance()
 }
 
-// again begins the cells anew for which want is true, because their prompts do not hold
-// any more.
+// again restarts cells whose prompts became invalid.
 func (s *state) again(want func(*cell) bool) {
 	if !s.Step.inWave() {
 		return
@@ -330,7 +321,7 @@ func (s *state) again(want func(*cell) bool) {
 	}
 }
 
-// inFlight returns the keys of what the session waits for.
+// inFlight returns the keys of pending actions.
 func (s *state) inFlight() (keys []string) {
 	switch {
 	case s.Step.Do == done:
@@ -343,8 +334,8 @@ func (s *state) inFlight() (keys []string) {
 	return keys
 }
 
-// width returns how many foci the next wave has: no more than there are calls
-// left for, beside the one for the answer; one, once nothing new has come.
+// width returns the number of foci in the next wave. It reserves a call for the answer, and is one
+// once nothing new comes.
 func (s *state) width() int {
 	n := s.opts.Parallel
 	if s.Worth.Stale > 0 {
@@ -359,9 +350,8 @@ func (s *state) width() int {
 	return max(1, n)
 }
 
-// choose returns the n most urgent open questions, of equals those that the user wishes
-// for and then the oldest first; if there are none, or nothing is found for them without a
-// model, the question of the user.
+// choose returns the n most urgent open questions, ties by user's first, then oldest. Without any,
+// or if quoting found nothing for them, it returns the user's question.
 func (s *state) choose(n int) (list []focus) {
 	open := s.Open
 	if s.Unaided && s.Dry >= dryRounds {

@@ -13,7 +13,7 @@ import (
 	"ponder"
 )
 
-// curious answers as a model does that has many questions.
+// curious answers with many questions.
 func curious(a ponder.Action) ponder.Body {
 	if what, n := stepOf(keyOf(a)); what == questions {
 		var list []string
@@ -25,8 +25,7 @@ func curious(a ponder.Action) ponder.Body {
 	return sensible(a)
 }
 
-// However many questions come with thoughts, three are taken for each five of these; those
-// that come when the open ones are ranked may be ahead of that.
+// Three questions are taken per five thoughts; those from a ranking may come early.
 func TestQuestionsWithThoughts(t *testing.T) {
 	for each := range 6 {
 		for _, parallel := range []int{1, 3} {
@@ -62,8 +61,7 @@ func TestQuestionsWithThoughts(t *testing.T) {
 	}
 }
 
-// Foci that are thought about at a time are those of one wave, and what comes of
-// them is taken in by their order, whichever ends first.
+// Parallel foci form a wave, applied in order regardless of completion.
 func TestParallel(t *testing.T) {
 	run := func(o Options, order func([]ponder.Action)) *driver {
 		d := newDriver(t, "What is the sea?", o, 3*time.Minute, curious)
@@ -98,7 +96,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// What a session does when nothing new comes.
+// A session stops when nothing new comes.
 func TestEnough(t *testing.T) {
 	const truth = `{"thought":"Water is wet.","type":"insight","confidence":0.95}`
 	one := says(`{"thoughts":[` + truth + `,` + truth + `,{"thought":"WATER IS WET!","type":"critique","confidence":0.92}]}`)
@@ -196,7 +194,7 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-// What is said again is not written again, and what two foci come to agrees.
+// Repeats are merged; a thought from two foci counts as agreement.
 func TestMerged(t *testing.T) {
 	again := says(`{"thoughts":[{"thought":"Thought 1a.","confidence":0.6},{"thought":"Salt comes from rivers.","confidence":0.7}]}`)
 	d := newDriver(t, "What is the sea?", Options{}, time.Minute, replies(map[string]ponder.Body{"thoughts-3": again})).work()
@@ -222,7 +220,7 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// An insight that is given twice is written once, and cites nothing that is not there.
+// A repeated insight is written once, without unknown citations.
 func TestDistinctInsights(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{}, time.Second, replies(map[string]ponder.Body{
 		"final": says(`{"answer":"Deep.","insights":["Salt comes from rivers.","Salt comes from rivers!","Salt does not come from rivers.","It seems that salt comes from rivers [e9]."],"confidence":0.5,"remaining":["Why [e99]?","Why?"]}`),
@@ -255,7 +253,7 @@ func TestTrend(t *testing.T) {
 	}
 }
 
-// Open questions get other priorities as understanding grows.
+// Open questions are reranked.
 func TestRankedAnew(t *testing.T) {
 	for _, text := range []string{
 		`{"questions":[{"question":"And foam?","priority":2}],"ranked":[{"id":"q1","priority":10},{"id":"q9","priority":1},{"id":"Q2","priority":3}]}`,
@@ -280,7 +278,7 @@ func TestRankedAnew(t *testing.T) {
 	}
 }
 
-// What earlier sessions concluded is offered, with where it is from.
+// Earlier conclusions are offered with their origin.
 func TestEarlier(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{Earlier: true}, time.Minute, func(a ponder.Action) ponder.Body {
 		if do, ok := a.(ponder.Do); ok && do.Tool == EarlierTool {
@@ -311,7 +309,7 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// wishes are put in at the given places of the log; the acknowledgements come back.
+// acknowledged sends commands at positions of the log and returns the acknowledgements.
 func acknowledged(t *testing.T, o Options, inputs map[int]ponder.Body, answer func(ponder.Action) ponder.Body) (*driver, []ponder.Progress) {
 	t.Helper()
 	d := newDriver(t, "What is the sea?", o, 2*time.Minute, answer)
@@ -335,7 +333,8 @@ func wish(do ponder.SteerOp, content string, args ponder.SteerArgs) ponder.Body 
 }
 
 func TestWishes(t *testing.T) {
-	// The log of a sensible session: 1 focus, 2 call, 3-5 thoughts, 6 focus, 7 call, 8-10 thoughts, 11 call, 12 question q1, 13 focus.
+	// The log: 1 focus, 2 call, 3-5 thoughts, 6 focus, 7 call, 8-10 thoughts, 11 call, 12 question
+	// q1, 13 focus.
 	for _, tt := range []struct {
 		name      string
 		at        int
@@ -405,7 +404,7 @@ func TestWishes(t *testing.T) {
 	}
 }
 
-// A banned source is not quoted any more, and what was asked with it is asked anew.
+// A banned source is not quoted, and calls with it are repeated.
 func TestBan(t *testing.T) {
 	d, acks := acknowledged(t, Options{Docs: []string{"/docs"}}, map[int]ponder.Body{6: wish(ponder.BanSource, "", ponder.SteerArgs{Source: "e1"})}, func(a ponder.Action) ponder.Body {
 		if do, ok := a.(ponder.Do); ok {
@@ -432,7 +431,7 @@ func TestBan(t *testing.T) {
 	}
 }
 
-// What is wished for while the session is paused takes effect when it goes on.
+// Commands during a pause apply on resume.
 func TestWishesInAPause(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{}, time.Minute, sensible)
 	d.inputs = map[int]ponder.Body{3: ponder.RunPaused{}, 4: wish(ponder.Correct, "The sea is not blue.", ponder.SteerArgs{}), 5: ponder.Steer{Do: ponder.AnswerNow}, 6: ponder.RunResumed{}}
@@ -449,8 +448,7 @@ func TestWishesInAPause(t *testing.T) {
 	}
 }
 
-// An earlier session that turned out wrong is not offered, and how the others
-// turned out is said.
+// Wrong earlier sessions are omitted; other outcomes are stated.
 func TestEarlierOutcomes(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{Earlier: true}, time.Second, func(a ponder.Action) ponder.Body {
 		if _, ok := a.(ponder.Do); ok {
@@ -468,7 +466,7 @@ func TestEarlierOutcomes(t *testing.T) {
 	}
 }
 
-// A wish that comes when the answer is being written is refused, with the reason.
+// A command during the final answer is refused with the reason.
 func TestLateWishes(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{}, time.Second, sensible)
 	d.inputs = map[int]ponder.Body{5: wish(ponder.AddQuestion, "Who made the waves?", ponder.SteerArgs{})}
@@ -492,7 +490,7 @@ func TestLateWishes(t *testing.T) {
 	}
 }
 
-// However wide the waves are, each thought is read by a synthesis, or by the answer.
+// With waves of any width, each thought reaches a synthesis or the answer.
 func TestSynthesesReadAll(t *testing.T) {
 	n := 0
 	d := newDriver(t, "What is the sea?", Options{Parallel: 16, ToTheEnd: true, SynthesisInterval: 1e6}, 20*time.Minute, func(a ponder.Action) ponder.Body {

@@ -9,33 +9,33 @@ import (
 	"ponder/internal/textkit/similarity"
 )
 
-// Bounds on what is remembered of thoughts, to know what repeats them.
+// Limits of memos, which detect repetition.
 const (
 	maxSaid     = 80
 	maxSaidText = 240 // bytes
 )
 
-// mostShared is the part of what a thought names that others before it may name.
+// mostShared is the maximum share of a new thought's names found in an earlier one.
 const mostShared = 0.8
 
-// A memo is what is remembered of a thought that was written.
+// memo is a compact record of a thought.
 type memo struct {
 	N      int     `json:"n"`
 	Text   string  `json:"text"`
-	Focus  string  `json:"focus,omitempty"`  // the id of its question
-	Agreed bool    `json:"agreed,omitempty"` // another focus came to it as well
+	Focus  string  `json:"focus,omitempty"`  // id of its question
+	Agreed bool    `json:"agreed,omitempty"` // another focus also had it
 	Weight float64 `json:"weight"`           // importance times confidence
 
 	feel similarity.Text
 }
 
-// feel returns what is compared of a text.
+// feel parses text for comparison.
 func feel(text string) *similarity.Text {
 	t := similarity.Of(text)
 	return &t
 }
 
-// feel makes what is not kept in checkpoints.
+// feel recomputes fields not in checkpoints.
 func (s *state) feel() {
 	for _, m := range s.Said {
 		m.feel = similarity.Of(m.Text)
@@ -50,8 +50,7 @@ func (s *state) feel() {
 	}
 }
 
-// think adds thoughts on the focus. Those that were there before are not written
-// again.
+// think adds the new thoughts on the focus and counts repeats.
 func (s *state) think(list []heard, model string, unaided bool) {
 	add := make([]ponder.Body, 0, len(list)+1)
 	var again []int
@@ -71,7 +70,7 @@ func (s *state) think(list []heard, model string, unaided bool) {
 		add = append(add, s.say(h, m, opposed, model, unaided))
 	}
 	if s.Thoughts = s.Thoughts[max(0, len(s.Thoughts)-max(recentThoughts, s.Worth.News)):]; len(s.Thoughts) == 0 {
-		s.Said, s.Thoughts = nil, nil // as they come from a checkpoint
+		s.Said, s.Thoughts = nil, nil // as after a checkpoint
 	}
 	if len(again) > 0 {
 		add = append([]ponder.Body{ponder.Progress{
@@ -84,7 +83,7 @@ func (s *state) think(list []heard, model string, unaided bool) {
 	s.write("note", &s.Counts.Noted, add...)
 }
 
-// say adds a new thought to lists that are the state's own, and returns its event.
+// say adds a thought to lists owned by the state, and returns its event.
 func (s *state) say(h heard, m *memo, opposed bool, model string, unaided bool) ponder.Body {
 	b := ponder.Thought{
 		Content: h.Text, Number: s.Counts.Thoughts, Kind: h.Kind, Confidence: h.Confidence, Importance: h.Importance, Focus: s.Focus.Text,
@@ -103,7 +102,7 @@ func (s *state) say(h heard, m *memo, opposed bool, model string, unaided bool) 
 	return b
 }
 
-// weight returns what a thought brings: importance times confidence.
+// weight is importance times confidence.
 func weight(t ponder.Thought) float64 {
 	importance := t.Importance
 	if importance == 0 {
@@ -112,13 +111,13 @@ func weight(t ponder.Thought) float64 {
 	return importance * t.Confidence
 }
 
-// roomy returns a copy of a list that has room for n more elements.
+// roomy returns a copy with capacity for n more elements.
 func roomy[E any](list []E, n int) []E {
 	return append(make([]E, 0, len(list)+n), list...)
 }
 
-// remembered adds a memo to a list. If there are too many, the one of the least
-// weight goes, of all but the newest, which what comes next may repeat.
+// remembered adds a memo. Beyond the limit it drops the lightest, except recent ones, which the
+// next thoughts may repeat.
 func remembered(list []*memo, m *memo) []*memo {
 	if len(list) < maxSaid {
 		return append(list, m)
@@ -132,8 +131,8 @@ func remembered(list []*memo, m *memo) []*memo {
 	return append(slices.Delete(list, least, least+1), m)
 }
 
-// compare returns the place of what says the same among what was said, the newest,
-// or -1; and whether something says the opposite.
+// compare returns the index of the newest memo that equals m in meaning, or -1, and whether any
+// memo states the opposite.
 func (s *state) compare(m *memo) (at int, opposed bool) {
 	for i := len(s.Said) - 1; i >= 0; i-- {
 		if s.Said[i].Text == m.Text {
@@ -149,15 +148,14 @@ func (s *state) compare(m *memo) (at int, opposed bool) {
 	return -1, opposed
 }
 
-// hardlyNew reports whether nearly all that a thought names is in one before, and so
-// are all its names and numbers: it may say something else of them, and is kept; but
-// where nothing but that comes, it is enough.
+// hardlyNew reports whether an earlier thought covers nearly all names and numbers of t. Such a
+// thought is kept, but counts toward stopping.
 func (s *state) hardlyNew(t *similarity.Text) bool {
 	return slices.ContainsFunc(s.Said, func(m *memo) bool { return t.Within(m.feel, mostShared) && t.Compare(m.feel) != similarity.Opposite })
 }
 
-// agree notes in a list that is the state's own that a thought was said again: if
-// that was in another focus, two ways lead to it.
+// agree marks a repeated thought as found from two foci, if so. The list must be owned by the
+// state.
 func (s *state) agree(at int) {
 	if o := s.Said[at]; o.Agreed || o.Focus == s.Focus.Question {
 		return
@@ -168,7 +166,7 @@ func (s *state) agree(at int) {
 	s.Worth.Agreed++
 }
 
-// against returns the ids of the corrections that a thought contradicts.
+// against returns the ids of contradicted corrections.
 func (s *state) against(t *similarity.Text) (ids []string) {
 	for _, f := range s.Facts {
 		if t.Compare(f.feel) == similarity.Opposite {
@@ -178,8 +176,7 @@ func (s *state) against(t *similarity.Text) (ids []string) {
 	return ids
 }
 
-// insight returns what was learned: the surest insight, or else the surest
-// thought that does not only ask.
+// insight returns the surest insight, else the surest thought that is not a question.
 func insight(list []heard) string {
 	best, rank := "", -1.0
 	for _, h := range list {

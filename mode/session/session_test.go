@@ -64,7 +64,7 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// replies answers the calls that it has a key for, and others sensibly.
+// replies answers by key, and others sensibly.
 func replies(m map[string]ponder.Body) func(ponder.Action) ponder.Body {
 	return func(a ponder.Action) ponder.Body {
 		if b, ok := m[keyOf(a)]; ok {
@@ -74,7 +74,6 @@ func replies(m map[string]ponder.Body) func(ponder.Action) ponder.Body {
 	}
 }
 
-// always answers every call with b.
 func always(b ponder.Body) func(ponder.Action) ponder.Body {
 	return func(a ponder.Action) ponder.Body {
 		if do, ok := a.(ponder.Do); ok {
@@ -98,10 +97,10 @@ func TestTrouble(t *testing.T) {
 		budget   time.Duration
 		inputs   map[int]ponder.Body
 
-		keys   string // the calls and looks; those that they begin with, if it ends in "..."
+		keys   string // calls and looks; a prefix if it ends in "..."
 		status ponder.Status
 		reason string
-		begins string // of the answer
+		begins string // prefix of the answer
 	}{
 		{
 			name: "malformed is asked again", answer: replies(map[string]ponder.Body{"thoughts-1": says("No.")}), budget: 15 * time.Second,
@@ -229,8 +228,7 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// checkKeys checks which calls and looks were made: those that are named, and more
-// only if the names end in "...".
+// checkKeys compares the calls and looks with want, a prefix if it ends in "...".
 func checkKeys(t *testing.T, d *driver, want string) {
 	t.Helper()
 	begin, more := strings.CutSuffix(want, "...")
@@ -289,7 +287,6 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// call returns the call of a key.
 func (d *driver) call(key string) ponder.Call {
 	d.t.Helper()
 	for _, a := range d.actions {
@@ -301,8 +298,7 @@ func (d *driver) call(key string) ponder.Call {
 	return ponder.Call{}
 }
 
-// Prompts of the same kind share what they begin with: most of it, in most of
-// them.
+// Most prompts of a kind share most of their prefix.
 func TestPrefixesAreShared(t *testing.T) {
 	d := newDriver(t, "What is the fact?", Options{SynthesisInterval: 1e6}, 20*time.Minute, sensible).work()
 	var before string
@@ -370,7 +366,7 @@ func TestCited(t *testing.T) {
 	}
 }
 
-// Where nothing was gathered nothing is cited, and what may be code stays.
+// Without evidence, citations are removed and code stays.
 func TestCitedOfNothing(t *testing.T) {
 	s := state{given: &given{}}
 	const code = "w[e1] + w[e2], print([e1], [e3]), `w[e1]`, print('[e1]') [4]."

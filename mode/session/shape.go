@@ -8,9 +8,9 @@ import (
 	"ponder/mode/internal/usage"
 )
 
-// A View is a session as people and programs are shown it: a fold over the events
-// of its thread. Its JSON is what is exported. Nothing internal is in it but sums
-// of usage. It has one owner; see [View.Apply].
+// View is a session for display, folded from the events of its thread. Its JSON is the export
+// format. It omits internal data except usage totals. It is not safe for concurrent use; see
+// [View.Apply].
 type View struct {
 	Session   Session     `json:"session"`
 	Thoughts  []Thought   `json:"thoughts"`
@@ -18,90 +18,87 @@ type View struct {
 	Syntheses []Synthesis `json:"syntheses"`
 	Sources   []Source    `json:"sources"`
 
-	// Steering is what users wished for while it went on, oldest first.
+	// Steering lists user commands, oldest first.
 	Steering    []Steering   `json:"steering,omitempty"`
 	Corrections []Correction `json:"corrections,omitempty"`
 	Pinned      []string     `json:"pinned_sources,omitempty"`
 	Banned      []string     `json:"banned_sources,omitempty"`
 
-	// Notes are remarks of the program, such as which files were not read.
+	// Notes are remarks of the program, such as files not read.
 	Notes []string `json:"notes,omitempty"`
 
-	// CutShort says that a budget other than time was spent before its end.
+	// CutShort says that a budget other than time ended the session.
 	CutShort bool `json:"-"`
 
-	// BrokeOff says how what the model wrote for the answer broke off: see
-	// [llm.Finish.BrokeOff]. It is empty if it did not.
+	// BrokeOff says how the answer of the model broke off, or is empty; see [llm.Finish.BrokeOff].
 	BrokeOff string `json:"-"`
 
 	fold viewFold
 }
 
-// A Session is the head of a thinking session.
+// Session is the summary of a session.
 type Session struct {
 	ID         ponder.ThreadID `json:"id"`
 	Run        ponder.RunID    `json:"run_id"`
 	Question   string          `json:"original_question"`
-	Minutes    float64         `json:"thinking_duration_minutes"` // 0: not limited
-	Model      string          `json:"model_id"`                  // the last that answered; empty if none has
+	Minutes    float64         `json:"thinking_duration_minutes"` // 0: unlimited
+	Model      string          `json:"model_id"`                  // the last model that answered
 	Status     ponder.Status   `json:"status"`
 	Progress   Progress        `json:"progress"`
 	Created    *time.Time      `json:"created_at"`
 	Started    *time.Time      `json:"started_at"`
-	Paused     *time.Time      `json:"paused_at"` // while it is paused
+	Paused     *time.Time      `json:"paused_at"` // nil unless paused
 	Completed  *time.Time      `json:"completed_at"`
 	Final      string          `json:"final_synthesis"`            // the answer
-	Confidence []float64       `json:"confidence_evolution"`       // as claimed
-	Trend      string          `json:"confidence_trend,omitempty"` // converging, diverging, plateau
+	Confidence []float64       `json:"confidence_evolution"`       // claimed values
+	Trend      string          `json:"confidence_trend,omitempty"` // converging, diverging or plateau
 	StopReason string          `json:"stop_reason"`
 	Budget     Limits          `json:"budget"`
 	Usage      Usage           `json:"usage"`
 	Metadata   Metadata        `json:"metadata"`
 	Error      string          `json:"error_message"`
-	Resolution *Resolution     `json:"resolution,omitempty"` // how it turned out, once that is known
+	Resolution *Resolution     `json:"resolution,omitempty"` // nil until known
 
-	Certainty // of its newest synthesis
+	Certainty // of the newest synthesis
 }
 
-// Progress is how far a session has come.
+// Progress measures a session.
 type Progress struct {
 	Thoughts   int     `json:"total_thoughts"`
 	Questions  int     `json:"total_questions"`
 	Syntheses  int     `json:"total_syntheses"`
 	Explored   int     `json:"explored_questions"`
 	Dropped    int     `json:"dropped_questions,omitempty"`
-	Merged     int     `json:"merged_thoughts,omitempty"` // that only said again what was said
+	Merged     int     `json:"merged_thoughts,omitempty"` // repeats that were merged
 	Focus      string  `json:"current_focus"`             // the newest
-	Foci       []Focus `json:"foci,omitempty"`            // all that are being thought about, oldest first
-	Percentage float64 `json:"percentage"`                // of the budget that is nearest to its end
+	Foci       []Focus `json:"foci,omitempty"`            // current foci, oldest first
+	Percentage float64 `json:"percentage"`                // of the budget closest to its limit
 	Elapsed    float64 `json:"elapsed_seconds"`
 }
 
-// A Focus is something that is being thought about.
+// Focus is a current subject.
 type Focus struct {
 	Round    int    `json:"round"`
 	Text     string `json:"text"`
-	Question string `json:"question_id,omitempty"` // empty if it is the question of the user
+	Question string `json:"question_id,omitempty"` // empty for the user's question
 }
 
-// What the calls of a session used and may use.
 type (
 	Limits     = usage.Limits
 	Usage      = usage.Usage
 	ModelUsage = usage.Model
 )
 
-// Metadata is how a session was started.
+// Metadata is the options of a session.
 type Metadata struct {
 	SynthesisInterval float64  `json:"synthesis_interval_seconds"`
 	Docs              []string `json:"docs,omitempty"`
-	Memory            bool     `json:"memory,omitempty"`        // is looked into
-	Web               bool     `json:"web,omitempty"`           // likewise
-	WithoutModel      bool     `json:"without_model,omitempty"` // all or part of it
-	Parallel          int      `json:"parallel,omitempty"`      // foci at a time, if more than one
+	Memory            bool     `json:"memory,omitempty"`
+	Web               bool     `json:"web,omitempty"`
+	WithoutModel      bool     `json:"without_model,omitempty"` // at least in part
+	Parallel          int      `json:"parallel,omitempty"`      // foci per wave, if more than one
 }
 
-// A Thought is a thought of a session.
 type Thought struct {
 	ID         string          `json:"id"`
 	Session    ponder.ThreadID `json:"session_id"`
@@ -114,42 +111,40 @@ type Thought struct {
 	Focus      string          `json:"focus,omitempty"`
 	Cites      []string        `json:"cites,omitempty"`
 	Against    []string        `json:"contradicts,omitempty"` // ids of corrections
-	Repeats    int             `json:"said_again,omitempty"`  // times that it came up again and was not written
+	Repeats    int             `json:"said_again,omitempty"`  // merged repeats
 	Unaided    bool            `json:"without_model,omitempty"`
-	Assumed    bool            `json:"confidence_assumed,omitempty"` // nobody gave the confidence
+	Assumed    bool            `json:"confidence_assumed,omitempty"` // the confidence is a default
 	Offset     float64         `json:"time_offset_seconds"`
 	Created    time.Time       `json:"created_at"`
 }
 
-// A Question is a question that came up in a session.
 type Question struct {
 	ID       string          `json:"id"`
 	Session  ponder.ThreadID `json:"session_id"`
-	Parent   string          `json:"parent_id,omitempty"` // the question it came from; empty: the user's
+	Parent   string          `json:"parent_id,omitempty"` // empty: the user's question
 	Text     string          `json:"question_text"`
 	Priority int             `json:"priority"`
 	Why      string          `json:"why"`
 	Explored bool            `json:"explored"`
 	Insights string          `json:"insights_gained"`
 	State    QuestionState   `json:"state"`
-	By       string          `json:"by,omitempty"`          // who asks, if it is not the model: "user"
-	Repeats  int             `json:"asked_again,omitempty"` // times
+	By       string          `json:"by,omitempty"`          // "user" if the user asked it
+	Repeats  int             `json:"asked_again,omitempty"` // merged repeats
 	Unaided  bool            `json:"without_model,omitempty"`
 	Created  time.Time       `json:"created_at"`
 }
 
-// A QuestionState says how far a question has come.
+// QuestionState is the state of a question.
 type QuestionState string
 
-// The states.
 const (
 	Open      QuestionState = "open"
-	Exploring QuestionState = "exploring" // is a focus
+	Exploring QuestionState = "exploring" // a current focus
 	Explored  QuestionState = "explored"
-	Dropped   QuestionState = "dropped" // not wanted any more
+	Dropped   QuestionState = "dropped" // by a command
 )
 
-// A Synthesis is the understanding at a time.
+// Synthesis is the understanding at a time.
 type Synthesis struct {
 	ID         string          `json:"id"`
 	Session    ponder.ThreadID `json:"session_id"`
@@ -159,22 +154,22 @@ type Synthesis struct {
 	Confidence float64         `json:"confidence_level"`
 	Remaining  []string        `json:"remaining_questions"`
 	Cites      []string        `json:"cites,omitempty"`
-	Trend      string          `json:"trend,omitempty"` // of the confidence
+	Trend      string          `json:"trend,omitempty"`
 	Basis      ponder.Basis    `json:"basis,omitzero"`
 	Final      bool            `json:"final,omitempty"`
 	Unaided    bool            `json:"without_model,omitempty"`
-	Assumed    bool            `json:"confidence_assumed,omitempty"` // nobody gave the confidence
+	Assumed    bool            `json:"confidence_assumed,omitempty"` // the confidence is a default
 	Offset     float64         `json:"time_offset_seconds"`
 	Created    time.Time       `json:"created_at"`
 }
 
-// A Source is a quotation that was gathered.
+// Source is a gathered quotation.
 type Source struct {
 	ID     string  `json:"id"`
 	Source string  `json:"source"`
 	Title  string  `json:"title"`
 	Quote  string  `json:"quote"`
-	Start  int     `json:"start"` // byte offsets in the text of the source
+	Start  int     `json:"start"` // byte offsets in the source's text
 	End    int     `json:"end"`
 	Hash   string  `json:"hash,omitempty"`
 	Score  float64 `json:"score,omitempty"`
@@ -183,7 +178,7 @@ type Source struct {
 	Origin
 }
 
-// An Origin is where a quotation is from, as far as that is known.
+// Origin is the known origin of a quotation.
 type Origin struct {
 	URL       string          `json:"url,omitempty"`
 	Section   string          `json:"section,omitempty"`
@@ -193,21 +188,20 @@ type Origin struct {
 	Fetched   *time.Time      `json:"fetched,omitempty"`
 	Original  string          `json:"original,omitempty"` // SHA-256 of the archived copy
 	FoundBy   *ponder.Found   `json:"found,omitempty"`
-	Cluster   string          `json:"cluster,omitempty"` // the same for copies of one text
-	Voices    int             `json:"voices,omitempty"`  // independent sources that say the same
+	Cluster   string          `json:"cluster,omitempty"` // shared by copies of one text
+	Voices    int             `json:"voices,omitempty"`  // agreeing independent sources
 	Quality   []ponder.Signal `json:"quality,omitempty"`
-	Untrusted bool            `json:"untrusted,omitempty"` // strangers wrote it
+	Untrusted bool            `json:"untrusted,omitempty"` // written by others
 }
 
-// Earlier returns the thread of the earlier session that a source comes from,
-// if it comes from one. Its Title is the question of that.
+// Earlier returns the thread of the earlier session that s comes from, if any. Title is then that
+// session's question.
 func (s Source) Earlier() (ponder.ThreadID, bool) {
 	id, ok := strings.CutPrefix(s.Source, "thread:")
 	return ponder.ThreadID(id), ok && id != ""
 }
 
-// Cites reports whether the newest synthesis, and so the answer, once there is one, cites a
-// source.
+// Cites reports whether the newest synthesis, or the answer, cites a source.
 func (v *View) Cites(id string) bool {
 	if len(v.Syntheses) == 0 {
 		return false
@@ -222,27 +216,27 @@ func (v *View) Cites(id string) bool {
 	return false
 }
 
-// Steering is a wish of a user while a session went on, and what came of it.
+// Steering is a user command and its result.
 type Steering struct {
 	ID      string         `json:"id"` // of the event
 	Order   ponder.SteerOp `json:"order"`
 	Content string         `json:"content,omitempty"`
-	Target  string         `json:"target,omitempty"` // the question or the source it is about, or the new limits
+	Target  string         `json:"target,omitempty"`
 	Offset  float64        `json:"time_offset_seconds"`
 	Created time.Time      `json:"created_at"`
 
-	// What came of it: nothing yet, if Seq is 0.
-	Seq       ponder.Seq `json:"effective_seq,omitempty"` // of the event that acknowledges it
-	Effect    string     `json:"effect,omitempty"`        // in words
+	// The result; Seq is 0 while pending.
+	Seq       ponder.Seq `json:"effective_seq,omitempty"` // of the acknowledgement
+	Effect    string     `json:"effect,omitempty"`
 	Refused   bool       `json:"refused,omitempty"`
-	Cancelled []string   `json:"cancelled,omitempty"` // keys of what was in flight and was put an end to
+	Cancelled []string   `json:"cancelled,omitempty"` // keys of cancelled actions
 	At        float64    `json:"effective_offset_seconds,omitempty"`
 
-	source string        // to pin or ban
-	limits ponder.Budget // that are wished for
+	source string
+	limits ponder.Budget
 }
 
-// A Correction is a fact as a user says that it is.
+// Correction is a fact stated by the user.
 type Correction struct {
 	ID      string  `json:"id"`
 	Text    string  `json:"text"`
@@ -250,7 +244,7 @@ type Correction struct {
 	Against []int   `json:"contradicted_by,omitempty"` // numbers of later thoughts
 }
 
-// A Resolution is how the answer of a session turned out.
+// Resolution is the outcome of a session's answer.
 type Resolution struct {
 	Outcome *float64  `json:"outcome,omitempty"` // 1: right; 0: wrong
 	Note    string    `json:"note,omitempty"`

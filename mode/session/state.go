@@ -15,75 +15,74 @@ import (
 	"ponder/mode/internal/steering"
 )
 
-// Given is what a session is started with. It never changes.
+// given is the constant input of a session.
 type given struct {
 	run   ponder.Run
 	opts  Options
-	input similarity.Text // of the user's question
+	input similarity.Text // the user's question
 }
 
-// A state is what a session knows. What is exported is kept in checkpoints, so
-// it is bounded, however long the session lasts.
+// state is the state of a session. Exported fields are stored in checkpoints, so all of them are
+// bounded.
 type state struct {
 	*given `json:"-"`
 
 	Time   clock  `json:"time,omitzero"`
 	Step   step   `json:"step"`
 	Wave   []cell `json:"wave,omitempty"`  // of the steps look, read and thoughts
-	Notes  []note `json:"notes,omitempty"` // written, but not seen in the log yet
+	Notes  []note `json:"notes,omitempty"` // decided but not yet in the log
 	End    string `json:"end,omitempty"`   // why it concludes
-	Cut    string `json:"broke,omitempty"` // how what the model wrote for the answer broke off, if it did
+	Cut    string `json:"broke,omitempty"` // how the answer broke off, if so
 	Paused bool   `json:"paused,omitempty"`
-	Told   bool   `json:"told,omitempty"`  // that the budget is spent
-	Now    bool   `json:"hurry,omitempty"` // the user wants the answer, however it comes
-	Calls  int    `json:"calls,omitempty"` // the most it may make, if there is such a limit
-	Out    *out   `json:"out,omitempty"`   // how it ends, once it does
+	Told   bool   `json:"told,omitempty"`  // the budget is spent
+	Now    bool   `json:"hurry,omitempty"` // the user wants the answer at once
+	Calls  int    `json:"calls,omitempty"` // maximum number of calls, if limited
+	Out    *out   `json:"out,omitempty"`   // how the run ends, once it does
 
-	Limit time.Duration `json:"limit,omitempty"` // how long it may take, if the user has changed that
+	Limit time.Duration `json:"limit,omitempty"` // if the user changed it
 
-	Unaided bool   `json:"unaided,omitempty"` // goes on without a model
-	Fails   int    `json:"fails,omitempty"`   // moments in a row at which calls of the model of thoughts failed
-	Fault   string `json:"fault,omitempty"`   // how the last call failed, or the last look
+	Unaided bool   `json:"unaided,omitempty"` // continues without a model
+	Fails   int    `json:"fails,omitempty"`   // consecutive failures of the thinking model
+	Fault   string `json:"fault,omitempty"`   // error of the last call or look
 	Outage  outage `json:"outage,omitzero"`
-	Dry     int    `json:"dry,omitempty"`  // rounds in a row without new evidence
-	Over    string `json:"over,omitempty"` // why the last look for the user's question brought none, if it did not
+	Dry     int    `json:"dry,omitempty"`  // consecutive rounds without new evidence
+	Over    string `json:"over,omitempty"` // why the last look for the user's question found nothing
 	Counts  counts `json:"counts,omitzero"`
 	Worth   worth  `json:"worth,omitzero"`
 
-	Focus    focus       `json:"focus,omitzero"`     // of what is being taken in
-	Thoughts []thought   `json:"thoughts,omitempty"` // the last of them, and all since a synthesis
-	Said     []*memo     `json:"said,omitempty"`     // more of them, to know what repeats them
-	Since    int         `json:"since,omitempty"`    // thoughts since questions were asked for; less than none if that was early
-	Open     []*question `json:"open,omitempty"`     // oldest first
-	Explored []*question `json:"explored,omitempty"` // the last of them, and those that were dropped
+	Focus    focus       `json:"focus,omitzero"`     // of the cell being applied
+	Thoughts []thought   `json:"thoughts,omitempty"` // recent ones, and all since the last synthesis
+	Said     []*memo     `json:"said,omitempty"`     // memos of more thoughts
+	Since    int         `json:"since,omitempty"`    // thoughts since the last questions; negative after an early call
+	Open     []*question `json:"open,omitempty"`
+	Explored []*question `json:"explored,omitempty"` // recent ones, including dropped
 	Sum      summary     `json:"sum,omitzero"`       // the last synthesis
 	SummedAt int64       `json:"summed_at_ms,omitempty"`
 
-	Evidence []evidence `json:"evidence,omitempty"` // of this round, and what was cited
-	Seen     []string   `json:"seen,omitempty"`     // ids of hits, the last of them
-	Quotes   []string   `json:"quotes,omitempty"`   // what was quoted of which page, see repeats
-	Web      web        `json:"web,omitzero"`       // how looking there goes
-	Topics   []topic    `json:"topics,omitempty"`   // of what was found for the user's question
-	Best     float64    `json:"best,omitempty"`     // score of a hit; without a model, less than half is nothing
+	Evidence []evidence `json:"evidence,omitempty"` // of this round, and cited ones
+	Seen     []string   `json:"seen,omitempty"`     // recent ids of hits
+	Quotes   []string   `json:"quotes,omitempty"`   // known quotes by page; see repeats
+	Web      web        `json:"web,omitzero"`       // state of web searches
+	Topics   []topic    `json:"topics,omitempty"`   // of hits for the user's question
+	Best     float64    `json:"best,omitempty"`     // best score; without a model, hits below half are ignored
 
-	Mind []background.Note `json:"mind,omitempty"` // what was on the user's mind when it began
+	Mind []background.Note `json:"mind,omitempty"` // background notes at the start
 
-	Facts []fact `json:"facts,omitempty"` // that the user has corrected
+	Facts []fact `json:"facts,omitempty"` // user corrections
 	steering.SourceFilter
-	Barred []int `json:"barred,omitempty"` // evidence of banned sources, which is cited no more
+	Barred []int `json:"barred,omitempty"` // evidence of banned sources
 }
 
-// counts are how many there are of each thing. They number keys and events.
 type counts struct {
-	Calls     int `json:"calls,omitempty"` // that were answered, or failed for good
+	Calls     int `json:"calls,omitempty"` // finished calls
 	Rounds    int `json:"rounds,omitempty"`
 	Thoughts  int `json:"thoughts,omitempty"`
 	Questions int `json:"questions,omitempty"`
 	Syntheses int `json:"syntheses,omitempty"`
 	Evidence  int `json:"evidence,omitempty"`
-	Asked     int `json:"asked,omitempty"`  // times that questions were asked for
-	Summed    int `json:"summed,omitempty"` // times that a synthesis was asked for
-	Found     int `json:"found,omitempty"`  // writes of each kind
+	Asked     int `json:"asked,omitempty"`  // calls for questions
+	Summed    int `json:"summed,omitempty"` // calls for a synthesis
+	Found     int `json:"found,omitempty"`  // Writes by kind
 	Noted     int `json:"noted,omitempty"`
 	Raised    int `json:"raised,omitempty"`
 	Unaided   int `json:"unaided,omitempty"` // rounds without a model
@@ -93,12 +92,11 @@ type counts struct {
 	Rests     int `json:"rests,omitempty"`
 }
 
-// The kinds of steps.
 const (
 	earlier   = "earlier"
 	look      = "look"
-	onWeb     = "web"  // beside a look
-	reads     = "read" // pages that a look at the web has found
+	onWeb     = "web"  // concurrent with a look
+	reads     = "read" // reads of found pages
 	thoughts  = "thoughts"
 	questions = "questions"
 	synthesis = "synthesis"
@@ -106,24 +104,21 @@ const (
 	done      = "done"
 )
 
-// A step is what the session waits for: one action, or those of the wave.
+// step is the awaited action, or the actions of the wave.
 type step struct {
 	Do string `json:"do"`
-	N  int    `json:"n,omitempty"` // of the final answer: how often the session has paused for it
+	N  int    `json:"n,omitempty"` // for the final answer: number of pauses
 	structured.Retry
 
-	// Other says that the final answer is asked of the model that thought, for
-	// that of the answer can't be had.
 	Other bool `json:"other,omitempty"`
 }
 
-// What the keys of some actions have beyond their names.
+// Suffixes of action keys.
 const (
-	askedAnew = "~2"     // because the answer could not be read
+	askedAnew = "~2"     // a retry of an unreadable answer
 	another   = "~other" // of the other model
 )
 
-// markOf returns what the key of an action has beyond its name.
 func markOf(r structured.Retry) string {
 	if r.Why != "" {
 		return askedAnew
@@ -142,37 +137,35 @@ func (p step) key() string {
 	return key + markOf(p.Retry)
 }
 
-// inWave reports whether the step has actions for each cell of the wave.
+// inWave reports whether the step has actions per cell.
 func (p step) inWave() bool { return p.Do == look || p.Do == reads || p.Do == thoughts }
 
-// A note is a Write that the session has decided on.
+// note is a pending Write.
 type (
 	note   = pendingwrites.Note
 	bodies = pendingwrites.Bodies
 )
 
-// out is how a session ends.
+// -
 type out = runstate.End
 
-// A clock counts the thinking time, and knows when the newest event was.
 type clock struct {
 	runstate.Clock
 
 	Wall time.Time `json:"wall,omitzero"` // of the newest event that changed the state
 }
 
-// see returns the clock after ev. Only the holder of a thread knows its clock.
+// see returns the clock after ev. Only the holder knows the thread's clock.
 func (c clock) see(ev ponder.Event, run ponder.RunID) clock {
 	return clock{c.After(ev, run, firstKey), ev.Time}
 }
 
-// firstKey is the key of the first Write of a session that thinks.
+// firstKey is the key of the first Write.
 const firstKey = "focus-1"
 
 func (s *state) offset() float64 { return s.Time.Seconds() }
 
-// Apply implements [ponder.State]. What changes the state does so on the copy
-// that is returned, and copies what it refers to.
+// Apply implements [ponder.State]. Changes happen on a copy and copy what they refer to.
 func (s *state) Apply(ev ponder.Event) ponder.State {
 	if !s.minds(ev) {
 		return s
@@ -183,7 +176,7 @@ func (s *state) Apply(ev ponder.Event) ponder.State {
 	return &next
 }
 
-// minds reports whether ev may change anything.
+// minds reports whether ev may change the state.
 func (s *state) minds(ev ponder.Event) bool {
 	switch ev.Body.(type) {
 	case ponder.CallFinished, ponder.ToolResult, ponder.BudgetSpent:
@@ -197,7 +190,6 @@ func (s *state) minds(ev ponder.Event) bool {
 	return ev.Run == s.run.ID && (len(s.Notes) > 0 && pendingwrites.Ends(ev.Cause) || s.isAskedAgain() && s.isForeign(ev.Cause))
 }
 
-// see changes the state by an event that it minds.
 func (s *state) see(ev ponder.Event) {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	switch b := ev.Body.(type) {
@@ -244,23 +236,21 @@ func (s *state) see(ev ponder.Event) {
 	}
 }
 
-// isForeign reports whether an event is of a Write that this version of the program has
-// not decided.
+// isForeign reports whether an event belongs to a Write that this version did not decide.
 func (s *state) isForeign(cause string) bool {
 	key, _, ok := strings.Cut(cause, "/")
 	return ok && !slices.ContainsFunc(s.Notes, func(n note) bool { return n.Key == key })
 }
 
-// isAskedAgain reports whether an answer that could not be read is asked for again.
+// isAskedAgain reports whether a retry is pending.
 func (s *state) isAskedAgain() bool {
 	return s.Step.Why != "" || slices.ContainsFunc(s.Wave, func(c cell) bool { return c.Why != "" && !c.Done })
 }
 
-// acceptUnread reads as prose what this version of the program would ask for again: another
-// version could read it, and the log continues from there.
+// acceptUnread accepts a pending answer as prose. The log shows that another version could read it.
 func (s *state) acceptUnread() {
 	if s.Step.Why != "" {
-		_ = s.take(s.Step.Bad, "", true) // what no version can read is asked for again
+		_ = s.take(s.Step.Bad, "", true)
 		return
 	}
 	if s.Step.Do != thoughts {
@@ -275,9 +265,8 @@ func (s *state) acceptUnread() {
 	s.settleWave()
 }
 
-// passOver counts on from the key of a result, so that none is used twice: another
-// version of the program may have asked for what this one would not have. If that was
-// the answer, the session concludes.
+// passOver advances the counters past the key of a foreign result, so that keys stay unique. If it
+// was the answer, the session concludes.
 func (s *state) passOver(key string) {
 	do, number, _ := strings.Cut(strings.TrimSuffix(key, askedAnew), "-")
 	n, _ := strconv.Atoi(number)
@@ -295,12 +284,11 @@ func (s *state) passOver(key string) {
 	}
 }
 
-// concluded is why a session concludes because another version of the program did.
+// concluded is the reason after another version concluded.
 const concluded = "it was concluded before"
 
-// Next implements [ponder.State]. It depends on the time only while a model that does not
-// answer is given some; all else that does was decided when the last step's result came
-// in, and so is the same for ever.
+// Next implements [ponder.State]. Only a wait during an outage depends on the time. All else
+// follows from the log.
 func (s *state) Next(now ponder.Moment) []ponder.Action {
 	do := make([]ponder.Action, 0, len(s.Notes)+max(1, len(s.Wave)))
 	for _, n := range s.Notes {
@@ -324,7 +312,7 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	return do
 }
 
-// write adds a Write of bodies, whose key is the prefix and n, counted up.
+// write adds a Write of bodies under prefix and the incremented n.
 func (s *state) write(prefix string, n *int, add ...ponder.Body) {
 	s.Notes = runstate.Write(s.Notes, prefix, n, add)
 }

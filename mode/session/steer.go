@@ -13,10 +13,9 @@ import (
 	"ponder/mode/internal/steering"
 )
 
-// maxBarred bounds the pieces of evidence that are remembered as banned.
 const maxBarred = 1000
 
-// A fact is a correction of the user.
+// fact is a correction of the user.
 type fact struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
@@ -24,7 +23,7 @@ type fact struct {
 	feel similarity.Text
 }
 
-// applySteer applies a command of the user, and writes its acknowledgement.
+// applySteer applies a command and writes its acknowledgement.
 func (s *state) applySteer(id string, b ponder.Steer) {
 	ack, applied := s.steeringRun().Apply(id, b)
 	if ack == nil {
@@ -36,7 +35,6 @@ func (s *state) applySteer(id string, b ponder.Steer) {
 	}
 }
 
-// steeringRun returns the session as commands see it.
 func (s *state) steeringRun() steering.Run {
 	return steering.Run{
 		Name: "the session", Writing: "the session is writing its answer",
@@ -45,7 +43,7 @@ func (s *state) steeringRun() steering.Run {
 	}
 }
 
-// continueWave does what a wave waits for once a command has removed some of it.
+// continueWave advances a wave after a command removed cells.
 func (s *state) continueWave() {
 	if len(s.Wave) == 0 {
 		s.round()
@@ -112,8 +110,7 @@ func (s *state) add(text string, priority int) steering.Result {
 	return r
 }
 
-// find returns the index of an open question by its id or text. If there is none, it
-// returns -1 and a refusal.
+// find returns the index of an open question by id or text, or -1 and a refusal.
 func (s *state) find(name string) (int, steering.Result) {
 	is := func(q *question) bool { return strings.EqualFold(q.ID, name) || strings.EqualFold(q.Text, name) }
 	if i := slices.IndexFunc(s.Open, is); i >= 0 {
@@ -154,7 +151,7 @@ func (s *state) reprioritise(name string, priority int) steering.Result {
 	return r
 }
 
-// correct adds a fact. Calls that were made without the fact are made again.
+// correct adds a fact and restarts calls made without it.
 func (s *state) correct(text string) steering.Result {
 	s.Counts.Facts++
 	f := fact{ID: "c" + strconv.Itoa(s.Counts.Facts), Text: text, feel: similarity.Of(text)}
@@ -163,7 +160,7 @@ func (s *state) correct(text string) steering.Result {
 	return steering.Done("correction %s holds from now on", f.ID)
 }
 
-// anew makes again the calls of a focus for which want is true, and those for all foci.
+// anew restarts the calls of foci for which want is true, and those for all foci.
 func (s *state) anew(want func(*cell) bool) {
 	switch s.Step.Do {
 	case questions:
@@ -177,7 +174,7 @@ func (s *state) anew(want func(*cell) bool) {
 	}
 }
 
-// source returns the source of a passage that is named by its id, or the name.
+// source resolves the id of a passage to its source.
 func (s *state) source(name string) string {
 	for _, e := range s.Evidence {
 		if strings.EqualFold(e.id(), name) {
@@ -198,7 +195,7 @@ func (s *state) pin(source string) steering.Result {
 	return r
 }
 
-// ban excludes a source. Calls that had passages of it are made again.
+// ban excludes a source and restarts calls that had its passages.
 func (s *state) ban(source string) steering.Result {
 	r, isNew := s.Ban(source)
 	if !isNew {
@@ -222,8 +219,7 @@ func (s *state) ban(source string) steering.Result {
 	return steering.Done("%s is left out from now on", source)
 }
 
-// within reports whether a source is among those that the session may look into.
-// The session does not know the contents of the memory.
+// within reports whether the session may use source. Any source may be in the memory.
 func (s *state) within(source string) bool {
 	return s.opts.Memory || s.opts.Web && lookup.HostOf(source) != "" ||
 		slices.ContainsFunc(s.opts.Docs, func(doc string) bool { return lookup.IsOf(source, doc) }) ||

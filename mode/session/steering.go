@@ -21,8 +21,7 @@ func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
 	})
 }
 
-// sourceOf returns the source that a user means: that of a passage, if it is
-// named by its id.
+// sourceOf resolves the id of a passage to its source.
 func (v *View) sourceOf(name string) string {
 	if i, ok := v.fold.places[strings.ToLower(name)]; ok && i < len(v.Sources) && strings.EqualFold(v.Sources[i].ID, name) {
 		return v.Sources[i].Source
@@ -30,7 +29,7 @@ func (v *View) sourceOf(name string) string {
 	return name
 }
 
-// acknowledge adds to a command what the session did about it.
+// acknowledge adds the result to a command.
 func (v *View) acknowledge(ev ponder.Event, b ponder.Progress) {
 	i, ok := v.fold.places[b.Ref]
 	if !ok || i >= len(v.Steering) || v.Steering[i].ID != b.Ref || v.Steering[i].Seq > 0 {
@@ -54,7 +53,7 @@ func (v *View) acknowledge(ev ponder.Event, b ponder.Progress) {
 	}
 }
 
-// with returns a list with a text, once.
+// -
 func with(list []string, text string) []string {
 	if text == "" || slices.Contains(list, text) {
 		return list
@@ -66,7 +65,7 @@ func lacking(list []string, text string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == text })
 }
 
-// contradict notes with the corrections which thought contradicts them.
+// contradict adds a thought to the corrections it contradicts.
 func (v *View) contradict(thought int, ids []string) {
 	for _, id := range ids {
 		var n int

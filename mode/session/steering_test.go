@@ -56,7 +56,7 @@ func TestViewOfARichSession(t *testing.T) {
 	}
 }
 
-// Acknowledgements that fit nothing, and limits that are none, change nothing.
+// Unmatched acknowledgements and invalid limits change nothing.
 func TestHostileSteering(t *testing.T) {
 	start := ponder.RunStarted{Mode: Name, Input: "Why?"}
 	for _, tt := range []struct {

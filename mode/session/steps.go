@@ -13,14 +13,13 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// Bounds on what is kept of an answer, in bytes.
+// Limits of an answer, in bytes.
 const (
-	maxHeard  = 256 << 10 // that is looked at
-	maxAnswer = 64 << 10  // of the final one
+	maxHeard  = 256 << 10 // that is parsed
+	maxAnswer = 64 << 10  // of the final answer
 	maxFault  = runstate.MaxReason
 )
 
-// called goes on after the result of a call that is alone.
 func (s *state) called(b *ponder.CallFinished) {
 	if b.Error != "" {
 		s.failed(b.Outcome)
@@ -42,20 +41,20 @@ func (s *state) called(b *ponder.CallFinished) {
 	}
 }
 
-// unanswered is the outcome of a call whose answer could not be read.
+// unanswered is the outcome of a call with an unreadable answer.
 func unanswered(b *ponder.CallFinished, err error) ponder.Outcome {
 	e := llm.Unanswered(b.Model, b.Message, b.Finish, structured.Reason(err))
 	return ponder.Outcome{Error: e.Error(), Class: e.Class}
 }
 
-// heardOf returns as much of an answer as is looked at, without reasoning that stands in it.
+// heardOf returns the answer without inline reasoning, up to maxHeard bytes.
 func heardOf(b *ponder.CallFinished) string {
 	text := llm.Spoken(b.Message.Text())
 	return text[:min(len(text), maxHeard)]
 }
 
-// take reads the answer that the step waits for and goes on. With prose, an
-// answer that has no form will do. If it can't be read, nothing changes.
+// take parses the awaited answer and advances. With prose, free text is accepted. An error leaves
+// the state unchanged.
 func (s *state) take(text, model string, prose bool) error {
 	if s.Step.Do == questions {
 		list, ranks, err := readQuestions(text, prose)
@@ -80,16 +79,15 @@ func (s *state) take(text, model string, prose bool) error {
 	return nil
 }
 
-// answered notes that the model of thoughts works.
+// answered records that the thinking model works.
 func (s *state) answered() { s.Fails, s.Fault, s.Outage = 0, "", outage{Answered: true} }
 
-// sumUp adds a synthesis.
 func (s *state) sumUp(sum summary, model string, unaided bool) {
 	s.Sum, s.SummedAt = s.summed(sum, model, unaided, false), s.Time.Milliseconds()
 	s.Worth.News = 0
 }
 
-// summed writes a synthesis and returns it with its citations checked.
+// summed writes a synthesis and returns it with checked citations.
 func (s *state) summed(sum summary, model string, unaided, last bool) summary {
 	if last && !unaided {
 		sum = s.founded(sum)
@@ -116,7 +114,7 @@ func (s *state) summed(sum summary, model string, unaided, last bool) summary {
 	return sum
 }
 
-// distinct returns the texts of a list that say something else than those before.
+// distinct removes texts that repeat earlier ones in meaning.
 func distinct(list []string) (kept []string) {
 	var feels []similarity.Text
 	for _, text := range list {
@@ -128,7 +126,6 @@ func distinct(list []string) (kept []string) {
 	return kept
 }
 
-// finish ends the session with an answer.
 func (s *state) finish(sum summary, model string, unaided bool) {
 	sum = s.summed(sum, model, unaided, true)
 	s.Sum = sum
@@ -146,13 +143,13 @@ func (s *state) finish(sum summary, model string, unaided bool) {
 	s.end(o)
 }
 
-// fail ends the session without an answer.
+// fail ends the run without an answer.
 func (s *state) fail(why string) { s.end(runstate.Failed(why)) }
 
 func (s *state) end(o out) { s.Out, s.Step, s.Wave = &o, step{Do: done}, nil }
 
-// conclude makes the answer the next step, and the last one. Of a wave that has not
-// ended, what there is is taken in: it is paid for.
+// conclude makes the answer the last step. It applies the finished cells of a pending wave, which
+// are paid for.
 func (s *state) conclude(why string) {
 	if s.End != "" {
 		return
@@ -181,7 +178,7 @@ func (s *state) advance() {
 	}
 	switch {
 	case raise:
-		s.Since = min(0, s.Since-questionEvery) // what is asked for sooner delays the next
+		s.Since = min(0, s.Since-questionEvery) // an early call delays the next
 		s.Worth.Unranked, s.Worth.Asked = 0, true
 		s.Counts.Asked++
 		s.Step = step{Do: questions, N: s.Counts.Asked}
@@ -193,13 +190,13 @@ func (s *state) advance() {
 	}
 }
 
-// fails notes a call of the model of thoughts that failed for good.
+// fails records a permanent failure of the thinking model.
 func (s *state) fails(o ponder.Outcome) {
 	s.Fault = textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault)
 	out := &s.Outage
 	out.Class, out.Fault, out.Before = o.Class, strings.TrimSuffix(s.Fault, "."), o.NotBefore
 	if budgetRefused(o) {
-		out.Fault = "" // of the model
+		out.Fault = "" // not the model's fault
 	}
 	s.Fails++
 	if runstate.IsPermanent(o.Class) || out.Answered && out.Before.After(s.Time.Wall) {
@@ -207,9 +204,8 @@ func (s *state) fails(o ponder.Outcome) {
 	}
 }
 
-// failed goes on after a call that is alone failed for good: in quotations if
-// there are documents; else it tries other calls, but not for long. A synthesis, which
-// another model may write, is left until the next is due.
+// failed handles a permanent failure of a single call: it quotes documents, or tries other calls up
+// to maxFails. A failed synthesis, which may be another model's, waits for the next interval.
 func (s *state) failed(o ponder.Outcome) {
 	if s.Step.Do != synthesis {
 		s.fails(o)
@@ -236,9 +232,8 @@ func (s *state) failed(o ponder.Outcome) {
 	s.advance()
 }
 
-// unconcluded goes on after the call for the answer failed for good: with what could not be
-// read of it before; with the model that thought; once what is wrong is mended, if only a user
-// can and no answer is wanted at once; or from what there is.
+// unconcluded handles a failed call for the answer. In order, it uses an unreadable earlier answer,
+// the thinking model, a pause for repair if the user is not in a hurry, or existing thoughts.
 func (s *state) unconcluded(o ponder.Outcome) {
 	switch {
 	case s.Step.Bad != "" && s.take(s.Step.Bad, "", true) == nil:
@@ -252,15 +247,14 @@ func (s *state) unconcluded(o ponder.Outcome) {
 	}
 }
 
-// particular reports whether a failure of this class may be due to what was asked.
+// particular reports whether the request may have caused a failure of this class.
 func particular(c llm.Class) bool {
 	return c == llm.Filtered || c == llm.TooLong || c == llm.Malformed
 }
 
-// budgetRefused reports whether a call was not made because of a budget.
 func budgetRefused(o ponder.Outcome) bool { return o.Refused && o.Class == llm.Payment }
 
-// giveUp concludes from what there is, because the model does not answer.
+// giveUp concludes without the model.
 func (s *state) giveUp() {
 	if s.Counts.Thoughts == 0 {
 		s.fail(s.Fault)

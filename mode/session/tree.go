@@ -11,24 +11,23 @@ import (
 	"ponder"
 )
 
-// A Node is a question in the tree of questions that [View.Tree] yields.
+// Node is a question in [View.Tree].
 type Node struct {
 	Question
-	Depth int    // 0 if it came from the question of the user
-	Guide string // what is drawn before it: "│  └─ "
+	Depth int    // 0 for children of the user's question
+	Guide string // indentation: "│  └─ "
 }
 
-// maxDepth bounds how deep the tree is drawn. What is deeper stands there.
+// maxDepth is the maximum displayed depth; deeper questions appear at it.
 const maxDepth = 8
 
-// Tree yields the questions of a session as a tree: each after the one it came
-// from, and those of one question by priority, then as they came up.
+// Tree yields the questions in depth-first order, siblings by priority, then age.
 func (v View) Tree() iter.Seq[Node] {
-	below := make(map[string][]int) // places, by the id of the parent
+	below := make(map[string][]int) // indexes by parent id
 	for i, q := range v.Questions {
 		parent := q.Parent
 		if at, ok := v.fold.places[parent]; !ok || at >= i || v.Questions[at].ID != parent {
-			parent = "" // one that is not known, or is younger
+			parent = "" // unknown or younger
 		}
 		below[parent] = append(below[parent], i)
 	}
@@ -38,15 +37,15 @@ func (v View) Tree() iter.Seq[Node] {
 	return func(yield func(Node) bool) { v.walk(below, yield) }
 }
 
-// A branch is what is left to yield of the questions below one.
+// branch is the remaining siblings of a level.
 type branch struct {
 	list  []int
 	depth int
-	guide string // of the questions' own children
+	guide string // of their children
 }
 
-// walk yields the questions depth first. Its stack is a slice, for a tree may be
-// as deep as it has questions.
+// walk yields the questions depth first. It uses an explicit stack, because a tree may be as deep
+// as it has questions.
 func (v View) walk(below map[string][]int, yield func(Node) bool) {
 	stack := []branch{{list: below[""]}}
 	for len(stack) > 0 {
@@ -74,7 +73,7 @@ func (v View) walk(below map[string][]int, yield func(Node) bool) {
 
 func (v *View) raise(ev ponder.Event, b ponder.SubQuestion) {
 	if _, ok := v.question(b.ID); ok || b.ID == "" {
-		return // every question has an id, which is unique in its run
+		return // ids are unique, so each is visited once
 	}
 	text := textkit.OneLine(b.Content)
 	v.fold.places[b.ID], v.fold.asked[text] = len(v.Questions), len(v.Questions)
@@ -93,7 +92,7 @@ func (v *View) question(id string) (*Question, bool) {
 	return &v.Questions[i], true
 }
 
-// askedAgain is why a question is updated that was asked once more.
+// askedAgain is the reason of an update for a repeated question.
 const askedAgain = "asked again"
 
 func (v *View) update(b ponder.QuestionUpdated) {
@@ -119,8 +118,7 @@ func (v *View) update(b ponder.QuestionUpdated) {
 	}
 }
 
-// focus adds what is being thought about now. There are no more at a time than
-// the session was allowed.
+// focus adds a current focus and drops the oldest beyond the session's parallelism.
 func (v *View) focus(b ponder.Progress) {
 	f, p := Focus{Round: b.Iteration, Text: textkit.OneLine(b.Content)}, &v.Session.Progress
 	q, ok := v.question(b.Ref)
@@ -140,8 +138,7 @@ func (v *View) focus(b ponder.Progress) {
 	}
 }
 
-// thoughtAbout takes away the oldest focus on a question, for it was thought
-// about.
+// thoughtAbout removes the oldest focus on a question.
 func (v *View) thoughtAbout(id, text string) {
 	p := &v.Session.Progress
 	i := slices.IndexFunc(p.Foci, func(f Focus) bool { return f.Question == id && (id != "" || f.Text == text) })
@@ -154,7 +151,7 @@ func (v *View) thoughtAbout(id, text string) {
 	}
 }
 
-// unfocus takes away all foci, for what comes is the conclusion.
+// unfocus removes all foci at the conclusion.
 func (v *View) unfocus() {
 	p := &v.Session.Progress
 	p.Focus = ""
@@ -164,10 +161,10 @@ func (v *View) unfocus() {
 	p.Foci = nil
 }
 
-// maxParallel bounds the foci at a time.
+// -
 const maxParallel = 16
 
-// foci returns how many foci at a time the options of a run allow; 0 if only one.
+// foci returns the foci per wave in the options; 0 for one.
 func foci(options json.RawMessage) int {
 	var o struct {
 		Parallel int `json:"parallel"`

@@ -11,7 +11,7 @@ import (
 	"ponder"
 )
 
-// eventsOf makes events of a session, a second apart.
+// eventsOf makes events of a session, one per second.
 func eventsOf(bodies ...ponder.Body) (evs []ponder.Event) {
 	for i, b := range bodies {
 		ev := ponder.Event{ID: fmt.Sprintf("evt_%d", i+1), Run: testRun, Cause: fmt.Sprintf("k-%d/1.1", i+1), Elapsed: time.Duration(i) * time.Second, Body: b}
@@ -27,7 +27,7 @@ func eventsOf(bodies ...ponder.Body) (evs []ponder.Event) {
 	return evs
 }
 
-// rich is a session in which everything happens.
+// rich is a session with every kind of event.
 func rich() []ponder.Event {
 	out := 1.0
 	return eventsOf(
@@ -118,7 +118,7 @@ func TestTreeOfHostileParents(t *testing.T) {
 	}
 }
 
-// A chain of questions is drawn no deeper than people can read.
+// A deep chain is drawn only to maxDepth.
 func TestDeepTree(t *testing.T) {
 	v := viewOf(eventsOf(ponder.RunStarted{Mode: Name, Input: "Why?"}))
 	for i := range 5000 {
@@ -136,7 +136,7 @@ func TestDeepTree(t *testing.T) {
 	}
 }
 
-// What is being thought about, step by step.
+// The current foci after each event.
 func TestFoci(t *testing.T) {
 	v := NewView()
 	for i, want := range []string{"", "Why?", "Why?", "", "", "", "", "When?/q2", "When?/q2 How?/q1", "When?/q2 How?/q1", "When?/q2 How?/q1", "When?/q2 How?/q1", "How?/q1", "How?/q1", "How?/q1", "How?/q1", ""} {

@@ -11,7 +11,7 @@ import (
 	"ponder/llm"
 )
 
-// A question that the model fails on is dropped, and the session goes on with others.
+// A question that the model fails on is dropped; the session continues.
 func TestSetAside(t *testing.T) {
 	for _, class := range []llm.Class{llm.Filtered, llm.TooLong, llm.Malformed} {
 		t.Run(string(class), func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestSetAside(t *testing.T) {
 	}
 }
 
-// A question stays open when the failure has nothing to do with it.
+// An unrelated failure keeps the question open.
 func TestNotSetAside(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6}, time.Minute, replies(map[string]ponder.Body{"thoughts-3": fails(llm.Transient, "overloaded")})).work()
 	if text := d.call("thoughts-4").Request.Messages[0].Text(); !strings.Contains(text, "Current focus: What of side 1?") {
@@ -46,10 +46,10 @@ func TestNotSetAside(t *testing.T) {
 	}
 }
 
-// Calls that fail at a time are one failure.
+// Concurrent failures count as one.
 func TestOneBadMoment(t *testing.T) {
 	for name, tt := range map[string]struct {
-		bad    int // the last call that fails, from thoughts-3 on
+		bad    int // last failing call, from thoughts-3 on
 		class  llm.Class
 		keys   string
 		reason string
@@ -73,7 +73,7 @@ func TestOneBadMoment(t *testing.T) {
 	}
 }
 
-// Without syntheses, thinking goes on: a synthesis that fails is left until the next is due.
+// A failed synthesis waits for the next interval; thinking continues.
 func TestSynthesesFail(t *testing.T) {
 	for name, o := range map[string]Options{
 		"alone": {SynthesisInterval: 1e6, ToTheEnd: true}, "often": {SynthesisInterval: 150, ToTheEnd: true}, "with documents": {SynthesisInterval: 1e6, ToTheEnd: true, Docs: []string{"/docs"}},
@@ -109,7 +109,7 @@ func TestSynthesesFail(t *testing.T) {
 	}
 }
 
-// That syntheses can be had does not hide that thoughts can't.
+// Working syntheses do not hide failing thoughts.
 func TestOnlySynthesesWork(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 5, ToTheEnd: true}, time.Hour, func(a ponder.Action) ponder.Body {
 		if what, n := stepOf(keyOf(a)); what == thoughts && n > 2 {
@@ -122,7 +122,7 @@ func TestOnlySynthesesWork(t *testing.T) {
 	}
 }
 
-// What is there of a wave when the session concludes is taken in.
+// A conclusion applies the finished cells of a wave.
 func TestHalfAWave(t *testing.T) {
 	for name, b := range map[string]ponder.Body{"answer now": ponder.Steer{Do: ponder.AnswerNow}, "spent": ponder.BudgetSpent{What: "tokens"}} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestHalfAWave(t *testing.T) {
 	}
 }
 
-// An answer that no model writes is of what a model thought, though there are quotations.
+// If the final call fails, the answer uses a model's thoughts before quotations.
 func TestTheAnswerFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		interval float64

@@ -11,7 +11,7 @@ import (
 	"ponder/mode/internal/questionwords"
 )
 
-// What is said where no model was asked, or none answered.
+// Texts of answers without a model.
 const (
 	quotedAnswer  = "This answer was put together without a model, from quotations of the documents."
 	quotedSum     = "Put together without a model, from quotations of the documents."
@@ -21,7 +21,7 @@ const (
 	nothingAtAll  = "The documents, searched without a model, have nothing on this question."
 )
 
-// sources names what is looked into.
+// -
 func (s *state) sources() string {
 	if s.opts.Memory || s.opts.Web {
 		return "sources"
@@ -29,20 +29,20 @@ func (s *state) sources() string {
 	return "documents"
 }
 
-// of returns a text about documents, as it is for what is looked into.
+// of replaces "documents" in text by the searched sources.
 func (s *state) of(text string) string { return strings.ReplaceAll(text, "documents", s.sources()) }
 
-// Bounds on what is put together.
+// Limits of answers without a model.
 const (
 	quotesFirst  = 6 // for the user's question
-	quotesEach   = 3 // for each other
+	quotesEach   = 3 // for each other question
 	quotesInAll  = 18
 	thoughtsUsed = 8
 )
 
-// quote makes thoughts of the passages of this round. What strangers wrote becomes
-// none as long as a model goes on from thoughts: it is shown that in its frame only;
-// what is meant for programs never does. Over says why there is nothing new, if there is not.
+// quote turns this round's passages into thoughts. While a model thinks, untrusted passages stay in
+// its frame and become no thoughts; text addressed to programs never does. over explains an empty
+// result.
 func (s *state) quote(over string) {
 	list := slices.DeleteFunc(s.passages(s.Focus), func(e evidence) bool { return !e.quotable() || e.Untrusted && !s.Unaided })
 	slices.SortStableFunc(list, byScore)
@@ -59,17 +59,15 @@ func (s *state) quote(over string) {
 	}
 }
 
-// sentence makes a sentence of why something is so.
 func sentence(why string) string {
 	return strings.ToUpper(why[:1]) + strings.TrimRight(why[1:], ".") + "."
 }
 
-// raiseUnaided asks about what came up in the documents.
+// raiseUnaided asks about topics of the hits.
 func (s *state) raiseUnaided() {
 	s.write("asked", &s.Counts.Raised, s.raise(s.topicQuestions(), true)...)
 }
 
-// sumUpUnaided sums up in quotations; without any, it leaves it.
 func (s *state) sumUpUnaided() {
 	s.SummedAt, s.Worth.News = s.Time.Milliseconds(), 0
 	if sum, ok := s.quotations(s.of(quotedSum)); ok {
@@ -77,7 +75,7 @@ func (s *state) sumUpUnaided() {
 	}
 }
 
-// advanceUnaided begins the next step without a model: a look, or the end.
+// advanceUnaided begins the next look or concludes.
 func (s *state) advanceUnaided(raise, sum bool) {
 	s.Counts.Unaided++
 	switch {
@@ -98,8 +96,7 @@ func (s *state) advanceUnaided(raise, sum bool) {
 	s.round()
 }
 
-// finishUnaided ends the session with an answer from what there is: from the thoughts
-// of a model, if it had any.
+// finishUnaided ends the session with quotations, or with a model's earlier thoughts.
 func (s *state) finishUnaided() {
 	sum, ok := s.quotations(s.of(quotedAnswer))
 	if !s.quoting() || !ok {
@@ -117,18 +114,18 @@ func (s *state) finishUnaided() {
 	}
 }
 
-// quoting reports whether all thoughts that are remembered are quotations.
+// quoting reports whether all stored thoughts are quotations.
 func (s *state) quoting() bool {
 	return !slices.ContainsFunc(s.Thoughts, func(t thought) bool { return !quotation(t.Text) })
 }
 
-// A chapter is what is quoted on a question, the best first.
+// chapter is the quotations on a question, best first.
 type chapter struct {
 	*question
 	quotes []evidence
 }
 
-// rank says which chapters come first: what the user asks, what the user wishes, the rest.
+// rank orders chapters: the user's question, the user's added questions, the rest.
 func (c chapter) rank() int {
 	switch {
 	case c.ID == "":
@@ -139,8 +136,7 @@ func (c chapter) rank() int {
 	return 2
 }
 
-// chapters returns what can be quoted, by question; of the questions that came up, those
-// first of which the best quotation is better.
+// chapters returns the quotations by question, ordered by rank and best quotation.
 func (s *state) chapters() (list []chapter) {
 	asked := []*question{{Text: textkit.OneLine(s.run.Input)}}
 	for _, q := range append(append(asked, s.Explored...), s.Open...) {
@@ -164,8 +160,7 @@ func (s *state) chapters() (list []chapter) {
 	return list
 }
 
-// quotations sums up what is cited, by question, the best first. It reports
-// whether there is anything.
+// quotations sums up the cited quotations by question and reports whether there are any.
 func (s *state) quotations(title string) (summary, bool) {
 	var b strings.Builder
 	var quotes []string
@@ -192,13 +187,12 @@ func (s *state) quotations(title string) (summary, bool) {
 	return sum, true
 }
 
-// line is a quotation with its place.
 func line(e evidence) string {
 	return "“" + textkit.TruncateBytes(e.Quote, maxKeptText) + "” [" + e.id() + "]"
 }
 
-// retold answers from the last synthesis and the surest thoughts. No model has judged
-// it as an answer, so it is no surer than quotations may be.
+// retold answers from the last synthesis and the surest thoughts. Its confidence is capped like
+// that of quotations, because no model judged it.
 func (s *state) retold() (summary, bool) {
 	if len(s.Thoughts) == 0 && s.Sum.Text == "" {
 		return summary{}, false
@@ -219,7 +213,7 @@ func (s *state) retold() (summary, bool) {
 	if s.Sum.Text != "" {
 		said := s.Sum.Text
 		if rest, ok := strings.CutPrefix(said, s.of(quotedSum)); ok {
-			_, said, _ = strings.Cut(rest, "\n") // what the quotations lack comes first
+			_, said, _ = strings.Cut(rest, "\n") // the new parts come first
 		}
 		b.WriteString("\n" + strings.TrimSpace(said) + "\n")
 	}
@@ -243,7 +237,7 @@ func (s *state) retold() (summary, bool) {
 	return sum, true
 }
 
-// remaining returns the open questions, the most urgent first.
+// remaining returns the open questions by priority.
 func (s *state) remaining() (list []string) {
 	open := slices.Clone(s.Open)
 	slices.SortStableFunc(open, func(a, b *question) int { return b.Priority - a.Priority })

@@ -13,19 +13,19 @@ import (
 	"ponder/mode/internal/usage"
 )
 
-// viewFold is what a View must know beyond what it shows.
+// viewFold is the hidden state of a View.
 type viewFold struct {
 	budget ponder.Budget
 	clock  clock
 	spent  ponder.Cost
-	places map[string]int // of sources, questions, and steering by its event, by id
-	asked  map[string]int // places of questions by their texts
+	places map[string]int // indexes of sources, questions and steering by id
+	asked  map[string]int // indexes of questions by text
 
 	calibration Calibration
 	basis       ponder.Basis // of the newest synthesis
 }
 
-// NewView returns the view of a session that has no events yet.
+// NewView returns the view of an empty thread.
 func NewView() View {
 	return View{
 		Session: Session{
@@ -37,11 +37,8 @@ func NewView() View {
 	}
 }
 
-// Apply returns the view after ev, which is the next event of the session's
-// thread, in a time that does not depend on how many there were. It may change v
-// to do so: whoever wants to go on reading v, or reads it while another goroutine
-// applies events, takes a [View.Clone]. If a thread has several sessions, the
-// newest is shown.
+// Apply returns the view after ev, the next event of the thread, in constant time. It may change v;
+// to keep or share v, take a [View.Clone]. Of several sessions the newest is shown.
 func (v View) Apply(ev ponder.Event) View {
 	if b, ok := ev.Body.(ponder.RunStarted); ok {
 		if b.Mode == Name && (v.Session.Run == "" || v.Session.Status.Ended()) {
@@ -83,7 +80,7 @@ func (v View) Apply(ev ponder.Event) View {
 	return v
 }
 
-// Clone returns a copy of the view that stays as it is, whatever is applied to v.
+// Clone returns a copy that later Apply calls do not change.
 func (v View) Clone() View {
 	v.Thoughts, v.Questions, v.Syntheses, v.Sources = slices.Clone(v.Thoughts), slices.Clone(v.Questions), slices.Clone(v.Syntheses), slices.Clone(v.Sources)
 	v.Steering, v.Corrections, v.Notes = slices.Clone(v.Steering), slices.Clone(v.Corrections), slices.Clone(v.Notes)
@@ -97,7 +94,6 @@ func (v View) Clone() View {
 	return v
 }
 
-// progress takes what a session says of itself.
 func (v *View) progress(ev ponder.Event, b ponder.Progress) {
 	switch b.Stage {
 	case "focus":
@@ -109,14 +105,14 @@ func (v *View) progress(ev ponder.Event, b ponder.Progress) {
 	}
 }
 
-// concerns reports whether ev is about the session: of its run, or of all.
+// concerns reports whether ev belongs to the session.
 func (v View) concerns(ev ponder.Event) bool {
 	run := v.Session.Run
 	if _, cost := ev.Body.(ponder.CallFinished); ev.Internal && !cost {
 		return false
 	}
 	switch ev.Body.(type) {
-	case ponder.CallFinished: // of which only the cost is shown
+	case ponder.CallFinished: // only the cost counts
 		return run != "" && ev.Run.Within(run)
 	case ponder.RunPaused, ponder.RunResumed, ponder.Steer, ponder.Resolved:
 		return run != "" && run.Within(ev.Run)
@@ -124,7 +120,6 @@ func (v View) concerns(ev ponder.Event) bool {
 	return run != "" && ev.Run == run
 }
 
-// begin returns the view of a session that was started.
 func begin(ev ponder.Event, b ponder.RunStarted) View {
 	v := NewView()
 	at := ev.Time
@@ -132,7 +127,7 @@ func begin(ev ponder.Event, b ponder.RunStarted) View {
 	if b.Budget == (ponder.Budget{}) {
 		v.fold.budget = ponder.Budget{Time: duration}
 	}
-	o, _ := options(ponder.Run{Options: b.Options}) // the run fails if they are wrong
+	o, _ := options(ponder.Run{Options: b.Options}) // invalid options fail the run
 	s := &v.Session
 	s.ID, s.Run, s.Question, s.Status = ev.Thread, ev.Run, textkit.CleanTrim(b.Input), ponder.Thinking
 	s.Created, s.Started = &at, &at
@@ -141,7 +136,7 @@ func begin(ev ponder.Event, b ponder.RunStarted) View {
 	return v
 }
 
-// limit replaces the limits that b has.
+// limit replaces the limits set in b.
 func (v *View) limit(b ponder.Budget) {
 	v.fold.budget = usage.Limit(v.fold.budget, b)
 	v.Session.Minutes, v.Session.Budget = v.fold.budget.Time.Minutes(), usage.LimitsOf(v.fold.budget)
@@ -190,7 +185,7 @@ func (v *View) think(ev ponder.Event, b ponder.Thought) {
 	v.Session.Progress.Thoughts = len(v.Thoughts)
 }
 
-// merged counts the thoughts that were said again.
+// merged counts repeated thoughts.
 func (v *View) merged(b ponder.Progress) {
 	for _, n := range b.Thoughts {
 		i, ok := n, n >= 0 && n < len(v.Thoughts) && v.Thoughts[n].Number == n
@@ -207,7 +202,6 @@ func (v *View) merged(b ponder.Progress) {
 	}
 }
 
-// made notes who made something.
 func (v *View) made(model string, unaided bool) {
 	if model != "" {
 		v.Session.Model = model
@@ -242,7 +236,6 @@ func (v *View) found(b ponder.Evidence) {
 	})
 }
 
-// originOf returns where a piece of evidence is from.
 func originOf(b ponder.Evidence) Origin {
 	o := Origin{
 		URL: lookup.Address(b.URL), Section: textkit.OneLine(b.Section), Page: b.Page, Author: textkit.OneLine(b.Author), Original: b.Original,
@@ -256,7 +249,7 @@ func originOf(b ponder.Evidence) Origin {
 	return o
 }
 
-// known returns a time, or nil if it is not known.
+// known returns t, or nil if zero.
 func known(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -265,7 +258,6 @@ func known(t time.Time) *time.Time {
 	return &at
 }
 
-// cite marks sources as cited.
 func (v *View) cite(ids []string) {
 	for _, id := range ids {
 		if i, ok := v.fold.places[id]; ok && i < len(v.Sources) && v.Sources[i].ID == id {
@@ -274,17 +266,16 @@ func (v *View) cite(ids []string) {
 	}
 }
 
-// WritesAnswer reports whether the calls of an action write the answer.
+// WritesAnswer reports whether the action key belongs to a call that writes the answer.
 func WritesAnswer(key string) bool { return strings.HasPrefix(key, final) }
 
-// broke takes in how what a model wrote for the answer ended.
+// broke records how a call for the answer ended.
 func (v *View) broke(ev ponder.Event, b ponder.CallFinished) {
 	if ev.Run == v.Session.Run && WritesAnswer(ev.Cause) && b.Error == "" && !b.Dropped {
 		v.BrokeOff = b.Finish.BrokeOff()
 	}
 }
 
-// charge adds a call to the usage.
 func (v *View) charge(b ponder.CallFinished) {
 	if b.Refused {
 		return
@@ -296,8 +287,7 @@ func (v *View) charge(b ponder.CallFinished) {
 	}
 }
 
-// At returns the view as it is when the session has thought for so long since
-// its last event, for a live display between events.
+// At returns the view after a further duration of thinking, for live display between events.
 func (v View) At(since time.Duration) View {
 	if v.Session.Status == ponder.Thinking && since > 0 {
 		ms := v.fold.clock.Milliseconds() + since.Milliseconds()
@@ -306,8 +296,8 @@ func (v View) At(since time.Duration) View {
 	return v
 }
 
-// percentage returns how much of the nearest budget is used, from 0 to 100. A
-// session that is over has come to its end, whatever is left.
+// percentage returns the used share of the nearest budget, from 0 to 100. A completed session
+// returns 100.
 func (v View) percentage(ms int64) float64 {
 	if v.Session.Status == ponder.Completed {
 		return 100

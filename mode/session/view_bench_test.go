@@ -9,7 +9,7 @@ import (
 	"ponder"
 )
 
-// long is a session of n thoughts with all that goes with them.
+// long is a session of n thoughts with all other events.
 func long(n int) []ponder.Event {
 	bodies := []ponder.Body{ponder.RunStarted{Mode: Name, Input: "Why?", Budget: ponder.Budget{Time: 2 * time.Hour}}}
 	for i := range n {
@@ -35,8 +35,7 @@ func long(n int) []ponder.Event {
 	return eventsOf(bodies...)
 }
 
-// BenchmarkView is what a view costs for an event: the same in sessions of any
-// length.
+// BenchmarkView measures the cost per event, which must not depend on length.
 func BenchmarkView(b *testing.B) {
 	for _, n := range []int{500, 5000} {
 		b.Run(fmt.Sprint(n, "-thoughts"), func(b *testing.B) {
@@ -50,8 +49,7 @@ func BenchmarkView(b *testing.B) {
 	}
 }
 
-// The memory that an event takes does not grow with the session. (Its time, which
-// can't be tested so surely, is BenchmarkView's.)
+// Allocation per event does not grow with the session; BenchmarkView measures its time.
 func TestViewCostPerEvent(t *testing.T) {
 	perEvent := func(n int) float64 {
 		evs := long(n)

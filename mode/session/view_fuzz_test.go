@@ -8,8 +8,7 @@ import (
 	"ponder"
 )
 
-// Whatever the lines of a thread say, a view shows it, and its tree has each
-// question once.
+// Any events give a view whose tree has each question once.
 func FuzzView(f *testing.F) {
 	var b strings.Builder
 	for _, ev := range rich() {

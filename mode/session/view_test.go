@@ -17,7 +17,7 @@ import (
 
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// thread returns the whole thread of what a driver did, as a store has it.
+// thread returns the stored thread of a driver.
 func thread(d *driver, budget ponder.Budget) []ponder.Event {
 	js := d.run.Options
 	evs := []ponder.Event{{Run: testRun, Body: ponder.RunStarted{Input: d.run.Input, Mode: Name, Version: 1, Budget: budget, Options: js}}}
@@ -35,7 +35,6 @@ func thread(d *driver, budget ponder.Budget) []ponder.Event {
 	return evs
 }
 
-// viewOf folds events.
 func viewOf(evs []ponder.Event) View {
 	v := NewView()
 	for _, ev := range evs {
@@ -44,7 +43,6 @@ func viewOf(evs []ponder.Event) View {
 	return v
 }
 
-// checkGolden compares a text with a file.
 func checkGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -93,7 +91,7 @@ func TestExports(t *testing.T) {
 	}
 }
 
-// The names of the session's shapes are promised to those outside.
+// The JSON names are stable.
 func TestShapeNames(t *testing.T) {
 	v := NewView()
 	v.Thoughts, v.Questions, v.Syntheses = []Thought{{Question: "q1"}}, []Question{{}}, []Synthesis{{}}
@@ -181,7 +179,7 @@ func TestViewLifecycle(t *testing.T) {
 	}
 }
 
-// A clone shows the same for ever.
+// A clone never changes.
 func TestViewClone(t *testing.T) {
 	for name, evs := range map[string][]ponder.Event{
 		"driven": thread(newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, SynthesisInterval: 20}, 2*time.Minute, world{seed: 3, size: 30}.answer).work(), ponder.Budget{}),
@@ -204,7 +202,7 @@ func TestViewClone(t *testing.T) {
 	}
 }
 
-// An answer cites what its newest synthesis does, or the insights of that.
+// An answer cites the ids of its newest synthesis and insights.
 func TestViewCites(t *testing.T) {
 	v := NewView()
 	v.Sources = []Source{{ID: "e1"}, {ID: "e2"}, {ID: "e3"}}
@@ -230,7 +228,7 @@ func TestViewCites(t *testing.T) {
 	}
 }
 
-// Nothing of an internal event is shown.
+// Internal events are not shown.
 func TestInternalIsNotShown(t *testing.T) {
 	const marker = "MARKER"
 	v := NewView()
@@ -250,7 +248,7 @@ func TestInternalIsNotShown(t *testing.T) {
 	}
 }
 
-// The second session of a thread begins at nothing, though the thread's clock does not.
+// A second session on a thread starts from zero, though the thread's clock does not.
 func TestSecondSession(t *testing.T) {
 	const run ponder.RunID = "run_b"
 	v := NewView()
@@ -260,7 +258,7 @@ func TestSecondSession(t *testing.T) {
 		{Elapsed: 302 * time.Second, Cause: "found-1/1.1", Body: ponder.Evidence{ID: "e1", Content: "x", Source: "thread:1"}},
 		{Elapsed: 302 * time.Second, Cause: "focus-1/1.1", Body: ponder.Progress{Stage: "focus", Content: "What?"}},
 		{Elapsed: 317 * time.Second, Cause: "note-1/1.1", Body: ponder.Thought{Content: "x"}},
-		{Elapsed: 310 * time.Second, Cause: "note-1/2.2", Body: ponder.Thought{Content: "y"}}, // of a clock that was set back
+		{Elapsed: 310 * time.Second, Cause: "note-1/2.2", Body: ponder.Thought{Content: "y"}}, // the clock was set back
 	} {
 		ev.Run = run
 		v = v.Apply(ev)

@@ -7,16 +7,14 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// leastWorth is what the page of a result must be worth to be read.
+// leastWorth is the minimum worth of a page to read.
 const leastWorth = 0.15
 
-// voice returns whose a passage is: copies of one text have one voice, whoever
-// publishes them.
+// voice identifies the author: copies of one text share a voice.
 func (e evidence) voice() string { return cmp.Or(e.Cluster, e.Source) }
 
-// cluster returns the cluster of a hit: that of the copies of its text that were
-// gathered before, which may be from another search, or the one that the tool
-// says; and the id of the passage that it says again, if there is one.
+// cluster returns the cluster of a hit: that of earlier copies of its text, else the tool's. It
+// also returns the id of the passage that it repeats, if any.
 func (s *state) cluster(h hit) (cluster, again string) {
 	words := lookup.Words(h.Quote)
 	cluster = h.Cluster
@@ -32,8 +30,7 @@ func (s *state) cluster(h hit) (cluster, again string) {
 	return cluster, ""
 }
 
-// supports reports whether what is cited adds a voice, rather than a copy of what
-// another source has been cited for.
+// supports reports whether ids add a voice that is not cited yet.
 func (s *state) supports(ids []string) bool {
 	for _, id := range ids {
 		i := slices.IndexFunc(s.Evidence, func(e evidence) bool { return e.id() == id })
@@ -44,8 +41,7 @@ func (s *state) supports(ids []string) bool {
 	return false
 }
 
-// echoes reports whether another source with the voice of a passage was cited
-// before it.
+// echoes reports whether another source with the same voice was cited before e.
 func (s *state) echoes(e evidence) bool {
 	if e.Kind == "" || e.Cited {
 		return e.Echo

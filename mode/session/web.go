@@ -10,52 +10,50 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// The tools that the web is asked with.
+// Tools for the web.
 const (
-	// WebSearchTool searches the web. Its input is {query, limit, prefer, without, seconds}.
-	// Its result is {results}, the best first, each with url, title, snippet, score
-	// and what else is known of it.
+	// WebSearchTool searches the web. Its input is {query, limit, prefer, without, seconds}. Its
+	// result is {results}, best first, with url, title, snippet, score and metadata.
 	WebSearchTool = toolname.WebSearch
 
-	// WebFetchTool reads a page and finds in it what bears on a query. Its input is
-	// {url, query, passages, seconds}. Its result is {hits} as that of [SearchTool], and what is
-	// known of the page.
+	// WebFetchTool reads a page and finds passages relevant to a query. Its input is {url, query,
+	// passages, seconds}. Its result is {hits}, as of [SearchTool], with metadata of the page.
 	WebFetchTool = toolname.WebFetch
 )
 
-// Bounds on what is asked of the web.
+// Limits of web searches.
 const (
-	maxSearches   = 4   // of a wave: the first foci are the most urgent
-	maxResults    = 6   // of a search, that are looked at
-	maxSnippets   = 2   // of a search, that are gathered though their pages are not read
+	maxSearches   = 4   // per wave, for its most urgent foci
+	maxResults    = 6   // considered per search
+	maxSnippets   = 2   // per search, of pages not read
 	maxSnippet    = 600 // bytes
 	leastPatience = 3 * time.Second
 	mostPatience  = 20 * time.Second
-	mostSkipped   = 16 // waves without the web, after it failed again and again
+	mostSkipped   = 16 // waves skipped after repeated failures
 )
 
-// A web is how looking on the web goes.
+// web is the state of web searches.
 type web struct {
-	Waves int      `json:"waves,omitempty"` // that could have asked it
-	Fails int      `json:"fails,omitempty"` // waves in a row without an answer
-	Next  int      `json:"next,omitempty"`  // the first wave that asks it again
-	Told  bool     `json:"told,omitempty"`  // the user, that it fails
-	Pages int      `json:"pages,omitempty"` // that were asked for; numbers their keys
-	Read  []string `json:"read,omitempty"`  // what they are known by, the last of them
+	Waves int      `json:"waves,omitempty"` // that could search
+	Fails int      `json:"fails,omitempty"` // consecutive failed waves
+	Next  int      `json:"next,omitempty"`  // the next wave that searches
+	Told  bool     `json:"told,omitempty"`  // the user knows of the failure
+	Pages int      `json:"pages,omitempty"` // requested pages; numbers keys
+	Read  []string `json:"read,omitempty"`  // keys of recent pages
 }
 
-// A webLook is what a cell finds on the web. It is not changed once it is there.
+// webLook is the web result of a cell. It is immutable once stored.
 type webLook struct {
 	Done    bool   `json:"done,omitempty"`
 	Fault   string `json:"fault,omitempty"`
-	Results []hit  `json:"results,omitempty"` // with snippets for quotes, the best first
-	Pages   []page `json:"pages,omitempty"`   // that are read
+	Results []hit  `json:"results,omitempty"` // snippets, best first
+	Pages   []page `json:"pages,omitempty"`   // pages being read
 }
 
 func (c *cell) webKey() string { return onWeb + "-" + strconv.Itoa(c.N) }
 
-// askWeb counts a wave, and reports whether it asks the web. After a failure the
-// web is left alone for a while, which gets longer: unless there is nothing else.
+// askWeb counts a wave and reports whether it searches the web. Failures cause growing pauses,
+// unless the web is the only source.
 func (s *state) askWeb() bool {
 	if !s.opts.Web {
 		return false
@@ -72,8 +70,7 @@ func (s *state) searchWeb(c *cell) ponder.Action {
 	return lookup.Use(c.webKey(), WebSearchTool, lookup.Filter(args, lookup.HostsOf(s.Pinned), lookup.HostsOf(s.Banned)))
 }
 
-// hasty adds how long a look at the web may take, in seconds: of a short session no
-// more than a tenth.
+// hasty adds the time limit of a web look in seconds: at most a tenth of a short session.
 func (s *state) hasty(args map[string]any) map[string]any {
 	if limit := s.run.Budget.Time; limit > 0 {
 		args["seconds"] = int(min(max(limit/10, leastPatience), mostPatience).Seconds())
@@ -94,8 +91,7 @@ func (w *webLook) answered(b ponder.ToolResult) *webLook {
 	return &next
 }
 
-// online notes how the searches of a wave went, and tells the user once if they
-// fail.
+// online records the outcome of a wave's searches and reports failure once.
 func (s *state) online() {
 	asked, fault := 0, ""
 	for i := range s.Wave {

@@ -9,8 +9,7 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// Whatever the tools of the web return, a session takes it in, can be stored, and
-// gathers nothing that is not a quote of a page of the web.
+// For any tool results, a session stays storable and gathers only quotes of web pages.
 func FuzzWeb(f *testing.F) {
 	f.Add(`{"results":[{"url":"https://a.test/","title":"A","snippet":"S.","score":0.5}]}`, `{"hits":[{"source":"x","quote":"ab","start":0,"end":2}]}`)
 	f.Add(`{"results":[{"url":"https://a.test/","snippet":"S.","published":"0000-01-01T00:00:00+23:59","cluster":"c","quality":[{"value":-1}]}]}`,

@@ -8,8 +8,8 @@ import (
 	"ponder"
 )
 
-// What the user wishes for comes before what models ask that is as urgent, only the user
-// says how urgent it is, and it is not left out for questions of models.
+// A user's question comes before equally urgent ones, only the user ranks it, and it is not dropped
+// for models' questions.
 func TestWished(t *testing.T) {
 	ask := func(do ponder.SteerOp, text, id string, priority int) ponder.Steer {
 		args, err := json.Marshal(ponder.SteerArgs{Question: id, Priority: priority})

@@ -10,44 +10,44 @@ import (
 	"ponder"
 )
 
-// When it is enough. The numbers were chosen with the simulated worlds of bench.
+// Stopping rules. The constants were chosen with the simulated worlds of bench.
 const (
-	staleCalls   = 2    // in a row that said nothing new, or hardly anything: it goes in circles
-	mostlyNew    = 3    // one in so many thoughts is hardly anything
-	plateauSums  = 3    // syntheses of nearly the same confidence
+	staleCalls   = 2    // consecutive calls with hardly anything new
+	mostlyNew    = 3    // one new thought in so many is hardly new
+	plateauSums  = 3    // syntheses of similar confidence
 	smallChange  = 0.03 // of a confidence
-	urgent       = 7    // the priority of a question that is worth asking on a plateau
-	settledAt    = 0.9  // confidence of each thought on a question that is settled
-	leastGain    = 0.15 // of the best gain: what a call must bring to be worth it
-	plateauGain  = 0.5  // likewise, on a plateau
-	gainMemory   = 0.3  // the weight of the newest call in the mean gain
-	leastRounds  = 6    // before a falling gain means anything
-	claimAt      = 0.3  // a thought of less confidence claims nothing
-	maxTrend     = 6    // confidences that are remembered
-	firstThought = 0.5  // the importance of a thought of which none is said
+	urgent       = 7    // priority of a question worth asking on a plateau
+	settledAt    = 0.9  // minimum confidence of thoughts on a settled question
+	leastGain    = 0.15 // minimum gain of a call, as a share of the best gain
+	plateauGain  = 0.5  // on a plateau
+	gainMemory   = 0.3  // weight of the newest call in the mean gain
+	leastRounds  = 6    // before a falling gain counts
+	claimAt      = 0.3  // minimum confidence of a claim
+	maxTrend     = 6    // remembered confidences
+	firstThought = 0.5  // default importance of a thought
 )
 
-// A worth is what the calls were worth so far.
+// worth tracks the value of calls.
 type worth struct {
-	Stale int     `json:"stale,omitempty"` // calls in a row that said nothing new
-	Asked bool    `json:"asked,omitempty"` // for questions, since the last new thought
+	Stale int     `json:"stale,omitempty"` // consecutive calls without news
+	Asked bool    `json:"asked,omitempty"` // questions were asked since the last new thought
 	News  int     `json:"news,omitempty"`  // new thoughts since the last synthesis
-	Old   int     `json:"old,omitempty"`   // thoughts of the wave at hand that hardly say anything new
-	Fresh float64 `json:"fresh,omitempty"` // what the wave at hand brings
-	Gain  float64 `json:"gain,omitempty"`  // of a call: importance times confidence of new thoughts, a moving mean
+	Old   int     `json:"old,omitempty"`   // hardly new thoughts of this wave
+	Fresh float64 `json:"fresh,omitempty"` // value of this wave
+	Gain  float64 `json:"gain,omitempty"`  // moving mean per call of importance times confidence
 	Best  float64 `json:"best,omitempty"`  // the highest Gain
 
-	Unranked  int       `json:"unranked,omitempty"`  // new thoughts since the open questions were ranked
-	Agreed    int       `json:"agreed,omitempty"`    // thoughts that two foci came to
-	Supported int       `json:"supported,omitempty"` // that cite evidence
-	Opposed   int       `json:"opposed,omitempty"`   // that others contradict
-	Sure      []float64 `json:"sure,omitempty"`      // confidences of the last syntheses
-	Stable    int       `json:"stable,omitempty"`    // small changes of them in a row
+	Unranked  int       `json:"unranked,omitempty"`  // new thoughts since the last ranking
+	Agreed    int       `json:"agreed,omitempty"`    // thoughts found from two foci
+	Supported int       `json:"supported,omitempty"` // thoughts that cite evidence
+	Opposed   int       `json:"opposed,omitempty"`   // thoughts that others contradict
+	Sure      []float64 `json:"sure,omitempty"`      // confidences of recent syntheses
+	Stable    int       `json:"stable,omitempty"`    // consecutive small changes of confidence
 
 	Settled bool `json:"settled,omitempty"` // the question is simple and answered
 }
 
-// with returns the worth after a new thought.
+// with returns w after a new thought.
 func (w worth) with(t ponder.Thought, opposed, supported bool) worth {
 	w.News++
 	w.Unranked++
@@ -61,7 +61,7 @@ func (w worth) with(t ponder.Thought, opposed, supported bool) worth {
 	return w
 }
 
-// sure returns the worth after a synthesis.
+// sure returns w after a synthesis.
 func (w worth) sure(confidence float64) worth {
 	if n := len(w.Sure); n > 0 && math.Abs(confidence-w.Sure[n-1]) <= smallChange {
 		w.Stable++
@@ -72,9 +72,8 @@ func (w worth) sure(confidence float64) worth {
 	return w
 }
 
-// trend says where the confidence goes: it converges if the newest is higher
-// than the mean of those before it, as the seed of this mode has it; a plateau is
-// where the last three hardly differ.
+// trend compares the newest confidence with the mean of earlier ones, as the seed does. It returns
+// "plateau" if the last three hardly differ.
 func (w worth) trend() string {
 	n := len(w.Sure)
 	if n < 2 {
@@ -97,7 +96,7 @@ func (w worth) trend() string {
 	return "plateau"
 }
 
-// plateau reports whether the last syntheses were equally sure.
+// -
 func (w worth) plateau() bool {
 	if len(w.Sure) < plateauSums {
 		return false
@@ -106,7 +105,7 @@ func (w worth) plateau() bool {
 	return slices.Max(sure)-slices.Min(sure) <= smallChange
 }
 
-// basis returns what speaks for the understanding so far.
+// basis returns the support of the current understanding.
 func (s *state) basis() ponder.Basis {
 	all := float64(max(1, s.Counts.Thoughts))
 	w := s.Worth
@@ -116,7 +115,7 @@ func (s *state) basis() ponder.Basis {
 	}
 }
 
-// weigh takes stock of a wave that brought so many new thoughts.
+// weigh evaluates a wave with news new thoughts.
 func (s *state) weigh(wave []cell, news int) {
 	calls, claims, sure := 0, 0, true
 	ready := false
@@ -143,8 +142,8 @@ func (s *state) weigh(wave []cell, news int) {
 	switch {
 	case news > 0 && news*mostlyNew > claims:
 		w.Stale, w.Asked = 0, false
-	case news > 0 && len(s.Open) > 0: // there is something left to ask
-	case claims > 0: // what claims nothing repeats nothing: that way is a dead end, but others may not be
+	case news > 0 && len(s.Open) > 0: // open questions remain
+	case claims > 0: // a call without claims repeats nothing: only that focus is a dead end
 		w.Stale += calls
 	}
 	gain := w.Fresh / float64(calls)
@@ -158,7 +157,7 @@ func (s *state) weigh(wave []cell, news int) {
 	w.Settled = s.Counts.Rounds == len(wave) && claims > 0 && sure && (ready || news == 1)
 }
 
-// enough says why another call is not worth it, or nothing.
+// enough returns why another call is not worth it, or "".
 func (s *state) enough() string {
 	w := s.Worth
 	switch {
@@ -175,14 +174,14 @@ func (s *state) enough() string {
 	return ""
 }
 
-// stuck reports whether nothing new came, no question is open, and none was asked
-// for since something new came: then that is to be tried before it is enough.
+// stuck reports whether nothing new came, nothing is open, and no questions were asked since. Then
+// questions must be tried first.
 func (s *state) stuck() bool {
 	w := s.Worth
 	return !s.Unaided && !w.Settled && w.Stale > 0 && !w.Asked && len(s.Open) == 0
 }
 
-// urgent reports whether a question is open that is worth asking on a plateau.
+// urgent reports whether a question worth asking on a plateau is open.
 func (s *state) urgent() bool {
 	return slices.ContainsFunc(s.Open, func(q *question) bool { return q.Priority >= urgent })
 }

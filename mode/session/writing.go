@@ -9,27 +9,25 @@ import (
 	"ponder/llm"
 )
 
-// A Writing extracts from what a model writes for a synthesis or the answer what users may
-// see at once: the text, without the reasoning before it and the JSON or the labels around
-// it. It is a preview: what the log has in the end may be read more patiently, and be asked
-// for again. The zero Writing is ready. It is the same however the pieces are cut.
+// Writing extracts the displayable text from a streamed synthesis or answer, without reasoning,
+// JSON and labels. It is a preview: the logged answer may be parsed more leniently or retried. The
+// zero value is ready. The result does not depend on how the stream is cut.
 type Writing struct {
-	rest  string                        // that is not read
-	read  func(*Writing) (string, bool) // reads the beginning of rest: what it shows, and whether there is more to read; nil: readStart
-	aside string                        // the end of what is passed over: see [llm.Aside]
+	rest  string                        // unread input
+	read  func(*Writing) (string, bool) // parses rest: returns text and whether to continue; nil: readStart
+	aside string                        // end mark of skipped reasoning; see [llm.Aside]
 	open  bool                          // lines belong to the text
-	wrote int                           // bytes of the text
-	over  bool                          // nothing more is shown
+	wrote int                           // bytes of text
+	over  bool                          // the text ended
 }
 
-// maxUnread is how many bytes wait for more of them.
+// maxUnread is the maximum size of buffered input in bytes.
 const maxUnread = maxAnswer
 
-// textNames are the names of the text in JSON, as the prompts have them or as they are
-// often misread.
+// textNames are JSON names of the text, including common variants.
 var textNames = map[string]bool{"synthesis": true, "answer": true, "synthesis_text": true, "final_answer": true}
 
-// Add takes a piece, and returns what it adds to the text.
+// Add appends input and returns the new text.
 func (w *Writing) Add(piece string) string {
 	if w.over {
 		return ""
@@ -54,7 +52,7 @@ func (w *Writing) Add(piece string) string {
 	return strings.Map(printable, shown.String())
 }
 
-// printable drops what controls a terminal.
+// printable drops control characters.
 func printable(r rune) rune {
 	if unicode.IsControl(r) && r != '\n' && r != '\t' {
 		return -1
@@ -62,7 +60,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// readStart reads the beginning, which may be that of reasoning.
+// readStart skips blanks and detects reasoning.
 func (w *Writing) readStart() (string, bool) {
 	w.rest = strings.TrimLeft(w.rest, blanks)
 	end, more := llm.Aside(w.rest)
@@ -75,10 +73,10 @@ func (w *Writing) readStart() (string, bool) {
 	return "", end != "" || !more
 }
 
-// readAside passes over reasoning.
+// readAside skips reasoning.
 func (w *Writing) readAside() (string, bool) {
 	i := strings.Index(w.rest, w.aside)
-	if i < 0 { // but for what may be the beginning of its end
+	if i < 0 { // keep a possible start of the end mark
 		w.rest = w.rest[max(0, len(w.rest)-len(w.aside)+1):]
 		return "", false
 	}
@@ -86,7 +84,7 @@ func (w *Writing) readAside() (string, bool) {
 	return "", true
 }
 
-// readLine reads a line, or the beginning of JSON where no text came before it.
+// readLine reads a line, or the start of JSON before any text.
 func (w *Writing) readLine() (text string, more bool) {
 	if object, ok := strings.CutPrefix(strings.TrimLeft(w.rest, blanks), "{"); ok && w.wrote == 0 && !w.open {
 		w.rest, w.read = object, (*Writing).readMember
@@ -117,11 +115,11 @@ func (w *Writing) readLine() (text string, more bool) {
 	return text, true
 }
 
-// readMember passes over a member of JSON, or over the beginning of that which has the text.
+// readMember skips a JSON member, or the start of the text member.
 func (w *Writing) readMember() (string, bool) {
 	const between = blanks + ",:"
 	w.rest = strings.TrimLeft(w.rest, between)
-	if w.over = w.rest != "" && w.rest[0] != '"'; w.over || w.rest == "" { // the end, or no JSON
+	if w.over = w.rest != "" && w.rest[0] != '"'; w.over || w.rest == "" { // end of the object, or invalid JSON
 		return "", false
 	}
 	name, n, ok := readString(w.rest[1:])
@@ -155,11 +153,11 @@ func (w *Writing) readText() (text string, more bool) {
 	return text, false
 }
 
-// blanks are the white space of JSON.
+// blanks are JSON white space.
 const blanks = " \n\t\r"
 
-// valueLen returns how many bytes a JSON value has that is no string, up to the comma behind
-// it: 0 if it may go on, -1 if the object ends with it.
+// valueLen returns the length of a JSON value other than a string, up to the next comma: 0 if
+// incomplete, -1 if the object ends.
 func valueLen(text string) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -182,8 +180,8 @@ func valueLen(text string) int {
 	return 0
 }
 
-// readString reads a JSON string behind its first quotation mark, and returns how many bytes
-// it read, up to the last one or as far as they are of use without more.
+// readString decodes a JSON string after its opening quote. It returns the bytes consumed, up to
+// the closing quote or an incomplete escape.
 func readString(raw string) (text string, n int, end bool) {
 	var b strings.Builder
 	for n < len(raw) {
@@ -202,7 +200,7 @@ func readString(raw string) (text string, n int, end bool) {
 			}
 			var char string
 			if json.Unmarshal([]byte(`"`+raw[n:n+size]+`"`), &char) != nil {
-				char = raw[n+1 : n+size] // it stands for itself
+				char = raw[n+1 : n+size] // an escaped literal
 			}
 			b.WriteString(char)
 		}
@@ -211,8 +209,8 @@ func readString(raw string) (text string, n int, end bool) {
 	return b.String(), n, false
 }
 
-// escapeLen returns how many bytes the escape sequence has that a text begins with, both halves
-// of a letter included; 0 if more of it must arrive.
+// escapeLen returns the length of the escape sequence at the start of text, including both
+// surrogates; 0 if incomplete.
 func escapeLen(text string) int {
 	half := func(at int, kinds string) bool { // as in \ud83d\ude00
 		return len(text) >= at+6 && text[at] == '\\' && (text[at+1] == 'u') && (text[at+2] == 'd' || text[at+2] == 'D') && strings.IndexByte(kinds, text[at+3]) >= 0

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// heardIn returns what is given out of a text that comes in pieces of n bytes.
+// heardIn returns the text extracted from pieces of n bytes.
 func heardIn(text string, n int) string {
 	var w Writing
 	var b strings.Builder
@@ -72,8 +72,7 @@ func TestWritingIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzWriting checks that the text is the same however it is cut, and that of JSON that
-// can be read it is the text in it.
+// FuzzWriting checks that cuts do not matter, and that valid JSON gives its text.
 func FuzzWriting(f *testing.F) {
 	f.Add(`{"answer":"It is \u00e9 salt.","insights":["a"]}`, "It is salt.", uint8(3))
 	f.Add("SYNTHESIS: It is salt.\nINSIGHTS:\n- a\n", "a\"\\\n\x00é😀\xff", uint8(1))

@@ -7,38 +7,36 @@ import (
 	"ponder"
 )
 
-// Writings extract from what models write on sessions what users may see at once: the text of
-// syntheses and of the answer. The zero value is ready. They are safe for concurrent use.
+// Writings extracts displayable texts from the streams of many sessions. The zero value is ready.
+// It is safe for concurrent use.
 type Writings struct {
 	mu   sync.Mutex
-	list map[action]*attempt // the newest of each
+	list map[action]*attempt // newest attempt of each
 }
 
-// An action writes.
+// action identifies a writing action.
 type action struct {
 	thread ponder.ThreadID
 	run    ponder.RunID
 	key    string
 }
 
-// An attempt at an action.
+// -
 type attempt struct {
 	cause string
 	Writing
 }
 
-// maxWritings is how many are followed at once; a call that broke off is followed until
-// there are so many.
+// maxWritings is the maximum number of tracked streams. Streams that broke off stay until then.
 const maxWritings = 1024
 
-// IsShown reports whether what is written for an action of a session, or in an attempt at
-// it, is for the user.
+// IsShown reports whether the action key, or its attempt, writes text for the user.
 func IsShown(key string) bool {
 	return strings.HasPrefix(key, synthesis+"-") || key == final || strings.HasPrefix(key, final) && strings.ContainsAny(key[len(final):][:1], "-~#")
 }
 
-// Hear takes a delta, and returns what users may see of it, if there is anything. Its key is
-// the cause of the attempt, for each begins anew.
+// Hear returns the displayable part of a delta, if any. Each attempt has its own key and starts
+// over.
 func (w *Writings) Hear(d ponder.Delta) (shown ponder.Delta, ok bool) {
 	if !IsShown(d.Key) || d.Run.Parent() != "" {
 		return shown, false

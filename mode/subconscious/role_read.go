@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a role file.
+// Limits of a role file. Lengths are in bytes.
 const (
 	maxRoleFile   = 16 << 10
 	maxRolePrompt = 1800
