@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestAppendTurnBranches checks that two versions that append to the same turns do not see
-// each other's turns.
+// TestAppendTurnBranches checks that versions appending to the same turns are independent.
 func TestAppendTurnBranches(t *testing.T) {
 	var base state
 	for i := range 3 {
@@ -18,7 +17,7 @@ func TestAppendTurnBranches(t *testing.T) {
 		}
 		return list
 	}
-	for range 100 { // also where the array is full
+	for range 100 { // also when the array is full
 		left, right := base, base
 		left.appendTurn(Turn{Said: Said{Text: "l"}})
 		right.appendTurn(Turn{Said: Said{Text: "r"}})
@@ -37,7 +36,7 @@ func TestAppendTurnBranches(t *testing.T) {
 	}
 }
 
-// TestAppendTurnCost checks that a turn copies a constant number of turns on average.
+// TestAppendTurnCost checks that appending copies a constant number of turns on average.
 func TestAppendTurnCost(t *testing.T) {
 	var s state
 	var copied int

@@ -1,30 +1,22 @@
-// Package chat is the mode that talks: it answers the messages of a conversation,
-// one after the other, with a fast model that may use tools, put down thoughts
-// that no user sees, and set a slower model thinking between turns.
+// Package chat implements conversations. A fast model answers each message. It may use tools, write
+// hidden thoughts, and request reflections of a slower model between turns.
 //
-// A turn begins with the oldest message that was not answered and ends with the
-// event end-N, where N is the seq of that message: a message that comes meanwhile
-// waits for its own turn, in the same run. In a turn the model is asked in rounds
-// (turn-N-K), until it calls no tool any more; what it says is written at once
-// (say-N-K). A turn without a word ends in one more round without tools, and if
-// that is empty too, in a sentence of our own.
+// A turn begins with the oldest unanswered message and ends with the event end-N, where N is the
+// seq of that message. Later messages wait for their own turns in the same run. Rounds (turn-N-K)
+// repeat until the model calls no tool; its text is written at once (say-N-K). A turn without text
+// gets one more round without tools, and then a fixed sentence.
 //
-// The files, in the order to read them: state.go says what a conversation knows,
-// turn.go is one turn, next.go decides, native.go has the tools that the mode does
-// itself (think and deep_think), notes.go the reflections, context.go builds what
-// the model is shown, condense.go what becomes of it when that gets too long, mind.go
-// what the subconscious says, and quoting.go answers where there is no model.
+// Read state.go, turn.go and next.go first. native.go implements think and deep_think, notes.go
+// handles reflections, context.go builds requests, condense.go shortens history, mind.go adds
+// background notes, and quoting.go answers without a model.
 //
-// A user asks for a reflection with an internal observation whose sensor is
-// [DeepAsked] and whose content is what it is to be about. A turn is stopped by the
-// order [ponder.Cancel] for its run, with what the user has seen of the text that was
-// being written as its content.
+// A user requests a reflection by an internal observation of the sensor [DeepAsked] with the topic
+// as content. [ponder.Cancel] for the run stops a turn; its content is the part of the answer that
+// the user saw.
 //
-// It writes, under the keys say-N-K assistant messages, thought-N-K-I thoughts and
-// asked-N-K-I requests for a reflection (progress events of the stage
-// [DeepAsked]); end-N ends a turn (a progress event of the stage [TurnEnded]);
-// summed-N are summaries, and noted-N reflections that stand for several. All but
-// the first are internal.
+// The keys say-N-K are messages, thought-N-K-I thoughts, and asked-N-K-I requests for a reflection
+// (progress of stage [DeepAsked]). end-N ends a turn (progress of stage [TurnEnded]), summed-N is a
+// summary, and noted-N a condensed reflection. All but say-N-K are internal.
 package chat
 
 import (
@@ -39,61 +31,58 @@ import (
 // Name is the name of the mode.
 const Name = "chat"
 
-// Stages of the [ponder.Progress] events that the mode and others tell each other
-// of. All are internal.
+// Stages of internal [ponder.Progress] events between modes.
 const (
-	DeepAsked  = toolname.DeepThink  // a reflection is wanted: Content is what about, Label why
-	DeepFailed = "deep_think_failed" // and nothing came of it: Content says why
-	TurnEnded  = "turn"              // Ref is the id of the message; Refused: it was not answered, and Content says why
+	DeepAsked  = toolname.DeepThink  // a reflection is requested: Content is the topic, Label the reason
+	DeepFailed = "deep_think_failed" // the reflection failed: Content is the reason
+	TurnEnded  = "turn"              // Ref is the message id; if Refused, it was not answered and Content is the reason
 )
 
-// Thinking is the Kind of thoughts that are put down with the tool think.
+// Thinking is the Kind of thoughts written with the tool think.
 const Thinking = toolname.Think
 
-// Options say how to talk. The zero value talks without tools.
+// Options configure the mode. The zero value answers without tools.
 type Options struct {
-	// System is the system prompt; a short one if empty.
+	// System is the system prompt; a short default if empty.
 	System string
 
-	// Tools are those that the model may use; the mind must have them.
+	// Tools are the model's tools; the engine must have them.
 	Tools []llm.Tool
 
-	// Think offers the tool think, with ThinkRules in the system prompt.
+	// Think offers the tool think and adds ThinkRules to the system prompt.
 	Think      bool
 	ThinkRules string
 
-	// Forget says that thoughts are not shown to the model in later turns.
+	// Forget hides thoughts from the model in later turns.
 	Forget bool
 
-	// Deep offers the tool deep_think. A reflection is asked for unbidden after
-	// every DeepAfter turns without one; 0 is never.
+	// Deep offers the tool deep_think. After DeepAfter turns without a reflection, the mode
+	// requests one; 0 means never.
 	Deep      bool
 	DeepAfter int
 
-	Rounds        int // of tools in a turn; 8 if zero
-	ThinkPerTurn  int // thoughts; 10 if zero
-	ThinkPerMin   int // thoughts in a minute; 20 if zero
-	DeepPerHour   int // reflections asked for in an hour; 12 if zero
-	Window        int // tokens that the model can read; 32,000 if zero
-	Reply         int // tokens of an answer; 0 leaves it to the provider
+	Rounds        int // per turn; 8 if zero
+	ThinkPerTurn  int // 10 if zero
+	ThinkPerMin   int // 20 if zero
+	DeepPerHour   int // 12 if zero
+	Window        int // context size in tokens; 32,000 if zero
+	Reply         int // maximum tokens of an answer; 0: the provider's default
 	MaxNotes      int // bytes of reflections before they are condensed; 8,000 if zero
 	Role          ponder.Role
 	CondenserRole ponder.Role
 
-	// WithoutModel says that there is none: messages are answered with quotations
-	// of what the tool knowledge_search finds, if that is among Tools.
+	// WithoutModel answers with quotations found by knowledge_search, if that is among Tools.
 	WithoutModel bool
 
-	// Allow, if set, is asked before a tool is used: a reason refuses the call,
-	// and the model is told it. It must be a pure function.
+	// Allow, if set, may refuse a tool call by returning a reason for the model. It must be pure.
 	Allow func(Use) (reason string)
 }
 
-// A Use is a call of a tool that a model wishes for.
+// Use is a tool call of a model.
 type Use struct {
 	Call  llm.ToolCall
-	Turns []Turn           // of the conversation, oldest first; the last is the one that goes on. Of those that were condensed, only what begins with a slash is left.
-	Used  []llm.ToolResult // of tools that were used in the turn that goes on
+	Turns []Turn           // the conversation, oldest first, ending with the current turn; of condensed turns only the newest slash command
+	Used  []llm.ToolResult // results of the current turn
 }
 
 func (o Options) orDefault() Options {
@@ -116,7 +105,7 @@ func (o Options) orDefault() Options {
 	return o
 }
 
-// New returns the mode. A message of a user wakes it.
+// New returns the mode. A user's message wakes it.
 func New(opts Options) ponder.Mode {
 	opts = opts.orDefault()
 	opts.Deep = opts.Deep && !opts.WithoutModel

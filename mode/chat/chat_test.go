@@ -19,7 +19,7 @@ import (
 	"ponder/mode/chat"
 )
 
-// A speaker is a model that answers by a function of the request, after a while.
+// speaker is a scripted model with latency.
 type speaker struct {
 	answer func(*llm.Request) (llm.Message, error)
 	takes  func(*llm.Request) time.Duration
@@ -49,10 +49,9 @@ func (m speaker) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.D
 	}
 }
 
-// says returns a message of one text.
 func says(text string) llm.Message { return llm.Say(llm.Assistant, text) }
 
-// calls returns a message that calls tools: names and inputs in turn.
+// calls returns a message with tool calls, given as pairs of name and input.
 func calls(pairs ...string) (m llm.Message) {
 	for i := 0; i < len(pairs); i += 2 {
 		m.Parts = append(m.Parts, llm.Part{Call: &llm.ToolCall{ID: fmt.Sprintf("c%d", i/2), Name: pairs[i], Input: json.RawMessage(pairs[i+1])}})
@@ -60,7 +59,7 @@ func calls(pairs ...string) (m llm.Message) {
 	return m
 }
 
-// heard returns what the user says last in a request, without what is before it.
+// heard returns the newest user text in a request.
 func heard(req *llm.Request) string {
 	for _, m := range slices.Backward(req.Messages) {
 		if m.Role == llm.User && len(m.Parts) > 0 && m.Parts[0].Result == nil {
@@ -70,7 +69,7 @@ func heard(req *llm.Request) string {
 	return ""
 }
 
-// results returns the results of tools that stand last in a request, or nil.
+// results returns the tool results at the end of a request, or nil.
 func results(req *llm.Request) (list []string) {
 	for _, p := range req.Messages[len(req.Messages)-1].Parts {
 		if p.Result != nil {
@@ -80,11 +79,9 @@ func results(req *llm.Request) (list []string) {
 	return list
 }
 
-// echo answers every message with itself.
 func echo(req *llm.Request) (llm.Message, error) { return says("you said " + heard(req)), nil }
 
-// talk has a conversation: it says each message and waits until nothing is left
-// to do.
+// talk sends each message and waits until the thread is idle.
 func talk(t *testing.T, opts chat.Options, model speaker, tools []ponder.Tool, messages ...string) *enginetest.Engine {
 	t.Helper()
 	mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{chat.New(opts)}, Models: enginetest.Models(model, ponder.Price{}), Tools: tools})
@@ -95,13 +92,11 @@ func talk(t *testing.T, opts chat.Options, model speaker, tools []ponder.Tool, m
 	return mind
 }
 
-// rest waits until all is quiet.
 func rest() {
 	time.Sleep(time.Hour)
 	synctest.Wait()
 }
 
-// answers returns what was answered.
 func answers(evs []ponder.Event) (list []string) {
 	for _, ev := range evs {
 		if b, ok := ev.Body.(ponder.AssistantMessage); ok {
@@ -146,7 +141,7 @@ func TestToolRounds(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		model func(*llm.Request) (llm.Message, error)
-		seen  []string // by the model, in the last round
+		seen  []string // by the model in the last round
 		want  []string
 	}{
 		{"a tool", func(req *llm.Request) (llm.Message, error) {
@@ -224,7 +219,7 @@ func TestToolRounds(t *testing.T) {
 	}
 }
 
-// TestHurry has a turn whose tool hangs concluded when the user wants an answer.
+// TestHurry concludes a turn with a hanging tool on answer-now.
 func TestHurry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := ponder.NewTool("hang", "Hangs.", nil, func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() })
@@ -242,8 +237,7 @@ func TestHurry(t *testing.T) {
 	})
 }
 
-// TestStopped has a turn stopped: what the user has seen of the answer stays, and the
-// next message is answered.
+// TestStopped keeps the seen part of a stopped answer; the next message is answered.
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shown []string
@@ -270,7 +264,7 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// TestMeanwhile says three things at once: each is answered, one after the other.
+// TestMeanwhile sends three messages at once; each is answered in order.
 func TestMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{chat.New(chat.Options{})}, Models: enginetest.Models(speaker{answer: echo}, ponder.Price{})})
@@ -283,8 +277,7 @@ func TestMeanwhile(t *testing.T) {
 	})
 }
 
-// TestFailure has a turn fail: the user is told nothing wrong, and the next
-// message is answered.
+// TestFailure answers the next message after a failed turn.
 func TestFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := speaker{answer: func(req *llm.Request) (llm.Message, error) {
@@ -307,7 +300,7 @@ func TestFailure(t *testing.T) {
 	})
 }
 
-// TestNoWords has a model say nothing twice: that is no answer, and the run says what came.
+// TestNoWords fails a turn after two empty answers, with the reason.
 func TestNoWords(t *testing.T) {
 	for name, tt := range map[string]struct {
 		says llm.Message
@@ -330,8 +323,7 @@ func TestNoWords(t *testing.T) {
 	}
 }
 
-// TestCondense talks until the window is full: what was said first is condensed,
-// and what the model is shown stays within the window.
+// TestCondense fills the window: old turns are condensed and requests stay within it.
 func TestCondense(t *testing.T) {
 	for name, works := range map[string]bool{"by a model": true, "though the model fails": false} {
 		t.Run(name, func(t *testing.T) {
@@ -372,7 +364,7 @@ func TestCondense(t *testing.T) {
 	}
 }
 
-// TestHuge sends a message that is larger than the window.
+// TestHuge sends a message larger than the window.
 func TestHuge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := speaker{answer: func(req *llm.Request) (llm.Message, error) { return says(fmt.Sprint(req.Size() < 7200)), nil }}
@@ -381,8 +373,7 @@ func TestHuge(t *testing.T) {
 	})
 }
 
-// TestWithoutModel finds that messages are answered with quotations where there is no
-// model, and that what is meant for programs is not quoted.
+// TestWithoutModel answers with quotations, but not of text addressed to programs.
 func TestWithoutModel(t *testing.T) {
 	const hits = `{"hits":[
 		{"source":"notes/sea.md","title":"The sea","quote":"The sea is\nsalt.","page":2},
@@ -430,8 +421,7 @@ func TestWithoutModel(t *testing.T) {
 	}
 }
 
-// TestErrorsQuoteNothing has a provider whose errors repeat what it was sent: no event
-// that users see has a thought in it, and other errors are said as they are.
+// TestErrorsQuoteNothing checks that errors which repeat hidden text are replaced for users.
 func TestErrorsQuoteNothing(t *testing.T) {
 	for _, tt := range []struct{ thought, message, want string }{
 		{"ZZTHOUGHT", `Invalid tool arguments: [{"thought":"ZZTHOUGHT"}]`, "fake/speaker did not answer: bad request; what it says quotes thoughts, and stands in the log"},

@@ -11,29 +11,28 @@ import (
 	"ponder/llm"
 )
 
-// What summaries and notes may be long.
+// Limits of summaries.
 const (
 	maxSummary = 6000 // bytes
 	summaryMax = 1200 // tokens of an answer
 )
 
-// condensing is what is being condensed. It never keeps a turn waiting.
+// condensing is the state of condensation, which never delays a turn.
 type condensing struct {
 	Turns part `json:"turns,omitzero"`
 	Notes part `json:"notes,omitzero"`
 }
 
-// A part is what one call condenses: all up to a place.
+// part is one condensation: everything up to an event.
 type part struct {
 	To   ponder.Seq `json:"to,omitempty"` // 0: nothing is condensed
 	Done bool       `json:"done,omitempty"`
-	Text string     `json:"text,omitempty"` // what came of it; empty if that failed
+	Text string     `json:"text,omitempty"` // the result; empty if it failed
 }
 
 func (p part) key(what string) string { return what + "-" + strconv.FormatInt(int64(p.To), 10) }
 
-// overflow decides what to condense, if that is too long. It is called when a
-// turn has ended.
+// overflow starts condensation at the end of a turn if needed.
 func (s *state) overflow() {
 	size, notes := s.Size, 0
 	if s.Condensed.Turns.To == 0 && len(s.Turns) > 1 && size+len(s.Summary) > s.opts.bytes(fullShare) {
@@ -53,7 +52,7 @@ func (s *state) overflow() {
 	}
 }
 
-// condense returns what is done about what is too long.
+// condense returns the actions of pending condensations.
 func (s *state) condense() (do []ponder.Action) {
 	switch p := s.Condensed.Turns; {
 	case p.To == 0:
@@ -76,7 +75,7 @@ func (s *state) condense() (do []ponder.Action) {
 	return do
 }
 
-// short returns a call that makes a text short.
+// -
 func (s *state) short(key, task, text string) ponder.Action {
 	return ponder.Call{Key: key, Role: s.opts.CondenserRole, Request: llm.Request{
 		System: strings.TrimSpace(task), Messages: []llm.Message{llm.Say(llm.User, clipped(text, s.opts.bytes(mostShare)/2))},
@@ -84,7 +83,7 @@ func (s *state) short(key, task, text string) ponder.Action {
 	}}
 }
 
-// condensedBy takes in the answer of such a call, if it is one.
+// condensedBy applies the answer of a condensation and reports whether key is one.
 func (s *state) condensedBy(key string, b ponder.CallFinished) bool {
 	for what, p := range map[string]*part{"condense": &s.Condensed.Turns, "notes": &s.Condensed.Notes} {
 		if p.To > 0 && key == p.key(what) {
@@ -108,15 +107,13 @@ func (s *state) summed(b ponder.Summary) {
 	s.Left = 0
 }
 
-// Bounds on the turns that are kept until they are condensed. A thread from elsewhere
-// may have any number of them.
+// Limits of turns kept until condensed. An imported thread may have any number.
 const (
 	keptTurns = 1000
 	keptShare = 2 // of the window
 )
 
-// push adds a turn that has ended. Where there are more than are kept, the older half
-// is let go, as if the model had not condensed it.
+// push adds an ended turn. Beyond the limits it drops the older half without a summary.
 func (s *state) push(t Turn) {
 	s.appendTurn(t)
 	s.Size += t.size()
@@ -134,9 +131,8 @@ func (s *state) push(t Turn) {
 	s.Left += i
 }
 
-// appendTurn adds a turn behind the others. Versions of a state share one array of turns: the
-// first version that appends to a prefix of it writes in place, each other one copies. So a
-// conversation of n turns costs O(n), not O(n * keptTurns).
+// appendTurn appends a turn. Versions of a state share one array: the first version to append to a
+// prefix writes in place, others copy. So n turns cost O(n), not O(n * keptTurns).
 func (s *state) appendTurn(t Turn) {
 	n := len(s.Turns)
 	if n == cap(s.Turns) || s.tip == nil || !s.tip.CompareAndSwap(int64(n), int64(n+1)) {
@@ -147,7 +143,7 @@ func (s *state) appendTurn(t Turn) {
 	s.Turns = append(s.Turns, t)
 }
 
-// drop lets the oldest n turns go.
+// drop removes the oldest n turns.
 func (s *state) drop(n int) {
 	for _, t := range s.Turns[:n] {
 		s.Size -= t.size()
@@ -158,7 +154,6 @@ func (s *state) drop(n int) {
 	s.Turns, s.tip = slices.Clone(s.Turns[n:]), nil
 }
 
-// oldTurns returns what was said up to a place, as one text.
 func (s *state) oldTurns(to ponder.Seq) string {
 	var b strings.Builder
 	if s.Summary != "" {
@@ -172,7 +167,6 @@ func (s *state) oldTurns(to ponder.Seq) string {
 	return b.String()
 }
 
-// oldNotes returns reflections up to a place, as one text.
 func (s *state) oldNotes(to ponder.Seq) string {
 	var b strings.Builder
 	for _, n := range s.Notes {
@@ -183,8 +177,8 @@ func (s *state) oldNotes(to ponder.Seq) string {
 	return b.String()
 }
 
-// oneNote returns the reflection that stands for several. If no model made it, it
-// is the end of what they say.
+// oneNote returns the reflection that replaces several. Without a model's text it is the end of
+// theirs.
 func (s *state) oneNote(p part) ponder.Body {
 	b := ponder.InnerMonologue{Content: p.Text, Tool: "condense", Reason: "reflections were condensed"}
 	for _, n := range s.Notes {

@@ -10,22 +10,20 @@ import (
 	"ponder/llm"
 )
 
-// bytesPerToken is what is assumed of text.
+// bytesPerToken is an estimate.
 const bytesPerToken = 3.6
 
 // Shares of the window.
 const (
-	fullShare    = 0.75 // of it, from which on the oldest turns are condensed
-	mostShare    = 0.9  // that is used at all
-	messageShare = 0.4  // of one message; of longer ones the middle is left out
+	fullShare    = 0.75 // from which old turns are condensed
+	mostShare    = 0.9  // maximum of a request
+	messageShare = 0.4  // maximum of one message; the middle of longer ones is cut
 )
 
 func (o *Options) bytes(share float64) int { return int(float64(o.Window) * bytesPerToken * share) }
 
-// request returns what the model is asked in the turn that goes on. Its system
-// prompt and tools are the same from turn to turn and what was said stands in the
-// same words, so that a provider can keep what it has read of it; what is of this
-// turn alone comes last.
+// request returns the next request of the current turn. System prompt, tools and history keep their
+// wording across turns, so that providers can cache the prefix. Parts of this turn come last.
 func (s *state) request() llm.Request {
 	t := s.Waiting[0]
 	req := llm.Request{Tools: s.tools(), MaxTokens: s.opts.Reply, Cache: true}
@@ -33,7 +31,7 @@ func (s *state) request() llm.Request {
 	if s.Work != nil {
 		now = append(now, s.Work.Msgs...)
 		if s.Work.Last && len(req.Tools) > 0 {
-			req.ToolChoice = "none" // and not without tools: there are calls of them
+			req.ToolChoice = "none" // tools must stay, because the messages contain calls
 		}
 	}
 	room := s.opts.bytes(mostShare) - s.opts.Reply - len(s.system(0)) - (&llm.Request{Messages: now, Tools: req.Tools}).Size()
@@ -46,7 +44,7 @@ func (s *state) request() llm.Request {
 	return req
 }
 
-// system returns the system prompt, where so many turns are left out.
+// system returns the system prompt, which mentions omitted turns.
 func (s *state) system(left int) string {
 	parts := []string{strings.TrimSpace(s.opts.System)}
 	if s.opts.Think {
@@ -73,7 +71,7 @@ func nonempty(parts []string) (list []string) {
 	return list
 }
 
-// fit returns the newest turns that have room, and how many are left out.
+// fit returns the newest turns that fit, and the number omitted.
 func (s *state) fit(room int) (turns []Turn, left int) {
 	i := len(s.Turns)
 	for i > 0 {
@@ -86,8 +84,7 @@ func (s *state) fit(room int) (turns []Turn, left int) {
 	return s.Turns[i:], i + s.Left
 }
 
-// current returns the message of the turn that goes on, with the reflections that
-// it is shown, and what is on the user's mind.
+// current returns the current message with its reflections and background notes.
 func (s *state) current(t Turn) []llm.Message {
 	m := llm.Message{Role: llm.User}
 	if mind := s.mind(t); mind != "" {
@@ -114,15 +111,14 @@ func (s *state) parts(said Said) (parts []llm.Part) {
 	return parts
 }
 
-// shown returns a turn that has ended as the model is shown it: thoughts as calls
-// of the tool that put them down.
+// shown returns an ended turn as messages, with thoughts as tool calls.
 func (s *state) shown(t Turn) (msgs []llm.Message) {
 	msgs = append(msgs, llm.Message{Role: llm.User, Parts: s.parts(t.Said)})
 	if s.opts.Think {
 		for i, text := range t.Mused {
 			js, err := json.Marshal(map[string]string{"thought": text})
 			if err != nil {
-				continue // text can always be marshalled
+				continue // cannot happen
 			}
 			id := fmt.Sprintf("think-%d-%d", t.Said.Seq, i)
 			msgs = append(msgs,
@@ -137,8 +133,8 @@ func (s *state) shown(t Turn) (msgs []llm.Message) {
 	return append(msgs, llm.Say(llm.Assistant, clipped(answer, s.opts.bytes(messageShare))))
 }
 
-// LeftOut returns how many bytes in the middle of a message, or of a file beside it,
-// the model is not shown, because it has too little room for them.
+// LeftOut returns how many middle bytes of a message or attached file the model does not see for
+// lack of space.
 func (o Options) LeftOut(text string) int {
 	if o.WithoutModel {
 		return 0
@@ -148,7 +144,7 @@ func (o Options) LeftOut(text string) int {
 	return tail - head
 }
 
-// clipped returns text without its middle, if it has more than most bytes.
+// clipped cuts the middle of text to fit in most bytes.
 func clipped(text string, most int) string {
 	head, tail := middle(text, most)
 	if head == tail {
@@ -157,8 +153,7 @@ func clipped(text string, most int) string {
 	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", text[:head], tail-head, text[tail:])
 }
 
-// middle returns where the middle of text begins and ends without which it has no more
-// than most bytes: twice the same if it has no more anyway.
+// middle returns the byte range to cut so that text has at most most bytes, or 0, 0.
 func middle(text string, most int) (head, tail int) {
 	if len(text) <= most || most <= 0 {
 		return 0, 0

@@ -10,8 +10,7 @@ import (
 	"ponder/mode/chat"
 )
 
-// TestLeftOut finds that what is said to be left out of a message is what the model is
-// told of.
+// TestLeftOut checks that LeftOut agrees with the request.
 func TestLeftOut(t *testing.T) {
 	const most = 2880 // bytes of a message in a window of 2000 tokens
 	for _, tt := range []struct {

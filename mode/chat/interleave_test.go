@@ -19,15 +19,14 @@ import (
 	"ponder/mode/chat"
 )
 
-// musing is a mode that reflects whenever it is asked to, and once more if it was
-// asked meanwhile. Each reflection is of its own words.
+// musing is a mode that reflects on request, and once more if asked meanwhile.
 type musing struct {
 	Run   ponder.RunID
-	Asked int // since the last began
+	Asked int // since the last start
 	Round int
 	Busy  bool
 	Read  ponder.Seq
-	Began ponder.Seq // what the reflection in flight has read
+	Began ponder.Seq // read position of the pending reflection
 	Got   string
 	Bad   bool
 }
@@ -54,7 +53,7 @@ func (s musing) Apply(ev ponder.Event) ponder.State {
 		s.Got, s.Bad = b.Message.Text(), b.Error != ""
 	case ponder.InnerMonologue:
 		if ev.Run != s.Run {
-			s.Asked = 0 // answered by a run before
+			s.Asked = 0 // answered by an earlier run
 			break
 		}
 		s.Busy, s.Got = false, ""
@@ -86,7 +85,7 @@ var (
 	noteWords = regexp.MustCompile(`note<[^>]*>`)
 )
 
-// A witness is a model that remembers which turn was shown which notes.
+// witness is a model that records which turn saw which notes.
 type witness struct {
 	mu    sync.Mutex
 	shown map[string]map[string]string // by note and message: how it was marked
@@ -123,9 +122,8 @@ func (w *witness) answer(req *llm.Request) (llm.Message, error) {
 	return says("you said " + said), nil
 }
 
-// TestInterleaved has conversations in which messages, reflections, failures and
-// ends of the process come in any order, and finds that every message is answered
-// once, and that every reflection is used in one turn, with a mark if it is old.
+// TestInterleaved runs conversations with messages, reflections, failures and process deaths in any
+// order. Each message is answered once, and each reflection is used in one turn, marked if old.
 func TestInterleaved(t *testing.T) {
 	plays, used := 60/racetest.Stride(4), 0
 	for seed := range plays {
@@ -171,7 +169,7 @@ func interleaved(t *testing.T, seed uint64) (used int) {
 	return checkNotes(t, seed, evs, w.shown)
 }
 
-// checkAnswers finds that every message was answered once.
+// -
 func checkAnswers(t *testing.T, seed uint64, evs []ponder.Event) {
 	got := answers(evs)
 	for _, ev := range evs {
@@ -189,8 +187,8 @@ func checkAnswers(t *testing.T, seed uint64, evs []ponder.Event) {
 	}
 }
 
-// checkNotes finds that each note was used in one turn, the first that began after
-// it, and was marked if it was old then, or else was dropped with a word.
+// checkNotes checks that each note was used in the first turn after it, marked if old, or reported
+// as dropped.
 func checkNotes(t *testing.T, seed uint64, evs []ponder.Event, shown map[string]map[string]string) (used int) {
 	messages := map[string]ponder.Seq{}
 	dropped := 0
@@ -240,8 +238,8 @@ func checkNotes(t *testing.T, seed uint64, evs []ponder.Event, shown map[string]
 	return used
 }
 
-// TestCut has a conversation with tools, thoughts and reflections, cuts it after
-// every event, goes on, and finds the same events.
+// TestCut cuts a log with tools, thoughts and reflections after every event; it continues to the
+// same events.
 func TestCut(t *testing.T) {
 	opts := chat.Options{Think: true, Deep: true, DeepAfter: 2, Window: 500}
 	model := speaker{answer: func(req *llm.Request) (llm.Message, error) {

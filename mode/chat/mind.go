@@ -10,7 +10,7 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// What stands before what is on the user's mind: a sentence of what it is worth.
+// Introductions of background notes.
 var (
 	//go:embed mind.md
 	mindRules string
@@ -18,14 +18,14 @@ var (
 	raisedRules string
 )
 
-// Marks of what the subconscious says.
+// Marks of notes of the subconscious.
 const (
 	mindMark   = "[at the back of your mind — not spoken aloud]"
 	raisedMark = "[inner monologue — not spoken aloud]"
 )
 
-// observed takes in what was observed: a wish for a reflection, or what is on the
-// user's mind. Other observations are no part of the conversation.
+// observed applies an observation: a user's request for a reflection, or a background note. Others
+// are ignored.
 func (s *state) observed(ev ponder.Event, b ponder.Observation) {
 	if b.Sensor == DeepAsked {
 		s.Deep.asked(ev)
@@ -34,7 +34,7 @@ func (s *state) observed(ev ponder.Event, b ponder.Observation) {
 	}
 }
 
-// mind returns what a turn is shown of what is on the user's mind; nothing of most.
+// mind returns the background notes of a turn, or "".
 func (s *state) mind(t Turn) string {
 	var background, raised []background.Note
 	for _, n := range s.Mind {
@@ -52,15 +52,15 @@ func (s *state) mind(t Turn) string {
 	return b.String()
 }
 
-// frame writes notes in a frame that nothing in them can end.
+// frame writes notes in a frame that they cannot close.
 func frame(b *strings.Builder, mark, rules, name string, list []background.Note) {
 	if len(list) > 0 {
 		b.WriteString(mark + "\n" + strings.TrimSpace(rules) + "\n<" + name + ">\n" + background.Lines(list, lookup.Tame) + "</" + name + ">\n\n")
 	}
 }
 
-// minded drops what was shown with the turn that ends. What is to be raised stays until a
-// turn is answered that was shown it.
+// minded drops notes shown with the ending turn. A note that the user must be told stays until a
+// turn with it is answered.
 func (s *state) minded(t Turn, used bool) {
 	if len(s.Mind) == 0 {
 		return

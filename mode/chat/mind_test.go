@@ -11,10 +11,10 @@ import (
 	"ponder/mode/chat"
 )
 
-// feeding is a conversation that is told what is on the user's mind.
+// feeding is a conversation with background notes.
 type feeding struct {
 	mind  *enginetest.Engine
-	asked []string // the text of the newest message in each request
+	asked []string // newest message of each request
 }
 
 func feed(t *testing.T, opts chat.Options) *feeding {
@@ -28,7 +28,7 @@ func feed(t *testing.T, opts chat.Options) *feeding {
 	return f
 }
 
-// say says something, with what is on the user's mind before it in the log.
+// say sends a message after notes.
 func (f *feeding) say(t *testing.T, text string, notes ...ponder.Observation) {
 	t.Helper()
 	var evs []ponder.Event
@@ -42,7 +42,7 @@ func (f *feeding) say(t *testing.T, text string, notes ...ponder.Observation) {
 	rest()
 }
 
-// TestMind shows a turn what is on the user's mind, in a frame, and no other turn.
+// TestMind shows a note, framed, in one turn only.
 func TestMind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := feed(t, chat.Options{})
@@ -60,8 +60,7 @@ func TestMind(t *testing.T) {
 	})
 }
 
-// TestRaised shows the model what the user is to be told of until a turn is answered, and
-// what is only background in no later turn.
+// TestRaised repeats a note for the user until a turn is answered.
 func TestRaised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := true
@@ -88,8 +87,7 @@ func TestRaised(t *testing.T) {
 	})
 }
 
-// The words that come before are the same as without, so that what a provider has read of
-// them is read once.
+// Notes do not change the cached prefix of requests.
 func TestMindKeepsPrefix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var systems, before []string

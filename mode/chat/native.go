@@ -11,7 +11,7 @@ import (
 	"ponder/llm"
 )
 
-// The names of the tools that the mode does itself.
+// Names of built-in tools.
 const (
 	thinkTool = toolname.Think
 	deepTool  = toolname.DeepThink
@@ -27,9 +27,8 @@ var thinkSchema = json.RawMessage(`{"type":"object","properties":{"thought":{"ty
 
 var deepSchema = json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string","description":"What to think about. If omitted, reflects on the overall conversation."},"reason":{"type":"string","description":"Why this is worth thinking about now."}},"required":["reason"]}`)
 
-// What the tools return. Thoughts are not echoed: a thought that is returned is
-// read again with every later round, which makes tokens grow with the square of
-// their number.
+// Tool results. They do not echo thoughts, because later rounds would read them again, at quadratic
+// cost.
 const (
 	noted       = "Noted."
 	enough      = "Not noted: that is enough thinking for now. Act on it."
@@ -39,13 +38,13 @@ const (
 	noReason    = "Not started: the arguments need a reason, as text."
 )
 
-// A prompt is what a reflection is asked for.
+// prompt is a request for a reflection.
 type prompt struct {
 	Prompt string `json:"prompt"`
 	Reason string `json:"reason"`
 }
 
-// tools returns the tools that the model is offered, always in the same order.
+// tools returns the model's tools in a constant order.
 func (s *state) tools() []llm.Tool {
 	list := slices.Clip(s.opts.Tools)
 	if s.opts.Think {
@@ -64,7 +63,7 @@ func (s *state) names() (names []string) {
 	return names
 }
 
-// native does a call of one of the mode's own tools, the ith of its round.
+// native executes call i of a round if its tool is built in.
 func (s *state) native(w *work, c llm.ToolCall, i int) (text string, failed, done bool) {
 	switch {
 	case c.Name == thinkTool:
@@ -77,8 +76,7 @@ func (s *state) native(w *work, c llm.ToolCall, i int) (text string, failed, don
 	return text, failed, true
 }
 
-// muse puts down a thought. Where the tool is off, and of an empty thought,
-// nothing comes.
+// muse records a thought. It returns an empty result for an empty thought, or if the tool is off.
 func (s *state) muse(w *work, c llm.ToolCall, i int) (text string, failed bool) {
 	var in struct {
 		Thought *string `json:"thought"`
@@ -98,7 +96,6 @@ func (s *state) muse(w *work, c llm.ToolCall, i int) (text string, failed bool) 
 	return noted, false
 }
 
-// musings returns how many thoughts were put down in this turn.
 func (s *state) musings(w *work) (n int) {
 	for _, o := range w.Out {
 		if o.Muse != "" {
@@ -108,8 +105,7 @@ func (s *state) musings(w *work) (n int) {
 	return n
 }
 
-// lately returns how many thoughts were put down in the last minute, those of
-// this round included.
+// lately counts the thoughts of the last minute, including this round's.
 func (s *state) lately(w *work) (n int) {
 	for _, at := range s.Mused {
 		if s.Clock.Sub(at) < time.Minute {
@@ -125,7 +121,7 @@ func (s *state) lately(w *work) (n int) {
 	return n
 }
 
-// reflect asks for a reflection.
+// reflect requests a reflection.
 func (s *state) reflect(w *work, c llm.ToolCall, i int) (text string, failed bool) {
 	var in struct {
 		Prompt string  `json:"prompt"`
@@ -145,7 +141,6 @@ func (s *state) reflect(w *work, c llm.ToolCall, i int) (text string, failed boo
 	return started, false
 }
 
-// reflections returns how many reflections this round has asked for.
 func (s *state) reflections(w *work) (n int) {
 	round := s.key("asked", w.Round) + "-"
 	for _, o := range w.Out {

@@ -8,7 +8,7 @@ import (
 	"ponder"
 )
 
-// Next implements [ponder.State].
+// -
 func (s *state) Next(ponder.Moment) []ponder.Action {
 	do := s.condense()
 	if len(s.Waiting) == 0 {
@@ -50,7 +50,7 @@ func (s *state) ask() ponder.Action {
 	return ponder.Call{Key: s.key(callKey, round), Role: s.opts.Role, Request: s.request(), Shown: true}
 }
 
-// endings returns what is written at the end of a turn: last that it ended.
+// endings returns the writes that end a turn; the last one marks the end.
 func (s *state) endings(w *work) (do []ponder.Action) {
 	spoke := len(s.Waiting[0].Answer) > 0 || w.spoke()
 	if spoke && s.due() {
@@ -70,13 +70,13 @@ func (w *work) spoke() bool {
 	return slices.ContainsFunc(w.Out, func(o out) bool { return o.Say != "" })
 }
 
-// due reports whether a reflection is asked for unbidden.
+// due reports whether a periodic reflection is due.
 func (s *state) due() bool {
 	return s.opts.Deep && s.opts.DeepAfter > 0 && s.Deep.Turns+1 >= s.opts.DeepAfter && !s.Deep.inFlight() &&
 		len(s.Deep.within(s.Clock)) < s.opts.DeepPerHour
 }
 
-// finish ends the run.
+// -
 func (s *state) finish() ponder.Action {
 	switch {
 	case s.Failed != "":

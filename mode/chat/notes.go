@@ -9,14 +9,14 @@ import (
 	"ponder"
 )
 
-// How old a reflection may be, in messages that came after what it had read: one
-// that is older than fresh is marked, and one that is older than stale is dropped.
+// Age limits of reflections, in messages since their read position: older than fresh are marked,
+// older than stale are dropped.
 const (
 	fresh = 2
 	stale = 10
 )
 
-// A note is a reflection that was not used yet.
+// note is an unused reflection.
 type note struct {
 	Seq    ponder.Seq `json:"seq"`
 	ReadTo ponder.Seq `json:"read_to,omitempty"`
@@ -24,21 +24,20 @@ type note struct {
 	Older  bool       `json:"older,omitempty"`
 }
 
-// asking is what is known of reflections that were asked for.
+// asking is the state of requests for reflections.
 type asking struct {
 	Asked ponder.Seq  `json:"asked,omitempty"` // the newest request
-	Done  ponder.Seq  `json:"done,omitempty"`  // what the newest result had read, or where it failed
+	Done  ponder.Seq  `json:"done,omitempty"`  // read position of the newest result, or place of a failure
 	Turns int         `json:"turns,omitempty"` // since the newest request
 	Times []time.Time `json:"times,omitempty"` // of requests in the last hour
 }
 
-// asked takes in a request.
 func (a *asking) asked(ev ponder.Event) {
 	a.Asked, a.Turns = ev.Seq, 0
 	a.Times = append(slices.Clip(a.within(ev.Time)), ev.Time)
 }
 
-// within returns the times of requests in the hour before now.
+// within returns the request times of the last hour.
 func (a *asking) within(now time.Time) []time.Time {
 	i := 0
 	for i < len(a.Times) && now.Sub(a.Times[i]) >= time.Hour {
@@ -47,14 +46,14 @@ func (a *asking) within(now time.Time) []time.Time {
 	return a.Times[i:]
 }
 
-// inFlight reports whether a reflection is being made.
+// inFlight reports whether a reflection is pending.
 func (a *asking) inFlight() bool { return a.Asked > a.Done }
 
-// noted takes in a reflection.
+// -
 func (s *state) noted(ev ponder.Event, b ponder.InnerMonologue) {
 	if b.Tool == deepTool {
 		s.Deep.Done = max(s.Deep.Done, b.ReadTo)
-		if b.ReadTo == 0 { // of a thread from elsewhere
+		if b.ReadTo == 0 { // imported
 			s.Deep.Done = ev.Seq
 		}
 	}
@@ -67,13 +66,12 @@ func (s *state) noted(ev ponder.Event, b ponder.InnerMonologue) {
 	}
 }
 
-// without returns the notes that came at or after a place.
+// without returns the notes at or after an event.
 func without(notes []note, before ponder.Seq) []note {
 	return slices.DeleteFunc(slices.Clone(notes), func(n note) bool { return n.Seq < before })
 }
 
-// age returns how many messages came after what a note had read, until the
-// message that begins a turn.
+// age counts the messages between a note's read position and turn t.
 func (s *state) age(n note, t Turn) int {
 	age := 0
 	for _, list := range [][]Turn{s.Turns, s.Waiting} {
@@ -89,8 +87,7 @@ func (s *state) age(n note, t Turn) int {
 	return age
 }
 
-// inner returns the reflections that a turn is shown, as one text, and how many
-// are too old for it.
+// inner returns the reflections for a turn as one text, and how many are too old.
 func (s *state) inner(t Turn) (text string, dropped int) {
 	var b strings.Builder
 	for _, n := range s.Notes {

@@ -2,23 +2,23 @@ package chat
 
 import "ponder"
 
-// deepMode is the mode that makes reflections: see package deep.
+// deepMode is the mode of package deep.
 const deepMode = "deep"
 
-// PendingMessages is a fold over a conversation: the messages without an answer.
+// PendingMessages folds a conversation into its unanswered messages.
 type PendingMessages struct {
-	Open []Said // the oldest first
+	Open []Said // oldest first
 
-	answering map[ponder.RunID]bool // of the runs that have begun, whether they answer
+	answering map[ponder.RunID]bool // started runs: do they answer?
 }
 
-// Apply takes the next event.
+// Apply folds the next event.
 func (p *PendingMessages) Apply(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
 		p.Open = append(p.Open, saidIn(ev, b))
 	case ponder.AssistantMessage:
-		if ev.Run == "" { // from elsewhere
+		if ev.Run == "" { // imported
 			p.Open = nil
 		}
 	case ponder.RunStarted:
@@ -37,25 +37,24 @@ func (p *PendingMessages) Apply(ev ponder.Event) {
 	}
 }
 
-// Answers reports whether a run answers, and whether its beginning was applied.
+// Answers reports whether a run answers messages, and whether its start was applied.
 func (p *PendingMessages) Answers(run ponder.RunID) (answers, known bool) {
 	answers, known = p.answering[run]
 	return answers, known
 }
 
-// ReflectionView is a fold over a conversation: whether a reflection is being made, and for
-// which request.
+// ReflectionView folds a conversation into the state of its reflections.
 type ReflectionView struct {
 	Asked ponder.Seq // the newest request
-	Done  ponder.Seq // the newest one that led to a result, or failed
+	Done  ponder.Seq // the newest completed or failed request
 
 	runs map[ponder.RunID]bool
 }
 
-// Busy reports whether a reflection is being made.
+// Busy reports whether a reflection is pending.
 func (r *ReflectionView) Busy() bool { return r.Asked > r.Done }
 
-// Apply takes the next event.
+// Apply folds the next event.
 func (r *ReflectionView) Apply(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.Progress:
@@ -88,7 +87,7 @@ func (r *ReflectionView) Apply(ev ponder.Event) {
 	}
 }
 
-// done takes an event whose key has the place of a request: muse-N or failed-N.
+// done applies an event whose key contains the seq of a request: muse-N or failed-N.
 func (r *ReflectionView) done(ev ponder.Event) {
 	if n, ok := turnOf(ev.Cause); ok {
 		r.Done = max(r.Done, n)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What models are told.
+// Prompts.
 var (
 	//go:embed system.md
 	system string
@@ -17,7 +17,7 @@ var (
 	notesPrompt string
 )
 
-// What stands before reflections, and what ends a turn that has no words.
+// Marks and fixed texts in messages.
 const (
 	innerMark  = "[inner thoughts — not spoken aloud]"
 	lastWords  = "Answer the user now, in words, from what you know. You cannot use tools any more."
@@ -26,8 +26,7 @@ const (
 	interrupts = "stopped: the user wants an answer now"
 )
 
-// System returns the system prompt of conversations, with what a user wants a model
-// told beside it.
+// System returns the system prompt of conversations with additional instructions.
 func System(beside string) string {
 	if beside = strings.TrimSpace(beside); beside == "" {
 		return system

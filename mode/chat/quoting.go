@@ -12,24 +12,23 @@ import (
 	"ponder/mode/internal/questionwords"
 )
 
-// Without a model, a message is answered with what the documents and what is
-// remembered have on it, found by the tool searchTool and quoted word for word.
+// Without a model, the mode answers with verbatim quotations found by searchTool.
 const (
 	searchTool = toolname.KnowledgeSearch
 	maxQuotes  = 5
 	maxQuoted  = 600 // bytes of each
 )
 
-// signalAddressed is the name of the signal of what is meant for programs.
+// signalAddressed is the signal of text addressed to programs.
 const signalAddressed = "addressed"
 
-// What is said then.
+// Texts of such answers.
 const (
 	quotedFirst = "This answer was put together without a model: it only quotes what was found on it."
 	quotedNone  = "There is no model to answer, and what was searched has nothing on this."
 )
 
-// quoting returns what a turn does without a model: it searches once, and ends.
+// quoting returns the actions of a turn without a model: one search.
 func (s *state) quoting() []ponder.Action {
 	key := s.key(toolKey, 1, 0)
 	if slices.ContainsFunc(s.opts.Tools, func(t llm.Tool) bool { return t.Name == searchTool }) && strings.TrimSpace(s.Waiting[0].Said.Text) != "" {
@@ -40,7 +39,7 @@ func (s *state) quoting() []ponder.Action {
 	return append([]ponder.Action{w.Out[0].action()}, s.endings(&w)...)
 }
 
-// found is what the tool says, as far as it is quoted.
+// found is the quoted part of the tool's result.
 type found struct {
 	Hits []struct {
 		Source, Title, Quote string
@@ -50,7 +49,7 @@ type found struct {
 	}
 }
 
-// quoted ends the turn with what the tool found.
+// quoted ends the turn with the tool's result.
 func (s *state) quoted(b ponder.ToolResult) {
 	say := quotedNone
 	var f found
@@ -64,8 +63,8 @@ func (s *state) quoted(b ponder.ToolResult) {
 	s.Work = &work{Round: 1, Out: []out{{Key: s.key(sayKey, 1), Say: say}}, Over: true}
 }
 
-// quotes returns the items of a list, and the words in them that are of the sources. What is
-// meant for programs is not quoted.
+// quotes returns list items and the source texts in them. It omits untrusted text addressed to
+// programs.
 func (f found) quotes() (list, said []string) {
 	for _, h := range f.Hits {
 		if h.Untrusted && slices.ContainsFunc(h.Quality, func(q ponder.Signal) bool { return q.Name == signalAddressed }) {

@@ -12,45 +12,45 @@ import (
 	"ponder/mode/internal/background"
 )
 
-// A state is what a conversation knows. It is kept in checkpoints as its JSON.
+// state is the state of a conversation, stored as JSON in checkpoints.
 type state struct {
 	run  ponder.Run
 	opts *Options
 
-	Turns   []Turn        `json:"turns,omitempty"` // that have ended and are not condensed, oldest first
-	tip     *atomic.Int64 // the length of the longest version of Turns in its array: see appendTurn
-	Waiting []Turn        `json:"waiting,omitempty"` // whose messages are not answered; the first may be going on
-	Ended   ponder.Seq    `json:"ended,omitempty"`   // where the last turn ended
+	Turns   []Turn        `json:"turns,omitempty"` // ended and not condensed, oldest first
+	tip     *atomic.Int64 // length of the longest version in the shared array; see appendTurn
+	Waiting []Turn        `json:"waiting,omitempty"` // unanswered; the first may be current
+	Ended   ponder.Seq    `json:"ended,omitempty"`   // end of the last turn
 	Size    int           `json:"size,omitempty"`    // of Turns
-	Left    int           `json:"left,omitempty"`    // turns before Turns that are in no summary
+	Left    int           `json:"left,omitempty"`    // dropped turns that no summary covers
 
-	Summary string     `json:"summary,omitempty"` // of what came before Turns
-	Summed  ponder.Seq `json:"summed,omitempty"`  // the last event that it stands for
-	Command string     `json:"command,omitempty"` // the newest message in it that begins with a slash: see Use
+	Summary string     `json:"summary,omitempty"` // of the turns before Turns
+	Summed  ponder.Seq `json:"summed,omitempty"`  // the last event it covers
+	Command string     `json:"command,omitempty"` // its newest slash command; see Use
 
-	Notes []note            `json:"notes,omitempty"` // reflections that were not used
-	Mind  []background.Note `json:"mind,omitempty"`  // what the subconscious says, as far as it was not used
+	Notes []note            `json:"notes,omitempty"` // unused reflections
+	Mind  []background.Note `json:"mind,omitempty"`  // unused background notes
 	Deep  asking            `json:"deep,omitzero"`
 	Clock time.Time         `json:"clock,omitzero"`  // of the newest event
-	Mused []time.Time       `json:"mused,omitempty"` // when the newest thoughts were put down
+	Mused []time.Time       `json:"mused,omitempty"` // times of recent thoughts
 
-	// What the run does.
+	// State of the run.
 	Work   *work    `json:"work,omitempty"` // the turn of Waiting[0]
 	Answer []string `json:"answer,omitempty"`
-	Failed string   `json:"failed,omitempty"` // why its last turn was not answered
+	Failed string   `json:"failed,omitempty"` // why the last turn was not answered
 	Hurry  bool     `json:"hurry,omitempty"`
 
 	Condensed condensing `json:"condensed,omitzero"`
 }
 
-// A Turn is a message and what it was answered.
+// Turn is a message with its answer.
 type Turn struct {
 	Said   Said     `json:"said"`
-	Mused  []string `json:"mused,omitempty"`  // thoughts that were put down
+	Mused  []string `json:"mused,omitempty"`  // thoughts
 	Answer []string `json:"answer,omitempty"` // texts
 }
 
-// Said is a message of the user.
+// Said is a user's message.
 type Said struct {
 	Seq   ponder.Seq  `json:"seq,omitempty"`
 	ID    string      `json:"id,omitempty"`
@@ -62,7 +62,7 @@ func saidIn(ev ponder.Event, b ponder.UserMessage) Said {
 	return Said{Seq: ev.Seq, ID: ev.ID, Text: b.Content, Media: b.Media}
 }
 
-// size returns about how many bytes a turn takes in what the model is shown.
+// size estimates the bytes of a turn in a request.
 func (t Turn) size() int {
 	n := len(t.Said.Text) + 16
 	for _, m := range t.Said.Media {
@@ -76,7 +76,6 @@ func (t Turn) size() int {
 	return n
 }
 
-// Apply implements [ponder.State].
 func (s *state) Apply(ev ponder.Event) ponder.State {
 	c := *s
 	c.apply(ev)
@@ -122,7 +121,6 @@ func (s *state) apply(ev ponder.Event) {
 	}
 }
 
-// progress takes in what the mode and others say of turns and reflections.
 func (s *state) progress(ev ponder.Event, b ponder.Progress) {
 	switch b.Stage {
 	case DeepAsked:
@@ -149,17 +147,16 @@ func turnOf(cause string) (ponder.Seq, bool) {
 	return ponder.Seq(n), ok && err == nil
 }
 
-// going reports whether the turn of the message n is the one that goes on.
+// going reports whether message n is the current turn's.
 func (s *state) going(n ponder.Seq) bool { return len(s.Waiting) > 0 && s.Waiting[0].Said.Seq == n }
 
-// change returns the turn that goes on, to be changed.
+// change returns the current turn in a cloned list.
 func (s *state) change() *Turn {
 	s.Waiting = slices.Clone(s.Waiting)
 	return &s.Waiting[0]
 }
 
-// said takes in an answer. One that no run of the mode gave, as in a thread from
-// elsewhere, answers all that waits.
+// said applies an answer. An imported answer answers all waiting messages.
 func (s *state) said(ev ponder.Event, b ponder.AssistantMessage) {
 	n, ok := turnOf(ev.Cause)
 	switch {
@@ -183,7 +180,6 @@ func (s *state) said(ev ponder.Event, b ponder.AssistantMessage) {
 	}
 }
 
-// mused takes in a thought.
 func (s *state) mused(ev ponder.Event, text string) {
 	if n, ok := turnOf(ev.Cause); ok && s.going(n) {
 		t := s.change()
@@ -193,17 +189,16 @@ func (s *state) mused(ev ponder.Event, text string) {
 	s.Mused = s.Mused[max(0, len(s.Mused)-s.opts.ThinkPerMin):]
 }
 
-// attached takes in a file, which is shown with the message after it.
+// attached adds a file to the next message.
 func (s *state) attached(ev ponder.Event, b ponder.AttachmentAdded) {
 	if ev.Run != "" || b.Content == "" {
-		return // of a run, or one that the model cannot read
+		return // written by a run, or unreadable for the model
 	}
 	text := "[attached: " + b.Name + "]\n" + b.Content
 	s.push(Turn{Said: Said{Seq: ev.Seq, ID: ev.ID, Text: text}, Answer: []string{"Noted."}})
 }
 
-// end ends the turn that goes on. Used says that it was answered, so that the
-// reflections that it was shown are used up.
+// end ends the current turn. used says that it was answered, which consumes its reflections.
 func (s *state) end(at ponder.Seq, used bool) {
 	if len(s.Waiting) == 0 {
 		return
@@ -212,7 +207,7 @@ func (s *state) end(at ponder.Seq, used bool) {
 	s.minded(t, used)
 	if used {
 		s.Notes = without(s.Notes, s.begins(t))
-		s.Condensed.Notes = part{} // they are used as they are
+		s.Condensed.Notes = part{} // they are used uncondensed
 		s.Deep.Turns++
 	}
 	if s.opts.Forget {
@@ -223,8 +218,8 @@ func (s *state) end(at ponder.Seq, used bool) {
 	s.overflow()
 }
 
-// stopped ends the turn that goes on because the user wants no more of it. Said is
-// what there was of the text that was being written, as far as the user has seen it.
+// stopped ends the current turn on the user's command. said is the part of the pending text that
+// the user saw.
 func (s *state) stopped(ev ponder.Event, said string) {
 	if len(s.Waiting) > 0 && strings.TrimSpace(said) != "" {
 		t := s.change()
@@ -233,6 +228,5 @@ func (s *state) stopped(ev ponder.Event, said string) {
 	s.end(ev.Seq, false)
 }
 
-// begins returns where a turn begins that is next: what was noted before that is
-// for it, and what comes later for the one after it.
+// begins returns the seq before which notes belong to turn t.
 func (s *state) begins(t Turn) ponder.Seq { return max(t.Said.Seq, s.Ended) }

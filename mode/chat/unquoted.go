@@ -10,12 +10,11 @@ import (
 	"ponder/llm"
 )
 
-// shingle is how many words in a row of a thought betray it.
+// shingle is the number of consecutive words of a hidden text that count as a quotation.
 const shingle = 3
 
-// unquoted returns why a call failed, as users may read it. Providers quote what they
-// were sent: if what they say repeats thoughts, reflections, or what tools were asked
-// and said, only what kind of failure it was is said.
+// unquoted returns the reason of a failed call for users. Providers may quote requests: if the
+// error repeats hidden text, only its class is returned.
 func (s *state) unquoted(b ponder.CallFinished) string {
 	said := " " + strings.Join(wordsOf(b.Error), " ") + " "
 	for _, text := range s.unseen() {
@@ -34,7 +33,7 @@ func (s *state) unquoted(b ponder.CallFinished) string {
 
 func kindOf(c llm.Class) string { return strings.ReplaceAll(string(c), "_", " ") }
 
-// unseen returns what the model is shown and the user is not.
+// unseen returns the texts in requests that users do not see.
 func (s *state) unseen() (list []string) {
 	for _, n := range s.Notes {
 		list = append(list, n.Text)
@@ -58,7 +57,7 @@ func (s *state) unseen() (list []string) {
 	return list
 }
 
-// leaves returns the texts in a JSON value; all of it, if it is none.
+// leaves returns the strings in a JSON value, or js itself if invalid.
 func leaves(js json.RawMessage) (list []string) {
 	var v any
 	if json.Unmarshal(js, &v) != nil {
@@ -83,7 +82,7 @@ func leaves(js json.RawMessage) (list []string) {
 	return list
 }
 
-// wordsOf returns the words of a text, without case and what stands between them.
+// -
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

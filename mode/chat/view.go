@@ -9,43 +9,41 @@ import (
 	"ponder/llm"
 )
 
-// The first words of the keys of a turn: see the package comment.
+// Prefixes of a turn's keys; see the package comment.
 const (
 	callKey = "turn"
 	sayKey  = "say"
 	toolKey = "use"
 )
 
-// WritesAnswer reports whether the calls of an action write answers to the user.
+// WritesAnswer reports whether the action key belongs to a call that writes an answer.
 func WritesAnswer(key string) bool { return strings.HasPrefix(key, callKey+"-") }
 
-// A TurnView is a fold over the events of a conversation: how far the answer to one message
-// is. With the deltas, it has the text of the answer while that is written. Deltas that are
-// lost, late or repeated do no harm: events alone lead to the same view. It is not safe for
-// concurrent use.
+// TurnView folds a conversation into the progress of one answer. Deltas add the text while it is
+// written. Lost, late or repeated deltas are harmless, because events alone give the same view. It
+// is not safe for concurrent use.
 type TurnView struct {
-	Message string            // the event that is answered
-	Seq     ponder.Seq        // its place
-	Run     ponder.RunID      // that answers; empty until it is known
-	Status  ponder.Status     // Thinking, then how the turn ended
+	Message string            // id of the answered event
+	Seq     ponder.Seq        // -
+	Run     ponder.RunID      // the answering run; empty until known
+	Status  ponder.Status     // Thinking, or the status of the ended turn
 	Reason  string            // why there is no answer
-	Budget  string            // the budget of the run that is spent; empty: none
+	Budget  string            // the exhausted budget of the run, or empty
 	Text    llm.TextAssembler // the answer
 	CallTotals
 
-	Finished   *ponder.RunFinished // of Run; nil: it goes on
-	Superseded bool                // another message came
-	LastInput  string              // the newest event that came from outside
-	Head       ponder.Seq          // the newest event
+	Finished   *ponder.RunFinished // of Run; nil while it runs
+	Superseded bool                // a newer message arrived
+	LastInput  string              // id of the newest external input
+	Head       ponder.Seq          // seq of the newest event
 
 	mode  string // of the run
-	calls string // begins the keys of the calls that write the answer; a number follows
-	says  string // of what is stored of it; empty: the text is stored with the call
-	turn  string // of the message, as it stands in keys
+	calls string // prefix of the keys of writing calls, before the round number
+	says  string // prefix of the keys of stored text; empty: calls store the text
+	turn  string // the message in keys
 }
 
-// NewTurnView returns the view of the turn of a message that is stored at seq. Events before
-// the message are ignored.
+// NewTurnView returns the view of the turn of the message at seq. It ignores earlier events.
 func NewTurnView(message string, seq ponder.Seq) TurnView {
 	turn := "-" + strconv.FormatInt(int64(seq), 10) + "-"
 	return TurnView{
@@ -54,8 +52,8 @@ func NewTurnView(message string, seq ponder.Seq) TurnView {
 	}
 }
 
-// NewExchangeView returns the view of the only run of a thread: one of a mode whose answer
-// is the text of the calls with keys that begin with calls.
+// NewExchangeView returns the view of a thread's only run. Its answer is the text of calls whose
+// keys begin with calls.
 func NewExchangeView(mode, calls string) TurnView {
 	return TurnView{Status: ponder.Thinking, mode: mode, calls: calls}
 }
@@ -63,18 +61,17 @@ func NewExchangeView(mode, calls string) TurnView {
 // Over reports whether the turn has ended.
 func (v *TurnView) Over() bool { return v.Status.Ended() }
 
-// Round returns the number of the round of the turn that a call is for, by its key.
+// Round returns the round number in a call's key.
 func (v *TurnView) Round(key string) (n int, ok bool) {
 	rest, ok := strings.CutPrefix(key, v.calls)
 	n, err := strconv.Atoi(rest)
 	return n, ok && err == nil && n > 0
 }
 
-// UsesTool reports whether the turn uses a tool in the action of a key.
+// UsesTool reports whether the action key is a tool use of the turn.
 func (v *TurnView) UsesTool(key string) bool { return strings.HasPrefix(key, toolKey+v.turn) }
 
-// Apply takes the next event, and returns how it changes the text. An event that was applied
-// before changes nothing.
+// Apply folds the next event and returns the edit of the text. Repeated events change nothing.
 func (v *TurnView) Apply(ev ponder.Event) (e llm.Edit) {
 	if ev.Seq <= v.Head {
 		return e
@@ -124,8 +121,7 @@ func (v *TurnView) Apply(ev ponder.Event) (e llm.Edit) {
 	return e
 }
 
-// Stores returns the text that ev stores of a round of the answer, if it does, and the key
-// of the call that wrote the text.
+// Stores returns the text that ev stores for a round, and the key of its call.
 func (v *TurnView) Stores(ev ponder.Event) (key, text string, ok bool) {
 	switch b := ev.Body.(type) {
 	case ponder.AssistantMessage:
@@ -147,8 +143,7 @@ func (v *TurnView) Stores(ev ponder.Event) (key, text string, ok bool) {
 	return key, text, ok
 }
 
-// answers reports whether an event is of a call that writes an answer, if only that to an
-// earlier message.
+// answers reports whether ev belongs to a call that writes any answer.
 func (v *TurnView) answers(ev ponder.Event) bool {
 	_, ok := v.Round(ev.ActionKey())
 	return ok || v.says != "" && WritesAnswer(ev.Cause)
@@ -169,22 +164,22 @@ func (v *TurnView) finished(run ponder.RunID, b ponder.RunFinished) {
 	}
 }
 
-// IsUnclaimed reports whether a run ended with ev and no run is known that answers: then the
-// turn is over if no run is left on the thread.
+// IsUnclaimed reports whether a root run ended with ev while no answering run is known. The turn is
+// then over unless another run is left.
 func (v *TurnView) IsUnclaimed(ev ponder.Event) bool {
 	_, ended := ev.Body.(ponder.RunFinished)
 	return ended && v.Run == "" && !v.Over() && ev.Run.Parent() == ""
 }
 
-// Fail ends the turn for a reason that is not in the log.
+// Fail ends the turn for a reason outside the log.
 func (v *TurnView) Fail(reason string) {
 	if !v.Over() {
 		v.Status, v.Reason = ponder.Failed, reason
 	}
 }
 
-// Hear takes what a model writes at the moment, and returns how it changes the text. A delta
-// comes behind the event that its attempt began with.
+// Hear applies a delta and returns the edit of the text. The delta must follow the event that began
+// its attempt.
 func (v *TurnView) Hear(d ponder.Delta) (e llm.Edit) {
 	n, ok := v.Round(d.Key)
 	if !ok || d.Run.Parent() != "" {
@@ -193,23 +188,22 @@ func (v *TurnView) Hear(d ponder.Delta) (e llm.Edit) {
 	return v.Text.Hear(n, d.Attempt, d.Offset, d.Text)
 }
 
-// CallTotals is a fold over calls.
+// CallTotals folds calls.
 type CallTotals struct {
-	Usage  llm.Usage      // of those that were answered
-	Model  string         // that answered last
-	Finish llm.Finish     // how its answer ended
+	Usage  llm.Usage      // of successful calls
+	Model  string         // of the last answer
+	Finish llm.Finish     // of the last answer
 	Last   ponder.Outcome // of the newest call
 }
 
-// Apply takes what a call came to.
+// Apply folds a finished call.
 func (t *CallTotals) Apply(b ponder.CallFinished) {
 	if t.Last = b.Outcome; b.Error == "" {
 		t.Usage, t.Model, t.Finish = t.Usage.Add(b.Usage), cmp.Or(b.Model, t.Model), b.Finish
 	}
 }
 
-// Trouble returns the class of the error that the newest call failed with for good; empty if
-// it did not.
+// Trouble returns the error class if the newest call failed permanently, or "".
 func (t *CallTotals) Trouble() llm.Class {
 	if o := t.Last; o.Error != "" && o.RetryAt.IsZero() && !o.Dropped && !o.Refused {
 		return cmp.Or(o.Class, llm.Transient)

@@ -11,7 +11,7 @@ import (
 	"ponder/llm"
 )
 
-// at gives events of a run the places behind seq.
+// at stamps events after seq.
 func at(seq ponder.Seq, evs []ponder.Event) (list []ponder.Event) {
 	for _, ev := range evs {
 		seq++
@@ -65,7 +65,7 @@ func TestTurnView(t *testing.T) {
 			v, unclaimed := NewTurnView("evt_7", 7), false
 			message := ponder.Event{ID: "evt_7", Body: ponder.UserMessage{Content: "Why?"}}.Stamp("thr_1", 7, ponder.Event{}.Time)
 			for _, ev := range append([]ponder.Event{message}, at(7, tt.evs)...) {
-				for range 2 { // an event that comes again changes nothing
+				for range 2 { // a repeated event changes nothing
 					v.Apply(ev)
 				}
 				unclaimed = unclaimed || v.IsUnclaimed(ev)
@@ -80,7 +80,7 @@ func TestTurnView(t *testing.T) {
 	}
 }
 
-// An exchange is answered by what the calls of its run say.
+// An exchange is answered by the calls of its run.
 func TestExchangeView(t *testing.T) {
 	answer := func(text string) ponder.CallFinished {
 		return ponder.CallFinished{Model: "p/m", Message: llm.Say(llm.Assistant, text), Finish: llm.FinishStop}
@@ -100,11 +100,10 @@ func TestExchangeView(t *testing.T) {
 	}
 }
 
-// A script is what happens on a thread in a turn: an event, or a delta.
+// script is the events and deltas of a turn.
 type script []any
 
-// turnScript returns a turn that is answered in rounds, with attempts that fail, tools and other
-// events between.
+// turnScript returns a random turn with rounds, failed attempts, tools and other events.
 func turnScript(rnd *rand.Rand) (s script) {
 	words := []string{"a", " b", "\n", "  ", "é", "日本", " c.", "\n\nd", "**e**", ""}
 	seq := ponder.Seq(6)
@@ -152,15 +151,14 @@ func turnScript(rnd *rand.Rand) (s script) {
 	return s
 }
 
-// However the deltas come between the events, lost, late, twice and from attempts that were
-// begun again, the view in the end is that of the events alone, and the edits lead to its
-// text. A stream that is cut anywhere and goes on behind an event leads to the same view.
+// For any interleaving of events and deltas, the view ends equal to that of the events, and the
+// edits give its text. Reconnecting anywhere gives the same view.
 func TestTurnViewProperty(t *testing.T) {
 	for seed := range uint64(4000) {
 		rnd := rand.New(rand.NewPCG(seed, 11))
 		s := turnScript(rnd)
 		message := s[0].(ponder.Event).ID
-		for i, one := range s { // the turn that ends is that of the message
+		for i, one := range s { // only the message's turn ends
 			if ev, ok := one.(ponder.Event); ok {
 				if b, ok := ev.Body.(ponder.Progress); ok {
 					b.Ref = message
@@ -180,21 +178,21 @@ func TestTurnViewProperty(t *testing.T) {
 		page := ""
 		edit := func(e llm.Edit) { page = page[:len(page)-e.Back] + e.Text }
 		var late []ponder.Delta
-		lost := 0 // deltas before this place are
+		lost := 0 // earlier deltas are lost
 		for i := 0; i < len(s); i++ {
 			switch one := s[i].(type) {
 			case ponder.Event:
 				edit(heard.Apply(one))
 			case ponder.Delta:
 				late = append(late, one)
-				if i >= lost && rnd.IntN(6) > 0 { // else it is lost, or late
+				if i >= lost && rnd.IntN(6) > 0 { // otherwise lost or late
 					edit(heard.Hear(one))
 				}
 			}
 			if len(late) > 0 && rnd.IntN(5) == 0 {
 				edit(heard.Hear(late[rnd.IntN(len(late))]))
 			}
-			if rnd.IntN(25) == 0 { // the connection breaks: some deltas are lost, and some events come again
+			if rnd.IntN(25) == 0 { // a reconnect loses deltas and repeats events
 				lost = i + rnd.IntN(8)
 				i = max(-1, i-rnd.IntN(4))
 			}
