@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// label finds the labels of a reflection, however they are dressed up.
+// label matches the labels of a reflection in any decoration.
 var label = regexp.MustCompile(`(?im)^[\s>#*_-]*(hmm+|thoughts?)[\s*_]*:[\s*_]*`)
 
-// form returns a reflection in its stored form: "hmm: ...", an empty line and
-// "thoughts: ...". What has other labels, or none, is all thoughts, and its first
-// sentence is what strikes.
+// form returns a reflection as "hmm: ...", an empty line and "thoughts: ...". Text with other or no
+// labels becomes thoughts, with its first sentence as hmm.
 func form(text string) string {
 	text = strings.TrimSpace(text)
 	var hmm, thoughts []string
@@ -50,7 +49,7 @@ func form(text string) string {
 	return "hmm: " + strings.Join(hmm, "\n\n") + "\n\nthoughts: " + strings.Join(thoughts, "\n\n")
 }
 
-// firstSentence cuts a text after its first sentence.
+// -
 func firstSentence(text string) (first, rest string) {
 	for i, r := range text {
 		if strings.ContainsRune(".!?\n", r) && (i+1 == len(text) || strings.ContainsAny(text[i+1:i+2], " \n")) {

@@ -14,23 +14,22 @@ import (
 // Mermaid is the media type of diagrams.
 const Mermaid = "text/vnd.mermaid"
 
-// Bounds on diagrams.
+// Limits of diagrams.
 const (
 	maxDrawing  = 20_000 // bytes
-	maxDrawings = 3      // of a reflection
+	maxDrawings = 3      // per reflection
 )
 
-// fence finds diagrams in what a model wrote.
+// fence matches diagrams in Markdown.
 var fence = regexp.MustCompile("(?s)```[ \t]*mermaid[ \t\r\n]+(.*?)\n?[ \t]*```")
 
-// A drawing is the source of a diagram.
+// drawing is the source of a diagram.
 type drawing string
 
-// What is said in the place of a diagram that is shown.
+// shown replaces a diagram in the text.
 const shown = "(A diagram of this was put beside the conversation.)"
 
-// drawn returns a text without its diagrams, and those of them that are sound. The
-// text is empty if nothing is left of it.
+// drawn separates the sound diagrams from a text. The rest may be empty.
 func drawn(text string) (rest string, list []drawing) {
 	rest = strings.TrimSpace(fence.ReplaceAllStringFunc(text, func(block string) string {
 		d := drawing(strings.TrimSpace(fence.FindStringSubmatch(block)[1]))
@@ -49,19 +48,19 @@ func drawn(text string) (rest string, list []drawing) {
 	return rest, list
 }
 
-// kinds are the words that diagrams begin with.
+// kinds are the first words of diagrams.
 var kinds = []string{
 	"graph", "flowchart", "sequenceDiagram", "classDiagram", "stateDiagram", "stateDiagram-v2", "erDiagram", "journey", "gantt", "pie",
 	"quadrantChart", "requirementDiagram", "gitGraph", "mindmap", "timeline", "sankey-beta", "xychart-beta", "block-beta", "packet-beta",
 	"kanban", "architecture-beta", "C4Context",
 }
 
-// sound reports whether a diagram is of a kind that there is, has something in it
-// and closes its brackets; and that it cannot run anything where it is shown.
+// sound reports whether d has a known kind, content and balanced brackets, and cannot execute
+// anything.
 func (d drawing) sound() bool {
 	text := string(d)
 	head, body, lines := strings.Cut(text, "\n")
-	if !lines || strings.TrimSpace(body) == "" { // a semicolon ends a line too
+	if !lines || strings.TrimSpace(body) == "" { // a semicolon also ends a line
 		head, body, _ = strings.Cut(text, ";")
 	}
 	word, _, _ := strings.Cut(strings.TrimSpace(head), " ")
@@ -77,10 +76,10 @@ func (d drawing) sound() bool {
 	})
 }
 
-// clicks finds lines that make a part of a diagram do something.
+// clicks matches interactive lines.
 var clicks = regexp.MustCompile(`(?im)(^|;)\s*(click|callback|links?)\s`)
 
-// attachment returns the diagram as it is put beside the conversation.
+// -
 func (d drawing) attachment(n, i int) ponder.AttachmentAdded {
 	sum := sha256.Sum256([]byte(d))
 	return ponder.AttachmentAdded{

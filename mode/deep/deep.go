@@ -1,17 +1,14 @@
-// Package deep is the mode that reflects on a conversation between its turns: a
-// slow model reads the last events, may look a few things up, and writes down what
-// a fast model is shown with the next message and no user sees.
+// Package deep implements reflections between the turns of a conversation. A slow model reads the
+// recent events, may look things up, and writes a note that users do not see. The fast model gets
+// it with the next message.
 //
-// A progress event of the stage deep_think asks for a reflection, and so does an
-// observation of that sensor, which is a user's own wish. One is made at a
-// time; if another is asked for meanwhile, one more is made afterwards, with what
-// has come since. A reflection has read the thread up to a place, which it says.
+// A progress event of the stage deep_think requests a reflection; so does a user's observation of
+// that sensor. Reflections run one at a time. Requests during one lead to a single further
+// reflection. Each states the position up to which it has read.
 //
-// deep.go and state.go say what a run knows, next.go decides, route.go which tools
-// fit a topic, answer.go reads what the model wrote and canvas.go the diagrams in
-// it. The keys are think-N-K for the Kth call of the reflection that was asked for
-// by the event N, use-N-K-I for tools, rebase-N, muse-N (the inner_monologue),
-// drawn-N (diagrams) and failed-N.
+// state.go is the state, next.go decides, route.go selects tools, answer.go parses and canvas.go
+// extracts diagrams. The keys are think-N-K for call K of the reflection requested by event N,
+// use-N-K-I, rebase-N, muse-N (the inner_monologue), drawn-N (diagrams) and failed-N.
 package deep
 
 import (
@@ -28,23 +25,23 @@ import (
 // Name is the name of the mode.
 const Name = "deep"
 
-// What the mode shares with conversations: see package chat.
+// Names shared with package chat.
 const (
 	Tool   = toolname.DeepThink
 	asked  = toolname.DeepThink
 	failed = "deep_think_failed"
-	byUser = "the user asked for it" // the reason of what a user asks for
+	byUser = "the user asked for it" // reason of a user's request
 )
 
-// Numbers of a reflection.
+// Limits of a reflection.
 const (
-	transcript = 50 // events that are read
+	transcript = 50 // events read
 	toolTurns  = 2
-	fresh      = 2 // messages that may have come since it read; then it is rebased, or marked
+	fresh      = 2 // later messages that need no rebase or mark
 	hardLimit  = 120 * time.Second
-	maxEvent   = 4000 // bytes of an event that are read
-	maxResult  = 8000 // bytes of a tool's result
-	replyMax   = 1500 // tokens: what slow models write in about half a minute
+	maxEvent   = 4000 // bytes of an event
+	maxResult  = 8000 // bytes of a tool result
+	replyMax   = 1500 // tokens: about half a minute of a slow model
 )
 
 //go:embed inner_voice.md
@@ -53,16 +50,16 @@ var innerVoice string
 //go:embed rebase.md
 var rebasePrompt string
 
-// Options say how to reflect. The zero value has no tools.
+// Options configure reflections. The zero value has no tools.
 type Options struct {
-	Tools    []llm.Tool    // that it may use; the mind must have them. See [Route].
-	Limit    time.Duration // of thinking time; two minutes if zero
+	Tools    []llm.Tool    // possible tools, which the engine must have; see [Route]
+	Limit    time.Duration // thinking time; two minutes if zero
 	Reply    int           // tokens; 1,500 if zero
-	NoRebase bool          // mark what is older, and do not have it rebased
+	NoRebase bool          // marks old reflections instead of rebasing them
 	Role     ponder.Role   // slow if empty
 	Rebaser  ponder.Role   // cheap if empty
 
-	// Redact, if set, takes out of what models write what may not be kept. It is pure.
+	// Redact, if set, removes secrets from model output. It must be pure.
 	Redact func(llm.Message) llm.Message
 }
 
@@ -111,7 +108,7 @@ func asks(ev ponder.Event) bool {
 	switch b := ev.Body.(type) {
 	case ponder.Progress:
 		return b.Stage == asked
-	case ponder.Observation: // a user's own wish
+	case ponder.Observation: // a user's request
 		return b.Sensor == asked
 	}
 	return false

@@ -104,7 +104,7 @@ func FuzzForm(f *testing.F) {
 	})
 }
 
-// A voice is a slow model that answers by a function of the request.
+// voice is a scripted slow model.
 type voice struct {
 	takes  time.Duration
 	answer func(*llm.Request) (llm.Message, error)
@@ -129,8 +129,7 @@ func (m voice) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Del
 	}
 }
 
-// A wisher is a mode that asks for a reflection with each message that begins
-// with "think", as a conversation does.
+// wisher is a mode that requests a reflection for messages that begin with "think".
 type wisher struct{ asks []string }
 
 func wisherMode() ponder.Mode {
@@ -166,7 +165,7 @@ type said struct {
 	text  string
 }
 
-// play says things on a thread and returns what came of it.
+// play sends messages and returns the events.
 func play(t *testing.T, opts Options, model voice, tools []ponder.Tool, list ...said) []ponder.Event {
 	t.Helper()
 	mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{wisherMode(), New(opts)}, Models: enginetest.Models(model, ponder.Price{}), Tools: tools})
@@ -183,7 +182,7 @@ func play(t *testing.T, opts Options, model voice, tools []ponder.Tool, list ...
 	return mind.Events()
 }
 
-// outcome returns the reflections, failures and diagrams of a thread, a line each.
+// outcome formats the reflections, failures and diagrams.
 func outcome(evs []ponder.Event) (list []string) {
 	for _, ev := range evs {
 		switch b := ev.Body.(type) {
@@ -286,8 +285,8 @@ func TestReflections(t *testing.T) {
 	}
 }
 
-// TestResult finds that a run says what came of it, and does not fail: the status of a
-// conversation is that of its newest run.
+// TestResult checks that a run completes with a result even if the reflection failed. Its status
+// becomes that of the conversation.
 func TestResult(t *testing.T) {
 	fails := func(req *llm.Request) (llm.Message, error) {
 		if strings.Contains(req.Messages[0].Parts[0].Text, "Focus on: good") {

@@ -12,7 +12,6 @@ import (
 	"ponder/llm"
 )
 
-// Next implements [ponder.State].
 func (s *state) Next(now ponder.Moment) []ponder.Action {
 	w := s.Work
 	if w == nil {
@@ -41,8 +40,8 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	return append(do, ponder.Call{Key: w.key("think", w.Round+1), Role: s.opts.Role, Request: s.request(w)})
 }
 
-// result says what came of the run. One that failed is completed too, for the
-// conversation has not failed.
+// result describes the result of the run. A failed reflection also completes, because the
+// conversation did not fail.
 func (s *state) result() string {
 	switch {
 	case s.Why == "" && s.Made:
@@ -63,12 +62,10 @@ func (w *work) key(what string, numbers ...int) string {
 	return key
 }
 
-// fail says that nothing comes of the reflection.
 func (s *state) fail(why string) []ponder.Action {
 	return []ponder.Action{ponder.Write{Key: s.Work.key("failed"), Internal: true, Bodies: []ponder.Body{ponder.Progress{Stage: failed, Content: why}}}}
 }
 
-// request returns what the slow model is asked.
 func (s *state) request(w *work) llm.Request {
 	text := "The conversation so far:\n\n" + w.Text
 	if w.Text == "" {
@@ -86,7 +83,6 @@ func (s *state) request(w *work) llm.Request {
 	return req
 }
 
-// called takes in an answer.
 func (s *state) called(ev ponder.Event, b ponder.CallFinished) {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	if s.Work == nil {
@@ -108,7 +104,6 @@ func (s *state) called(ev ponder.Event, b ponder.CallFinished) {
 	s.Work = &w
 }
 
-// answered takes in what the slow model wrote.
 func (w *work) answered(b ponder.CallFinished) {
 	calls := b.Message.Calls()
 	switch {
@@ -170,8 +165,7 @@ func sources(b ponder.ToolResult) (list []string) {
 	return slices.Compact(list)
 }
 
-// settle adds the results of a round to what the model is shown next, once all
-// are there.
+// settle appends the results of a round to the messages once all are known.
 func (w *work) settle() {
 	if slices.ContainsFunc(w.Calls, func(u use) bool { return u.Result == nil }) {
 		return
@@ -183,8 +177,7 @@ func (w *work) settle() {
 	w.Msgs, w.Calls = append(slices.Clip(w.Msgs), m), nil
 }
 
-// conclude writes the reflection down. One that much was said after is rebased, or
-// else marked.
+// conclude writes the reflection. If many messages followed, it is rebased or marked.
 func (s *state) conclude(w *work) []ponder.Action {
 	text, later := s.since(w.ReadTo)
 	old := later > fresh

@@ -8,15 +8,14 @@ import (
 	"ponder/llm"
 )
 
-// A route says for which topics a tool is offered: those that have one of the
-// words. Without words it is for all.
+// route offers a tool for topics with one of the words, or for all if there are none.
 type route struct {
 	tool  string
 	words []string
 }
 
-// routes are the tools that a reflection may be given. Looking things up in what
-// the user knows is seldom wrong; the others are for when it is spoken of.
+// routes list the possible tools. Searching the user's knowledge is nearly always useful; the
+// others need a mention.
 var routes = []route{
 	{tool: toolname.KnowledgeSearch},
 	{tool: toolname.KnowledgeRead},
@@ -25,9 +24,8 @@ var routes = []route{
 	{tool: toolname.WebSearch, words: []string{"latest", "news", "current", "today", "price", "release", "version", "web", "online", "source"}},
 }
 
-// Route returns the tools, of those that there are, that fit a topic: what a
-// reflection is asked to be about, or the conversation if it is asked for nothing
-// in particular. It is pure; their order stays.
+// Route selects the tools that fit a topic, or the conversation if the topic is vague. It is pure
+// and keeps the order.
 func Route(topic, conversation string, tools []llm.Tool) (list []llm.Tool) {
 	text := strings.ToLower(topic)
 	if len(strings.Fields(topic)) < 3 {

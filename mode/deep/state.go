@@ -11,62 +11,61 @@ import (
 	"ponder/llm"
 )
 
-// A state is what is known of a conversation and of the reflection on it.
+// state is the state of a reflection run.
 type state struct {
 	run  ponder.Run
 	opts *Options
 
-	Lines  []line        `json:"lines,omitempty"` // the last events that say something
+	Lines  []line        `json:"lines,omitempty"` // recent events with text
 	Head   ponder.Seq    `json:"head,omitempty"`
-	Said   []ponder.Seq  `json:"said,omitempty"`   // of the newest messages of the user
-	Wanted *request      `json:"wanted,omitempty"` // the newest request that no reflection has taken up
-	Zero   time.Duration `json:"zero,omitempty"`   // the thread's clock when the first of this run was asked for
+	Said   []ponder.Seq  `json:"said,omitempty"`   // recent user messages
+	Wanted *request      `json:"wanted,omitempty"` // the newest open request
+	Zero   time.Duration `json:"zero,omitempty"`   // thread clock at the run's first request
 	Work   *work         `json:"work,omitempty"`
 	Stop   string        `json:"stop,omitempty"`
-	Clock  time.Duration `json:"clock,omitempty"` // the thread's, as far as an event has said
-	Made   bool          `json:"made,omitempty"`  // a reflection of this run is written
-	Why    string        `json:"why,omitempty"`   // nothing came of the last of this run that failed
+	Clock  time.Duration `json:"clock,omitempty"` // latest known thread clock
+	Made   bool          `json:"made,omitempty"`  // this run wrote a reflection
+	Why    string        `json:"why,omitempty"`   // reason of this run's last failure
 }
 
-// A line is an event of the transcript.
+// line is an event of the transcript.
 type line struct {
 	Seq  ponder.Seq `json:"seq"`
 	Text string     `json:"text"`
 }
 
-// A request is that a reflection is wanted.
+// request is a request for a reflection.
 type request struct {
 	N       ponder.Seq    `json:"n"`
 	Prompt  string        `json:"prompt,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
 	Trigger string        `json:"trigger,omitempty"`
-	At      time.Duration `json:"at,omitempty"` // the thread's clock
+	At      time.Duration `json:"at,omitempty"` // thread clock
 }
 
-// A work is a reflection that is being made.
+// work is the reflection in progress.
 type work struct {
 	request
 	ReadTo  ponder.Seq    `json:"read_to"`
 	Text    string        `json:"text"`  // the transcript
-	Began   time.Duration `json:"began"` // the thread's clock
+	Began   time.Duration `json:"began"` // thread clock
 	Round   int           `json:"round,omitempty"`
 	Msgs    []llm.Message `json:"msgs,omitempty"`
 	Calls   []use         `json:"calls,omitempty"`
 	Sources []string      `json:"sources,omitempty"`
-	Answer  string        `json:"answer,omitempty"` // as the model wrote it
+	Answer  string        `json:"answer,omitempty"` // unparsed
 	Rebased string        `json:"rebased,omitempty"`
-	Tried   bool          `json:"tried,omitempty"` // to rebase it
+	Tried   bool          `json:"tried,omitempty"` // rebased
 	Err     string        `json:"err,omitempty"`
 }
 
-// A use is a tool that the model called.
+// use is a tool call of the model.
 type use struct {
 	Key    string          `json:"key,omitempty"`
 	Call   llm.ToolCall    `json:"call"`
 	Result *llm.ToolResult `json:"result,omitempty"`
 }
 
-// Apply implements [ponder.State].
 func (s *state) Apply(ev ponder.Event) ponder.State {
 	c := *s
 	c.apply(ev)
@@ -75,7 +74,7 @@ func (s *state) Apply(ev ponder.Event) ponder.State {
 
 func (s *state) apply(ev ponder.Event) {
 	s.read(ev)
-	s.Clock = max(s.Clock, ev.Elapsed) // of what a user says nobody knows it
+	s.Clock = max(s.Clock, ev.Elapsed) // a user's events lack it
 	switch b := ev.Body.(type) {
 	case ponder.Progress:
 		s.progress(ev, b)
@@ -96,7 +95,7 @@ func (s *state) apply(ev ponder.Event) {
 		switch {
 		case b.Do == ponder.Cancel:
 			s.Work, s.Wanted = nil, nil
-		case b.Do == ponder.AnswerNow && ev.Run != "": // without a run it is for the turn that goes on
+		case b.Do == ponder.AnswerNow && ev.Run != "": // without a run it is for the current turn
 			s.Stop = "stopped: an answer was wanted at once"
 		}
 	case ponder.BudgetSpent:
@@ -105,7 +104,6 @@ func (s *state) apply(ev ponder.Event) {
 	s.begin(ev)
 }
 
-// progress takes in requests, and failures.
 func (s *state) progress(ev ponder.Event, b ponder.Progress) {
 	switch b.Stage {
 	case asked:
@@ -120,7 +118,6 @@ func (s *state) progress(ev ponder.Event, b ponder.Progress) {
 	}
 }
 
-// want takes in a request.
 func (s *state) want(ev ponder.Event, prompt, reason string) {
 	if s.Work == nil && s.Wanted == nil {
 		s.Zero = s.Clock
@@ -132,7 +129,7 @@ func (s *state) want(ev ponder.Event, prompt, reason string) {
 	s.Wanted = &request{N: ev.Seq, Prompt: prompt, Reason: reason, Trigger: trigger, At: s.Clock}
 }
 
-// begin begins the next reflection, if one is wanted and none is being made.
+// begin starts the next reflection if one is requested and none is in progress.
 func (s *state) begin(ev ponder.Event) {
 	if s.Work != nil || s.Wanted == nil {
 		return
@@ -148,7 +145,7 @@ func (s *state) done(at time.Duration) {
 	}
 }
 
-// read adds an event to the transcript, if it says something.
+// read adds an event with text to the transcript.
 func (s *state) read(ev ponder.Event) {
 	s.Head = ev.Seq
 	who, text := "", ""
@@ -175,7 +172,6 @@ func (s *state) read(ev ponder.Event) {
 	s.Lines = s.Lines[max(0, len(s.Lines)-transcript):]
 }
 
-// transcript returns what is read, as one text.
 func (s *state) transcript() string {
 	var b strings.Builder
 	for _, l := range s.Lines {
@@ -184,8 +180,7 @@ func (s *state) transcript() string {
 	return strings.TrimSpace(b.String())
 }
 
-// since returns what was said after a place, and how many messages of the user
-// that are.
+// since returns the text after an event and its number of user messages.
 func (s *state) since(at ponder.Seq) (text string, messages int) {
 	var b strings.Builder
 	for _, l := range s.Lines {
@@ -201,7 +196,7 @@ func (s *state) since(at ponder.Seq) (text string, messages int) {
 	return strings.TrimSpace(b.String()), messages
 }
 
-// head returns the first bytes of text, marked as such.
+// head returns at most most bytes of text, with an ellipsis.
 func head(text string, most int) string {
 	if len(text) <= most {
 		return text
