@@ -5,18 +5,16 @@ import (
 	"strings"
 )
 
-// Cites returns text with its citations replaced, each with the blanks before it. By also
-// says whether nothing of that name is known: such a one stays where code has an index,
-// right behind what may be indexed. What looks like a citation in code is none. One that is
-// replaced by nothing leaves no hole: see mended and Nowhere.
+// Cites returns text with each citation, and the blanks before it, replaced by by's result. If
+// unknown, a citation that looks like a code index stays. Citations in code stay. A removal also
+// fixes punctuation; see mended and Nowhere.
 func Cites(text string, by func(mark string) (other string, unknown bool)) string {
 	return marks(text, &verbatim{code: true}, by)
 }
 
-// marks returns text with what looks like a citation replaced, but where in says
-// that it is verbatim, if that is given.
+// marks replaces citations except inside verbatim text, if in is given.
 func marks(text string, in *verbatim, by func(mark string) (other string, unknown bool)) string {
-	last, indexes := -1, false // where the brackets before end, and whether those are an index
+	last, indexes := -1, false // end of the last brackets, and whether they are an index
 	return replaced(text, func(at, end int) (int, string, bool) {
 		indexes = at > 0 && (isWord(text[at-1]) || text[at-1] == ')' || text[at-1] == ']' && (at != last || indexes))
 		last = end
@@ -30,9 +28,8 @@ func marks(text string, in *verbatim, by func(mark string) (other string, unknow
 	})
 }
 
-// Uncited returns the text of one that had nothing to cite with other in the place of its
-// citations, or nothing. A line where something is indexed, called or quoted with what looks
-// like one is code, though nothing marks it so, and stays as it is.
+// Uncited replaces all citations of a text without evidence by other. Lines that use them like code
+// stay unchanged.
 func Uncited(text, other string) string {
 	in := verbatim{code: true}
 	till, stays := 0, false // of the line
@@ -52,10 +49,9 @@ func Uncited(text, other string) string {
 	})
 }
 
-// indexes reports whether a line has what looks like a citation where code has an
-// index or an argument.
+// indexes reports whether a line uses a citation as an index or argument.
 func indexes(line string) (yes bool) {
-	after := 0 // the citation or mark before
+	after := 0 // end of the last citation or mark
 	replaced(line, func(at, end int) (int, string, bool) {
 		index := at > after && glued(line[:at])
 		if cites := citation.MatchString(line[at:end]); cites || !index && isMark(line[at:end]) {
@@ -67,20 +63,17 @@ func indexes(line string) (yes bool) {
 	return yes
 }
 
-// glued reports whether text, which is not empty, ends in what code has before an
-// index or an argument.
+// glued reports whether text, not empty, ends like code before an index or argument.
 func glued(text string) bool {
 	c := text[len(text)-1]
 	return isWord(c) || strings.IndexByte(")]\"'", c) >= 0 || c == '(' && len(text) > 1 && isWord(text[len(text)-2])
 }
 
-// unverified is what claim.Mark writes at the end of a sentence.
+// unverified is the mark of claim.Mark.
 const unverified = "[unverified]"
 
-// mended closes the hole between two parts of a text where something was taken away:
-// it returns the first without a comma that would stand before the end of a clause, and
-// how much of the rest goes: a comma that would come first, or a second point. Parentheses that would be
-// empty go from both, but for those of a call.
+// mended repairs punctuation around a removal. It returns out without a dangling comma and how many
+// bytes of rest to skip. It removes emptied parentheses, except of calls.
 func mended(out []byte, rest string) ([]byte, int) {
 	before := bytes.TrimRight(out, " \t")
 	after := strings.TrimLeft(rest, " \t")
@@ -110,7 +103,7 @@ func mended(out []byte, rest string) ([]byte, int) {
 	return out, 0
 }
 
-// isWord reports whether c may end the name of what is called.
+// isWord reports whether c may end an identifier.
 func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
 }

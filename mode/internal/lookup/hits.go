@@ -1,10 +1,8 @@
-// Package lookup reads what the tools find that modes look things up with: passages of
-// documents and of the memory, results of a search of the web, and passages of its
-// pages, each with what is known of where it is from.
+// Package lookup parses the results of look-up tools for modes: passages of documents and memory,
+// web search results, and passages of web pages, with their origin.
 //
-// What tools return may be of strangers, or broken: what has another form is left
-// out, all is bounded, and what strangers wrote can be tamed (tame.go) and judged
-// (worth.go) before anything is made of it.
+// Tool results are untrusted and may be malformed. The package drops invalid parts and bounds the
+// rest; tame.go sanitizes and worth.go weighs it.
 package lookup
 
 import (
@@ -18,29 +16,29 @@ import (
 	"ponder/knowledge/lookup"
 )
 
-// Bounds on what is kept of a hit, in bytes but for terms.
+// Limits of a hit, in bytes, except for terms.
 const (
-	MaxLabel   = 300 // of a title, a section or a source
+	MaxLabel   = 300 // of a title, section or source
 	maxTerms   = 24
 	maxSignals = 12
 	maxURL     = 2000
 	maxSnippet = 600
 )
 
-// mostNotRead is how many files that were not read are named.
+// mostNotRead is the maximum number of unread files listed.
 const mostNotRead = 20
 
-// A Hit is a passage that a search found.
+// Hit is a passage found by a search.
 type Hit = lookup.Hit
 
-// Found is the result of a search, as far as it can be read.
+// Found is the readable part of a search result.
 type Found struct {
 	Hits    []Hit    `json:"hits,omitempty"`
-	Skipped []string `json:"skipped,omitempty"` // files that were not read, and why
-	More    int      `json:"more,omitempty"`    // how many more were not read
+	Skipped []string `json:"skipped,omitempty"` // unread files with reasons
+	More    int      `json:"more,omitempty"`    // number of further unread files
 }
 
-// NotRead tells the user which files were not read. It is empty if all were.
+// NotRead describes the unread files, or returns "".
 func (f Found) NotRead() string {
 	if len(f.Skipped) == 0 {
 		return ""
@@ -53,8 +51,8 @@ func (f Found) NotRead() string {
 	return says
 }
 
-// ReadFound reads the result of a search. It leaves out quotes that cannot be the text
-// between their offsets, and hits beyond most.
+// ReadFound parses a search result. It drops quotes that do not match their offsets, and hits
+// beyond most.
 func ReadFound(js string, most int) (f Found) {
 	var in lookup.Found
 	if !lookup.Decode(js, &in) {
@@ -70,8 +68,7 @@ func ReadFound(js string, most int) (f Found) {
 	return f
 }
 
-// readHits returns the hits that can be cited, at most most, without fields that modes do
-// not use.
+// readHits returns at most most citable hits without unused fields.
 func readHits(list []Hit, most int) (hits []Hit) {
 	for _, h := range list {
 		if h.Sound() && len(hits) < most {
@@ -82,7 +79,7 @@ func readHits(list []Hit, most int) (hits []Hit) {
 	return hits
 }
 
-// Terms returns some words in lower case, sorted, each once; nil if there are none.
+// Terms returns words in lower case, sorted and distinct, or nil.
 func Terms(words []string) (list []string) {
 	for _, w := range words[:min(len(words), maxTerms)] {
 		if w = strings.ToLower(textkit.OneLine(w)); w != "" && len(w) <= 60 {
@@ -93,16 +90,16 @@ func Terms(words []string) (list []string) {
 	return slices.Compact(list)
 }
 
-// Use returns the use of a tool that looks something up.
+// Use returns the use of a look-up tool.
 func Use(key, tool string, args map[string]any) ponder.Action {
 	js, err := json.Marshal(args)
 	if err != nil {
-		panic(err) // strings and numbers can be marshalled
+		panic(err) // strings and numbers always encode
 	}
 	return ponder.Do{Key: key, Tool: tool, Args: js}
 }
 
-// SearchArgs returns the arguments of a search in documents and the memory.
+// SearchArgs returns the arguments of a search in documents and memory.
 func SearchArgs(query string, docs []string, memory bool, limit int, pinned, banned []string) map[string]any {
 	args := map[string]any{"query": query, "paths": docs, "limit": limit}
 	if memory {
@@ -111,7 +108,7 @@ func SearchArgs(query string, docs []string, memory bool, limit int, pinned, ban
 	return Filter(args, pinned, banned)
 }
 
-// Filter adds to arguments the sources that are preferred and those that are not wanted.
+// Filter adds preferred and excluded sources to arguments.
 func Filter(args map[string]any, pinned, banned []string) map[string]any {
 	if len(pinned) > 0 {
 		args["prefer"] = pinned
@@ -122,14 +119,14 @@ func Filter(args map[string]any, pinned, banned []string) map[string]any {
 	return args
 }
 
-// Bounds on queries of the web, in bytes.
+// Limits of web queries, in bytes.
 const (
 	maxQuery    = 400
-	longestWord = 40 // of a query; what is longer is a key or a number, and stays here
+	longestWord = 40 // of a word; longer ones may be secrets and are not sent
 )
 
-// Outgoing returns a query as the web is asked. Strangers read it, and what they wrote may
-// have led to it, so it has nothing that could be an address or a key.
+// Outgoing returns a query without possible addresses and keys. Search providers see it, and
+// untrusted text may have shaped it.
 func Outgoing(query string) string {
 	words := slices.DeleteFunc(strings.Fields(query), func(w string) bool {
 		return len(w) > longestWord || strings.Contains(w, "://") || strings.Contains(w, "@")
@@ -141,10 +138,10 @@ func Outgoing(query string) string {
 	return query
 }
 
-// maxQuote bounds a quote, in bytes.
+// maxQuote is the maximum length of a quote in bytes.
 const maxQuote = 2000
 
-// Bounded returns a hit whose quote is not too long, and ends where the quote does.
+// Bounded truncates a long quote and adjusts its end.
 func Bounded(h Hit) Hit {
 	if quote := textkit.Prefix(h.Quote, maxQuote); len(quote) < len(h.Quote) {
 		h.Quote, h.End = quote, h.Start+len(quote)

@@ -77,8 +77,7 @@ func TestTame(t *testing.T) {
 	}
 }
 
-// What looks like a mark of a numbering that there is not is taken away, and nothing that
-// says something.
+// Foreign numbering is removed; meaningful brackets stay.
 func TestUnnumbered(t *testing.T) {
 	for text, want := range map[string]string{
 		"So [45], and [1](x).":                                    "So, and [1](x).",
@@ -129,8 +128,7 @@ func TestUnnumbered(t *testing.T) {
 	}
 }
 
-// Nothing that a model writes keeps a session waiting. What is linear takes a quarter of a
-// second here, what is quadratic a minute.
+// Input is processed in linear time: a quarter of a second here, versus a minute if quadratic.
 func TestUnnumberedHuge(t *testing.T) {
 	none := func(string) bool { return false }
 	for _, part := range []string{"[1]", " [1]", "\nw [1]\n", "*[1]*", "```\nw [1].\n", "f)[1]. "} {
@@ -142,7 +140,7 @@ func TestUnnumberedHuge(t *testing.T) {
 	}
 }
 
-// What looks like a citation is none in code, and one that goes leaves no hole.
+// Citations in code stay; removals leave no gap.
 func TestCites(t *testing.T) {
 	for text, want := range map[string]string{
 		"in 2021.[e1] He says it[e1] so [E77].":                      "in 2021.<e1> He says it<e1> so.",
@@ -178,7 +176,7 @@ func TestCites(t *testing.T) {
 				return "", true
 			}
 			kept := strings.NewReplacer(" ", "", "[", "<", "]", ">").Replace(m)
-			if kept == "<e9>" { // is known, and not to be cited
+			if kept == "<e9>" { // known but not citable
 				return "", false
 			}
 			return kept, false
@@ -192,7 +190,7 @@ func TestCites(t *testing.T) {
 	}
 }
 
-// A sentence that a citation is a part of stays whole without it.
+// A sentence that depends on a citation stays whole.
 func TestNowhere(t *testing.T) {
 	for text, want := range map[string]string{
 		"According to [e77], it is deep [e78].":              "According to [?], it is deep.",
@@ -229,7 +227,7 @@ func TestNowhere(t *testing.T) {
 	}
 }
 
-// Where nothing could be cited, a line that may be code is left as it is.
+// Without evidence, lines that may be code stay.
 func TestUncited(t *testing.T) {
 	for text, want := range map[string]string{
 		"w[e1] + w[e2]":                       "w[e1] + w[e2]",
@@ -250,7 +248,7 @@ func TestUncited(t *testing.T) {
 	}
 }
 
-// What stands in brackets is found as regular expressions over all of a text find it.
+// Brackets are found as by regular expressions over the whole text.
 func FuzzBrackets(f *testing.F) {
 	whole := regexp.MustCompile(`[ \t]*[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d{1,6}(?:\s*[,;–-]\s*[eE]?\d{1,6})*\s*[\]】]`)
 	for _, text := range []string{"a [e1], \t[E2; e3] 【source e4】[[e5] ]e6[", "[45] [1](x) [2]: x[3] \t[4–5] [6 , 7][8]", "[e1\xff] 【e2]\xe3\x80", "[3】 [e3 [e4]] [e] [\n9]",
@@ -265,7 +263,7 @@ func FuzzBrackets(f *testing.F) {
 		}
 		for _, got := range []string{Unnumbered(text, func(string) bool { return false }), Cites(text, none), Uncited(text, "")} {
 			got = strings.NewReplacer(" "+Nowhere, "", Nowhere, "").Replace(got)
-			for rest := text; got != ""; got = got[1:] { // in its order, it is what is left of text
+			for rest := text; got != ""; got = got[1:] { // the rest of text in order
 				i := strings.IndexByte(rest, got[0])
 				if i < 0 {
 					t.Fatalf("what is left of %q: %q is not of it", text, got)
@@ -287,7 +285,7 @@ func TestJudged(t *testing.T) {
 	}
 }
 
-// Whatever tools return, hits stand between their offsets and are bounded.
+// For any tool result, hits match their offsets and limits.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"results":[{"url":"https://a.test/","snippet":"S.","score":0.5}],"hits":[{"source":"x","quote":"ab","start":0,"end":2}],"sources":[{"id":"x","memory":"m"}]}`)
 	f.Add(`{"published":"9999-12-31T23:59:59-23:59","hits":[{"source":"x","quote":"a\u202eb","start":0,"end":5,"score":1e300,"page":-1}]}`)

@@ -9,7 +9,7 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Address returns a URL of the web as it may be shown and fetched, or nothing.
+// Address returns s if it is a web URL safe to show and fetch, or "".
 func Address(s string) string {
 	if len(s) > maxURL || s != textkit.OneLine(s) || strings.ContainsAny(s, " <>\"`") {
 		return ""
@@ -20,7 +20,7 @@ func Address(s string) string {
 	return s
 }
 
-// parsed returns a URL of the web, or nil.
+// parsed returns a web URL, or nil.
 func parsed(text string) *url.URL {
 	if !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "https://") {
 		return nil
@@ -32,15 +32,14 @@ func parsed(text string) *url.URL {
 	return u
 }
 
-// SameAddress reports whether two URLs of the web are the same: scheme, host, port,
-// path, query and fragment. A URL with a name of a user is the same as none.
+// SameAddress reports whether two web URLs are equal in all components. URLs with user info are
+// never equal.
 func SameAddress(a, b string) bool {
 	one := canonical(a)
 	return one != "" && one == canonical(b)
 }
 
-// canonical returns a URL of the web as all URLs of the same place are written, or
-// nothing.
+// canonical returns the normal form of a web URL, or "".
 func canonical(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > maxURL || u.Hostname() == "" || u.User != nil {
@@ -60,8 +59,8 @@ func canonical(s string) string {
 	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port + where + "?" + u.RawQuery + "#" + u.EscapedFragment()
 }
 
-// HostOf returns the host of a URL, or what is named if that can be a host, in
-// lower case and without "www."; or nothing.
+// HostOf returns the host of a URL, or of a name that may be a host, in lower case without "www.",
+// or "".
 func HostOf(name string) string {
 	if u := parsed(name); u != nil {
 		return bareHost(u.Hostname())
@@ -72,7 +71,7 @@ func HostOf(name string) string {
 	return ""
 }
 
-// isFileName reports whether a name with a dot is rather that of a file.
+// isFileName reports whether a dotted name has a file extension.
 func isFileName(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".txt", ".pdf", ".html", ".htm", ".doc", ".docx", ".odt", ".epub", ".xlsx", ".csv", ".tsv", ".json", ".jsonl", ".mbox", ".eml", ".go", ".py", ".js", ".rs", ".sh":
@@ -83,7 +82,7 @@ func isFileName(name string) bool {
 
 func bareHost(host string) string { return strings.TrimPrefix(strings.ToLower(host), "www.") }
 
-// HostsOf returns the hosts of sources that are of the web.
+// HostsOf returns the hosts of web sources.
 func HostsOf(names []string) (hosts []string) {
 	for _, name := range names {
 		if host := HostOf(name); host != "" {
@@ -93,9 +92,8 @@ func HostsOf(names []string) (hosts []string) {
 	return hosts
 }
 
-// IsOf reports whether a source is what is named: itself, a file in a folder of
-// that name, or a file with that name; of the web, a page below that address or of
-// that host.
+// IsOf reports whether name denotes source: by equality, a parent folder, a file name, a parent URL
+// or a host.
 func IsOf(source, name string) bool {
 	clean := path.Clean(source)
 	if source == name || clean == path.Clean(name) || strings.HasPrefix(clean, strings.TrimSuffix(path.Clean(name), "/")+"/") || path.Base(clean) == name {
@@ -105,7 +103,7 @@ func IsOf(source, name string) bool {
 	return u != nil && onSite(u, name)
 }
 
-// onSite reports whether a page is below an address, or of a host.
+// onSite reports whether u is below the URL name, or on its host.
 func onSite(u *url.URL, name string) bool {
 	host := HostOf(name)
 	own := bareHost(u.Hostname())
@@ -116,12 +114,12 @@ func onSite(u *url.URL, name string) bool {
 	return n == nil || strings.Trim(n.Path, "/") == "" || u.Path == n.Path || strings.HasPrefix(u.Path, strings.TrimSuffix(n.Path, "/")+"/")
 }
 
-// HitAmong reports whether the source of a hit, or its address, is one of those named.
+// HitAmong reports whether a name denotes the source or URL of h.
 func HitAmong(h Hit, names []string) bool {
 	return Among(h.Source, names) || h.URL != "" && Among(h.URL, names)
 }
 
-// Among reports whether a source is one of those named.
+// Among reports whether a name denotes source.
 func Among(source string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return IsOf(source, name) })
 }

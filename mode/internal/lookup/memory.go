@@ -7,9 +7,8 @@ import (
 	"ponder/knowledge/lookup"
 )
 
-// ReadRemembered reads what a persona remembers, the result of the tool
-// personaMemorySearch, as far as it can be read: at most most items. The quote of
-// each is a text of its own, for where it stands is not known.
+// ReadRemembered parses at most most results of personaMemorySearch. Each quote is its own text,
+// because its origin is unknown.
 func ReadRemembered(js string, most int) (list []Hit) {
 	var in lookup.Remembered
 	if !lookup.Decode(js, &in) {

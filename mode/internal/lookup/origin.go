@@ -7,7 +7,7 @@ import (
 	"ponder"
 )
 
-// dated returns a hit with dates that can be stored: in UTC, and of a year of four digits.
+// dated returns h with dates in UTC, dropping years that JSON cannot store.
 func dated(h Hit) Hit {
 	for _, t := range []*time.Time{&h.Published, &h.Fetched} {
 		if *t = t.UTC().Truncate(time.Second); t.Year() < 1 || t.Year() > 9999 {
@@ -17,7 +17,7 @@ func dated(h Hit) Hit {
 	return h
 }
 
-// Day returns the day of a time, or nothing.
+// Day formats the date of t, or returns "".
 func Day(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -25,7 +25,7 @@ func Day(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-// Signals returns what is known of a source, bounded.
+// Signals returns quality signals within limits.
 func Signals(list []ponder.Signal) (kept []ponder.Signal) {
 	for _, g := range list[:min(len(list), maxSignals)] {
 		kept = append(kept, ponder.Signal{Name: textkit.TruncateBytes(textkit.OneLine(g.Name), MaxLabel), Value: Unit(g.Value), Says: textkit.TruncateBytes(textkit.OneLine(g.Says), MaxLabel)})

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// tamer takes from the text of strangers what a prompt or a report could obey.
+// tamer neutralizes markup that prompts or reports would interpret.
 var tamer = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "![", "! [", "```", "'''")
 
-// Tame returns text of strangers without what could end or begin a frame, without
-// links and images of Markdown, and without characters that nobody sees.
+// Tame sanitizes untrusted text: no frame marks, Markdown links or images, and no invisible
+// characters.
 func Tame(text string) string {
 	return tamer.Replace(strings.Map(func(r rune) rune {
 		if isHidden(r) {
@@ -20,37 +20,36 @@ func Tame(text string) string {
 	}, text))
 }
 
-// isHidden reports whether r is a mark that is not seen but that models read: tags,
-// selectors of variants, and blanks without width.
+// isHidden reports whether r is invisible but read by models: tags, variation selectors, zero-width
+// spaces.
 func isHidden(r rune) bool {
 	return 0xe0000 <= r && r <= 0xe0fff || 0xfe00 <= r && r <= 0xfe0f || 0x200b <= r && r <= 0x200f || 0x2060 <= r && r <= 0x2064 || r == 0xfeff || r == 0xad || r == 0x180e
 }
 
-// citation matches [e3], [e3, e4] and the like.
+// citation matches [e3], [e3, e4] and similar.
 var citation = regexp.MustCompile(`^[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d{1,6}(?:\s*[,;–-]\s*[eE]?\d{1,6})*\s*[\]】]$`)
 
-// Defused returns the text of a document without brackets around what would be
-// a citation: only what was made here cites. It does so in code as well, for what
-// is code in a document need not be where it is quoted.
+// Defused replaces the brackets of citations in quoted text, including code, so that only answers
+// cite.
 func Defused(text string) string {
 	return marks(text, nil, func(m string) (string, bool) {
 		return strings.NewReplacer("[", "(", "]", ")", "【", "(", "】", ")").Replace(m), false
 	})
 }
 
-// verbatim tells what is code or a quotation from other text, from its beginning on.
+// verbatim detects code and quotations while scanning text.
 type verbatim struct {
-	at    int  // as far as it has come
-	fence int  // the backticks or tildes of the code block that it is in, or 0
-	mark  byte // of those
-	code  bool // quotations are as other text
+	at    int  // scan position
+	fence int  // length of the open code fence, or 0
+	mark  byte // fence character
+	code  bool // quotations count as other text
 }
 
-// quotes are the marks that quotations begin and end with.
+// quotes maps opening to closing quotation marks.
 var quotes = map[string]string{`"`: `"`, "“": "”", "„": "“", "«": "»", "»": "«", "「": "」"}
 
-// reaches goes on to a place in the text, and reports whether that is in code or a
-// quotation. One goes to the last end of any on its line, for there may be others in it.
+// reaches scans to an offset and reports whether it is inside code or a quotation. A quotation
+// extends to the last end mark of its line, because it may nest.
 func (v *verbatim) reaches(text string, to int) bool {
 	for v.at < to {
 		rest := text[v.at:]
@@ -72,16 +71,14 @@ func (v *verbatim) reaches(text string, to int) bool {
 	return v.fence > 0 || v.at > to
 }
 
-// startsLine reports whether what comes after text is the first of its line.
+// startsLine reports whether text ends at the start of a line.
 func startsLine(text string) bool {
 	text = strings.TrimRight(text, " \t")
 	return text == "" || text[len(text)-1] == '\n'
 }
 
-// tick takes the backticks or tildes that rest begins with, which may be the first of
-// their line, and returns how far that goes: code within a line is gone through to its
-// end. Backticks that nothing closes on their line are as other text, and so are tildes
-// that begin no block.
+// tick consumes backticks or tildes at the start of rest and returns the bytes consumed, including
+// inline code. Unclosed backticks and tildes without a block are plain text.
 func (v *verbatim) tick(rest string, first bool) int {
 	c := rest[0]
 	n := len(rest) - len(strings.TrimLeft(rest, rest[:1]))
@@ -112,16 +109,15 @@ func (v *verbatim) tick(rest string, first bool) int {
 	}
 }
 
-// replaced returns text with other text for what is in brackets: by is given where
-// that begins and ends, and returns from where on to replace it, by what, and
-// whether to do so.
+// replaced applies by to each pair of brackets. by returns where the replacement starts, its text,
+// and whether to replace.
 func replaced(text string, by func(at, end int) (from int, other string, ok bool)) string {
 	if strings.IndexByte(text, '[') < 0 && !strings.Contains(text, "【") {
-		return text // as most
+		return text // the common case
 	}
 	var out []byte
 	last := 0
-	var held string // the blanks before marks that were taken away, for what follows those at once
+	var held string // blanks before removed marks, for text adjacent to them
 	for next := 0; ; {
 		at, end := bracketed(text, next)
 		if at < 0 {
@@ -162,9 +158,9 @@ func replaced(text string, by func(at, end int) (from int, other string, ok bool
 	return string(append(append(out, held...), text[last:]...))
 }
 
-// bracketed returns where the next brackets with no other within begin and end, or -1.
+// bracketed returns the range of the next innermost brackets at or after next, or -1.
 func bracketed(text string, next int) (at, end int) {
-	const wide = 0xe3 // begins the wide brackets
+	const wide = 0xe3 // first byte of wide brackets
 	at = -1
 	for i := next; i < len(text); i++ {
 		switch c := text[i]; {

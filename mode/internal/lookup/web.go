@@ -10,8 +10,7 @@ import (
 	"ponder/knowledge/lookup"
 )
 
-// ReadResults reads the result of a search of the web, as far as it can be read:
-// at most most pages, with their snippets for quotes.
+// ReadResults parses at most most web search results, with snippets as quotes.
 func ReadResults(js string, most int) (list []Hit) {
 	var in lookup.WebFound
 	if !lookup.Decode(js, &in) {
@@ -25,8 +24,7 @@ func ReadResults(js string, most int) (list []Hit) {
 	return list
 }
 
-// Age returns how many seconds the oldest answer was kept that the result of a search
-// of the web is made of; 0 if none was.
+// Age returns the age in seconds of the oldest cached answer in a web search result; 0 if none.
 func Age(js string) int {
 	var in lookup.WebFound
 	if !lookup.Decode(js, &in) {
@@ -35,8 +33,8 @@ func Age(js string) int {
 	return max(0, in.Age)
 }
 
-// snippet returns a result with its snippet as its quote: a text of its own, for its place
-// in the page is not known.
+// snippet returns a result as a hit. The quote is its own text, because its offset in the page is
+// unknown.
 func snippet(r lookup.WebResult) Hit {
 	h := Hit{Source: r.URL, Title: r.Title, Score: r.Score, Kind: "page", URL: r.URL, Untrusted: true, Original: r.Original, Provider: r.Provider}
 	h.Author, h.Published, h.Cluster, h.Voices, h.Quality = r.Author, r.Published, r.Cluster, r.Voices, r.Quality
@@ -45,10 +43,10 @@ func snippet(r lookup.WebResult) Hit {
 	return dated(h)
 }
 
-// ReadPassages reads what was found in a page that a search had as r, at most
-// most passages. What the page does not say of itself, the search may have said.
+// ReadPassages parses at most most passages of the page of search result r. r fills missing
+// metadata.
 func ReadPassages(js string, r Hit, most int) []Hit {
-	in := lookup.Page{Title: r.Title, Fetched: r.Fetched} // Voices, Provider and Original are of the snippet
+	in := lookup.Page{Title: r.Title, Fetched: r.Fetched} // other fields belong to the snippet
 	in.Known = lookup.Known{Author: r.Author, Published: r.Published, Cluster: r.Cluster, Quality: r.Quality}
 	if !lookup.Decode(js, &in) {
 		return nil
@@ -65,7 +63,7 @@ func ReadPassages(js string, r Hit, most int) []Hit {
 	return list
 }
 
-// Sum returns the SHA-256 of a text, in hex.
+// Sum returns the SHA-256 of text in hex.
 func Sum(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

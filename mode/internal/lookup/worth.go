@@ -10,19 +10,18 @@ import (
 	weighing "ponder/knowledge/evidence"
 )
 
-// Names of signals that package evidence has.
+// Names of signals from package evidence.
 const (
 	signalAddressed     = "addressed"
 	signalTransport     = "transport"
 	signalCorroboration = "corroboration"
 )
 
-// folderProvider is the provider whose pages do not come over the network.
+// folderProvider is the provider of local pages.
 const folderProvider = "folder"
 
-// WorthOf returns what a hit counts beside others of the same relevance, from 0 to 1:
-// the weight of what is known of its source, as package evidence has it. It is
-// rounded, so that it is the same on all machines.
+// WorthOf returns the weight of a hit's source, from 0 to 1, by package evidence. It is rounded for
+// equal results on all machines.
 func WorthOf(h Hit) float64 {
 	if len(h.Quality) == 0 {
 		return 1
@@ -30,13 +29,13 @@ func WorthOf(h Hit) float64 {
 	return Rounded(weighing.Weight(h.Quality))
 }
 
-// What makes two passages copies of each other.
+// Criteria of copies.
 const (
-	leastCopied = 8   // different words, for fewer say nothing of where they are from
+	leastCopied = 8   // minimum distinct words for comparison
 	copiedShare = 0.9 // of their words
 )
 
-// Copies reports whether two sorted lists are the words of copies of one text.
+// Copies reports whether two sorted word lists belong to copies of a text.
 func Copies(a, b []string) bool {
 	if len(a) < leastCopied {
 		return false
@@ -45,7 +44,7 @@ func Copies(a, b []string) bool {
 	return float64(both) >= copiedShare*float64(len(a)+len(b)-both)
 }
 
-// Shared counts what two sorted lists have in common.
+// Shared counts the common elements of two sorted lists.
 func Shared(a, b []string) (n int) {
 	for _, w := range a {
 		if _, ok := slices.BinarySearch(b, w); ok {
@@ -55,29 +54,28 @@ func Shared(a, b []string) (n int) {
 	return n
 }
 
-// unsignalled returns signals without those of a name.
+// -
 func unsignalled(list []ponder.Signal, name string) []ponder.Signal {
 	return slices.DeleteFunc(list, func(g ponder.Signal) bool { return g.Name == name })
 }
 
-// Addressed reports whether a hit is of a text that is meant for programs. Such a one
-// is kept as evidence, but not quoted: what it says next may be what they are to say.
+// Addressed reports whether a hit addresses programs. Such hits are evidence but not quoted,
+// because their content may be instructions.
 func Addressed(h Hit) bool {
 	return slices.ContainsFunc(h.Quality, func(g ponder.Signal) bool { return g.Name == signalAddressed })
 }
 
-// QuoteKey is what the words of a quote are known by.
+// QuoteKey identifies the words of a quote.
 func QuoteKey(h Hit) string { return Sum(strings.ToLower(textkit.OneLine(h.Quote)))[:16] }
 
-// PageKey is what the page or file of a hit is known by.
+// PageKey identifies the page or file of a hit.
 func PageKey(h Hit) string {
 	return Sum(weighing.Place(weighing.Piece{URL: h.URL, Source: h.Source}))[:8]
 }
 
-// Judged returns a hit with what can be seen of it only when it is gathered, and
-// without what is not so: what strangers wrote for programs is marked, a page of a
-// folder did not come over the network, and what was quoted of another page
-// elsewhere has been said by another source.
+// Judged corrects the signals of a hit at gathering. It marks untrusted text addressed to programs.
+// It removes the transport signal of local pages, and "no corroboration" if elsewhere has the
+// quote.
 func Judged(h Hit, elsewhere bool) Hit {
 	h.Quality = slices.Clone(h.Quality)
 	if h.Provider == folderProvider {
@@ -94,11 +92,10 @@ func Judged(h Hit, elsewhere bool) Hit {
 	return h
 }
 
-// maxWords is how much of a text is looked at for its words, in bytes.
+// maxWords is the number of bytes searched for words.
 const maxWords = 1000
 
-// Words returns the words of a text in lower case, sorted, each once, but for
-// articles.
+// Words returns the distinct lower-case words of s, sorted, without articles.
 func Words(s string) []string {
 	words := strings.FieldsFunc(strings.ToLower(s[:min(len(s), maxWords)]), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 	words = slices.DeleteFunc(words, func(w string) bool { return w == "the" || w == "a" || w == "an" })
@@ -106,10 +103,10 @@ func Words(s string) []string {
 	return slices.Compact(words)
 }
 
-// Unit returns x in 0..1; 0 if it is no number.
+// Unit clamps x to 0..1; NaN gives 0.
 func Unit(x float64) float64 { return Bound(x, 1) }
 
-// Bound returns x from 0 to most; 0 if it is no number.
+// Bound clamps x to 0..most; NaN gives 0.
 func Bound(x, most float64) float64 {
 	if !(x > 0) {
 		return 0

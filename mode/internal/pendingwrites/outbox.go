@@ -1,4 +1,4 @@
-// Package pendingwrites is what a mode has decided to write and has not seen in the log yet.
+// Package pendingwrites keeps the Writes that a mode has decided and not yet seen in the log.
 package pendingwrites
 
 import (
@@ -9,17 +9,17 @@ import (
 	"ponder"
 )
 
-// A Note is a Write. It is asked for until its last event is seen, so that a log
-// that was cut in the middle of it gets the rest.
+// Note is a pending Write. It is requested until its last event is seen, so that a log cut inside
+// it is completed.
 type Note struct {
 	Key    string `json:"key"`
 	Bodies Bodies `json:"bodies"`
 }
 
-// Action returns the writing of it.
+// Action returns the Write.
 func (n Note) Action() ponder.Action { return ponder.Write{Key: n.Key, Bodies: n.Bodies} }
 
-// Bodies are stored as the events they become.
+// Bodies encode as the events they become.
 type Bodies []ponder.Body
 
 // MarshalJSON implements [json.Marshaler].
@@ -44,15 +44,14 @@ func (b *Bodies) UnmarshalJSON(js []byte) error {
 	return nil
 }
 
-// Ends reports whether a cause is that of the last event of a Write.
+// Ends reports whether cause is that of a Write's last event.
 func Ends(cause string) bool {
 	_, part, _ := strings.Cut(cause, "/")
 	i, n, ok := strings.Cut(part, ".")
 	return ok && i == n
 }
 
-// Without returns the notes but the one that an event with this cause was the last
-// of; nil if there are none.
+// Without removes the note that an event with this cause completed; nil if none is left.
 func Without(notes []Note, cause string) []Note {
 	key, _, _ := strings.Cut(cause, "/")
 	if len(notes) == 1 && notes[0].Key == key {

@@ -1,4 +1,4 @@
-// Package questionwords knows which words of a question are what it is about, and which only ask.
+// Package questionwords separates the content words of a question from the words that only ask.
 package questionwords
 
 import (
@@ -13,12 +13,12 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// Asking has the words and phrases that only ask, in lines such as "filler: please, tell".
+// Asking lists words and phrases that only ask, in lines such as "filler: please, tell".
 //
 //go:embed asking.txt
 var Asking string
 
-// only has the words of Asking, folded.
+// -
 var only = func() map[string]bool {
 	all := make(map[string]bool)
 	for line := range strings.Lines(Asking) {
@@ -31,19 +31,18 @@ var only = func() map[string]bool {
 	return all
 }()
 
-// Bounds.
+// Limits.
 const (
-	maxQuestion = 2 << 10 // bytes of a question that are read
-	maxNamed    = 4       // words that are named
-	maxWord     = 40      // bytes of one
-	partOf      = 4       // bytes of a stem that is looked for within words
-	leastSure   = 0.5     // of the language of texts
+	maxQuestion = 2 << 10 // bytes of a question
+	maxNamed    = 4       // listed words
+	maxWord     = 40      // bytes of a word
+	partOf      = 4       // minimum bytes of a stem to match inside words
+	leastSure   = 0.5     // minimum confidence in the texts' language
 )
 
-// Missing returns the words that a question is about and no text has in any form, as the
-// question writes them, in its order, each once. It is nil where words cannot tell: in a
-// script that does not space them, in a language whose forms are not known, and where the
-// texts are in another language.
+// Missing returns the content words of a question that no text contains in any form, in order and
+// spelling of the question. It returns nil if words cannot tell: in unspaced scripts, unknown
+// languages, or texts in another language.
 func Missing(question string, texts []string) (missing []string) {
 	question = joined(textkit.CleanTrim(textkit.TruncateBytes(question, maxQuestion)))
 	said := joined(strings.Join(texts, "\n"))
@@ -53,7 +52,7 @@ func Missing(question string, texts []string) (missing []string) {
 	case lang == "" && sure >= leastSure:
 		lang = theirs
 	case lang == "":
-		lang = "en" // of all that is as short, most
+		lang = "en" // the most common for short texts
 	case theirs != "" && lang != theirs && sure >= leastSure:
 		return nil
 	}
@@ -79,13 +78,13 @@ func Missing(question string, texts []string) (missing []string) {
 	return missing
 }
 
-// joined returns a text whose numbers have no marks between their groups of three digits.
+// joined removes thousands separators.
 func joined(s string) string { return groups.ReplaceAllString(s, "$1$2") }
 
-// groups matches such a mark that is no blank, between its neighbours.
+// groups matches a thousands separator with its neighbours.
 var groups = regexp.MustCompile(`(\d)[,.'’](\d{3}\b)`)
 
-// isTopic reports whether a word of a question in a language is what it is about.
+// isTopic reports whether a word of a question is a content word.
 func isTopic(word string, lang lexical.Language) bool {
 	r, n := utf8.DecodeRuneInString(word)
 	fold := lexical.Fold(word)
@@ -95,7 +94,7 @@ func isTopic(word string, lang lexical.Language) bool {
 	return !slices.ContainsFunc([]lexical.Language{lang, "en", "de", "fr", "es"}, func(l lexical.Language) bool { return lexical.Stop(word, l) })
 }
 
-// partOfAny reports whether a stem is within one of some words, as it is in a compound.
+// partOfAny reports whether a word contains stem, as compounds do.
 func partOfAny(stem string, have map[string]bool) bool {
 	for w := range have {
 		if strings.Contains(w, stem) {
@@ -105,8 +104,8 @@ func partOfAny(stem string, have map[string]bool) bool {
 	return false
 }
 
-// Lack says, as a sentence with a blank before it, what quotations on a question have
-// nothing of; nothing if they have a form of each word that it is about.
+// Lack returns a sentence, with a leading blank, that lists the content words missing in quotes, or
+// "".
 func Lack(question string, quotes []string) string {
 	missing := Missing(question, quotes)
 	if len(missing) == 0 {

@@ -1,5 +1,5 @@
-// Package runstate has the parts that the states of sessions and research share: the clock,
-// the end of a run, and the reasons of failures. Its JSON is a part of checkpoints.
+// Package runstate provides the common state of sessions and research: clock, end and failure
+// reasons. Checkpoints contain its JSON.
 package runstate
 
 import (
@@ -15,18 +15,18 @@ import (
 	"ponder/mode/internal/pendingwrites"
 )
 
-// MaxReason bounds the reason of a failure, in bytes.
+// MaxReason is the maximum length of a failure reason in bytes.
 const MaxReason = 500
 
-// A Clock counts the thinking time of a run in milliseconds, from its first Write. It stands
-// still while the run is paused.
+// Clock measures the thinking time of a run in milliseconds from its first Write. Pauses do not
+// count.
 type Clock struct {
 	Now   int64 `json:"now,omitempty"`   // of the thread
-	Began int64 `json:"began,omitempty"` // of the thread, when the run first wrote
+	Began int64 `json:"began,omitempty"` // thread time of the first Write
 	Begun bool  `json:"begun,omitempty"`
 }
 
-// After returns the clock after an event. First is the key of the first Write of the run.
+// After returns the clock after an event. first is the key of the run's first Write.
 func (c Clock) After(ev ponder.Event, run ponder.RunID, first string) Clock {
 	c.Now = max(c.Now, ev.Elapsed.Milliseconds())
 	if !c.Begun && ev.Run == run && strings.HasPrefix(ev.Cause, first+"/") {
@@ -35,7 +35,7 @@ func (c Clock) After(ev ponder.Event, run ponder.RunID, first string) Clock {
 	return c
 }
 
-// Milliseconds returns the thinking time: none before the run has begun.
+// Milliseconds returns the thinking time; 0 before the start.
 func (c Clock) Milliseconds() int64 {
 	if !c.Begun {
 		return 0
@@ -48,7 +48,7 @@ func (c Clock) Seconds() float64 {
 	return (time.Duration(c.Milliseconds()) * time.Millisecond).Seconds()
 }
 
-// An End is how a run ends.
+// End is the result of a run.
 type End struct {
 	Status     ponder.Status `json:"status"`
 	Answer     string        `json:"answer,omitempty"`
@@ -56,17 +56,17 @@ type End struct {
 	Confidence float64       `json:"confidence,omitempty"`
 }
 
-// Failed returns the end of a run that has no answer.
+// Failed returns the end of a failed run.
 func Failed(why string) End {
 	return End{Status: ponder.Failed, Reason: textkit.Line(why, MaxReason)}
 }
 
-// Action returns the action that ends the run.
+// Action returns the Finish of the run.
 func (e *End) Action() ponder.Action {
 	return ponder.Finish{Status: e.Status, Answer: e.Answer, Reason: e.Reason, Confidence: e.Confidence}
 }
 
-// BudgetSpent says which budget is spent.
+// BudgetSpent describes the exhausted budget.
 func BudgetSpent(what string) string {
 	switch what {
 	case "calls", "tokens":
@@ -75,11 +75,11 @@ func BudgetSpent(what string) string {
 	return cmp.Or(what, "the budget") + " is spent"
 }
 
-// IsPermanent reports whether a failure of this class will come again, whatever is asked.
+// IsPermanent reports whether every call would fail with this class.
 func IsPermanent(c llm.Class) bool { return c == llm.Auth || c == llm.Payment || c == llm.NotFound }
 
-// Write returns notes with a Write of bodies, whose key is the prefix and n, counted up.
-// Without bodies it returns the notes.
+// Write appends a Write of bodies under prefix and the incremented n. Without bodies it changes
+// nothing.
 func Write(notes []pendingwrites.Note, prefix string, n *int, add []ponder.Body) []pendingwrites.Note {
 	if len(add) == 0 {
 		return notes
@@ -88,8 +88,7 @@ func Write(notes []pendingwrites.Note, prefix string, n *int, add []ponder.Body)
 	return append(slices.Clip(notes), pendingwrites.Note{Key: prefix + "-" + strconv.Itoa(*n), Bodies: add})
 }
 
-// Push returns a list with one more element in an array of its own, of which the last most
-// are kept.
+// Push returns a copy of list with e appended, limited to the last most elements.
 func Push[E any](list []E, e E, most int) []E {
 	list = list[max(0, len(list)+1-most):]
 	return append(append(make([]E, 0, len(list)+1), list...), e)

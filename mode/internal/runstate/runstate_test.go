@@ -9,7 +9,7 @@ import (
 	"ponder/mode/internal/pendingwrites"
 )
 
-// The clock begins with the first Write of the run, and no event turns it back.
+// The clock starts at the run's first Write and never goes back.
 func TestClock(t *testing.T) {
 	var c Clock
 	for i, ev := range []ponder.Event{
@@ -30,7 +30,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// A Write has the next number, and lists of another copy of the state stay as they are.
+// A Write gets the next number; other copies of the list stay unchanged.
 func TestWrite(t *testing.T) {
 	n := 0
 	first := Write(nil, "note", &n, []ponder.Body{ponder.Progress{}})

@@ -1,6 +1,5 @@
-// Package steering applies the commands of a user to the state of a run. It reads and
-// checks a stored command, asks the mode to apply it, and returns the acknowledgement. The
-// events of commands and acknowledgements are those of package ponder.
+// Package steering applies user commands to a run. It validates a stored command, has the mode
+// apply it, and returns the acknowledgement. Package ponder defines both events.
 package steering
 
 import (
@@ -16,63 +15,62 @@ import (
 	"ponder/mode/internal/usage"
 )
 
-// Bounds on commands.
+// Limits of commands.
 const (
 	MaxFacts     = 30
 	MaxQuestion  = 500 // bytes
 	maxFact      = 600 // bytes
-	maxSources   = 30  // pinned, and as many banned
+	maxSources   = 30  // each of pinned and banned
 	maxPriority  = 10
-	userPriority = 8 // of a question that is added without one
+	userPriority = 8 // default priority of a user's question
 )
 
-// A Command is a stored command whose values are checked.
+// Command is a validated command.
 type Command struct {
 	Do       ponder.SteerOp
-	Content  string // the question or the fact on one line; of a persona the voice as it is stored
-	Target   string // the question, the source or the persona that the command is about
+	Content  string // the question or fact on one line, or a persona's voice unchanged
+	Target   string // the question, source or persona
 	Priority int
 	Limits   ponder.Budget
 }
 
-// A Result says what a command did.
+// Result is the result of a command.
 type Result struct {
 	Text    string
 	Refused bool
 	Add     []ponder.Body
 }
 
-// Done returns the result of a command that was applied.
+// Done returns the result of an applied command.
 func Done(format string, args ...any) Result { return Result{Text: fmt.Sprintf(format, args...)} }
 
-// Refuse returns the result of a command that was not applied.
+// Refuse returns the result of a refused command.
 func Refuse(format string, args ...any) Result {
 	return Result{Text: fmt.Sprintf(format, args...), Refused: true}
 }
 
-// Unknown returns the result of an operation that the mode does not have.
+// Unknown refuses an operation that the mode lacks.
 func Unknown(do ponder.SteerOp) Result {
 	return Refuse("no such order: %s", textkit.TruncateBytes(textkit.OneLine(string(do)), lookup.MaxLabel))
 }
 
-// A Run is the run that a command is for.
+// Run describes the run that receives a command.
 type Run struct {
 	Name    string // such as "the session"
-	Writing string // says that the run writes its answer
+	Writing string // states that the run writes its answer
 	Over    bool
-	End     string // why the run writes its answer, or empty
-	Spent   bool   // the budget
+	End     string // why the run writes its answer, or ""
+	Spent   bool   // the budget is spent
 	Paused  bool
-	Facts   int // corrections so far
+	Facts   int // number of corrections
 
 	Said     func(text string) bool // reports whether a text has content
-	InFlight func() []string        // returns the keys of the actions that the run waits for
-	Steer    func(Command) Result   // applies a command that is checked
+	InFlight func() []string        // returns the keys of pending actions
+	Steer    func(Command) Result   // applies a validated command
 }
 
-// Apply applies the command of an event and returns the bodies that acknowledge it, and
-// whether the command changed the run. A command that only the engine applies has no
-// acknowledgement.
+// Apply applies a command. It returns the acknowledgement and whether the run changed. Commands
+// that only the engine applies have no acknowledgement.
 func (r Run) Apply(event string, b ponder.Steer) (ack []ponder.Body, applied bool) {
 	if b.Do == ponder.Cancel {
 		return nil, false
@@ -83,7 +81,7 @@ func (r Run) Apply(event string, b ponder.Steer) (ack []ponder.Body, applied boo
 		result = r.Steer(c)
 	}
 	p := ponder.Progress{Content: result.Text, Stage: ponder.StageSteered, Label: string(b.Do), Ref: event, Refused: result.Refused}
-	if !result.Refused && !r.Paused { // a pause has cancelled everything
+	if !result.Refused && !r.Paused { // a pause already cancelled all actions
 		after := r.InFlight()
 		before = slices.DeleteFunc(before, func(key string) bool { return slices.Contains(after, key) })
 		p.Cancelled = None(before)
@@ -91,8 +89,8 @@ func (r Run) Apply(event string, b ponder.Steer) (ack []ponder.Body, applied boo
 	return append([]ponder.Body{p}, result.Add...), !result.Refused
 }
 
-// read returns the command of an event. It refuses commands that the run does not take any
-// more, and values that no mode accepts.
+// read validates a command. It refuses commands that the run no longer accepts, and values that no
+// mode accepts.
 func (r Run) read(b ponder.Steer) (c Command, refusal Result) {
 	var args ponder.SteerArgs
 	if len(b.Args) > 0 && b.Do != ponder.SetBudget && json.Unmarshal(b.Args, &args) != nil {
@@ -138,10 +136,10 @@ func (r Run) read(b ponder.Steer) (c Command, refusal Result) {
 	return c, Result{}
 }
 
-// Busy returns the refusal of a run that writes its answer.
+// Busy refuses a command because the run writes its answer.
 func (r Run) Busy() Result { return Refuse("%s already: %s", r.Writing, r.End) }
 
-// Rank returns the result of giving an open question a priority.
+// Rank returns the result of setting a question's priority.
 func Rank(id string, n int) Result {
 	if r := priority(n); r.Refused {
 		return r
@@ -156,23 +154,23 @@ func priority(n int) Result {
 	return Result{}
 }
 
-// A SourceFilter has the sources that a user prefers and those that the user excludes.
+// SourceFilter is the preferred and excluded sources.
 type SourceFilter struct {
 	Pinned []string `json:"pinned,omitempty"`
 	Banned []string `json:"banned,omitempty"`
 }
 
-// Pin prefers a source, and reports whether that is new.
+// Pin prefers a source and reports whether that is new.
 func (f *SourceFilter) Pin(source string) (Result, bool) {
 	return move(&f.Pinned, &f.Banned, source, "pinned")
 }
 
-// Ban excludes a source, and reports whether that is new.
+// Ban excludes a source and reports whether that is new.
 func (f *SourceFilter) Ban(source string) (Result, bool) {
 	return move(&f.Banned, &f.Pinned, source, "banned")
 }
 
-// move adds a source to a copy of one list, and removes it from a copy of another.
+// move adds a source to a copy of one list and removes it from a copy of the other.
 func move(to, from *[]string, source, done string) (Result, bool) {
 	switch {
 	case slices.Contains(*to, source):
@@ -193,18 +191,18 @@ func None[E any](list []E) []E {
 	return list
 }
 
-// A Description is a stored command as views show it.
+// Description is a stored command for display.
 type Description struct {
-	Target string // the question, the source, the persona, the priority and the limits
+	Target string // question, source, persona, priority and limits
 	Source string
 	Name   string // of a persona
 	Limits ponder.Budget
 }
 
-// Describe returns a description of a command, whose texts have at most n bytes each.
+// Describe describes a command with texts of at most n bytes.
 func Describe(b ponder.Steer, n int) (d Description) {
 	var args ponder.SteerArgs
-	_ = json.Unmarshal(b.Args, &args) // the run refuses arguments that cannot be read
+	_ = json.Unmarshal(b.Args, &args) // the run refuses unreadable arguments
 	short := func(s string) string { return textkit.TruncateBytes(textkit.OneLine(s), n) }
 	d.Source, d.Name = short(args.Source), short(args.Name)
 	about := []string{short(args.Question), d.Source, d.Name}

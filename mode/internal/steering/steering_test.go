@@ -12,8 +12,7 @@ import (
 	"ponder"
 )
 
-// A command is checked before the mode applies it, and the acknowledgement names the
-// actions that it cancelled.
+// A command is validated before the mode applies it; the acknowledgement names cancelled actions.
 func TestApply(t *testing.T) {
 	args := func(js string) json.RawMessage { return json.RawMessage(js) }
 	for _, tt := range []struct {
@@ -75,7 +74,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// A source is either pinned or banned, and the lists of another copy stay as they are.
+// A source is pinned or banned, not both; other copies of the lists stay unchanged.
 func TestSourceFilter(t *testing.T) {
 	var f SourceFilter
 	if _, isNew := f.Pin("a"); !isNew {

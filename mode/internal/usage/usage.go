@@ -1,5 +1,4 @@
-// Package usage sums up what the calls of a run used, and what it may use, as views
-// show it. Its JSON is what is exported.
+// Package usage sums up the consumption and limits of a run for views. Its JSON is exported.
 package usage
 
 import (
@@ -13,7 +12,7 @@ import (
 	"ponder"
 )
 
-// Limits are the budgets of a run. Zero is no limit.
+// Limits are the budgets of a run. Zero means no limit.
 type Limits struct {
 	Seconds float64 `json:"time_seconds,omitempty"`
 	Calls   int     `json:"calls,omitempty"`
@@ -21,12 +20,12 @@ type Limits struct {
 	USD     float64 `json:"cost_usd,omitempty"`
 }
 
-// LimitsOf returns the limits of a budget.
+// LimitsOf converts a budget.
 func LimitsOf(b ponder.Budget) Limits {
 	return Limits{Seconds: b.Time.Seconds(), Calls: b.Calls, Tokens: b.Tokens, USD: b.Money.USD()}
 }
 
-// Budget returns the budget with these limits.
+// Budget converts limits.
 func (l Limits) Budget() ponder.Budget {
 	return ponder.Budget{
 		Time: time.Duration(l.Seconds * float64(time.Second)).Round(time.Millisecond),
@@ -34,15 +33,14 @@ func (l Limits) Budget() ponder.Budget {
 	}
 }
 
-// Limit returns a budget with the limits of set in place of its own; those that set
-// has not, or that are below zero, stay.
+// Limit returns b with the positive limits of set.
 func Limit(b, set ponder.Budget) ponder.Budget {
 	b.Time, b.Calls = cmp.Or(max(0, set.Time), b.Time), cmp.Or(max(0, set.Calls), b.Calls)
 	b.Tokens, b.Money = cmp.Or(max(0, set.Tokens), b.Tokens), cmp.Or(max(0, set.Money), b.Money)
 	return b
 }
 
-// Words says which limits a budget has, each in a few words.
+// Words describes the limits of a budget.
 func Words(b ponder.Budget) (words []string) {
 	add := func(is bool, format string, arg any) {
 		if is {
@@ -56,19 +54,19 @@ func Words(b ponder.Budget) (words []string) {
 	return words
 }
 
-// Usage is what the calls of a run used. The runs below it count.
+// Usage is the consumption of a run, including child runs.
 type Usage struct {
 	Calls    int     `json:"calls"`
 	Failed   int     `json:"failed_calls"`
-	Input    int     `json:"input_tokens"` // from caches or not
+	Input    int     `json:"input_tokens"` // including cached tokens
 	Output   int     `json:"output_tokens"`
 	Total    int     `json:"total_tokens"`
 	USD      float64 `json:"cost_usd"`
-	Unpriced int     `json:"unpriced_calls"` // whose price is not known; not in USD
+	Unpriced int     `json:"unpriced_calls"` // calls with unknown price, not in USD
 	Models   []Model `json:"models"`
 }
 
-// A Model is what the calls of one model used.
+// Model is the consumption of one model.
 type Model struct {
 	Model    string  `json:"model"`
 	Calls    int     `json:"calls"`
@@ -79,11 +77,11 @@ type Model struct {
 	Unpriced int     `json:"unpriced_calls"`
 }
 
-// maxModels bounds how many models are told apart; a provider may say any name.
+// maxModels is the number of models listed separately; providers may send any name.
 const maxModels = 50
 
-// Add adds a call. Attempts that failed are calls too; one that was never made is none.
-// Spent is what all calls have cost, this one among them.
+// Add adds a call, including failed attempts, but not calls never made. spent is the cost of all
+// calls including this one.
 func (u *Usage) Add(b ponder.CallFinished, spent ponder.Money) {
 	if !b.Made() {
 		return
@@ -116,15 +114,14 @@ func (m *Model) add(o Model) {
 	m.Input, m.Output, m.USD = m.Input+o.Input, m.Output+o.Output, m.USD+o.USD
 }
 
-// Sum takes the sums of a run whose calls were not shown.
+// Sum sets the totals of a run whose calls are not visible.
 func (u *Usage) Sum(spent ponder.Cost) {
 	if u.Calls == 0 {
 		u.Calls, u.Total, u.USD = spent.Calls, spent.Tokens, spent.Money.USD()
 	}
 }
 
-// Percentage returns how much of the nearest budget is used after so much work, from 0
-// to 100.
+// Percentage returns the used share of the nearest budget, from 0 to 100.
 func Percentage(b ponder.Budget, worked time.Duration, spent ponder.Cost) float64 {
 	share := 0.0
 	for _, p := range [][2]float64{
