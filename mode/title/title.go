@@ -1,6 +1,5 @@
-// Package title is the mode that names a conversation, in the background, once its
-// first message is answered: a cheap model is asked for a few words; if it has
-// none, they are the first ones of the message.
+// Package title names a conversation in the background after its first answer. A cheap model writes
+// a few words; without any, the title is the beginning of the message.
 //
 // It writes a title_generated event under the key title.
 package title
@@ -20,18 +19,18 @@ import (
 // Name is the name of the mode.
 const Name = "title"
 
-// Bounds.
+// Limits.
 const (
-	maxTitle = 60   // letters
+	maxTitle = 60   // characters
 	maxRead  = 2000 // bytes of a message
-	maxWords = 8    // of a title that no model made
+	maxWords = 8    // of a title without a model
 )
 
 //go:embed title.md
 var prompt string
 
-// New returns the mode. The first answer of a conversation wakes it, and it makes
-// no second title.
+// New returns the mode. The first answer of a conversation wakes it; it writes one title per
+// thread.
 func New() ponder.Mode {
 	return ponder.Mode{
 		Name:    Name,
@@ -49,25 +48,23 @@ func New() ponder.Mode {
 	}
 }
 
-// wakes reports whether an event is the first answer that a run of a conversation
-// gives: later ones are no reason to look again.
+// wakes reports whether ev may be the first answer of a conversation.
 func wakes(ev ponder.Event) bool {
 	_, ok := ev.Body.(ponder.AssistantMessage)
 	return ok && ev.Seq < firstEvents
 }
 
-// firstEvents is how many events a thread has at most when its first message is
-// answered. A later answer does not begin a run, which would be one event a turn.
+// firstEvents is the maximum number of events before a first answer. Later answers must not start
+// runs, which would add an event per turn.
 const firstEvents = 60
 
-// A state is what was said first.
+// -
 type state struct {
 	Said, Answer string `json:",omitempty"`
 	Titled       bool   `json:",omitempty"`
 	Title        string `json:",omitempty"`
 }
 
-// Apply implements [ponder.State].
 func (s state) Apply(ev ponder.Event) ponder.State {
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
@@ -88,7 +85,6 @@ func (s state) Apply(ev ponder.Event) ponder.State {
 	return s
 }
 
-// Next implements [ponder.State].
 func (s state) Next(ponder.Moment) []ponder.Action {
 	switch {
 	case s.Titled:
@@ -102,13 +98,12 @@ func (s state) Next(ponder.Moment) []ponder.Action {
 	}}}
 }
 
-// sequences finds what terminals obey, in whole: what stands in one is no word of a title.
+// sequences matches whole terminal control sequences, including their text.
 var sequences = regexp.MustCompile(`(?:\x1b+\[|\x{9b})[0-?]{0,32}[ -/]{0,4}[@-~]?` +
 	`|(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])(?:[^\n\x07\x1b\x{80}-\x{9f}]*(?:\x07|\x1b\\|\x{9c})|(?:[0-9]{1,4};)?)` +
 	`|\x1b(?:[#%()*+./-][0-~]|[=>6-8DEHMNOZc\\|}~])`)
 
-// clean returns the title in what a model wrote: its first line with words, without
-// what dresses it up.
+// clean returns the first line of a model's text without decoration.
 func clean(text string) string {
 	for line := range strings.Lines(sequences.ReplaceAllString(text, "")) {
 		line = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
@@ -125,7 +120,7 @@ func clean(text string) string {
 	return ""
 }
 
-// firstWords returns the beginning of a message as a title.
+// -
 func firstWords(text string) string {
 	words := strings.Fields(sequences.ReplaceAllString(text, ""))
 	title := textkit.TruncateWords(strings.Join(words[:min(len(words), maxWords)], " "), maxTitle)

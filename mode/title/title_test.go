@@ -32,7 +32,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// A namer is a model that names everything the same, or fails.
+// namer is a model with a constant or failing answer.
 type namer struct{ fails bool }
 
 func (namer) Name() string { return "fake/namer" }
