@@ -1,13 +1,10 @@
-// Package passthrough is the mode that hands on: it asks a model what a client asks, with the
-// client's own messages, tools and schema, and adds nothing but tools of ours that the
-// client wants used for it. Programs that keep the conversation themselves, and use tools
-// themselves, speak to models through it, so that what they ask is in the log, in the
-// ledger and within budgets like all else.
+// Package passthrough forwards clients' requests to a model: their messages, tools and schema, plus
+// server tools that the client enables. So requests of programs with their own conversations and
+// tools are logged and budgeted too.
 //
-// The model is asked in rounds (ask-K). A round that calls tools of ours alone has them
-// used (use-K-I) and is followed by another; one that calls a tool of the client ends the
-// run, and the client comes again, with what came of it, in a request of its own. What the
-// last round said is written under the key say.
+// The model is called in rounds (ask-K). A round with only server tool calls executes them
+// (use-K-I) and continues. A call of a client tool ends the run, and the client sends its result in
+// a new request. The last text is written under the key say.
 package passthrough
 
 import (
@@ -24,28 +21,28 @@ import (
 // Name is the name of the mode.
 const Name = "relay"
 
-// AskKey begins the keys of the calls whose words are for the client.
+// AskKey is the prefix of the keys of calls.
 const AskKey = "ask-"
 
-// Bounds of the tools of ours.
+// Limits of server tools.
 const (
 	maxRounds = 8
-	maxCalls  = 16 // in a round
+	maxCalls  = 16 // per round
 )
 
-// A Config says what the mode may do for clients. The zero value has no tools.
+// Config configures the mode. The zero value has no tools.
 type Config struct {
-	Tools []llm.Tool // of ours; the mind must have them
+	Tools []llm.Tool // server tools, which the engine must have
 }
 
-// Options are what a run is asked: those of its run_started.
+// Options are the options of a run.
 type Options struct {
 	Request llm.Request `json:"request"`
-	Own     []string    `json:"own,omitempty"`  // names of tools of ours that are offered beside those of the request
+	Own     []string    `json:"own,omitempty"`  // names of enabled server tools
 	Role    ponder.Role `json:"role,omitempty"` // fast if empty
 }
 
-// New returns the mode. A run of it is started by name.
+// New returns the mode. Runs are started by name.
 func New(c Config) ponder.Mode {
 	return ponder.Mode{
 		Name:    Name,
@@ -68,28 +65,26 @@ func New(c Config) ponder.Mode {
 	}
 }
 
-// A state is how far a run has come.
 type state struct {
 	tools []llm.Tool
 	opts  Options
 
-	Round int              `json:"round,omitempty"` // that have come back
+	Round int              `json:"round,omitempty"` // completed rounds
 	Msgs  []llm.Message    `json:"msgs,omitempty"`  // of the rounds
-	Calls []llm.ToolCall   `json:"calls,omitempty"` // of ours, in the newest round
-	Came  []llm.ToolResult `json:"came,omitempty"`  // of them
-	Said  *said            `json:"said,omitempty"`  // by the last round
+	Calls []llm.ToolCall   `json:"calls,omitempty"` // server tool calls of the newest round
+	Came  []llm.ToolResult `json:"came,omitempty"`  // their results
+	Said  *said            `json:"said,omitempty"`  // the last answer
 	Err   string           `json:"err,omitempty"`
 }
 
-// A said is what the client is answered.
+// said is the answer to the client.
 type said struct {
 	Text  string    `json:"text,omitempty"`
-	Wants []string  `json:"wants,omitempty"` // names of tools of the client that are called
+	Wants []string  `json:"wants,omitempty"` // names of called client tools
 	Model string    `json:"model,omitempty"`
 	Usage llm.Usage `json:"usage"`
 }
 
-// read takes in the options of a run.
 func (s *state) read(r ponder.Run) {
 	switch {
 	case json.Unmarshal(r.Options, &s.opts) != nil:
@@ -102,7 +97,6 @@ func (s *state) read(r ponder.Run) {
 	}
 }
 
-// Apply implements [ponder.State].
 func (s state) Apply(ev ponder.Event) ponder.State {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	switch b := ev.Body.(type) {
@@ -116,7 +110,6 @@ func (s state) Apply(ev ponder.Event) ponder.State {
 	return s
 }
 
-// answered takes in what a round has come to.
 func (s *state) answered(b ponder.CallFinished) {
 	s.Round++
 	if b.Error != "" {
@@ -142,13 +135,12 @@ func (s *state) answered(b ponder.CallFinished) {
 	s.settle()
 }
 
-// isOwn reports whether a call is of a tool of ours.
+// isOwn reports whether a call is of a server tool.
 func (s *state) isOwn(c llm.ToolCall) bool {
 	return slices.ContainsFunc(s.offered(), func(t llm.Tool) bool { return t.Name == c.Name })
 }
 
-// offered returns the tools of ours that are offered. A tool of the client takes the place
-// of one of ours that has its name.
+// offered returns the enabled server tools. A client tool of the same name takes precedence.
 func (s *state) offered() (list []llm.Tool) {
 	for _, t := range s.tools {
 		named := func(o llm.Tool) bool { return o.Name == t.Name }
@@ -159,7 +151,6 @@ func (s *state) offered() (list []llm.Tool) {
 	return list
 }
 
-// used takes in what a tool of ours has come to.
 func (s *state) used(key string, b ponder.ToolResult) {
 	for i, c := range s.Calls {
 		if key != s.useKey(i) || s.Came[i].ID != "" {
@@ -178,7 +169,7 @@ func (s *state) used(key string, b ponder.ToolResult) {
 	s.settle()
 }
 
-// settle adds the results of a round to what is asked next, once all are there.
+// settle appends the results of a round to the messages once all are known.
 func (s *state) settle() {
 	if len(s.Calls) == 0 || slices.ContainsFunc(s.Came, func(r llm.ToolResult) bool { return r.ID == "" }) {
 		return
@@ -192,7 +183,6 @@ func (s *state) settle() {
 
 func (s *state) useKey(i int) string { return fmt.Sprintf("use-%d-%d", s.Round, i) }
 
-// Next implements [ponder.State].
 func (s state) Next(ponder.Moment) []ponder.Action {
 	switch {
 	case s.Err != "":
@@ -208,7 +198,7 @@ func (s state) Next(ponder.Moment) []ponder.Action {
 	switch {
 	case s.Round >= maxRounds && len(s.opts.Request.Tools) == 0:
 		req.ToolChoice = "none"
-	case s.Round > 0 && req.ToolChoice != "none": // what had to be called was
+	case s.Round > 0 && req.ToolChoice != "none": // the required call was made
 		req.ToolChoice = ""
 	}
 	return []ponder.Action{ponder.Call{Key: AskKey + strconv.Itoa(s.Round+1), Role: s.opts.Role, Request: req, Shown: true}}
@@ -223,7 +213,7 @@ func (s *state) uses() (do []ponder.Action) {
 	return do
 }
 
-// finish writes what was said, and ends the run.
+// finish writes the answer and ends the run.
 func (s *state) finish() (do []ponder.Action) {
 	answer := s.Said.Text
 	if strings.TrimSpace(answer) != "" {

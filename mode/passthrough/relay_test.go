@@ -14,7 +14,7 @@ import (
 	"ponder/llm"
 )
 
-// A script is a model that answers one after the other, and keeps what it was asked.
+// script is a model with scripted answers that records its requests.
 type script struct {
 	answers []llm.Message
 	asked   []*llm.Request
@@ -116,7 +116,7 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// The second round is shown what the tool has come to.
+// The second round contains the tool's result.
 func TestOwnToolIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := &script{answers: []llm.Message{calls("", "recall"), llm.Say(llm.Assistant, "so it was")}}
