@@ -50,8 +50,8 @@ const (
 )
 
 const (
-	leastWanted = 3
-	mostWanted  = 120
+	leastWanted = 3   // letters
+	mostWanted  = 120 // letters
 	maxWanted   = 8
 	mostAsked   = 200
 	wantedAgain = time.Hour      // minimum time between requests of a role
