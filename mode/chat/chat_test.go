@@ -59,7 +59,6 @@ func calls(pairs ...string) (m llm.Message) {
 	return m
 }
 
-// heard returns the newest user text in a request.
 func heard(req *llm.Request) string {
 	for _, m := range slices.Backward(req.Messages) {
 		if m.Role == llm.User && len(m.Parts) > 0 && m.Parts[0].Result == nil {

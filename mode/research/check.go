@@ -68,7 +68,7 @@ func (s *state) check(said, model, cut string) {
 	s.settleDraft(d)
 }
 
-// nothing states that no source supports the answer, and what was searched.
+// nothing states that no source supports the answer, and lists the searched places.
 func (s *state) nothing() string {
 	if !s.gathers() {
 		return "No source was searched for this: what follows is what the model says of itself, and is not verified."

@@ -114,7 +114,7 @@ func anyWish(rng *rand.Rand) ponder.Body {
 	}[rng.IntN(11)]
 }
 
-// Whatever models, tools and users do, research ends. If it completes, it has an answer that cites
+// Research ends for any models, tools and commands. If it completes, it has an answer that cites
 // only gathered evidence.
 func TestAlwaysEnds(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which folds and decides hundreds of runs")

@@ -45,7 +45,7 @@ func doubtful(req *llm.Request) string {
 	return good(req)
 }
 
-// Whatever call hangs, an answer exists after the time limit and the reserve, also without a limit.
+// If any call hangs, an answer exists after the time limit and the reserve, also without a limit.
 func TestModelHangs(t *testing.T) {
 	for _, at := range []string{"", "research_plan", "research_reflection", "verdicts", "answer"} {
 		for budget, most := range map[time.Duration]time.Duration{

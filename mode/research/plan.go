@@ -73,7 +73,6 @@ func (s *state) planCall() llm.Request {
 	return req
 }
 
-// wish returns the owner's prompt as a suffix of the system prompt.
 func wish(o Options) string {
 	if o.Prompt == "" {
 		return ""

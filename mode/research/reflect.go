@@ -52,7 +52,7 @@ var (
 	reflectReader = structured.New[reflectAnswer](reflectSchema)
 )
 
-// reflectRequest asks what is missing in the evidence. It lists the earlier queries.
+// reflectRequest asks for gaps in the evidence and lists earlier queries.
 func reflectRequest(question string, o Options, p plan, evidence []piece, asked []string) llm.Request {
 	var b strings.Builder
 	b.WriteString("The question:\n<question>\n" + framed(textkit.TruncateBytes(textkit.CleanTrim(question), maxAsked)) + "\n</question>\n")

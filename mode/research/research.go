@@ -14,8 +14,8 @@
 // unaided.go answers in quotations. view.go and reference.go fold research for display.
 //
 // A run writes under numbered keys: plan (plans and questions), found (evidence), told (progress)
-// and steered (acknowledgements). The last Write, answered, has the claims and the final synthesis.
-// The retry of an unreadable answer has the key of its call with the suffix "~2".
+// and steered (acknowledgements). The last, answered, has the claims and the final synthesis. The
+// retry of an unreadable answer has the key of its call with the suffix "~2".
 //
 // An answer cites only gathered evidence. Untrusted text is sanitized, framed and quoted, and causes
 // no action. Only pages from search results are read.

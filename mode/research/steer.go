@@ -76,7 +76,6 @@ func (s *state) steer(c steering.Command) (r steering.Result) {
 	return r
 }
 
-// anew restarts an answer that is being written or judged.
 func (s *state) anew(was *work) {
 	if s.Step == writing && s.Work == was || s.Step == judging {
 		s.Draft = nil

@@ -443,7 +443,7 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
-// The model is told of failed searches and conflicting sources.
+// Requests mention failed searches and conflicting sources.
 func TestBrief(t *testing.T) {
 	f := fake{docs: []string{"The Challenger Deep has a depth of 10,935 metres.", "The Challenger Deep has a depth of 8,184 metres."}, tool: func(a ponder.Do) ponder.Body {
 		if a.Tool == WebSearchTool {

@@ -42,7 +42,6 @@ func givenOr(x float64) (confidence float64, assumed bool) {
 	return x, false
 }
 
-// heard is a thought as parsed.
 type heard struct {
 	Text       string   `json:"text"`
 	Kind       string   `json:"kind"`

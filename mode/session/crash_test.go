@@ -128,7 +128,7 @@ func anyWish(rng *rand.Rand) ponder.Body {
 	}[rng.IntN(10)]
 }
 
-// Whatever models, tools and users do, a session ends. If it completes, it has an answer that cites
+// A session ends for any models, tools and commands. If it completes, it has an answer that cites
 // only gathered evidence.
 func TestAlwaysEnds(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which folds and decides hundreds of sessions")

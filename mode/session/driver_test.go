@@ -157,7 +157,7 @@ func (d *driver) unwritten(a ponder.Action) bool {
 	return ok && d.done[w.Key] < len(w.Bodies)
 }
 
-// act performs an action and reports whether the state's wishes cannot have changed.
+// act performs an action and reports whether the state's next actions cannot have changed.
 func (d *driver) act(a ponder.Action) bool {
 	d.t.Helper()
 	switch a := a.(type) {

@@ -103,7 +103,6 @@ func (s *state) rank(i, priority int, why string) []ponder.Body {
 	return []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Priority: priority, Reason: why}}
 }
 
-// wished marks open question i as asked by the user.
 func (s *state) wished(i int) {
 	q := *s.Open[i]
 	q.Wished = true

@@ -94,7 +94,6 @@ func (p *play) step() {
 	p.check()
 }
 
-// wish sends a command as surfaces do.
 func (p *play) wish(order string) {
 	p.t.Helper()
 	n := len(p.done)

@@ -168,7 +168,6 @@ func (s *state) answeredCell(key string, b *ponder.CallFinished) {
 	s.settleWave()
 }
 
-// hear parses thoughts; see readAnswer.
 func (c *cell) hear(text string, prose bool) error {
 	a, err := readAnswer(text, prose)
 	if err == nil {

@@ -1,20 +1,20 @@
 // Package session implements a mode that thinks about one question for minutes to hours.
 //
 // A round takes a focus: the most urgent open question, or else the user's question. It searches
-// the allowed sources and asks a model for three to five thoughts, in a wave of parallel foci if
-// configured. Repeated thoughts are merged. Every five new thoughts it asks for questions and
+// the allowed sources and asks a model for three to five thoughts, in parallel for several foci if
+// configured. Repeated thoughts are merged. After five new thoughts it asks for questions and
 // priorities; at intervals it writes a synthesis. It asks for the answer when the budget is spent,
 // nothing new comes, or the user wants it.
 //
-// Read state.go, round.go and steps.go first. focus.go keeps questions, said.go thoughts, evidence.go
-// passages; web.go and pages.go search the web, voice.go finds copies, earlier.go recalls sessions.
+// Read state.go, round.go and steps.go first. focus.go keeps questions, said.go thoughts and
+// evidence.go passages. web.go and pages.go search the web; earlier.go recalls sessions.
 // worth.go stops, steer.go and retract.go apply commands, founded.go checks the answer. prompt.go
 // asks and answer.go parses; quote.go and unaided.go work without a model. view.go, shape.go,
 // tree.go, steering.go and certainty.go fold a session for display.
 //
-// A run writes under numbered keys: focus (the next focus), found (evidence), note (thoughts), asked
-// (questions), summed (a synthesis), aside (a question the model fails on), rests (waits and pauses)
-// and steered (acknowledgements).
+// A run writes under numbered keys: focus, found (evidence), note (thoughts), asked (questions),
+// summed (a synthesis) and steered (acknowledgements). The key aside drops a question that the
+// model fails on; rests announces waits and pauses.
 //
 // Without a working model, thoughts are quotations of sources. An answer cites only gathered
 // evidence. Untrusted text is sanitized, framed and quoted, and causes no action. Only pages from

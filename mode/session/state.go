@@ -165,7 +165,7 @@ const firstKey = "focus-1"
 
 func (s *state) offset() float64 { return s.Time.Seconds() }
 
-// Apply implements [ponder.State]. Changes happen on a copy and copy what they refer to.
+// Apply implements [ponder.State]. It changes a copy and clones shared data first.
 func (s *state) Apply(ev ponder.Event) ponder.State {
 	if !s.minds(ev) {
 		return s

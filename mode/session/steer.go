@@ -160,7 +160,6 @@ func (s *state) correct(text string) steering.Result {
 	return steering.Done("correction %s holds from now on", f.ID)
 }
 
-// anew restarts the calls of foci for which want is true, and those for all foci.
 func (s *state) anew(want func(*cell) bool) {
 	switch s.Step.Do {
 	case questions:

@@ -232,8 +232,8 @@ func (s *state) failed(o ponder.Outcome) {
 	s.advance()
 }
 
-// unconcluded handles a failed call for the answer. In order, it uses an unreadable earlier answer,
-// the thinking model, a pause for repair if the user is not in a hurry, or existing thoughts.
+// unconcluded handles a failed call for the answer. It tries, in order: an unreadable earlier
+// answer, the thinking model, a pause for repair without hurry, existing thoughts.
 func (s *state) unconcluded(o ponder.Outcome) {
 	switch {
 	case s.Step.Bad != "" && s.take(s.Step.Bad, "", true) == nil:

@@ -84,7 +84,7 @@ func rulings() []ruling {
 	}
 }
 
-// Exactly one event decides an escalation, whatever the model answers.
+// Exactly one event decides an escalation, for any answers of the model.
 func TestDecide(t *testing.T) {
 	for _, r := range rulings() {
 		t.Run(r.name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { r.check(t) }) })

@@ -18,8 +18,8 @@ import (
 // and sessions.
 const FeedSensor = background.Sensor
 
-// EscalatedState is the state of an observation that the user must be told of. Its subject is the
-// id of the escalation.
+// EscalatedState is the state of an observation that the user must learn of. Its subject is the id
+// of the escalation.
 const EscalatedState = background.Raised
 
 // Criteria for sharing entries.

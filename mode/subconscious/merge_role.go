@@ -32,8 +32,8 @@ func (m *merge) roles() {
 	m.focus()
 }
 
-// given removes the hint that a role received and returns the hop count of its own hints. The count
-// grows if the role ran only for a hint or a look-up.
+// given removes the hint that a role received and returns the hop count of the role's new hints. It
+// grows if the role ran only for a hint or look-up.
 func (m *merge) given(role string) int {
 	list, hops := m.state.Aside.Hints, 0
 	at := slices.IndexFunc(list, func(h Hint) bool { return h.To == role })

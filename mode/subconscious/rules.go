@@ -197,7 +197,7 @@ func (f *finder) near(o Seen) string {
 	return ""
 }
 
-// deadlines finds what is due within three days, using the newest observation of each subject and
+// deadlines finds due dates within three days, from the newest observation of each subject and
 // time.
 func (f *finder) deadlines() {
 	kind := f.first("upcoming")

@@ -90,7 +90,7 @@ func anyWorld(seed uint64) (course, *rand.Rand) {
 	return c, rng
 }
 
-// Whatever models answer, ticks end, merges and decisions happen once, and untrusted text causes no
+// For any answers, ticks end, merges and decisions happen once, and untrusted text causes no
 // action.
 func TestAnyWorld(t *testing.T) {
 	raised, acted := 0, 0

@@ -1,5 +1,5 @@
-// Package lookup parses the results of look-up tools for modes: passages of documents and memory,
-// web search results, and passages of web pages, with their origin.
+// Package lookup parses results of look-up tools for modes: passages of documents and memory, web
+// search results and web passages, with their origin.
 //
 // Tool results are untrusted and may be malformed. The package drops invalid parts and bounds the
 // rest; tame.go sanitizes and worth.go weighs it.
