@@ -75,7 +75,6 @@ func (s *state) condense() (do []ponder.Action) {
 	return do
 }
 
-// -
 func (s *state) short(key, task, text string) ponder.Action {
 	return ponder.Call{Key: key, Role: s.opts.CondenserRole, Request: llm.Request{
 		System: strings.TrimSpace(task), Messages: []llm.Message{llm.Say(llm.User, clipped(text, s.opts.bytes(mostShare)/2))},

@@ -169,7 +169,6 @@ func interleaved(t *testing.T, seed uint64) (used int) {
 	return checkNotes(t, seed, evs, w.shown)
 }
 
-// -
 func checkAnswers(t *testing.T, seed uint64, evs []ponder.Event) {
 	got := answers(evs)
 	for _, ev := range evs {

@@ -8,7 +8,6 @@ import (
 	"ponder"
 )
 
-// -
 func (s *state) Next(ponder.Moment) []ponder.Action {
 	do := s.condense()
 	if len(s.Waiting) == 0 {
@@ -76,7 +75,6 @@ func (s *state) due() bool {
 		len(s.Deep.within(s.Clock)) < s.opts.DeepPerHour
 }
 
-// -
 func (s *state) finish() ponder.Action {
 	switch {
 	case s.Failed != "":

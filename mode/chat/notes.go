@@ -49,7 +49,6 @@ func (a *asking) within(now time.Time) []time.Time {
 // inFlight reports whether a reflection is pending.
 func (a *asking) inFlight() bool { return a.Asked > a.Done }
 
-// -
 func (s *state) noted(ev ponder.Event, b ponder.InnerMonologue) {
 	if b.Tool == deepTool {
 		s.Deep.Done = max(s.Deep.Done, b.ReadTo)

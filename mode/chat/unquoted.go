@@ -82,7 +82,6 @@ func leaves(js json.RawMessage) (list []string) {
 	return list
 }
 
-// -
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

@@ -23,8 +23,8 @@ func WritesAnswer(key string) bool { return strings.HasPrefix(key, callKey+"-") 
 // written. Lost, late or repeated deltas are harmless, because events alone give the same view. It
 // is not safe for concurrent use.
 type TurnView struct {
-	Message string            // id of the answered event
-	Seq     ponder.Seq        // -
+	Message string // id of the answered event
+	Seq     ponder.Seq
 	Run     ponder.RunID      // the answering run; empty until known
 	Status  ponder.Status     // Thinking, or the status of the ended turn
 	Reason  string            // why there is no answer

@@ -49,7 +49,6 @@ func form(text string) string {
 	return "hmm: " + strings.Join(hmm, "\n\n") + "\n\nthoughts: " + strings.Join(thoughts, "\n\n")
 }
 
-// -
 func firstSentence(text string) (first, rest string) {
 	for i, r := range text {
 		if strings.ContainsRune(".!?\n", r) && (i+1 == len(text) || strings.ContainsAny(text[i+1:i+2], " \n")) {

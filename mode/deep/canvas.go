@@ -79,7 +79,6 @@ func (d drawing) sound() bool {
 // clicks matches interactive lines.
 var clicks = regexp.MustCompile(`(?im)(^|;)\s*(click|callback|links?)\s`)
 
-// -
 func (d drawing) attachment(n, i int) ponder.AttachmentAdded {
 	sum := sha256.Sum256([]byte(d))
 	return ponder.AttachmentAdded{

@@ -278,7 +278,6 @@ func judgedReason(verdict claim.Verdict, model string) string {
 	return "a judge (" + safe(model) + ") finds that " + cmp.Or(judgedWords[verdict], "it can't tell")
 }
 
-// -
 var judgedWords = map[claim.Verdict]string{
 	claim.Supported: "a quote says it", claim.Qualified: "the quotes say a part of it, or say it less surely",
 	claim.Unverified: "no quote says it", claim.Contradicted: "a quote says otherwise",

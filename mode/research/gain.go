@@ -59,11 +59,11 @@ type worth struct {
 type yield struct {
 	Round    int     `json:"round"`
 	Passages int     `json:"passages,omitempty"`
-	New      int     `json:"new,omitempty"`     // passages of new voices, one each
-	Weight   float64 `json:"weight,omitempty"`  // of the new ones: fit times worth of the source
-	Borne    int     `json:"borne,omitempty"`   // maximum number of agreeing independent sources so far
-	Seconds  float64 `json:"seconds,omitempty"` // -
-	Calls    int     `json:"calls,omitempty"`   // of models and tools
+	New      int     `json:"new,omitempty"`    // passages of new voices, one each
+	Weight   float64 `json:"weight,omitempty"` // of the new ones: fit times worth of the source
+	Borne    int     `json:"borne,omitempty"`  // maximum number of agreeing independent sources so far
+	Seconds  float64 `json:"seconds,omitempty"`
+	Calls    int     `json:"calls,omitempty"` // of models and tools
 }
 
 // yieldOf computes the yield of a round from all gathered passages. Copies and passages of an older

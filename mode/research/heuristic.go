@@ -181,7 +181,6 @@ func (a *asking) period() string {
 	return found[0]
 }
 
-// -
 var sum = regexp.MustCompile(`^[^\pL]*\d[\d\s.,]*(?:[-+*/×÷^xX=%−]|\s(?:plus|minus|times|mal|fois|por)\s)[-\d\s.,+*/×÷^xX()=%−?]*$`)
 
 // Maximum length of a simple factual question, in content words or, for unspaced scripts, in

@@ -114,7 +114,6 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// -
 func checkBounds(t *testing.T, question string) {
 	t.Helper()
 	web, memory := queriesOf(question)

@@ -102,7 +102,6 @@ func (s *state) callLimit() time.Duration {
 	return min(writePatience, time.Duration(end-s.AskSince)*time.Millisecond)
 }
 
-// -
 const late = "it took too long"
 
 // gaveUp continues without the abandoned call or look.

@@ -53,7 +53,6 @@ func (a *asking) has(name string) bool {
 	return false
 }
 
-// -
 func (a *asking) begins(name string) bool {
 	for _, phrase := range lexicon[name] {
 		if strings.HasPrefix(a.padded, " "+phrase+" ") || unspaced(phrase) && strings.HasPrefix(a.folded, phrase) {
@@ -73,7 +72,6 @@ func unspaced(text string) bool { return strings.ContainsFunc(text, lexical.Unsp
 // among reports whether a folded word is a phrase of a name.
 func among(name, word string) bool { return sets[name][word] }
 
-// -
 var sets = func() map[string]map[string]bool {
 	all := make(map[string]map[string]bool)
 	for name, list := range lexicon {

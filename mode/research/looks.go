@@ -45,12 +45,12 @@ type look struct {
 	Kind  string `json:"kind"`
 	Query string `json:"query"`
 	Round int    `json:"round,omitempty"`
-	Most  int    `json:"most,omitempty"` // -
-	Use   int    `json:"use,omitempty"`  // the model's call that requested it, from 1
-	Ref   string `json:"ref,omitempty"`  // id of its question
+	Most  int    `json:"most,omitempty"`
+	Use   int    `json:"use,omitempty"` // the model's call that requested it, from 1
+	Ref   string `json:"ref,omitempty"` // id of its question
 
 	Tool string          `json:"tool,omitempty"` // of [Options.Tools]
-	Args json.RawMessage `json:"args,omitempty"` // -
+	Args json.RawMessage `json:"args,omitempty"`
 
 	Page *lookup.Hit `json:"page,omitempty"` // the search result of the page to read
 
@@ -244,7 +244,6 @@ func (s *state) answer(i int, list []lookup.Hit, fault string, notes ...ponder.B
 	s.settle()
 }
 
-// -
 func with(list []string, one string) []string {
 	if slices.Contains(list, one) {
 		return list
@@ -262,5 +261,4 @@ func (s *state) unreached() (list []string) {
 	return list
 }
 
-// -
 var placesOf = map[string]string{inMemory: "what is kept here", inPersona: "the memory of the persona", onWeb: "the web"}

@@ -116,7 +116,6 @@ func (e entry) about() string {
 	return " · " + strings.Join(list, " · ")
 }
 
-// -
 func (p piece) quality() string {
 	switch {
 	case !p.Rated && p.Untrusted:

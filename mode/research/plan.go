@@ -31,7 +31,7 @@ const (
 type plan struct {
 	Steps  []string `json:"steps,omitempty"`
 	Terms  []string `json:"terms,omitempty"`
-	Web    []string `json:"web,omitempty"`    // -
+	Web    []string `json:"web,omitempty"`
 	Memory []string `json:"memory,omitempty"` // for the memory and documents
 }
 

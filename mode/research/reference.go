@@ -75,7 +75,6 @@ func seedMeta(object map[string]json.RawMessage) json.RawMessage {
 	return jsonOf(object)
 }
 
-// -
 func jsonOf(v any) json.RawMessage {
 	js, err := json.Marshal(v)
 	if err != nil { // cannot happen
@@ -177,7 +176,6 @@ func (r *References) Apply(ev ponder.Event) []Chunk {
 	return nil
 }
 
-// -
 func (r *References) answered(b ponder.CallFinished) {
 	if name := textkit.OneLine(b.Model); b.Error == "" && name != "" && !slices.Contains(r.models, name) && len(r.models) < maxTools {
 		r.models = append(r.models, name)

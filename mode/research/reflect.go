@@ -28,9 +28,9 @@ const (
 // reflection is a model's assessment of the evidence.
 type reflection struct {
 	Enough bool     `json:"enough,omitempty"`
-	Why    string   `json:"why,omitempty"`    // missing or contradictory points, one line
-	Web    []string `json:"web,omitempty"`    // further queries
-	Memory []string `json:"memory,omitempty"` // -
+	Why    string   `json:"why,omitempty"` // missing or contradictory points, one line
+	Web    []string `json:"web,omitempty"` // further queries
+	Memory []string `json:"memory,omitempty"`
 }
 
 // reflectForm is the schema of a reflection. reflect.md names its fields.

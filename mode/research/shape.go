@@ -16,11 +16,11 @@ import (
 // terminals must sanitize them. All other text is sanitized.
 type View struct {
 	Research  Research          `json:"research"`
-	Plans     []Plan            `json:"plans"`     // oldest first
-	Queries   []Query           `json:"queries"`   // uses of tools, in order of start
-	Evidence  []Evidence        `json:"evidence"`  // in order of discovery
-	Claims    []Claim           `json:"claims"`    // in order of the answer
-	Conflicts []ponder.Conflict `json:"conflicts"` // -
+	Plans     []Plan            `json:"plans"`    // oldest first
+	Queries   []Query           `json:"queries"`  // uses of tools, in order of start
+	Evidence  []Evidence        `json:"evidence"` // in order of discovery
+	Claims    []Claim           `json:"claims"`   // in order of the answer
+	Conflicts []ponder.Conflict `json:"conflicts"`
 	Removed   []string          `json:"removed_citations"`
 	Timeline  []Moment          `json:"timeline"`
 	Questions []Question        `json:"questions"`
@@ -88,8 +88,8 @@ type Setup struct {
 	ForceWeb  bool            `json:"forceWebSearch,omitempty"`
 	Strategy  string          `json:"synthesisStrategy"`
 	Docs      []string        `json:"docs,omitempty"`
-	Memory    bool            `json:"memory,omitempty"`        // -
-	Web       bool            `json:"web,omitempty"`           // -
+	Memory    bool            `json:"memory,omitempty"`
+	Web       bool            `json:"web,omitempty"`
 	Others    bool            `json:"others_tools,omitempty"`  // external tools are used
 	Unaided   bool            `json:"without_model,omitempty"` // as requested
 	Since     ponder.ThreadID `json:"since,omitempty"`         // thread of the updated report

@@ -137,7 +137,6 @@ func (a *asking) again(s string) []field {
 	return p.fields
 }
 
-// -
 func (a *asking) content(s string) []field {
 	return slices.DeleteFunc(a.again(s), func(f field) bool { return !f.content() })
 }

@@ -16,7 +16,6 @@ import (
 	"ponder/mode/internal/steering"
 )
 
-// -
 const (
 	trivial = "trivial"
 	normal  = "normal"
@@ -36,7 +35,7 @@ type piece struct {
 	Terms   []string `json:"terms,omitempty"`   // matched words of the query: lower case, sorted
 	Query   string   `json:"query,omitempty"`   // that found it first
 	Tool    string   `json:"tool,omitempty"`    // that found it first
-	Round   int      `json:"round,omitempty"`   // -
+	Round   int      `json:"round,omitempty"`
 
 	URL       string    `json:"url,omitempty"`
 	Kind      string    `json:"kind,omitempty"` // file, memory, document, post, journal, thread or page; fact: a user's correction
@@ -60,7 +59,6 @@ type piece struct {
 	words []string // of the quote; recomputed by load
 }
 
-// -
 func (p piece) id() string { return "e" + strconv.Itoa(p.N) }
 
 // voice identifies the author of a piece: its cluster of copies, else its source.
@@ -183,7 +181,6 @@ type question struct {
 	User     bool   `json:"user,omitempty"`
 }
 
-// -
 const firstKey = "plan-1"
 
 func (s *state) offset() float64 { return s.Time.Seconds() }
@@ -214,7 +211,6 @@ func (s *state) minds(ev ponder.Event) bool {
 	return ev.Run == s.run.ID && (pendingwrites.Ends(ev.Cause) || s.Retry.Key != "" && strings.Contains(ev.Cause, "/"))
 }
 
-// -
 func (s *state) see(ev ponder.Event) {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	switch b := ev.Body.(type) {
@@ -248,7 +244,6 @@ func (s *state) see(ev ponder.Event) {
 	}
 }
 
-// -
 func (s *state) called(key string, b ponder.CallFinished) {
 	switch {
 	case s.Planning && key == s.Retry.key(planKey):

@@ -24,7 +24,7 @@ const UserSource = "user"
 // fact is a correction of the user, which is also evidence.
 type fact struct {
 	ID       string `json:"id"`
-	Evidence string `json:"evidence"` // -
+	Evidence string `json:"evidence"`
 	Text     string `json:"text"`
 }
 
@@ -283,7 +283,6 @@ func (s *state) ban(source string) (r steering.Result, had bool) {
 	return steering.Done("%s is left out from now on", source), true
 }
 
-// -
 func (s *state) speakAs(name, voice string) steering.Result {
 	p := Persona{Name: label(name), Voice: textkit.TruncateBytes(textkit.CleanTrim(voice), maxVoice)}
 	if p == (Persona{}) {

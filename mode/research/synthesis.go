@@ -71,7 +71,6 @@ func (s *state) usable() []piece {
 	return list
 }
 
-// -
 func (s *state) banned(p piece) bool {
 	return slices.ContainsFunc(s.Banned, func(name string) bool { return p.from(name) })
 }
@@ -110,7 +109,6 @@ func (s *state) lastCall() bool {
 	return s.Work != nil && s.Work.Rounds >= rounds
 }
 
-// -
 func (s *state) write() ponder.Action {
 	w := s.Work
 	req := llm.Request{System: s.system(), Messages: w.Msgs, Tools: s.tools(), MaxTokens: answerTokens, Cache: true}
@@ -215,7 +213,6 @@ func safe(s string) string {
 	return framed(lookup.Defused(lookup.Tame(textkit.TruncateBytes(textkit.OneLine(s), lookup.MaxLabel))))
 }
 
-// -
 func parts(list ...string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }

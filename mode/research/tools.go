@@ -61,7 +61,6 @@ type wanted struct {
 	Result *llm.ToolResult `json:"result,omitempty"` // nil while pending
 }
 
-// -
 func (s *state) want(calls []llm.ToolCall) {
 	s.Looks, s.Opened = nil, 0
 	w := s.Work
@@ -124,7 +123,6 @@ func (s *state) grant(c llm.ToolCall, i int) (says string, err error) {
 	return "", nil
 }
 
-// -
 func readQuery(tool string, input []byte) (query string, most int, err error) {
 	var in struct {
 		Query      *string  `json:"query"`

@@ -77,7 +77,6 @@ func because(why string) string {
 	return ": " + framed(why) + "."
 }
 
-// -
 func heading(about string) string {
 	return "**" + strings.ReplaceAll(framed(textkit.TruncateBytes(textkit.OneLine(about), askedLength)), "*", "") + "**"
 }

@@ -117,7 +117,6 @@ func (f *viewFold) see(ev ponder.Event, run ponder.RunID) {
 	}
 }
 
-// -
 func (f *viewFold) worked() time.Duration {
 	if !f.begun {
 		return 0
@@ -224,7 +223,6 @@ func union(a, b []string) []string {
 	return slices.Clip(all)
 }
 
-// -
 func (v *View) claimed(b ponder.Claim) {
 	v.Claims = append(v.Claims, Claim{Claim: b, Text: b.Content, Reason: textkit.OneLine(b.Reason)})
 	v.cite(b.Cites)
@@ -242,7 +240,6 @@ func (v *View) concluded(b ponder.Synthesis) {
 	}
 }
 
-// -
 func (v *View) cite(ids []string) {
 	for _, id := range ids {
 		v.fold.cited[id] = true

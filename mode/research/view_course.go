@@ -32,7 +32,6 @@ func action(ev ponder.Event) string {
 	return key
 }
 
-// -
 func queryOf(args json.RawMessage) string {
 	var in struct {
 		Query any `json:"query"`
@@ -50,7 +49,6 @@ func queryOf(args json.RawMessage) string {
 	return ""
 }
 
-// -
 func (v *View) answered(ev ponder.Event, b ponder.ToolResult) {
 	i, ok := v.fold.places["t "+action(ev)]
 	if !ok || !b.RetryAt.IsZero() {
@@ -158,7 +156,6 @@ func (v *View) progress(ev ponder.Event, b ponder.Progress) {
 	})
 }
 
-// -
 func (v *View) moment(ev ponder.Event, m Moment) {
 	m.At, m.Time = v.Research.Elapsed, ev.Time
 	v.Timeline = append(v.Timeline, m)

@@ -202,7 +202,6 @@ func (s *state) passages(f focus) (list []evidence) {
 	return list
 }
 
-// -
 func (s *state) recalled() (list []evidence) {
 	for _, e := range s.Evidence {
 		if e.Earlier {

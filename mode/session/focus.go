@@ -94,7 +94,6 @@ func (s *state) urge(i, priority int, why string) []ponder.Body {
 	return s.rank(i, priority, why)
 }
 
-// -
 func (s *state) rank(i, priority int, why string) []ponder.Body {
 	q := *s.Open[i]
 	q.Priority = priority
@@ -132,7 +131,6 @@ func leastUrgent(qs []*question) (at int) {
 	return at
 }
 
-// -
 func without[E any](list []E, i int) []E {
 	if len(list) == 1 {
 		return nil

@@ -76,7 +76,6 @@ func (s *state) readPage(c *cell, key string) ponder.Action {
 	return lookup.Use(key, WebFetchTool, s.hasty(map[string]any{"url": url, "query": s.query(c.Focus), "passages": pageHits}))
 }
 
-// -
 func (s *state) readCell(key string, b ponder.ToolResult) {
 	c := s.cell(key)
 	if c == nil {

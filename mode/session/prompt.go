@@ -86,7 +86,6 @@ func (s *state) ask(key string, c *cell) ponder.Action {
 	return ponder.Call{Key: key, Role: role, Request: again.Request(req), Shown: IsShown(key)}
 }
 
-// -
 type prompt []byte
 
 // prompts pools buffers.

@@ -64,7 +64,6 @@ func lastRune(text string) string {
 // objections are words of contrast.
 var objections = []string{"but", "however", "although", "though", "not", "cannot", "yet", "contrary", "despite", "nevertheless", "unlike", "whereas", "no"}
 
-// -
 func objecting(text string) bool {
 	for w := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && r != '’' }) {
 		if slices.Contains(objections, w) || strings.HasSuffix(w, "n't") || strings.HasSuffix(w, "n’t") {

@@ -217,7 +217,6 @@ func (s *state) judge(wave []cell) {
 	s.fails(worst)
 }
 
-// -
 func (s *state) takeIn(wave []cell) {
 	was := s.Counts.Thoughts
 	for i := range wave {

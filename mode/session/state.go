@@ -146,7 +146,6 @@ type (
 	bodies = pendingwrites.Bodies
 )
 
-// -
 type out = runstate.End
 
 type clock struct {

@@ -53,7 +53,6 @@ func (v *View) acknowledge(ev ponder.Event, b ponder.Progress) {
 	}
 }
 
-// -
 func with(list []string, text string) []string {
 	if text == "" || slices.Contains(list, text) {
 		return list

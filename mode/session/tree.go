@@ -161,7 +161,6 @@ func (v *View) unfocus() {
 	p.Foci = nil
 }
 
-// -
 const maxParallel = 16
 
 // foci returns the foci per wave in the options; 0 for one.

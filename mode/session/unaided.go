@@ -21,7 +21,6 @@ const (
 	nothingAtAll  = "The documents, searched without a model, have nothing on this question."
 )
 
-// -
 func (s *state) sources() string {
 	if s.opts.Memory || s.opts.Web {
 		return "sources"

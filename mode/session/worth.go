@@ -96,7 +96,6 @@ func (w worth) trend() string {
 	return "plateau"
 }
 
-// -
 func (w worth) plateau() bool {
 	if len(w.Sure) < plateauSums {
 		return false

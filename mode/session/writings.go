@@ -21,7 +21,6 @@ type action struct {
 	key    string
 }
 
-// -
 type attempt struct {
 	cause string
 	Writing

@@ -13,7 +13,7 @@ import (
 type Merged struct {
 	State    State
 	Changes  []Change
-	Findings []ponder.Finding    // each with its outcome
+	Findings []ponder.Finding
 	Raised   []ponder.Escalation // without an Outcome
 }
 
@@ -55,18 +55,17 @@ type merge struct {
 	raised  []ponder.Escalation
 }
 
-// A claim is a finding and its outcome.
 type claim struct {
 	Finding
 	role      Role
 	unaided   bool
-	order     string    // tiebreak among claims of equal importance
-	text      *phrase   // parsed Summary
-	rests     []Seen    // supporting observations, newest last
-	new       bool      // some support is new
-	related   []Seen    // relevant subset of rests
-	recalled  bool      // rests on look-ups alone
-	due       time.Time // -
+	order     string // tiebreak among claims of equal importance
+	text      *phrase
+	rests     []Seen // supporting observations, newest last
+	new       bool   // some support is new
+	related   []Seen // relevant subset of rests
+	recalled  bool   // rests on look-ups alone
+	due       time.Time
 	untrusted bool
 	exposed   []string
 	weight    int // importance less habituation
@@ -74,7 +73,6 @@ type claim struct {
 	entry     string
 }
 
-// Outcomes of findings.
 const (
 	added      = "added"
 	reinforced = "reinforced"
@@ -138,7 +136,6 @@ func lesser(a, b *claim) int {
 	return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(a.role.Name, b.role.Name), cmp.Compare(a.order, b.order))
 }
 
-// keyOf returns the canonical encoding of v; equal values have equal keys.
 func keyOf(v any) string {
 	js, err := json.Marshal(v)
 	if err != nil {

@@ -85,7 +85,6 @@ func TestCategories(t *testing.T) {
 	}
 }
 
-// TestLife lets an unrepeated entry decay.
 func TestLife(t *testing.T) {
 	s := Aggregate(NewState(), input(1, nil, found("watcher", Finding{Summary: "Backup is late.", Importance: 4})), noon, rules).State
 	for i, want := range []int{2, 1, 0} {
@@ -121,7 +120,6 @@ func TestReinforced(t *testing.T) {
 	}
 }
 
-// TestEcho feeds an entry's own text back in every form.
 func TestEcho(t *testing.T) {
 	o := see(1, "mail", "msg-1", "new", "From Anna: lunch tomorrow?")
 	const text = "Anna wants to have lunch tomorrow."

@@ -68,13 +68,12 @@ func schemaOf(r Role) *llm.Schema {
 	return lookingSchema
 }
 
-// Limits for reading answers.
 const (
 	mostFindings   = 8
 	mostHints      = 4
 	maxAnswer      = 64 << 10 // bytes
-	usualImport    = 3        // default importance
-	escalateImport = 7        // for an escalation without findings
+	usualImport    = 3
+	escalateImport = 7 // for an escalation without findings
 )
 
 // errUnread reports an answer that cannot be parsed.
@@ -111,10 +110,9 @@ type checker struct {
 	state State
 	shown []labelled
 	types []string
-	have  [][]string // keywords of each shown observation
+	have  [][]string
 }
 
-// findings returns the usable findings without duplicates.
 func (c *checker) findings(list []wantedFinding) []Finding {
 	kept := []Finding{}
 	for _, f := range list {
@@ -172,7 +170,6 @@ func (c *checker) typeOf(word string) string {
 	return c.types[0]
 }
 
-// entries returns the ids of existing entries in lists of references.
 func (c *checker) entries(lists ...[]string) (ids []string) {
 	for _, ref := range slices.Concat(lists...) {
 		if e, _ := c.state.find(bare(ref)); e != nil && !slices.Contains(ids, e.ID) && len(ids) < maxRests {
@@ -228,8 +225,8 @@ func (c *checker) hints(list []wantedHint) map[string]string {
 	return out
 }
 
-// escalate marks r as escalating. A reason without a finding becomes a finding, because only
-// findings are escalated.
+// escalate marks r as escalating. A bare reason becomes a finding, because only findings are
+// escalated.
 func (c *checker) escalate(r *Report, reason string) {
 	reason = textkit.VisibleLine(reason, maxLine)
 	if importance := escalateImport; len(r.Findings) == 0 && tells(reason) {

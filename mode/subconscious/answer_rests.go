@@ -7,10 +7,9 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// observations returns the ids of the observations that support a finding. These are the relevant
-// ones it cites, else the best match, else the ones it cites. It adds the untrusted observation
-// that shares more words with the finding than these do. So a text that makes a role hide its
-// source still counts as a source.
+// observations returns the ids of the support of a finding: the relevant observations it cites,
+// else the best match, else all it cites. It adds the untrusted observation that shares further
+// words, because such text may make a role hide its source.
 func (c *checker) observations(summary string, lists ...[]string) (ids []string) {
 	labels := make(map[string]bool)
 	for _, ref := range slices.Concat(lists...) {
@@ -43,9 +42,8 @@ func (c *checker) observations(summary string, lists ...[]string) (ids []string)
 	return last(ids, maxRests)
 }
 
-// best returns the index of the best-matching observation, preferring newer ones. A trusted
-// observation needs two shared words and half of the finding's, so that a chance match does not
-// count as news.
+// best returns the index of the best-matching observation, preferring newer ones. A trusted one
+// needs two shared words and half of the finding's, against chance matches.
 func (c *checker) best(m match) (at int, ok bool) {
 	most := 0.0
 	for i, l := range c.shown {
@@ -102,7 +100,6 @@ func common(stems, have []string) (n int) {
 	return n
 }
 
-// stemsOf returns the distinct stems of the words of s that are not stop words.
 func stemsOf(s string) []string {
 	list := []string{}
 	for _, w := range wordsOf(s) {

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// told formats a report with one line per finding.
 func told(r Report) string {
 	var b strings.Builder
 	for _, f := range r.Findings {
@@ -138,7 +137,6 @@ func TestParseReportBounds(t *testing.T) {
 	checkReport(t, r)
 }
 
-// checkReport checks the invariants of reports.
 func checkReport(t *testing.T, r Report) {
 	t.Helper()
 	if len(r.Findings) > mostFindings && (!r.Unaided || len(r.Findings) > maxFindings || r.Findings[len(r.Findings)-1].Importance < escalated) || len(r.Hints) > mostHints || len(r.Escalate) > maxLine || len(r.Journal) > maxHint || r.Findings == nil {

@@ -19,7 +19,6 @@ import (
 	"ponder/store/memory"
 )
 
-// course is a tick and its decisions with scripted models.
 type course struct {
 	name   string
 	o      Options
@@ -76,7 +75,6 @@ func courses() []course {
 	}
 }
 
-// -
 func (c course) run(b *bench) {
 	for _, o := range c.seen {
 		b.see(o)
@@ -191,7 +189,6 @@ func TestProcessesEnd(t *testing.T) {
 	}
 }
 
-// A tick writes its results in one transaction.
 func TestOneTransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := courses()[0]

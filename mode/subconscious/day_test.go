@@ -55,7 +55,6 @@ func (b *bench) day(script map[int][]ponder.Observation) (ticks int) {
 
 var frames = regexp.MustCompile(`<observation id=(o\d+)[^>]*>([^<]*)</observation>`)
 
-// zealous is a model that escalates everything.
 func zealous(name string) *mouth {
 	return &mouth{name: name, takes: 4 * time.Second, answer: func(req *llm.Request) (llm.Message, error) {
 		list := []any{}
@@ -122,7 +121,6 @@ func TestRest(t *testing.T) {
 	})
 }
 
-// Twelve changes give twelve messages, with models and without.
 func TestTwelveChanges(t *testing.T) {
 	for name, aided := range map[string]bool{"models": true, "rules": false} {
 		t.Run(name, func(t *testing.T) {

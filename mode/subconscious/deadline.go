@@ -27,7 +27,6 @@ type Deadline struct {
 	Told      int       `json:"told,omitempty"` // reminders already past
 }
 
-// Limits of deadlines.
 const (
 	maxDeadlines = 50
 	farthest     = 366 * 24 * time.Hour
@@ -40,7 +39,6 @@ var (
 	promiseAfter = []time.Duration{24 * time.Hour, 72 * time.Hour}
 )
 
-// times returns the reminder times in order.
 func (d Deadline) times() (list []time.Time) {
 	ahead := dueAhead
 	switch {
@@ -58,7 +56,6 @@ func (d Deadline) times() (list []time.Time) {
 	return list
 }
 
-// next returns the next reminder time, and false if none is left.
 func (d Deadline) next() (at time.Time, ok bool) {
 	list := d.times()
 	if d.Told >= len(list) {
@@ -83,7 +80,6 @@ func (d Deadline) isNear(now time.Time) bool {
 	return ok && !at.After(now) && (d.Due.IsZero() || d.Due.After(now))
 }
 
-// seen returns the observation that d came from.
 func (d Deadline) seen() Seen {
 	o := Seen{ID: d.ID, Seq: d.Seq, At: d.At}
 	o.Sensor, o.Subject, o.State, o.Source, o.Content = d.Sensor, d.Subject, d.State, d.Source, d.Text
@@ -159,7 +155,6 @@ func (m *merge) later(o Seen) {
 	}
 }
 
-// -
 func (m *merge) endedLater(d Deadline) bool {
 	for _, o := range m.in.Seen {
 		if endedBy(d, o) {
@@ -193,8 +188,8 @@ func deadlinesOf(o Seen) (list []Deadline) {
 	return list
 }
 
-// endedBy reports whether a later observation ends d. Either its subject is over, moved or a
-// changed file, or the user reports the work done in d's rare words.
+// endedBy reports whether o ends d: its subject is over, moved or a changed file, or the user
+// reports the work done.
 func endedBy(d Deadline, o Seen) bool {
 	if o.Seq <= d.Seq || o.ID == d.ID {
 		return false
@@ -205,8 +200,7 @@ func endedBy(d Deadline, o Seen) bool {
 	return settles(o, d.Text)
 }
 
-// settles reports whether the user says in o that something in text is done. The two must share a
-// rare word.
+// settles reports whether the user says in o that text is done, sharing a rare word.
 func settles(o Seen, text string) bool {
 	if sensorKind(o.Sensor) != "own" || o.Untrusted || stateWord(o) != "done" {
 		return false
@@ -217,7 +211,6 @@ func settles(o Seen, text string) bool {
 	})
 }
 
-// saidOf strips the location from a user's words.
 func saidOf(text string) string {
 	said, _, _ := strings.Cut(text, " (The user said this")
 	return said
@@ -260,7 +253,6 @@ func (v View) Due(o Options, now time.Time) (due bool, why string) {
 // again marks the state of a resurfacing observation.
 const again = " again "
 
-// comesUp reports whether a finding rests on a resurfacing observation.
 func (c *claim) comesUp() bool {
 	return slices.ContainsFunc(c.rests, func(o Seen) bool { return strings.Contains(o.State, again) })
 }
@@ -275,8 +267,8 @@ func (k knowledge) nearing(at time.Time) (list []Deadline) {
 	return list
 }
 
-// remind adds due reminders to a tick as rule-based findings of the first role that gives such
-// findings. If a model looked for that role in this tick, the reminder waits for the next tick.
+// remind adds due reminders to a tick as findings of the first role that gives them. If a model
+// looked for that role, the reminder waits for the next tick.
 func remind(in *Input, record *Tick, roles []Role, list []Deadline, at time.Time) {
 	for i, r := range roles {
 		f := finder{role: r, state: NewState(), now: at}
@@ -342,7 +334,6 @@ func (d Deadline) again(at time.Time) Seen {
 	return o
 }
 
-// -
 func (f *finder) remind(d Deadline, at time.Time) {
 	o := d.again(at)
 	if !d.Promise {

@@ -19,7 +19,7 @@ func (b *bench) days(n int, script map[int]ponder.Observation) (told []string, t
 			b.Put("", fmt.Sprint("seen-", hour), o)
 		}
 		before := len(b.Events())
-		for range 3 { // roles and reminders
+		for range 3 {
 			if due, _ := b.view().Due(b.o, time.Now()); due {
 				ticks++
 				b.tick(TickInput{}, ponder.Budget{})
@@ -35,7 +35,6 @@ func (b *bench) days(n int, script map[int]ponder.Observation) (told []string, t
 	return told, ticks
 }
 
-// silent returns a bench whose models find nothing.
 func silent(t *testing.T) *bench {
 	models := map[ponder.Role]*mouth{}
 	for _, r := range DefaultRoles() {
@@ -54,7 +53,7 @@ func TestDeadlineComesUp(t *testing.T) {
 		if want := "96 upcoming 4 added, 144 upcoming 6 added, 166 upcoming 8 added"; strings.Join(told, ", ") != want || ticks != 4 {
 			t.Errorf("%d ticks, told %q, want %q", ticks, told, want)
 		}
-		if calls := allCalls(b.models); calls > 3 { // of the tick that saw it
+		if calls := allCalls(b.models); calls > 3 {
 			t.Errorf("%d calls", calls)
 		}
 		if n := len(b.view().Aside.Deadlines); n != 0 {

@@ -13,7 +13,6 @@ import (
 	"ponder/llm"
 )
 
-// Limits of a decision.
 const (
 	decideLimit  = 5 * time.Minute
 	decideRounds = 4
@@ -24,7 +23,6 @@ const (
 	decidedKey   = "decided"
 )
 
-// Outcomes of escalations.
 const (
 	Messaged   = "message"
 	Acted      = "act"
@@ -40,7 +38,6 @@ func decideMode(o Options) ponder.Mode {
 
 func (d *decision) known() knowledge { return d.Known }
 
-// decision is the state of a decision run.
 type decision struct {
 	run ponder.Run
 	o   Options
@@ -49,28 +46,25 @@ type decision struct {
 	Known   knowledge     `json:"known"`
 	Msgs    []llm.Message `json:"msgs,omitempty"` // messages after the first question
 	Round   int           `json:"round,omitempty"`
-	Bad     int           `json:"bad,omitempty"`   // unusable answers
-	Uses    []use         `json:"uses,omitempty"`  // calls of this round
-	Deeds   []deed        `json:"deeds,omitempty"` // results of tools
+	Bad     int           `json:"bad,omitempty"`  // unusable answers
+	Uses    []use         `json:"uses,omitempty"` // calls of this round
+	Deeds   []deed        `json:"deeds,omitempty"`
 	Verdict *verdict      `json:"verdict,omitempty"`
-	Said    string        `json:"said,omitempty"` // the stored outcome
+	Said    string        `json:"said,omitempty"`
 }
 
-// use is a tool call of the model and its result.
 type use struct {
 	Key    string          `json:"key,omitempty"`
 	Call   llm.ToolCall    `json:"call"`
 	Result *llm.ToolResult `json:"result,omitempty"`
 }
 
-// deed is a completed tool call.
 type deed struct {
 	Tool   string `json:"tool"`
 	Text   string `json:"text"`
 	Failed bool   `json:"failed,omitempty"`
 }
 
-// verdict is the outcome of a decision.
 type verdict struct {
 	Outcome string `json:"outcome"`
 	Text    string `json:"text,omitempty"`
@@ -250,7 +244,6 @@ func (d *decision) weigh(msg llm.Message, uses []use, model string) {
 	d.settle()
 }
 
-// -
 func (d *decision) used(key string, b ponder.ToolResult) {
 	i := slices.IndexFunc(d.Uses, func(u use) bool { return u.Key == key && u.Result == nil })
 	if i < 0 {
@@ -264,7 +257,6 @@ func (d *decision) used(key string, b ponder.ToolResult) {
 	d.settle()
 }
 
-// settle continues once all calls of a round have results.
 func (d *decision) settle() {
 	if slices.ContainsFunc(d.Uses, func(u use) bool { return u.Result == nil }) {
 		return

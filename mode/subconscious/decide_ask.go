@@ -21,8 +21,7 @@ const (
 	rememberTool = toolname.Remember
 )
 
-// Prompts of decisions. decideTools is for decisions with more than two tools, decideActions for
-// those with actions.
+// Prompts of decisions. decideTools is for decisions with more than two tools.
 var (
 	//go:embed prompts/decide.md
 	decidePrompt string
@@ -59,7 +58,6 @@ func (d *decision) trusted(e ponder.Escalation) bool {
 	return !slices.ContainsFunc(e.Entries, func(id string) bool { return d.Known.State.Aside.About[id].Untrusted })
 }
 
-// offered returns the tools for a decision about e.
 func (d *decision) offered(e ponder.Escalation) []llm.Tool {
 	tools := []llm.Tool{messageDef, dismissDef}
 	if !d.trusted(e) {
@@ -135,7 +133,6 @@ func (d *decision) context(e ponder.Escalation) string {
 	return b.String()
 }
 
-// -
 func (d *decision) history(b *strings.Builder, e ponder.Escalation) {
 	title := "\nBrought up before:\n"
 	for _, h := range d.Known.State.EscalationHistory {

@@ -108,8 +108,8 @@ func (d *decision) plainly(e ponder.Escalation) string {
 	return said
 }
 
-// quotes returns the untrusted texts behind an escalation, so that the user does not take them for
-// Ponder's words. It only mentions texts that the escalation does not rest on.
+// quotes returns the untrusted texts behind an escalation, marked as such. It only mentions texts
+// that the escalation does not rest on.
 func (d *decision) quotes(e ponder.Escalation) string {
 	lines := []string{"Strangers wrote of this. What they wrote:"}
 	known := d.Known.observations(e.Rests)

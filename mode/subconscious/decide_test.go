@@ -14,28 +14,26 @@ import (
 	"ponder/llm"
 )
 
-// ruling is a test case for decisions.
 type ruling struct {
 	name    string
 	o       Options
 	seen    []ponder.Observation
-	watcher string                  // the watcher's answer; by default the disk is full
-	answers []llm.Message           // of the frontier model in order; none: no model
-	err     error                   // the model's error
-	tools   map[string]func() error // tools of the engine
+	watcher string        // the watcher's answer; by default the disk is full
+	answers []llm.Message // of the frontier model in order; none: no model
+	err     error
+	tools   map[string]func() error
 
 	outcome string
 	says    []string // parts of the message
 	hides   []string // must not be in the message
-	used    []string // tools in order
-	offered []string // in the first request
+	used    []string
+	offered []string
 	unaided bool
 }
 
 func messages(s string) llm.Message { return calling(messageTool, map[string]string{"text": s}) }
 func keeps(s string) llm.Message    { return calling(rememberTool, map[string]string{"text": s}) }
 
-// -
 func both(a, b llm.Message) llm.Message {
 	second := *b.Parts[0].Call
 	second.ID = "c2"

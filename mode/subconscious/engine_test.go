@@ -92,7 +92,7 @@ type bench struct {
 	t      *testing.T
 	o      Options
 	models map[ponder.Role]*mouth
-	n      int // run counter
+	n      int
 
 	carried map[ponder.RunID]knowledge
 }
@@ -141,7 +141,6 @@ func (b *bench) tick(in TickInput, budget ponder.Budget) ponder.RunFinished {
 	return b.Await(run)
 }
 
-// decide runs the decisions of all undecided escalations.
 func (b *bench) decide() {
 	b.t.Helper()
 	for _, ev := range b.view().Undecided {
@@ -249,7 +248,6 @@ func TestLateRole(t *testing.T) {
 	})
 }
 
-// Rules look if no model answers.
 func TestNoModel(t *testing.T) {
 	for name, models := range map[string]map[ponder.Role]*mouth{
 		"none": {},
@@ -282,7 +280,6 @@ func TestNoModel(t *testing.T) {
 	}
 }
 
-// A malformed answer causes one retry.
 func TestMalformed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := voices("", none, none, none)
@@ -361,7 +358,6 @@ func TestUnaided(t *testing.T) {
 	}
 }
 
-// All makes every role look.
 func TestAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := voices(none, none, none, none)

@@ -17,7 +17,6 @@ func (e Exposure) bounded() Exposure {
 	return Exposure{Rests: lines(e.Rests, maxRests, maxName), Sources: lines(e.Sources, maxSources, maxLine)}
 }
 
-// expose records the untrusted observations that a report's role was shown.
 func (m *Merged) expose(r Report, seen map[string]Seen) {
 	if !r.Untrusted || r.Unaided {
 		return
@@ -32,7 +31,6 @@ func (m *Merged) expose(r Report, seen map[string]Seen) {
 	m.State.Aside.Exposure = e.bounded()
 }
 
-// newestOf moves or appends s to the end of a copy of list.
 func newestOf(list []string, s string) []string {
 	out := make([]string, 0, len(list)+1)
 	for _, o := range list {

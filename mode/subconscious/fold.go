@@ -11,7 +11,6 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Values of Resolved.As.
 const (
 	asForgotten  = "forgotten"
 	asRolledBack = "rolled_back"
@@ -128,7 +127,6 @@ func (s *State) resolve(ev ponder.Event, b ponder.Resolved) {
 	}
 }
 
-// settle removes the entry id and everything that states the settled topic.
 func (s *State) settle(t Settled, id string) {
 	texts := newReader(nil)
 	topic := texts.read(t.Text)
@@ -152,13 +150,12 @@ func (s *State) settle(t Settled, id string) {
 
 // RolledBack marks a state restored to before a tick, until the next tick is merged.
 type RolledBack struct {
-	Tick int       `json:"tick,omitempty"` // -
+	Tick int       `json:"tick,omitempty"`
 	At   time.Time `json:"at,omitzero"`
 }
 
 // rollback restores the state from before a tick. Messages, decisions, read positions and later
-// resolutions stay. Restored entries keep their old strength less the decay since then, but at
-// least 1, so that users can see them.
+// resolutions stay. Restored entries have decayed since then, but to no less than 1.
 func (s State) rollback(ev ponder.Event, b ponder.Resolved) State {
 	old, ok := ReadState(b.State)
 	if !ok {

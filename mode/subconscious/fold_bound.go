@@ -18,7 +18,7 @@ const (
 	maxSign     = 300
 	maxRoles    = 16
 	maxHistory  = 10
-	maxRests    = 8 // also of signatures
+	maxRests    = 8
 	maxSaid     = 3
 	maxJournal  = 5
 	maxHints    = 24
@@ -39,7 +39,6 @@ const (
 )
 
 // bounded returns a deep copy clamped to all limits, because a stored state may come from anywhere.
-// A state that the merge made stays the same.
 func (s State) bounded() State {
 	out := NewState()
 	used := make(map[string]bool)
@@ -73,7 +72,6 @@ func (s State) bounded() State {
 	return out
 }
 
-// bounded returns a clamped copy of a, given the ids of all entries.
 func (a Aside) bounded(entries map[string]bool) Aside {
 	out := Aside{
 		Tick: within(a.Tick, 0, maxNumber), Next: within(a.Next, 0, maxNumber),
@@ -195,7 +193,6 @@ func names[T any](m map[string]T) []string {
 	return list[:min(len(list), maxRoles)]
 }
 
-// isName reports whether s is a valid role name or entry id.
 func isName(s string) bool {
 	return s != "" && len(s) <= maxName && strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'

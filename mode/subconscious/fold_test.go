@@ -30,7 +30,6 @@ func TestNewStateHasNoNulls(t *testing.T) {
 	}
 }
 
-// TestRollback keeps messages told to the user.
 func TestRollback(t *testing.T) {
 	w := newWorld(3)
 	old := NewState()
@@ -52,7 +51,7 @@ func TestRollback(t *testing.T) {
 	want, _ := ReadState(json.RawMessage(stored(t, old)))
 	for _, c := range categories {
 		for i := range *want.list(c) {
-			(*want.list(c))[i].Strength = 1 // a day has passed
+			(*want.list(c))[i].Strength = 1
 		}
 	}
 	if stored(t, got.Mind) != stored(t, want.Mind) || stored(t, got.At(at).Mind) != stored(t, want.Mind) {
@@ -68,8 +67,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// TestRollbackSettled checks that resolved and forgotten topics stay away unless they came up
-// again, and the strength of restored entries.
+// TestRollbackSettled checks which settled topics return, and the strength of restored entries.
 func TestRollbackSettled(t *testing.T) {
 	s := Aggregate(NewState(), input(1, nil, found("watcher",
 		Finding{Summary: "The fridge is open.", Importance: 4}, Finding{Summary: "Anna waits for the lease.", Importance: 5})), noon, rules).State
@@ -79,7 +77,7 @@ func TestRollbackSettled(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		said  ponder.Resolved
-		at    time.Duration // time of the resolution
+		at    time.Duration
 		after time.Duration
 		want  []string
 	}{
@@ -106,7 +104,6 @@ func TestRollbackSettled(t *testing.T) {
 	}
 }
 
-// TestSaidMeanwhile keeps resolutions made during a tick.
 func TestSaidMeanwhile(t *testing.T) {
 	s := Aggregate(NewState(), input(1, nil, found("watcher", Finding{Summary: "The fridge is open.", Importance: 4})), noon, rules).State
 	tick := Aggregate(s, input(2, nil), noon, rules).State
@@ -150,7 +147,6 @@ func TestStaticWorld(t *testing.T) {
 	}
 }
 
-// FuzzState reads arbitrary JSON as a state and merges into it.
 func FuzzState(f *testing.F) {
 	w := newWorld(2)
 	s := NewState()

@@ -22,7 +22,6 @@ const FeedSensor = background.Sensor
 // of the escalation.
 const EscalatedState = background.Raised
 
-// Criteria for sharing entries.
 const (
 	leastInner  = 4              // minimum strength, or
 	soonInner   = 72 * time.Hour // maximum time until due
@@ -37,7 +36,7 @@ type Noted struct {
 	Category  Category
 	Due       time.Time
 	Age       time.Duration // since LastSeen
-	Untrusted bool          // rests on untrusted text
+	Untrusted bool
 }
 
 // Inner returns at most most entries relevant to a text, the most relevant first. An entry must be
@@ -83,7 +82,6 @@ func worthTelling(e Entry, a About, now time.Time) bool {
 	return e.Strength >= leastInner || !a.Due.IsZero() && a.Due.Sub(now) <= soonInner
 }
 
-// onlyOf reports whether all support of an entry was seen in thread.
 func (a About) onlyOf(thread ponder.ThreadID) bool {
 	return thread != "" && len(a.Signature) > 0 && !slices.ContainsFunc(a.Signature, func(s string) bool { return !strings.Contains(s, string(thread)) })
 }
@@ -132,7 +130,6 @@ func roughly(d time.Duration) string {
 	return fmt.Sprint(n, " ", unit)
 }
 
-// gist maps the stems of a text's content words to their kinds.
 type gist struct {
 	lang lexical.Language
 	stem map[string]wordKind
@@ -141,10 +138,9 @@ type gist struct {
 // wordKind says how specific a word is.
 type wordKind struct {
 	name bool // a proper name or a long number
-	time bool // a day or month, which is unspecific
+	time bool
 }
 
-// -
 func gistOf(s string, lang lexical.Language) gist {
 	r := gist{lang, make(map[string]wordKind)}
 	first, last := true, 0
@@ -202,7 +198,7 @@ func (r gist) shares(o gist) (weight int) {
 
 // gistLanguage returns the language with the most stop words in s, or "" if s has none.
 func gistLanguage(s string) lexical.Language {
-	const enough = 40 // -
+	const enough = 40
 	var list []string
 	lexical.Tokens(s, func(t lexical.Token) {
 		if len(list) < enough {
@@ -240,7 +236,6 @@ var languages = func() []lexical.Language {
 	return list
 }()
 
-// timeWords are folded words for days, months and other times.
 var timeWords = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, w := range strings.Fields(`monday tuesday wednesday thursday friday saturday sunday january february march april may june july august

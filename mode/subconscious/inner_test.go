@@ -11,7 +11,6 @@ import (
 
 var innerNow = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 
-// minding returns a state with several entries.
 func minding() State {
 	s := NewState()
 	s.Aside.Decayed = innerNow

@@ -10,11 +10,10 @@ import (
 	"ponder"
 )
 
-// Limits of knowledge.
 const (
 	maxNews   = 64             // observations shown to rules at once
 	newsAge   = 48 * time.Hour // older observations are ignored
-	maxKept   = 2048           // stored observations
+	maxKept   = 2048
 	trimEvery = 256
 	maxFails  = 3 // consecutive failed ticks after which rules replace the model
 	maxRaised = 200
@@ -24,19 +23,18 @@ const (
 // that are still needed. It is a value.
 type knowledge struct {
 	State  State                `json:"state"`
-	News   []Seen               `json:"news,omitempty"`   // observations still needed, oldest first
-	Raised []ponder.Event       `json:"raised,omitempty"` // undecided escalations
+	News   []Seen               `json:"news,omitempty"` // observations still needed, oldest first
+	Raised []ponder.Event       `json:"raised,omitempty"`
 	Fails  map[string]int       `json:"fails,omitempty"`  // by role: consecutive failed ticks
 	Looked map[string]time.Time `json:"looked,omitempty"` // by role: the last successful tick
-	Last   time.Time            `json:"last,omitzero"`    // -
-	Left   map[string][]int64   `json:"left,omitempty"`   // by role: seqs before the read position that it was not shown
-	Lost   map[string]int       `json:"lost,omitempty"`   // by role: observations dropped unseen since it last looked
+	Last   time.Time            `json:"last,omitzero"`
+	Left   map[string][]int64   `json:"left,omitempty"` // by role: seqs before the read position that it was not shown
+	Lost   map[string]int       `json:"lost,omitempty"` // by role: observations dropped unseen since it last looked
 
 	Exposed time.Time       `json:"exposed,omitzero"`  // when a role's model last read untrusted text
 	Tainted map[string]bool `json:"tainted,omitempty"` // escalations in the history that untrusted text influenced
 }
 
-// -
 func newKnowledge() knowledge { return knowledge{State: NewState()} }
 
 func (k knowledge) after(ev ponder.Event, roles []Role) knowledge {
@@ -76,7 +74,6 @@ func own(sensor string) bool {
 	return kind == Delivery || kind == Name
 }
 
-// seenOf returns an observation as shown to roles.
 func seenOf(ev ponder.Event, b ponder.Observation) Seen {
 	b.Cursor = nil
 	b.Content, b.Subject, b.State = textkit.TruncateBytes(textkit.CleanTrim(b.Content), 2*maxLine), textkit.Line(b.Subject, maxSign), textkit.Line(b.State, maxName)
@@ -84,7 +81,6 @@ func seenOf(ev ponder.Event, b ponder.Observation) Seen {
 	return Seen{ID: ev.ID, Seq: int64(ev.Seq), At: ev.Time, Observation: b}
 }
 
-// ticked records the outcome of each role in a tick.
 func (k *knowledge) ticked(b ponder.Subconscious) {
 	t, err := recordOf(b)
 	if err != nil {
@@ -161,7 +157,6 @@ func (k *knowledge) escalated(ev ponder.Event, b ponder.Escalation) {
 	}
 }
 
-// raised returns the undecided escalation with the id and when it was raised.
 func (k knowledge) raised(id string) (e ponder.Escalation, at time.Time, ok bool) {
 	for _, ev := range k.Raised {
 		if e, ok = ev.Body.(ponder.Escalation); ok && e.ID == id {
@@ -171,7 +166,6 @@ func (k knowledge) raised(id string) (e ponder.Escalation, at time.Time, ok bool
 	return ponder.Escalation{}, time.Time{}, false
 }
 
-// trim drops observations that are no longer needed.
 func (k *knowledge) trim(roles []Role) {
 	if len(k.News) == 0 {
 		return

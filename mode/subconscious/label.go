@@ -10,7 +10,6 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Limits of the observations in a prompt.
 const (
 	maxShown     = 24
 	maxShownSize = 3600 // bytes with frames
@@ -18,10 +17,8 @@ const (
 	maxLabel     = 100  // bytes of a subject or source
 )
 
-// longestLabel has the maximum length of a label.
 const longestLabel = "o00"
 
-// labelled is an observation with its label and frame.
 type labelled struct {
 	label string
 	frame string
@@ -81,7 +78,6 @@ func frame(label string, o Seen) string {
 	return b.String()
 }
 
-// -
 func attribute(b *strings.Builder, name, value string, size int) {
 	if value = strings.ReplaceAll(quoted(value, size), `"`, "'"); value != "" {
 		fmt.Fprintf(b, ` %s="%s"`, name, value)
@@ -96,10 +92,8 @@ func quoted(s string, size int) string {
 	return textkit.TruncateBytes(brackets.Replace(textkit.VisibleLine(s, 4*size)), size)
 }
 
-// stamp formats a time for prompts.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04Z") }
 
-// leftOut describes the omitted observations by kind of sensor.
 func leftOut(left []Seen) string {
 	counts := make(map[string]int)
 	for _, o := range left {

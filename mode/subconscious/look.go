@@ -19,7 +19,7 @@ const (
 	noAnswer = "no model answers"
 )
 
-// maxAsked is how often a role is asked before its answer counts as malformed.
+// maxAsked is the number of attempts per answer.
 const maxAsked = 2
 
 func lookMode(o Options) ponder.Mode {
@@ -48,8 +48,8 @@ type lookState struct {
 	in    lookInput
 	fault error // why the run fails at once
 
-	Bad    []llm.Message `json:"bad,omitempty"` // unusable answers
-	Why    string        `json:"why,omitempty"` // why the last one is unusable
+	Bad    []llm.Message `json:"bad,omitempty"`
+	Why    string        `json:"why,omitempty"`
 	Report *look         `json:"report,omitempty"`
 	Failed string        `json:"failed,omitempty"`
 }

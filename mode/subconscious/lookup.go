@@ -42,7 +42,6 @@ const (
 // Looks says where a role's requests are looked up.
 type Looks string
 
-// Values of Looks.
 const (
 	LooksNone   Looks = ""
 	LooksMemory Looks = "memory"
@@ -100,7 +99,7 @@ func askedKey(role, words string) string {
 }
 
 // want stores a role's look-up request: one an hour, an equal one once a day. It refuses requests
-// that untrusted text, earlier look-ups alone, or chained hints may have caused.
+// possibly caused by untrusted text, earlier look-ups alone, or chained hints.
 func (m *merge) want(r Report, led bool) {
 	a := &m.state.Aside
 	drop(&a.Wanted, func(w Want) bool { return m.now.Sub(w.At) >= wantedAgain })

@@ -10,7 +10,6 @@ import (
 	"ponder"
 )
 
-// looking returns rules in which every role may request look-ups.
 func looking() Rules {
 	roles := four()
 	for i := range roles {
@@ -74,7 +73,7 @@ func TestWantedAgain(t *testing.T) {
 	for _, tt := range []struct {
 		after       time.Duration
 		role, words string
-		want        int // stored requests
+		want        int
 	}{
 		{0, "librarian", "Anna's lease", 1},
 		{30 * time.Minute, "librarian", "the rent", 1},

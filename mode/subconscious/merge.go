@@ -22,7 +22,6 @@ func (m *merge) fade() {
 	}
 }
 
-// settle decides the outcome of a finding.
 func (m *merge) settle(c *claim) {
 	before := m.habit(c)
 	if why := m.silenced(c); why != "" {
@@ -56,7 +55,6 @@ func (m *merge) settle(c *claim) {
 	}
 }
 
-// named returns the existing entries that a finding names, in order.
 func (m *merge) named(c *claim) (list []string) {
 	for _, id := range c.Reinforces {
 		if e, _ := m.state.find(id); e != nil && !slices.Contains(list, id) {
@@ -72,7 +70,7 @@ func (m *merge) named(c *claim) (list []string) {
 func (m *merge) saying(c *claim) string {
 	for _, list := range categories {
 		for _, e := range *m.state.list(list) {
-			if e.Strength <= 0 && c.comesUp() { // the entry has faded since
+			if e.Strength <= 0 && c.comesUp() {
 				continue
 			}
 			about := m.state.Aside.About[e.ID]
@@ -136,7 +134,6 @@ func (m *merge) category(c *claim) Category {
 	return list
 }
 
-// keep records the support of an entry.
 func (m *merge) keep(c *claim, id string) {
 	about := m.state.Aside.About[id]
 	about.By = include(about.By, maxRoles, c.role.Name)

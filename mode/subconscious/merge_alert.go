@@ -210,7 +210,6 @@ func quote(o Seen) string {
 	return fmt.Sprintf("%q (%s, %s%s)", textkit.Line(o.Content, maxLine), textkit.Line(cmp.Or(o.Source, o.Subject), maxSummary), textkit.Line(o.Sensor, maxName), mark)
 }
 
-// raise makes one escalation of all pending findings.
 func (m *merge) raise() {
 	a := &m.state.Aside
 	list := a.Pending
@@ -254,7 +253,6 @@ func (m *merge) escalationID(n int) string {
 	return fmt.Sprintf("esc_%s-%d-%d", strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:letters], within(m.in.Tick, 0, maxNumber), n)
 }
 
-// compile describes the pending findings, their entries and their support.
 func (m *merge) compile(list []Pending) string {
 	var out strings.Builder
 	for i, p := range list {

@@ -33,7 +33,6 @@ func BenchmarkAggregate(b *testing.B) {
 	b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "µs-of-CPU/op")
 }
 
-// BenchmarkAggregateNothing merges an empty tick.
 func BenchmarkAggregateNothing(b *testing.B) {
 	w := newWorld(1)
 	s := NewState()
@@ -49,7 +48,6 @@ func BenchmarkAggregateNothing(b *testing.B) {
 	b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "µs-of-CPU/op")
 }
 
-// cpuTime returns the CPU time of this process.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

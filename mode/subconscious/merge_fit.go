@@ -25,7 +25,7 @@ func (m Mind) tokens() int { return (len(keyOf(m)) + bytesPerToken - 1) / bytesP
 
 // most returns an upper bound of the encoded size in bytes, without encoding.
 func (m Mind) most() int {
-	const names = 120 // bytes of field names and punctuation per item
+	const names = 120
 	n := names
 	add := func(list ...string) {
 		for _, s := range list {

@@ -30,7 +30,6 @@ func (m *Mind) list(c Category) *[]Entry {
 	return &m.ActiveThreads
 }
 
-// find returns the entry with the id and its category, or nil.
 func (m *Mind) find(id string) (*Entry, Category) {
 	for _, c := range categories {
 		list := *m.list(c)
@@ -55,7 +54,6 @@ func (s State) weaker(a, b Entry) int {
 // byID orders ids such as e9 and e10 by number.
 func byID(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// weakest returns the index of the entry to prune first.
 func (m *merge) weakest(list []Entry) (at int) {
 	for i := range list {
 		if m.state.weaker(list[i], list[at]) < 0 {

@@ -15,7 +15,6 @@ import (
 	"ponder/internal/racetest"
 )
 
-// world generates random ticks.
 type world struct {
 	*rand.Rand
 	n   int
@@ -77,7 +76,6 @@ func (w *world) tick(s State) (Input, Merged) {
 	return in, Aggregate(s, in, w.now, rules)
 }
 
-// event applies random decisions and resolutions.
 func (w *world) event(s State, m Merged) State {
 	ev := ponder.Event{Seq: ponder.Seq(w.n), Time: w.now}
 	for _, e := range m.Raised {
@@ -134,7 +132,6 @@ func bad(s State) string {
 	return ""
 }
 
-// TestMergeProperties checks the invariants over random ticks.
 func TestMergeProperties(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which tries thousands of random states")
 	for seed := range uint64(12) {

@@ -69,7 +69,6 @@ func (m *merge) remember(r Report) {
 	m.state.ThreadState[r.Role] = s
 }
 
-// lastFindings returns a role's findings of its last three ticks, including this one.
 func (m *merge) lastFindings(role string, before, found []string) []string {
 	counts := last(append(slices.Clone(m.state.Aside.Found[role]), len(found)), lastTicks)
 	m.state.Aside.Found[role] = counts

@@ -47,7 +47,7 @@ func TestPressure(t *testing.T) {
 	if got := s.ThreadState["dreamer"]; got.NoveltyPressure != 0 || fmt.Sprintf("%q", got.LastFindings) != `["Or milk." "Try tea."]` {
 		t.Errorf("%+v", got)
 	}
-	for i, want := range []int{3, 3, 1, 0} { // of three ticks
+	for i, want := range []int{3, 3, 1, 0} {
 		list := []Finding{{Summary: "Or coffee.", Importance: 3}}
 		s = Aggregate(s, input(1, nil, found("dreamer", list[:max(0, 1-i)]...)), noon, rules).State
 		if got := s.ThreadState["dreamer"].LastFindings; len(got) != want {
@@ -59,7 +59,6 @@ func TestPressure(t *testing.T) {
 	}
 }
 
-// TestHintsTakeTurns checks that every giver's hint is used.
 func TestHintsTakeTurns(t *testing.T) {
 	s := NewState()
 	give := func(from string) Report {

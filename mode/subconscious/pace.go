@@ -25,11 +25,11 @@ func (v View) Pace(every time.Duration, now time.Time) time.Duration {
 
 // Limits on messages to the user.
 const (
-	manyTold    = 10             // messages a day after which the pause grows
-	maxTellings = 16             // stored message times
-	longPause   = 4 * time.Hour  // maximum pause, unless the cooldown is longer
-	leastGrow   = time.Minute    // minimum cooldown to double
-	toldDay     = 24 * time.Hour // the window for counting messages
+	manyTold    = 10 // messages a day after which the pause grows
+	maxTellings = 16
+	longPause   = 4 * time.Hour // maximum pause, unless the cooldown is longer
+	leastGrow   = time.Minute   // minimum cooldown to double
+	toldDay     = 24 * time.Hour
 )
 
 // pause returns the minimum time between escalations. It is the cooldown, doubled for the tenth

@@ -50,7 +50,6 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestForgottenStays keeps a forgotten topic through many later ones.
 func TestForgottenStays(t *testing.T) {
 	s, at := NewState(), time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	say := func(text, as string) {

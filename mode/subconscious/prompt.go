@@ -59,7 +59,6 @@ func Prompt(role Role, s State, seen []Seen, now time.Time) llm.Request {
 	}
 }
 
-// system returns the constant part of a role's prompt.
 func system(role Role) string {
 	prompt := strings.TrimSpace(textkit.TruncateBytes(role.Prompt, maxRolePrompt))
 	lookUp, line := lookUpTexts[role.Looks], ""
@@ -69,7 +68,6 @@ func system(role Role) string {
 	return strings.NewReplacer("{{name}}", role.Name, "{{prompt}}", prompt, "{{types}}", oneOf(role.types()), "{{look_up}}\n", lookUp, "{{LOOK UP}}\n", line).Replace(frameText)
 }
 
-// Texts for roles that may request look-ups.
 var (
 	//go:embed prompts/lookup.md
 	lookUpText string
@@ -79,7 +77,6 @@ var (
 
 const lookUpLine = "LOOK UP: [words]\n"
 
-// -
 func lookUpsOf(md string) map[Looks]string {
 	texts := make(map[Looks]string)
 	for _, p := range sections(md) {
@@ -88,7 +85,6 @@ func lookUpsOf(md string) map[Looks]string {
 	return texts
 }
 
-// -
 func oneOf(list []string) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")
@@ -143,7 +139,6 @@ func clock(now time.Time) string {
 	return c
 }
 
-// onMind lists the entries, strongest first within each list.
 func (s State) onMind(now time.Time) string {
 	var list []string
 	size := 0
@@ -179,7 +174,6 @@ func (s State) mindLine(e Entry, now time.Time) string {
 	return line + ": " + quoted(e.Summary, maxMindLine)
 }
 
-// -
 func ago(d time.Duration) string {
 	switch {
 	case d < 90*time.Second:
@@ -263,7 +257,6 @@ func others(role string, s State) []string {
 
 type part struct{ head, text string }
 
-// sections splits a Markdown file at its headings of level two.
 func sections(md string) (list []part) {
 	for section := range strings.SplitSeq("\n"+md, "\n## ") {
 		if head, text, ok := strings.Cut(section, "\n"); ok && head != "" {

@@ -19,7 +19,6 @@ var update = flag.Bool("update", false, "write golden files anew")
 
 var midday = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// someState returns a state that uses every field.
 func someState(pressure int) State {
 	s := NewState()
 	s.ActiveThreads = []Entry{{ID: "e1", Summary: "Anna waits for the draft of the grant", Strength: 4, Created: midday.Add(-3 * time.Hour), LastSeen: midday.Add(-10 * time.Minute)}}
@@ -44,7 +43,6 @@ func someState(pressure int) State {
 	return s
 }
 
-// someSeen returns two observations, one untrusted.
 func someSeen() []Seen {
 	return []Seen{
 		{ID: "evt_A", Seq: 11, At: midday.Add(-4 * time.Minute), Observation: ponder.Observation{
@@ -103,7 +101,6 @@ func TestPromptPrefix(t *testing.T) {
 	}
 }
 
-// fullState exceeds every limit.
 func fullState() State {
 	s := someState(10)
 	long := strings.Repeat("Überfülle ", 40)

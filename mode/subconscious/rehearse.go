@@ -11,10 +11,10 @@ import (
 // Ask is the request that a role would get in a tick.
 type Ask struct {
 	Role    string
-	Skipped string // why the role would not look
-	Why     string // why the role would look
-	Unaided bool   // rules would replace the model
-	Seen    int    // new observations
+	Skipped string
+	Why     string
+	Unaided bool // rules would replace the model
+	Seen    int  // new observations
 	Request llm.Request
 }
 

@@ -22,7 +22,6 @@ var isCommon = sync.OnceValue(func() map[string]bool {
 	return m
 })
 
-// dates matches numeric dates and times.
 var dates = regexp.MustCompile(`\d{1,4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2})?Z?)?|\d{1,2}[:.]\d{2}\b|\d{1,2}[./]\d{1,2}[./](\d{2,4})?|\b\d{1,2}(st|nd|rd|th)\b|\b(19|20)\d{2}\b`)
 
 // rareOf returns the stems of s that may link it to another text: names, rare words and long
@@ -47,11 +46,10 @@ func (o Seen) pertains(text string) bool {
 	return 2*common(stems, stemsOf(textkit.VisibleLine(o.Subject, maxLabel)+" "+textkit.VisibleLine(o.Content, maxContent))) >= len(stems)
 }
 
-// match scores observations against a text.
 type match struct {
 	gist []string
-	have [][]string // -
-	in   []int      // number of observations with each word of gist
+	have [][]string
+	in   []int // number of observations with each word of gist
 }
 
 func newMatch(text string, have [][]string) match {

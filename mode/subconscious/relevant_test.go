@@ -8,7 +8,6 @@ import (
 	"ponder"
 )
 
-// dated returns unrelated observations of calendar, mail and files.
 func dated() []Seen {
 	of := func(n int, o ponder.Observation) Seen {
 		return Seen{ID: "evt_" + string(rune('A'+n)), Seq: int64(20 + n), At: midday, Observation: o}
@@ -21,7 +20,6 @@ func dated() []Seen {
 	}
 }
 
-// TestRests checks the support and due time of findings.
 func TestRests(t *testing.T) {
 	for name, tt := range map[string]struct {
 		summary, cited, want string

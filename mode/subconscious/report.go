@@ -13,7 +13,7 @@ type Report struct {
 	Hints    map[string]string `json:"hints,omitempty"`    // by receiving role
 	Escalate string            `json:"escalate,omitempty"` // why its findings need attention now, or ""
 	Journal  string            `json:"journal,omitempty"`  // a note to itself
-	LookUp   string            `json:"look_up,omitempty"`  // words to look up
+	LookUp   string            `json:"look_up,omitempty"`
 	Unaided  bool              `json:"without_model,omitempty"`
 
 	// Unsaid lists observations omitted from the report for length. The role is shown them again.
@@ -36,8 +36,8 @@ type Finding struct {
 
 // Seen is an observation with its event, as shown to roles.
 type Seen struct {
-	ID  string    `json:"id"`  // -
-	Seq int64     `json:"seq"` // -
+	ID  string    `json:"id"`
+	Seq int64     `json:"seq"`
 	At  time.Time `json:"at"`
 	ponder.Observation
 }
@@ -60,7 +60,6 @@ type Rules struct {
 	Same     func(a, b string) bool // additional semantic comparison; nil compares words only
 }
 
-// -
 type Raised struct {
 	ponder.Escalation
 }

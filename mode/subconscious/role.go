@@ -11,18 +11,17 @@ import (
 
 // Role configures one of the roles that look at observations.
 type Role struct {
-	Name     string              // letters, digits and dashes
-	Doc      string              // one line
-	Prompt   string              // a Markdown template; see prompts/
-	Reads    []string            // kinds of sensors; "*": all; "due": any observation with a due date
-	Category Category            // default category of findings
+	Name     string // letters, digits and dashes
+	Doc      string
+	Prompt   string   // a Markdown template; see prompts/
+	Reads    []string // kinds of sensors; "*": all; "due": any observation with a due date
+	Category Category
 	Types    map[string]Category // by type of finding
 	Every    time.Duration       // runs this often even without news; zero: only for news
 	Looks    Looks               // where its requests are looked up
 	Unaided  bool                // rules instead of a model
 }
 
-// Special values of Reads.
 const (
 	readsAll = "*"
 	readsDue = "due"
@@ -63,7 +62,6 @@ var (
 	dreamerPrompt string
 )
 
-// Names of the default roles.
 const (
 	watcher   = "watcher"
 	librarian = "librarian"

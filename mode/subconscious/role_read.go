@@ -71,7 +71,6 @@ func (r *Role) wrong(line int, format string, args ...any) error {
 	return fmt.Errorf("role %s: line %d: %s", r.Name, line, fmt.Sprintf(format, args...))
 }
 
-// field is a line of front matter with its indented lines.
 type field struct {
 	line  int
 	key   string
@@ -252,7 +251,6 @@ func categoryNames() string {
 	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 }
 
-// check reports missing parts. The prompt begins at line at, counted from 0.
 func (r *Role) check(at int) error {
 	switch {
 	case len(r.Reads) == 0:

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// Limits of the rules.
 const (
 	maxRuled       = 400 // newest observations that rules look at
 	noteworthy     = 5   // minimum level of a finding
@@ -59,7 +58,6 @@ func (f *finder) gives(kind string) bool {
 	return ok || len(f.role.Types) == 0 && kind == typeOrder[0]
 }
 
-// first returns the first type that the role gives, or "".
 func (f *finder) first(kinds ...string) string {
 	if i := slices.IndexFunc(kinds, f.gives); i >= 0 {
 		return kinds[i]
@@ -129,7 +127,6 @@ func unsaid(said, left []ruled) (ids []string) {
 	return ids
 }
 
-// thresholds finds observations of high level.
 func (f *finder) thresholds() {
 	for _, o := range f.seen {
 		kind := f.first("observation", "anomaly", "risk")
@@ -146,7 +143,6 @@ func (f *finder) thresholds() {
 	}
 }
 
-// why returns the reason to escalate an observation, or "".
 func (f *finder) why(o Seen, importance int, more string) string {
 	if importance < escalated {
 		return ""
@@ -171,7 +167,6 @@ var steps = []struct {
 // over lists states that end a subject.
 var over = []string{"cancelled", "canceled", "removed", "deleted", "gone", "done", "completed", "finished", "ended", "past", "resolved", "answered", "closed", "declined"}
 
-// -
 func isOver(o Seen) bool { return slices.Contains(over, stateWord(o)) }
 
 // stateWord returns the first word of a state; sensors may append a suffix to make it unique.
@@ -228,7 +223,6 @@ func (f *finder) deadlines() {
 // quiet lists states of inactive threads.
 var quiet = []string{"stale", "idle", "quiet", "waiting", "unanswered", "abandoned", "forgotten", "failed", "paused"}
 
-// -
 func (f *finder) stale() {
 	kind := f.first("stale")
 	if kind == "" {

@@ -85,10 +85,8 @@ func (f *finder) followed(o Seen, promised string, later []Seen) bool {
 	})
 }
 
-// mostPromises is the maximum number of promises found in a text.
 const mostPromises = 6
 
-// promisesOf returns the sentences that contain a promise.
 func promisesOf(content string) (list []string) {
 	content = textkit.VisibleLine(content, 2*maxLine)
 	for len(list) < mostPromises {

@@ -25,7 +25,6 @@ func obs(line string) Seen {
 	return Seen{At: midday, Observation: ponder.Observation{Sensor: p[0], Subject: p[1], State: p[2], Level: level, Content: p[4]}}
 }
 
-// numbered assigns the ids v1, v2 and so on.
 func numbered(list ...Seen) []Seen {
 	for i := range list {
 		list[i].ID, list[i].Seq = fmt.Sprint("v", i+1), int64(i+1)

@@ -13,14 +13,13 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// Limits of the rule for recurring words.
 const (
 	placesTogether = 2 // kinds of sensors
 	daysTogether   = 3
 	rareLetters    = 4 // letters of a rare word
 	headWords      = 4 // words quoted from a place
-	mostShared     = 3 // words named
-	mostReturns    = 2 // findings
+	mostShared     = 3
+	mostReturns    = 2
 	mostTermsOf    = 60
 )
 
@@ -42,7 +41,6 @@ var commonStems = func() map[string]bool {
 	return set
 }()
 
-// returning is a rare word with its observations and days.
 type returning struct {
 	term  string // as first written
 	stem  string
@@ -51,7 +49,7 @@ type returning struct {
 	days  map[string]bool
 	entry string // an entry with the word from another sensor
 	reads string // that entry's summary
-	kind  string // of the finding
+	kind  string
 }
 
 // repeated finds rare words that occur in several kinds of sensors or on several days, including
@@ -82,7 +80,6 @@ func (f *finder) repeated() {
 	}
 }
 
-// kindOf returns the type of finding for a word, or "".
 func (f *finder) kindOf(r *returning) string {
 	switch {
 	case len(r.kinds) >= placesTogether && f.gives("connection"):
@@ -121,7 +118,6 @@ func (f *finder) terms() []*returning {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// remember adds earlier topics and entries with the word.
 func (f *finder) remember(r *returning) {
 	for _, t := range f.state.Aside.Topics {
 		if slices.ContainsFunc(rare(t.Text), r.is) {
@@ -176,7 +172,6 @@ func (f *finder) connect(r *returning) {
 	}
 }
 
-// sharedBy lists r's word and others that both texts contain.
 func (r *returning) sharedBy(a, b string) string {
 	list, other := []string{r.term}, rare(b)
 	for _, t := range rare(a) {
@@ -205,7 +200,6 @@ func place(o Seen, dated bool) string {
 	return where
 }
 
-// headOf returns the first words of s, up to its first punctuation.
 func headOf(s string) string {
 	s = textkit.VisibleLine(s, 2*maxLine)
 	if i := strings.IndexAny(s, "()\"“”"); i > 0 {
@@ -224,7 +218,6 @@ func headOf(s string) string {
 	return textkit.Line(s, 60)
 }
 
-// -
 type term struct{ term, stem string }
 
 // rare returns the rare words of s: no stop words, everyday words, numbers or dates.

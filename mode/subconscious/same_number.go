@@ -112,7 +112,6 @@ func (r *scan) gap(i int) string {
 // joined reports whether a number continues after token i.
 func (r *scan) joined(i int) bool { return slices.Contains([]string{".", ",", "'"}, r.gap(i)) }
 
-// plainNumber removes thousands separators.
 func plainNumber(s string) string {
 	s = strings.ReplaceAll(s, "'", "")
 	if at := strings.LastIndexByte(s, ','); at >= 0 && len(s)-at == 4 {

@@ -15,7 +15,6 @@ const (
 	maxRead  = 2048
 )
 
-// phrase is the comparable form of a text.
 type phrase struct {
 	line   string
 	words  []uint32 // sorted distinct stems of content words
@@ -23,9 +22,9 @@ type phrase struct {
 	about  []bool   // parallel to order: is it in words?
 	kinds  uint64   // bitmap of words
 	values []value
-	names  []uint32 // stems of names
-	sides  []side   // antonyms
-	nots   int      // negations
+	names  []uint32
+	sides  []side // antonyms
+	nots   int    // negations
 
 	long bool
 
@@ -33,7 +32,6 @@ type phrase struct {
 	whole similarity.Text
 }
 
-// value is a number, time, day or id.
 type value struct {
 	kind byte // n: number, t: minute of the day, w: weekday, m: month, i: id
 	n    uint64
@@ -63,7 +61,7 @@ func (r *scan) read() {
 		r.tokens = r.tokens[:maxWords]
 	}
 	n := len(r.tokens)
-	room := make([]uint32, 0, 3*n+2) // for words and order
+	room := make([]uint32, 0, 3*n+2)
 	p.words, p.order, p.about = room[:0:n], room[n:n:3*n+2], make([]bool, 0, 2*n+2)
 	r.next(0, false)
 	for i := range r.tokens {
@@ -150,7 +148,6 @@ func (r *scan) isNot(i int) bool {
 	return at >= 2 && (r.line[at-1] == '\'' || strings.HasSuffix(r.line[:at], "’")) && strings.HasSuffix(strings.TrimRight(r.line[:at], "'’"), "n")
 }
 
-// isGenitive reports whether 's follows token i.
 func (r *scan) isGenitive(i int) bool {
 	rest := r.line[r.tokens[i].End:]
 	return strings.HasPrefix(rest, "'s ") || strings.HasPrefix(rest, "’s ")

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// pair is a labelled pair of testdata/pairs.jsonl.
 type pair struct {
 	A, B, Label string
 	Held        bool

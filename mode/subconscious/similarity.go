@@ -33,14 +33,13 @@ type reader struct {
 	seen map[string]*phrase
 
 	table  *table
-	tokens []lexical.Token // reused buffer
+	tokens []lexical.Token
 }
 
 func newReader(more func(a, b string) bool) *reader {
 	return &reader{more: more, seen: make(map[string]*phrase), table: knownWords()}
 }
 
-// -
 func (r *reader) read(s string) *phrase {
 	p, ok := r.seen[s]
 	if !ok {
@@ -102,7 +101,6 @@ type table struct {
 	sides map[string][]side // antonyms by stem
 }
 
-// side is one member of a pair of opposites.
 type side struct {
 	pair  int
 	right bool
@@ -157,7 +155,6 @@ func (t *table) known(w string) string {
 // endings are suffixes to cut, longest first, mostly English.
 var endings = []string{"ations", "ation", "ments", "ment", "ings", "ing", "ions", "ion", "ies", "ers", "ed", "es", "er", "ly", "en", "s", "e", "y"}
 
-// stemLetters is the number of letters of a stem that count.
 const stemLetters = 7
 
 // stem strips the ending of a lower-case word. It is coarse and fast.
@@ -166,7 +163,7 @@ func stem(w string) string {
 		if len(w) >= len(end)+3 && strings.HasSuffix(w, end) {
 			w = w[:len(w)-len(end)]
 			if n := len(w); n > 3 && w[n-1] == w[n-2] && w[n-1] != 's' && w[n-1] != 'l' {
-				w = w[:n-1] // -
+				w = w[:n-1]
 			}
 			break
 		}
@@ -198,7 +195,6 @@ func (p *phrase) within(o *phrase) float64 {
 	return float64(shared(p.words, o.words)) / float64(len(p.words))
 }
 
-// shared counts the common elements of two sorted lists.
 func shared(a, b []uint32) (n int) {
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {

@@ -48,7 +48,6 @@ type RoleState struct {
 // Category names a list of entries.
 type Category string
 
-// The categories.
 const (
 	ActiveThreads Category = "active_threads"
 	Patterns      Category = "patterns"
@@ -56,7 +55,6 @@ const (
 	Insights      Category = "insights"
 )
 
-// Constants of the merge.
 const (
 	DecayEvery    = 5 * time.Minute // to lose one strength
 	Reinforcement = 2
@@ -72,20 +70,20 @@ const (
 
 // Aside is the state that users do not see.
 type Aside struct {
-	Tick    int                  `json:"tick"`                 // the last tick
-	Decayed time.Time            `json:"decayed_at,omitzero"`  // strengths include decay up to here
-	Read    map[string]int64     `json:"read_to,omitempty"`    // by role: seq of the newest observation shown
-	About   map[string]About     `json:"about,omitempty"`      // by id of the entry
-	Journal map[string][]string  `json:"journal,omitempty"`    // by role: its notes, newest last, at most 5
-	Found   map[string][]int     `json:"found,omitempty"`      // by role: number of findings in each of the last three ticks
-	Hints   []Hint               `json:"hints,omitempty"`      // not yet given
-	Settled []Settled            `json:"settled,omitempty"`    // at most 50 resolved and 500 forgotten
-	Topics  []Topic              `json:"topics,omitempty"`     // earlier findings, for habituation, at most 100
-	Alerts  []Alert              `json:"alerts,omitempty"`     // escalated states, at most 200
-	Pending []Pending            `json:"pending,omitempty"`    // waiting for the cooldown, at most 50
-	Raised  time.Time            `json:"raised,omitzero"`      // time of the last escalation
-	Undone  []UndecidedReference `json:"undecided,omitempty"`  // raised and undecided
-	Next    int                  `json:"next_entry,omitempty"` // number of the next entry
+	Tick    int                  `json:"tick"`                // the last tick
+	Decayed time.Time            `json:"decayed_at,omitzero"` // strengths include decay up to here
+	Read    map[string]int64     `json:"read_to,omitempty"`   // by role: seq of the newest observation shown
+	About   map[string]About     `json:"about,omitempty"`     // by id of the entry
+	Journal map[string][]string  `json:"journal,omitempty"`   // by role: its notes, newest last, at most 5
+	Found   map[string][]int     `json:"found,omitempty"`     // by role: number of findings in each of the last three ticks
+	Hints   []Hint               `json:"hints,omitempty"`     // not yet given
+	Settled []Settled            `json:"settled,omitempty"`   // at most 50 resolved and 500 forgotten
+	Topics  []Topic              `json:"topics,omitempty"`    // earlier findings, for habituation, at most 100
+	Alerts  []Alert              `json:"alerts,omitempty"`    // escalated states, at most 200
+	Pending []Pending            `json:"pending,omitempty"`   // waiting for the cooldown, at most 50
+	Raised  time.Time            `json:"raised,omitzero"`     // time of the last escalation
+	Undone  []UndecidedReference `json:"undecided,omitempty"` // raised and undecided
+	Next    int                  `json:"next_entry,omitempty"`
 
 	Told []time.Time `json:"told,omitempty"` // times of messages to the user, newest last, at most 16
 
@@ -103,7 +101,7 @@ type Aside struct {
 type About struct {
 	By         []string  `json:"by"` // roles that saw it, in order
 	Due        time.Time `json:"due,omitzero"`
-	Rests      []string  `json:"rests_on,omitempty"` // ids of the newest 8 observations
+	Rests      []string  `json:"rests_on,omitempty"`
 	Signature  []string  `json:"signatures,omitempty"`
 	Untrusted  bool      `json:"untrusted,omitempty"`
 	Importance int       `json:"importance,omitempty"` // maximum of its findings, 1 to 10; 0 if unknown
@@ -190,7 +188,7 @@ type Tick struct {
 // Ran is the outcome of a role in a tick.
 type Ran struct {
 	Role     string  `json:"role"`
-	Skipped  string  `json:"skipped,omitempty"` // why the role did not look
+	Skipped  string  `json:"skipped,omitempty"`
 	Failed   string  `json:"failed,omitempty"`
 	Unaided  bool    `json:"without_model,omitempty"`
 	New      int     `json:"new,omitempty"`     // observations shown

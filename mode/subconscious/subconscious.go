@@ -21,7 +21,6 @@ import (
 	"ponder/llm"
 )
 
-// Names of the modes.
 const (
 	Name       = "subconscious"
 	RoleMode   = "mind_role"

@@ -9,8 +9,7 @@ import (
 )
 
 // taint marks findings of a report exposed to untrusted text, unless trusted observations support
-// them. The role may be misled about its support. It adds the best-matching untrusted text to
-// escalations, for display to the user.
+// them. It adds the best-matching untrusted text to escalations, for display to the user.
 func (m *Merged) taint(r Report, in Input) {
 	if !r.Untrusted {
 		return
@@ -36,7 +35,6 @@ func (m *Merged) taint(r Report, in Input) {
 	}
 }
 
-// taintRaised marks the escalations of a finding.
 func (m *Merged) taintRaised(r Report, f ponder.Finding, in Input) {
 	var ids, sources []string
 	if o, ok := in.ledBy(f.Content, among(in.Seen, f.Rests), r.Exposed); ok {
@@ -56,7 +54,6 @@ func (m *Merged) taintRaised(r Report, f ponder.Finding, in Input) {
 	}
 }
 
-// among returns the known observations with the ids.
 func among(seen map[string]Seen, ids []string) (list []Seen) {
 	for _, id := range ids {
 		if o, ok := seen[id]; ok {
@@ -102,7 +99,6 @@ func borneOut(f ponder.Finding, seen map[string]Seen) bool {
 	return !slices.ContainsFunc(list, func(o Seen) bool { return o.Untrusted }) && bears(list, f.Content)
 }
 
-// bears reports whether list contains half of the finding's words.
 func bears(list []Seen, finding string) bool {
 	stems, have := stemsOf(finding), []string(nil)
 	for _, o := range list {

@@ -11,7 +11,6 @@ import (
 	"ponder"
 )
 
-// Time limits of a tick.
 const (
 	tickLimit = 120 * time.Second // thinking time
 	lateAfter = 100 * time.Second // after which unfinished roles are left out
@@ -36,13 +35,12 @@ type tickRun struct {
 	Looks map[string]look `json:"looks,omitempty"` // by role: finished looks
 	Stop  string          `json:"stop,omitempty"`  // why the tick ends early
 
-	Done   bool `json:"done,omitempty"`   // the merge is written
-	Found  int  `json:"found,omitempty"`  // number of findings
-	Raised int  `json:"raised,omitempty"` // number of escalations
-	Record Tick `json:"record,omitzero"`  // -
+	Done   bool `json:"done,omitempty"` // the merge is written
+	Found  int  `json:"found,omitempty"`
+	Raised int  `json:"raised,omitempty"`
+	Record Tick `json:"record,omitzero"`
 }
 
-// look is the result of a role's look.
 type look struct {
 	Report Report      `json:"report"`
 	Given  int64       `json:"given,omitempty"`  // seq of the newest observation shown
@@ -152,7 +150,6 @@ func (t *tickRun) patience() time.Duration {
 	return lateAfter
 }
 
-// asks returns the unfinished looks.
 func (t *tickRun) asks(steps []step) (list []ponder.Action) {
 	for _, s := range steps {
 		if _, ended := t.Looks[s.role.Name]; ended || s.skip != "" || s.unaided {
@@ -163,7 +160,6 @@ func (t *tickRun) asks(steps []step) (list []ponder.Action) {
 	return list
 }
 
-// answer summarizes the tick.
 func (t *tickRun) answer() string {
 	var looked, out []string
 	for _, r := range t.Record.Roles {

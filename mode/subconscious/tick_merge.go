@@ -65,7 +65,6 @@ func readBefore(base knowledge, reports []Report) map[string]Seen {
 	return read
 }
 
-// ran returns the outcome of a role, and its look if that is merged.
 func (t *tickRun) ran(s step, base knowledge) (ran Ran, l *look) {
 	ran = Ran{Role: s.role.Name, Skipped: s.skip}
 	if s.skip != "" {
@@ -102,7 +101,6 @@ func (t *tickRun) ran(s step, base knowledge) (ran Ran, l *look) {
 	return ran, &ended
 }
 
-// unaided runs rules in place of a role.
 func (t *tickRun) unaided(ran Ran, s step, base knowledge) (Ran, *look) {
 	report := Find(s.role, base.State, s.seen, t.run.Started)
 	report.Role, report.Unaided = s.role.Name, true

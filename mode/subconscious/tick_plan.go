@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// step is a role's part in a tick.
 type step struct {
 	role    Role
 	seen    []Seen // new observations, oldest first
@@ -15,8 +14,8 @@ type step struct {
 	lost    int    // observations never shown
 	skip    string // why the role does not look
 	why     string // why it does
-	unaided bool   // rules replace the model
-	failed  string // why they do
+	unaided bool
+	failed  string
 }
 
 // plan returns each role's step in a tick. It uses the knowledge at the start of the tick; later
@@ -88,7 +87,6 @@ func turn(k knowledge, r Role, seen int, at time.Time) (skip, why string) {
 	return "nothing is new", ""
 }
 
-// -
 func howLong(d time.Duration) string {
 	if d < time.Minute {
 		return "less than a minute"
@@ -96,7 +94,6 @@ func howLong(d time.Duration) string {
 	return d.Truncate(time.Minute).String()[:len(d.Truncate(time.Minute).String())-len("0s")]
 }
 
-// -
 func busy(steps []step) bool {
 	return slices.ContainsFunc(steps, func(s step) bool { return s.skip == "" })
 }
@@ -119,7 +116,6 @@ type lookInput struct {
 	Seen  []Seen    `json:"seen,omitempty"`
 }
 
-// -
 func (s step) options(state State, at time.Time) json.RawMessage {
 	js, err := json.Marshal(lookInput{Role: s.role.Name, At: at, Given: s.given, State: state.shownTo(s.role.Name), Seen: s.seen})
 	if err != nil {

@@ -71,7 +71,6 @@ func (c *claim) about(signatures []string) (list []Seen) {
 	return list
 }
 
-// fresh reports whether c has new relevant support.
 func (m *merge) fresh(c *claim, said string) bool {
 	about := c.about(m.state.Aside.About[said].Signature)
 	return slices.ContainsFunc(about, func(o Seen) bool { return !isLookUp(o.Sensor) })
@@ -159,7 +158,6 @@ func isOwn(sensor string) bool {
 	return slices.Contains([]string{"own", deliverySensor, Name}, sensorKind(sensor))
 }
 
-// tainted reports whether a finding names an untrusted entry.
 func (m *merge) tainted(c *claim) bool {
 	return slices.ContainsFunc(c.Reinforces, func(id string) bool { return m.state.Aside.About[id].Untrusted })
 }

@@ -16,9 +16,9 @@ type View struct {
 	Ticks     []Ticked
 	Waiting   map[string]int // by role: unseen observations
 	Open      bool           // a tick runs
-	Last      time.Time      // time of the last merge
-	News      time.Time      // time of the last news
-	Undecided []ponder.Event // escalations without a decision
+	Last      time.Time
+	News      time.Time // time of the last news
+	Undecided []ponder.Event
 	Decided   []ponder.Event
 	Delivered map[string]map[string]time.Time // by escalation and channel
 	Cursors   map[string][]byte               // by sensor
@@ -26,17 +26,17 @@ type View struct {
 
 	roles  []Role
 	knows  knowledge
-	open   map[ponder.RunID]bool // running ticks
-	decide map[string]bool       // decided escalations
+	open   map[ponder.RunID]bool
+	decide map[string]bool
 	days   map[string]ponder.Cost
 }
 
 type Ticked struct {
 	Tick
-	Seq   ponder.Seq   // -
-	Run   ponder.RunID // -
-	Spent ponder.Cost  // of all calls of the run, including failed ones
-	Back  int          // for a rollback: the tick whose state was restored
+	Seq   ponder.Seq
+	Run   ponder.RunID
+	Spent ponder.Cost // of all calls of the run, including failed ones
+	Back  int         // for a rollback: the tick whose state was restored
 }
 
 // Delivery is the sensor of delivered messages: the subject is the id of the escalation, the state
@@ -85,7 +85,6 @@ func (v View) Apply(ev ponder.Event) View {
 	return v
 }
 
-// -
 func (v *View) observed(ev ponder.Event, b ponder.Observation) {
 	switch {
 	case sensorKind(b.Sensor) == Delivery:
@@ -126,7 +125,6 @@ func (v *View) ticked(ev ponder.Event, b ponder.Subconscious) {
 	v.wait()
 }
 
-// -
 func (v *View) wait() {
 	for _, r := range v.roles {
 		unread, _ := v.knows.unread(r, v.Last, all)
@@ -136,7 +134,6 @@ func (v *View) wait() {
 	}
 }
 
-// -
 func (v *View) escalated(ev ponder.Event, b ponder.Escalation) {
 	switch {
 	case b.Outcome == "" && !v.decide[b.ID]:
@@ -151,7 +148,6 @@ func (v *View) escalated(ev ponder.Event, b ponder.Escalation) {
 	}
 }
 
-// -
 func (v *View) paid(ev ponder.Event, b ponder.CallFinished) {
 	v.Spent = v.Spent.Add(b.Spent)
 	day := dayOf(ev.Time)

@@ -136,7 +136,6 @@ func TestGathered(t *testing.T) {
 	})
 }
 
-// Seen survives JSON.
 func TestSeenJSON(t *testing.T) {
 	want := Seen{ID: "evt_1", Seq: 7, At: dawn, Observation: ponder.Observation{Content: "It rains.", Sensor: "feed:x", Subject: "s", State: "new", Level: 3, Due: dawn, Source: "u", Untrusted: true}}
 	js, err := json.Marshal(want)

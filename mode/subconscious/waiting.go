@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// Limits of waiting observations.
 const (
 	maxWaiting = 256 // observations; the least important beyond are lost
 	sensorTurn = 4   // observations of a sensor before the next sensor's turn
@@ -41,9 +40,9 @@ func (k knowledge) waits(r Role, s Seen) bool {
 	return r.Sees(s.Observation)
 }
 
-// byTurns orders observations for display. It takes a few of each sensor in turn. Within a sensor,
-// trusted observations come first, then higher levels, then older ones (newer ones if newest). So
-// no sensor or correspondent can hide others.
+// byTurns orders observations for display: a few of each sensor in turn, so that none can hide
+// others. Within a sensor, trusted ones come first, then higher levels, then older ones (newer ones
+// if newest).
 func byTurns(list []Seen, newest bool) []Seen {
 	list = slices.Clone(list)
 	byLevel := func(a, b Seen) int {
@@ -64,7 +63,6 @@ func byTurns(list []Seen, newest bool) []Seen {
 	return list
 }
 
-// strangersLast orders trusted observations first.
 func strangersLast(a, b Seen) int {
 	switch {
 	case a.Untrusted == b.Untrusted:

@@ -20,7 +20,6 @@ func watching(list ...ponder.Observation) (knowledge, Options) {
 	return k, o
 }
 
-// mails returns n untrusted mails.
 func mails(n, level int) (list []ponder.Observation) {
 	for i := range n {
 		list = append(list, ponder.Observation{Sensor: "mail", Subject: fmt.Sprint("m", i), State: "new", Untrusted: true, Level: level, Content: "Mail of x: urgent " + strings.Repeat("bla ", 90)})

@@ -136,7 +136,6 @@ func TestAnyWorld(t *testing.T) {
 	}
 }
 
-// firstTool returns the time of the first tool call.
 func firstTool(b *bench) time.Time {
 	for _, ev := range b.Events() {
 		if _, ok := ev.Body.(ponder.ToolCall); ok {
@@ -146,7 +145,6 @@ func firstTool(b *bench) time.Time {
 	return time.Time{}
 }
 
-// Any world's log may be cut anywhere.
 func TestCutAnyWorld(t *testing.T) {
 	for seed := range uint64(4) {
 		synctest.Test(t, func(t *testing.T) {

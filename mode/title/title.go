@@ -58,7 +58,6 @@ func wakes(ev ponder.Event) bool {
 // runs, which would add an event per turn.
 const firstEvents = 60
 
-// -
 type state struct {
 	Said, Answer string `json:",omitempty"`
 	Titled       bool   `json:",omitempty"`
@@ -120,7 +119,6 @@ func clean(text string) string {
 	return ""
 }
 
-// -
 func firstWords(text string) string {
 	words := strings.Fields(sequences.ReplaceAllString(text, ""))
 	title := textkit.TruncateWords(strings.Join(words[:min(len(words), maxWords)], " "), maxTitle)

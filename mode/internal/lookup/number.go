@@ -140,7 +140,6 @@ func besideCitation(before, rest string) bool {
 	return cited(before) || at == 0 && citation.MatchString(next[:end])
 }
 
-// -
 func cited(text string) bool {
 	text = text[max(0, strings.LastIndexByte(text, '[')):]
 	return citation.MatchString(text[max(0, strings.LastIndex(text, "【")):])
@@ -155,7 +154,6 @@ func refers(rest string) bool {
 	return rest[0] == '(' || rest[0] == ':' || isWord(rest[0]) || rest[0] == '[' && !(at == 0 && isMark(rest[:end]))
 }
 
-// -
 func isMark(text string) bool {
 	return bare.MatchString(text) || own.MatchString(text) || note.MatchString(text) || citation.MatchString(text)
 }

@@ -54,7 +54,6 @@ func Shared(a, b []string) (n int) {
 	return n
 }
 
-// -
 func unsignalled(list []ponder.Signal, name string) []ponder.Signal {
 	return slices.DeleteFunc(list, func(g ponder.Signal) bool { return g.Name == name })
 }

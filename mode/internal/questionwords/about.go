@@ -18,7 +18,6 @@ import (
 //go:embed asking.txt
 var Asking string
 
-// -
 var only = func() map[string]bool {
 	all := make(map[string]bool)
 	for line := range strings.Lines(Asking) {
