@@ -11,19 +11,17 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// Limits for parsing a question.
 const (
 	maxReading = 4 << 10 // bytes; the rest is detail
 	maxFields  = 400
 	maxPhrase  = 80 // bytes of a quoted phrase
 )
 
-// asking is a parsed question.
 type asking struct {
 	text   string
 	lang   lexical.Language
 	fields []field
-	folded string // folded text
+	folded string
 	padded string // folded words, each between blanks
 }
 
@@ -38,7 +36,6 @@ type field struct {
 	ends   bool // last of a sentence or list item
 }
 
-// ask parses a question.
 func ask(question string) *asking {
 	a := &asking{text: textkit.OneLine(textkit.Prefix(question, maxReading))}
 	a.folded = lexical.Fold(a.text)
@@ -64,7 +61,7 @@ func ask(question string) *asking {
 	return a
 }
 
-// languageOf returns the language of a question, by default English.
+// languageOf defaults to English.
 func languageOf(s string) lexical.Language {
 	if strings.ContainsAny(s, "¿¡") {
 		return "es"
@@ -99,7 +96,6 @@ func (a *asking) isPlain(f field) bool {
 	return all || !some
 }
 
-// isAcronym reports whether s consists of two or more capitals.
 func isAcronym(s string) bool {
 	n := 0
 	for _, r := range s {
@@ -116,14 +112,13 @@ func isAcronym(s string) bool {
 type part struct {
 	text   string
 	phrase bool
-	ends   bool // before a comma
-	stops  bool // at the end of a sentence
+	ends   bool
+	stops  bool
 }
 
 // quoted matches quoted phrases. It ignores single quotes that may be apostrophes.
 var quoted = regexp.MustCompile(`"([^"]{2,80})"|[“„”]([^“„”]{2,80})[”“]|«\s*([^«»]{2,80}?)\s*»|「([^「」]{1,80})」|『([^『』]{1,80})』|《([^《》]{1,80})》|‘([^‘’]{2,80})’`)
 
-// split returns the words and quoted phrases of s.
 func split(s string) (list []part) {
 	last := 0
 	for _, at := range quoted.FindAllStringSubmatchIndex(s, -1) {
@@ -141,7 +136,6 @@ func split(s string) (list []part) {
 // elided matches an elided French article or pronoun.
 var elided = regexp.MustCompile(`(?i)^(?:[ldnsmtjc]|qu|jusqu|lorsqu|puisqu)['’]`)
 
-// spacer adds spaces after full-width punctuation.
 var spacer = strings.NewReplacer("？", "？ ", "！", "！ ", "。", "。 ", "；", "； ", "，", "， ", "、", "、 ")
 
 // leastSentence is the minimum length of a sentence's last word, in bytes. A shorter word with a
@@ -189,12 +183,10 @@ func pieces(s string) []string {
 	return []string{s}
 }
 
-// maxSegment is the maximum length of a segment in characters; longer ones are sentences.
 const maxSegment = 16
 
 // segments splits text of an unspaced script into likely words: for Japanese, runs of Kanji or
-// Katakana; otherwise the text between function words. Other letters and digits form their own
-// words.
+// Katakana; otherwise the text between function words.
 func segments(s string) (list []string) {
 	kana := strings.ContainsFunc(s, func(r rune) bool { return unicode.In(r, unicode.Hiragana) })
 	if !kana {
@@ -221,7 +213,6 @@ func segments(s string) (list []string) {
 	return list
 }
 
-// Classes of letters for segments.
 const (
 	kindSign = iota + 1
 	kindOther
@@ -278,7 +269,6 @@ func forms(list ...string) (all [][]string) {
 	return all
 }
 
-// timeAt returns the length of the time expression at field i.
 func (a *asking) timeAt(i int) int {
 	for _, form := range timeForms {
 		if i+len(form) > len(a.fields) {

@@ -12,10 +12,8 @@ import (
 )
 
 // Pages that a model read may influence its later queries. Such a query goes to a search engine
-// only if it shares a word with the question, its terms or its parts. It must not use a search
-// operator that the question lacks.
+// only if it shares a word with the question, its terms or its parts, and adds no search operator.
 
-// operator matches search operators that restrict a site or file type.
 var operator = regexp.MustCompile(`(?i)\b(?:site|host|domain|inurl|allinurl|url|link|related|cache|ip|feed|loc|location|intitle|allintitle|intext|allintext|inanchor|filetype|ext|contains):\S+`)
 
 // unbearing returns why a query may not be asked, or "".
@@ -38,7 +36,6 @@ func (s *state) unbearing(query string) string {
 	return ""
 }
 
-// wordsThatCount returns stems and folded forms of the content words.
 func wordsThatCount(texts ...string) (list []string) {
 	for _, t := range texts {
 		lang, _ := lexical.Detect(t)

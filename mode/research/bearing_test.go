@@ -10,7 +10,7 @@ import (
 
 func TestUnbearing(t *testing.T) {
 	s := &state{run: ponder.Run{Input: "How deep is the Mariana Trench?"}, Plan: plan{Terms: []string{"Challenger Deep"}}, Questions: []question{{Text: "Find who measured it."}}}
-	for query, want := range map[string]bool{ // may it be asked?
+	for query, want := range map[string]bool{
 		"mariana trenches survey 2021": true, "challenger deep sonar": true, "who has measured": true, "MARIANA": true,
 		"my bank account number": false, "zebra facts": false, "how is the": false, "trench site:evil.test": false, "trench inurl:login": false,
 		"trench filetype:pdf": false, "trench -SITE:sea.test": false, "trench: how deep": true,
@@ -29,7 +29,6 @@ func TestUnbearing(t *testing.T) {
 	}
 }
 
-// A query that a page dictates is not sent.
 func TestDictatedQueriesAreNotAsked(t *testing.T) {
 	f := trench
 	f.model = func(a ponder.Call) ponder.Body {

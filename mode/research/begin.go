@@ -10,7 +10,6 @@ import (
 	"ponder"
 )
 
-// begin starts the first round.
 func (s *state) begin() {
 	s.Step, s.Effort = gathering, cmp.Or(s.opts.Effort, effortOf(s.run.Input))
 	if s.opts.Effort == "" && s.opts.WithoutModel {
@@ -75,7 +74,6 @@ func counted(n int, one, many string) string {
 
 const planKey = "planned"
 
-// planned applies a model's plan.
 func (s *state) planned(b ponder.CallFinished) {
 	if b.Error != "" {
 		s.unplanned("no plan: " + textkit.TruncateBytes(textkit.OneLine(b.Error), maxFault))
@@ -92,7 +90,6 @@ func (s *state) planned(b ponder.CallFinished) {
 	s.adopt(p, ponder.Plan{Content: strings.Join(p.Steps, "\n"), Model: b.Model})
 }
 
-// unreadable is the reason for an unreadable plan.
 const unreadable = "the plan could not be read"
 
 // unplanned continues with queries from the question alone.

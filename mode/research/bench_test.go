@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// BenchmarkRun measures the mode alone with 400 passages.
 func BenchmarkRun(b *testing.B) {
 	f := many(400)
 	for b.Loop() {

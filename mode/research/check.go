@@ -15,7 +15,6 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// Limits of the check of an answer.
 const (
 	maxConflicts = 20
 	maxDoubts    = 12  // claims for the judge
@@ -24,7 +23,6 @@ const (
 	judgeTokens  = 1200
 )
 
-// draft is an answer under check.
 type draft struct {
 	Text       string   `json:"text"`           // with the gathered citations only
 	Lead       int      `json:"lead,omitempty"` // leading bytes that the program wrote
@@ -37,14 +35,12 @@ type draft struct {
 	claims []checked // of Text; recomputed by load
 }
 
-// checked is a claim with the result of its check.
 type checked struct {
 	claim.Sentence
 	claim.Finding
-	judge string // the model that judged it
+	judge string
 }
 
-// check checks the text of a model. cut says how it broke off, if so.
 func (s *state) check(said, model, cut string) {
 	s.Work, s.Looks = nil, nil
 	d := draft{Model: model}
@@ -91,7 +87,6 @@ func (s *state) nothing() string {
 	return text + "." + own
 }
 
-// places lists the searched places.
 func (s *state) places() string {
 	var list []string
 	if len(s.opts.Docs) > 0 {
@@ -150,7 +145,6 @@ func (s *state) putRight(d *draft) {
 	s.tell(stageAnalysis, "Citations", fmt.Sprintf("Put right what %s.", counted(n, "sentence cites", "sentences cite")))
 }
 
-// citable reports whether id names a piece that may be cited.
 func (s *state) citable(id string) bool {
 	n, err := strconv.Atoi(strings.TrimPrefix(strings.ToLower(id), "e"))
 	return err == nil && 0 < n && n <= len(s.Evidence) && !s.Evidence[n-1].Addressed && !s.banned(s.Evidence[n-1])
@@ -163,7 +157,6 @@ func (s *state) linkable(url string) bool {
 	})
 }
 
-// quotes returns pieces as quotes for claims.
 func (s *state) quotes(pieces []piece) (list []claim.Quote) {
 	for _, p := range pieces {
 		if !p.Addressed {
@@ -188,12 +181,10 @@ func (s *state) verify(d draft) (list []checked) {
 	return list
 }
 
-// judges reports whether a judge may be asked.
 func (s *state) judges() bool {
 	return !s.opts.WithoutModel && !s.Draft.Unaided && s.Effort != trivial && !s.Told && s.End == "" && (s.Calls == 0 || s.Counts.Calls < s.Calls)
 }
 
-// doubts returns the indexes of claims for the judge.
 func (d *draft) doubts() (list []int) {
 	for i, c := range d.claims {
 		if c.InDoubt() && len(list) < maxDoubts {
@@ -218,7 +209,6 @@ type judgement struct {
 
 var judgeSchema = llm.SchemaFor[judgement]("verdicts")
 
-// judge returns the call to the judge with the doubtful claims and their quotes.
 func (s *state) judge() ponder.Action {
 	var b strings.Builder
 	b.WriteString("<claims>\n")
@@ -236,7 +226,6 @@ func (s *state) judge() ponder.Action {
 	})}
 }
 
-// part returns the text of a passage.
 func (s *state) part(q ponder.Passage) string {
 	for _, p := range s.Evidence {
 		if p.id() == q.Evidence && 0 <= q.Start && q.Start <= q.End && q.End <= len(p.Quote) {
@@ -283,7 +272,6 @@ var judgedWords = map[claim.Verdict]string{
 	claim.Unverified: "no quote says it", claim.Contradicted: "a quote says otherwise",
 }
 
-// publish writes the claims and the answer and ends the run.
 func (s *state) publish() {
 	d := s.Draft
 	conflicts := s.conflicts()
@@ -345,25 +333,22 @@ func contest(claims []checked, conflicts []ponder.Conflict) {
 	}
 }
 
-// meet reports whether any two passages overlap.
 func meet(a, b []ponder.Passage) bool {
 	return slices.ContainsFunc(a, func(p ponder.Passage) bool {
 		return slices.ContainsFunc(b, func(q ponder.Passage) bool { return p.Evidence == q.Evidence && p.Start < q.End && q.Start < p.End })
 	})
 }
 
-// conflicts returns conflicts between sources about the question.
 func (s *state) conflicts() []ponder.Conflict {
 	list := claim.ConflictsAbout(s.run.Input, s.quotes(notSaidBySearch(s.usable())))
 	return list[:min(len(list), maxConflicts)]
 }
 
-// The share of each verdict in the confidence.
 var verdictCounts = map[claim.Verdict]float64{claim.Supported: 1, claim.Qualified: 0.6, claim.Inference: 0.5, claim.Unverified: 0.1, claim.Contradicted: 0}
 
-// confidence is the mean over claims of the verdict's share times a source factor. The factor runs
-// from 0.5 for a worthless best source to 1. The result has two decimals. Without claims it is the
-// confidence of the quotations, or 0.1.
+// confidence is the mean over claims of the verdict's count times a source factor, from 0.5 for a
+// worthless best source to 1. It has two decimals. Without claims it is the confidence of the
+// quotations, or 0.1.
 func (s *state) confidence() float64 {
 	d := s.Draft
 	if len(d.claims) == 0 || d.Unaided {

@@ -37,7 +37,6 @@ func TestCitationsArePutRight(t *testing.T) {
 	}
 }
 
-// A result from a cache states its age.
 func TestKeptAnswersShowTheirAge(t *testing.T) {
 	s := &state{}
 	for age, want := range map[int]string{
@@ -51,7 +50,6 @@ func TestKeptAnswersShowTheirAge(t *testing.T) {
 	}
 }
 
-// Only gathered addresses become links, unchanged.
 func TestLinks(t *testing.T) {
 	s := &state{Evidence: []piece{{N: 1, Source: "https://sea.test/trench", URL: "https://sea.test/trench", Page: "x"}}}
 	for url, want := range map[string]bool{
@@ -97,7 +95,6 @@ func TestJudgesReasonIsOurOwn(t *testing.T) {
 	}
 }
 
-// An answer longer than the check allows is cut and says so.
 func TestLongAnswersAreCut(t *testing.T) {
 	var b strings.Builder
 	for b.Len() < maxAnswer-100 {
@@ -112,7 +109,6 @@ func TestLongAnswersAreCut(t *testing.T) {
 	}
 }
 
-// A supported claim lists contradicting sources.
 func TestClaimsThatAreContested(t *testing.T) {
 	at := func(id string, start, end int) ponder.Passage {
 		return ponder.Passage{Evidence: id, Start: start, End: end}

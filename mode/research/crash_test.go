@@ -23,7 +23,7 @@ import (
 type world struct {
 	fake
 	seed uint64
-	evil float64 // share of bad answers
+	evil float64
 }
 
 func (w world) answer(a ponder.Action) ponder.Body {
@@ -77,7 +77,6 @@ func (w world) good(a ponder.Call, rng *rand.Rand) ponder.Body {
 	return says(fmt.Sprintf("The Challenger Deep is 10,935 metres deep [e%d]. The ship HMS Challenger took the first measurement. HMS Challenger sounded it in 1875 [e%d]. A sounding of 1951 may have found the Mariana Trench [e%d].", 1+rng.IntN(3), 1+rng.IntN(9), 1+rng.IntN(4)))
 }
 
-// anyRun returns random options, a world and commands for a seed.
 func anyRun(seed uint64) (Options, world, map[int]ponder.Body) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	coin := func(n int) bool { return rng.IntN(n) == 0 }
@@ -141,7 +140,6 @@ func TestAlwaysEnds(t *testing.T) {
 	}
 }
 
-// A log cut after any event continues to the same log.
 func TestCutAnywhere(t *testing.T) {
 	for seed := range uint64(24) {
 		o, w, inputs := anyRun(seed)

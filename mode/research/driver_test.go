@@ -27,15 +27,15 @@ type driver struct {
 	answer func(ponder.Action) ponder.Body // result of a Call or Do; nil hangs
 	takes  time.Duration                   // duration of a call; a look takes a hundredth
 	inputs map[int]ponder.Body             // by number of events before them
-	quick  bool                            // without checks
+	quick  bool
 
 	state   ponder.State
 	log     []ponder.Event
-	done    map[string]int // logged results and bodies of Writes
+	done    map[string]int
 	elapsed time.Duration
 	told    bool
 	paused  bool
-	actions []ponder.Action // performed calls and looks
+	actions []ponder.Action
 	fin     *ponder.RunFinished
 }
 
@@ -161,7 +161,6 @@ func (d *driver) any(want []ponder.Action) bool {
 	return false
 }
 
-// sleep advances the clock to the next possible event.
 func (d *driver) sleep(want []ponder.Action) {
 	d.t.Helper()
 	next := time.Hour
@@ -261,10 +260,9 @@ func broken(tool, text string) ponder.Body {
 	return ponder.ToolResult{Name: tool, Outcome: ponder.Outcome{Error: text}}
 }
 
-// fake simulates tools and a competent model.
 type fake struct {
-	pages map[string]string               // text by URL
-	docs  []string                        // sentences
+	pages map[string]string // text by URL
+	docs  []string
 	model func(a ponder.Call) ponder.Body // nil: sensible
 	tool  func(a ponder.Do) ponder.Body   // nil or a nil result: the simulation
 }

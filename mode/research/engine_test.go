@@ -21,7 +21,6 @@ import (
 	"ponder/store/memory"
 )
 
-// Simulated durations.
 const (
 	modelTakes  = 5 * time.Second
 	searchTakes = 2 * time.Second
@@ -176,7 +175,6 @@ func TestProcessesEndWhereItAsksAgain(t *testing.T) {
 	}
 }
 
-// A hanging web costs at most its time limit.
 func TestWebHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := config(good)
@@ -190,7 +188,6 @@ func TestWebHangs(t *testing.T) {
 	})
 }
 
-// A budget of calls or tokens still gives an answer.
 func TestBudgets(t *testing.T) {
 	for name, b := range map[string]ponder.Budget{
 		"one call":  {Cost: ponder.Cost{Calls: 1}},

@@ -12,22 +12,20 @@ import (
 // Constants of the stopping rule.
 //
 // Each doubling of the weight of independent evidence helps equally, so its value is the logarithm
-// of the weight. The next round is assumed to bring half of the last one, because its queries are
-// rarer. Its gain is compared with its cost in seconds and calls. The constants are a choice: a
-// round of eight seconds and seven calls costs 0.11. Normal research then ends after a round that
-// brought less than a quarter of all known weight.
+// of the weight. The next round is assumed to bring half of the last, because its queries are
+// rarer. The constants are a choice: a round of eight seconds and seven calls costs 0.11. So normal
+// research ends after a round that brought less than a quarter of all known weight.
 const (
 	nextShare   = 0.5   // expected share of the last round's weight
 	secondPrice = 0.005 // a minute of waiting costs as much as 35 % more evidence brings
 	callPrice   = 0.01
-	mostSeconds = 3600 // of a round; more is a clock error
+	mostSeconds = 3600
 	mostCalls   = 1000
-	keptRounds  = 20 // stored rounds
+	keptRounds  = 20
 	weighed     = 40 // best passages compared with each other
 	leastFit    = 0.25
 )
 
-// stake is the value of an answer to the user.
 type stake struct {
 	price float64 // multiplies the cost of a round
 	borne int     // sufficient number of agreeing independent sources
@@ -35,8 +33,7 @@ type stake struct {
 }
 
 // stakeOf returns the stake of an effort. A trivial question needs one reliable source. A normal
-// one needs three, as in journalism. A deep one needs more than the first view that five sources
-// share.
+// one needs three, as in journalism. A deep one needs more than the first view that five share.
 func stakeOf(effort string) stake {
 	switch effort {
 	case trivial:
@@ -55,7 +52,6 @@ type worth struct {
 	Last   []yield `json:"last,omitempty"`
 }
 
-// yield is the result and the cost of a round.
 type yield struct {
 	Round    int     `json:"round"`
 	Passages int     `json:"passages,omitempty"`
@@ -63,7 +59,7 @@ type yield struct {
 	Weight   float64 `json:"weight,omitempty"` // of the new ones: fit times worth of the source
 	Borne    int     `json:"borne,omitempty"`  // maximum number of agreeing independent sources so far
 	Seconds  float64 `json:"seconds,omitempty"`
-	Calls    int     `json:"calls,omitempty"` // of models and tools
+	Calls    int     `json:"calls,omitempty"`
 }
 
 // yieldOf computes the yield of a round from all gathered passages. Copies and passages of an older
@@ -117,7 +113,6 @@ func borneOut(all []piece) (most int) {
 	return most
 }
 
-// with returns w with a further round.
 func (w worth) with(y yield) worth {
 	if n := len(w.Last); n > 0 {
 		w.Known += w.Last[n-1].Weight
@@ -128,7 +123,6 @@ func (w worth) with(y yield) worth {
 	return w
 }
 
-// gain returns the expected gain of another round.
 func (w worth) gain() float64 {
 	y := w.Last[len(w.Last)-1]
 	if y.Weight == 0 {
@@ -143,9 +137,9 @@ func (w worth) cost() float64 {
 	return stakeOf(w.Effort).price * (secondPrice*y.Seconds + callPrice*float64(y.Calls))
 }
 
-// enough returns why another round is not worth it, or "". It is monotonic: more new evidence never
-// ends research earlier, and higher cost never ends it later. After one round the trend is unknown,
-// so only agreement can end research.
+// enough returns why another round is not worth it, or "". It is monotonic: more evidence never
+// ends research earlier, and higher cost never ends it later. After one round only agreement can
+// end research, because the trend is unknown.
 func enough(w worth) string {
 	if len(w.Last) == 0 {
 		return ""

@@ -47,7 +47,6 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-// More new evidence never ends research earlier; higher cost never ends it later.
 func TestEnoughIsMonotone(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	any := func() yield {
@@ -190,7 +189,6 @@ func TestNothingToQuote(t *testing.T) {
 	}
 }
 
-// A snippet is not quoted next to passages of its page.
 func TestQuotedAnswerLeavesOutSnippets(t *testing.T) {
 	list := []piece{
 		{N: 1, Source: "https://a.example/", Page: "a", Quote: "The road is long. It has many towers.", Tool: WebSearchTool, Score: 0.9, Worth: 1},

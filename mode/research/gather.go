@@ -18,9 +18,9 @@ const (
 	maxQuote      = 2000
 	maxContext    = 600
 	maxFault      = 500
-	maxAskedList  = 200 // remembered queries
-	longestWord   = 40  // bytes of a word in a query; longer ones may be keys and are not sent
-	leastHeld     = 40  // minimum bytes of a quote to supersede another
+	maxAskedList  = 200
+	longestWord   = 40 // bytes of a word in a query; longer ones may be keys and are not sent
+	leastHeld     = 40 // minimum bytes of a quote to supersede another
 	pinnedWeight  = 2
 	factKind      = "fact"
 	maxSearchHits = 20 // of knowledge_search and web_search
@@ -59,7 +59,6 @@ func (s *state) has(h lookup.Hit, read bool) int {
 	return 0
 }
 
-// gather adds a piece for h and returns its event.
 func (s *state) gather(h lookup.Hit, l look) ponder.Body {
 	h = lookup.Bounded(h)
 	p := piece{
@@ -142,7 +141,6 @@ func (s *state) original(p piece) piece {
 	return p
 }
 
-// known reports whether the older report contains p.
 func (s *state) known(p piece) bool {
 	return s.opts.Since != nil && slices.ContainsFunc(s.opts.Since.Evidence, func(k Known) bool {
 		return (k.Source == p.Source || k.URL != "" && k.URL == p.URL) && textkit.OneLine(k.Quote) == textkit.OneLine(p.Quote)

@@ -67,7 +67,6 @@ func TestParallelQueries(t *testing.T) {
 	}
 }
 
-// Without a plan, queries of the question remain.
 func TestPlanFails(t *testing.T) {
 	for name, answer := range map[string]ponder.Body{
 		"fails": fails(llm.Auth, "key rejected"), "unreadable": says("I can't."), "empty": says(""), "hangs": nil,
@@ -107,7 +106,6 @@ func TestStreamed(t *testing.T) {
 	t.Error("no search")
 }
 
-// many is a web of n distinct pages.
 func many(n int) fake {
 	f := fake{pages: make(map[string]string)}
 	for i := range n {
@@ -198,7 +196,6 @@ func TestFailingTools(t *testing.T) {
 	}
 }
 
-// Unread files are reported once.
 func TestNotRead(t *testing.T) {
 	f := fake{tool: func(a ponder.Do) ponder.Body {
 		if a.Tool != SearchTool {
@@ -216,7 +213,6 @@ func TestNotRead(t *testing.T) {
 	}
 }
 
-// Passages below the threshold are not gathered.
 func TestThreshold(t *testing.T) {
 	d := newDriver(t, deepest, Options{Web: true, Docs: []string{"/docs"}, MinConfidenceThreshold: 0.75}, 3*time.Minute, trench.answer).work()
 	for _, e := range bodiesOf[ponder.Evidence](d) {
@@ -229,7 +225,6 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
-// Rounds continue while they yield, up to the limit.
 func TestRounds(t *testing.T) {
 	f := many(40)
 	f.model = func(a ponder.Call) ponder.Body {
@@ -267,7 +262,6 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// A persona's memory is searched along with the documents.
 func TestPersonaMemory(t *testing.T) {
 	d := newDriver(t, deepest, Options{Memory: true, Persona: Persona{Name: "Ada", Voice: "Dry and short."}}, 3*time.Minute, trench.answer).work()
 	if none := newDriver(t, deepest, Options{Docs: []string{"/docs"}, Persona: Persona{Name: "Ada"}}, time.Minute, trench.answer).work(); len(none.dos(PersonaTool)) > 0 {
@@ -283,7 +277,6 @@ func TestPersonaMemory(t *testing.T) {
 	}
 }
 
-// Without caching, searches bypass cached results.
 func TestCaching(t *testing.T) {
 	no := false
 	for _, test := range []struct {

@@ -10,14 +10,13 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// Limits of a plan.
 const (
 	maxSteps   = 8
 	maxTerms   = 8
-	maxQueries = 3   // each, of the web and the memory
-	maxItem    = 400 // bytes of a query, step or term
-	maxWords   = 16  // of a query from a question; more would match nothing
-	longAsked  = 30  // words of a question that count as a task
+	maxQueries = 3 // each, of the web and the memory
+	maxItem    = 400
+	maxWords   = 16 // of a query from a question; more would match nothing
+	longAsked  = 30 // words of a question that count as a task
 )
 
 // termsOf returns the key terms of a question, most specific first: quoted phrases, names, numbers,
@@ -78,20 +77,18 @@ func (a *asking) names() (list []string) {
 	return list
 }
 
-// isMixed reports whether s has a capital after its first letter.
 func isMixed(s string) bool {
 	_, n := utf8.DecodeRuneInString(s)
 	return strings.ContainsFunc(s[n:], unicode.IsUpper)
 }
 
-// capital reports whether f may be part of a name.
 func (f field) capital() bool {
 	r, _ := utf8.DecodeRuneInString(f.text)
 	return unicode.IsUpper(r) && f.content() && !f.phrase && !f.time && !among("comparing", f.folded)
 }
 
-// queriesOf returns one to three queries each for the web and the memory. It drops function words,
-// and adds a query for each side of a comparison and each part of a question.
+// queriesOf returns one to three queries each for the web and the memory, without function words.
+// It adds a query for each side of a comparison and each part of a question.
 func queriesOf(question string) (web, memory []string) {
 	a := ask(question)
 	if isSum(a) {
@@ -153,7 +150,6 @@ func queryFor(fields []field, web bool) string {
 	return strings.Join(kept, " ")
 }
 
-// leading returns the number of leading function words.
 func leading(fields []field) int {
 	for i, f := range fields {
 		if !f.plain && !among("filler", f.folded) || f.phrase {
@@ -218,7 +214,6 @@ func (a *asking) simple() bool {
 	return n > 0 && n <= shortAsked && a.beginsSimply()
 }
 
-// isSum reports whether a question is arithmetic.
 func isSum(a *asking) bool {
 	s := a.text
 	for i := range a.fields {
@@ -246,7 +241,6 @@ func (a *asking) beginsSimply() bool {
 	return false
 }
 
-// from returns a without its first i fields.
 func (a *asking) from(i int) *asking {
 	b := &asking{fields: a.fields[i:], folded: a.folded, padded: " "}
 	for _, f := range b.fields {

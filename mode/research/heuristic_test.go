@@ -141,7 +141,6 @@ func checkBounds(t *testing.T, question string) {
 	}
 }
 
-// Every query keeps the question's period.
 func TestTimeIsKept(t *testing.T) {
 	for _, tt := range []struct{ question, when string }{
 		{"What is the difference between Rust and Go since 2021?", "since 2021"},
@@ -161,7 +160,6 @@ func TestTimeIsKept(t *testing.T) {
 	}
 }
 
-// Private words stay on the machine.
 func TestPrivateWordsAreNotAsked(t *testing.T) {
 	key := "sk-" + "ant-api03-" + strings.Repeat("aB3dE6gH", 8)
 	for _, private := range []string{"bob@example.com", key, "https://bob:hunter2@example.com/x", strings.Repeat("x9", 60)} {

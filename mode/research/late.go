@@ -13,10 +13,10 @@ import (
 const (
 	mostPatience  = 20 * time.Second
 	leastPatience = 4 * time.Second
-	grace         = 3 * time.Second  // beyond the tool's own limit
-	slower        = 3                // the last look may take this many times the slowest so far
-	askPatience   = 30 * time.Second // for a plan, a reflection or a judge
-	writePatience = 3 * time.Minute  // for each call that writes
+	grace         = 3 * time.Second // beyond the tool's own limit
+	slower        = 3               // the last look may take this many times the slowest so far
+	askPatience   = 30 * time.Second
+	writePatience = 3 * time.Minute
 	leastReserve  = 2 * time.Second
 	mostReserve   = 10 * time.Second
 )
@@ -27,7 +27,6 @@ func (s *state) time() time.Duration { return cmp.Or(s.Allowed, s.run.Budget.Tim
 // reserve is the extra time for the call that writes.
 func (s *state) reserve() time.Duration { return min(mostReserve, max(leastReserve, s.time()/10)) }
 
-// patience is the time limit of a look.
 func (s *state) patience() time.Duration {
 	limit := s.time()
 	if limit <= 0 {
@@ -60,7 +59,6 @@ func (s *state) await(do []ponder.Action, now ponder.Moment, since int64, limit 
 // latePrefix precedes the abandoned key in the key of a Write.
 const latePrefix = "late:"
 
-// left is the remaining time of something begun at since.
 func left(now ponder.Moment, since int64, limit time.Duration) time.Duration {
 	return time.Duration(since)*time.Millisecond + limit - now.Spent
 }
@@ -90,7 +88,6 @@ func (s *state) askLimit() time.Duration {
 	return askPatience
 }
 
-// callLimit is the time limit of the awaited call.
 func (s *state) callLimit() time.Duration {
 	if s.Step != writing {
 		return s.askLimit()
@@ -104,7 +101,6 @@ func (s *state) callLimit() time.Duration {
 
 const late = "it took too long"
 
-// gaveUp continues without the abandoned call or look.
 func (s *state) gaveUp(key string) {
 	key, ok := strings.CutPrefix(key, latePrefix)
 	switch {
@@ -120,7 +116,6 @@ func (s *state) gaveUp(key string) {
 	}
 }
 
-// uncalled continues without the awaited call.
 func (s *state) uncalled() {
 	switch s.Step {
 	case reflecting:

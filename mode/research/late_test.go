@@ -34,7 +34,6 @@ func (d dead) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 	return (&llmtest.Model{Behaviours: []llmtest.Behaviour{llmtest.Hang}}).Generate(ctx, req)
 }
 
-// doubtful answers such that a reflection and a judge follow.
 func doubtful(req *llm.Request) string {
 	switch {
 	case req.Schema == nil:

@@ -33,7 +33,6 @@ func readLexicon(text string) map[string][]string {
 	return all
 }
 
-// folded returns the folded words of text joined by blanks.
 func folded(text string) string {
 	fields := strings.FieldsFunc(text, func(r rune) bool { return isBlank(r) })
 	for i := range fields {
@@ -66,7 +65,6 @@ func (a *asking) contains(phrase string) bool {
 	return strings.Contains(a.padded, " "+phrase+" ") || unspaced(phrase) && strings.Contains(a.folded, phrase)
 }
 
-// unspaced reports whether text has letters of an unspaced script.
 func unspaced(text string) bool { return strings.ContainsFunc(text, lexical.Unspaced) }
 
 // among reports whether a folded word is a phrase of a name.

@@ -31,7 +31,6 @@ const (
 	WebFetchTool = toolname.WebFetch
 )
 
-// Kinds of looks.
 const (
 	inMemory  = "memory"
 	inPersona = "persona"
@@ -47,7 +46,7 @@ type look struct {
 	Round int    `json:"round,omitempty"`
 	Most  int    `json:"most,omitempty"`
 	Use   int    `json:"use,omitempty"` // the model's call that requested it, from 1
-	Ref   string `json:"ref,omitempty"` // id of its question
+	Ref   string `json:"ref,omitempty"`
 
 	Tool string          `json:"tool,omitempty"` // of [Options.Tools]
 	Args json.RawMessage `json:"args,omitempty"`
@@ -78,7 +77,6 @@ func (l look) tool() string {
 	return SearchTool
 }
 
-// enqueue adds looks for new queries and returns these queries.
 func (s *state) enqueue(kind string, queries []string, ref string) (list []string) {
 	for _, q := range queries {
 		if q = lookup.Outgoing(textkit.OneLine(q)); q == "" || !s.unasked(kind, q) {
@@ -93,7 +91,6 @@ func (s *state) enqueue(kind string, queries []string, ref string) (list []strin
 	return list
 }
 
-// recalls reports whether the memory of a persona is searched too.
 func (s *state) recalls() bool { return s.opts.Memory && s.persona().Name != "" }
 
 func (s *state) push(l look) {
@@ -115,12 +112,10 @@ func (s *state) unasked(kind, query string) bool {
 
 func askedKey(kind, query string) string { return kind + " " + query }
 
-// asked reports whether the key of a query was recorded.
 func (s *state) asked(key string) bool {
 	return slices.ContainsFunc(s.Asked, func(k string) bool { return strings.EqualFold(k, key) })
 }
 
-// queries returns the recorded queries.
 func (s *state) queries() (list []string) {
 	for _, key := range s.Asked {
 		_, q, _ := strings.Cut(key, " ")
@@ -186,7 +181,6 @@ func (s *state) use(l look) ponder.Action {
 	return lookup.Use(l.key(), l.tool(), args)
 }
 
-// looked applies the result of a look.
 func (s *state) looked(key string, b ponder.ToolResult) {
 	i := s.look(key)
 	if i < 0 {

@@ -37,7 +37,6 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	return s.ask(do, now)
 }
 
-// ask adds the awaited call, or its timeout.
 func (s *state) ask(do []ponder.Action, now ponder.Moment) []ponder.Action {
 	key := s.calling()
 	if key == "" {
@@ -94,10 +93,8 @@ func (s *state) rounded() {
 	s.compose()
 }
 
-// spent counts the calls of models and tools.
 func (s *state) spent() int { return s.Counts.Calls + s.Counts.Iteration }
 
-// nextRound begins the next round.
 func (s *state) nextRound() {
 	s.Round++
 	s.Opened, s.Looks = 0, nil
@@ -125,7 +122,6 @@ func (s *state) stop() string {
 	return enough(s.Worth)
 }
 
-// late reports whether only time for the answer is left.
 func (s *state) late() bool {
 	limit := s.time().Milliseconds()
 	return limit > 0 && float64(s.Time.Milliseconds()) >= lookingShare*float64(limit)
@@ -164,13 +160,11 @@ func (s *state) reflected(b ponder.CallFinished) {
 	s.compose()
 }
 
-// unreflected writes the answer without a reflection.
 func (s *state) unreflected(why string) {
 	s.tell(stageNote, "No reflection", "What is missing is not known: "+strings.TrimRight(why, ".")+".")
 	s.compose()
 }
 
-// opens reports whether a reflection has new queries.
 func (s *state) opens(r reflection) bool {
 	is := func(kind string) func(string) bool {
 		return func(q string) bool {

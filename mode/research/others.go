@@ -13,21 +13,18 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// inOthers is the kind of looks with [Options.Tools].
 const inOthers = "others"
 
 // Limits of external tools, in bytes.
 const (
 	maxOthersArgs = 8 << 10
-	othersPiece   = 1500 // bytes of a passage
+	othersPiece   = 1500
 )
 
-// isOther reports whether name is one of [Options.Tools].
 func (s *state) isOther(name string) bool {
 	return slices.ContainsFunc(s.opts.Tools, func(t llm.Tool) bool { return t.Name == name })
 }
 
-// lookOther starts a look for the model's call i.
 func (s *state) lookOther(c llm.ToolCall, args []byte, i int) {
 	s.push(look{Kind: inOthers, Tool: c.Name, Args: args, Query: textkit.TruncateBytes(textkit.OneLine(lookup.Tame(string(args))), maxQuery), Use: i + 1})
 }

@@ -10,7 +10,6 @@ import (
 	"ponder/llm"
 )
 
-// Results of external tools are untrusted evidence with ids.
 func TestOthersTools(t *testing.T) {
 	const args = `{"q":"depth","n":2}`
 	var got []llm.ToolResult
@@ -64,7 +63,6 @@ func TestOthersTools(t *testing.T) {
 	}
 }
 
-// The passages of a long result cover it in order.
 func TestPassagesOfOthers(t *testing.T) {
 	for _, result := range []string{"", "a", strings.Repeat("ä", 4000), strings.Repeat("word. ", 900) + "\n\n" + strings.Repeat("line\n", 900), strings.Repeat("\x80", 5000)} {
 		at := 0

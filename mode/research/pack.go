@@ -10,10 +10,9 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// entry is a source in the pack with its pieces.
 type entry struct {
 	pieces []piece
-	weight float64 // of its best piece
+	weight float64
 }
 
 // pack returns the framed evidence: best sources first, only the first of copies, within maxPack
@@ -22,7 +21,7 @@ func (s *state) pack() string {
 	var b strings.Builder
 	b.WriteString("<evidence>\nEVIDENCE PACK FOR: \"" + framed(textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxQuery)) + "\"\n")
 	list := entries(s.usable())
-	heard := make(map[string]int) // entries by voice
+	heard := make(map[string]int)
 	left, most := 0, maxPack
 	if s.Small {
 		most = smallPack
@@ -52,7 +51,7 @@ func (s *state) pack() string {
 func entries(list []piece) (all []entry) {
 	for _, p := range list {
 		if p.Kind == factKind {
-			continue // listed separately
+			continue
 		}
 		i := slices.IndexFunc(all, func(e entry) bool { return e.pieces[0].Page == p.Page })
 		if i < 0 {
@@ -102,7 +101,6 @@ func (e entry) text(n int, again int) string {
 	return b.String()
 }
 
-// about describes the author, date and quality of a source.
 func (e entry) about() string {
 	p := e.pieces[0]
 	var list []string

@@ -7,12 +7,11 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// Limits of page reading.
 const (
-	maxPages   = 2    // per query
-	roundPages = 6    // per round
-	pageHits   = 4    // passages per page
-	maxOpened  = 500  // remembered pages
+	maxPages   = 2 // per query
+	roundPages = 6 // per round
+	pageHits   = 4 // passages per page
+	maxOpened  = 500
 	leastWorth = 0.15 // minimum worth of a result's source
 )
 
@@ -33,7 +32,6 @@ func (s *state) open(l look, results []lookup.Hit) {
 	}
 }
 
-// copied reports whether an opened page has the text of r.
 func copied(r lookup.Hit, opened []lookup.Hit) bool {
 	return r.Cluster != "" && slices.ContainsFunc(opened, func(o lookup.Hit) bool { return o.Cluster == r.Cluster })
 }

@@ -20,19 +20,17 @@ import (
 //go:embed plan.md
 var planPrompt string
 
-// Limits of planning.
 const (
 	maxAsked   = 16 << 10 // bytes of the question
 	maxWish    = 8 << 10  // bytes of the owner's prompt
 	planTokens = 1500
 )
 
-// plan is the steps, terms and queries of research.
 type plan struct {
 	Steps  []string `json:"steps,omitempty"`
 	Terms  []string `json:"terms,omitempty"`
 	Web    []string `json:"web,omitempty"`
-	Memory []string `json:"memory,omitempty"` // for the memory and documents
+	Memory []string `json:"memory,omitempty"`
 }
 
 // planForm is the schema of a plan. plan.md names its fields.
@@ -120,7 +118,6 @@ func readPlan(answer string) (plan, error) {
 	return p, nil
 }
 
-// texts returns the first n distinct lines of list within limits.
 func texts(list []string, n int) (kept []string) {
 	for _, s := range list {
 		if s = textkit.TruncateBytes(textkit.OneLine(s), maxItem); len(kept) < n && s != "" && !repeated(kept, s) {
@@ -153,7 +150,6 @@ func repeated(list []string, s string) bool {
 // so it has no error.
 var redactor, _ = redact.New(redact.Options{Patterns: []string{redact.Emails}})
 
-// removed matches the placeholder of a redactor.
 var removed = regexp.MustCompile(`\S*\[redacted: [^\]]*\]\S*`)
 
 // maxWord is the maximum length of a query word in bytes; longer ones may be secrets.

@@ -84,7 +84,7 @@ func TestWhatWasNotSearchedIsSaid(t *testing.T) {
 		o     Options
 		f     fake
 		want  string
-		found bool // may it say that nothing was found?
+		found bool
 	}{
 		"no model":            {Options{Web: true, WithoutModel: true}, refused, "The web could not be searched", false},
 		"never":               {Options{Web: true, SynthesisStrategy: Never}, refused, "The web could not be searched", false},
@@ -101,7 +101,6 @@ func TestWhatWasNotSearchedIsSaid(t *testing.T) {
 	}
 }
 
-// A model's query is no heading of an answer without a model.
 func TestHeadingsAreTheUsersOwnWords(t *testing.T) {
 	list := []piece{
 		{N: 1, Source: "/a", Quote: "The road is long.", Score: 0.9, Worth: 1, Query: "how long is the road"},

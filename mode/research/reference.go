@@ -23,13 +23,11 @@ type Summary struct {
 	Tools     map[string]int `json:"toolBreakdown"`       // sources by the tool that found them first
 }
 
-// Limits of a stored summary.
 const (
 	maxTools = 20
 	maxTool  = 100 // bytes
 )
 
-// clean returns a stored summary within limits.
 func (s Summary) clean() Summary {
 	tools := make(map[string]int)
 	names := slices.Sorted(maps.Keys(s.Tools))
@@ -39,7 +37,6 @@ func (s Summary) clean() Summary {
 	return Summary{Unique: max(0, s.Unique), Sent: max(0, s.Sent), Execution: max(0, s.Execution), New: max(0, s.New), Tools: tools}
 }
 
-// The seed's names of tools.
 const (
 	seedWeb    = "webSearch"
 	seedMemory = toolname.PersonaMemory
@@ -56,7 +53,6 @@ func seedTool(tool string) string {
 	return tool
 }
 
-// seedMeta replaces tool names in a progress's Meta by the seed's.
 func seedMeta(object map[string]json.RawMessage) json.RawMessage {
 	var tool string
 	if json.Unmarshal(object["tool"], &tool) == nil && tool != "" {
@@ -93,7 +89,6 @@ type Chunk struct {
 	Models       []string         `json:"models,omitempty"` // that answered so far
 }
 
-// Types of chunks.
 const (
 	SourcesChunk  = "memory-sources"
 	ProgressChunk = "deep-think-progress"
@@ -221,7 +216,6 @@ func (r *References) found(ev ponder.Event, b ponder.Evidence) []Chunk {
 	return []Chunk{{Type: SourcesChunk, Sources: []Reference{ref}, Summary: &sum, Conversation: ev.Thread, Models: slices.Clone(r.models)}}
 }
 
-// referenceOf returns a passage as a new source.
 func referenceOf(b ponder.Evidence) Reference {
 	tool := seedTool(textkit.TruncateBytes(textkit.OneLine(cmp.Or(b.Found.Tool, b.Tool)), maxTool))
 	score := lookup.Bound(b.Score, 1)

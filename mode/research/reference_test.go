@@ -18,7 +18,6 @@ func chunksOf(evs []ponder.Event) (list []Chunk, r References) {
 	return list, r
 }
 
-// A source is streamed once, and again for another tool or a better score.
 func TestReferences(t *testing.T) {
 	date := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	page := passage("e1", "https://a.example/1", WebSearchTool, "so", 0.5)
@@ -71,7 +70,6 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// The chunks use the seed's names.
 func TestChunkNames(t *testing.T) {
 	list, _ := chunksOf(courseOf(
 		ponder.RunStarted{Mode: Name, Input: "Why?"},

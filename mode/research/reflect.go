@@ -16,20 +16,18 @@ import (
 //go:embed reflect.md
 var reflectPrompt string
 
-// Limits of reflection.
 const (
 	reflectTokens = 1000
-	maxPassages   = 30  // best passages shown
-	maxQuoted     = 600 // bytes of one passage
+	maxPassages   = 30 // best passages shown
+	maxQuoted     = 600
 	maxWhy        = 600
-	maxAskedShown = 40 // listed queries
+	maxAskedShown = 40
 )
 
-// reflection is a model's assessment of the evidence.
 type reflection struct {
 	Enough bool     `json:"enough,omitempty"`
-	Why    string   `json:"why,omitempty"` // missing or contradictory points, one line
-	Web    []string `json:"web,omitempty"` // further queries
+	Why    string   `json:"why,omitempty"`
+	Web    []string `json:"web,omitempty"`
 	Memory []string `json:"memory,omitempty"`
 }
 
@@ -104,7 +102,6 @@ func (p piece) where() string {
 	return where
 }
 
-// byWeight sorts pieces by descending weight.
 func byWeight(a, b piece) int {
 	switch x, y := a.weight(), b.weight(); {
 	case x > y:

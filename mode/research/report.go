@@ -20,7 +20,6 @@ const (
 	stageNote       = "note"
 )
 
-// count counts the source of a piece for its tool.
 func (s *state) count(p piece) {
 	if slices.Contains(s.Sources, p.Page) {
 		return
@@ -34,7 +33,6 @@ func (s *state) count(p piece) {
 	s.Tools = append(s.Tools, tally{p.Tool, 1})
 }
 
-// report returns the progress after a look.
 func (s *state) report(l look, news int) ponder.Progress {
 	label, content := "Found", fmt.Sprintf("%s for “%s”.", counted(news, "new passage", "new passages"), lookup.Tame(l.Query))
 	switch {

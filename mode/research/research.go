@@ -35,7 +35,6 @@ import (
 // Name is the name of the mode.
 const Name = "research"
 
-// Defaults, with the seed's names.
 const (
 	maxRounds          = 5
 	maxItemsPerSource  = 10
@@ -43,7 +42,6 @@ const (
 	duration           = 3 * time.Minute // unless the budget sets a time
 )
 
-// Values of [Options.SynthesisStrategy].
 const (
 	Auto  = "auto"
 	Force = "force"
@@ -113,7 +111,7 @@ type Options struct {
 // Persona is the voice of an answer and the owner of the searched memory.
 type Persona struct {
 	Name  string `json:"name,omitempty"`
-	Voice string `json:"voice,omitempty"` // a description for the model
+	Voice string `json:"voice,omitempty"`
 }
 
 // Report is the result of an older research.
@@ -122,7 +120,7 @@ type Report struct {
 	Run      ponder.RunID    `json:"run,omitempty"`
 	Question string          `json:"question,omitempty"`
 	Answer   string          `json:"answer"`
-	At       time.Time       `json:"at,omitzero"` // when it finished
+	At       time.Time       `json:"at,omitzero"`
 	Evidence []Known         `json:"evidence,omitempty"`
 }
 
@@ -191,7 +189,6 @@ func orRole(role, other ponder.Role) ponder.Role {
 	return role
 }
 
-// start returns the initial state.
 func start(r ponder.Run) *state {
 	s := &state{run: r, Calls: r.Budget.Calls}
 	var err error

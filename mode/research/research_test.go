@@ -10,7 +10,6 @@ import (
 
 const deepest = "How deep is the Challenger Deep, and who measured it first?"
 
-// trench is a world with two pages and a document.
 var trench = fake{
 	pages: map[string]string{
 		"https://sea.test/deep":   "The Challenger Deep is 10,935 metres deep, as a survey of 2021 found.\nIt was first sounded by HMS Challenger in 1875.",
@@ -25,7 +24,7 @@ func TestEndToEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		o    Options
 		f    fake
-		want []string // in the answer
+		want []string
 	}{
 		"both":           {all, trench, []string{"10,935", "[e1]"}},
 		"memory only":    {Options{Memory: true}, trench, []string{"[e1]"}},

@@ -32,8 +32,8 @@ func (r retry) requestFor(of string, req llm.Request) llm.Request {
 	return r.Request(req)
 }
 
-// again requests an unreadable answer once more if that is allowed. It must be the first retry,
-// leave calls for the answer and its check, and fit in the remaining wait.
+// again requests an unreadable answer once more if calls and time are left for the answer and its
+// check.
 func (s *state) again(key string, since int64, b ponder.CallFinished, err error) bool {
 	left := 2
 	if s.Step == judging {
@@ -46,7 +46,6 @@ func (s *state) again(key string, since int64, b ponder.CallFinished, err error)
 	return true
 }
 
-// retries reports whether a retried answer is still awaited.
 func (s *state) retries() bool {
 	switch s.Retry.Key {
 	case "":
@@ -61,8 +60,8 @@ func (s *state) retries() bool {
 	return false
 }
 
-// unretried applies a logged Write. A Write that differs from the decided one comes from a log
-// before retries existed. It then continues as that version did.
+// unretried applies a logged Write. One that differs from the decision comes from a log before
+// retries existed, and continues as that version did.
 func (s *state) unretried(key string) {
 	is := func(n pendingwrites.Note) bool { return n.Key == key }
 	if !s.retries() || strings.HasPrefix(key, latePrefix) || slices.ContainsFunc(s.Notes, is) {

@@ -16,10 +16,8 @@ import (
 	"ponder/llm"
 )
 
-// prose is unreadable as a plan, reflection or judgement.
 const prose = "I would look at some books."
 
-// doubted is an answer that needs a judge.
 const doubted = "HMS Challenger sounded it in 1875 [e1]. A sounding of 1951 may have found the Mariana Trench [e2]. The trench is deep and dark for all who live there [e1]."
 
 // rambling answers calls of a kind (all if empty) with prose first, then with then, or sensibly if
@@ -91,7 +89,6 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// No retry takes the calls or the time of the answer.
 func TestNotAskedAgain(t *testing.T) {
 	for calls, want := range map[int]string{
 		1: "planned", 2: "planned write-1", 3: "planned write-1 judge-1", 4: "planned planned~2 write-1 judge-1", 5: "planned planned~2 reflect-1 write-1 judge-1",
@@ -125,7 +122,6 @@ func TestNotAskedAgain(t *testing.T) {
 	}
 }
 
-// Answer-now cancels a retry and reports it.
 func TestAnswerNowWhereItAsksAgain(t *testing.T) {
 	f := rambling(planKey, nil)
 	var d *driver
@@ -143,7 +139,6 @@ func TestAnswerNowWhereItAsksAgain(t *testing.T) {
 	}
 }
 
-// A log cut after any event continues to the same log, with retries.
 func TestCutWhereItAsksAgain(t *testing.T) {
 	for _, then := range []ponder.Body{nil, says(prose), fails(llm.Transient, "overloaded")} {
 		f := rambling("", then)

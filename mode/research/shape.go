@@ -58,10 +58,10 @@ type Research struct {
 	Remaining  []string        `json:"remaining_questions,omitempty"` // unanswered questions
 	StopReason string          `json:"stop_reason"`
 	Error      string          `json:"error_message"`
-	Effort     string          `json:"effort,omitempty"` // trivial, normal or deep
-	Stage      string          `json:"stage,omitempty"`  // latest stage of progress
-	Rounds     int             `json:"rounds"`           // of queries
-	Model      string          `json:"model_id"`         // the last model that answered
+	Effort     string          `json:"effort,omitempty"`
+	Stage      string          `json:"stage,omitempty"`
+	Rounds     int             `json:"rounds"`
+	Model      string          `json:"model_id"` // the last model that answered
 	Unaided    bool            `json:"without_model,omitempty"`
 	CutShort   string          `json:"cut_short,omitempty"` // the exhausted budget, if it ended early
 	Persona    Persona         `json:"persona,omitzero"`
@@ -73,7 +73,6 @@ type Research struct {
 	Fork       *Fork           `json:"fork,omitempty"`
 }
 
-// Usage and limits of a research.
 type (
 	Limits     = usage.Limits
 	Usage      = usage.Usage
@@ -90,7 +89,7 @@ type Setup struct {
 	Docs      []string        `json:"docs,omitempty"`
 	Memory    bool            `json:"memory,omitempty"`
 	Web       bool            `json:"web,omitempty"`
-	Others    bool            `json:"others_tools,omitempty"`  // external tools are used
+	Others    bool            `json:"others_tools,omitempty"`
 	Unaided   bool            `json:"without_model,omitempty"` // as requested
 	Since     ponder.ThreadID `json:"since,omitempty"`         // thread of the updated report
 }
@@ -109,7 +108,7 @@ type Plan struct {
 	Steps   []string `json:"steps"`
 	Terms   []string `json:"terms"`
 	Web     []string `json:"web_queries"`
-	Memory  []string `json:"memory_queries"` // for memory and documents
+	Memory  []string `json:"memory_queries"`
 	Queries []string `json:"queries,omitempty"`
 	Unaided bool     `json:"without_model,omitempty"`
 	Model   string   `json:"model_id,omitempty"`
@@ -135,7 +134,7 @@ type Evidence struct {
 	Quote   string    `json:"quote"`
 	FoundBy []string  `json:"found_by_tools"`
 	Best    float64   `json:"best_score"`
-	Cited   bool      `json:"cited"` // by the answer
+	Cited   bool      `json:"cited"`
 	Pinned  bool      `json:"pinned,omitempty"`
 	Banned  bool      `json:"banned,omitempty"`
 	Event   string    `json:"event_id"`
@@ -166,7 +165,7 @@ type Moment struct {
 	Query      string          `json:"query,omitempty"`
 	New        int             `json:"new_passages,omitempty"`
 	Error      string          `json:"error,omitempty"`
-	Meta       json.RawMessage `json:"metadata,omitempty"` // the Meta of a progress
+	Meta       json.RawMessage `json:"metadata,omitempty"`
 }
 
 // Question is a part of the question that is researched separately.
@@ -180,7 +179,7 @@ type Question struct {
 	Explored bool    `json:"explored"`
 	Dropped  bool    `json:"dropped,omitempty"` // by a command
 	Insights string  `json:"insights_gained,omitempty"`
-	Reason   string  `json:"reason,omitempty"` // of its last change
+	Reason   string  `json:"reason,omitempty"`
 	Unaided  bool    `json:"without_model,omitempty"`
 	At       float64 `json:"at_seconds"`
 }
@@ -198,7 +197,7 @@ type Steering struct {
 	Seq       ponder.Seq `json:"effective_seq,omitempty"` // of the acknowledgement
 	Effect    string     `json:"effect,omitempty"`
 	Refused   bool       `json:"refused,omitempty"`
-	Cancelled []string   `json:"cancelled,omitempty"` // keys of cancelled actions
+	Cancelled []string   `json:"cancelled,omitempty"`
 	Effective float64    `json:"effective_at_seconds,omitempty"`
 
 	source string

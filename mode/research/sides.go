@@ -51,7 +51,6 @@ func contents(fields []field) (n int) {
 	return n
 }
 
-// subjectOf returns the subject of a question: its name, or its last content words.
 func subjectOf(fields []field) (subject []field) {
 	for _, f := range fields {
 		if f.phrase || f.capital() && !f.first {
@@ -69,8 +68,7 @@ func subjectOf(fields []field) (subject []field) {
 	return subject[:min(len(subject), 4)]
 }
 
-// compares are patterns of comparisons. The groups are the two sides. They apply to the text of a
-// question.
+// compares are patterns of comparisons, with the two sides as groups.
 var compares = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b(?:differences?|comparison|compare|choose|choice|trade-?offs?) (?:between |of )?(.+?) (?:and|with|to|versus|vs\.?|or) (.+)`),
 	regexp.MustCompile(`(?i)\b(?:unterschiede?|vergleiche?n?|wahl)(?: sie)? (?:zwischen |von )?(.+?) (?:und|mit|oder|vs\.?) (.+)`),
@@ -117,7 +115,6 @@ func (a *asking) sides() [][]field {
 
 const maxSide = 5
 
-// named returns how many trailing fields form a name.
 func named(fields []field) (n int) {
 	for n < len(fields) && fields[len(fields)-1-n].capital() {
 		n++
@@ -141,7 +138,6 @@ func (a *asking) content(s string) []field {
 	return slices.DeleteFunc(a.again(s), func(f field) bool { return !f.content() })
 }
 
-// preferred matches questions for the better of two.
 var preferred = regexp.MustCompile(`(?i)\b(?:better|best|prefer|besser|lieber|mieux|meilleure?|mejor)\b.* (?:or|oder|ou|o) `)
 
 // compares reports whether a question explicitly compares two things; a mere "or" does not count.

@@ -22,7 +22,6 @@ const (
 	deep    = "deep"
 )
 
-// piece is a gathered passage.
 type piece struct {
 	N       int      `json:"n"`
 	Source  string   `json:"source"` // a path or URL
@@ -33,8 +32,8 @@ type piece struct {
 	Score   float64  `json:"score,omitempty"`   // relevance by the search, 0 to 1
 	Worth   float64  `json:"worth,omitempty"`   // evidence.Weight of the source, 0 to 1; 1 if unknown
 	Terms   []string `json:"terms,omitempty"`   // matched words of the query: lower case, sorted
-	Query   string   `json:"query,omitempty"`   // that found it first
-	Tool    string   `json:"tool,omitempty"`    // that found it first
+	Query   string   `json:"query,omitempty"`
+	Tool    string   `json:"tool,omitempty"`
 	Round   int      `json:"round,omitempty"`
 
 	URL       string    `json:"url,omitempty"`
@@ -42,21 +41,21 @@ type piece struct {
 	Author    string    `json:"author,omitempty"`
 	Published time.Time `json:"published,omitzero"`
 	Fetched   time.Time `json:"fetched,omitzero"`
-	Cluster   string    `json:"cluster,omitempty"`   // shared by copies of one text; see voice
-	Copy      string    `json:"copy,omitempty"`      // id of the piece that it repeats
-	Voices    int       `json:"voices,omitempty"`    // agreeing independent sources, as reported by the search
-	Known     bool      `json:"known,omitempty"`     // in the older report
-	Rated     bool      `json:"rated,omitempty"`     // the quality of its source is known
-	Untrusted bool      `json:"untrusted,omitempty"` // written by others
+	Cluster   string    `json:"cluster,omitempty"` // shared by copies of one text; see voice
+	Copy      string    `json:"copy,omitempty"`    // id of the piece that it repeats
+	Voices    int       `json:"voices,omitempty"`  // agreeing independent sources, as reported by the search
+	Known     bool      `json:"known,omitempty"`
+	Rated     bool      `json:"rated,omitempty"`
+	Untrusted bool      `json:"untrusted,omitempty"`
 	Addressed bool      `json:"addressed,omitempty"` // addresses programs; never quoted
 
 	Orders bool `json:"orders,omitempty"` // addresses programs in the user's own text; not quoted without a model
 
-	Key  string `json:"key,omitempty"`  // of its hit
+	Key  string `json:"key,omitempty"`
 	Same string `json:"same,omitempty"` // identifies its words
 	Page string `json:"page,omitempty"` // identifies its page
 
-	words []string // of the quote; recomputed by load
+	words []string
 }
 
 func (p piece) id() string { return "e" + strconv.Itoa(p.N) }
@@ -69,7 +68,6 @@ func (p piece) voice() string {
 	return p.Source
 }
 
-// quotable reports whether an answer may quote p.
 func (p piece) quotable() bool { return p.Copy == "" && !p.Addressed }
 
 // weight is relevance times worth.
@@ -84,12 +82,10 @@ func (p piece) shown() string {
 // planted matches fake verification marks in quoted text.
 var planted = regexp.MustCompile(`(?i)\s*[\[(【]\s*(?:(?:fully |partly |not |un)?(?:verified|supported)|fact[- ]checked|confirmed|contradicted(?: by [^\])】]{0,20})?)[^\])】\pL]{0,5}[\])】]`)
 
-// from reports whether p comes from the named source.
 func (p piece) from(name string) bool {
 	return p.Kind != factKind && (lookup.IsOf(p.Source, name) || p.URL != "" && lookup.IsOf(p.URL, name))
 }
 
-// Steps of research.
 const (
 	gathering  = "gather"
 	reflecting = "reflect"
@@ -114,39 +110,39 @@ type state struct {
 	Allowed  time.Duration        `json:"allowed_ns,omitempty"` // time limit, if the user changed it
 	Ask      string               `json:"ask,omitempty"`        // key of the awaited call
 	AskSince int64                `json:"ask_since_ms,omitempty"`
-	Fault    string               `json:"fault,omitempty"` // error of the last call
-	Retry    retry                `json:"retry,omitzero"`  // of a plan, reflection or judgement
-	Out      *runstate.End        `json:"out,omitempty"`   // how the run ends, once it does
+	Fault    string               `json:"fault,omitempty"`
+	Retry    retry                `json:"retry,omitzero"` // of a plan, reflection or judgement
+	Out      *runstate.End        `json:"out,omitempty"`  // how the run ends, once it does
 
 	Effort     string   `json:"effort,omitempty"`
-	Plan       plan     `json:"plan,omitzero"`      // merged from all plans
-	Planning   bool     `json:"planning,omitempty"` // a plan is awaited
+	Plan       plan     `json:"plan,omitzero"`
+	Planning   bool     `json:"planning,omitempty"`
 	PlanSince  int64    `json:"plan_since_ms,omitempty"`
 	Round      int      `json:"round,omitempty"`
-	Looks      []look   `json:"looks,omitempty"`       // of this round of looks or tools
-	RoundAt    int64    `json:"round_at_ms,omitempty"` // start of the round
+	Looks      []look   `json:"looks,omitempty"` // of this round of looks or tools
+	RoundAt    int64    `json:"round_at_ms,omitempty"`
 	RoundSpent int      `json:"round_spent,omitempty"` // calls before the round
 	Slowest    int64    `json:"slowest,omitempty"`     // duration of the slowest finished look, in ms
-	Opened     int      `json:"opened,omitempty"`      // pages in this round
-	Read       []string `json:"read,omitempty"`        // keys of requested pages
-	Asked      []string `json:"asked,omitempty"`       // keys of queries
-	Reached    []string `json:"reached,omitempty"`     // kinds of looks that succeeded
-	Failed     []string `json:"failed,omitempty"`      // kinds of looks that failed
+	Opened     int      `json:"opened,omitempty"`
+	Read       []string `json:"read,omitempty"`
+	Asked      []string `json:"asked,omitempty"`
+	Reached    []string `json:"reached,omitempty"`
+	Failed     []string `json:"failed,omitempty"`
 	Worth      worth    `json:"worth,omitzero"`
 	Counts     counts   `json:"counts,omitzero"`
-	Tools      []tally  `json:"tools,omitempty"`   // sources by the tool that found them first
-	Sources    []string `json:"sources,omitempty"` // keys of sources
+	Tools      []tally  `json:"tools,omitempty"` // sources by the tool that found them first
+	Sources    []string `json:"sources,omitempty"`
 
 	Evidence  []piece           `json:"evidence,omitempty"`
-	Questions []question        `json:"questions,omitempty"` // open questions
-	Mind      []background.Note `json:"mind,omitempty"`      // background notes at the start
-	Facts     []fact            `json:"facts,omitempty"`     // user corrections
+	Questions []question        `json:"questions,omitempty"`
+	Mind      []background.Note `json:"mind,omitempty"` // background notes at the start
+	Facts     []fact            `json:"facts,omitempty"`
 	steering.SourceFilter
-	Persona Persona `json:"persona,omitzero"` // if the user changed it
+	Persona Persona `json:"persona,omitzero"`
 
 	Work  *work  `json:"work,omitempty"`  // the answer being written
 	Draft *draft `json:"draft,omitempty"` // the answer being checked
-	Small bool   `json:"small,omitempty"` // the model has a small context
+	Small bool   `json:"small,omitempty"`
 }
 
 // counts number keys and events.
@@ -161,19 +157,17 @@ type counts struct {
 	Judged    int `json:"judged,omitempty"`
 	Reflected int `json:"reflected,omitempty"`
 
-	Plans   int `json:"plans,omitempty"` // Writes by kind
+	Plans   int `json:"plans,omitempty"`
 	Found   int `json:"found,omitempty"`
 	Told    int `json:"told,omitempty"`
 	Steered int `json:"steered,omitempty"`
 }
 
-// tally counts the sources that a tool found first.
 type tally struct {
 	Tool string `json:"tool"`
 	N    int    `json:"n"`
 }
 
-// question is a part of the user's question.
 type question struct {
 	ID       string `json:"id"`
 	Text     string `json:"text"`
@@ -197,7 +191,6 @@ func (s *state) Apply(ev ponder.Event) ponder.State {
 	return &next
 }
 
-// minds reports whether ev may change the state.
 func (s *state) minds(ev ponder.Event) bool {
 	switch ev.Body.(type) {
 	case ponder.CallFinished, ponder.ToolResult, ponder.BudgetSpent:
@@ -267,17 +260,14 @@ func (s *state) tell(stage, label, content string) {
 	s.note("told", &s.Counts.Told, ponder.Progress{Content: content, Stage: stage, Label: label, Iteration: s.Counts.Iteration})
 }
 
-// fail ends the run without an answer.
 func (s *state) fail(why string) { s.end(runstate.Failed(why)) }
 
 func (s *state) end(o runstate.End) {
 	s.Out, s.Step, s.Looks, s.Work, s.Draft, s.Planning = &o, done, nil, nil, nil, false
 }
 
-// gathers reports whether anything can be searched.
 func (s *state) gathers() bool { return s.searches() || s.opts.Web }
 
-// searches reports whether documents or the memory can be searched.
 func (s *state) searches() bool { return len(s.opts.Docs) > 0 || s.opts.Memory }
 
 func (s *state) persona() Persona {

@@ -12,7 +12,6 @@ import (
 	"ponder/mode/internal/steering"
 )
 
-// Limits of questions, and the priority of a planned one.
 const (
 	maxQuestions  = 40
 	plannedUrgent = 5
@@ -28,13 +27,11 @@ type fact struct {
 	Text     string `json:"text"`
 }
 
-// applySteer applies a command and writes its acknowledgement.
 func (s *state) applySteer(id string, b ponder.Steer) {
 	ack, _ := s.steeringRun().Apply(id, b)
 	s.note("steered", &s.Counts.Steered, ack...)
 }
 
-// steeringRun describes the run for package steering.
 func (s *state) steeringRun() steering.Run {
 	return steering.Run{
 		Name: "the research", Writing: "the answer is being written",
@@ -111,7 +108,6 @@ func (s *state) hurry() steering.Result {
 	return steering.Done("the answer is being written")
 }
 
-// conclude has the answer written from the current evidence.
 func (s *state) conclude(why string) {
 	if s.End != "" || s.Step == done {
 		return
@@ -130,7 +126,6 @@ func (s *state) conclude(why string) {
 	}
 }
 
-// cutShort has the answer written without unfinished tools.
 func (s *state) cutShort() {
 	w := *s.Work
 	s.Work, w.Last = &w, true
@@ -192,7 +187,6 @@ func (s *state) lookUp(q question) {
 	}
 }
 
-// find returns the index of a question by id or text, or -1 and a refusal.
 func (s *state) find(name string) (int, steering.Result) {
 	is := func(q question) bool { return strings.EqualFold(q.ID, name) || strings.EqualFold(q.Text, name) }
 	if i := slices.IndexFunc(s.Questions, is); i >= 0 {
@@ -243,7 +237,6 @@ func (s *state) correct(content string) steering.Result {
 	return r
 }
 
-// source resolves the id of a passage to its source.
 func (s *state) source(name string) string {
 	for _, p := range s.Evidence {
 		if strings.EqualFold(p.id(), name) {

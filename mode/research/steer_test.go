@@ -26,7 +26,6 @@ func whileWriting(t *testing.T, o Options, wish ponder.Steer) *driver {
 	return d.work()
 }
 
-// acknowledged returns the only acknowledgement of a run.
 func acknowledged(t *testing.T, d *driver) ponder.Progress {
 	t.Helper()
 	var list []ponder.Progress
@@ -62,7 +61,7 @@ func TestSteer(t *testing.T) {
 		wish      ponder.Steer
 		cancelled []string
 		want      string // in the prompt for the answer
-		not       string // absent from it
+		not       string
 	}{
 		"add":     {ponder.Steer{Do: ponder.AddQuestion, Content: "What lives there?"}, []string{"write-1"}, "- What lives there? (the user asks this)", "xyzzy"},
 		"words":   {ponder.Steer{Content: "What lives there?"}, []string{"write-1"}, "- What lives there? (the user asks this)", "xyzzy"},
@@ -89,7 +88,6 @@ func TestSteer(t *testing.T) {
 	}
 }
 
-// A user's question is looked up.
 func TestAddedQuestion(t *testing.T) {
 	d := whileWriting(t, Options{Web: true}, ponder.Steer{Do: ponder.AddQuestion, Content: "What lives in the hadal zone?"})
 	asked := d.dos(WebSearchTool)
@@ -102,7 +100,6 @@ func TestAddedQuestion(t *testing.T) {
 	}
 }
 
-// A banned source is neither cited nor used.
 func TestBanned(t *testing.T) {
 	d := whileWriting(t, Options{Web: true}, ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(`{"source":"https://sea.test/deep"}`)})
 	of := make(map[string]string)
@@ -121,7 +118,6 @@ func TestBanned(t *testing.T) {
 	}
 }
 
-// A correction counts as a quote of the user.
 func TestCorrected(t *testing.T) {
 	var d *driver
 	f := writer(trench, func(a ponder.Call, n int) ponder.Body {
@@ -159,7 +155,6 @@ func TestRefusedWishes(t *testing.T) {
 	}
 }
 
-// Commands survive the process that received them.
 func TestWishesLast(t *testing.T) {
 	d := newDriver(t, deepest, Options{Web: true}, 3*time.Minute, trench.answer)
 	d.inputs = map[int]ponder.Body{5: ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(`{"source":"other.test"}`)}}

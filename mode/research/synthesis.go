@@ -24,27 +24,26 @@ var (
 	judgePrompt string
 )
 
-// Limits of the synthesis.
 const (
 	maxPack        = 48 << 10 // bytes of evidence per request
 	smallPack      = 8 << 10  // for a model with a small context
 	maxPiece       = 1200     // bytes of a passage
-	maxAnswer      = 64 << 10 // bytes
-	maxVoice       = 4 << 10  // bytes of a persona's description
-	maxFound       = 12 << 10 // bytes of a tool result
-	maxOlder       = 12 << 10 // bytes of an older answer
-	leastRounds    = 6        // of tools in deep effort
-	otherRounds    = 5        // in other efforts
-	trivialCalls   = 3        // of a trivial question
+	maxAnswer      = 64 << 10
+	maxVoice       = 4 << 10
+	maxFound       = 12 << 10
+	maxOlder       = 12 << 10
+	leastRounds    = 6 // of tools in deep effort
+	otherRounds    = 5 // in other efforts
+	trivialCalls   = 3 // of a trivial question
 	answerTokens   = 6000
-	shortTokens    = 1500 // of a trivial answer
+	shortTokens    = 1500
 	maxListedSteps = 12
 )
 
 // work is an answer in progress.
 type work struct {
-	Call   int           `json:"call"`             // number of the current call
-	Rounds int           `json:"rounds,omitempty"` // finished rounds of tools
+	Call   int           `json:"call"`
+	Rounds int           `json:"rounds,omitempty"`
 	Msgs   []llm.Message `json:"msgs"`
 	Uses   []wanted      `json:"uses,omitempty"`
 	Last   bool          `json:"last,omitempty"`  // no further tools
@@ -57,10 +56,8 @@ func (w *work) key() string { return number(writing, w.Call) }
 // WritesAnswer reports whether the action key belongs to a call that writes the answer.
 func WritesAnswer(key string) bool { return strings.HasPrefix(key, writing) }
 
-// waits reports whether tools are unfinished.
 func (w *work) waits() bool { return len(w.Uses) > 0 }
 
-// usable returns the pieces that are not banned.
 func (s *state) usable() []piece {
 	list := make([]piece, 0, len(s.Evidence))
 	for _, p := range s.Evidence {
@@ -75,7 +72,6 @@ func (s *state) banned(p piece) bool {
 	return slices.ContainsFunc(s.Banned, func(name string) bool { return p.from(name) })
 }
 
-// sourced reports whether any usable piece may be quoted.
 func (s *state) sourced() bool {
 	return slices.ContainsFunc(s.usable(), func(p piece) bool { return p.quotable() })
 }
@@ -141,7 +137,6 @@ func (s *state) system() string {
 	return system
 }
 
-// brief returns the first message: the question, the user's input and the evidence.
 func (s *state) brief() string {
 	var b strings.Builder
 	b.WriteString("The question:\n<question>\n" + framed(textkit.TruncateBytes(textkit.CleanTrim(s.run.Input), maxAsked)) + "\n</question>\n")
@@ -188,7 +183,6 @@ func (s *state) briefFacts(b *strings.Builder) {
 	}
 }
 
-// briefConflicts lists likely conflicts between sources.
 func (s *state) briefConflicts(b *strings.Builder) {
 	for i, c := range s.conflicts() {
 		if i == 0 {
@@ -230,7 +224,6 @@ func (s *state) briefOlder(b *strings.Builder) {
 	b.WriteString(framed(lookup.Defused(textkit.TruncateBytes(textkit.CleanTrim(o.Answer), maxOlder))) + "\n</older_report>\n")
 }
 
-// wrote applies an answer of the writing model.
 func (s *state) wrote(b ponder.CallFinished) {
 	if b.Error != "" {
 		s.unwritten(b.Outcome)
@@ -279,12 +272,10 @@ func (s *state) unwritten(o ponder.Outcome) {
 	s.quote("the model failed: " + strings.TrimSuffix(s.Fault, "."))
 }
 
-// isSaid reports whether s contains a letter or digit.
 func isSaid(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// distinct removes calls with duplicate ids.
 func distinct(calls []llm.ToolCall) (list []llm.ToolCall) {
 	for _, c := range calls {
 		if !slices.ContainsFunc(list, func(o llm.ToolCall) bool { return o.ID == c.ID }) {
@@ -301,7 +292,6 @@ func (s *state) quote(why string) {
 	s.settleDraft(draft{Text: text, Unaided: true, Why: why, Confidence: confidence})
 }
 
-// reach describes which places were searched.
 func (s *state) reach() reach {
 	r := reach{looked: len(s.Reached) > 0, failed: s.unreached(), none: s.End}
 	if !s.gathers() {

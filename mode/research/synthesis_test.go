@@ -25,7 +25,6 @@ func writer(f fake, write func(a ponder.Call, n int) ponder.Body) fake {
 	return f
 }
 
-// results returns the tool results in a request's last message.
 func results(req llm.Request) (list []llm.ToolResult) {
 	for _, p := range req.Messages[len(req.Messages)-1].Parts {
 		if p.Result != nil {
@@ -165,7 +164,7 @@ func TestBadArguments(t *testing.T) {
 func TestToolRounds(t *testing.T) {
 	for _, test := range []struct {
 		o    Options
-		want int // rounds of tools
+		want int
 	}{
 		{Options{Web: true, Effort: deep}, 10}, {Options{Web: true, Effort: deep, MaxRounds: 2}, 6}, {Options{Web: true, Effort: normal}, 5}, {Options{Web: true, Effort: trivial}, 2},
 	} {
@@ -349,7 +348,7 @@ func TestJudge(t *testing.T) {
 	for name, test := range map[string]struct {
 		o      Options
 		answer ponder.Body
-		want   string // verdict
+		want   string
 		asked  bool
 	}{
 		"lifts":         {Options{Web: true}, says(`{"verdicts":[{"id":"c1","verdict":"supported","reason":"it says so"}]}`), "supported", true},
@@ -391,7 +390,6 @@ func TestTrivial(t *testing.T) {
 	}
 }
 
-// An older report is updated.
 func TestSince(t *testing.T) {
 	o := Options{Web: true, Since: &Report{Answer: "It was 10,000 metres deep [e4].", At: time.Date(2020, 5, 1, 0, 0, 0, 0, time.UTC), Evidence: []Known{{ID: "e4", Source: "https://sea.test/deep", Quote: "It was first sounded by HMS Challenger in 1875."}}}}
 	d := newDriver(t, deepest, o, time.Minute, trench.answer).work()
@@ -404,7 +402,6 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// Any budget gives an answer.
 func TestBudgets(t *testing.T) {
 	for at := 1; at < 30; at += 2 {
 		for _, b := range []ponder.Body{ponder.BudgetSpent{What: "time"}, ponder.Steer{Do: ponder.AnswerNow}} {
@@ -461,7 +458,6 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// ForceWebSearch searches for the question itself.
 func TestForceWebSearch(t *testing.T) {
 	d := newDriver(t, deepest, Options{Web: true, ForceWebSearch: true, Effort: trivial}, time.Minute, trench.answer).work()
 	if got := queryOf(d.dos(WebSearchTool)[0].Args); got != deepest {

@@ -17,14 +17,12 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// Tools of the writing model, with the seed's names.
 const (
 	progressTool = "deepThinkProgress"
 	searchTool   = "webSearch"
 	memoryTool   = PersonaTool
 )
 
-// Limits of tool calls.
 const (
 	maxUses      = 8  // per answer; further ones are refused
 	leastQuery   = 3  // characters
@@ -50,12 +48,11 @@ func (s *state) tools() []llm.Tool {
 	}
 	list = append(list, s.opts.Tools...)
 	if len(list) == 1 {
-		return nil // nothing to report
+		return nil
 	}
 	return list
 }
 
-// wanted is a tool call of the model and its result.
 type wanted struct {
 	Call   llm.ToolCall    `json:"call"`
 	Result *llm.ToolResult `json:"result,omitempty"` // nil while pending
@@ -147,7 +144,6 @@ func readQuery(tool string, input []byte) (query string, most int, err error) {
 	return query, most, nil
 }
 
-// noted publishes the model's progress report.
 func (s *state) noted(input []byte) error {
 	var in struct {
 		Stage, Label, Message string
@@ -223,7 +219,6 @@ func (s *state) settle() {
 	}
 }
 
-// resume appends the results of a round of tools to the messages.
 func (s *state) resume(w *work) {
 	msg := llm.Message{Role: llm.User}
 	for _, u := range w.Uses {
@@ -237,7 +232,6 @@ func (s *state) resume(w *work) {
 	w.Last = w.Last || s.lastCall()
 }
 
-// through reports whether all looks of a call are done.
 func (s *state) through(use int) bool {
 	return !slices.ContainsFunc(s.Looks, func(l look) bool { return l.Use == use && !l.Done })
 }

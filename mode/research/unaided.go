@@ -14,13 +14,12 @@ import (
 	"ponder/mode/internal/questionwords"
 )
 
-// Limits of an answer without a model.
 const (
-	quotesFirst = 6 // quotes of the best group
-	quotesEach  = 3 // quotes of each other group
+	quotesFirst = 6
+	quotesEach  = 3
 	quotesInAll = 18
 	quoteLength = 700 // bytes
-	askedLength = 300 // bytes of the question
+	askedLength = 300
 	whyLength   = 300 // bytes
 	leastQuoted = 0.1 // confidence of a quote
 	mostQuoted  = 0.6
@@ -28,15 +27,15 @@ const (
 
 // reach describes how far the sources were searched.
 type reach struct {
-	own    []string // queries in the user's own words
-	looked bool     // at least one look succeeded
+	own    []string
+	looked bool
 	failed []string // failed places in words
 	none   string   // why nothing was searched
 }
 
 // quotedAnswer returns an answer of quotations, grouped by query, and its confidence from 0 to 0.6.
-// Its first line says that no model wrote it, and why. Headings use the user's words only. It is
-// never empty: without quotes it lists the queries and the failed places.
+// It says first that no model wrote it, and why. Headings use the user's words only. Without quotes
+// it lists the queries and the failed places.
 func quotedAnswer(question string, list []piece, why string, r reach) (answer string, confidence float64) {
 	best := quotedBest(list)
 	if len(best) == 0 {
@@ -69,7 +68,6 @@ func quotedAnswer(question string, list []piece, why string, r reach) (answer st
 	return first + questionwords.Lack(question, quotes) + "\n" + strings.TrimRight(b.String(), "\n"), math.Round(total/float64(len(quotes))*100) / 100
 }
 
-// because formats why as the end of a sentence.
 func because(why string) string {
 	if why = strings.TrimRight(textkit.TruncateBytes(textkit.OneLine(why), whyLength), ". "); why == "" {
 		return "."
@@ -81,7 +79,6 @@ func heading(about string) string {
 	return "**" + strings.ReplaceAll(framed(textkit.TruncateBytes(textkit.OneLine(about), askedLength)), "*", "") + "**"
 }
 
-// sentence says that places could not be searched.
 func sentence(places []string) string {
 	said := strings.Join(places, " and ") + " could not be searched."
 	return strings.ToUpper(said[:1]) + said[1:]
@@ -144,7 +141,7 @@ func notSaidBySearch(list []piece) []piece {
 
 // group is the passages of one of the user's queries, or of all other queries.
 type group struct {
-	about  string // empty for other queries
+	about  string
 	pieces []piece
 }
 
@@ -177,7 +174,6 @@ func askedFor(query string) string {
 	return key
 }
 
-// nothingFound describes the queries and the failed places.
 func nothingFound(question string, found int, why string, r reach) string {
 	web, memory := queriesOf(question)
 	var looked []string
@@ -206,7 +202,6 @@ func nothingFound(question string, found int, why string, r reach) string {
 	return s
 }
 
-// unlooked says that nothing was looked up, and why.
 func unlooked(why string) string {
 	if why == "" {
 		return "Nothing was looked up."

@@ -13,7 +13,6 @@ import (
 	"ponder/mode/internal/usage"
 )
 
-// viewFold is the hidden state of a View.
 type viewFold struct {
 	budget ponder.Budget
 	spent  ponder.Cost
@@ -21,8 +20,8 @@ type viewFold struct {
 	began  time.Duration // elapsed time of the thread at the run's first write
 	now    time.Duration // elapsed time of the thread at the newest event
 	cited  map[string]bool
-	places map[string]int   // index by kind and id
-	same   map[string][]int // indexes of evidence by source
+	places map[string]int
+	same   map[string][]int
 }
 
 // NewView returns the view of an empty thread. On a thread with several runs it shows the newest.
@@ -124,7 +123,6 @@ func (f *viewFold) worked() time.Duration {
 	return max(0, f.now-f.began)
 }
 
-// start resets the view if a run to show starts.
 func (v View) start(ev ponder.Event, b ponder.RunStarted) View {
 	wanted := v.Research.Run == "" || v.Research.Status.Ended()
 	if b.Mode != Name || ev.Run == "" || !wanted {
@@ -178,7 +176,6 @@ func (v *View) planned(b ponder.Plan) {
 	v.Research.Rounds = max(v.Research.Rounds, b.Round)
 }
 
-// found adds a passage or updates it.
 func (v *View) found(ev ponder.Event, b ponder.Evidence) {
 	tool := textkit.OneLine(cmp.Or(b.Found.Tool, b.Tool))
 	i, again := v.fold.places["e "+b.ID]
@@ -249,7 +246,6 @@ func (v *View) cite(ids []string) {
 	}
 }
 
-// broke records how a call for the answer ended.
 func (v *View) broke(ev ponder.Event, b ponder.CallFinished) {
 	if ev.Run == v.Research.Run && strings.HasPrefix(ev.Cause, writing+"-") && b.Error == "" && !b.Dropped {
 		v.BrokeOff = b.Finish.BrokeOff()
@@ -267,7 +263,6 @@ func (v *View) charged(b ponder.CallFinished) {
 	}
 }
 
-// raised adds a question once.
 func (v *View) raised(b ponder.SubQuestion) {
 	q := Question{ID: b.ID, Parent: b.Parent, Text: textkit.OneLine(b.Content), Priority: b.Priority, Why: textkit.OneLine(b.Why), By: textkit.OneLine(b.By), Unaided: b.Unaided, At: v.Research.Elapsed}
 	if _, ok := v.fold.places["q "+b.ID]; ok {

@@ -82,7 +82,6 @@ func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
 	v.moment(ev, Moment{Stage: "wish", Label: string(b.Do), Message: cmp.Or(w.Content, w.Target, string(b.Do))})
 }
 
-// sourceOf resolves the id of a passage to its source.
 func (v *View) sourceOf(name string) string {
 	if i, ok := v.fold.places["e "+strings.ToLower(name)]; ok {
 		return v.Evidence[i].Source
@@ -90,7 +89,6 @@ func (v *View) sourceOf(name string) string {
 	return name
 }
 
-// acknowledge adds the result to a command.
 func (v *View) acknowledge(ev ponder.Event, b ponder.Progress) {
 	i, ok := v.fold.places["w "+b.Ref]
 	if !ok || v.Steering[i].Seq > 0 {
@@ -116,7 +114,6 @@ func (v *View) acknowledge(ev ponder.Event, b ponder.Progress) {
 	v.mark()
 }
 
-// mark flags passages of pinned or banned sources.
 func (v *View) mark() {
 	if len(v.Pinned)+len(v.Banned) == 0 {
 		return
@@ -132,7 +129,7 @@ func (v *View) mark() {
 type progressMeta struct {
 	Tool       string   `json:"tool,omitempty"`
 	Query      string   `json:"query,omitempty"`
-	New        int      `json:"new,omitempty"` // passages
+	New        int      `json:"new,omitempty"`
 	Error      string   `json:"error,omitempty"`
 	References *Summary `json:"referenceSummary,omitempty"`
 }

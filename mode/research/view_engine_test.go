@@ -17,7 +17,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// engineConfig simulates world f for an engine.
 func engineConfig(f fake) engine.Config {
 	model := &llmtest.Model{Latency: llmtest.Delay{Mean: 2 * time.Second}, Answer: func(req *llm.Request) (llm.Message, error) {
 		key := "write"

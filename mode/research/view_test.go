@@ -59,7 +59,6 @@ func passage(id, source, by, query string, score float64) ponder.Evidence {
 	}
 }
 
-// whole is a research with every kind of event.
 func whole() []ponder.Event {
 	return courseOf(
 		ponder.RunStarted{Mode: Name, Input: "Why is it so?", Budget: ponder.Budget{Time: 100 * time.Second, Cost: ponder.Cost{Calls: 10}}, Options: json.RawMessage(`{"web":true,"docs":["/docs"],"persona":{"name":"Ada"}}`)},
