@@ -16,7 +16,6 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// Limits of parsed answers.
 const (
 	maxThoughts = 8
 	maxThought  = 4000 // bytes
@@ -24,7 +23,6 @@ const (
 	maxItem     = 1000 // bytes
 )
 
-// Defaults for missing fields.
 const (
 	defaultKind       = "exploration"
 	defaultConfidence = 0.5
@@ -59,7 +57,6 @@ type asked struct {
 	Parent   string `json:"parent,omitempty"` // id of the originating question, if given
 }
 
-// summary is a parsed or stored synthesis.
 type summary struct {
 	Text       string   `json:"text,omitempty"`
 	Insights   []string `json:"insights,omitempty"`
@@ -123,11 +120,10 @@ var (
 	finalAnswer     = structured.New[summaryForm](answerSchema)
 )
 
-// answer is a parsed answer to a call for thoughts.
 type answer struct {
 	thoughts []heard
-	asked    []asked // questions among the thoughts
-	settled  bool    // nothing is left to ask
+	asked    []asked
+	settled  bool
 }
 
 // readAnswer parses thoughts. With prose, paragraphs count as thoughts. Without an error there is
@@ -177,7 +173,6 @@ func textAlone(text string) string {
 	return text
 }
 
-// said reports whether text has content.
 func said(text string) bool { return structured.HasContent(text) }
 
 func citesIn(list []string) (ids []string) {
@@ -221,7 +216,6 @@ func cutQuestion(text string) (question, rest string, ok bool) {
 	return strings.Trim(text[:i+n], "*_ "), strings.TrimLeft(text[i+n:], "*_ "), true
 }
 
-// ranking is a new priority of a question.
 type ranking struct {
 	id       string
 	priority int
@@ -264,7 +258,6 @@ func readQuestions(text string, prose bool) ([]asked, []ranking, error) {
 	return kept, ranks, nil
 }
 
-// asksNothing reports whether a short answer declines to ask.
 func asksNothing(text string) bool {
 	text = structured.Unfenced(text)
 	return text != "" && (!said(text) || len(text) <= maxItem/5 && asksNone.MatchString(text))
@@ -312,7 +305,6 @@ func readSummary(text string, last, prose bool) (summary, error) {
 	return sum, nil
 }
 
-// shareOf normalizes a confidence, or returns notGiven.
 func shareOf(x *float64) float64 {
 	if x == nil {
 		return notGiven
@@ -331,7 +323,6 @@ func scaled(x float64) float64 {
 	return lookup.Unit(x / 100)
 }
 
-// priorityOf clamps a priority to 1 to 10, or returns the default.
 func priorityOf(n *int) int {
 	if n == nil {
 		return defaultPriority
@@ -339,7 +330,6 @@ func priorityOf(n *int) int {
 	return min(max(*n, 1), 10)
 }
 
-// items returns the texts of list within limits, or nil.
 func items(list []string) (kept []string) {
 	for _, text := range list {
 		if text = textkit.TruncateBytes(textkit.OneLine(text), maxItem); said(text) && len(kept) < maxItems {
@@ -349,7 +339,6 @@ func items(list []string) (kept []string) {
 	return kept
 }
 
-// kindOf maps a model's word to a kind of thought.
 func kindOf(word string) string {
 	for _, k := range kinds {
 		if k.name == word {
@@ -367,7 +356,6 @@ func kindOf(word string) string {
 	return defaultKind
 }
 
-// kinds lists kinds of thoughts with multilingual stems of their names.
 var kinds = []struct {
 	name  string
 	stems []string

@@ -18,10 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// file is a part of a txtar archive.
 type file struct{ name, text string }
 
-// archive parses a txtar archive.
 func archive(t testing.TB, path string) (comment string, files []file) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -79,7 +77,7 @@ func corpus(t *testing.T, path string, read func(text string, prose bool) (any, 
 }
 
 func golden(t *testing.T, text string, read func(string, bool) (any, error)) string {
-	text = llm.Spoken(text) // as heardOf does
+	text = llm.Spoken(text)
 	v, err := read(text, false)
 	begin := ""
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // A default confidence is marked, and neither ends a session nor counts as its claim.
 func TestAssumed(t *testing.T) {
 	for name, test := range map[string]struct {
-		sure    string // confidence in each answer
+		sure    string
 		assumed bool
 	}{
 		"given":     {`,"confidence":0.5`, false},

@@ -12,7 +12,6 @@ import (
 	"ponder/mode/internal/pendingwrites"
 )
 
-// wordy answers sensibly at a realistic length.
 func wordy(a ponder.Action) ponder.Body {
 	what, n := stepOf(keyOf(a))
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(len(what))))
@@ -49,13 +48,11 @@ func BenchmarkCalls(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(calls), "µs/call")
 }
 
-// played is a recorded session.
 type played struct {
 	run ponder.Run
 	log []ponder.Event
 }
 
-// plays returns sessions of forty simulated calls.
 func plays(b *testing.B, n int) (list []played) {
 	answer := llmtest.Plausible(1)
 	for i := range n {

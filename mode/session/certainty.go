@@ -55,7 +55,6 @@ func (v View) Calibrate(c Calibration) View {
 	return v
 }
 
-// claim sets the current claim, with the basis of the fold.
 func (v *View) claim(claimed *float64) {
 	if claimed == nil {
 		v.Session.Certainty = Certainty{Calibration: uncalibrated}

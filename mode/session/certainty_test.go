@@ -18,7 +18,7 @@ func TestCertainty(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		before session.Calibration
-		after  session.Calibration // if calibrated
+		after  session.Calibration
 		events []ponder.Event
 		text   string
 		note   string

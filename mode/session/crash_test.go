@@ -19,7 +19,6 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// library simulates knowledge_search over generated sentences.
 func library(a ponder.Do, size int) ponder.Body {
 	var in struct {
 		Query   string
@@ -48,8 +47,8 @@ func library(a ponder.Do, size int) ponder.Body {
 // world answers randomly but deterministically by key.
 type world struct {
 	seed uint64
-	evil float64 // share of bad answers
-	size int     // of its library
+	evil float64
+	size int
 }
 
 func (w world) answer(a ponder.Action) ponder.Body {
@@ -82,7 +81,6 @@ func (w world) answer(a ponder.Action) ponder.Body {
 	return bad[rng.IntN(len(bad))]
 }
 
-// inWords answers in the text formats.
 func inWords(a ponder.Action, rng *rand.Rand) ponder.Body {
 	what, n := stepOf(keyOf(a))
 	switch what {
@@ -193,7 +191,6 @@ func checkCites(t *testing.T, d *driver) {
 	}
 }
 
-// A log cut after any event continues to the same log.
 func TestCutAnywhere(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which folds a log from each of its events")
 	for seed := range uint64(30) {
@@ -235,7 +232,6 @@ func jsonLines(t *testing.T, evs []ponder.Event) (lines []string) {
 	return lines
 }
 
-// The state stays small in long sessions.
 func TestStateIsBounded(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which folds long sessions")
 	w := world{seed: 1, size: 2000}

@@ -27,16 +27,16 @@ type driver struct {
 	answer func(ponder.Action) ponder.Body // result of a Call or Do
 	takes  time.Duration                   // duration of a call; a look takes a hundredth
 	inputs map[int]ponder.Body             // by number of events before them
-	quick  bool                            // without checks
-	order  func([]ponder.Action)           // order in which concurrent actions end, if not theirs
+	quick  bool
+	order  func([]ponder.Action) // order in which concurrent actions end, if not theirs
 
 	state   ponder.State
 	log     []ponder.Event
-	done    map[string]int // logged results and bodies of Writes
+	done    map[string]int
 	elapsed time.Duration
 	told    bool
-	paused  bool            // until the immediate repair
-	actions []ponder.Action // performed calls and looks
+	paused  bool // until the immediate repair
+	actions []ponder.Action
 	fin     *ponder.RunFinished
 }
 
@@ -151,7 +151,6 @@ func (d *driver) step() {
 	}
 }
 
-// unwritten reports whether a Write is not fully logged.
 func (d *driver) unwritten(a ponder.Action) bool {
 	w, ok := a.(ponder.Write)
 	return ok && d.done[w.Key] < len(w.Bodies)
@@ -232,7 +231,6 @@ func stepOf(key string) (what string, n int) {
 	return what, n
 }
 
-// sensible simulates a competent model.
 func sensible(a ponder.Action) ponder.Body {
 	what, n := stepOf(keyOf(a))
 	what, _, _ = strings.Cut(what, "~")

@@ -19,7 +19,6 @@ import (
 // the answer rests on untrusted text.
 const EarlierTool = toolname.EarlierSessions
 
-// Limits of earlier sessions.
 const (
 	maxEarlier     = 3
 	maxEarlierText = 1200 // bytes of an answer
@@ -29,7 +28,6 @@ const (
 	mostEarlier    = 0.9 // maximum score, because an answer is no source
 )
 
-// recollect returns the look-up of earlier sessions.
 func (s *state) recollect() ponder.Action {
 	return lookup.Use(s.Step.key(), EarlierTool, map[string]any{"question": textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxFocus), "limit": maxEarlier})
 }
@@ -44,7 +42,7 @@ func (s *state) remember(b ponder.ToolResult) {
 			Confidence float64
 			Resolved   *float64 // outcome: 1 is right, 0 is wrong
 			Score      float64
-			Untrusted  bool // rests on untrusted text
+			Untrusted  bool
 		}
 	}
 	if b.Error != "" || json.Unmarshal([]byte(b.Result), &raw) != nil {
@@ -77,7 +75,6 @@ func (s *state) remember(b ponder.ToolResult) {
 	s.round()
 }
 
-// earlierSure describes the confidence and outcome of an earlier session.
 func earlierSure(confidence float64, outcome *float64) string {
 	sure := ""
 	if confidence > 0 {
@@ -98,7 +95,6 @@ func earlierScore(score, confidence float64) float64 {
 	return min(lookup.Unit(score), lookup.Unit(confidence), mostEarlier)
 }
 
-// turnedOut describes the outcome of an earlier session, if known.
 func turnedOut(outcome *float64) string {
 	switch {
 	case outcome == nil:

@@ -21,7 +21,6 @@ import (
 	"ponder/store/memory"
 )
 
-// search finds three sentences for each query.
 var search = ponder.NewTool(session.SearchTool, "Search.", json.RawMessage(`{}`), func(_ context.Context, in struct {
 	Query   string
 	Exclude []string
@@ -126,7 +125,6 @@ func TestAnswerWaitsToBeMended(t *testing.T) {
 	})
 }
 
-// A process with interruptions reaches the same thoughts.
 func TestStops(t *testing.T) {
 	thoughts := func(evs []ponder.Event) (list []string) {
 		for _, ev := range evs {

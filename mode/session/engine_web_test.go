@@ -23,7 +23,6 @@ import (
 
 type webInput struct{ Query, URL string }
 
-// webTools are web tools backed by do.
 func webTools(do func(ctx context.Context, in webInput) (string, error)) []ponder.Tool {
 	list := []ponder.Tool{
 		ponder.NewTool(session.WebSearchTool, "Search.", json.RawMessage(`{}`), do),
@@ -60,7 +59,7 @@ func webConfig(m *llmtest.Model, do func(context.Context, webInput) (string, err
 // pages.
 func TestHostilePages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex // guards the variables below
+		var mu sync.Mutex
 		shown, calls := 0, 0
 		gullible := &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second}, Answer: func(req *llm.Request) (llm.Message, error) {
 			text := req.System
@@ -106,7 +105,6 @@ func TestHostilePages(t *testing.T) {
 	})
 }
 
-// A hanging web costs no more time than the session has.
 func TestWebHangs(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

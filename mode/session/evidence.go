@@ -17,7 +17,6 @@ import (
 // exclude, memory}; exclude lists ids of known hits. Its result is {hits, skipped}.
 const SearchTool = toolname.KnowledgeSearch
 
-// Limits of evidence.
 const (
 	maxHits     = 6    // per search
 	maxQuote    = 2000 // bytes
@@ -25,17 +24,16 @@ const (
 	maxLabel    = 300  // bytes of a title, section or source
 	maxEvidence = 200  // cited passages
 	maxKeptText = 600  // bytes of a quote kept for the conclusion: a long sentence
-	maxSeen     = 1000 // ids of hits
+	maxSeen     = 1000
 	maxTopics   = 40
 	maxTerms    = 24
-	maxSignals  = 12   // quality signals of a source
+	maxSignals  = 12
 	maxURL      = 2000 // bytes
 )
 
 // pinnedWeight multiplies the score of a pinned source's passages.
 const pinnedWeight = 2
 
-// evidence is a gathered passage.
 type evidence struct {
 	N        int      `json:"n"`
 	Source   string   `json:"source"`
@@ -48,10 +46,10 @@ type evidence struct {
 	Terms    []string `json:"terms,omitempty"`
 	Question string   `json:"question,omitempty"` // the focus it was found for
 	Cited    bool     `json:"cited,omitempty"`
-	Earlier  bool     `json:"earlier,omitempty"` // conclusion of an earlier session
+	Earlier  bool     `json:"earlier,omitempty"`
 
 	URL       string `json:"url,omitempty"`
-	Kind      string `json:"kind,omitempty"` // kind of source, if the tool says
+	Kind      string `json:"kind,omitempty"`
 	Dated     string `json:"dated,omitempty"`
 	Fetched   string `json:"fetched,omitempty"`
 	Cluster   string `json:"cluster,omitempty"` // see voice
@@ -63,7 +61,6 @@ type evidence struct {
 
 func (e evidence) id() string { return "e" + strconv.Itoa(e.N) }
 
-// query returns the search text of a focus.
 func (s *state) query(f focus) string {
 	if topic := f.topic(); topic != "" {
 		return topic + " " + textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxFocus)
@@ -130,7 +127,6 @@ func (s *state) pick(list []hit, by ponder.Found) (add []ponder.Body) {
 // weak reports whether a hit is too weak to quote without a model, compared with the best.
 func (s *state) weak(h hit) bool { return s.Unaided && h.Score < s.Best/2 }
 
-// nothing explains why a look found nothing.
 func (s *state) nothing(c *cell) string {
 	switch {
 	case c.Less != "":
@@ -151,7 +147,6 @@ func (s *state) less(why string) string {
 	return strings.ToLower(s.place()) + why
 }
 
-// place names the sources other than the web.
 func (s *state) place() string {
 	switch {
 	case !s.opts.Memory:
@@ -192,7 +187,6 @@ func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 	return b
 }
 
-// passages returns this round's evidence for a focus.
 func (s *state) passages(f focus) (list []evidence) {
 	for _, e := range s.Evidence {
 		if !e.Cited && !e.Earlier && e.Question == f.Question {
@@ -216,8 +210,8 @@ var number = regexp.MustCompile(`\d+`)
 // nowhere is an id that never exists, for answers not checked yet.
 const nowhere = "e000000"
 
-// cited removes from text citations of unknown or banned evidence and foreign numbering. It returns
-// the ids cited in text and more. Without any evidence it keeps text that may be code.
+// cited removes from text citations of unknown or banned evidence and foreign numbering, and
+// returns the ids cited in text and more. Without any evidence it keeps text that may be code.
 func (s *state) cited(text string, more []string) (string, []string) { return s.citing(text, more, "") }
 
 // citing is cited, but replaces each citation without valid ids by other.
@@ -281,7 +275,6 @@ func (s *state) named(id string) bool {
 	return err == nil && 0 < n && n <= most
 }
 
-// keep marks evidence as cited.
 func (s *state) keep(ids []string) {
 	for i, e := range s.Evidence {
 		if !e.Cited && slices.Contains(ids, e.id()) {
@@ -313,7 +306,6 @@ func (s *state) forget() {
 	s.Evidence = kept
 }
 
-// from reports whether e comes from the named source.
 func (e evidence) from(name string) bool {
 	return lookup.IsOf(e.Source, name) || e.URL != "" && lookup.IsOf(e.URL, name)
 }
@@ -332,7 +324,6 @@ func (s *state) trace(e *evidence, b *ponder.Evidence, h hit, by ponder.Found) {
 	b.Cluster, b.Voices, b.Quality, b.Untrusted = e.Cluster, max(0, h.Voices), lookup.Signals(h.Quality), e.Untrusted
 }
 
-// Results of tools, parsed by package lookup.
 type (
 	hit   = lookup.Hit
 	found = lookup.Found

@@ -22,7 +22,7 @@ const (
 
 // focus is the current subject: a question or, without an id, the user's question.
 type focus struct {
-	Question string `json:"question,omitempty"` // id of the question
+	Question string `json:"question,omitempty"`
 	Text     string `json:"text,omitempty"`
 }
 
@@ -32,9 +32,9 @@ type question struct {
 	Text     string `json:"text"`
 	Priority int    `json:"priority"`
 	Why      string `json:"why,omitempty"`
-	Insights string `json:"insights,omitempty"` // learned by exploring it
-	Aside    bool   `json:"aside,omitempty"`    // the model fails on it; prompts omit it
-	Wished   bool   `json:"wished,omitempty"`   // asked by the user, who alone ranks it
+	Insights string `json:"insights,omitempty"`
+	Aside    bool   `json:"aside,omitempty"`  // the model fails on it; prompts omit it
+	Wished   bool   `json:"wished,omitempty"` // asked by the user, who alone ranks it
 
 	feel similarity.Text
 }
@@ -86,7 +86,6 @@ func (s *state) parent(id string) string {
 	return s.Focus.Question
 }
 
-// urge raises the priority of open question i to at least priority.
 func (s *state) urge(i, priority int, why string) []ponder.Body {
 	if s.Open[i].Priority >= priority {
 		return nil

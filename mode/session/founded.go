@@ -10,16 +10,14 @@ import (
 	"ponder/knowledge/claim"
 )
 
-// maxDoubts is the maximum number of reported doubts.
 const maxDoubts = 8
 
-// astray describes a sentence that cites only unknown evidence.
 const astray = "what is cited from a source that is not there"
 
-// founded marks unsupported sentences of an answer and its insights as unverified. A sentence is
-// unsupported if its evidence lacks its quotation or figure, or if it cites only unknown evidence
-// such as [e000000]. It reports these to the user without source numbers, because reports renumber
-// them. Sentences whose evidence is no longer stored stay unmarked.
+// founded marks unsupported sentences of an answer and its insights: those whose evidence lacks
+// their quotation or figure, or that cite only unknown evidence such as [e000000]. It reports them
+// without source numbers, because reports renumber sources. Sentences whose evidence is no longer
+// stored stay unmarked.
 func (s *state) founded(sum summary) summary {
 	sum.Text, _ = s.citing(sum.Text, nil, "["+nowhere+"]")
 	for i, insight := range sum.Insights {
@@ -65,8 +63,8 @@ func (s *state) founded(sum summary) summary {
 	return sum
 }
 
-// sift keeps the known citations of a sentence. It reports whether it had citations but none is
-// known. After a word of four letters, a bracket is hardly a code index.
+// sift keeps the known citations of a sentence and reports whether all its citations are unknown.
+// After a word of four letters, a bracket is hardly a code index.
 func (s *state) sift(c *claim.Sentence, said string) bool {
 	var kept []string
 	lost := false
@@ -97,7 +95,6 @@ func (s *state) wording(text string) claim.Wording {
 	return w
 }
 
-// whole returns the passage with its context.
 func (e *evidence) whole() string {
 	if e.Rest == "" {
 		return e.Quote + "\n" + e.Context

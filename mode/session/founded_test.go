@@ -11,7 +11,6 @@ import (
 	"ponder"
 )
 
-// An answer marks exactly its unsupported sentences.
 func TestFounded(t *testing.T) {
 	const (
 		deep   = "The trench was sounded in 1875 and found to be 10,984 metres deep."
@@ -92,7 +91,6 @@ func TestFounded(t *testing.T) {
 	}
 }
 
-// Insights are marked too; each doubt is reported once.
 func TestFoundedInsights(t *testing.T) {
 	const said = "The trench was found to be 10,984 metres deep."
 	d := newDriver(t, "How deep is the sea?", Options{Docs: []string{"/d"}}, 30*time.Second, func(a ponder.Action) ponder.Body {

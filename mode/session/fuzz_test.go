@@ -12,7 +12,6 @@ import (
 	"ponder/internal/racetest"
 )
 
-// seeds adds the corpora to a fuzz test.
 func seeds(f *testing.F) {
 	for _, path := range []string{"testdata/thoughts.txtar", "testdata/questions.txtar", "testdata/synthesis.txtar", "testdata/prose.txtar", "testdata/answers.txtar"} {
 		_, files := archive(f, path)
@@ -22,7 +21,6 @@ func seeds(f *testing.F) {
 	}
 }
 
-// sane checks a text from a model.
 func sane(t *testing.T, text string, most int) {
 	t.Helper()
 	if len(text) > most || !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\x1b\r\u202e") || text != strings.TrimSpace(text) {

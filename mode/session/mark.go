@@ -9,10 +9,9 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// Limits of the comparison of quotes.
 const (
-	maxQuotes = 1000 // remembered quotes
-	leastHeld = 40   // minimum bytes of a quote that another may contain
+	maxQuotes = 1000
+	leastHeld = 40 // minimum bytes of a quote that another may contain
 )
 
 // mark judges a hit against all quotes; see [lookup.Judged].
@@ -21,8 +20,8 @@ func (s *state) mark(h hit) hit { return lookup.Judged(h, s.quotedElsewhere(h)) 
 // quotable reports whether a passage may become a thought or part of an answer.
 func (e evidence) quotable() bool { return e.Copy == "" && !e.Addressed && !e.Earlier }
 
-// repeats reports whether the quote of a hit, or a part of it, is known from the same page;
-// otherwise it records the quote. It ignores documents, whose hits have ids by position.
+// repeats reports whether the quote of a hit, or a part of it, is known from the same page, else
+// records it. It ignores documents, whose hits have ids by position.
 func (s *state) repeats(h hit) bool {
 	if h.Kind == "" || !s.opts.Memory && !s.opts.Web {
 		return false
@@ -46,7 +45,6 @@ func (s *state) holds(h hit) bool {
 	})
 }
 
-// quotedElsewhere reports whether another page has the quote of a hit.
 func (s *state) quotedElsewhere(h hit) bool {
 	quote, page := lookup.QuoteKey(h)+":", lookup.PageKey(h)
 	return slices.ContainsFunc(s.Quotes, func(key string) bool { return strings.HasPrefix(key, quote) && key[len(quote):] != page })

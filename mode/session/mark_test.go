@@ -19,7 +19,6 @@ const (
 	toldAway = `{"hits":[{"thread":"thr_1","question":"How deep is the sea?","answer":"Two <b>metres</b>. %s","confidence":%v,"score":1%s}]}`
 )
 
-// quotedIn reports whether a thought, synthesis or answer contains text.
 func quotedIn(d *driver, text string) bool {
 	for _, ev := range d.log {
 		switch b := ev.Body.(type) {
@@ -54,7 +53,7 @@ func TestAddressedIsNotQuoted(t *testing.T) {
 	for name, test := range map[string]struct {
 		options Options
 		answer  func(ponder.Action) ponder.Body
-		quoted  bool // the sound page is quoted
+		quoted  bool
 	}{
 		"without a model": {Options{Web: true, WithoutModel: true}, surfing(sites...), true},
 		"with a model":    {Options{Web: true}, surfing(sites...), false},
@@ -82,7 +81,6 @@ func TestAddressedIsNotQuoted(t *testing.T) {
 	}
 }
 
-// If all evidence addresses programs, nothing is quoted.
 func TestOnlyAddressed(t *testing.T) {
 	d := newDriver(t, "How deep is the sea?", Options{Web: true, WithoutModel: true}, 15*time.Second,
 		surfing(site{"https://bad.test/b", "B", obeyed, marked})).work()
@@ -140,7 +138,6 @@ func TestFolderHasNoTransport(t *testing.T) {
 	}
 }
 
-// A snippet that contains a known quote is not new.
 func TestSnippetHoldsQuote(t *testing.T) {
 	s := &state{given: &given{opts: Options{Web: true}}}
 	s.Evidence = []evidence{{N: 1, Source: "https://sea.test/deep", URL: "https://sea.test/deep", Quote: textkit.TruncateBytes(deep+" "+other, 100)}, {N: 2, Source: "thread:a", Quote: other, Earlier: true}}
@@ -167,7 +164,7 @@ func TestRepeats(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		url    string
-		events int // that quote it
+		events int
 	}{
 		"the same page":            {"https://sea.test/deep", 1},
 		"written in another way":   {"http://www.sea.test/deep/#top", 1},

@@ -12,8 +12,8 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// Backoff while a model fails that answered before: initial wait, doubled each time, and maximum. A
-// session with a time limit waits until it ends; others wait mostRests times.
+// Backoff while a model fails that answered before: initial wait, doubled each time, and maximum.
+// Sessions without a time limit wait mostRests times.
 const (
 	firstRest = 5 * time.Second
 	mostRest  = 2 * time.Minute
@@ -28,15 +28,14 @@ const rested = "rests"
 // resting is the stage of the Progress about a wait.
 const resting = "resting"
 
-// outage is the state of a failing model.
 type outage struct {
 	Answered bool      `json:"answered,omitempty"` // the model answered before
-	Class    llm.Class `json:"class,omitempty"`    // of the last failure
-	Fault    string    `json:"fault,omitempty"`    // message of the last failure
-	Before   time.Time `json:"before,omitzero"`    // the model's own retry time
-	Until    time.Time `json:"until,omitzero"`     // no call before
-	Rests    int       `json:"rests,omitempty"`    // since the last answer
-	Pauses   bool      `json:"pauses,omitempty"`   // the session is about to pause for repair
+	Class    llm.Class `json:"class,omitempty"`
+	Fault    string    `json:"fault,omitempty"`
+	Before   time.Time `json:"before,omitzero"`  // the model's own retry time
+	Until    time.Time `json:"until,omitzero"`   // no call before
+	Rests    int       `json:"rests,omitempty"`  // since the last answer
+	Pauses   bool      `json:"pauses,omitempty"` // the session is about to pause for repair
 }
 
 // mayPass reports whether failures of this class end by themselves.
@@ -44,8 +43,8 @@ func mayPass(c llm.Class) bool {
 	return c == llm.Transient || c == llm.RateLimited || c == llm.Unreachable || c == llm.Truncated
 }
 
-// rest starts a wait if the model answered before and the failure may pass, or a pause if only a
-// user can repair it. It reports whether it did either.
+// rest waits if the model answered before and the failure may pass, or pauses if only a user can
+// repair it. It reports whether it did either.
 func (s *state) rest() bool {
 	o := &s.Outage
 	switch {
@@ -69,8 +68,8 @@ func (s *state) rest() bool {
 	return true
 }
 
-// pause pauses the session until a user repairs the model, and reports whether it did. It does not
-// pause unattended sessions or those without calls left.
+// pause pauses the session until a user repairs the model, unless it is unattended or has no calls
+// left. It reports whether it paused.
 func (s *state) pause() bool {
 	o := &s.Outage
 	if !o.Answered || o.Fault == "" || !runstate.IsPermanent(o.Class) || s.opts.Unattended || s.Calls > 0 && s.Counts.Calls >= s.Calls {
@@ -87,10 +86,8 @@ func ofItself(ev ponder.Event) bool {
 	return strings.HasPrefix(ev.Cause, rested+"-") && pendingwrites.Ends(ev.Cause)
 }
 
-// limited returns the time limit; zero means none.
 func (s *state) limited() time.Duration { return cmp.Or(s.Limit, s.run.Budget.Time) }
 
-// rests reports whether calls must wait.
 func (s *state) rests(now time.Time) bool { return s.End == "" && now.Before(s.Outage.Until) }
 
 // unaid starts or ends quoting without a model, and explains the start.

@@ -27,9 +27,9 @@ func TestOutage(t *testing.T) {
 		from, to time.Duration
 		budget   time.Duration
 		options  Options
-		rests    string // durations of waits
+		rests    string
 		reason   string
-		answer   string // prefix of the answer
+		answer   string
 	}{
 		"of a minute": {
 			from: time.Minute, to: 2 * time.Minute, budget: 6 * time.Minute,
@@ -85,7 +85,7 @@ func TestOutage(t *testing.T) {
 func TestWantsTime(t *testing.T) {
 	for name, tt := range map[string]struct {
 		wants, takes time.Duration
-		more         string // added time limit
+		more         string
 		rest         string
 	}{
 		"more":                   {wants: 35 * time.Second, takes: 10 * time.Minute, rest: "35s"},
@@ -138,7 +138,6 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// Answer-now during an outage retries at once.
 func TestAnswerNowInAnOutage(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{ToTheEnd: true}, time.Hour, nil)
 	down(d, time.Minute, time.Hour)
@@ -251,8 +250,8 @@ func TestPausesForTheAnswer(t *testing.T) {
 	for name, tt := range map[string]struct {
 		options Options
 		class   llm.Class
-		bad     int // failing calls for the answer
-		calls   int // call limit
+		bad     int
+		calls   int
 		wish    bool
 		first   ponder.Body // result of the first such call, if it succeeds
 		keys    string

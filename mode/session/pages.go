@@ -9,15 +9,13 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// Limits of page reading.
 const (
-	maxPages     = 2   // per focus
-	maxWavePages = 6   // per wave
-	pageHits     = 3   // passages per page
-	maxRead      = 500 // remembered pages
+	maxPages     = 2 // per focus
+	maxWavePages = 6 // per wave
+	pageHits     = 3 // passages per page
+	maxRead      = 500
 )
 
-// page is a web page read for a cell.
 type page struct {
 	N      int   `json:"n"`
 	Result int   `json:"result"` // index of its search result
@@ -54,7 +52,6 @@ func (s *state) choosePages() bool {
 	return all > 0
 }
 
-// copied reports whether a selected page has the text of r.
 func (w *webLook) copied(r hit) bool {
 	return r.Cluster != "" && slices.ContainsFunc(w.Pages, func(p page) bool { return w.Results[p.Result].Cluster == r.Cluster })
 }

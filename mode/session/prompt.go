@@ -28,9 +28,9 @@ var (
 
 // Limits of prompt parts, in bytes.
 const (
-	maxKept   = 1000     // a thought
-	maxAsked  = 32 << 10 // the user's question
-	maxPrompt = 8 << 10  // the owner's prompt
+	maxKept   = 1000 // a thought
+	maxAsked  = 32 << 10
+	maxPrompt = 8 << 10
 )
 
 // Token limits of answers without long reasoning.
@@ -41,7 +41,6 @@ const (
 	finalTokens     = 8192
 )
 
-// thought is a stored thought.
 type thought struct {
 	Text       string  `json:"text"`
 	Kind       string  `json:"kind"`
@@ -88,7 +87,6 @@ func (s *state) ask(key string, c *cell) ponder.Action {
 
 type prompt []byte
 
-// prompts pools buffers.
 var prompts = sync.Pool{New: func() any { return new(prompt) }}
 
 func (b *prompt) add(texts ...string) {
@@ -191,7 +189,6 @@ func (s *state) summaryBody(b *prompt) {
 	listPassages(b, bestEvidence(s.Evidence, 2*recentThoughts), nil)
 }
 
-// listSaid lists memos of thoughts older than the window.
 func (s *state) listSaid(b *prompt) {
 	n := 0
 	for _, m := range s.Said {
@@ -322,7 +319,6 @@ func bestEvidence(list []evidence, n int) []evidence {
 	return best
 }
 
-// byScore sorts by descending score.
 func byScore(a, b evidence) int {
 	switch {
 	case a.Score > b.Score:

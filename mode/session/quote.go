@@ -50,7 +50,6 @@ func kindOfQuote(e evidence, others []evidence) string {
 	return "exploration"
 }
 
-// lastRune returns the last character before closing quotation marks.
 func lastRune(text string) string {
 	text = strings.TrimRight(text, " \"'”’»)")
 	for i := len(text) - 1; i >= 0; i-- {
@@ -61,7 +60,6 @@ func lastRune(text string) string {
 	return "."
 }
 
-// objections are words of contrast.
 var objections = []string{"but", "however", "although", "though", "not", "cannot", "yet", "contrary", "despite", "nevertheless", "unlike", "whereas", "no"}
 
 func objecting(text string) bool {
@@ -73,13 +71,11 @@ func objecting(text string) bool {
 	return false
 }
 
-// topic is a subject of hits.
 type topic struct {
 	Name string `json:"name"`
 	Hits int    `json:"hits"`
 }
 
-// note counts the topics of a hit in their first spelling.
 func (s *state) note(names []string) {
 	s.Topics = slices.Clone(s.Topics)
 	for _, name := range names[:min(len(names), maxTerms)] {

@@ -39,7 +39,6 @@ func TestOnTopic(t *testing.T) {
 	}
 }
 
-// A sentence is quoted in full in any script.
 func TestWholeSentences(t *testing.T) {
 	sentence := strings.Repeat("น้ำ", 66) + "." // 595 bytes
 	answer := fmt.Sprintf(`{"hits":[{"id":"h1","source":"/docs/a.md","quote":%q,"start":0,"end":%d,"score":0.5}]}`, sentence, len(sentence))
@@ -51,7 +50,6 @@ func TestWholeSentences(t *testing.T) {
 	}
 }
 
-// Topics keep their spelling.
 func TestTopics(t *testing.T) {
 	s := start(ponder.Run{ID: testRun, Input: "Who ploughed?", Options: []byte(`{"docs":["/docs"],"without_model":true}`)})
 	for _, names := range [][]string{{"Ibn al-Imad", "dry farming", ""}, {"Dry farming", "DRY FARMING"}, {strings.Repeat("x", 61), "ploughed"}} {
@@ -66,7 +64,6 @@ func TestTopics(t *testing.T) {
 	}
 }
 
-// Rules classify quotations.
 func TestKindOfQuote(t *testing.T) {
 	terms := []string{"salt", "sea"}
 	for _, tt := range []struct {
@@ -113,7 +110,7 @@ func TestScores(t *testing.T) {
 func TestNothingMore(t *testing.T) {
 	const all = 12
 	for name, test := range map[string]struct {
-		fails  int // the first failing look
+		fails  int
 		weak   bool
 		quoted int
 		reason string

@@ -23,7 +23,7 @@ import (
 // reference is the expected state machine of a session under user commands, based on the seed.
 type reference struct {
 	status  ponder.Status
-	hurried bool            // an answer is requested now
+	hurried bool
 	open    map[string]int  // user questions with priorities
 	wishes  map[string]bool // ids of pending commands: must they be refused?
 }
@@ -49,7 +49,6 @@ func (r *reference) do(order string) bool {
 	return true
 }
 
-// play is a session under test with its reference.
 type play struct {
 	t     *testing.T
 	rng   *rand.Rand
@@ -72,13 +71,13 @@ func (p *play) step() {
 	orders := []string{"pause", "pause", "resume", "resume", "resume", "question", "question", "rank", "drop", "budget", "kill", "kill", "fork", "wait", "answer", "cancel"}
 	order := orders[p.rng.IntN(len(orders))]
 	if (order == "answer" || order == "cancel") && p.rng.IntN(4) > 0 {
-		order = "wait" // keep most sessions alive longer
+		order = "wait"
 	}
 	p.done = append(p.done, order)
 	switch order {
 	case "kill":
 		p.mind.Stop()
-		time.Sleep(time.Duration(p.rng.IntN(20)) * time.Second) // idle
+		time.Sleep(time.Duration(p.rng.IntN(20)) * time.Second)
 		p.start()
 	case "fork":
 		p.fork()
@@ -88,7 +87,7 @@ func (p *play) step() {
 	}
 	time.Sleep(time.Duration(p.rng.IntN(30_000)) * time.Millisecond)
 	if p.ref.status.Ended() {
-		time.Sleep(5 * time.Minute) // for the answer
+		time.Sleep(5 * time.Minute)
 	}
 	synctest.Wait()
 	p.check()
@@ -144,7 +143,7 @@ func (p *play) fork() {
 	id := ponder.ThreadID(fmt.Sprintf("thr_fork%d", p.forks))
 	if err := engine.Fork(ctx, p.store, enginetest.Thread, at, ponder.Thread{ID: id}, ponder.Event{Run: enginetest.Run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil {
 		if before[at-1].Body.Type() == "run_finished" || p.over(before[:at]) {
-			return // nothing to cancel
+			return
 		}
 		p.t.Fatalf("%v: fork at %d: %v", p.done, at, err)
 	}

@@ -44,7 +44,6 @@ func (s *state) retract() {
 	s.Sum.Text = s.retracted(s.Sum.Text)
 }
 
-// retracted returns text without citations of banned evidence and without lines that quote it.
 func (s *state) retracted(text string) string {
 	if bare, _ := s.cited(text, nil); bare == text {
 		return text

@@ -12,7 +12,6 @@ import (
 	"ponder/llm"
 )
 
-// A banned source is no longer cited anywhere.
 func TestBannedIsNotCited(t *testing.T) {
 	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, SynthesisInterval: 5, ToTheEnd: true}, time.Minute, func(a ponder.Action) ponder.Body {
 		if do, ok := a.(ponder.Do); ok {
@@ -78,7 +77,6 @@ func TestUnsaid(t *testing.T) {
 	}
 }
 
-// A quoting session answers without banned quotations.
 func TestBannedIsNotQuoted(t *testing.T) {
 	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}}, time.Hour, func(a ponder.Action) ponder.Body {
 		if do, ok := a.(ponder.Do); ok {

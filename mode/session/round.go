@@ -20,10 +20,10 @@ type cell struct {
 	Done  bool  `json:"done,omitempty"` // with the step
 	structured.Retry
 
-	Found   found          `json:"found,omitzero"` // of a look
-	Got     bool           `json:"got,omitempty"`  // found is complete; the web is pending
-	Web     *webLook       `json:"web,omitempty"`  // nil if the web is not searched
-	News    int            `json:"news,omitempty"` // passages found
+	Found   found          `json:"found,omitzero"`
+	Got     bool           `json:"got,omitempty"` // found is complete; the web is pending
+	Web     *webLook       `json:"web,omitempty"` // nil if the web is not searched
+	News    int            `json:"news,omitempty"`
 	Less    string         `json:"less,omitempty"` // why documents or memory found fewer than possible
 	Heard   []heard        `json:"heard,omitempty"`
 	Asked   []asked        `json:"asked,omitempty"`   // questions among the thoughts
@@ -34,7 +34,6 @@ type cell struct {
 
 func (c *cell) key(do string) string { return do + "-" + strconv.Itoa(c.N) + markOf(c.Retry) }
 
-// round begins the next wave.
 func (s *state) round() {
 	s.Wave = nil
 	for _, f := range s.choose(s.width()) {
@@ -46,13 +45,10 @@ func (s *state) round() {
 	}
 }
 
-// searches reports whether documents or the memory can be searched.
 func (s *state) searches() bool { return len(s.opts.Docs) > 0 || s.opts.Memory }
 
-// gathers reports whether anything can be searched.
 func (s *state) gathers() bool { return s.searches() || s.opts.Web }
 
-// lookUp prepares the looks of a new wave and reports whether there are any.
 func (s *state) lookUp() bool {
 	online := s.askWeb()
 	for i := range s.Wave {
@@ -176,7 +172,6 @@ func (c *cell) hear(text string, prose bool) error {
 	return err
 }
 
-// settleWave applies a finished wave.
 func (s *state) settleWave() {
 	if slices.ContainsFunc(s.Wave, func(c cell) bool { return !c.Done }) {
 		return
@@ -303,7 +298,6 @@ func (s *state) gathered() {
 	s.advance()
 }
 
-// again restarts cells whose prompts became invalid.
 func (s *state) again(want func(*cell) bool) {
 	if !s.Step.inWave() {
 		return
@@ -319,7 +313,6 @@ func (s *state) again(want func(*cell) bool) {
 	}
 }
 
-// inFlight returns the keys of pending actions.
 func (s *state) inFlight() (keys []string) {
 	switch {
 	case s.Step.Do == done:

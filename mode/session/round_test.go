@@ -13,7 +13,6 @@ import (
 	"ponder"
 )
 
-// curious answers with many questions.
 func curious(a ponder.Action) ponder.Body {
 	if what, n := stepOf(keyOf(a)); what == questions {
 		var list []string
@@ -70,7 +69,7 @@ func TestParallel(t *testing.T) {
 	}
 	first := run(Options{Parallel: 3}, nil)
 	last := run(Options{Parallel: 3}, slices.Reverse[[]ponder.Action])
-	texts := func(d *driver) (list []string) { // of whole waves
+	texts := func(d *driver) (list []string) {
 		for _, ev := range d.log {
 			switch b := ev.Body.(type) {
 			case ponder.Thought:
@@ -96,7 +95,6 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// A session stops when nothing new comes.
 func TestEnough(t *testing.T) {
 	const truth = `{"thought":"Water is wet.","type":"insight","confidence":0.95}`
 	one := says(`{"thoughts":[` + truth + `,` + truth + `,{"thought":"WATER IS WET!","type":"critique","confidence":0.92}]}`)
@@ -253,7 +251,6 @@ func TestTrend(t *testing.T) {
 	}
 }
 
-// Open questions are reranked.
 func TestRankedAnew(t *testing.T) {
 	for _, text := range []string{
 		`{"questions":[{"question":"And foam?","priority":2}],"ranked":[{"id":"q1","priority":10},{"id":"q9","priority":1},{"id":"Q2","priority":3}]}`,
@@ -278,7 +275,6 @@ func TestRankedAnew(t *testing.T) {
 	}
 }
 
-// Earlier conclusions are offered with their origin.
 func TestEarlier(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{Earlier: true}, time.Minute, func(a ponder.Action) ponder.Body {
 		if do, ok := a.(ponder.Do); ok && do.Tool == EarlierTool {
@@ -431,7 +427,6 @@ func TestBan(t *testing.T) {
 	}
 }
 
-// Commands during a pause apply on resume.
 func TestWishesInAPause(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{}, time.Minute, sensible)
 	d.inputs = map[int]ponder.Body{3: ponder.RunPaused{}, 4: wish(ponder.Correct, "The sea is not blue.", ponder.SteerArgs{}), 5: ponder.Steer{Do: ponder.AnswerNow}, 6: ponder.RunResumed{}}

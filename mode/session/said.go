@@ -22,14 +22,13 @@ const mostShared = 0.8
 type memo struct {
 	N      int     `json:"n"`
 	Text   string  `json:"text"`
-	Focus  string  `json:"focus,omitempty"`  // id of its question
+	Focus  string  `json:"focus,omitempty"`
 	Agreed bool    `json:"agreed,omitempty"` // another focus also had it
 	Weight float64 `json:"weight"`           // importance times confidence
 
 	feel similarity.Text
 }
 
-// feel parses text for comparison.
 func feel(text string) *similarity.Text {
 	t := similarity.Of(text)
 	return &t
@@ -70,7 +69,7 @@ func (s *state) think(list []heard, model string, unaided bool) {
 		add = append(add, s.say(h, m, opposed, model, unaided))
 	}
 	if s.Thoughts = s.Thoughts[max(0, len(s.Thoughts)-max(recentThoughts, s.Worth.News)):]; len(s.Thoughts) == 0 {
-		s.Said, s.Thoughts = nil, nil // as after a checkpoint
+		s.Said, s.Thoughts = nil, nil
 	}
 	if len(again) > 0 {
 		add = append([]ponder.Body{ponder.Progress{
@@ -102,7 +101,6 @@ func (s *state) say(h heard, m *memo, opposed bool, model string, unaided bool) 
 	return b
 }
 
-// weight is importance times confidence.
 func weight(t ponder.Thought) float64 {
 	importance := t.Importance
 	if importance == 0 {
@@ -111,7 +109,6 @@ func weight(t ponder.Thought) float64 {
 	return importance * t.Confidence
 }
 
-// roomy returns a copy with capacity for n more elements.
 func roomy[E any](list []E, n int) []E {
 	return append(make([]E, 0, len(list)+n), list...)
 }
@@ -166,7 +163,6 @@ func (s *state) agree(at int) {
 	s.Worth.Agreed++
 }
 
-// against returns the ids of contradicted corrections.
 func (s *state) against(t *similarity.Text) (ids []string) {
 	for _, f := range s.Facts {
 		if t.Compare(f.feel) == similarity.Opposite {

@@ -35,12 +35,11 @@ import (
 // Name is the name of the mode.
 const Name = "session"
 
-// Constants of the loop.
 const (
-	maxQuestions      = 3               // per answer
-	questionEvery     = 5               // thoughts
-	recentThoughts    = 20              // minimum input of a synthesis; so many new ones trigger one
-	mostParallel      = 16              // maximum foci per wave
+	maxQuestions      = 3
+	questionEvery     = 5  // thoughts
+	recentThoughts    = 20 // minimum input of a synthesis; so many new ones trigger one
+	mostParallel      = 16
 	synthesisInterval = 5 * time.Minute // unless the options set another
 	duration          = 5 * time.Minute
 	maxFails          = 3  // consecutive permanent failures
@@ -131,7 +130,6 @@ func options(r ponder.Run) (Options, error) {
 	return o, nil
 }
 
-// start returns the initial state.
 func start(r ponder.Run) *state {
 	opts, err := options(r)
 	s := &state{given: &given{r, opts, similarity.Of(r.Input)}, Calls: r.Budget.Calls}

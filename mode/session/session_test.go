@@ -64,7 +64,6 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// replies answers by key, and others sensibly.
 func replies(m map[string]ponder.Body) func(ponder.Action) ponder.Body {
 	return func(a ponder.Action) ponder.Body {
 		if b, ok := m[keyOf(a)]; ok {
@@ -100,7 +99,7 @@ func TestTrouble(t *testing.T) {
 		keys   string // calls and looks; a prefix if it ends in "..."
 		status ponder.Status
 		reason string
-		begins string // prefix of the answer
+		begins string
 	}{
 		{
 			name: "malformed is asked again", answer: replies(map[string]ponder.Body{"thoughts-1": says("No.")}), budget: 15 * time.Second,

@@ -42,14 +42,14 @@ type Session struct {
 	Run        ponder.RunID    `json:"run_id"`
 	Question   string          `json:"original_question"`
 	Minutes    float64         `json:"thinking_duration_minutes"` // 0: unlimited
-	Model      string          `json:"model_id"`                  // the last model that answered
+	Model      string          `json:"model_id"`
 	Status     ponder.Status   `json:"status"`
 	Progress   Progress        `json:"progress"`
 	Created    *time.Time      `json:"created_at"`
 	Started    *time.Time      `json:"started_at"`
 	Paused     *time.Time      `json:"paused_at"` // nil unless paused
 	Completed  *time.Time      `json:"completed_at"`
-	Final      string          `json:"final_synthesis"`            // the answer
+	Final      string          `json:"final_synthesis"`
 	Confidence []float64       `json:"confidence_evolution"`       // claimed values
 	Trend      string          `json:"confidence_trend,omitempty"` // converging, diverging or plateau
 	StopReason string          `json:"stop_reason"`
@@ -69,10 +69,10 @@ type Progress struct {
 	Syntheses  int     `json:"total_syntheses"`
 	Explored   int     `json:"explored_questions"`
 	Dropped    int     `json:"dropped_questions,omitempty"`
-	Merged     int     `json:"merged_thoughts,omitempty"` // repeats that were merged
-	Focus      string  `json:"current_focus"`             // the newest
-	Foci       []Focus `json:"foci,omitempty"`            // current foci, oldest first
-	Percentage float64 `json:"percentage"`                // of the budget closest to its limit
+	Merged     int     `json:"merged_thoughts,omitempty"`
+	Focus      string  `json:"current_focus"`
+	Foci       []Focus `json:"foci,omitempty"` // current foci, oldest first
+	Percentage float64 `json:"percentage"`     // of the budget closest to its limit
 	Elapsed    float64 `json:"elapsed_seconds"`
 }
 
@@ -96,7 +96,7 @@ type Metadata struct {
 	Memory            bool     `json:"memory,omitempty"`
 	Web               bool     `json:"web,omitempty"`
 	WithoutModel      bool     `json:"without_model,omitempty"` // at least in part
-	Parallel          int      `json:"parallel,omitempty"`      // foci per wave, if more than one
+	Parallel          int      `json:"parallel,omitempty"`
 }
 
 type Thought struct {
@@ -110,8 +110,8 @@ type Thought struct {
 	Question   string          `json:"related_to_question_id,omitempty"`
 	Focus      string          `json:"focus,omitempty"`
 	Cites      []string        `json:"cites,omitempty"`
-	Against    []string        `json:"contradicts,omitempty"` // ids of corrections
-	Repeats    int             `json:"said_again,omitempty"`  // merged repeats
+	Against    []string        `json:"contradicts,omitempty"`
+	Repeats    int             `json:"said_again,omitempty"` // merged repeats
 	Unaided    bool            `json:"without_model,omitempty"`
 	Assumed    bool            `json:"confidence_assumed,omitempty"` // the confidence is a default
 	Offset     float64         `json:"time_offset_seconds"`
@@ -139,7 +139,7 @@ type QuestionState string
 
 const (
 	Open      QuestionState = "open"
-	Exploring QuestionState = "exploring" // a current focus
+	Exploring QuestionState = "exploring"
 	Explored  QuestionState = "explored"
 	Dropped   QuestionState = "dropped" // by a command
 )
@@ -163,7 +163,6 @@ type Synthesis struct {
 	Created    time.Time       `json:"created_at"`
 }
 
-// Source is a gathered quotation.
 type Source struct {
 	ID     string  `json:"id"`
 	Source string  `json:"source"`

@@ -15,11 +15,10 @@ import (
 	"ponder/mode/internal/steering"
 )
 
-// given is the constant input of a session.
 type given struct {
 	run   ponder.Run
 	opts  Options
-	input similarity.Text // the user's question
+	input similarity.Text
 }
 
 // state is the state of a session. Exported fields are stored in checkpoints, so all of them are
@@ -31,7 +30,7 @@ type state struct {
 	Step   step   `json:"step"`
 	Wave   []cell `json:"wave,omitempty"`  // of the steps look, read and thoughts
 	Notes  []note `json:"notes,omitempty"` // decided but not yet in the log
-	End    string `json:"end,omitempty"`   // why it concludes
+	End    string `json:"end,omitempty"`
 	Cut    string `json:"broke,omitempty"` // how the answer broke off, if so
 	Paused bool   `json:"paused,omitempty"`
 	Told   bool   `json:"told,omitempty"`  // the budget is spent
@@ -39,38 +38,38 @@ type state struct {
 	Calls  int    `json:"calls,omitempty"` // maximum number of calls, if limited
 	Out    *out   `json:"out,omitempty"`   // how the run ends, once it does
 
-	Limit time.Duration `json:"limit,omitempty"` // if the user changed it
+	Limit time.Duration `json:"limit,omitempty"`
 
 	Unaided bool   `json:"unaided,omitempty"` // continues without a model
 	Fails   int    `json:"fails,omitempty"`   // consecutive failures of the thinking model
-	Fault   string `json:"fault,omitempty"`   // error of the last call or look
+	Fault   string `json:"fault,omitempty"`
 	Outage  outage `json:"outage,omitzero"`
-	Dry     int    `json:"dry,omitempty"`  // consecutive rounds without new evidence
+	Dry     int    `json:"dry,omitempty"`
 	Over    string `json:"over,omitempty"` // why the last look for the user's question found nothing
 	Counts  counts `json:"counts,omitzero"`
 	Worth   worth  `json:"worth,omitzero"`
 
 	Focus    focus       `json:"focus,omitzero"`     // of the cell being applied
 	Thoughts []thought   `json:"thoughts,omitempty"` // recent ones, and all since the last synthesis
-	Said     []*memo     `json:"said,omitempty"`     // memos of more thoughts
-	Since    int         `json:"since,omitempty"`    // thoughts since the last questions; negative after an early call
+	Said     []*memo     `json:"said,omitempty"`
+	Since    int         `json:"since,omitempty"` // thoughts since the last questions; negative after an early call
 	Open     []*question `json:"open,omitempty"`
 	Explored []*question `json:"explored,omitempty"` // recent ones, including dropped
-	Sum      summary     `json:"sum,omitzero"`       // the last synthesis
+	Sum      summary     `json:"sum,omitzero"`
 	SummedAt int64       `json:"summed_at_ms,omitempty"`
 
 	Evidence []evidence `json:"evidence,omitempty"` // of this round, and cited ones
-	Seen     []string   `json:"seen,omitempty"`     // recent ids of hits
-	Quotes   []string   `json:"quotes,omitempty"`   // known quotes by page; see repeats
-	Web      web        `json:"web,omitzero"`       // state of web searches
-	Topics   []topic    `json:"topics,omitempty"`   // of hits for the user's question
-	Best     float64    `json:"best,omitempty"`     // best score; without a model, hits below half are ignored
+	Seen     []string   `json:"seen,omitempty"`
+	Quotes   []string   `json:"quotes,omitempty"` // known quotes by page; see repeats
+	Web      web        `json:"web,omitzero"`
+	Topics   []topic    `json:"topics,omitempty"` // of hits for the user's question
+	Best     float64    `json:"best,omitempty"`   // best score; without a model, hits below half are ignored
 
 	Mind []background.Note `json:"mind,omitempty"` // background notes at the start
 
-	Facts []fact `json:"facts,omitempty"` // user corrections
+	Facts []fact `json:"facts,omitempty"`
 	steering.SourceFilter
-	Barred []int `json:"barred,omitempty"` // evidence of banned sources
+	Barred []int `json:"barred,omitempty"`
 }
 
 type counts struct {
@@ -82,10 +81,10 @@ type counts struct {
 	Evidence  int `json:"evidence,omitempty"`
 	Asked     int `json:"asked,omitempty"`  // calls for questions
 	Summed    int `json:"summed,omitempty"` // calls for a synthesis
-	Found     int `json:"found,omitempty"`  // Writes by kind
+	Found     int `json:"found,omitempty"`
 	Noted     int `json:"noted,omitempty"`
 	Raised    int `json:"raised,omitempty"`
-	Unaided   int `json:"unaided,omitempty"` // rounds without a model
+	Unaided   int `json:"unaided,omitempty"`
 	Steered   int `json:"steered,omitempty"`
 	Facts     int `json:"facts,omitempty"`
 	Aside     int `json:"aside,omitempty"`
@@ -95,8 +94,8 @@ type counts struct {
 const (
 	earlier   = "earlier"
 	look      = "look"
-	onWeb     = "web"  // concurrent with a look
-	reads     = "read" // reads of found pages
+	onWeb     = "web" // concurrent with a look
+	reads     = "read"
 	thoughts  = "thoughts"
 	questions = "questions"
 	synthesis = "synthesis"
@@ -113,10 +112,9 @@ type step struct {
 	Other bool `json:"other,omitempty"`
 }
 
-// Suffixes of action keys.
 const (
-	askedAnew = "~2"     // a retry of an unreadable answer
-	another   = "~other" // of the other model
+	askedAnew = "~2" // a retry of an unreadable answer
+	another   = "~other"
 )
 
 func markOf(r structured.Retry) string {
@@ -137,10 +135,8 @@ func (p step) key() string {
 	return key + markOf(p.Retry)
 }
 
-// inWave reports whether the step has actions per cell.
 func (p step) inWave() bool { return p.Do == look || p.Do == reads || p.Do == thoughts }
 
-// note is a pending Write.
 type (
 	note   = pendingwrites.Note
 	bodies = pendingwrites.Bodies
@@ -159,7 +155,6 @@ func (c clock) see(ev ponder.Event, run ponder.RunID) clock {
 	return clock{c.After(ev, run, firstKey), ev.Time}
 }
 
-// firstKey is the key of the first Write.
 const firstKey = "focus-1"
 
 func (s *state) offset() float64 { return s.Time.Seconds() }
@@ -175,7 +170,6 @@ func (s *state) Apply(ev ponder.Event) ponder.State {
 	return &next
 }
 
-// minds reports whether ev may change the state.
 func (s *state) minds(ev ponder.Event) bool {
 	switch ev.Body.(type) {
 	case ponder.CallFinished, ponder.ToolResult, ponder.BudgetSpent:
@@ -241,7 +235,6 @@ func (s *state) isForeign(cause string) bool {
 	return ok && !slices.ContainsFunc(s.Notes, func(n note) bool { return n.Key == key })
 }
 
-// isAskedAgain reports whether a retry is pending.
 func (s *state) isAskedAgain() bool {
 	return s.Step.Why != "" || slices.ContainsFunc(s.Wave, func(c cell) bool { return c.Why != "" && !c.Done })
 }
@@ -283,7 +276,6 @@ func (s *state) passOver(key string) {
 	}
 }
 
-// concluded is the reason after another version concluded.
 const concluded = "it was concluded before"
 
 // Next implements [ponder.State]. Only a wait during an outage depends on the time. All else
@@ -296,7 +288,7 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	switch {
 	case s.Step.Do == done:
 		do = append(do, s.Out.Action())
-	case s.Outage.Pauses: // nothing else meanwhile
+	case s.Outage.Pauses:
 	case s.rests(now.Wall):
 		do = append(do, ponder.Wait{Until: s.Outage.Until})
 	case s.Step.Do == earlier:

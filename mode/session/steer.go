@@ -15,7 +15,6 @@ import (
 
 const maxBarred = 1000
 
-// fact is a correction of the user.
 type fact struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
@@ -23,7 +22,6 @@ type fact struct {
 	feel similarity.Text
 }
 
-// applySteer applies a command and writes its acknowledgement.
 func (s *state) applySteer(id string, b ponder.Steer) {
 	ack, applied := s.steeringRun().Apply(id, b)
 	if ack == nil {
@@ -52,7 +50,6 @@ func (s *state) continueWave() {
 	s.settleWave()
 }
 
-// steer applies a checked command.
 func (s *state) steer(c steering.Command) steering.Result {
 	switch c.Do {
 	case ponder.SetBudget:
@@ -173,7 +170,6 @@ func (s *state) anew(want func(*cell) bool) {
 	}
 }
 
-// source resolves the id of a passage to its source.
 func (s *state) source(name string) string {
 	for _, e := range s.Evidence {
 		if strings.EqualFold(e.id(), name) {

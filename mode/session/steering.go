@@ -21,7 +21,6 @@ func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
 	})
 }
 
-// sourceOf resolves the id of a passage to its source.
 func (v *View) sourceOf(name string) string {
 	if i, ok := v.fold.places[strings.ToLower(name)]; ok && i < len(v.Sources) && strings.EqualFold(v.Sources[i].ID, name) {
 		return v.Sources[i].Source
@@ -29,7 +28,6 @@ func (v *View) sourceOf(name string) string {
 	return name
 }
 
-// acknowledge adds the result to a command.
 func (v *View) acknowledge(ev ponder.Event, b ponder.Progress) {
 	i, ok := v.fold.places[b.Ref]
 	if !ok || i >= len(v.Steering) || v.Steering[i].ID != b.Ref || v.Steering[i].Seq > 0 {
@@ -64,7 +62,6 @@ func lacking(list []string, text string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == text })
 }
 
-// contradict adds a thought to the corrections it contradicts.
 func (v *View) contradict(thought int, ids []string) {
 	for _, id := range ids {
 		var n int

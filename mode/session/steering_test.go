@@ -56,7 +56,6 @@ func TestViewOfARichSession(t *testing.T) {
 	}
 }
 
-// Unmatched acknowledgements and invalid limits change nothing.
 func TestHostileSteering(t *testing.T) {
 	start := ponder.RunStarted{Mode: Name, Input: "Why?"}
 	for _, tt := range []struct {

@@ -41,7 +41,6 @@ func (s *state) called(b *ponder.CallFinished) {
 	}
 }
 
-// unanswered is the outcome of a call with an unreadable answer.
 func unanswered(b *ponder.CallFinished, err error) ponder.Outcome {
 	e := llm.Unanswered(b.Model, b.Message, b.Finish, structured.Reason(err))
 	return ponder.Outcome{Error: e.Error(), Class: e.Class}
@@ -79,7 +78,6 @@ func (s *state) take(text, model string, prose bool) error {
 	return nil
 }
 
-// answered records that the thinking model works.
 func (s *state) answered() { s.Fails, s.Fault, s.Outage = 0, "", outage{Answered: true} }
 
 func (s *state) sumUp(sum summary, model string, unaided bool) {
@@ -143,7 +141,6 @@ func (s *state) finish(sum summary, model string, unaided bool) {
 	s.end(o)
 }
 
-// fail ends the run without an answer.
 func (s *state) fail(why string) { s.end(runstate.Failed(why)) }
 
 func (s *state) end(o out) { s.Out, s.Step, s.Wave = &o, step{Do: done}, nil }
@@ -163,7 +160,6 @@ func (s *state) conclude(why string) {
 	}
 }
 
-// advance begins the next step.
 func (s *state) advance() {
 	interval := int64(s.opts.SynthesisInterval * 1000)
 	raise := s.Since >= questionEvery || s.Worth.Unranked >= recentThoughts && len(s.Open) > maxQuestions || s.stuck()
@@ -190,7 +186,6 @@ func (s *state) advance() {
 	}
 }
 
-// fails records a permanent failure of the thinking model.
 func (s *state) fails(o ponder.Outcome) {
 	s.Fault = textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault)
 	out := &s.Outage
@@ -205,7 +200,7 @@ func (s *state) fails(o ponder.Outcome) {
 }
 
 // failed handles a permanent failure of a single call: it quotes documents, or tries other calls up
-// to maxFails. A failed synthesis, which may be another model's, waits for the next interval.
+// to maxFails. A failed synthesis waits for the next interval.
 func (s *state) failed(o ponder.Outcome) {
 	if s.Step.Do != synthesis {
 		s.fails(o)
@@ -254,7 +249,6 @@ func particular(c llm.Class) bool {
 
 func budgetRefused(o ponder.Outcome) bool { return o.Refused && o.Class == llm.Payment }
 
-// giveUp concludes without the model.
 func (s *state) giveUp() {
 	if s.Counts.Thoughts == 0 {
 		s.fail(s.Fault)

@@ -14,8 +14,8 @@ import (
 // Node is a question in [View.Tree].
 type Node struct {
 	Question
-	Depth int    // 0 for children of the user's question
-	Guide string // indentation: "│  └─ "
+	Depth int // 0 for children of the user's question
+	Guide string
 }
 
 // maxDepth is the maximum displayed depth; deeper questions appear at it.
@@ -23,7 +23,7 @@ const maxDepth = 8
 
 // Tree yields the questions in depth-first order, siblings by priority, then age.
 func (v View) Tree() iter.Seq[Node] {
-	below := make(map[string][]int) // indexes by parent id
+	below := make(map[string][]int)
 	for i, q := range v.Questions {
 		parent := q.Parent
 		if at, ok := v.fold.places[parent]; !ok || at >= i || v.Questions[at].ID != parent {
@@ -37,7 +37,6 @@ func (v View) Tree() iter.Seq[Node] {
 	return func(yield func(Node) bool) { v.walk(below, yield) }
 }
 
-// branch is the remaining siblings of a level.
 type branch struct {
 	list  []int
 	depth int
@@ -138,7 +137,6 @@ func (v *View) focus(b ponder.Progress) {
 	}
 }
 
-// thoughtAbout removes the oldest focus on a question.
 func (v *View) thoughtAbout(id, text string) {
 	p := &v.Session.Progress
 	i := slices.IndexFunc(p.Foci, func(f Focus) bool { return f.Question == id && (id != "" || f.Text == text) })
@@ -151,7 +149,6 @@ func (v *View) thoughtAbout(id, text string) {
 	}
 }
 
-// unfocus removes all foci at the conclusion.
 func (v *View) unfocus() {
 	p := &v.Session.Progress
 	p.Focus = ""

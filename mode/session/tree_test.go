@@ -11,7 +11,6 @@ import (
 	"ponder"
 )
 
-// eventsOf makes events of a session, one per second.
 func eventsOf(bodies ...ponder.Body) (evs []ponder.Event) {
 	for i, b := range bodies {
 		ev := ponder.Event{ID: fmt.Sprintf("evt_%d", i+1), Run: testRun, Cause: fmt.Sprintf("k-%d/1.1", i+1), Elapsed: time.Duration(i) * time.Second, Body: b}
@@ -118,7 +117,6 @@ func TestTreeOfHostileParents(t *testing.T) {
 	}
 }
 
-// A deep chain is drawn only to maxDepth.
 func TestDeepTree(t *testing.T) {
 	v := viewOf(eventsOf(ponder.RunStarted{Mode: Name, Input: "Why?"}))
 	for i := range 5000 {

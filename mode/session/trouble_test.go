@@ -38,7 +38,6 @@ func TestSetAside(t *testing.T) {
 	}
 }
 
-// An unrelated failure keeps the question open.
 func TestNotSetAside(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6}, time.Minute, replies(map[string]ponder.Body{"thoughts-3": fails(llm.Transient, "overloaded")})).work()
 	if text := d.call("thoughts-4").Request.Messages[0].Text(); !strings.Contains(text, "Current focus: What of side 1?") {
@@ -46,10 +45,9 @@ func TestNotSetAside(t *testing.T) {
 	}
 }
 
-// Concurrent failures count as one.
 func TestOneBadMoment(t *testing.T) {
 	for name, tt := range map[string]struct {
-		bad    int // last failing call, from thoughts-3 on
+		bad    int
 		class  llm.Class
 		keys   string
 		reason string

@@ -11,7 +11,6 @@ import (
 	"ponder/mode/internal/questionwords"
 )
 
-// Texts of answers without a model.
 const (
 	quotedAnswer  = "This answer was put together without a model, from quotations of the documents."
 	quotedSum     = "Put together without a model, from quotations of the documents."
@@ -31,7 +30,6 @@ func (s *state) sources() string {
 // of replaces "documents" in text by the searched sources.
 func (s *state) of(text string) string { return strings.ReplaceAll(text, "documents", s.sources()) }
 
-// Limits of answers without a model.
 const (
 	quotesFirst  = 6 // for the user's question
 	quotesEach   = 3 // for each other question
@@ -62,7 +60,6 @@ func sentence(why string) string {
 	return strings.ToUpper(why[:1]) + strings.TrimRight(why[1:], ".") + "."
 }
 
-// raiseUnaided asks about topics of the hits.
 func (s *state) raiseUnaided() {
 	s.write("asked", &s.Counts.Raised, s.raise(s.topicQuestions(), true)...)
 }
@@ -74,7 +71,6 @@ func (s *state) sumUpUnaided() {
 	}
 }
 
-// advanceUnaided begins the next look or concludes.
 func (s *state) advanceUnaided(raise, sum bool) {
 	s.Counts.Unaided++
 	switch {
@@ -113,7 +109,6 @@ func (s *state) finishUnaided() {
 	}
 }
 
-// quoting reports whether all stored thoughts are quotations.
 func (s *state) quoting() bool {
 	return !slices.ContainsFunc(s.Thoughts, func(t thought) bool { return !quotation(t.Text) })
 }
@@ -236,7 +231,6 @@ func (s *state) retold() (summary, bool) {
 	return sum, true
 }
 
-// remaining returns the open questions by priority.
 func (s *state) remaining() (list []string) {
 	open := slices.Clone(s.Open)
 	slices.SortStableFunc(open, func(a, b *question) int { return b.Priority - a.Priority })

@@ -13,13 +13,12 @@ import (
 	"ponder/mode/internal/usage"
 )
 
-// viewFold is the hidden state of a View.
 type viewFold struct {
 	budget ponder.Budget
 	clock  clock
 	spent  ponder.Cost
 	places map[string]int // indexes of sources, questions and steering by id
-	asked  map[string]int // indexes of questions by text
+	asked  map[string]int
 
 	calibration Calibration
 	basis       ponder.Basis // of the newest synthesis
@@ -105,14 +104,13 @@ func (v *View) progress(ev ponder.Event, b ponder.Progress) {
 	}
 }
 
-// concerns reports whether ev belongs to the session.
 func (v View) concerns(ev ponder.Event) bool {
 	run := v.Session.Run
 	if _, cost := ev.Body.(ponder.CallFinished); ev.Internal && !cost {
 		return false
 	}
 	switch ev.Body.(type) {
-	case ponder.CallFinished: // only the cost counts
+	case ponder.CallFinished:
 		return run != "" && ev.Run.Within(run)
 	case ponder.RunPaused, ponder.RunResumed, ponder.Steer, ponder.Resolved:
 		return run != "" && run.Within(ev.Run)
@@ -136,7 +134,6 @@ func begin(ev ponder.Event, b ponder.RunStarted) View {
 	return v
 }
 
-// limit replaces the limits set in b.
 func (v *View) limit(b ponder.Budget) {
 	v.fold.budget = usage.Limit(v.fold.budget, b)
 	v.Session.Minutes, v.Session.Budget = v.fold.budget.Time.Minutes(), usage.LimitsOf(v.fold.budget)
@@ -185,7 +182,6 @@ func (v *View) think(ev ponder.Event, b ponder.Thought) {
 	v.Session.Progress.Thoughts = len(v.Thoughts)
 }
 
-// merged counts repeated thoughts.
 func (v *View) merged(b ponder.Progress) {
 	for _, n := range b.Thoughts {
 		i, ok := n, n >= 0 && n < len(v.Thoughts) && v.Thoughts[n].Number == n
@@ -249,7 +245,6 @@ func originOf(b ponder.Evidence) Origin {
 	return o
 }
 
-// known returns t, or nil if zero.
 func known(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -269,7 +264,6 @@ func (v *View) cite(ids []string) {
 // WritesAnswer reports whether the action key belongs to a call that writes the answer.
 func WritesAnswer(key string) bool { return strings.HasPrefix(key, final) }
 
-// broke records how a call for the answer ended.
 func (v *View) broke(ev ponder.Event, b ponder.CallFinished) {
 	if ev.Run == v.Session.Run && WritesAnswer(ev.Cause) && b.Error == "" && !b.Dropped {
 		v.BrokeOff = b.Finish.BrokeOff()

@@ -9,7 +9,6 @@ import (
 	"ponder"
 )
 
-// long is a session of n thoughts with all other events.
 func long(n int) []ponder.Event {
 	bodies := []ponder.Body{ponder.RunStarted{Mode: Name, Input: "Why?", Budget: ponder.Budget{Time: 2 * time.Hour}}}
 	for i := range n {

@@ -17,7 +17,6 @@ import (
 
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// thread returns the stored thread of a driver.
 func thread(d *driver, budget ponder.Budget) []ponder.Event {
 	js := d.run.Options
 	evs := []ponder.Event{{Run: testRun, Body: ponder.RunStarted{Input: d.run.Input, Mode: Name, Version: 1, Budget: budget, Options: js}}}
@@ -179,7 +178,6 @@ func TestViewLifecycle(t *testing.T) {
 	}
 }
 
-// A clone never changes.
 func TestViewClone(t *testing.T) {
 	for name, evs := range map[string][]ponder.Event{
 		"driven": thread(newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, SynthesisInterval: 20}, 2*time.Minute, world{seed: 3, size: 30}.answer).work(), ponder.Budget{}),
@@ -228,7 +226,6 @@ func TestViewCites(t *testing.T) {
 	}
 }
 
-// Internal events are not shown.
 func TestInternalIsNotShown(t *testing.T) {
 	const marker = "MARKER"
 	v := NewView()

@@ -7,7 +7,6 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// leastWorth is the minimum worth of a page to read.
 const leastWorth = 0.15
 
 // voice identifies the author: copies of one text share a voice.

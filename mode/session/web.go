@@ -10,7 +10,6 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// Tools for the web.
 const (
 	// WebSearchTool searches the web. Its input is {query, limit, prefer, without, seconds}. Its
 	// result is {results}, best first, with url, title, snippet, score and metadata.
@@ -21,10 +20,9 @@ const (
 	WebFetchTool = toolname.WebFetch
 )
 
-// Limits of web searches.
 const (
-	maxSearches   = 4   // per wave, for its most urgent foci
-	maxResults    = 6   // considered per search
+	maxSearches   = 4 // per wave, for its most urgent foci
+	maxResults    = 6
 	maxSnippets   = 2   // per search, of pages not read
 	maxSnippet    = 600 // bytes
 	leastPatience = 3 * time.Second
@@ -32,14 +30,13 @@ const (
 	mostSkipped   = 16 // waves skipped after repeated failures
 )
 
-// web is the state of web searches.
 type web struct {
 	Waves int      `json:"waves,omitempty"` // that could search
 	Fails int      `json:"fails,omitempty"` // consecutive failed waves
 	Next  int      `json:"next,omitempty"`  // the next wave that searches
 	Told  bool     `json:"told,omitempty"`  // the user knows of the failure
 	Pages int      `json:"pages,omitempty"` // requested pages; numbers keys
-	Read  []string `json:"read,omitempty"`  // keys of recent pages
+	Read  []string `json:"read,omitempty"`
 }
 
 // webLook is the web result of a cell. It is immutable once stored.
@@ -47,7 +44,7 @@ type webLook struct {
 	Done    bool   `json:"done,omitempty"`
 	Fault   string `json:"fault,omitempty"`
 	Results []hit  `json:"results,omitempty"` // snippets, best first
-	Pages   []page `json:"pages,omitempty"`   // pages being read
+	Pages   []page `json:"pages,omitempty"`
 }
 
 func (c *cell) webKey() string { return onWeb + "-" + strconv.Itoa(c.N) }

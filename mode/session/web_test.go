@@ -18,13 +18,11 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// site is a simulated web page.
 type site struct {
 	url, title, text string
 	more             string // further JSON members of its result and page
 }
 
-// surfing answers looks with these sites, and others sensibly.
 func surfing(sites ...site) func(ponder.Action) ponder.Body {
 	return func(a ponder.Action) ponder.Body {
 		do, ok := a.(ponder.Do)
@@ -275,7 +273,6 @@ func TestUnaidedOnTheWeb(t *testing.T) {
 	}
 }
 
-// Hosts can be banned and pinned like files.
 func TestHosts(t *testing.T) {
 	for _, tt := range []struct {
 		source, name string
@@ -326,7 +323,6 @@ func TestWebQuery(t *testing.T) {
 	}
 }
 
-// anyWeb answers randomly but deterministically by key.
 type anyWeb struct{ world }
 
 func (w anyWeb) answer(a ponder.Action) ponder.Body {
@@ -359,7 +355,6 @@ func (w anyWeb) answer(a ponder.Action) ponder.Body {
 	return ponder.ToolResult{Name: do.Tool, Result: surf(do, sites), Untrusted: true}
 }
 
-// anyWebOptions is anyOptions with memory and web.
 func anyWebOptions(seed uint64) (Options, anyWeb, map[int]ponder.Body) {
 	o, w, inputs := anyOptions(seed)
 	o.Web, o.Memory, o.WebEvery = seed%4 != 3, seed%2 == 0 || seed%4 == 3, int(seed%3)
@@ -462,7 +457,6 @@ func TestOrderOfLooks(t *testing.T) {
 	}
 }
 
-// The state stays small with the web.
 func TestStateIsBoundedOnTheWeb(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which folds long sessions")
 	w := anyWeb{world{seed: 1, size: 2000}}

@@ -12,10 +12,10 @@ import (
 
 // Stopping rules. The constants were chosen with the simulated worlds of bench.
 const (
-	staleCalls   = 2    // consecutive calls with hardly anything new
-	mostlyNew    = 3    // one new thought in so many is hardly new
-	plateauSums  = 3    // syntheses of similar confidence
-	smallChange  = 0.03 // of a confidence
+	staleCalls   = 2 // consecutive calls with hardly anything new
+	mostlyNew    = 3 // one new thought in so many is hardly new
+	plateauSums  = 3 // syntheses of similar confidence
+	smallChange  = 0.03
 	urgent       = 7    // priority of a question worth asking on a plateau
 	settledAt    = 0.9  // minimum confidence of thoughts on a settled question
 	leastGain    = 0.15 // minimum gain of a call, as a share of the best gain
@@ -23,8 +23,8 @@ const (
 	gainMemory   = 0.3  // weight of the newest call in the mean gain
 	leastRounds  = 6    // before a falling gain counts
 	claimAt      = 0.3  // minimum confidence of a claim
-	maxTrend     = 6    // remembered confidences
-	firstThought = 0.5  // default importance of a thought
+	maxTrend     = 6
+	firstThought = 0.5 // default importance of a thought
 )
 
 // worth tracks the value of calls.
@@ -33,21 +33,20 @@ type worth struct {
 	Asked bool    `json:"asked,omitempty"` // questions were asked since the last new thought
 	News  int     `json:"news,omitempty"`  // new thoughts since the last synthesis
 	Old   int     `json:"old,omitempty"`   // hardly new thoughts of this wave
-	Fresh float64 `json:"fresh,omitempty"` // value of this wave
-	Gain  float64 `json:"gain,omitempty"`  // moving mean per call of importance times confidence
-	Best  float64 `json:"best,omitempty"`  // the highest Gain
+	Fresh float64 `json:"fresh,omitempty"`
+	Gain  float64 `json:"gain,omitempty"` // moving mean per call of importance times confidence
+	Best  float64 `json:"best,omitempty"`
 
 	Unranked  int       `json:"unranked,omitempty"`  // new thoughts since the last ranking
 	Agreed    int       `json:"agreed,omitempty"`    // thoughts found from two foci
 	Supported int       `json:"supported,omitempty"` // thoughts that cite evidence
-	Opposed   int       `json:"opposed,omitempty"`   // thoughts that others contradict
-	Sure      []float64 `json:"sure,omitempty"`      // confidences of recent syntheses
-	Stable    int       `json:"stable,omitempty"`    // consecutive small changes of confidence
+	Opposed   int       `json:"opposed,omitempty"`
+	Sure      []float64 `json:"sure,omitempty"`
+	Stable    int       `json:"stable,omitempty"` // consecutive small changes of confidence
 
 	Settled bool `json:"settled,omitempty"` // the question is simple and answered
 }
 
-// with returns w after a new thought.
 func (w worth) with(t ponder.Thought, opposed, supported bool) worth {
 	w.News++
 	w.Unranked++
@@ -61,7 +60,6 @@ func (w worth) with(t ponder.Thought, opposed, supported bool) worth {
 	return w
 }
 
-// sure returns w after a synthesis.
 func (w worth) sure(confidence float64) worth {
 	if n := len(w.Sure); n > 0 && math.Abs(confidence-w.Sure[n-1]) <= smallChange {
 		w.Stable++
@@ -104,7 +102,6 @@ func (w worth) plateau() bool {
 	return slices.Max(sure)-slices.Min(sure) <= smallChange
 }
 
-// basis returns the support of the current understanding.
 func (s *state) basis() ponder.Basis {
 	all := float64(max(1, s.Counts.Thoughts))
 	w := s.Worth
@@ -141,7 +138,7 @@ func (s *state) weigh(wave []cell, news int) {
 	switch {
 	case news > 0 && news*mostlyNew > claims:
 		w.Stale, w.Asked = 0, false
-	case news > 0 && len(s.Open) > 0: // open questions remain
+	case news > 0 && len(s.Open) > 0:
 	case claims > 0: // a call without claims repeats nothing: only that focus is a dead end
 		w.Stale += calls
 	}

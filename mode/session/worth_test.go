@@ -19,7 +19,7 @@ func TestWhenItIsEnough(t *testing.T) {
 		name     string
 		w        worth
 		rounds   int
-		priority int // of an open question
+		priority int
 		want     string
 	}{
 		{"it goes on", worth{Gain: 0.5, Best: 1}, 20, 0, ""},
@@ -46,7 +46,6 @@ func TestWhenItIsEnough(t *testing.T) {
 	}
 }
 
-// The value of a wave.
 func TestWeigh(t *testing.T) {
 	claim := func(n int) (c cell) {
 		for range n {
@@ -95,7 +94,6 @@ func TestStable(t *testing.T) {
 	}
 }
 
-// A wave has as many foci as allowed.
 func TestWidth(t *testing.T) {
 	for _, tt := range []struct {
 		options     string
@@ -105,7 +103,7 @@ func TestWidth(t *testing.T) {
 	}{
 		{`{"parallel":5}`, 0, 100, 0, 5},
 		{`{"parallel":5}`, 10, 4, 0, 5},
-		{`{"parallel":5}`, 10, 6, 0, 3}, // reserves one for the answer
+		{`{"parallel":5}`, 10, 6, 0, 3},
 		{`{"parallel":5}`, 10, 9, 0, 1},
 		{`{"parallel":5}`, 0, 0, 1, 1},
 		{`{"parallel":5,"web":true,"without_model":true}`, 0, 0, 0, maxSearches},
@@ -121,7 +119,6 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// The lightest memo is dropped, except recent ones.
 func TestRemembered(t *testing.T) {
 	var list []*memo
 	for i := range maxSaid {

@@ -13,12 +13,12 @@ import (
 // JSON and labels. It is a preview: the logged answer may be parsed more leniently or retried. The
 // zero value is ready. The result does not depend on how the stream is cut.
 type Writing struct {
-	rest  string                        // unread input
+	rest  string
 	read  func(*Writing) (string, bool) // parses rest: returns text and whether to continue; nil: readStart
 	aside string                        // end mark of skipped reasoning; see [llm.Aside]
 	open  bool                          // lines belong to the text
-	wrote int                           // bytes of text
-	over  bool                          // the text ended
+	wrote int
+	over  bool
 }
 
 // maxUnread is the maximum size of buffered input in bytes.
@@ -52,7 +52,6 @@ func (w *Writing) Add(piece string) string {
 	return strings.Map(printable, shown.String())
 }
 
-// printable drops control characters.
 func printable(r rune) rune {
 	if unicode.IsControl(r) && r != '\n' && r != '\t' {
 		return -1
@@ -60,7 +59,6 @@ func printable(r rune) rune {
 	return r
 }
 
-// readStart skips blanks and detects reasoning.
 func (w *Writing) readStart() (string, bool) {
 	w.rest = strings.TrimLeft(w.rest, blanks)
 	end, more := llm.Aside(w.rest)
@@ -73,7 +71,6 @@ func (w *Writing) readStart() (string, bool) {
 	return "", end != "" || !more
 }
 
-// readAside skips reasoning.
 func (w *Writing) readAside() (string, bool) {
 	i := strings.Index(w.rest, w.aside)
 	if i < 0 { // keep a possible start of the end mark
@@ -153,7 +150,6 @@ func (w *Writing) readText() (text string, more bool) {
 	return text, false
 }
 
-// blanks are JSON white space.
 const blanks = " \n\t\r"
 
 // valueLen returns the length of a JSON value other than a string, up to the next comma: 0 if

@@ -14,7 +14,6 @@ type Writings struct {
 	list map[action]*attempt // newest attempt of each
 }
 
-// action identifies a writing action.
 type action struct {
 	thread ponder.ThreadID
 	run    ponder.RunID
