@@ -17,7 +17,7 @@ func TestAppendTurnBranches(t *testing.T) {
 		}
 		return list
 	}
-	for range 100 { // also when the array is full
+	for range 100 {
 		left, right := base, base
 		left.appendTurn(Turn{Said: Said{Text: "l"}})
 		right.appendTurn(Turn{Said: Said{Text: "r"}})

@@ -31,7 +31,6 @@ import (
 // Name is the name of the mode.
 const Name = "chat"
 
-// Stages of internal [ponder.Progress] events between modes.
 const (
 	DeepAsked  = toolname.DeepThink  // a reflection is requested: Content is the topic, Label the reason
 	DeepFailed = "deep_think_failed" // the reflection failed: Content is the reason
@@ -81,8 +80,8 @@ type Options struct {
 // Use is a tool call of a model.
 type Use struct {
 	Call  llm.ToolCall
-	Turns []Turn           // the conversation, oldest first, ending with the current turn; of condensed turns only the newest slash command
-	Used  []llm.ToolResult // results of the current turn
+	Turns []Turn // the conversation, oldest first, ending with the current turn; of condensed turns only the newest slash command
+	Used  []llm.ToolResult
 }
 
 func (o Options) orDefault() Options {
@@ -118,7 +117,7 @@ func New(opts Options) ponder.Mode {
 		History: true,
 		Start: func(r ponder.Run) ponder.State {
 			s := &state{run: r, opts: &opts}
-			if r.Input != "" { // started by name
+			if r.Input != "" {
 				s.Waiting = []Turn{{Said: Said{Text: r.Input}}}
 			}
 			return s

@@ -19,7 +19,6 @@ import (
 	"ponder/mode/chat"
 )
 
-// speaker is a scripted model with latency.
 type speaker struct {
 	answer func(*llm.Request) (llm.Message, error)
 	takes  func(*llm.Request) time.Duration
@@ -51,7 +50,6 @@ func (m speaker) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.D
 
 func says(text string) llm.Message { return llm.Say(llm.Assistant, text) }
 
-// calls returns a message with tool calls, given as pairs of name and input.
 func calls(pairs ...string) (m llm.Message) {
 	for i := 0; i < len(pairs); i += 2 {
 		m.Parts = append(m.Parts, llm.Part{Call: &llm.ToolCall{ID: fmt.Sprintf("c%d", i/2), Name: pairs[i], Input: json.RawMessage(pairs[i+1])}})
@@ -68,7 +66,6 @@ func heard(req *llm.Request) string {
 	return ""
 }
 
-// results returns the tool results at the end of a request, or nil.
 func results(req *llm.Request) (list []string) {
 	for _, p := range req.Messages[len(req.Messages)-1].Parts {
 		if p.Result != nil {
@@ -140,7 +137,7 @@ func TestToolRounds(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		model func(*llm.Request) (llm.Message, error)
-		seen  []string // by the model in the last round
+		seen  []string
 		want  []string
 	}{
 		{"a tool", func(req *llm.Request) (llm.Message, error) {
@@ -276,7 +273,6 @@ func TestMeanwhile(t *testing.T) {
 	})
 }
 
-// TestFailure answers the next message after a failed turn.
 func TestFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := speaker{answer: func(req *llm.Request) (llm.Message, error) {
@@ -363,7 +359,6 @@ func TestCondense(t *testing.T) {
 	}
 }
 
-// TestHuge sends a message larger than the window.
 func TestHuge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := speaker{answer: func(req *llm.Request) (llm.Message, error) { return says(fmt.Sprint(req.Size() < 7200)), nil }}

@@ -11,7 +11,6 @@ import (
 	"ponder/llm"
 )
 
-// Limits of summaries.
 const (
 	maxSummary = 6000 // bytes
 	summaryMax = 1200 // tokens of an answer
@@ -52,7 +51,6 @@ func (s *state) overflow() {
 	}
 }
 
-// condense returns the actions of pending condensations.
 func (s *state) condense() (do []ponder.Action) {
 	switch p := s.Condensed.Turns; {
 	case p.To == 0:
@@ -142,7 +140,6 @@ func (s *state) appendTurn(t Turn) {
 	s.Turns = append(s.Turns, t)
 }
 
-// drop removes the oldest n turns.
 func (s *state) drop(n int) {
 	for _, t := range s.Turns[:n] {
 		s.Size -= t.size()

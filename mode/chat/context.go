@@ -10,7 +10,6 @@ import (
 	"ponder/llm"
 )
 
-// bytesPerToken is an estimate.
 const bytesPerToken = 3.6
 
 // Shares of the window.
@@ -44,7 +43,6 @@ func (s *state) request() llm.Request {
 	return req
 }
 
-// system returns the system prompt, which mentions omitted turns.
 func (s *state) system(left int) string {
 	parts := []string{strings.TrimSpace(s.opts.System)}
 	if s.opts.Think {
@@ -144,7 +142,6 @@ func (o Options) LeftOut(text string) int {
 	return tail - head
 }
 
-// clipped cuts the middle of text to fit in most bytes.
 func clipped(text string, most int) string {
 	head, tail := middle(text, most)
 	if head == tail {

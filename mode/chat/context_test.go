@@ -10,7 +10,6 @@ import (
 	"ponder/mode/chat"
 )
 
-// TestLeftOut checks that LeftOut agrees with the request.
 func TestLeftOut(t *testing.T) {
 	const most = 2880 // bytes of a message in a window of 2000 tokens
 	for _, tt := range []struct {

@@ -22,11 +22,11 @@ import (
 // musing is a mode that reflects on request, and once more if asked meanwhile.
 type musing struct {
 	Run   ponder.RunID
-	Asked int // since the last start
+	Asked int
 	Round int
 	Busy  bool
 	Read  ponder.Seq
-	Began ponder.Seq // read position of the pending reflection
+	Began ponder.Seq
 	Got   string
 	Bad   bool
 }
@@ -53,7 +53,7 @@ func (s musing) Apply(ev ponder.Event) ponder.State {
 		s.Got, s.Bad = b.Message.Text(), b.Error != ""
 	case ponder.InnerMonologue:
 		if ev.Run != s.Run {
-			s.Asked = 0 // answered by an earlier run
+			s.Asked = 0
 			break
 		}
 		s.Busy, s.Got = false, ""
@@ -123,7 +123,7 @@ func (w *witness) answer(req *llm.Request) (llm.Message, error) {
 }
 
 // TestInterleaved runs conversations with messages, reflections, failures and process deaths in any
-// order. Each message is answered once, and each reflection is used in one turn, marked if old.
+// order. Each message is answered once; each reflection is used in one turn, marked if old.
 func TestInterleaved(t *testing.T) {
 	plays, used := 60/racetest.Stride(4), 0
 	for seed := range plays {

@@ -10,7 +10,6 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// Introductions of background notes.
 var (
 	//go:embed mind.md
 	mindRules string
@@ -18,7 +17,6 @@ var (
 	raisedRules string
 )
 
-// Marks of notes of the subconscious.
 const (
 	mindMark   = "[at the back of your mind — not spoken aloud]"
 	raisedMark = "[inner monologue — not spoken aloud]"
@@ -34,7 +32,6 @@ func (s *state) observed(ev ponder.Event, b ponder.Observation) {
 	}
 }
 
-// mind returns the background notes of a turn, or "".
 func (s *state) mind(t Turn) string {
 	var background, raised []background.Note
 	for _, n := range s.Mind {
@@ -52,7 +49,6 @@ func (s *state) mind(t Turn) string {
 	return b.String()
 }
 
-// frame writes notes in a frame that they cannot close.
 func frame(b *strings.Builder, mark, rules, name string, list []background.Note) {
 	if len(list) > 0 {
 		b.WriteString(mark + "\n" + strings.TrimSpace(rules) + "\n<" + name + ">\n" + background.Lines(list, lookup.Tame) + "</" + name + ">\n\n")

@@ -11,10 +11,9 @@ import (
 	"ponder/mode/chat"
 )
 
-// feeding is a conversation with background notes.
 type feeding struct {
 	mind  *enginetest.Engine
-	asked []string // newest message of each request
+	asked []string
 }
 
 func feed(t *testing.T, opts chat.Options) *feeding {
@@ -28,7 +27,6 @@ func feed(t *testing.T, opts chat.Options) *feeding {
 	return f
 }
 
-// say sends a message after notes.
 func (f *feeding) say(t *testing.T, text string, notes ...ponder.Observation) {
 	t.Helper()
 	var evs []ponder.Event

@@ -11,7 +11,6 @@ import (
 	"ponder/llm"
 )
 
-// Names of built-in tools.
 const (
 	thinkTool = toolname.Think
 	deepTool  = toolname.DeepThink
@@ -38,7 +37,6 @@ const (
 	noReason    = "Not started: the arguments need a reason, as text."
 )
 
-// prompt is a request for a reflection.
 type prompt struct {
 	Prompt string `json:"prompt"`
 	Reason string `json:"reason"`
@@ -121,7 +119,6 @@ func (s *state) lately(w *work) (n int) {
 	return n
 }
 
-// reflect requests a reflection.
 func (s *state) reflect(w *work, c llm.ToolCall, i int) (text string, failed bool) {
 	var in struct {
 		Prompt string  `json:"prompt"`

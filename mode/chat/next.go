@@ -40,7 +40,6 @@ func (s *state) Next(ponder.Moment) []ponder.Action {
 	return append(do, s.ask())
 }
 
-// ask returns the next round of the turn.
 func (s *state) ask() ponder.Action {
 	round := 1
 	if s.Work != nil {

@@ -16,7 +16,6 @@ const (
 	stale = 10
 )
 
-// note is an unused reflection.
 type note struct {
 	Seq    ponder.Seq `json:"seq"`
 	ReadTo ponder.Seq `json:"read_to,omitempty"`
@@ -24,11 +23,10 @@ type note struct {
 	Older  bool       `json:"older,omitempty"`
 }
 
-// asking is the state of requests for reflections.
 type asking struct {
-	Asked ponder.Seq  `json:"asked,omitempty"` // the newest request
-	Done  ponder.Seq  `json:"done,omitempty"`  // read position of the newest result, or place of a failure
-	Turns int         `json:"turns,omitempty"` // since the newest request
+	Asked ponder.Seq  `json:"asked,omitempty"`
+	Done  ponder.Seq  `json:"done,omitempty"` // read position of the newest result, or place of a failure
+	Turns int         `json:"turns,omitempty"`
 	Times []time.Time `json:"times,omitempty"` // of requests in the last hour
 }
 
@@ -46,7 +44,6 @@ func (a *asking) within(now time.Time) []time.Time {
 	return a.Times[i:]
 }
 
-// inFlight reports whether a reflection is pending.
 func (a *asking) inFlight() bool { return a.Asked > a.Done }
 
 func (s *state) noted(ev ponder.Event, b ponder.InnerMonologue) {

@@ -2,7 +2,6 @@ package chat
 
 import "ponder"
 
-// deepMode is the mode of package deep.
 const deepMode = "deep"
 
 // PendingMessages folds a conversation into its unanswered messages.
@@ -45,8 +44,8 @@ func (p *PendingMessages) Answers(run ponder.RunID) (answers, known bool) {
 
 // ReflectionView folds a conversation into the state of its reflections.
 type ReflectionView struct {
-	Asked ponder.Seq // the newest request
-	Done  ponder.Seq // the newest completed or failed request
+	Asked ponder.Seq
+	Done  ponder.Seq
 
 	runs map[ponder.RunID]bool
 }

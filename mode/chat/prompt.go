@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// Prompts.
 var (
 	//go:embed system.md
 	system string
@@ -17,7 +16,6 @@ var (
 	notesPrompt string
 )
 
-// Marks and fixed texts in messages.
 const (
 	innerMark  = "[inner thoughts — not spoken aloud]"
 	lastWords  = "Answer the user now, in words, from what you know. You cannot use tools any more."

@@ -19,10 +19,8 @@ const (
 	maxQuoted  = 600 // bytes of each
 )
 
-// signalAddressed is the signal of text addressed to programs.
 const signalAddressed = "addressed"
 
-// Texts of such answers.
 const (
 	quotedFirst = "This answer was put together without a model: it only quotes what was found on it."
 	quotedNone  = "There is no model to answer, and what was searched has nothing on this."
@@ -39,7 +37,6 @@ func (s *state) quoting() []ponder.Action {
 	return append([]ponder.Action{w.Out[0].action()}, s.endings(&w)...)
 }
 
-// found is the quoted part of the tool's result.
 type found struct {
 	Hits []struct {
 		Source, Title, Quote string
@@ -49,7 +46,6 @@ type found struct {
 	}
 }
 
-// quoted ends the turn with the tool's result.
 func (s *state) quoted(b ponder.ToolResult) {
 	say := quotedNone
 	var f found

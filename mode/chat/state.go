@@ -12,7 +12,6 @@ import (
 	"ponder/mode/internal/background"
 )
 
-// state is the state of a conversation, stored as JSON in checkpoints.
 type state struct {
 	run  ponder.Run
 	opts *Options
@@ -20,24 +19,24 @@ type state struct {
 	Turns   []Turn        `json:"turns,omitempty"` // ended and not condensed, oldest first
 	tip     *atomic.Int64 // length of the longest version in the shared array; see appendTurn
 	Waiting []Turn        `json:"waiting,omitempty"` // unanswered; the first may be current
-	Ended   ponder.Seq    `json:"ended,omitempty"`   // end of the last turn
-	Size    int           `json:"size,omitempty"`    // of Turns
-	Left    int           `json:"left,omitempty"`    // dropped turns that no summary covers
+	Ended   ponder.Seq    `json:"ended,omitempty"`
+	Size    int           `json:"size,omitempty"`
+	Left    int           `json:"left,omitempty"` // dropped turns that no summary covers
 
 	Summary string     `json:"summary,omitempty"` // of the turns before Turns
-	Summed  ponder.Seq `json:"summed,omitempty"`  // the last event it covers
+	Summed  ponder.Seq `json:"summed,omitempty"`
 	Command string     `json:"command,omitempty"` // its newest slash command; see Use
 
-	Notes []note            `json:"notes,omitempty"` // unused reflections
-	Mind  []background.Note `json:"mind,omitempty"`  // unused background notes
+	Notes []note            `json:"notes,omitempty"`
+	Mind  []background.Note `json:"mind,omitempty"`
 	Deep  asking            `json:"deep,omitzero"`
-	Clock time.Time         `json:"clock,omitzero"`  // of the newest event
-	Mused []time.Time       `json:"mused,omitempty"` // times of recent thoughts
+	Clock time.Time         `json:"clock,omitzero"`
+	Mused []time.Time       `json:"mused,omitempty"`
 
 	// State of the run.
 	Work   *work    `json:"work,omitempty"` // the turn of Waiting[0]
 	Answer []string `json:"answer,omitempty"`
-	Failed string   `json:"failed,omitempty"` // why the last turn was not answered
+	Failed string   `json:"failed,omitempty"`
 	Hurry  bool     `json:"hurry,omitempty"`
 
 	Condensed condensing `json:"condensed,omitzero"`
@@ -46,8 +45,8 @@ type state struct {
 // Turn is a message with its answer.
 type Turn struct {
 	Said   Said     `json:"said"`
-	Mused  []string `json:"mused,omitempty"`  // thoughts
-	Answer []string `json:"answer,omitempty"` // texts
+	Mused  []string `json:"mused,omitempty"`
+	Answer []string `json:"answer,omitempty"`
 }
 
 // Said is a user's message.
@@ -147,7 +146,6 @@ func turnOf(cause string) (ponder.Seq, bool) {
 	return ponder.Seq(n), ok && err == nil
 }
 
-// going reports whether message n is the current turn's.
 func (s *state) going(n ponder.Seq) bool { return len(s.Waiting) > 0 && s.Waiting[0].Said.Seq == n }
 
 // change returns the current turn in a cloned list.

@@ -12,15 +12,13 @@ import (
 	"ponder/llm"
 )
 
-// maxCalls is the maximum number of tool calls in an answer; further ones are refused.
 const maxCalls = 16
 
-// work is the progress of the current turn.
 type work struct {
-	Round int           `json:"round"`          // completed rounds
-	Msgs  []llm.Message `json:"msgs,omitempty"` // of the rounds
+	Round int           `json:"round"` // completed rounds
+	Msgs  []llm.Message `json:"msgs,omitempty"`
 	Calls []use         `json:"calls,omitempty"`
-	Out   []out         `json:"out,omitempty"` // events to write
+	Out   []out         `json:"out,omitempty"`
 	Last  bool          `json:"last,omitempty"`
 	Over  bool          `json:"over,omitempty"`
 	Err   string        `json:"err,omitempty"`
@@ -33,7 +31,6 @@ type use struct {
 	Result *llm.ToolResult `json:"result,omitempty"` // nil while pending
 }
 
-// out is an event to write.
 type out struct {
 	Key    string     `json:"key"`
 	Say    string     `json:"say,omitempty"`
@@ -53,7 +50,6 @@ func (o out) action() ponder.Action {
 	return ponder.Write{Key: o.Key, Internal: true, Bodies: []ponder.Body{ponder.Thought{Content: o.Muse, Kind: Thinking}}}
 }
 
-// key returns a key of the current turn.
 func (s *state) key(what string, numbers ...int) string {
 	key := what + "-" + strconv.FormatInt(int64(s.Waiting[0].Said.Seq), 10)
 	for _, n := range numbers {
@@ -115,13 +111,11 @@ func (s *state) conclude(w *work, b ponder.CallFinished) {
 	}
 }
 
-// spoken returns m without tool calls and empty parts.
 func spoken(m llm.Message) llm.Message {
 	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p llm.Part) bool { return p.Call != nil || p == (llm.Part{}) || p.Text == "" && p.Media == nil })
 	return m
 }
 
-// distinct removes calls with duplicate ids.
 func distinct(calls []llm.ToolCall) (list []llm.ToolCall) {
 	for _, c := range calls {
 		if !slices.ContainsFunc(list, func(o llm.ToolCall) bool { return o.ID == c.ID }) {
@@ -150,7 +144,6 @@ func (s *state) uses(w *work, calls []llm.ToolCall) (list []use) {
 	return list
 }
 
-// refuse returns the reason to refuse a call, or "".
 func (s *state) refuse(w *work, c llm.ToolCall, i int) string {
 	known := slices.ContainsFunc(s.opts.Tools, func(t llm.Tool) bool { return t.Name == c.Name })
 	switch {
@@ -233,7 +226,6 @@ func (s *state) used(ev ponder.Event, b ponder.ToolResult) {
 	s.settle()
 }
 
-// framed introduces untrusted text.
 func (s *state) framed(b ponder.ToolResult, text string) string {
 	if !b.Untrusted {
 		return text

@@ -33,7 +33,6 @@ func (s *state) unquoted(b ponder.CallFinished) string {
 
 func kindOf(c llm.Class) string { return strings.ReplaceAll(string(c), "_", " ") }
 
-// unseen returns the texts in requests that users do not see.
 func (s *state) unseen() (list []string) {
 	for _, n := range s.Notes {
 		list = append(list, n.Text)

@@ -25,22 +25,22 @@ func WritesAnswer(key string) bool { return strings.HasPrefix(key, callKey+"-") 
 type TurnView struct {
 	Message string // id of the answered event
 	Seq     ponder.Seq
-	Run     ponder.RunID      // the answering run; empty until known
-	Status  ponder.Status     // Thinking, or the status of the ended turn
-	Reason  string            // why there is no answer
-	Budget  string            // the exhausted budget of the run, or empty
-	Text    llm.TextAssembler // the answer
+	Run     ponder.RunID  // the answering run; empty until known
+	Status  ponder.Status // Thinking, or the status of the ended turn
+	Reason  string
+	Budget  string // the exhausted budget of the run, or empty
+	Text    llm.TextAssembler
 	CallTotals
 
 	Finished   *ponder.RunFinished // of Run; nil while it runs
 	Superseded bool                // a newer message arrived
 	LastInput  string              // id of the newest external input
-	Head       ponder.Seq          // seq of the newest event
+	Head       ponder.Seq
 
-	mode  string // of the run
+	mode  string
 	calls string // prefix of the keys of writing calls, before the round number
 	says  string // prefix of the keys of stored text; empty: calls store the text
-	turn  string // the message in keys
+	turn  string
 }
 
 // NewTurnView returns the view of the turn of the message at seq. It ignores earlier events.
@@ -143,7 +143,6 @@ func (v *TurnView) Stores(ev ponder.Event) (key, text string, ok bool) {
 	return key, text, ok
 }
 
-// answers reports whether ev belongs to a call that writes any answer.
 func (v *TurnView) answers(ev ponder.Event) bool {
 	_, ok := v.Round(ev.ActionKey())
 	return ok || v.says != "" && WritesAnswer(ev.Cause)
@@ -190,10 +189,10 @@ func (v *TurnView) Hear(d ponder.Delta) (e llm.Edit) {
 
 // CallTotals folds calls.
 type CallTotals struct {
-	Usage  llm.Usage      // of successful calls
-	Model  string         // of the last answer
-	Finish llm.Finish     // of the last answer
-	Last   ponder.Outcome // of the newest call
+	Usage  llm.Usage // of successful calls
+	Model  string
+	Finish llm.Finish
+	Last   ponder.Outcome
 }
 
 // Apply folds a finished call.

@@ -11,7 +11,6 @@ import (
 	"ponder/llm"
 )
 
-// at stamps events after seq.
 func at(seq ponder.Seq, evs []ponder.Event) (list []ponder.Event) {
 	for _, ev := range evs {
 		seq++
@@ -65,7 +64,7 @@ func TestTurnView(t *testing.T) {
 			v, unclaimed := NewTurnView("evt_7", 7), false
 			message := ponder.Event{ID: "evt_7", Body: ponder.UserMessage{Content: "Why?"}}.Stamp("thr_1", 7, ponder.Event{}.Time)
 			for _, ev := range append([]ponder.Event{message}, at(7, tt.evs)...) {
-				for range 2 { // a repeated event changes nothing
+				for range 2 {
 					v.Apply(ev)
 				}
 				unclaimed = unclaimed || v.IsUnclaimed(ev)
@@ -80,7 +79,6 @@ func TestTurnView(t *testing.T) {
 	}
 }
 
-// An exchange is answered by the calls of its run.
 func TestExchangeView(t *testing.T) {
 	answer := func(text string) ponder.CallFinished {
 		return ponder.CallFinished{Model: "p/m", Message: llm.Say(llm.Assistant, text), Finish: llm.FinishStop}
@@ -158,7 +156,7 @@ func TestTurnViewProperty(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 11))
 		s := turnScript(rnd)
 		message := s[0].(ponder.Event).ID
-		for i, one := range s { // only the message's turn ends
+		for i, one := range s {
 			if ev, ok := one.(ponder.Event); ok {
 				if b, ok := ev.Body.(ponder.Progress); ok {
 					b.Ref = message
