@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// label matches the labels of a reflection in any decoration.
 var label = regexp.MustCompile(`(?im)^[\s>#*_-]*(hmm+|thoughts?)[\s*_]*:[\s*_]*`)
 
 // form returns a reflection as "hmm: ...", an empty line and "thoughts: ...". Text with other or no

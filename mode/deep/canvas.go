@@ -14,19 +14,15 @@ import (
 // Mermaid is the media type of diagrams.
 const Mermaid = "text/vnd.mermaid"
 
-// Limits of diagrams.
 const (
 	maxDrawing  = 20_000 // bytes
 	maxDrawings = 3      // per reflection
 )
 
-// fence matches diagrams in Markdown.
 var fence = regexp.MustCompile("(?s)```[ \t]*mermaid[ \t\r\n]+(.*?)\n?[ \t]*```")
 
-// drawing is the source of a diagram.
 type drawing string
 
-// shown replaces a diagram in the text.
 const shown = "(A diagram of this was put beside the conversation.)"
 
 // drawn separates the sound diagrams from a text. The rest may be empty.
@@ -48,7 +44,6 @@ func drawn(text string) (rest string, list []drawing) {
 	return rest, list
 }
 
-// kinds are the first words of diagrams.
 var kinds = []string{
 	"graph", "flowchart", "sequenceDiagram", "classDiagram", "stateDiagram", "stateDiagram-v2", "erDiagram", "journey", "gantt", "pie",
 	"quadrantChart", "requirementDiagram", "gitGraph", "mindmap", "timeline", "sankey-beta", "xychart-beta", "block-beta", "packet-beta",

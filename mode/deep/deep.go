@@ -25,17 +25,15 @@ import (
 // Name is the name of the mode.
 const Name = "deep"
 
-// Names shared with package chat.
 const (
 	Tool   = toolname.DeepThink
 	asked  = toolname.DeepThink
 	failed = "deep_think_failed"
-	byUser = "the user asked for it" // reason of a user's request
+	byUser = "the user asked for it"
 )
 
-// Limits of a reflection.
 const (
-	transcript = 50 // events read
+	transcript = 50
 	toolTurns  = 2
 	fresh      = 2 // later messages that need no rebase or mark
 	hardLimit  = 120 * time.Second

@@ -104,7 +104,6 @@ func FuzzForm(f *testing.F) {
 	})
 }
 
-// voice is a scripted slow model.
 type voice struct {
 	takes  time.Duration
 	answer func(*llm.Request) (llm.Message, error)
@@ -165,7 +164,6 @@ type said struct {
 	text  string
 }
 
-// play sends messages and returns the events.
 func play(t *testing.T, opts Options, model voice, tools []ponder.Tool, list ...said) []ponder.Event {
 	t.Helper()
 	mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{wisherMode(), New(opts)}, Models: enginetest.Models(model, ponder.Price{}), Tools: tools})
@@ -182,7 +180,6 @@ func play(t *testing.T, opts Options, model voice, tools []ponder.Tool, list ...
 	return mind.Events()
 }
 
-// outcome formats the reflections, failures and diagrams.
 func outcome(evs []ponder.Event) (list []string) {
 	for _, ev := range evs {
 		switch b := ev.Body.(type) {

@@ -165,7 +165,6 @@ func sources(b ponder.ToolResult) (list []string) {
 	return slices.Compact(list)
 }
 
-// settle appends the results of a round to the messages once all are known.
 func (w *work) settle() {
 	if slices.ContainsFunc(w.Calls, func(u use) bool { return u.Result == nil }) {
 		return

@@ -11,16 +11,15 @@ import (
 	"ponder/llm"
 )
 
-// state is the state of a reflection run.
 type state struct {
 	run  ponder.Run
 	opts *Options
 
 	Lines  []line        `json:"lines,omitempty"` // recent events with text
 	Head   ponder.Seq    `json:"head,omitempty"`
-	Said   []ponder.Seq  `json:"said,omitempty"`   // recent user messages
-	Wanted *request      `json:"wanted,omitempty"` // the newest open request
-	Zero   time.Duration `json:"zero,omitempty"`   // thread clock at the run's first request
+	Said   []ponder.Seq  `json:"said,omitempty"`
+	Wanted *request      `json:"wanted,omitempty"`
+	Zero   time.Duration `json:"zero,omitempty"` // thread clock at the run's first request
 	Work   *work         `json:"work,omitempty"`
 	Stop   string        `json:"stop,omitempty"`
 	Clock  time.Duration `json:"clock,omitempty"` // latest known thread clock
@@ -28,27 +27,25 @@ type state struct {
 	Why    string        `json:"why,omitempty"`   // reason of this run's last failure
 }
 
-// line is an event of the transcript.
 type line struct {
 	Seq  ponder.Seq `json:"seq"`
 	Text string     `json:"text"`
 }
 
-// request is a request for a reflection.
 type request struct {
 	N       ponder.Seq    `json:"n"`
 	Prompt  string        `json:"prompt,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
 	Trigger string        `json:"trigger,omitempty"`
-	At      time.Duration `json:"at,omitempty"` // thread clock
+	At      time.Duration `json:"at,omitempty"`
 }
 
 // work is the reflection in progress.
 type work struct {
 	request
 	ReadTo  ponder.Seq    `json:"read_to"`
-	Text    string        `json:"text"`  // the transcript
-	Began   time.Duration `json:"began"` // thread clock
+	Text    string        `json:"text"`
+	Began   time.Duration `json:"began"`
 	Round   int           `json:"round,omitempty"`
 	Msgs    []llm.Message `json:"msgs,omitempty"`
 	Calls   []use         `json:"calls,omitempty"`
@@ -59,7 +56,6 @@ type work struct {
 	Err     string        `json:"err,omitempty"`
 }
 
-// use is a tool call of the model.
 type use struct {
 	Key    string          `json:"key,omitempty"`
 	Call   llm.ToolCall    `json:"call"`
@@ -145,7 +141,6 @@ func (s *state) done(at time.Duration) {
 	}
 }
 
-// read adds an event with text to the transcript.
 func (s *state) read(ev ponder.Event) {
 	s.Head = ev.Seq
 	who, text := "", ""
@@ -196,7 +191,6 @@ func (s *state) since(at ponder.Seq) (text string, messages int) {
 	return strings.TrimSpace(b.String()), messages
 }
 
-// head returns at most most bytes of text, with an ellipsis.
 func head(text string, most int) string {
 	if len(text) <= most {
 		return text
