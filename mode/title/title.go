@@ -19,7 +19,6 @@ import (
 // Name is the name of the mode.
 const Name = "title"
 
-// Limits.
 const (
 	maxTitle = 60   // characters
 	maxRead  = 2000 // bytes of a message
@@ -48,7 +47,6 @@ func New() ponder.Mode {
 	}
 }
 
-// wakes reports whether ev may be the first answer of a conversation.
 func wakes(ev ponder.Event) bool {
 	_, ok := ev.Body.(ponder.AssistantMessage)
 	return ok && ev.Seq < firstEvents

@@ -32,7 +32,6 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// namer is a model with a constant or failing answer.
 type namer struct{ fails bool }
 
 func (namer) Name() string { return "fake/namer" }
@@ -46,7 +45,6 @@ func (m namer) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, erro
 	}
 }
 
-// parrot is a mode that answers each message.
 type parrot struct{ waits bool }
 
 func (s parrot) Apply(ev ponder.Event) ponder.State {
