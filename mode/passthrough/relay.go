@@ -24,7 +24,6 @@ const Name = "relay"
 // AskKey is the prefix of the keys of calls.
 const AskKey = "ask-"
 
-// Limits of server tools.
 const (
 	maxRounds = 8
 	maxCalls  = 16 // per round
@@ -70,10 +69,10 @@ type state struct {
 	opts  Options
 
 	Round int              `json:"round,omitempty"` // completed rounds
-	Msgs  []llm.Message    `json:"msgs,omitempty"`  // of the rounds
+	Msgs  []llm.Message    `json:"msgs,omitempty"`
 	Calls []llm.ToolCall   `json:"calls,omitempty"` // server tool calls of the newest round
-	Came  []llm.ToolResult `json:"came,omitempty"`  // their results
-	Said  *said            `json:"said,omitempty"`  // the last answer
+	Came  []llm.ToolResult `json:"came,omitempty"`
+	Said  *said            `json:"said,omitempty"`
 	Err   string           `json:"err,omitempty"`
 }
 
@@ -135,7 +134,6 @@ func (s *state) answered(b ponder.CallFinished) {
 	s.settle()
 }
 
-// isOwn reports whether a call is of a server tool.
 func (s *state) isOwn(c llm.ToolCall) bool {
 	return slices.ContainsFunc(s.offered(), func(t llm.Tool) bool { return t.Name == c.Name })
 }
