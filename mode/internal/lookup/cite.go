@@ -14,7 +14,7 @@ func Cites(text string, by func(mark string) (other string, unknown bool)) strin
 
 // marks replaces citations except inside verbatim text, if in is given.
 func marks(text string, in *verbatim, by func(mark string) (other string, unknown bool)) string {
-	last, indexes := -1, false // end of the last brackets, and whether they are an index
+	last, indexes := -1, false
 	return replaced(text, func(at, end int) (int, string, bool) {
 		indexes = at > 0 && (isWord(text[at-1]) || text[at-1] == ')' || text[at-1] == ']' && (at != last || indexes))
 		last = end
@@ -49,9 +49,8 @@ func Uncited(text, other string) string {
 	})
 }
 
-// indexes reports whether a line uses a citation as an index or argument.
 func indexes(line string) (yes bool) {
-	after := 0 // end of the last citation or mark
+	after := 0
 	replaced(line, func(at, end int) (int, string, bool) {
 		index := at > after && glued(line[:at])
 		if cites := citation.MatchString(line[at:end]); cites || !index && isMark(line[at:end]) {
@@ -63,7 +62,6 @@ func indexes(line string) (yes bool) {
 	return yes
 }
 
-// glued reports whether text, not empty, ends like code before an index or argument.
 func glued(text string) bool {
 	c := text[len(text)-1]
 	return isWord(c) || strings.IndexByte(")]\"'", c) >= 0 || c == '(' && len(text) > 1 && isWord(text[len(text)-2])
@@ -103,7 +101,6 @@ func mended(out []byte, rest string) ([]byte, int) {
 	return out, 0
 }
 
-// isWord reports whether c may end an identifier.
 func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
 }

@@ -25,7 +25,6 @@ const (
 	maxSnippet = 600
 )
 
-// mostNotRead is the maximum number of unread files listed.
 const mostNotRead = 20
 
 // Hit is a passage found by a search.
@@ -35,7 +34,7 @@ type Hit = lookup.Hit
 type Found struct {
 	Hits    []Hit    `json:"hits,omitempty"`
 	Skipped []string `json:"skipped,omitempty"` // unread files with reasons
-	More    int      `json:"more,omitempty"`    // number of further unread files
+	More    int      `json:"more,omitempty"`
 }
 
 // NotRead describes the unread files, or returns "".
@@ -138,7 +137,6 @@ func Outgoing(query string) string {
 	return query
 }
 
-// maxQuote is the maximum length of a quote in bytes.
 const maxQuote = 2000
 
 // Bounded truncates a long quote and adjusts its end.

@@ -128,7 +128,6 @@ func TestUnnumbered(t *testing.T) {
 	}
 }
 
-// Input is processed in linear time: a quarter of a second here, versus a minute if quadratic.
 func TestUnnumberedHuge(t *testing.T) {
 	none := func(string) bool { return false }
 	for _, part := range []string{"[1]", " [1]", "\nw [1]\n", "*[1]*", "```\nw [1].\n", "f)[1]. "} {
@@ -176,7 +175,7 @@ func TestCites(t *testing.T) {
 				return "", true
 			}
 			kept := strings.NewReplacer(" ", "", "[", "<", "]", ">").Replace(m)
-			if kept == "<e9>" { // known but not citable
+			if kept == "<e9>" {
 				return "", false
 			}
 			return kept, false
@@ -263,7 +262,7 @@ func FuzzBrackets(f *testing.F) {
 		}
 		for _, got := range []string{Unnumbered(text, func(string) bool { return false }), Cites(text, none), Uncited(text, "")} {
 			got = strings.NewReplacer(" "+Nowhere, "", Nowhere, "").Replace(got)
-			for rest := text; got != ""; got = got[1:] { // the rest of text in order
+			for rest := text; got != ""; got = got[1:] {
 				i := strings.IndexByte(rest, got[0])
 				if i < 0 {
 					t.Fatalf("what is left of %q: %q is not of it", text, got)

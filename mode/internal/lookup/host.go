@@ -71,7 +71,6 @@ func HostOf(name string) string {
 	return ""
 }
 
-// isFileName reports whether a dotted name has a file extension.
 func isFileName(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".txt", ".pdf", ".html", ".htm", ".doc", ".docx", ".odt", ".epub", ".xlsx", ".csv", ".tsv", ".json", ".jsonl", ".mbox", ".eml", ".go", ".py", ".js", ".rs", ".sh":
@@ -103,7 +102,6 @@ func IsOf(source, name string) bool {
 	return u != nil && onSite(u, name)
 }
 
-// onSite reports whether u is below the URL name, or on its host.
 func onSite(u *url.URL, name string) bool {
 	host := HostOf(name)
 	own := bareHost(u.Hostname())

@@ -24,7 +24,6 @@ affirme confirme dit explique indique montre
 afirma confirma dice explica indica muestra`)
 )
 
-// longestLead is the number of bytes examined before a citation.
 const longestLead = 16
 
 // lacking reports whether removing a citation between text and rest would break the sentence.

@@ -57,7 +57,6 @@ func Unnumbered(text string, is func(id string) bool) string {
 	})
 }
 
-// unspaced is the first letter of unspaced scripts.
 const unspaced = 0x2e80
 
 // behind reports whether a mark may follow text, with or without a blank.
@@ -74,7 +73,6 @@ func behind(text string, blank bool) bool {
 	return strings.ContainsRune("。，、！？", r)
 }
 
-// marked reports whether text ends in a mark or citation that is no index.
 func marked(text string) bool {
 	at := strings.LastIndexByte(text, '[')
 	return cited(text) || at > 0 && isMark(text[at:]) && !isWord(text[at-1]) && strings.IndexByte(")]", text[at-1]) < 0
@@ -87,7 +85,6 @@ func isCall(text string) bool {
 	return at > 0 && isWord(text[at-1])
 }
 
-// ended reports whether text ends like a word before a full stop.
 func ended(text string) bool {
 	r, _ := utf8.DecodeLastRuneInString(text)
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(")]”’»\"'%*_", r)
@@ -116,7 +113,6 @@ var (
 	joinAfter  = regexp.MustCompile(`^\s+` + joins + `\s+[\[【]`)
 )
 
-// besideJoin reports whether a mark between two texts is linked to another.
 func besideJoin(before, rest string) bool {
 	return joinBefore.MatchString(before[max(0, len(before)-16):]) || joinAfter.MatchString(rest)
 }
@@ -133,7 +129,6 @@ func closes(text string, till int) (int, bool) {
 	}
 }
 
-// besideCitation reports whether a citation is adjacent to a mark.
 func besideCitation(before, rest string) bool {
 	next := strings.TrimLeft(rest, " \t")
 	at, end := bracketed(next, 0)

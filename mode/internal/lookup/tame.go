@@ -39,13 +39,12 @@ func Defused(text string) string {
 
 // verbatim detects code and quotations while scanning text.
 type verbatim struct {
-	at    int  // scan position
-	fence int  // length of the open code fence, or 0
-	mark  byte // fence character
+	at    int
+	fence int // length of the open code fence, or 0
+	mark  byte
 	code  bool // quotations count as other text
 }
 
-// quotes maps opening to closing quotation marks.
 var quotes = map[string]string{`"`: `"`, "“": "”", "„": "“", "«": "»", "»": "«", "「": "」"}
 
 // reaches scans to an offset and reports whether it is inside code or a quotation. A quotation
@@ -71,14 +70,13 @@ func (v *verbatim) reaches(text string, to int) bool {
 	return v.fence > 0 || v.at > to
 }
 
-// startsLine reports whether text ends at the start of a line.
 func startsLine(text string) bool {
 	text = strings.TrimRight(text, " \t")
 	return text == "" || text[len(text)-1] == '\n'
 }
 
-// tick consumes backticks or tildes at the start of rest and returns the bytes consumed, including
-// inline code. Unclosed backticks and tildes without a block are plain text.
+// tick consumes backticks or tildes, including inline code, and returns their length. Unclosed
+// backticks and tildes without a block are plain text.
 func (v *verbatim) tick(rest string, first bool) int {
 	c := rest[0]
 	n := len(rest) - len(strings.TrimLeft(rest, rest[:1]))

@@ -10,7 +10,6 @@ import (
 	weighing "ponder/knowledge/evidence"
 )
 
-// Names of signals from package evidence.
 const (
 	signalAddressed     = "addressed"
 	signalTransport     = "transport"
@@ -29,7 +28,6 @@ func WorthOf(h Hit) float64 {
 	return Rounded(weighing.Weight(h.Quality))
 }
 
-// Criteria of copies.
 const (
 	leastCopied = 8   // minimum distinct words for comparison
 	copiedShare = 0.9 // of their words
@@ -91,7 +89,6 @@ func Judged(h Hit, elsewhere bool) Hit {
 	return h
 }
 
-// maxWords is the number of bytes searched for words.
 const maxWords = 1000
 
 // Words returns the distinct lower-case words of s, sorted, without articles.

@@ -24,7 +24,6 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// A note stays until its last event.
 func TestWithout(t *testing.T) {
 	notes := []Note{{Key: "a-1"}, {Key: "b-1"}}
 	if Ends("a-1/1.2") || !Ends("a-1/2.2") || Ends("call#1") || Ends("") {

@@ -30,13 +30,12 @@ var only = func() map[string]bool {
 	return all
 }()
 
-// Limits.
 const (
-	maxQuestion = 2 << 10 // bytes of a question
-	maxNamed    = 4       // listed words
-	maxWord     = 40      // bytes of a word
-	partOf      = 4       // minimum bytes of a stem to match inside words
-	leastSure   = 0.5     // minimum confidence in the texts' language
+	maxQuestion = 2 << 10
+	maxNamed    = 4 // listed words
+	maxWord     = 40
+	partOf      = 4   // minimum bytes of a stem to match inside words
+	leastSure   = 0.5 // minimum confidence in the texts' language
 )
 
 // Missing returns the content words of a question that no text contains in any form, in order and
@@ -77,13 +76,11 @@ func Missing(question string, texts []string) (missing []string) {
 	return missing
 }
 
-// joined removes thousands separators.
 func joined(s string) string { return groups.ReplaceAllString(s, "$1$2") }
 
 // groups matches a thousands separator with its neighbours.
 var groups = regexp.MustCompile(`(\d)[,.'’](\d{3}\b)`)
 
-// isTopic reports whether a word of a question is a content word.
 func isTopic(word string, lang lexical.Language) bool {
 	r, n := utf8.DecodeRuneInString(word)
 	fold := lexical.Fold(word)

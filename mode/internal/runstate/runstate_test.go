@@ -9,7 +9,6 @@ import (
 	"ponder/mode/internal/pendingwrites"
 )
 
-// The clock starts at the run's first Write and never goes back.
 func TestClock(t *testing.T) {
 	var c Clock
 	for i, ev := range []ponder.Event{
@@ -30,7 +29,6 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// A Write gets the next number; other copies of the list stay unchanged.
 func TestWrite(t *testing.T) {
 	n := 0
 	first := Write(nil, "note", &n, []ponder.Body{ponder.Progress{}})

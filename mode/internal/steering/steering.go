@@ -15,7 +15,6 @@ import (
 	"ponder/mode/internal/usage"
 )
 
-// Limits of commands.
 const (
 	MaxFacts     = 30
 	MaxQuestion  = 500 // bytes
@@ -60,13 +59,13 @@ type Run struct {
 	Writing string // states that the run writes its answer
 	Over    bool
 	End     string // why the run writes its answer, or ""
-	Spent   bool   // the budget is spent
+	Spent   bool
 	Paused  bool
-	Facts   int // number of corrections
+	Facts   int
 
-	Said     func(text string) bool // reports whether a text has content
-	InFlight func() []string        // returns the keys of pending actions
-	Steer    func(Command) Result   // applies a validated command
+	Said     func(text string) bool
+	InFlight func() []string      // returns the keys of pending actions
+	Steer    func(Command) Result // applies a validated command
 }
 
 // Apply applies a command. It returns the acknowledgement and whether the run changed. Commands
@@ -170,7 +169,6 @@ func (f *SourceFilter) Ban(source string) (Result, bool) {
 	return move(&f.Banned, &f.Pinned, source, "banned")
 }
 
-// move adds a source to a copy of one list and removes it from a copy of the other.
 func move(to, from *[]string, source, done string) (Result, bool) {
 	switch {
 	case slices.Contains(*to, source):
@@ -195,7 +193,7 @@ func None[E any](list []E) []E {
 type Description struct {
 	Target string // question, source, persona, priority and limits
 	Source string
-	Name   string // of a persona
+	Name   string
 	Limits ponder.Budget
 }
 

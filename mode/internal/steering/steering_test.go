@@ -12,14 +12,13 @@ import (
 	"ponder"
 )
 
-// A command is validated before the mode applies it; the acknowledgement names cancelled actions.
 func TestApply(t *testing.T) {
 	args := func(js string) json.RawMessage { return json.RawMessage(js) }
 	for _, tt := range []struct {
 		name string
 		run  func(*Run)
 		b    ponder.Steer
-		want string // the command, or the refusal
+		want string
 	}{
 		{"no operation adds a question", nil, ponder.Steer{Content: " Who\npaid? "}, "add_question Who paid? 8"},
 		{"a question", nil, ponder.Steer{Do: ponder.AddQuestion, Content: "Who?", Args: args(`{"priority":10}`)}, "add_question Who? 10"},
