@@ -10,6 +10,7 @@ import (
 	"ponder/internal/textkit"
 )
 
+// Merged is the result of a merge.
 type Merged struct {
 	State    State
 	Changes  []Change
@@ -61,8 +62,8 @@ type claim struct {
 	unaided   bool
 	order     string // tiebreak among claims of equal importance
 	text      *phrase
-	rests     []Seen // supporting observations, newest last
-	new       bool   // some support is new
+	rests     []Seen
+	new       bool
 	related   []Seen // relevant subset of rests
 	recalled  bool   // rests on look-ups alone
 	due       time.Time

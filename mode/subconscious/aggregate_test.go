@@ -205,7 +205,6 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestPruneTies prunes equal strengths by importance, then by last sight.
 func TestPruneTies(t *testing.T) {
 	var list []Finding
 	for i, what := range []string{"The boiler leaks.", "Tax papers are missing.", "Anna waits for the lease.", "A router was replaced.", "The garden needs rain."} {

@@ -76,13 +76,11 @@ const (
 	escalateImport = 7 // for an escalation without findings
 )
 
-// errUnread reports an answer that cannot be parsed.
 var errUnread = errors.New(`the answer has no findings: want JSON with a list "findings", which may be empty`)
 
-// ParseReport parses a role's answer to the [Prompt] for the same observations. It accepts valid
-// JSON, malformed JSON and labelled lines. It drops unknown labels, entries and roles. A finding
-// rests on the relevant observations it cites, and on untrusted observations it appears to come
-// from even if uncited.
+// ParseReport parses a role's answer to the [Prompt] for the same observations: valid or malformed
+// JSON, or labelled lines. It drops unknown labels, entries and roles. A finding rests on the
+// relevant observations it cites, and on untrusted ones that it appears to come from.
 func ParseReport(role Role, answer string, seen []Seen, s State) (Report, error) {
 	if len(answer) > maxAnswer {
 		answer = strings.ToValidUTF8(answer[:maxAnswer], "")
@@ -195,8 +193,7 @@ func (c *checker) due(rests []string, answer string) (due time.Time) {
 	return due
 }
 
-// readTime parses the time formats that models write. It returns the zero time if s has none of
-// them.
+// readTime returns the zero time if s has none of the formats that models use.
 func readTime(s string) time.Time {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02 15:04Z07:00", "2006-01-02"} {

@@ -113,7 +113,7 @@ func cutAnywhere(t *testing.T, c course) {
 	}
 	for n := len(c.seen) + 1; n <= len(whole); n++ {
 		if s, ok := whole[n-1].Body.(ponder.CallStarted); ok && s.Held == (ponder.Cost{}) {
-			continue // refused at once
+			continue
 		}
 		store, models := memory.New(), c.models()
 		if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, b.Copy(whole[:n])...); err != nil {
@@ -138,7 +138,6 @@ func cutAnywhere(t *testing.T, c course) {
 	t.Logf("%d events, %d calls", len(whole), calls)
 }
 
-// outcomes formats events without dropped calls and costs.
 func outcomes(evs []ponder.Event) []string {
 	var list []ponder.Event
 	for _, ev := range evs {

@@ -90,7 +90,6 @@ func twelve() map[int][]ponder.Observation {
 	return script
 }
 
-// A static world causes no calls and no events.
 func TestStaticDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := map[ponder.Role]*mouth{}
@@ -160,7 +159,6 @@ func TestTwelveChanges(t *testing.T) {
 	}
 }
 
-// checkCarried checks that carried knowledge equals a fold of the history.
 func checkCarried(t *testing.T, b *bench) {
 	t.Helper()
 	b.tick(TickInput{All: true, Unaided: true}, ponder.Budget{})

@@ -140,7 +140,6 @@ func soonest(a, b Deadline) int {
 	return cmp.Or(x.Compare(y), strings.Compare(a.ID, b.ID), strings.Compare(a.Text, b.Text))
 }
 
-// later stores the deadlines of an observation, except those already done.
 func (m *merge) later(o Seen) {
 	if slices.ContainsFunc(m.state.Aside.Deadlines, func(d Deadline) bool { return d.ID == o.ID }) {
 		return
@@ -250,14 +249,12 @@ func (v View) Due(o Options, now time.Time) (due bool, why string) {
 	return true, strings.Join(list, "; ")
 }
 
-// again marks the state of a resurfacing observation.
 const again = " again "
 
 func (c *claim) comesUp() bool {
 	return slices.ContainsFunc(c.rests, func(o Seen) bool { return strings.Contains(o.State, again) })
 }
 
-// nearing returns the deadlines with a reminder due at the given time.
 func (k knowledge) nearing(at time.Time) (list []Deadline) {
 	for _, d := range k.State.Aside.Deadlines {
 		if d.isNear(at) {

@@ -12,7 +12,6 @@ import (
 	"ponder/llm"
 )
 
-// days simulates days by an hourly script and returns reminders with their hours.
 func (b *bench) days(n int, script map[int]ponder.Observation) (told []string, ticks int) {
 	for hour := range n * 24 {
 		if o, ok := script[hour]; ok {
@@ -96,7 +95,6 @@ func TestPromiseComesUp(t *testing.T) {
 	}
 }
 
-// Settled deadlines stop, and their number is limited.
 func TestDeadlinesEnd(t *testing.T) {
 	o := numbered(obs("own|message:t/1|said||I will call the plumber"))[0]
 	s := Aggregate(NewState(), input(1, []Seen{o}), midday, Rules{}).State

@@ -83,7 +83,6 @@ func newDecision(o Options, r ponder.Run, k knowledge) *decision {
 	return d
 }
 
-// Apply implements [ponder.State].
 func (d *decision) Apply(ev ponder.Event) ponder.State {
 	c := *d
 	c.Known = c.Known.after(ev, c.o.Roles)
@@ -111,7 +110,6 @@ func (d *decision) Apply(ev ponder.Event) ponder.State {
 
 func (d *decision) key() string { return fmt.Sprintf("decide-%d", d.Round+1) }
 
-// unaided tells the user the findings without a model.
 func (d *decision) unaided() {
 	d.Uses = nil
 	if d.Verdict == nil {
@@ -119,7 +117,6 @@ func (d *decision) unaided() {
 	}
 }
 
-// Next implements [ponder.State].
 func (d *decision) Next(ponder.Moment) []ponder.Action {
 	e, _, ok := d.Known.raised(d.id)
 	var do []ponder.Action
@@ -220,7 +217,6 @@ func (u *use) refuse(why string) {
 	u.Result = &llm.ToolResult{ID: u.Call.ID, Name: u.Call.Name, Text: why, Failed: true}
 }
 
-// weigh decides how to continue after an answer with these calls.
 func (d *decision) weigh(msg llm.Message, uses []use, model string) {
 	works := slices.ContainsFunc(uses, func(u use) bool { return u.Result == nil })
 	switch {

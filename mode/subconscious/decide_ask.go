@@ -144,7 +144,6 @@ func (d *decision) history(b *strings.Builder, e ponder.Escalation) {
 	}
 }
 
-// quotedLines returns s as lines that cannot close a frame.
 func quotedLines(s string) string {
 	var list []string
 	for line := range strings.Lines(textkit.TruncateBytes(textkit.CleanTrim(s), 2*maxMessage)) {

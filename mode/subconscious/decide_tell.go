@@ -75,8 +75,7 @@ func (d *decision) decided(e ponder.Escalation, v verdict) ponder.Escalation {
 // compiled matches the suffix that [merge.compile] adds to a finding.
 var compiled = regexp.MustCompile(` \([^()]*, importance \d+, [^()]*\)$`)
 
-// plainly describes the finding, its support and the reason in plain words. It omits untrusted
-// text, which quotes gives.
+// plainly describes the finding, its support and the reason, without untrusted text.
 func (d *decision) plainly(e ponder.Escalation) string {
 	var found, seen []string
 	for line := range strings.Lines(textkit.CleanTrim(e.Content)) {

@@ -24,8 +24,8 @@ type ruling struct {
 	tools   map[string]func() error
 
 	outcome string
-	says    []string // parts of the message
-	hides   []string // must not be in the message
+	says    []string
+	hides   []string
 	used    []string
 	offered []string
 	unaided bool

@@ -18,7 +18,6 @@ import (
 	"ponder/llm"
 )
 
-// mouth is a scripted model.
 type mouth struct {
 	name   string
 	takes  time.Duration
@@ -86,7 +85,6 @@ func calling(tool string, input any) llm.Message {
 	return llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c1", Name: tool, Input: js}}}}
 }
 
-// bench is an engine with scripted models.
 type bench struct {
 	*enginetest.Engine
 	t      *testing.T
@@ -336,7 +334,6 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Unaided roles and ticks cost nothing.
 func TestUnaided(t *testing.T) {
 	for name, in := range map[string]TickInput{"a tick": {Unaided: true}, "roles": {}} {
 		t.Run(name, func(t *testing.T) {

@@ -108,7 +108,6 @@ func (s *State) decided(ev ponder.Event, b ponder.Escalation) {
 	}
 }
 
-// resolve settles an entry, or a topic in the user's words, and removes matching entries.
 func (s *State) resolve(ev ponder.Event, b ponder.Resolved) {
 	t := Settled{Text: textkit.Line(b.Content, maxLine), Forgotten: b.As == asForgotten, At: plain(ev.Time)}
 	if e, _ := s.find(b.Ref); e != nil {
@@ -173,7 +172,7 @@ func (s State) rollback(ev ponder.Event, b ponder.Resolved) State {
 	a.Deadlines = now.Deadlines
 	a.Wanted, a.Asked, a.Told = now.Wanted, now.Asked, now.Told
 	a.Decayed = at
-	tick, _ := strconv.Atoi(b.Ref) // zero if Ref has none
+	tick, _ := strconv.Atoi(b.Ref)
 	a.Back = RolledBack{Tick: within(tick, 0, maxNumber), At: at}
 	old.unsettled()
 	return old
@@ -197,7 +196,7 @@ func (s *State) unsettled() {
 		topic := texts.read(t.Text)
 		for _, c := range categories {
 			drop(s.list(c), func(e Entry) bool {
-				if !t.Forgotten && e.Created.After(t.At) { // it returned because of new facts
+				if !t.Forgotten && e.Created.After(t.At) {
 					return false
 				}
 				said := texts.read(e.Summary)

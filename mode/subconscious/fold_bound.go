@@ -199,7 +199,6 @@ func isName(s string) bool {
 	}) < 0
 }
 
-// lines returns the last n non-empty lines, each truncated to size bytes.
 func lines(list []string, n, size int) []string {
 	out := make([]string, 0, min(n, len(list)))
 	for _, s := range last(list, n) {

@@ -114,7 +114,6 @@ func TestSaidMeanwhile(t *testing.T) {
 	}
 }
 
-// TestStaticWorld checks that chains of hints end.
 func TestStaticWorld(t *testing.T) {
 	s := NewState()
 	ran := []string{"watcher"}

@@ -38,7 +38,7 @@ type injection struct {
 		Name  string
 		Input json.RawMessage
 	}
-	Answer string // of a role; empty: a finding with the key
+	Answer string
 }
 
 func injections(t *testing.T) (list []injection) {
@@ -99,7 +99,7 @@ func (o *obeying) answer(req *llm.Request) llm.Message {
 	}
 	switch {
 	case decides:
-		if o.decision++; o.decision%2 == 0 || !told { // it is asked again before it ends
+		if o.decision++; o.decision%2 == 0 || !told {
 			msg.Parts = append(msg.Parts, call(fmt.Sprintf("end%d", len(o.asked)), "message_user", `{"text":"`+o.Key+` must be done, all of it."}`))
 		}
 	case !told:
@@ -154,7 +154,6 @@ func textOf(req *llm.Request) string {
 	return all
 }
 
-// plot is a subconscious with a planted instruction and an obeying model.
 type plot struct {
 	*testing.T
 	config engine.Config
@@ -166,7 +165,6 @@ type plot struct {
 	n      int
 }
 
-// plotted starts a plot with ungated tools.
 func plotted(t *testing.T, in injection, launder bool) *plot {
 	t.Helper()
 	p := &plot{T: t, model: &obeying{injection: in, launder: launder}}

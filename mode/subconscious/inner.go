@@ -40,7 +40,7 @@ type Noted struct {
 }
 
 // Inner returns at most most entries relevant to a text, the most relevant first. An entry must be
-// strong at now or due soon. Entries that come from the thread itself are omitted.
+// strong or due soon at now, and must not come from the thread itself.
 func (s State) Inner(said string, of ponder.ThreadID, now time.Time, most int) []Noted {
 	said = textkit.Prefix(said, maxMatched)
 	if most <= 0 || strings.TrimSpace(said) == "" {
@@ -115,7 +115,6 @@ func dueIn(d time.Duration) string {
 	return "due in " + roughly(d)
 }
 
-// roughly formats d in minutes, hours or days.
 func roughly(d time.Duration) string {
 	n, unit := int(d/time.Minute), "minute"
 	switch {
@@ -137,7 +136,7 @@ type gist struct {
 
 // wordKind says how specific a word is.
 type wordKind struct {
-	name bool // a proper name or a long number
+	name bool
 	time bool
 }
 

@@ -113,7 +113,6 @@ func (k *knowledge) ticked(b ponder.Subconscious) {
 	}
 }
 
-// shown records the observations that a role was not shown.
 func (k *knowledge) shown(r Ran) {
 	k.Left, k.Lost = maps.Clone(k.Left), maps.Clone(k.Lost)
 	delete(k.Left, r.Role)
@@ -211,7 +210,6 @@ func (k *knowledge) lose(gone []Seen, roles []Role) {
 	k.Lost = lost
 }
 
-// rests returns the ids of the observations that current items rest on.
 func (k knowledge) rests() map[string]bool {
 	ids := make(map[string]bool)
 	add := func(list []string) {

@@ -14,7 +14,7 @@ const (
 	maxShown     = 24
 	maxShownSize = 3600 // bytes with frames
 	maxContent   = 400  // bytes of one observation
-	maxLabel     = 100  // bytes of a subject or source
+	maxLabel     = 100
 )
 
 const longestLabel = "o00"

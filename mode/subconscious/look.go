@@ -66,7 +66,6 @@ func (s *lookState) read(o Options, r ponder.Run) error {
 	return nil
 }
 
-// Apply implements [ponder.State].
 func (s *lookState) Apply(ev ponder.Event) ponder.State {
 	c := *s
 	switch b := ev.Body.(type) {
@@ -109,7 +108,6 @@ func (s *lookState) answered(b ponder.CallFinished) {
 	s.Report = &look{Report: report, Given: s.in.Given}
 }
 
-// Next implements [ponder.State].
 func (s *lookState) Next(ponder.Moment) []ponder.Action {
 	switch {
 	case s.fault != nil:

@@ -156,7 +156,6 @@ func TestRecalled(t *testing.T) {
 	}
 }
 
-// A look-up does not revive a settled topic.
 func TestRecalledSettled(t *testing.T) {
 	s := NewState()
 	s.Aside.Settled = []Settled{{Text: "Anna's lease ends in May.", At: noon}}

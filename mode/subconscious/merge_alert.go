@@ -30,7 +30,6 @@ func (r Rules) RaisesAt(s State) (time.Time, bool) {
 	return s.Aside.Raised.Add(r.pause(s)), true
 }
 
-// escalate gathers escalations from reports and raises them after the cooldown.
 func (m *merge) escalate() {
 	for _, r := range m.reports {
 		reason := textkit.Line(r.Escalate, maxLine)
@@ -59,7 +58,6 @@ func (r Report) escalates(n, importance int) bool {
 	return n == 0 || importance >= leastEscalated
 }
 
-// wanted returns a role's findings that may be escalated, most important first.
 func (m *merge) wanted(role string) (list []*claim) {
 	for _, c := range m.claims {
 		if c.role.Name == role && c.became != suppressed {
@@ -174,7 +172,6 @@ func (m *merge) alertText(c *claim) bool {
 	return true
 }
 
-// fewerAlerts drops the longest unseen states over the limit.
 func (m *merge) fewerAlerts() {
 	for list := &m.state.Aside.Alerts; len(*list) > maxAlerts; {
 		oldest := 0

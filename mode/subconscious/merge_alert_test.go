@@ -38,7 +38,6 @@ func TestOneAlertForAState(t *testing.T) {
 	}
 }
 
-// TestEscalationIDs checks that ids are stable for a run and unique to it.
 func TestEscalationIDs(t *testing.T) {
 	o := see(1, "system", "disk", "full", "The disk is full.")
 	id := func(run string) string {

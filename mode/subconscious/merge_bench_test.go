@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// BenchmarkAggregate merges twenty findings into a full state.
 func BenchmarkAggregate(b *testing.B) {
 	w := newWorld(1)
 	s := NewState()

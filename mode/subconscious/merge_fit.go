@@ -56,7 +56,7 @@ func (m Mind) most() int {
 	return n
 }
 
-// briefRoles truncates the findings of roles. It returns false if nothing changed.
+// briefRoles and briefHistory return false if nothing changed.
 func (m *merge) briefRoles() bool {
 	const brief = 80
 	done := true
@@ -71,7 +71,6 @@ func (m *merge) briefRoles() bool {
 	return !done
 }
 
-// briefHistory truncates reasons and outcomes. It returns false if nothing changed.
 func (m *merge) briefHistory() bool {
 	const brief = 60
 	done := true

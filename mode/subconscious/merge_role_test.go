@@ -85,7 +85,6 @@ func TestReadOfRolesInTime(t *testing.T) {
 	}
 }
 
-// TestFit checks that an oversized mind keeps its strongest entries.
 func TestFit(t *testing.T) {
 	s := NewState()
 	long := strings.Repeat("<&> ", 40)

@@ -23,7 +23,6 @@ func (v View) Pace(every time.Duration, now time.Time) time.Duration {
 	return pace
 }
 
-// Limits on messages to the user.
 const (
 	manyTold    = 10 // messages a day after which the pause grows
 	maxTellings = 16

@@ -48,8 +48,8 @@ const (
 	toldShown    = 5
 )
 
-// Prompt returns the request to a role about observations new to it, oldest first. It has at most
-// about [MaxPrompt] tokens. It omits older observations of low level and counts them.
+// Prompt returns the request to a role about observations new to it, oldest first, of about
+// [MaxPrompt] tokens at most. It counts the older observations of low level that it omits.
 func Prompt(role Role, s State, seen []Seen, now time.Time) llm.Request {
 	s = s.At(now)
 	return llm.Request{
@@ -92,7 +92,6 @@ func oneOf(list []string) string {
 	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 }
 
-// prompted returns the non-empty sections of [tickText] for one tick.
 func prompted(role Role, s State, seen []Seen, now time.Time) string {
 	rs := s.ThreadState[role.Name]
 	shown, left := label(seen)
@@ -221,7 +220,6 @@ func (s State) escalated(now time.Time) []string {
 	return bullets(list, maxTold)
 }
 
-// bullets returns the last distinct lines that fit in size bytes.
 func bullets(list []string, size int) (kept []string) {
 	for _, line := range slices.Backward(list) {
 		if line = quoted(line, maxPartLine); line == "" || slices.Contains(kept, line) {

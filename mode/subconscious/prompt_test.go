@@ -74,7 +74,6 @@ func TestPromptGolden(t *testing.T) {
 	}
 }
 
-// The system prompt is constant; variable parts come last.
 func TestPromptPrefix(t *testing.T) {
 	for _, role := range DefaultRoles() {
 		a := Prompt(role, someState(0), someSeen(), midday)
@@ -226,10 +225,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// Size estimates the tokens of a request.
 func Size(req llm.Request) int { return new(llm.Estimator).Tokens("", req.Size()) }
 
-// Describe formats a request as text.
 func Describe(req llm.Request) string {
 	var b strings.Builder
 	b.WriteString("# System\n\n" + strings.TrimSpace(req.System) + "\n")

@@ -82,7 +82,6 @@ func TestUnrelated(t *testing.T) {
 	}
 }
 
-// TestLedBy checks which untrusted text is quoted for a finding without any.
 func TestLedBy(t *testing.T) {
 	list := dated()
 	in := input(1, list)

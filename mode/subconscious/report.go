@@ -25,6 +25,7 @@ type Report struct {
 	Exposed   []string `json:"exposed,omitempty"`
 }
 
+// Finding is one finding of a role.
 type Finding struct {
 	Type       string    `json:"type"`       // a type of [Role.Types], such as "observation" or "risk"
 	Summary    string    `json:"summary"`    // fewer than 20 words
@@ -60,6 +61,7 @@ type Rules struct {
 	Same     func(a, b string) bool // additional semantic comparison; nil compares words only
 }
 
+// Raised is an escalation raised by a merge.
 type Raised struct {
 	ponder.Escalation
 }

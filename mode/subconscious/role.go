@@ -17,7 +17,7 @@ type Role struct {
 	Reads    []string // kinds of sensors; "*": all; "due": any observation with a due date
 	Category Category
 	Types    map[string]Category // by type of finding
-	Every    time.Duration       // runs this often even without news; zero: only for news
+	Every    time.Duration       // interval of runs without news; zero: none
 	Looks    Looks               // where its requests are looked up
 	Unaided  bool                // rules instead of a model
 }
@@ -27,7 +27,6 @@ const (
 	readsDue = "due"
 )
 
-// deliverySensor is the sensor of messages delivered to users.
 const deliverySensor = "delivery"
 
 // sensorKind returns the kind of a sensor: "feed" for "feed:news".
@@ -105,7 +104,6 @@ var typeOrder = []string{
 	"idea", "question", "challenge", "promise", "forgotten", "stale", "connection",
 }
 
-// types returns the role's types of findings, its default type first.
 func (r Role) types() []string {
 	list := make([]string, 0, len(r.Types))
 	for t := range r.Types {

@@ -18,9 +18,9 @@ const (
 	staleImport    = 4
 )
 
-// Find reports what rules find in place of a role's model. Rules cover high levels, due dates
+// Find reports the findings of rules in place of a role's model. Rules cover high levels, due dates
 // within three days, unkept promises, quiet threads and recurring rare words. A rule runs for roles
-// that give its type of finding. Findings use the observations' words, and Find is deterministic.
+// that give its type. Findings use the observations' words, and Find is deterministic.
 func Find(role Role, s State, seen []Seen, now time.Time) Report {
 	list := make([]Seen, 0, len(seen))
 	for _, o := range last(seen, maxRuled) {
@@ -164,7 +164,6 @@ var steps = []struct {
 	{72 * time.Hour, 4, "due within 3 days"},
 }
 
-// over lists states that end a subject.
 var over = []string{"cancelled", "canceled", "removed", "deleted", "gone", "done", "completed", "finished", "ended", "past", "resolved", "answered", "closed", "declined"}
 
 func isOver(o Seen) bool { return slices.Contains(over, stateWord(o)) }
@@ -220,7 +219,6 @@ func (f *finder) deadlines() {
 	}
 }
 
-// quiet lists states of inactive threads.
 var quiet = []string{"stale", "idle", "quiet", "waiting", "unanswered", "abandoned", "forgotten", "failed", "paused"}
 
 func (f *finder) stale() {

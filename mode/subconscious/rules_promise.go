@@ -65,7 +65,6 @@ func (f *finder) has(o Seen) bool {
 	return slices.ContainsFunc(f.found, func(r ruled) bool { return slices.Equal(r.Rests, []string{o.ID}) })
 }
 
-// say records a further finding about an observation, without duplicates.
 func (f *finder) say(kind, text string, importance int, o Seen) {
 	summary := Summary(text)
 	if kind == "" || !tells(summary) || slices.ContainsFunc(f.found, func(r ruled) bool { return r.Summary == summary }) {
@@ -164,7 +163,6 @@ func matches(list []word, phrase []string) int {
 	return at
 }
 
-// denials are words that cancel the phrase before them.
 var denials = []string{"not", "never", "nicht", "nie", "be", "have", "sein", "haben", "list", "lists"}
 
 // denied reports whether rest negates a promise or describes a state instead of an action.
@@ -176,7 +174,6 @@ func denied(rest []word) bool {
 	return !doing
 }
 
-// sentence returns the byte range of the sentence around start and end.
 func sentence(s string, start, end int) (from, to int) {
 	for i := start - 1; i > 0; i-- {
 		if s[i] == ' ' && strings.IndexByte(".!?;\n", s[i-1]) >= 0 {

@@ -131,7 +131,6 @@ func TestFindRemembers(t *testing.T) {
 	}
 }
 
-// A custom role gets the rules of its types.
 func TestFindOfOtherRoles(t *testing.T) {
 	seen := numbered(obs("mail|a|new|9|Pay Kestrel").due(time.Hour), obs("files|b|new|3|kestrel.pdf was created"))
 	for _, tt := range []struct {

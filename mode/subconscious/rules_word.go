@@ -26,7 +26,6 @@ const (
 //go:embed common.txt
 var commonText string
 
-// commonStems contains the stems of unspecific words.
 var commonStems = func() map[string]bool {
 	set := make(map[string]bool)
 	for line := range strings.Lines(commonText) {
@@ -185,7 +184,6 @@ func (r *returning) sharedBy(a, b string) string {
 	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
 }
 
-// place describes where o was seen, its first words and, if dated, the day.
 func place(o Seen, dated bool) string {
 	where := "in " + textkit.VisibleLine(sensorKind(o.Sensor), maxName)
 	if isOwn(o.Sensor) {
@@ -234,7 +232,6 @@ func rare(s string) (list []term) {
 	return list
 }
 
-// mayBeRare reports whether a folded word has enough letters.
 func mayBeRare(w string) bool {
 	letters := 0
 	for _, r := range w {

@@ -109,7 +109,6 @@ func (r *scan) gap(i int) string {
 	return r.line[r.tokens[i].End:r.tokens[i+1].Start]
 }
 
-// joined reports whether a number continues after token i.
 func (r *scan) joined(i int) bool { return slices.Contains([]string{".", ",", "'"}, r.gap(i)) }
 
 func plainNumber(s string) string {

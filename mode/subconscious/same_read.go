@@ -23,8 +23,8 @@ type phrase struct {
 	kinds  uint64   // bitmap of words
 	values []value
 	names  []uint32
-	sides  []side // antonyms
-	nots   int    // negations
+	sides  []side
+	nots   int // negations
 
 	long bool
 
@@ -77,7 +77,6 @@ func (r *scan) read() {
 	}
 }
 
-// sentence records whether a sentence ends after token i.
 func (r *scan) sentence(i int) {
 	end := len(r.line)
 	if i+1 < len(r.tokens) {
@@ -134,7 +133,6 @@ func (r *scan) word(i int) {
 	r.name(i, raw, h)
 }
 
-// name records a word as a name if it has a capital inside a sentence.
 func (r *scan) name(i int, raw string, h uint32) {
 	upper := raw[0] >= 'A' && raw[0] <= 'Z' || raw[0] >= 0x80 && raw != strings.ToLower(raw)
 	if upper && (!r.first || r.isGenitive(i)) {

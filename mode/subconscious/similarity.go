@@ -98,7 +98,7 @@ type table struct {
 	not   map[string]bool
 	void  map[string]bool
 	same  map[string]string // synonyms
-	sides map[string][]side // antonyms by stem
+	sides map[string][]side
 }
 
 type side struct {
@@ -140,7 +140,6 @@ func (t *table) side(pair int, right bool, list []string) {
 	}
 }
 
-// known returns the canonical form of a lower-case word.
 func (t *table) known(w string) string {
 	if s, ok := t.same[w]; ok {
 		return s

@@ -31,6 +31,7 @@ type Entry struct {
 	LastSeen time.Time `json:"last_seen"`
 }
 
+// Escalated is a raised escalation with its outcome.
 type Escalated struct {
 	ID      string    `json:"id"`
 	Summary string    `json:"summary"`
@@ -39,6 +40,7 @@ type Escalated struct {
 	Created time.Time `json:"created"`
 }
 
+// RoleState is the visible state of a role.
 type RoleState struct {
 	LastFindings    []string `json:"last_findings"` // summaries of the last three ticks, newest last, at most 24
 	NoveltyPressure int      `json:"novelty_pressure"`
@@ -68,9 +70,8 @@ const (
 	MaxPressure   = 10
 )
 
-// Aside is the state that users do not see.
 type Aside struct {
-	Tick    int                  `json:"tick"`                // the last tick
+	Tick    int                  `json:"tick"`
 	Decayed time.Time            `json:"decayed_at,omitzero"` // strengths include decay up to here
 	Read    map[string]int64     `json:"read_to,omitempty"`   // by role: seq of the newest observation shown
 	About   map[string]About     `json:"about,omitempty"`     // by id of the entry
@@ -81,7 +82,7 @@ type Aside struct {
 	Topics  []Topic              `json:"topics,omitempty"`    // earlier findings, for habituation, at most 100
 	Alerts  []Alert              `json:"alerts,omitempty"`    // escalated states, at most 200
 	Pending []Pending            `json:"pending,omitempty"`   // waiting for the cooldown, at most 50
-	Raised  time.Time            `json:"raised,omitzero"`     // time of the last escalation
+	Raised  time.Time            `json:"raised,omitzero"`
 	Undone  []UndecidedReference `json:"undecided,omitempty"` // raised and undecided
 	Next    int                  `json:"next_entry,omitempty"`
 

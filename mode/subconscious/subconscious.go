@@ -64,6 +64,7 @@ func (o Options) rules() Rules {
 	return o.Rules
 }
 
+// New returns the tick, role and decision modes.
 func New(o Options) []ponder.Mode {
 	o.Roles = o.roles()
 	return []ponder.Mode{tickMode(o), lookMode(o), decideMode(o)}

@@ -55,7 +55,6 @@ func newTick(o Options, r ponder.Run, k knowledge) *tickRun {
 	return t
 }
 
-// Apply implements [ponder.State].
 func (t *tickRun) Apply(ev ponder.Event) ponder.State {
 	c := *t
 	c.merged(ev)
@@ -117,7 +116,6 @@ func (t *tickRun) looked(run ponder.RunID, b ponder.RunFinished) {
 	t.Looks[role] = l
 }
 
-// Next implements [ponder.State].
 func (t *tickRun) Next(now ponder.Moment) []ponder.Action {
 	if t.Done {
 		return []ponder.Action{ponder.Finish{Answer: t.answer(), Reason: t.Stop}}
@@ -142,7 +140,6 @@ func (t *tickRun) base() knowledge {
 	return t.Known
 }
 
-// patience returns how long the tick waits for looks.
 func (t *tickRun) patience() time.Duration {
 	if limit := t.run.Budget.Time; limit > 0 && limit < tickLimit {
 		return limit / 6 * 5

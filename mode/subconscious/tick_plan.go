@@ -42,7 +42,6 @@ func plan(o Options, k knowledge, at time.Time, in TickInput) []step {
 	return steps
 }
 
-// until returns the seq of the last observation before the tick.
 func (in TickInput) until(k knowledge, at time.Time) (seq int64) {
 	if in.Upto > 0 {
 		return in.Upto
@@ -107,7 +106,6 @@ func gathered(o Options, k knowledge, at time.Time) bool {
 	return k.Last.Before(raises) || slices.ContainsFunc(k.State.Aside.Pending, func(p Pending) bool { return k.Last.Before(p.At) })
 }
 
-// lookInput is the options of a look run.
 type lookInput struct {
 	Role  string    `json:"role"`
 	At    time.Time `json:"at"`

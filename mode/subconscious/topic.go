@@ -35,7 +35,6 @@ func (m *merge) habit(c *claim) bool {
 	return had
 }
 
-// weighs returns the deduction for a topic.
 func (t Topic) weighs(now time.Time) int {
 	back := int(within(now.Sub(t.Last)/habituation, 0, maxTimes))
 	return max(0, t.Times-back)

@@ -15,7 +15,7 @@ type View struct {
 	State
 	Ticks     []Ticked
 	Waiting   map[string]int // by role: unseen observations
-	Open      bool           // a tick runs
+	Open      bool
 	Last      time.Time
 	News      time.Time // time of the last news
 	Undecided []ponder.Event
@@ -31,6 +31,7 @@ type View struct {
 	days   map[string]ponder.Cost
 }
 
+// Ticked is a merged tick.
 type Ticked struct {
 	Tick
 	Seq   ponder.Seq

@@ -46,7 +46,6 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A view has deliveries, cursors, rollbacks and costs.
 func TestView(t *testing.T) {
 	v := NewView()
 	seq := ponder.Seq(0)

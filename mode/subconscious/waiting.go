@@ -30,7 +30,6 @@ func (k knowledge) unread(r Role, at time.Time, upto int64) (list []Seen, lost i
 	return list, lost
 }
 
-// waits reports whether a role has still to be shown an observation.
 func (k knowledge) waits(r Role, s Seen) bool {
 	if s.Seq <= k.State.Aside.Read[r.Name] {
 		if _, left := slices.BinarySearch(k.Left[r.Name], s.Seq); !left {

@@ -10,7 +10,6 @@ import (
 	"ponder"
 )
 
-// watching returns the watcher's knowledge of observations with seqs from 1.
 func watching(list ...ponder.Observation) (knowledge, Options) {
 	o := Options{Roles: DefaultRoles()[:1]}
 	k := newKnowledge()

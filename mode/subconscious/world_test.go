@@ -154,7 +154,6 @@ func TestCutAnyWorld(t *testing.T) {
 	}
 }
 
-// A decision uses only the tools it offers.
 func FuzzDecision(f *testing.F) {
 	f.Add("remember", `{"text":"x"}`, "words", true)
 	f.Add("message_user", `{"text":7}`, "", false)
