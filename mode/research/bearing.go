@@ -11,8 +11,8 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// Pages that a model read may influence its later queries. Such a query goes to a search engine
-// only if it shares a word with the question, its terms or its parts, and adds no search operator.
+// Pages that a model read may influence its later queries. Such a query is sent only if it shares a
+// word with the question, its terms or its parts, and adds no search operator.
 
 var operator = regexp.MustCompile(`(?i)\b(?:site|host|domain|inurl|allinurl|url|link|related|cache|ip|feed|loc|location|intitle|allintitle|intext|allintext|inanchor|filetype|ext|contains):\S+`)
 

@@ -17,7 +17,7 @@
 // and steered (acknowledgements). The last, answered, has the claims and the final synthesis. The
 // retry of an unreadable answer has the key of its call with the suffix "~2".
 //
-// An answer cites only gathered evidence. Untrusted text is sanitized, framed and quoted, and causes
+// An answer cites only gathered evidence. Untrusted text is sanitized, framed and quoted; it causes
 // no action. Only pages from search results are read.
 package research
 

@@ -142,6 +142,7 @@ type Evidence struct {
 	Created time.Time `json:"created_at"`
 }
 
+// Claim is a checked sentence of the answer. Offsets refer to the answer before it was marked.
 type Claim struct {
 	ponder.Claim
 	Text   string `json:"text"`
