@@ -14,9 +14,9 @@ const maxDoubts = 8
 
 const astray = "what is cited from a source that is not there"
 
-// founded marks unsupported sentences of an answer and its insights: those whose evidence lacks
-// their quotation or figure, or that cite only unknown evidence such as [e000000]. It reports them
-// without source numbers, because reports renumber sources. Sentences whose evidence is no longer
+// founded marks unsupported sentences of an answer and its insights. Their evidence lacks their
+// quotation or figure, or they cite only unknown evidence such as [e000000]. The report to the user
+// omits source numbers, because reports renumber sources. Sentences whose evidence is no longer
 // stored stay unmarked.
 func (s *state) founded(sum summary) summary {
 	sum.Text, _ = s.citing(sum.Text, nil, "["+nowhere+"]")

@@ -99,6 +99,7 @@ type Metadata struct {
 	Parallel          int      `json:"parallel,omitempty"`
 }
 
+// Thought is a thought of a session.
 type Thought struct {
 	ID         string          `json:"id"`
 	Session    ponder.ThreadID `json:"session_id"`
@@ -118,6 +119,7 @@ type Thought struct {
 	Created    time.Time       `json:"created_at"`
 }
 
+// Question is a question of a session.
 type Question struct {
 	ID       string          `json:"id"`
 	Session  ponder.ThreadID `json:"session_id"`
@@ -163,6 +165,7 @@ type Synthesis struct {
 	Created    time.Time       `json:"created_at"`
 }
 
+// Source is a gathered quotation.
 type Source struct {
 	ID     string  `json:"id"`
 	Source string  `json:"source"`
