@@ -77,7 +77,7 @@ type Options struct {
 	Allow func(Use) (reason string)
 }
 
-// Use is a tool call of a model.
+// Use is a model's tool call.
 type Use struct {
 	Call  llm.ToolCall
 	Turns []Turn // the conversation, oldest first, ending with the current turn; of condensed turns only the newest slash command

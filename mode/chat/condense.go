@@ -24,14 +24,13 @@ type condensing struct {
 
 // part is one condensation: everything up to an event.
 type part struct {
-	To   ponder.Seq `json:"to,omitempty"` // 0: nothing is condensed
+	To   ponder.Seq `json:"to,omitempty"`
 	Done bool       `json:"done,omitempty"`
 	Text string     `json:"text,omitempty"` // the result; empty if it failed
 }
 
 func (p part) key(what string) string { return what + "-" + strconv.FormatInt(int64(p.To), 10) }
 
-// overflow starts condensation at the end of a turn if needed.
 func (s *state) overflow() {
 	size, notes := s.Size, 0
 	if s.Condensed.Turns.To == 0 && len(s.Turns) > 1 && size+len(s.Summary) > s.opts.bytes(fullShare) {

@@ -69,7 +69,6 @@ func nonempty(parts []string) (list []string) {
 	return list
 }
 
-// fit returns the newest turns that fit, and the number omitted.
 func (s *state) fit(room int) (turns []Turn, left int) {
 	i := len(s.Turns)
 	for i > 0 {
@@ -82,7 +81,6 @@ func (s *state) fit(room int) (turns []Turn, left int) {
 	return s.Turns[i:], i + s.Left
 }
 
-// current returns the current message with its reflections and background notes.
 func (s *state) current(t Turn) []llm.Message {
 	m := llm.Message{Role: llm.User}
 	if mind := s.mind(t); mind != "" {
@@ -116,7 +114,7 @@ func (s *state) shown(t Turn) (msgs []llm.Message) {
 		for i, text := range t.Mused {
 			js, err := json.Marshal(map[string]string{"thought": text})
 			if err != nil {
-				continue // cannot happen
+				continue
 			}
 			id := fmt.Sprintf("think-%d-%d", t.Said.Seq, i)
 			msgs = append(msgs,

@@ -61,7 +61,6 @@ func (s *state) names() (names []string) {
 	return names
 }
 
-// native executes call i of a round if its tool is built in.
 func (s *state) native(w *work, c llm.ToolCall, i int) (text string, failed, done bool) {
 	switch {
 	case c.Name == thinkTool:
@@ -103,7 +102,6 @@ func (s *state) musings(w *work) (n int) {
 	return n
 }
 
-// lately counts the thoughts of the last minute, including this round's.
 func (s *state) lately(w *work) (n int) {
 	for _, at := range s.Mused {
 		if s.Clock.Sub(at) < time.Minute {

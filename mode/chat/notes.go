@@ -27,7 +27,7 @@ type asking struct {
 	Asked ponder.Seq  `json:"asked,omitempty"`
 	Done  ponder.Seq  `json:"done,omitempty"` // read position of the newest result, or place of a failure
 	Turns int         `json:"turns,omitempty"`
-	Times []time.Time `json:"times,omitempty"` // of requests in the last hour
+	Times []time.Time `json:"times,omitempty"`
 }
 
 func (a *asking) asked(ev ponder.Event) {
@@ -35,7 +35,6 @@ func (a *asking) asked(ev ponder.Event) {
 	a.Times = append(slices.Clip(a.within(ev.Time)), ev.Time)
 }
 
-// within returns the request times of the last hour.
 func (a *asking) within(now time.Time) []time.Time {
 	i := 0
 	for i < len(a.Times) && now.Sub(a.Times[i]) >= time.Hour {
@@ -62,7 +61,6 @@ func (s *state) noted(ev ponder.Event, b ponder.InnerMonologue) {
 	}
 }
 
-// without returns the notes at or after an event.
 func without(notes []note, before ponder.Seq) []note {
 	return slices.DeleteFunc(slices.Clone(notes), func(n note) bool { return n.Seq < before })
 }

@@ -6,7 +6,7 @@ const deepMode = "deep"
 
 // PendingMessages folds a conversation into its unanswered messages.
 type PendingMessages struct {
-	Open []Said // oldest first
+	Open []Said
 
 	answering map[ponder.RunID]bool // started runs: do they answer?
 }

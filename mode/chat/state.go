@@ -16,14 +16,14 @@ type state struct {
 	run  ponder.Run
 	opts *Options
 
-	Turns   []Turn        `json:"turns,omitempty"` // ended and not condensed, oldest first
+	Turns   []Turn        `json:"turns,omitempty"`
 	tip     *atomic.Int64 // length of the longest version in the shared array; see appendTurn
 	Waiting []Turn        `json:"waiting,omitempty"` // unanswered; the first may be current
 	Ended   ponder.Seq    `json:"ended,omitempty"`
 	Size    int           `json:"size,omitempty"`
 	Left    int           `json:"left,omitempty"` // dropped turns that no summary covers
 
-	Summary string     `json:"summary,omitempty"` // of the turns before Turns
+	Summary string     `json:"summary,omitempty"`
 	Summed  ponder.Seq `json:"summed,omitempty"`
 	Command string     `json:"command,omitempty"` // its newest slash command; see Use
 
@@ -33,7 +33,6 @@ type state struct {
 	Clock time.Time         `json:"clock,omitzero"`
 	Mused []time.Time       `json:"mused,omitempty"`
 
-	// State of the run.
 	Work   *work    `json:"work,omitempty"` // the turn of Waiting[0]
 	Answer []string `json:"answer,omitempty"`
 	Failed string   `json:"failed,omitempty"`
@@ -61,7 +60,6 @@ func saidIn(ev ponder.Event, b ponder.UserMessage) Said {
 	return Said{Seq: ev.Seq, ID: ev.ID, Text: b.Content, Media: b.Media}
 }
 
-// size estimates the bytes of a turn in a request.
 func (t Turn) size() int {
 	n := len(t.Said.Text) + 16
 	for _, m := range t.Said.Media {
@@ -187,7 +185,6 @@ func (s *state) mused(ev ponder.Event, text string) {
 	s.Mused = s.Mused[max(0, len(s.Mused)-s.opts.ThinkPerMin):]
 }
 
-// attached adds a file to the next message.
 func (s *state) attached(ev ponder.Event, b ponder.AttachmentAdded) {
 	if ev.Run != "" || b.Content == "" {
 		return // written by a run, or unreadable for the model

@@ -25,7 +25,7 @@ func WritesAnswer(key string) bool { return strings.HasPrefix(key, callKey+"-") 
 type TurnView struct {
 	Message string // id of the answered event
 	Seq     ponder.Seq
-	Run     ponder.RunID  // the answering run; empty until known
+	Run     ponder.RunID
 	Status  ponder.Status // Thinking, or the status of the ended turn
 	Reason  string
 	Budget  string // the exhausted budget of the run, or empty
@@ -34,7 +34,7 @@ type TurnView struct {
 
 	Finished   *ponder.RunFinished // of Run; nil while it runs
 	Superseded bool                // a newer message arrived
-	LastInput  string              // id of the newest external input
+	LastInput  string
 	Head       ponder.Seq
 
 	mode  string
@@ -189,7 +189,7 @@ func (v *TurnView) Hear(d ponder.Delta) (e llm.Edit) {
 
 // CallTotals folds calls.
 type CallTotals struct {
-	Usage  llm.Usage // of successful calls
+	Usage  llm.Usage
 	Model  string
 	Finish llm.Finish
 	Last   ponder.Outcome
