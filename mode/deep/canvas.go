@@ -71,7 +71,6 @@ func (d drawing) sound() bool {
 	})
 }
 
-// clicks matches interactive lines.
 var clicks = regexp.MustCompile(`(?im)(^|;)\s*(click|callback|links?)\s`)
 
 func (d drawing) attachment(n, i int) ponder.AttachmentAdded {

@@ -40,7 +40,6 @@ type request struct {
 	At      time.Duration `json:"at,omitempty"`
 }
 
-// work is the reflection in progress.
 type work struct {
 	request
 	ReadTo  ponder.Seq    `json:"read_to"`
