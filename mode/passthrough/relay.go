@@ -76,7 +76,6 @@ type state struct {
 	Err   string           `json:"err,omitempty"`
 }
 
-// said is the answer to the client.
 type said struct {
 	Text  string    `json:"text,omitempty"`
 	Wants []string  `json:"wants,omitempty"` // names of called client tools
@@ -167,7 +166,6 @@ func (s *state) used(key string, b ponder.ToolResult) {
 	s.settle()
 }
 
-// settle appends the results of a round to the messages once all are known.
 func (s *state) settle() {
 	if len(s.Calls) == 0 || slices.ContainsFunc(s.Came, func(r llm.ToolResult) bool { return r.ID == "" }) {
 		return
