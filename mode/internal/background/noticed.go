@@ -24,7 +24,7 @@ const (
 	most      = 8 // kept notes
 	maxText   = 400
 	maxRaised = 2000 // bytes of a raised note
-	maxLabel  = 200  // bytes of a state or source
+	maxLabel  = 200
 )
 
 //go:embed background.md

@@ -32,7 +32,7 @@ func marks(text string, in *verbatim, by func(mark string) (other string, unknow
 // stay unchanged.
 func Uncited(text, other string) string {
 	in := verbatim{code: true}
-	till, stays := 0, false // of the line
+	till, stays := 0, false
 	return replaced(text, func(at, end int) (int, string, bool) {
 		if !citation.MatchString(text[at:end]) || in.reaches(text, at) {
 			return 0, "", false
@@ -67,11 +67,10 @@ func glued(text string) bool {
 	return isWord(c) || strings.IndexByte(")]\"'", c) >= 0 || c == '(' && len(text) > 1 && isWord(text[len(text)-2])
 }
 
-// unverified is the mark of claim.Mark.
 const unverified = "[unverified]"
 
-// mended repairs punctuation around a removal. It returns out without a dangling comma and how many
-// bytes of rest to skip. It removes emptied parentheses, except of calls.
+// mended repairs punctuation around a removal. It returns out without a dangling comma, and how
+// many bytes of rest to skip.
 func mended(out []byte, rest string) ([]byte, int) {
 	before := bytes.TrimRight(out, " \t")
 	after := strings.TrimLeft(rest, " \t")

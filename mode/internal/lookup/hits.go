@@ -67,7 +67,6 @@ func ReadFound(js string, most int) (f Found) {
 	return f
 }
 
-// readHits returns at most most citable hits without unused fields.
 func readHits(list []Hit, most int) (hits []Hit) {
 	for _, h := range list {
 		if h.Sound() && len(hits) < most {

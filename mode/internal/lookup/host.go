@@ -20,7 +20,6 @@ func Address(s string) string {
 	return s
 }
 
-// parsed returns a web URL, or nil.
 func parsed(text string) *url.URL {
 	if !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "https://") {
 		return nil
@@ -39,7 +38,6 @@ func SameAddress(a, b string) bool {
 	return one != "" && one == canonical(b)
 }
 
-// canonical returns the normal form of a web URL, or "".
 func canonical(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > maxURL || u.Hostname() == "" || u.User != nil {

@@ -9,7 +9,6 @@ import (
 // source], it is deep."
 const Nowhere = "[no such source]"
 
-// Words next to a citation that is part of the sentence, in lower case.
 var (
 	// leads require a following object.
 	leads = set(`according and as both by cf cf. from in of on or per see than to via with

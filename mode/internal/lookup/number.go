@@ -24,8 +24,8 @@ var (
 func Unnumbered(text string, is func(id string) bool) string {
 	var in verbatim
 	var explained map[string]bool
-	gone := -1              // end of the last removed mark
-	till, shut := -1, false // end of adjacent marks, and whether a clause ends there
+	gone := -1 // end of the last removed mark
+	till, shut := -1, false
 	return replaced(text, func(at, end int) (int, string, bool) {
 		mark, rest := text[at:end], text[end:]
 		before := strings.TrimRight(text[:at], " \t")
@@ -78,7 +78,6 @@ func marked(text string) bool {
 	return cited(text) || at > 0 && isMark(text[at:]) && !isWord(text[at-1]) && strings.IndexByte(")]", text[at-1]) < 0
 }
 
-// isCall reports whether text, ending in a parenthesis, ends in a short call.
 func isCall(text string) bool {
 	text = text[max(0, len(text)-500):]
 	at := strings.LastIndexByte(text, '(')
@@ -98,7 +97,6 @@ func follows(text string, blank bool) bool {
 	return behind(text, blank) && !strings.HasSuffix(text, ",") && !calling[word]
 }
 
-// calling are words that take an object.
 var calling = set(`a an and are art article as at be becomes button by case chapter choose contains enter eq equal equals equation fig figure for from gives in index into is item key level
 line list no number of nr on or option output outputs p page part per pp press prints ref reference return returned returns rule section see select step table than that theorem
 the to type value version was were with yields
@@ -140,7 +138,6 @@ func cited(text string) bool {
 	return citation.MatchString(text[max(0, strings.LastIndex(text, "【")):])
 }
 
-// refers reports whether rest makes the preceding brackets a link, label or word.
 func refers(rest string) bool {
 	if rest == "" {
 		return false

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// tamer neutralizes markup that prompts or reports would interpret.
 var tamer = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "![", "! [", "```", "'''")
 
 // Tame sanitizes untrusted text: no frame marks, Markdown links or images, and no invisible
@@ -37,7 +36,6 @@ func Defused(text string) string {
 	})
 }
 
-// verbatim detects code and quotations while scanning text.
 type verbatim struct {
 	at    int
 	fence int // length of the open code fence, or 0
@@ -111,7 +109,7 @@ func (v *verbatim) tick(rest string, first bool) int {
 // and whether to replace.
 func replaced(text string, by func(at, end int) (from int, other string, ok bool)) string {
 	if strings.IndexByte(text, '[') < 0 && !strings.Contains(text, "【") {
-		return text // the common case
+		return text
 	}
 	var out []byte
 	last := 0
@@ -158,7 +156,7 @@ func replaced(text string, by func(at, end int) (from int, other string, ok bool
 
 // bracketed returns the range of the next innermost brackets at or after next, or -1.
 func bracketed(text string, next int) (at, end int) {
-	const wide = 0xe3 // first byte of wide brackets
+	const wide = 0xe3
 	at = -1
 	for i := next; i < len(text); i++ {
 		switch c := text[i]; {

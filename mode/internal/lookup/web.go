@@ -46,7 +46,7 @@ func snippet(r lookup.WebResult) Hit {
 // ReadPassages parses at most most passages of the page of search result r. r fills missing
 // metadata.
 func ReadPassages(js string, r Hit, most int) []Hit {
-	in := lookup.Page{Title: r.Title, Fetched: r.Fetched} // other fields belong to the snippet
+	in := lookup.Page{Title: r.Title, Fetched: r.Fetched}
 	in.Known = lookup.Known{Author: r.Author, Published: r.Published, Cluster: r.Cluster, Quality: r.Quality}
 	if !lookup.Decode(js, &in) {
 		return nil

@@ -29,8 +29,8 @@ func WorthOf(h Hit) float64 {
 }
 
 const (
-	leastCopied = 8   // minimum distinct words for comparison
-	copiedShare = 0.9 // of their words
+	leastCopied = 8
+	copiedShare = 0.9
 )
 
 // Copies reports whether two sorted word lists belong to copies of a text.

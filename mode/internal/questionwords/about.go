@@ -78,7 +78,6 @@ func Missing(question string, texts []string) (missing []string) {
 
 func joined(s string) string { return groups.ReplaceAllString(s, "$1$2") }
 
-// groups matches a thousands separator with its neighbours.
 var groups = regexp.MustCompile(`(\d)[,.'’](\d{3}\b)`)
 
 func isTopic(word string, lang lexical.Language) bool {
@@ -90,7 +89,6 @@ func isTopic(word string, lang lexical.Language) bool {
 	return !slices.ContainsFunc([]lexical.Language{lang, "en", "de", "fr", "es"}, func(l lexical.Language) bool { return lexical.Stop(word, l) })
 }
 
-// partOfAny reports whether a word contains stem, as compounds do.
 func partOfAny(stem string, have map[string]bool) bool {
 	for w := range have {
 		if strings.Contains(w, stem) {

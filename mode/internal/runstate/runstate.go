@@ -21,8 +21,8 @@ const MaxReason = 500
 // Clock measures the thinking time of a run in milliseconds from its first Write. Pauses do not
 // count.
 type Clock struct {
-	Now   int64 `json:"now,omitempty"`   // of the thread
-	Began int64 `json:"began,omitempty"` // thread time of the first Write
+	Now   int64 `json:"now,omitempty"` // of the thread
+	Began int64 `json:"began,omitempty"`
 	Begun bool  `json:"begun,omitempty"`
 }
 

@@ -64,8 +64,8 @@ type Run struct {
 	Facts   int
 
 	Said     func(text string) bool
-	InFlight func() []string      // returns the keys of pending actions
-	Steer    func(Command) Result // applies a validated command
+	InFlight func() []string // returns the keys of pending actions
+	Steer    func(Command) Result
 }
 
 // Apply applies a command. It returns the acknowledgement and whether the run changed. Commands
