@@ -46,11 +46,11 @@ type decision struct {
 	Known   knowledge     `json:"known"`
 	Msgs    []llm.Message `json:"msgs,omitempty"` // messages after the first question
 	Round   int           `json:"round,omitempty"`
-	Bad     int           `json:"bad,omitempty"`  // unusable answers
-	Uses    []use         `json:"uses,omitempty"` // calls of this round
-	Deeds   []deed        `json:"deeds,omitempty"`
+	Bad     int           `json:"bad,omitempty"`   // unusable answers
+	Uses    []use         `json:"uses,omitempty"`  // calls of this round
+	Deeds   []deed        `json:"deeds,omitempty"` // results of tools
 	Verdict *verdict      `json:"verdict,omitempty"`
-	Said    string        `json:"said,omitempty"`
+	Said    string        `json:"said,omitempty"` // the stored outcome
 }
 
 type use struct {
