@@ -32,8 +32,8 @@ func (r retry) requestFor(of string, req llm.Request) llm.Request {
 	return r.Request(req)
 }
 
-// again requests an unreadable answer once more if calls and time are left for the answer and its
-// check.
+// again requests an unreadable answer once more. It needs calls left for the answer and its check,
+// and time in the wait for another attempt.
 func (s *state) again(key string, since int64, b ponder.CallFinished, err error) bool {
 	left := 2
 	if s.Step == judging {

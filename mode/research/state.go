@@ -41,12 +41,12 @@ type piece struct {
 	Author    string    `json:"author,omitempty"`
 	Published time.Time `json:"published,omitzero"`
 	Fetched   time.Time `json:"fetched,omitzero"`
-	Cluster   string    `json:"cluster,omitempty"` // shared by copies of one text; see voice
-	Copy      string    `json:"copy,omitempty"`    // id of the piece that it repeats
-	Voices    int       `json:"voices,omitempty"`  // agreeing independent sources, as reported by the search
-	Known     bool      `json:"known,omitempty"`
-	Rated     bool      `json:"rated,omitempty"`
-	Untrusted bool      `json:"untrusted,omitempty"`
+	Cluster   string    `json:"cluster,omitempty"`   // shared by copies of one text; see voice
+	Copy      string    `json:"copy,omitempty"`      // id of the piece that it repeats
+	Voices    int       `json:"voices,omitempty"`    // agreeing independent sources, as reported by the search
+	Known     bool      `json:"known,omitempty"`     // in the older report
+	Rated     bool      `json:"rated,omitempty"`     // the quality of its source is known
+	Untrusted bool      `json:"untrusted,omitempty"` // written by others
 	Addressed bool      `json:"addressed,omitempty"` // addresses programs; never quoted
 
 	Orders bool `json:"orders,omitempty"` // addresses programs in the user's own text; not quoted without a model
@@ -55,7 +55,7 @@ type piece struct {
 	Same string `json:"same,omitempty"` // identifies its words
 	Page string `json:"page,omitempty"` // identifies its page
 
-	words []string
+	words []string // of the quote; recomputed by load
 }
 
 func (p piece) id() string { return "e" + strconv.Itoa(p.N) }
@@ -110,9 +110,9 @@ type state struct {
 	Allowed  time.Duration        `json:"allowed_ns,omitempty"` // time limit, if the user changed it
 	Ask      string               `json:"ask,omitempty"`        // key of the awaited call
 	AskSince int64                `json:"ask_since_ms,omitempty"`
-	Fault    string               `json:"fault,omitempty"`
-	Retry    retry                `json:"retry,omitzero"` // of a plan, reflection or judgement
-	Out      *runstate.End        `json:"out,omitempty"`  // how the run ends, once it does
+	Fault    string               `json:"fault,omitempty"` // error of the last call
+	Retry    retry                `json:"retry,omitzero"`  // of a plan, reflection or judgement
+	Out      *runstate.End        `json:"out,omitempty"`   // how the run ends, once it does
 
 	Effort     string   `json:"effort,omitempty"`
 	Plan       plan     `json:"plan,omitzero"`
@@ -124,25 +124,25 @@ type state struct {
 	RoundSpent int      `json:"round_spent,omitempty"` // calls before the round
 	Slowest    int64    `json:"slowest,omitempty"`     // duration of the slowest finished look, in ms
 	Opened     int      `json:"opened,omitempty"`
-	Read       []string `json:"read,omitempty"`
-	Asked      []string `json:"asked,omitempty"`
+	Read       []string `json:"read,omitempty"`  // keys of requested pages
+	Asked      []string `json:"asked,omitempty"` // keys of queries
 	Reached    []string `json:"reached,omitempty"`
 	Failed     []string `json:"failed,omitempty"`
 	Worth      worth    `json:"worth,omitzero"`
 	Counts     counts   `json:"counts,omitzero"`
-	Tools      []tally  `json:"tools,omitempty"` // sources by the tool that found them first
-	Sources    []string `json:"sources,omitempty"`
+	Tools      []tally  `json:"tools,omitempty"`   // sources by the tool that found them first
+	Sources    []string `json:"sources,omitempty"` // keys of sources
 
 	Evidence  []piece           `json:"evidence,omitempty"`
 	Questions []question        `json:"questions,omitempty"`
 	Mind      []background.Note `json:"mind,omitempty"` // background notes at the start
 	Facts     []fact            `json:"facts,omitempty"`
 	steering.SourceFilter
-	Persona Persona `json:"persona,omitzero"`
+	Persona Persona `json:"persona,omitzero"` // if the user changed it
 
 	Work  *work  `json:"work,omitempty"`  // the answer being written
 	Draft *draft `json:"draft,omitempty"` // the answer being checked
-	Small bool   `json:"small,omitempty"`
+	Small bool   `json:"small,omitempty"` // the model has a small context
 }
 
 // counts number keys and events.
