@@ -32,9 +32,9 @@ type question struct {
 	Text     string `json:"text"`
 	Priority int    `json:"priority"`
 	Why      string `json:"why,omitempty"`
-	Insights string `json:"insights,omitempty"`
-	Aside    bool   `json:"aside,omitempty"`  // the model fails on it; prompts omit it
-	Wished   bool   `json:"wished,omitempty"` // asked by the user, who alone ranks it
+	Insights string `json:"insights,omitempty"` // learned by exploring it
+	Aside    bool   `json:"aside,omitempty"`    // the model fails on it; prompts omit it
+	Wished   bool   `json:"wished,omitempty"`   // asked by the user, who alone ranks it
 
 	feel similarity.Text
 }

@@ -20,10 +20,10 @@ type cell struct {
 	Done  bool  `json:"done,omitempty"` // with the step
 	structured.Retry
 
-	Found   found          `json:"found,omitzero"`
-	Got     bool           `json:"got,omitempty"` // found is complete; the web is pending
-	Web     *webLook       `json:"web,omitempty"` // nil if the web is not searched
-	News    int            `json:"news,omitempty"`
+	Found   found          `json:"found,omitzero"` // of a look
+	Got     bool           `json:"got,omitempty"`  // found is complete; the web is pending
+	Web     *webLook       `json:"web,omitempty"`  // nil if the web is not searched
+	News    int            `json:"news,omitempty"` // passages found
 	Less    string         `json:"less,omitempty"` // why documents or memory found fewer than possible
 	Heard   []heard        `json:"heard,omitempty"`
 	Asked   []asked        `json:"asked,omitempty"`   // questions among the thoughts
@@ -196,8 +196,8 @@ func (s *state) settleWave() {
 	s.advance()
 }
 
-// judge records the outcome of a wave's calls. If all failed, they count as one failure of the
-// worst class.
+// judge records the outcome of a wave's calls. If all failed, they count as one failure, because one
+// outage may cause them all. A permanent class takes precedence.
 func (s *state) judge(wave []cell) {
 	var worst ponder.Outcome
 	for i := range wave {

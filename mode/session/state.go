@@ -15,6 +15,7 @@ import (
 	"ponder/mode/internal/steering"
 )
 
+// given is the constant input of a session.
 type given struct {
 	run   ponder.Run
 	opts  Options
@@ -30,7 +31,7 @@ type state struct {
 	Step   step   `json:"step"`
 	Wave   []cell `json:"wave,omitempty"`  // of the steps look, read and thoughts
 	Notes  []note `json:"notes,omitempty"` // decided but not yet in the log
-	End    string `json:"end,omitempty"`
+	End    string `json:"end,omitempty"`   // why it concludes
 	Cut    string `json:"broke,omitempty"` // how the answer broke off, if so
 	Paused bool   `json:"paused,omitempty"`
 	Told   bool   `json:"told,omitempty"`  // the budget is spent
@@ -38,29 +39,29 @@ type state struct {
 	Calls  int    `json:"calls,omitempty"` // maximum number of calls, if limited
 	Out    *out   `json:"out,omitempty"`   // how the run ends, once it does
 
-	Limit time.Duration `json:"limit,omitempty"`
+	Limit time.Duration `json:"limit,omitempty"` // time limit, if the user changed it
 
 	Unaided bool   `json:"unaided,omitempty"` // continues without a model
 	Fails   int    `json:"fails,omitempty"`   // consecutive failures of the thinking model
-	Fault   string `json:"fault,omitempty"`
+	Fault   string `json:"fault,omitempty"`   // error of the last call or look
 	Outage  outage `json:"outage,omitzero"`
-	Dry     int    `json:"dry,omitempty"`
+	Dry     int    `json:"dry,omitempty"`  // consecutive rounds without new evidence
 	Over    string `json:"over,omitempty"` // why the last look for the user's question found nothing
 	Counts  counts `json:"counts,omitzero"`
 	Worth   worth  `json:"worth,omitzero"`
 
 	Focus    focus       `json:"focus,omitzero"`     // of the cell being applied
 	Thoughts []thought   `json:"thoughts,omitempty"` // recent ones, and all since the last synthesis
-	Said     []*memo     `json:"said,omitempty"`
-	Since    int         `json:"since,omitempty"` // thoughts since the last questions; negative after an early call
+	Said     []*memo     `json:"said,omitempty"`     // memos of more thoughts
+	Since    int         `json:"since,omitempty"`    // thoughts since the last questions; negative after an early call
 	Open     []*question `json:"open,omitempty"`
 	Explored []*question `json:"explored,omitempty"` // recent ones, including dropped
 	Sum      summary     `json:"sum,omitzero"`
 	SummedAt int64       `json:"summed_at_ms,omitempty"`
 
 	Evidence []evidence `json:"evidence,omitempty"` // of this round, and cited ones
-	Seen     []string   `json:"seen,omitempty"`
-	Quotes   []string   `json:"quotes,omitempty"` // known quotes by page; see repeats
+	Seen     []string   `json:"seen,omitempty"`     // recent ids of hits
+	Quotes   []string   `json:"quotes,omitempty"`   // known quotes by page; see repeats
 	Web      web        `json:"web,omitzero"`
 	Topics   []topic    `json:"topics,omitempty"` // of hits for the user's question
 	Best     float64    `json:"best,omitempty"`   // best score; without a model, hits below half are ignored
@@ -69,9 +70,10 @@ type state struct {
 
 	Facts []fact `json:"facts,omitempty"`
 	steering.SourceFilter
-	Barred []int `json:"barred,omitempty"`
+	Barred []int `json:"barred,omitempty"` // evidence of banned sources
 }
 
+// counts number keys and events.
 type counts struct {
 	Calls     int `json:"calls,omitempty"` // finished calls
 	Rounds    int `json:"rounds,omitempty"`
@@ -94,8 +96,8 @@ type counts struct {
 const (
 	earlier   = "earlier"
 	look      = "look"
-	onWeb     = "web" // concurrent with a look
-	reads     = "read"
+	onWeb     = "web"  // concurrent with a look
+	reads     = "read" // of found pages
 	thoughts  = "thoughts"
 	questions = "questions"
 	synthesis = "synthesis"
@@ -109,12 +111,12 @@ type step struct {
 	N  int    `json:"n,omitempty"` // for the final answer: number of pauses
 	structured.Retry
 
-	Other bool `json:"other,omitempty"`
+	Other bool `json:"other,omitempty"` // the thinking model writes the answer, because the final model failed
 }
 
 const (
-	askedAnew = "~2" // a retry of an unreadable answer
-	another   = "~other"
+	askedAnew = "~2"     // a retry of an unreadable answer
+	another   = "~other" // of the other model
 )
 
 func markOf(r structured.Retry) string {

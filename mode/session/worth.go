@@ -33,14 +33,14 @@ type worth struct {
 	Asked bool    `json:"asked,omitempty"` // questions were asked since the last new thought
 	News  int     `json:"news,omitempty"`  // new thoughts since the last synthesis
 	Old   int     `json:"old,omitempty"`   // hardly new thoughts of this wave
-	Fresh float64 `json:"fresh,omitempty"`
-	Gain  float64 `json:"gain,omitempty"` // moving mean per call of importance times confidence
+	Fresh float64 `json:"fresh,omitempty"` // value of this wave
+	Gain  float64 `json:"gain,omitempty"`  // moving mean per call of importance times confidence
 	Best  float64 `json:"best,omitempty"`
 
 	Unranked  int       `json:"unranked,omitempty"`  // new thoughts since the last ranking
 	Agreed    int       `json:"agreed,omitempty"`    // thoughts found from two foci
 	Supported int       `json:"supported,omitempty"` // thoughts that cite evidence
-	Opposed   int       `json:"opposed,omitempty"`
+	Opposed   int       `json:"opposed,omitempty"`   // thoughts that others contradict
 	Sure      []float64 `json:"sure,omitempty"`
 	Stable    int       `json:"stable,omitempty"` // consecutive small changes of confidence
 
