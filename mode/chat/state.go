@@ -19,19 +19,19 @@ type state struct {
 	Turns   []Turn        `json:"turns,omitempty"`
 	tip     *atomic.Int64 // length of the longest version in the shared array; see appendTurn
 	Waiting []Turn        `json:"waiting,omitempty"` // unanswered; the first may be current
-	Ended   ponder.Seq    `json:"ended,omitempty"`
-	Size    int           `json:"size,omitempty"`
-	Left    int           `json:"left,omitempty"` // dropped turns that no summary covers
+	Ended   ponder.Seq    `json:"ended,omitempty"`   // end of the last turn
+	Size    int           `json:"size,omitempty"`    // bytes of Turns
+	Left    int           `json:"left,omitempty"`    // dropped turns that no summary covers
 
 	Summary string     `json:"summary,omitempty"`
 	Summed  ponder.Seq `json:"summed,omitempty"`
 	Command string     `json:"command,omitempty"` // its newest slash command; see Use
 
-	Notes []note            `json:"notes,omitempty"`
+	Notes []note            `json:"notes,omitempty"` // unused reflections
 	Mind  []background.Note `json:"mind,omitempty"`
 	Deep  asking            `json:"deep,omitzero"`
 	Clock time.Time         `json:"clock,omitzero"`
-	Mused []time.Time       `json:"mused,omitempty"`
+	Mused []time.Time       `json:"mused,omitempty"` // times of recent thoughts
 
 	Work   *work    `json:"work,omitempty"` // the turn of Waiting[0]
 	Answer []string `json:"answer,omitempty"`
