@@ -18,8 +18,8 @@ type state struct {
 	Lines  []line        `json:"lines,omitempty"` // recent events with text
 	Head   ponder.Seq    `json:"head,omitempty"`
 	Said   []ponder.Seq  `json:"said,omitempty"`
-	Wanted *request      `json:"wanted,omitempty"`
-	Zero   time.Duration `json:"zero,omitempty"` // thread clock at the run's first request
+	Wanted *request      `json:"wanted,omitempty"` // the newest open request
+	Zero   time.Duration `json:"zero,omitempty"`   // thread clock at the run's first request
 	Work   *work         `json:"work,omitempty"`
 	Stop   string        `json:"stop,omitempty"`
 	Clock  time.Duration `json:"clock,omitempty"` // latest known thread clock
@@ -37,14 +37,14 @@ type request struct {
 	Prompt  string        `json:"prompt,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
 	Trigger string        `json:"trigger,omitempty"`
-	At      time.Duration `json:"at,omitempty"`
+	At      time.Duration `json:"at,omitempty"` // thread clock
 }
 
 type work struct {
 	request
 	ReadTo  ponder.Seq    `json:"read_to"`
 	Text    string        `json:"text"`
-	Began   time.Duration `json:"began"`
+	Began   time.Duration `json:"began"` // thread clock
 	Round   int           `json:"round,omitempty"`
 	Msgs    []llm.Message `json:"msgs,omitempty"`
 	Calls   []use         `json:"calls,omitempty"`
