@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Cites returns text with each citation, and the blanks before it, replaced by by's result. If
-// unknown, a citation that looks like a code index stays. Citations in code stay. A removal also
-// fixes punctuation; see mended and Nowhere.
+// Cites replaces each citation, and the blanks before it, by by's result. Citations in code stay,
+// and unknown ones that look like a code index. A removal also fixes punctuation; see Nowhere.
 func Cites(text string, by func(mark string) (other string, unknown bool)) string {
 	return marks(text, &verbatim{code: true}, by)
 }

@@ -123,8 +123,7 @@ const (
 	longestWord = 40 // of a word; longer ones may be secrets and are not sent
 )
 
-// Outgoing returns a query without possible addresses and keys. Search providers see it, and
-// untrusted text may have shaped it.
+// Outgoing returns a query without possible addresses and keys, because search providers see it.
 func Outgoing(query string) string {
 	words := slices.DeleteFunc(strings.Fields(query), func(w string) bool {
 		return len(w) > longestWord || strings.Contains(w, "://") || strings.Contains(w, "@")

@@ -33,8 +33,7 @@ func Age(js string) int {
 	return max(0, in.Age)
 }
 
-// snippet returns a result as a hit. The quote is its own text, because its offset in the page is
-// unknown.
+// snippet returns a result as a hit. The quote is its own text: its offset in the page is unknown.
 func snippet(r lookup.WebResult) Hit {
 	h := Hit{Source: r.URL, Title: r.Title, Score: r.Score, Kind: "page", URL: r.URL, Untrusted: true, Original: r.Original, Provider: r.Provider}
 	h.Author, h.Published, h.Cluster, h.Voices, h.Quality = r.Author, r.Published, r.Cluster, r.Voices, r.Quality

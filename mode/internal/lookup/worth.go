@@ -56,8 +56,7 @@ func unsignalled(list []ponder.Signal, name string) []ponder.Signal {
 	return slices.DeleteFunc(list, func(g ponder.Signal) bool { return g.Name == name })
 }
 
-// Addressed reports whether a hit addresses programs. Such hits are evidence but not quoted,
-// because their content may be instructions.
+// Addressed reports whether a hit addresses programs. Such hits are evidence but never quoted.
 func Addressed(h Hit) bool {
 	return slices.ContainsFunc(h.Quality, func(g ponder.Signal) bool { return g.Name == signalAddressed })
 }
@@ -70,9 +69,8 @@ func PageKey(h Hit) string {
 	return Sum(weighing.Place(weighing.Piece{URL: h.URL, Source: h.Source}))[:8]
 }
 
-// Judged corrects the signals of a hit at gathering. It marks untrusted text addressed to programs.
-// It removes the transport signal of local pages, and "no corroboration" if elsewhere has the
-// quote.
+// Judged corrects the signals of a hit. It marks untrusted text addressed to programs, and removes
+// the transport signal of local pages and, if elsewhere has the quote, missing corroboration.
 func Judged(h Hit, elsewhere bool) Hit {
 	h.Quality = slices.Clone(h.Quality)
 	if h.Provider == folderProvider {

@@ -39,8 +39,8 @@ const (
 )
 
 // Missing returns the content words of a question that no text contains in any form, in order and
-// spelling of the question. It returns nil if words cannot tell: in unspaced scripts, unknown
-// languages, or texts in another language.
+// spelling of the question. It returns nil for unspaced scripts, unknown languages, and texts in
+// another language.
 func Missing(question string, texts []string) (missing []string) {
 	question = joined(textkit.CleanTrim(textkit.TruncateBytes(question, maxQuestion)))
 	said := joined(strings.Join(texts, "\n"))
