@@ -196,8 +196,8 @@ func (s *state) settleWave() {
 	s.advance()
 }
 
-// judge records the outcome of a wave's calls. If all failed, they count as one failure, because one
-// outage may cause them all. A permanent class takes precedence.
+// judge records the outcome of a wave's calls. If all failed, they count as one failure, because
+// one outage may cause them all. A permanent class takes precedence.
 func (s *state) judge(wave []cell) {
 	var worst ponder.Outcome
 	for i := range wave {

@@ -187,8 +187,8 @@ func deadlinesOf(o Seen) (list []Deadline) {
 	return list
 }
 
-// endedBy reports whether o ends d: its subject ended, got a new due date or is a changed file, or
-// the user reports the work done.
+// endedBy reports whether o ends d. Either its subject ended, got a new due date or is a changed
+// file, or the user reports the work done.
 func endedBy(d Deadline, o Seen) bool {
 	if o.Seq <= d.Seq || o.ID == d.ID {
 		return false

@@ -17,9 +17,9 @@ var (
 	inside = regexp.MustCompile(`[cq^]?\d+`)
 )
 
-// Unnumbered removes foreign numbering: numbers placed like footnotes, footnotes, and unknown ids of
-// questions and corrections. is reports whether an id such as 45, ^3 or q7 exists. Brackets that may
-// mean something else stay, such as links, indexes, lists, intervals, code and quotations.
+// Unnumbered removes foreign numbering: numbers placed like footnotes, footnotes, and unknown ids
+// of questions and corrections. is reports whether an id such as 45, ^3 or q7 exists. Brackets that
+// may mean something else stay, such as links, indexes, lists, intervals, code and quotations.
 func Unnumbered(text string, is func(id string) bool) string {
 	var in verbatim
 	var explained map[string]bool

@@ -68,8 +68,8 @@ type Run struct {
 	Steer    func(Command) Result
 }
 
-// Apply applies a command and returns its acknowledgement and whether the run changed. Commands that
-// only the engine applies have no acknowledgement.
+// Apply applies a command and returns its acknowledgement and whether the run changed. Commands
+// that only the engine applies have no acknowledgement.
 func (r Run) Apply(event string, b ponder.Steer) (ack []ponder.Body, applied bool) {
 	if b.Do == ponder.Cancel {
 		return nil, false
