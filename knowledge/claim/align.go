@@ -7,19 +7,17 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// How much of a word's credit is left by where it stands, as seen from the sentence
-// that a claim is laid beside.
+// Credit of a word by its position, relative to the aligned sentence.
 const (
-	inNext    = 0.9  // in the sentence before or behind
-	inContext = 0.8  // in the heading or title
+	inNext    = 0.9  // the sentence before or after
+	inContext = 0.8  // the heading or title
 	inSecond  = 0.75 // two sentences away
 	inQuote   = 0.55 // elsewhere in the quote
 )
 
-// maxWindows is the most places that a claim is laid beside closely.
 const maxWindows = 3
 
-// A view is a claim as it is seen by a corpus.
+// A view is a claim with its matches in a corpus.
 type view struct {
 	*Corpus
 	reading
@@ -29,22 +27,21 @@ type view struct {
 	total   float64
 	rows    map[int32][]float64 // by unit, the credit of each term
 	names   []bool
-	passed  map[int]bool // units that are not looked at as the best sentence
+	passed  map[int]bool // units excluded from the best sentence
 }
 
-// A window is a sentence of a quote with its neighbours, and how well each term of the
-// claim is borne out there.
+// A window is a sentence of a quote with its neighbours, and the credits of the
+// claim's terms there.
 type window struct {
 	unit   int
 	credit []float64
-	own    float64 // share of the claim that the sentence itself has
-	cover  float64 // share with the neighbours, the context and the quote
+	own    float64 // share of the claim in the sentence itself
+	cover  float64 // share including neighbours, context and quote
 	cited  bool
-	second bool // it is there for what the best has not
+	second bool // it supplies what the best window lacks
 	rank   float64
 }
 
-// look reads a claim and finds its words in the quotes.
 func (c *Corpus) look(s Sentence) *view {
 	text := textkit.Prefix(s.Text, maxSentence)
 	lang := c.lang
@@ -74,10 +71,8 @@ func (c *Corpus) look(s Sentence) *view {
 	return v
 }
 
-// maxTerms is the most words of a claim that are looked for.
 const maxTerms = 80
 
-// merge drops terms that are said twice, and those that are too many.
 func (v *view) merge() {
 	at := make(map[string]int, len(v.terms))
 	kept := v.terms[:0:0]
@@ -92,8 +87,8 @@ func (v *view) merge() {
 	v.terms = kept[:min(len(kept), maxTerms)]
 }
 
-// headName reports whether the word that begins a claim is a name: the quotes write it
-// with a capital, or do not have it at all.
+// headName reports whether the first word of a claim is a name: the quotes capitalize
+// it, or lack it.
 func (c *Corpus) headName(t term, list []like) bool {
 	if len(list) == 0 {
 		return c.lang != "de" && !commonWords[t.fold]
@@ -101,8 +96,8 @@ func (c *Corpus) headName(t term, list []like) bool {
 	return list[0].credit == 1 && c.names[t.fold]*2 > len(c.posts[list[0].id])
 }
 
-// windows returns the places that the claim is laid beside: the best, and those that
-// have most of what is not yet borne out.
+// windows returns the best place for a claim, and those with most of its missing
+// words.
 func (v *view) windows(cites []string) []window {
 	named := make(map[string]bool, len(cites))
 	for _, id := range cites {
@@ -139,8 +134,6 @@ func (v *view) windows(cites []string) []window {
 	return chosen
 }
 
-// candidates returns the windows around the sentences that have most of a claim, the best
-// first.
 func (v *view) candidates(named map[string]bool) []window {
 	const most = 60
 	var list []window
@@ -175,7 +168,6 @@ func (v *view) candidates(named map[string]bool) []window {
 	return list
 }
 
-// share returns how much of a claim a list of credits is, 0 to 1.
 func (v *view) share(credit []float64) float64 {
 	sum := 0.0
 	for i, x := range credit {
@@ -187,7 +179,6 @@ func (v *view) share(credit []float64) float64 {
 	return sum / v.total
 }
 
-// whole returns the credits of a quote's context, and of all of it.
 func (v *view) whole(q int) []float64 {
 	s := &v.quotes[q]
 	credit := make([]float64, len(v.terms))
@@ -206,7 +197,6 @@ func (v *view) whole(q int) []float64 {
 	return credit
 }
 
-// widen adds to a window what stands around its sentence.
 func (v *view) widen(w *window, whole []float64) {
 	w.credit = append([]float64(nil), whole...)
 	s := &v.quotes[v.units[w.unit].quote]
@@ -229,8 +219,8 @@ func (v *view) widen(w *window, whole []float64) {
 	w.cover = v.share(w.credit)
 }
 
-// matched returns the share of the claim's figures and dates that the sentence of a
-// window and its neighbours have.
+// matched returns the share of the claim's figures and dates in or beside the window's
+// sentence.
 func (v *view) matched(w *window) float64 {
 	if len(v.figures)+len(v.days) == 0 {
 		return 0
@@ -249,7 +239,7 @@ func (v *view) matched(w *window) float64 {
 	return float64(n) / float64(len(v.figures)+len(v.days))
 }
 
-// around calls yield for each unit at most so far from a window's, the nearest first.
+// around yields the units within far of a window's unit, nearest first.
 func (v *view) around(w *window, far int, yield func(u *unit) bool) {
 	s := &v.quotes[v.units[w.unit].quote]
 	for d := 0; d <= far; d++ {

@@ -9,8 +9,8 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// amount reads the number, in digits or words, that begins at an atom, with its scale
-// and unit, and returns how many atoms it is, or 0.
+// amount reads a number in digits or words at atom i, with its scale and unit. It
+// returns its length in atoms, or 0.
 func (r *reader) amount(i int) int {
 	a := &r.atoms[i]
 	f := figure{value: a.value, step: a.step}
@@ -55,7 +55,6 @@ func (r *reader) amount(i int) int {
 	return n
 }
 
-// apply takes a word behind a number as its scale or unit, or returns false.
 func (f *figure) apply(word string) bool {
 	if u, ok := unitsOf[word]; ok && (f.unit == "" || f.unit == u.of) {
 		f.value, f.step, f.unit, f.size = f.value*u.size, f.step*u.size, u.of, u.size
@@ -68,8 +67,6 @@ func (f *figure) apply(word string) bool {
 	return false
 }
 
-// sign takes the sign of a unit that stands behind a number that ends at a place, and
-// returns where it ends then.
 func (r *reader) sign(at int, f *figure) int {
 	rest := strings.TrimLeft(r.text[at:], " \u00a0\u202f")
 	for _, s := range []string{"%", "％", "€", "$", "£", "°C"} {
@@ -85,7 +82,6 @@ func (r *reader) sign(at int, f *figure) int {
 	return at
 }
 
-// symbol returns the sign of a currency that stands before an atom.
 func (r *reader) symbol(i int) string {
 	before := r.text[:r.atoms[i].start]
 	c, _ := utf8.DecodeLastRuneInString(before)
@@ -98,7 +94,6 @@ func (r *reader) symbol(i int) string {
 
 func isNumeral(word string) bool { _, ok := numerals[word]; return ok }
 
-// spelled returns the number in words at an atom and how many atoms it is.
 func (r *reader) spelled(i int) (float64, int) {
 	v := numerals[r.atoms[i].fold]
 	if v >= 20 && i+1 < len(r.atoms) {
@@ -109,8 +104,6 @@ func (r *reader) spelled(i int) (float64, int) {
 	return v, 1
 }
 
-// counted returns the stem of the noun at an atom or the one behind it, of what a number
-// counts.
 func (r *reader) counted(i int) string {
 	for k := i; k < len(r.atoms) && k < i+3; k++ {
 		a := &r.atoms[k]
@@ -126,7 +119,7 @@ func (r *reader) counted(i int) string {
 		if k+1 < len(r.atoms) && k+1 < i+3 {
 			next := &r.atoms[k+1]
 			if !next.comma && !next.number && !lexical.Stop(next.fold, r.lang) && !next.upper && strings.HasSuffix(next.fold, "s") {
-				continue // an adjective stands before the noun
+				continue // an adjective precedes the noun
 			}
 		}
 		return lexical.Stem(a.fold, r.lang)
@@ -134,7 +127,8 @@ func (r *reader) counted(i int) string {
 	return ""
 }
 
-// numberedBy returns the stem of the noun at an atom before a number, as in "part 2".
+// numberedBy returns the stem of the noun at atom i that the next number numbers, as
+// in "part 2".
 func (r *reader) numberedBy(i int) string {
 	if i < 0 || r.atoms[i+1].comma {
 		return ""
@@ -146,7 +140,8 @@ func (r *reader) numberedBy(i int) string {
 	return lexical.Stem(a.fold, r.lang)
 }
 
-// points returns how many atoms at i make of a share so many percentage points, or 0.
+// points returns the number of atoms at i that turn a share into percentage points, or
+// 0.
 func (r *reader) points(i int, f figure) int {
 	at := func(k int) string {
 		if k < len(r.atoms) && !r.atoms[k].comma {
@@ -167,7 +162,6 @@ func (r *reader) points(i int, f figure) int {
 	return 0
 }
 
-// findFigure returns the figure around a window that bears f out best.
 func (v *view) findFigure(f figure, w *window, far int) (best figure, ok fit) {
 	own := &v.units[w.unit]
 	v.around(w, far, func(u *unit) bool {
@@ -188,16 +182,15 @@ func (v *view) findFigure(f figure, w *window, far int) (best figure, ok fit) {
 	return best, ok
 }
 
-// telling is the count from which on two that are equal are so by no accident.
+// telling is the count from which equality is no accident.
 const telling = 100
 
-// alike reports whether two figures that are equal may be of the same thing: they have a
-// unit, are large, or count the same.
+// alike reports whether equal figures may have one subject: they have a unit, are
+// large, or count the same noun.
 func (f figure) alike(g figure) bool {
 	return f.unit != "" || f.value >= telling || f.noun == "" || f.noun == g.noun
 }
 
-// findDay returns the date around a window that bears d out.
 func (v *view) findDay(d day, w *window, far int) (best day, ok bool) {
 	v.around(w, far, func(u *unit) bool {
 		for _, e := range u.days {
@@ -219,8 +212,8 @@ func (v *view) findDay(d day, w *window, far int) (best day, ok bool) {
 	return best, ok
 }
 
-// pieced reports whether a date is borne out in parts: its day and month around the
-// window, and its year there, in the context, or by when the source was published.
+// pieced reports whether a date has support in parts: day and month near the window,
+// the year there, in the context or as publication date.
 func (v *view) pieced(d day, w *window, far int) bool {
 	if d.decade {
 		return false
@@ -245,8 +238,8 @@ func (v *view) pieced(d day, w *window, far int) bool {
 	return rest && (year || !s.Published.IsZero() && s.Published.Year() == d.year)
 }
 
-// rivalFigure returns a figure of the sentence of a window that stands where f should:
-// of the same unit and thing, and of no other figure of the claim.
+// rivalFigure returns a figure of the window's sentence in the place of f: of its unit
+// and noun, and not claimed.
 func (v *view) rivalFigure(f figure, w *window) (figure, bool) {
 	var found []figure
 	for _, g := range v.units[w.unit].figures {
@@ -263,12 +256,10 @@ func (v *view) rivalFigure(f figure, w *window) (figure, bool) {
 	return found[0], true
 }
 
-// claimed reports whether a figure of a source bears out one of the claim.
 func (v *view) claimed(g figure) bool {
 	return slices.ContainsFunc(v.figures, func(f figure) bool { return f.fits(g) >= roughly })
 }
 
-// rivalDay returns the date of the sentence of a window that says another time than d.
 func (v *view) rivalDay(d day, w *window) (day, bool) {
 	var found []day
 	for _, e := range v.units[w.unit].days {
@@ -286,7 +277,6 @@ func (v *view) rivalDay(d day, w *window) (day, bool) {
 	return found[0], true
 }
 
-// near reports whether a rival is so near that it may be a rounded value.
 func near(a, b figure) bool {
 	return math.Abs(a.value-b.value) <= 0.1*max(math.Abs(a.value), math.Abs(b.value)) && (a.step > 1 || b.step > 1 || a.loose != exactly || b.loose != exactly)
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// manyQuotes makes quotes of some ten sentences each.
 func manyQuotes(n int) (list []Quote) {
 	for i := range n {
 		var b strings.Builder

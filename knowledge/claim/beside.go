@@ -2,27 +2,25 @@ package claim
 
 import "strings"
 
-// A beside is a claim laid beside the best sentence, word by word.
+// A beside is the word alignment of a claim with one sentence of a quote.
 type beside struct {
 	*check
 	unit   *unit
-	said   string // the text of the sentence
+	said   string // text of the sentence
 	mine   []atom
 	theirs []atom
-	ours   []int   // by term of the claim, its atom there
-	at     [][]int // by term of the claim, the atoms of the sentence that bear it out
-	clause []int   // by atom of the sentence, its clause
-	hits   []int   // by clause, how many terms of the claim it has
+	ours   []int   // by term of the claim: its atom in mine
+	at     [][]int // by term of the claim: the supporting atoms in theirs
+	clause []int   // by atom of theirs: its clause
+	hits   []int   // by clause: the number of supported terms
 }
 
-// atomsOf returns the words and numbers of a text.
 func (c *check) atomsOf(text string) []atom {
 	r := reader{lang: c.lang, text: text}
 	r.atomise()
 	return r.atoms
 }
 
-// lay lays the claim beside a sentence.
 func (c *check) lay(u *unit) *beside {
 	if b := c.laid[u]; b != nil {
 		return b
@@ -55,10 +53,9 @@ func (c *check) lay(u *unit) *beside {
 	return b
 }
 
-// clauseWords begin a clause, or a further member of a list.
+// clauseWords begin a clause or a list member.
 var clauseWords = fieldSet(`and but while whereas although though yet or und aber sondern wahrend obwohl oder et mais tandis ou y pero mientras aunque o`)
 
-// clausesOf returns the clause of each atom, by number from 0.
 func clausesOf(atoms []atom) []int {
 	list := make([]int, len(atoms))
 	n := 0
@@ -71,7 +68,7 @@ func clausesOf(atoms []atom) []int {
 	return list
 }
 
-// best returns of places of the sentence those whose clause has most of the claim.
+// best returns the places in the clause that supports most terms.
 func (b *beside) best(places []int) (list []int) {
 	most := 0
 	for _, n := range places {
@@ -85,7 +82,8 @@ func (b *beside) best(places []int) (list []int) {
 	return list
 }
 
-// checkStance notes what makes of the sentence less than the claim, or another thing.
+// checkStance notes words that make the sentence weaker than the claim, or about
+// something else. Each check returns a reason, or "".
 func (c *check) checkStance() {
 	b := c.lay(&c.units[c.windows[0].unit])
 	for _, look := range []func() string{b.refuted, b.undone, b.asked, b.quoted, b.held, b.turnedRound, b.ranked, b.excepted, b.limited, b.promised,
@@ -100,7 +98,8 @@ func (c *check) checkStance() {
 	c.tail = b.untold()
 }
 
-// theirsOnly returns the first word of a class in the sentence, if the claim has none.
+// theirsOnly returns the first word of a class in the sentence and its index, unless
+// the claim has the class too.
 func (b *beside) theirsOnly(class string) (string, int) {
 	list := stances()[class]
 	if list.hasAny(b.mine) {
@@ -109,7 +108,7 @@ func (b *beside) theirsOnly(class string) (string, int) {
 	return list.in(b.theirs)
 }
 
-// first and last place of the claim's words in the sentence, -1 if there are none.
+// extent returns the first and last place of claim words in the sentence, or -1.
 func (b *beside) extent() (first, last int) {
 	first, last = -1, -1
 	for _, places := range b.at {
@@ -123,7 +122,6 @@ func (b *beside) extent() (first, last int) {
 	return first, last
 }
 
-// refuted says that the source calls it wrong.
 func (b *beside) refuted() string {
 	w, i := b.theirsOnly("refute")
 	if w == "" || b.nots > 0 || i > 0 && negations[b.theirs[i-1].fold] && w != "deny" {
@@ -132,7 +130,7 @@ func (b *beside) refuted() string {
 	return "the source speaks of it as wrong: " + w
 }
 
-// undone says that the source says in one clause that it was undone.
+// undone finds an undoing in the same clause.
 func (b *beside) undone() string {
 	w, i := b.theirsOnly("undo")
 	if w == "" || b.hits[b.clause[i]] < min(2, len(b.terms)) {
@@ -141,7 +139,6 @@ func (b *beside) undone() string {
 	return "the source says " + w
 }
 
-// asked says that the source only asks.
 func (b *beside) asked() string {
 	if len(b.theirs) > 0 && stances()["ask"].has(b.theirs[0].fold) && strings.HasSuffix(strings.TrimRight(b.said, " \"'”’»)*_"), "?") && !strings.HasSuffix(b.text, "?") {
 		return "the source asks it"
@@ -149,7 +146,6 @@ func (b *beside) asked() string {
 	return ""
 }
 
-// quoted says that the source has it as words that it quotes.
 func (b *beside) quoted() string {
 	first, last := b.extent()
 	if first < 0 || first == last || strings.ContainsAny(b.text, "\"“„«") {
@@ -169,14 +165,13 @@ func (b *beside) quoted() string {
 	return "the source quotes it"
 }
 
-// held says that it is an opinion of somebody.
 func (b *beside) held() string {
 	w, i := b.theirsOnly("opinion")
 	first, last := b.extent()
 	if w == "" || first < 0 || i > last || i < first && first-i > 6 {
 		return ""
 	}
-	if i > first && !(i > 0 && auxiliaries[b.theirs[i-1].fold]) { // the claim tells of who holds it
+	if i > first && !(i > 0 && auxiliaries[b.theirs[i-1].fold]) { // the claim names the holder
 		return ""
 	}
 	return "the source says that it is held to be so: " + w
@@ -184,7 +179,7 @@ func (b *beside) held() string {
 
 var auxiliaries = fieldSet(`was were is are been wurde wurden wird`)
 
-// turnedRound says that the source has a word before that makes it not done.
+// turnedRound finds a preceding word that negates the event.
 func (b *beside) turnedRound() string {
 	list := stances()["turn"]
 	if list.hasAny(b.mine) {
@@ -205,7 +200,7 @@ func (b *beside) turnedRound() string {
 	return ""
 }
 
-// ranked says that a word before, or right behind, lowers a title or rank of the claim.
+// ranked finds an adjacent word that lowers a title or rank.
 func (b *beside) ranked() string {
 	list, orders := stances()["rank"], stances()["order"]
 	if list.hasAny(b.mine) {
@@ -224,7 +219,6 @@ func (b *beside) ranked() string {
 	return ""
 }
 
-// mostOfAll reports whether a word may say that something is most of all so.
 func mostOfAll(word string) bool {
 	for _, end := range []string{"est", "most", "ste", "sten", "ster", "stes"} {
 		if strings.HasSuffix(word, end) && len(word) > len(end)+1 {
@@ -234,8 +228,7 @@ func mostOfAll(word string) bool {
 	return word == "most" || word == "best" || word == "plus"
 }
 
-// stands reports whether a word of the sentence stands in none of the claim's, so that
-// what it says of term i is new.
+// stands reports whether the claim lacks the word at, so that it adds to term i.
 func (b *beside) stands(i, at int) bool {
 	word := b.theirs[at].fold
 	for k := range b.mine {
@@ -255,7 +248,6 @@ func (b *beside) oneOf() bool {
 	return false
 }
 
-// excepted says that the source leaves some out.
 func (b *beside) excepted() string {
 	w, i := b.theirsOnly("except")
 	if first, _ := b.extent(); w == "" || i < first && i > 0 {
@@ -264,7 +256,6 @@ func (b *beside) excepted() string {
 	return "the source leaves some out: " + w
 }
 
-// limited says that the source tells of less.
 func (b *beside) limited() string {
 	w, i := b.theirsOnly("limit")
 	first, _ := b.extent()
@@ -274,7 +265,6 @@ func (b *beside) limited() string {
 	return "the source limits it: " + w
 }
 
-// promised says that the source only says that it would be done.
 func (b *beside) promised() string {
 	if stances()["future"].hasAny(b.mine) || b.cues.hedge != "" {
 		return ""
@@ -294,8 +284,9 @@ func (b *beside) promised() string {
 	return ""
 }
 
-// elliptic returns the best sentence if the first word of the claim is only in a clause
-// of it that ends with a negation: "apples contain it; pears do not". Then it is nil.
+// elliptic returns the best sentence if the claim's first word occurs only in a
+// negated final clause of it: "apples contain it; pears do not". Otherwise it returns
+// nil.
 func (c *check) elliptic() *unit {
 	u := &c.units[c.windows[0].unit]
 	b := c.lay(u)
@@ -314,8 +305,8 @@ func (c *check) elliptic() *unit {
 	return u
 }
 
-// partly reports whether a part of the sentence, up to the end of a clause, or a clause,
-// says the same as the claim, so that what is opposite is something else there.
+// partly reports whether a clause or clause prefix of the sentence satisfies is, so
+// that an opposite meaning belongs to another part.
 func (b *beside) partly(is func(text string) bool) bool {
 	n := len(b.clause)
 	if n == 0 || b.clause[n-1] == 0 || b.clause[n-1] > 8 {

@@ -9,8 +9,8 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// sentencesIn returns the sentences of a part of a text, with the citations and marks
-// that follow their stops.
+// sentencesIn returns the sentences of a span, with the citations and marks after
+// their stops.
 func sentencesIn(text string, in span) []span {
 	var list []span
 	start := in.start
@@ -33,7 +33,6 @@ func sentencesIn(text string, in span) []span {
 	return list
 }
 
-// stops reports whether a sentence may end with r.
 func stops(r rune) bool {
 	switch r {
 	case '.', '!', '?', '…', '。', '！', '？', '．', '।', '؟', '\u037e', '։', '።', '፧', '။', '។', '៕':
@@ -42,7 +41,6 @@ func stops(r rune) bool {
 	return false
 }
 
-// wide reports whether no space follows a stop.
 func wide(r rune) bool {
 	switch r {
 	case '。', '！', '？', '．':
@@ -51,8 +49,8 @@ func wide(r rune) bool {
 	return false
 }
 
-// boundary returns where the stop at i ends, with what belongs to it, and whether the
-// sentence that began at start ends there.
+// boundary returns the end of the stop at i with its attachments, and whether the
+// sentence from start ends there.
 func boundary(text string, start, i, limit int) (end int, ok bool) {
 	first, _ := utf8.DecodeRuneInString(text[i:])
 	last := first
@@ -90,7 +88,6 @@ func boundary(text string, start, i, limit int) (end int, ok bool) {
 	return end, rest == "" || !unicode.IsLower(head) || first != '.' && first != '…' && last != '…'
 }
 
-// closing returns where the marks end that close a quotation or an emphasis at i.
 func closing(text string, i, limit int) int {
 	for i < limit {
 		r, n := utf8.DecodeRuneInString(text[i:limit])
@@ -106,8 +103,8 @@ func closing(text string, i, limit int) int {
 	return i
 }
 
-// attached returns where the citations end that follow a stop at i. One that the next
-// sentence begins with ("[e3] says") belongs to that.
+// attached returns the end of the citations after a stop at i. A citation that begins
+// the next sentence ("[e3] says") belongs to that.
 func attached(text string, i, limit int) int {
 	end := i
 	for {
@@ -134,8 +131,8 @@ func attached(text string, i, limit int) int {
 	return end
 }
 
-// endsAt reports whether a sentence ends with a point between what stands before and
-// after it: not an abbreviation, an initial or an ordinal number.
+// endsAt reports whether the point between before and after ends a sentence, and no
+// abbreviation, initial or ordinal.
 func endsAt(before, after string) bool {
 	at := strings.LastIndexFunc(before, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune("([\"'“„«‘’*_", r)
@@ -164,7 +161,6 @@ func firstRune(s string) rune {
 	return r
 }
 
-// short reports whether all that points part in a word is short, as in "p.m" and "U.S".
 func short(word string) bool {
 	for part := range strings.SplitSeq(word, ".") {
 		if utf8.RuneCountInString(part) > 3 {
@@ -174,8 +170,7 @@ func short(word string) bool {
 	return true
 }
 
-// opens reports whether a word with a capital is one that sentences begin with, rather
-// than a name.
+// opens reports whether a capitalized word is a common sentence opening, not a name.
 func opens(word string) bool {
 	if word == "" || !unicode.IsUpper(firstRune(word)) {
 		return false
@@ -193,7 +188,7 @@ func numbered(word string) bool {
 	return word != "" && strings.Trim(word, "0123456789") == ""
 }
 
-// ordinal reports whether a number with a point is the German "3. Oktober".
+// ordinal reports whether a number with a point is an ordinal, as German "3. Oktober".
 func ordinal(word, next string) bool {
 	if len(word) > 2 || next == "" {
 		return false
@@ -204,15 +199,14 @@ func ordinal(word, next string) bool {
 
 var germanOrdinals = setOf(`jahrhundert|jahrhunderts|jahrhunderte|platz|auflage|kapitel|bezirk|etage|stock|klasse|liga|mal|geburtstag|bundestag|wahlperiode|runde|welle|weltkrieg|tag|jahrtausend`)
 
-// titles are never at the end of a sentence.
+// titles never end a sentence.
 var titles = setOf(`mr|mrs|ms|dr|prof|st|mt|ft|gen|gov|sen|rep|col|sgt|capt|lt|rev|hon|pres|messrs|hr|fr|frl|mme|mlle|mm|sra|srta|dra|ud|uds|vs|approx|ca|cf|e.g|i.e|z.b|d.h|u.a|s.o|bspw|bzw|vgl|ggf|evtl|sog|p.ej|p.ex|av|ing|dipl|geb|gegr|inkl|zzgl|bzgl|mmes|mlles|dott|sig|sigg|sig.ra|avv|dhr|mevr|drs|bijv|np|tzn|mgr|inż|напр|проф|акад`)
 
-// leading are abbreviations of two words, the first of which ends no sentence before the
-// second.
+// leading are two-word abbreviations that do not end a sentence between their words.
 var leading = setOf(`v chr|n chr|av j|ap j|ee uu|ff aa`)
 
-// beforeNumber are abbreviations if a number follows.
+// beforeNumber are abbreviations only before a number.
 var beforeNumber = setOf(`no|nos|vol|fig|eq|pp|p|ch|sec|art|nr|abs|bd|kap|núm|pág|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|okt|dez|s|v|par|ver`)
 
-// abbreviations may be at the end of a sentence.
+// abbreviations may end a sentence.
 var abbreviations = setOf(`etc|inc|ltd|co|corp|jr|sr|bros|llc|plc|dept|est|univ|assn|ave|blvd|rd|hwy|min|max|mio|mrd|tel|str|usw|usf|mill|tsd|u.s|u.k|u.n|u.s.a|a.m|p.m|b.c|a.d|ph.d|d.c|ee.uu|a.c|d.c|m|mm|al|ed|eds|éd|env|ss|chr|jh|uu|aa|ул|просп|обл|им|гг|др|руб|тыс|млн|млрд|ul|enz|ecc|atd|itd|itp`)

@@ -6,28 +6,27 @@ import (
 	"strings"
 )
 
-// A check is what was found between a claim and the quotes it is laid beside.
+// A check is the comparison of a claim with its windows.
 type check struct {
 	*view
 	windows []window
-	credit  []float64 // of each term, the best of all windows
+	credit  []float64 // by term: the best credit of all windows
 	cover   float64
-	missing []string // names that no quote has
-	lacking int      // figures and dates that nothing bears out
+	missing []string // names in no quote
+	lacking int      // number of unsupported figures and dates
 	inexact bool     // a figure is rounded
-	rough   string   // a figure that is near one of a source
-	absent  string   // why one is not borne out
-	rival   string   // the source says another number or date
-	turned  string   // a negation is on one side only
-	weaker  string   // why a quote says it less surely, or of less
-	odd     string   // how the source means another thing by the same words
-	swap    string   // a word for which it has another
-	tail    string   // what of a clause is in no quote
-	against *unit    // where it says otherwise
+	rough   string   // reason: the source has a near figure
+	absent  string   // reason: a figure is unsupported
+	rival   string   // reason: the source has another number or date
+	turned  string   // reason: a negation is one-sided
+	weaker  string   // reason: the source is less certain, or states less
+	odd     string   // reason: the source means something else
+	swap    string   // reason: the source has another word
+	tail    string   // the unsupported part of a clause
+	against *unit    // the sentence that states otherwise
 	laid    map[*unit]*beside
 }
 
-// compare lays a claim beside the quotes.
 func (v *view) compare(cites []string) *check {
 	c := &check{view: v, windows: v.windows(cites)}
 	if len(c.windows) == 0 {
@@ -58,7 +57,6 @@ func (v *view) compare(cites []string) *check {
 	return c
 }
 
-// checkNames notes the names that are nowhere around.
 func (c *check) checkNames() {
 	for i, t := range c.terms {
 		if !c.names[i] || c.credit[i] >= 0.5 || c.initials(t) {
@@ -68,8 +66,8 @@ func (c *check) checkNames() {
 	}
 }
 
-// initials reports whether an acronym of a claim is spelled out in a window's quote, as
-// "WHO" is by "World Health Organization".
+// initials reports whether the best quote spells out an acronym of the claim, as
+// "World Health Organization" does "WHO".
 func (c *check) initials(t term) bool {
 	if len(t.fold) < 2 || len(t.fold) > 6 {
 		return false
@@ -83,7 +81,6 @@ func (c *check) initials(t term) bool {
 	return strings.Contains(heads(q.context.terms), t.fold)
 }
 
-// heads returns the first letters of names that follow each other.
 func heads(terms []term) string {
 	var b strings.Builder
 	for _, t := range terms {
@@ -96,7 +93,6 @@ func heads(terms []term) string {
 	return b.String()
 }
 
-// checkFigures notes figures of the claim that no window has.
 func (c *check) checkFigures() {
 	for _, f := range c.view.figures {
 		best := unlike
@@ -126,7 +122,6 @@ func (c *check) checkFigures() {
 	}
 }
 
-// deny notes why a figure is not borne out.
 func (c *check) deny(f figure) {
 	w := &c.windows[0]
 	if g, ok := c.rivalFigure(f, w); ok {
@@ -141,13 +136,11 @@ func (c *check) deny(f figure) {
 	c.absent = cmp.Or(c.absent, "no quote has the number "+f.text)
 }
 
-// inContext reports whether the context of the best quote has a figure.
 func (c *check) inContext(f figure) bool {
 	s := &c.quotes[c.units[c.windows[0].unit].quote]
 	return slices.ContainsFunc(s.context.figures, func(g figure) bool { return f.fits(g) >= rounded && f.alike(g) })
 }
 
-// checkDays notes dates of the claim that no window has.
 func (c *check) checkDays() {
 	for _, d := range c.days {
 		if c.dated(d) {
@@ -162,7 +155,6 @@ func (c *check) checkDays() {
 	}
 }
 
-// dated reports whether a date of the claim is borne out.
 func (c *check) dated(d day) bool {
 	for i := range c.windows {
 		w := &c.windows[i]
@@ -182,7 +174,6 @@ func (c *check) dated(d day) bool {
 	return false
 }
 
-// checkNots notes a negation that is in the claim or around the windows only.
 func (c *check) checkNots() {
 	if c.turned != "" {
 		return
@@ -221,9 +212,9 @@ func (c *check) checkNots() {
 	}
 }
 
-// polarity reports whether a term stands in the sentences of the windows as the claim has
-// it, negated or not, and whether it stands there the other way. Sentences around them
-// count only for what those do not have.
+// polarity reports whether term i occurs in the windows with the negation of the
+// claim, and whether with the opposite. Adjacent sentences count only for terms that
+// the windows lack.
 func (c *check) polarity(i int) (same, other bool, against *unit) {
 	for far := 0; far <= 1 && !same && !other; far++ {
 		for n := range c.windows {
@@ -240,8 +231,8 @@ func (c *check) polarity(i int) (same, other bool, against *unit) {
 	return same, other, against
 }
 
-// polarityIn is polarity in one sentence, in the clause of it that has most of the claim.
-// A word far behind a negation may be either.
+// polarityIn is polarity in the best clause of one sentence. A word far after a
+// negation may be either.
 func (c *check) polarityIn(i int, u *unit) (same, other bool) {
 	const far = 2
 	wants := c.terms[i].not > 0
@@ -262,7 +253,6 @@ func (c *check) polarityIn(i int, u *unit) (same, other bool) {
 	return same, other
 }
 
-// negated reports whether a sentence of the windows negates anything.
 func (c *check) negated() bool {
 	for i := range c.windows {
 		if c.units[c.windows[i].unit].nots > 0 {
@@ -272,7 +262,8 @@ func (c *check) negated() bool {
 	return false
 }
 
-// checkCues notes what the best sentence says less surely, or of less, than the claim.
+// checkCues notes where the best sentence is less certain than the claim, or states
+// less.
 func (c *check) checkCues() {
 	u := &c.units[c.windows[0].unit]
 	switch {
@@ -290,7 +281,6 @@ func (c *check) checkCues() {
 	}
 }
 
-// somewhere reports whether the cues of a sentence around the windows are such.
 func (c *check) somewhere(such func(cues) bool) (found bool) {
 	for i := range c.windows {
 		c.around(&c.windows[i], 1, func(u *unit) bool {
@@ -301,8 +291,7 @@ func (c *check) somewhere(such func(cues) bool) (found bool) {
 	return found
 }
 
-// hedged reports whether the hedge of a sentence is near before, or in the middle of,
-// what the claim has of it.
+// hedged reports whether the hedge of u shortly precedes supported words.
 func (c *check) hedged(u *unit) bool {
 	for k, id := range u.ids {
 		d := u.terms[k].nth - u.cues.nth

@@ -9,19 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is reported as removed.
+// Bounds on the report of removals.
 const (
 	maxRemoved = 200
-	maxShown   = 200 // bytes of one
+	maxShown   = 200 // bytes of one entry
 )
 
-// Citations returns a text in which all that is cited was gathered, and what was taken
-// out for that, as it stood, each once. Ids of evidence in any brackets, or in none,
-// become [e3]; of those that id does not know nothing is left, nor of numbers and names
-// with years that stand as citations, which name nothing. Of links and images with an
-// address that url does not know the words stay; addresses in the text go, and hosts
-// alone if url knows neither them nor their first page. Lists of sources, comments of
-// HTML, and marks that Mark would write, or that look like them, go too.
+// Citations removes citations of sources that were not gathered. It returns the clean
+// text and each removed part once. It rewrites known evidence IDs, in any or no
+// brackets, as [e3]. It removes unknown IDs, and numbers and author-year citations,
+// which identify no source. Links and images with an address unknown to url keep their
+// words. Unknown addresses disappear, and so do bare hosts unless url knows their home
+// page. Source lists, HTML comments, and the marks of [Mark] with their imitations
+// disappear too.
 func Citations(text string, id, url func(string) bool) (clean string, removed []string) {
 	c := citer{id: id, url: url, seen: make(map[string]bool)}
 	for range 4 {
@@ -37,7 +37,6 @@ func Citations(text string, id, url func(string) bool) (clean string, removed []
 	return text, c.removed
 }
 
-// round takes out what is seen of a text at once.
 func (c *citer) round(text string) string {
 	text = c.lists(c.comments(disguises(text)))
 	if unmarked := Unmark(text); unmarked != text {
@@ -48,28 +47,27 @@ func (c *citer) round(text string) string {
 	return Unmark(tidied(c.pass(text)))
 }
 
-// blunt takes out all that a citation could be made of, where there is no end to taking
-// out what is left of what was taken out.
+// blunt removes every character that a citation could use. It ends texts whose
+// removals keep creating new citations.
 func blunt(text string) string {
 	return blunter.Replace(text)
 }
 
 var blunter = strings.NewReplacer("[", "", "]", "", "【", "", "】", "", "(", "", ")", "", "<", "", ">", "", ":", "", "/", " ", "www", "", "WWW", "", "\\", "")
 
-// A citer takes out of a text what was not gathered.
+// A citer removes citations of unknown sources from a text.
 type citer struct {
 	id, url func(string) bool
 	removed []string
 	seen    map[string]bool
-	labels  map[string]bool // of addresses of links that were taken out
+	labels  map[string]bool // labels of removed link addresses
 	text    string
 	out     []byte
 	code    []span
-	open    int  // tags of links that stay
-	board   bool // e4 is a field of a chessboard
+	open    int  // open link tags that stay
+	board   bool // e4 is a chessboard square
 }
 
-// report notes that something was taken out.
 func (c *citer) report(what string) {
 	what = flat(what)
 	what = textkit.Prefix(what, maxShown)
@@ -79,7 +77,6 @@ func (c *citer) report(what string) {
 	}
 }
 
-// pass goes over a text once.
 func (c *citer) pass(text string) string {
 	c.text, c.open = text, 0
 	c.out = c.out[:0]
@@ -107,11 +104,10 @@ func (c *citer) pass(text string) string {
 	return out
 }
 
-// emptied are parentheses of which all was taken out.
 var emptied = regexp.MustCompile(`(?i)[ \t]?(\((see|see also|source|sources|via|from|at|link|cf|ref|siehe|quelle|quellen|voir|véase|fuente)?[\s:,;.&\x{e000}\x{e001}]*\)|\[[ ,;:]+\])`)
 
-// take reads what begins at i if it cites something, writes what is left of it, and
-// returns how long it was, or 0.
+// take reads a citation at i and writes its replacement. It returns the length of the
+// citation, or 0 if there is none.
 func (c *citer) take(i int) int {
 	rest := c.text[i:]
 	switch rest[0] {
@@ -145,7 +141,6 @@ func (c *citer) take(i int) int {
 	return c.address(i)
 }
 
-// drop takes out the bytes from i to end, and a space that would be left over.
 func (c *citer) drop(i, end int) int {
 	c.report(c.text[i:end])
 	c.space(end)
@@ -153,7 +148,7 @@ func (c *citer) drop(i, end int) int {
 	return end - i
 }
 
-// dropWords takes out the bytes from i to end, which may be a part of the sentence.
+// dropWords removes the bytes i..end, which may be part of the sentence.
 func (c *citer) dropWords(i, end int) int {
 	c.drop(i, end)
 	c.write(goneWord)
@@ -162,7 +157,6 @@ func (c *citer) dropWords(i, end int) int {
 
 func (c *citer) write(s string) { c.out = append(c.out, s...) }
 
-// space takes back a space that was written if what follows at end needs none.
 func (c *citer) space(end int) {
 	n := len(c.out)
 	for n >= len(gone) && (string(c.out[n-len(gone):n]) == gone || string(c.out[n-len(gone):n]) == goneWord) {
@@ -177,16 +171,14 @@ func (c *citer) space(end int) {
 	}
 }
 
-// maxRecited is the most sources that a sentence is given.
 const maxRecited = 2
 
-// cited is a citation as Citations leaves it, and the space before it.
+// cited matches a citation in the form of Citations, with the space before it.
 var cited = regexp.MustCompile(`[ \t]*\[[a-zA-Z]{1,8}[0-9]{1,9}\]`)
 
-// Sources returns the ids that a sentence should cite for what was found: the quotes
-// that bear it out in place of sources that do not. ok is false where what it cites may
-// stay, as of a sentence that nothing bears out. A sentence that cites nothing is given
-// its sources if it is supported.
+// Sources returns the IDs that s should cite: supporting quotes replace other sources.
+// It returns false if the citations may stay, as in an unsupported sentence. A
+// sentence without citations gets sources only if it is supported.
 func (f Finding) Sources(s Sentence) (ids []string, ok bool) {
 	if f.Verdict != Supported && f.Verdict != Qualified || len(s.Cites) == 0 && f.Verdict != Supported {
 		return nil, false
@@ -217,8 +209,8 @@ func (f Finding) Sources(s Sentence) (ids []string, ok bool) {
 	return ids, len(ids) < len(s.Cites)
 }
 
-// Recite returns a text in which sentences cite other sources: a sentence the ids at its
-// place in cites, unless those are nil. The sentences are those of the text by Split.
+// Recite replaces the citations of each sentence by the IDs at the same index in
+// cites; nil keeps them. The sentences come from Split of text.
 func Recite(text string, sentences []Sentence, cites [][]string) string {
 	var out strings.Builder
 	at := 0
@@ -233,8 +225,6 @@ func Recite(text string, sentences []Sentence, cites [][]string) string {
 	return out.String() + text[at:]
 }
 
-// recited returns what stands at a sentence with other sources, before the sign that
-// ends it.
 func recited(said string, s Sentence, ids []string) string {
 	said = cited.ReplaceAllStringFunc(said, func(m string) string {
 		if slices.Contains(s.Cites, strings.Trim(m, " \t[]")) {

@@ -8,11 +8,10 @@ import (
 	"unicode"
 )
 
-// maxCitation is the most bytes between the brackets of a citation.
 const maxCitation = 300
 
-// inside returns what stands between brackets, of which one is at i, and where the other
-// ends; ok is false if there is none on the line.
+// inside returns the text between the brackets at i and the end of the closing one. ok
+// is false without one in the paragraph.
 func (c *citer) inside(i int, open, shut string) (in string, end int, ok bool) {
 	from := i + len(open)
 	limit := min(len(c.text), from+maxCitation)
@@ -23,7 +22,6 @@ func (c *citer) inside(i int, open, shut string) (in string, end int, ok bool) {
 	return c.text[from : from+n], from + n + len(shut), true
 }
 
-// bracketed reads what begins with [ at i.
 func (c *citer) bracketed(i int) int {
 	if n := c.footnote(i); n > 0 {
 		return n
@@ -60,7 +58,6 @@ func (c *citer) bracketed(i int) int {
 	return 0
 }
 
-// inCode reports whether a place is in code, where [12] is no citation.
 func (c *citer) inCode(i int) bool {
 	for _, s := range c.code {
 		if s.start <= i && i < s.end {
@@ -71,7 +68,6 @@ func (c *citer) inCode(i int) bool {
 	return strings.Count(line, "`")%2 == 1
 }
 
-// lenticular reads what begins with 【 at i: some models cite so.
 func (c *citer) lenticular(i int) int {
 	in, end, ok := c.inside(i, "【", "】")
 	if !ok {
@@ -86,7 +82,6 @@ func (c *citer) lenticular(i int) int {
 	return 0
 }
 
-// escaped reads what begins with \[ at i, which is shown as a bracket.
 func (c *citer) escaped(i int) int {
 	for _, shut := range []string{"\\]", "]"} {
 		in, end, ok := c.inside(i, "\\[", shut)
@@ -100,7 +95,8 @@ func (c *citer) escaped(i int) int {
 	return 0
 }
 
-// parenthesised reads (e3), (see e3) and (source: 12); a number alone is no citation.
+// parenthesised reads (e3), (see e3) and (source: 12); a bare number needs further
+// evidence.
 func (c *citer) parenthesised(i int) int {
 	in, end, ok := c.inside(i, "(", ")")
 	if !ok || strings.Contains(in, "(") {
@@ -119,8 +115,8 @@ func (c *citer) parenthesised(i int) int {
 	return c.cite(i, end, f)
 }
 
-// meant reports whether the ids of a form are such that something is cited, though they
-// stand in parentheses: they are known, or e and a number.
+// meant reports whether IDs in parentheses are citations: each is known, or e and a
+// number.
 func (c *citer) meant(f form) bool {
 	for _, id := range f.ids {
 		if !c.id(id) && (id[0] != 'e' || !numbered(id[1:])) {
@@ -130,7 +126,6 @@ func (c *citer) meant(f form) bool {
 	return len(f.ids) > 0
 }
 
-// cite writes the ids of a form that are known, each in brackets.
 func (c *citer) cite(i, end int, f form) int {
 	kept := 0
 	for _, id := range f.ids {
@@ -151,24 +146,22 @@ func (c *citer) cite(i, end int, f form) int {
 	return end - i
 }
 
-// A form is a citation that was read.
 type form struct {
-	ids     []string // in small letters
-	numbers bool     // it has numbers that are no ids
-	led     bool     // a word such as "source" leads it in
+	ids     []string // lower case
+	numbers bool     // it has numbers that are no IDs
+	led     bool     // it follows a word such as "source"
 }
 
-// maxRange is the most ids of a range.
 const maxRange = 30
 
-// leads are words that lead a citation in, and joiners such that stand between ids.
+// leads introduce citations; joiners connect IDs.
 var (
 	leads   = fieldSet("source sources src ref refs reference references see also cf evidence quote quotes citation citations cite note doc document result quelle quellen beleg belege siehe vgl voir fuente fuentes véase vease id ids")
 	joiners = fieldSet("and & + und et y to bis a")
 )
 
-// form reads what stands between brackets as a citation: ids and numbers, with marks
-// between them and a word in front. ok is false if there is anything else.
+// form parses the text in brackets as IDs and numbers with marks between and perhaps
+// an introduction. ok is false for anything else.
 func (c *citer) form(in string) (f form, ok bool) {
 	in = strings.Trim(in, " \t")
 	in = parted.ReplaceAllString(strings.TrimPrefix(in, "^"), "$1$2")
@@ -211,10 +204,8 @@ func (c *citer) form(in string) (f form, ok bool) {
 	return f, len(f.ids) > 0 || f.numbers
 }
 
-// formParts takes what stands between brackets apart into words and marks.
 var formParts = regexp.MustCompile(`[\p{L}\p{N}_]+|[^\p{L}\p{N}_\s]|\s+`)
 
-// add adds an id, and those between it and the last if they are a range.
 func (f *form) add(id, last string, ranged bool) {
 	word := strings.TrimRight(id, "0123456789")
 	if from, to := numberOf(last), numberOf(id); ranged && strings.TrimRight(last, "0123456789") == word && from < to && to-from <= maxRange {
@@ -225,7 +216,6 @@ func (f *form) add(id, last string, ranged bool) {
 	f.ids = appendNew(f.ids, id)
 }
 
-// unpadded returns an id without zeros before its number.
 func unpadded(id string) string {
 	word := strings.TrimRight(id, "0123456789")
 	return word + cmp.Or(strings.TrimLeft(id[len(word):], "0"), "0")
@@ -236,15 +226,12 @@ func numberOf(id string) int {
 	return n
 }
 
-// digitsOnly reports whether a word is a number in any script.
 func digitsOnly(w string) bool {
 	return w != "" && strings.IndexFunc(w, func(r rune) bool { return !unicode.IsNumber(r) }) < 0
 }
 
-// idWord finds words that have the form of the ids that are given: e and a number.
 var idWord = regexp.MustCompile(`\b[eE][0-9]{1,9}\b`)
 
-// unnamed takes the ids that are not known out of words between brackets.
 func (c *citer) unnamed(in string) string {
 	if !strings.ContainsAny(in, "eE") {
 		return in

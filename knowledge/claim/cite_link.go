@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// footnote reads the mark of a footnote, [^1], or the footnote itself, at i. A footnote
-// that names something that was gathered stays, without its mark.
+// footnote reads a footnote mark [^1] or a footnote at i. A footnote that names a
+// gathered source stays without its mark.
 func (c *citer) footnote(i int) int {
 	if !strings.HasPrefix(c.text[i:], "[^") {
 		return 0
@@ -25,7 +25,6 @@ func (c *citer) footnote(i int) int {
 	return c.drop(i, end)
 }
 
-// begins reports whether a line begins at i, but for spaces.
 func (c *citer) begins(i int) bool {
 	for i > 0 && (c.text[i-1] == ' ' || c.text[i-1] == '>') {
 		i--
@@ -40,7 +39,6 @@ func lineEnd(text string, i int) int {
 	return len(text)
 }
 
-// names reports whether a text has an id or an address that is known.
 func (c *citer) names(text string) bool {
 	for _, id := range idWord.FindAllString(text, 20) {
 		if c.id(strings.ToLower(id)) {
@@ -55,8 +53,8 @@ func (c *citer) names(text string) bool {
 	return false
 }
 
-// addressed reads a citation with an address behind it, as [1](https://...): the address
-// is one more thing that is cited.
+// addressed reads a citation with an address, [1](https://...); the address counts as
+// a further citation.
 func (c *citer) addressed(i, end int, f form) int {
 	if end >= len(c.text) || c.text[end] != '(' {
 		return 0
@@ -78,8 +76,8 @@ func (c *citer) addressed(i, end int, f form) int {
 	return to - i
 }
 
-// linked reads the link at i, or the image of which the bracket is there. If its
-// address is not known its words stay.
+// linked reads the link, or the image with its bracket, at i. The words of a link with
+// an unknown address stay.
 func (c *citer) linked(start, i int) int {
 	end := c.closes(i)
 	if end == 0 {
@@ -114,8 +112,8 @@ func (c *citer) linked(start, i int) int {
 	return 0
 }
 
-// defined reads the line at i that gives the address of a label. One that is not known
-// goes with its line, and a label that is a number goes in any case.
+// defined reads a link definition at i. A definition with an unknown address loses its
+// line. A numeric label is always removed.
 func (c *citer) defined(i int, in string, end int, f form) int {
 	if end >= len(c.text) || c.text[end] != ':' || !c.begins(i) {
 		return 0
@@ -129,7 +127,6 @@ func (c *citer) defined(i int, in string, end int, f form) int {
 	return 0
 }
 
-// nested reports whether the words of a link have what may cite something.
 func (c *citer) nested(words string) bool {
 	if strings.ContainsAny(words, "[【<") {
 		return true
@@ -145,7 +142,6 @@ func (c *citer) nested(words string) bool {
 	return false
 }
 
-// closes returns where the brackets end that begin at i, or 0. They are balanced.
 func (c *citer) closes(i int) int {
 	depth := 0
 	for j := i; j < min(len(c.text), i+1024); j++ {
@@ -167,7 +163,6 @@ func (c *citer) closes(i int) int {
 	return 0
 }
 
-// address returns the address of what stands between the parentheses of a link.
 func address(in string) string {
 	in = strings.TrimSpace(in)
 	if rest, ok := strings.CutPrefix(in, "<"); ok {
@@ -181,10 +176,8 @@ func address(in string) string {
 	return ""
 }
 
-// definition is where the address of a link is given for a label.
 var definition = regexp.MustCompile(`(?m)^[ >]{0,8}\[([^\]\n]{1,200})\]:[ \t]*(\S+).*$`)
 
-// unknownLabels returns the labels, in small letters, whose addresses are not known.
 func (c *citer) unknownLabels() map[string]bool {
 	var labels map[string]bool
 	for _, m := range definition.FindAllStringSubmatch(c.text, 1000) {
@@ -199,7 +192,6 @@ func (c *citer) unknownLabels() map[string]bool {
 	return labels
 }
 
-// tagged reads an address in brackets, <https://...>, or a tag of HTML that has one.
 func (c *citer) tagged(i int) int {
 	n := tag(c.text[i:])
 	if n == 0 {
@@ -239,7 +231,7 @@ func (c *citer) tagged(i int) int {
 
 var tagSource = regexp.MustCompile(`(?i)(?:href|src)\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)`)
 
-// address takes out what is an address at i and not known.
+// address removes an unknown address at i.
 func (c *citer) address(i int) int {
 	n := urlAt(c.text, i)
 	if n == 0 && strings.HasPrefix(c.text[i:], "//") && i+2 < len(c.text) {

@@ -7,8 +7,7 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// comments takes comments of HTML out of a text. Of one that does not end only the mark
-// goes.
+// comments removes HTML comments. An unclosed comment loses only its mark.
 func (c *citer) comments(text string) string {
 	if !strings.Contains(text, "<!--") {
 		return text
@@ -30,9 +29,8 @@ func (c *citer) comments(text string) string {
 	}
 }
 
-// lists takes out lists of sources that a model has added, with their headings: what
-// follows a heading up to the next, and what follows a line "Sources:" up to the end of
-// the list.
+// lists removes source lists with their headings: all text from such a heading to the
+// next, and the entries after a line "Sources:".
 func (c *citer) lists(text string) string {
 	var keep, cut []string
 	fence, in := "", notListed
@@ -56,18 +54,16 @@ func (c *citer) lists(text string) string {
 	return strings.Join(keep, "")
 }
 
-// A listState is where of a list of sources a line stands.
 type listState uint8
 
 const (
 	notListed  listState = iota
-	underTitle           // under a heading: all belongs to it
-	underLine            // under a line that only says "Sources:"
-	entries              // in the entries under such a line
-	oneLine              // in a paragraph that begins with "Sources: "
+	underTitle           // under a heading, which owns all lines
+	underLine            // after a line with only "Sources:"
+	entries              // in the entries after such a line
+	oneLine              // in a paragraph that starts with "Sources: "
 )
 
-// listing returns where a line stands behind one that stood at in.
 func (c *citer) listing(in listState, line string) listState {
 	head := line[:min(len(line), 200)]
 	switch m := listTitle.FindStringSubmatch(head); {
@@ -102,7 +98,7 @@ func (c *citer) listing(in listState, line string) listState {
 	return notListed
 }
 
-// citesKnown reports whether a line cites what was gathered, as an answer does.
+// citesKnown reports whether a line cites a gathered source, as answer text does.
 func (c *citer) citesKnown(line string) bool {
 	for i := range line {
 		if n := citation(line[i:]); n > 0 {
@@ -116,13 +112,11 @@ func (c *citer) citesKnown(line string) bool {
 	return false
 }
 
-// onlyCites reports whether a line "Sources: ..." has nothing but ids.
 func (c *citer) onlyCites(line string) bool {
 	f, ok := c.form(strings.NewReplacer("[", " ", "]", " ", "*", " ").Replace(line[strings.IndexByte(line, ':')+1:]))
 	return ok && len(f.ids) > 0
 }
 
-// How models head the lists of sources that they add.
 const listNames = `(?:(?:list of |key |main |selected |cited |primary |additional )?(?:sources|references)(?: (?:and (?:references|further reading|notes)|cited|used|consulted))?|source list|reference list|bibliography|works cited|literature cited|further reading|citations|footnotes|endnotes|` +
 	`quellen|quellenangaben|quellenverzeichnis|literatur|literaturverzeichnis|einzelnachweise|weiterführende literatur|références|notes et références|bibliographie|sources consultées|lectures complémentaires|` +
 	`fuentes|fuentes consultadas|referencias|bibliografía|lecturas adicionales|出典|参考文献|来源|參考資料|参考资料|fonti|bibliografia|bronnen|literatuur|источники|литература)`
@@ -132,8 +126,8 @@ var (
 	listLine  = regexp.MustCompile(`(?i)^[>\s]*(?:[-*+]\s+)?(?:\*\*|__|\*|_)?(?:` + listNames + `|source|reference|quelle|fuente|référence)\s*(?:\*\*|__|\*|_)?[:：](?:\*\*|__|\*|_)?\s*\S`)
 )
 
-// tidied returns a text in which something was taken out without what would be left over
-// of that: empty emphasis and brackets, doubled commas, and sentences that say nothing.
+// tidied removes the remains of removals: empty emphasis and brackets, doubled commas,
+// and empty sentences.
 func tidied(text string) string {
 	if !strings.Contains(text, gone) && !strings.Contains(text, goneWord) {
 		return text
@@ -169,8 +163,8 @@ var tidyings = []struct {
 	{regexp.MustCompile(`[ \t]?[(\[{][ \t]*(` + goneMark + `+)[ \t]*[)\]}]`), "$1"},
 }
 
-// left returns what stays of a line: not the sentences of which something was taken out
-// and only words are left that say nothing.
+// left returns a line without the sentences that a removal left with function words
+// only.
 func left(line string) string {
 	if !strings.Contains(line, goneWord) || tabular(strings.TrimSpace(line)) {
 		return line
@@ -194,7 +188,6 @@ func left(line string) string {
 	return line[:from] + out + line[from+len(body):]
 }
 
-// empty reports whether all words of a sentence say nothing.
 func empty(said string) bool {
 	if strings.ContainsAny(said, "[]`<") {
 		return false
@@ -207,5 +200,4 @@ func empty(said string) bool {
 	return ok
 }
 
-// restWords are such as stand before addresses.
 var restWords = fieldSet(`see visit read click more also via link links source sources site website page url today here available online siehe mehr unter quelle voir plus véase más`)

@@ -10,25 +10,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Notations of citations other than ids and numbers in brackets.
+// Citation notations other than IDs and numbers in square brackets.
 var (
-	// parted is an id with something between its letter and its number.
+	// parted matches an ID with a separator between letter and number.
 	parted = regexp.MustCompile(`\b([eE])[ ._#:-]{1,2}([0-9]{1,9})\b`)
-	// keyed is a citation by a key, as in Pandoc, and command one of TeX.
+	// keyed matches Pandoc keys, command TeX commands.
 	keyed   = regexp.MustCompile(`^\[-?@[^\]\n]{1,200}\]`)
 	command = regexp.MustCompile(`^\\(?:[a-zA-Z]{0,10}[cC]ite[a-z]{0,10}|footnote|footnotemark)\*?(?:\[[^\]\n]*\]){0,2}(?:\{[^}\n]*\})?`)
-	// turn is what some models call what they have looked up.
-	turn   = regexp.MustCompile(`^(?:cite|navlist|filecite)?(?:turn[0-9]{1,4}[a-z]{1,12}[0-9]{1,4})+`)
-	turned = regexp.MustCompile(`^(?:turn[0-9]{1,4}[a-z]{1,12}[0-9]{1,4}|(?:file)?cite(?:[ ]?turn[0-9]{1,4}[a-z]{1,12}[0-9]{1,4}))+`)
-	// lettredNumber is a number with a letter, as 12a.
+	// turn matches lookup names of some models.
+	turn          = regexp.MustCompile(`^(?:cite|navlist|filecite)?(?:turn[0-9]{1,4}[a-z]{1,12}[0-9]{1,4})+`)
+	turned        = regexp.MustCompile(`^(?:turn[0-9]{1,4}[a-z]{1,12}[0-9]{1,4}|(?:file)?cite(?:[ ]?turn[0-9]{1,4}[a-z]{1,12}[0-9]{1,4}))+`)
 	lettredNumber = regexp.MustCompile(`^[0-9]{1,4}[a-d]$`)
-	// authorYear is what stands between the parentheses of (Smith, 2021; Jones et al., 2020).
+	// authorYear matches the inside of (Smith, 2021; Jones et al., 2020).
 	authorYear = regexp.MustCompile(`^(?:(?:see|see also|cf\.|e\.g\.,?|siehe|vgl\.|voir|véase)\s)?` + oneAuthor + `(?:;\s?` + oneAuthor + `){0,9}$`)
-	// clauseEnd is what a citation stands before.
-	clauseEnd = regexp.MustCompile(`^[*_"'”’»)]*(?:\s*[.,;:!?…。，；|\[\n]|\s*$)`)
-	// raisedTag is a number above the line in HTML.
-	raisedTag = regexp.MustCompile(`(?i)^<sup>[\s\[(]*(?:e?[0-9]{1,9}[a-d]?[\s,;–-]*){1,20}[\s\])]*</sup>`)
-	// spokenForm is an id that words name.
+	clauseEnd  = regexp.MustCompile(`^[*_"'”’»)]*(?:\s*[.,;:!?…。，；|\[\n]|\s*$)`)
+	raisedTag  = regexp.MustCompile(`(?i)^<sup>[\s\[(]*(?:e?[0-9]{1,9}[a-d]?[\s,;–-]*){1,20}[\s\])]*</sup>`)
 	spokenForm = regexp.MustCompile(`(?i)^(?:sources?|evidence|quotes?|quotation|references?|refs?|quelle|beleg|fuente|référence)\s{0,2}(?:no\.?|nr\.?|number|id)?\s?[#:]?\s?(e?[0-9]{1,4})\b`)
 	saysNext   = regexp.MustCompile(`(?i)^(?:[*_"'”’»)]*\s*[.,;:!?)\]|\n]|\s*$|\s+(?:and|or|says?|shows?|states?|reports?|confirms?|gives?|names?|mentions?|und|et|y)\b)`)
 	plainID    = regexp.MustCompile(`^e[0-9]{1,9}`)
@@ -38,13 +34,10 @@ var (
 
 const oneAuthor = `\p{Lu}[\p{L}'’.&-]*(?:(?:\s(?:and|&|und|et|y|van|von|de|der|la|le|of|the|for))?\s\p{Lu}[\p{L}'’.&-]*){0,5}(?:,? et al\.?|,? u\. ?a\.)?(?:,|\set al\.?,?)\s?(?:(?:1[5-9]|20)[0-9]{2}[a-d]?|n\.d\.)(?:[,:]\s?(?:pp?\.\s?)?[0-9]{1,5}(?:[–-][0-9]{1,5})?)?`
 
-// locators are words before the page or the number of a citation.
 var locators = fieldSet("p pp page pages n nn fn note notes nr no s seite seiten l line lines vol ch chap sec section para § web file msg search turn footnote fußnote")
 
-// brackets are other brackets that models cite in.
 var brackets = map[rune]string{'{': "}", '⟦': "⟧", '〔': "〕", '«': "»", '⟨': "⟩", '〈': "〉", '《': "》", '「': "」", '『': "』", '（': "）", '❲': "❳", '⁅': "⁆", '‹': "›", '〖': "〗", '〚': "〛", '【': "】"}
 
-// otherForm reads what begins at i if it is a citation in one of the rarer notations.
 func (c *citer) otherForm(i int) int {
 	r, size := utf8.DecodeRuneInString(c.text[i:])
 	switch {
@@ -62,7 +55,6 @@ func (c *citer) otherForm(i int) int {
 	return c.spokenID(i)
 }
 
-// inBrackets reads ids in brackets of other kinds.
 func (c *citer) inBrackets(i int, open, shut string) int {
 	in, end, ok := c.inside(i, open, shut)
 	if !ok {
@@ -81,8 +73,8 @@ func (c *citer) inBrackets(i int, open, shut string) int {
 	return 0
 }
 
-// raisedNumber reads numbers above the line or in circles, which are citations unless
-// they are exponents, or number an item.
+// raisedNumber reads superscript or circled numbers as citations, unless they are
+// exponents or number an item.
 func (c *citer) raisedNumber(i int) int {
 	end := i
 	circled := false
@@ -114,8 +106,8 @@ func nextRaised(s string) bool {
 	return raised(r)
 }
 
-// unitBefore reports whether a text ends with what has an exponent: a number, a unit, or
-// a name of one or two letters.
+// unitBefore reports whether a text ends with a number, a unit or a short name, which
+// can take an exponent.
 func unitBefore(text string) bool {
 	text = strings.TrimRight(text, "*_⁻⁺")
 	word := text[strings.LastIndexFunc(text, func(r rune) bool { return !wordy(r) })+1:]
@@ -128,10 +120,9 @@ func unitBefore(text string) bool {
 	return utf8.RuneCountInString(word) <= 2 || exponents[strings.ToLower(word)] || strings.ContainsAny(word, "0123456789")
 }
 
-// exponents are longer words that have exponents.
 var exponents = fieldSet("sec second seconds min inch inches foot feet mile miles acre acres metre metres meter meters yard yards chi sin cos tan log exp mol bit px kwh rad deg kilometer kilometre kilometers kilometres dm³ hpa mpa kpa mhz ghz khz")
 
-// spokenID reads an id without brackets, with a word such as "source" before it or not.
+// spokenID reads an ID without brackets, perhaps after a word such as "source".
 func (c *citer) spokenID(i int) int {
 	rest := c.text[i:min(len(c.text), i+200)]
 	if strings.IndexByte("eEsSqQrRbBfFtTcC", rest[0]) < 0 && rest[0] < utf8.RuneSelf || !strings.ContainsAny(rest[:min(len(rest), 40)], "0123456789") || c.inCode(i) {
@@ -160,7 +151,7 @@ func (c *citer) spokenID(i int) int {
 	return c.dropWords(i, i+len(m))
 }
 
-// loose reads brackets that begin with an id and go on with words, and names with a year.
+// loose reads bracketed IDs with trailing words, and names with a year.
 func (c *citer) loose(in string) (f form, ok bool) {
 	in = parted.ReplaceAllString(strings.TrimSpace(in), "$1$2")
 	if authorYear.MatchString(in) || shortAuthor.MatchString(in) {
@@ -177,11 +168,11 @@ func (c *citer) loose(in string) (f form, ok bool) {
 	return f, true
 }
 
-// shortAuthor is what stands between the square brackets of [Smith 2021].
+// shortAuthor matches the inside of [Smith 2021].
 var shortAuthor = regexp.MustCompile(`^\p{Lu}[\p{L}'’-]+(?: (?:and|&|et|und) \p{Lu}[\p{L}'’-]+| et al\.?)? (?:1[89]|20)[0-9]{2}[a-d]?$`)
 
-// counted reports whether a number in parentheses stands as a citation: before the end
-// of a clause, and neither a year nor behind the word for it.
+// counted reports whether a number in parentheses is a citation: at the end of a
+// clause, and neither a year nor a repeated number word.
 func (c *citer) counted(i int, in string, end int) bool {
 	if c.inCode(i) || !clauseEnd.MatchString(c.text[end:]) || c.begins(i) {
 		return false
@@ -197,19 +188,18 @@ func (c *citer) counted(i int, in string, end int) bool {
 	})
 }
 
-// numberWords are words that a number in parentheses repeats, or numbers.
 var numberWords = fieldSet(`zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred aged age figure table chapter equation step
 ein eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf un deux trois quatre cinq six sept huit neuf dix uno dos tres cuatro cinco seis siete ocho nueve diez`)
 
-// Letters of private use, which are taken out of texts, show within a round what was
-// taken out where: gone a citation, goneWord what may have been a part of a sentence.
+// Private-use runes, which disguises strips from texts, mark removals within a round:
+// gone a citation, goneWord a possible part of a sentence.
 const (
 	gone     = "\ue000"
 	goneWord = "\ue001"
 )
 
-// disguises writes what stands for brackets, digits and the like as what it stands for,
-// and takes out letters that are not seen.
+// disguises replaces look-alikes of brackets, digits and other marks, and removes
+// invisible letters.
 func disguises(text string) string {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
@@ -248,20 +238,17 @@ var hidden = strings.NewReplacer("&#91;", "[", "&#93;", "]", "&lsqb;", "[", "&rs
 	"\u200e", "", "\u200f", "", "\u202a", "", "\u202b", "", "\u202c", "", "\u202d", "", "\u202e", "", "\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "")
 
 var (
-	// pointed is a point in an address that is written as something else.
 	pointed = regexp.MustCompile(`(?i)([a-z0-9-])(?:[．。｡]|\[\.\]|\(\.\)|\{\.\}|\[dot\]|\(dot\))([a-z0-9])`)
-	// colons are such behind the name of a scheme.
-	colons = regexp.MustCompile(`(?i)([a-z])(?:：|\[:\]|\(:\))(//)`)
-	// likeID is a word that may look like the id of evidence, with a bracket before it.
+	colons  = regexp.MustCompile(`(?i)([a-z])(?:：|\[:\]|\(:\))(//)`)
+	// likeID matches a look-alike of an evidence ID, perhaps after a bracket.
 	likeID = regexp.MustCompile(`[\[({]?[eEеЕｅℯⅇ𝐞𝑒𝖾𝗲][\p{N}]{1,9}`)
 )
 
-// raised reports whether a digit is above or below the line.
 func raised(r rune) bool {
 	return r == '²' || r == '³' || r == '¹' || r >= 0x2070 && r <= 0x2089
 }
 
-// lookAlikes returns a word of an e and digits with those of Latin script.
+// lookAlikes converts an ID-like word to Latin letters and ASCII digits.
 func lookAlikes(word string) string {
 	var b strings.Builder
 	for _, r := range word {
@@ -281,7 +268,6 @@ func lookAlikes(word string) string {
 
 var romans = [16]string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"}
 
-// digit returns the value of a digit of any script.
 func digit(r rune) rune {
 	for _, t := range unicode.Nd.R16 {
 		if rune(t.Lo) <= r && r <= rune(t.Hi) {
@@ -296,12 +282,10 @@ func digit(r rune) rune {
 	return 0
 }
 
-// What ends an address in a text.
 const urlRest = `[^\s<>"\x60\[\]|…「」。，\x{e000}\x{e001}]`
 
-// schemed finds an address with its scheme, domained one without that has a path or a
-// port, numeric one of a number or of this machine, hosted a host alone, and coded the names
-// of publications that stand for one.
+// Addresses: schemed have a scheme, domained a path or port, numeric an IP or
+// localhost. hosted is a bare host, coded a DOI or arXiv name.
 var (
 	schemed  = regexp.MustCompile(`(?i)^(?:(?:[a-z][a-z0-9+.-]{0,19}:\s?//+|www\d?\.)` + urlRest + `+|(?:https?|ftps?|hxxps?):/{0,3}[a-z0-9]` + urlRest + `*|mailto:[^\s<>"\x60\[\]|]+)`)
 	domained = regexp.MustCompile(`(?i)^(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,5}([a-z]{2,24})(?::[0-9]{1,5}(?:/` + urlRest + `*)?|/` + urlRest + `*)`)
@@ -310,8 +294,8 @@ var (
 	coded    = regexp.MustCompile(`(?i)^(?:doi:?\s{0,2}10\.[0-9]{4,9}/[^\s<>"\x60\[\]|]+|10\.[0-9]{4,9}/[^\s<>"\x60\[\]|]+|arxiv:\s?[0-9]{4}\.[0-9]{4,5}(?:v[0-9])?)`)
 )
 
-// notDomains are ends of names of files that no domain has; hostDomains are those that a
-// host alone is known by, wordDomains of them such as are words of a language, too.
+// notDomains are file extensions that are no domains. hostDomains identify a bare
+// host; wordDomains of them are also words.
 var (
 	notDomains  = fieldSet(`js ts jsx tsx go json yaml yml html htm css java cpp hpp exe txt csv pdf xml toml sql log png jpg jpeg gif svg docx xlsx zip tar gz ini cfg conf lock mod sum wasm`)
 	hostDomains = fieldSet(`com org net edu gov info int mil io co uk de fr es it eu us ca au jp cn in ch at nl ru br news wiki tv me dev app ai xyz test example invalid online site shop blog club top biz store tech live cloud space
@@ -319,7 +303,6 @@ website agency media press science academy health world life today link click pa
 	wordDomains = fieldSet(`in it at me us is be so no to do am my de es info name pro top live online space science world life today link page news health media press to museum local example test int io co`)
 )
 
-// linkable reports whether an address is known, or a host by its first page.
 func (c *citer) linkable(url string) bool {
 	if c.url(url) {
 		return true
@@ -330,7 +313,6 @@ func (c *citer) linkable(url string) bool {
 	return c.url("https://"+url) || c.url("https://"+url+"/") || c.url("http://"+url)
 }
 
-// hostAt returns the length of the host without more that a text begins with, or 0.
 func hostAt(text string) int {
 	m := hosted.FindStringSubmatchIndex(text)
 	if m == nil {
@@ -343,7 +325,6 @@ func hostAt(text string) int {
 	return len(host)
 }
 
-// urlAt returns the length of the address that begins at i, or 0.
 func urlAt(text string, i int) int {
 	c := text[i] | 0x20
 	if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9') {
@@ -369,12 +350,11 @@ func urlAt(text string, i int) int {
 	return hostAt(rest)
 }
 
-// latin reports whether an address may go on to the left of what begins behind r.
 func latin(r rune) bool {
 	return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("+-.", r))
 }
 
-// ended returns the length of an address without what belongs to the sentence.
+// ended returns the length of an address without trailing punctuation of the sentence.
 func ended(url string) int {
 	for len(url) > 0 {
 		switch c := url[len(url)-1]; {

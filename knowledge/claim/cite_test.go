@@ -72,7 +72,6 @@ func TestCitations(t *testing.T) {
 	}
 }
 
-// Comments that do not end are read once.
 func TestOpenComments(t *testing.T) {
 	out, removed := Citations(strings.Repeat("<!-- It is red. ", 2_000), gathered, fetched)
 	if strings.Contains(out, "<!--") || len(removed) != 1 || !strings.HasPrefix(strings.TrimSpace(out), "It is red.") {
@@ -128,8 +127,6 @@ func FuzzCitations(f *testing.F) {
 	})
 }
 
-// known reports whether an address is one that was fetched, with what a sentence may
-// have behind it.
 func known(url string) bool {
 	for n := len(url); n > 0; n-- {
 		if fetched(url[:n]) {

@@ -1,66 +1,68 @@
-// Package claim checks what a finished text says against the quotes it rests on.
+// Package claim checks the statements of a finished text against the quotes of its
+// sources.
 //
-// Split takes a text apart into claims, Verify gives each a Finding, Conflicts shows
-// where sources disagree, and Mark writes into the text what is not borne out. None of
-// it needs a model. Where one was asked about a claim and its quotes, Finding.Judged
-// takes in what it said, within bounds. Citations comes before all of that: it takes out
-// of a text what names a source that was not gathered. A Wording asks less: whether
-// quotations and figures are in what is cited, as they are written.
+// [Citations] first removes citations of sources that were not gathered. [Split]
+// divides a text into claims, [Corpus.Verify] returns a [Finding] for each claim, and
+// [Mark] writes the findings into the text. [ConflictsAbout] finds disagreements
+// between sources. [Wording] only checks that quotations and figures occur in the
+// cited quotes. The package calls no model; [Finding.Judged] applies the answer of one
+// within bounds.
 //
 // # Verdicts
 //
-//	supported     a quote says it: its subject, its numbers, names, dates, and as surely
-//	qualified     quotes say part of it, or say it less surely, or of less
-//	contradicted  a quote says otherwise of the same thing at the same time
-//	unverified    no quote says it
-//	inference     it says of itself that it is concluded, and rests on what is supported
+//   - supported: a quote states the claim, with its subject, numbers, names, dates
+//     and certainty
+//   - qualified: quotes state a part, or state it less surely or of less
+//   - contradicted: a quote states otherwise of the same thing at the same time
+//   - unverified: no quote states it
+//   - inference: the claim presents itself as a conclusion and rests on supported
+//     claims
 //
-// A verdict is deterministic, and errs toward less. Everything is pure, safe for
-// concurrent use, and bounded in time and memory, whatever the texts are.
+// A verdict is deterministic and errs toward less support. All functions are pure,
+// safe for concurrent use, and bounded in time and memory for any input.
 //
 // # How a claim is checked
 //
-// A [Corpus] has the sentences of the quotes by the stems of their words. A claim is laid
-// beside each sentence that has words of it. What the sentence itself has counts most;
-// less what stands beside it, in the heading or title, and elsewhere in the quote. A word
-// weighs the more the rarer it is in the quotes, and little if it is among the most
-// frequent of any text; one with another ending counts in part, and one that package same
-// knows to mean the same nearly whole. The best sentence is taken, and up to two that
-// have most of what it lacks: quotes may bear a claim out together.
+// A [Corpus] indexes the sentences of the quotes by word stems. A claim is aligned
+// with each sentence that shares words with it. Words in the sentence count most;
+// words in neighbouring sentences, headings, titles or elsewhere in the quote count
+// less. Rare words weigh more, and the most frequent words of any text weigh little.
+// Other inflections count in part, synonyms of package similarity almost fully. The
+// best sentence counts, with up to two that supply most of the missing words.
 //
-// Then everything is compared that a claim can be wrong in though its words are there:
+// Then the check compares details that can be wrong although the words match:
 //
-//   - Numbers, as values with a unit: "1,500" is "1.5 thousand". One that is rounded, or
-//     said to be about so much, fits what it is rounded from. A number must be in the
-//     sentence, or near it and count the same thing.
-//   - Dates, in words and digits. A year may come from the title, or from when the source
-//     was published; one that the sentence says of something else does not count.
-//   - Names: words with a capital and acronyms. One that is nowhere in the quote or its
-//     context is missing. In German, where nouns have capitals, only what is clearly one.
-//   - Negation: whether the words that it reaches are negated in the source, too; and
-//     words that are the opposite of the source's.
-//   - Who did what to whom, of two names around a word.
-//   - What the source says it is: wrong, asked, quoted, believed, undone, of fewer ("except",
-//     "deputy"), by words in tables; and words that exclude each other.
-//   - Which of several numbers or dates of a sentence goes with what; by, to and per so much.
-//   - Words of the source in the place of others, and clauses of which no quote has anything.
-//   - Hedges ("may"), quantities (all, most, some), "only", and causes of what the source
-//     only links.
+//   - Numbers, as values with units: "1,500" equals "1.5 thousand". A rounded or
+//     approximate number fits its exact value. The number must be in the sentence, or
+//     near it and count the same thing.
+//   - Dates, in words and digits. A year may come from the title or the publication
+//     date, unless the sentence gives it to another event.
+//   - Names: capitalized words and acronyms. A name that neither the quote nor its
+//     context has is missing. German, with its capitalized nouns, counts clear names
+//     only.
+//   - Negations and antonyms.
+//   - Agent and object, for two names around one word.
+//   - The stance of the source (wrong, asked, quoted, believed, undone, limited by
+//     "except" or "deputy"), and words that exclude each other, both by tables.
+//   - The pairing of several numbers or dates in a sentence; by, to and per.
+//   - Substituted words, and clauses without any support.
+//   - Hedges ("may"), quantifiers (all, most, some), "only", and causes where the
+//     source states only a link.
 //
-// A score is a logistic function of the share of the claim that is borne out, and of what
-// is missing; its weights, and what they were fitted on, are with them in the source. It
-// can be compared over claims. A verdict is the score's, but that a claim is never
-// supported of which a number, date, name or negation is not as in the quotes, and
-// contradicted only if a sentence that has most of it says another number or date, or
-// the opposite. A number that is near, or less sure words, make it qualified.
+// The score is a logistic function of the supported share of the claim and of its
+// missing details; scores are comparable between claims. The verdict follows the score
+// with two exceptions. A claim with a missing number, date, name or negation is never
+// supported. A claim is contradicted only if a sentence with most of its words states
+// another number or date, or the opposite. A near number or weaker words give
+// qualified.
 //
-// # What it does not see
+// # Limits
 //
-// What pronouns stand for, beyond the title; sums and differences of numbers; relative
-// times ("the next year"); paraphrases without words in common; whether a source is
-// right. It reads English best, then German, French and Spanish. In other languages it
-// has no negations and hedges. Claim and quote must be in one language for more than
-// names and numbers to match: the rest is unverified, and worth asking a judge.
+// The check does not resolve pronouns beyond the title, sums, differences, relative
+// times ("the next year") or paraphrases without common words, and does not judge
+// sources. It reads English best, then German, French and Spanish; other languages
+// have no negations or hedges. Between languages only names and numbers match. A judge
+// should read the rest.
 package claim
 
 import (
@@ -69,10 +71,9 @@ import (
 	"ponder"
 )
 
-// A Verdict is how a claim stands to its quotes.
+// A Verdict is the relation of a claim to its quotes.
 type Verdict string
 
-// The verdicts.
 const (
 	Supported    Verdict = "supported"
 	Qualified    Verdict = "qualified"
@@ -81,31 +82,31 @@ const (
 	Inference    Verdict = "inference"
 )
 
-// A Quote is what a source says.
+// A Quote is a passage of a source.
 type Quote struct {
-	ID        string // of the evidence: e1
+	ID        string // evidence ID, such as e1
 	Text      string
-	Context   string    // what stands around it in the source, such as its heading and title; may tell what "it" is
-	Voice     string    // quotes of one voice are copies of one text, or of one source
-	Published time.Time // zero if it is not known
+	Context   string    // surrounding text of the source, such as heading and title; may resolve "it"
+	Voice     string    // quotes with equal Voice are copies of one text, or of one source
+	Published time.Time // zero if unknown
 }
 
-// A Sentence is a part of a text that can be right or wrong, or not.
+// A Sentence is a part of a text that Split found.
 type Sentence struct {
 	Text       string // without citations and marks of Markdown
-	Start, End int    // bytes of the whole text that it was read from, citations included
+	Start, End int    // byte range in the split text, citations included
 	Cites      []string
-	Factual    bool // something in it can be wrong; a question, heading, greeting or talk about the answer is not factual if nothing else is in it
+	Factual    bool // false for a question, heading, greeting or remark about the answer that states nothing else
 }
 
-// A Finding is what came of checking a claim.
+// A Finding is the result of checking one claim.
 type Finding struct {
 	Verdict Verdict
-	Score   float64 // how well quotes bear it out, 0 to 1; meant to be compared over claims
+	Score   float64 // 0 to 1; comparable between claims
 	Quotes  []ponder.Passage
 	Against []ponder.Passage
-	Reason  string // one line for users: what was seen, such as "the source says 3,559, not 10,000"
+	Reason  string // one line for users, such as "the source says 3,559, not 10,000"
 
-	mismatch bool // a number, date, name, negation or clause is not in the quotes as the claim has it
-	part     bool // the quotes have another word in the place of one
+	mismatch bool // a number, date, name, negation or clause differs from the quotes
+	part     bool // the quotes have another word in place of one
 }

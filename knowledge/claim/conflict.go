@@ -10,17 +10,16 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Bounds on what is compared. What is beyond them is not read.
+// Input bounds. Text beyond them is not read.
 const (
 	maxConflictQuotes = 400
-	maxConflictText   = 4 << 10 // of a quote, bytes
-	maxConflictWords  = 1000    // and words and marks of it
+	maxConflictText   = 4 << 10 // bytes of a quote
+	maxConflictWords  = 1000    // words and marks of a quote
 	maxConflicts      = 32
 	maxSideQuotes     = 16
 	maxValues         = 400 // of one matter
 )
 
-// conflicts returns where quotes say different things of what they themselves name.
 func conflicts(quotes []Quote, lines [][][]lexeme) (list []ponder.Conflict) {
 	var found []stated
 	for i, q := range quotes {
@@ -35,36 +34,33 @@ func conflicts(quotes []Quote, lines [][][]lexeme) (list []ponder.Conflict) {
 	return list
 }
 
-// ConflictsAbout returns where quotes disagree: where they say different things of one
-// attribute of one thing at one time, in one unit. Those of most voices are first; there
-// are at most 32. Quotes of one voice are one: on each side the voices are counted, and
-// when the newest of it was published is told, but newer does not win. The order of
-// quotes does not matter. Of the first 400 quotes, in an order of their own, 4 KiB each
-// are read.
+// ConflictsAbout returns conflicts between quotes: different values of one attribute
+// of one thing at one time, in one unit. Conflicts with most voices come first, at
+// most 32. Quotes of one voice count once. A side reports its newest publication date,
+// but newer does not win. The order of quotes does not matter. At most 400 quotes are
+// read, 4 KiB each.
 //
-// It is meant to be right rather than complete, and finds a statement in four ways:
+// Precision comes before recall. A statement is one of:
 //
-//   - A phrase of a table (conflict_attributes.txt, in English, German, French and
-//     Spanish) beside a value: a number with its unit, a date, a name, a place, or a term
-//     of a list. Its thing is what its sentence begins with, or else the quote.
-//   - A sentence that stands in two quotes and differs in one value.
-//   - A sentence that is the opposite of another, as package same sees it, if they are not
-//     each limited to something else ("in hospitals", "outdoors").
-//   - A sentence that has the words of another but for a number, the date of what happens
-//     once, or the name of who holds an office or is the most of a kind.
+//   - A phrase of conflict_attributes.txt beside a value: a number with a unit, a date,
+//     a name, a place or a listed term. Its subject begins the sentence, or is that of
+//     the quote.
+//   - A sentence that two quotes have with one different value.
+//   - Two sentences that package similarity finds opposite, unless each is limited to
+//     something else ("in hospitals", "outdoors").
+//   - Two sentences that differ only in a number, the date of a unique event, or the
+//     name of an office holder or superlative.
 //
-// Values are no conflict if both can be right: one is rounded ("about 3,500", "10.9
-// million"), within the margin or range of the other ("10,935 ± 6"), converted, a part of
-// the other (a year and a day of it, a name in short, a place and what it lies in, rugby
-// and rugby union), or of another year; nor if things of one name are told apart ("Blue
-// Lake, Michigan", "Jay Arn, the painter,"); nor revenue in a place and in all; nor what
-// one quote says twice in two ways. A number without a year is not compared with one of a
-// year, but for lengths and areas that somebody measured then.
+// Compatible values do not conflict: rounded ("about 3,500"), in range ("10,935 ± 6"),
+// converted, less precise, or of another year. A year contains its days, a place
+// smaller places, and rugby rugby union. Namesakes ("Blue Lake, Michigan"), local and
+// total revenue, and two values within one quote do not conflict either. A number
+// without a year is not compared with a dated one, except measured lengths and areas.
 //
-// The question names the thing and the attribute, so that a quote counts which names the
-// thing anywhere, in its text or context, as long as the sentence is not about another. A
-// sentence that stands in two quotes with another value counts without that. Where a
-// question asks for nothing that can be compared so, every sentence counts.
+// The question names thing and attribute. A quote counts if its text or context names
+// the thing and the sentence has no other subject. Two copies of a sentence with
+// different values always count. If the question asks for no comparable attribute,
+// every sentence counts.
 func ConflictsAbout(question string, quotes []Quote) []ponder.Conflict {
 	topics := askedTopics(question)
 	quotes, lines := prepared(quotes)
@@ -97,7 +93,6 @@ func (t askedTopic) statements(quotes []Quote, lines [][][]lexeme, frames []fram
 	return list
 }
 
-// tellApart sets the qualifiers of the statements of a quote.
 func tellApart(list []stated, lines [][]lexeme, q Quote) {
 	if len(list) == 0 {
 		return
@@ -105,13 +100,11 @@ func tellApart(list []stated, lines [][]lexeme, q Quote) {
 	lines = append(lexemes(q.Context, 200), lines...)
 	for i := range list {
 		list[i].qualifiers = slices.DeleteFunc(qualifiers(lines, list[i].subject), func(w string) bool {
-			return nameLinks[w] || slices.Contains(list[i].worth.words, w) // "Red Sand (Jay Arn album)" may be what is said
+			return nameLinks[w] || slices.Contains(list[i].worth.words, w) // "Red Sand (Jay Arn album)" may be the value
 		})
 	}
 }
 
-// prepared returns the quotes that are compared, in an order of their own, and their
-// sentences.
 func prepared(quotes []Quote) ([]Quote, [][][]lexeme) {
 	quotes = slices.Clone(quotes)
 	slices.SortStableFunc(quotes, compareQuotes)
@@ -124,8 +117,8 @@ func prepared(quotes []Quote) ([]Quote, [][][]lexeme) {
 	return quotes, lines
 }
 
-// named reports whether a quote names what is asked about: all words of it, or of three
-// and more all but one.
+// named reports whether a quote has all words of the subject. Of three or more words,
+// one may be missing.
 func (t askedTopic) named(lines [][]lexeme, context string) bool {
 	return t.missing(append(slices.Clone(lines), lexemes(context, 200)...)) <= min(1, len(t.subject)/3)
 }
@@ -141,9 +134,9 @@ func (t askedTopic) missing(lines [][]lexeme) (n int) {
 	return n
 }
 
-// of returns the statements of a quote that are of what is asked: those that say so of
-// the very thing, or else whose sentence names it, or else that other quotes say otherwise
-// in the same sentence, or else whose sentence does not begin with the name of another.
+// of returns the statements about the asked thing. It prefers those with this exact
+// subject, then those whose sentence names it, then copied sentences with another
+// value, then those without another subject.
 func (t askedTopic) of(list []stated, lines [][]lexeme) (out []stated) {
 	best := 0
 	for _, s := range list {
@@ -166,10 +159,8 @@ func (t askedTopic) of(list []stated, lines [][]lexeme) (out []stated) {
 	return slices.DeleteFunc(out, func(s stated) bool { return s.rank < best })
 }
 
-// another has the words with which sentences of other things of a kind begin.
 var another = fieldSet(`a an another other some ein eine einer une un una otro otra autre`)
 
-// bySubject brings statements together that are of one thing.
 func bySubject(list []stated) (groups [][]stated) {
 	at := make(map[string]int)
 	for _, s := range list {
@@ -187,10 +178,9 @@ func bySubject(list []stated) (groups [][]stated) {
 	return groups
 }
 
-// A matter is what statements must have in common to be compared.
+// A matter is the key that comparable statements share.
 type matter struct{ attribute, dimension, time, scope string }
 
-// dissent returns the conflicts among statements of one thing.
 func dissent(quotes []Quote, list []stated) (out []ponder.Conflict) {
 	groups := make(map[matter][]stated)
 	for _, s := range list {
@@ -207,7 +197,8 @@ func dissent(quotes []Quote, list []stated) (out []ponder.Conflict) {
 	return out
 }
 
-// clearOnes drops what a quote says that says several things: which it means is not known.
+// clearOnes drops statements of a quote that gives several values: the intended one is
+// unknown.
 func clearOnes(list []stated) (out []stated) {
 	by := make(map[int][]stated)
 	for _, s := range list {
@@ -221,8 +212,8 @@ func clearOnes(list []stated) (out []stated) {
 	return out
 }
 
-// sidesOf brings the statements together that can all be right. What fits several sides,
-// because it says less, is of none.
+// sidesOf groups compatible statements. A vaguer statement that fits several sides
+// joins none.
 func sidesOf(quotes []Quote, list []stated) []ponder.Side {
 	slices.SortStableFunc(list, func(a, b stated) int {
 		return cmp.Or(cmp.Compare(a.worth.number, b.worth.number), cmp.Compare(a.worth.key(), b.worth.key()), compareQuotes(quotes[a.quote], quotes[b.quote]), cmp.Compare(a.start, b.start))
@@ -249,9 +240,9 @@ func sidesOf(quotes []Quote, list []stated) []ponder.Side {
 	return voiced(quotes, slices.DeleteFunc(sides, func(s []stated) bool { return len(s) == 0 }))
 }
 
-// divide returns for each value the number of its side, or -1, and how many sides there
-// are. Values that say as much as any other and fit each other are of one side; what says
-// less joins the only side that it fits.
+// divide returns the side of each value, or -1, and the number of sides. Values of
+// equal precision that fit each other share a side. A vaguer value joins the only side
+// that it fits.
 func divide(values []worth) (side []int, n int) {
 	side = make([]int, len(values))
 	coarse := make([]bool, len(values))
@@ -297,8 +288,8 @@ func compareQuotes(a, b Quote) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Voice, b.Voice), a.Published.Compare(b.Published))
 }
 
-// voiced returns the sides with their voices, the one of most voices first. One voice
-// alone does not disagree with itself, but copies of a text do that say otherwise.
+// voiced returns the sides with their voices, most voices first. One voice does not
+// disagree with itself, except altered copies of a text.
 func voiced(quotes []Quote, groups [][]stated) []ponder.Side {
 	var sides []ponder.Side
 	all, changed := make(map[string]bool), false
@@ -329,9 +320,8 @@ func voiced(quotes []Quote, groups [][]stated) []ponder.Side {
 	return sides
 }
 
-// bestFirst orders statements: of each voice first the quote that has most around it, and
-// then what the same voices say again. What one page says twice in the same words, as a
-// hit of a search does and the passage that was read, is left in once.
+// bestFirst puts the longest quote of each voice first, then the others. It keeps one
+// of two equal passages of a page, such as a search hit and the page itself.
 func bestFirst(quotes []Quote, group []stated) (list []stated) {
 	best := make(map[string]stated)
 	for _, s := range group {
@@ -362,7 +352,7 @@ func bestFirst(quotes []Quote, group []stated) (list []stated) {
 	return list
 }
 
-// voiceOf names who says a quote. One of whom nothing is known is a voice of its own.
+// voiceOf returns the voice key of a quote. A quote without a voice is its own voice.
 func voiceOf(q Quote) string {
 	if q.Voice != "" {
 		return "v" + q.Voice
@@ -370,8 +360,8 @@ func voiceOf(q Quote) string {
 	return "q" + q.ID + "\x00" + q.Text
 }
 
-// spoken returns the form of a value that most voices say, or else the most exact and
-// the longest.
+// spoken returns the spelling of a value that most voices use, or else the most exact
+// and longest.
 func spoken(quotes []Quote, group []stated) string {
 	voices := make(map[string]map[string]bool)
 	for _, s := range group {
@@ -393,7 +383,6 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// nameOf returns the name of what statements are of, as the first source writes it.
 func nameOf(quotes []Quote, group []stated) string {
 	name := slices.Clone(group[0].subject)
 	for i, w := range name {
@@ -408,7 +397,6 @@ func nameOf(quotes []Quote, group []stated) string {
 	return strings.Join(name, " ")
 }
 
-// written returns a word of a text in the form that it has there, or "".
 func written(text, fold string) string {
 	for _, line := range lexemes(text, maxConflictWords) {
 		for _, x := range line {
@@ -420,7 +408,6 @@ func written(text, fold string) string {
 	return ""
 }
 
-// ordered sorts conflicts: first those of most voices.
 func ordered(list []ponder.Conflict) []ponder.Conflict {
 	voices := func(c ponder.Conflict) (n int) {
 		for _, s := range c.Sides {

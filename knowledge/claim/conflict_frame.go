@@ -7,19 +7,18 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// Bounds on the comparison of sentences with each other.
 const (
-	maxFrameUnits = 64   // of a sentence
-	maxFramePairs = 6000 // of sentences
-	minFrame      = 5    // units that sentences must have in common
+	maxFrameUnits = 64   // per sentence
+	maxFramePairs = 6000 // pairs of sentences
+	minFrame      = 5    // units in common
 	strongFrame   = 10
 	longFrame     = 14
-	maxSlots      = 3 // that they may differ in
+	maxSlots      = 3 // differences
 )
 
-// A frame is a sentence as what sentences are aligned by: words, and names, numbers and
-// dates as one unit each. Sentences that differ in hardly more than one of those are one
-// sentence, in which somebody changed it, and so are of one thing.
+// A frame is a sentence as a sequence of alignable units: words, and each name, number
+// or date as one. Frames that differ in hardly more than one of those are versions of
+// one sentence about one thing.
 type frame struct {
 	quote int
 	line  []lexeme
@@ -31,11 +30,10 @@ type frameUnit struct {
 	from, to int // lexemes
 	name     bool
 	worth    worth
-	known    bool // worth is set: it is a date, a number or a name
+	known    bool // worth is set
 	dim      string
 }
 
-// A slot is where two frames differ.
 type slot struct{ a, b int }
 
 func frameOf(text string, quote int, line []lexeme) (f frame) {
@@ -72,15 +70,15 @@ func unitAtLexeme(text string, line []lexeme, i int) frameUnit {
 	return frameUnit{key: strings.Join(v.words, " "), from: i, to: k, name: true, worth: v, known: true}
 }
 
-// An alignment is where two frames differ, by one unit or two on either side.
+// An alignment lists the differences between two frames, each of one or two units per
+// side.
 type alignment struct {
 	slots  []slot
-	strong bool // they are one sentence but for that
-	long   bool // and it is too long to be written twice
+	strong bool // the frames are one sentence otherwise
+	long   bool // too long for an independent repetition
 }
 
-// A commonUnits has the length of the longest common subsequence of the units of two frames
-// from each place on.
+// A commonUnits is the table of longest common subsequences of two frames' suffixes.
 type commonUnits [maxFrameUnits + 1][maxFrameUnits + 1]uint8
 
 func (c *commonUnits) fill(f, o frame) {
@@ -95,7 +93,6 @@ func (c *commonUnits) fill(f, o frame) {
 	}
 }
 
-// next returns the first places from i and k on that are aligned, or the ends.
 func (c *commonUnits) next(f, o frame, i, k int) (int, int) {
 	if c[i][k] == 0 {
 		return len(f.units), len(o.units)
@@ -110,7 +107,7 @@ func (c *commonUnits) next(f, o frame, i, k int) (int, int) {
 	return i, k
 }
 
-// align compares two frames; ok if they have enough in common to be one sentence.
+// align compares two frames. ok is false if they share too little.
 func (f frame) align(o frame) (al alignment, ok bool) {
 	n, m := len(f.units), len(o.units)
 	least := max(minFrame, max(n, m)*6/10)
@@ -135,8 +132,8 @@ func (f frame) align(o frame) (al alignment, ok bool) {
 	return al, len(al.slots) > 0 && len(al.slots) <= maxSlots
 }
 
-// pairs calls yield for sentences of different quotes that have three units in a row in
-// common, each pair once.
+// pairs yields each pair of sentences of different quotes with three equal units in a
+// row, once.
 func pairs(frames []frame, yield func(a, b frame)) {
 	by := make(map[string][]int)
 	seen := make(map[[2]int]bool)
@@ -162,7 +159,6 @@ func pairs(frames []frame, yield func(a, b frame)) {
 	}
 }
 
-// framed returns what sentences say that differ in what a question asks for.
 func (t askedTopic) framed(quotes []Quote, frames []frame) (list []stated) {
 	pairs(frames, func(a, b frame) {
 		al, ok := a.align(b)
@@ -177,15 +173,15 @@ func (t askedTopic) framed(quotes []Quote, frames []frame) (list []stated) {
 			x.copied, y.copied = al.long, al.long
 			list = append(list, x, y)
 			if t.attribute.kind != numberWorth {
-				break // what comes later in a sentence is of something else
+				break // later slots belong to other attributes
 			}
 		}
 	})
 	return list
 }
 
-// value reads the unit at k as a value of what is asked for; without an attribute if it
-// is of another kind.
+// value reads the unit at k as a value of the asked attribute. The attribute stays nil
+// if the kind differs.
 func (t askedTopic) value(text string, f frame, k int) (s stated) {
 	u := f.units[k]
 	s = stated{quote: f.quote, start: f.line[0].start, end: f.line[len(f.line)-1].end, subject: t.subject, worth: u.worth, framed: true}
@@ -212,7 +208,6 @@ func (t askedTopic) value(text string, f frame, k int) (s stated) {
 	return s
 }
 
-// termOf reads the unit as a term.
 func (a *attribute) termOf(text string, line []lexeme, u frameUnit) (v worth, ok bool) {
 	for i, t := range a.terms {
 		for at := u.from; at < u.to; at++ {
@@ -224,7 +219,6 @@ func (a *attribute) termOf(text string, line []lexeme, u frameUnit) (v worth, ok
 	return v, v.text != ""
 }
 
-// extended returns a place with the one behind its comma, which it lies in.
 func extended(text string, line []lexeme, u frameUnit, kind worthKind) string {
 	end := u.to
 	if kind == placeWorth && end+1 < len(line) && line[end].fold == "," && line[end+1].upper {
@@ -234,8 +228,8 @@ func extended(text string, line []lexeme, u frameUnit, kind worthKind) string {
 	return text[line[u.from].start:line[end-1].end]
 }
 
-// near reports whether two quotes that have a sentence in common may be of what is asked:
-// one of them names it, at least in part.
+// near reports whether one of two quotes with a common sentence names the asked thing,
+// at least in part.
 func (t askedTopic) near(a, b Quote) bool {
 	named := 0
 	text := " " + lexical.Fold(a.Text+" "+a.Context+" "+b.Text+" "+b.Context) + " "
@@ -247,7 +241,6 @@ func (t askedTopic) near(a, b Quote) bool {
 	return named > 0 && named*2 >= len(t.subject)
 }
 
-// cued reports whether something before the unit at k says that it is what is asked for.
 func (t askedTopic) cued(f frame, k int) bool {
 	a, u := t.attribute, f.units[k]
 	if a.kind == nameWorth {
@@ -267,7 +260,6 @@ func (t askedTopic) cued(f frame, k int) bool {
 	return false
 }
 
-// says reports whether a cue of an attribute is near the unit u.
 func (f frame) says(a *attribute, u frameUnit) bool {
 	for i := max(0, u.from-14); i < min(len(f.line), u.to+4); i++ {
 		switch {
@@ -279,7 +271,7 @@ func (f frame) says(a *attribute, u frameUnit) bool {
 	return false
 }
 
-// led reports whether the name at u stands behind a phrase such as "directed by".
+// led reports whether name u follows a phrase such as "directed by".
 func (f frame) led(a *attribute, u frameUnit) bool {
 	for i := u.from - 1; i >= max(0, u.from-8); i-- {
 		if n := phraseAny(f.line, i, a.before); n > 1 && i+n <= u.from || n == 1 && i+n == u.from {
@@ -301,8 +293,8 @@ func framesOf(quotes []Quote, lines [][][]lexeme) (frames []frame) {
 	return frames
 }
 
-// changed returns what sentences say that differ in one number or date, and in nothing
-// else: of things that they name, in an attribute of the table.
+// changed returns statements of sentences that differ in one number or date only, with
+// a named subject and a table attribute.
 func changed(quotes []Quote, frames []frame) (list []stated) {
 	pairs(frames, func(a, b frame) {
 		al, ok := a.align(b)
@@ -325,7 +317,6 @@ func changed(quotes []Quote, frames []frame) (list []stated) {
 	return list
 }
 
-// names returns the words of the first name of a frame.
 func (f frame) names() []string {
 	for _, u := range f.units {
 		if u.name {
@@ -335,8 +326,8 @@ func (f frame) names() []string {
 	return nil
 }
 
-// spans reports whether the date at u is the first or last of a life, as in "(8 February
-// 1900 – 2 March 1977)".
+// spans reports whether date u is the birth or death in "(8 February 1900 – 2 March
+// 1977)".
 func (f frame) spans(a *attribute, u frameUnit) bool {
 	switch a.name {
 	case "born":

@@ -2,7 +2,6 @@ package claim
 
 import "testing"
 
-// The year in which a thing was opened is not the time of what else is said of it.
 func TestConflictsBesideTheYearOfOpening(t *testing.T) {
 	about := func(a, b string) int {
 		return len(ConflictsAbout("How long is the Storebro bridge?", []Quote{

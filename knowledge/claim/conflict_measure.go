@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// A statedUnit is a unit: so many of the base of its dimension.
+// A statedUnit is a multiple of the base unit of its dimension.
 type statedUnit struct {
 	dimension string
 	factor    float64
 }
 
-// statedUnits are the units that are converted. What is counted has no dimension.
+// statedUnits are the convertible units. Counts have no dimension.
 var statedUnits = map[string]statedUnit{
 	"km": {"m", 1000}, "kilometer": {"m", 1000}, "kilometre": {"m", 1000}, "kilometers": {"m", 1000}, "kilometres": {"m", 1000}, "kilometern": {"m", 1000}, "kilometros": {"m", 1000},
 	"m": {"m", 1}, "meter": {"m", 1}, "metre": {"m", 1}, "meters": {"m", 1}, "metres": {"m", 1}, "metern": {"m", 1}, "metros": {"m", 1}, "metro": {"m", 1},
@@ -28,24 +28,21 @@ var statedUnits = map[string]statedUnit{
 	"°c": {"°C", 1}, "°f": {"°F", 1},
 }
 
-// scaleOf are the words that multiply a number.
 var scaleOf = map[string]float64{
 	"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "millions": 1e6, "bn": 1e9, "hundred": 100,
 	"tausend": 1e3, "millionen": 1e6, "mio": 1e6, "milliarde": 1e9, "milliarden": 1e9, "mrd": 1e9, "mille": 1e3, "milliard": 1e9, "milliards": 1e9, "mil": 1e3, "millon": 1e6, "millones": 1e6,
 }
 
-// vagueWords are words before a number that was rounded.
 var vagueWords = fieldSet(`about around approximately roughly nearly almost circa ca c some over under estimated approx than etwa rund ungefahr fast knapp uber circa environ presque pres quelque plus unos unas cerca casi aproximadamente alrededor mas`)
 
-// A statedNumber is a number with its unit, and where it stands in a sentence.
 type statedNumber struct {
 	from, to  int // lexemes
 	dimension string
 	worth     worth
 }
 
-// statedNumberAt reads the number at i with what is before and behind it, and how far it
-// may be off. What is itself that of another number is none.
+// statedNumberAt reads the number at i with its bound and margin. A margin of another
+// number is not ok.
 func statedNumberAt(text string, line []lexeme, i int) (a statedNumber, ok bool) {
 	if line[i].kind != lexNumber || isMargin(line, i) {
 		return a, false
@@ -57,7 +54,6 @@ func statedNumberAt(text string, line []lexeme, i int) (a statedNumber, ok bool)
 	return a, true
 }
 
-// bareNumberAt reads the number at i with its unit.
 func bareNumberAt(line []lexeme, i int) (a statedNumber) {
 	x := line[i]
 	a.from, a.to = i, i+1
@@ -82,13 +78,11 @@ func bareNumberAt(line []lexeme, i int) (a statedNumber) {
 	a.worth = worth{kind: numberWorth, number: value * factor, slack: rounding(line, a.from, value, unit, scaled) * factor}
 	if a.dimension == "m" || a.dimension == "m2" || a.dimension == "kg" {
 		a.worth.factor = factor
-		a.worth.slack = max(a.worth.slack, min(unit*factor, conversionSlack*math.Abs(a.worth.number))) // it may be cut
+		a.worth.slack = max(a.worth.slack, min(unit*factor, conversionSlack*math.Abs(a.worth.number))) // it may be truncated
 	}
 	return a
 }
 
-// spokenFrom returns where what is said of a number begins: with "about", "over" or "more
-// than" before it.
 func spokenFrom(line []lexeme, from int) int {
 	for i := max(0, from-2); i < from; i++ {
 		if i+phraseAny(line, i, lowerBounds) == from || i+phraseAny(line, i, upperBounds) == from || i == from-1 && vagueWords[line[i].fold] {
@@ -98,14 +92,11 @@ func spokenFrom(line []lexeme, from int) int {
 	return from
 }
 
-// The phrases of bounds.
 var (
 	lowerBounds = cuePhrases(`over, more than, at least, mehr als, mindestens, uber, plus de, au moins, mas de, al menos`)
 	upperBounds = cuePhrases(`under, less than, fewer than, at most, up to, weniger als, hochstens, bis zu, moins de, au plus, menos de, hasta`)
 )
 
-// boundBefore reads a bound right before a number: 1 for the least, -1 for the most, 0 for
-// none.
 func boundBefore(line []lexeme, from int) int {
 	for i := max(0, from-2); i < from; i++ {
 		switch {
@@ -118,7 +109,6 @@ func boundBefore(line []lexeme, from int) int {
 	return 0
 }
 
-// unitAt reads a unit, and says of how many lexemes it is.
 func unitAt(line []lexeme, i int) (m statedUnit, n int) {
 	if foldAt(line, i, "-") {
 		i, n = i+1, 1
@@ -140,15 +130,15 @@ func unitAt(line []lexeme, i int) (m statedUnit, n int) {
 	return m, n + more
 }
 
-// further reads what changes a unit behind it, and says of how many lexemes they are
-// together; 0 if there is no unit.
+// further reads an exponent or denominator after base and returns the length of both;
+// 0 without a unit.
 func (base statedUnit) further(line []lexeme, i int) (m statedUnit, n int) {
 	switch {
 	case base.factor == 0:
 		return base, 0
 	case base.dimension == "m" && (foldAt(line, i, "²") || foldAt(line, i, "2") && line[i].start <= line[i-1].end+1):
 		return base.squared(), 2
-	case foldAt(line, i, "/") && i+1 < len(line): // per something
+	case foldAt(line, i, "/") && i+1 < len(line): // per
 		return statedUnit{base.dimension + "/" + line[i+1].fold, base.factor}, 3
 	}
 	return base, 1
@@ -158,9 +148,9 @@ func (m statedUnit) squared() statedUnit {
 	return statedUnit{m.dimension + "2", m.factor * m.factor}
 }
 
-// rounding returns how far a number may be from what it was rounded from. It is half of
-// its last digit where that is a decimal or before a word such as million, all of it
-// after a word such as about, and never more than a share of the number.
+// rounding returns the rounding error of a number: half the last digit of decimals,
+// scaled numbers and round hundreds. After a word such as "about" it is the whole
+// digit. A share of the number bounds it.
 func rounding(line []lexeme, from int, value, unit float64, scaled bool) float64 {
 	for k := max(0, from-3); k < from; k++ {
 		if vagueWords[line[k].fold] {
@@ -176,7 +166,6 @@ func rounding(line []lexeme, from int, value, unit float64, scaled bool) float64
 	return 0
 }
 
-// monthNumbers are the names of months, and what they are cut to, folded.
 var monthNumbers = map[string]int{
 	"january": 1, "jan": 1, "januar": 1, "janvier": 1, "enero": 1, "february": 2, "feb": 2, "februar": 2, "fevrier": 2, "febrero": 2,
 	"march": 3, "mar": 3, "marz": 3, "mars": 3, "marzo": 3, "april": 4, "apr": 4, "avril": 4, "abril": 4, "may": 5, "mai": 5, "mayo": 5,
@@ -188,8 +177,8 @@ var monthNumbers = map[string]int{
 
 func monthOf(fold string) int { return monthNumbers[fold] }
 
-// statedDateAt reads a date at i and says of how many lexemes it is: a day with its month
-// and year in any order, a month with its year, or a year.
+// statedDateAt reads a date at i and returns its length in lexemes: day, month and
+// year in any order, month and year, or year.
 func statedDateAt(text string, line []lexeme, i int) (v worth, n int) {
 	x := line[i]
 	switch year := lexemeYear(text, x); {
@@ -209,7 +198,8 @@ func statedDateAt(text string, line []lexeme, i int) (v worth, n int) {
 	return v, n
 }
 
-// dayFirst reads 3 March 2024, 3. März 2024, 3 de marzo de 2024, and without the year.
+// dayFirst reads 3 March 2024, 3. März 2024, 3 de marzo de 2024, also without the
+// year.
 func dayFirst(text string, line []lexeme, i int) (date [3]int, n int) {
 	k := skipped(line, i+1, 2, ".", "de", "of")
 	if k >= len(line) || monthOf(line[k].fold) == 0 {
@@ -222,7 +212,6 @@ func dayFirst(text string, line []lexeme, i int) (date [3]int, n int) {
 	return date, n
 }
 
-// monthFirst reads March 3, 2024 and March 2024.
 func monthFirst(text string, line []lexeme, i int) (date [3]int, n int) {
 	m, k := monthOf(line[i].fold), skipped(line, i+1, 1, ".", "de", "of")
 	if k >= len(line) {
@@ -239,7 +228,6 @@ func monthFirst(text string, line []lexeme, i int) (date [3]int, n int) {
 	return [3]int{lexemeYear(text, line[k]), m, d}, k + 1 - i
 }
 
-// skipped returns the place behind at most so many of some words.
 func skipped(line []lexeme, i, most int, list ...string) int {
 	for ; most > 0 && foldAt(line, i, list...); most-- {
 		i++
@@ -247,17 +235,14 @@ func skipped(line []lexeme, i, most int, list ...string) int {
 	return i
 }
 
-// foldAt reports whether one of some words or marks is at i.
 func foldAt(line []lexeme, i int, list ...string) bool {
 	return i >= 0 && i < len(line) && slices.Contains(list, line[i].fold)
 }
 
-// upperAt reports whether a word with a capital is at i.
 func upperAt(line []lexeme, i int) bool {
 	return i >= 0 && i < len(line) && line[i].kind == lexWord && line[i].upper
 }
 
-// lexemeYear returns the year that a number of four digits may be, or 0.
 func lexemeYear(text string, x lexeme) int {
 	if x.kind != lexNumber || x.end-x.start != 4 || x.value < 1000 || x.value > 2100 || x.value != math.Trunc(x.value) {
 		return 0

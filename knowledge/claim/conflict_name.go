@@ -6,10 +6,8 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// demonyms are names that say what kind a thing is.
 var demonyms = fieldSet(`american british english scottish irish welsh canadian australian japanese korean south north indian french german spanish italian dutch belgian swedish norwegian danish finnish polish russian ukrainian chinese mexican brazilian argentine greek turkish austrian swiss norwegian icelandic portuguese african european asian nigerian israeli`)
 
-// statedNameAt reads the name or place behind a cue.
 func statedNameAt(text string, line []lexeme, k int, kind worthKind) (v worth, ok bool) {
 	end := min(len(line), k+7)
 	for k < end && leadsIn(line[k], kind) {
@@ -28,8 +26,8 @@ func statedNameAt(text string, line []lexeme, k int, kind worthKind) (v worth, o
 	return v, len(v.words) > 0
 }
 
-// leadsIn reports whether a lexeme may stand between a cue and its name, as "American
-// rock band" does.
+// leadsIn reports whether a lexeme may stand between a cue and its name, as in
+// "American rock band".
 func leadsIn(x lexeme, kind worthKind) bool {
 	switch {
 	case x.kind != lexWord:
@@ -40,7 +38,6 @@ func leadsIn(x lexeme, kind worthKind) bool {
 	return kind == nameWorth && !x.upper && !clauseTurns[x.fold]
 }
 
-// nameEnd returns the last lexeme of the name that begins at k.
 func nameEnd(line []lexeme, k int, kind worthKind) (last int) {
 	last = k
 	for i := k + 1; i < len(line) && i < k+8; i++ {
@@ -56,7 +53,6 @@ func nameEnd(line []lexeme, k int, kind worthKind) (last int) {
 	return last
 }
 
-// linksName reports whether a name may go on behind what is at i.
 func linksName(line []lexeme, i, last int, kind worthKind) bool {
 	switch line[i].fold {
 	case ",":
@@ -69,12 +65,10 @@ func linksName(line []lexeme, i, last int, kind worthKind) bool {
 	return nameLinks[line[i].fold]
 }
 
-// labelWords begin what stands behind a name in a table.
 var labelWords = fieldSet(`from written produced directed starring release released films film albums album songs music edited genre genres label studio length recorded producer director by cinematography distributed narrated story country language published retrieved archived category categories`)
 
 var nameLinks = fieldSet(`the de von van der den la le du del di da of and und et y`)
 
-// ofName reads "of Broken Bow", and says how many lexemes it takes.
 func ofName(line []lexeme, k int) (name []string, n int) {
 	if k >= len(line) || !slices.Contains([]string{"of", "in", "von", "de", "du", "des"}, line[k].fold) {
 		return nil, 0
@@ -93,8 +87,7 @@ func ofName(line []lexeme, k int) (name []string, n int) {
 	return name, n
 }
 
-// subjectOf returns the words of the name that a sentence begins with, before its verb;
-// nil if it begins otherwise.
+// subjectOf returns the words of the name before the verb of a sentence, or nil.
 func subjectOf(line []lexeme) (name []string) {
 	for i, x := range line {
 		switch {
@@ -119,11 +112,10 @@ var (
 	quoteMarks = map[string]bool{`"`: true, "“": true, "”": true, "„": true}
 )
 
-// notNames begin sentences and name nothing.
 var notNames = fieldSet(`it he she they this that these those there as in on at from after before when while since according a an its his her their by for with during although however despite upon following because both all many most other one two first then there here now also but and or yet so if under over between through until es er sie im am nach laut il elle ils en selon se su segun`)
 
-// leadOf returns the words of the name that a quote is about: that which its context, or
-// else its first sentence, begins with.
+// leadOf returns the subject of a quote: the first name of its context, or of its
+// first sentence.
 func leadOf(q Quote, sentences [][]lexeme) []string {
 	for _, line := range lexemes(q.Context, 60) {
 		if name := subjectOf(line); len(name) > 0 {
@@ -144,9 +136,9 @@ func sortedSet(list []string) []string {
 	return slices.Compact(list)
 }
 
-// qualifiers returns what a text puts behind a name to tell it from others: "Michigan"
-// of "Blue Lake, Michigan" and of "Blue Lake in Michigan has", "film" of "Red Sand
-// (film)", and "footballer" of "Jay Arn, the footballer,". The name is some words.
+// qualifiers returns the words that distinguish a name from namesakes. They are
+// "Michigan" in "Blue Lake, Michigan" and "Blue Lake in Michigan has", "film" in "Red
+// Sand (film)", "footballer" in "Jay Arn, the footballer,".
 func qualifiers(lines [][]lexeme, name []string) []string {
 	for _, line := range lines {
 		for i := 1; i < len(line); i++ {
@@ -180,8 +172,6 @@ func qualifierAt(line []lexeme, i int) (list []string) {
 	return sortedSet(list)
 }
 
-// placeOfSubject returns the words of the place that stands between the name which a
-// sentence begins with and its verb.
 func placeOfSubject(line []lexeme, i int) (list []string) {
 	for k, x := range line[:i] {
 		if !x.upper && !(k == 0 && articles[x.fold]) && !nameLinks[x.fold] {
@@ -200,8 +190,6 @@ func placeOfSubject(line []lexeme, i int) (list []string) {
 
 const maxApposition = 8 // words
 
-// apposition returns the words between an article and the comma that ends what a thing is
-// said to be.
 func apposition(line []lexeme, i int) (list []string) {
 	if i >= len(line) || line[i].upper || !articles[line[i].fold] && !another[line[i].fold] {
 		return nil
@@ -219,7 +207,7 @@ func apposition(line []lexeme, i int) (list []string) {
 	return nil
 }
 
-// bracketed returns the words up to a closing bracket, if they are no dates of a life.
+// bracketed returns the words before a closing bracket, unless they are life dates.
 func bracketed(line []lexeme, i int) (list []string) {
 	for k := i; k < len(line) && k < i+7; k++ {
 		x := line[k]
@@ -235,9 +223,9 @@ func bracketed(line []lexeme, i int) (list []string) {
 	return nil
 }
 
-// apart divides statements by the things of one name that their quotes tell apart. What
-// tells nothing is with the others if those are of one thing, and else alone. A sentence
-// that was changed is of one thing, whatever it is called.
+// apart divides statements by namesakes. Statements without qualifiers join the others
+// if those are one thing, and form their own group otherwise. Altered copies always
+// share their subject.
 func apart(list []stated) (groups [][]stated) {
 	var plain []stated
 	var kinds [][]string
@@ -259,7 +247,7 @@ func apart(list []stated) (groups [][]stated) {
 	return append(groups, plain)
 }
 
-// oneThing reports whether of any two lists of qualifiers one has all of the other.
+// oneThing reports whether all lists of qualifiers are nested.
 func oneThing(kinds [][]string) bool {
 	for i, a := range kinds {
 		for _, b := range kinds[:i] {

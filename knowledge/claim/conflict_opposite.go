@@ -10,27 +10,25 @@ import (
 	"ponder/internal/textkit/similarity"
 )
 
-// Bounds on sentences that are compared as a whole.
 const (
 	maxOpposed     = 256
-	maxSaid        = 160 // bytes of a sentence that stands for a side
+	maxSaid        = 160 // bytes of the sentence that represents a side
 	leastSentence  = 4   // words
 	maxOppositions = 8
 )
 
-// A sayer is a sentence that may be the opposite of another.
 type sayer struct {
 	quote      int
 	start, end int
 	text       string
 	sense      similarity.Text
 	stems      map[string]bool
-	where      []string // stems of the circumstances that it is said of
-	numbers    string   // all of it, and units, for what differs in a number is compared as a number
+	where      []string // stems of limiting circumstances
+	numbers    string   // numbers and units; sentences that differ there are compared as numbers
 }
 
-// opposed returns where a sentence of one quote is the opposite of one of another, as
-// package same sees it: a negation, or a word for the opposite, and otherwise the same.
+// opposed returns conflicts between sentences of different quotes that package
+// similarity finds opposite: equal except for a negation or antonym.
 func opposed(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) []ponder.Conflict {
 	list := sayers(quotes, lines, wanted)
 	side := make([]int, len(list)) // 0 none, else a number whose sign is the side
@@ -91,19 +89,17 @@ func sayers(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) (lis
 	return list
 }
 
-// circumstanceWords stand before what a statement is limited to, and placeAdverbs limit
-// it themselves.
+// circumstanceWords introduce a limiting circumstance; placeAdverbs are one.
 var (
 	circumstanceWords = fieldSet(`in for among at on during with without under within outside inside near after before bei fur wahrend unter nach vor ohne chez pour dans pendant sans para durante entre sin en`)
 	placeAdverbs      = fieldSet(`outdoors indoors outside inside abroad online locally draussen drinnen`)
 )
 
 const (
-	maxCircumstance = 4 // words behind such a word
-	stemBytes       = 5 // of a word are compared, in any language
+	maxCircumstance = 4 // words after such a word
+	stemBytes       = 5 // compared bytes of a word, in any language
 )
 
-// circumstances returns the stems of a sentence, and those of what it is limited to.
 func circumstances(line []lexeme) (stems map[string]bool, where []string) {
 	stems = make(map[string]bool)
 	behind := 0
@@ -121,8 +117,8 @@ func circumstances(line []lexeme) (stems map[string]bool, where []string) {
 	return stems, where
 }
 
-// elsewhere reports whether sentences are each limited to something that the other does
-// not speak of, as "in hospitals" and "outdoors".
+// elsewhere reports whether each sentence has a limit that the other does not mention,
+// as "in hospitals" and "outdoors".
 func elsewhere(a, b sayer) bool {
 	alone := func(s, o sayer) bool {
 		return slices.ContainsFunc(s.where, func(w string) bool { return !o.stems[w] })
@@ -130,7 +126,6 @@ func elsewhere(a, b sayer) bool {
 	return alone(a, b) && alone(b, a)
 }
 
-// oppositions makes conflicts of sentences on sides.
 func oppositions(quotes []Quote, list []sayer, side []int, groups int) (out []ponder.Conflict) {
 	for g := 1; g <= min(groups, maxOppositions); g++ {
 		var sides [2][]stated
@@ -155,7 +150,6 @@ func oppositions(quotes []Quote, list []sayer, side []int, groups int) (out []po
 	return out
 }
 
-// topicWords returns the first words of a sentence that say what it is about.
 func topicWords(s string) string {
 	lang, _ := lexical.Detect(s)
 	var list []string
@@ -167,7 +161,6 @@ func topicWords(s string) string {
 	return strings.Join(list, " ")
 }
 
-// asksAbout returns whether a sentence has most words of a question that mean something.
 func asksAbout(question string) func([]lexeme) bool {
 	lang, _ := lexical.Detect(question)
 	var stems []string

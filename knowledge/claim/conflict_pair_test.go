@@ -7,8 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestConflictsOfTwo has quotes by two voices, and the conflict between them without a
-// question; "" if there is none.
 func TestConflictsOfTwo(t *testing.T) {
 	for _, c := range []struct{ name, one, other, want string }{
 		{"a place in another", "Velm in Kansas has 9,000 inhabitants.", "Velm, the seat of Arn County, has 41,000 inhabitants.", ""},
@@ -79,8 +77,6 @@ func TestConflictsOfTwo(t *testing.T) {
 	}
 }
 
-// A voice is counted once, its best quote is first, and what it says again on one page is
-// not listed.
 func TestConflictsOfOneVoice(t *testing.T) {
 	quotes := said("The Sarn is 98 km long.", "Velm> The Sarn is 120 km long.", "Velm> The Sarn is 120 km long. It rises near Arn.", "Velm> The Sarn, a river, is 120 km long.", "The Sarn is 120 km long, people say.")
 	got := Conflicts(quotes)
@@ -96,7 +92,6 @@ func TestConflictsOfOneVoice(t *testing.T) {
 	}
 }
 
-// Words that ask are no part of what a conflict is of.
 func TestConflictSubject(t *testing.T) {
 	quotes := said("In 2010 Broken Mill in Ohio had a population of 3,559.", "In 2010 Broken Mill, Ohio, had a population of 10,000.")
 	for question, want := range map[string]string{

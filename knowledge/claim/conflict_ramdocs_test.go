@@ -45,8 +45,8 @@ func (q ramQuestion) quotes() (list []Quote) {
 	return list
 }
 
-// holds reports whether the value of a side is one of the answers: all words of one are
-// among those of the other.
+// holds reports whether the value of a side is an answer: the words of one contain
+// those of the other.
 func holds(s ponder.Side, answers []string) bool {
 	for _, a := range answers {
 		if sameWords(s.Value, a) {
@@ -74,9 +74,9 @@ func answerForm(s string) string {
 	return strings.ToLower(s)
 }
 
-// TestRAMDocs measures recall over the questions that documents have wrong answers to: a
-// conflict is shown with the right answer on one side and a wrong one on another. A
-// conflict that is shown counts as right by the same rule, and as false otherwise.
+// TestRAMDocs measures recall over questions with wrong documents. A conflict is right
+// if one side has the right answer and another a wrong one; any other conflict is
+// false.
 func TestRAMDocs(t *testing.T) {
 	asked, found, right, shown := 0, 0, 0, 0
 	for _, q := range ramdocs(t) {

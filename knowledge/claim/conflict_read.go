@@ -7,31 +7,30 @@ import (
 	"sync"
 )
 
-// A stated is what a quote says of an attribute of a thing.
+// A stated is a statement of a quote about an attribute.
 type stated struct {
 	quote      int
 	start, end int      // of the sentence, bytes of the quote
-	subject    []string // words of the name of the thing, as near to the statement as there are any
+	subject    []string // words of the nearest name
 	attribute  *attribute
 	dimension  string
-	time       string // the year it holds for, if the sentence says so
-	scope      string // what part of the thing it is of, where that is told
+	time       string // the year of validity, if the sentence gives one
+	scope      string // the part of the thing, if given
 	worth      worth
-	qualifiers []string // that tell the thing from others of its name
-	rank       int      // how surely it is of what is asked
-	copied     bool     // as framed, and the sentence is so long that one is a copy of the other
+	qualifiers []string // that distinguish namesakes
+	rank       int      // certainty that the statement answers the question
+	copied     bool     // framed, and long enough to be an altered copy
 	framed     bool     // another quote has the same sentence with another value
 }
 
-// A statedCue is a phrase that a value of an attribute stands beside.
+// A statedCue is a phrase beside the value of an attribute.
 type statedCue struct {
 	attribute  *attribute
 	phrase     []string
-	behind     bool        // it stands behind the value
-	listedTerm *listedTerm // it is itself a value
+	behind     bool        // after the value
+	listedTerm *listedTerm // the cue itself is the value
 }
 
-// statedCues are those of the table by their first word.
 var statedCues = sync.OnceValue(func() map[string][]statedCue {
 	by := make(map[string][]statedCue)
 	for _, a := range attributes() {
@@ -54,17 +53,15 @@ func (a *attribute) cue(by map[string][]statedCue) {
 	}
 }
 
-// A statedReader reads the statements of a quote.
 type statedReader struct {
 	text  string
 	quote int
-	only  *attribute // if not nil, no other is read
-	lead  []string   // what the quote is about, as far as its beginning or context tells
+	only  *attribute // nil reads all
+	lead  []string   // subject of the quote, from its beginning or context
 	found []stated
-	own   map[string][]statedCue // of an attribute that is not in the table
+	own   map[string][]statedCue // cues of an attribute outside the table
 }
 
-// statedIn returns the statements of a quote.
 func statedIn(q Quote, i int, only *attribute, sentences [][]lexeme) []stated {
 	r := &statedReader{text: q.Text, quote: i, only: only, lead: leadOf(q, sentences)}
 	if only != nil && !slices.Contains(attributes(), only) {
@@ -104,11 +101,10 @@ func (r *statedReader) sentence(line []lexeme) {
 	r.terms(line, subject)
 }
 
-// measureCues stand before a length that says itself not what it is of.
 var measureCues = cuePhrases(`measured at, measured, measures, mesure, mesure a, misst, gemessen, mide`)
 
-// measured reads "was measured at 10,994 metres" as the depth that is asked for, if the
-// sentence has a word of it.
+// measured reads "was measured at 10,994 metres" as the asked depth, if the sentence
+// has a word of it.
 func (r *statedReader) measured(line []lexeme, subject []string) {
 	a := r.only
 	if a == nil || a.dimension != "m" || !slices.ContainsFunc(line, func(x lexeme) bool { return a.asks[x.fold] }) {
@@ -126,7 +122,6 @@ func (r *statedReader) measured(line []lexeme, subject []string) {
 	}
 }
 
-// cuesAt returns the cues that begin with a word.
 func (r *statedReader) cuesAt(table map[string][]statedCue, word string) []statedCue {
 	if own := r.own[word]; len(own) > 0 {
 		return own
@@ -134,8 +129,6 @@ func (r *statedReader) cuesAt(table map[string][]statedCue, word string) []state
 	return table[word]
 }
 
-// labels reads the dates and terms of a table that stand right behind the name of their
-// attribute.
 func (r *statedReader) labels(line []lexeme) {
 	for i := range line {
 		for _, a := range attributes() {
@@ -159,8 +152,8 @@ func (r *statedReader) labels(line []lexeme) {
 	}
 }
 
-// tabulated reports whether a sentence is a table or a menu: many numbers, or hardly a word
-// that begins small. What stands beside what is not to be told there.
+// tabulated reports whether a sentence is a table or menu: many numbers, or almost no
+// lower-case words. Neighbouring words are unrelated there.
 func tabulated(line []lexeme) bool {
 	numbers, upper, word := 0, 0, 0
 	for _, x := range line {
@@ -177,7 +170,6 @@ func tabulated(line []lexeme) bool {
 	return numbers > 12 || numbers > 4 && numbers > word || len(line) > 16 && upper*10 > word*8
 }
 
-// add keeps a statement.
 func (r *statedReader) add(line []lexeme, subject []string, a *attribute, dimension, time string, v worth) {
 	if len(subject) == 0 {
 		subject = r.lead
@@ -187,24 +179,22 @@ func (r *statedReader) add(line []lexeme, subject []string, a *attribute, dimens
 		scope = placeIn(line)
 	}
 	if a.lasts() && surveyed(line) {
-		time = "" // of who looked, not of the thing
+		time = "" // date of the survey
 	}
 	r.found = append(r.found, stated{
 		quote: r.quote, start: line[0].start, end: line[len(line)-1].end, subject: subject, attribute: a, dimension: dimension, time: time, scope: scope, worth: v,
 	})
 }
 
-// lasts reports whether an attribute is of what hardly changes.
+// lasts reports whether the attribute is a physical dimension, which hardly changes.
 func (a *attribute) lasts() bool { return a.dimension == "m" || a.dimension == "m2" }
 
-// surveyed reports whether a sentence tells of a measurement.
 func surveyed(line []lexeme) bool {
 	return slices.ContainsFunc(line, func(x lexeme) bool { return surveyWords[x.fold] })
 }
 
 var surveyWords = fieldSet(`survey surveys surveyed measured measurement measurements expedition sonar study estimated gemessen vermessung messung mesure mesuree releve expedition medido medicion estudio`)
 
-// placeIn returns the first place that a sentence speaks of with "in", or "".
 func placeIn(line []lexeme) string {
 	for i := range line {
 		if !foldAt(line, i, "in", "across", "outside", "within", "en", "dans") {
@@ -230,7 +220,6 @@ func foldsOf(line []lexeme) string {
 	return strings.Join(list, " ")
 }
 
-// after reads the value that stands behind a cue.
 func (r *statedReader) after(line []lexeme, k, at int, a *attribute, subject []string) {
 	if name, n := ofName(line, k); n > 0 && a.kind == numberWorth {
 		subject, k = name, k+n
@@ -253,10 +242,9 @@ func (r *statedReader) after(line []lexeme, k, at int, a *attribute, subject []s
 	}
 }
 
-// numberTurns are words behind which a number is of something else than what the cue names.
+// numberTurns are words after which a number belongs to another attribute.
 var numberTurns = fieldSet(`density growth rate grew increased decreased rose fell declined rural urban female male loss change per aged under ranking rank largest million-plus dichte wachstum densite croissance densidad crecimiento gestiegen gesunken households families up down by`)
 
-// number finds the first number behind a cue that may be its value.
 func (r *statedReader) number(line []lexeme, k int, a *attribute, subject []string) {
 	for end := min(len(line), k+12); k < end; k++ {
 		if line[k].fold == ";" || numberTurns[line[k].fold] {
@@ -277,8 +265,8 @@ func (r *statedReader) number(line []lexeme, k int, a *attribute, subject []stri
 	}
 }
 
-// isAmount reports whether the number at k, which may be a year, has the unit that an
-// attribute needs.
+// isAmount reports whether the number at k, perhaps a year, has a unit of the
+// attribute.
 func isAmount(text string, line []lexeme, k int, a *attribute) bool {
 	m, ok := statedNumberAt(text, line, k)
 	return ok && m.dimension != "" && fitsDimension(m, a)
@@ -291,7 +279,6 @@ func fitsDimension(m statedNumber, a *attribute) bool {
 	return m.dimension == a.dimension
 }
 
-// before reads the number that stands in front of a cue, with at most one word between.
 func (r *statedReader) before(line []lexeme, i int, a *attribute, subject []string) {
 	if a.kind != numberWorth {
 		return
@@ -308,24 +295,20 @@ func (r *statedReader) before(line []lexeme, i int, a *attribute, subject []stri
 	}
 }
 
-// derived reports whether a word shortly before a number says that it is a ratio, or
-// counts people who work somewhere.
+// derived reports whether a word shortly before a number makes it a ratio or a count
+// of employees.
 func derived(line []lexeme, from int) bool {
 	return slices.ContainsFunc(line[max(0, from-6):from], func(x lexeme) bool { return ratios[x.fold] })
 }
 
 var ratios = fieldSet(`density growth rate median average mean dichte durchschnitt densite moyenne densidad media tasa employ employs employed employing beschaftigt emploie emplea`)
 
-// aYear reports whether the number at k is rather a year: it has no unit, and a word
-// such as "in" stands before it.
 func aYear(text string, line []lexeme, k int, a *attribute) bool {
 	return a.dimension == "" && lexemeYear(text, line[k]) > 0 && k > 0 && (line[k-1].fold == "in" || line[k-1].fold == "en" || line[k-1].fold == "of")
 }
 
-// fetchedWords are words before dates that tell when somebody looked.
 var fetchedWords = fieldSet(`retrieved archived accessed edited modified updated abgerufen consulte consultado`)
 
-// date finds the date behind a cue, or the one in front of it.
 func (r *statedReader) date(line []lexeme, k, at int, a *attribute, subject []string) {
 	v, ok := r.dateBehind(line, k, a)
 	if !ok {
@@ -348,8 +331,8 @@ func (r *statedReader) dateBehind(line []lexeme, k int, a *attribute) (v worth, 
 	return v, false
 }
 
-// dateBefore finds a date right in front of a cue, as in German, or at the beginning of
-// its sentence.
+// dateBefore reads a date directly before a cue, as in German, or at the start of the
+// sentence.
 func (r *statedReader) dateBefore(line []lexeme, at int) (v worth, ok bool) {
 	for j := max(0, at-7); j < at; j++ {
 		if v, n := r.dated(line, j); n > 1 && j+n <= at && at-j-n < 2 {
@@ -364,7 +347,6 @@ func (r *statedReader) dateBefore(line []lexeme, at int) (v worth, ok bool) {
 	return v, false
 }
 
-// dated reads a date that has a year.
 func (r *statedReader) dated(line []lexeme, j int) (v worth, n int) {
 	if v, n = statedDateAt(r.text, line, j); n == 0 || v.date[0] == 0 {
 		return v, 0
@@ -373,7 +355,6 @@ func (r *statedReader) dated(line []lexeme, j int) (v worth, n int) {
 	return v, n
 }
 
-// participle reports whether a word tells of something else that was done.
 func participle(x lexeme) bool {
 	return x.kind == lexWord && !x.upper && len(x.fold) > 4 && strings.HasSuffix(x.fold, "ed")
 }
@@ -384,7 +365,6 @@ func isDateCue(line []lexeme, j int, a *attribute) bool {
 	})
 }
 
-// dateSlack returns how many years a year may be off.
 func dateSlack(line []lexeme, j int, v worth) float64 {
 	if j > 0 && vagueWords[line[j-1].fold] && v.date[1] == 0 {
 		return 5
@@ -392,7 +372,6 @@ func dateSlack(line []lexeme, j int, v worth) float64 {
 	return 0
 }
 
-// lifespan reads "Name (8 February 1900 – 2 March 1977)".
 func (r *statedReader) lifespan(line []lexeme, subject []string) {
 	for i := 1; i+3 < len(line) && i < 30; i++ {
 		if !foldAt(line, i, "(") || !line[i-1].upper {
@@ -414,8 +393,8 @@ func (r *statedReader) lifespan(line []lexeme, subject []string) {
 	}
 }
 
-// span reads two dates with a dash between and a bracket behind, at least one of them a
-// day, that may be those of a life.
+// span reads two dates in "born – died)". At least one must be a full day, and 1 to
+// 115 years lie between them.
 func (r *statedReader) span(line []lexeme, k int) (born, died worth, ok bool) {
 	born, n := r.dated(line, k)
 	if n == 0 || !foldAt(line, k+n, "–", "-", "—") || k+n+1 >= len(line) {
@@ -426,8 +405,8 @@ func (r *statedReader) span(line []lexeme, k int) (born, died worth, ok bool) {
 	return born, died, m > 0 && foldAt(line, k+n+1+m, ")") && years >= 1 && years <= 115 && (n > 2 || m > 2)
 }
 
-// timeAt returns the year that the number from..to holds for: the nearest of the
-// sentence, with no other number between.
+// timeAt returns the year of the number at from..to: the nearest year with no other
+// number between.
 func timeAt(text string, line []lexeme, from, to int) string {
 	best, distance := 0, len(line)
 	for i, x := range line {
@@ -449,21 +428,20 @@ func timeAt(text string, line []lexeme, from, to int) string {
 	return strconv.Itoa(best)
 }
 
-// makings are what is done to a thing once, in words of the sentences that say when:
-// that is no time of what else they say of it. Without accents.
+// makings are verbs of unique events. Their year is no validity time for other
+// attributes. Without accents.
 var makings = fieldSet(`opened reopened built completed founded established inaugurated constructed finished renovated erected launched
 	eroffnet gebaut erbaut fertiggestellt gegrundet errichtet
 	ouvert ouverte construit construite acheve achevee fonde fondee inaugure inauguree
 	abierto abierta construido construida fundado fundada inaugurado inaugurada terminado terminada`)
 
-// ofMaking reports whether the year at i is that in which the thing was made or opened:
-// "opened in 1998", "1998 eröffnet".
+// ofMaking reports whether the year at i dates the making or opening: "opened in
+// 1998", "1998 eröffnet".
 func ofMaking(line []lexeme, i int) bool {
 	return slices.ContainsFunc([]int{i - 1, i - 2, i + 1}, func(j int) bool { return j >= 0 && j < len(line) && makings[line[j].fold] })
 }
 
-// yearly reports whether nothing makes a number of four digits at i something else than
-// a year, as what is counted would.
+// yearly reports whether the four digits at i can be a year, not a count or amount.
 func yearly(line []lexeme, i int) bool {
 	if i+1 < len(line) {
 		for _, c := range statedCues()[line[i+1].fold] {

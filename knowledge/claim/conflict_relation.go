@@ -9,24 +9,22 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// Bounds on sentences that are read as a relation.
 const (
 	leastRelation = 4 // words and marks
 	maxRelation   = 30
 	maxRelations  = 2000
 )
 
-// What a relation is compared in.
 var (
 	relatedNumber = &attribute{name: "number", kind: numberWorth}
 	relatedDate   = &attribute{name: "date", kind: dateWorth}
 	relatedName   = &attribute{name: "name", kind: nameWorth}
 )
 
-// related returns where two sentences have the same words and differ in the one value that
-// they have: a number of something, the date of what happens once, or who holds an office
-// or is the most of a kind. They must be of something definite, and whole: a word more,
-// and they may be of another thing. What is in known already is left out.
+// related returns pairs of sentences with equal words and one different value: a
+// number, the date of a unique event, or a unique role's holder. The sentences must be
+// whole and definite; one more word may change the subject. Known conflicts are
+// skipped.
 func related(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool, known []ponder.Conflict) (list []ponder.Conflict) {
 	var found []stated
 	for i, q := range quotes {
@@ -51,7 +49,6 @@ func related(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool, kno
 	return slices.DeleteFunc(list, func(c ponder.Conflict) bool { return shares(c, known) })
 }
 
-// shares reports whether a conflict has a passage of others.
 func shares(c ponder.Conflict, others []ponder.Conflict) bool {
 	seen := make(map[ponder.Passage]bool)
 	for _, o := range others {
@@ -66,7 +63,7 @@ func shares(c ponder.Conflict, others []ponder.Conflict) bool {
 	})
 }
 
-// byContext divides statements of one subject whose contexts have no word in common.
+// byContext divides statements of one subject by contexts without common words.
 func byContext(quotes []Quote, list []stated) (parts [][]stated) {
 	var topics []map[string]bool
 	for _, s := range list {
@@ -100,8 +97,8 @@ func meet(a, b map[string]bool) bool {
 	return false
 }
 
-// Words that keep a sentence from being a relation, that one may have more than another,
-// and that name what is numbered.
+// pronouns and relativeTimes disqualify a sentence, relationFill words are ignored,
+// and numberedWords take a number as a name.
 var (
 	pronouns      = fieldSet(`it he she they this these those his her its their we our er sie es ihr sein diese dieser dieses il elle ils elles ce cette ces son sa leur este esta estos`)
 	relativeTimes = fieldSet(`last next today yesterday tomorrow now currently previous previously previous recent recently then former formerly until ago later earlier gestern heute morgen derzeit bisher letzte letzten letztes hier aujourd'hui demain dernier derniere actuellement hoy ayer ahora pasado ultimo`)
@@ -110,7 +107,6 @@ var (
 	numberedWords = fieldSet(`type phase stage grade group level class chapter page figure section part volume number no version step day week year season episode round article line table room route highway typ stufe klasse kapitel seite teil band nummer chapitre partie numero capitulo pagina parte`)
 )
 
-// relationIn reads a sentence as a relation.
 func relationIn(text string, line []lexeme) (s stated, ok bool) {
 	if len(line) < leastRelation || len(line) > maxRelation || tabulated(line) {
 		return s, false
@@ -127,7 +123,6 @@ func relationIn(text string, line []lexeme) (s stated, ok bool) {
 	return s, ok
 }
 
-// A quantity is a number or date of a sentence, and where it stands.
 type quantity struct {
 	from, to int
 	date     bool
@@ -154,7 +149,6 @@ func quantitiesIn(text string, line []lexeme) (list []quantity) {
 	return list
 }
 
-// amountIn reads a sentence that has one number, or else one date.
 func amountIn(text string, line []lexeme) (s stated, ok bool) {
 	all := quantitiesIn(text, line)
 	numbers := slices.DeleteFunc(slices.Clone(all), func(q quantity) bool { return q.date })
@@ -173,10 +167,10 @@ func amountIn(text string, line []lexeme) (s stated, ok bool) {
 		if !named && q.value.date[1] == 0 {
 			return s, false
 		}
-		if q.value.date[1] > 0 { // it may come every year
+		if q.value.date[1] > 0 { // may recur each year
 			s.scope += " " + strconv.Itoa(q.value.date[0])
 		}
-		if !named { // and there may be several
+		if !named { // there may be several
 			s.scope += " " + strconv.Itoa(q.value.date[1])
 		}
 		return s, len(s.subject) > 1 && anchored(line, q)
@@ -184,8 +178,8 @@ func amountIn(text string, line []lexeme) (s stated, ok bool) {
 	return s, false
 }
 
-// halfDigit returns half of the last digit of a number with a unit, in the base of its
-// dimension: it may be rounded.
+// halfDigit returns half a unit in the last digit of a number with a unit, which may
+// be rounded.
 func halfDigit(line []lexeme, q quantity) float64 {
 	for _, x := range line[q.from:q.to] {
 		if x.kind == lexNumber && x.value > 0 && q.unit != "" {
@@ -195,7 +189,8 @@ func halfDigit(line []lexeme, q quantity) float64 {
 	return 0
 }
 
-// counts reports whether a number has a unit or counts something, and does not number it.
+// counts reports whether a number has a unit or counts things, and does not number
+// them.
 func counts(line []lexeme, q quantity) bool {
 	if q.from > 0 {
 		if before := line[q.from-1]; numberedWords[before.fold] || foldAt(line, q.to, "st", "nd", "rd", "th") {
@@ -216,8 +211,8 @@ func counts(line []lexeme, q quantity) bool {
 	return q.to < len(line) && line[q.to].kind == lexWord && !line[q.to].upper && !smallWord(line[q.to].fold)
 }
 
-// describe sets what a statement is of: the words of its sentence that mean something,
-// and in the scope the others, without the value.
+// describe sets the subject to the content words of a sentence, and the scope to the
+// others, without the value.
 func (s *stated) describe(line []lexeme, q quantity) {
 	var small []string
 	from := q.from
@@ -241,13 +236,12 @@ func (s *stated) describe(line []lexeme, q quantity) {
 
 func smallWord(fold string) bool { return lexical.Stop(fold, "en") || len(fold) < 2 }
 
-// anchored reports whether a sentence is of something definite.
 func anchored(line []lexeme, q quantity) bool {
 	return namedIn(line, q) || slices.ContainsFunc(line, func(x lexeme) bool { return definite[x.fold] })
 }
 
-// namedIn reports whether a name stands in a sentence, other than as its first word, where
-// any word has a capital.
+// namedIn reports whether a sentence has a name after its first word, which is always
+// capitalized.
 func namedIn(line []lexeme, q quantity) bool {
 	for i := 1; i < len(line); i++ {
 		if upperAt(line, i) && (i < q.from || i >= q.to) && !relationFill[line[i].fold] {
@@ -257,7 +251,6 @@ func namedIn(line []lexeme, q quantity) bool {
 	return false
 }
 
-// happensOnce reports whether a sentence has a verb of what a thing does once.
 func happensOnce(line []lexeme) bool {
 	return slices.ContainsFunc(line, func(x lexeme) bool { return onceWords[x.fold] })
 }
@@ -265,15 +258,15 @@ func happensOnce(line []lexeme) bool {
 var onceWords = fieldSet(`began begun started commenced ended finished concluded expired signed ratified adopted enacted abolished repealed dissolved proclaimed declared launched inaugurated sank sunk collapsed crashed discovered invented crowned appointed resigned assassinated executed demolished destroyed completed unveiled patented capitulated surrendered
 begann beginnt endete unterzeichnet ratifiziert verabschiedet abgeschafft sank einsturzte entdeckt erfunden gekront ernannt zerstort signe signee ratifie ratifiee commence commenca termine abolie aboli decouvert couronne detruit firmado firmada firmo comenzo empezo termino ratificado abolida descubierto`)
 
-// Words that a role is known by. An office has one holder at a time, and what is the most
-// or first of a kind is one.
+// Words of roles. An office has one holder at a time; a superlative or first of a kind
+// is unique.
 var (
 	officeWords = fieldSet(`capital ceo president chancellor king queen emperor pope mayor governor chairman chairwoman chairperson premier minister director head chief leader captain coach manager commander ambassador currency anthem hauptstadt prasident prasidentin kanzler kanzlerin konig konigin burgermeister burgermeisterin vorsitzender wahrung capitale presidente maire roi reine monnaie alcalde rey reina moneda`)
 	mostWords   = fieldSet(`most least first only last erste einzige letzte plus premiere unique seul seule primer primera unico unica`)
 	noMostWords = fieldSet(`west east forest interest request guest test rest priest harvest honest modest contest quest arrest protest northwest northeast southwest southeast nest chest vest breast best-known earnest est`)
 	nowWords    = fieldSet(`is remains ist bleibt est reste es sigue`)
 	thenWords   = fieldSet(`was became war wurde fut etait fue era`)
-	officeLinks = fieldSet(`of in at for von der des de du del d city`) // behind an office, not as in "the king's daughter"
+	officeLinks = fieldSet(`of in at for von der des de du del d city`) // after an office, unlike "the king's daughter"
 	pluralLinks = fieldSet(`and und et y or oder ou o`)
 )
 
@@ -282,8 +275,8 @@ const (
 	maxRoleName = 6
 )
 
-// roleIn reads "the capital of Velmland is Arn" and "Arn is the oldest town in Velmland":
-// who or what has a role that one has.
+// roleIn reads the holder of a unique role: "the capital of Velmland is Arn", "Arn is
+// the oldest town in Velmland".
 func roleIn(text string, line []lexeme) (s stated, ok bool) {
 	if n := len(line); line[n-1].fold == "." {
 		line = line[:n-1]
@@ -313,7 +306,6 @@ func roleIn(text string, line []lexeme) (s stated, ok bool) {
 	return s, len(s.subject) > 1
 }
 
-// roleName returns the name that a part of a sentence is, up to a comma; nil if it is more.
 func roleName(part []lexeme) []lexeme {
 	if i := slices.IndexFunc(part, func(x lexeme) bool { return x.fold == "," }); i >= 0 {
 		part = part[:i]
@@ -333,7 +325,7 @@ func roleName(part []lexeme) []lexeme {
 	return part
 }
 
-// roleWords returns a part of a sentence that is a role which one has: definite, and of
+// roleWords returns a part of a sentence if it is a unique role: definite, and of
 // something named.
 func roleWords(part []lexeme, past bool) []lexeme {
 	if len(part) < 2 || len(part) > maxRole || !articles[part[0].fold] && !part[0].upper {
@@ -352,7 +344,7 @@ func roleWords(part []lexeme, past bool) []lexeme {
 	return part
 }
 
-// singular reports whether one thing has a role: an office now, or the most of a kind.
+// singular reports whether a role has one holder: a present office, or a superlative.
 func singular(role []lexeme, past bool) bool {
 	if slices.ContainsFunc(role[:min(4, len(role))], func(x lexeme) bool { return mostWords[x.fold] || superlative(x) }) {
 		return true
@@ -368,7 +360,6 @@ func singular(role []lexeme, past bool) bool {
 	return false
 }
 
-// superlative reports whether a word is one by its ending in English or German.
 func superlative(x lexeme) bool {
 	if x.kind != lexWord || x.upper || noMostWords[x.fold] || len(x.fold) < 5 {
 		return false
@@ -376,9 +367,9 @@ func superlative(x lexeme) bool {
 	return strings.HasSuffix(x.fold, "est") || strings.HasSuffix(x.fold, "ste") && len(x.fold) > 6
 }
 
-// checkRoles notes that two names have changed places: the claim says that A did to B
-// what the source says that B did to A. It looks at claims with one word between two
-// names that the best sentence has too, neither of them passive.
+// checkRoles notes exchanged names: the claim says that A did to B, the source that B
+// did to A. It covers claims with one active verb between two names of the best
+// sentence.
 func (c *check) checkRoles() {
 	u := &c.units[c.windows[0].unit]
 	for i := 0; i+1 < len(c.terms); i++ {
@@ -396,8 +387,6 @@ func (c *check) checkRoles() {
 	}
 }
 
-// roles returns the next name from i on, a word that is none, and the name behind that;
-// verb is -1 if they do not stand so.
 func (c *check) roles(i int) (a, verb, b int) {
 	if !c.view.names[i] || i+2 >= len(c.terms) || c.view.names[i+1] {
 		return 0, -1, 0
@@ -410,7 +399,7 @@ func (c *check) roles(i int) (a, verb, b int) {
 	return 0, -1, 0
 }
 
-// placed returns where the only word of a sentence that bears a term out stands, or -1.
+// placed returns the position of the only word of u that supports term i, or -1.
 func (c *check) placed(u *unit, i int) int {
 	at := -1
 	for k, id := range u.ids {

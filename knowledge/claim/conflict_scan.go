@@ -8,14 +8,13 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// A lexeme is a word, a number or a mark of a quote.
 type lexeme struct {
 	start, end int    // bytes of the text
 	fold       string // without case and accents
 	kind       lexKind
-	upper      bool // it begins with a capital
+	upper      bool // starts with a capital
 	value      float64
-	unit       float64 // of a number: the worth of its last digit that is not a zero at the end
+	unit       float64 // of a number: the value of its last significant digit
 }
 
 type lexKind uint8
@@ -26,7 +25,7 @@ const (
 	lexMark
 )
 
-// lexemes takes a text apart into sentences of lexemes, at most so many.
+// lexemes divides a text into sentences, with at most most lexemes.
 func lexemes(text string, most int) (sentences [][]lexeme) {
 	var line []lexeme
 	end := func() {
@@ -60,11 +59,8 @@ func lexemes(text string, most int) (sentences [][]lexeme) {
 	return sentences
 }
 
-// endsLine reports whether a line that ends here is a heading or an item of a list:
-// short, and a new line follows.
 func endsLine(line []lexeme) bool { return len(line) <= 12 }
 
-// lexemeAt reads what begins with r at i.
 func lexemeAt(text string, i int, r rune, size int) lexeme {
 	switch {
 	case r >= '0' && r <= '9':
@@ -87,7 +83,6 @@ func lexemeAt(text string, i int, r rune, size int) lexeme {
 	return lexeme{start: i, end: i + size, fold: text[i : i+size], kind: lexMark}
 }
 
-// joinsWord reports whether a mark between letters belongs to the word.
 func joinsWord(text string, j int, q rune, n int) bool {
 	if q != '\'' && q != '’' && q != '-' || q != '-' && elided(text[:j]) {
 		return false
@@ -96,8 +91,8 @@ func joinsWord(text string, j int, q rune, n int) bool {
 	return unicode.IsLetter(next)
 }
 
-// elided reports whether a text ends in the article or preposition of French that is
-// written in front of an apostrophe.
+// elided reports whether a text ends with a French article or preposition before an
+// apostrophe.
 func elided(text string) bool {
 	if text == "" || !strings.ContainsRune("dlnscjmtDLNSCJMT", rune(text[len(text)-1])) {
 		return false
@@ -106,8 +101,8 @@ func elided(text string) bool {
 	return !unicode.IsLetter(before) && !unicode.IsDigit(before)
 }
 
-// lexemeOfNumber reads the number at i: digits, what groups them, and a point or comma. Which
-// mark is the decimal one follows from the digits behind it: three of them are a group.
+// lexemeOfNumber reads the number at i with its groups and decimals. A mark before
+// exactly three digits groups them.
 func lexemeOfNumber(text string, i int) lexeme {
 	j, digits, decimals := i, make([]byte, 0, 20), -1
 	for j < len(text) {
@@ -136,7 +131,6 @@ func lexemeOfNumber(text string, i int) lexeme {
 	return x
 }
 
-// valueOf returns a number, and the worth of its last digit that is not a zero at the end.
 func valueOf(digits []byte, decimals int) (value, unit float64) {
 	unit = 1
 	for _, d := range digits {
@@ -151,8 +145,8 @@ func valueOf(digits []byte, decimals int) (value, unit float64) {
 	return value, unit
 }
 
-// digitMark says what the mark at j is in the number that begins at i: how many bytes it
-// takes, zero if it ends the number, and whether it groups digits.
+// digitMark classifies the mark at j in the number from i. It returns its size in
+// bytes, 0 at the end of the number, and whether it groups digits.
 func digitMark(text string, i, j int) (size int, group bool) {
 	r, n := utf8.DecodeRuneInString(text[j:])
 	k := digitsFrom(text, j+n)
@@ -177,8 +171,8 @@ func digitMark(text string, i, j int) (size int, group bool) {
 	return 0, false
 }
 
-// spaced reports whether a number that begins at i and has a space before the group that
-// ends at k is one number: a word in small letters stands before it, and one behind it.
+// spaced reports whether digits from i and a group after a space are one number:
+// lower-case words surround them.
 func spaced(text string, i, k int) bool {
 	for k+4 <= len(text) && text[k] == ' ' && allDigits(text[k+1:k+4]) {
 		k += 4
@@ -192,7 +186,6 @@ func spaced(text string, i, k int) bool {
 	return unicode.IsLower(last) && (unicode.IsLower(behind) || text[k] == '.')
 }
 
-// digitsFrom returns where the digits at i end.
 func digitsFrom(text string, i int) int {
 	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
 		i++
@@ -204,8 +197,6 @@ func allDigits(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
-// headDigits reports whether what stands before a group is at most three digits, or a
-// group itself.
 func headDigits(text string, i, j int) bool {
 	n := 0
 	for j > i && text[j-1] >= '0' && text[j-1] <= '9' {
@@ -220,8 +211,8 @@ func letterAt(text string, j int) bool {
 	return unicode.IsLetter(r)
 }
 
-// ordinalAt reports whether the letters at j are those of 1st, or a unit that is
-// written close to its number, as km and m.
+// ordinalAt reports whether the letters at j are an ordinal ending or a unit without
+// space, such as km.
 func ordinalAt(text string, j int) bool {
 	k := j
 	for k < len(text) && letterAt(text, k) {
@@ -237,7 +228,6 @@ func ordinalAt(text string, j int) bool {
 	}
 }
 
-// wordOfDigits is a name such as 737s, or a number that is too long.
 func wordOfDigits(text string, i, j int) lexeme {
 	for j < len(text) && letterAt(text, j) {
 		_, n := utf8.DecodeRuneInString(text[j:])
@@ -246,10 +236,8 @@ func wordOfDigits(text string, i, j int) lexeme {
 	return lexeme{start: i, end: j, fold: lexical.Fold(text[i:min(j, i+64)])}
 }
 
-// pointedWords are words whose point ends no sentence.
 var pointedWords = fieldSet(`mr mrs ms dr st jr sr no vs approx ca prof gen lt col rev hon bzw z b u s d c co inc ltd vol est etc nr jh mme m sra`)
 
-// endsSentence reports whether the mark at the end of a line ends a sentence.
 func endsSentence(text string, line []lexeme) bool {
 	x := line[len(line)-1]
 	switch x.fold {

@@ -12,8 +12,8 @@ import (
 	"ponder"
 )
 
-// said makes quotes of texts, each of a voice of its own. "title: " before a text is its
-// context, and two texts that begin with the same "voice> " are copies.
+// said returns quotes with separate voices. "title:: " sets the context; equal "voice>
+// " prefixes mark copies.
 func said(texts ...string) (list []Quote) {
 	for i, text := range texts {
 		q := Quote{ID: fmt.Sprintf("e%d", i+1), Text: text, Voice: fmt.Sprintf("own%d", i)}
@@ -28,8 +28,6 @@ func said(texts ...string) (list []Quote) {
 	return list
 }
 
-// shown returns a conflict in a line: its attribute, time and unit, and its sides with
-// their voices.
 func shown(list []ponder.Conflict) (lines []string) {
 	for _, c := range list {
 		var sides []string
@@ -124,13 +122,11 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// corpus has quotes with several conflicts.
 func corpus() []Quote {
 	return said("The Arn School was founded in 1912. It has 300 seats.", "The Arn School was founded in 1850.", "b> The Arn School was established in 1850 by monks.", "b> The Arn School was established in 1850 by monks.",
 		"Velm has 3,559 inhabitants.", "Velm has about 3,500 inhabitants.", "Velm has 9,000 inhabitants.", "The bridge of Velm is safe.", "The bridge of Velm is not safe.", "Red Sand is a film directed by Raj Kapoor.", "Red Sand was directed by Mahesh Bhatt.")
 }
 
-// The order of quotes does not matter.
 func TestConflictsInAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	quotes := corpus()
@@ -149,7 +145,6 @@ func TestConflictsInAnyOrder(t *testing.T) {
 	}
 }
 
-// A copy of the same voice changes no count, and no value.
 func TestConflictsOfCopies(t *testing.T) {
 	quotes := corpus()
 	want := shown(Conflicts(quotes))
@@ -162,8 +157,6 @@ func TestConflictsOfCopies(t *testing.T) {
 	}
 }
 
-// Quotes without a conflict have none when they are given twice, and passages are parts
-// of their quotes.
 func TestConflictsAreOfSources(t *testing.T) {
 	for _, q := range corpus() {
 		twice := q
@@ -240,7 +233,6 @@ func FuzzConflicts(f *testing.F) {
 	})
 }
 
-// Conflicts finds where quotes disagree, without a question.
 func Conflicts(quotes []Quote) []ponder.Conflict {
 	quotes, lines := prepared(quotes)
 	every := func([]lexeme) bool { return true }

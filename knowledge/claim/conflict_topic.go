@@ -9,15 +9,14 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// An askedTopic is what a question asks for.
 type askedTopic struct {
 	attribute *attribute
-	subject   []string // words that name the thing
+	subject   []string // words of the thing's name
 }
 
-// askedTopics reads a question: one topic for each attribute that it asks for. There is
-// none if it names nothing, or asks for nothing of the table and is not of a kind that
-// tells what it asks for.
+// askedTopics returns one topic per asked attribute. It returns none if the question
+// names no thing, or asks neither for a table attribute nor in a form that unlisted
+// reads.
 func askedTopics(question string) (list []askedTopic) {
 	var all []lexeme
 	for _, line := range lexemes(question, maxQuestion) {
@@ -55,8 +54,8 @@ const maxQuestion = 200 // words and marks of a question
 
 var joining = fieldSet(`and und et y , ; ?`)
 
-// askedOf returns the words that name what a question is of: names, what is in quotation
-// marks, and numbers; or else all that mean something.
+// askedOf returns the words that name the subject of a question: names, quoted text
+// and numbers, or else all content words.
 func askedOf(question string, all []lexeme, a *attribute) (name []string) {
 	lang, _ := lexical.Detect(question)
 	quoted, first := false, true
@@ -83,14 +82,12 @@ func askedOf(question string, all []lexeme, a *attribute) (name []string) {
 
 const maxAskedWords = 12
 
-// asking are words that questions begin with.
 var asking = fieldSet(`compare contrast tell give find list show explain describe summarize check please vergleiche nenne erklare zeige finde compara explique explica donne busca what which who whom whose when where why how in at on is are was were do does did can could has have wer was wann wo wie welche welcher welches ist sind hat qui que quoi quand ou combien quel quelle est quien cuando donde cuanto cuantos cual es`)
 
-// hearsay are words of questions about what sources say, and name nothing.
 var hearsay = fieldSet(`report reports reported reporting source sources say says said claim claims differ differs different disagree agree contradict right wrong correct true false according figure figures answer answers between bericht berichte quelle quellen sagen unterschied richtig selon rapports fuente fuentes`)
 
-// askedFor returns the attribute of the table that a question asks for: the one whose
-// kind fits how the question begins, and which has most of its words.
+// askedFor returns the table attribute whose kind fits the form of the question and
+// which shares most words with it.
 func askedFor(all []lexeme) *attribute {
 	if len(all) == 0 {
 		return nil
@@ -117,8 +114,8 @@ func askedFor(all []lexeme) *attribute {
 	return best
 }
 
-// unlisted makes an attribute of the words of a question that asks when something was,
-// how many there are, or by whom it was; nil for other questions.
+// unlisted derives an attribute from the words of a when, how many or by whom
+// question. It returns nil for other questions.
 func unlisted(all []lexeme) *attribute {
 	if len(all) == 0 {
 		return nil
@@ -147,7 +144,6 @@ func unlisted(all []lexeme) *attribute {
 	return a
 }
 
-// helpers are small words of questions that say nothing of what is asked.
 var helpers = fieldSet(`the many much was were wurde wurden hat haben hatte viele der die das des den dem les des une est ete tiene los las del fue for and from with its his her their been not ever`)
 
 func beginsWith(all []lexeme, list ...string) bool { return slices.Contains(list, all[0].fold) }
@@ -156,29 +152,27 @@ func hasWord(all []lexeme, list ...string) bool {
 	return slices.ContainsFunc(all, func(x lexeme) bool { return slices.Contains(list, x.fold) })
 }
 
-// An attribute is something that sources say of things, and how they say it.
+// An attribute is a property of things and the phrases that state it.
 type attribute struct {
 	name      string
 	kind      worthKind
-	dimension string          // of a number; money is any currency
-	parts     bool            // what is in a place is a part of all of it
+	dimension string          // of a number; "money" is any currency
+	parts     bool            // the value for a place is part of a total
 	asks      map[string]bool // words of questions about it
-	before    [][]string      // cuePhrases that stand before a value, folded
-	behind    [][]string      // and behind it
+	before    [][]string      // folded phrases before a value
+	behind    [][]string      // folded phrases after a value
 	terms     []listedTerm
 }
 
-// A listedTerm is a value of a closed list.
 type listedTerm struct {
 	name  string
-	broad []string   // what it is a kind of
-	forms [][]string // how it is said, folded, itself among them
+	broad []string   // broader terms
+	forms [][]string // folded phrases, the name included
 }
 
 //go:embed conflict_attributes.txt
 var attributeTable string
 
-// attributes are those of the table, in its order.
 var attributes = sync.OnceValue(func() (list []*attribute) {
 	for line := range strings.Lines(attributeTable) {
 		line = strings.TrimSpace(line)
@@ -231,7 +225,6 @@ func cuePhrases(cell string) (list [][]string) {
 	return list
 }
 
-// phraseAt returns how many lexemes a phrase takes at i, or 0.
 func phraseAt(line []lexeme, i int, phrase []string) int {
 	if i+len(phrase) > len(line) {
 		return 0
@@ -244,7 +237,6 @@ func phraseAt(line []lexeme, i int, phrase []string) int {
 	return len(phrase)
 }
 
-// phraseAny returns how many lexemes the longest of some cuePhrases takes at i, or 0.
 func phraseAny(line []lexeme, i int, list [][]string) (n int) {
 	for _, p := range list {
 		n = max(n, phraseAt(line, i, p))
@@ -252,15 +244,14 @@ func phraseAny(line []lexeme, i int, list [][]string) (n int) {
 	return n
 }
 
-// copulas are words that say what a thing is, and clauseTurns those behind which a sentence
-// speaks of other things.
+// copulas link a thing to its class; clauseTurns change the subject of a sentence.
 var (
 	copulas     = fieldSet(`is was are were ist war sind est etait es fue era son plays played play`)
 	clauseTurns = fieldSet(`based who which that where whose on in at by from for with of about after before and but or as der die das qui que mit auf von sur dans para con ; : ( not no never nicht pas`)
 )
 
-// terms reads values of closed lists: behind "is a", behind the name of the attribute
-// ("Genre: jazz"), and in the brackets behind the name of the thing.
+// terms reads listed values after "is a", after the attribute name ("Genre: jazz") and
+// in brackets after the thing.
 func (r *statedReader) terms(line []lexeme, subject []string) {
 	if i := slices.IndexFunc(line, func(x lexeme) bool { return copulas[x.fold] }); i >= 0 {
 		r.region(line, i+1, subject)
@@ -279,7 +270,6 @@ func (r *statedReader) terms(line []lexeme, subject []string) {
 	}
 }
 
-// region reads the terms behind a copula, up to where the sentence numberTurns to other things.
 func (r *statedReader) region(line []lexeme, k int, subject []string) {
 	end := k
 	for end < len(line) && end < k+16 && !clauseTurns[line[end].fold] {
@@ -288,7 +278,6 @@ func (r *statedReader) region(line []lexeme, k int, subject []string) {
 	r.termsIn(line, line[k:end], subject, nil)
 }
 
-// label reads the terms behind the name of an attribute.
 func (r *statedReader) label(line []lexeme, k int, a *attribute, subject []string) {
 	if k < len(line) && line[k].fold == ":" {
 		k++
@@ -308,8 +297,8 @@ func (r *statedReader) bracket(line []lexeme, k int, subject []string) {
 	}
 }
 
-// termsIn reads the terms of a part of a sentence. If there are several of one attribute
-// that do not fit each other it says none of them alone, and none is kept.
+// termsIn reads the terms of a part of a sentence. Incompatible terms of one attribute
+// cancel each other.
 func (r *statedReader) termsIn(line, part []lexeme, subject []string, only *attribute) {
 	found := make(map[*attribute][]worth)
 	var order []*attribute
@@ -339,7 +328,6 @@ func (r *statedReader) termsIn(line, part []lexeme, subject []string, only *attr
 	}
 }
 
-// oneTerm returns the finest of terms that fit each other.
 func oneTerm(list []worth) (best worth, ok bool) {
 	for i, v := range list {
 		for _, o := range list[:i] {

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// A worth is what a statement says of an attribute: one of a number, a date, or words
-// (a name, a place, or a term of a closed list).
+// A worth is the value of a statement: a number, a date, or words (a name, a place or
+// a listed term).
 type worth struct {
 	kind   worthKind
-	number float64 // in the base of its dimension
-	factor float64 // of a number, the worth of the unit that it was said in
-	slack  float64 // how far off a number may be that was rounded to it; of a date, how many years
-	bound  int     // 1: a number is at least so much; -1: at most
-	date   [3]int  // year, month, day; zero where it is not said
+	number float64 // in the base unit of its dimension
+	factor float64 // base units per original unit
+	slack  float64 // rounding error of a number; tolerance of a date in years
+	bound  int     // 1: at least number; -1: at most
+	date   [3]int  // year, month, day; zero if not given
 	words  []string
-	broad  []string // of a term: what it is a kind of, such as football of rugby
-	text   string   // as it stands in the source
+	broad  []string // broader terms, such as football for rugby
+	text   string   // as in the source
 }
 
 type worthKind uint8
@@ -32,10 +32,10 @@ const (
 	termWorth
 )
 
-// fits reports whether two values can both be right: they are equal, one is rounded, or
-// one says less than the other. It is symmetric.
+// fits reports whether both values can be right: equal, rounded, or one less precise.
+// It is symmetric.
 func (v worth) fits(o worth) bool {
-	switch max(v.kind, o.kind) { // names of places may be read as names
+	switch max(v.kind, o.kind) { // place names may be read as names
 	case numberWorth:
 		if v.reaches(o) || o.reaches(v) {
 			return true
@@ -51,8 +51,8 @@ func (v worth) fits(o worth) bool {
 	return v.words[0] == o.words[0] || slices.Contains(v.broad, o.words[0]) || slices.Contains(o.broad, v.words[0])
 }
 
-// converted returns how far lengths, areas and weights may be off of which one was
-// converted from another unit.
+// converted returns the tolerance for lengths, areas and weights given in different
+// units.
 func (v worth) converted(o worth) float64 {
 	if v.factor == o.factor || v.factor == 0 || o.factor == 0 {
 		return 0
@@ -62,8 +62,8 @@ func (v worth) converted(o worth) float64 {
 
 const conversionSlack = 0.006 // share of a number
 
-// datesFit reports whether what is said of both dates is the same, but for years that are
-// about right.
+// datesFit reports whether the parts given in both dates agree. Years may differ by
+// the slack.
 func datesFit(v, o worth) bool {
 	if years := math.Abs(float64(v.date[0] - o.date[0])); years > 0 && years <= max(v.slack, o.slack) {
 		return true
@@ -76,8 +76,8 @@ func datesFit(v, o worth) bool {
 	return true
 }
 
-// reaches reports whether v is a bound that o is within, as "over 10,000" and 12,000 are:
-// a bound of less than half or more than double is said of something else.
+// reaches reports whether o satisfies the bound v, as 12,000 does "over 10,000". A
+// factor above two suggests another subject.
 func (v worth) reaches(o worth) bool {
 	switch v.bound {
 	case 1:
@@ -88,7 +88,6 @@ func (v worth) reaches(o worth) bool {
 	return false
 }
 
-// finer reports whether v says more than o, which it fits.
 func (v worth) finer(o worth) bool {
 	if !v.fits(o) {
 		return false
@@ -116,7 +115,6 @@ func (v worth) known() (n int) {
 	return n
 }
 
-// key is the same for values that are equal.
 func (v worth) key() string {
 	switch v.kind {
 	case numberWorth:
@@ -129,8 +127,8 @@ func (v worth) key() string {
 	return strings.Join(v.words, " ")
 }
 
-// nameWithin reports whether the words of a name are among those of another, in their
-// order. A letter stands for a word that begins with it.
+// nameWithin reports whether long contains the words of short in order. An initial
+// matches any word with that letter.
 func nameWithin(short, long []string) bool {
 	k := 0
 	for _, w := range long {
@@ -141,9 +139,9 @@ func nameWithin(short, long []string) bool {
 	return k == len(short)
 }
 
-// placesFit reports whether places can be one: places lie in each other, and no
-// gazetteer tells which, so only such differ that are both said with what they lie in
-// and have no word in common.
+// placesFit reports whether two values can be one place. Places contain each other and
+// no gazetteer is available. So places differ only if both name a containing place and
+// share no word.
 func placesFit(v, o worth) bool {
 	for _, w := range v.words {
 		if slices.Contains(o.words, w) {
@@ -153,21 +151,20 @@ func placesFit(v, o worth) bool {
 	return !strings.Contains(v.text, ",") || !strings.Contains(o.text, ",")
 }
 
-// The words and marks between a number and how far it may be off, and between the ends
-// of a range.
+// marginMarks precede the margin of a number, rangeMarks the end of a range.
 var (
 	marginMarks = cuePhrases(`±, + / -, plus or minus, plus minus, plus ou moins, mas o menos`)
 	rangeMarks  = cuePhrases(`–, —, -, to, bis, a`)
 )
 
-// isMargin reports whether the number at i stands behind such a word, and so says
-// nothing alone.
+// isMargin reports whether the number at i is the margin or range end of another
+// number.
 func isMargin(line []lexeme, i int) bool {
 	for k := max(0, i-4); k < i; k++ {
 		if line[k].kind != lexNumber {
 			continue
 		}
-		for j := k + 1; j < i; j++ { // a unit may stand between
+		for j := k + 1; j < i; j++ { // a unit may intervene
 			if j+phraseAny(line, j, marginMarks) == i && (j == k+1 || isUnit(line, k+1, j)) {
 				return true
 			}
@@ -184,7 +181,7 @@ func isUnit(line []lexeme, from, to int) bool {
 	return n > 0 && from+n == to
 }
 
-// isRange reports whether the number at i is the least of a range. Two years are none.
+// isRange reports whether the number at i starts a range. Two years are no range.
 func isRange(line []lexeme, i int) bool {
 	if i+2 >= len(line) || line[i+2].kind != lexNumber || line[i+2].value <= line[i].value || phraseAny(line, i+1, rangeMarks) != 1 {
 		return false
@@ -192,8 +189,8 @@ func isRange(line []lexeme, i int) bool {
 	return line[i].value < 1000 || line[i].value > 2100 || line[i].end-line[i].start != 4
 }
 
-// margin takes in what stands behind a number: how far it may be off, or the other end of
-// a range, which is taken as its middle. A unit behind both is that of both.
+// margin reads a following margin or range end. A range becomes its middle; a unit
+// after both applies to both.
 func (a *statedNumber) margin(line []lexeme) {
 	i := a.from
 	for line[i].kind != lexNumber {
@@ -220,8 +217,8 @@ func (a *statedNumber) margin(line []lexeme) {
 	}
 }
 
-// upTo reads the number at k as the other part of a, and gives a its unit and scale if it
-// has none.
+// upTo reads the number at k as the second part of a. It lends a its unit and scale if
+// a has none.
 func (a *statedNumber) upTo(line []lexeme, k int) (value float64, ok bool) {
 	if line[k].kind != lexNumber {
 		return 0, false

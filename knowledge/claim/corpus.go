@@ -9,16 +9,14 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// Bounds of a corpus.
 const (
 	maxQuotes  = 2000
-	maxQuote   = 64 << 10 // bytes of a quote that are read
+	maxQuote   = 64 << 10 // bytes read of a quote
 	maxContext = 2 << 10
 	maxUnits   = 20_000
 )
 
-// A Corpus is quotes that claims are checked against, read once. It never changes and
-// may be used by many at once.
+// A Corpus is an immutable index of quotes, safe for concurrent use.
 type Corpus struct {
 	quotes []source
 	units  []unit
@@ -26,11 +24,10 @@ type Corpus struct {
 	vocab  map[string]int32 // stems
 	prefix map[string][]int32
 	stems  []string
-	posts  [][]int32      // by stem: the units that have it, ascending
-	names  map[string]int // folded words that stand with a capital where no sentence begins
+	posts  [][]int32      // by stem: its units, ascending
+	names  map[string]int // folded words capitalized inside sentences
 }
 
-// A source is a quote that was read.
 type source struct {
 	Quote
 	first, last int // units, last exclusive
@@ -38,16 +35,14 @@ type source struct {
 	stems       map[int32]bool // of its context
 }
 
-// A unit is a sentence of a quote.
 type unit struct {
 	reading
 	span
 	quote int
-	ids   []int32 // of the stems of its terms
+	ids   []int32 // stems of its terms
 }
 
-// NewCorpus reads quotes. Those after the first 2,000, and what is behind the first 64
-// KiB of one, are left out.
+// NewCorpus indexes the first 2,000 quotes, 64 KiB of each.
 func NewCorpus(quotes []Quote) *Corpus {
 	c := &Corpus{vocab: make(map[string]int32), prefix: make(map[string][]int32), names: make(map[string]int)}
 	quotes = quotes[:min(len(quotes), maxQuotes)]
@@ -58,7 +53,6 @@ func NewCorpus(quotes []Quote) *Corpus {
 	return c
 }
 
-// language returns the language of most of the quotes.
 func language(quotes []Quote) lexical.Language {
 	votes := make(map[lexical.Language]int)
 	best := lexical.Language("")
@@ -99,8 +93,8 @@ func (c *Corpus) add(q Quote) {
 	c.quotes = append(c.quotes, s)
 }
 
-// unitsIn returns the sentences of a quote, line by line where lines are short or end
-// with a stop: pages have headings and tables.
+// unitsIn returns the sentences of a quote. Lines that are short or end with a stop
+// are separate, because pages have headings and tables.
 func unitsIn(text string) []span {
 	var list []span
 	text = textkit.Prefix(text, maxQuote)
@@ -130,7 +124,6 @@ func unitsIn(text string) []span {
 	return list
 }
 
-// intern returns the number of a stem.
 func (c *Corpus) intern(stem string) int32 {
 	if id, ok := c.vocab[stem]; ok {
 		return id
@@ -145,7 +138,6 @@ func (c *Corpus) intern(stem string) int32 {
 	return id
 }
 
-// prefixOf returns the four bytes by which stems that are alike are found, or "".
 func prefixOf(stem string) string {
 	if len(stem) < 5 || strings.ContainsAny(stem[:4], "0123456789") {
 		return ""
@@ -153,16 +145,13 @@ func prefixOf(stem string) string {
 	return stem[:4]
 }
 
-// A like is a word of the quotes that is, or resembles, one of a claim.
 type like struct {
 	id     int32
 	credit float64
 }
 
-// maxLikes is the most words that resemble one.
 const maxLikes = 24
 
-// likes returns the words of the quotes that bear a word of a claim out, the best first.
 func (c *Corpus) likes(t term) []like {
 	var list []like
 	if id, ok := c.vocab[t.stem]; ok {
@@ -183,8 +172,8 @@ func (c *Corpus) likes(t term) []like {
 	return list[:min(len(list), maxLikes)]
 }
 
-// resemblance returns how much two stems that begin alike say the same, as "croatia" and
-// "croatian" do, or "educat" and "education": from 0 to 1.
+// resemblance returns the similarity of two stems with a common prefix, such as
+// "croatia" and "croatian", 0 to 1.
 func resemblance(a, b string) float64 {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -202,10 +191,8 @@ func resemblance(a, b string) float64 {
 	return 0
 }
 
-// commonWeight is what a word weighs that is one of the most frequent in any text.
 const commonWeight = 0.4
 
-// weight returns how much a word tells: the rarer in the quotes, the more.
 func (c *Corpus) weight(t term, list []like) float64 {
 	n := 0
 	if len(list) > 0 && list[0].credit == 1 {

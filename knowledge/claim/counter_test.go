@@ -6,11 +6,12 @@ import (
 	"testing"
 )
 
-// counterShare is the share of sentences that look like a claim and do not say it that
-// must not be taken for its support.
+// counterShare is the minimum share of misleading sentences that must not support
+// their claim.
 const counterShare = 0.95
 
-// TestCounter checks claims against sentences that have their words, and say otherwise.
+// TestCounter checks claims against sentences with the same words and another
+// statement.
 func TestCounter(t *testing.T) {
 	table, err := os.ReadFile("testdata/counter.txt")
 	if err != nil {
@@ -39,8 +40,6 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// TestPlainer checks that a sentence that says a claim plainly is found beside one that
-// calls it wrong.
 func TestPlainer(t *testing.T) {
 	c := NewCorpus([]Quote{{ID: "e1", Text: "It is a myth that magnets cure arthritis."}, {ID: "e2", Text: "Magnets cure arthritis."}})
 	if f := c.Verify(Sentence{Text: "Magnets cure arthritis."}); f.Verdict != Supported || f.Quotes[0].Evidence != "e2" {
@@ -48,8 +47,6 @@ func TestPlainer(t *testing.T) {
 	}
 }
 
-// TestUntold checks that a claim with a clause that no quote has is marked, and that no
-// judge lifts it.
 func TestUntold(t *testing.T) {
 	quotes := []Quote{{ID: "e1", Text: "The Java Trench is 7,290 metres deep, a survey of 2019 found.", Context: "Java Trench"}}
 	for _, s := range []string{

@@ -6,15 +6,14 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// A day is a date of a text, with zero for what it does not say.
+// A day is a date; unknown parts are zero.
 type day struct {
 	span
 	year, month, day int
-	decade           bool   // the ten years from year on
-	text             string // as it stands
+	decade           bool   // the ten years from year
+	text             string // as in the text
 }
 
-// borne reports whether o, a date of a source, bears d out: it says all that d does.
 func (d day) borne(o day) bool {
 	if d.decade {
 		return d.year > 0 && o.year/10 == d.year/10
@@ -22,13 +21,11 @@ func (d day) borne(o day) bool {
 	return (d.year == 0 || d.year == o.year && !o.decade) && (d.month == 0 || d.month == o.month) && (d.day == 0 || d.day == o.day)
 }
 
-// against reports whether o says another date than d of what both say.
 func (d day) against(o day) bool {
 	return d.year > 0 && o.year > 0 && d.year != o.year && !d.decade && !o.decade || d.month > 0 && o.month > 0 && d.month != o.month ||
 		d.day > 0 && o.day > 0 && d.day != o.day && (d.month == o.month || d.month == 0 || o.month == 0)
 }
 
-// said returns how many parts of a date are said.
 func (d day) said() (n int) {
 	for _, part := range []int{d.year, d.month, d.day} {
 		if part > 0 {
@@ -56,14 +53,11 @@ var monthNames = func() map[string]int {
 	return all
 }()
 
-// monthNamed returns the month of a word, from 1, or 0.
 func monthNamed(word string) int { return monthNames[lexical.Fold(word)] }
 
-// yearLike reports whether a plain number of four digits is a year.
 func yearLike(v float64, digits int) bool { return digits == 4 && v >= 1000 && v < 2100 }
 
-// isoDay reads a date in digits, as 2019-05-03, 03.05.2019 or 2019/5/3, that a text
-// begins with.
+// isoDay reads a numeric date at the start of s: 2019-05-03, 03.05.2019 or 2019/5/3.
 func isoDay(s string) (d day, n int) {
 	var parts [3]int
 	var lens [3]int
@@ -95,7 +89,7 @@ func isoDay(s string) (d day, n int) {
 		d.month, d.day, d.year = parts[0], parts[1], parts[2]
 	case lens[2] == 4 && lens[0] <= 2 && lens[1] <= 2 && (sep == '.' || parts[0] > 12):
 		d.day, d.month, d.year = parts[0], parts[1], parts[2]
-	case lens[2] == 4 && sep == '/': // either order: only the year is sure
+	case lens[2] == 4 && sep == '/': // ambiguous order: only the year is certain
 		d.year = parts[2]
 	default:
 		return d, 0
@@ -106,8 +100,8 @@ func isoDay(s string) (d day, n int) {
 	return d, at
 }
 
-// calendar reads the date in words that begins at an atom, or a year, and returns how
-// many atoms it is, or 0.
+// calendar reads a date in words, or a year, at atom i. It returns its length in
+// atoms, or 0.
 func (r *reader) calendar(i int) int {
 	a := &r.atoms[i]
 	if a.number {
@@ -141,10 +135,10 @@ func (r *reader) calendar(i int) int {
 	return n
 }
 
-// loneMonths are words that are months only with a number or a preposition of time.
+// loneMonths are month names with other meanings; they need a number or time
+// preposition.
 var loneMonths = map[string]bool{"may": true, "march": true, "mars": true, "august": true, "april": true, "june": true, "sep": true, "dec": true, "mar": true, "jan": true}
 
-// month returns the month that an atom names, or 0.
 func (r *reader) month(i int) int {
 	a := &r.atoms[i]
 	m := monthNames[a.fold]
@@ -154,7 +148,6 @@ func (r *reader) month(i int) int {
 	return m
 }
 
-// dayFirst reads "1 February 1958", "1. Februar" and "1 de febrero de 1958".
 func (r *reader) dayFirst(i int) (day, int) {
 	if !r.isDay(i) {
 		return day{}, 0
@@ -173,13 +166,11 @@ func (r *reader) dayFirst(i int) (day, int) {
 
 var ofWords = map[string]bool{"of": true, "de": true, "del": true}
 
-// isDay reports whether an atom may be a day of a month.
 func (r *reader) isDay(i int) bool {
 	a := &r.atoms[i]
 	return a.number && a.plain && a.value >= 1 && a.value <= 31 && a.suffix == "" && len(a.fold) <= 2
 }
 
-// yearAfter reads the year of a date that ends before i.
 func (r *reader) yearAfter(i int, d *day) int {
 	at := i
 	if at < len(r.atoms) && ofWords[r.atoms[at].fold] {
@@ -197,7 +188,6 @@ func (r *reader) yearly(i int) bool {
 	return a.number && a.plain && a.suffix == "" && yearLike(a.value, len(a.fold))
 }
 
-// year reads a year or a decade.
 func (r *reader) year(i int) (day, bool) {
 	a := &r.atoms[i]
 	if !a.plain || !yearLike(a.value, len(a.fold)) {
@@ -224,10 +214,8 @@ func (r *reader) year(i int) (day, bool) {
 	return day{year: int(a.value)}, a.value >= 1700 || r.timed(i)
 }
 
-// timed reports whether the word before an atom leads in a time.
 func (r *reader) timed(i int) bool { return i > 0 && timeWords[r.atoms[i-1].fold] }
 
-// eastern reads "2019年5月3日".
 func (r *reader) eastern(i int) (d day, n int) {
 	for i+n < len(r.atoms) && r.atoms[i+n].number {
 		a := &r.atoms[i+n]
@@ -248,7 +236,7 @@ func (r *reader) eastern(i int) (d day, n int) {
 		}
 		n++
 		if i+n < len(r.atoms) && !r.atoms[i+n].number && r.atoms[i+n].end-r.atoms[i+n].start <= 3 {
-			n++ // the letter 年 or 月 alone
+			n++ // the character 年 or 月 alone
 		}
 	}
 	if n > 0 && d.said() > 0 && i+n > 0 && !r.atoms[i+n-1].number {

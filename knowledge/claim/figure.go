@@ -10,19 +10,17 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// A figure is a number of a text with its unit.
 type figure struct {
 	span
 	value float64
-	unit  string  // of what: "share", "dollar", "length", or "" for a count
-	size  float64 // of the unit that is said, or 0
-	step  float64 // the worth of its last digit that counts: it is rounded to that
+	unit  string  // "share", "dollar", "length" etc.; "" for a count
+	size  float64 // of the written unit, or 0
+	step  float64 // value of the last significant digit
 	loose loose
-	noun  string // the stem of what is counted, if that follows
-	text  string // as it stands
+	noun  string // stem of the counted noun, if it follows
+	text  string // as in the text
 }
 
-// loose is how exactly a figure is meant.
 type loose uint8
 
 const (
@@ -32,17 +30,15 @@ const (
 	atMost
 )
 
-// fit is how well a figure of a source bears out one of a claim.
 type fit uint8
 
 const (
 	unlike  fit = iota
-	roughly     // it is near, but would not be rounded so
-	rounded     // it is rounded to that
+	roughly     // near, but not by rounding
+	rounded     // equal after rounding
 	equal
 )
 
-// fits says how well a figure of a source bears f out.
 func (f figure) fits(source figure) fit {
 	if f.unit != source.unit && f.unit != "" && source.unit != "" {
 		return unlike
@@ -65,7 +61,6 @@ func (f figure) fits(source figure) fit {
 	return unlike
 }
 
-// scale has the words that multiply a number, folded.
 var scale = map[string]float64{
 	"hundred": 1e2, "thousand": 1e3, "million": 1e6, "millions": 1e6, "billion": 1e9, "trillion": 1e12, "mn": 1e6, "bn": 1e9, "m": 1e6, "k": 1e3, "b": 1e9,
 	"hundert": 1e2, "tausend": 1e3, "tsd": 1e3, "mio": 1e6, "millionen": 1e6, "mrd": 1e9, "milliarde": 1e9, "milliarden": 1e9, "billionen": 1e12,
@@ -73,13 +68,11 @@ var scale = map[string]float64{
 	"cien": 1e2, "mil": 1e3, "millon": 1e6, "millones": 1e6, "万": 1e4, "萬": 1e4, "億": 1e8, "亿": 1e8, "千": 1e3, "百": 1e2,
 }
 
-// A measure is a unit: so many of the base of its kind.
 type measure struct {
 	of   string
 	size float64
 }
 
-// unitsOf has units by their folded names.
 var unitsOf = func() map[string]measure {
 	all := make(map[string]measure)
 	add := func(of string, size float64, names string) {
@@ -116,7 +109,6 @@ var unitsOf = func() map[string]measure {
 	return all
 }()
 
-// looseWords say before a figure how exactly it is meant.
 var looseWords = map[string]loose{
 	"about": about, "around": about, "roughly": about, "approximately": about, "approx": about, "nearly": about, "almost": about, "some": about, "circa": about,
 	"ca": about, "c": about, "estimated": about, "close": about, "etwa": about, "rund": about, "ungefahr": about, "fast": about, "knapp": about, "environ": about,
@@ -125,7 +117,6 @@ var looseWords = map[string]loose{
 	"moins": atMost, "under": atMost, "fewer": atMost, "less": atMost, "most": atMost, "below": atMost, "unter": atMost, "weniger": atMost, "hochstens": atMost, "menos": atMost,
 }
 
-// numerals are words that are numbers, folded.
 var numerals = func() map[string]float64 {
 	all := make(map[string]float64)
 	for _, list := range []string{
@@ -155,20 +146,19 @@ var numerals = func() map[string]float64 {
 	for i, w := range strings.Fields("veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa") {
 		all[w] = float64(20 + 10*i)
 	}
-	delete(all, "once") // these are mostly English words
+	delete(all, "once") // mostly English words
 	delete(all, "seize")
-	delete(all, "one") // it is seldom a number
+	delete(all, "one") // seldom a number
 	all["first"] = 1
 	return all
 }()
 
-// ordinals says which numerals name a place in an order.
 func isOrdinal(word string) bool {
 	return strings.HasSuffix(word, "th") || word == "first" || word == "second" || word == "third" || strings.HasSuffix(word, "te")
 }
 
-// digitsAt reads the number in digits that begins at i: its value, where it ends, and
-// the worth of its last digit that counts. ok is false for what is a name or code.
+// digitsAt reads the number at i: its value, the value of its last significant digit,
+// and its end. ok is false for names and codes.
 func digitsAt(text string, i int) (value, step float64, end int, ok bool) {
 	j, decimals := i, -1
 	var digits []byte
@@ -212,13 +202,12 @@ func digitsAt(text string, i int) (value, step float64, end int, ok bool) {
 	return value, step, j, true
 }
 
-// grouped reports whether digits are in groups already.
 func grouped(s string) bool {
 	return strings.ContainsAny(s, ",.'’\u00a0\u202f\u2009")
 }
 
-// thousands reports whether a point before three digits groups them: "3.559" is read so
-// unless it begins with more than three digits, or a unit follows that has decimals.
+// thousands reports whether a point before three digits groups them, as in "3.559". It
+// does not if more than three digits precede it, or before a unit that takes decimals.
 func thousands(text string, i, end int) bool {
 	rest := strings.TrimLeft(text[end:], " ")
 	return i+3 <= end && !strings.HasPrefix(rest, "m ") && !strings.HasPrefix(rest, "million") && !strings.HasPrefix(rest, "%")
@@ -234,7 +223,6 @@ func digitRun(s string) (n int) {
 	return n
 }
 
-// digitOf returns the ASCII digit of a decimal digit: ASCII, full width or Arabic.
 func digitOf(r rune) (byte, bool) {
 	switch {
 	case '0' <= r && r <= '9':
@@ -249,8 +237,8 @@ func digitOf(r rune) (byte, bool) {
 	return 0, false
 }
 
-// suffixed returns where the letters end that follow a number at once: of an ordinal
-// ("1st"), or a unit or scale ("5km", "3k"); ok is false if they make it a name.
+// suffixed returns the letters directly after a number: an ordinal ending ("1st"),
+// unit or scale ("5km", "3k"). ok is false if they form a name.
 func suffixed(text string, at int) (word string, end int, ok bool) {
 	end = at
 	for end < len(text) && end-at < 24 {

@@ -10,9 +10,9 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// claims reports whether a sentence claims something. A question, a greeting, or talk
-// about the answer itself claims nothing, if there is nothing beside it that could be
-// wrong: no number or name, and no clause of another matter.
+// claims reports whether a sentence states a fact. Questions, greetings and remarks
+// about the answer do not, unless they have a number, a name or another clause that
+// can be wrong.
 func claims(said string) bool {
 	said = strings.ReplaceAll(said, "’", "'")
 	switch {
@@ -31,20 +31,17 @@ func claims(said string) bool {
 	return false
 }
 
-// opensList reports whether a sentence only says that a list follows.
 func opensList(said string) bool {
 	last, _ := utf8.DecodeLastRuneInString(said)
 	return (last == ':' || last == '：') && count(said) <= 12 && !hasNumber(said) && !named(said, 2)
 }
 
-// clauses returns the parts of a sentence that can be talk each by itself.
 func clauses(said string) []string {
 	return clauseEnds.Split(said, 50)
 }
 
 var clauseEnds = regexp.MustCompile(`[;:；：](?:\s|$)|\s[—–-]\s|—|,\s(?:(?:but|and|so|or|yet|however|although|though|while|whereas|because|since|aber|und|denn|weil|obwohl|mais|et|car|donc|pero|y|porque|aunque)\s)`)
 
-// idle reports whether a clause is a greeting, or talk about the answer.
 func idle(clause string) bool {
 	clause = strings.TrimSpace(clause)
 	clause = strings.TrimSpace(clause[len(leadIn.FindString(clause)):])
@@ -62,7 +59,6 @@ func idle(clause string) bool {
 	return meta(tail)
 }
 
-// greets reports whether a clause is said to the reader.
 func greets(clause string) bool {
 	m := greeting.FindString(clause)
 	if m == "" {
@@ -72,8 +68,8 @@ func greets(clause string) bool {
 	return meta(tail) || addressee.MatchString(tail)
 }
 
-// denies reports whether a clause says what the sources do not say. What they are said
-// not to say may have names and numbers only where they are not taken for granted.
+// denies reports whether a clause states what sources lack. Names and numbers are
+// allowed only where the clause does not presuppose them.
 func denies(clause string) bool {
 	m, german := denial.FindString(clause), false
 	if m == "" {
@@ -94,8 +90,8 @@ func denies(clause string) bool {
 	return !hasNumber(what) && !named("- "+what, 1)
 }
 
-// meta reports whether all words of a text speak of answers, or of nothing in particular.
-// Only what is counted of an answer is a number.
+// meta reports whether all words concern answers or nothing in particular. Numbers may
+// only count parts of an answer.
 func meta(s string) bool {
 	ok, number := true, false
 	lexical.Tokens(s, func(t lexical.Token) {
@@ -117,20 +113,15 @@ func meta(s string) bool {
 	return ok && !number
 }
 
-// stopped reports whether a word says nothing by itself in one of the languages that are
-// read best.
 func stopped(w string) bool {
 	return slices.ContainsFunc([]lexical.Language{"en", "de", "fr", "es"}, func(lang lexical.Language) bool { return lexical.Stop(w, lang) })
 }
 
-// asked reports whether a sentence ends as a question.
 func asked(said string) bool {
 	said = strings.TrimRight(said, "\"'”»)* ")
 	return strings.HasSuffix(said, "?") || strings.HasSuffix(said, "？") || strings.HasSuffix(said, "؟")
 }
 
-// asks reports whether a question only asks: it takes nothing for granted that could be
-// wrong.
 func asks(said string) bool {
 	if hasNumber(said) || granted.MatchString(said) || why.MatchString(said) && named(said, 1) {
 		return false
@@ -139,11 +130,10 @@ func asks(said string) bool {
 	return first == "" || askWords[first] || !named(said, 1) && !(stopped(first) && !askWords[first])
 }
 
-// hasNumber reports whether there is a number in a text, in digits of any script.
 func hasNumber(s string) bool { return strings.IndexFunc(s, unicode.IsNumber) >= 0 }
 
-// named reports whether there are n words with a capital one after the other in a text
-// behind its first, or an acronym anywhere.
+// named reports whether a text has n capitalized words in a row after its first, or
+// any acronym.
 func named(s string, n int) bool {
 	found, row, first := false, 0, true
 	lexical.Tokens(s, func(t lexical.Token) {
@@ -164,8 +154,8 @@ func named(s string, n int) bool {
 	return found
 }
 
-// headingClaims reports whether a heading claims something: it has a number that is not its own,
-// or a finite verb.
+// headingClaims reports whether a heading has a number other than its own, or a finite
+// verb.
 func headingClaims(said string) bool {
 	said = strings.ReplaceAll(said, "’", "'")
 	if asked(said) {
@@ -186,7 +176,6 @@ func headingClaims(said string) bool {
 	return !finite && verbed(said) && !idle(said)
 }
 
-// verbed reports whether there is a finite verb behind the first word of a text.
 func verbed(said string) bool {
 	first, found := true, false
 	lexical.Tokens(said, func(t lexical.Token) {
@@ -197,8 +186,7 @@ func verbed(said string) bool {
 	return found
 }
 
-// columns reports whether the first row of a table claims something; years over columns
-// do not.
+// columns reports whether the header row of a table states a fact; bare years do not.
 func columns(said string) bool {
 	var rest []string
 	for cell := range strings.SplitSeq(said, ";") {
@@ -209,7 +197,6 @@ func columns(said string) bool {
 	return headingClaims(strings.Join(rest, "; "))
 }
 
-// prosaic reports whether what is set as code is prose.
 func prosaic(said string) bool {
 	marks := 0
 	for _, r := range said {
@@ -227,17 +214,15 @@ func prosaic(said string) bool {
 	return n >= 4 && stops*8 >= n && marks*5 <= n || lexical.Unspaced(firstRune(said))
 }
 
-// count returns how many words a text has.
 func count(s string) (n int) {
 	lexical.Tokens(s, func(lexical.Token) { n++ })
 	return n
 }
 
-// leadIn is what an answer says of its own course.
 var leadIn = regexp.MustCompile(`(?i)^(in (summary|short|conclusion|brief|a nutshell)|to (summari[sz]e|sum up|conclude)|overall|summary|short answer|answer|tl;?dr|conclusion|` +
 	`key (findings|points|takeaways)|unfortunately|zusammenfassend|zusammenfassung|kurz gesagt|kurz|fazit|antwort|leider|en (résumé|bref|conclusion|resumen|conclusión|síntesis)|résumé|réponse|malheureusement|resumen|respuesta|要約|总之|结论)(\s*[:,：，]\s*|$)`)
 
-// greeting begins what is said to the reader, and addressee is who that is.
+// greeting begins an address to the reader, who is the addressee.
 var (
 	greeting = regexp.MustCompile(`(?i)^(hello|hi|hey|greetings|dear|welcome|thanks|thank you|sure|certainly|absolutely|of course|great question|good question|you're welcome|sorry|` +
 		`hallo|guten (tag|morgen|abend)|danke|gerne?|natürlich|sicher|entschuldigung|bonjour|salut|merci|bien sûr|certainement|désolé|hola|buenos días|gracias|claro|por supuesto|lo siento|` +
@@ -245,24 +230,20 @@ var (
 	addressee = regexp.MustCompile(`^(\p{Lu}\p{L}{0,20}|there|all|everyone|again)[!.,]?$`)
 )
 
-// talkLead begins talk about the answer, or about what was looked for and found.
 var talkLead = regexp.MustCompile(`(?i)^((here (is|are|'s)|here's|below (is|are)|the following|this (answer|summary|section|overview|response)|in this (answer|report|section|summary)|let me|let's|let us|feel free|` +
 	`please|if you|do you want|would you like|i|i'(ll|m|ve|d)|we (found|looked|searched)|see|note that|(none of )?the (available |gathered |found )?(sources|evidence|quotes|search results|passages)|no (source|quote|evidence)|it could not be (confirmed|verified))|` +
 	`(hier (ist|sind|finden)|im folgenden|diese (antwort|zusammenfassung)|ich|die (quellen|belege)|wenn sie|falls sie|bitte|lassen sie)|` +
 	`(voici|ci-dessous|cette (réponse|synthèse)|j'(ai|espère)|je|les sources|si vous|n'hésitez)|` +
 	`(aquí (está|están|tiene)|a continuación|esta (respuesta|síntesis)|(no )?he|espero|puedo|las fuentes|si (quiere|desea|necesita)))([\s,:.!]|$)`)
 
-// topic is what talk is about, in a few words at its end.
 var topic = regexp.MustCompile(`(?i)(^|\s)(about|on|regarding|concerning|zum?|zur|über|sur|sobre|acerca de)(\s[\p{L}'-]+){1,5}[:.!]?\s*$`)
 
-// What the sources are said not to say.
 const (
 	deniedVerb = `(say|mention|state|give|confirm|contain|report|tell|show|name|cover|include|provide|answer|address|specify|indicate|support|verify|find|find out|determine|establish|discuss|explain|describe|have)s?`
 	ofSources  = `((the|these|those|my|any|all) )*(of the )?((available|gathered|found|given|provided|listed|cited) )?(sources?|evidence|quotes?|quotations?|search results|passages?|documents?|pages)( (that )?(i|we) (found|gathered|have|read)| found| gathered| that were found)?`
 )
 
-// denial begins a clause that says so, germanDenial one in German, where nouns have
-// capitals.
+// denial begins a denial; germanDenial is separate because German capitalizes nouns.
 var (
 	denial = regexp.MustCompile(`(?i)^(however |but |and |so )?((none of )?` + ofSources + ` ((do|does|did)( not|n't)|cannot|can't|could not) ` + deniedVerb +
 		`|none of ` + ofSources + ` ` + deniedVerb + `|no ` + ofSources + ` (` + deniedVerb + `|(was|were) found)` +
@@ -275,26 +256,23 @@ var (
 )
 
 var (
-	// limited is in a clause that goes on to say what is so.
 	limited = regexp.MustCompile(`(?i)[,;(]|\b(but|except|unless|until|although|though|while|whereas|because|since|only|merely|just|simply|alone|apart|besides|other than|which|who|denn|aber|außer|nur|bloß|sondern|mais|sauf|que seulement|pero|sino|salvo|sólo|solo)\b`)
-	// indirect begins what is not taken for granted.
+	// indirect begins a clause without presupposition.
 	indirect = regexp.MustCompile(`(?i)^((it|this|das|es) )?(whether|if|ob|si)\s`)
-	// onTopic is all of what they say nothing about.
-	onTopic = regexp.MustCompile(`(?i)^((anything|nothing|information|data|details|evidence|sources?|mention|much) )*(about|on|of|for|regarding)(\s[\p{L}'-]+){1,6}[.!]?$`)
+	onTopic  = regexp.MustCompile(`(?i)^((anything|nothing|information|data|details|evidence|sources?|mention|much) )*(about|on|of|for|regarding)(\s[\p{L}'-]+){1,6}[.!]?$`)
 )
 
-// granted is in a question that takes something for granted, and why begins one that
-// does if something is named.
+// granted matches a presupposing question; why begins one that presupposes if it has a
+// name.
 var (
 	granted = regexp.MustCompile(`(?i)\b(did|do|didn't|don't) you (know|realize|realise|remember)\b|\bhave you (ever )?heard\b|\bwho (knew|would have thought)\b|\b(is|was|are|were|did|does|do|has|have|had|wo|would|could|should|ca)n't\b|\bis it (not )?true that\b|` +
 		`\b(wussten sie|wusstest du|weißt du)\b|\b(saviez-vous|sais-tu|savais-tu|savez-vous)\b|(^|[^\p{L}])(sabías?|sabe usted) (usted )?que\b|, (right|correct|no|yes|oder|nicht wahr|n'est-ce pas|non|verdad|eh|ok)\?|, (is|was|are|were|did|does|do|has|have) (it|he|she|they|there|not)\?`)
 	why = regexp.MustCompile(`(?i)^(why|how come|since when|warum|wieso|weshalb|pourquoi|¿?por qué)\b`)
 )
 
-// numbering is the number of a heading.
 var numbering = regexp.MustCompile(`(?i)^\s*(((step|part|chapter|section|question|finding|schritt|teil|kapitel|abschnitt|étape|partie|chapitre|paso|parte|capítulo) [0-9]{1,3}[:.)]?(\s|$))|[0-9]{1,2}(\.[0-9]{1,2}){0,3}[.)]?\s+(?:-\s)?|[0-9]{1,2}[.)])`)
 
-// askWords are words that questions begin with, of those in finiteAux with what follows.
+// askWords begin questions; finiteAux of them are auxiliaries.
 var (
 	askWords = fieldSet(`what who whom whose which when where why how is are was were am do does did has have had can could will would shall should may might must
 wer wen wem wessen was wann wo woher wohin warum wieso weshalb wie welche welcher welches welchen ist sind war waren hat haben hatte kann können konnte wird werden soll sollte darf muss gibt
@@ -304,7 +282,6 @@ qué quién quiénes cuál cuáles cuándo dónde adónde cómo cuánto cuánta 
 ist sind war waren wurde wurden hat hatte hatten kann konnte wird est sont était étaient fut furent ont fue fueron era eran han tiene tienen está están`)
 )
 
-// finiteVerbs are verbs that headings claim something with.
 var finiteVerbs = fieldSet(`found finds discovered discovers confirmed confirms killed kills died dies won wins lost loses said says claims claimed admitted admits announced announces revealed reveals
 holds held contains contained reaches reached became becomes made makes took takes gave gives got gets went goes came comes began begins started starts ended ends closed closes opened opens built builds
 sank sinks fell falls rose rises grew grows dropped drops increased increases decreased decreases doubled doubles caused causes causing cures cured proves proved proven shows showed shown exists existed
@@ -314,14 +291,12 @@ beat beats defeated defeats destroyed destroys attacked attacks invaded invades 
 fand fanden entdeckte bestätigte tötete starb starben gewann verlor sagte sagt enthält erreicht erreichte liegt lag steht stand bleibt blieb kostet kostete gründete baute
 trouva découvrit confirma tua mourut gagna perdit dit contient atteint coûte descubrió confirmó mató murió ganó perdió dijo contiene alcanza cuesta encontró`)
 
-// metaNouns are what an answer consists of or rests on, and what of it is counted.
 var metaNouns = fieldSet(`answer answers summary summaries overview response section sections report point points finding findings takeaway takeaways source sources evidence quote quotes quotation quotations passage passages
 result results information info data detail details question questions topic topics list lists table tables fact facts thing things step steps reason reasons example examples page pages document documents web search searches
 antwort antworten zusammenfassung überblick abschnitt abschnitte punkte quelle quellen belege ergebnisse informationen angaben frage fragen thema liste tabelle seiten
 réponse réponses synthèse résumé aperçu section points source résultats informations détails question questions sujet liste tableau pages
 respuesta respuestas resumen síntesis puntos fuente fuentes resultados información detalles pregunta preguntas tema lista tabla páginas`)
 
-// metaWords are other words of talk about an answer.
 var metaWords = fieldSet(`i i'm i'll i've i'd you me us we your my here here's below above following what whatever let let's know feel free ask asked please want wanted like need help helps helpful hope hopes look looked looking searched search searching find found finding
 gathered gather read could can cannot can't couldn't did didn't do don't will would not no nothing any more further other another additional also happy glad sorry able unable able sure short brief quick clear useful relevant key main important available
 based draws summarise summarises summarize summarizes based cited given provide provided provides say says said silent show shown go see note answers answering again later now so this that these those as well if there about on unfortunately provided contain contains

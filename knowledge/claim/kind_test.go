@@ -2,7 +2,6 @@ package claim
 
 import "testing"
 
-// Talk, questions and headings are exempt from checks only if nothing in them can be wrong.
 func TestClaims(t *testing.T) {
 	for _, c := range []struct {
 		text    string
@@ -87,7 +86,6 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// What stands under a heading is a list of sources only if that says so.
 func TestNotes(t *testing.T) {
 	for title, factual := range map[string]bool{"Notes": true, "Links": true, "Sources": false, "Literatur": false} {
 		list := Split("## " + title + "\n\nThe trench is 25,000 metres deep.")

@@ -2,7 +2,6 @@ package claim
 
 import "strings"
 
-// fieldSet returns the set of the words of a list.
 func fieldSet(list string) map[string]bool {
 	set := make(map[string]bool)
 	for w := range strings.FieldsSeq(list) {
@@ -11,42 +10,37 @@ func fieldSet(list string) map[string]bool {
 	return set
 }
 
-// negations turn what follows round, in English, German, French and Spanish, folded.
 var negations = fieldSet(`not no never none nor neither without cannot nothing nobody nowhere hardly scarcely
 failed fails fail refused refuses denied denies unable lacks lacked unlikely
 nicht kein keine keinen keinem keiner keines nie niemals ohne nichts niemand weder kaum
 pas jamais aucun aucune rien sans ni nul nulle guere
 nunca jamas ningun ninguna ninguno nada nadie sin tampoco`)
 
-// turns end what a negation reaches.
+// turns end the scope of a negation.
 var turns = fieldSet(`but although though however while whereas because until unless aber sondern obwohl weil mais car pero sino aunque porque`)
 
-// generic are words that say nothing of a subject beside the stop words.
 var generic = fieldSet(`also however including include includes included later said says would could one ones may might well new based per among around since during
 another many much other others several used use using known named called became become becomes both due via according first`)
 
 var weekdays = fieldSet(`monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag
 lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo`)
 
-// germanPlaces stand before names, and seldom before other nouns, without an article.
 var germanPlaces = fieldSet(`von aus nach bei durch herr frau`)
 
-// timeWords lead in a time.
 var timeWords = fieldSet(`in since until till by from to of during between before after around early late mid and year circa c ca last next this
 im seit bis vor nach ab anfang ende mitte jahr jahre und en depuis avant apres des fin debut an annee desde hasta antes despues ano`)
 
-// Cues are what makes a sentence say something less or more surely, or of less or more.
+// A cues holds the words that change the certainty or scope of a sentence.
 type cues struct {
-	hedge    string // a word that says it is not sure
-	only     string // a word that says there is nothing else
+	hedge    string // uncertainty word
+	only     string // exclusivity word
 	quantity amountOf
-	quantum  string // the word of it
-	caused   string // a word that says one thing made another happen
-	linked   string // one that says they go together
-	nth      int    // of the hedge, among all words
+	quantum  string // its word
+	caused   string // causal word
+	linked   string // correlation word
+	nth      int    // index of the hedge among all words
 }
 
-// amountOf is how much of a whole a sentence is about.
 type amountOf uint8
 
 const (
@@ -57,14 +51,12 @@ const (
 	all
 )
 
-// hedges say that something is not sure, or only planned.
 var hedges = fieldSet(`may might could possibly perhaps probably likely reportedly allegedly apparently supposedly rumored rumoured purportedly
 suggests suggest suggested seems seem appears believed suspected expected planned plans planning proposed hopes hoped aims considering potential potentially presumably estimated
 konnte konnten moglicherweise vielleicht wahrscheinlich vermutlich angeblich offenbar voraussichtlich anscheinend soll sollen
 pourrait pourraient peut peut-etre probablement possiblement semble semblent apparemment selon suppose
 podria podrian quizas quiza posiblemente probablemente parece presunto supuestamente`)
 
-// firm words make a claim surer than a hedge.
 var onlys = fieldSet(`only solely sole exclusively nur ausschliesslich einzige einziger einzigen seulement uniquement seul seule solo solamente unico unica unicamente`)
 
 var quantities = func() map[string]amountOf {
@@ -86,7 +78,6 @@ var causes = fieldSet(`causes caused cause causing leads led because due verursa
 
 var links = fieldSet(`associated association linked correlated correlation correlates correlate korreliert zusammenhang assoziiert associe associee correle lie asociado asociada relacionado correlacion`)
 
-// cuesOf finds the cues of a sentence.
 func cuesOf(atoms []atom) (c cues) {
 	for i, a := range atoms {
 		switch {
@@ -108,8 +99,8 @@ func cuesOf(atoms []atom) (c cues) {
 	return c
 }
 
-// quantifies reports whether the word at i says of how much: "most people", not "the
-// most expensive", "at most" and "after all".
+// quantifies reports whether the word at i is a quantifier: "most people", not "the
+// most expensive", "at most" or "after all".
 func quantifies(atoms []atom, i int) bool {
 	if i == 0 {
 		return true
@@ -123,8 +114,8 @@ func quantifies(atoms []atom, i int) bool {
 	return true
 }
 
-// commonWords are words that say little of a subject, and for which sources often have
-// others: the most frequent verbs, nouns and adjectives of running text.
+// commonWords are the most frequent verbs, nouns and adjectives of running text. They
+// say little, and sources often use others.
 var commonWords = fieldSet(`out off up down over under again once back away together able take takes took taken taking make makes made making get gets got give gives given gave go goes went gone
 come comes came put puts set sets keep kept let begin begins began begun start starts started end ends ended become show shows showed shown find finds found see sees saw seen know knows knew look looked
 work works worked working play plays played playing run runs ran lead leads led bring brought hold holds held turn turned move moved live lived lives believe receive receives received provide provides provided

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestHostile reads texts that are made to take long. It would take minutes if something took
-// the cube of their length.
+// TestHostile reads adversarial texts; a cubic algorithm would take minutes.
 func TestHostile(t *testing.T) {
 	const size = 16_000
 	never := func(string) bool { return false }

@@ -13,32 +13,31 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// From how much on what stands in quotation marks is taken for words of a source, and not
-// for a name or a word that is held at a distance.
+// Minimum length for quoted text to count as a quotation. Shorter text may be a name
+// or irony.
 const (
 	leastQuotedWords   = 5
 	leastQuotedLetters = 20
-	leastUnspaced      = 12 // letters, in scripts without blanks
-	leastPart          = 8  // bytes of what stands between two gaps
+	leastUnspaced      = 12 // letters, in scripts without spaces
+	leastPart          = 8  // bytes between two ellipses
 )
 
-// countable is the number up to which a whole number without a unit is not looked for: who
-// sums up counts things himself.
+// countable is the largest unitless integer that needs no source: a writer may count
+// items.
 const countable = 12
 
-// A Wording is what quotes have word for word, and figure for figure, by their ids. What is
-// of no id may be the source of any sentence.
+// A Wording is the literal text and figures of quotes, by evidence ID. Text under the
+// ID "" supports every sentence.
 type Wording map[string]*literal
 
-// A literal is what quotes have word for word.
 type literal struct {
 	letters string
 	text    string
 	read    []reading
-	parts   []float64 // that there are words for
+	parts   []float64 // counts that the quotes imply
 }
 
-// Add reads a quote, with what stands around it in the source, or more of one.
+// Add appends a quote and its context to id.
 func (w Wording) Add(id, text string) {
 	text = textkit.Prefix(text, maxQuote)
 	l := &literal{letters: bareLetters(text) + "\n"}
@@ -64,12 +63,10 @@ func (w Wording) Add(id, text string) {
 	w[id] = l
 }
 
-// Unfounded returns what a sentence of a text gives as a source has it, and none of the
-// quotes has that it cites: a quotation, or a number or year in digits; "" if there is no
-// such, or it cites what is not there. It is much less than Verify: other words for the same
-// are never unfounded, nor is a number that is written, grouped, scaled or rounded
-// otherwise. Behind the last citation of a sentence nothing is looked at, for that is the
-// writer's own.
+// Unfounded returns a quotation, number or year in digits that none of the cited
+// quotes has. It returns "" if there is none, or if a citation is unknown. Unlike
+// Verify it accepts paraphrases, and numbers in another notation, grouping, scale or
+// rounding. Text after the last citation is the writer's own and is not checked.
 func (w Wording) Unfounded(text string, s *Sentence) string {
 	if len(s.Cites) == 0 {
 		return ""
@@ -85,7 +82,6 @@ func (w Wording) Unfounded(text string, s *Sentence) string {
 	return all.unfounded(covered(text[s.Start:s.End]))
 }
 
-// add adds what other quotes have, if there are any.
 func (l *literal) add(o *literal) {
 	if o != nil {
 		l.letters, l.text = l.letters+o.letters, l.text+o.text
@@ -93,10 +89,9 @@ func (l *literal) add(o *literal) {
 	}
 }
 
-// unfounded returns the first quotation or figure of what is said that the quotes lack.
 func (l *literal) unfounded(said string) string {
 	for _, q := range quotations(said) {
-		for _, part := range gap.Split(q, -1) { // where it leaves something out
+		for _, part := range gap.Split(q, -1) { // at omissions
 			if letters := bareLetters(part); len(letters) >= leastPart && !strings.Contains(l.letters, letters) {
 				return "“" + q + "”"
 			}
@@ -108,7 +103,6 @@ func (l *literal) unfounded(said string) string {
 	return l.lacks(regrouped(said))
 }
 
-// lacks returns the first figure or year of what is said that the quotes lack.
 func (l *literal) lacks(said string) string {
 	r := readSentence(said, span{0, len(said)}, "")
 	for _, f := range r.figures {
@@ -124,7 +118,7 @@ func (l *literal) lacks(said string) string {
 	return ""
 }
 
-// What is written of numbers in ways that are not read.
+// Number notations that the figure reader does not know.
 var (
 	blankGroups = regexp.MustCompile(`\b\d{1,3}(?: \d{3})+\b`)
 	pointFirst  = regexp.MustCompile(`(^|[^\pL\d.])\.(\d)`)                                                                           // .05
@@ -134,8 +128,8 @@ var (
 	superior    = strings.NewReplacer("−", "-", "⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9")
 )
 
-// regrouped returns a text in which no blanks group digits, and numbers with powers of ten,
-// parts or nothing before their point are written out.
+// regrouped joins digit groups, and writes out powers of ten, fractions and leading
+// points.
 func regrouped(text string) string {
 	text = blankGroups.ReplaceAllStringFunc(text, func(digits string) string { return strings.ReplaceAll(digits, " ", "") })
 	text = power.ReplaceAllStringFunc(text, func(number string) string {
@@ -148,15 +142,15 @@ func regrouped(text string) string {
 	return crossed.ReplaceAllString(pointFirst.ReplaceAllString(fractions.Replace(text), "${1}0.$2"), "$1 × $2")
 }
 
-// own reports whether a figure need be in no source: it is counted or guessed by who writes,
-// or is no number.
+// own reports whether a figure needs no source: a count or guess of the writer, or no
+// number.
 func (f figure) own(said string) bool {
 	return strings.IndexFunc(f.text, unicode.IsDigit) < 0 || within(said, f.span) || f.unit == "place" || numberName.MatchString(said[:f.start]) ||
 		f.unit == "" && f.value <= countable && f.value == math.Trunc(f.value) || f.unit == "share" && guess.MatchString(said)
 }
 
-// within reports whether digits belong to something longer, such as a version, a time of
-// day or an address.
+// within reports whether digits are part of a longer token, such as a version, clock
+// time or address.
 func within(said string, at span) bool {
 	const joins = "./:_-"
 	before, after := said[:at.start], said[at.end:]
@@ -165,20 +159,17 @@ func within(said string, at span) bool {
 		len(after) > 1 && strings.IndexByte("./:", after[0]) >= 0 && wordy(rune(after[1]))
 }
 
-// numberName is what has a number for its name, as a standard or a part of a text.
+// numberName matches a name that a number completes, such as a standard or chapter.
 var numberName = regexp.MustCompile(`(?:^|[^\pL\d])(?:RFC|ISO|IEC|IEEE|ANSI|ECMA|DIN|EN|PEP|(?i:section|chapter|figure|fig\.|table|appendix|article|version|abschnitt|kapitel|abbildung|tabelle|artikel)|§)[\s-]*$`)
 
-// codeSpan is code within a line.
 var codeSpan = regexp.MustCompile("`+[^`\n]*`+")
 
-// yearBefore is the first year of two, as in 2018–19.
 var yearBefore = regexp.MustCompile(`\b\d{4}[–/-]$`)
 
-// leadIns are words that a citation stands behind which leads a sentence in.
 var leadIns = fieldSet("as to in by from per see with nach laut gemäß siehe in aus selon d'après dans según en")
 
-// covered returns what is said in the part of a sentence that its citations stand for: up
-// to the last, or all if the first leads it in.
+// covered returns the text that the citations of a sentence cover: up to the last one,
+// or all after an opening citation.
 func covered(raw string) string {
 	raw = codeSpan.ReplaceAllString(raw, " ")
 	first, last := -1, 0
@@ -199,10 +190,8 @@ func covered(raw string) string {
 	return said
 }
 
-// closings are the marks that end quotations, by those that begin them.
 var closings = map[rune]string{'“': "”", '„': "“”", '«': "»", '「': "」", '『': "』", '"': `"`}
 
-// quotations returns what stands in quotation marks and is long enough.
 func quotations(said string) (list []string) {
 	add := func(q string) {
 		if quoted(q) {
@@ -210,7 +199,7 @@ func quotations(said string) (list []string) {
 		}
 	}
 	if i := strings.IndexRune(said, '”'); i >= 0 && !strings.ContainsAny(said, "“„") && strings.Count(said, "”") == 1 {
-		add(said[:i]) // of a quotation of several sentences the last
+		add(said[:i]) // the last sentence of a long quotation
 	}
 	for _, m := range single.FindAllStringSubmatch(said, -1) {
 		if m[2] != "" {
@@ -233,14 +222,15 @@ func quotations(said string) (list []string) {
 	return list
 }
 
-// single is a quotation in ‘…’, of which ’ may be an apostrophe as well. It begins with a
-// letter, behind none, and not with a word as in "rock ‘n’ roll". It ends at the first ’ that
-// has no letter behind it and no blank before it, which may be too early, but what is before
-// it is quoted, too. Where that may be behind a plural, as in "the dogs’ bowls", and the ‘
-// may be no mark either, its second group is empty.
+// single matches a quotation in ‘…’, where ’ may also be an apostrophe. It starts with
+// a letter, after none, and not as in "rock ‘n’ roll". It ends at the first ’ with no
+// letter after and no blank before. That may be early, but the shorter text is quoted
+// as well. The second group is empty where ’ may follow a plural ("the dogs’ bowls")
+// and ‘ may be no quotation mark.
 var single = regexp.MustCompile(`(?:^|[^\pL\pN])‘(?:(?i:em|n|til|tis|twas|cause)\b|(\pL[^‘]*?)(?:[sxzßSXZ]’ [\pL\pN]|(\S)’(?:[^\pL\pN]|$)))`)
 
-// quoted reports whether a text is long enough for words of a source, and no name or title.
+// quoted reports whether a text is long enough for a quotation and is no name or
+// title.
 func quoted(text string) bool {
 	letters := bareLetters(text)
 	n := utf8.RuneCountInString(letters)
@@ -256,14 +246,10 @@ func quoted(text string) bool {
 	return n >= leastQuotedLetters && len(all) >= leastQuotedWords && 2*capital <= len(all)
 }
 
-// gap is where words of a source are left out, or put in.
 var gap = regexp.MustCompile(`…|\.\.\.+|[\[(][^\])]*[\])]`)
 
-// asides are what sources have within their words that is not read with them: marks of
-// footnotes, and addresses of links.
 var asides = regexp.MustCompile(`\[\^?\d{1,3}\]|\]\([^()\s]*\)`)
 
-// bareLetters returns the letters and digits of a text, without case and accents.
 func bareLetters(text string) string {
 	var b strings.Builder
 	for _, w := range strings.Fields(text) {
@@ -276,5 +262,4 @@ func bareLetters(text string) string {
 	return b.String()
 }
 
-// guess is how a writer says how sure he is himself.
 var guess = regexp.MustCompile(`(?i)confiden|probab|likel|certain|\bsure\b|wahrschein|sicher`)

@@ -10,8 +10,8 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// has reports whether the quotes have a figure. One that is given exactly is not borne out
-// by a rounder one.
+// has reports whether the quotes have a figure. A rounder figure does not support an
+// exact one.
 func (l *literal) has(f figure) bool {
 	if f.unit == "share" && slices.ContainsFunc(l.parts, f.shares) {
 		return true
@@ -32,14 +32,14 @@ func (l *literal) has(f figure) bool {
 	return false
 }
 
-// given reports whether g, of a source, is f, or f is rounded from it.
+// given reports whether f equals source figure g, or rounds it.
 func (f figure) given(g figure) bool {
 	fit := f.fits(g)
 	return fit > roughly || fit == roughly && f.step >= g.step*(1-1e-9)
 }
 
-// spells reports whether g, of a source, is the number that f is, and its unit or scale may
-// be that of f: one of them is not said there, or is read otherwise.
+// spells reports whether f and source figure g have equal numbers and possibly equal
+// units or scales: one is missing, or was read differently.
 func (f figure) spells(g figure) bool {
 	if f.unit != g.unit && (f.unit == "" || g.unit == "") && equals(f.number(), g.number()) {
 		return true
@@ -58,7 +58,6 @@ func (f figure) spells(g figure) bool {
 	return confused[f.unit] == g.unit || confused[g.unit] == f.unit
 }
 
-// number returns a figure without its unit.
 func (f figure) number() float64 {
 	if f.size > 0 {
 		return f.value / f.size
@@ -66,16 +65,13 @@ func (f figure) number() float64 {
 	return f.value
 }
 
-// bare reports whether a figure is the number that is written.
 func (f figure) bare() bool { return equals(f.value, f.written()) }
 
-// money has units that tables give in thousands and millions.
 var money = fieldSet("dollar euro yen franc")
 
-// confused are units that have a name in common.
 var confused = map[string]string{"pound sterling": "mass", "percentage point": "share", "length": "area"}
 
-// dated reports whether a date of a source has a number, or may be one.
+// dated reports whether source date d has, or may have, the number f.
 func (f figure) dated(d day) bool {
 	year := float64(d.year)
 	switch {
@@ -87,8 +83,8 @@ func (f figure) dated(d day) bool {
 	return f.unit == "" && (f.value == float64(d.month) || f.value == float64(d.day))
 }
 
-// shares reports whether a share is a multiple of a part that a word means, as 67 % of
-// thirds. Wholes are doubled and tripled, so that parts are less than one.
+// shares reports whether a share is a multiple of a named part, as 67 % is of thirds.
+// Wholes double and triple, parts stay below one.
 func (f figure) shares(part float64) bool {
 	n := 0.0
 	if part > 0 {
@@ -100,7 +96,6 @@ func (f figure) shares(part float64) bool {
 	return part == 0 || n > 0 && (part < 1 && f.value < 1 || part == 1 && n <= 3)
 }
 
-// times are how many seconds units of time have, by their stems.
 var times = func() map[string]float64 {
 	all := make(map[string]float64)
 	for size, names := range map[float64]string{
@@ -115,8 +110,8 @@ var times = func() map[string]float64 {
 	return all
 }()
 
-// measured returns a figure in the unit that all of its kind have: seconds, and metres for
-// what is read as millions.
+// measured converts a figure to a common unit: seconds for times, metres for a
+// trailing m read as million.
 func (f figure) measured() figure {
 	size, unit := times[f.noun], "time"
 	if f.unit == "" && strings.HasSuffix(f.text, "m") {
@@ -130,8 +125,8 @@ func (f figure) measured() figure {
 
 func equals(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
 
-// dates reports whether the quotes have the year of a date, if only its last two digits,
-// and its month and day, if they name any of that year.
+// dates reports whether the quotes have the year of a date, if only in two digits. If
+// they give months or days of that year, one must match.
 func (l *literal) dates(d day) bool {
 	year := strconv.Itoa(d.year)
 	if d.decade {
@@ -140,7 +135,7 @@ func (l *literal) dates(d day) bool {
 	if !strings.Contains(l.text, year) && !l.has(figure{value: float64(d.year % 100), text: year[2:]}) {
 		return false
 	}
-	var months, days, month, day bool // there are any; the one that is meant is there
+	var months, days, month, day bool // any exist; the wanted one exists
 	for i := range l.read {
 		for _, e := range l.read[i].days {
 			if e.year > 0 && e.year != d.year {
@@ -159,7 +154,6 @@ func (l *literal) dates(d day) bool {
 	return month && (d.day == 0 || !days || day || l.has(figure{value: float64(d.day), text: strconv.Itoa(d.day)}))
 }
 
-// written returns the number of a figure as it is written, without scale and unit.
 func (f figure) written() float64 {
 	i := strings.IndexFunc(f.text, unicode.IsDigit)
 	if i < 0 {
@@ -172,8 +166,7 @@ func (f figure) written() float64 {
 	return value
 }
 
-// unspelled returns a sentence with the numbers in digits that it has in several words, as
-// "one hundred and twenty thousand".
+// unspelled replaces multi-word numbers by digits: "one hundred and twenty thousand".
 func unspelled(text string) string {
 	var b strings.Builder
 	sum, part, n, from, to, copied, last := 0.0, 0.0, 0, 0, 0, 0, 0
@@ -220,8 +213,8 @@ func unspelled(text string) string {
 	return b.String() + text[copied:]
 }
 
-// shareWords are words for parts and multiples, which others write as shares: the least that
-// they may be.
+// shareWords maps words for parts and multiples, which texts also write as shares, to
+// their minimum value.
 var shareWords = func() map[string]float64 {
 	all := make(map[string]float64)
 	for part, names := range map[float64]string{

@@ -9,10 +9,9 @@ import (
 	"testing"
 )
 
-// A mutation is a claim with one thing changed that its source says otherwise.
+// A mutation is a claim with one detail that contradicts its source.
 type mutation struct{ kind, text string }
 
-// mutations returns claims that say one number, date, name or negation otherwise.
 func mutations(claim string, rng *rand.Rand) (list []mutation) {
 	r := readSentence(claim, span{0, len(claim)}, "en")
 	for _, f := range r.figures {
@@ -46,7 +45,6 @@ var (
 	digits    = regexp.MustCompile(`[0-9]+`)
 )
 
-// otherNumber returns a number in other digits or another word, "" if it can't.
 func otherNumber(said string, rng *rand.Rand) string {
 	for _, pair := range [][2]string{{"two", "five"}, {"three", "nine"}, {"four", "seven"}, {"five", "eight"}, {"six", "ten"}, {"first", "fourth"}, {"second", "sixth"}, {"third", "eighth"}} {
 		if rest, ok := strings.CutPrefix(strings.ToLower(said), pair[0]); ok {
@@ -64,7 +62,6 @@ func otherNumber(said string, rng *rand.Rand) string {
 	return said[:at[0]] + strconv.Itoa(n+1+n/3+rng.IntN(3)) + said[at[1]:]
 }
 
-// otherDate returns a date with another year, month or day.
 func otherDate(said string, rng *rand.Rand) string {
 	months := strings.Fields("January February March April May June July August September October November December")
 	if rng.IntN(2) == 0 {
@@ -88,7 +85,6 @@ func otherDate(said string, rng *rand.Rand) string {
 	return said[:at[0]] + strconv.Itoa(n) + said[at[1]:]
 }
 
-// borneOut are claims that the quote beside them bears out.
 var borneOut = []struct{ claim, quote, context string }{
 	{"The bridge was opened on 12 May 1932 and cost £4.2 million.", "After eight years of work the bridge was opened to traffic on May 12, 1932. The total cost was 4,200,000 pounds, most of it paid by the state.", "Harbour Bridge"},
 	{"Marie Keller won the 1998 Oslo Marathon in 2 hours 31 minutes.", "Marie Keller of Switzerland won the Oslo Marathon in 1998. Her time of 2 hours 31 minutes stood for a decade.", ""},
@@ -107,7 +103,6 @@ var borneOut = []struct{ claim, quote, context string }{
 	{"Berlin has been the capital of Germany since 3 October 1990.", "Since 3 October 1990, Berlin has been the capital of reunified Germany.", "Berlin"},
 }
 
-// tally counts mutations that were caught.
 type tally struct{ all, caught map[string]int }
 
 func (y *tally) add(kind string, caught bool) {
@@ -132,7 +127,7 @@ func (y *tally) rate() float64 {
 	return float64(n) / float64(m)
 }
 
-// mutate counts how many mutations of a claim lower its status.
+// mutate counts the mutations of a claim that lower its verdict or score.
 func (y *tally) mutate(t *testing.T, c *Corpus, claim string, rng *rand.Rand) {
 	before := c.Verify(Sentence{Text: claim})
 	for _, m := range mutations(claim, rng) {

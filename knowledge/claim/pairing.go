@@ -2,7 +2,7 @@ package claim
 
 import "ponder/internal/textkit/lexical"
 
-// An stating is a figure or date of a sentence, with its place among the words.
+// A stating is a figure or date of a sentence and its atom index.
 type stating struct {
 	figure figure
 	day    day
@@ -11,7 +11,6 @@ type stating struct {
 	text   string
 }
 
-// statingsOf returns the figures and dates of what was read, in their order among atoms.
 func statingsOf(r *reading, base int, atoms []atom) (list []stating) {
 	place := func(s span) int {
 		for i := range atoms {
@@ -30,7 +29,8 @@ func statingsOf(r *reading, base int, atoms []atom) (list []stating) {
 	return list
 }
 
-// alike reports whether two items are of one kind, so that one may be taken for the other.
+// alike reports whether x and y are of one kind, so that one could stand for the
+// other.
 func (x stating) alike(y stating) bool {
 	if x.dated || y.dated {
 		return x.dated && y.dated
@@ -38,7 +38,6 @@ func (x stating) alike(y stating) bool {
 	return x.figure.unit == y.figure.unit && (x.figure.unit != "" || x.figure.noun == y.figure.noun || x.figure.noun == "" || y.figure.noun == "")
 }
 
-// bears reports whether an stating of a source bears x out.
 func (x stating) bears(y stating) bool {
 	if x.dated {
 		return y.dated && x.day.borne(y.day)
@@ -46,8 +45,8 @@ func (x stating) bears(y stating) bool {
 	return !y.dated && x.figure.unit == y.figure.unit && x.figure.fits(y.figure) >= rounded
 }
 
-// territory returns the words that belong to item k of a list of one kind: from its
-// clause to that of the next. ok is false if two are in one clause.
+// territory returns the atoms of item k among items of one kind: from its clause to
+// the next item's clause. It returns false if two items share a clause.
 func territory(list []stating, k int, clause []int) (from, to int, ok bool) {
 	from, to = 0, len(clause)
 	for i := range list {
@@ -73,8 +72,8 @@ func clauseStart(clause []int, at int) int {
 	return at
 }
 
-// paired says that the source has a figure or date of the claim of something else: what
-// the claim says of it stands with another one, and something of its kind in its place.
+// paired returns a reason if the source gives a figure or date of the claim to another
+// subject, and another figure to the claim's subject.
 func (b *beside) paired() string {
 	mine, theirs := statingsOf(&b.reading, 0, b.mine), statingsOf(&b.unit.reading, b.unit.start, b.theirs)
 	ourClauses := clausesOf(b.mine)
@@ -96,7 +95,6 @@ func (b *beside) paired() string {
 	return ""
 }
 
-// kindred returns the items of the kind of item k, and which of them it is.
 func kindred(list []stating, k int) (own []stating, at int) {
 	for i, x := range list {
 		if i == k {
@@ -109,8 +107,8 @@ func kindred(list []stating, k int) (own []stating, at int) {
 	return own, at
 }
 
-// stray returns what the source says item n of where the claim has a word that the
-// source has with another stating of the kind, or "".
+// stray returns the word of the claim that the source connects with another item of
+// the kind instead of item n, or "".
 func (b *beside) stray(x stating, from, to int, theirs []stating, n int) string {
 	rivals, at := kindred(theirs, n)
 	for i, r := range rivals {
@@ -140,15 +138,15 @@ func (b *beside) stray(x stating, from, to int, theirs []stating, n int) string 
 	return ""
 }
 
-// leads reports whether a term is the first word that tells something in the sentence:
-// it may be the subject of all its clauses.
+// leads reports whether term i is the first content word of the sentence, which may be
+// the subject of all clauses.
 func (b *beside) leads(i int) bool {
 	return len(b.unit.terms) > 0 && b.at[i][0] == b.unit.terms[0].nth
 }
 
-// extra returns a term of a part of the sentence that stands for term i, a name or none
-// as that is, and that a part of the claim has not, or -1. If it has another name of the
-// claim, the two names must stand behind the same word.
+// extra returns a term of the sentence part in place of term i that the claim part
+// lacks, or -1. Both terms must be names, or neither. If the part has another name of
+// the claim, both names must follow the same word.
 func (b *beside) extra(first, end, i, from, to int) int {
 	name, shared, found := b.view.names[i], false, -1
 	for k, t := range b.unit.terms {
@@ -172,8 +170,7 @@ func (b *beside) extra(first, end, i, from, to int) int {
 	return -1
 }
 
-// claimHas reports whether the words of the claim from one place to another have term k
-// of the sentence.
+// claimHas reports whether the claim's atoms from..to have term k of the sentence.
 func (b *beside) claimHas(k, from, to int) bool {
 	for i := range b.terms {
 		if b.ours[i] >= from && b.ours[i] < to && b.resembles(i, b.unit.ids[k]) {
@@ -183,8 +180,8 @@ func (b *beside) claimHas(k, from, to int) bool {
 	return false
 }
 
-// neighbours says that the number of the claim is of another name, as the sentence beside
-// has the name of the claim with a number of its own.
+// neighbours returns a reason if an adjacent sentence has the claim's name with its
+// own number.
 func (b *beside) neighbours() (why string) {
 	mine, theirs := statingsOf(&b.reading, 0, b.mine), statingsOf(&b.unit.reading, b.unit.start, b.theirs)
 	if why = b.displaced(mine, theirs); why != "" || len(b.unit.terms) == 0 || b.claimHas(0, 0, len(b.mine)) || !b.unit.terms[0].name && !b.unit.terms[0].head {
@@ -204,8 +201,8 @@ func (b *beside) neighbours() (why string) {
 	return why
 }
 
-// displaced says that the best sentence has another number in the place of one of the
-// claim, and the sentence beside has that, of another name.
+// displaced returns a reason if the best sentence has another number and an adjacent
+// one has the claim's number for another name.
 func (b *beside) displaced(mine, theirs []stating) (why string) {
 	for _, x := range mine {
 		rival := false
@@ -239,8 +236,8 @@ func (b *beside) displaced(mine, theirs []stating) (why string) {
 	return why
 }
 
-// exchanged reports whether a figure or date of the claim is in the best sentence, and
-// another of its kind in the sentence u.
+// exchanged reports whether the best sentence has a figure or date of the claim, and u
+// another one of its kind.
 func (b *beside) exchanged(mine, theirs []stating, u *unit) bool {
 	others := statingsOf(&u.reading, u.start, b.lay(u).theirs)
 	for _, x := range mine {
@@ -262,11 +259,11 @@ func (b *beside) exchanged(mine, theirs []stating, u *unit) bool {
 	return false
 }
 
-// partWords lead in who did something, or for, against or from whom.
+// partWords maps prepositions to the role of the name after them.
 var partWords = map[string]string{"by": "by", "for": "for", "to": "to", "against": "against", "from": "from", "fur": "for", "gegen": "against", "von": "by", "durch": "by",
 	"pour": "for", "contre": "against", "par": "by", "para": "for", "contra": "against", "por": "by"}
 
-// roleOf returns the role word before an atom and the names and articles there, or "".
+// roleOf returns the role word before atom n, across names and articles, or "".
 func (b *beside) roleOf(atoms []atom, n int) string {
 	for k := n - 1; k >= 0 && k >= n-4; k-- {
 		if r := partWords[atoms[k].fold]; r != "" {
@@ -282,8 +279,8 @@ func (b *beside) roleOf(atoms []atom, n int) string {
 	return ""
 }
 
-// placedFor says that the source has a name of the claim in another role: for somebody,
-// not by.
+// placedFor returns a reason if the source gives a name of the claim another role,
+// such as "for" instead of "by".
 func (b *beside) placedFor() string {
 	for i, t := range b.terms {
 		if !b.view.names[i] || len(b.at[i]) == 0 {

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// A stripper takes citations and the marks of Markdown off a text.
 type stripper struct {
 	in    string
 	out   strings.Builder
@@ -14,8 +13,8 @@ type stripper struct {
 	depth int
 }
 
-// plain returns what is said in a part of a text, without citations, marks of this
-// package and of Markdown, on one line; and the ids that are cited.
+// plain returns text on one line without citations, marks and Markdown, and the cited
+// IDs.
 func plain(in string) (string, []string) {
 	s := stripper{in: in}
 	s.strip()
@@ -33,7 +32,6 @@ func (s *stripper) strip() {
 	}
 }
 
-// mark takes what begins at i if it is no text, and returns how long it is.
 func (s *stripper) mark(i int) int {
 	rest := s.in[i:]
 	switch rest[0] {
@@ -64,7 +62,6 @@ func (s *stripper) mark(i int) int {
 	return 0
 }
 
-// bracket takes a citation, a mark, or a link, of which the words stay.
 func (s *stripper) bracket(rest string) int {
 	if n := citation(rest); n > 0 {
 		for _, id := range idsIn(rest[:n]) {
@@ -90,7 +87,7 @@ func (s *stripper) bracket(rest string) int {
 	return n
 }
 
-// link returns the words of the Markdown link that a text begins with, and its length.
+// link returns the words and length of the Markdown link at the start of rest.
 func link(rest string) (words string, n int) {
 	end := strings.IndexByte(rest[:min(len(rest), maxSentence)], ']')
 	if end < 0 || end+1 >= len(rest) || rest[end+1] != '(' {
@@ -103,8 +100,8 @@ func link(rest string) (words string, n int) {
 	return rest[1:end], to
 }
 
-// linkEnd returns where the address of a link ends that begins with the parenthesis at
-// i, or 0. Parentheses in it are balanced.
+// linkEnd returns the end of the link address in parentheses at i, or 0. Nested
+// parentheses are balanced.
 func linkEnd(s string, i int) int {
 	depth := 0
 	for j := i; j < min(len(s), i+maxSentence); j++ {
@@ -122,8 +119,6 @@ func linkEnd(s string, i int) int {
 	return 0
 }
 
-// tag returns the length of the tag of HTML or of the brackets of an address that a
-// text begins with, or 0.
 func tag(rest string) int {
 	end := strings.IndexByte(rest[:min(len(rest), 512)], '>')
 	if end < 2 {
@@ -136,7 +131,6 @@ func tag(rest string) int {
 	return 0
 }
 
-// emphasis returns the length of the marks of an emphasis at i, or 0 if they are text.
 func (s *stripper) emphasis(i int) int {
 	c := s.in[i]
 	n := 1
@@ -160,7 +154,6 @@ func (s *stripper) emphasis(i int) int {
 
 func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// tidy returns a text on one line, without spaces at its ends and before its stops.
 func tidy(s string) string {
 	s = strings.Trim(strings.Join(strings.Fields(s), " "), " ;")
 	for _, stop := range []string{".", ",", ":", "!", "?", ";"} {
@@ -174,11 +167,10 @@ func tidy(s string) string {
 	return s
 }
 
-// lettered reports whether there is a letter or digit in a text.
 func lettered(s string) bool { return strings.IndexFunc(s, wordy) >= 0 }
 
-// citation returns the length of the citation that a text begins with, or 0: ids in
-// brackets, as [e3] or [e3, e4].
+// citation returns the length of a citation such as [e3] or [e3, e4] at the start of
+// s, or 0.
 func citation(s string) int {
 	if s == "" || s[0] != '[' {
 		return 0
@@ -193,7 +185,6 @@ func citation(s string) int {
 	return end + 1
 }
 
-// idsIn returns the ids of a citation in its brackets, or none if it has anything else.
 func idsIn(s string) []string {
 	var ids []string
 	for _, f := range strings.FieldsFunc(s[1:len(s)-1], func(r rune) bool { return r == ',' || r == ';' || r == ' ' }) {
@@ -205,8 +196,8 @@ func idsIn(s string) []string {
 	return ids
 }
 
-// isID reports whether a word has the form of the id of evidence: a few small letters
-// and a number.
+// isID reports whether s has the form of an evidence ID: a few lower-case letters and
+// a number.
 func isID(s string) bool {
 	n := len(s) - len(strings.TrimLeft(s, "abcdefghijklmnopqrstuvwxyz"))
 	return n > 0 && n <= 8 && len(s) > n && len(s)-n <= 9 && numbered(s[n:])

@@ -8,37 +8,34 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// A term is a word that says what a sentence is about.
 type term struct {
 	span
 	fold string // without case and accents
 	stem string
-	name bool // of somebody or something
-	head bool // it begins a sentence, so that its capital tells nothing
-	not  int  // 0, or how many words before it is what negates it
-	nth  int  // among all words of the sentence
+	name bool // a proper name
+	head bool // first in the sentence, so its capital is not significant
+	not  int  // distance in words to a negation before it, or 0
+	nth  int  // index among all words of the sentence
 }
 
-// A reading is what is compared of a sentence.
 type reading struct {
 	terms   []term
 	figures []figure
 	days    []day
 	cues    cues
-	nots    int  // what negates
-	passive bool // it is in the passive, with who did it
+	nots    int  // number of negations
+	passive bool // passive with an agent
 }
 
-// A reader reads sentences of one language.
 type reader struct {
 	lang  lexical.Language
 	text  string
-	base  int // of offsets
+	base  int // added to offsets
 	atoms []atom
 	out   reading
 }
 
-// An atom is a word, a number or a date in digits, before it is known what for.
+// An atom is an unclassified word, number or date in digits.
 type atom struct {
 	span
 	fold   string
@@ -48,12 +45,11 @@ type atom struct {
 	day    day
 	value  float64
 	step   float64
-	suffix string // a unit or scale that follows at once
-	order  bool   // 1st
-	comma  bool   // a mark that parts clauses stands before it
+	suffix string // unit or scale directly after
+	order  bool   // ordinal, as 1st
+	comma  bool   // a clause mark precedes
 }
 
-// readSentence returns what is compared of the sentence at a place of a text.
 func readSentence(text string, at span, lang lexical.Language) reading {
 	r := reader{lang: lang, text: text[at.start:at.end], base: at.start}
 	r.atomise()
@@ -66,10 +62,8 @@ func readSentence(text string, at span, lang lexical.Language) reading {
 	return r.out
 }
 
-// maxAtoms is the most words that are read of a sentence.
 const maxAtoms = 600
 
-// atomise takes the text apart.
 func (r *reader) atomise() {
 	last := 0
 	lexical.Tokens(r.text, func(t lexical.Token) {
@@ -100,7 +94,6 @@ func joined(text string, i int) bool {
 	return unicode.IsLetter(before)
 }
 
-// numeral reads the number or date in digits at an atom.
 func (r *reader) numeral(a *atom) {
 	rest := r.text[a.start:]
 	if d, n := isoDay(rest); n > 0 {
@@ -130,7 +123,6 @@ func (r *reader) numeral(a *atom) {
 	a.end = to
 }
 
-// take reads what begins at an atom and returns how many atoms it is.
 func (r *reader) take(i int) int {
 	a := &r.atoms[i]
 	if a.day.said() > 0 {
@@ -154,10 +146,8 @@ func (r *reader) addDay(from, to int, d day) {
 	r.out.days = append(r.out.days, d)
 }
 
-// flat returns a text on one line.
 func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// word adds a word that says something of the subject.
 func (r *reader) word(i int) {
 	a := &r.atoms[i]
 	if a.number || negations[a.fold] || lexical.Stop(a.fold, r.lang) || generic[a.fold] || quantities[a.fold] != unsaid || a.fold == "t" {
@@ -171,7 +161,6 @@ func (r *reader) word(i int) {
 	r.out.terms = append(r.out.terms, t)
 }
 
-// named reports whether the word at i is a name.
 func (r *reader) named(i int) bool {
 	a := &r.atoms[i]
 	if !a.upper || weekdays[a.fold] || monthNames[a.fold] > 0 {
@@ -192,8 +181,7 @@ func (r *reader) named(i int) bool {
 	return follows || before.upper && i > 1 || germanPlaces[before.fold]
 }
 
-// negate marks the terms that a negation stands before, in their clause. In German it
-// may stand behind.
+// negate marks the terms after a negation in its clause; in German also those before.
 func (r *reader) negate() {
 	for i := range r.atoms {
 		if !r.negates(i) {
@@ -221,7 +209,7 @@ func (r *reader) negate() {
 	}
 }
 
-// negates reports whether the word at i turns what follows round.
+// negates reports whether the word at i is a negation in its context.
 func (r *reader) negates(i int) bool {
 	a := &r.atoms[i]
 	next := ""
@@ -241,7 +229,6 @@ func (r *reader) negates(i int) bool {
 	return negations[a.fold]
 }
 
-// isPassive reports whether a sentence has a form of be with "by" behind it.
 func isPassive(atoms []atom) bool {
 	be := -1
 	for i, a := range atoms {

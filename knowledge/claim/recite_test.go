@@ -54,8 +54,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// Whatever a text is, only what it cites changes, and what it cites then is what was
-// wanted.
+// FuzzRecite checks that only citations change, and change as requested.
 func FuzzRecite(f *testing.F) {
 	f.Add("The town has 3,506 people [e2]. It is old [e4].", "e3")
 	f.Add("| a | 5 km [e1] |\n", "e9")

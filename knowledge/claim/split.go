@@ -5,23 +5,22 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is read of a text.
 const (
 	maxSentences = 400
 	maxSentence  = 4 << 10 // bytes
 )
 
-// Split takes a finished answer in Markdown apart into sentences, in their order. List
-// items and rows of tables are sentences, or several. Headings and code are there too, as
-// factual if they claim something, and lists of sources, as not factual. The sentences do not overlap; there are at most
-// 400 of at most 4 KiB: what is longer is cut, and what comes after is left out.
+// Split divides a finished Markdown answer into sentences, in order and without
+// overlap. List items and table rows are one or more sentences. Headings and code are
+// factual if they state a fact; source lists are not factual. It returns at most 400
+// sentences. It cuts those over 4 KiB and drops later text.
 func Split(text string) []Sentence {
 	list, _ := splitTo(text)
 	return list
 }
 
-// Bounded returns as much of a text as Split reads, and whether that is less than all of
-// it. What Split would leave out is neither checked nor marked.
+// Bounded returns the part of a text that Split reads, and whether that is less than
+// all. The rest is neither checked nor marked.
 func Bounded(text string) (string, bool) {
 	_, end := splitTo(text)
 	if !lettered(text[end:]) {
@@ -30,7 +29,6 @@ func Bounded(text string) (string, bool) {
 	return strings.TrimSpace(text[:end]), true
 }
 
-// splitTo returns the sentences of a text and where what was read of it ends.
 func splitTo(text string) (list []Sentence, end int) {
 	parts, end := blocks(text)
 	for _, b := range parts {
@@ -49,7 +47,6 @@ func splitTo(text string) (list []Sentence, end int) {
 	return list, end
 }
 
-// read returns the sentence at a place, or false if there are no words in it.
 func read(text string, at span, kind blockKind) (Sentence, bool) {
 	at = trimmed(text, at)
 	said, cites := plain(text[at.start:at.end])
@@ -61,10 +58,8 @@ func read(text string, at span, kind blockKind) (Sentence, bool) {
 	return s, true
 }
 
-// A span is a part of a text: its bytes from start to end.
 type span struct{ start, end int }
 
-// trimmed returns a span without white space at its ends, and marks of quotation.
 func trimmed(text string, s span) span {
 	part := text[s.start:s.end]
 	s.start += len(part) - len(strings.TrimLeft(part, " \t\r\n>"))
@@ -72,7 +67,6 @@ func trimmed(text string, s span) span {
 	return s
 }
 
-// pieces cuts a span that is too long, between words if it can.
 func pieces(text string, s span) []span {
 	var list []span
 	for s.end-s.start > maxSentence && len(list) < maxSentences {
@@ -89,7 +83,6 @@ func pieces(text string, s span) []span {
 	return append(list, s)
 }
 
-// A blockKind is what kind of block of Markdown something is.
 type blockKind uint8
 
 const (
@@ -97,12 +90,11 @@ const (
 	item
 	row
 	heading
-	header // the first row of a table, over a line of dashes
+	header // the first table row, above dashes
 	code
-	listing // an entry of a list of sources
+	listing // an entry in a list of sources
 )
 
-// claims reports whether what is said in a block of a kind claims something.
 func (k blockKind) claims(said string) bool {
 	switch k {
 	case heading:
@@ -117,7 +109,6 @@ func (k blockKind) claims(said string) bool {
 	return claims(said)
 }
 
-// A block is a block of Markdown: a paragraph, or the text of an item, a row.
 type block struct {
 	span
 	kind blockKind
@@ -130,16 +121,14 @@ func (b block) sentences(text string) []span {
 	return sentencesIn(text, b.span)
 }
 
-// A blocker takes Markdown apart into blocks, line by line.
 type blocker struct {
 	text    string
 	list    []block
-	open    bool   // the last block goes on, if it can
-	fence   string // what closes the code
+	open    bool   // the next line may continue the last block
+	fence   string // the closing fence
 	sources bool   // under a heading of a list of sources
 }
 
-// blocks returns the blocks of a text, and where what was read of it ends.
 func blocks(text string) ([]block, int) {
 	b := blocker{text: text}
 	at := 0
@@ -179,7 +168,6 @@ func (b *blocker) line(start, end int) {
 	}
 }
 
-// prose reads a line of a paragraph or of a list.
 func (b *blocker) prose(start, end int) {
 	kind := paragraph
 	if n := bullet(b.text[start:end]); n > 0 {
@@ -197,7 +185,6 @@ func (b *blocker) prose(start, end int) {
 	b.open = true
 }
 
-// code reads a line of code, or one that opens or closes it.
 func (b *blocker) code(line string, start, end int) bool {
 	if b.fence != "" {
 		if strings.HasPrefix(line, b.fence) && strings.Trim(line, b.fence[:1]) == "" {
@@ -218,7 +205,6 @@ func (b *blocker) code(line string, start, end int) bool {
 	return false
 }
 
-// title adds a heading, and notes whether sources follow.
 func (b *blocker) title(start, end int) {
 	b.list = append(b.list, block{span{start, end}, heading})
 	b.headed()
@@ -231,12 +217,10 @@ func (b *blocker) headed() {
 	b.open = false
 }
 
-// sourceHeadings are headings of lists of sources.
 var sourceHeadings = setOf(`sources|source|references|reference|citations|bibliography|works cited|further reading|
 quellen|quelle|literatur|quellenangaben|quellenverzeichnis|einzelnachweise|références|bibliographie|sources consultées|notes et références|
 fuentes|referencias|bibliografía|fuentes consultadas|出典|参考文献|来源|參考資料|参考资料|fonti|bronnen|источники`)
 
-// underlined takes a line of = or - under a line of text for what makes that a heading.
 func (b *blocker) underlined(line string) bool {
 	if !b.open || len(b.list) == 0 || strings.Trim(line, "=") != "" && strings.Trim(line, "-") != "" {
 		return false
@@ -250,7 +234,7 @@ func (b *blocker) underlined(line string) bool {
 	return true
 }
 
-// row adds a row of a table. The line of dashes under the first makes that a heading.
+// row adds a table row. Dashes below the first row make it a header.
 func (b *blocker) row(line string, start, end int) {
 	b.open = false
 	if strings.Trim(line, "|-: \t") == "" {
@@ -266,7 +250,6 @@ func (b *blocker) row(line string, start, end int) {
 	b.list = append(b.list, block{span{start, end}, kind})
 }
 
-// tabular reports whether a line is a row of a table.
 func tabular(line string) bool {
 	return len(line) > 1 && line[0] == '|' && line[len(line)-1] == '|' || strings.Count(line, " | ") >= 2
 }
@@ -278,7 +261,6 @@ func ruled(line string) bool {
 	return strings.Count(line, line[:1]) >= 3 && strings.Trim(line, line[:1]+" ") == ""
 }
 
-// bold reports whether a line is one short bold phrase, which is a heading.
 func bold(line string) bool {
 	in, ok := strings.CutPrefix(line, "**")
 	if !ok || len(line) > 120 {
@@ -288,7 +270,6 @@ func bold(line string) bool {
 	return ok && in != "" && !strings.Contains(in, "**") && !strings.ContainsAny(in[len(in)-1:], ".!?[]")
 }
 
-// bullet returns the length of what begins an item of a list, or 0.
 func bullet(line string) int {
 	n := len(line) - len(strings.TrimLeft(line, " \t"))
 	rest := line[n:]
@@ -316,7 +297,6 @@ func bullet(line string) int {
 	return n
 }
 
-// skipQuote returns where a line begins behind the marks of a quotation.
 func skipQuote(text string, start, end int) int {
 	for {
 		rest := strings.TrimLeft(text[start:end], " ")
@@ -327,7 +307,6 @@ func skipQuote(text string, start, end int) int {
 	}
 }
 
-// setOf returns the set of the phrases of a list.
 func setOf(list string) map[string]bool {
 	set := make(map[string]bool)
 	for _, w := range strings.Split(list, "|") {

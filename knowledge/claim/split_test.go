@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// texts returns the text of each sentence that is factual, or not.
 func texts(list []Sentence, factual bool) (out []string) {
 	for _, s := range list {
 		if s.Factual == factual {
@@ -77,7 +76,6 @@ func TestSplitCites(t *testing.T) {
 	}
 }
 
-// What Split would leave out is cut off, and nothing else.
 func TestBounded(t *testing.T) {
 	many := strings.Repeat("It is red. ", maxSentences)
 	for _, c := range []struct {

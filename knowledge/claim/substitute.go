@@ -2,7 +2,7 @@ package claim
 
 import (
 	"cmp"
-	_ "embed" // for the words
+	_ "embed" // for the tables
 	"regexp"
 	"slices"
 	"strings"
@@ -12,7 +12,7 @@ import (
 	"ponder/internal/textkit/similarity"
 )
 
-// substituted says that the source has another word in the place of one of the claim.
+// substituted reports, as a reason, a word of the source in place of one of the claim.
 func (b *beside) substituted() string {
 	left := 0
 	odd := -1
@@ -32,15 +32,15 @@ func (b *beside) substituted() string {
 	return ""
 }
 
-// bare reports whether a term without which the rest stands cannot be spared: the claim
-// is short, or lists it, or it is a noun with a capital of a German sentence.
+// bare reports whether term i is indispensable: the claim is short or lists the term,
+// or it is a capitalized German noun.
 func (b *beside) bare(i int) bool {
 	n := b.ours[i]
 	return len(b.terms) <= 4 || n > 0 && n < len(b.mine) && (b.mine[n].comma || clauseWords[b.mine[n-1].fold]) && len(b.terms) <= 8 || b.lang == "de" && n > 0 && n < len(b.mine) && b.mine[n].upper
 }
 
-// instead returns the word of the sentence that stands between the words that word n of
-// the claim stands between, and that the claim has not, or "".
+// instead returns the word of the sentence in the same position as word n of the
+// claim, if the claim lacks it, or "".
 func (b *beside) instead(n int) string {
 	for k := range b.theirs {
 		same := b.agree(n, k, -1) + b.agree(n, k, 1)
@@ -54,8 +54,7 @@ func (b *beside) instead(n int) string {
 	return ""
 }
 
-// agree returns how many words from place n of the claim and k of the sentence on, in a
-// direction, are the same: at most two.
+// agree counts the equal words next to n and k in direction way, at most two.
 func (b *beside) agree(n, k, way int) (same int) {
 	for d := 1; d <= 2; d++ {
 		i, j := n+d*way, k+d*way
@@ -71,7 +70,6 @@ func (b *beside) isTerm(at int) bool {
 	return slices.ContainsFunc(b.unit.terms, func(t term) bool { return t.nth == at })
 }
 
-// says reports whether the claim has a word.
 func (b *beside) says(word string) bool {
 	for i := range b.mine {
 		if b.mine[i].fold == word {
@@ -81,11 +79,10 @@ func (b *beside) says(word string) bool {
 	return false
 }
 
-// additions begin a part of a sentence that adds to it.
 var additions = fieldSet(`and but which who whose where because using while with making und aber sondern weil wobei et mais qui dont y pero que porque`)
 
-// untold returns the words of a part of the claim, behind its first, of which the quotes
-// have next to nothing, or "".
+// untold returns the words of a later clause of the claim that the quotes hardly
+// support, or "".
 func (b *beside) untold() string {
 	part, parts := 0, make([]int, len(b.mine))
 	for i := range b.mine {
@@ -119,7 +116,7 @@ func (b *beside) untold() string {
 			}
 		}
 		if lost != "" && got < 0.4*all {
-			if n == 1 { // it may be said in another way
+			if n == 1 { // it may be paraphrased
 				b.swap = cmp.Or(b.swap, "no quote says "+lost)
 				continue
 			}
@@ -129,7 +126,7 @@ func (b *beside) untold() string {
 	return ""
 }
 
-// A lead is how a number is related to a change: by so much, to, or from so much.
+// A lead is the relation of a number to a change: by, to or from.
 type lead uint8
 
 const (
@@ -146,7 +143,6 @@ var leadWords = map[lexical.Language]map[string]lead{
 	"es": {"en": changedBy, "al": changedTo, "hasta": changedTo},
 }
 
-// periods are those of a rate, by their folded names.
 var periods = func() map[string]string {
 	all := make(map[string]string)
 	for name, list := range map[string]string{
@@ -162,14 +158,12 @@ var periods = func() map[string]string {
 
 var perWords = fieldSet(`per pro par por each every`)
 
-// A relation is what stands around a figure that says what it is of.
 type relation struct {
 	lead lead
 	rate string
 }
 
-// relationOf reads the relation of the figure that begins at atom i and ends before the
-// offset end of the text.
+// relationOf reads the relation of the figure from atom i to byte offset end.
 func relationOf(atoms []atom, i, end int, lang lexical.Language) (r relation) {
 	for k := i - 1; k >= 0 && k >= i-2 && r.lead == noLead; k-- {
 		r.lead = leadWords[lang][atoms[k].fold]
@@ -189,8 +183,8 @@ func relationOf(atoms []atom, i, end int, lang lexical.Language) (r relation) {
 	return r
 }
 
-// related says that the source has a number of the claim in another relation: by for to,
-// over for under, or per month for per year.
+// related returns a reason if the source has a number in another relation: by for to,
+// over for under, per month for per year.
 func (b *beside) related() string {
 	lang := b.lang
 	for _, f := range statingsOf(&b.reading, 0, b.mine) {
@@ -214,7 +208,8 @@ func (b *beside) related() string {
 	return ""
 }
 
-// differs says how the relations of two figures that are equal differ, or "".
+// differs describes the difference between the relations of two equal figures, or
+// returns "".
 func differs(f, g figure, a, b relation) string {
 	switch {
 	case a.lead != noLead && b.lead != noLead && a.lead != b.lead:
@@ -229,14 +224,10 @@ func differs(f, g figure, a, b relation) string {
 	return ""
 }
 
-// inSynonym is the credit of a word for which the source has another of the same meaning.
 const inSynonym = 0.8
 
-// maxSenses is the most words of a sentence that are compared by their meaning.
 const maxSenses = 40
 
-// checkSenses looks in the best sentence for other words for those of the claim that are
-// missing, and for their opposites.
 func (c *check) checkSenses() {
 	w := &c.windows[0]
 	u := &c.units[w.unit]
@@ -252,8 +243,8 @@ func (c *check) checkSenses() {
 	}
 }
 
-// checkWhole notes that the best sentence is the opposite of the claim. Figures that are
-// rounded would look so.
+// checkWhole notes that the best sentence is the opposite of the claim. It skips
+// rounded figures, which would look opposite.
 func (c *check) checkWhole() {
 	u := &c.units[c.windows[0].unit]
 	if c.turned != "" || c.lacking > 0 || c.inexact || c.rough != "" || c.own(u) < mostOf {
@@ -271,7 +262,6 @@ func (c *check) checkWhole() {
 	}
 }
 
-// sense looks for another word for a term, or its opposite.
 func (c *check) sense(i int, u *unit, theirs []similarity.Text) {
 	mine := similarity.Of(c.terms[i].fold)
 	for k := range theirs {
@@ -286,12 +276,10 @@ func (c *check) sense(i int, u *unit, theirs []similarity.Text) {
 	}
 }
 
-// has reports whether the claim has a word of a stem.
 func (c *check) has(stem string) bool {
 	return slices.ContainsFunc(c.terms, func(t term) bool { return t.stem == stem })
 }
 
-// own returns the share of the claim that a sentence of the quotes has itself.
 func (c *check) own(u *unit) float64 {
 	s := &c.quotes[u.quote]
 	for k := s.first; k < s.last; k++ {
@@ -308,7 +296,6 @@ var contrastTable string
 //go:embed stances.txt
 var stanceTable string
 
-// A wordList has words, and beginnings of words.
 type wordList struct {
 	whole  map[string]bool
 	begins []string
@@ -327,7 +314,6 @@ func (l *wordList) add(list string) {
 	}
 }
 
-// has reports whether a folded word is in the list.
 func (l *wordList) has(word string) bool {
 	if l.whole[word] {
 		return true
@@ -335,7 +321,6 @@ func (l *wordList) has(word string) bool {
 	return slices.ContainsFunc(l.begins, func(p string) bool { return strings.HasPrefix(word, p) })
 }
 
-// in returns the first word of a list among atoms and its index, or "".
 func (l *wordList) in(atoms []atom) (string, int) {
 	for i := range atoms {
 		if !atoms[i].number && l.has(atoms[i].fold) {
@@ -345,7 +330,6 @@ func (l *wordList) in(atoms []atom) (string, int) {
 	return "", -1
 }
 
-// tableLines calls yield for the lines of a table that are no comments.
 func tableLines(table string, yield func(line string)) {
 	for line := range strings.Lines(table) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -354,7 +338,6 @@ func tableLines(table string, yield func(line string)) {
 	}
 }
 
-// contrasts are the groups of sides of which one excludes the others.
 var contrasts = sync.OnceValue(func() (groups [][]wordList) {
 	tableLines(contrastTable, func(line string) {
 		var sides []wordList
@@ -368,7 +351,6 @@ var contrasts = sync.OnceValue(func() (groups [][]wordList) {
 	return groups
 })
 
-// stances are the lists of stanceTable by their class.
 var stances = sync.OnceValue(func() map[string]*wordList {
 	all := make(map[string]*wordList)
 	tableLines(stanceTable, func(line string) {
@@ -381,8 +363,8 @@ var stances = sync.OnceValue(func() map[string]*wordList {
 	return all
 })
 
-// contrast says that the source has a word that excludes one of the claim, which it has
-// not, or "".
+// contrast returns a reason if the source has a word that excludes a word of the
+// claim, or "".
 func contrast(mine, theirs []atom) string {
 	for _, sides := range contrasts() {
 		for i := range sides {
@@ -405,19 +387,18 @@ func contrast(mine, theirs []atom) string {
 
 func (l *wordList) hasAny(atoms []atom) bool { w, _ := l.in(atoms); return w != "" }
 
-// concluding is what a claim says of itself that is concluded from others.
+// concluding matches phrases that present a claim as a conclusion.
 var concluding = regexp.MustCompile(`(?i)(^|[;,:—–] ?|\band )(so|therefore|thus|hence|consequently|accordingly|it follows that|(this|that|which|these (figures|facts|results|findings)|all (of )?this|taken together,? th(is|ese|ey)) (together )?(suggests?|implies|imply|indicates?|means|points? to)|` +
 	`daher|deshalb|daraus folgt|folglich|somit|das (legt nahe|deutet|bedeutet)|dies (legt nahe|deutet|bedeutet)|donc|par conséquent|cela (suggère|implique|signifie|indique)|on peut en (conclure|déduire)|por (lo )?tanto|por consiguiente|esto (sugiere|implica|significa|indica)|así que|因此|所以|したがって)([\s,]|$)`)
 
-// concludes reports whether a claim says of itself that it is concluded.
 func concludes(text string) bool {
 	m := concluding.FindStringIndex(text)
 	return m != nil && !strings.HasPrefix(strings.ToLower(text), "so far")
 }
 
-// VerifyAll checks the claims of an answer, in their order, those that are factual; the
-// findings of the others are zero. A claim that says of itself that it is concluded, and
-// whose words are in claims before it that are supported, is an inference.
+// VerifyAll checks the factual claims of an answer in order; the other findings stay
+// zero. A claim that presents itself as a conclusion is an inference if earlier
+// supported claims have its words.
 func (c *Corpus) VerifyAll(sentences []Sentence) []Finding {
 	findings := make([]Finding, len(sentences))
 	var ground []Quote
@@ -439,10 +420,8 @@ func (c *Corpus) VerifyAll(sentences []Sentence) []Finding {
 	return findings
 }
 
-// restsOn is the share of an inference that the claims before it must have.
 const restsOn = 0.35
 
-// rests reports whether the words of a claim, its figures and names are in others.
 func rests(s Sentence, ground []Quote) bool {
 	k := NewCorpus(ground).look(s).compare(nil)
 	return len(k.windows) > 0 && k.cover >= restsOn && k.lacking == 0 && len(k.missing) == 0

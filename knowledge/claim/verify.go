@@ -10,15 +10,14 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Scores from which on a claim is supported or qualified, if nothing speaks against it.
+// Score thresholds of the verdicts, unless a detail speaks against the claim.
 const (
 	supportedFrom = 0.55
 	qualifiedFrom = 0.25
-	mostOf        = 0.60 // share of a claim from which on a sentence is of the same thing
+	mostOf        = 0.60 // share of a claim from which a sentence has the same subject
 )
 
-// Verify checks a claim against the quotes. Those that it cites are preferred, but all
-// are looked at.
+// Verify checks a claim against all quotes. It prefers the cited ones.
 func (c *Corpus) Verify(s Sentence) Finding {
 	v := c.look(s)
 	k := v.compare(s.Cites)
@@ -32,11 +31,10 @@ func (c *Corpus) Verify(s Sentence) Finding {
 	return f
 }
 
-// maxPlainer is how many further sentences are looked at that may say it plainly.
 const maxPlainer = 4
 
-// plainer returns the finding of a sentence that has nearly as much of a claim as the
-// best, and says it plainly, where the best means another thing by the same words.
+// plainer returns the finding of a plain sentence with almost the support of the best
+// one, where the best uses the words in another sense.
 func (v *view) plainer(k *check, cites []string) (Finding, bool) {
 	if k.odd == "" {
 		return Finding{}, false
@@ -56,12 +54,10 @@ func (v *view) plainer(k *check, cites []string) (Finding, bool) {
 	return Finding{}, false
 }
 
-// unhurt reports whether nothing was found that speaks against a claim.
 func (c *check) unhurt() bool {
 	return c.turned == "" && c.rival == "" && c.rough == "" && c.odd == "" && c.lacking == 0 && len(c.missing) == 0
 }
 
-// finding returns the verdict of what was found.
 func (c *check) finding() Finding {
 	if len(c.terms) == 0 && len(c.view.figures)+len(c.days) == 0 {
 		return Finding{Verdict: Unverified, Reason: "it has no words to look for"}
@@ -77,7 +73,6 @@ func (c *check) finding() Finding {
 	return f
 }
 
-// verdict returns the verdict of a score and of what was found, with its reason.
 func (c *check) verdict(score float64) (Verdict, string) {
 	same := c.against != nil && len(c.missing) == 0 && c.own(c.against) >= mostOf
 	switch {
@@ -97,7 +92,7 @@ func (c *check) verdict(score float64) (Verdict, string) {
 	return Supported, "a quote says it"
 }
 
-// shortfall returns what keeps a claim from being supported, whatever its score, or "".
+// shortfall returns the detail that prevents "supported" at any score, or "".
 func (c *check) shortfall() string {
 	switch {
 	case c.rival != "":
@@ -120,12 +115,10 @@ func (c *check) shortfall() string {
 	return c.swap
 }
 
-// nameless says which names no quote has.
 func (c *check) nameless() string {
 	return "no quote names " + strings.Join(c.missing[:min(3, len(c.missing))], ", ")
 }
 
-// lack says what is missing of a claim that too little speaks for.
 func (c *check) lack() string {
 	if why := c.shortfall(); why != "" {
 		return why
@@ -142,7 +135,6 @@ func (c *check) lack() string {
 	return "no quote says " + strings.Join(rest, ", ")
 }
 
-// passages adds the sentences that a finding rests on, and those that speak against it.
 func (c *check) passages(f *Finding) {
 	if f.Verdict == Contradicted {
 		u := c.against
@@ -167,21 +159,20 @@ func (c *check) passage(u *unit) ponder.Passage {
 	return ponder.Passage{Evidence: c.quotes[u.quote].ID, Start: u.start, End: u.end}
 }
 
-// doubtful is how far under the boundary of qualified a score may be for a claim to be
-// worth asking about.
+// doubtful is the margin below qualifiedFrom in which a judge is worth a call.
 const doubtful = 0.12
 
-// InDoubt reports whether a judge is worth asking: a quote is of the same thing, nothing
-// decides against the claim, and its score is near a boundary.
+// InDoubt reports whether a judge is worth a call: a quote has the subject, no detail
+// decides, and the score is near a threshold.
 func (f Finding) InDoubt() bool {
 	return (f.Verdict == Unverified || f.Verdict == Qualified) && len(f.Quotes) > 0 && !f.mismatch && f.Score >= qualifiedFrom-doubtful
 }
 
-// Judged takes in what a judge says of a claim, within bounds. It may lift a claim only
-// if no number, date, name or negation of it is missing in the quotes, and there is a
-// quote. It may lower any. It never makes a contradiction of what quotes say in part:
-// then, and where it finds one in what is supported, the claim is qualified. What is
-// contradicted stays so. An unknown verdict changes nothing.
+// Judged applies the verdict of a judge within bounds. A judge can lower any claim. It
+// can lift a claim only if a quote exists and has every number, date, name and
+// negation. It never makes a partly supported claim contradicted: that claim, and a
+// supported one that it contradicts, become qualified. A contradicted claim stays
+// contradicted. Unknown verdicts are ignored.
 func (f Finding) Judged(verdict Verdict, reason string) Finding {
 	lift := !f.mismatch && len(f.Quotes) > 0
 	switch verdict {
@@ -210,10 +201,8 @@ func (f Finding) Judged(verdict Verdict, reason string) Finding {
 	return f
 }
 
-// maxReason is the most letters of a judge's reason that are kept.
 const maxReason = 300
 
-// set sets the verdict, and the score to one that goes with it.
 func (f Finding) set(v Verdict, reason string) Finding {
 	f.Verdict = v
 	if reason = flat(reason); reason != "" {
@@ -231,31 +220,29 @@ func (f Finding) set(v Verdict, reason string) Finding {
 	return f
 }
 
-// features are what a score is made of, each 0 to 1.
 type features struct {
-	share   float64 // of the claim's words and figures, those that stand around the best sentence, or at all places
-	own     float64 // share of its words that the sentence itself has
-	names   float64 // that names are missing
-	figures float64 // that figures or dates are missing
-	turned  float64 // a negation is on one side only, or places are changed
-	weaker  float64 // the source says it less surely, or of less, or a number that is near
+	share   float64 // of words and figures supported by the best sentence and its surroundings, or by all quotes
+	own     float64 // of words in the sentence itself
+	names   float64 // missing names
+	figures float64 // missing figures or dates
+	turned  float64 // one-sided negation, or exchanged places
+	weaker  float64 // weaker certainty or scope, or a near number
 }
 
-// weights are those of a logistic regression on 349 claims of Wikipedia and the pages
-// they cite (WiCE, the development split; "supported" against the rest), rounded: with
-// share, own, names and figures it has an AUROC of 0.80 in five-fold cross-validation,
-// where the share of words alone has 0.75. The last two are rare there, and are set so
-// that a score falls below what is supported.
+// weights are rounded from a logistic regression on 349 claims of Wikipedia and their
+// cited pages (WiCE development split; "supported" against the rest). Share, own,
+// names and figures reach an AUROC of 0.80 in five-fold cross-validation; the share of
+// words alone reaches 0.75. The last two are rare there; their values push a score
+// below "supported".
 var weights = features{share: 3.1, own: 0.6, names: -1.6, figures: -1.0, turned: -1.5, weaker: -0.4}
 
-// bias makes a score 0.5 where a claim is as often supported as not, if as many of all
-// are as there.
+// bias puts the score of an evenly supported claim at 0.5, for the class ratio of that
+// split.
 const bias = -2.1
 
-// factWeight is what a figure or date weighs beside words, the rarest of which weigh 4 to 5.
+// factWeight is the weight of a figure or date; the rarest words weigh 4 to 5.
 const factWeight = 5
 
-// features returns what was seen, as numbers.
 func (c *check) features() features {
 	if len(c.windows) == 0 {
 		return features{}
@@ -274,25 +261,22 @@ func (c *check) features() features {
 	return f
 }
 
-// grade returns how much it is that n are missing: most of it that one is.
+// grade maps n missing details to 0..1; the first counts most.
 func grade(n int) float64 { return 1 - math.Exp2(-1.5*float64(n)) }
 
-// score returns how well the quotes bear a claim out.
 func (f features) score() float64 {
 	sum := bias + f.share*weights.share + f.own*weights.own + f.names*weights.names + f.figures*weights.figures + f.turned*weights.turned + f.weaker*weights.weaker
 	return 1 / (1 + math.Exp(-sum))
 }
 
-// resembles reports whether a word of the quotes bears a term out.
 func (c *check) resembles(i int, id int32) bool {
 	return slices.ContainsFunc(c.likes[i], func(l like) bool { return l.id == id })
 }
 
-// weakScore is the score under which what is qualified is marked, though nothing in it
-// is missing in the quotes.
+// weakScore is the score below which Mark marks a qualified claim without missing
+// details.
 const weakScore = 0.35
 
-// mark returns what is written behind a claim that is not borne out, or "".
 func (f Finding) mark() string {
 	switch f.Verdict {
 	case Unverified:
@@ -310,12 +294,11 @@ func (f Finding) mark() string {
 	return ""
 }
 
-// Mark writes into a text, behind each factual sentence that is not borne out, how it
-// stands: "[unverified]", "[contradicted by e4]", or "[partly supported]" where a
-// number, date, name or more of it is in no quote. Nothing else of the text is changed,
-// but that marks are taken out that are there already, so that to mark twice is to mark
-// once. The sentences are those of the text by Split, marked or not; a finding belongs
-// to the sentence at its place. A sentence that is not in the text is left out.
+// Mark writes a mark after each factual sentence without full support: "[unverified]",
+// "[contradicted by e4]", or "[partly supported]" if a detail is missing. It removes
+// old marks and changes nothing else, so Mark is idempotent. The sentences come from
+// Split of the marked or unmarked text; findings have the same indexes. Sentences that
+// are not in the text are ignored.
 func Mark(text string, sentences []Sentence, findings []Finding) string {
 	bare := Unmark(text)
 	var out strings.Builder
@@ -342,9 +325,8 @@ func Mark(text string, sentences []Sentence, findings []Finding) string {
 	return out.String()
 }
 
-// sentenceAt returns which of the sentences from next on is the one at a place, or -1: the
-// one of its offsets, or the next that says the same, as offsets of a text that was
-// marked are others.
+// sentenceAt returns the index of the sentence at place, from next on, or -1. It
+// compares offsets first, then texts, because old marks shift offsets.
 func sentenceAt(sentences []Sentence, place Sentence, next int) int {
 	const ahead = 8
 	i, ok := slices.BinarySearchFunc(sentences, place.Start, func(s Sentence, start int) int { return s.Start - start })
@@ -359,8 +341,8 @@ func sentenceAt(sentences []Sentence, place Sentence, next int) int {
 	return -1
 }
 
-// markPlace returns where the mark of a sentence goes: behind it, and in a row of a
-// table into its last cell.
+// markPlace returns the offset of the mark of a sentence: its end, or the end of the
+// last cell of a table row.
 func markPlace(text string, s Sentence) int {
 	said := text[s.Start:s.End]
 	if strings.HasPrefix(said, "|") && strings.HasSuffix(said, "|") && len(said) > 1 {
@@ -369,11 +351,9 @@ func markPlace(text string, s Sentence) int {
 	return s.Start + len(said)
 }
 
-// marks are what this package writes into a text, and what a model may write that looks
-// like it.
+// marks matches the marks of this package and imitations by models.
 var marks = regexp.MustCompile(`(?i)[ \t]?(?:\*\*|_)?\[(?:un|not )?(?:verified|supported|confirmed|partly supported|partially supported|qualified|inference|contradicted(?: by [a-z]{1,8}[0-9]{1,9}(?:, ?[a-z]{1,8}[0-9]{1,9}){0,20})?)\](?:\*\*|_)?`)
 
-// markAt returns the length of the mark that a text begins with, or 0.
 func markAt(s string) int {
 	if !strings.HasPrefix(s, "[") {
 		return 0
@@ -388,8 +368,7 @@ func markAt(s string) int {
 	return 0
 }
 
-// Unmark takes the marks out of a text that Mark writes, and what looks like them: a
-// model may have typed them itself.
+// Unmark removes the marks of Mark, and imitations that a model typed.
 func Unmark(text string) string {
 	if !strings.Contains(text, "[") {
 		return text

@@ -11,7 +11,7 @@ func TestVerify(t *testing.T) {
 	for _, c := range []struct {
 		name, claim, quote, context string
 		want                        Verdict
-		reason                      string // part of it
+		reason                      string // substring
 	}{
 		{"as it stands", "The tower is 324 metres tall.", "The tower is 324 metres tall and was built in 1889.", "", Supported, ""},
 		{"another number", "The survey covered 10,000 teachers.", "The survey covered 3,559 teachers.", "", Contradicted, "3,559, not 10,000"},
@@ -147,5 +147,4 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// Verify checks a claim against quotes. It is NewCorpus and Corpus.Verify.
 func Verify(s Sentence, quotes []Quote) Finding { return NewCorpus(quotes).Verify(s) }

@@ -11,14 +11,13 @@ import (
 	"testing"
 )
 
-// wice is a claim of the collection with the page that it is about.
 type wice struct {
 	Label    string   `json:"label"`
 	Claim    string   `json:"claim"`
 	Evidence []string `json:"evidence"`
 }
 
-// readWice reads the collection that lies beside the project, or skips the test.
+// readWice reads the data set beside the project, or skips the test.
 func readWice(t testing.TB) (list []wice) {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "data", "claims", "wice-claim-dev.jsonl"))
@@ -38,7 +37,6 @@ func readWice(t testing.TB) (list []wice) {
 	return list
 }
 
-// quotes makes quotes of a page: windows of eight sentences.
 func (w wice) quotes() (list []Quote) {
 	title := ""
 	var lines []string
@@ -60,7 +58,7 @@ func (w wice) quotes() (list []Quote) {
 	return list
 }
 
-// auroc returns how often one that is positive has a higher score than one that is not.
+// auroc returns the probability that a positive score exceeds a negative one.
 func auroc(scores []float64, positive []bool) float64 {
 	idx := make([]int, len(scores))
 	for i := range idx {
