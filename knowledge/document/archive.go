@@ -15,13 +15,12 @@ import (
 	"ponder/internal/textkit/charset"
 )
 
-// Bounds on a file that is an archive. What is unpacked must also be in
-// proportion to the file.
+// Bounds on archives.
 const (
 	maxMembers  = 20_000
-	maxUnpacked = 64 << 20 // bytes of the members that are read
+	maxUnpacked = 64 << 20 // bytes of all read members
 	maxRatio    = 100
-	freeRatio   = 8 << 20 // bytes that may be unpacked whatever the ratio
+	freeRatio   = 8 << 20 // bytes free of the ratio limit
 	maxDocText  = 32 << 20
 	maxXMLDepth = 1000
 )
@@ -32,12 +31,11 @@ var (
 	errBroken  = errors.New("it is broken")
 )
 
-// An unpacker reads the members of a ZIP archive, and stops when they become too
-// much.
+// An unpacker reads ZIP members within the bounds.
 type unpacker struct {
 	members map[string]*zip.File
-	left    int64 // bytes that may still be unpacked
-	full    error // what it is to unpack more
+	left    int64 // remaining bytes
+	full    error // error beyond the bounds
 }
 
 func newUnpacker(file []byte) (*unpacker, error) {
@@ -60,7 +58,7 @@ func newUnpacker(file []byte) (*unpacker, error) {
 	return u, nil
 }
 
-// open returns a reader of a member. To read it is an error beyond the bounds.
+// open returns a reader of a member. Reads fail beyond the bounds.
 func (u *unpacker) open(name string) (io.ReadCloser, error) {
 	f := u.members[path.Clean(strings.TrimPrefix(name, "/"))]
 	if f == nil {
@@ -73,7 +71,6 @@ func (u *unpacker) open(name string) (io.ReadCloser, error) {
 	return &unpacking{r, u}, nil
 }
 
-// read returns a member.
 func (u *unpacker) read(name string) ([]byte, error) {
 	r, err := u.open(name)
 	if err != nil {
@@ -83,7 +80,6 @@ func (u *unpacker) read(name string) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// unpacking is the reading of one member.
 type unpacking struct {
 	io.ReadCloser
 	u *unpacker
@@ -101,15 +97,13 @@ func (r *unpacking) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// xmlEvents are called for what stands in a text with XML. Names are without
-// their space.
+// An xmlEvents holds XML callbacks. Names come without namespace.
 type xmlEvents struct {
 	start func(name string, attrs []xml.Attr)
 	end   func(name string)
 	text  func(s []byte)
 }
 
-// eachXML reads the XML of a member.
 func (u *unpacker) eachXML(name string, on xmlEvents) error {
 	r, err := u.open(name)
 	if err != nil {
@@ -149,7 +143,6 @@ func (u *unpacker) eachXML(name string, on xmlEvents) error {
 	}
 }
 
-// attr returns an attribute, by its name without its space.
 func attr(attrs []xml.Attr, name string) string {
 	for _, a := range attrs {
 		if a.Name.Local == name {
@@ -159,13 +152,11 @@ func attr(attrs []xml.Attr, name string) string {
 	return ""
 }
 
-// gather returns the text of each element that has one of the names, by name: of
-// several, the first that is not empty.
 func (u *unpacker) gather(member string, names ...string) map[string]string {
 	found := map[string]string{}
 	open := ""
 	var text strings.Builder
-	_ = u.eachXML(member, xmlEvents{ // what can be read is good enough
+	_ = u.eachXML(member, xmlEvents{ // a partial result is sufficient
 		start: func(name string, _ []xml.Attr) {
 			open = name
 			text.Reset()
@@ -186,14 +177,13 @@ func (u *unpacker) gather(member string, names ...string) map[string]string {
 	return found
 }
 
-// maxChapters is the most files of a book that are read.
 const maxChapters = 5000
 
 func looksEPUB(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("PK")) && len(head) > 58 && bytes.HasPrefix(head[30:], []byte("mimetypeapplication/epub+zip"))
 }
 
-// EPUB takes a book apart: its chapters, in the order of reading.
+// EPUB returns the chapters of a book in reading order.
 func EPUB(file []byte) (Content, error) {
 	u, err := newUnpacker(file)
 	if err != nil {
@@ -214,7 +204,7 @@ func EPUB(file []byte) (Content, error) {
 		if errors.Is(err, errBomb) || errors.Is(err, errTooMuch) {
 			return Content{}, err
 		}
-		for _, block := range chapter { // one that cannot be read is left out
+		for _, block := range chapter { // unreadable chapters are skipped
 			length += len(block.Text)
 			c.Blocks = append(c.Blocks, block)
 		}
@@ -225,11 +215,10 @@ func EPUB(file []byte) (Content, error) {
 	return c, nil
 }
 
-// A book is what the package of an EPUB says of it.
 type book struct {
-	opf   string            // the name of the package
-	items map[string]string // names of members, by id
-	spine []string          // ids in the order of reading
+	opf   string            // package file name
+	items map[string]string // member names by ID
+	spine []string          // IDs in reading order
 }
 
 func openBook(u *unpacker) (*book, error) {
@@ -248,7 +237,6 @@ func openBook(u *unpacker) (*book, error) {
 	return b, u.eachXML(b.opf, xmlEvents{start: b.element})
 }
 
-// element takes an element of the package.
 func (b *book) element(name string, attrs []xml.Attr) {
 	switch name {
 	case "item":
@@ -267,7 +255,6 @@ func (b *book) element(name string, attrs []xml.Attr) {
 	}
 }
 
-// chapter returns the blocks of a chapter; of one that is named twice, once.
 func (b *book) chapter(u *unpacker, id string) ([]Block, error) {
 	name := b.items[id]
 	delete(b.items, id)

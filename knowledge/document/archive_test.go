@@ -14,7 +14,6 @@ import (
 	"ponder/internal/racetest"
 )
 
-// zipped returns an archive of members: a name, a text, and so on.
 func zipped(t testing.TB, members ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -46,7 +45,6 @@ func docx(t testing.TB, body string) []byte {
 		"word/footnotes.xml", `<w:footnotes><w:footnote><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote></w:footnotes>`, "docProps/core.xml", core)
 }
 
-// para returns a paragraph of Word in a style.
 func para(style, text string) string {
 	return `<w:p><w:pPr><w:pStyle w:val="` + style + `"/></w:pPr><w:r><w:t xml:space="preserve">` + text + `</w:t></w:r></w:p>`
 }
@@ -85,7 +83,6 @@ func TestDOCXMeta(t *testing.T) {
 	}
 }
 
-// epub returns a book with chapters 1.xhtml and so on.
 func epub(t testing.TB, chapters ...string) []byte {
 	var items, refs strings.Builder
 	members := []string{"mimetype", "application/epub+zip", "META-INF/container.xml", `<container><rootfiles><rootfile full-path="OEBPS/a.opf"/></rootfiles></container>`}
@@ -133,7 +130,6 @@ func TestXLSX(t *testing.T) {
 	}, func(s string) (Content, error) { return XLSX(xlsx(t, s, names)) })
 }
 
-// endless returns text that unpacks to n bytes.
 func endless(unit string, n int) string { return strings.Repeat(unit, n/len(unit)) }
 
 func TestHostileArchives(t *testing.T) {
@@ -232,7 +228,6 @@ func FuzzXLSX(f *testing.F) {
 	})
 }
 
-// FuzzArchive reads archives that are damaged as such.
 func FuzzArchive(f *testing.F) {
 	f.Add(docx(f, para("", "a")))
 	f.Add(epub(f, "<p>a"))

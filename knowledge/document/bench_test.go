@@ -11,7 +11,6 @@ import (
 	"testing"
 )
 
-// prose writes made-up Markdown in which words are as frequent as in a language.
 type prose struct {
 	rand *rand.Rand
 	zipf *rand.Zipf
@@ -41,7 +40,6 @@ func (p *prose) sentence() string {
 	return strings.Join(words, " ") + "."
 }
 
-// page returns about so many bytes.
 func (p *prose) page(bytes int) string {
 	var b strings.Builder
 	for b.Len() < bytes {
@@ -56,7 +54,6 @@ func (p *prose) page(bytes int) string {
 	return b.String()
 }
 
-// folder writes pages of 20 kB into a folder.
 func folder(b *testing.B, bytes int) string {
 	b.Helper()
 	dir := b.TempDir()

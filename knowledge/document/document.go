@@ -1,36 +1,32 @@
-// Package document finds passages in what a user has: folders of notes,
-// documents, pages. It reads files into memory, knows the place of every
-// sentence, and ranks sentences against a question, with no model, server or
-// network.
+// Package document searches the files of a user: notes, documents and saved pages. It
+// reads files into memory, records the position of every sentence, and ranks sentences
+// against a question. It uses no model, server or network.
 //
-// The way of a file: [Scan] walks folders and lists what is worth reading;
-// [Listing.Load] reads it; a [Format] takes it apart into blocks (headings,
-// paragraphs, items, rows, code), or into several documents (the messages of a
-// mailbox, the posts of a table); a [Document] is the normalised text made of
-// the blocks, with byte ranges of pages, sections and sentences in it; a [Collection]
-// is documents with an index: it answers [Collection.Search] with sentences,
-// [Collection.Rank] with documents, and [Collection.KeyTerms] says what a text is
-// about. [Load] does all of it.
+// [Scan] walks folders and lists readable files; [Listing.Load] reads them. A [Format]
+// divides a file into blocks (headings, paragraphs, items, rows, code), or into
+// several documents (messages of a mailbox, posts of a table). A [Document] is the
+// normalized text of the blocks, with byte ranges of pages, sections and sentences. A
+// [Collection] indexes documents: [Collection.Search] returns sentences,
+// [Collection.Rank] documents, and [Collection.KeyTerms] the topics of a text. [Load]
+// does everything in one call.
 //
-// A quote is a byte range of the text of a document, and the text has a hash:
-// [Document.Verify] says whether a quote is really there. The text depends on
-// nothing but the bytes of the file and this version of the package. [Read] makes
-// documents of bytes alone, and [Typed] of what came with a media type.
+// A quote is a byte range of a document's text, and the text has a hash;
+// [Document.Verify] checks a quote. The text depends only on the file's bytes and the
+// version of this package. [Read] makes documents from bytes, and [Typed] from bytes
+// with a media type.
 //
-// Ranking is BM25 on sentences, helped by the passage, the headings and the
-// neighbours of a sentence. Words are compared without case and accents, by
-// their English stem; scripts that do not space words, by pairs of letters. The
-// index is posting lists in the form of a segment: per term, the numbers of the
-// sentences as differences, each with its frequency.
+// Ranking is BM25 on sentences, plus the scores of passage, headings and neighbours.
+// Words match by English stem, without case and accents; scripts without spaces match
+// by letter pairs. The index has one posting list per term, with delta-encoded
+// sentence numbers and frequencies.
 //
-// What is read is foreign: sizes, counts and depth are bounded, special files
-// are never opened, links that lead out of the named folders are not followed.
-// Archives are bounded in what they unpack to, and PDFs are read by an engine in
-// a box of its own, which starts with the first of them and is ended when a file
-// takes too long.
+// Input is untrusted: sizes, counts and depths are bounded, special files are never
+// opened, and links out of the named folders are not followed. Archives have bounds on
+// their unpacked size. A sandboxed engine reads PDFs; it starts with the first PDF and
+// stops when a file exceeds its time.
 //
-// Stored: what the engine was compiled to, in ponder/wasm of the cache folder of
-// the user. It can be removed at any time.
+// The compiled engine is stored in ponder/wasm of the user's cache folder and can be
+// deleted at any time.
 package document
 
 import (
@@ -47,61 +43,60 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A Kind says what a block, or a sentence of it, is.
+// A Kind is the kind of a block or sentence.
 type Kind uint8
 
 // The kinds. The zero Kind is running text.
 const (
 	Prose Kind = iota
 	Heading
-	Item // of a list, or a line that stands for itself
-	Row  // of a table
-	Code // found and ranked, but never quoted
+	Item // list item, or a standalone line
+	Row  // table row
+	Code // searchable, but never quoted
 )
 
 // A Block is a piece of a document in reading order.
 type Block struct {
 	Kind  Kind
-	Level int // of a heading, 1 to 6
+	Level int // heading level, 1 to 6
 	Text  string
-	Page  int // that it begins on, from 1; 0 if the file has none
+	Page  int // first page, from 1; 0 without pages
 }
 
-// Content is what a [Format] makes of a file.
+// Content is the result of a [Format].
 type Content struct {
-	Title     string    // "" if the file names none
-	Author    string    // the same
-	Published time.Time // UTC; zero if the file does not say
-	Language  string    // as the file says it, "en" or "de-AT"
-	Tags      []string  // as the file names them; at most 64
-	Names     []string  // who it is from and to, with their addresses: found, never quoted
+	Title     string    // "" if the file has none
+	Author    string    // likewise
+	Published time.Time // UTC; zero if unknown
+	Language  string    // tag from the file: "en" or "de-AT"
+	Tags      []string  // at most 64
+	Names     []string  // sender and receivers with addresses; searchable, never quoted
 	Blocks    []Block
 }
 
-// A Document is a text with its places. All ranges are bytes of Text. It does
-// not change.
+// A Document is an immutable text with its structure. All ranges are bytes of Text.
 type Document struct {
-	Source    string // a path, made [Legible]; of one of several in a file, path#key
-	Title     string // as named in the file, or its first heading, or its name
-	Author    string // "" if the file names none
+	Source    string // [Legible] path; path#key for one of several documents in a file
+	Title     string // from the file, or the first heading, or the file name
+	Author    string // "" if unknown
 	Published time.Time
 	Language  string
 	Tags      []string
 	Names     []string
 	Text      string
 	Hash      string // SHA-256 of Text, hex
-	Pages     []Page // in order of Start; none if the file has no pages
+	Pages     []Page // by Start; none without pages
 	Sections  []Section
-	Sentences []Sentence // in order of Start; they do not overlap
+	Sentences []Sentence // by Start, without overlap
 }
 
-// A Page is a page of a document that has something on it.
+// A Page is a non-empty page of a document.
 type Page struct {
 	Number int // from 1
-	Start  int // of its text; it ends where the next begins
+	Start  int // offset of its text; it ends at the next page
 }
 
-// A Section is a heading and what stands below it, subsections included.
+// A Section is a heading with its text and subsections.
 type Section struct {
 	Title      string
 	Level      int
@@ -109,25 +104,24 @@ type Section struct {
 	Parent     int // index in Sections; -1 at the top
 }
 
-// A Sentence is a unit of meaning that can be quoted: a sentence, an item, a
-// row. A heading is a sentence of its own, and so is a piece of code. It is at
-// most [MaxSentence] bytes long.
+// A Sentence is a quotable unit of at most [MaxSentence] bytes: a sentence, item, row,
+// heading or piece of code.
 type Sentence struct {
 	Start, End int
 	Kind       Kind
 	Section    int // index in Sections; -1 before the first heading
-	block      int // number of the block it is in
+	block      int // block number
 }
 
-// NewDocument returns the document that has the content of source. Blocks lose
-// what white space is of no meaning, and the empty ones are dropped.
+// NewDocument returns the document with the given content. It normalizes white space
+// and drops empty blocks.
 func NewDocument(source, name string, c Content) *Document {
 	d := &Document{
 		Source: source, Title: oneLine(c.Title), Author: oneLine(c.Author),
 		Published: c.Published, Language: language(c.Language), Tags: c.Tags, Names: c.Names,
 	}
 	var text strings.Builder
-	open := -1 // the innermost section
+	open := -1 // innermost section
 	var last Kind
 	for n, b := range c.Blocks {
 		s := normalise(b)
@@ -161,8 +155,7 @@ func NewDocument(source, name string, c Content) *Document {
 	return d
 }
 
-// Page returns the number of the page that the byte at is on, or 0 if the
-// document has no pages.
+// Page returns the number of the page with byte at, or 0 without pages.
 func (d *Document) Page(at int) int {
 	i := sort.Search(len(d.Pages), func(i int) bool { return d.Pages[i].Start > at })
 	if i == 0 {
@@ -171,14 +164,12 @@ func (d *Document) Page(at int) int {
 	return d.Pages[i-1].Number
 }
 
-// section opens a section and returns its index.
 func (d *Document) section(open int, s Section) int {
 	s.Parent = d.close(open, s.Level, s.Start)
 	d.Sections = append(d.Sections, s)
 	return len(d.Sections) - 1
 }
 
-// close ends the open sections of a level or deeper and returns what stays open.
 func (d *Document) close(open, level, end int) int {
 	for open >= 0 && d.Sections[open].Level >= level {
 		d.Sections[open].End = end
@@ -187,7 +178,6 @@ func (d *Document) close(open, level, end int) int {
 	return open
 }
 
-// gap is what stands between two blocks.
 func gap(a, b Kind) string {
 	if a == b && (a == Item || a == Row) {
 		return "\n"
@@ -195,7 +185,6 @@ func gap(a, b Kind) string {
 	return "\n\n"
 }
 
-// normalise returns the text of a block as it stands in a document.
 func normalise(b Block) string {
 	if b.Kind != Code {
 		return oneLine(b.Text)
@@ -207,20 +196,19 @@ func normalise(b Block) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-// Verify reports whether quote is exactly the bytes start to end of the text.
+// Verify reports whether quote equals the text at start..end.
 func (d *Document) Verify(quote string, start, end int) bool {
 	return 0 <= start && start < end && end <= len(d.Text) && d.Text[start:end] == quote
 }
 
-// placeHash is how much of the hash of a text is in a place.
 const placeHash = 12
 
-// Place returns the id of a range: the beginning of the hash, and the range.
+// Place returns the ID of a range: hash prefix and offsets.
 func (d *Document) Place(start, end int) string {
 	return d.Hash[:placeHash] + ":" + strconv.Itoa(start) + "-" + strconv.Itoa(end)
 }
 
-// ParsePlace undoes [Document.Place].
+// ParsePlace parses the result of [Document.Place].
 func ParsePlace(id string) (hash string, start, end int, ok bool) {
 	hash, span, _ := strings.Cut(id, ":")
 	a, b, _ := strings.Cut(span, "-")
@@ -229,17 +217,16 @@ func ParsePlace(id string) (hash string, start, end int, ok bool) {
 	return hash, start, end, len(hash) == placeHash && err1 == nil && err2 == nil && 0 <= start && start < end
 }
 
-// At returns the index of the sentence that the byte at start is in, or of the
-// next one.
+// At returns the index of the sentence with byte start, or of the next one.
 func (d *Document) At(start int) int {
 	return sort.Search(len(d.Sentences), func(i int) bool { return d.Sentences[i].End > start })
 }
 
-// Quote returns the text of a sentence.
+// Quote returns the text of sentence i.
 func (d *Document) Quote(i int) string { return d.Text[d.Sentences[i].Start:d.Sentences[i].End] }
 
-// Heading returns the headings that section i stands under, the title of the
-// document left out: "Terms > Payment".
+// Heading returns the headings above section i without the document title: "Terms >
+// Payment".
 func (d *Document) Heading(i int) string {
 	var path []string
 	for ; i >= 0; i = d.Sections[i].Parent {
@@ -250,17 +237,17 @@ func (d *Document) Heading(i int) string {
 	return strings.Join(path, " > ")
 }
 
-// wholeTitle is what a term in the title of a document adds to its score.
+// wholeTitle is the weight of title terms in document scores.
 const wholeTitle = 0.5
 
-// A Ranked is a document and how well it fits a question.
+// A Ranked is a document with its score for a question.
 type Ranked struct {
 	Document *Document
 	Score    float64
 }
 
-// Rank returns the n documents that fit a question best as a whole, the best
-// first. Their scores compare only among each other.
+// Rank returns the n documents that best match a question, best first. Scores are
+// comparable only within one result.
 func (c *Collection) Rank(question string, n int) []Ranked {
 	q := c.parse(question)
 	t := c.tally(q)
@@ -284,14 +271,13 @@ func (c *Collection) Rank(question string, n int) []Ranked {
 	return out
 }
 
-// A Collection is documents with an index. It does not change and is safe for
-// concurrent use.
+// A Collection is an immutable index of documents, safe for concurrent use.
 type Collection struct {
 	*index
 	tallies sync.Pool // of *tally
 }
 
-// NewCollection returns the collection of documents.
+// NewCollection indexes docs.
 func NewCollection(docs []*Document) *Collection {
 	b := newBuilder()
 	for _, d := range docs {
@@ -306,13 +292,13 @@ func (b *builder) collection() *Collection {
 	return c
 }
 
-// Documents returns the documents in order. The slice is the collection's own.
+// Documents returns the documents in order. The caller must not modify the slice.
 func (c *Collection) Documents() []*Document { return c.docs }
 
-// Sentences returns how many sentences the documents have.
+// Sentences returns the number of sentences.
 func (c *Collection) Sentences() int { return len(c.units) }
 
-// Bytes returns how long the texts are together.
+// Bytes returns the total length of the texts.
 func (c *Collection) Bytes() int64 {
 	var n int64
 	for _, d := range c.docs {
@@ -321,14 +307,11 @@ func (c *Collection) Bytes() int64 {
 	return n
 }
 
-// visible returns the visible text, without the marks of damaged characters.
 func visible(text string) string { return strings.ReplaceAll(textkit.Visible(text), "\uFFFD", " ") }
 
-// oneLine returns the visible text on one line.
 func oneLine(text string) string { return textkit.OneLine(visible(text)) }
 
-// parseDate returns the time that a text is, in UTC, or the zero time. A year is the
-// beginning of it.
+// parseDate returns the UTC time in s, or zero. A year means its first instant.
 func parseDate(s string) time.Time {
 	if t, err := time.Parse("2006", strings.TrimSpace(s)); err == nil {
 		return textkit.SaneDate(t)
@@ -336,8 +319,7 @@ func parseDate(s string) time.Time {
 	return textkit.ParseDate(s)
 }
 
-// pdfDate reads "D:20240131120000+01'00'", all but the year of which can be
-// missing.
+// pdfDate reads "D:20240131120000+01'00'"; all parts after the year are optional.
 func pdfDate(s string) time.Time {
 	s = strings.ReplaceAll(strings.TrimPrefix(s, "D:"), "'", "")
 	for _, form := range []string{"20060102150405-0700", "20060102150405Z0000", "20060102150405Z", "20060102150405", "200601021504", "20060102", "200601", "2006"} {
@@ -348,7 +330,6 @@ func pdfDate(s string) time.Time {
 	return parseDate(s)
 }
 
-// language returns the tag of a language, or "" if s is none.
 func language(s string) string {
 	s = strings.ReplaceAll(strings.TrimSpace(s), "_", "-")
 	first, _, _ := strings.Cut(s, "-")

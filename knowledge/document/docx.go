@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// DOCX takes a document of Word apart: its text, with headings, lists, tables
-// and notes. What was deleted with changes being tracked is not part of it.
+// DOCX returns the content of a Word document with headings, lists, tables and notes.
+// It omits tracked deletions.
 func DOCX(file []byte) (Content, error) {
 	u, err := newUnpacker(file)
 	if err != nil {
@@ -34,12 +34,10 @@ func DOCX(file []byte) (Content, error) {
 	return c, nil
 }
 
-// docxStyles returns the level of the headings that styles are, by their ids; 0
-// is the title of the document.
 func docxStyles(u *unpacker) map[string]int {
 	levels := map[string]int{}
 	id := ""
-	_ = u.eachXML("word/styles.xml", xmlEvents{start: func(name string, attrs []xml.Attr) { // without styles, ids say enough
+	_ = u.eachXML("word/styles.xml", xmlEvents{start: func(name string, attrs []xml.Attr) { // without styles, IDs suffice
 		switch name {
 		case "style":
 			id = attr(attrs, "styleId")
@@ -56,7 +54,6 @@ func docxStyles(u *unpacker) map[string]int {
 	return levels
 }
 
-// headingStyle returns the level of the heading that a style of this name is.
 func headingStyle(name string) (level int, ok bool) {
 	s := strings.ToLower(strings.ReplaceAll(name, " ", ""))
 	if s == "title" {
@@ -66,22 +63,21 @@ func headingStyle(name string) (level int, ok bool) {
 	return min(n, 6), strings.HasPrefix(s, "heading") && err == nil && n > 0
 }
 
-// docxReader gathers the blocks of a document.
 type docxReader struct {
 	styles map[string]int
 	blocks []Block
 	title  string
 	length int
 
-	text   *strings.Builder   // of the open paragraph
-	outer  []*strings.Builder // of the paragraphs that its text box stands in
+	text   *strings.Builder   // open paragraph
+	outer  []*strings.Builder // paragraphs around the text box
 	kind   Kind
 	level  int
-	inText bool // in an element that has text
-	tables int  // open ones
+	inText bool // in a text element
+	tables int  // open tables
 	cells  []string
 	cell   strings.Builder
-	skip   int // open elements that are left out
+	skip   int // open skipped elements
 	err    error
 }
 
@@ -95,7 +91,7 @@ func (r *docxReader) read(u *unpacker, member string) error {
 	return r.err
 }
 
-// docxSkipped is what is not part of the text: deleted, said once more for old
+// docxSkipped reports whether an element is no text: deleted, a duplicate for old
 // programs, or drawn.
 func docxSkipped(name string) bool {
 	return name == "del" || name == "moveFrom" || name == "Fallback" || name == "instrText" || name == "pict"
@@ -177,7 +173,6 @@ func (r *docxReader) end(name string) {
 	}
 }
 
-// paragraph ends a paragraph, or a line of a cell.
 func (r *docxReader) paragraph() {
 	b := Block{Kind: r.kind, Level: r.level, Text: r.text.String()}
 	if n := len(r.outer); n > 0 {
@@ -203,7 +198,7 @@ func (r *docxReader) add(b Block) {
 		return
 	}
 	if last := len(r.blocks) - 1; b.Kind == Code && last >= 0 && r.blocks[last].Kind == Code {
-		r.blocks[last].Text += "\n" + b.Text // lines of one piece
+		r.blocks[last].Text += "\n" + b.Text // continued code
 		return
 	}
 	r.blocks = append(r.blocks, b)
@@ -215,7 +210,6 @@ func (r *docxReader) chars(s []byte) {
 	}
 }
 
-// count counts text and reports whether there may be more.
 func (r *docxReader) count(n int) bool {
 	if r.length += n; r.length > maxDocText {
 		r.err = errTooMuch

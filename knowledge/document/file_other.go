@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// A fileID tells whether two paths are one file.
+// A fileID identifies a file across paths.
 type fileID struct{ path string }
 
 func idOf(path string, _ fs.FileInfo) fileID {

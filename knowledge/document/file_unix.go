@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// A fileID tells whether two paths are one file.
+// A fileID identifies a file across paths.
 type fileID struct{ dev, ino uint64 }
 
 func idOf(_ string, info fs.FileInfo) fileID {
@@ -18,7 +18,7 @@ func idOf(_ string, info fs.FileInfo) fileID {
 	return fileID{}
 }
 
-// openRaw opens a file and never waits, as it would for one end of a pipe.
+// openRaw opens a file without blocking, for example on a pipe.
 func openRaw(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 }

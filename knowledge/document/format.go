@@ -17,48 +17,45 @@ import (
 	"ponder/internal/textkit/charset"
 )
 
-// A Format is a kind of file that can be read. Formats are tried in order: the
-// first that has the extension of a file is taken, or else the first whose
-// Sniff knows the file by its beginning.
+// A Format reads one kind of file. The first format with the file's extension applies,
+// or else the first whose Sniff accepts its start.
 type Format struct {
 	Name string
-	Exts []string // with the dot, small letters
+	Exts []string // lower case, with the dot
 
-	// Sniff reports whether a file of an unknown extension that begins with
-	// head is of the format. Nil never is.
+	// Sniff reports whether a file with an unknown extension and this head has the
+	// format. nil accepts none.
 	Sniff func(head []byte) bool
 
-	// Most is the most bytes that are read of a file; 8 MiB if zero.
+	// Most is the maximum number of bytes read; 0 means 8 MiB.
 	Most int64
 
-	// Binary says that Extract and Parts get the bytes of the file. Otherwise
-	// they get text, decoded to UTF-8, and files that are not text are refused.
+	// Binary passes raw bytes to Extract and Parts. Otherwise they get UTF-8 text, and
+	// files that are not text are refused.
 	Binary bool
 
-	// Extract takes a file apart. It must be bounded in time and memory by the
-	// length of its input, and must not panic, whatever the input is.
+	// Extract returns the content of a file. It must not panic; its time and memory
+	// must be bounded by the length of the input.
 	Extract func(file []byte) (Content, error)
 
-	// Parts is set instead of Extract by a format whose files can hold many
-	// documents, and has the same duties. An error is that of a part, or ends
-	// the file.
+	// Parts replaces Extract for files with several documents, under the same rules.
+	// An error belongs to one part, or ends the file.
 	Parts func(file []byte) iter.Seq2[Part, error]
 }
 
-// A Part is one of the documents in a file.
+// A Part is one document of a file.
 type Part struct {
-	Key string // tells it from the others, also when some are added; "" if it is the whole file
+	Key string // unique, and stable when parts are added; "" for the whole file
 	Content
 }
 
-// Bounds on files, by what they are.
+// Size limits by file kind.
 const (
 	maxText    = 8 << 20
 	maxBinary  = 64 << 20
 	maxMailbox = 256 << 20
 )
 
-// most returns how many bytes of a file of a format are read.
 func (o Options) most(f *Format) int64 {
 	switch {
 	case o.MaxFile > 0:
@@ -69,7 +66,7 @@ func (o Options) most(f *Format) int64 {
 	return maxText
 }
 
-// Formats returns the formats that this package reads by itself.
+// Formats returns the built-in formats.
 func Formats() []Format {
 	formats := []Format{
 		{Name: "Markdown", Exts: []string{".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"}, Extract: pure(Markdown)},
@@ -97,14 +94,13 @@ func pure(f func(string) Content) func([]byte) (Content, error) {
 	return func(b []byte) (Content, error) { return f(string(b)), nil }
 }
 
-// machineFiles are written by programs for programs, in formats of people.
 var machineFiles = []string{
 	"package-lock.json", "npm-shrinkwrap.json", "composer.lock", "pnpm-lock.yaml", "yarn.lock", "cargo.lock", "go.sum", "poetry.lock",
 	"tsconfig.tsbuildinfo",
 }
 
-// formatOf returns the format for a file, or nil if none reads it. A file with
-// an extension that nobody knows is looked into only if the user named it.
+// formatOf returns the format of a file, or nil. Content decides for unknown
+// extensions only if the user named the file.
 func formatOf(formats []Format, path string, head []byte, named bool) *Format {
 	base := strings.ToLower(filepath.Base(path))
 	if !named && (slices.Contains(machineFiles, base) || strings.HasSuffix(base, ".min.js") || strings.HasSuffix(base, ".min.css")) {
@@ -124,8 +120,8 @@ func formatOf(formats []Format, path string, head []byte, named bool) *Format {
 	return nil
 }
 
-// extension returns what is behind the last dot of a name, with the dot, in
-// small letters. A number or a word with a space is none: "notes 2.1".
+// extension returns the lower-case extension with the dot. Numbers and words with
+// spaces are no extensions: "notes 2.1".
 func extension(path string) string {
 	ext := strings.ToLower(filepath.Ext(strings.TrimLeft(filepath.Base(path), ".")))
 	if len(ext) < 2 || strings.ContainsAny(ext, " _") || strings.Trim(ext, ".0123456789") == "" {
@@ -134,7 +130,6 @@ func extension(path string) string {
 	return ext
 }
 
-// looksHTML reports whether a file begins as HTML does.
 func looksHTML(head []byte) bool {
 	head = bytes.ToLower(bytes.TrimLeft(head[:min(len(head), 512)], " \t\r\n\ufeff"))
 	return slices.ContainsFunc([]string{"<!doctype html", "<html", "<head", "<body"}, func(mark string) bool {
@@ -142,7 +137,6 @@ func looksHTML(head []byte) bool {
 	})
 }
 
-// mediaTypes are the formats of media types.
 var mediaTypes = map[string]string{
 	"text/html": ".html", "application/xhtml+xml": ".html", "text/plain": ".txt", "text/markdown": ".md", "text/x-markdown": ".md",
 	"application/pdf": ".pdf", "application/x-pdf": ".pdf", "application/json": ".json", "application/ld+json": ".json", "application/geo+json": ".json",
@@ -154,10 +148,9 @@ var mediaTypes = map[string]string{
 	"application/yaml": ".yaml", "text/yaml": ".yaml", "application/toml": ".toml", "text/x-python": ".py",
 }
 
-// Typed returns the document that bytes of a media type are, "text/html;
-// charset=utf-8", from the web and its like. Name is where they are from, and
-// tells what they are if the type is unknown or says nothing. Of many documents
-// in one, each is a section.
+// Typed returns the document in bytes with a media type such as "text/html;
+// charset=utf-8". The origin name decides if the type is unknown or generic. If the
+// bytes hold several documents, each becomes a section.
 func Typed(mediaType, name string, raw []byte) (*Document, error) {
 	kind, params, err := mime.ParseMediaType(mediaType)
 	if err != nil {
@@ -184,8 +177,6 @@ func Typed(mediaType, name string, raw []byte) (*Document, error) {
 	return doc, nil
 }
 
-// typedFormat returns the format of bytes, by their type, their beginning or
-// their name.
 func typedFormat(formats []Format, kind, path string, raw []byte) *Format {
 	if ext := mediaTypes[kind]; ext != "" && ext != ".txt" {
 		return formatOf(formats, "x"+ext, raw, true)
@@ -201,9 +192,8 @@ func typedFormat(formats []Format, kind, path string, raw []byte) *Format {
 	return nil
 }
 
-// declared returns bytes as UTF-8 if what they came with says how they are
-// written. HTML may say otherwise, and is then right only in what it does not
-// contradict.
+// declared decodes bytes with their declared charset. HTML gets a byte order mark,
+// which overrides a declaration in the page.
 func declared(raw []byte, label string, format *Format) []byte {
 	if label == "" || format.Binary && format.Name != "HTML" {
 		return raw
@@ -213,12 +203,11 @@ func declared(raw []byte, label string, format *Format) []byte {
 		return raw
 	}
 	if format.Name == "HTML" {
-		return append([]byte("\xef\xbb\xbf"), out...) // a mark outweighs what the page says of itself
+		return append([]byte("\xef\xbb\xbf"), out...) // overrides the page's declaration
 	}
 	return out
 }
 
-// whole returns all parts of a file as one.
 func (f *Format) whole(raw []byte) (Content, error) {
 	var c Content
 	var first error
@@ -251,7 +240,6 @@ func (f *Format) whole(raw []byte) (Content, error) {
 	return c, nil
 }
 
-// Reasons why a path is not read.
 var (
 	errMissing = errors.New("no such file or folder")
 	errDenied  = errors.New("permission denied")
@@ -264,7 +252,6 @@ var (
 	errTooMuch = errors.New("it has more text than is read of a file")
 )
 
-// reason returns the plain words for an error of the system.
 func reason(err error) error {
 	var path *fs.PathError
 	switch {
@@ -280,7 +267,6 @@ func reason(err error) error {
 	return err
 }
 
-// counted returns how often what is, the most first: "12 .png, 3 .zip".
 func counted(what map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(what), func(a, b string) int {
 		if what[a] != what[b] {
@@ -298,7 +284,6 @@ func counted(what map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// regular refuses what is not a file with an end.
 func regular(info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
@@ -312,7 +297,6 @@ func regular(info fs.FileInfo) error {
 	return errors.New("not a file")
 }
 
-// size returns a number of bytes as people read it.
 func size(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	f, u := float64(n), 0

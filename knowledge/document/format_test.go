@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// outline renders content, a line a block.
 func outline(c Content) string {
 	var b strings.Builder
 	if c.Title != "" {
@@ -126,7 +125,6 @@ func TestHTML(t *testing.T) {
 	}, func(s string) (Content, error) { return HTML([]byte(s)) })
 }
 
-// TestHostileFormats reads what was made to cost time or memory.
 func TestHostileFormats(t *testing.T) {
 	const n = 1 << 18
 	for name, unit := range map[string]string{
@@ -156,7 +154,6 @@ func TestHostileFormats(t *testing.T) {
 	}
 }
 
-// checkDocument checks what holds for the places of every document.
 func checkDocument(t *testing.T, d *Document) {
 	t.Helper()
 	if !utf8.ValidString(d.Text) {

@@ -15,9 +15,8 @@ import (
 	"ponder/internal/textkit/charset"
 )
 
-// HTML takes a page apart: what a reader sees of it, without what every page of
-// a site has. It reads tags as they come and builds no tree, so that it is
-// linear however deep they are nested.
+// HTML returns the visible content of a page without navigation. It streams tags and
+// builds no tree, so deep nesting costs linear time.
 func HTML(page []byte) (Content, error) {
 	page, err := decodeHTML(page)
 	if err != nil {
@@ -26,7 +25,6 @@ func HTML(page []byte) (Content, error) {
 	return htmlText(page)
 }
 
-// htmlText takes a page apart that is UTF-8.
 func htmlText(page []byte) (Content, error) {
 	var best *pageReader
 	for _, drop := range []map[atom.Atom]bool{furniture, nil} {
@@ -43,32 +41,29 @@ func htmlText(page []byte) (Content, error) {
 	return c, nil
 }
 
-// minLetters is how much text makes a page worth reading. A page with less,
-// that has much more in its menus and margins, is read with them.
+// minLetters is the minimum text of a page. A page with less, and much more in menus
+// and margins, includes those.
 const minLetters = 200
 
-// decodeHTML returns a page as UTF-8 without escape sequences of terminals.
 func decodeHTML(page []byte) ([]byte, error) {
 	text, err := charset.DecodeHTML(page)
 	return sequences.ReplaceAll([]byte(text), nil), err
 }
 
 var (
-	// unseen is never part of what a page says.
 	unseen = atoms(atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Math, atom.Iframe, atom.Object,
 		atom.Canvas, atom.Audio, atom.Video, atom.Select, atom.Datalist, atom.Button, atom.Textarea, atom.Dialog,
 		atom.Map, atom.Noembed, atom.Noframes, atom.Rp, atom.Rt)
 
-	// furniture is what stands around the text of a page.
 	furniture = atoms(atom.Nav, atom.Footer, atom.Aside, atom.Form, atom.Menu)
 
-	// inText does not end a line.
+	// inText elements do not end a line.
 	inText = atoms(atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data,
 		atom.Del, atom.Dfn, atom.Em, atom.Font, atom.I, atom.Img, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Q,
 		atom.Rb, atom.Rp, atom.Rt, atom.Ruby, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup,
 		atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr)
 
-	// void has no end tag.
+	// void elements have no end tag.
 	void = atoms(atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta,
 		atom.Param, atom.Source, atom.Track, atom.Wbr)
 )
@@ -81,24 +76,23 @@ func atoms(list ...atom.Atom) map[atom.Atom]bool {
 	return set
 }
 
-// pageReader gathers the blocks of a page.
 type pageReader struct {
 	drop    map[atom.Atom]bool
 	blocks  []Block
 	letters int
-	within  []Block // blocks that are in an article or the main part
-	inside  int     // letters of them
-	parts   int     // open articles and main parts
+	within  []Block // blocks in an article or main element
+	inside  int     // letters in within
+	parts   int     // open article and main elements
 	title   string
 	head    string  // the first h1
-	about   Content // its author, date and language
+	about   Content // author, date and language
 
-	text  strings.Builder // of the open block
+	text  strings.Builder // open block
 	kind  Kind
 	level int
 	pre   int   // open pre elements
-	row   bool  // in a row of a table
-	skip  *skip // what is left out, or nil
+	row   bool  // in a table row
+	skip  *skip // the omitted element, or nil
 }
 
 func (p *pageReader) read(page []byte) error {
@@ -147,10 +141,8 @@ func (p *pageReader) start(z *html.Tokenizer, closed bool) {
 	p.begin(tag)
 }
 
-// inRow reports whether an element stands in a row of a table, and is of it.
 func (p *pageReader) inRow(tag atom.Atom) bool { return p.row && tag != atom.Tr && tag != atom.Table }
 
-// begin begins an element that is seen.
 func (p *pageReader) begin(tag atom.Atom) {
 	switch {
 	case inText[tag]:
@@ -211,7 +203,6 @@ func (p *pageReader) end(name string) {
 	}
 }
 
-// flush ends the open block.
 func (p *pageReader) flush() {
 	b := Block{Kind: p.kind, Level: p.level, Text: p.text.String()}
 	p.text.Reset()
@@ -237,8 +228,8 @@ func (p *pageReader) flush() {
 	}
 }
 
-// main returns the blocks of the article or the main part, if the page says
-// which that is and it is not a trifle, or else all.
+// main returns the blocks of the article or main element, or all blocks if there is
+// none or it is too small.
 func (p *pageReader) main() []Block {
 	if p.inside < minLetters || p.inside < p.letters/4 {
 		return p.blocks
@@ -249,8 +240,8 @@ func (p *pageReader) main() []Block {
 	return p.within
 }
 
-// name returns the title of the page: its first heading, if the title has it
-// and the name of the site beside it.
+// name returns the page title: the first heading if the title contains it, usually
+// with the site name.
 func (p *pageReader) name() string {
 	if p.title == "" || p.head != "" && strings.Contains(p.title, p.head) {
 		return p.head
@@ -258,7 +249,6 @@ func (p *pageReader) name() string {
 	return p.title
 }
 
-// hidden reports whether the attributes of an element hide it.
 func hidden(z *html.Tokenizer) bool {
 	hide := false
 	for {
@@ -281,7 +271,7 @@ func hidden(z *html.Tokenizer) bool {
 	}
 }
 
-// Names by which pages say who wrote them and when, and the same in properties.
+// Metadata names for author and date.
 var (
 	authorNames = []string{"author", "article:author", "dc.creator", "dcterms.creator", "parsely-author", "sailthru.author", "citation_author"}
 	dateNames   = []string{
@@ -290,7 +280,6 @@ var (
 	}
 )
 
-// meta takes what an element says of the page.
 func (p *pageReader) meta(tag atom.Atom, z *html.Tokenizer, more bool) {
 	attrs := map[string]string{}
 	for more {
@@ -317,16 +306,14 @@ func (p *pageReader) meta(tag atom.Atom, z *html.Tokenizer, more bool) {
 	}
 }
 
-// A skip is an element of a page that is left out, with what is open in it.
 type skip struct {
-	open    []string       // the elements, the one that is left out first
-	count   map[string]int // of each name
+	open    []string       // the omitted element first
+	count   map[string]int // by name
 	implied implied
 }
 
-// implied says how an element ends that has no end tag, which pages may leave out
-// of some: where one of these begins, unless it is inside one of those, or where the
-// element ends that it is in.
+// An implied is the rule for an optional end tag. One of these elements ends it,
+// unless inside one of those; the end of its parent ends it too.
 type implied struct{ by, inside map[atom.Atom]bool }
 
 var (
@@ -337,7 +324,6 @@ var (
 	ofCells = implied{atoms(atom.Td, atom.Th, atom.Tr, atom.Thead, atom.Tbody, atom.Tfoot), atoms(atom.Table)}
 	ofRuby  = implied{atoms(atom.Rt, atom.Rp, atom.Rb, atom.Rtc), atoms(atom.Ruby)}
 
-	// optional has the elements whose end tags may be left out.
 	optional = map[atom.Atom]implied{
 		atom.P: {atoms(atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Center, atom.Dd, atom.Details, atom.Dialog,
 			atom.Dir, atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2,
@@ -361,8 +347,7 @@ func (s *skip) push(name string) {
 	s.count[name]++
 }
 
-// start takes in an element that begins, and reports whether what is left out has
-// ended before it.
+// start handles a start tag. It reports whether the omitted element ended before it.
 func (s *skip) start(name string, tag atom.Atom, closed bool) bool {
 	if s.implied.by[tag] && !s.within() {
 		return true
@@ -373,7 +358,6 @@ func (s *skip) start(name string, tag atom.Atom, closed bool) bool {
 	return false
 }
 
-// within reports whether an element is open in which others of the kind stand.
 func (s *skip) within() bool {
 	for tag := range s.implied.inside {
 		if s.count[tag.String()] > 0 {
@@ -383,8 +367,8 @@ func (s *skip) within() bool {
 	return false
 }
 
-// end takes in an end tag, and reports whether what is left out has ended: with it,
-// or, if it is the end of what that is in, before it.
+// end handles an end tag. It reports whether the omitted element ended with it, or
+// before it as the parent's end.
 func (s *skip) end(name string, tag atom.Atom) (with, before bool) {
 	if s.count[name] == 0 {
 		return false, s.implied.by != nil && !void[tag] && tag != atom.P && (!inText[tag] || tag == atom.Ruby)

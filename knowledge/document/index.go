@@ -10,24 +10,24 @@ import (
 	"ponder/internal/textkit/ranking"
 )
 
-// Bounds on a passage, which is sentences that follow each other in a section.
+// Bounds on a passage: adjacent sentences of one section.
 const (
 	passageUnits = 8
 	passageWords = 120
 )
 
-// postings are the numbers that a term is in, in their stored form.
+// A postings is the encoded posting list of a term.
 type postings struct {
 	data []byte
-	last int32 // the number that is not yet in data, or -1
+	last int32 // number not yet in data, or -1
 	freq uint8 // of last
-	base int32 // what the next difference is from
+	base int32 // base of the next difference
 
-	units, passages, docs int32 // in how many the term is
-	inPassage, inDocument int32 // the newest of them
+	units, passages, docs int32 // frequencies of the term
+	inPassage, inDocument int32 // the newest with the term
 }
 
-// add counts the term once more in number, which never falls.
+// add counts an occurrence in number. Numbers must not decrease.
 func (p *postings) add(number int32) {
 	if p.last == number {
 		p.freq = min(p.freq, math.MaxUint8-1) + 1
@@ -37,7 +37,7 @@ func (p *postings) add(number int32) {
 	p.last, p.freq = number, 1
 }
 
-// flush writes what add has gathered. The list may go on.
+// flush encodes the open posting. More postings may follow.
 func (p *postings) flush() {
 	if p.last < 0 {
 		return
@@ -47,53 +47,50 @@ func (p *postings) flush() {
 	p.units++
 }
 
-// all appends the postings to out. They are of fewer than most numbers.
+// all appends the decoded postings, with numbers below most, to out.
 func (p *postings) all(out []ranking.Posting, most int) []ranking.Posting {
 	return ranking.AppendPostings(out, p.data, int(p.units), most)
 }
 
-// An index is documents, numbered sentence by sentence, and where their terms
-// are. It does not change once it is sealed.
+// An index has documents, numbered sentences and posting lists. It is immutable once
+// sealed.
 type index struct {
 	docs     []*Document
 	units    []unit
 	passages []passage
-	sections []int32 // the section above each, or -1; numbered through all documents
-	docUnit  []int32 // the first unit of each document
+	sections []int32 // parent of each section, or -1; numbered across documents
+	docUnit  []int32 // first unit of each document
 	docWords []int32
 	words    int64
 
-	vocab  map[string]word // by the word as it is written
+	vocab  map[string]word // by spelling
 	terms  map[string]int32
-	lists  []postings // by term: units
-	titles []postings // by term: documents with the term in their title or name
+	lists  []postings // units by term
+	titles []postings // documents by title term
 
 	numeric []bool           // by term: it has a digit
-	hashes  map[string]int32 // of documents, by the beginning of their hash
+	hashes  map[string]int32 // documents by hash prefix
 }
 
-// A word is what an index knows of a word as it is written.
 type word struct {
 	term int32
 	stop bool
 }
 
-// A unit is a sentence in an index.
 type unit struct {
 	passage int32
 	words   uint16
 	kind    Kind
-	worth   uint8  // how good a quote it is, in percent
-	sum     uint32 // of its terms: equal for sentences that say the same
+	worth   uint8  // quality as a quote, percent
+	sum     uint32 // hash of the terms; equal for equal sentences
 }
 
 type passage struct {
 	doc, section int32 // section is -1 before the first heading
 	words        int32
-	first        int32 // unit
+	first        int32 // first unit
 }
 
-// builder makes an index, document after document.
 type builder struct{ *index }
 
 func newBuilder() *builder {
@@ -122,7 +119,6 @@ func globalSection(above int32, section int) int32 {
 	return above + int32(section)
 }
 
-// unit appends the ith sentence of a document.
 func (b *builder) unit(d *Document, doc int32, i int, section int32) {
 	s, quote := d.Sentences[i], d.Quote(i)
 	n := int32(len(b.units))
@@ -149,7 +145,6 @@ func (b *builder) unit(d *Document, doc int32, i int, section int32) {
 	b.words += int64(count)
 }
 
-// passage returns the passage of the ith sentence: the open one, or a new one.
 func (b *builder) passage(d *Document, doc int32, i int, section int32) int32 {
 	last := int32(len(b.passages)) - 1
 	if last >= 0 {
@@ -164,7 +159,6 @@ func (b *builder) passage(d *Document, doc int32, i int, section int32) int32 {
 	return last + 1
 }
 
-// word returns what is known of a word, which may be new.
 func (b *builder) word(text string) word {
 	if w, ok := b.vocab[text]; ok {
 		return w
@@ -183,8 +177,8 @@ func (b *builder) word(text string) word {
 	return w
 }
 
-// stopped reports whether a word says nothing of a subject. One in capitals may
-// be a name: "IT".
+// stopped reports whether a word is a stop word. An all-capital form may be a name:
+// "IT".
 func stopped(w string) bool {
 	return stops[strings.ToLower(w)] && (len(w) == 1 || w != strings.ToUpper(w))
 }
@@ -202,8 +196,6 @@ func (b *builder) count(id, unit, passage, doc int32) {
 	}
 }
 
-// title indexes what a document is called: its title, its name and that of its
-// folder.
 func (b *builder) title(d *Document, doc int32) {
 	base := filepath.Base(d.Source)
 	name := d.Title + " " + strings.TrimSuffix(base, filepath.Ext(base)) + " " + filepath.Base(filepath.Dir(d.Source))
@@ -218,8 +210,8 @@ func (b *builder) seal() *index {
 	return b.index
 }
 
-// worth says how good a quote a sentence is, in percent, that has so many words
-// of content and so many bytes in words. Headings and code are never quoted.
+// worth returns the quality of a sentence as a quote in percent, from its content
+// words and the bytes in words. Headings and code get 0.
 func worth(k Kind, quote string, content, size int) uint8 {
 	w := 100
 	switch {
@@ -234,7 +226,7 @@ func worth(k Kind, quote string, content, size int) uint8 {
 		w = w * 75 / 100
 	}
 	if size < len(quote)*4/5 {
-		w = w * 60 / 100 // more signs than in a text
+		w = w * 60 / 100 // many signs
 	}
 	return uint8(w)
 }

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Bounds on what is looked at to find the end of something opened in a line.
+// Bounds on the search for closing marks.
 const (
 	maxTag  = 1024
 	maxURL  = 1024
 	maxNest = 4
 )
 
-// inline returns a line of Markdown without its marks. It is linear in the
-// length of the line, but for the bounds above.
+// inline returns a line of Markdown without marks, in linear time within the bounds
+// above.
 func inline(s string) string {
 	if !strings.ContainsAny(s, "\\`[]*_~<&=") {
 		return s
@@ -28,7 +28,6 @@ func inline(s string) string {
 
 type liner struct{ out strings.Builder }
 
-// text writes s without marks; nest is how deep links may still stand in it.
 func (l *liner) text(s string, nest int) {
 	ends := brackets(s)
 	for i := 0; i < len(s); {
@@ -57,7 +56,7 @@ func (l *liner) text(s string, nest int) {
 	}
 }
 
-// brackets returns where the bracket closes that is opened at a place.
+// brackets maps opening to closing brackets.
 func brackets(s string) map[int]int {
 	if !strings.Contains(s, "[") {
 		return nil
@@ -80,8 +79,8 @@ func brackets(s string) map[int]int {
 	return ends
 }
 
-// Each of the following writes what stands at the beginning of s and returns
-// its length, or 0 if it is not what the name says.
+// Each of the next methods writes the element at the start of s and returns its
+// length, or 0.
 
 func (l *liner) escape(s string) int {
 	if len(s) < 2 || !strings.ContainsRune("\\`*_{}[]()#+-.!|<>~&=$\"'", rune(s[1])) {
@@ -102,7 +101,6 @@ func (l *liner) code(s string) int {
 	return run + end + run
 }
 
-// link writes what the link says that is at i and closes its bracket at end.
 func (l *liner) link(s string, i, end, nest int) int {
 	if end == 0 || nest == 0 {
 		return 0
@@ -133,7 +131,6 @@ func (l *liner) link(s string, i, end, nest int) int {
 	return 0
 }
 
-// target returns the length of "(url "title")".
 func target(s string) int {
 	depth := 0
 	for i := 0; i < len(s) && i < maxURL; i++ {
@@ -149,7 +146,6 @@ func target(s string) int {
 	return 0
 }
 
-// mark returns the length of a mark of emphasis at i, which is not written.
 func mark(s string, i int) int {
 	if i > 0 && s[i-1] == s[i] {
 		return 0 // in a run that is no mark

@@ -12,18 +12,17 @@ import (
 	"strings"
 )
 
-// Bounds on JSON.
 const (
 	maxJSONDepth = 100
 	maxJSONItems = 2_000_000 // values that become text
-	maxJSONText  = 128 << 20 // bytes of their names and of them
-	maxJSONName  = 200       // bytes of the path to a value
-	maxNumbers   = 64        // of a list of numbers that are shown
+	maxJSONText  = 128 << 20 // bytes of names and values
+	maxJSONName  = 200       // bytes of a value's path
+	maxNumbers   = 64        // shown of a list of numbers
 )
 
-// JSONLines takes a file apart that has a JSON value on each line: posts are
-// documents of their own, as in [CSV], and other values the rows of one. A line
-// that is no JSON is an error of its own, and the rest goes on.
+// JSONLines yields the values of a file with one JSON value per line. Posts are
+// separate documents, as in [CSV]; other values are rows of one. A malformed line
+// yields an error, and reading continues.
 func JSONLines(file []byte) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
 		var list []entry
@@ -49,8 +48,8 @@ func JSONLines(file []byte) iter.Seq2[Part, error] {
 	}
 }
 
-// JSON takes a file apart that is one JSON value. A list of objects is read as
-// [JSONLines]; anything else is an item for each value, under its name.
+// JSON yields the contents of one JSON value. A list of objects reads as [JSONLines];
+// any other value becomes items with names.
 func JSON(file []byte) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
 		if list, ok := jsonList(file); ok {
@@ -70,7 +69,7 @@ func JSON(file []byte) iter.Seq2[Part, error] {
 	}
 }
 
-// long is how many letters make a value a text of its own.
+// long is the length from which a value is text of its own.
 const long = 120
 
 func (f field) blocks() []Block {
@@ -83,7 +82,6 @@ func (f field) blocks() []Block {
 	return []Block{{Kind: Item, Text: f.name + ": " + f.value}}
 }
 
-// jsonList reads a list of objects. Anything else is not ok.
 func jsonList(file []byte) (list []entry, ok bool) {
 	room := newRoom()
 	d := json.NewDecoder(bytes.NewReader(file))
@@ -105,12 +103,10 @@ func jsonList(file []byte) (list []entry, ok bool) {
 	return list, err == nil && len(list) > 0
 }
 
-// jsonRoom is what may still become text of a file.
 type jsonRoom struct{ items, bytes int }
 
 func newRoom() *jsonRoom { return &jsonRoom{maxJSONItems, maxJSONText} }
 
-// jsonRecord returns what is in a JSON value.
 func jsonRecord(raw []byte, room *jsonRoom) (entry, error) {
 	w := &jsonWalk{d: json.NewDecoder(bytes.NewReader(raw)), room: room}
 	w.d.UseNumber()
@@ -120,7 +116,6 @@ func jsonRecord(raw []byte, room *jsonRoom) (entry, error) {
 	return w.fields, nil
 }
 
-// jsonWalk gathers the values of a JSON text, each with the path to it.
 type jsonWalk struct {
 	d      *json.Decoder
 	fields entry
@@ -166,7 +161,6 @@ func (w *jsonWalk) object(path []string) error {
 	return w.close()
 }
 
-// array reads a list. Values that are short stand together.
 func (w *jsonWalk) array(path []string) error {
 	first := len(w.fields)
 	for w.d.More() {
@@ -203,8 +197,7 @@ func (w *jsonWalk) add(path []string, value string) error {
 	return nil
 }
 
-// joinPath returns the end of a path as it is shown: "size.width". Places in
-// lists are not told apart.
+// joinPath formats the end of a path: "size.width". List indexes are dropped.
 func joinPath(path []string) string {
 	var names []string
 	length := 0
@@ -218,8 +211,8 @@ func joinPath(path []string) string {
 	return strings.Join(names, ".")
 }
 
-// joinFields joins short values of one name: "tags: a, b". Of many numbers, the
-// first are kept.
+// joinFields joins short values of one name: "tags: a, b". Of many numbers it keeps
+// the first.
 func joinFields(list entry) entry {
 	for _, f := range list {
 		if f.name != list[0].name || len(f.value) > long {
@@ -244,8 +237,7 @@ func joinFields(list entry) entry {
 	return entry{{list[0].name, strings.Join(values, ", ")}}
 }
 
-// Notebook takes a notebook of Jupyter apart: its texts and its code. What code
-// put out is left out.
+// Notebook returns the text and code of a Jupyter notebook without outputs.
 func Notebook(file []byte) (Content, error) {
 	var n struct {
 		Cells []struct {
@@ -275,10 +267,9 @@ func Notebook(file []byte) (Content, error) {
 	return c, nil
 }
 
-// cellText is a text, or a list of lines.
 type cellText string
 
-// UnmarshalJSON reads either.
+// UnmarshalJSON reads a string, or a list of lines.
 func (l *cellText) UnmarshalJSON(b []byte) error {
 	var list []string
 	if json.Unmarshal(b, &list) == nil {

@@ -2,16 +2,15 @@ package document
 
 import "strings"
 
-// Headings of what stands in a message and is not by its author, or is in every
-// message.
+// Headings for text by others and for signatures.
 const (
 	quotedTitle    = "Quoted"
 	signatureTitle = "Signature"
 )
 
-// letter takes the text of a message apart. What is quoted stands in its place,
-// marked ">", if an answer follows it, and under a heading at the end if not.
-// Flowed says that a line that ends with a space goes on.
+// letter returns the blocks of a message text. Quoted text before an answer stays in
+// place, marked ">"; other quoted text gets a heading at the end. Lines that end with
+// a space join if flowed.
 func letter(text string, flowed bool) []Block {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if flowed {
@@ -50,8 +49,7 @@ func letter(text string, flowed bool) []Block {
 	return out
 }
 
-// written returns what people write to each other, in which a short line is no
-// heading: "Thank you".
+// written is Plain without headings: short lines such as "Thank you" are text.
 func written(text string) []Block {
 	blocks := Plain(text).Blocks
 	for i, b := range blocks {
@@ -62,10 +60,8 @@ func written(text string) []Block {
 	return blocks
 }
 
-// isQuoted reports whether a line is quoted.
 func isQuoted(line string) bool { return strings.HasPrefix(line, ">") }
 
-// unquoted joins lines without their marks of quotation.
 func unquoted(lines []string) string {
 	var b strings.Builder
 	for _, l := range lines {
@@ -75,7 +71,6 @@ func unquoted(lines []string) string {
 	return b.String()
 }
 
-// inPlace returns quoted lines that an answer follows.
 func inPlace(lines []string) []Block {
 	blocks := Plain(unquoted(lines)).Blocks
 	for i := range blocks {
@@ -84,7 +79,7 @@ func inPlace(lines []string) []Block {
 	return blocks
 }
 
-// cutSignature cuts a text at the last line that is "-- ", if little follows it.
+// cutSignature splits a text at its last "-- " line if little follows.
 func cutSignature(text string) (body, signature string) {
 	for _, mark := range []string{"\n-- \n", "\n--\n"} {
 		if i := strings.LastIndex(text, mark); i >= 0 {
@@ -96,7 +91,6 @@ func cutSignature(text string) (body, signature string) {
 	return text, ""
 }
 
-// splitSignature puts what follows a block "--" under a heading.
 func splitSignature(blocks []Block) []Block {
 	for i := len(blocks) - 1; i >= 0 && i >= len(blocks)-15; i-- {
 		if strings.TrimSpace(blocks[i].Text) == "--" && i+1 < len(blocks) {
@@ -107,8 +101,7 @@ func splitSignature(blocks []Block) []Block {
 	return blocks
 }
 
-// forwarded returns the line from which on another message stands without marks,
-// or -1.
+// forwarded returns the first line of an unmarked forwarded message, or -1.
 func forwarded(lines []string) int {
 	for i, l := range lines {
 		s := strings.Trim(l, "-_ \t")
@@ -122,8 +115,8 @@ func forwarded(lines []string) int {
 	return -1
 }
 
-// beforeAttribution returns where the line begins that says whom the quotation
-// from last on is of: "On Monday Anna wrote:".
+// beforeAttribution returns the start of the attribution of the quotation at last: "On
+// Monday Anna wrote:".
 func beforeAttribution(lines []string, last int) int {
 	if last == len(lines) || last == 0 {
 		return last
@@ -148,7 +141,6 @@ func beforeAttribution(lines []string, last int) int {
 	return last
 }
 
-// unflow joins the lines that go on.
 func unflow(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {

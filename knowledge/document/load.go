@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// Load reads paths, files and folders, into a collection: [Scan] and then
-// [Listing.Load]. It is an error if a path that was named cannot be read, or if
-// there is nothing to read at all.
+// Load reads files and folders into a collection, by [Scan] and [Listing.Load]. It
+// returns an error if a named path is unreadable or no document results.
 func Load(ctx context.Context, paths []string, opts Options) (*Collection, []Skipped, error) {
 	list, err := Scan(ctx, paths, opts)
 	if err != nil {
@@ -30,13 +29,12 @@ func Load(ctx context.Context, paths []string, opts Options) (*Collection, []Ski
 	return c, skipped, err
 }
 
-// ErrNothing says that paths have no file that can be read.
+// ErrNothing reports that the paths contain no readable file.
 var ErrNothing = errors.New("there is no text in it that can be read")
 
-// Load reads the files of the listing. A file that cannot be read, or one of
-// several documents in it, is skipped, with the reason; it is an error if the
-// user named the file and nothing of it can be read. What was skipped by the
-// scan comes first. The same files give the same collection.
+// Load reads the listed files. It skips unreadable files and parts with a reason;
+// skips of the scan come first. It returns an error if a file that the user named is
+// unreadable. Equal files give equal collections.
 func (l *Listing) Load(ctx context.Context) (*Collection, []Skipped, error) {
 	skipped := append([]Skipped(nil), l.Skipped...)
 	build := newBuilder()
@@ -73,13 +71,11 @@ func (l *Listing) Load(ctx context.Context) (*Collection, []Skipped, error) {
 	return build.collection(), skipped, nil
 }
 
-// A reading is what came of a file.
 type reading struct {
 	docs []*Document
 	errs []error // at most maxSkipped
 }
 
-// reason returns why nothing could be read.
 func (r reading) reason() error {
 	if len(r.errs) == 0 {
 		return errEmpty
@@ -87,7 +83,6 @@ func (r reading) reason() error {
 	return r.errs[0]
 }
 
-// read yields what comes of each file, in order. It reads a few files ahead.
 func (l *Listing) read(ctx context.Context) iter.Seq2[int, reading] {
 	return func(yield func(int, reading) bool) {
 		var wg sync.WaitGroup
@@ -120,8 +115,8 @@ func (l *Listing) read(ctx context.Context) iter.Seq2[int, reading] {
 	}
 }
 
-// readFile reads a file that is not kept. It stops after so many documents, unless enough
-// is 0.
+// readFile reads a file unless Readings has it. It stops after enough documents; 0
+// means all.
 func (l *Listing) readFile(ctx context.Context, f File, enough int) reading {
 	if err := ctx.Err(); err != nil {
 		return reading{errs: []error{err}}
@@ -149,8 +144,8 @@ func (l *Listing) readFile(ctx context.Context, f File, enough int) reading {
 	return r
 }
 
-// Check returns why nothing can be read of a file of the listing, or nil. It stops at the
-// first document unless it can keep the file.
+// Check returns the reason why a listed file is unreadable, or nil. It stops at the
+// first document unless Readings can keep the result.
 func (l *Listing) Check(ctx context.Context, f File) error {
 	enough := 1
 	if l.opts.Readings != nil {
@@ -164,8 +159,8 @@ func (l *Listing) Check(ctx context.Context, f File) error {
 	return nil
 }
 
-// Readings keeps what was read of files for a check until [Listing.Load] takes it. It is
-// safe for concurrent use. A nil one keeps nothing.
+// A Readings keeps the results of [Listing.Check] until [Listing.Load] takes them. It
+// is safe for concurrent use. A nil Readings keeps nothing.
 type Readings struct {
 	mu     sync.Mutex
 	byFile map[File]reading
@@ -183,7 +178,7 @@ func (k *Readings) keep(f File, r reading) {
 	k.byFile[f] = r
 }
 
-// take returns what is kept of a file as it is now, and forgets it.
+// take returns and forgets the reading of an unchanged file.
 func (k *Readings) take(f File) (reading, bool) {
 	if k == nil {
 		return reading{}, false
@@ -195,24 +190,24 @@ func (k *Readings) take(f File) (reading, bool) {
 	return r, ok
 }
 
-// Options bound what is read. The zero value has good bounds.
+// Options bound a load. The zero value has suitable bounds.
 type Options struct {
-	MaxFile  int64 // most bytes of a file; if zero, what its format allows
-	MaxTotal int64 // most bytes of all files; 256 MiB if zero
-	MaxFiles int   // most files; 20,000 if zero
+	MaxFile  int64 // maximum bytes per file; 0: the format's limit
+	MaxTotal int64 // maximum bytes of all files; 0: 256 MiB
+	MaxFiles int   // maximum number of files; 0: 20,000
 
-	Formats []Format // what can be read; [Formats] if nil
+	Formats []Format // nil: [Formats]
 
-	// Readings keeps what was read for a check, for listings with the same Formats. If nil,
-	// a file that was checked is read again.
+	// Readings keeps check results for listings with the same Formats. If nil, a load
+	// reads checked files again.
 	Readings *Readings
-	Check    bool // the load is a check, and Readings keeps what it reads
+	Check    bool // store results in Readings
 
-	// Progress, if set, is called after each file, on the goroutine of the caller.
+	// Progress, if set, is called after each file on the caller's goroutine.
 	Progress func(Progress)
 }
 
-// Progress says how far reading has come.
+// Progress reports how much of a load is complete.
 type Progress struct {
 	Files, OfFiles int
 	Bytes, OfBytes int64
@@ -231,35 +226,34 @@ func (o Options) orDefault() Options {
 	return o
 }
 
-// Bounds on a walk.
 const (
-	maxDepth   = 64      // of folders
-	maxEntries = 500_000 // of folders and files looked at
-	maxSkipped = 1000    // told one by one
+	maxDepth   = 64      // nested folders
+	maxEntries = 500_000 // visited folders and files
+	maxSkipped = 1000    // reported one by one
 )
 
-// Skipped is a file or folder that was left out, and why.
+// Skipped is a file or folder that was not read.
 type Skipped struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
 
-// A File is a file worth reading, as a walk found it.
+// A File is a readable file of a walk.
 type File struct {
 	Path  string
 	Size  int64
-	Named bool // the user named it, not a folder it is in
+	Named bool // the user named it directly
 
 	mtime int64
 	id    fileID
-	most  int64 // bytes that are read of it
+	most  int64 // bytes to read
 }
 
-// ModTime returns when the file was written last, as the walk found it.
+// ModTime returns the modification time at the walk.
 func (f File) ModTime() time.Time { return time.Unix(0, f.mtime) }
 
-// A Listing is what [Scan] found, in the order of the paths and, in a folder, of
-// the names.
+// A Listing is the result of [Scan], in the order of the paths and of the names in
+// each folder.
 type Listing struct {
 	Files   []File
 	Skipped []Skipped
@@ -267,11 +261,10 @@ type Listing struct {
 	opts Options
 }
 
-// Scan walks paths, files and folders, and lists what is worth reading, without
-// reading it. Hidden files, what .gitignore and .ignore name, and folders that
-// only programs fill are left out silently; what is left out for another reason
-// is in Skipped. A path that is missing, or is itself not readable, is an error
-// of one line.
+// Scan walks files and folders and lists the readable files without reading them. It
+// silently omits hidden files, matches of .gitignore and .ignore, and generated
+// folders; Skipped lists other omissions. A missing or unreadable path is a one-line
+// error.
 func Scan(ctx context.Context, paths []string, opts Options) (*Listing, error) {
 	w := &walk{ctx: ctx, list: &Listing{opts: opts.orDefault()}, seen: map[fileID]bool{}}
 	var named []string
@@ -294,8 +287,8 @@ func Scan(ctx context.Context, paths []string, opts Options) (*Listing, error) {
 	return w.list, nil
 }
 
-// Key names the state of the files: it changes when one is added, removed,
-// renamed or written to.
+// Key returns a hash of the files' state. It changes when a file is added, removed,
+// renamed or written.
 func (l *Listing) Key() string {
 	h := sha256.New()
 	for _, f := range l.Files {
@@ -304,7 +297,7 @@ func (l *Listing) Key() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Bytes returns how much there is to read.
+// Bytes returns the total size of the files.
 func (l *Listing) Bytes() int64 {
 	var n int64
 	for _, f := range l.Files {
@@ -313,15 +306,14 @@ func (l *Listing) Bytes() int64 {
 	return n
 }
 
-// A syntax is how languages write what is for people.
+// A syntax describes the comments of some languages.
 type syntax struct {
 	name string
 	exts []string
-	line []string    // begins a comment
-	span [][2]string // begins and ends a comment of lines
+	line []string    // line comment marks
+	span [][2]string // block comment marks
 }
 
-// syntaxes are the languages of programs that are read.
 var syntaxes = []syntax{
 	{
 		name: "C and its kin", line: []string{"//"}, span: [][2]string{{"/*", "*/"}},
@@ -344,7 +336,6 @@ var syntaxes = []syntax{
 	{name: "mathematics", line: []string{"%"}, span: [][2]string{{"%{", "%}"}}, exts: []string{".erl", ".hrl", ".pro", ".sty", ".cls"}},
 }
 
-// codeFormats returns the formats of programs.
 func codeFormats() []Format {
 	out := make([]Format, 0, len(syntaxes))
 	for _, s := range syntaxes {
@@ -357,12 +348,12 @@ var errMachine = errors.New("a program wrote it")
 
 // Bounds on source code.
 const (
-	maxCodeLine = 8000 // bytes of a line that somebody wrote
-	pieceLines  = 40   // of a piece of code, about
+	maxCodeLine = 8000 // longer lines are generated
+	pieceLines  = 40   // approximate lines per code block
 )
 
-// source takes a program apart: comments that have lines of their own are text,
-// all else is code, in pieces at blank lines.
+// source divides a program into text and code: whole-line comments are text, and code
+// splits at blank lines.
 func source(text string, s syntax) (Content, error) {
 	head := text[:min(len(text), 1024)]
 	if strings.Contains(head, "DO NOT EDIT") && strings.Contains(head, "enerated") || strings.Contains(head, "@generated") {
@@ -379,13 +370,13 @@ func source(text string, s syntax) (Content, error) {
 	return Content{Blocks: r.blocks}, nil
 }
 
-// sourceReader reads lines. At most one of code and comment is being gathered.
+// A sourceReader reads lines. At most one of code and comment is open.
 type sourceReader struct {
 	syntax
 	blocks  []Block
 	code    []string
 	comment []string
-	until   string // what ends the comment; "" if it is of single lines or none is open
+	until   string // end of the block comment; "" if none is open
 }
 
 func (r *sourceReader) read(line string) {
@@ -411,7 +402,7 @@ func (r *sourceReader) read(line string) {
 	case s == "" && len(r.code) == 0:
 		r.flush()
 	case s != "" && s == line && len(r.code) > 0 && (r.code[len(r.code)-1] == "" || len(r.code) >= pieceLines):
-		r.flush() // a blank line, and then something new
+		r.flush() // a new piece after a blank line
 		r.code = append(r.code, line)
 	default:
 		r.flushComment()
@@ -419,7 +410,7 @@ func (r *sourceReader) read(line string) {
 	}
 }
 
-// inSpan reads a line of a comment of lines.
+// inSpan reads a line of a block comment.
 func (r *sourceReader) inSpan(s string) {
 	before, _, ends := strings.Cut(s, r.until)
 	r.comment = append(r.comment, strings.TrimPrefix(strings.TrimLeft(before, "*!"), " "))
@@ -441,7 +432,7 @@ func (r *sourceReader) flushCode() {
 	r.code = nil
 }
 
-// flushComment ends a comment. Nothing in it is a heading of the file.
+// flushComment ends a comment. Headings in it become text.
 func (r *sourceReader) flushComment() {
 	for _, b := range Plain(strings.Join(r.comment, "\n")).Blocks {
 		if b.Kind == Heading {

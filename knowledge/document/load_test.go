@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tree writes files into a new folder and returns it. A name that ends in "/" is
-// a folder; a text that begins with "-> " is a link.
+// tree writes files into a new folder. A name ending in "/" is a folder; a text after
+// "-> " is a link target.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// sources returns the names of the documents of a collection, below dir.
 func sources(c *Collection, dir string) []string {
 	var out []string
 	for _, d := range c.Documents() {
@@ -54,7 +53,6 @@ func sources(c *Collection, dir string) []string {
 	return out
 }
 
-// reasons returns what was skipped, below dir.
 func reasons(list []Skipped, dir string) []string {
 	var out []string
 	for _, s := range list {

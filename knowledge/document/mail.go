@@ -17,18 +17,17 @@ import (
 	"ponder/internal/textkit/charset"
 )
 
-// Bounds on a message.
 const (
 	maxHeader   = 1 << 20 // bytes
-	maxNesting  = 16      // of parts in parts
+	maxNesting  = 16      // of nested parts
 	maxParts    = 500
-	maxMailText = 16 << 20 // bytes of its texts
-	maxAddress  = 20       // receivers that are named
+	maxMailText = 16 << 20 // bytes of all texts
+	maxAddress  = 20       // receivers listed
 )
 
-// Mail takes a message apart: who wrote it to whom, what they wrote, and what is
-// attached. What is quoted of other messages and the signature stand under
-// headings of their own, so that they are not taken for what the author says.
+// Mail returns the content of a message: people, text and names of attachments. Quoted
+// text and signatures get their own headings, so they are not attributed to the
+// author.
 func Mail(file []byte) (Content, error) {
 	r := &mailReader{}
 	head, err := r.message(file, 0)
@@ -46,7 +45,6 @@ func Mail(file []byte) (Content, error) {
 	return c, nil
 }
 
-// headNames returns who a message is from and to.
 func headNames(head mailHead) []string {
 	var names []string
 	for _, n := range append([]string{head.from}, strings.Split(head.to, ", ")...) {
@@ -57,7 +55,6 @@ func headNames(head mailHead) []string {
 	return names
 }
 
-// A mailHead is what the header of a message says.
 type mailHead struct{ subject, author, from, to, date, language, id string }
 
 func readHead(h *message.Header) mailHead {
@@ -75,7 +72,7 @@ func readHead(h *message.Header) mailHead {
 	return head
 }
 
-// joinAddresses joins lists of receivers, but for those that are too many.
+// joinAddresses joins receiver lists up to maxAddress.
 func joinAddresses(lists ...string) string {
 	var all []string
 	for _, l := range lists {
@@ -88,7 +85,6 @@ func joinAddresses(lists ...string) string {
 	return strings.Join(all, ", ")
 }
 
-// decodeWords decodes what a header writes with letters that are not ASCII.
 func decodeWords(s string) string {
 	s = charset.DecodeWords(s)
 	if text, err := decode([]byte(s)); err == nil {
@@ -97,15 +93,14 @@ func decodeWords(s string) string {
 	return s
 }
 
-// mailReader gathers the blocks of a message.
 type mailReader struct {
 	blocks []Block
-	depth  int // of messages in messages
+	depth  int // of nested messages
 	parts  int
 	length int
 }
 
-// message reads a message, which may be attached to another.
+// message reads a message, perhaps an attached one.
 func (r *mailReader) message(file []byte, nest int) (mailHead, error) {
 	e, err := message.ReadWithOptions(bytes.NewReader(file), &message.ReadOptions{MaxHeaderBytes: maxHeader})
 	if e == nil {
@@ -116,7 +111,7 @@ func (r *mailReader) message(file []byte, nest int) (mailHead, error) {
 		return mailHead{}, errMail
 	}
 	r.blocks = append(r.blocks, Block{Kind: Heading, Level: 1 + min(r.depth, 4), Text: head.subject})
-	if r.depth > 0 { // of the message itself they are told apart
+	if r.depth > 0 { // identify attached messages
 		r.blocks = append(r.blocks, Block{Kind: Code, Text: "From: " + strings.TrimSpace(head.from+" "+head.date)})
 	}
 	r.entity(e, nest)
@@ -125,7 +120,7 @@ func (r *mailReader) message(file []byte, nest int) (mailHead, error) {
 
 var errMail = errors.New("not a message")
 
-// entity reads a part of a message. What cannot be decoded is left out.
+// entity reads a part of a message. It skips undecodable parts.
 func (r *mailReader) entity(e *message.Entity, nest int) {
 	if r.parts++; r.parts > maxParts || nest > maxNesting || r.length > maxMailText {
 		return
@@ -141,7 +136,7 @@ func (r *mailReader) entity(e *message.Entity, nest int) {
 		r.each(e, func(part *message.Entity) { r.entity(part, nest+1) })
 	case kind == "message/rfc822":
 		r.depth++
-		_, _ = r.message(r.body(e), nest+1) // what is attached need not be one
+		_, _ = r.message(r.body(e), nest+1) // it may be malformed
 		r.depth--
 	case strings.EqualFold(disposition, "attachment"), name != "" && !strings.HasPrefix(kind, "text/"):
 		if name = oneLine(decodeWords(name)); name != "" {
@@ -154,7 +149,6 @@ func (r *mailReader) entity(e *message.Entity, nest int) {
 	}
 }
 
-// each calls f with the parts of an entity.
 func (r *mailReader) each(e *message.Entity, f func(*message.Entity)) {
 	parts := e.MultipartReader()
 	for parts != nil && r.parts <= maxParts {
@@ -166,8 +160,7 @@ func (r *mailReader) each(e *message.Entity, f func(*message.Entity)) {
 	}
 }
 
-// alternative reads the plainest of several forms of one text that says
-// something.
+// alternative reads the plainest non-empty form of a multipart/alternative.
 func (r *mailReader) alternative(e *message.Entity, nest int) {
 	var best []Block
 	r.each(e, func(part *message.Entity) {
@@ -182,7 +175,6 @@ func (r *mailReader) alternative(e *message.Entity, nest int) {
 	r.blocks = append(r.blocks, best...)
 }
 
-// lengthOf returns how much blocks say.
 func lengthOf(blocks []Block) int {
 	n := 0
 	for _, b := range blocks {
@@ -191,15 +183,13 @@ func lengthOf(blocks []Block) int {
 	return n
 }
 
-// body returns what a part has, and, if it is cut off or damaged, what there is
-// of it.
+// body returns the content of a part, or its readable beginning.
 func (r *mailReader) body(e *message.Entity) []byte {
-	b, _ := io.ReadAll(io.LimitReader(e.Body, int64(max(maxMailText-r.length, 0)))) // damaged: what there is
+	b, _ := io.ReadAll(io.LimitReader(e.Body, int64(max(maxMailText-r.length, 0)))) // damaged: the readable part
 	r.length += len(b)
 	return b
 }
 
-// text returns the text of a part.
 func (r *mailReader) text(e *message.Entity, label string) string {
 	b := r.body(e)
 	if out, ok := charset.DecodeLabel(b, label); ok {
@@ -212,7 +202,6 @@ func (r *mailReader) text(e *message.Entity, label string) string {
 	return s
 }
 
-// html reads a part that is a page.
 func (r *mailReader) html(e *message.Entity, label string) {
 	blocks, quoted := []byte(r.text(e, label)), []byte(nil)
 	if at := quoteMark(blocks); at >= 0 {
@@ -227,7 +216,7 @@ func (r *mailReader) html(e *message.Entity, label string) {
 	}
 }
 
-// quoteMark returns where in a page a program of mail began to quote, or -1.
+// quoteMark returns the offset where a mail program began to quote, or -1.
 func quoteMark(page []byte) int {
 	low := bytes.ToLower(page)
 	best := -1
@@ -245,8 +234,7 @@ func quoteMark(page []byte) int {
 
 var mboxMark = []byte("From ")
 
-// looksMailbox reports whether a file begins as a mailbox does: a line "From ",
-// and then a header.
+// looksMailbox reports whether a file begins with a "From " line and a header.
 func looksMailbox(head []byte) bool {
 	line, rest, ok := bytes.Cut(head[:min(len(head), 1024)], []byte("\n"))
 	name, _, colon := bytes.Cut(rest, []byte(":"))
@@ -254,8 +242,8 @@ func looksMailbox(head []byte) bool {
 		colon && len(name) > 0 && !bytes.ContainsAny(name, " \n\r\t")
 }
 
-// Mailbox yields the messages of a mailbox, as [Mail] takes them apart. Their
-// keys are their ids, or else the beginnings of the hashes of their bytes.
+// Mailbox yields the messages of a mailbox, read by [Mail]. Keys are message IDs, or
+// else hash prefixes.
 func Mailbox(file []byte) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
 		if !looksMailbox(file) {
@@ -275,8 +263,7 @@ func Mailbox(file []byte) iter.Seq2[Part, error] {
 	}
 }
 
-// cutMessage returns the first message of a mailbox, without the line before it,
-// and the rest.
+// cutMessage returns the first message without its "From " line, and the rest.
 func cutMessage(file []byte) (one, rest []byte) {
 	begin := bytes.IndexByte(file, '\n') + 1
 	if begin == 0 {
@@ -295,9 +282,8 @@ func cutMessage(file []byte) (one, rest []byte) {
 	}
 }
 
-// messageKey returns what tells a message from others.
 func messageKey(one []byte) string {
-	e, _ := message.ReadWithOptions(bytes.NewReader(one), &message.ReadOptions{MaxHeaderBytes: maxHeader}) // its parts are of no interest
+	e, _ := message.ReadWithOptions(bytes.NewReader(one), &message.ReadOptions{MaxHeaderBytes: maxHeader}) // parts are not needed
 	if e != nil {
 		if id := strings.Trim(oneLine(e.Header.Get("Message-Id")), "<> "); id != "" && len(id) <= 200 {
 			return id

@@ -11,10 +11,8 @@ import (
 	"ponder/internal/racetest"
 )
 
-// letterHead is what a message of these tests begins with.
 const letterHead = "From: Anna Meier <anna@x.org>\nTo: Ben <ben@x.org>\nDate: Tue, 5 Mar 2024 10:00:00 +0100\nSubject: Tides\nMessage-ID: <1@x.org>\n"
 
-// headOutline is what all of them say.
 const headOutline = "T Tides\nH1 Tides\n"
 
 func TestMail(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// Markdown takes a text with Markdown apart. Marks of emphasis, links, tags and
-// comments are not part of what it says.
+// Markdown returns the content of Markdown text without emphasis, links, tags and
+// comments.
 func Markdown(text string) Content {
 	m := &markdown{}
 	text = m.frontMatter(text)
@@ -19,25 +19,25 @@ func Markdown(text string) Content {
 	return c
 }
 
-// maxFront is the most bytes of what stands before a text about it.
+// maxFront is the maximum size of front matter in bytes.
 const maxFront = 1 << 16
 
-// markdown reads lines. At most one of para and code is being gathered.
+// A markdown reads lines. At most one of para and code is open.
 type markdown struct {
 	title  string
-	about  Content // what its front matter says, but for the title
+	about  Content // front matter except the title
 	blocks []Block
 
 	para  []string // lines of the open paragraph, item or table
 	kind  Kind
-	list  bool // in a list: deep indents are no code
+	list  bool // in a list, deep indents are no code
 	code  []string
-	fence string // what closes the code; "" if it is indented code or none is open
-	skip  string // what ends a comment or script that is being left out
+	fence string // closing fence; "" if none is open
+	skip  string // end mark of the skipped comment or script
 }
 
-// frontMatter takes title, author, date and language from YAML or TOML before
-// the text, and returns the rest.
+// frontMatter reads title, author, date and language from YAML or TOML front matter,
+// and returns the rest.
 func (m *markdown) frontMatter(text string) string {
 	for _, mark := range []string{"---", "+++"} {
 		if !strings.HasPrefix(text, mark) || strings.TrimRight(firstLine(text), " \r\n") != mark {
@@ -68,11 +68,10 @@ func (m *markdown) frontMatter(text string) string {
 	return text
 }
 
-// maxTags is the most tags that are taken of a file.
 const maxTags = 64
 
-// frontTags returns the tags that stand before a text: as a list on one line or
-// several, or with commas between them.
+// frontTags returns the tags of front matter: a list on one or several lines, or
+// comma-separated.
 func frontTags(front string) []string {
 	var tags []string
 	open := false
@@ -119,13 +118,12 @@ func (m *markdown) line(line string) {
 	}
 }
 
-// closes reports whether a line ends code that fence began.
 func closes(line, fence string) bool {
 	s := strings.TrimSpace(line)
 	return strings.HasPrefix(s, fence) && strings.Trim(s, fence[:1]) == ""
 }
 
-// open reads a line outside of code.
+// open reads a line outside code.
 func (m *markdown) open(line string) {
 	body := unquote(strings.ReplaceAll(line, "\t", "    "))
 	s := strings.TrimLeft(body, " ")
@@ -159,7 +157,7 @@ func (m *markdown) open(line string) {
 	}
 }
 
-// heading takes a line that is a heading, or makes one of the line before it.
+// heading reads an ATX heading, or turns the previous line into a heading.
 func (m *markdown) heading(s string) bool {
 	level := len(s) - len(strings.TrimLeft(s, "#"))
 	if 1 <= level && level <= 6 && (level == len(s) || s[level] == ' ') {
@@ -181,7 +179,6 @@ func (m *markdown) heading(s string) bool {
 	return false
 }
 
-// startCode takes a line that opens fenced code.
 func (m *markdown) startCode(s string) bool {
 	if !strings.HasPrefix(s, "```") && !strings.HasPrefix(s, "~~~") {
 		return false
@@ -195,11 +192,11 @@ func (m *markdown) startCode(s string) bool {
 	return true
 }
 
-// skipped is what is left out from one mark to another.
+// skipped are the marks around omitted text.
 var skipped = [][2]string{{"<!--", "-->"}, {"<script", "</script>"}, {"<style", "</style>"}}
 
-// startSkip reports how long the mark is at the beginning of s that opens a
-// comment or a script, or 0.
+// startSkip returns the length of the mark of a comment or script at the start of s,
+// or 0.
 func (m *markdown) startSkip(s string) int {
 	for _, mark := range skipped {
 		if len(s) >= len(mark[0]) && strings.EqualFold(s[:len(mark[0])], mark[0]) {
@@ -211,7 +208,7 @@ func (m *markdown) startSkip(s string) int {
 	return 0
 }
 
-// indexFold returns where sub is in s, whatever the case of its letters, or -1.
+// indexFold is strings.Index without case.
 func indexFold(s, sub string) int {
 	for i := 0; ; i++ {
 		n := strings.Index(s[i:], sub[:2])
@@ -224,7 +221,7 @@ func indexFold(s, sub string) int {
 	}
 }
 
-// row takes a line of a table. A table is known by its second line.
+// row reads a table line. The second line identifies a table.
 func (m *markdown) row(s string) bool {
 	if !strings.Contains(s, "|") {
 		if m.kind == Row {
@@ -242,7 +239,6 @@ func (m *markdown) row(s string) bool {
 	return m.kind == Row
 }
 
-// flush ends the open paragraph, item or table.
 func (m *markdown) flush() {
 	lines, kind := m.para, m.kind
 	m.para, m.kind = nil, Prose
@@ -282,7 +278,7 @@ func (m *markdown) add(b Block) {
 	m.blocks = append(m.blocks, b)
 }
 
-// cells returns a row of a table without its outer lines.
+// cells returns a table row without outer bars.
 func cells(row string) string {
 	var out []string
 	for cell := range strings.SplitSeq(strings.Trim(row, " |"), "|") {
@@ -291,7 +287,7 @@ func cells(row string) string {
 	return strings.Join(out, " | ")
 }
 
-// unquote takes away the marks of quotations.
+// unquote removes block quote marks.
 func unquote(line string) string {
 	for {
 		s := strings.TrimLeft(line, " ")
@@ -302,7 +298,7 @@ func unquote(line string) string {
 	}
 }
 
-// task takes away the box of a task: "[x] ".
+// task removes a task box: "[x] ".
 func task(s string) string {
 	if len(s) > 4 && s[0] == '[' && s[2] == ']' && s[3] == ' ' && strings.ContainsRune(" xX", rune(s[1])) {
 		return s[4:]
@@ -310,7 +306,7 @@ func task(s string) string {
 	return s
 }
 
-// definition reports whether a line says where a link leads: "[1]: http://...".
+// definition reports whether a line defines a link: "[1]: http://...".
 func definition(s string) bool {
 	name, rest, ok := strings.Cut(s, "]: ")
 	return ok && strings.HasPrefix(name, "[") && !strings.HasPrefix(name, "[^") && !strings.Contains(strings.TrimSpace(rest), " ")

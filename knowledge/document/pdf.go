@@ -14,14 +14,13 @@ import (
 	"unicode/utf16"
 )
 
-// Bounds on a PDF.
 const (
 	maxPDFPages = 10_000
 	maxPDFText  = 32 << 20 // letters
 	maxMeta     = 4096     // bytes of a title
 )
 
-// Errors of PDFium, by its numbers.
+// pdfErrors maps error numbers of PDFium.
 var pdfErrors = map[int]error{
 	2: errors.New("not a PDF that can be opened"),
 	3: errors.New("not a PDF that can be opened"),
@@ -35,9 +34,8 @@ func looksPDF(head []byte) bool {
 	return bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-"))
 }
 
-// PDF takes a PDF apart: the lines of each page, and what their places and the
-// sizes of their letters say of paragraphs and headings. What stands at the edge
-// of every page is left out.
+// PDF returns the content of a PDF. Paragraphs and headings follow from line positions
+// and letter sizes. It omits text repeated at page edges.
 func PDF(file []byte) (Content, error) { return readPDF(file, pdfTime) }
 
 func readPDF(file []byte, limit time.Duration) (Content, error) {
@@ -69,25 +67,23 @@ func readPDF(file []byte, limit time.Duration) (Content, error) {
 	return c, nil
 }
 
-// A pdfLine is a line as it stands on a page. Measures are points; y grows
-// upwards.
+// A pdfLine is a line of a page. Units are points; y grows upwards.
 type pdfLine struct {
 	text        string
-	size        float64 // of the letters
-	weight      int     // of the letters: 700 is bold
-	left, right float64 // of the first and the last letter
-	y, end      float64 // what its first and its last letter stand on: two lines that share a word are one
+	size        float64 // letter size
+	weight      int     // letter weight; 700 is bold
+	left, right float64 // of the first and last letter
+	y, end      float64 // baselines of the first and last letter; two lines sharing a word are one
 	letters     int
-	row         bool // of a table, with " | " between its cells
+	row         bool // a table row, cells separated by " | "
 }
 
-// pdfReader reads what PDFium knows.
 type pdfReader struct {
 	*pdfEngine
 	content Content
 	pages   [][]pdfLine
 	letters int
-	place   uint64 // room for two doubles
+	place   uint64 // buffer for two doubles
 }
 
 func (r *pdfReader) read(file []byte) error {
@@ -115,7 +111,7 @@ func (r *pdfReader) read(file []byte) error {
 	return r.err
 }
 
-// meta returns what a PDF says of itself.
+// meta returns a metadata value.
 func (r *pdfReader) meta(doc uint64, tag string) string {
 	name := r.put([]byte(tag))
 	buf := r.alloc(maxMeta)
@@ -133,7 +129,7 @@ func (r *pdfReader) meta(doc uint64, tag string) string {
 	return oneLine(string(utf16.Decode(units)))
 }
 
-// page returns the lines of a page. One that cannot be read has none.
+// page returns the lines of a page; none if it is unreadable.
 func (r *pdfReader) page(doc uint64, i int) []pdfLine {
 	page := r.call("FPDF_LoadPage", doc, uint64(i))
 	if page == 0 {
@@ -149,7 +145,6 @@ func (r *pdfReader) page(doc uint64, i int) []pdfLine {
 	return lines
 }
 
-// lines reads the letters of a page.
 func (r *pdfReader) lines(text uint64) []pdfLine {
 	var out []pdfLine
 	var line []pdfLetter
@@ -160,7 +155,7 @@ func (r *pdfReader) lines(text uint64) []pdfLine {
 				out = append(out, l)
 			}
 			line = line[:0]
-		case c == 2 || c == 0xfffe: // a hyphen at the end of a line
+		case c == 2 || c == 0xfffe: // a hyphen at a line end
 			line = append(line, pdfLetter{softHyphen, i})
 		case c == ' ' || c == '\t' || c == 0xa0:
 			line = append(line, pdfLetter{' ', i})
@@ -171,7 +166,7 @@ func (r *pdfReader) lines(text uint64) []pdfLine {
 	return out
 }
 
-// runes returns the letters of a page, by their numbers.
+// runes returns the letters of a page by index.
 func (r *pdfReader) runes(text uint64) []rune {
 	n := r.number("FPDFText_CountChars", text)
 	if r.letters += max(n, 0); n <= 0 || r.letters > maxPDFText {
@@ -188,23 +183,21 @@ func (r *pdfReader) runes(text uint64) []rune {
 	for i := range out {
 		if written == n+1 {
 			out[i] = rune(binary.LittleEndian.Uint16(raw[2*i:]))
-		} else { // it left some out, and so their numbers are others
+		} else { // it dropped letters, so indexes differ
 			out[i] = rune(r.number("FPDFText_GetUnicode", text, uint64(i)))
 		}
 		if i > 0 && utf16.IsSurrogate(out[i-1]) {
-			out[i-1], out[i] = utf16.DecodeRune(out[i-1], out[i]), 0 // one letter of two halves
+			out[i-1], out[i] = utf16.DecodeRune(out[i-1], out[i]), 0 // surrogate pair
 		}
 	}
 	return out
 }
 
-// A pdfLetter is a letter and its number on the page.
 type pdfLetter struct {
 	rune
 	at int
 }
 
-// trimLetters returns a line without spaces at its ends.
 func trimLetters(line []pdfLetter) []pdfLetter {
 	for len(line) > 0 && line[0].rune == ' ' {
 		line = line[1:]
@@ -215,13 +208,13 @@ func trimLetters(line []pdfLetter) []pdfLetter {
 	return line
 }
 
-// line measures a line. An empty one is not ok.
+// line measures a line. ok is false for an empty one.
 func (r *pdfReader) line(text uint64, line []pdfLetter) (l pdfLine, ok bool) {
 	if line = trimLetters(line); len(line) == 0 {
 		return l, false
 	}
 	first, last := line[0].at, line[len(line)-1].at
-	mid := len(line) / 2 // the first may be an initial, or the mark of an item
+	mid := len(line) / 2 // the first may be an initial or item mark
 	if line[mid].rune == ' ' {
 		mid--
 	}
@@ -243,21 +236,20 @@ func (r *pdfReader) line(text uint64, line []pdfLetter) (l pdfLine, ok bool) {
 	return l, true
 }
 
-// Measures of a row of a table, in sizes of its letters: what a letter takes on
-// average, and the least distance between the letters around a gap.
+// Table row measures in letter sizes: average letter width, and minimum distance
+// across a gap.
 const (
 	wideSpread = 0.7
 	wideGap    = 2.2
 )
 
-// gap returns how far a letter is to the right of another.
+// gap returns the horizontal distance between two letters.
 func (r *pdfReader) gap(text uint64, a, b int) float64 {
 	x, _ := r.origin(text, a)
 	y, _ := r.origin(text, b)
 	return y - x
 }
 
-// origin returns where a letter stands.
 func (r *pdfReader) origin(text uint64, i int) (x, y float64) {
 	r.call("FPDFText_GetCharOrigin", text, uint64(i), r.place, r.place+8)
 	b := r.bytes(r.place, 16)
@@ -267,7 +259,7 @@ func (r *pdfReader) origin(text uint64, i int) (x, y float64) {
 	return math.Float64frombits(binary.LittleEndian.Uint64(b)), math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
 }
 
-// pdfTitle returns a title, or "" if it is what a program made up.
+// pdfTitle returns a title, or "" if a program generated it.
 func pdfTitle(s string) string {
 	low := strings.ToLower(s)
 	for _, junk := range []string{"untitled", "microsoft word - ", "microsoft powerpoint - ", "powerpoint presentation", "document1", "(anonymous)"} {
@@ -283,19 +275,18 @@ func pdfTitle(s string) string {
 	return s
 }
 
-// Bounds on the streams of a PDF that are not pictures, before the engine unpacks
-// them: it has to have one whole.
+// Bounds on streams other than pictures. The engine unpacks each stream whole.
 const (
 	maxPDFStream = 48 << 20            // bytes of one
-	maxPDFAll    = 192 << 20           // bytes of all that are long
-	longStream   = maxPDFStream / 1032 // packed, what is shorter cannot become too long
-	streamHead   = 512                 // bytes before a stream that say what it is
+	maxPDFAll    = 192 << 20           // bytes of all long ones
+	longStream   = maxPDFStream / 1032 // shorter packed streams cannot exceed maxPDFStream
+	streamHead   = 512                 // bytes of the dictionary before a stream
 )
 
 var errPDFStream = errors.New("a page of it unpacks to more than is read of a file")
 
-// checkPDF refuses a file with streams that unpack to more than a page can say.
-// It finds the usual kind; the memory of the engine bounds the others.
+// checkPDF refuses a file with oversized streams. It detects the usual compression;
+// the engine's memory limit bounds the others.
 func checkPDF(file []byte) error {
 	all := int64(0)
 	for at := 0; ; {
@@ -322,7 +313,6 @@ func checkPDF(file []byte) error {
 	}
 }
 
-// isPicture reports whether what stands before a stream says that it is one.
 func isPicture(before []byte) bool {
 	if i := bytes.LastIndex(before, []byte(" obj")); i >= 0 {
 		before = before[i:]
@@ -330,8 +320,8 @@ func isPicture(before []byte) bool {
 	return bytes.Contains(before, []byte("/Image"))
 }
 
-// unpacked returns how long a stream is when it is unpacked, or a little more
-// than may be; 0 if it is not packed in the usual way.
+// unpacked returns the unpacked length of a stream, at most slightly above the bound;
+// 0 for other compressions.
 func unpacked(stream []byte) int64 {
 	r, err := zlib.NewReader(bytes.NewReader(stream))
 	if err != nil {
@@ -340,7 +330,7 @@ func unpacked(stream []byte) int64 {
 	defer r.Close()
 	n, err := io.Copy(io.Discard, io.LimitReader(r, maxPDFStream+1))
 	if err != nil {
-		return n // damaged: what there is
+		return n // damaged: the readable part
 	}
 	return n
 }

@@ -13,11 +13,9 @@ import (
 	"ponder/internal/racetest"
 )
 
-// A pdfFile is objects of a PDF, the first of which has the number 1.
 type pdfFile []string
 
-// bytes writes the PDF. The catalogue is object 1, and what the file says of
-// itself object 2.
+// bytes writes the PDF. Object 1 is the catalogue, object 2 the metadata.
 func (p pdfFile) bytes() []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -35,17 +33,14 @@ func (p pdfFile) bytes() []byte {
 	return b.Bytes()
 }
 
-// stream returns a stream object.
 func stream(dict, data string) string {
 	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
 }
 
-// pdfText returns a line of a page: at a place, in a size.
 func pdfText(x, y, size int, text string) string {
 	return fmt.Sprintf("BT /F1 %d Tf %d %d Td (%s) Tj ET\n", size, x, y, text)
 }
 
-// pdfPages returns a PDF with pages that have these contents.
 func pdfPages(contents ...string) []byte {
 	p := pdfFile{
 		"<< /Type /Catalog /Pages 3 0 R >>",
@@ -63,7 +58,6 @@ func pdfPages(contents ...string) []byte {
 	return p.bytes()
 }
 
-// harbours returns the contents of n pages with a running title and a number.
 func harbours(n int) []string {
 	var out []string
 	of := [...]string{"of ships, and of the sea beyond", "of trade", "of those who worked there"}
@@ -134,7 +128,6 @@ func TestPDFLayout(t *testing.T) {
 	}
 }
 
-// TestPDFOverPages reads a sentence that goes on on the next page.
 func TestPDFOverPages(t *testing.T) {
 	c, err := PDF(pdfPages(pdfText(72, 100, 12, "The walls of the harbour that was built so long ago by people who"), pdfText(72, 700, 12, "came from far away are gone now.")))
 	must(t, err)
@@ -143,8 +136,8 @@ func TestPDFOverPages(t *testing.T) {
 	}
 }
 
-// xobjects returns a PDF whose page shows a form, which shows each of the next
-// twice, to a depth. If it is cyclic, the last shows the first.
+// xobjects returns a PDF with a form that shows two more, to a depth. If cyclic, the
+// last shows the first.
 func xobjects(depth int, cyclic bool) []byte {
 	p := pdfFile{
 		"<< /Type /Catalog /Pages 3 0 R >>", "<< >>", "<< /Type /Pages /Kids [5 0 R] /Count 1 >>",
@@ -163,7 +156,6 @@ func xobjects(depth int, cyclic bool) []byte {
 	return append(p, stream("/Type /XObject /Subtype /Form /BBox [0 0 612 792]", "")).bytes()
 }
 
-// TestPDFEnded reads a PDF that has more to draw than anyone can wait for.
 func TestPDFEnded(t *testing.T) {
 	hang := xobjects(28, false)
 	began := time.Now()

@@ -8,20 +8,17 @@ import (
 	"unicode"
 )
 
-// softHyphen stands where a word was divided at the end of a line.
+// softHyphen marks a word divided at a line end.
 const softHyphen = '\u00ad'
 
-// edgeLines is how many lines at the top and at the bottom of a page can be what
-// every page has.
+// edgeLines is the maximum number of repeated lines at each page edge.
 const edgeLines = 2
 
-// A pdfBlock is a block and the size of its letters.
 type pdfBlock struct {
 	Block
 	size float64
 }
 
-// pdfBlocks returns the blocks that the lines of pages are.
 func pdfBlocks(pages [][]pdfLine) []Block {
 	dropEdges(pages)
 	body := bodySize(pages)
@@ -42,11 +39,10 @@ func pdfBlocks(pages [][]pdfLine) []Block {
 	return blocks
 }
 
-// maxFootnotes is how many blocks at the foot of a page can be notes.
 const maxFootnotes = 8
 
-// openBlock returns the block that the next page may go on with: the last, but
-// for notes in small letters. It is -1 if there is none.
+// openBlock returns the last block before small footnotes, which the next page may
+// continue, or -1.
 func openBlock(out []pdfBlock, body float64) int {
 	i := len(out) - 1
 	for i >= max(0, len(out)-maxFootnotes) && out[i].size < body*0.93 && out[i].Page == out[len(out)-1].Page {
@@ -55,7 +51,6 @@ func openBlock(out []pdfBlock, body float64) int {
 	return i
 }
 
-// pageBlocks appends the blocks of a page.
 func pageBlocks(out []pdfBlock, lines []pdfLine, page int, body float64, sizes []float64) []pdfBlock {
 	step, right := usualStep(lines), rightEdge(lines)
 	for first := 0; first < len(lines); {
@@ -77,7 +72,7 @@ func pageBlocks(out []pdfBlock, lines []pdfLine, page int, body float64, sizes [
 		case marker(text) != "":
 			b.Kind, b.Text = Item, unmark(text)
 		case end == first+1 && lines[first].right < right-lines[first].size*8 && !terminal(lastRune(text)):
-			b.Kind = Item // a short line that stands for itself
+			b.Kind = Item // a short standalone line
 		}
 		out = append(out, pdfBlock{b, lines[first].size})
 		first = end
@@ -85,7 +80,6 @@ func pageBlocks(out []pdfBlock, lines []pdfLine, page int, body float64, sizes [
 	return out
 }
 
-// samePara reports whether b goes on from a.
 func samePara(a, b pdfLine, step, right float64, heading bool) bool {
 	gap := a.end - b.y
 	switch {
@@ -93,7 +87,7 @@ func samePara(a, b pdfLine, step, right float64, heading bool) bool {
 		return false
 	case gap < 0: // a new column
 		return !heading && a.right > right/2 && !terminal(lastRune(a.text))
-	case gap < a.size/2: // beside it
+	case gap < a.size/2: // same line
 		return true
 	case gap > step*1.35+0.5:
 		return false
@@ -107,7 +101,6 @@ func samePara(a, b pdfLine, step, right float64, heading bool) bool {
 	return true
 }
 
-// joinLines joins two lines, and the word that was divided between them.
 func joinLines(a, b string) string {
 	if s, ok := strings.CutSuffix(a, string(softHyphen)); ok {
 		return s + b
@@ -118,7 +111,6 @@ func joinLines(a, b string) string {
 	return a + " " + b
 }
 
-// continues reports whether a block is the rest of the one on the page before.
 func continues(a, b Block) bool {
 	if a.Kind == Heading || b.Kind != Prose || a.Page+1 != b.Page || terminal(lastRune(strings.TrimRight(a.Text, "\"')]”’"))) {
 		return false
@@ -126,7 +118,6 @@ func continues(a, b Block) bool {
 	return unicode.IsLower(firstRune(b.Text)) || strings.HasSuffix(a.Text, string(softHyphen))
 }
 
-// bodySize returns the size that most letters have.
 func bodySize(pages [][]pdfLine) float64 {
 	count := map[float64]int{}
 	for _, lines := range pages {
@@ -145,7 +136,6 @@ func bodySize(pages [][]pdfLine) float64 {
 
 func half(size float64) float64 { return math.Round(size*2) / 2 }
 
-// headingSizes returns the sizes of headings, the largest first.
 func headingSizes(pages [][]pdfLine, body float64) []float64 {
 	var sizes []float64
 	for _, lines := range pages {
@@ -159,7 +149,6 @@ func headingSizes(pages [][]pdfLine, body float64) []float64 {
 	return sizes
 }
 
-// headingLevel returns the level of the heading that a line is, or 0.
 func headingLevel(l pdfLine, body float64, sizes []float64) int {
 	words := len(strings.Fields(l.text))
 	letters := strings.ContainsFunc(l.text, unicode.IsLetter)
@@ -174,10 +163,8 @@ func headingLevel(l pdfLine, body float64, sizes []float64) int {
 	return 0
 }
 
-// fewSteps is how many lines are too few to tell their usual distance by.
 const fewSteps = 5
 
-// usualStep returns the distance of most lines that follow each other.
 func usualStep(lines []pdfLine) float64 {
 	var steps []float64
 	for i := 1; i < len(lines); i++ {
@@ -196,7 +183,6 @@ func usualStep(lines []pdfLine) float64 {
 	return step
 }
 
-// rightEdge returns where most long lines end.
 func rightEdge(lines []pdfLine) float64 {
 	var ends []float64
 	for _, l := range lines {
@@ -209,8 +195,8 @@ func rightEdge(lines []pdfLine) float64 {
 	return ends[len(ends)*9/10]
 }
 
-// dropEdges takes away the lines at the top and the bottom that many pages have,
-// apart from the rest: titles of the book, numbers of the pages.
+// dropEdges removes separate lines that recur at the edges of many pages: running
+// titles and page numbers.
 func dropEdges(pages [][]pdfLine) {
 	count := map[string]int{}
 	tops, ends := make([]int, len(pages)), make([]int, len(pages))
@@ -236,12 +222,10 @@ func dropEdges(pages [][]pdfLine) {
 	}
 }
 
-// unnumbered is what is added to the index of a page for its number where pages
-// have none.
 const unnumbered = -1 << 30
 
-// numbering returns what is added to the index of a page for the number that
-// stands at its edge, if most pages agree on it.
+// numbering returns the offset from page index to page number at the edge, if most
+// pages agree.
 func numbering(pages [][]pdfLine, tops, ends []int) int {
 	count := map[int]int{}
 	best := unnumbered
@@ -264,7 +248,6 @@ func numbering(pages [][]pdfLine, tops, ends []int) int {
 	return best
 }
 
-// pageNumbers returns the numbers that a line begins and ends with.
 func pageNumbers(s string) []int {
 	var out []int
 	words := strings.Fields(s)
@@ -278,8 +261,6 @@ func pageNumbers(s string) []int {
 	return out
 }
 
-// margins returns where the text of a page begins and ends: lines before and
-// after are few, and apart from it.
 func margins(lines []pdfLine) (top, end int) {
 	step := usualStep(lines)
 	apart := func(i int) bool { return math.Abs(lines[i-1].end-lines[i].y) > 1.4*step }
@@ -295,7 +276,6 @@ func margins(lines []pdfLine) (top, end int) {
 	return top, end
 }
 
-// noDigits returns a line with its numbers as one sign each.
 func noDigits(s string) string {
 	var b strings.Builder
 	was := false

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// packedStream returns a stream that unpacks to n bytes of the same few.
 func packedStream(t testing.TB, dict string, n int) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -23,24 +23,22 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
-// Bounds on the PDF engine.
 const (
-	pdfTime   = 20 * time.Second       // for a file
-	pdfPage   = 100 * time.Millisecond // more, for each page that could be read
-	pdfMost   = 2 * time.Minute        // for a file of however many pages
-	pdfMemory = 256 << 20              // bytes of an engine's own memory, the file included
-	pdfLarge  = 64 << 20               // bytes of memory that are given back at once
-	pdfLate   = 1000                   // files that are known to take too long
+	pdfTime   = 20 * time.Second       // per file
+	pdfPage   = 100 * time.Millisecond // more per readable page
+	pdfMost   = 2 * time.Minute        // maximum per file
+	pdfMemory = 256 << 20              // bytes of engine memory, file included
+	pdfLarge  = 64 << 20               // bytes of memory released immediately
+	pdfLate   = 1000                   // remembered slow files
 )
 
-// pdfium is PDFium as WebAssembly, compressed by gzip. The module go-pdfium compiled it.
-// pdfium_test.go names the version and writes the file, without the functions that this
-// package never calls: wazero then compiles it in half the time.
+// pdfium is PDFium as gzipped WebAssembly, compiled by the go-pdfium module.
+// pdfium_test.go pins the version and strips uncalled functions, which halves wazero's
+// compile time.
 //
 //go:embed pdfium.wasm.gz
 var pdfium []byte
 
-// unpackPDFium returns PDFium as WebAssembly.
 func unpackPDFium() ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(pdfium))
 	if err != nil {
@@ -49,10 +47,9 @@ func unpackPDFium() ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// startPDFs starts what engines are made of: PDFium as WebAssembly, which can
-// touch neither files nor the network. It costs a second or two on the first PDF
-// of all, which the cache folder of the user saves the next process, and nothing
-// before.
+// startPDFs compiles PDFium as WebAssembly without access to files or network. The
+// first call takes a second or two; the user's cache folder saves later processes that
+// time.
 var startPDFs = sync.OnceValues(func() (*pdfEngines, error) {
 	wasm, err := unpackPDFium()
 	if err != nil {
@@ -66,10 +63,9 @@ var startPDFs = sync.OnceValues(func() (*pdfEngines, error) {
 			}
 		}
 	}
-	return newPDFs(config, wasm) // the folder is full, or not ours
+	return newPDFs(config, wasm) // the folder is full or not writable
 })
 
-// newPDFs compiles PDFium, and gives it what it asks of its surroundings.
 func newPDFs(config wazero.RuntimeConfig, wasm []byte) (_ *pdfEngines, err error) {
 	ctx := context.Background()
 	runtime := wazero.NewRuntimeWithConfig(ctx, config)
@@ -91,8 +87,7 @@ func newPDFs(config wazero.RuntimeConfig, wasm []byte) (_ *pdfEngines, err error
 	return &pdfEngines{runtime: runtime, compiled: compiled, slow: map[[sha256.Size]byte]error{}}, nil
 }
 
-// surround gives PDFium what it was compiled to find: long jumps, and functions that a
-// program may set so as to be called back, which we never do.
+// surround provides PDFium's imports: long jumps, and callbacks, which must never run.
 func surround(ctx context.Context, runtime wazero.Runtime, compiled wazero.CompiledModule) error {
 	const module = "env"
 	env := runtime.NewHostModuleBuilder(module)
@@ -106,15 +101,14 @@ func surround(ctx context.Context, runtime wazero.Runtime, compiled wazero.Compi
 	if err != nil {
 		return err
 	}
-	jumps.ExportFunctions(env) // in place of some of those
+	jumps.ExportFunctions(env) // replace some of those
 	_, err = env.Instantiate(ctx)
 	return err
 }
 
-// A pdfEngine is PDFium with a fresh memory, for one file. It calls the exported
-// functions of the module itself: the pool's own cannot be ended once they run,
-// and take ten times as long for each letter.
-// The first error stays, and what is called after it gives 0.
+// A pdfEngine is PDFium with fresh memory for one file. It calls the module's exports
+// directly: go-pdfium's pool cannot be interrupted and takes ten times as long per
+// letter. The first error persists, and later calls return 0.
 type pdfEngine struct {
 	mod   api.Module
 	funcs map[string]api.Function
@@ -124,7 +118,6 @@ type pdfEngine struct {
 	limit time.Duration
 }
 
-// extend gives the engine more time, unless it is up.
 func (e *pdfEngine) extend(d time.Duration) {
 	if e.limit < pdfMost && e.timer.Stop() {
 		e.limit += d
@@ -132,24 +125,22 @@ func (e *pdfEngine) extend(d time.Duration) {
 	}
 }
 
-// pdfEngines are what PDFs are read with, one at a time.
+// A pdfEngines runs PDF engines, one at a time.
 type pdfEngines struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule
-	turn     sync.Mutex // of the engine that runs
+	turn     sync.Mutex // held by the running engine
 
 	mu   sync.Mutex
-	slow map[[sha256.Size]byte]error // files that took too long, and why they are not read again
+	slow map[[sha256.Size]byte]error // errors of files that exceeded the time
 }
 
-// late returns why a file is not read: it took too long before.
 func (p *pdfEngines) late(sum [sha256.Size]byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.slow[sum]
 }
 
-// note notes a file that took too long.
 func (p *pdfEngines) note(sum [sha256.Size]byte, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,7 +151,6 @@ func (p *pdfEngines) note(sum [sha256.Size]byte, err error) {
 
 var errSlow = errors.New("it takes too long to read")
 
-// fresh returns PDFium with a memory of its own.
 func (p *pdfEngines) fresh(ctx context.Context) (api.Module, error) {
 	mod, err := p.runtime.InstantiateModule(ctx, p.compiled, wazero.NewModuleConfig().
 		WithName("").WithStartFunctions("_initialize").WithRandSource(rand.Reader))
@@ -177,8 +167,8 @@ func (p *pdfEngines) fresh(ctx context.Context) (api.Module, error) {
 	return mod, nil
 }
 
-// with calls f with an engine. When the time is up the engine is ended, whatever
-// it is doing, with an error that is errSlow.
+// with calls f with an engine. At the time limit it ends the engine at any point and
+// returns errSlow.
 func (p *pdfEngines) with(limit time.Duration, f func(*pdfEngine) error) error {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -191,7 +181,7 @@ func (p *pdfEngines) with(limit time.Duration, f func(*pdfEngine) error) error {
 	e := &pdfEngine{mod: mod, funcs: map[string]api.Function{}, began: time.Now(), limit: limit}
 	e.timer = time.AfterFunc(limit, func() {
 		close(late)
-		_ = mod.CloseWithExitCode(context.Background(), 1) // what runs in it ends with an error
+		_ = mod.CloseWithExitCode(context.Background(), 1) // running calls return an error
 	})
 	err = f(e)
 	if !e.timer.Stop() {
@@ -204,8 +194,8 @@ func (p *pdfEngines) with(limit time.Duration, f func(*pdfEngine) error) error {
 	return err
 }
 
-// end throws an engine away. One that was large is given back to the system now:
-// the next would grow beside it otherwise.
+// end closes an engine. It returns large memory to the system at once, before the next
+// engine grows.
 func end(mod api.Module) {
 	large := mod.Memory().Size() > pdfLarge
 	_ = mod.Close(context.Background())
@@ -214,7 +204,6 @@ func end(mod api.Module) {
 	}
 }
 
-// call calls a function of PDFium.
 func (e *pdfEngine) call(name string, args ...uint64) uint64 {
 	if e.err != nil {
 		return 0
@@ -240,12 +229,10 @@ func (e *pdfEngine) number(name string, args ...uint64) int {
 	return int(int32(e.call(name, args...)))
 }
 
-// float calls a function that returns a double.
 func (e *pdfEngine) float(name string, args ...uint64) float64 {
 	return math.Float64frombits(e.call(name, args...))
 }
 
-// put copies bytes into the memory of the engine, with a zero behind them.
 func (e *pdfEngine) put(b []byte) uint64 {
 	at := e.alloc(len(b) + 1)
 	if e.err == nil && !(e.mod.Memory().Write(uint32(at), b) && e.mod.Memory().WriteByte(uint32(at)+uint32(len(b)), 0)) {
@@ -264,7 +251,6 @@ func (e *pdfEngine) alloc(n int) uint64 {
 
 func (e *pdfEngine) free(at uint64) { e.call("free", at) }
 
-// bytes returns a copy of the memory of the engine.
 func (e *pdfEngine) bytes(at uint64, n int) []byte {
 	if e.err != nil {
 		return nil

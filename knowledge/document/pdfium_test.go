@@ -21,8 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write PDFium from its module again")
 
-// PDFium is that of this module, byte by byte, without the functions that it does not
-// need for those that are called.
+// The module's PDFium and the expected hashes before and after trimming.
 const (
 	pdfiumModule  = "github.com/klippa-app/go-pdfium@v1.15.0"
 	pdfiumFile    = "webassembly/pdfium.wasm"
@@ -30,7 +29,7 @@ const (
 	pdfiumTrimmed = "1b5f45a6095f78e347350f12fdb710a45b2340c25de4b6e516ce4f4774e82ab4"
 )
 
-// What of PDFium is called: by the reader of PDFs, and by wazero.
+// pdfiumCalled are the functions that the PDF reader and wazero call.
 var pdfiumCalled = strings.Fields(`
 	malloc free
 	FPDF_LoadMemDocument FPDF_GetLastError FPDF_GetPageCount FPDF_GetMetaText

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/text/width"
 )
 
-// wrapped is the least number of columns of a line that goes on in the next one
-// because the margin was reached. A letter of Chinese takes two.
+// wrapped is the minimum width of a line that was wrapped at the margin, in columns.
+// East Asian wide letters take two.
 const wrapped = 45
 
-// Plain takes a text apart: paragraphs, lines that stand for themselves, items
-// of lists, and headings as people write them without markup.
+// Plain returns the content of plain text: paragraphs, standalone lines, list items,
+// and headings without markup.
 func Plain(text string) Content {
 	var c Content
 	for _, para := range paragraphs(text) {
@@ -25,7 +25,6 @@ func Plain(text string) Content {
 	return c
 }
 
-// paragraphs returns the lines between blank lines.
 func paragraphs(text string) [][]string {
 	var out [][]string
 	var para []string
@@ -44,7 +43,6 @@ func paragraphs(text string) [][]string {
 	return out
 }
 
-// plainBlocks takes one paragraph apart.
 func plainBlocks(lines []string) []Block {
 	if len(lines) == 2 && ruled(lines[1]) {
 		return []Block{{Kind: Heading, Level: 1 + b2i(lines[1][0] != '='), Text: lines[0]}}
@@ -59,7 +57,6 @@ func plainBlocks(lines []string) []Block {
 	return out
 }
 
-// joined returns lines as items, those that go on from another joined to it.
 func joined(lines []string) []Block {
 	var out []Block
 	first := 0
@@ -76,7 +73,6 @@ func joined(lines []string) []Block {
 	return out
 }
 
-// goesOn reports whether a line is the end of one before it.
 func goesOn(before, line string) bool {
 	if ruled(before) || marked(line) || labelled(line) || strings.HasPrefix(line, "\u3000") {
 		return false
@@ -85,7 +81,6 @@ func goesOn(before, line string) bool {
 	return unicode.IsLower(first) || full(before)
 }
 
-// full reports whether a line may have reached the margin.
 func full(line string) bool {
 	columns := 0
 	for _, r := range line {
@@ -96,14 +91,12 @@ func full(line string) bool {
 	return false
 }
 
-// double reports whether a letter takes two columns.
 func double(r rune) bool {
 	k := width.LookupRune(r).Kind()
 	return k == width.EastAsianWide || k == width.EastAsianFullwidth
 }
 
-// unwrap joins lines that go on in each other. Where no space stands between
-// words, none was at the end of the line.
+// unwrap joins continued lines, without a space in scripts that use none.
 func unwrap(lines []string) string {
 	var b strings.Builder
 	solid := func(r rune) bool { return double(r) && !unicode.Is(unicode.Hangul, r) }
@@ -118,14 +111,13 @@ func unwrap(lines []string) string {
 	return b.String()
 }
 
-// ruled reports whether a line is drawn: "=====", "* * *".
 func ruled(line string) bool {
 	s := strings.ReplaceAll(line, " ", "")
 	return len(s) >= 3 && strings.ContainsRune("=-~*_#+", rune(s[0])) && strings.Trim(s, s[:1]) == ""
 }
 
-// titled reports whether a line alone between blank lines is a heading: short,
-// begun with a capital or a number, and not a sentence.
+// titled reports whether a single line is a heading: short, with a capital or number
+// first, and no sentence.
 func titled(line string) bool {
 	s := strings.TrimSpace(line)
 	first, _ := utf8.DecodeRuneInString(s)
@@ -141,7 +133,7 @@ func titled(line string) bool {
 // marked reports whether a line begins an item: "- ", "2) ", "[2026-01-02 ...".
 func marked(line string) bool { return len(marker(line)) > 0 || dated(line) }
 
-// marker returns the mark of an item with the space behind it, or "".
+// marker returns the item mark of a line with its space, or "".
 func marker(line string) string {
 	s := strings.TrimLeft(line, " \t")
 	for _, m := range []string{"- ", "* ", "+ ", "• ", "– ", "— ", "· ", "‣ ", "◦ "} {
@@ -162,7 +154,6 @@ func marker(line string) string {
 	return ""
 }
 
-// unmark takes away the mark of an item, if it says nothing.
 func unmark(line string) string {
 	m := marker(line)
 	if m == "" || '0' <= m[0] && m[0] <= '9' || m[1] == ')' {
@@ -171,7 +162,6 @@ func unmark(line string) string {
 	return strings.TrimLeft(line, " \t")[len(m):]
 }
 
-// dated reports whether a line begins with a day or a time of day.
 func dated(line string) bool {
 	s := strings.TrimLeft(line, " \t[(")
 	if len(s) < 5 || s[0] < '0' || s[0] > '9' {
@@ -186,8 +176,6 @@ func dated(line string) bool {
 	return strings.HasPrefix(shape, "00:00") || strings.HasPrefix(shape, "0000-00-00") || strings.HasPrefix(shape, "0000/00/00")
 }
 
-// labelled reports whether a line begins with who speaks or what it is about:
-// "Anna Meier: yes".
 func labelled(line string) bool {
 	label, rest, ok := strings.Cut(line, ": ")
 	if !ok || rest == "" || len(label) > 40 || label == "" {

@@ -14,7 +14,6 @@ import (
 	"ponder/internal/racetest"
 )
 
-// data returns a folder of the benchmark data, and skips a test where it is not.
 func data(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "shared", "data", name)
@@ -24,7 +23,6 @@ func data(t testing.TB, name string) string {
 	return dir
 }
 
-// lines calls f with every line of a file.
 func lines(t testing.TB, name string, f func([]byte)) {
 	t.Helper()
 	file, err := os.Open(name)
@@ -72,7 +70,6 @@ func judgements(t testing.TB, name string) map[string]map[string]float64 {
 	return out
 }
 
-// ndcg returns the normalised gain of the first ten of a ranking.
 func ndcg(ranking []string, rel map[string]float64) float64 {
 	gain := func(scores []float64) (g float64) {
 		for i, s := range scores[:min(10, len(scores))] {
@@ -179,8 +176,6 @@ func TestEvidenceRecall(t *testing.T) {
 	}
 }
 
-// spoken returns a conversation as a document a session, and the turns of each
-// by block.
 func spoken(conv conversation) (*Collection, map[string][]string) {
 	turns := map[string][]string{}
 	blocks := map[string][]Block{}

@@ -8,28 +8,25 @@ import (
 	"ponder/internal/textkit/ranking"
 )
 
-// Bounds on a question.
 const (
 	maxQuery      = 8 << 10 // bytes
 	maxQueryTerms = 48
 )
 
-// A query is a question as an index understands it.
 type query struct {
 	terms []queryTerm
-	pairs map[[2]int32]float64 // terms that follow each other, and what finding them so is worth
-	ids   []int32              // of the terms, sorted; nil if no sentence has them all
-	ideal float64              // the score of a sentence that has every term once
+	pairs map[[2]int32]float64 // adjacent terms and the value of their adjacency
+	ids   []int32              // sorted; nil if no sentence can have all
+	ideal float64              // score of a sentence with every term once
 }
 
-// pairWeight is what two terms add that stand together as they do in the
-// question, as a part of what they score alone.
+// pairWeight is the bonus for two terms in question order, as a fraction of their own
+// score.
 const pairWeight = 0.2
 
-// asked is what a sentence counts that asks the question itself.
+// asked is the factor for a sentence that is the question itself.
 const asked = 0.5
 
-// parse takes a question apart.
 func (x *index) parse(text string) query {
 	words := queryWords(text)
 	var q query
@@ -66,13 +63,10 @@ func (x *index) parse(text string) query {
 	return q
 }
 
-// has reports whether a term is one of the question's.
 func (q query) has(term int32) bool {
 	return slices.ContainsFunc(q.terms, func(t queryTerm) bool { return t.id == term })
 }
 
-// emphasis returns how much a word of a question counts: less if it is one that
-// is in questions about anything.
 func emphasis(word string) float64 {
 	if fillers[strings.ToLower(word)] {
 		return 0.7
@@ -80,8 +74,7 @@ func emphasis(word string) float64 {
 	return 1
 }
 
-// queryWords returns the words of a question that say what it is about, or all
-// if none does.
+// queryWords returns the content words of a question, or all words if it has none.
 func queryWords(text string) []string {
 	text = subject(text[:wholeRunes(text[:min(len(text), maxQuery)])])
 	var all, content []string
@@ -98,7 +91,6 @@ func queryWords(text string) []string {
 	return content
 }
 
-// asks begin a question and say nothing of its subject.
 var asks = []string{
 	"what do the documents say about ", "what do my notes say about ", "what is known about ", "what do you know about ",
 	"what do we know about ", "what can you tell me about ", "tell me about ", "tell me what ", "what is there about ",
@@ -106,7 +98,6 @@ var asks = []string{
 	"summarise ", "i want to know ", "i would like to know ", "do you know ",
 }
 
-// subject returns a question without how it is asked.
 func subject(text string) string {
 	text = strings.TrimSpace(text)
 	for again := true; again; {
@@ -141,7 +132,6 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// tally scores everything by a question.
 func (c *Collection) tally(q query) *tally {
 	t := c.tallies.Get().(*tally)
 	for _, term := range q.terms {
@@ -153,7 +143,6 @@ func (c *Collection) tally(q query) *tally {
 	return t
 }
 
-// release gives back what tally returned.
 func (c *Collection) release(t *tally) {
 	t.clear()
 	c.tallies.Put(t)

@@ -56,8 +56,6 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadStops leaves a file of many documents before its end.
-// A name that is no UTF-8, or has a line break in it, is legible, and can be found again.
 func TestLegible(t *testing.T) {
 	for path, want := range map[string]string{
 		"a/b c.txt": "a/b c.txt", "ä\\\"b.txt": "ä\\\"b.txt", "a/\xff\xfe.txt": `a/\xff\xfe.txt`, "a\nb\tä.txt": `a\nb\tä.txt`, "a\"\x1b\\.txt": `a\"\x1b\\.txt`,
@@ -179,7 +177,7 @@ func FuzzTyped(f *testing.F) {
 	f.Add("application/x-ndjson", "x", []byte(twoPosts))
 	f.Fuzz(func(t *testing.T, kind, name string, file []byte) {
 		if strings.Contains(kind, "pdf") || looksPDF(file) {
-			return // has a test of its own, and takes long
+			return // has its own, slow test
 		}
 		if d, err := Typed(kind, name, file); err == nil {
 			checkDocument(t, d)
@@ -218,10 +216,9 @@ func TestPageOf(t *testing.T) {
 	}
 }
 
-// NewFileDocument returns the document whose Source is source, of a file with
-// these bytes: the same as [Read] and [Load] make of it, so that a quote can be
-// checked against the file later. Of a file of many documents, the source says
-// which by its key, and without one it is the first that can be read.
+// NewFileDocument returns the document at source, equal to that of [Read] and [Load].
+// For a file with parts, source names the key; without one it is the first readable
+// part.
 func NewFileDocument(source string, raw []byte, formats []Format, named bool) (*Document, error) {
 	source = Legible(source)
 	for i := range source {
@@ -245,8 +242,6 @@ func NewFileDocument(source string, raw []byte, formats []Format, named bool) (*
 	return nil, first
 }
 
-// partOf returns the part of the file at path that is source, and whether the
-// file has parts at all.
 func partOf(path, source string, raw []byte, formats []Format, named bool) (doc *Document, many bool, err error) {
 	for doc, err := range Read(path, raw, formats, named) {
 		if err == nil && doc.Source == source {

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// A file that was checked is not read again, unless it has changed.
 func TestReadings(t *testing.T) {
 	dir := t.TempDir()
 	file, folder := filepath.Join(dir, "a.md"), filepath.Join(dir, "more")
@@ -57,7 +56,7 @@ func TestReadings(t *testing.T) {
 			}
 		}
 	}
-	write(file, "The sea is calm.\n", day) // of the same size and time, so nobody can tell
+	write(file, "The sea is calm.\n", day) // same size and time: no change detected
 	write(inner, "The sea is blue.\n", day.Add(time.Hour))
 	if got := load(opts); got != "The sea is deep. The sea is blue." {
 		t.Errorf("first %q", got)

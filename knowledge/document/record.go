@@ -23,13 +23,12 @@ import (
 	"ponder/internal/textkit/charset"
 )
 
-// An entry is a row of a table or an object: names and values, in their order.
+// An entry is a table row or an object: ordered names and values.
 type entry []field
 
 type field struct{ name, value string }
 
-// The names, in small letters without "_" and "-", by which records say what
-// they are.
+// Field names of records, in small letters without "_" and "-".
 var (
 	textFields   = []string{"text", "fulltext", "content", "body", "message", "selftext", "post", "tweet", "note", "entry", "memory", "description", "abstract", "summary"}
 	rawFields    = []string{"raw", "rawcontent", "rawtext", "original"}
@@ -41,7 +40,6 @@ var (
 	langFields   = []string{"lang", "language", "locale"}
 )
 
-// get returns the first value that has one of the names.
 func (r entry) get(names []string) (value string, at int) {
 	for _, n := range names {
 		for i, f := range r {
@@ -57,11 +55,10 @@ func plainName(s string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
 }
 
-// least letters that make a text what somebody wrote.
 const leastPost = 15
 
-// post reports whether an entry is something that somebody wrote, rather than a
-// row of a table: it has a text, and says when, where or under which id.
+// post reports whether an entry is a post, not a table row: it has a text and a date,
+// ID or link.
 func (r entry) post() bool {
 	text, _ := r.get(textFields)
 	if len(text) < leastPost || len(r) > 200 {
@@ -73,8 +70,8 @@ func (r entry) post() bool {
 	return when != "" || id != "" || link != ""
 }
 
-// part returns the document that a post is. What it has besides its text, its
-// title and its date stands below the text.
+// part returns the document of a post. Fields other than text, title and date follow
+// the text.
 func (r entry) part() Part {
 	text, at := r.get(textFields)
 	title, titled := r.get(titleFields)
@@ -104,7 +101,6 @@ func (r entry) part() Part {
 	return p
 }
 
-// telling reports whether a field says something to a reader.
 func telling(f field) bool {
 	return f.value != "" && f.value != "null" && f.value != "false" && strings.ContainsFunc(f.value, isLetter) &&
 		!strings.HasPrefix(f.value, "http") && len(f.value) < 2000 && !slices.Contains(idFields, plainName(f.name))
@@ -112,7 +108,6 @@ func telling(f field) bool {
 
 func isLetter(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' || r > 0x7f }
 
-// row returns the block of an entry in a table: "name: Anna | city: Graz".
 func (r entry) row() Block {
 	var parts []string
 	for _, f := range r {
@@ -127,11 +122,8 @@ func (r entry) row() Block {
 	return Block{Kind: Row, Text: strings.Join(parts, " | ")}
 }
 
-// sampleRecords is how many records say what all are.
 const sampleRecords = 100
 
-// recordParts yields what records are: documents of their own if most of the
-// first are posts, or else the rows of one.
 func recordParts(records []entry) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
 		posts := 0
@@ -158,10 +150,9 @@ func recordParts(records []entry) iter.Seq2[Part, error] {
 	}
 }
 
-// keys are the keys that parts of a file have.
 type keys map[string]int
 
-// fresh returns key, or key~2 for the second that would have it.
+// fresh returns key, or key~n for its nth use.
 func (k keys) fresh(key string) string {
 	k[key]++
 	if n := k[key]; n > 1 {
@@ -170,11 +161,9 @@ func (k keys) fresh(key string) string {
 	return key
 }
 
-// maxTable is the most bytes of a table, with the names of its columns in each
-// row.
+// maxTable is the maximum size of a table in bytes, with the column names in each row.
 const maxTable = 128 << 20
 
-// rowBlocks returns a block for each entry.
 func rowBlocks(records []entry) ([]Block, error) {
 	out := make([]Block, 0, len(records))
 	length := 0
@@ -188,8 +177,8 @@ func rowBlocks(records []entry) ([]Block, error) {
 	return out, nil
 }
 
-// tableRecords returns the rows of a table with the names in the first row, if those
-// are names, or else without names.
+// tableRecords returns the rows of a table. The first row gives the names if it is a
+// header.
 func tableRecords(rows [][]string) []entry {
 	var names []string
 	if len(rows) > 1 && header(rows[0], rows[1]) {
@@ -210,8 +199,6 @@ func tableRecords(rows [][]string) []entry {
 	return out
 }
 
-// header reports whether the first row of a table names its columns: short,
-// different words, no numbers or days, and not all alone.
 func header(row, next []string) bool {
 	seen := map[string]bool{}
 	for _, cell := range row {
@@ -228,11 +215,10 @@ func header(row, next []string) bool {
 	return len(seen) > 1 && len(seen)*2 >= min(len(row), len(next))
 }
 
-// Read yields the documents that the bytes of a file are: one, or, of a file of
-// many, one for each part, whose Source is path#key, with a [Legible] path. What cannot be read is an
-// error of its own, and the rest goes on. It tries formats, or [Formats] if that
-// is nil; named says that the user named the file, so that it is looked into if
-// nothing else says what it is. The same bytes give the same documents.
+// Read yields the documents in a file: one, or one per part with Source path#key.
+// Paths are [Legible]. An unreadable part yields an error, and reading continues. nil
+// formats mean [Formats]. named permits content detection for unknown extensions.
+// Equal bytes give equal documents.
 func Read(path string, raw []byte, formats []Format, named bool) iter.Seq2[*Document, error] {
 	return func(yield func(*Document, error) bool) {
 		if formats == nil {
@@ -251,8 +237,7 @@ func Read(path string, raw []byte, formats []Format, named bool) iter.Seq2[*Docu
 	}
 }
 
-// parts yields what a file is made of; of most it is the one part that has no
-// key.
+// parts yields the parts of a file. Most files have one part without key.
 func (f *Format) parts(raw []byte) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
 		if !f.Binary {
@@ -272,7 +257,6 @@ func (f *Format) parts(raw []byte) iter.Seq2[Part, error] {
 	}
 }
 
-// partDocument returns the document that a part of the file at path is.
 func partDocument(path string, part Part, err error) (*Document, error) {
 	source := Legible(path)
 	name := baseName(source)
@@ -293,9 +277,9 @@ func partDocument(path string, part Part, err error) (*Document, error) {
 	return nil, err
 }
 
-// Legible returns a path as people can read it and JSON can have it: one that is no
-// UTF-8, or has a line break or the like in it, is written as Go writes text, such as
-// "a\nb" or "\xff". The name that [strconv.Unquote] makes of it is the file's own.
+// Legible returns a path for display and JSON. It escapes a path with invalid UTF-8 or
+// control characters as Go does, such as "a\nb" or "\xff"; [strconv.Unquote] restores
+// the name.
 func Legible(path string) string {
 	if utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl) {
 		return path
@@ -304,14 +288,13 @@ func Legible(path string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// baseName returns the name of a file without its extension.
 func baseName(path string) string {
 	base := filepath.Base(path)
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// ReadFile returns the bytes of a file that is no longer than most. Nothing else
-// is opened for reading: no pipe, no device, no folder.
+// ReadFile returns the bytes of a regular file of at most most bytes. It refuses
+// pipes, devices and folders.
 func ReadFile(path string, most int64) ([]byte, error) {
 	f, info, err := open(path)
 	if err != nil {
@@ -331,8 +314,8 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// open opens a file, and nothing that is not one, whatever it was when it was
-// listed.
+// open opens a regular file. It checks again because the file may have changed since
+// the listing.
 func open(path string) (*os.File, fs.FileInfo, error) {
 	f, err := openRaw(path)
 	if err != nil {
@@ -349,7 +332,6 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// head returns how a file begins, or nil.
 func head(path string) []byte {
 	f, _, err := open(path)
 	if err != nil {
@@ -364,11 +346,8 @@ func head(path string) []byte {
 	return buf[:n]
 }
 
-// sequences are what colours a terminal and moves its cursor: it is no part of
-// what a text says.
 var sequences = regexp.MustCompile("\x1b(?:\\[[0-9:;<=>?]{0,64}[ -/]{0,8}[@-~]|\\][^\x07\x1b\n]{0,999}(?:\x07|\x1b\\\\)|[()*+][0-9A-Za-z]|[=>78DEHMNOZc])")
 
-// decode returns the text of a file without escape sequences of terminals.
 func decode(file []byte) (string, error) {
 	text, err := charset.Decode(file)
 	return sequences.ReplaceAllString(text, ""), err

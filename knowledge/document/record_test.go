@@ -12,8 +12,6 @@ import (
 	"ponder/internal/racetest"
 )
 
-// partsOutline renders the parts of a file: "= key (author, date)", and the
-// blocks of each.
 func partsOutline(parts iter.Seq2[Part, error]) string {
 	var b strings.Builder
 	for p, err := range parts {
@@ -139,7 +137,6 @@ func TestHostileRecords(t *testing.T) {
 	}
 }
 
-// checkAllParts checks what holds for what comes of every file of many.
 func checkAllParts(t *testing.T, parts iter.Seq2[Part, error]) {
 	t.Helper()
 	keys := map[string]bool{}

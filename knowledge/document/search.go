@@ -7,56 +7,51 @@ import (
 	"ponder/internal/textkit/ranking"
 )
 
-// SearchOptions shape what a search returns. The zero value takes the best hits.
+// SearchOptions configure a search. The zero value returns the best hits.
 type SearchOptions struct {
-	// Exclude has the places of hits that are not wanted again, see
-	// [Document.Place]. What says nearly the same is not wanted either.
+	// Exclude lists hits by [Document.Place]. Near duplicates of them are excluded
+	// too.
 	Exclude []string
 
-	// PerSource is the most hits of one document. Zero is no bound.
+	// PerSource is the maximum number of hits per document; 0 means no limit.
 	PerSource int
 
-	// Least is the least score of a hit, as a part of the best score that any
-	// sentence has, an excluded one too: 0 takes all that has to do with it.
+	// Least is the minimum score of a hit as a fraction of the best score, excluded
+	// sentences included. 0 returns every match.
 	Least float64
 
-	// Diversity says how much a hit is pushed back by its likeness to one before
-	// it: 0 not at all, 1 behind everything else if they are alike.
+	// Diversity is the penalty for similarity to an earlier hit: 0 none, 1 puts
+	// duplicates last.
 	Diversity float64
 }
 
-// A Hit is a sentence found.
+// A Hit is a sentence that a search found.
 type Hit struct {
 	Document   *Document
-	Sentence   int // index in the sentences of Document
-	Start, End int // its place
+	Sentence   int // index in Document.Sentences
+	Start, End int // byte range in Document.Text
 	Quote      string
 
-	// Score is how well the hit answers the question, from 0 to 1, and means the
-	// same from one question to another: over 0.7 if the sentence has every
-	// word of it, below 0.3 if it has few, or common ones. One that has none, and
-	// is found for what it stands beside, scores below 0.3 wherever it comes.
+	// Score is the match quality from 0 to 1, comparable between questions. It exceeds
+	// 0.7 with every word of the question and is below 0.3 with few or common words. A
+	// hit by context alone stays below 0.3 at any rank.
 	Score float64
 
-	// Terms are the words of the question that the sentence has, as the question
-	// writes them.
+	// Terms are the matched words of the question, as the question spells them.
 	Terms []string
 }
 
-// ID returns the place of the hit.
+// ID returns the hit's [Document.Place].
 func (h Hit) ID() string { return h.Document.Place(h.Start, h.End) }
 
-// Section returns the headings the hit stands under, or "".
+// Section returns the headings above the hit, or "".
 func (h Hit) Section() string { return h.Document.Heading(h.Document.Sentences[h.Sentence].Section) }
 
-// Around returns the sentences before and after the hit, or "" where it is the
-// first or last of its section.
+// Around returns the neighbouring sentences, or "" at the limits of the section.
 func (h Hit) Around() (before, after string) {
 	return h.Document.near(h.Sentence, -1), h.Document.near(h.Sentence, 1)
 }
 
-// near returns a sentence beside the ith, if it is of the same section and no
-// heading.
 func (d *Document) near(i, step int) string {
 	j := i + step
 	if j < 0 || j >= len(d.Sentences) || d.Sentences[j].Kind == Heading || d.Sentences[j].Section != d.Sentences[i].Section {
@@ -65,9 +60,8 @@ func (d *Document) near(i, step int) string {
 	return d.Quote(j)
 }
 
-// Search returns the n sentences that answer a question best, the best first.
-// Of sentences that say the same in nearly the same words, it returns one. The
-// same question gives the same hits.
+// Search returns the n sentences that best answer a question, best first. It returns
+// one of near duplicates. Equal questions give equal hits.
 func (c *Collection) Search(question string, n int, opts SearchOptions) []Hit {
 	q := c.parse(question)
 	if n <= 0 || len(q.terms) == 0 || len(c.units) == 0 {
@@ -86,17 +80,14 @@ func (c *Collection) Search(question string, n int, opts SearchOptions) []Hit {
 	}
 }
 
-// A scored is a unit with its score.
 type scored struct {
 	unit  int32
 	score float32
 }
 
-// better orders by score, and then by place.
 func better(a, b scored) bool { return a.score > b.score || a.score == b.score && a.unit < b.unit }
 
-// best returns the best units, at most size, in no order. Units are looked at
-// where a passage has a term.
+// best returns the best size units, unordered. It only visits passages with a term.
 func (c *Collection) best(t *tally, size int) []scored {
 	top := ranking.NewBest(size, func(a, b *scored) bool { return better(*a, *b) })
 	for p := range c.passages {
@@ -117,16 +108,14 @@ func (c *Collection) best(t *tally, size int) []scored {
 	return top.Items()
 }
 
-// A candidate is a unit that may become a hit.
 type candidate struct {
 	scored
-	terms []int32 // sorted, each once, without stops
+	terms []int32 // sorted, unique, without stops
 
-	checked int     // against how many of what is taken
-	like    float64 // the most of them
+	checked int     // number of taken candidates compared
+	like    float64 // maximum similarity to them
 }
 
-// candidates returns what is looked at closely of a pool, the best first.
 func (c *Collection) candidates(q query, pool []scored) []candidate {
 	out := make([]candidate, len(pool))
 	for i, v := range pool {
@@ -141,8 +130,7 @@ func (c *Collection) candidates(q query, pool []scored) []candidate {
 	return out
 }
 
-// candidate reads a unit again: its terms, and which of them stand together as
-// they do in the question.
+// candidate reads a unit's terms and adds the score of term pairs in question order.
 func (c *Collection) candidate(q query, v scored) candidate {
 	quote := c.quote(v.unit)
 	out := candidate{scored: v}
@@ -169,40 +157,37 @@ func (c *Collection) candidate(q query, v scored) candidate {
 	return out
 }
 
-// quote returns the text of a unit.
 func (c *Collection) quote(u int32) string {
 	doc := c.passages[c.units[u].passage].doc
 	return c.docs[doc].Quote(int(u - c.docUnit[doc]))
 }
 
-// How much the length of a text counts, for a sentence, a passage and a document.
+// BM25 length normalization for sentences, passages and documents.
 const (
 	sentenceLean = 0.5
 	passageLean  = 0.6
 	documentLean = 0.75
 )
 
-// What the surroundings of a sentence add to its own score.
+// Weights of a sentence's surroundings.
 const (
-	neighbourWeight = 0.3  // each of the sentences before and after it
+	neighbourWeight = 0.3  // each adjacent sentence
 	passageWeight   = 0.5  // its passage
-	headingWeight   = 0.3  // the headings it stands under
-	titleWeight     = 0.25 // of the document
-	documentWeight  = 0.2  // the whole document
+	headingWeight   = 0.3  // its headings
+	titleWeight     = 0.25 // document title
+	documentWeight  = 0.2  // whole document
 )
 
-// A queryTerm is a term of a question.
 type queryTerm struct {
-	id     int32 // -1 if no document has it
+	id     int32 // -1: in no document
 	word   string
 	weight float64
 	idf    float64
 }
 
-// A tally is the scores of one search.
 type tally struct {
 	units, passages, sections, titles, docs []float32
-	list                                    []ranking.Posting // of the term that is counted
+	list                                    []ranking.Posting // of the current term
 }
 
 func newTally(x *index) *tally {
@@ -220,7 +205,7 @@ func (t *tally) clear() {
 	clear(t.docs)
 }
 
-// count adds the score of one term to everything it is in.
+// count adds the score of one term to all units that have it.
 func (t *tally) count(x *index, q queryTerm) {
 	l := &x.lists[q.id]
 	scorer := func(df int32, n int, lean float64) ranking.Scorer {
@@ -263,8 +248,6 @@ func (t *tally) count(x *index, q queryTerm) {
 	}
 }
 
-// inherit gives sections what the sections above them have. A section comes
-// after the one it is in.
 func (t *tally) inherit(x *index) {
 	for s, up := range x.sections {
 		if up >= 0 {
@@ -273,7 +256,6 @@ func (t *tally) inherit(x *index) {
 	}
 }
 
-// score returns the score of a unit with its surroundings.
 func (t *tally) score(x *index, u int32) float32 {
 	unit := x.units[u]
 	p := x.passages[unit.passage]

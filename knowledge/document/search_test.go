@@ -14,7 +14,6 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// library is a small collection of notes.
 func library() *Collection {
 	pages := []struct{ path, text string }{
 		{"/n/boats.md", "# Boats\n\nThe harbour has forty boats. Most of them are old.\n\n## Repairs\n\nThe hull of the ferry was repaired in 2019. It cost nine thousand euros. The ferry sails twice a day.\n\n```sh\nrepair --hull ferry\n```\n"},
@@ -89,7 +88,7 @@ func TestHit(t *testing.T) {
 	}
 }
 
-// TestQuestionsAreNoAnswers has the question in the text, and behind it the answer.
+// TestQuestionsAreNoAnswers ranks an answer above a copy of the question.
 func TestQuestionsAreNoAnswers(t *testing.T) {
 	for _, c := range []struct{ name, text, question, want string }{
 		{"English", "Is tea healthy for us? Tea is healthy for most people.", "Is tea healthy for us?", "Tea is healthy for most people."},
@@ -106,11 +105,11 @@ func TestQuestionsAreNoAnswers(t *testing.T) {
 	}
 }
 
-// TestScoreOfNeighbours has sentences that are found for what they stand beside.
+// TestScoreOfNeighbours bounds the scores of sentences found by context.
 func TestScoreOfNeighbours(t *testing.T) {
 	for _, c := range []struct {
 		name, text, question string
-		want                 map[string]bool // whether its score is 0.3 and more
+		want                 map[string]bool // score is at least 0.3
 	}{
 		{"goes on", "The old wall of Berlin was a border. It fell in 1989 on a cold night.", "When did the Berlin wall fall?",
 			map[string]bool{"The old wall of Berlin was a border.": true, "It fell in 1989 on a cold night.": false}},
@@ -199,7 +198,6 @@ func TestSearchOptions(t *testing.T) {
 	})
 }
 
-// TestManyCopies has one sentence far more often than a search looks at.
 func TestManyCopies(t *testing.T) {
 	var docs []*Document
 	for i := range 5000 {

@@ -8,30 +8,27 @@ import (
 	"unicode/utf8"
 )
 
-// Two sentences are the same if they share this part of their terms, and all
-// their numbers.
+// sameTerms is the shared fraction of terms from which sentences with equal numbers
+// are duplicates.
 const sameTerms = 0.8
 
-// steepness makes the score of a hit of that of a sentence: the sentence that has
-// every word once, and nothing around it that helps, gets about 0.7.
+// steepness maps scores to hit scores: a sentence with every word once and no helpful
+// context gets about 0.7.
 const steepness = 1.3
 
-// bare is the most that a sentence counts that has no word of the question, as a
-// part of one that has them all: it may go on what answers it ("It fell in 1989."),
-// but nothing in it says so.
+// bare is the maximum score of a sentence without words of the question, as a fraction
+// of one with all. It may continue an answer ("It fell in 1989.").
 const bare = 0.25
 
-// A selection is the hits of a search as they are taken.
 type selection struct {
 	c      *Collection
 	q      query
 	opts   SearchOptions
-	taken  []candidate // and what is excluded
+	taken  []candidate // including excluded ones
 	sums   map[uint32]bool
 	perDoc map[int32]int
 }
 
-// exclude takes beforehand what the search is not to return.
 func (s *selection) exclude() {
 	for _, id := range s.opts.Exclude {
 		if u, ok := s.c.unitAt(id); ok {
@@ -45,7 +42,6 @@ func (s *selection) keep(k candidate) {
 	s.sums[s.c.units[k.unit].sum] = true
 }
 
-// take returns the n best of a list whose best is first.
 func (s *selection) take(list []candidate, n int) []Hit {
 	var hits []Hit
 	if len(list) > 0 {
@@ -77,9 +73,8 @@ func (s *selection) take(list []candidate, n int) []Hit {
 	return hits
 }
 
-// same reports whether a candidate is out of the question: it is taken, or says
-// what is taken, or its document has had its share. It also looks how like what
-// is taken it is.
+// same reports whether a candidate is taken, a duplicate, or beyond PerSource. It also
+// updates the similarity.
 func (s *selection) same(k *candidate) bool {
 	u := s.c.units[k.unit]
 	if s.sums[u.sum] || s.opts.PerSource > 0 && s.perDoc[s.c.passages[u.passage].doc] >= s.opts.PerSource {
@@ -99,18 +94,16 @@ func (s *selection) same(k *candidate) bool {
 	return false
 }
 
-// near reports whether lists of a and b terms can be the same.
+// near reports whether lists of a and b terms are long enough to be duplicates.
 func near(a, b int) bool { return float64(min(a, b)) >= sameTerms*float64(max(a, b)) }
 
-// alike reports whether two sentences are the same, by their terms.
 func (x *index) alike(a, b []int32) bool {
 	like, numbers := x.overlap(a, b)
 	return like >= sameTerms && numbers
 }
 
-// overlap returns which part of the terms of two sentences both have, and
-// whether no number is among those that only one has: sentences that differ in
-// a number do not say the same.
+// overlap returns the shared fraction of terms. numbers is false if the sentences
+// differ in a number, and so in meaning.
 func (x *index) overlap(a, b []int32) (part float64, numbers bool) {
 	both, i, j := 0, 0, 0
 	numbers = true
@@ -132,7 +125,6 @@ func (x *index) overlap(a, b []int32) (part float64, numbers bool) {
 	return float64(both) / float64(len(a)+len(b)-both), numbers
 }
 
-// hit returns a candidate as it is found.
 func (s *selection) hit(k candidate) Hit {
 	doc := s.c.passages[s.c.units[k.unit].passage].doc
 	s.perDoc[doc]++
@@ -152,7 +144,6 @@ func (s *selection) hit(k candidate) Hit {
 	return h
 }
 
-// unitAt returns the unit at a place.
 func (c *Collection) unitAt(id string) (int32, bool) {
 	hash, start, end, ok := ParsePlace(id)
 	if !ok {

@@ -1,7 +1,7 @@
 package document
 
 import (
-	_ "embed" // for the words
+	_ "embed" // for the abbreviations
 	"slices"
 	"strings"
 	"unicode"
@@ -10,14 +10,12 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// MaxSentence is the most bytes of a sentence. What is longer is cut, between
-// clauses if it can be.
+// MaxSentence is the maximum length of a sentence in bytes. Longer ones are cut,
+// between clauses if possible.
 const MaxSentence = 600
 
-// A span is a range of bytes.
 type span struct{ start, end int }
 
-// units cuts a block into what becomes its sentences.
 func units(k Kind, s string) []span {
 	switch k {
 	case Prose, Item:
@@ -29,7 +27,6 @@ func units(k Kind, s string) []span {
 	}
 }
 
-// sentences cuts a text without line breaks into sentences.
 func sentences(s string) []span {
 	var out []span
 	start := 0
@@ -51,8 +48,8 @@ func sentences(s string) []span {
 	return appendChunks(out, s, start, len(s))
 }
 
-// ends reports whether the terminal at i, with what closes it up to end, ends
-// the sentence that began at start. It is not the last of the text.
+// ends reports whether the terminal at i, with closers up to end, ends the sentence
+// from start. Text follows it.
 func ends(s string, start, i, end int) bool {
 	term, _ := utf8.DecodeRuneInString(s[i:])
 	next, _ := utf8.DecodeRuneInString(s[end:])
@@ -61,7 +58,7 @@ func ends(s string, start, i, end int) bool {
 			return !unicode.IsDigit(next) && strings.TrimFunc(s[start:i], unicode.IsDigit) != "" // "３．１４", "１．はじめに"
 		}
 		closed := end > i+utf8.RuneLen(term) && !terminal(lastRune(s[:end]))
-		return !closed || next != 'と' && next != 'っ' // 「...。」と says who said it
+		return !closed || next != 'と' && next != 'っ' // a quoted sentence; the speaker follows
 	}
 	if next != ' ' {
 		return false
@@ -77,7 +74,6 @@ func ends(s string, start, i, end int) bool {
 	return !abbreviated(s[start:i], rest)
 }
 
-// terminal reports whether r can end a sentence.
 func terminal(r rune) bool {
 	switch r {
 	case '.', '!', '?', '…', '‽', '\u037e', '։', '؟', '۔', '।', '॥', '᱾', '꯫':
@@ -86,17 +82,16 @@ func terminal(r rune) bool {
 	return wide(r)
 }
 
-// Asks reports whether a sentence asks, or leads up to what comes after it: what it
-// says is not said yet.
+// Asks reports whether a sentence is a question or ends with a colon, and so states
+// nothing itself.
 func Asks(sentence string) bool {
 	r, n := utf8.DecodeLastRuneInString(sentence)
 	return strings.ContainsRune(":?：？؟\u037e፧", r) || r == ';' && greek(sentence[:len(sentence)-n])
 }
 
-// greek reports whether a semicolon behind a text is a question mark, as in Greek.
+// greek reports whether a semicolon after this text is a Greek question mark.
 func greek(before string) bool { return unicode.Is(unicode.Greek, lastRune(before)) }
 
-// wide reports whether r ends a sentence with no space after it.
 func wide(r rune) bool {
 	switch r {
 	case '。', '！', '？', '｡', '．', '။', '።', '፧', '។', '៕', '᠃', '᠉':
@@ -105,8 +100,7 @@ func wide(r rune) bool {
 	return false
 }
 
-// closers returns the end of what closes a sentence from i on: more terminals,
-// quotes, brackets, marks of footnotes.
+// closers returns the end of terminals, quotes, brackets and footnote marks from i.
 func closers(s string, i int) int {
 	for i < len(s) {
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -126,7 +120,6 @@ func closers(s string, i int) int {
 	return i
 }
 
-// appendChunks appends a sentence, in pieces if it is too long.
 func appendChunks(out []span, s string, start, end int) []span {
 	end -= len(s[start:end]) - len(strings.TrimRight(s[start:end], " "))
 	for end-start > MaxSentence {
@@ -140,7 +133,6 @@ func appendChunks(out []span, s string, start, end int) []span {
 	return out
 }
 
-// clause returns where best to cut s, which goes on.
 func clause(s string) int {
 	for _, sep := range []string{"; ", ": ", ", ", "، ", "，", "、", "၊", "፣", " "} {
 		if i := strings.LastIndex(s, sep); i > len(s)/3 {
@@ -150,7 +142,6 @@ func clause(s string) int {
 	return wholeRunes(s)
 }
 
-// wholeRunes returns the length of s without a rune cut off at its end.
 func wholeRunes(s string) int {
 	for n := len(s); n > 0; n-- {
 		if r, size := utf8.DecodeLastRuneInString(s[:n]); r != utf8.RuneError || size != 1 {
@@ -160,7 +151,6 @@ func wholeRunes(s string) int {
 	return len(s)
 }
 
-// chunks cuts s at sep into pieces that are no longer than a sentence.
 func chunks(s, sep string) []span {
 	var out []span
 	start := 0
@@ -189,28 +179,28 @@ func lastRune(s string) rune {
 	return r
 }
 
-// shortText says which words a full stop shortens, and what tells so: on a line, a
-// language, a rule and its words. A text may be of any language, so all count in all.
+// shortText lists abbreviations: each line has a language, a rule and its words. The
+// rules apply to texts of any language.
 //
 //go:embed abbrev.txt
 var shortText string
 
-// Words that a full stop shortens. Where none of these says otherwise, a full
-// stop before a space and a capital ends the sentence.
+// Abbreviations by rule. Without a rule, a full stop before a space and a capital ends
+// the sentence.
 var (
 	short = readShort(shortText)
 
-	never     = short["never"]   // stand before something else: they never end a sentence
-	numbered  = short["number"]  // never an end before a number
-	ending    = short["ending"]  // may end a sentence: they do before a word that begins one
-	tails     = short["tail"]    // the same, at the end of a word: "Hauptstr."
-	pairs     = short["pair"]    // of two words, the first is no end before the second: "v. Chr."
-	starters  = short["starter"] // begin a sentence and seldom stand in a name
-	counters  = short["counter"] // before a number, make it one that counts: "am 9."
-	countable = short["counted"] // are counted by a number before them: "9. November"
+	never     = short["never"]   // never end a sentence
+	numbered  = short["number"]  // no end before a number
+	ending    = short["ending"]  // end a sentence only before a starter
+	tails     = short["tail"]    // as ending, at the end of a word: "Hauptstr."
+	pairs     = short["pair"]    // no end between two words: "v. Chr."
+	starters  = short["starter"] // begin sentences and are rare in names
+	counters  = short["counter"] // make a following number an ordinal: "am 9."
+	countable = short["counted"] // follow an ordinal: "9. November"
 )
 
-// speaking has the languages whose stop words are starters too.
+// speaking are the languages whose stop words are also starters.
 var speaking = []lexical.Language{"de", "fr", "es", "it", "pt", "nl", "ru"}
 
 func readShort(text string) map[string]map[string]bool {
@@ -228,8 +218,8 @@ func readShort(text string) map[string]map[string]bool {
 	return rules
 }
 
-// abbreviated reports whether the full stop between before, a sentence so far,
-// and rest, which does not begin with a small letter, shortens a word.
+// abbreviated reports whether the full stop between before and rest belongs to an
+// abbreviation. rest has no small first letter.
 func abbreviated(before, rest string) bool {
 	head, word := cutLast(before)
 	lower, next := strings.ToLower(word), firstWord(rest)
@@ -252,8 +242,8 @@ func abbreviated(before, rest string) bool {
 	return false
 }
 
-// letterShortens reports whether a letter before a full stop is of a name, or of
-// an abbreviation of several: "J. Smith", "z. B. Salz", "u. a. Rom".
+// letterShortens reports whether a letter before a full stop is an initial or part of
+// an abbreviation: "J. Smith", "z. B. Salz", "u. a. Rom".
 func letterShortens(head string, letter rune, rest string) bool {
 	switch next := firstWord(rest); {
 	case initial(rest):
@@ -267,9 +257,8 @@ func letterShortens(head string, letter rune, rest string) bool {
 	}
 }
 
-// ordinal reports whether a number with a full stop counts, as German writes it:
-// "am 9. November", "der 14. Dalai Lama", "9. 11. 1989". Head is what stands before
-// the number.
+// ordinal reports whether a number with a full stop is a German ordinal: "am 9.
+// November", "der 14. Dalai Lama", "9. 11. 1989". head precedes the number.
 func ordinal(head, rest string) bool {
 	next, before := firstWord(rest), lastWord(head)
 	month, after, _ := strings.Cut(rest[:min(len(rest), 10)], ". ")
@@ -280,11 +269,8 @@ func ordinal(head, rest string) bool {
 	return counters[strings.ToLower(before)] && !starts(next) && !strings.HasSuffix(head, "I am ")
 }
 
-// year reports whether a text begins with four digits.
 func year(s string) bool { return len(s) >= 4 && strings.Trim(s[:4], "0123456789") == "" }
 
-// cutLast cuts the last word off a text: what stands before it, and the word
-// without what opens a quotation or a bracket.
 func cutLast(s string) (head, word string) {
 	at := strings.LastIndexAny(s, " (\"“„‘‚«[/—–") + 1
 	if at > 0 {
@@ -295,18 +281,15 @@ func cutLast(s string) (head, word string) {
 	return s[:at], s[at:]
 }
 
-// lastWord returns the last word of a text that ends with a space.
 func lastWord(head string) string {
 	_, word := cutLast(strings.TrimRight(head, " "))
 	return word
 }
 
-// starts reports whether a word begins a sentence, rather than a name.
 func starts(w string) bool {
 	return starters[w] || slices.ContainsFunc(speaking, func(l lexical.Language) bool { return lexical.Stop(w, l) })
 }
 
-// tailed reports whether a word ends with one that is shortened: "Hauptstr".
 func tailed(w string) bool {
 	for tail := range tails {
 		if strings.HasSuffix(w, tail) {
@@ -316,24 +299,20 @@ func tailed(w string) bool {
 	return false
 }
 
-// enumerates reports whether a word at the start of a block numbers it.
 func enumerates(w string) bool { return number(w) || len(w) == 1 && 'a' <= w[0] && w[0] <= 'z' }
 
-// number reports whether a word is digits, too few of them for a year.
+// number reports whether a word is one to three digits; four may be a year.
 func number(w string) bool { return 0 < len(w) && len(w) <= 3 && strings.Trim(w, "0123456789") == "" }
 
-// oneLetter reports whether a word is a letter alone.
 func oneLetter(w string) bool {
 	return utf8.RuneCountInString(w) == 1 && unicode.IsLetter(firstRune(w))
 }
 
-// initial reports whether a text begins with a letter alone and a full stop.
 func initial(s string) bool {
 	w, _, ok := strings.Cut(s[:min(len(s), 1+utf8.UTFMax)], ".")
 	return ok && oneLetter(w)
 }
 
-// acronym reports whether w is single letters with full stops between them.
 func acronym(w string) bool {
 	if !strings.Contains(w, ".") {
 		return false
@@ -346,7 +325,6 @@ func acronym(w string) bool {
 	return true
 }
 
-// roman reports whether the first word of s is a Roman number.
 func roman(s string) bool {
 	w, _, _ := strings.Cut(s, " ")
 	w = strings.Trim(w, ".,;:)")

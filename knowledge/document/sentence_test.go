@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// texts have a bar where a sentence ends and another begins.
+// texts have bars at sentence ends.
 var texts = map[string]string{
 	"plain":               "The tide came in.| Nobody had moved the boat.",
 	"question":            "Who moved it?| My brother did.",
@@ -153,8 +153,6 @@ func FuzzSentences(f *testing.F) {
 	})
 }
 
-// checkSpans checks that spans are in order, whole letters, and leave out
-// nothing but spaces.
 func checkSpans(t *testing.T, text string, spans []span) {
 	t.Helper()
 	at := 0

@@ -10,15 +10,14 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// maxKeyWords is the most words of a key term.
 const maxKeyWords = 3
 
-// KeyTerms returns what a text is about, as seen from the collection: words that
-// few passages have count most.
+// KeyTerms returns the n most important terms of a text. Words that are rare in the
+// collection count most.
 func (c *Collection) KeyTerms(text string, n int) []string { return keyTerms(text, n, c.rarity, nil) }
 
-// Topics returns what else the passage of a hit is about, beside the question:
-// at most n key terms.
+// Topics returns at most n key terms of the hit's passage that the question does not
+// have.
 func (c *Collection) Topics(h Hit, question string, n int) []string {
 	known := map[string]bool{}
 	for _, w := range queryWords(question) {
@@ -27,8 +26,8 @@ func (c *Collection) Topics(h Hit, question string, n int) []string {
 	return keyTerms(h.Document.passageText(h.Sentence), n, c.rarity, known)
 }
 
-// passageText returns the sentences around the ith, up to three on each side, of
-// its section and without code.
+// passageText returns up to three sentences on each side of sentence i within its
+// section, without code.
 func (d *Document) passageText(i int) string {
 	var b strings.Builder
 	for j := max(0, i-3); j < min(len(d.Sentences), i+4); j++ {
@@ -40,8 +39,8 @@ func (d *Document) passageText(i int) string {
 	return b.String()
 }
 
-// rarity returns the inverse frequency of a term, or 0 if every fifth passage
-// of many has it.
+// rarity returns the inverse passage frequency of a term, or 0 for frequent terms of
+// larger collections.
 func (c *Collection) rarity(term string) float64 {
 	n, df := float64(len(c.passages)), 0.0
 	if id, ok := c.terms[term]; ok {
@@ -53,18 +52,15 @@ func (c *Collection) rarity(term string) float64 {
 	return math.Log(1 + n/(df+0.5))
 }
 
-// A phrase is a key term to be.
 type phrase struct {
 	text  string
 	terms []string
-	first int // where it is in the text
+	first int // offset in the text
 	count int
-	thing bool // it stands where a thing does, once at least, or is a name
+	thing bool // a name, or in noun position at least once
 	score float64
 }
 
-// keyTerms returns the best phrases of a text, without those that say nothing
-// but what is known.
 func keyTerms(text string, n int, rarity func(term string) float64, known map[string]bool) []string {
 	text = text[:wholeRunes(text[:min(len(text), 1<<20)])]
 	list := standing(phrases(text))
@@ -91,8 +87,8 @@ func keyTerms(text string, n int, rarity func(term string) float64, known map[st
 	return distinct(things(list), n)
 }
 
-// standing returns the phrases without those that are there once and have a part
-// that stands alone elsewhere: that is the term, and the rest an accident.
+// standing drops single occurrences of longer phrases with a part that stands alone
+// elsewhere.
 func standing(list []*phrase) []*phrase {
 	alone := map[string]bool{}
 	for _, p := range list {
@@ -105,8 +101,6 @@ func standing(list []*phrase) []*phrase {
 	})
 }
 
-// distinct returns the first n phrases that are not part of one before, nor have
-// one as a part.
 func distinct(list []*phrase, n int) []string {
 	var out []string
 	var taken [][]string
@@ -122,12 +116,10 @@ func distinct(list []*phrase, n int) []string {
 	return out
 }
 
-// within reports whether every term of a is in b.
 func within(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(t string) bool { return !slices.Contains(b, t) })
 }
 
-// phrases returns the runs of words that no stop and no mark cuts, each once.
 func phrases(text string) []*phrase {
 	seen := map[string]*phrase{}
 	var list []*phrase
@@ -162,19 +154,17 @@ func phrases(text string) []*phrase {
 	return list
 }
 
-// tokens returns the words of a text.
 func tokens(text string) (all []lexical.Token) {
 	lexical.Tokens(text, func(t lexical.Token) { all = append(all, t) })
 	return all
 }
 
-// joint reports whether a letter is of grammar, in a script without spaces. All
-// are whose words cannot be told apart here.
+// joint reports whether a letter of a script without spaces is grammatical. Letters of
+// scripts without word detection all are.
 func joint(r rune) bool {
 	return !unicode.In(r, unicode.Han, unicode.Katakana, unicode.Hangul) && r != 'ー' || strings.ContainsRune(joints, r)
 }
 
-// joins reports whether two words that follow each other may be of one term.
 func joins(text string, a, b lexical.Token) bool {
 	if lexical.Unspaced(firstRune(text[a.Start:])) || lexical.Unspaced(firstRune(text[b.Start:])) {
 		return b.Start < a.End
@@ -183,8 +173,8 @@ func joins(text string, a, b lexical.Token) bool {
 	return len(gap) == 1 && strings.Contains(" -_", gap) || gap == "‑"
 }
 
-// newPhrase returns the key term in a run of words: its last words, for in
-// English the thing comes last. It is nil if there is none.
+// newPhrase returns the key term in a word run, or nil. It takes the last words
+// because English puts the head noun last.
 func newPhrase(text string, all []lexical.Token, from, to int, names map[string]bool) *phrase {
 	if from < to && lexical.Unspaced(firstRune(text[all[from].Start:])) {
 		return unspacedPhrase(text, all[from:to])
@@ -218,7 +208,6 @@ func newPhrase(text string, all []lexical.Token, from, to int, names map[string]
 	return p
 }
 
-// trimmed returns a run of words without those at its ends that say little.
 func trimmed(text string, all []lexical.Token, from, to int) (int, int) {
 	for from < to && weak(text, all[from], false) && !strings.HasPrefix(text[all[from].End:], "-") {
 		from++
@@ -229,11 +218,10 @@ func trimmed(text string, all []lexical.Token, from, to int) (int, int) {
 	return from, to
 }
 
-// maxUnspaced is the most pairs of letters of a key term.
 const maxUnspaced = 7
 
-// unspacedPhrase returns the key term that a run of pairs of letters is, or nil
-// if it is too long to be one.
+// unspacedPhrase returns the key term of a run of letter pairs, or nil if the run is
+// too long.
 func unspacedPhrase(text string, run []lexical.Token) *phrase {
 	p := &phrase{first: run[0].Start, text: text[run[0].Start:run[len(run)-1].End], thing: true}
 	if len(run) > maxUnspaced || utf8.RuneCountInString(p.text) < 2 {
@@ -245,8 +233,8 @@ func unspacedPhrase(text string, run []lexical.Token) *phrase {
 	return p
 }
 
-// weak reports whether a word does not begin or end a key term, or, if others
-// stand before it, does not end one.
+// weak reports whether a word cannot begin or end a key term; after is set for the
+// last of several words.
 func weak(text string, t lexical.Token, after bool) bool {
 	w := strings.ToLower(text[t.Start:t.End])
 	switch {
@@ -258,8 +246,6 @@ func weak(text string, t lexical.Token, after bool) bool {
 	return after && strings.HasSuffix(w, "ed") && len(w) > 4
 }
 
-// capitalised returns, in small letters, the words of a text that begin with a
-// capital where no sentence begins, and never stand there without one.
 func capitalised(text string) map[string]bool {
 	names := map[string]bool{}
 	before := 0
@@ -284,16 +270,14 @@ func capitalised(text string) map[string]bool {
 	return names
 }
 
-// english is the language whose stems words are compared by here, whatever the
-// language of a text: what is looked for is treated alike.
+// english is the stemming language for all texts; queries are stemmed alike.
 const english lexical.Language = "en"
 
-// term returns what a word is compared by: without case and accents, and its
-// stem if it is English.
+// term returns the index form of a word: its English stem without case and accents.
 func term(word string) string { return lexical.Stem(word, english) }
 
-// stops say how a thing is said, not what it is about. They are indexed, and
-// left out of a question that has other words.
+// stops are function words. The index has them; a query drops them if it has other
+// words.
 var stops = wordSet(`a about an and any are aren as at be because been being but by can cannot could couldn d did didn do
 	does doesn doing don each either else etc for from had hadn has hasn have haven having he her here hers herself him
 	himself his how however i if in into is isn it its itself just ll m me my myself no nor not o of off on onto or our
@@ -305,7 +289,7 @@ var stops = wordSet(`a about an and any are aren as at be because been being but
 	le la les du et ou mais est sont dans par avec ce cette ces qui que quoi il elle nous vous ils elles
 	el los las uno una pero en por este esta estos estas cual como donde cuando`)
 
-// fillers stand in key terms neither first nor last, beside the stops.
+// fillers and stops cannot begin or end a key term.
 var fillers = wordSet(`six seven eight nine hundred thousand million billion second third twice daily able above across actually after again against ago all almost alone along already also although
 	always am among another anyone anything apart around ask asked away back became become becomes before began behind
 	below best better between both bring brought came case cases certain come comes compare course day days define
@@ -322,8 +306,7 @@ var fillers = wordSet(`six seven eight nine hundred thousand million billion sec
 	true turn two type types under unless unlike up use used useful uses using usually various via want wants way ways
 	week weeks well went whole without word words work works year years yet`)
 
-// joints are letters of Chinese and Japanese that join words and say nothing of
-// a subject.
+// joints are grammatical letters of Chinese and Japanese.
 const joints = "的是了在和與与或及也就而被把這这那們们我你他她它很"
 
 func wordSet(s string) map[string]bool {
@@ -334,9 +317,8 @@ func wordSet(s string) map[string]bool {
 	return set
 }
 
-// Words that stand directly before a thing, or behind one, in English, and such before one in
-// German, French and Spanish; and those that stand behind what is done to a thing: "a lease
-// ends the call".
+// Words before and after nouns in English, before nouns in German, French and Spanish,
+// and articles that follow a verb: "a lease ends the call".
 var (
 	leads = wordSet(`a an the its his her their our my your this these those each every both any some all no
 		two three four five six seven eight nine ten hundred thousand million
@@ -348,21 +330,21 @@ var (
 	articles = wordSet(`a an the its his her their our my your this these those each every`)
 )
 
-// isThing reports whether the words from one on, up to another, stand where a thing does, by
-// what stands beside them. A label is one, and so is an item of a list.
+// isThing reports whether the words from..to are in noun position by their neighbours.
+// Labels and list items are.
 func isThing(text string, all []lexical.Token, from, to int) bool {
 	before, after := beside(text, all, from-1, from-1), beside(text, all, to-1, to)
 	number := before != "" && strings.Trim(before, "0123456789") == ""
 	return before == "" && after == "" || number || leads[before] || follows[after] && !follows[before]
 }
 
-// isDone reports whether a word that others stand before says what is done to the next.
+// isDone reports whether the word at i is a verb before its object.
 func isDone(text string, all []lexical.Token, i int) bool {
 	return articles[beside(text, all, i, i+1)] && strings.HasSuffix(text[:all[i].End], "s")
 }
 
-// beside returns the ith word in small letters, and nothing if more than a space is between
-// the word at gap and the next. An owner ("Anna's") stands for the article that it is.
+// beside returns word i in lower case, or "" unless at most a space separates word gap
+// from the next. A possessive ("Anna's") counts as an article.
 func beside(text string, all []lexical.Token, gap, i int) string {
 	if gap < 0 || gap+1 >= len(all) {
 		return ""
@@ -376,8 +358,8 @@ func beside(text string, all []lexical.Token, gap, i int) string {
 	return ""
 }
 
-// things returns the phrases that stand somewhere where a thing does. Where few of them do,
-// as in notes and in languages that are not known here, it returns all.
+// things returns the phrases in noun position. If they are few, as in notes and
+// unsupported languages, it returns all.
 func things(list []*phrase) []*phrase {
 	var kept []*phrase
 	for _, p := range list {

@@ -52,9 +52,8 @@ func TestRareTermsComeFirst(t *testing.T) {
 	}
 }
 
-// KeyTerms returns what a text is about: at most n terms of one to three words,
-// as the text writes them, the most important first. See also
-// [Collection.KeyTerms], which knows how common a word is.
+// KeyTerms returns the n most important terms of a text, of one to three words,
+// without a collection.
 func KeyTerms(text string, n int) []string {
 	return keyTerms(text, n, func(string) float64 { return 1 }, nil)
 }

@@ -13,19 +13,17 @@ import (
 	"strings"
 )
 
-// walk is the state of a Scan.
 type walk struct {
 	ctx     context.Context
 	list    *Listing
-	roots   []string // real paths, which links must not lead out of
+	roots   []string // real paths; links must stay inside
 	seen    map[fileID]bool
-	unread  map[string]int // files of the root that have another format, by extension
+	unread  map[string]int // files of other formats below the root, by extension
 	entries int
 	bytes   int64
 	full    bool
 }
 
-// root walks a path that the user named.
 func (w *walk) root(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -45,7 +43,7 @@ func (w *walk) root(path string) error {
 	return err
 }
 
-// dir walks a folder. Its errors are those of the walk, not of what is in it.
+// dir walks a folder. Its error ends the walk; errors of entries become skips.
 func (w *walk) dir(path string, info fs.FileInfo, rules *ruleSet, depth int) error {
 	if id := idOf(path, info); w.seen[id] {
 		return nil
@@ -80,7 +78,6 @@ func (w *walk) dir(path string, info fs.FileInfo, rules *ruleSet, depth int) err
 	return nil
 }
 
-// entry looks at what is in a folder.
 func (w *walk) entry(path string, e fs.DirEntry, rules *ruleSet, has func(string) bool, depth int) error {
 	if w.entries++; w.entries > maxEntries {
 		w.fill(path, fmt.Errorf("more than %d files and folders: the rest is left out", maxEntries))
@@ -109,9 +106,8 @@ func (w *walk) entry(path string, e fs.DirEntry, rules *ruleSet, has func(string
 	return w.dir(path, info, rules, depth+1)
 }
 
-// resolve returns what an entry is, or what it leads to, and where, if it is a
-// link. What is outside of the named paths is not looked at: a folder from
-// elsewhere could hold a link to a secret.
+// resolve follows a link. It refuses targets outside the named paths: a foreign folder
+// could link to a secret.
 func (w *walk) resolve(path string, e fs.DirEntry) (string, fs.FileInfo, error) {
 	if e.Type()&fs.ModeSymlink == 0 {
 		info, err := e.Info()
@@ -130,13 +126,11 @@ func (w *walk) resolve(path string, e fs.DirEntry) (string, fs.FileInfo, error) 
 	return path, nil, errLeads
 }
 
-// inside reports whether a path is root or below it. Both are clean.
 func inside(path, root string) bool {
 	sep := string(filepath.Separator)
 	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, sep)+sep)
 }
 
-// file lists a file, or says why not.
 func (w *walk) file(path string, info fs.FileInfo, named bool) error {
 	o := w.list.opts
 	if err := regular(info); err != nil {
@@ -169,8 +163,8 @@ func (w *walk) file(path string, info fs.FileInfo, named bool) error {
 	return nil
 }
 
-// format returns the format of a file, or nil. What its name does not tell
-// matters only if it is long.
+// format returns the format of a file by name, or nil. It reads the start of long
+// files only.
 func (w *walk) format(path string, length int64, named bool) *Format {
 	var begin []byte
 	if length > maxText {
@@ -179,7 +173,6 @@ func (w *walk) format(path string, length int64, named bool) *Format {
 	return formatOf(w.list.opts.Formats, path, begin, named)
 }
 
-// fill ends a walk at a bound, and says so once.
 func (w *walk) fill(path string, why error) {
 	if !w.full {
 		w.full = true
@@ -191,7 +184,6 @@ func (w *walk) skip(path string, why error) {
 	w.list.Skipped = appendSkipped(w.list.Skipped, path, why)
 }
 
-// appendSkipped appends to a list that does not grow for ever.
 func appendSkipped(list []Skipped, path string, why error) []Skipped {
 	if len(list) >= maxSkipped {
 		return list
@@ -199,17 +191,15 @@ func appendSkipped(list []Skipped, path string, why error) []Skipped {
 	return append(list, Skipped{path, why.Error()})
 }
 
-// Bounds on a file of rules.
 const (
 	maxRules     = 2000
 	maxRuleBytes = 1 << 18
 )
 
-// ignoreFiles hold rules of what not to read, in the form of git.
 var ignoreFiles = []string{".gitignore", ".ignore"}
 
-// machineDirs hold what no one wrote, if something that says so stands beside
-// them; "" needs no witness.
+// machineDirs are generated folders, if one of the named siblings exists; "" needs
+// none.
 var machineDirs = map[string][]string{
 	"node_modules": {""}, "bower_components": {""}, "__pycache__": {""}, "site-packages": {""}, "__MACOSX": {""},
 	"$RECYCLE.BIN": {""}, "System Volume Information": {""}, "lost+found": {""},
@@ -218,24 +208,21 @@ var machineDirs = map[string][]string{
 	"Pods":   {"Podfile"},
 }
 
-// machineMarks stand in a folder that no one wrote.
 var machineMarks = []string{"CACHEDIR.TAG", "pyvenv.cfg"}
 
-// A rule is a line of an ignore file.
 type rule struct {
-	parts []string // of the pattern, by folder; "**" is any number of them
-	keep  bool     // the line began with "!"
-	dir   bool     // it is for folders only
+	parts []string // of the pattern, by folder; "**" matches any number
+	keep  bool     // negated with "!"
+	dir   bool     // matches folders only
 }
 
-// A ruleSet is the rules of a folder and of those above it.
 type ruleSet struct {
 	up    *ruleSet
 	dir   string
 	rules []rule
 }
 
-// below returns the rules that hold in dir, which has entries of these names.
+// below returns the rules in dir, whose entries has reports.
 func (s *ruleSet) below(dir string, has func(name string) bool) *ruleSet {
 	var rules []rule
 	for _, name := range ignoreFiles {
@@ -249,8 +236,8 @@ func (s *ruleSet) below(dir string, has func(name string) bool) *ruleSet {
 	return &ruleSet{up: s, dir: dir, rules: rules}
 }
 
-// ignores reports whether a path is not to be read. The last rule that matches
-// decides, and a folder's rules come after those of the folders above it.
+// ignores reports whether the rules exclude a path. The last matching rule decides;
+// rules of subfolders come later.
 func (s *ruleSet) ignores(p string, dir bool) bool {
 	for ; s != nil; s = s.up {
 		rel, err := filepath.Rel(s.dir, p)
@@ -267,7 +254,6 @@ func (s *ruleSet) ignores(p string, dir bool) bool {
 	return false
 }
 
-// readRules returns the rules of a file; what is unreadable has none.
 func readRules(name string) []rule {
 	f, _, err := open(name)
 	if err != nil {
@@ -281,7 +267,6 @@ func readRules(name string) []rule {
 	return parseRules(string(text))
 }
 
-// parseRules returns the rules of the text of an ignore file.
 func parseRules(text string) []rule {
 	var rules []rule
 	for line := range strings.Lines(text) {
@@ -315,8 +300,8 @@ func parseRule(line string) (rule, bool) {
 	return r, line != "" && len(r.parts) <= 32
 }
 
-// match reports whether a pattern is for a path. Both are in parts. It goes back
-// to the last "**" only, so that no pattern is slow.
+// match reports whether a pattern matches a path, both in parts. It backtracks only to
+// the last "**", so its time is bounded.
 func match(pattern, parts []string) bool {
 	i, j, star, from := 0, 0, -1, 0
 	for j < len(parts) {
@@ -342,8 +327,6 @@ func matchPart(pattern, part string) bool {
 	return ok && err == nil
 }
 
-// machineMade reports whether a folder, beside entries that has knows, holds
-// what no one wrote.
 func machineMade(dir string, has func(name string) bool) bool {
 	for _, witness := range machineDirs[filepath.Base(dir)] {
 		if witness == "" || has(witness) {

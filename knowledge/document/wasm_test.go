@@ -8,18 +8,18 @@ import (
 	"slices"
 )
 
-// A wasmModule is what of a WebAssembly module says which of its functions can be
-// called. Functions have numbers, those that it imports first.
+// A wasmModule is a WebAssembly module as far as calls need it. Function numbers begin
+// with the imports.
 type wasmModule struct {
 	sections []wasmSection
-	types    [][]byte       // of functions, as they stand there
-	imports  int            // functions
-	of       []int          // the type of each function
-	exports  map[string]int // functions
-	table    []int          // functions that can be called by their place
-	first    int            // the place of the first
-	bodies   []wasmBody     // of the functions that are not imported
-	memory   []byte         // as it is at first
+	types    [][]byte       // encoded function types
+	imports  int            // number of imported functions
+	of       []int          // type of each function
+	exports  map[string]int // function numbers
+	table    []int          // indirectly callable functions
+	first    int            // table index of the first
+	bodies   []wasmBody     // of functions that are not imported
+	memory   []byte         // initial
 }
 
 type wasmSection struct {
@@ -27,15 +27,15 @@ type wasmSection struct {
 	body []byte
 }
 
-// A wasmBody is a function: which others it calls, and all numbers in it that may be
-// places in the table or the memory.
+// A wasmBody is a function with its calls and all numbers that may be table indexes or
+// addresses.
 type wasmBody struct {
 	code    []byte
 	calls   []int
 	numbers map[int]bool
 }
 
-// Numbers of sections.
+// Section IDs.
 const (
 	wasmTypes     = 1
 	wasmImports   = 2
@@ -46,7 +46,6 @@ const (
 	wasmData      = 11
 )
 
-// wasmReader reads the parts of a module. What it does not know is a panic.
 type wasmReader struct{ rest []byte }
 
 func (r *wasmReader) bytes(n int) []byte {
@@ -63,7 +62,6 @@ func (r *wasmReader) number() int {
 	return int(n)
 }
 
-// signed reads a number that may be negative, of 32 or 64 bits.
 func (r *wasmReader) signed() int64 {
 	n, shift := int64(0), 0
 	for {
@@ -80,7 +78,6 @@ func (r *wasmReader) signed() int64 {
 
 func (r *wasmReader) blob() []byte { return r.bytes(r.number()) }
 
-// place reads where something begins: a number and the end of what tells it.
 func (r *wasmReader) place() int {
 	if flag, op := r.number(), r.byte(); flag != 0 || op != 0x41 {
 		panic(fmt.Sprintf("a place is given by %d, %#x", flag, op))
@@ -106,7 +103,7 @@ func readWasm(file []byte) (m *wasmModule, err error) {
 	for len(r.rest) > 0 {
 		s := wasmSection{r.byte(), r.blob()}
 		if s.id == 0 {
-			continue // notes
+			continue // custom section
 		}
 		m.sections = append(m.sections, s)
 		m.section(s.id, &wasmReader{s.body})
@@ -116,7 +113,7 @@ func readWasm(file []byte) (m *wasmModule, err error) {
 
 func (m *wasmModule) section(id byte, r *wasmReader) {
 	switch id {
-	case 4, 5, 6, 12: // the size of the table, that of the memory, variables, the number of data
+	case 4, 5, 6, 12: // table, memory, globals, data count
 		return
 	case wasmTypes, wasmImports, wasmFunctions, wasmExports, wasmElements, wasmCode, wasmData:
 	default:
@@ -165,7 +162,6 @@ func (m *wasmModule) section(id byte, r *wasmReader) {
 	}
 }
 
-// readBody reads a function, instruction by instruction.
 func readBody(code []byte) wasmBody {
 	b := wasmBody{code: code, numbers: map[int]bool{}}
 	r := &wasmReader{code}
@@ -177,25 +173,25 @@ func readBody(code []byte) wasmBody {
 		switch op := r.byte(); {
 		case op == 0x10: // call
 			b.calls = append(b.calls, r.number())
-		case op == 0x41 || op == 0x42: // a constant
+		case op == 0x41 || op == 0x42: // constants
 			n := r.signed()
 			b.numbers[int(uint32(n))] = true
-			b.numbers[int(uint32(n>>32))] = true // of 64 bits, it may be two
-		case op >= 0x28 && op <= 0x3e: // what is so far from a place in memory
+			b.numbers[int(uint32(n>>32))] = true // 64 bits may hold two
+		case op >= 0x28 && op <= 0x3e: // memory access; the offset
 			r.number()
 			b.numbers[r.number()] = true
 		case op == 0x43: // a float
 			r.bytes(4)
 		case op == 0x44:
 			r.bytes(8)
-		case op >= 0x02 && op <= 0x04, op == 0x3f, op == 0x40: // blocks; the size of the memory
+		case op >= 0x02 && op <= 0x04, op == 0x3f, op == 0x40: // blocks; memory size
 			r.byte()
 		case op == 0x0c, op == 0x0d, op >= 0x20 && op <= 0x24: // branches; variables
 			r.number()
-		case op == 0x11: // a call by its place in the table
+		case op == 0x11: // indirect call
 			r.number()
 			r.number()
-		case op == 0x0e: // a branch to one of many
+		case op == 0x0e: // branch table
 			for range r.number() + 1 {
 				r.number()
 			}
@@ -221,9 +217,8 @@ func (wasmBody) skipLong(r *wasmReader) {
 	}
 }
 
-// write writes the module with these of its exported functions, and with the bodies of
-// these functions, only. Of the others nothing is left but their numbers: to call one is a
-// trap.
+// write encodes the module with only these exports and function bodies. Other
+// functions keep their numbers but trap.
 func (m *wasmModule) write(exports []string, functions map[int]bool) []byte {
 	out := []byte("\x00asm\x01\x00\x00\x00")
 	for _, s := range m.sections {
@@ -253,7 +248,7 @@ func onlyExports(section []byte, names []string) []byte {
 		from := r.rest
 		name, kind := string(r.blob()), r.byte()
 		r.number()
-		if kind != 0 && kind != 1 || slices.Contains(names, name) { // of functions and tables
+		if kind != 0 && kind != 1 || slices.Contains(names, name) { // functions and tables
 			out = append(out, from[:len(from)-len(r.rest)]...)
 			n++
 		}

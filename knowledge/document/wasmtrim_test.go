@@ -6,13 +6,10 @@ import (
 	"maps"
 )
 
-// trimWasm leaves out of a module what cannot be called by these functions. Functions that
-// can be called by their place in the table stay, but for the virtual methods of classes of
-// which there can be no object: no function that stays mentions where their methods stand,
-// and so none constructs one. C++ has the place of such a method nowhere else, so where its
-// number stands in a function or in memory it is taken for another one. That was looked at,
-// number by number, for the PDFium that is here: they are lengths, parts of tables, and
-// where short names stand in memory.
+// trimWasm removes functions that exports cannot reach. Functions in the table stay,
+// except virtual methods of classes whose method table no remaining function mentions,
+// so no object exists. C++ stores such a table index only there. Equal numbers in code
+// or memory are lengths, parts of tables or addresses of short names in this PDFium.
 func trimWasm(file []byte, exports []string) ([]byte, error) {
 	m, err := readWasm(file)
 	if err != nil {
@@ -38,25 +35,21 @@ func trimWasm(file []byte, exports []string) ([]byte, error) {
 	return m.write(exports, t.stays), nil
 }
 
-// A wasmTrim finds what of a module stays.
 type wasmTrim struct {
 	*wasmModule
 	stays     map[int]bool       // functions
 	mentioned map[int]bool       // numbers in any function
-	class     map[int]*wasmClass // by where in memory its methods stand
-	methods   map[int]bool       // places in the table of methods of these classes
+	class     map[int]*wasmClass // by memory address of the methods
+	methods   map[int]bool       // table indexes of their methods
 }
 
-// A wasmClass is a class by the places in the table of its methods, and of those of the
-// classes that it is made of.
 type wasmClass struct {
 	methods []int
 	stays   bool
 }
 
-// findClasses finds where methods stand in memory, as C++ has it: two words that are 0,
-// and then the destructor in both of its forms. What of the memory tells of such a place
-// is an object that is there from the first.
+// findClasses finds method tables in memory, laid out as in C++: two zero words, then
+// both destructors. A reference from memory is a static object.
 func (t *wasmTrim) findClasses() {
 	for at := 8; at+8 <= len(t.memory); {
 		if t.word(at-8) == 0 && t.word(at-4) == 0 && t.mentioned[at] &&
@@ -71,9 +64,8 @@ func (t *wasmTrim) findClasses() {
 	}
 }
 
-// readClass reads a class, and returns where it ends. After its own methods there may be
-// those of more classes that it is made of, each after a word that says how far before it
-// in the object the whole begins, and one that is 0.
+// readClass reads a class and returns its end. Methods of base classes may follow,
+// each after a negative object offset and a zero word.
 func (t *wasmTrim) readClass(from int) (at int) {
 	c := &wasmClass{}
 	for at = from; at+4 <= len(t.memory); {
@@ -95,7 +87,6 @@ func (t *wasmTrim) readClass(from int) (at int) {
 	return at
 }
 
-// word returns a word of the memory; beyond its end it is 0.
 func (t *wasmTrim) word(at int) int {
 	if at+4 > len(t.memory) {
 		return 0
@@ -103,13 +94,11 @@ func (t *wasmTrim) word(at int) int {
 	return int(binary.LittleEndian.Uint32(t.memory[at:]))
 }
 
-// typed reports whether at a place in the table there is a function of a type, or of any.
 func (t *wasmTrim) typed(place int, want string) bool {
 	i := place - t.first
 	return i >= 0 && i < len(t.table) && (want == "" || string(t.types[t.of[t.table[i]]]) == want)
 }
 
-// keep keeps a function, and all that it may call.
 func (t *wasmTrim) keep(f int) {
 	if f < t.imports || t.stays[f] {
 		return
@@ -124,7 +113,6 @@ func (t *wasmTrim) keep(f int) {
 	}
 }
 
-// construct keeps the methods of a class, if it is one.
 func (t *wasmTrim) construct(c *wasmClass) {
 	if c == nil || c.stays {
 		return

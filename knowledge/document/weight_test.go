@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// filler is a passage that has no word of a question.
 func filler(words string) string {
 	var b strings.Builder
 	for _, w := range strings.Fields(words) {
@@ -15,15 +14,15 @@ func filler(words string) string {
 	return b.String()
 }
 
-// TestOrder has small worlds, each of which one part of the ranking decides. What
-// comes first only because of that stands last in the text.
+// TestOrder checks each ranking factor alone; the hit that needs it stands last in the
+// text.
 func TestOrder(t *testing.T) {
 	a, b, c := filler("snow rain wind hail fog ice dew sun"), filler("wood iron clay sand salt coal lime peat"), filler("bread cheese milk beans rice corn meat fish")
 	for _, w := range []struct {
 		name, question string
-		texts          []string // of documents; what is before a bar is the title
+		texts          []string // title, a bar, text
 		opts           SearchOptions
-		want           []string // of the hits, those that begin with these words, in this order
+		want           []string // starts of the hits, in order
 	}{
 		{"neighbours", "ferry", []string{"Nobody knows these distant houses well. Other people come between them now. The ferry sails every single day. Some gulls follow everything closely here."}, SearchOptions{},
 			[]string{"The ferry", "Other people", "Some gulls", "Nobody knows"}},
@@ -68,10 +67,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// diverse has two sentences that are alike, and one that is not.
 var diverse = []string{"One|Ferry tickets cost nine euros at noon.", "Two|Cheap ferry tickets cost nine euros at noon, and less.", "Six|Every sailor buys his own tickets before the ferry leaves."}
 
-// TestScore has what a score means.
 func TestScore(t *testing.T) {
 	others := filler("snow rain wind hail fog ice dew sun wood iron clay sand salt coal lime peat")
 	for _, c := range []struct {

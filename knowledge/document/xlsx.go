@@ -15,11 +15,10 @@ import (
 	"time"
 )
 
-// maxColumns is the most cells of a row that are read.
 const maxColumns = 1024
 
-// XLSX takes a workbook apart: each sheet is a section, and each row says what
-// its cells are by the names in the first row, if those are names.
+// XLSX returns the content of a workbook. Each sheet is a section; rows label cells by
+// the header, if there is one.
 func XLSX(file []byte) (Content, error) {
 	u, err := newUnpacker(file)
 	if err != nil {
@@ -52,10 +51,9 @@ func XLSX(file []byte) (Content, error) {
 	return c, nil
 }
 
-// relations returns the names of members by the ids that a member calls them.
 func relations(u *unpacker, member, dir string) map[string]string {
 	links := map[string]string{}
-	_ = u.eachXML(member, xmlEvents{start: func(name string, attrs []xml.Attr) { // what cannot be read is not there
+	_ = u.eachXML(member, xmlEvents{start: func(name string, attrs []xml.Attr) { // an unreadable member has none
 		if name == "Relationship" {
 			target := attr(attrs, "Target")
 			if !strings.HasPrefix(target, "/") {
@@ -67,20 +65,17 @@ func relations(u *unpacker, member, dir string) map[string]string {
 	return links
 }
 
-// A sheet is a table of a workbook.
 type sheet struct{ name, member string }
 
-// workbook reads the sheets of a workbook.
 type workbook struct {
 	links  map[string]string
-	dates  map[int]bool // styles of cells that are days or times
+	dates  map[int]bool // cell styles of dates and times
 	sheets []sheet
 	shared []string
-	from04 bool // days are counted from 1904
+	from04 bool // dates count from 1904
 	length int
 }
 
-// names reads what the sheets are called.
 func (w *workbook) names(u *unpacker) error {
 	return u.eachXML("xl/workbook.xml", xmlEvents{start: func(name string, attrs []xml.Attr) {
 		switch name {
@@ -99,7 +94,6 @@ func (w *workbook) names(u *unpacker) error {
 	}})
 }
 
-// strings reads the texts that cells name by number.
 func (w *workbook) strings(u *unpacker) error {
 	var text strings.Builder
 	in, phonetic, length := false, false, 0
@@ -131,7 +125,6 @@ func (w *workbook) strings(u *unpacker) error {
 	return err
 }
 
-// sheet reads the rows of a sheet. Empty rows are left out.
 func (w *workbook) sheet(u *unpacker, member string) ([][]string, error) {
 	if u.members[member] == nil {
 		return nil, nil
@@ -143,7 +136,6 @@ func (w *workbook) sheet(u *unpacker, member string) ([][]string, error) {
 	return r.rows, r.err
 }
 
-// sheetReader gathers the rows of a sheet.
 type sheetReader struct {
 	*workbook
 	rows   [][]string
@@ -152,7 +144,7 @@ type sheetReader struct {
 	kind   string // of the cell
 	style  int
 	value  strings.Builder
-	in     bool // in the value of a cell
+	in     bool // in a cell value
 	err    error
 }
 
@@ -219,7 +211,6 @@ func (r *sheetReader) cell() {
 	r.row[r.column] = v
 }
 
-// numeral returns a number as people read it, and as a day if it is one.
 func (r *sheetReader) numeral(v string) string {
 	f, err := strconv.ParseFloat(v, 64)
 	if err != nil {
@@ -243,8 +234,7 @@ func (r *sheetReader) numeral(v string) string {
 	return t.Format("2006-01-02 15:04")
 }
 
-// columnOf returns the number of the column of a cell: 28 for "AB7"; 0 if it
-// has none.
+// columnOf returns the column number of a cell, 28 for "AB7"; 0 without one.
 func columnOf(cell string) int {
 	n := 0
 	for _, c := range cell {
@@ -256,11 +246,10 @@ func columnOf(cell string) int {
 	return n
 }
 
-// dateStyles returns which styles of cells are of days and times.
 func dateStyles(u *unpacker) map[int]bool {
 	styles, custom := map[int]bool{}, map[string]bool{}
 	inCells, n := false, 0
-	_ = u.eachXML("xl/styles.xml", xmlEvents{ // without styles there are no days
+	_ = u.eachXML("xl/styles.xml", xmlEvents{ // without styles there are no dates
 		start: func(name string, attrs []xml.Attr) {
 			switch name {
 			case "numFmt":
@@ -283,7 +272,6 @@ func dateStyles(u *unpacker) map[int]bool {
 	return styles
 }
 
-// dateFormat reports whether a format of numbers is one of days or times.
 func dateFormat(code string) bool {
 	quoted, bracket := false, false
 	for _, c := range strings.ToLower(code) {
@@ -299,15 +287,13 @@ func dateFormat(code string) bool {
 	return false
 }
 
-// maxRows is the most rows of a table that are read.
 const maxRows = 2_000_000
 
-// CSV takes a table apart, whatever separates its cells: posts (rows with a
-// text and an id, a date or a link) are documents of their own, and the rows of
-// any other table are one document.
+// CSV yields the contents of a table with any separator. Posts (rows with text and an
+// ID, date or link) are separate documents; other tables are one document.
 func CSV(file []byte) iter.Seq2[Part, error] { return separated(file, separator(file)) }
 
-// TSV is [CSV] of cells that tabs separate.
+// TSV is [CSV] with tabs.
 func TSV(file []byte) iter.Seq2[Part, error] { return separated(file, '\t') }
 
 func separated(file []byte, comma rune) iter.Seq2[Part, error] {
@@ -321,7 +307,6 @@ func separated(file []byte, comma rune) iter.Seq2[Part, error] {
 	}
 }
 
-// readRows reads the rows of a table. A row that is no row is left out.
 func readRows(file []byte, comma rune) ([][]string, error) {
 	r := csv.NewReader(bytes.NewReader(file))
 	r.Comma, r.FieldsPerRecord, r.LazyQuotes, r.TrimLeadingSpace = comma, -1, true, comma != '\t'
@@ -345,8 +330,8 @@ func readRows(file []byte, comma rune) ([][]string, error) {
 	}
 }
 
-// separator returns what separates the cells of a table: what its first lines
-// have most of, and as often.
+// separator returns the separator that is most frequent and regular in the first
+// lines.
 func separator(file []byte) rune {
 	best, most := ',', 0
 	lines := bytes.SplitN(file[:min(len(file), 1<<16)], []byte("\n"), 12)
