@@ -12,10 +12,9 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Cluster returns for each piece the id of its cluster: pieces of one page or file,
-// and copies of one text, have the same. It is the ID of the first of them, so that it
-// stays the same when pieces are added behind; or its number in the list from 1, if it
-// has no ID. Only pieces that have words in common are compared.
+// Cluster returns the cluster ID of each piece. Pieces of one page or file, and copies
+// of one text, share a cluster. The ID is that of the first piece, or its 1-based
+// index without ID, so later pieces rename no clusters.
 func Cluster(pieces []Piece) []string {
 	g := newGroups(len(pieces))
 	seen := make(map[string]int)
@@ -45,18 +44,18 @@ func Cluster(pieces []Piece) []string {
 	return ids
 }
 
-// An index has the first pieces that have a run of words.
+// An index maps a word run to the first pieces that have it.
 type index struct {
 	by     map[uint32][]int32
-	common []int // runs that each piece has in common with the one that is looked up
+	common []int // by piece: runs in common with the current one
 }
 
-// mostOfRun bounds how many pieces are kept of a run. What more pieces have in common is a
-// template, or they are copies of those that are kept.
+// mostOfRun bounds the pieces per run. Further pieces share a template, or copy the
+// stored ones.
 const mostOfRun = 48
 
-// with returns the pieces that have enough runs in common with the i-th to be compared,
-// in order, and adds that.
+// with returns the pieces that share enough runs with piece i for a comparison, in
+// order. It then adds piece i.
 func (x *index) with(signatures []Signature, i int) (list []int) {
 	runs := signatures[i].runs
 	var found []int
@@ -82,8 +81,8 @@ func (x *index) with(signatures []Signature, i int) (list []int) {
 	return list
 }
 
-// Place names the page or file that a piece is of, the same for all ways to write its
-// address; "" if nothing is known of it.
+// Place returns the key of the page or file of a piece, equal for all spellings of its
+// address; "" if unknown.
 func Place(p Piece) string {
 	for _, at := range []string{p.URL, p.Source} {
 		if a, ok := addressOf(at); ok {
@@ -96,7 +95,7 @@ func Place(p Piece) string {
 	return "file:" + p.Source
 }
 
-// groups is a partition of 0..n-1, in which the least is the root of its group.
+// A groups is a partition of 0..n-1; the least element is the root of its group.
 type groups []int
 
 func newGroups(n int) groups {
@@ -120,30 +119,30 @@ func (g groups) join(a, b int) {
 	g[max(a, b)] = min(a, b)
 }
 
-// maxText bounds what is read of a text, in bytes.
+// maxText is the maximum number of bytes read of a text.
 const maxText = 32 << 10
 
-// maxName bounds a name as a sentence quotes it, in bytes.
+// maxName is the maximum number of bytes of a quoted name.
 const maxName = 83
 
-// A Piece is a piece of evidence as far as it matters here. What is not known is zero.
+// A Piece is a piece of evidence. Unknown fields are zero.
 type Piece struct {
-	ID        string // named in what signals say
-	Source    string // a path, or the name of where it is kept
+	ID        string // used in the sentences of signals
+	Source    string // a path or the name of a collection
 	URL       string // of a page
 	Title     string
 	Author    string
-	Text      string // the quote, or the whole text
-	Kind      string // of what a user keeps: memory, document, post, journal, thread; of a page "" or web
+	Text      string // quote or whole text
+	Kind      string // user item: memory, document, post, journal, thread; page: "" or web
 	Published time.Time
 	Fetched   time.Time
-	Score     float64 // how well it fits, of any scale; nothing is judged by it
-	Provider  string  // likewise
-	Local     bool    // a page that was read where it is kept, and did not come over the network
+	Score     float64 // relevance on any scale; not judged
+	Provider  string  // not judged
+	Local     bool    // a page read from disk, not over the network
 }
 
-// Judge returns what is known of how good a piece is, as seen at now. Corroboration
-// is not among it, for that takes other pieces.
+// Judge returns all signals of a piece at time now, except corroboration, which needs
+// other pieces.
 func Judge(p Piece, now time.Time) []ponder.Signal {
 	list := []ponder.Signal{source(p), dated(p, now), author(p)}
 	text := plain(textkit.Visible(textkit.Prefix(p.Text, maxText)))
@@ -156,13 +155,12 @@ func Judge(p Piece, now time.Time) []ponder.Signal {
 	return list
 }
 
-// shares has what each signal may take away of a weight.
 var shares = map[string]float64{
 	"source": 0.6, "directness": 0.3, "corroboration": 0.3, "date": 0.2, "author": 0.15, "transport": 0.05, "advertising": 0.5, "addressed": 0.8,
 }
 
-// Weight returns what the signals come to, from 0 to 1: see the package comment. It
-// is 1 without signals. Of several of one name the last counts.
+// Weight combines signals into 0..1 by the formula of the package comment. Without
+// signals it is 1. The last signal of a name counts.
 func Weight(signals []ponder.Signal) float64 {
 	weight := 1.0
 	for i, s := range signals {
@@ -170,7 +168,7 @@ func Weight(signals []ponder.Signal) float64 {
 			continue
 		}
 		value := s.Value
-		if !(value >= 0) { // no number either
+		if !(value >= 0) { // also for NaN
 			value = 0
 		}
 		weight *= 1 - shares[s.Name]*(1-min(1, value))
@@ -178,11 +176,11 @@ func Weight(signals []ponder.Signal) float64 {
 	return weight
 }
 
-// What is said to programs, in the languages that pages are written in: to forget what
-// they were told, to answer or cite one thing only, of their system prompt, and to run a
-// search. Forms that people are told as well, such as how to cite a page, are not here.
+// Instructions to programs, by language: ignore instructions, restrict answers or
+// citations, reveal system prompts, run searches. Forms that also address people, such
+// as how to cite a page, are absent.
 var (
-	// spaced matches the words of a text as [plain] returns them.
+	// spaced matches the words of a text from [plain].
 	spaced = regexp.MustCompile(` (?:` + strings.Join([]string{
 		`(?:ignore|disregard|forget|override)(?: (?:all|any|the|of|your|my|these|those|every))* (?:previous|prior|above|preceding|earlier|foregoing|system)(?: \pL+)? (?:instructions?|prompts?|rules|directions|guidelines|commands)`,
 		`(?:answer|respond|reply) only (?:with|that)`, `cite only (?:this|e\d+)`, `run the (?:web )?(?:search|query)`,
@@ -206,7 +204,7 @@ var (
 		`(?:отвеча[йи]|ответь)(?:те)? только`, `цитиру[йи](?:те)? только`, `системн\pL+ промпт\pL*`, `(?:выполни|запусти)(?:те)? поисковы[йи] запрос`,
 	}, "|") + `) `)
 
-	// unspaced matches a text without its blanks.
+	// unspaced matches a text without white space.
 	unspaced = regexp.MustCompile(strings.Join([]string{
 		`(?:忽略|无视|無視|忘记|忘記|不要理会)[^。！？]{0,8}(?:之前|以上|先前|前面|上述|以前)[^。！？]{0,6}(?:指令|指示|说明|說明|提示|命令|规则|規則)`,
 		`[只仅僅][能需]?回答[“"「：:]`, `[只仅僅]能?引用[本这這此]`, `系[统統]提示[词詞语語]`, `(?:执行|執行|运行|運行)(?:以下|下列|这个|這個)?搜[索尋寻]`,
@@ -215,8 +213,8 @@ var (
 	}, "|"))
 )
 
-// ordered returns what a text says to programs, if it does: of the text, and of its
-// words.
+// ordered returns the first instruction to a program in text, whose words are words,
+// or "".
 func ordered(text, words string) string {
 	if said := spaced.FindString(words); said != "" {
 		return strings.TrimSpace(said)

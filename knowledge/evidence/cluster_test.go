@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reports are of one event, by writers who did not copy.
 var reports = []string{
 	`The harbour bridge was closed to lorries on Tuesday after inspectors found cracks in two of its main cables. The city said that cars may still use it at 30 kilometres per hour, and that a full inspection
 		would take at least six weeks. Haulage firms expect detours of up to forty minutes. "We will not take risks with a structure that forty thousand people cross every day," the head of the works department told the council.`,
@@ -23,7 +22,6 @@ var reports = []string{
 		designers had in mind. Experts have warned since 2011 that its cables corrode from the inside, where no inspector can look. A replacement would cost 900 million and take eight years.`,
 }
 
-// changed returns a text with a share of its words replaced.
 func changed(text string, share float64, r *rand.Rand) string {
 	list := strings.Fields(text)
 	for i := range list {
@@ -34,8 +32,6 @@ func changed(text string, share float64, r *rand.Rand) string {
 	return strings.Join(list, " ")
 }
 
-// abstracts returns texts of 80 words or more, and pairs of them that are relevant to
-// one query.
 func abstracts(t *testing.T) (texts []string, pairs [][2]string) {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "shared", "data", "ir", "cranfield")
@@ -84,8 +80,8 @@ func found(a, b string) float64 {
 	return 0
 }
 
-// Copies with a twentieth and a fifth of the words changed are found; texts that are
-// relevant to the same question are not taken for copies.
+// TestCopies detects copies with up to a fifth of the words changed, and no pairs that
+// only share a query.
 func TestCopies(t *testing.T) {
 	texts, pairs := abstracts(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -136,7 +132,6 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// What comes later does not rename clusters that were there.
 func TestClusterIsStable(t *testing.T) {
 	list := []Piece{{ID: "e1", Text: reports[0]}, {ID: "e2", Text: reports[1]}}
 	before := Cluster(list)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// articles returns real articles, or a few of our own where those are not there.
+// articles returns real articles, or reports without the data set.
 func articles(t *testing.T) (list []string) {
 	t.Helper()
 	js, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "data", "extraction", "ground-truth.json"))
@@ -34,12 +34,11 @@ func articles(t *testing.T) (list []string) {
 	return list
 }
 
-// A copier makes copies as those do who pass on what an agency wrote.
+// A copier makes copies as publishers of agency text do.
 type copier struct{ *rand.Rand }
 
 func (c copier) one(list ...string) string { return list[c.IntN(len(list))] }
 
-// original puts a date and headings into an article, so that there are some to change.
 func (c copier) original(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	day, month := 1+c.IntN(28), c.IntN(12)
@@ -60,7 +59,6 @@ var monthNames = [][]string{
 
 var dates = regexp.MustCompile(`(\d{1,2}) (January|February|March|April|May|June|July|August|September|October|November|December) (\d{4})|(January|February|March|April|May|June|July|August|September|October|November|December) (\d{1,2}), (\d{4})`)
 
-// redated writes all dates in another way.
 func (c copier) redated(text string) string {
 	way := c.IntN(4)
 	return dates.ReplaceAllStringFunc(text, func(d string) string {
@@ -109,13 +107,11 @@ func (c copier) dropped(text string) string {
 	return strings.Join(slices.Delete(p, i, i+1), "\n\n")
 }
 
-// cut drops the end, from two thirds to a third of the words.
 func (c copier) cut(text string) string {
 	list := strings.SplitAfter(text, " ")
 	return strings.Join(list[:len(list)*(33+c.IntN(34))/100], "")
 }
 
-// head keeps the first paragraphs: as many as have forty words.
 func (c copier) head(text string) string {
 	p, n, i := strings.Split(text, "\n\n"), 0, 0
 	for i < len(p) && n < 40 {
@@ -125,7 +121,6 @@ func (c copier) head(text string) string {
 	return strings.Join(p[:i], "\n\n")
 }
 
-// copies returns copies of a text, each changed in one way, and one in many.
 func (c copier) copies(text string) []string {
 	return []string{
 		c.cut(text), c.head(text), c.reheaded(text), c.redated(text), c.bylined(text), c.dropped(text), c.requoted(text),
@@ -133,18 +128,16 @@ func (c copier) copies(text string) []string {
 	}
 }
 
-// template is what the pages of one site have in common.
 const template = "\n\nSign up to our daily newsletter and never miss a story. You can unsubscribe at any time. By signing up you agree to our terms of service and privacy policy. " +
 	"Most read today in this section. Share this article on social media or by email. We use cookies to improve your experience on this site. Contact the newsroom with tips, corrections and complaints."
 
-// A tally counts pairs.
 type tally struct{ right, wrong, missed float64 }
 
 func (t tally) precision() float64 { return t.right / max(1, t.right+t.wrong) }
 func (t tally) recall() float64    { return t.right / max(1, t.right+t.missed) }
 
-// pairwise counts the pairs that are in one cluster, against those that are of one
-// original. Of pieces whose original is negative nothing is a copy.
+// pairwise counts clustered pairs against pairs of one original; a negative original
+// has no copies.
 func pairwise(texts []string, original []int) (t tally) {
 	pieces := make([]Piece, len(texts))
 	for i, text := range texts {
@@ -167,8 +160,8 @@ func pairwise(texts []string, original []int) (t tally) {
 	return t
 }
 
-// Clusters of whole articles: each with nine copies, among others of the same template,
-// and abstracts on one subject.
+// TestClustersOfArticles clusters articles with nine copies each, template pages, and
+// abstracts on one subject.
 func TestClustersOfArticles(t *testing.T) {
 	c := copier{rand.New(rand.NewPCG(3, 4))}
 	var texts []string
@@ -196,7 +189,7 @@ func TestClustersOfArticles(t *testing.T) {
 	}
 }
 
-// onSubjects returns texts of which some are on one subject, and none is a copy.
+// onSubjects returns texts without copies, some on one subject.
 func onSubjects() (list []string) {
 	list = append(list, reports...)
 	js, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "data", "ir", "cranfield", "corpus.jsonl"))
@@ -214,8 +207,8 @@ func onSubjects() (list []string) {
 	return list
 }
 
-// Clusters of short passages, as search gives them: some sentences of an article, and
-// the same of its copies, cut in other places.
+// TestClustersOfPassages clusters passages of articles and of their copies with other
+// cuts.
 func TestClustersOfPassages(t *testing.T) {
 	c := copier{rand.New(rand.NewPCG(5, 6))}
 	for _, size := range []int{1, 2, 3, 5} {

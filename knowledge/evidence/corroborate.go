@@ -10,25 +10,25 @@ import (
 	"ponder/internal/textkit/similarity"
 )
 
-// Bounds on what is compared. Pieces behind the first maxPieces have one voice.
+// Comparison bounds. All pieces after maxPieces have one voice.
 const (
 	maxPieces    = 128
-	maxSentences = 6 // of a piece
-	minWords     = 4 // of a sentence: shorter ones are the same by chance
+	maxSentences = 6 // per piece
+	minWords     = 4 // shorter sentences agree by chance
 )
 
-// Support is who else says what a piece says.
+// A Support lists the pieces that agree or disagree with one piece.
 type Support struct {
-	Voices  int      // independent sources that say the same, itself among them: at least 1
-	With    []string // IDs of the pieces of other voices that say the same
-	Against []string // and of those that say the opposite
+	Voices  int      // independent agreeing sources including itself, at least 1
+	With    []string // piece IDs of agreeing voices
+	Against []string // piece IDs of disagreeing voices
 	Signal  ponder.Signal
 }
 
-// Corroborate returns for each piece who else says the same. clusters are those of
-// [Cluster]. Pieces of a cluster are one voice; so are those of one site, unless many
-// authors write there, of one author, and all that a user noted themself. Two pieces
-// say the same if they do as a whole or in one sentence, as package same sees it.
+// Corroborate returns the support of each piece. clusters come from [Cluster]. One
+// voice are the pieces of a cluster, an author, a site without independent authors, or
+// the user's own notes. Pieces agree if package similarity finds them, or one sentence
+// of each, equal.
 func Corroborate(pieces []Piece, clusters []string) []Support {
 	voice := voices(pieces, clusters)
 	n := min(len(pieces), maxPieces)
@@ -70,7 +70,6 @@ func name(pieces []Piece, i int) string {
 	return fmt.Sprint(i + 1)
 }
 
-// statements returns what is compared of a text: the whole, and each sentence.
 func statements(text string) (list []similarity.Text) {
 	text = strings.TrimSpace(textkit.Prefix(text, maxText))
 	parts := strings.FieldsFunc(strings.NewReplacer(". ", ".\n", "! ", "!\n", "? ", "?\n").Replace(text), func(r rune) bool { return r == '\n' })
@@ -85,8 +84,8 @@ func statements(text string) (list []similarity.Text) {
 	return list
 }
 
-// compare returns how two pieces stand to each other. What says the same in one
-// sentence and the opposite in another does neither.
+// compare relates two pieces. If they agree in one sentence and disagree in another,
+// neither counts.
 func compare(a, b []similarity.Text) similarity.Verdict {
 	yes, no := false, false
 	for _, x := range a {
@@ -104,7 +103,7 @@ func compare(a, b []similarity.Text) similarity.Verdict {
 	return similarity.Different
 }
 
-// signal says what the support comes to; against is how many voices say the opposite.
+// signal returns the corroboration signal; against counts opposing voices.
 func (s Support) signal(against int) ponder.Signal {
 	out := ponder.Signal{Name: "corroboration"}
 	switch s.Voices {
@@ -125,7 +124,6 @@ func (s Support) signal(against int) ponder.Signal {
 	return out
 }
 
-// listed returns a few names.
 func listed(names []string) string {
 	const most = 5
 	if len(names) <= most {
@@ -134,7 +132,7 @@ func listed(names []string) string {
 	return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 }
 
-// voices returns for each piece the number of its voice.
+// voices returns the voice number of each piece.
 func voices(pieces []Piece, clusters []string) []int {
 	g := newGroups(len(pieces))
 	seen := make(map[string]int)
@@ -163,10 +161,9 @@ func voices(pieces []Piece, clusters []string) []int {
 	return list
 }
 
-// crowded are kinds of sources where many write who have nothing to do with each other.
 var crowded = []string{"forum", "social", "blog", "code", "academic"}
 
-// house names who is behind a piece, if that is known.
+// house returns the owner of a piece, or "" if unknown.
 func house(p Piece) string {
 	switch p.Kind {
 	case "memory", "journal", "thread":

@@ -13,18 +13,17 @@ const (
 	sample = 1024 // runs
 )
 
-// A Signature is what texts are compared by for copies. The zero Signature is of a
-// text without words, and like none. It takes 4 bytes more for each run of the text, up
+// A Signature is the fingerprint of a text for copy detection. The zero Signature is
+// of a text without words and matches none. It takes 4 bytes per run of the text, up
 // to 4 KiB.
 type Signature struct {
 	low   [hashes]uint32
-	runs  []uint32 // the least hashes of runs, in order: all of them, up to so many
+	runs  []uint32 // the least hashes of runs, ascending, at most sample
 	words int
 }
 
-// Sign returns the signature of a text, of its first 32 KiB. It counts which runs of
-// three words there are, in whatever case and between whatever signs; a text of fewer
-// words is one run.
+// Sign returns the signature of the first 32 KiB of a text. It hashes runs of three
+// folded words; a shorter text is one run.
 func Sign(text string) (s Signature) {
 	text = textkit.Prefix(text, maxText)
 	var low minima
@@ -61,10 +60,10 @@ func Sign(text string) (s Signature) {
 	return s
 }
 
-// minima are the least values so far of each hash.
+// A minima holds the least value of each hash.
 type minima [hashes]uint64
 
-// add adds a shingle: hash i of it is the i-th of a sequence that begins with it.
+// add updates the minima with the SplitMix64 sequence seeded with h.
 func (m *minima) add(h uint64) {
 	for i := range m {
 		if v := mix(h + uint64(i+1)*0x9e3779b97f4a7c15); v < m[i] {
@@ -73,8 +72,8 @@ func (m *minima) add(h uint64) {
 	}
 }
 
-// Like returns the share of runs that two texts have in common, of all that either
-// has, from 0 to 1 (Jaccard). It is an estimate: half of the time it is within 0.04.
+// Like estimates the Jaccard similarity of the run sets, 0 to 1. Half of the estimates
+// are within 0.04.
 func (s Signature) Like(o Signature) float64 {
 	if s.words == 0 || o.words == 0 {
 		return 0
@@ -88,15 +87,14 @@ func (s Signature) Like(o Signature) float64 {
 	return float64(n) / hashes
 }
 
-// Within returns the share of the runs of the shorter text that the other has as well,
-// from 0 to 1. It is exact for texts of up to 1,024 runs, and 0 if what is kept of them
-// is too little to tell.
+// Within returns the fraction of the shorter text's runs that the other has, 0 to 1.
+// It is exact up to 1,024 runs, and 0 if too few comparable hashes remain.
 func (s Signature) Within(o Signature) float64 {
 	if s.words > o.words {
 		s, o = o, s
 	}
 	a, b := s.runs, o.runs
-	if len(a) == sample || len(b) == sample { // compare below the hash up to which both are known
+	if len(a) == sample || len(b) == sample { // compare hashes that both sides would have kept
 		last := ^uint32(0)
 		for _, list := range [][]uint32{a, b} {
 			if len(list) == sample {
@@ -132,13 +130,12 @@ func upTo(list []uint32, last uint32) []uint32 {
 	return list[:n]
 }
 
-// How much of texts must be alike for them to be copies. With a fifth of the words
-// changed a third is; of long texts on one subject next to nothing. Sentences may be
-// alike though nobody copied, and one word may turn them round. Of a part that was cut
-// out of a text nearly all must be in the text.
+// Thresholds of Copies. A text with a fifth of its words changed keeps a third of its
+// runs. One word can reverse a sentence. An excerpt must be nearly complete in its
+// source.
 const (
-	alikeLong   = 0.2 // of texts of longText words or more
-	alikeShort  = 0.6 // of texts of shortText words or fewer, and between them in proportion
+	alikeLong   = 0.2 // from longText words
+	alikeShort  = 0.6 // up to shortText words; linear in between
 	withinLong  = 0.55
 	withinShort = 0.8
 	longText    = 80
@@ -146,8 +143,8 @@ const (
 	leastRuns   = 8
 )
 
-// Copies reports whether one of two texts is a copy of the other or of a part of it,
-// edited at most a little, or both are of a third.
+// Copies reports whether two texts are a lightly edited copy or excerpt of each other,
+// or of a third text.
 func (s Signature) Copies(o Signature) bool {
 	short := min(longText, max(shortText, min(s.words, o.words)))
 	long := float64(short-shortText) / (longText - shortText)
@@ -157,7 +154,6 @@ func (s Signature) Copies(o Signature) bool {
 	return min(s.words, o.words) >= run && s.Within(o) >= withinShort-(withinShort-withinLong)*long
 }
 
-// shingle returns the hash of the last words, oldest first.
 func shingle(last [run]uint64, n int) uint64 {
 	var h uint64
 	for i := max(0, n-run); i < n; i++ {
@@ -166,7 +162,7 @@ func shingle(last [run]uint64, n int) uint64 {
 	return h
 }
 
-// sum is FNV-1a of 64 bits.
+// sum is 64-bit FNV-1a.
 func sum(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {
@@ -175,7 +171,6 @@ func sum(s string) uint64 {
 	return h
 }
 
-// mix is the finalizer of SplitMix64.
 func mix(h uint64) uint64 {
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb

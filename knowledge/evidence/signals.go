@@ -11,14 +11,13 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// fresh is how long a text is as good as new, and old when age takes no more away.
+// Age limits of the date signal: no reduction before fresh, none further after old.
 const (
 	fresh = 1  // years
 	old   = 20 // years
 	least = 0.6
 )
 
-// dated judges the date.
 func dated(p Piece, now time.Time) ponder.Signal {
 	s := ponder.Signal{Name: "date"}
 	years := now.Sub(p.Published).Hours() / (24 * 365.25)
@@ -36,7 +35,6 @@ func dated(p Piece, now time.Time) ponder.Signal {
 
 func day(t time.Time) string { return t.Format("2 January 2006") }
 
-// age says how old something is.
 func age(years float64) string {
 	switch {
 	case years < 2/365.25:
@@ -49,7 +47,6 @@ func age(years float64) string {
 	return fmt.Sprintf("%.0f years ago", years)
 }
 
-// author judges whether somebody stands for it.
 func author(p Piece) ponder.Signal {
 	name := textkit.Line(p.Author, maxName)
 	switch low := strings.ToLower(name); {
@@ -62,13 +59,13 @@ func author(p Piece) ponder.Signal {
 	}
 }
 
-// role has names that are of nobody.
+// role are author names that name no person.
 var role = map[string]bool{
 	"admin": true, "administrator": true, "staff": true, "editor": true, "editors": true, "editorial": true, "team": true, "guest": true, "author": true, "anonymous": true, "user": true,
 	"redaktion": true, "redacción": true, "rédaction": true, "la rédaction": true, "webmaster": true, "unknown": true, "press release": true, "newsroom": true,
 }
 
-// plain returns a text as its words, folded, with a space around each.
+// plain returns the folded words of a text, with a space around each.
 func plain(text string) string {
 	var b strings.Builder
 	b.WriteByte(' ')
@@ -79,7 +76,6 @@ func plain(text string) string {
 	return b.String()
 }
 
-// first returns the first phrase of a list that a text has, and how many of them it has.
 func first(text string, phrases []string) (phrase string, n int) {
 	for _, p := range phrases {
 		if strings.Contains(text, " "+p+" ") {
@@ -91,7 +87,7 @@ func first(text string, phrases []string) (phrase string, n int) {
 	return phrase, n
 }
 
-// Phrases by which a text speaks of its own work, of what others say, and of hearsay.
+// Phrases of own work, of reports of others, and of hearsay.
 var (
 	primary = []string{
 		"we measured", "we found", "we find", "we observed", "we show", "we surveyed", "we tested", "we analysed", "we analyzed", "we conducted", "we interviewed", "we report", "we propose", "our results",
@@ -109,7 +105,6 @@ var (
 	}
 )
 
-// directness judges whether a text is primary or secondary, by its words.
 func directness(text string) ponder.Signal {
 	own, many := first(text, primary)
 	others, more := first(text, secondary)
@@ -126,7 +121,6 @@ func directness(text string) ponder.Signal {
 	return s
 }
 
-// transport judges how a page came.
 func transport(p Piece, _ string) (s ponder.Signal, ok bool) {
 	a, ok := addressOf(p.URL)
 	if !ok || p.Local || a.nowhere() {
@@ -138,7 +132,6 @@ func transport(p Piece, _ string) (s ponder.Signal, ok bool) {
 	return ponder.Signal{Name: "transport", Value: 0.5, Says: "It came unencrypted (http), so that others may have changed it."}, true
 }
 
-// sales are phrases of texts that sell something.
 var sales = []string{
 	"sponsored content", "sponsored post", "sponsored by", "paid partnership", "affiliate links", "affiliate link", "affiliate commission", "add to cart", "buy now", "order now", "limited time offer", "free shipping", "promo code",
 	"discount code", "money back guarantee", "sign up today", "act now", "advertorial", "jetzt kaufen", "in den warenkorb", "anzeige von", "acheter maintenant", "ajouter au panier", "comprar ahora",
@@ -152,7 +145,6 @@ func advertising(_ Piece, text string) (s ponder.Signal, ok bool) {
 	return ponder.Signal{Name: "advertising", Value: max(0.2, 0.6-0.2*float64(n-1)), Says: "It sells something: “" + phrase + "”."}, true
 }
 
-// orders are phrases that are meant for programs that read a text.
 var orders = []string{
 	"ignore previous instructions", "ignore all previous instructions", "ignore the above instructions", "ignore your instructions", "ignore all instructions", "disregard previous instructions",
 	"disregard all previous", "ignore any previous instructions", "ignore prior instructions", "ignore all prior instructions", "disregard prior instructions", "disregard your instructions", "call the tool", "disregard the above", "forget previous instructions", "forget all previous", "forget your instructions", "as an ai language model", "you are now", "system prompt", "new instructions", "override your", "to the ai reading",
@@ -160,9 +152,8 @@ var orders = []string{
 	"ignora las instrucciones anteriores", "begin system", "assistant must",
 }
 
-// Addressed judges whether a text is meant for a program that reads it rather than
-// for people, which is so of one that says what the program is to do. If it is, the
-// signal is the one that [Judge] has. Marks that nobody sees do not hide it.
+// Addressed reports whether a text has instructions to a program that reads it, with
+// the signal of [Judge]. Invisible characters do not hide instructions.
 func Addressed(text string) (s ponder.Signal, ok bool) {
 	text = textkit.Visible(textkit.Prefix(text, maxText))
 	return addressed(Piece{Text: text}, plain(text))
