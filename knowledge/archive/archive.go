@@ -1,13 +1,10 @@
-// Package archive keeps originals: the bytes of files and pages as they were
-// when they were read, so that a quote can be checked later without the disk or
-// the network it came from.
+// Package archive stores the original bytes of files and pages, so that quotes can be
+// checked without the disk or network.
 //
-// An [Original] is known by the hash of its bytes and is kept once. A [Copy] says
-// which source had it and when; when the last copy of an original is removed, so
-// is the original. Beside them are notes: small values with a time, for caches.
-//
-// It keeps the tables archive_blob, archive_copy and archive_note; schema/ says
-// what they mean. Bytes are compressed if that makes them smaller.
+// The hash of its bytes identifies an [Original], which is stored once. A [Copy]
+// records its source and time; removing the last copy removes the original. Notes are
+// small values with a time, for caches. schema/ documents the tables archive_blob,
+// archive_copy and archive_note.
 package archive
 
 import (
@@ -30,14 +27,13 @@ import (
 //go:embed schema/*.sql
 var schema embed.FS
 
-// ErrNone says that the archive does not have what was asked for.
+// ErrNone reports that the archive lacks the requested item.
 var ErrNone = errors.New("not in the archive")
 
-// An Archive is safe for concurrent use, by several processes at once.
+// An Archive is a store of originals, safe for concurrent use by several processes.
 type Archive struct{ db sqldb.DB }
 
-// Open returns the archive in a database, and makes its tables if need be. It
-// needs no closing.
+// Open returns the archive in db and migrates its tables. An Archive needs no Close.
 func Open(ctx context.Context, db sqldb.DB) (*Archive, error) {
 	scripts, err := fs.Sub(schema, "schema")
 	if err != nil {
@@ -49,28 +45,28 @@ func Open(ctx context.Context, db sqldb.DB) (*Archive, error) {
 	return &Archive{db}, nil
 }
 
-// An Original is bytes and where they came from.
+// An Original is bytes with their origin.
 type Original struct {
-	Hash    string // SHA-256 of Bytes, hex; Put and Pack make it
-	Type    string // media type, such as "text/html"
-	Source  string // a path or a URL
+	Hash    string // hex SHA-256 of Bytes; set by Put and Pack
+	Type    string // media type
+	Source  string // path or URL
 	Title   string
 	Fetched time.Time
 	Bytes   []byte
 }
 
-// A Packed is an original as it is stored.
+// A Packed is an original in stored form.
 type Packed struct {
-	Original // its Bytes may be dropped
+	Original // Bytes may be nil
 	size     int
 	packed   bool
 	body     []byte
 }
 
-// hardly is how short bytes are that are not worth compressing.
+// hardly is the length in bytes below which compression is not worthwhile.
 const hardly = 128
 
-// Pack compresses an original, which takes a while, outside of any transaction.
+// Pack compresses an original. Call it outside transactions.
 func Pack(o Original) Packed {
 	sum := sha256.Sum256(o.Bytes)
 	o.Hash = hex.EncodeToString(sum[:])
@@ -81,7 +77,7 @@ func Pack(o Original) Packed {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestSpeed)
 	if err != nil {
-		panic(err) // only for a level that is not known
+		panic(err) // only for an invalid level
 	}
 	_, err = w.Write(o.Bytes)
 	if errors.Join(err, w.Close()) == nil && b.Len() < len(o.Bytes)*9/10 {
@@ -90,8 +86,7 @@ func Pack(o Original) Packed {
 	return p
 }
 
-// Put keeps an original and returns its hash. To put it again notes the newer
-// time.
+// Put stores an original and returns its hash. The copy keeps its newest time.
 func (a *Archive) Put(ctx context.Context, o Original) (hash string, err error) {
 	p := Pack(o)
 	if err := a.db.Tx(ctx, func(tx *sql.Tx) error { return a.Add(ctx, tx, p) }); err != nil {
@@ -100,7 +95,7 @@ func (a *Archive) Put(ctx context.Context, o Original) (hash string, err error) 
 	return p.Hash, nil
 }
 
-// Add keeps an original in a transaction of the caller's.
+// Add is Put in the caller's transaction.
 func (a *Archive) Add(ctx context.Context, tx *sql.Tx, p Packed) error {
 	_, err := tx.ExecContext(ctx, a.db.Bind(`INSERT INTO archive_blob (hash, size, packed, body) VALUES (?, ?, ?, ?)
 		ON CONFLICT (hash) DO NOTHING`), p.Hash, p.size, number(p.packed), p.body)
@@ -113,8 +108,8 @@ func (a *Archive) Add(ctx context.Context, tx *sql.Tx, p Packed) error {
 	return err
 }
 
-// Get returns an original by its hash, with the newest of its copies, or ErrNone.
-// What is damaged is an error.
+// Get returns the original with its newest copy, or ErrNone. Corrupt bytes are an
+// error.
 func (a *Archive) Get(ctx context.Context, hash string) (Original, error) {
 	o, err := a.get(ctx, hash)
 	if err != nil {
@@ -152,16 +147,16 @@ func number(b bool) int {
 	return 0
 }
 
-// A Copy is that a source had an original at a time.
+// A Copy records that a source had an original at a time.
 type Copy struct {
 	Hash    string
-	Type    string // media type
+	Type    string
 	Title   string
-	Source  string // a path or a URL
+	Source  string // path or URL
 	Fetched time.Time
 }
 
-// Copies returns what a source had, the newest first.
+// Copies returns the copies of a source, newest first.
 func (a *Archive) Copies(ctx context.Context, source string) ([]Copy, error) {
 	rows, err := a.db.Read.QueryContext(ctx, a.db.Bind(`SELECT hash, type, title, fetched FROM archive_copy
 		WHERE source = ? ORDER BY fetched DESC, hash`), source)
@@ -181,8 +176,8 @@ func (a *Archive) Copies(ctx context.Context, source string) ([]Copy, error) {
 	return list, rows.Err()
 }
 
-// Remove removes a copy in a transaction of the caller's, and its original if no
-// other source has it. To remove what is not there does nothing.
+// Remove removes a copy in the caller's transaction, and its original without other
+// copies. A missing copy is no error.
 func (a *Archive) Remove(ctx context.Context, tx *sql.Tx, source, hash string) error {
 	_, err := tx.ExecContext(ctx, a.db.Bind(`DELETE FROM archive_copy WHERE source = ? AND hash = ?`), source, hash)
 	if err != nil {
@@ -193,7 +188,7 @@ func (a *Archive) Remove(ctx context.Context, tx *sql.Tx, source, hash string) e
 	return err
 }
 
-// Note returns a value that was noted and when, or ErrNone.
+// Note returns a note and its time, or ErrNone.
 func (a *Archive) Note(ctx context.Context, kind, name string) (value []byte, at time.Time, err error) {
 	micros := int64(0)
 	err = a.db.Read.QueryRowContext(ctx, a.db.Bind(`SELECT value, at FROM archive_note WHERE kind = ? AND name = ?`), kind, name).Scan(&value, &micros)
@@ -206,7 +201,7 @@ func (a *Archive) Note(ctx context.Context, kind, name string) (value []byte, at
 	return value, time.UnixMicro(micros).UTC(), nil
 }
 
-// SetNote notes a value, in the place of the one of the same kind and name.
+// SetNote stores or replaces a note.
 func (a *Archive) SetNote(ctx context.Context, kind, name string, value []byte, at time.Time) error {
 	err := a.exec(ctx, `INSERT INTO archive_note (kind, name, at, value) VALUES (?, ?, ?, ?)
 		ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at, value = excluded.value`, kind, name, at.UnixMicro(), value)
@@ -216,7 +211,7 @@ func (a *Archive) SetNote(ctx context.Context, kind, name string, value []byte, 
 	return nil
 }
 
-// Forget removes the notes of a kind that are older than a time.
+// Forget removes the notes of a kind older than before.
 func (a *Archive) Forget(ctx context.Context, kind string, before time.Time) error {
 	if err := a.exec(ctx, `DELETE FROM archive_note WHERE kind = ? AND at < ?`, kind, before.UnixMicro()); err != nil {
 		return fmt.Errorf("forget %s: %w", kind, err)

@@ -16,7 +16,6 @@ import (
 	"ponder/store/sqlite"
 )
 
-// open returns an archive in a new database.
 func open(t *testing.T) (*archive.Archive, sqldb.DB) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
@@ -79,8 +78,8 @@ func TestCopies(t *testing.T) {
 	one := put("https://a.example/", "one", noon)
 	two := put("https://a.example/", "two", noon.Add(time.Hour))
 	put("https://b.example/", "one", noon)
-	put("https://a.example/", "one", noon.Add(2*time.Hour)) // it is as it was
-	put("https://a.example/", "one", noon)                  // told late
+	put("https://a.example/", "one", noon.Add(2*time.Hour)) // unchanged
+	put("https://a.example/", "one", noon)                  // out of order
 
 	got, err := a.Copies(t.Context(), "https://a.example/")
 	if err != nil {
