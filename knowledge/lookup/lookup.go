@@ -1,9 +1,6 @@
-// Package lookup has the results of the tools that look things up: passages of documents and
-// of the memory, results of a search of the web, and passages of its pages. The tools encode
-// them as JSON, which logs keep and models read; the modes decode them.
-//
-// A stored result may be damaged, or have another form. [Decode] leaves out what it cannot
-// read. It bounds nothing: its caller does.
+// Package lookup defines the JSON results of the lookup tools: passages of documents and
+// memory, web search results, and pages. Tools encode them for logs and models; modes
+// decode them. [Decode] skips unreadable parts of stored results and enforces no bounds.
 package lookup
 
 import (
@@ -17,7 +14,7 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A Hit is a passage that a search found.
+// A Hit is a passage found by a search.
 type Hit struct {
 	ID      string   `json:"id,omitempty"`
 	Kind    string   `json:"kind,omitempty"` // file, memory, document, post, journal, thread, page
@@ -30,33 +27,33 @@ type Hit struct {
 	End     int      `json:"end"`
 	Hash    string   `json:"hash"`
 	Score   float64  `json:"score"`
-	Terms   []string `json:"terms"`  // words of the query that are in it
-	Topics  []string `json:"topics"` // what else it is about
+	Terms   []string `json:"terms"`  // query words in it
+	Topics  []string `json:"topics"` // its other subjects
 	Context string   `json:"context,omitempty"`
 
-	Item      string    `json:"item,omitempty"` // the id of what is remembered
+	Item      string    `json:"item,omitempty"` // memory item ID
 	URL       string    `json:"url,omitempty"`
 	Author    string    `json:"author,omitempty"`
 	Speaker   string    `json:"speaker,omitempty"`
 	Published time.Time `json:"published,omitzero"`
 	Tags      []string  `json:"tags,omitempty"`
-	Original  string    `json:"original,omitempty"` // SHA-256 of the original that is kept
-	Similar   int       `json:"similar,omitempty"`  // how many more say nearly the same, and are left out
+	Original  string    `json:"original,omitempty"` // SHA-256 of the stored original
+	Similar   int       `json:"similar,omitempty"`  // omitted near duplicates
 	Untrusted bool      `json:"untrusted,omitempty"`
 
-	Quality []ponder.Signal `json:"quality,omitempty"` // of a page: what is known of how good it is
+	Quality []ponder.Signal `json:"quality,omitempty"` // of a page
 
-	// Of a page, as a mode keeps it; no tool says so of a passage.
+	// Page metadata set by a mode; tools leave it out of passages.
 	Fetched  time.Time `json:"fetched,omitzero"`
 	Provider string    `json:"provider,omitempty"`
 	Cluster  string    `json:"cluster,omitempty"`
 	Voices   int       `json:"voices,omitempty"`
 }
 
-// maxKey bounds a key, in bytes.
+// maxKey is the maximum length of a key in bytes.
 const maxKey = 80
 
-// Key returns the id of a hit, or its place if it has none.
+// Key returns the hit's ID, or its source and offset.
 func (h Hit) Key() string {
 	if h.ID != "" && len(h.ID) <= maxKey {
 		return h.ID
@@ -64,54 +61,55 @@ func (h Hit) Key() string {
 	return textkit.TruncateBytes(fmt.Sprintf("%s#%d", h.Source, h.Start), maxKey)
 }
 
-// Sound reports whether a hit can be cited.
+// Sound reports whether a hit can be cited: it has a source, a quote and matching
+// offsets.
 func (h Hit) Sound() bool {
 	return h.Source != "" && strings.TrimSpace(h.Quote) != "" && h.Start >= 0 && h.End-h.Start == len(h.Quote)
 }
 
-// Found is the result of a search of documents and of the memory.
+// Found is the result of a search of documents and memory.
 type Found struct {
 	Hits      List[Hit]     `json:"hits"`
 	Skipped   List[Skipped] `json:"skipped"`
-	More      int           `json:"skipped_more,omitempty"` // how many more were skipped
+	More      int           `json:"skipped_more,omitempty"` // further skipped files
 	Documents int           `json:"documents"`
 	Sentences int           `json:"sentences"`
-	Memory    *Memory       `json:"memory,omitempty"` // if that was looked into
-	Failed    []string      `json:"failed,omitempty"` // what could not be looked into, and why
-	Notice    string        `json:"notice,omitempty"` // if strangers wrote some of it
+	Memory    *Memory       `json:"memory,omitempty"` // nil if memory was not searched
+	Failed    []string      `json:"failed,omitempty"` // failed sources with reasons
+	Notice    string        `json:"notice,omitempty"` // set if it contains untrusted text
 }
 
-// Skipped is a file that was not read, and why.
+// Skipped is a file that was not read.
 type Skipped struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
 
-// Memory says how the memory was searched.
+// Memory describes a search of the memory.
 type Memory struct {
 	Documents  int     `json:"documents"`
-	Confidence float64 `json:"confidence"` // 0 to 1: that the best hits answer the query
+	Confidence float64 `json:"confidence"` // 0 to 1: probability that the best hits answer the query
 	Says       string  `json:"says,omitempty"`
 }
 
-// WebFound is the result of a search of the web.
+// WebFound is the result of a web search.
 type WebFound struct {
 	Untrusted bool            `json:"untrusted"`
 	Notice    string          `json:"notice"`
 	Results   List[WebResult] `json:"results"`
-	Next      int             `json:"next,omitempty"` // the offset of what follows
+	Next      int             `json:"next,omitempty"` // offset of the next results
 	Failed    []Failure       `json:"failed,omitempty"`
-	Age       int             `json:"kept_seconds,omitempty"` // how old the oldest answer is that was kept
-	Says      string          `json:"says,omitempty"`         // why there are none
+	Age       int             `json:"kept_seconds,omitempty"` // age of the oldest cached answer
+	Says      string          `json:"says,omitempty"`         // reason for an empty result
 }
 
-// A Failure is a provider that did not answer, and why.
+// A Failure is a provider that did not answer.
 type Failure struct {
 	Provider string `json:"provider"`
 	Error    string `json:"error"`
 }
 
-// A WebResult is a page that a search of the web found.
+// A WebResult is a page that a web search found.
 type WebResult struct {
 	URL     string  `json:"url"`
 	Title   string  `json:"title"`
@@ -119,12 +117,12 @@ type WebResult struct {
 	Score   float64 `json:"score"`
 	Known
 	Provider string `json:"provider,omitempty"`
-	Original string `json:"original,omitempty"` // where the snippet is kept
+	Original string `json:"original,omitempty"` // stored snippet
 }
 
-// Known is what is known of a page.
+// Known is the metadata of a page.
 type Known struct {
-	Kind      string          `json:"kind"` // page
+	Kind      string          `json:"kind"` // always page
 	Untrusted bool            `json:"untrusted"`
 	Author    string          `json:"author,omitempty"`
 	Published time.Time       `json:"published,omitzero"`
@@ -133,49 +131,49 @@ type Known struct {
 	Quality   []ponder.Signal `json:"quality,omitempty"`
 }
 
-// A Page is a page of the web, with its text or with passages of it.
+// A Page is a web page with its text, or with passages for a query.
 type Page struct {
 	Notice string `json:"notice"`
-	URL    string `json:"url"`             // where it is
-	Asked  string `json:"asked,omitempty"` // if that is elsewhere
+	URL    string `json:"url"`             // final address
+	Asked  string `json:"asked,omitempty"` // requested address, if different
 	Title  string `json:"title"`
 	Site   string `json:"site,omitempty"`
 	Known
 	Language string    `json:"language,omitempty"`
 	Type     string    `json:"type,omitempty"`
 	Fetched  time.Time `json:"fetched,omitzero"`
-	Original string    `json:"original,omitempty"` // SHA-256 of the bytes that were fetched
+	Original string    `json:"original,omitempty"` // SHA-256 of the fetched bytes
 	Bytes    int       `json:"bytes"`              // of the text
 
 	Hits List[Hit] `json:"hits,omitempty"` // with a query
-	Says string    `json:"says,omitempty"` // why there are none
+	Says string    `json:"says,omitempty"` // reason for no hits
 
-	Text  string `json:"text,omitempty"` // without one
+	Text  string `json:"text,omitempty"` // without a query
 	Start int    `json:"start,omitempty"`
 	End   int    `json:"end,omitempty"`
-	Next  int    `json:"next,omitempty"` // the offset of what follows
+	Next  int    `json:"next,omitempty"` // offset of the rest
 	Cut   bool   `json:"truncated,omitempty"`
 }
 
-// Remembered is the result of a search of what a persona remembers.
+// Remembered is the result of a search of a persona's memory.
 type Remembered struct {
 	Context   string         `json:"context"`
 	Truncated bool           `json:"truncated,omitempty"`
 	Sources   List[Recalled] `json:"sources"`
-	Says      string         `json:"says,omitempty"` // why there are none
+	Says      string         `json:"says,omitempty"` // reason for an empty result
 }
 
-// Recalled is something remembered that the context was made of.
+// Recalled is a memory item in the context.
 type Recalled struct {
 	ID        string   `json:"id"`
-	Place     string   `json:"place"` // of what was found in it
+	Place     string   `json:"place"` // of the match in the item
 	Kind      string   `json:"kind"`
-	Memory    string   `json:"memory"` // the part that bears on the query
+	Memory    string   `json:"memory"` // the relevant part
 	Relevance float64  `json:"relevanceScore"`
 	Metadata  Metadata `json:"metadata"`
 }
 
-// Metadata is where something remembered is from.
+// Metadata is the origin of a memory item.
 type Metadata struct {
 	Source     string    `json:"source,omitempty"`
 	ExternalID string    `json:"external_id,omitempty"`
@@ -185,13 +183,12 @@ type Metadata struct {
 	Tags       []string  `json:"tags,omitempty"`
 }
 
-// A List is a list that leaves out elements of another form when it is decoded.
+// A List is a slice that skips malformed elements when decoded.
 type List[T any] []T
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (l *List[T]) UnmarshalJSON(js []byte) error {
 	var raw []json.RawMessage
-	_ = json.Unmarshal(js, &raw) // what is no list has no elements
+	_ = json.Unmarshal(js, &raw) // not a list: no elements
 	*l = nil
 	for _, one := range raw {
 		var e T
@@ -202,8 +199,8 @@ func (l *List[T]) UnmarshalJSON(js []byte) error {
 	return nil
 }
 
-// Decode reads the result of a tool into a type of this package. Fields of another form are
-// left as they are. It reports whether there is a result.
+// Decode decodes a tool result into a type of this package. Fields of another type
+// stay unchanged. It reports whether js is valid JSON.
 func Decode(js string, into any) bool {
 	var form *json.UnmarshalTypeError
 	err := json.Unmarshal([]byte(js), into)

@@ -10,7 +10,6 @@ import (
 	"ponder"
 )
 
-// Results are encoded as logs have them.
 func TestEncode(t *testing.T) {
 	day := time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC)
 	good := []ponder.Signal{{Name: "author", Value: 1, Says: "Anna"}}
@@ -61,7 +60,6 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// What has another form is left out, and the rest is read.
 func TestDecode(t *testing.T) {
 	var f Found
 	ok := Decode(`{"hits":[7,{"id":"a","source":"/a","quote":"So.","end":3},{"id":7}],"skipped":"none","skipped_more":"many","documents":"x","notice":"n"}`, &f)
