@@ -12,17 +12,15 @@ import (
 	"ponder/knowledge/recall/query"
 )
 
-// How an event is dated.
 const (
 	anchorHits  = 8
-	anchorLeast = 0.35 // relevance of what an event is dated by, if that is when it was written
-	anchorNamed = 0.25 // if it has a date beside the event
-	anchorShare = 0.4  // of the best
+	anchorLeast = 0.35 // least relevance, to date by the item
+	anchorNamed = 0.25 // to date by a date beside the event
+	anchorShare = 0.4  // relative to the best
 	anchorSpan  = 14 * 24 * time.Hour
 )
 
-// anchor finds out when the event was that a query's time hangs on: "before the
-// launch". If that cannot be told, the words of it are looked for.
+// anchor dates the event of "before the launch". Without a date, search uses its words.
 func (s *search) anchor(ctx context.Context) error {
 	a := s.query.Anchor
 	if a == nil || s.empty {
@@ -52,8 +50,7 @@ func (s *search) anchor(ctx context.Context) error {
 	return nil
 }
 
-// dateOf returns the date of an event: the one that the best passage on it
-// names, or that of its item.
+// dateOf returns the event's date in the best passage, or that of its item.
 func (s *search) dateOf(ctx context.Context, event string) (when time.Time, by string, err error) {
 	q := index.Query{Filter: s.filter, Typos: true}
 	lexical.Tokens(event, func(t lexical.Token) {
@@ -72,7 +69,7 @@ func (s *search) dateOf(ctx context.Context, event string) (when time.Time, by s
 		return time.Time{}, "", err
 	}
 	wanted := len(stems(event, "en"))
-	for _, c := range list { // what names the event with a date
+	for _, c := range list { // a date beside the event
 		if c.relevance < anchorNamed || c.relevance < list[0].relevance*anchorShare {
 			break
 		}
@@ -83,7 +80,7 @@ func (s *search) dateOf(ctx context.Context, event string) (when time.Time, by s
 			return t, c.item.Title, nil
 		}
 	}
-	for _, c := range list { // what was written when it was
+	for _, c := range list {
 		if c.relevance < anchorLeast || c.relevance < list[0].relevance*0.6 {
 			break
 		}
@@ -101,8 +98,7 @@ func (s *search) dateOf(ctx context.Context, event string) (when time.Time, by s
 	return time.Time{}, "", nil
 }
 
-// ofFile reports whether an item is dated by nothing but its file, which is no time
-// of what it speaks of.
+// ofFile reports whether only its file dates the item, which says nothing of the event.
 func (s *search) ofFile(ctx context.Context, it Item) (bool, error) {
 	if it.Path == "" || it.Kind != KindDocument || it.fileTime() {
 		return it.fileTime(), nil
@@ -111,10 +107,8 @@ func (s *search) ofFile(ctx context.Context, it Item) (bool, error) {
 	return err == nil && f.mtime != 0 && micros(time.Unix(0, f.mtime)) == micros(it.Date), err
 }
 
-// sentenceEnd is where a sentence of a passage ends, near enough.
 var sentenceEnd = regexp.MustCompile(`[.!?]\s|\n`)
 
-// dateIn returns the date that a sentence on an event names, if there is one.
 func (s *search) dateIn(text, event string, written time.Time) time.Time {
 	if written.IsZero() {
 		written = s.now
@@ -146,7 +140,6 @@ func (s *search) dateIn(text, event string, written time.Time) time.Time {
 	return time.Time{}
 }
 
-// stems returns the words of a text that say something, by their stems.
 func stems(text string, lang lexical.Language) map[string]bool {
 	out := map[string]bool{}
 	lexical.Tokens(text, func(t lexical.Token) {

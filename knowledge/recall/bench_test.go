@@ -13,7 +13,7 @@ import (
 	"ponder/knowledge/recall"
 )
 
-// zipf makes texts of words that are as frequent as those of a language.
+// zipf makes texts with the word frequencies of a language.
 type zipf struct {
 	rnd *rand.Rand
 	z   *rand.Zipf
@@ -48,11 +48,11 @@ func (z *zipf) sentence(b *strings.Builder) {
 	b.WriteByte('.')
 }
 
-// corpus makes a folder of notes that have about so many passages.
+// corpus makes a folder of notes with about that many passages.
 func corpus(t testing.TB, passages int) string {
 	z := newZipf(1)
 	dir := t.TempDir()
-	for n := 0; n*30 < passages; n++ { // 30 passages each
+	for n := 0; n*30 < passages; n++ {
 		var b strings.Builder
 		for range 30 {
 			fmt.Fprintf(&b, "## %s %s\n\n", z.word(), z.word())
@@ -73,7 +73,6 @@ func corpus(t testing.TB, passages int) string {
 	return dir
 }
 
-// BenchmarkIngest tells how many passages are taken in a second.
 func BenchmarkIngest(b *testing.B) {
 	dir := corpus(b, 30_000)
 	for b.Loop() {
@@ -85,7 +84,6 @@ func BenchmarkIngest(b *testing.B) {
 	}
 }
 
-// BenchmarkSearch tells how long a search takes.
 func BenchmarkSearch(b *testing.B) {
 	dir := corpus(b, 60_000)
 	r := newRig(b)

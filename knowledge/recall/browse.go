@@ -13,8 +13,8 @@ import (
 	"ponder/knowledge/recall/query"
 )
 
-// asks reports whether the query has words to look for besides those that say when
-// it was, if these are known to.
+// asks reports whether the query has words to find. If timed, words of time do not
+// count.
 func (s *search) asks(timed bool) bool {
 	if len(s.query.Phrases) > 0 {
 		return true
@@ -22,8 +22,8 @@ func (s *search) asks(timed bool) bool {
 	return slices.ContainsFunc(s.query.Words, func(w query.Word) bool { return !w.Not && !(timed && w.Time) })
 }
 
-// ofTime returns what there is of the time that a query names and nothing else, the
-// newest first, and then what speaks of that time but is of another.
+// ofTime returns items of the query's time, newest first, then passages that mention
+// it.
 func (s *search) ofTime(ctx context.Context, soft bool) ([]*candidate, error) {
 	whole := s.filter
 	list, err := s.browse(ctx)
@@ -42,10 +42,9 @@ func (s *search) ofTime(ctx context.Context, soft bool) ([]*candidate, error) {
 	return s.withSpeaking(list, more), nil
 }
 
-// withSpeaking returns what is of a time, and what speaks of it: first what says
-// "before the launch" as the query does, then with what is of the time that which is
-// dated by no more than its file, and last the rest. If nothing is of that time or
-// speaks of it, it is what has the words.
+// withSpeaking merges items of the query's time with passages that mention it. Passages
+// with the query's own "before the launch" come first, then items of the time. If
+// nothing matches, it returns passages that have the words.
 func (s *search) withSpeaking(list, more []*candidate) []*candidate {
 	has := map[int64]bool{}
 	for _, c := range list {
@@ -80,8 +79,7 @@ func (s *search) withSpeaking(list, more []*candidate) []*candidate {
 	return list
 }
 
-// speaks reports whether a sentence of a passage, or its title, names a time that is
-// within that of the query.
+// speaks reports whether a sentence or the title names a time within the query's.
 func (s *search) speaks(c *candidate) bool {
 	if s.query.Anchor != nil {
 		return false
@@ -99,18 +97,17 @@ func (s *search) speaks(c *candidate) bool {
 	return false
 }
 
-// maxSentences is how many sentences of a passage are read for times.
 const maxSentences = 32
 
-// saysAnchor reports whether a passage itself says "before the launch", as the
-// query does: whenever it was written, it is of that time.
+// saysAnchor reports whether the passage has the query's "before the launch"; then its
+// date does not matter.
 func (s *search) saysAnchor(c *candidate) bool {
 	a := s.query.Anchor
 	return a != nil && strings.Contains(strings.ToLower(c.passage.Text), strings.ToLower(a.Text))
 }
 
-// fileTime reports whether an item seems to be dated by nothing but its file, or by
-// when it came: what people write as a date has no fractions of seconds.
+// fileTime reports whether only its file or arrival dates the item: written dates have
+// no fractions of seconds.
 func (it Item) fileTime() bool {
 	return it.Kind == KindDocument && (it.Date.Equal(it.Added) || it.Path != "" && it.Date.Nanosecond() != 0)
 }
@@ -125,14 +122,13 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// Scores of what is listed rather than ranked, from the first on.
 const (
 	mostBrowsed  = 0.6
 	leastBrowsed = 0.3
 )
 
-// browse returns what there is of a time or with other properties, the newest
-// first, for a query that has no words. What is dated by its file alone comes last.
+// browse lists items by time or other filters, newest first; items with file times come
+// last.
 func (s *search) browse(ctx context.Context) ([]*candidate, error) {
 	f := s.filter
 	if !s.query.Time.IsZero() {
@@ -164,7 +160,7 @@ func (s *search) browse(ctx context.Context) ([]*candidate, error) {
 	return s.first(ctx, items)
 }
 
-// browseMost is how many items are looked at where there are no words.
+// browseMost limits the items of a query without words.
 const browseMost = 1000
 
 func tagged(items []Item, tags []string) []Item {
@@ -173,7 +169,6 @@ func tagged(items []Item, tags []string) []Item {
 	})
 }
 
-// first makes candidates of the first passages of items.
 func (s *search) first(ctx context.Context, items []Item) ([]*candidate, error) {
 	var list []*candidate
 	for i, it := range items[:min(len(items), s.pool())] {
@@ -191,23 +186,23 @@ func (s *search) first(ctx context.Context, items []Item) ([]*candidate, error) 
 	return slices.DeleteFunc(list, s.unwanted), nil
 }
 
-// A Filter says which items are meant. The zero value means all.
+// A Filter selects items; the zero value selects all.
 type Filter struct {
 	Kinds    []Kind
-	Sources  []string // any of them: exact, or the beginning of it and "*"
+	Sources  []string // any of them: exact, or a prefix and "*"
 	Tags     []string // all of them
 	Persona  string
 	From, To time.Time // From <= date < To
-	Path     string    // of a file, or a folder that it is in
+	Path     string    // a file, or a folder above it
 
-	N     int    // at most; 100 if zero, all if negative
-	After string // the id of an item: those added before it
+	N     int    // default 100; negative: all
+	After string // an item ID; selects items added before it
 }
 
 const listMost = 100
 
-// List returns items, those added last first. Their texts are there only if they
-// were given as such, see [Library.Item].
+// List returns items, the last added first. Text is set only where it was given; see
+// [Library.Item].
 func (l *Library) List(ctx context.Context, f Filter) ([]Item, error) {
 	f.N = cmp.Or(f.N, listMost)
 	where, args := f.where(l.owner)
@@ -229,7 +224,7 @@ func (l *Library) List(ctx context.Context, f Filter) ([]Item, error) {
 	return list, nil
 }
 
-// where returns the condition of a filter, but for tags.
+// where leaves tags out.
 func (f Filter) where(owner string) (string, []any) {
 	conds, args := []string{`i.owner = ?`}, []any{owner}
 	add := func(cond string, values ...any) {
@@ -275,14 +270,12 @@ func (f Filter) where(owner string) (string, []any) {
 	return `WHERE ` + strings.Join(conds, ` AND `), args
 }
 
-// marks returns n question marks with commas between.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-// ErrMany says that an id is the beginning of several.
+// ErrMany reports an ambiguous ID prefix.
 var ErrMany = errors.New("several items have ids that begin so")
 
-// Item returns the item with an id, with its text, or ErrNone. The id may be
-// shortened to a beginning that no other has.
+// Item returns an item with its text, or ErrNone. A unique ID prefix suffices.
 func (l *Library) Item(ctx context.Context, id string) (Item, error) {
 	it, err := l.item(ctx, id)
 	if err == nil && it.Text == "" {
@@ -310,7 +303,6 @@ func (l *Library) item(ctx context.Context, id string) (Item, error) {
 	return list[0], nil
 }
 
-// byNumber returns the items of documents of the index, by their number.
 func (l *Library) byNumber(ctx context.Context, nums []int64) (map[int64]Item, error) {
 	out := make(map[int64]Item, len(nums))
 	for len(nums) > 0 {

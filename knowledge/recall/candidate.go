@@ -13,38 +13,35 @@ import (
 	"ponder/knowledge/recall/vector"
 )
 
-// A candidate is a passage that may become a hit.
 type candidate struct {
-	num       int64 // of the passage
+	num       int64
 	item      Item
 	passage   index.Passage
-	relevance float64 // 0 to 1, the same from query to query
-	score     float64 // by which it is ranked
+	relevance float64 // 0 to 1, comparable between queries
+	score     float64 // for ranking
 	words     []string
 	byWords   bool
 	byMeaning bool
-	related   bool // found by words that others have
+	related   bool // without own words
 	corrected map[string]string
 
-	tokens  []uint64 // sorted, each once; see same.go
-	sum     string   // of all of them in their order
+	tokens  []uint64 // sorted and unique
+	sum     string   // hash of all tokens in order
 	checked int
 	like    float64
 	similar int
 }
 
-// How deep is looked.
 const (
 	poolLeast = 24
 	poolPerN  = 3
 	denseN    = 200
 )
 
-// outside is what is left of the score of a passage that is not of the time that
-// a query speaks of, where that may also be what the passage is about.
+// outside is the factor for passages of another time, which may still have the query's
+// time as subject.
 const outside = 0.6
 
-// candidates returns what the query finds, the best first.
 func (s *search) candidates(ctx context.Context) ([]*candidate, error) {
 	if s.empty {
 		return nil, nil
@@ -89,7 +86,6 @@ func bestFirst(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.num, b.num))
 }
 
-// ranked returns what words and meaning find, the best first.
 func (s *search) ranked(ctx context.Context, timed bool) ([]*candidate, error) {
 	pool := s.pool()
 	q := s.words(timed)
@@ -132,17 +128,15 @@ func (s *search) ranked(ctx context.Context, timed bool) ([]*candidate, error) {
 	return atLeast(list), nil
 }
 
-// leastShare is the least score of a hit, as a part of the best.
 const leastShare = 0.1
 
-// atLeast leaves out what scores far less than the best: it has little to do with
-// the query.
+// atLeast drops candidates far below the best.
 func atLeast(list []*candidate) []*candidate {
 	return slices.DeleteFunc(list, func(c *candidate) bool { return c.score < leastShare*list[0].score })
 }
 
-// pool returns how many passages are looked at closely: more if they may change
-// places, or be left out.
+// pool returns the number of passages to examine: more if later rules reorder or drop
+// them.
 func (s *search) pool() int {
 	n := max(poolLeast, poolPerN*s.o.N)
 	if s.tactics.steps || s.tactics.recency > 0.2 || len(s.o.Prefer)+len(s.o.Without)+len(s.o.Exclude) > 0 {
@@ -151,8 +145,7 @@ func (s *search) pool() int {
 	return n
 }
 
-// load reads the passages and items of hits, in their order. What was removed
-// meanwhile is left out.
+// load reads passages and items in order, without those removed meanwhile.
 func (s *search) load(ctx context.Context, hits []index.Hit) ([]*candidate, error) {
 	list := make([]*candidate, 0, len(hits))
 	var passages, docs []int64
@@ -184,8 +177,6 @@ func (s *search) load(ctx context.Context, hits []index.Hit) ([]*candidate, erro
 	}), nil
 }
 
-// adjust changes the score of a candidate by what the class of the query asks
-// for.
 func (s *search) adjust(c *candidate) {
 	t := s.tactics
 	c.score *= t.age(c.item.Date, s.now)
@@ -200,13 +191,12 @@ func (s *search) adjust(c *candidate) {
 	}
 }
 
-// What a passage gains that shows how something is done.
 const (
 	stepsGain   = 0.15
 	headingGain = 0.25
 )
 
-// stepwise returns what the form of a passage is worth to who asks how.
+// stepwise rewards lists of steps, and headings with the query's words.
 func (s *search) stepwise(p index.Passage) float64 {
 	gain, lines := 1.0, 0
 	for l := range strings.SplitSeq(p.Text, "\n") {
@@ -233,8 +223,6 @@ func (s *search) stepwise(p index.Passage) float64 {
 	return gain
 }
 
-// unwanted reports whether a candidate is of a source that is left out, or has a
-// phrase that must not be there.
 func (s *search) unwanted(c *candidate) bool {
 	for _, w := range s.o.Without {
 		if ofSource(c.item, w) {
@@ -249,13 +237,12 @@ func (s *search) unwanted(c *candidate) bool {
 	return false
 }
 
-// ofSource reports whether an item is of a source: its own, its file, the name
-// of that, or a folder it is in.
+// ofSource reports whether source is the item's source, its file, the end of that path,
+// or a folder above it.
 func ofSource(it Item, source string) bool {
 	return matches(source, it.Source) || it.Path != "" && (inside(it.Path, source) || strings.HasSuffix(it.Path, "/"+source))
 }
 
-// scored returns hits as rankings to be fused.
 func scored(hits []index.Hit) []vector.Scored {
 	out := make([]vector.Scored, len(hits))
 	for i, h := range hits {
@@ -264,18 +251,17 @@ func scored(hits []index.Hit) []vector.Scored {
 	return out
 }
 
-// What the two rankings weigh. The dense one weighs half where they agree in
-// part, and less the less they do: one that finds other things altogether is more
-// often wrong than words are.
+// Weights of the dense ranking: half if the rankings agree in part, and less if not. A
+// diverging dense ranking is more often wrong than words are.
 const (
 	denseMost   = 0.5
 	denseLeast  = 0.25
-	compared    = 10 // of the best of each
+	compared    = 10
 	embedWithin = 3 * time.Second
 )
 
-// dense returns the passages whose meaning is nearest to that of a text; none if
-// there are no vectors, or the model does not answer.
+// dense returns the passages nearest in meaning; none without vectors or if the model
+// fails.
 func (s *search) dense(ctx context.Context, text string) ([]vector.Scored, error) {
 	l := s.l
 	if l.embedder.Embed == nil || text == "" {
@@ -310,7 +296,6 @@ func (s *search) dense(ctx context.Context, text string) ([]vector.Scored, error
 	return hits, err
 }
 
-// vectorOf returns the vector of a text, if the model is quick enough.
 func vectorOf(ctx context.Context, e vector.Embedder, text string) ([]float32, error) {
 	ctx, cancel := context.WithTimeout(ctx, embedWithin)
 	defer cancel()
@@ -324,8 +309,8 @@ func vectorOf(ctx context.Context, e vector.Embedder, text string) ([]float32, e
 	return vectors[0], nil
 }
 
-// fuse returns the best n of two rankings, and which are of the second. The
-// scores are from 0 to 1 and mean the same from query to query.
+// fuse returns the best n of both rankings, and the passages in the dense one. Scores
+// are 0 to 1 and comparable between queries.
 func (s *search) fuse(hits []index.Hit, dense []vector.Scored, n int) ([]index.Hit, map[int64]bool) {
 	meant := make(map[int64]bool, len(dense))
 	if len(dense) == 0 {
@@ -363,7 +348,7 @@ func (s *search) fuse(hits []index.Hit, dense []vector.Scored, n int) ([]index.H
 	return out, meant
 }
 
-// agreement returns which part of the best of two rankings both have.
+// agreement returns the share of passages that both rankings have among their best.
 func agreement(hits []index.Hit, dense []vector.Scored) float64 {
 	best := map[int64]bool{}
 	for _, h := range hits[:min(len(hits), compared)] {

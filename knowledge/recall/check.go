@@ -15,22 +15,19 @@ import (
 	"ponder/knowledge/recall/index"
 )
 
-// Checked says what is still there of a quote.
 type Checked struct {
-	There    bool // the Library has the text, and the place is in it
-	Original bool // the original is kept, and is what it was
-	Exact    bool // the quote stands in the original, as read anew
-	Earlier  bool // it is an earlier original: the file has changed since, or is gone
+	There    bool // the place is in a stored text with the item's hash
+	Original bool // the original is archived
+	Exact    bool // the original, parsed again, has the quote at its place
+	Earlier  bool // that original is an earlier one of its source
 
-	Quote string // what is at the place
-	Item  Item   // without its text
+	Quote string // the text at the place
+	Item  Item   // without Text
 }
 
-// Check says whether the quote that an id is the place of is still there, and
-// still in the original: the file or page is taken apart again from its bytes in
-// the archive. What was given as text is its own original. A place in a file that
-// has changed since is looked for in the originals that were kept of it. An id of which nothing
-// is there is no error.
+// Check reports whether a quote is still in the Library and in its original, which it
+// parses again from the archive. A text that was given is its own original. Places in
+// changed files are looked up in kept originals. An unknown ID is no error.
 func (l *Library) Check(ctx context.Context, id string) (Checked, error) {
 	c, err := l.check(ctx, id)
 	if err != nil {
@@ -65,8 +62,6 @@ func (l *Library) check(ctx context.Context, id string) (Checked, error) {
 	return c, err
 }
 
-// again reports whether the original of an item is there, and a quote stands in
-// it.
 func (l *Library) again(ctx context.Context, it Item, quote string, start int) (original, exact bool, err error) {
 	if it.Original == "" {
 		if it.Text == "" {
@@ -91,15 +86,14 @@ func (l *Library) again(ctx context.Context, it Item, quote string, start int) (
 	return true, inFile(o, it, quote, start), nil
 }
 
-// stands reports whether a quote is at its place in a document.
 func stands(d *document.Document, it Item, quote string, start int) bool {
 	return d.Hash == it.Hash && d.Verify(quote, start, start+len(quote))
 }
 
-// inFile reports whether a quote is at its place in a part of a file.
+// inFile reports whether the quote is at its place in the item's part of a file.
 func inFile(o archive.Original, it Item, quote string, start int) bool {
 	base := Item{Path: it.Path, Source: dflt(it.Path, it.Source)}
-	for _, kind := range []Kind{"", it.Kind} { // a kind that was given keeps a journal in one
+	for _, kind := range []Kind{"", it.Kind} { // a given kind keeps a journal in one item
 		base.Kind = kind
 		for e, err := range entries(source{path: base.Source, named: true}, o.Bytes, base) {
 			if err == nil && e.item.Part == it.Part && stands(e.doc, it, quote, start) {
@@ -110,7 +104,6 @@ func inFile(o archive.Original, it Item, quote string, start int) bool {
 	return false
 }
 
-// inPage reports whether the words of a quote follow each other in a page.
 func inPage(o archive.Original, quote string) bool {
 	for d, err := range document.Read("page"+extension(o.Type), o.Bytes, nil, true) {
 		if err == nil && strings.Contains(textkit.OneLine(d.Text), textkit.OneLine(quote)) {
@@ -120,7 +113,6 @@ func inPage(o archive.Original, quote string) bool {
 	return false
 }
 
-// extension returns that of a media type.
 func extension(media string) string {
 	media, _, _ = strings.Cut(media, ";")
 	switch strings.TrimSpace(media) {

@@ -13,13 +13,11 @@ import (
 	"ponder/knowledge/document"
 )
 
-// parseDate reads a time as a file writes it.
 func parseDate(s string) (time.Time, bool) {
 	t := textkit.ParseDate(s)
 	return t, !t.IsZero()
 }
 
-// What a day is written like, at the beginning of a heading.
 var days = []struct {
 	form             *regexp.Regexp
 	year, month, day int
@@ -30,10 +28,8 @@ var days = []struct {
 	{regexp.MustCompile(`^(\pL{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b`), 3, 1, 2},
 }
 
-// weekday is what may stand before a day.
 var weekday = regexp.MustCompile(`^(?i:mon|tue|wed|thu|fri|sat|sun|die|mit|don|frei|sam|son)\pL*[,.:]?\s+`)
 
-// parseDay reads the day that a heading begins with.
 func parseDay(s string) (time.Time, bool) {
 	s = textkit.Prefix(strings.TrimSpace(s), 80)
 	s = weekday.ReplaceAllString(s, "")
@@ -59,7 +55,6 @@ func dayOf(year, month, day string) (time.Time, bool) {
 	return t, ok && t.Month() == m && t.Day() == d && y >= 1000 && y < 3000
 }
 
-// parseMonth reads a number or the beginning of a name.
 func parseMonth(s string) (time.Month, bool) {
 	if n, err := strconv.Atoi(s); err == nil {
 		return time.Month(n), n >= 1 && n <= 12
@@ -78,12 +73,10 @@ func parseMonth(s string) (time.Month, bool) {
 	return 0, false
 }
 
-// dayName is a day in the name of a file, in front with or without marks between,
-// elsewhere with them: 20240305 trip.md, standup-2024-03-05.md, 2024_03_05 notes.md.
+// dayName matches 20240305 trip.md, standup-2024-03-05.md, 2024_03_05 notes.md.
 var dayName = regexp.MustCompile(`(?:^(\d{4})()(\d{2})()(\d{2})|(?:^|[^\d])(\d{4})([-_.])(\d{2})([-_.])(\d{2}))(?:$|[^\d])`)
 
-// dayOfPath returns the day that a file is named after: that of its name, or of
-// the folders it is in, as in 2024/03/05.md.
+// dayOfPath returns the day in a file's name, or in its folders as in 2024/03/05.md.
 func dayOfPath(path string) (time.Time, bool) {
 	base := filepath.Base(path)
 	name := strings.TrimSuffix(base, filepath.Ext(base))
@@ -98,7 +91,6 @@ func dayOfPath(path string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// dayIn finds a full day anywhere in a title: "Standup, 2 May 2026".
 func dayIn(s string) (time.Time, bool) {
 	s = textkit.Prefix(strings.TrimSpace(s), 200)
 	for at := 0; at < len(s); {
@@ -115,18 +107,17 @@ func dayIn(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// What [Item.Meta] says, under metaDated, of where a date is from. The date of an
-// item without it was given, or is that of a record.
+// Sources of an item's date, under metaDated in [Item.Meta]. Without it, the date was
+// given or is a record's.
 const (
 	metaDated = "dated"
 	datedName = "name" // of the file
-	datedText = "text" // what the file says
-	datedFile = "file" // when the file was written last, which may mean nothing
+	datedText = "text" // in the file
+	datedFile = "file" // last change of the file; unreliable
 )
 
-// dates dates an item of a file by what is known best: what the file says in
-// itself, its name, a day in its title or first heading, what the user gave for
-// all, when it was written.
+// dates uses the file's own date, its name, a day in its title or first heading, the
+// user's date, or its last change.
 func (it *Item) dates(doc *document.Document, base Item, modified time.Time) {
 	day, named := dayOfPath(base.Path)
 	how := datedFile
@@ -151,7 +142,6 @@ func (it *Item) dates(doc *document.Document, base Item, modified time.Time) {
 	}
 }
 
-// titleDay returns the day that a title or the first heading has.
 func titleDay(doc *document.Document) (time.Time, bool) {
 	if t, ok := dayIn(doc.Title); ok {
 		return t, true

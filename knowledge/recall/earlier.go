@@ -12,15 +12,14 @@ import (
 	"ponder/knowledge/recall/index"
 )
 
-// An earlier is that an original had a text which is not in the index any more.
-// Without a hash it stands for the original alone. Evidence refers to it, and so
-// it stays until the user forgets its source, or something of it.
+// An earlier records that an original had a text that left the index; without a hash it
+// is the original alone. Evidence refers to it, so it stays until the user forgets its
+// source or a part.
 type earlier struct{ source, part, kind, hash, original string }
 
-// maxEarlier is in how many originals of a source a text is looked for.
+// maxEarlier is the number of a source's originals to search for a text.
 const maxEarlier = 16
 
-// putEarlier notes what was.
 func (l *Library) putEarlier(ctx context.Context, tx *prepared, list []earlier) error {
 	for _, e := range list {
 		err := tx.exec(ctx, l.db.Bind(`INSERT INTO recall_earlier (owner, source, part, kind, hash, original) VALUES (?, ?, ?, ?, ?, ?)
@@ -32,7 +31,6 @@ func (l *Library) putEarlier(ctx context.Context, tx *prepared, list []earlier) 
 	return nil
 }
 
-// dropEarlier forgets what a source had before, with its originals.
 func (l *Library) dropEarlier(ctx context.Context, tx *prepared, source string) error {
 	rows, err := tx.QueryContext(ctx, l.db.Bind(`SELECT DISTINCT original FROM recall_earlier WHERE owner = ? AND source = ?`), l.owner, source)
 	if err != nil {
@@ -61,7 +59,6 @@ func (l *Library) dropEarlier(ctx context.Context, tx *prepared, source string) 
 	return nil
 }
 
-// earlierSources returns the sources at or below roots that had something before.
 func (l *Library) earlierSources(ctx context.Context, roots ...string) ([]string, error) {
 	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT DISTINCT source FROM recall_earlier WHERE owner = ?`), l.owner)
 	if err != nil {
@@ -84,8 +81,8 @@ func (l *Library) earlierSources(ctx context.Context, roots ...string) ([]string
 	return list, rows.Err()
 }
 
-// checkEarlier says whether a place is in a text that was in the index before,
-// read anew from its original.
+// checkEarlier checks a place in a text that left the index, by parsing its original
+// again.
 func (l *Library) checkEarlier(ctx context.Context, id string) (Checked, error) {
 	hash, start, end, ok := document.ParsePlace(id)
 	if !ok || l.archive == nil {
@@ -111,8 +108,8 @@ func (l *Library) checkEarlier(ctx context.Context, id string) (Checked, error) 
 	return Checked{}, nil
 }
 
-// earlierOf returns where a text may be that begins with a hash: in the original
-// that is known to have it, or else in another of the same source.
+// earlierOf returns originals that may have a text with this hash prefix, the known one
+// first.
 func (l *Library) earlierOf(ctx context.Context, hash string) ([]earlier, error) {
 	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT e.source, e.part, e.kind, e.hash, o.original FROM recall_earlier e
 		JOIN recall_earlier o ON o.owner = e.owner AND o.source = e.source
@@ -133,8 +130,6 @@ func (l *Library) earlierOf(ctx context.Context, hash string) ([]earlier, error)
 	return list, rows.Err()
 }
 
-// text returns the text of an original whose hash begins with one, and the item
-// that it was.
 func (e earlier) text(o archive.Original, hash string) (Item, string, bool) {
 	base := Item{Path: e.source, Source: e.source}
 	for _, kind := range []Kind{"", Kind(e.kind)} {
@@ -151,16 +146,15 @@ func (e earlier) text(o archive.Original, hash string) (Item, string, bool) {
 	return Item{}, "", false
 }
 
-// Bounds on a passage, in words. A passage of one sentence may be longer, and one
-// that ends with its section, or its speaker, shorter.
+// Bounds on a passage, in words. A long sentence may exceed them; the end of a section
+// or turn may cut a passage short.
 const (
 	passageLeast = 60
 	passageMost  = 120
 )
 
-// cut cuts a text into passages that follow each other without gaps, so that
-// they are the text when put together. They end where a sentence ends, and where
-// a section or somebody's turn does.
+// cut cuts a text into passages without gaps; joined, they are the text. They end with
+// sentences, sections and turns.
 func cut(d *document.Document, turns []turn) []index.Passage {
 	c := cutter{doc: d, turns: turns}
 	for i := range d.Sentences {
@@ -175,14 +169,13 @@ type cutter struct {
 	turns    []turn
 	passages []index.Passage
 
-	first    int  // the first sentence of the open passage
-	open     bool // there is an open passage
-	words    int  // in it
-	content  bool // it has more than headings
-	speaking int  // how many turns have begun
+	first    int
+	open     bool
+	words    int
+	content  bool // not only headings
+	speaking int  // turns begun
 }
 
-// sentence adds a sentence to the open passage, or begins another with it.
 func (c *cutter) sentence(i int) {
 	s := c.doc.Sentences[i]
 	n := countWords(c.doc.Text[s.Start:s.End])
@@ -200,13 +193,11 @@ func (c *cutter) sentence(i int) {
 	c.content = c.content || s.Kind != document.Heading
 }
 
-// full reports whether the open passage ends before the ith sentence, of n
-// words.
 func (c *cutter) full(i, n int) bool {
 	s, before := c.doc.Sentences[i], c.doc.Sentences[i-1]
 	switch {
 	case !c.content:
-		return c.words+n > 2*passageMost // headings stand with what is below them
+		return c.words+n > 2*passageMost // keep headings with the text below
 	case s.Section != before.Section:
 		return true
 	case c.words+n > passageMost:
@@ -215,13 +206,11 @@ func (c *cutter) full(i, n int) bool {
 	return c.words >= passageLeast && s.Kind == document.Prose && c.gap(i)
 }
 
-// gap reports whether another paragraph begins with the ith sentence.
 func (c *cutter) gap(i int) bool {
 	between := c.doc.Text[c.doc.Sentences[i-1].End:c.doc.Sentences[i].Start]
 	return len(between) > 1 && between[0] == '\n'
 }
 
-// end ends the open passage.
 func (c *cutter) end(at int) {
 	start := 0
 	if n := len(c.passages); n > 0 {
@@ -236,7 +225,7 @@ func (c *cutter) end(at int) {
 		p.Heading = textkit.Prefix(c.doc.Heading(c.doc.Sentences[c.last(at)].Section), maxField)
 		p.Page = c.doc.Page(c.doc.Sentences[c.first].Start)
 	}
-	for i := len(c.turns) - 1; i >= 0; i-- { // the newest that began before the passage ends
+	for i := len(c.turns) - 1; i >= 0; i-- {
 		if c.turns[i].start < at {
 			p.Speaker = c.turns[i].speaker
 			break
@@ -246,7 +235,6 @@ func (c *cutter) end(at int) {
 	c.open = false
 }
 
-// last returns the last sentence that begins before a place.
 func (c *cutter) last(at int) int {
 	i := c.doc.At(at)
 	for i > c.first && (i == len(c.doc.Sentences) || c.doc.Sentences[i].Start >= at) {
@@ -255,8 +243,8 @@ func (c *cutter) last(at int) int {
 	return i
 }
 
-// countWords returns about how many words a text has: what is between spaces,
-// and pairs of letters where a script does not use them.
+// countWords estimates the words of a text: fields, and pairs of letters in scripts
+// without spaces.
 func countWords(s string) int {
 	n, wide, in := 0, 0, false
 	for i := 0; i < len(s); {

@@ -10,7 +10,6 @@ import (
 	"ponder/knowledge/recall"
 )
 
-// place returns the id of the one hit of a question.
 func (r *rig) place(question string) string {
 	r.t.Helper()
 	h := r.search(question, recall.SearchOptions{}).Hits

@@ -14,29 +14,26 @@ import (
 	"ponder/knowledge/recall/index"
 )
 
-// An entry is an item on its way into the Library.
 type entry struct {
 	item     Item
-	identity string // what makes it the same item when it comes again
-	sum      string // of all that is said of it
-	said     string // the text as it was given, if it was
+	identity string // stays the same when the item comes again
+	sum      string // hash of the whole item
+	said     string // the text, if given as text
 	doc      *document.Document
-	turns    []turn   // who speaks, if somebody does
-	named    []string // who else has to do with it
+	turns    []turn // if speakers are known
+	named    []string
 	index    index.Doc
 }
 
-// A turn is from where on somebody speaks.
+// A turn is the start of a speaker's text.
 type turn struct {
 	start   int
 	speaker string
 }
 
-// maxNames is the most names that an item is found by.
 const maxNames = 64
 
-// complete fills in what follows from the item and its text. The number and the
-// id are given later.
+// complete derives fields from the item and its text, except number and ID.
 func (e *entry) complete(owner string) {
 	it := e.item.bounded()
 	it.Owner, it.Hash, it.Size = owner, e.doc.Hash, len(e.doc.Text)
@@ -55,11 +52,9 @@ func (e *entry) complete(owner string) {
 	e.sum = e.summed()
 }
 
-// personaTag is before the name of a persona where it is a tag of the index.
 const personaTag = "persona:"
 
-// searched returns what an item is called, for the index: its title, and what
-// its file and the folder of it are called.
+// searched returns the title for the index, with the names of file and folder.
 func (e *entry) searched(it Item) string {
 	if it.Path == "" {
 		return it.Title
@@ -92,8 +87,8 @@ func (e *entry) names(it Item) []string {
 	return names
 }
 
-// identify returns what makes an item the same when it comes again: its id in
-// its source if it has one, or else what it says.
+// identify returns the item's identity: its file and part, its external ID, or its
+// text.
 func (e *entry) identify() string {
 	it := e.item
 	switch {
@@ -105,12 +100,12 @@ func (e *entry) identify() string {
 	return hashOf("text", string(it.Kind), it.Persona, it.Hash)
 }
 
-// summed returns a hash of an item but for its id, its number and when it came.
+// summed hashes the item without ID, number and time of arrival.
 func (e *entry) summed() string {
 	it := e.item
 	it.ID, it.num = "", 0
 	it.Added = it.Added.Truncate(0)
-	meta, err := json.Marshal(it.Meta) // in the order of the keys
+	meta, err := json.Marshal(it.Meta) // sorts keys
 	if err != nil {
 		meta = nil
 	}
@@ -131,21 +126,18 @@ func (e *entry) number(n int64) {
 	e.item.num, e.index.ID = n, n
 }
 
-// A source is where bytes are from that are taken apart.
 type source struct {
-	path    string // or a name
-	named   bool   // the user named it, so that it is looked into whatever it is called
+	path    string
+	named   bool // by the user, so that its name does not matter
 	formats []document.Format
 
-	// modified dates documents that do not say when they were written. Records
-	// that do not have no date.
+	// modified dates documents without a date of their own, but not records.
 	modified time.Time
 }
 
-// entries yields what a file is made of: what its records are if it has some
-// that are known, or else its documents, journals by their days. The same bytes
-// give the same entries. An error is that of a part, and the rest goes on. base is
-// what all of them have, if they do not say otherwise.
+// entries yields the entries of a file: its known records, or else its documents,
+// journals by day. Equal bytes give equal entries. An error concerns one part; the rest
+// follows. base has the default fields.
 func entries(src source, raw []byte, base Item) iter.Seq2[*entry, error] {
 	ext := strings.ToLower(filepath.Ext(src.path))
 	switch shapeOf(ext, raw) {
@@ -158,13 +150,11 @@ func entries(src source, raw []byte, base Item) iter.Seq2[*entry, error] {
 	return documents(src, raw, base)
 }
 
-// stem returns the name of a file without its extension.
 func stem(path string) string {
 	base := filepath.Base(path)
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// documents yields an entry for each document of a file, or day of a journal.
 func documents(src source, raw []byte, base Item) iter.Seq2[*entry, error] {
 	return func(yield func(*entry, error) bool) {
 		for doc, err := range document.Read(src.path, raw, src.formats, src.named) {
@@ -184,7 +174,6 @@ func documents(src source, raw []byte, base Item) iter.Seq2[*entry, error] {
 	}
 }
 
-// ofDocument returns the entries that a document is.
 func ofDocument(doc *document.Document, key string, base Item, modified time.Time) []*entry {
 	e := documentEntry(doc, key, base, modified)
 	if key != "" || base.Kind != "" && base.Kind != KindJournal {
@@ -211,8 +200,6 @@ func ofDocument(doc *document.Document, key string, base Item, modified time.Tim
 	return list
 }
 
-// documentEntry makes an entry of a document that is a part of a file, or all of
-// it.
 func documentEntry(doc *document.Document, key string, base Item, modified time.Time) *entry {
 	it := base
 	it.Title, it.Author, it.Part = doc.Title, dflt(doc.Author, base.Author), key
@@ -231,7 +218,7 @@ func documentEntry(doc *document.Document, key string, base Item, modified time.
 	return e
 }
 
-// mail reports whether a file has messages, each by its author.
+// mail reports whether a file has messages.
 func mail(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".mbox", ".mbx", ".eml":
@@ -240,7 +227,7 @@ func mail(path string) bool {
 	return false
 }
 
-// written reports whether a file is a note that somebody wrote, by its name.
+// written reports whether the name is that of a note.
 func written(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".md", ".markdown", ".txt", ".text", ".org", ".rst", ".adoc", "":
@@ -256,7 +243,6 @@ func dflt(s, or string) string {
 	return or
 }
 
-// typeOf returns the media type of a file, by its name.
 func typeOf(path string) string {
 	ext := strings.ToLower(filepath.Ext(path))
 	switch ext {

@@ -12,44 +12,43 @@ import (
 	"ponder/knowledge/document"
 )
 
-// A file is what is known of a file since it was read last.
 type file struct {
 	path     string
 	size     int64
-	mtime    int64 // nanoseconds since 1970; 0 if it may change without being seen to
+	mtime    int64 // Unix nanoseconds; 0 if a change might not show
 	hash     string
-	original string // the same if the archive has the bytes, or ""
+	original string // hash if the archive has the bytes, or ""
 	settings string
 	state    fileState
 	reason   string
-	change   int64 // 0 if nothing is known of it
-	named    bool  // the user named it itself, once
+	change   int64 // 0 if unknown
+	named    bool  // by the user, once
 	options  string
-	left     int // parts that cannot be read; reason is that of the first
+	left     int // unreadable parts; reason is that of the first
 }
 
-// A fileState is stored and never renamed.
+// A fileState is stored; never rename one.
 type fileState string
 
 const (
 	fileDone fileState = "done"
 	filePart fileState = "part"
 	fileBad  fileState = "bad"
-	fileLess fileState = "less" // done, and something of it was forgotten since
+	fileLess fileState = "less" // done, but partly forgotten since
 )
 
-// looksSame reports whether a file need not be read to know that it is as it was.
+// looksSame reports whether size and time prove the file unchanged.
 func (f file) looksSame(found document.File, settings string) bool {
 	return f.settled(found.Named) && (f.named || !found.Named) && f.change != 0 && f.settings == settings && f.size == found.Size && f.mtime != 0 && f.mtime == found.ModTime().UnixNano()
 }
 
-// reads reports whether what is known of a file is what bytes with a hash give.
+// reads reports whether bytes with this hash give the stored items.
 func (f file) reads(hash, settings string, named bool) bool {
 	return f.settled(named) && f.change != 0 && f.settings == settings && f.hash == hash
 }
 
-// settled reports whether all of a file is there that is wanted. What was
-// forgotten of it is not, unless the user names the file again.
+// settled reports whether all wanted parts are stored. Forgotten parts are wanted only
+// if the user names the file again.
 func (f file) settled(named bool) bool {
 	return f.state != filePart && (f.state != fileLess || !named)
 }
@@ -62,7 +61,7 @@ func scanFile(row interface{ Scan(...any) error }) (file, error) {
 	return f, err
 }
 
-// file returns what is known of a path.
+// file returns the zero state for an unknown path.
 func (l *Library) file(ctx context.Context, path string) (file, error) {
 	f, err := scanFile(l.db.Read.QueryRowContext(ctx, l.db.Bind(`SELECT `+fileColumns+` FROM recall_file WHERE owner = ? AND path = ?`), l.owner, path))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -71,7 +70,6 @@ func (l *Library) file(ctx context.Context, path string) (file, error) {
 	return f, err
 }
 
-// files returns what is known of the files at or below roots, by path.
 func (l *Library) files(ctx context.Context, roots []string) (map[string]file, error) {
 	known := map[string]file{}
 	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT `+fileColumns+` FROM recall_file WHERE owner = ?`), l.owner)
@@ -94,13 +92,12 @@ func (l *Library) files(ctx context.Context, roots []string) (map[string]file, e
 	return known, rows.Err()
 }
 
-// inside reports whether a path is root or below it. Both are clean.
+// inside reports whether path is root or below it. Both must be clean.
 func inside(path, root string) bool {
 	sep := string(filepath.Separator)
 	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, sep)+sep)
 }
 
-// putFile writes what is known of a file.
 func (l *Library) putFile(ctx context.Context, tx *prepared, f file) error {
 	return tx.exec(ctx, l.db.Bind(`INSERT INTO recall_file (owner, path, size, mtime, hash, original, settings, state, reason, change, named, options, left_out)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime,
@@ -109,21 +106,21 @@ func (l *Library) putFile(ctx context.Context, tx *prepared, f file) error {
 		l.owner, f.path, f.size, f.mtime, f.hash, f.original, f.settings, string(f.state), textkit.Prefix(f.reason, maxField), f.change, b2i(f.named), f.options, f.left)
 }
 
-// A stored is a part of a file, or another item, as it is in the Library.
+// A stored is an item as it is in the Library.
 type stored struct {
 	num      int64
 	id       string
 	sum      string
 	added    int64
-	original string // of an item that is of no file
+	original string // only without a file
 	source   string
 	path     string
 	part     string
 	kind     string
-	hash     string // of its text
+	hash     string
 }
 
-// parts returns the items of a file, by their part.
+// parts returns the items of a file by part.
 func (l *Library) parts(ctx context.Context, path string) (map[string]stored, error) {
 	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT part, num, id, sum, added, path, kind, hash FROM recall_item WHERE owner = ? AND path = ?`), l.owner, path)
 	if err != nil {
@@ -148,24 +145,21 @@ func b2i(b bool) int {
 	return 0
 }
 
-// A copied is an original as the archive has it from a source.
+// A copied is an archived original.
 type copied struct{ source, hash string }
 
-// sessionSource is the source of items that are thinking which has ended.
 const sessionSource = "ponder"
 
-// What is left of the score of what was thought before: it rests on what else is
-// remembered, and must not stand in the place of that.
+// Factors for finished sessions: they rest on other items and must not replace them.
 const (
 	thought      = 0.6
-	belowWhatWas = 0.9 // of the score of the best that is no such thing
+	belowWhatWas = 0.9 // of the best other score
 )
 
-// finished reports whether an item is thinking that has ended.
 func (it Item) finished() bool { return it.Kind == KindThread && it.Source == sessionSource }
 
-// originalsFirst ranks finished sessions below what they may rest on, and leaves
-// out all but the best of them, unless threads are asked for.
+// originalsFirst ranks finished sessions below other items and keeps only the best one,
+// unless the search wants threads.
 func (s *search) originalsFirst(list []*candidate) []*candidate {
 	if slices.Contains(s.filter.Kinds, string(KindThread)) || slices.Contains(s.filter.Sources, sessionSource) {
 		return list

@@ -13,14 +13,12 @@ import (
 	"ponder/knowledge/recall/vector"
 )
 
-// ErrNone says that there is nothing with an id or a name.
+// ErrNone reports that an ID or a name does not exist.
 var ErrNone = errors.New("there is none")
 
-// Forget removes items and all that belongs to them, and returns how many there
-// were. Of a file, it removes what is in the Library and not the file: that comes
-// again when the file has changed and is ingested again, or is named itself. All
-// earlier originals of the file go with it, and the last one too if nothing of the
-// file is left.
+// Forget removes items and returns their number. It deletes no files: their items
+// return if the file changes or the user names it again. It drops all earlier originals
+// of the file, and the last one if no item is left.
 func (l *Library) Forget(ctx context.Context, ids ...string) (int, error) {
 	n := 0
 	for len(ids) > 0 {
@@ -42,8 +40,7 @@ func (l *Library) Forget(ctx context.Context, ids ...string) (int, error) {
 	return n, l.cleared(ctx, n)
 }
 
-// cleared has the index drop the words of what was removed now, and not when it
-// is tended.
+// cleared purges the words of removed items at once.
 func (l *Library) cleared(ctx context.Context, removed int) error {
 	if removed == 0 {
 		return nil
@@ -54,8 +51,8 @@ func (l *Library) cleared(ctx context.Context, removed int) error {
 	return nil
 }
 
-// ForgetSource removes all items of a source: a name, a URL, a file, or all files
-// of a folder. It returns how many there were.
+// ForgetSource removes all items of a name, a URL, a file or a folder and returns their
+// number.
 func (l *Library) ForgetSource(ctx context.Context, source string) (int, error) {
 	n, err := l.forgetSource(ctx, source)
 	if err != nil {
@@ -98,7 +95,7 @@ func (l *Library) forgetSource(ctx context.Context, source string) (int, error) 
 	if err := l.forget(ctx, nil, &step{dropped: earlier}); err != nil {
 		return n, err
 	}
-	// Records of a file that name a source of their own.
+	// Records that name another source than their file.
 	list, err = l.stored(ctx, `owner = ? AND source = ?`, l.owner, source)
 	if err != nil {
 		return n, err
@@ -106,7 +103,6 @@ func (l *Library) forgetSource(ctx context.Context, source string) (int, error) 
 	return n + len(list), l.forget(ctx, list, nil)
 }
 
-// originalOf returns what is to be dropped with the earlier originals of a file.
 func originalOf(f file) []earlier {
 	if f.original == "" {
 		return nil
@@ -114,7 +110,6 @@ func originalOf(f file) []earlier {
 	return []earlier{{source: f.path, original: f.original}}
 }
 
-// stored returns the items that a condition over recall_item is true of.
 func (l *Library) stored(ctx context.Context, where string, args ...any) ([]stored, error) {
 	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT num, id, sum, added, original, source, path FROM recall_item WHERE `+where), args...)
 	if err != nil {
@@ -132,8 +127,7 @@ func (l *Library) stored(ctx context.Context, where string, args ...any) ([]stor
 	return list, rows.Err()
 }
 
-// forget removes items, some at a time, and does the rest of a step with the
-// last of them.
+// forget removes items in several transactions; the last includes the step.
 func (l *Library) forget(ctx context.Context, list []stored, last *step) error {
 	if last == nil {
 		last = &step{}
@@ -166,8 +160,7 @@ func (l *Library) forget(ctx context.Context, list []stored, last *step) error {
 	}
 }
 
-// lessen notes of what items were that something of it was forgotten, and
-// forgets what it had before.
+// lessen marks files as incomplete and drops their earlier originals.
 func (l *Library) lessen(ctx context.Context, tx *prepared, list []stored, change int64) error {
 	seen := map[string]bool{}
 	for _, s := range list {
@@ -188,8 +181,8 @@ func (l *Library) lessen(ctx context.Context, tx *prepared, list []stored, chang
 	return nil
 }
 
-// lessenFile notes it of a file. Of one that nothing is left of, no original is
-// kept.
+// lessenFile marks a file as incomplete. Without items left, its original moves to
+// recall_earlier, for dropEarlier.
 func (l *Library) lessenFile(ctx context.Context, tx *prepared, path string, change int64) error {
 	err := tx.exec(ctx, l.db.Bind(`UPDATE recall_file SET state = 'less', change = ? WHERE owner = ? AND path = ? AND state IN ('done', 'less')`), change, l.owner, path)
 	if err != nil {
@@ -208,13 +201,10 @@ func (l *Library) lessenFile(ctx context.Context, tx *prepared, path string, cha
 	return tx.exec(ctx, l.db.Bind(`UPDATE recall_file SET original = '' WHERE owner = ? AND path = ?`), l.owner, path)
 }
 
-// tendEvery is how often is looked for what other processes left to do.
 const tendEvery = 30 * time.Second
 
-// Tend does in the background what makes search fast and good, and can wait: it
-// merges the index and makes vectors. It works in small steps, and returns when
-// ctx ends. If something fails it goes on with the next round and returns the last
-// error.
+// Tend merges the index and makes vectors until ctx ends. It continues after errors and
+// returns the last.
 func (l *Library) Tend(ctx context.Context) error {
 	var last error
 	for {
@@ -230,8 +220,8 @@ func (l *Library) Tend(ctx context.Context) error {
 	}
 }
 
-// Settle does what there is to tend now, and returns when it is done. Progress,
-// if set, is told how many passages have vectors.
+// Settle does the pending work of [Library.Tend]. It calls progress, if set, with the
+// number of vectors.
 func (l *Library) Settle(ctx context.Context, progress func(vectors int)) error {
 	if err := l.merge(ctx); err != nil {
 		return fmt.Errorf("tend library: %w", err)
@@ -246,9 +236,8 @@ func (l *Library) Settle(ctx context.Context, progress func(vectors int)) error 
 	return nil
 }
 
-// SettleFor is [Library.Settle] for a while: what is not done then is done the next
-// time, and done is false. Progress, if set, is told how many of all passages have
-// vectors. The error is that of ctx only if ctx itself has ended.
+// SettleFor is [Library.Settle] with a time limit; done is false if work remains. The
+// error is that of ctx only if ctx itself ended.
 func (l *Library) SettleFor(ctx context.Context, d time.Duration, progress func(vectors, of int)) (done bool, err error) {
 	of := 0
 	if progress != nil {
@@ -270,7 +259,7 @@ func (l *Library) SettleFor(ctx context.Context, d time.Duration, progress func(
 	return err == nil, err
 }
 
-// merge merges the index until nothing is left to merge. One goroutine does.
+// merge merges until nothing is left. If another goroutine merges, it returns at once.
 func (l *Library) merge(ctx context.Context) error {
 	if !l.tending.TryLock() {
 		return nil
@@ -284,8 +273,8 @@ func (l *Library) merge(ctx context.Context) error {
 	}
 }
 
-// merges merges beside an ingestion, until stop is called; an error is left to
-// the next time.
+// merges merges during an ingestion until stop. It ignores errors; a later merge
+// repeats the work.
 func (l *Library) merges(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -309,7 +298,6 @@ func (l *Library) merges(ctx context.Context) (stop func()) {
 	}
 }
 
-// removeIndexed removes documents from the index, with their vectors.
 func (l *Library) removeIndexed(ctx context.Context, tx *sql.Tx, nums []int64) error {
 	var passages []int64
 	for _, doc := range nums {
@@ -330,10 +318,8 @@ func (l *Library) removeIndexed(ctx context.Context, tx *sql.Tx, nums []int64) e
 	return l.index.Remove(ctx, tx, nums...)
 }
 
-// texts has what is to be embedded.
 type texts struct{ l *Library }
 
-// After implements [vector.Source].
 func (t texts) After(ctx context.Context, passage int64, n int) ([]vector.Text, error) {
 	entries, err := t.l.index.After(ctx, passage, n)
 	if err != nil {
@@ -346,8 +332,7 @@ func (t texts) After(ctx context.Context, passage int64, n int) ([]vector.Text, 
 	return out, nil
 }
 
-// embedded returns a passage as it is embedded: with the headings it stands under
-// and who speaks, without which it may not be understood.
+// embedded returns a passage with its headings and speaker, which give context.
 func embedded(e index.Entry) string {
 	text := e.Text
 	if e.Speaker != "" && !strings.HasPrefix(text, e.Speaker) {

@@ -18,71 +18,59 @@ import (
 	"ponder/knowledge/document"
 )
 
-// IngestOptions say how files are taken. The zero value is good.
 type IngestOptions struct {
-	// Kind is that of all items. If it is "", posts are posts, notes that are
-	// named after a day or have dated headings are journals, conversations are
-	// threads, and the rest are documents.
+	// Kind is the kind of all items. By default, the content decides between posts,
+	// journals, threads and documents.
 	Kind Kind
 
-	Tags    []string  // that all items get, beside their own
-	Persona string    // whose voice they are in
-	Date    time.Time // of what does not say when it was written
-	Source  string    // of posts that name none, such as "twitter"; else it is their file
+	Tags    []string  // added to the items' own
+	Persona string    // whose voice the items have
+	Date    time.Time // of items without one
+	Source  string    // of posts without one, such as "twitter"; default their file
 
-	Formats []document.Format // what can be read; document.Formats if nil
-	MaxFile int64             // most bytes of a file; what its format allows if zero
+	Formats []document.Format // default document.Formats
+	MaxFile int64             // bytes; default that of the format
 
-	// Progress, if set, is called after each transaction, on the goroutine of the
-	// caller.
+	// Progress, if set, is called after each transaction, on the caller's goroutine.
 	Progress func(Progress)
 }
 
-// Progress says how far an ingestion has come.
 type Progress struct {
 	Files, OfFiles int
 	Bytes, OfBytes int64
-	Items          int // written
-	Passages       int // of these
+	Items          int
+	Passages       int
 }
 
-// A Report says what an ingestion did.
 type Report struct {
 	Added     int `json:"files_added"`
 	Changed   int `json:"files_changed"`
 	Unchanged int `json:"files_unchanged"`
 	Removed   int `json:"files_removed"`
-	Items     int `json:"items"` // written
+	Items     int `json:"items"`
 	Forgotten int `json:"items_forgotten"`
-	Passages  int `json:"passages"` // written
+	Passages  int `json:"passages"`
 
-	// Skipped is what was left out, and why: files, and parts of files as
-	// path#part.
+	// Skipped lists files, and parts as path#part.
 	Skipped []document.Skipped `json:"skipped"`
 }
 
-// Bounds on one ingestion.
 const (
 	maxFiles   = 400_000
 	maxTotal   = 256 << 30
-	maxSkipped = 1000 // told one by one
+	maxSkipped = 1000 // reported one by one
 )
 
-// Ingest takes files and folders into the Library. What it took before and has
-// not changed is left as it is: size and time of a file tell, or else the hash of
-// its bytes. Of a file that has changed, the parts that have are replaced. What
-// is gone from a folder that is given is forgotten, and so is what its ignore
-// files name now, unless the user named the file itself once: that one is followed
-// until it is forgotten or gone. Originals of what has changed or is gone stay in
-// the archive, where evidence is checked against them, until they are forgotten.
+// Ingest stores files and folders. It skips files with unchanged size and time, or
+// unchanged content; of others it replaces changed parts. It forgets files that
+// vanished from given folders, and ignored ones unless the user once named them. Their
+// originals stay in the archive as evidence until they are forgotten.
 //
-// Options that are not given are, for a file that is known, what they were the
-// last time: naming it with another kind does not take its tags from it. What was
-// forgotten of a file comes again when it has changed, or when it is named itself.
+// Unset options keep the values of a file's last ingestion. Forgotten parts return when
+// their file changes or is named itself.
 //
-// A file that cannot be read is reported and skipped; if the user named it, that
-// is also the error, after the rest is done. If the process is killed or ctx
-// ends, what was written stays and is not read again the next time.
+// Unreadable files are skipped; if a named file is unreadable, its error is returned at
+// the end. If the process dies or ctx ends, written items stay and are not read again.
 func (l *Library) Ingest(ctx context.Context, paths []string, o IngestOptions) (Report, error) {
 	p, err := l.plan(ctx, paths, o)
 	if err != nil {
@@ -94,24 +82,22 @@ func (l *Library) Ingest(ctx context.Context, paths []string, o IngestOptions) (
 	return p.report, nil
 }
 
-// A plan is an ingestion.
 type plan struct {
 	l     *Library
 	o     IngestOptions
 	began time.Time
-	roots []string // real and as named
+	roots []string // absolute, also with symlinks resolved
 	known map[string]file
 	list  *document.Listing
-	named error // that of the first named file that could not be read
+	named error // the error of the first unreadable named file
 
 	report   Report
 	progress Progress
 }
 
-// version is that of how files are taken apart; another reads all files again.
+// version identifies the splitting; a change makes Ingest read all files again.
 const version = "2"
 
-// plan finds what there is to do.
 func (l *Library) plan(ctx context.Context, paths []string, o IngestOptions) (*plan, error) {
 	if o.Kind != "" && !o.Kind.known() {
 		return nil, fmt.Errorf("there is no kind %q", o.Kind)
@@ -142,8 +128,7 @@ func (l *Library) plan(ctx context.Context, paths []string, o IngestOptions) (*p
 	return p, nil
 }
 
-// listNamed adds files that the user named before to those of the folders they
-// are in, whatever ignore files say of them.
+// listNamed adds files that the user named earlier, even ignored ones.
 func (p *plan) listNamed(ctx context.Context) error {
 	found := p.found()
 	for path, f := range p.known {
@@ -154,19 +139,18 @@ func (p *plan) listNamed(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil { // what is known of it stays
+		if err != nil { // keep its items
 			p.skip(path, err)
 			continue
 		}
 		for _, f := range list.Files {
-			f.Named = false // this time
+			f.Named = false
 			p.list.Files = append(p.list.Files, f)
 		}
 	}
 	return nil
 }
 
-// found returns the paths that were listed.
 func (p *plan) found() map[string]bool {
 	found := make(map[string]bool, len(p.list.Files))
 	for _, f := range p.list.Files {
@@ -175,16 +159,14 @@ func (p *plan) found() map[string]bool {
 	return found
 }
 
-// skip reports what is left out.
 func (p *plan) skip(path string, why error) {
 	if len(p.report.Skipped) < maxSkipped {
 		p.report.Skipped = append(p.report.Skipped, document.Skipped{Path: path, Reason: textkit.Prefix(why.Error(), maxField)})
 	}
 }
 
-// gone returns the files that are known and not there any more. A file below a
-// folder that cannot be read may still be there, and so may one beyond the bounds
-// of a walk.
+// gone returns known files that no longer exist. Files below unreadable folders, or
+// beyond the scan's bounds, may exist and are kept.
 func (p *plan) gone() []file {
 	found := p.found()
 	partial, below := false, []string{}
@@ -201,13 +183,13 @@ func (p *plan) gone() []file {
 	return gone
 }
 
-// missing reports whether there is certainly nothing at a path.
+// missing reports whether path certainly does not exist.
 func missing(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// hidden reports whether a path is below a folder that was skipped.
+// hidden reports whether path is below a skipped folder.
 func hidden(path string, skipped, roots []string) bool {
 	return slices.ContainsFunc(skipped, func(s string) bool { return s != path && inside(path, s) && !contains(roots, s) })
 }
@@ -216,12 +198,11 @@ func contains(list []string, s string) bool {
 	return slices.Contains(list, s)
 }
 
-// maxReader is the most bytes that are read of a reader.
 const maxReader = 256 << 20
 
-// IngestReader takes what a reader has, such as standard input, as a file of a
-// name: its extension says what it is, or else how it begins. What says the same
-// as what is there takes its place; nothing is followed.
+// IngestReader stores the content of r as a file of that name, without following it.
+// The extension determines the format, or else the content. Items with equal text are
+// replaced.
 func (l *Library) IngestReader(ctx context.Context, name string, r io.Reader, o IngestOptions) (Report, error) {
 	most := int64(maxReader)
 	if o.MaxFile > 0 {
@@ -243,7 +224,6 @@ func (l *Library) IngestReader(ctx context.Context, name string, r io.Reader, o 
 	return p.report, nil
 }
 
-// read keeps what bytes are taken apart into, some at a time.
 func (p *plan) read(ctx context.Context, src source, raw []byte, base Item) error {
 	l := p.l
 	var packed []archive.Packed
@@ -276,7 +256,7 @@ func (p *plan) read(ctx context.Context, src source, raw []byte, base Item) erro
 			continue
 		}
 		if e.item.Source != base.Source {
-			e.item.Original = "" // it is that of the reader, under another name
+			e.item.Original = "" // the original belongs to the reader's name
 		}
 		e.complete(l.owner)
 		list, size = append(list, e), size+e.item.Size
@@ -297,19 +277,18 @@ func (p *plan) read(ctx context.Context, src source, raw []byte, base Item) erro
 	return nil
 }
 
-// A Page is a page of the web as it was fetched and made readable.
 type Page struct {
 	URL       string
-	Type      string // media type of Raw
+	Type      string
 	Title     string
 	Author    string
 	Published time.Time
 	Fetched   time.Time
-	Markdown  string // its text
-	Raw       []byte // as it came; kept in the archive
+	Markdown  string
+	Raw       []byte // archived
 }
 
-// IngestPage takes a page. It takes the place of the same URL.
+// IngestPage stores a page and replaces the one with its URL.
 func (l *Library) IngestPage(ctx context.Context, page Page, o IngestOptions) (Report, error) {
 	p := &plan{l: l, o: o, began: l.now()}
 	if err := p.page(ctx, page); err != nil {

@@ -64,7 +64,7 @@ func TestIngestFolder(t *testing.T) {
 	}
 }
 
-// TestIngestLarge has a file that is written in several steps: it is one, and new.
+// A file written in several steps counts as one new file.
 func TestIngestLarge(t *testing.T) {
 	dir := folder(t, map[string]string{"large.txt": strings.Repeat("A paragraph of a text that goes on and on, and says nothing else.\n\n", 40_000)})
 	r := newRig(t)
@@ -79,7 +79,7 @@ func TestIngestFollows(t *testing.T) {
 	steps := []struct {
 		name   string
 		change func()
-		want   recall.Report // of files and items
+		want   recall.Report
 	}{
 		{"first", func() {}, recall.Report{Added: 3, Items: 3, Passages: 3}},
 		{"nothing changed", func() {}, recall.Report{Unchanged: 3}},
@@ -104,7 +104,7 @@ func TestIngestFollows(t *testing.T) {
 	if got := quotes(r.search("apples cherries bananas", recall.SearchOptions{})); !slices.Equal(got, []string{"Apples are green."}) {
 		t.Errorf("found %q", got)
 	}
-	if left := r.rows("archive_blob"); left != 4 { // also those of what changed or is gone
+	if left := r.rows("archive_blob"); left != 4 { // including changed and removed files
 		t.Errorf("%d originals are left, want 4", left)
 	}
 }
@@ -129,7 +129,7 @@ func TestUnchangedIDs(t *testing.T) {
 	}
 }
 
-// A line break in the name of a file makes no part of it.
+// A line break in a file name makes no part.
 func TestOddName(t *testing.T) {
 	dir := folder(t, map[string]string{"a\nb.md": "Apples are red."})
 	r := newRig(t)

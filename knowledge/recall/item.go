@@ -11,19 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind says what an item is.
 type Kind string
 
-// The kinds. They are stored and never renamed.
+// Stored; never rename them.
 const (
-	KindMemory   Kind = "memory"   // something to know, in a few words
+	KindMemory   Kind = "memory"   // a short fact
 	KindDocument Kind = "document" // a file or a page
-	KindPost     Kind = "post"     // what somebody published, or wrote to somebody
-	KindJournal  Kind = "journal"  // a note of a day
-	KindThread   Kind = "thread"   // a conversation, or thinking that has ended
+	KindPost     Kind = "post"     // published or sent
+	KindJournal  Kind = "journal"  // a dated note
+	KindThread   Kind = "thread"   // a conversation or a finished session
 )
 
-// Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{KindMemory, KindDocument, KindPost, KindJournal, KindThread} }
 
 func (k Kind) known() bool {
@@ -34,50 +32,48 @@ func (k Kind) known() bool {
 	return false
 }
 
-// An Item is something that is remembered.
+// An Item is a stored memory.
 type Item struct {
-	ID      string `json:"id"` // "mem_" and a ULID; it stays when the item is replaced
+	ID      string `json:"id"` // "mem_" and a ULID; stays when the item is replaced
 	Kind    Kind   `json:"kind"`
 	Owner   string `json:"-"`
-	Persona string `json:"persona,omitempty"` // whose voice it is in, or ""
+	Persona string `json:"persona,omitempty"`
 
 	Title string `json:"title,omitempty"`
-	Text  string `json:"text,omitempty"` // as it was given; of a file or a page, the text of it
-	Raw   string `json:"raw,omitempty"`  // what Text was distilled from, word for word, or ""
+	Text  string `json:"text,omitempty"` // as given; for a file or page, its text
+	Raw   string `json:"raw,omitempty"`  // the verbatim source of Text, or ""
 
-	Source     string    `json:"source,omitempty"`      // where it is from: a path, a URL, or a name such as "twitter"
-	ExternalID string    `json:"external_id,omitempty"` // what Source calls it, or ""
-	Link       string    `json:"link,omitempty"`        // a URL
+	Source     string    `json:"source,omitempty"`      // a path, a URL, or a name such as "twitter"
+	ExternalID string    `json:"external_id,omitempty"` // its ID at Source, or ""
+	Link       string    `json:"link,omitempty"`
 	Author     string    `json:"author,omitempty"`
 	Tags       []string  `json:"tags,omitempty"`
-	Date       time.Time `json:"date,omitzero"` // when it was written or happened; zero if unknown
-	Added      time.Time `json:"added"`         // when it was remembered first
+	Date       time.Time `json:"date,omitzero"` // of writing or of the event; zero if unknown
+	Added      time.Time `json:"added"`         // first time it was stored
 
-	Path     string            `json:"path,omitempty"`     // of the file it is from, or ""
-	Part     string            `json:"-"`                  // which part of the file, or ""
-	Hash     string            `json:"hash,omitempty"`     // SHA-256 of the text that places are in, hex; see [Library.Read]
-	Original string            `json:"original,omitempty"` // hash of the original in the archive, or ""
-	Size     int               `json:"size"`               // of the text, in bytes
-	Passages int               `json:"passages"`           // how many the text was cut into
+	Path     string            `json:"path,omitempty"`     // its file, or ""
+	Part     string            `json:"-"`                  // of the file, or ""
+	Hash     string            `json:"hash,omitempty"`     // SHA-256 of the text, hex; see [Library.Read]
+	Original string            `json:"original,omitempty"` // hash in the archive, or ""
+	Size     int               `json:"size"`
+	Passages int               `json:"passages"` // number of them
 	Meta     map[string]string `json:"meta,omitempty"`
 
-	num  int64  // of the document in the index
-	from string // the source of records that name none
+	num  int64 // document in the index
+	from string
 }
 
-// Bounds on an item. What is longer is refused if a caller gives it, and clipped
-// if a file does.
+// Bounds. Longer input of callers is refused, that of files truncated.
 const (
-	maxText  = 16 << 20 // bytes
-	maxField = 2000     // bytes of a title, a link and so on
+	maxText  = 16 << 20
+	maxField = 2000 // bytes of a title, a link and so on
 	maxTags  = 64
-	maxTag   = 200 // bytes
+	maxTag   = 200
 	maxMeta  = 64
 )
 
 var errNoText = errors.New("it has no text")
 
-// check says what is wrong with an item that a caller gives.
 func (it Item) check() error {
 	switch {
 	case strings.TrimSpace(it.Text) == "" && strings.TrimSpace(it.Raw) == "":
@@ -96,7 +92,6 @@ func (it Item) check() error {
 	return nil
 }
 
-// bounded returns an item whose fields are no longer than they may be.
 func (it Item) bounded() Item {
 	for _, f := range []*string{&it.Title, &it.Source, &it.ExternalID, &it.Link, &it.Author, &it.Persona} {
 		*f = textkit.PrefixLine(*f, maxField)
@@ -113,14 +108,11 @@ func (it Item) bounded() Item {
 	return it
 }
 
-// itemColumns are what scanItem reads of recall_item i. The original of what is
-// of a file is that of the file.
+// itemColumns are the columns for scanItem. Items of a file have the file's original.
 const itemColumns = `i.num, i.id, i.owner, i.kind, i.persona, i.title, i.source, i.external_id, i.link, i.author, i.tags, i.date, i.added,
 	i.path, i.part, i.hash, CASE WHEN i.path = '' THEN i.original ELSE COALESCE((SELECT f.original FROM recall_file f
 	WHERE f.owner = i.owner AND f.path = i.path), '') END, i.size, i.passages, i.said, i.raw, i.meta`
 
-// scanItem reads a row of itemColumns. The text of the item is what was given,
-// if it was.
 func scanItem(row interface{ Scan(...any) error }) (Item, error) {
 	var it Item
 	var tags, meta string
@@ -140,8 +132,7 @@ func scanItem(row interface{ Scan(...any) error }) (Item, error) {
 	return it, nil
 }
 
-// items returns the items that a query over recall_item finds; where begins
-// with WHERE.
+// items appends where, which begins with WHERE.
 func (l *Library) items(ctx context.Context, where string, args ...any) ([]Item, error) {
 	rows, err := l.statements.Query(ctx, l.db.Read, l.db.Bind(`SELECT `+itemColumns+` FROM recall_item i `+where), args...)
 	if err != nil {
@@ -159,7 +150,6 @@ func (l *Library) items(ctx context.Context, where string, args ...any) ([]Item,
 	return list, rows.Err()
 }
 
-// insertItem writes the row of an entry.
 func (l *Library) insertItem(ctx context.Context, tx *prepared, e *entry) error {
 	it := e.item
 	tags, meta := asJSON(it.Tags, "[]"), asJSON(it.Meta, "{}")
@@ -171,14 +161,13 @@ func (l *Library) insertItem(ctx context.Context, tx *prepared, e *entry) error 
 		e.said, it.Raw, meta)
 }
 
-// asJSON returns v as JSON, or empty if there is nothing in it.
 func asJSON[T []string | map[string]string](v T, empty string) string {
 	if len(v) == 0 {
 		return empty
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		return empty // strings always can be
+		return empty // strings always encode
 	}
 	return string(b)
 }

@@ -10,16 +10,14 @@ import (
 	"ponder/knowledge/document"
 )
 
-// A day is what a journal says below a dated heading. The zero date is what
-// stands before the first.
+// A day is the text below a dated heading, or with zero date the text before the first.
 type day struct {
 	date time.Time
-	key  string // the date, and a number if it is not the first of it
+	key  string
 	doc  *document.Document
 }
 
-// daysOf takes a journal apart by its dated headings, or returns nil if it is
-// none: it takes two of them to be one.
+// daysOf splits a journal by dated headings. It returns nil for fewer than two.
 func daysOf(d *document.Document) []day {
 	var starts []int
 	var dates []time.Time
@@ -54,8 +52,7 @@ func daysOf(d *document.Document) []day {
 	return list
 }
 
-// slice returns a part of a document as a document, or nil if it says nothing
-// but headings.
+// slice returns a part of a document, or nil if it has only headings.
 func slice(d *document.Document, start, end int) *document.Document {
 	end = start + len(strings.TrimRight(d.Text[start:end], "\n "))
 	s := &document.Document{Source: d.Source, Title: d.Title, Text: d.Text[start:end], Author: d.Author, Published: d.Published, Language: d.Language, Tags: d.Tags, Names: d.Names}

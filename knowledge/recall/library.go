@@ -1,37 +1,25 @@
-// Package recall is the Library: what a user had Ponder remember, and how it is
-// found again. It needs no server and no model; with a model that embeds texts it
-// also finds what is said in other words.
+// Package recall is the Library: it stores a user's memories and finds them again,
+// without a server or a model. An embedding model adds search by meaning.
 //
-// An [Item] is a memory, a document, a post, a journal note or a finished thread.
-// [Library.Remember] keeps items that are given; [Library.Ingest] keeps files and
-// folders and follows them: what did not change is not read again, what is gone
-// is forgotten. [Library.IngestReader] and [Library.IngestPage] keep what is read
-// from elsewhere. [Library.Search] finds, [Library.Read] shows what stands around
-// a place, [Library.Check] says whether a quote is still in the stored original,
-// [Library.PersonaContext] puts together what a persona knows of a question. What
-// can wait, merging and embedding, is done by [Library.Tend].
+// [Library.Remember] stores given items; [Library.Ingest] stores files and folders and
+// follows their changes. [Library.Search] finds passages, [Library.Read] shows a place,
+// and [Library.Check] compares a quote with the stored original.
+// [Library.PersonaContext] collects a persona's memories, and [Library.Tend] does
+// background work.
 //
-// The way of a file: it is read and parsed (package document), taken apart into
-// entries (rows.go, turns.go, journal.go; a whole document is one), each entry is
-// cut into passages (passage.go) and prepared for the index (recall/index), on as
-// many processors as there are. One transaction then writes what belongs together
-// (commit.go): items, passages, postings, the original (package archive) and the
-// state of the file. A file of many entries takes several; each entry is whole in
-// one of them, so a search never finds half a document, and a process that is
-// killed at any moment goes on where it was when the same paths are given again.
+// Ingestion parses a file (package document), splits it into entries (entry.go,
+// rows.go, posts.go, journal.go) and cuts passages (earlier.go), on all processors. One
+// transaction (step.go) then writes items, passages, postings, the original and the
+// file's state. Large files take several transactions, but each entry is whole in one,
+// so a search never finds half a document. After a crash, ingesting the same paths
+// continues.
 //
-// The way of a search: recall/query understands the text; its class picks
-// strategies (strategy.go); passages found by words and by meaning are fused
-// (fuse.go), what says the same is shown once (same.go), the quote is the sentence
-// of the passage that answers best (quote.go).
+// A search parses the query (recall/query) and selects tactics by its class
+// (search.go). candidate.go fuses passages found by words and by meaning, same.go drops
+// duplicates, and sentence.go selects each quote.
 //
-// It keeps the tables recall_item, recall_file, recall_earlier, recall_persona and
-// recall_number;
-// schema/ says what they mean. A place of a quote is that of document.Place: the
-// beginning of the SHA-256 of the item's text, and a range of bytes in it.
-//
-// Whatever is remembered is foreign: lengths and counts are bounded, and a text
-// is never taken for anything but a text.
+// schema/ documents the tables. All stored texts are untrusted: lengths and counts are
+// bounded.
 package recall
 
 import (
@@ -56,30 +44,29 @@ import (
 //go:embed schema/*.sql
 var schema embed.FS
 
-// DefaultOwner owns what is remembered where only one user is.
+// DefaultOwner owns a single user's items.
 const DefaultOwner = "local"
 
-// Config says where a Library is and whose. All but DB may be zero.
+// Config configures a Library. Only DB is required.
 type Config struct {
 	DB sqldb.DB
 
-	// Archive keeps the originals of files and pages. Nil keeps none: then
-	// nothing but the text in the index is there to check a quote against.
+	// Archive keeps originals. Without it, only the indexed text can confirm a quote.
 	Archive *archive.Archive
 
-	// Embedder makes vectors. Without Embed, search goes by words alone.
+	// Without Embed, search uses words alone.
 	Embedder vector.Embedder
 
-	// Earlier, if set, returns an embedder for a model that was configured before,
-	// or one without Embed: its vectors are searched until the new ones are made.
+	// Earlier, if set, returns the embedder of a previous model. Search uses its
+	// vectors until the new ones exist.
 	Earlier func(model string) vector.Embedder
 
-	Owner string           // DefaultOwner if ""
-	Now   func() time.Time // time.Now if nil
+	Owner string           // default DefaultOwner
+	Now   func() time.Time // default time.Now
 }
 
-// A Library is what one owner had remembered. It is safe for concurrent use, and
-// several processes may have the same one open.
+// A Library holds one owner's items. It is safe for concurrent use, also by several
+// processes.
 type Library struct {
 	db       sqldb.DB
 	archive  *archive.Archive
@@ -93,11 +80,11 @@ type Library struct {
 	index   *index.Index
 	vectors *vector.Vectors
 	numbers numbers
-	grown   chan struct{} // has something if there is something to tend
-	tending sync.Mutex    // held by who merges
+	grown   chan struct{} // signals work for Tend
+	tending sync.Mutex    // held while merging
 }
 
-// Open opens a Library, and makes its tables if need be. Close it when done.
+// Open opens a Library and creates its tables. Close it when done.
 func Open(ctx context.Context, c Config) (*Library, error) {
 	l := &Library{db: c.DB, archive: c.Archive, embedder: c.Embedder, earlier: c.Earlier, owner: c.Owner, now: c.Now, grown: make(chan struct{}, 1)}
 	l.owner = cmp.Or(l.owner, DefaultOwner)
@@ -105,7 +92,7 @@ func Open(ctx context.Context, c Config) (*Library, error) {
 		l.now = time.Now
 	}
 	l.numbers.db = c.DB
-	l.grown <- struct{}{} // what an earlier process left
+	l.grown <- struct{}{} // for work of an earlier process
 	if err := l.open(ctx); err != nil {
 		return nil, fmt.Errorf("open library: %w", err)
 	}
@@ -127,10 +114,10 @@ func (l *Library) open(ctx context.Context) error {
 	return err
 }
 
-// Close ends the use of the Library. The database stays open.
+// Close releases the Library. The database stays open.
 func (l *Library) Close() error { return nil }
 
-// noteGrowth has what tends the Library look for work.
+// noteGrowth wakes Tend.
 func (l *Library) noteGrowth() {
 	select {
 	case l.grown <- struct{}{}:
@@ -138,9 +125,8 @@ func (l *Library) noteGrowth() {
 	}
 }
 
-// chosen are the options that a file was taken with. What is not given the next
-// time stays as it was, be it that the file is named or that a folder it is in is:
-// to take a file without its tags, forget it before.
+// chosen are a file's ingestion options. Later ingestions keep values that they do not
+// set.
 type chosen struct {
 	Kind    Kind       `json:"kind,omitempty"`
 	Tags    []string   `json:"tags,omitempty"`
@@ -149,7 +135,6 @@ type chosen struct {
 	Source  string     `json:"source,omitempty"`
 }
 
-// choose returns what a file is taken with now.
 func (o IngestOptions) choose(before file) chosen {
 	var c chosen
 	if json.Unmarshal([]byte(before.options), &c) != nil {
@@ -166,11 +151,10 @@ func (o IngestOptions) choose(before file) chosen {
 	return c
 }
 
-// json returns what is stored of the options.
 func (c chosen) json() string {
 	b, err := json.Marshal(c)
 	if err != nil {
-		return "" // strings and times always can be
+		return ""
 	}
 	return string(b)
 }
@@ -182,8 +166,7 @@ func (c chosen) date() time.Time {
 	return *c.Date
 }
 
-// settings returns a hash of what the entries of a file depend on beside its
-// bytes.
+// settings hashes all options that a file's entries depend on.
 func (c chosen) settings() string {
 	return hashOf(version, string(c.Kind), strings.Join(c.Tags, "\x00"), c.Persona, c.date().String(), c.Source)[:16]
 }
@@ -192,8 +175,7 @@ func (c chosen) base(f document.File) Item {
 	return Item{Kind: c.Kind, Persona: c.Persona, Tags: c.Tags, Date: c.date(), Source: f.Path, Path: f.Path, from: c.Source}
 }
 
-// prepared is a transaction whose statements are prepared once. Close it at the
-// end, before the transaction ends or after.
+// prepared is a transaction that prepares each statement once.
 type prepared struct {
 	*sql.Tx
 	stmts map[string]*sql.Stmt

@@ -14,14 +14,14 @@ import (
 	"ponder/store/sqldb"
 )
 
-// numbers gives numbers, each once, among all processes. It takes many at a time
-// from the database; those that a process does not use are lost.
+// numbers issues numbers that are unique among all processes. It reserves blocks in the
+// database; unused numbers are lost.
 type numbers struct {
 	db sqldb.DB
 
 	mu         sync.Mutex
 	next, end  int64
-	takeAtOnce int64 // grows with use
+	takeAtOnce int64
 }
 
 func (n *numbers) take(ctx context.Context) (int64, error) {
@@ -52,21 +52,21 @@ func (n *numbers) reserve(ctx context.Context) error {
 	})
 }
 
-// newID returns the id of an item that is added now: "mem_" and a ULID.
+// newID returns "mem_" and a ULID.
 func newID(now time.Time) string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
 	var ms [8]byte
 	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli()))
 	copy(b[:6], ms[2:])
-	// 128 bits are 26 letters of 5 bits with two zero bits before them.
+	// 128 bits are 26 letters of 5 bits after two zero bits.
 	padded := append([]byte{0, 0, 0, 0}, b[:]...)
 	return "mem_" + crockford.EncodeToString(padded)[6:]
 }
 
 var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
 
-// hashOf returns a hash of strings, in hex, that differs if any of them does.
+// hashOf returns a SHA-256 of strings in hex; lengths separate them.
 func hashOf(parts ...string) string {
 	h := sha256.New()
 	var n [8]byte
@@ -78,7 +78,6 @@ func hashOf(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// micros returns a time as it is stored.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -86,7 +85,6 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// fromMicros undoes micros.
 func fromMicros(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}

@@ -8,22 +8,20 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// What is left of the score of a passage for words of the query that it does not
-// say itself: the index counts those of its title, of the passages beside it and
-// of its whole document too.
+// Factors for passages without words of the query: the index also counts words of the
+// title, the neighbours and the document.
 const (
-	strange = 0.29 // it says none
-	partly  = 0.7  // it says hardly any of those that it was found by
+	strange = 0.29 // with none of the words
+	partly  = 0.7  // with hardly any of them
 )
 
-// A said is what passages say, by the first letters of words that matter: a word's
-// forms are worked out once in a search.
+// A said caches the forms of words during a search.
 type said struct {
 	languages []lexical.Language
 	forms     map[string][]string
 }
 
-// of returns the forms of a word: without case and accents, and its stems.
+// of returns a word's forms: folded, and its stems.
 func (s *said) of(word string) []string {
 	if list, ok := s.forms[word]; ok {
 		return list
@@ -41,8 +39,8 @@ func (s *said) of(word string) []string {
 	return list
 }
 
-// own returns the words that a candidate was found by and says itself, in its text
-// or in the headings above it; its first passage also in its title.
+// own returns the matched words in the candidate's own text, headings or speaker; the
+// first passage also has its title.
 func (s *search) own(c *candidate, known *said) []string {
 	if len(c.words) == 0 {
 		return nil
@@ -98,7 +96,7 @@ func initial(s string) rune {
 	return r
 }
 
-// prefix reports whether the query has a word as a beginning of others.
+// prefix reports whether the query has word as a prefix.
 func (s *search) prefix(word string) bool {
 	for _, w := range s.query.Words {
 		if w.Prefix && strings.EqualFold(w.Text, word) {
@@ -108,7 +106,6 @@ func (s *search) prefix(word string) bool {
 	return false
 }
 
-// weighAll weighs candidates.
 func (s *search) weighAll(list []*candidate) {
 	inParts(list, func(part []*candidate) {
 		known := said{languages: s.languages}
@@ -118,9 +115,8 @@ func (s *search) weighAll(list []*candidate) {
 	})
 }
 
-// weigh takes from the score of a candidate what it has of words that it does not
-// say, and leaves it those that it does. A turn of a conversation keeps what it has
-// of those beside it, for an answer does not repeat the question.
+// weigh lowers the score of a candidate by the share of words that it lacks itself.
+// Turns of conversations keep theirs: an answer does not repeat the question.
 func (s *search) weigh(c *candidate, known *said) {
 	own := s.own(c, known)
 	share := 1.0

@@ -28,10 +28,9 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// cutting is what passages may be besides.
 type cutting struct{ turns []turn }
 
-// cutIs checks that passages are the text without gaps, and of a good length.
+// cutIs checks that passages join to the text and have a good length.
 func cutIs(t *testing.T, d *document.Document, c cutting) {
 	t.Helper()
 	passages := cut(d, c.turns)
@@ -70,7 +69,6 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
-// passageDocumentIs checks that sentences of a passage are in it and in order.
 func passageDocumentIs(t *testing.T, text, headings string) {
 	d := passageDocument(index.Passage{Text: text, Heading: headings}, "x", 1)
 	at := 0
@@ -82,7 +80,6 @@ func passageDocumentIs(t *testing.T, text, headings string) {
 	}
 }
 
-// FuzzEntries takes files apart.
 func FuzzEntries(f *testing.F) {
 	f.Add("a.jsonl", []byte(`{"text":"x","id":1}`))
 	f.Add("a.csv", []byte("text,source\nx,y\n"))

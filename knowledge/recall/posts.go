@@ -12,7 +12,7 @@ import (
 	"ponder/knowledge/document"
 )
 
-// What the fields of a record are called, the first that is there is taken.
+// Names of a record's fields; the first one present counts.
 var (
 	textFields    = []string{"text", "memory", "content", "body", "full_text", "message", "post"}
 	rawFields     = []string{"raw", "raw_text", "raw_content", "original"}
@@ -26,7 +26,6 @@ var (
 	titleFields   = []string{"title", "subject", "headline"}
 )
 
-// first returns the first of the fields that a record has.
 func (r row) first(names []string) string {
 	for _, n := range names {
 		if s := r.fields[n]; s != "" {
@@ -36,19 +35,18 @@ func (r row) first(names []string) string {
 	return ""
 }
 
-// A shape says what the records of a file are.
+// A shape is the kind of a file's records.
 type shape int
 
 const (
-	shapeTable shape = iota // nothing this package knows
+	shapeTable shape = iota
 	shapePosts
 	shapeTurns
 )
 
-// looked is how many records are looked at to know what all are.
+// looked is the number of records that decide the shape.
 const looked = 20
 
-// shapeOf looks at the beginning of a file of records.
 func shapeOf(ext string, raw []byte) shape {
 	rows := rowsOf(ext, raw)
 	if rows == nil {
@@ -86,8 +84,8 @@ func shapeOf(ext string, raw []byte) shape {
 	return shapeTable
 }
 
-// postEntry makes an entry of a record. Its text is what was distilled, its raw
-// text what it was distilled from; both are found.
+// postEntry makes an entry of a record. Search finds both its distilled and its raw
+// text.
 func postEntry(r row, base Item) (*entry, error) {
 	it := base
 	it.Text, it.Raw = r.first(textFields), r.first(rawFields)
@@ -116,7 +114,7 @@ func postEntry(r row, base Item) (*entry, error) {
 	return textEntry(it)
 }
 
-// key tells a record from the others of its file, also when some are added.
+// key identifies a record in its file, also after others are added.
 func (r row) key() string {
 	if id := r.first(idFields); id != "" {
 		return "id " + textkit.PrefixLine(id, maxTag)
@@ -124,7 +122,7 @@ func (r row) key() string {
 	return "row " + hashOf(r.first(textFields), r.first(rawFields), r.first(dateFields), r.first(linkFields))[:16]
 }
 
-// posts yields an entry for each record. Of records with one id, the last counts.
+// posts yields an entry for each record; of equal IDs the last counts.
 func posts(rows iter.Seq2[row, error], base Item) iter.Seq2[*entry, error] {
 	return func(yield func(*entry, error) bool) {
 		last := map[string]int{}
@@ -154,7 +152,6 @@ func tagsOf(s string) []string {
 	return strings.FieldsFunc(textkit.Prefix(s, 4*maxField), func(r rune) bool { return r == ',' || r == ';' || r == '#' || r == '\n' })
 }
 
-// textEntry makes an entry of an item whose text is given.
 func textEntry(it Item) (*entry, error) {
 	e := &entry{item: it, said: it.Text}
 	content := document.Content{Title: it.Title}
@@ -182,13 +179,12 @@ func textEntry(it Item) (*entry, error) {
 	return e, nil
 }
 
-// rawHeading stands above the raw text where it follows what was distilled.
+// rawHeading separates the raw text from the distilled one.
 const rawHeading = "As it was written"
 
-// titleWords is how long the beginning of a text is that is its title.
 const titleWords = 10
 
-// beginning returns the first words of a text.
+// beginning returns the first words, as a title.
 func beginning(s string) string {
 	fields := strings.Fields(textkit.Prefix(s, 400))
 	if len(fields) <= titleWords {
@@ -197,7 +193,6 @@ func beginning(s string) string {
 	return strings.Join(fields[:titleWords], " ") + "…"
 }
 
-// dated returns the time of an item: that which is known best.
 func dated(times ...time.Time) time.Time {
 	for _, t := range times {
 		if !t.IsZero() {
@@ -207,11 +202,10 @@ func dated(times ...time.Time) time.Time {
 	return time.Time{}
 }
 
-// speech is a line or paragraph that begins with who says it.
+// speech matches a line that begins with its speaker.
 var speech = regexp.MustCompile(`^[*_]{0,2}([\pL\pN][\pL\pN .'_@-]{0,39}?)[*_]{0,2}:[*_]{0,2}\s+\S`)
 
-// spoken takes a conversation apart in which who speaks stands before what they
-// say: "Anna: I will." It returns nil if the text is none.
+// spoken parses a conversation with lines like "Anna: I will.", or returns nil.
 func spoken(text string) ([]document.Block, []turn) {
 	var blocks []document.Block
 	var turns []turn
@@ -230,8 +224,8 @@ func spoken(text string) ([]document.Block, []turn) {
 	return blocks, turns
 }
 
-// place makes turns, which begin with blocks, begin with bytes of the document
-// that was made of the blocks. Blocks of turns are never empty.
+// place converts the starts of turns from blocks to bytes of the document. Blocks of
+// turns are never empty.
 func place(turns []turn, d *document.Document) {
 	at, block := 0, 0
 	for i := range turns {
@@ -242,7 +236,6 @@ func place(turns []turn, d *document.Document) {
 	}
 }
 
-// next returns where the block after the one at a place begins.
 func next(text string, at int) int {
 	if i := strings.Index(text[at:], "\n\n"); i >= 0 {
 		return at + i + 2
@@ -250,7 +243,7 @@ func next(text string, at int) int {
 	return len(text)
 }
 
-// A talk is the turns of a day of a conversation.
+// A talk is one day of a conversation.
 type talk struct {
 	key    string
 	date   time.Time
@@ -259,11 +252,11 @@ type talk struct {
 	bytes  int
 }
 
-// talkBytes is how long a talk may be; what is longer goes on as another.
+// talkBytes limits a talk; longer days are split.
 const talkBytes = 256 << 10
 
-// talks yields an entry for each day of a conversation whose turns are records,
-// and an error for each record that cannot be read.
+// talks yields an entry for each day of a conversation of records, and an error for
+// each unreadable record.
 func talks(rows iter.Seq2[row, error], base Item) iter.Seq2[*entry, error] {
 	return func(yield func(*entry, error) bool) {
 		t := talk{key: "1"}
@@ -297,7 +290,6 @@ func talks(rows iter.Seq2[row, error], base Item) iter.Seq2[*entry, error] {
 
 func sameDay(a, b time.Time) bool { return a.Format(time.DateOnly) == b.Format(time.DateOnly) }
 
-// add adds a turn.
 func (t *talk) add(r row, date time.Time) {
 	text := strings.Join(strings.Fields(r.first(textFields)), " ")
 	if text == "" {

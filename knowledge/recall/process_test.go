@@ -26,7 +26,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-// childEnv makes this program, run again, ingest a folder into a database.
+// childEnv makes this program ingest a folder into a database.
 const childEnv = "PONDER_RECALL_TEST"
 
 func TestMain(m *testing.M) {
@@ -59,7 +59,6 @@ func runChild(file, dir string) error {
 	return err
 }
 
-// spawn starts a process that ingests a folder.
 func spawn(t *testing.T, file, dir string) (cmd *exec.Cmd, errs *strings.Builder, out io.Reader) {
 	t.Helper()
 	cmd = exec.CommandContext(t.Context(), os.Args[0], file, dir)
@@ -76,8 +75,6 @@ func spawn(t *testing.T, file, dir string) (cmd *exec.Cmd, errs *strings.Builder
 	return cmd, errs, out
 }
 
-// library makes a folder of files of all sorts: small ones, one of many records,
-// one long document.
 func libraryFolder(t *testing.T) string {
 	files := map[string]string{}
 	for i := range 300 {
@@ -100,7 +97,7 @@ func TestKill(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	kills := 0
 	for more := true; more; {
-		most := 1 + rand.IntN(8) // transactions; the next is under way when it is killed
+		most := 1 + rand.IntN(8) // transactions; the kill hits the next
 		if kills == maxKills {
 			most = math.MaxInt
 		}
@@ -119,11 +116,10 @@ func TestKill(t *testing.T) {
 	t.Logf("killed %d times", kills)
 }
 
-// maxKills is how often an ingestion is killed before it may end.
 const maxKills = 8
 
-// killed has a process ingest a folder and kills it after so many transactions.
-// It returns false if the process came to its end before.
+// killed kills an ingestion after some transactions. It returns false if the process
+// ended before.
 func killed(t *testing.T, file, dir string, after int) bool {
 	t.Helper()
 	cmd, errs, out := spawn(t, file, dir)
@@ -138,8 +134,7 @@ func killed(t *testing.T, file, dir string, after int) bool {
 	return err != nil
 }
 
-// whole checks that what is found is found whole: each document has its beginning
-// and its end.
+// whole checks that documents have their beginning and end.
 func (r *rig) whole() {
 	r.t.Helper()
 	for _, it := range r.list(recall.Filter{N: -1}) {
@@ -162,8 +157,7 @@ func (r *rig) whole() {
 	r.sound()
 }
 
-// sound checks that the tables agree: no document without an item, no item
-// without a document, nothing twice.
+// sound checks that the tables agree.
 func (r *rig) sound() {
 	r.t.Helper()
 	for what, query := range map[string]string{
@@ -209,7 +203,7 @@ func TestTwoProcesses(t *testing.T) {
 	r.sound()
 }
 
-// After random changes of a folder, the library is as one that is built anew.
+// After random changes, the library equals a new one.
 func TestAsBuiltAnew(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -241,7 +235,6 @@ func TestAsBuiltAnew(t *testing.T) {
 	}
 }
 
-// found returns where the hits are that a search found, in no order.
 func found(r recall.Result) (list []string) {
 	for _, h := range r.Hits {
 		list = append(list, h.Item.Path+"#"+h.Item.Part)
@@ -250,7 +243,6 @@ func found(r recall.Result) (list []string) {
 	return slices.Compact(list)
 }
 
-// changeFolder adds, changes, moves or removes a file.
 func changeFolder(t *testing.T, rnd *rand.Rand, dir string, at time.Time) {
 	names := []string{"a.md", "b.txt", "sub/c.md", "sub/d.jsonl", "e.csv", "2024-02-03.md", "j.md", ".ignore", "sub/deep/f.html", "g.jsonl", "bad.md"}
 	name := names[rnd.IntN(len(names))]

@@ -15,7 +15,6 @@ import (
 	"ponder/knowledge/recall"
 )
 
-// data returns a path of the benchmark data, or skips the test.
 func data(t *testing.T, name string) string {
 	path := filepath.Join("..", "..", "..", "shared", "data", name)
 	if _, err := os.Stat(path); err != nil {
@@ -24,7 +23,7 @@ func data(t *testing.T, name string) string {
 	return path
 }
 
-// A search as a whole ranks documents no worse than published figures of BM25.
+// Search ranks no worse than published figures of BM25.
 func TestRankingQuality(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which ranks a collection")
 	for set, least := range map[string]float64{"cranfield": 0.384, "cisi": 0.368} {
@@ -87,7 +86,7 @@ func judgements(t *testing.T, file string) map[string]map[string]float64 {
 		var query, doc string
 		var score float64
 		if n, err := fmt.Sscan(l, &query, &doc, &score); n != 3 || err != nil {
-			continue // the heading
+			continue
 		}
 		if out[query] == nil {
 			out[query] = map[string]float64{}
@@ -97,7 +96,7 @@ func judgements(t *testing.T, file string) map[string]map[string]float64 {
 	return out
 }
 
-// gain returns the nDCG@10 of the items that were found.
+// gain returns the nDCG@10.
 func gain(hits []recall.Hit, relevant map[string]float64) float64 {
 	got, rank, seen := 0.0, 0, map[string]bool{}
 	for _, h := range hits {
@@ -122,7 +121,7 @@ func gain(hits []recall.Hit, relevant map[string]float64) float64 {
 	return got / ideal
 }
 
-// Of conversations, a search finds the turns that answer.
+// In conversations, search finds the answering turns.
 func TestConversationQuality(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which ranks a collection")
 	raw, err := os.ReadFile(data(t, "memory/locomo-dev.json"))

@@ -11,15 +11,14 @@ import (
 	"ponder/knowledge/recall/index"
 )
 
-// Bounds on what a hit shows, in bytes.
 const (
-	shortQuote  = 60 // a sentence shorter than that is quoted with the next
+	shortQuote  = 60 // shorter sentences are quoted with the next
 	snippetMost = 240
 	contextMost = 1200
 )
 
-// quote makes hits of candidates: of each the sentence that answers the query
-// best. What has no sentence that is not excluded is left out.
+// quote makes hits of candidates, each with its best sentence. Candidates without an
+// allowed sentence are left out.
 func (s *search) quote(list []*candidate) []Hit {
 	docs := make([]*document.Document, len(list))
 	hits := make([]*Hit, len(list))
@@ -47,7 +46,6 @@ func (s *search) quote(list []*candidate) []Hit {
 	return out
 }
 
-// upTo returns the numbers below n.
 func upTo(n int) []int {
 	list := make([]int, n)
 	for i := range list {
@@ -56,7 +54,6 @@ func upTo(n int) []int {
 	return list
 }
 
-// topics gives hits what else their passages are about.
 func (s *search) topics(docs []*document.Document, hits []*Hit) {
 	if s.o.Topics <= 0 {
 		return
@@ -69,13 +66,10 @@ func (s *search) topics(docs []*document.Document, hits []*Hit) {
 	}
 }
 
-// placeHash is how much of the hash of a text is in a place.
 const placeHash = 12
 
-// span is a range of bytes.
 type span struct{ start, end int }
 
-// excluded returns the places that are not wanted again, by their text.
 func (s *search) excluded() map[string][]span {
 	out := map[string][]span{}
 	for _, id := range s.o.Exclude {
@@ -86,8 +80,8 @@ func (s *search) excluded() map[string][]span {
 	return out
 }
 
-// pick returns the range of the passage that is quoted: the best sentence that is
-// not excluded. If a sentence is, only another that was found is taken.
+// pick returns the range to quote: the best sentence that is not excluded. After an
+// exclusion it takes only matched sentences.
 func pick(d *document.Document, found []int, c *candidate, excluded []span) (start, end int, ok bool) {
 	out := func(a, b int) bool {
 		return slices.ContainsFunc(excluded, func(e span) bool { return c.passage.Start+a < e.end && e.start < c.passage.Start+b })
@@ -123,7 +117,6 @@ func pick(d *document.Document, found []int, c *candidate, excluded []span) (sta
 	return d.Sentences[first].Start, d.Sentences[first].End, true
 }
 
-// hit makes a hit of a candidate and a range of its passage.
 func (s *search) hit(c *candidate, start, end int) Hit {
 	p, it := c.passage, c.item
 	it.Text, it.Raw = "", ""
@@ -152,8 +145,7 @@ func how(c *candidate) string {
 	return "date"
 }
 
-// passageDocument returns a passage as a document, with its sentences. Its text
-// is that of the passage.
+// passageDocument returns a passage as a document with equal text.
 func passageDocument(p index.Passage, title string, n int) *document.Document {
 	d := &document.Document{Title: title, Source: title, Text: p.Text, Hash: hashOf(p.Text, strconv.Itoa(n))}
 	section := -1
@@ -176,7 +168,7 @@ func passageDocument(p index.Passage, title string, n int) *document.Document {
 	return d
 }
 
-// heading reports whether a line is one of the headings above a passage.
+// heading reports whether a line is a heading of the passage.
 func heading(line, headings, title string) bool {
 	if line == "" {
 		return false
@@ -192,7 +184,6 @@ func heading(line, headings, title string) bool {
 	return false
 }
 
-// lineSentences returns the sentences of a line that is at a place.
 func lineSentences(line string, at int, kind document.Kind, section int) []document.Sentence {
 	text := strings.TrimSpace(line)
 	if text == "" {
@@ -210,8 +201,7 @@ func lineSentences(line string, at int, kind document.Kind, section int) []docum
 	return d.Sentences
 }
 
-// around returns at most n bytes of a text that have a range in them, from word
-// to word.
+// around returns at most n bytes around a range, cut between words.
 func around(text string, start, end, n int) string {
 	if len(text) <= n {
 		return text
@@ -223,7 +213,6 @@ func around(text string, start, end, n int) string {
 	return text[from:to]
 }
 
-// wordBound returns the beginning of a word at or behind a place.
 func wordBound(text string, at, most int) int {
 	if at == 0 {
 		return 0
@@ -234,7 +223,6 @@ func wordBound(text string, at, most int) int {
 	return most
 }
 
-// wordBoundEnd returns the end of a word at or before a place.
 func wordBoundEnd(text string, at, least int) int {
 	if at >= len(text) {
 		return len(text)
@@ -245,8 +233,8 @@ func wordBoundEnd(text string, at, least int) int {
 	return least
 }
 
-// marks returns what tells the words that are marked in a candidate: those of the
-// query, in any form, and what begins as the query says.
+// marks returns the test for words to mark: forms of matched words, and words with the
+// query's prefixes.
 func (s *search) marks(c *candidate) func(word string) bool {
 	wanted := map[string]bool{}
 	add := func(text string) {
@@ -279,8 +267,8 @@ func (s *search) marks(c *candidate) func(word string) bool {
 	}
 }
 
-// marked returns a text on one line with marks around words. Those that overlap, as
-// pairs of letters do, are marked as one.
+// marked returns a text on one line with marked words. It joins overlapping marks, as
+// of pairs of letters.
 func marked(text string, mark func(word string) bool) string {
 	text = strings.NewReplacer(MarkOpen, "", MarkClose, "", "\n", " ").Replace(text)
 	var spans []span

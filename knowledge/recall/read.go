@@ -18,33 +18,29 @@ import (
 	"ponder/knowledge/recall/index"
 )
 
-// ReadOptions say how much is read around a place, in bytes: 600 before and 2,000
-// behind if zero; 64 KiB at most.
+// ReadOptions are the bytes around a place: by default 600 before and 2,000 after, at
+// most 64 KiB.
 type ReadOptions struct{ Before, After int }
 
-// Bounds on what is read at once.
 const (
 	readBefore = 600
 	readAfter  = 2000
 	readMost   = 64 << 10
 )
 
-// An Excerpt is what stands at a place.
 type Excerpt struct {
-	Item       Item   // without its text
-	Text       string // exactly the bytes Start to End of the text of Item
+	Item       Item   // without Text
+	Text       string // exactly bytes Start to End of the item's text
 	Start, End int
-	Of         int // bytes that the text has
+	Of         int // length of that text
 	Section    string
 	Page       int
 
-	// Earlier and Later are the ids to read what is before and behind; "" if
-	// there is nothing.
+	// IDs of the adjoining excerpts, or "".
 	Earlier, Later string
 }
 
-// Read returns what is at a place, which is the id of an item or of a hit, with
-// some of what stands around it. What is not there is ErrNone.
+// Read returns the text around an item or a hit, or ErrNone.
 func (l *Library) Read(ctx context.Context, id string, o ReadOptions) (Excerpt, error) {
 	x, err := l.read(ctx, id, o)
 	if err != nil {
@@ -97,7 +93,7 @@ func within(n, dflt int) int {
 	return min(max(n, 0), readMost)
 }
 
-// between returns the bytes from to to of passages, at whole letters.
+// between returns the bytes from to to, without cut characters.
 func between(passages []index.Passage, from, to int) (text string, start, end int) {
 	var b strings.Builder
 	for _, p := range passages {
@@ -118,8 +114,7 @@ func between(passages []index.Passage, from, to int) (text string, start, end in
 	return text, from, from + len(text)
 }
 
-// locate returns the item that an id means, and the range: all of it for the id
-// of an item.
+// locate returns the item of an ID and its range, which is empty for IDs of items.
 func (l *Library) locate(ctx context.Context, id string) (it Item, start, end int, err error) {
 	hash, start, end, ok := document.ParsePlace(id)
 	if !ok {
@@ -139,7 +134,6 @@ func (l *Library) locate(ctx context.Context, id string) (it Item, start, end in
 //go:embed persona.md
 var instructions string
 
-// Bounds on the context of a persona.
 const (
 	personaHits = 10
 	personaMost = 40
@@ -147,11 +141,10 @@ const (
 	rawMost     = 1500 // bytes of raw content
 )
 
-// PersonaContext returns what a persona remembers of a query, at most n items (10
-// if zero), as it is put before a model: memories first, each with the raw content
-// that has its external id; then the raw posts that belong to no memory; then how
-// to answer. Hits are what it was made of. A persona that is not set has items if
-// some have its name. The text is "" if nothing is remembered.
+// PersonaContext returns at most n items (default 10) on a query, formatted for a
+// model, and their hits. Memories come first, each with the raw content of its external
+// ID; then other posts; then instructions. An unset persona has the items with its
+// name. Without items the text is "".
 func (l *Library) PersonaContext(ctx context.Context, name, query string, n int) (string, []Hit, error) {
 	text, hits, err := l.personaContext(ctx, name, query, n)
 	if err != nil {
@@ -185,8 +178,8 @@ func (l *Library) personaContext(ctx context.Context, name, query string, n int)
 	return w.text(hits, items), hits, nil
 }
 
-// full returns the items of hits with their texts, each once. Of what is long,
-// the text is the context of the hit.
+// full returns each item once, with its text; long items have the hit's context
+// instead.
 func (l *Library) full(ctx context.Context, hits []Hit) ([]Item, error) {
 	var nums []int64
 	for _, h := range hits {
@@ -218,8 +211,8 @@ func (l *Library) full(ctx context.Context, hits []Hit) ([]Item, error) {
 	return items, nil
 }
 
-// rawOf returns the raw content of items: what they have themselves, or the post
-// with their external id.
+// rawOf returns the raw content of items: their own, or that of the post with their
+// external ID.
 func (l *Library) rawOf(ctx context.Context, items []Item) (map[string]string, error) {
 	raw := map[string]string{}
 	var missing []any
@@ -248,17 +241,15 @@ func (l *Library) rawOf(ctx context.Context, items []Item) (map[string]string, e
 	return raw, nil
 }
 
-// A personaWriter writes the context of a persona.
 type personaWriter struct {
 	persona Persona
-	raw     map[string]string // by the id of an item
-	shown   map[string]bool   // external ids whose raw content is shown
+	raw     map[string]string // by item ID
+	shown   map[string]bool   // external IDs of shown raw content
 	b       strings.Builder
 }
 
 const separator = "\n---\n\n"
 
-// text writes items: memories, then raw posts, then how to answer.
 func (w *personaWriter) text(hits []Hit, items []Item) string {
 	score := map[string]float64{}
 	for _, h := range hits {
@@ -310,7 +301,6 @@ func (w *personaWriter) items(what string, items []Item, score map[string]float6
 	w.b.WriteString("\n")
 }
 
-// about returns what is known of an item: source, date, link and so on.
 func about(it Item, score float64) string {
 	var parts []string
 	add := func(name, value string) {
@@ -335,8 +325,7 @@ func about(it Item, score float64) string {
 	return strings.Join(parts, " · ")
 }
 
-// quoted returns a text whose lines begin with a mark, so that nothing in it can
-// be taken for what stands around it.
+// quoted prefixes each line with ">", so that no line looks like an instruction.
 func quoted(text string, most int) string {
 	short := textkit.Prefix(text, most)
 	var b strings.Builder
@@ -349,14 +338,13 @@ func quoted(text string, most int) string {
 	return b.String()
 }
 
-// A Persona is a voice that answers from what somebody remembers.
+// A Persona is a voice that answers from stored items.
 type Persona struct {
 	Name  string `json:"name"`
-	Voice string `json:"voice,omitempty"` // guidance: how they speak, what they care for
+	Voice string `json:"voice,omitempty"` // guidance on style
 
-	// Whose items it speaks from: of an owner, that of the Library if "", from
-	// any of some sources and with all of some tags. Without sources and tags,
-	// the items that have the persona's name as theirs.
+	// Items of Owner (default that of the Library), from any of Sources, with all Tags.
+	// Without both, items with the persona's name.
 	Owner   string   `json:"-"`
 	Sources []string `json:"sources,omitempty"`
 	Tags    []string `json:"tags,omitempty"`
@@ -364,10 +352,9 @@ type Persona struct {
 	Created time.Time `json:"created_at,omitzero"`
 }
 
-// maxVoice is how long the guidance of a persona may be, in bytes.
 const maxVoice = 64 << 10
 
-// SetPersona keeps a persona, in the place of the one with its name.
+// SetPersona stores or replaces a persona.
 func (l *Library) SetPersona(ctx context.Context, p Persona) error {
 	p.Name = textkit.PrefixLine(p.Name, maxTag)
 	if p.Name == "" || len(p.Voice) > maxVoice {
@@ -388,7 +375,6 @@ func (l *Library) SetPersona(ctx context.Context, p Persona) error {
 	return nil
 }
 
-// Persona returns the persona with a name, or ErrNone.
 func (l *Library) Persona(ctx context.Context, name string) (Persona, error) {
 	p, err := l.persona(ctx, name)
 	if err != nil {
@@ -408,7 +394,6 @@ func (l *Library) persona(ctx context.Context, name string) (Persona, error) {
 	return list[0], nil
 }
 
-// Personas returns all personas, by name.
 func (l *Library) Personas(ctx context.Context) ([]Persona, error) {
 	list, err := l.personas(ctx, `ORDER BY name`)
 	if err != nil {
@@ -439,7 +424,7 @@ func (l *Library) personas(ctx context.Context, and string, args ...any) ([]Pers
 	return list, rows.Err()
 }
 
-// RemovePersona removes a persona; the items stay. Without one it is ErrNone.
+// RemovePersona removes a persona, or returns ErrNone. The items stay.
 func (l *Library) RemovePersona(ctx context.Context, name string) error {
 	err := l.db.Tx(ctx, func(tx *sql.Tx) error {
 		r, err := tx.ExecContext(ctx, l.db.Bind(`DELETE FROM recall_persona WHERE owner = ? AND name = ?`), l.owner, name)

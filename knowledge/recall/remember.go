@@ -11,12 +11,10 @@ import (
 	"ponder/knowledge/archive"
 )
 
-// Remember keeps items and returns them as they are kept, in their order. An item
-// with an ExternalID takes the place of the one that has the same kind, persona,
-// source and ExternalID; another that of the one of the same kind and persona
-// that says the same. What takes a place has its id. What is not given is filled
-// in: the kind is KindMemory, a title is the beginning of the text, the date that
-// of now. All are kept or, on an error, none.
+// Remember stores items and returns them in order, all or none. An item with an
+// ExternalID replaces the one with equal kind, persona, source and ExternalID; others
+// replace an item of equal kind, persona and text. The replacement keeps the ID.
+// Defaults are KindMemory, the start of the text as title, and the date of now.
 func (l *Library) Remember(ctx context.Context, items ...Item) ([]Item, error) {
 	list := make([]*entry, 0, len(items))
 	for i, it := range items {
@@ -37,7 +35,6 @@ func (l *Library) Remember(ctx context.Context, items ...Item) ([]Item, error) {
 	return out, nil
 }
 
-// given makes an entry of an item that a caller gives.
 func (l *Library) given(it Item) (*entry, error) {
 	now := l.now()
 	it.Kind = cmp.Or(it.Kind, KindMemory)
@@ -57,8 +54,7 @@ func (l *Library) given(it Item) (*entry, error) {
 	return e, nil
 }
 
-// unique returns the last entry of each identity, and where that of each of the
-// given ones is.
+// unique returns the last entry of each identity, and the index of each input's entry.
 func unique(list []*entry) (out []*entry, at []int) {
 	index := map[string]int{}
 	at = make([]int, len(list))
@@ -74,7 +70,6 @@ func unique(list []*entry) (out []*entry, at []int) {
 	return out, at
 }
 
-// keep writes entries that are of no file, in one transaction.
 func (l *Library) keep(ctx context.Context, list []*entry, originals []archive.Packed) error {
 	s := &step{originals: originals}
 	for _, e := range list {
@@ -109,7 +104,7 @@ func (l *Library) keep(ctx context.Context, list []*entry, originals []archive.P
 	return err
 }
 
-// replace gives an entry the id and the age of the item whose place it takes.
+// replace gives an entry the ID and age of the item that it replaces.
 func (l *Library) replace(ctx context.Context, tx *prepared, s *step, e *entry) error {
 	var before stored
 	err := tx.QueryRowContext(ctx, l.db.Bind(`SELECT num, id, added, original, source FROM recall_item WHERE owner = ? AND identity = ?`),
@@ -125,7 +120,7 @@ func (l *Library) replace(ctx context.Context, tx *prepared, s *step, e *entry) 
 	if before.original != e.item.Original || before.source != e.item.Source {
 		s.was(stored{path: before.source}, before.original)
 	}
-	before.original = "" // it stays
+	before.original = "" // keep the original
 	s.removed = append(s.removed, before)
 	return nil
 }

@@ -149,7 +149,7 @@ func TestRead(t *testing.T) {
 	if err != nil || back.End != x.Start {
 		t.Errorf("read what is before: %d to %d, %v", back.Start, back.End, err)
 	}
-	// From the beginning on, what is read is the text.
+	// Excerpts from the start on join to the text.
 	var all strings.Builder
 	for id := it.ID; id != ""; {
 		x, err := r.Read(t.Context(), id, recall.ReadOptions{Before: -1, After: -1})

@@ -17,12 +17,10 @@ import (
 	"ponder/store/sqlite"
 )
 
-// now is when tests take place.
 var now = time.Date(2024, 6, 15, 12, 0, 0, 0, time.UTC)
 
 func clock() time.Time { return now }
 
-// A rig is a library in a file of its own.
 type rig struct {
 	*recall.Library
 	t     testing.TB
@@ -31,7 +29,6 @@ type rig struct {
 	file  string
 }
 
-// open opens the library in a file, and closes it at the end of the test.
 func open(t testing.TB, file string, change ...func(*recall.Config)) *rig {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), file)
@@ -59,7 +56,7 @@ func newRig(t testing.TB, change ...func(*recall.Config)) *rig {
 	return open(t, filepath.Join(t.TempDir(), "ponder.db"), change...)
 }
 
-// folder makes a folder with files of texts; those that end in "/" are folders.
+// folder makes a folder of files; names ending in "/" are folders.
 func folder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,7 +74,7 @@ func writeFile(t testing.TB, path, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chtimes(path, old, old); err != nil { // long before: its time tells whether it changed
+	if err := os.Chtimes(path, old, old); err != nil { // old enough that its time proves it unchanged
 		t.Fatal(err)
 	}
 }
@@ -120,7 +117,6 @@ func (r *rig) list(f recall.Filter) []recall.Item {
 	return list
 }
 
-// quotes returns the quotes of hits.
 func quotes(r recall.Result) (list []string) {
 	for _, h := range r.Hits {
 		list = append(list, h.Quote)
@@ -128,8 +124,7 @@ func quotes(r recall.Result) (list []string) {
 	return list
 }
 
-// content returns all that a library has, a line for each item, sorted: all but
-// what is another each time.
+// content returns a sorted line for each item, without the varying fields.
 func (r *rig) content() []string {
 	r.t.Helper()
 	var lines []string
@@ -145,7 +140,7 @@ func (r *rig) content() []string {
 	return lines
 }
 
-// bag is an embedder that knows words which mean the same.
+// bag is an embedder that knows synonyms.
 func bag(groups ...string) vector.Embedder {
 	return vector.Embedder{Model: "bag", Embed: func(_ context.Context, texts []string) ([][]float32, error) {
 		var out [][]float32

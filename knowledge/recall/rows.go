@@ -13,22 +13,18 @@ import (
 	"strings"
 )
 
-// A row is a record of a file of records: its fields by their names in small
-// letters.
+// A row is a record with its fields by lower-case name.
 type row struct {
-	number int // of the line, from 1
+	number int // line, from 1
 	fields map[string]string
 }
 
-// maxRow is how long a line of records may be, in bytes.
 const maxRow = 4 << 20
 
-// errTable says that a file is not records.
 var errTable = errors.New("not records")
 
-// rowsOf yields the records of a JSON Lines or CSV file, each with an error if it
-// cannot be read; the others are not harmed by it. It returns nil if the file
-// does not look like either.
+// rowsOf yields the records of a JSON Lines or CSV file, or nil for other files. An
+// unreadable record gives an error and does not affect others.
 func rowsOf(ext string, raw []byte) iter.Seq2[row, error] {
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	switch ext {
@@ -95,8 +91,8 @@ func arrayRows(raw []byte) iter.Seq2[row, error] {
 	}
 }
 
-// flat returns the fields of an object: strings, numbers, lists of strings with
-// commas between, and the name or text in an object.
+// flat converts fields to strings: lists joined by commas, objects by their name or
+// text.
 func flat(v map[string]any) map[string]string {
 	out := make(map[string]string, len(v))
 	for name, value := range v {
@@ -133,7 +129,6 @@ func flatValue(v any) string {
 	return ""
 }
 
-// csvRows yields the records of a table whose first line names its columns.
 func csvRows(raw []byte, tabs bool) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
 		r := csv.NewReader(bufio.NewReader(bytes.NewReader(raw)))
@@ -168,7 +163,7 @@ func csvRows(raw []byte, tabs bool) iter.Seq2[row, error] {
 	}
 }
 
-// comma returns what is between the fields of a table.
+// comma detects the separator.
 func comma(raw []byte, tabs bool) rune {
 	if tabs {
 		return '\t'

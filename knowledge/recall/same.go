@@ -14,11 +14,10 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// sameWords is the part of their words that two passages share which say the
-// same, if they also share all numbers.
+// sameWords is the share of common words that makes passages equal, if their numbers
+// are equal too.
 const sameWords = 0.8
 
-// inParts has a list done in parts, on all processors at once.
 func inParts[T any](list []T, do func(part []T)) {
 	var wg sync.WaitGroup
 	for part := range slices.Chunk(list, 1+len(list)/runtime.GOMAXPROCS(0)) {
@@ -27,9 +26,8 @@ func inParts[T any](list []T, do func(part []T)) {
 	wg.Wait()
 }
 
-// choose returns what becomes hits: of passages that say the same, the best; no
-// more of an item than is wanted; each pushed back by its likeness to those
-// before it. There are some more than asked for, as some may have no quote.
+// choose selects the best of equal passages, a limited number per item, with penalties
+// for likeness. It returns extra candidates because some yield no quote.
 func (s *search) choose(list []*candidate) []*candidate {
 	inParts(list, func(part []*candidate) {
 		for _, c := range part {
@@ -60,12 +58,12 @@ func (s *search) choose(list []*candidate) []*candidate {
 		if best < 0 {
 			break
 		}
-		open[best].score = value // the order is that of the scores shown
+		open[best].score = value // keep shown scores in order
 		taken = append(taken, open[best])
 		perItem[open[best].item.num]++
 		open[best] = nil
 	}
-	for _, c := range open { // how many more say the same as what is taken
+	for _, c := range open {
 		if c != nil {
 			s.same(c, taken)
 		}
@@ -73,8 +71,7 @@ func (s *search) choose(list []*candidate) []*candidate {
 	return taken
 }
 
-// same reports whether a candidate says what one that is taken says. It also
-// notes how like them it is.
+// same also notes the likeness to taken candidates.
 func (s *search) same(c *candidate, taken []*candidate) bool {
 	for ; c.checked < len(taken); c.checked++ {
 		t := taken[c.checked]
@@ -94,13 +91,12 @@ func (s *search) same(c *candidate, taken []*candidate) bool {
 	return false
 }
 
-// samePost reports whether two items are one thing that came twice.
+// samePost reports whether two items are copies of one post.
 func samePost(a, b Item) bool {
 	return a.num != b.num && a.ExternalID != "" && a.ExternalID == b.ExternalID && a.Source == b.Source && a.Kind == b.Kind
 }
 
-// read takes the words of a candidate, once: a hash of each, which is odd if it
-// has a digit.
+// read hashes the candidate's words, once.
 func (c *candidate) read() {
 	if c.sum != "" {
 		return
@@ -118,8 +114,8 @@ func (c *candidate) read() {
 	c.tokens = slices.Compact(c.tokens)
 }
 
-// wordHash returns the FNV-1a hash of a word, made odd if the word has a digit and
-// even if not.
+// wordHash returns a word's FNV-1a hash, odd if the word has a digit and otherwise
+// even.
 func wordHash(word string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(word) {
@@ -131,8 +127,7 @@ func wordHash(word string) uint64 {
 	return h
 }
 
-// said returns what a passage says, without the headings in it: one text may
-// stand under several.
+// said returns the passage without headings: one text may have several.
 func (c *candidate) said() string {
 	var b strings.Builder
 	for l := range strings.SplitSeq(c.passage.Text, "\n") {
@@ -147,9 +142,8 @@ func (c *candidate) said() string {
 	return b.String()
 }
 
-// overlap returns which part of two sorted lists both have, and, where that is enough
-// for them to say the same, whether no number is among what only one has: texts that
-// differ in a number do not say the same.
+// overlap returns the share of common words and, for shares of at least sameWords,
+// whether the numbers are equal.
 func overlap(a, b []uint64) (part float64, numbers bool) {
 	both := common(a, b)
 	if both == 0 {
@@ -159,8 +153,8 @@ func overlap(a, b []uint64) (part float64, numbers bool) {
 	return part, part >= sameWords && sameNumbers(a, b)
 }
 
-// common counts what two sorted lists have in common. Its steps depend on no branch
-// that could be guessed wrong, which takes three times as long.
+// common counts common elements of sorted lists. Unpredictable branches would take
+// three times as long.
 func common(a, b []uint64) (both int) {
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		_, less := bits.Sub64(a[i], b[j], 0)
@@ -172,7 +166,7 @@ func common(a, b []uint64) (both int) {
 	return both
 }
 
-// sameNumbers reports whether two sorted lists have the same numbers, which are odd.
+// sameNumbers compares the odd hashes, which are those of numbers.
 func sameNumbers(a, b []uint64) bool {
 	odd := func(list []uint64) (out []uint64) {
 		for _, x := range list {

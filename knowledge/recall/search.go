@@ -14,83 +14,76 @@ import (
 	"ponder/knowledge/recall/query"
 )
 
-// SearchOptions shape a search. The zero value finds the best of everything.
+// SearchOptions shape a search; the zero value searches everything.
 type SearchOptions struct {
-	N int // hits; 10 if zero, 100 at most
+	N int // default 10, at most 100
 
-	// What is looked at, besides what the query says itself.
 	Kinds    []Kind
-	Sources  []string // any of them: exact, or the beginning of it and "*"
+	Sources  []string // any of them: exact, or a prefix and "*"
 	Tags     []string // all of them
 	From, To time.Time
-	Persona  string // items in its voice; see [Persona] for whose that are
+	Persona  string // items in this voice; see [Persona]
 
-	// Topics is how many words a hit gets that say what else its passage is about.
-	// They take longer to find than most hits.
+	// Topics is the number of keywords per hit; they are slow to find.
 	Topics int
 
-	// Exclude has the ids of hits that are not wanted again.
+	// Exclude lists IDs of hits to leave out.
 	Exclude []string
 
-	// Prefer has sources whose hits count twice as much, and Without those that
-	// are left out: as in Sources, or paths of folders.
+	// Hits of Prefer count twice; Without excludes. Both take sources or paths of
+	// folders.
 	Prefer, Without []string
 }
 
-// Bounds on hits.
 const (
 	defaultHits = 10
 	mostHits    = 100
 
-	maxLanguages = 4 // by which words are found again to be marked
+	maxLanguages = 4 // whose stems mark words in snippets
 )
 
-// A Result is what a search found, and how.
 type Result struct {
 	Query      query.Query
-	Strategies []string // what was done, in the order it was
-	Confidence float64  // 0 to 1: that the best hits answer the query
-	Says       string   // why, in a sentence or two
-	Hits       []Hit    // the best first
+	Strategies []string
+	Confidence float64 // 0 to 1: that the best hits answer the query
+	Says       string  // reason for Confidence
+	Hits       []Hit
 
-	Documents, Passages int               // how many there are to search
-	Corrected           map[string]string // words that were taken for others
-	Hybrid              bool              // meaning was compared, and not only words
+	Documents, Passages int
+	Corrected           map[string]string // misspelled words and replacements
+	Hybrid              bool
 }
 
-// A Hit is a sentence or two that were found, with their place.
 type Hit struct {
-	ID   string // the place: as that of document.Document.Place
-	Item Item   // without its text
+	ID   string // see document.Document.Place
+	Item Item
 	Date time.Time
 
-	Quote      string // exactly the bytes Start to End of the text of Item
+	Quote      string // exactly bytes Start to End of the item's text
 	Start, End int
-	Page       int    // from 1; 0 if there are none
-	Section    string // the headings above it: "Terms > Payment"
+	Page       int    // from 1; 0 without pages
+	Section    string // the headings above: "Terms > Payment"
 	Speaker    string
-	Context    string // the passage it is in
-	Snippet    string // the beginning of that, or what is around the quote, with marks around words that were found
+	Context    string
+	Snippet    string // an excerpt with matched words marked
 
-	Score  float64  // 0 to 1, the same from query to query
-	Terms  []string // words of the query that it has
-	Topics []string // what else its passage is about, if that was asked for
+	Score  float64  // 0 to 1, comparable between queries
+	Terms  []string // matched words of the query
+	Topics []string // see SearchOptions.Topics
 
-	Cluster string // the same for passages that have the same words
-	Similar int    // how many more say nearly the same and are left out
+	Cluster string // equal for passages with equal words
+	Similar int    // near-duplicates left out
 	How     string // "words", "related words", "meaning", "words and meaning" or "date"
 }
 
-// MarkOpen and MarkClose stand around words that were found in a snippet. They
-// are in no text.
+// MarkOpen and MarkClose enclose matched words in snippets; texts have neither.
 const (
 	MarkOpen  = "\u27e6" // ⟦
 	MarkClose = "\u27e7" // ⟧
 )
 
-// Search finds what is remembered on a text. Whatever the text is, it is no
-// error; one that asks for nothing finds nothing. While an embedder cannot be
-// reached, search goes by words and says so.
+// Search finds passages. No text is an error; one without words finds nothing. If the
+// embedder fails, Search uses words alone and says so.
 func (l *Library) Search(ctx context.Context, text string, o SearchOptions) (Result, error) {
 	s := &search{l: l, o: o, now: l.now()}
 	if err := s.run(ctx, text); err != nil {
@@ -99,7 +92,6 @@ func (l *Library) Search(ctx context.Context, text string, o SearchOptions) (Res
 	return s.result, nil
 }
 
-// A search is one at work.
 type search struct {
 	l   *Library
 	o   SearchOptions
@@ -108,13 +100,13 @@ type search struct {
 	query   query.Query
 	tactics tactics
 	filter  index.Filter
-	empty   bool     // nothing can be found
+	empty   bool
 	notes   []string // for Says
 
-	languages []lexical.Language // of what there is, at most maxLanguages
+	languages []lexical.Language // of the index, at most maxLanguages
 
-	best      float64 // relevance, before it is adjusted
-	agreement float64 // of words and meaning, 0 to 1; -1 unless both were asked
+	best      float64
+	agreement float64 // of words and meaning, 0 to 1; -1 unless both were compared
 	result    Result
 }
 
@@ -147,13 +139,12 @@ func (s *search) run(ctx context.Context, text string) error {
 	return nil
 }
 
-// A hit below poor is left out where the best is good: it is noise beside that.
+// If the best hit reaches good, hits below poor are left out as noise.
 const (
 	good = 0.5
 	poor = 0.25
 )
 
-// worthwhile leaves out hits that are noise beside the first.
 func worthwhile(hits []Hit) []Hit {
 	if len(hits) == 0 || hits[0].Score < good {
 		return hits
@@ -161,7 +152,7 @@ func worthwhile(hits []Hit) []Hit {
 	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < poor })
 }
 
-// narrow makes the filter of what the query and the caller want.
+// narrow builds the filter from the query and the options.
 func (s *search) narrow(ctx context.Context) error {
 	q, o := s.query, s.o
 	kinds, sources := []string{}, append([]string(nil), o.Sources...)
@@ -196,8 +187,8 @@ func (s *search) narrow(ctx context.Context) error {
 	return nil
 }
 
-// both returns what is in two lists that each mean any of it, and where one is
-// empty the other. If nothing is in both, nothing can be found.
+// both intersects lists of source patterns; an empty list allows everything. An empty
+// intersection sets s.empty.
 func (s *search) both(a, b []string) []string {
 	if len(a) == 0 || len(b) == 0 {
 		return append(a, b...)
@@ -217,14 +208,11 @@ func (s *search) both(a, b []string) []string {
 	return out
 }
 
-// matches reports whether a source is one of a pattern: the same, or below a
-// prefix with a star.
 func matches(pattern, source string) bool {
 	prefix, ok := strings.CutSuffix(pattern, "*")
 	return pattern == source || ok && strings.HasPrefix(source, prefix)
 }
 
-// within narrows the filter to a range.
 func (s *search) within(r query.Range) {
 	if s.filter.From.Before(r.From) {
 		s.filter.From = r.From
@@ -234,15 +222,14 @@ func (s *search) within(r query.Range) {
 	}
 }
 
-// What a passage gains of those beside it and of its document as a whole, where
-// documents are looked for. For conversations see talk.
+// Score gained from neighbours and the whole document; for conversations see talk.
 const (
 	beside = 0.2
 	whole  = 0.1
 )
 
-// talk changes the tactics for conversations, in which one turn asks and another
-// answers, and reports whether that is a change.
+// talk weighs neighbouring turns more, since one asks and another answers. It reports
+// whether the tactics changed.
 func (t *tactics) talk() bool {
 	if t.whole == index.ConversationWhole {
 		return false
@@ -252,7 +239,6 @@ func (t *tactics) talk() bool {
 	return true
 }
 
-// talksMost reports whether most of the best that was found is what somebody said.
 func talksMost(list []*candidate) bool {
 	n := 0
 	best := list[:min(len(list), compared)]
@@ -264,22 +250,20 @@ func talksMost(list []*candidate) bool {
 	return n*2 > len(best)
 }
 
-// Tactics are how a query of some class is answered.
 type tactics struct {
-	names []string // of what is done, for users
+	names []string
 
-	feedback   bool    // words that the best passages have in common are looked for too
+	feedback   bool    // add common words of the best passages
 	neighbours float64 // see index.Query
 	whole      float64
 	people     float64 // weight of names
-	diversity  float64 // how far a hit is pushed back by its likeness to one before it
-	perItem    int     // most hits of an item that is no thread
-	recency    float64 // how much of the score goes with age
+	diversity  float64 // penalty for likeness to an earlier hit
+	perItem    int     // maximum of hits per item, except threads
+	recency    float64 // share of the score that decays with age
 	halfLife   time.Duration
-	steps      bool // passages that list steps, or whose headings ask the same, count more
+	steps      bool
 }
 
-// tacticsOf chooses tactics by what a query asks for.
 func tacticsOf(q query.Query) tactics {
 	const year = 365 * 24 * time.Hour
 	t := tactics{neighbours: beside, whole: whole, people: 1, diversity: 0.1, perItem: 5, halfLife: year}
@@ -311,7 +295,6 @@ func tacticsOf(q query.Query) tactics {
 	return t
 }
 
-// does notes what is done.
 func (t *tactics) does(names ...string) {
 	for _, n := range names {
 		if !slices.Contains(t.names, n) {
@@ -320,11 +303,11 @@ func (t *tactics) does(names ...string) {
 	}
 }
 
-// eventWeight is what the words of an event count whose time is known.
+// eventWeight is the weight of an event's words once its time is known.
 const eventWeight = 0.4
 
-// words returns the query for the index. Timed says that words which tell when it
-// was are no help, for the range does that; those of an event count less.
+// words returns the query for the index. If timed, the range replaces words of time,
+// and an event's words weigh less.
 func (s *search) words(timed bool) index.Query {
 	q := index.Query{Phrases: s.query.Phrases, Filter: s.filter, Feedback: s.tactics.feedback, Typos: true,
 		Neighbours: s.tactics.neighbours, Whole: s.tactics.whole}
@@ -344,14 +327,12 @@ func (s *search) words(timed bool) index.Query {
 	return q
 }
 
-// named reports whether a word is of a name in the query.
 func (s *search) named(word string) bool {
 	return slices.ContainsFunc(s.query.People, func(p string) bool {
 		return slices.ContainsFunc(strings.Fields(p), func(f string) bool { return strings.EqualFold(f, word) })
 	})
 }
 
-// age returns what is left of a score for how old an item is.
 func (t tactics) age(date, now time.Time) float64 {
 	if t.recency == 0 {
 		return 1

@@ -22,7 +22,6 @@ func day(s string) time.Time {
 	return t
 }
 
-// filled is a rig with some of what people remember.
 func filled(t testing.TB, change ...func(*recall.Config)) *rig {
 	r := newRig(t, change...)
 	r.remember(
@@ -43,7 +42,7 @@ func TestSearch(t *testing.T) {
 	for _, c := range []struct {
 		name, query string
 		opts        recall.SearchOptions
-		want        string // is in the best quote; "" for none
+		want        string // part of the best quote; "" for none
 	}{
 		{name: "a fact", query: "what is the price of the oak counter", want: "2,400 euros"},
 		{name: "a person", query: "what does Anna prefer", want: "prefers tea"},
@@ -208,7 +207,7 @@ func TestModelFails(t *testing.T) {
 	}
 }
 
-// While vectors of another model are made, those of the one before are searched.
+// Search uses vectors of the previous model until the new ones exist.
 func TestChangeOfModel(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	e := bag("cake pastry")
@@ -258,7 +257,6 @@ func TestTend(t *testing.T) {
 	}
 }
 
-// What one process remembers, another finds.
 func TestOtherSees(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	a, b := open(t, file), open(t, file)
@@ -273,7 +271,6 @@ func TestOtherSees(t *testing.T) {
 	}
 }
 
-// No two owners see what is each other's.
 func TestOwners(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	a, b := open(t, file), open(t, file, func(c *recall.Config) { c.Owner = "ben" })

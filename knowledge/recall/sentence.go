@@ -10,23 +10,20 @@ import (
 	"ponder/knowledge/document"
 )
 
-// How a sentence of a passage is chosen that answers a query. The ways and most of
-// the numbers are those of [document.Collection.Search]; how rare a word is, is
-// seen from the passages that were found.
+// Selection of the quoted sentence. Method and most numbers are those of
+// [document.Collection.Search]; the found passages give the rarity of words.
 const (
-	nextWeight = 0.3 // of what the sentences beside it have
-	pairWeight = 0.2 // of words that follow each other as they do in the query, of what they count alone
-	lengthened = 0.5 // how much longer sentences count less, as b of BM25
+	nextWeight = 0.3 // share of the neighbours' scores
+	pairWeight = 0.2 // bonus for adjacent words of the query, as share of their weight
+	lengthened = 0.5 // b of BM25
 )
 
-// A sought is the words of a query, as sentences are searched for them.
 type sought struct {
-	weight []float64        // by word
-	forms  map[string][]int // the words that a form is of
-	first  map[rune]bool    // letters that forms begin with
+	weight []float64        // by index of word
+	forms  map[string][]int // indexes of a form's words
+	first  map[rune]bool    // initials of forms
 }
 
-// sought returns the words of the query, and those that they were taken for.
 func (s *search) sought(list []*candidate) sought {
 	known := said{languages: s.languages}
 	k := sought{forms: map[string][]int{}, first: map[rune]bool{}}
@@ -56,15 +53,14 @@ func (s *search) sought(list []*candidate) sought {
 	return k
 }
 
-// A tally is what a sentence has of the words that are sought.
 type tally struct {
 	score   float64
-	content int // words of it
-	bytes   int // in words
+	content int
+	bytes   int
 }
 
-// best returns the numbers of the sentences of a document that have words that are
-// sought or stand beside those, the best first.
+// best returns the indexes of sentences with wanted words or next to such, the best
+// first.
 func (k sought) best(d *document.Document, known *said) (list []int) {
 	tallies := make([]tally, len(d.Sentences))
 	all := 0
@@ -94,7 +90,6 @@ func (k sought) best(d *document.Document, known *said) (list []int) {
 	return list
 }
 
-// tally counts what a sentence has.
 func (k sought) tally(text string, known *said) (t tally) {
 	seen := make([]bool, len(k.weight))
 	last := []int(nil)
@@ -117,7 +112,7 @@ func (k sought) tally(text string, known *said) (t tally) {
 	return t
 }
 
-// of returns the words that a word is a form of.
+// of returns the indexes of the words with this form.
 func (k sought) of(word string, known *said) []int {
 	if folded := lexical.Fold(word); !k.first[initial(folded)] {
 		return nil
@@ -130,8 +125,7 @@ func (k sought) of(word string, known *said) []int {
 	return nil
 }
 
-// worth says how good a quote a sentence is, from 0 to 1. Headings and code are
-// never quoted by what they have.
+// worth returns the quality of a sentence as a quote, 0 to 1; headings and code have 0.
 func worth(kind document.Kind, text string, t tally) float64 {
 	w := 1.0
 	switch {
@@ -146,7 +140,7 @@ func worth(kind document.Kind, text string, t tally) float64 {
 		w *= 0.75
 	}
 	if t.bytes+t.content < len(text)*4/5 {
-		w *= 0.6 // more signs than in a text
+		w *= 0.6 // many symbols
 	}
 	return w
 }

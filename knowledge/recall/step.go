@@ -12,19 +12,18 @@ import (
 	"ponder/knowledge/recall/index"
 )
 
-// A step is what one transaction writes.
 type step struct {
 	entries   []*entry
-	batch     index.Batch // of entries
+	batch     index.Batch
 	removed   []stored
-	earlier   []earlier // what was, and stays in the archive
+	earlier   []earlier // stays in the archive
 	originals []archive.Packed
-	dropped   []string // sources of which nothing is kept
+	dropped   []string
 	files     []write
 	gone      []write
 
-	// What it comes to, for the report.
-	looked                    int // files
+	// For the report.
+	looked                    int
 	bytes                     int64
 	unchanged, added, changed int
 	forgotten, passages, size int
@@ -32,7 +31,7 @@ type step struct {
 	named                     error
 }
 
-// A write is a file as it becomes, if its change is still what it was.
+// A write is the new state of a file; its stored change must equal was.
 type write struct {
 	file
 	was int64
@@ -42,7 +41,6 @@ func (s *step) empty() bool {
 	return len(s.entries)+len(s.removed)+len(s.originals)+len(s.dropped)+len(s.files)+len(s.gone)+s.looked+len(s.skipped) == 0
 }
 
-// full reports whether there is enough for a transaction.
 func (s *step) full() bool {
 	return s.passages >= stepPassages || s.size >= stepBytes || len(s.removed) >= stepRemoved || len(s.gone) >= stepRemoved || len(s.files) >= stepFiles
 }
@@ -58,13 +56,12 @@ func (s *step) forget(o stored) {
 	s.forgotten++
 }
 
-// passed notes that a file was looked at.
 func (s *step) passed(f document.File) {
 	s.looked++
 	s.bytes += f.Size
 }
 
-// pass notes that a file is as it is known.
+// pass counts an unchanged file.
 func (s *step) pass(f document.File, known file) {
 	s.passed(f)
 	if known.state == fileBad {
@@ -78,7 +75,7 @@ func (s *step) pass(f document.File, known file) {
 	}
 }
 
-// was notes that an item of a file is not what its original says any more.
+// was records that an original's text leaves the index.
 func (s *step) was(o stored, original string) {
 	if original != "" {
 		s.earlier = append(s.earlier, earlier{o.path, o.part, o.kind, o.hash, original})
@@ -92,7 +89,6 @@ func (s *step) skip(f document.File, path string, why error) {
 	}
 }
 
-// done ends a file, of which something was known before or not.
 func (s *step) done(f document.File, now file, was int64, known bool) {
 	s.passed(f)
 	s.files = append(s.files, write{now, was})
@@ -105,7 +101,7 @@ func (s *step) done(f document.File, now file, was int64, known bool) {
 	}
 }
 
-// prepare does what takes long, outside of the transaction.
+// prepare does the slow work before the transaction.
 func (s *step) prepare(l *Library) {
 	if len(s.entries) == 0 {
 		return
@@ -118,8 +114,8 @@ func (s *step) prepare(l *Library) {
 	s.batch = l.index.Prepare(docs)
 }
 
-// write writes a step in one transaction, or returns errChanged if a file is not
-// as the step takes it to be.
+// write writes a step in one transaction. It returns errChanged if another process
+// changed a file.
 func (l *Library) write(ctx context.Context, s *step) error {
 	if len(s.entries)+len(s.removed)+len(s.earlier)+len(s.originals)+len(s.dropped)+len(s.files)+len(s.gone) == 0 {
 		return nil
@@ -146,7 +142,6 @@ func (l *Library) write(ctx context.Context, s *step) error {
 	return err
 }
 
-// unchanged returns errChanged if a file is not as it was.
 func (l *Library) unchanged(ctx context.Context, tx *prepared, w write) error {
 	change, err := tx.number(ctx, l.db.Bind(`SELECT change FROM recall_file WHERE owner = ? AND path = ?`), l.owner, w.path)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -158,7 +153,6 @@ func (l *Library) unchanged(ctx context.Context, tx *prepared, w write) error {
 	return nil
 }
 
-// addAll writes entries with their originals and postings.
 func (l *Library) addAll(ctx context.Context, tx *prepared, s *step) error {
 	for _, o := range s.originals {
 		if err := l.archive.Add(ctx, tx.Tx, o); err != nil {
@@ -176,7 +170,6 @@ func (l *Library) addAll(ctx context.Context, tx *prepared, s *step) error {
 	return l.index.AddBatch(ctx, tx.Tx, s.batch)
 }
 
-// writeFiles writes the state of files, and removes what is not needed any more.
 func (l *Library) writeFiles(ctx context.Context, tx *prepared, s *step) error {
 	for _, w := range s.files {
 		if err := l.putFile(ctx, tx, w.file); err != nil {
@@ -199,7 +192,7 @@ func (l *Library) writeFiles(ctx context.Context, tx *prepared, s *step) error {
 	return nil
 }
 
-// drop removes an original that no file or item refers to any more.
+// drop removes an original without references.
 func (l *Library) drop(ctx context.Context, tx *prepared, c copied) error {
 	uses, err := tx.number(ctx, l.db.Bind(`SELECT (SELECT count(*) FROM recall_file WHERE path = ? AND original = ?) +
 		(SELECT count(*) FROM recall_item WHERE source = ? AND original = ?) +
@@ -210,7 +203,6 @@ func (l *Library) drop(ctx context.Context, tx *prepared, c copied) error {
 	return l.archive.Remove(ctx, tx.Tx, c.source, c.hash)
 }
 
-// remove removes items with all that belongs to them.
 func (l *Library) remove(ctx context.Context, tx *prepared, list []stored) error {
 	if len(list) == 0 {
 		return nil
@@ -233,7 +225,6 @@ func (l *Library) remove(ctx context.Context, tx *prepared, list []stored) error
 	return l.removeIndexed(ctx, tx.Tx, nums)
 }
 
-// count adds what a step came to to the report.
 func (p *plan) count(s *step) {
 	r := &p.report
 	r.Added, r.Changed, r.Unchanged, r.Removed = r.Added+s.added, r.Changed+s.changed, r.Unchanged+s.unchanged, r.Removed+len(s.gone)

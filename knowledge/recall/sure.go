@@ -10,16 +10,16 @@ import (
 	"ponder/knowledge/recall/query"
 )
 
-// What makes a search sure of what it found.
+// Parts of the confidence.
 const (
-	wordsShare  = 0.55 // how much of what was asked for the best hits have
-	scoreShare  = 0.45 // how relevant the best is
-	correctedBy = 0.85 // what is left if a word was taken for another
-	outsideBy   = 0.7  // if nothing is of the time that was asked for
-	fewBy       = 0.85 // if an overview has less than three items
+	wordsShare  = 0.55 // weight of the query's words in the best hits
+	scoreShare  = 0.45 // weight of the best relevance
+	correctedBy = 0.85 // factor for corrected words
+	outsideBy   = 0.7  // factor if the best hit is outside the time
+	fewBy       = 0.85 // factor for an overview of fewer than three items
 )
 
-// sure says how sure the search is of its hits, and why.
+// sure sets the confidence and its reason.
 func (s *search) sure() {
 	r := &s.result
 	if len(r.Hits) == 0 {
@@ -32,7 +32,7 @@ func (s *search) sure() {
 		share = float64(has) / float64(all)
 	}
 	c := scoreShare*min(1, s.best) + wordsShare*share
-	if r.Hybrid && share < 1 { // meaning stands in for words
+	if r.Hybrid && share < 1 {
 		c = max(c, min(1, s.best)*(0.7+0.3*max(0, s.agreement)))
 	}
 	if s.lists() {
@@ -65,7 +65,6 @@ func (s *search) sure() {
 	r.Says = s.says(strings.TrimSuffix(level(r.Confidence)+": "+strings.Join(parts, "; "), ": ") + ".")
 }
 
-// level says how sure, in words.
 func level(c float64) string {
 	switch {
 	case c >= 0.75:
@@ -78,7 +77,7 @@ func level(c float64) string {
 	return "Probably not what is asked for"
 }
 
-// says puts a sentence before the notes, and the class before both.
+// says joins a sentence, the reason for the class, and the notes.
 func (s *search) says(sentence string) string {
 	parts := []string{sentence}
 	if s.query.Why != "" {
@@ -87,12 +86,11 @@ func (s *search) says(sentence string) string {
 	return strings.Join(append(parts, s.notes...), " ")
 }
 
-// lists reports whether a query names nothing to look for, but a time or other
-// properties, so that hits are a list of what has them.
+// lists reports whether the query only filters, so that hits are a list.
 func (s *search) lists() bool { return !s.asks(!s.query.Time.IsZero()) }
 
-// covered returns how many of the words of the query the best hits have together.
-// A word of a script without spaces is there if most of its parts are.
+// covered counts the query's words in the best hits. A word of a script without spaces
+// counts if most of its parts do.
 func (s *search) covered() (has, all int) {
 	found := map[string]bool{}
 	for _, h := range s.result.Hits[:min(len(s.result.Hits), 3)] {
@@ -119,12 +117,10 @@ func (s *search) covered() (has, all int) {
 	return has, all
 }
 
-// outside reports whether the best hit is not of the time that was asked for.
 func (s *search) outside() bool {
 	return !s.query.Time.IsZero() && !s.query.Time.Holds(s.result.Hits[0].Date)
 }
 
-// items returns of how many items the hits are.
 func (s *search) items() int {
 	seen := map[string]bool{}
 	for _, h := range s.result.Hits {
@@ -133,7 +129,6 @@ func (s *search) items() int {
 	return len(seen)
 }
 
-// counted returns a number and what it is of.
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

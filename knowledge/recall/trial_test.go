@@ -7,7 +7,7 @@ import (
 	"ponder/knowledge/recall"
 )
 
-// What a finished session says of notes does not stand in their place.
+// Finished sessions do not replace their notes.
 func TestOriginalsBeforeSessions(t *testing.T) {
 	r := newRig(t)
 	r.remember(
@@ -40,7 +40,6 @@ func TestOriginalsBeforeSessions(t *testing.T) {
 	}
 }
 
-// A query that is only a time lists what is of it.
 func TestTimesAlone(t *testing.T) {
 	r := filled(t)
 	for q, want := range map[string]string{
@@ -59,8 +58,8 @@ func TestTimesAlone(t *testing.T) {
 	}
 }
 
-// What a text says of a time is more than what its file is dated by, and what names
-// another day of a month is not of the day that is asked for.
+// A date in a text counts more than its file's date, and another day of the month does
+// not match.
 func TestTimesInTexts(t *testing.T) {
 	r := newRig(t)
 	r.ingest(recall.IngestOptions{}, folder(t, map[string]string{
@@ -73,8 +72,7 @@ func TestTimesInTexts(t *testing.T) {
 	}
 }
 
-// A passage that says "before the launch" is of that time whenever it was written,
-// and the time of a file dates no event.
+// A passage with "before the launch" matches at any date; file times date no event.
 func TestAnchors(t *testing.T) {
 	r := newRig(t)
 	r.ingest(recall.IngestOptions{}, folder(t, map[string]string{
@@ -98,8 +96,6 @@ func TestAnchors(t *testing.T) {
 	}
 }
 
-// A passage has words of its own to be worth something, and is said to have no
-// others.
 func TestOwnWords(t *testing.T) {
 	filler := strings.Repeat("The keeper counts gulls and the sea was grey and nobody spoke of the wind. ", 9)
 	r := newRig(t)
@@ -120,7 +116,7 @@ func TestOwnWords(t *testing.T) {
 	}
 }
 
-// The order of hits is that of their scores, and noise is not beside what is good.
+// Hits fall by score; good hits leave noise out.
 func TestScoresFall(t *testing.T) {
 	r := filled(t)
 	for _, q := range []string{"tell me everything about the counter and the builders", "oak counter price", "prefers coffee", "how to descale the coffee machine", "builders in February 2024"} {

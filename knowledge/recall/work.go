@@ -14,7 +14,7 @@ import (
 	"ponder/knowledge/document"
 )
 
-// Bounds on what is written in one transaction, so that it is short.
+// Bounds on a transaction, to keep it short.
 const (
 	stepPassages = 600
 	stepBytes    = 1 << 20
@@ -22,11 +22,10 @@ const (
 	stepRemoved  = 200
 )
 
-// largeFile is how long a file is that is read alone, for what it takes in memory.
+// Files above largeFile are read one at a time, to save memory.
 const largeFile = 16 << 20
 
-// run does what was planned: workers read and prepare, and the caller's goroutine
-// writes.
+// run reads and prepares on workers and writes on the caller's goroutine.
 func (p *plan) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	steps := make(chan *step, 2*runtime.GOMAXPROCS(0))
@@ -41,7 +40,7 @@ func (p *plan) run(ctx context.Context) error {
 		wg.Wait()
 		close(steps)
 	}()
-	defer func() { // no worker is left behind
+	defer func() { // stop all workers
 		cancel()
 		for range steps {
 		}
@@ -64,7 +63,6 @@ func (p *plan) run(ctx context.Context) error {
 	return p.named
 }
 
-// groups returns the files to look at, a few small ones at a time.
 func (p *plan) groups() <-chan []document.File {
 	var all [][]document.File
 	var group []document.File
@@ -115,7 +113,6 @@ func (p *plan) worker(ctx context.Context, groups <-chan []document.File, steps 
 	return nil
 }
 
-// prepare reads files that may have changed, and emits what is to be written.
 func (p *plan) prepare(ctx context.Context, files []document.File, known map[string]file, emit func(*step) error) error {
 	m := &maker{p: p, emit: emit, step: &step{}}
 	for _, f := range files {
@@ -129,14 +126,12 @@ func (p *plan) prepare(ctx context.Context, files []document.File, known map[str
 	return m.flush()
 }
 
-// A maker makes steps of files.
 type maker struct {
 	p    *plan
 	emit func(*step) error
 	step *step
 }
 
-// flush emits what there is.
 func (m *maker) flush() error {
 	if m.step.empty() {
 		return nil
@@ -147,7 +142,6 @@ func (m *maker) flush() error {
 	return m.emit(s)
 }
 
-// file looks at a file.
 func (m *maker) file(ctx context.Context, f document.File, known file) error {
 	options := m.p.o.choose(known)
 	settings := options.settings()
@@ -156,7 +150,7 @@ func (m *maker) file(ctx context.Context, f document.File, known file) error {
 		return nil
 	}
 	raw, err := document.ReadFile(f.Path, f.Size+1<<20)
-	if err != nil { // what is known of it stays
+	if err != nil { // keep its items
 		m.step.skip(f, f.Path, err)
 		m.step.passed(f)
 		return nil
@@ -178,9 +172,8 @@ func (m *maker) file(ctx context.Context, f document.File, known file) error {
 	return m.changed(ctx, f, raw, now, known, options)
 }
 
-// mtime returns the time of a file if another change will be seen by it: clocks
-// of files are coarse, and so a file that was just written to may change again
-// within the same tick.
+// mtime returns the file's time, or 0 if it is recent: file clocks are coarse, so a
+// later write could have the same time.
 func (m *maker) mtime(f document.File) int64 {
 	if t := f.ModTime(); t.Before(m.p.began.Add(-2 * time.Second)) {
 		return t.UnixNano()
@@ -188,7 +181,6 @@ func (m *maker) mtime(f document.File) int64 {
 	return 0
 }
 
-// changed takes a file apart that is new or has changed.
 func (m *maker) changed(ctx context.Context, f document.File, raw []byte, now, known file, options chosen) error {
 	l, change := m.p.l, known.change
 	old := map[string]stored{}
@@ -239,15 +231,15 @@ func (m *maker) changed(ctx context.Context, f document.File, raw []byte, now, k
 	}
 	if len(seen) == 0 && bad != nil {
 		now.state, now.left = fileBad, 0
-		if now.original != "" { // of what cannot be read, nothing is kept
+		if now.original != "" { // keep nothing of unreadable files
 			m.step.originals, now.original = m.step.originals[:len(m.step.originals)-1], ""
 		}
 	}
 	return m.rest(ctx, f, now, known, change, old)
 }
 
-// partly emits what there is of a file that goes on. Each part is a change of its own, so
-// that another process that takes the file sees whether it has seen them all.
+// partly emits the entries of an unfinished file. Each part gets its own change number,
+// so that other processes see whether they have all.
 func (m *maker) partly(ctx context.Context, now *file, change *int64) error {
 	part := *now
 	part.state = filePart
@@ -261,8 +253,6 @@ func (m *maker) partly(ctx context.Context, now *file, change *int64) error {
 	return err
 }
 
-// add adds an entry, in the place of an item that was there before, if there was
-// one.
 func (m *maker) add(ctx context.Context, e *entry, before stored) error {
 	n, err := m.p.l.numbers.take(ctx)
 	if err != nil {
@@ -279,7 +269,6 @@ func (m *maker) add(ctx context.Context, e *entry, before stored) error {
 	return nil
 }
 
-// rest removes what is left of what a file had before, and ends the file.
 func (m *maker) rest(ctx context.Context, f document.File, now, known file, change int64, old map[string]stored) error {
 	for _, s := range old {
 		m.step.forget(s)
@@ -297,7 +286,6 @@ func (m *maker) rest(ctx context.Context, f document.File, now, known file, chan
 	return nil
 }
 
-// partPath names a part of a file for a report.
 func partPath(path string, e *entry) string {
 	if e != nil && e.item.Part != "" {
 		return path + "#" + e.item.Part
@@ -305,11 +293,10 @@ func partPath(path string, e *entry) string {
 	return path
 }
 
-// errChanged says that another process took a file meanwhile.
+// errChanged reports that another process took the file.
 var errChanged = errors.New("taken by another process meanwhile")
 
-// commit writes a step. Files that another process took meanwhile are looked at
-// again.
+// commit writes a step. It examines files again that another process took.
 func (p *plan) commit(ctx context.Context, s *step) error {
 	err := p.l.write(ctx, s)
 	if errors.Is(err, errChanged) {
@@ -322,10 +309,9 @@ func (p *plan) commit(ctx context.Context, s *step) error {
 	return nil
 }
 
-// tries is how often files are looked at that others take at the same time.
+// tries limits attempts at files that other processes take too.
 const tries = 10
 
-// again looks at the files of a step again.
 func (p *plan) again(ctx context.Context, s *step) error {
 	p.count(&step{looked: s.looked, bytes: s.bytes, skipped: s.skipped, named: s.named})
 	var files []document.File
@@ -370,12 +356,11 @@ func (p *plan) listed(path string) (document.File, bool) {
 	return document.File{}, false
 }
 
-// forgetGone removes what is of files that are gone.
 func (p *plan) forgetGone(ctx context.Context) error {
 	m := &maker{p: p, step: &step{}, emit: func(s *step) error {
 		err := p.l.write(ctx, s)
 		if errors.Is(err, errChanged) {
-			return nil // it has come back, or is gone already
+			return nil // back again, or gone already
 		}
 		if err == nil {
 			p.count(s)
@@ -390,7 +375,7 @@ func (p *plan) forgetGone(ctx context.Context) error {
 	return m.flush()
 }
 
-// gone removes what is of a file. Its originals stay.
+// gone removes a file's items and keeps its originals.
 func (m *maker) gone(ctx context.Context, f file) error {
 	l, change := m.p.l, f.change
 	old, err := l.parts(ctx, f.path)
