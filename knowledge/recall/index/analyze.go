@@ -17,7 +17,7 @@ import (
 	"ponder/internal/textkit/ranking"
 )
 
-// What a word counts by where it stands, as if it were said so often.
+// Occurrences that a word in each field counts for.
 const (
 	bodyWeight    = 1
 	titleWeight   = 1
@@ -25,24 +25,22 @@ const (
 	headingWeight = 1
 )
 
-// The length of a passage is a number of words, with a bit for what somebody
-// says.
+// A passage's length is its number of words; a bit marks speech.
 const (
 	maxLength = spoken - 1
 	spoken    = 1 << 15
 )
 
-// An analyzer takes documents apart into terms. It is not safe for concurrent
-// use.
+// An analyzer splits documents into terms. It is not safe for concurrent use.
 type analyzer struct {
-	terms   []string // by number
-	written []bool   // whether a term is a word as somebody wrote it
-	entries []entry  // in order of passages
-	lens    []uint16 // of each passage
+	terms   []string
+	written []bool // some passage has the term unstemmed
+	entries []entry
+	lens    []uint16
 
 	readings *readings
 	numbers  map[string]int32
-	last     []int32 // of each term, its newest entry
+	last     []int32 // newest entry of each term
 	known    map[lexical.Language]map[string]word
 }
 
@@ -52,8 +50,7 @@ type entry struct {
 	tf            uint16
 }
 
-// A word is what is known of one: its stem, its form if that is another term or
-// -1, and whether it says nothing of a subject.
+// A word has its stem, its unstemmed form (-1 if equal), and whether it is a stop word.
 type word struct {
 	stem, form int32
 	stop       bool
@@ -63,7 +60,6 @@ func newAnalyzer(r *readings) *analyzer {
 	return &analyzer{readings: r, numbers: map[string]int32{}, known: map[lexical.Language]map[string]word{}}
 }
 
-// add appends the passages of a document.
 func (a *analyzer) add(d *Doc, lang lexical.Language) {
 	known := a.known[lang]
 	if known == nil {
@@ -90,13 +86,12 @@ func (a *analyzer) add(d *Doc, lang lexical.Language) {
 	}
 }
 
-// fields are what is read of a passage.
 type fields struct {
 	*analyzer
 	lang    lexical.Language
 	known   map[string]word
 	passage int32
-	n       int // words so far
+	n       int
 }
 
 func (f *fields) add(text string, weight uint16) {
@@ -117,7 +112,6 @@ func (f *fields) add(text string, weight uint16) {
 	}
 }
 
-// count counts a term in the passage.
 func (f *fields) count(term int32, weight uint16) {
 	if i := f.last[term]; i >= 0 && f.entries[i].passage == f.passage {
 		f.entries[i].tf = min(f.entries[i].tf+weight, math.MaxUint8)
@@ -127,7 +121,6 @@ func (f *fields) count(term int32, weight uint16) {
 	f.entries = append(f.entries, entry{term, f.passage, weight})
 }
 
-// word returns what is known of a word, which may be new.
 func (f *fields) word(text string) word {
 	if w, ok := f.known[text]; ok {
 		return w
@@ -144,7 +137,6 @@ func (f *fields) word(text string) word {
 	return w
 }
 
-// stemOf returns the stem of a word.
 func stemOf(word string, lang lexical.Language) string {
 	if lang == undetermined {
 		lang = ""
@@ -152,7 +144,6 @@ func stemOf(word string, lang lexical.Language) string {
 	return lexical.Stem(word, lang)
 }
 
-// number returns the number of a term, which may be new.
 func (a *analyzer) number(term string) int32 {
 	n, ok := a.numbers[term]
 	if !ok {
@@ -165,11 +156,11 @@ func (a *analyzer) number(term string) int32 {
 	return n
 }
 
-// maxLanguages is the most languages, as bits of a mask.
+// maxLanguages is the number of bits in a language mask.
 const maxLanguages = 32
 
-// languages has those that words are stemmed by, and behind them "und" for
-// languages without stems.
+// languages lists the stemmed languages, then "und" for all others. The order is that
+// of the language masks.
 var languages = append(lexical.Languages(), undetermined)
 
 const (
@@ -177,7 +168,6 @@ const (
 	english      lexical.Language = "en"
 )
 
-// languageNumber returns the number of a language in languages.
 func languageNumber(code string) uint8 {
 	i := slices.Index(languages, lexical.Language(code))
 	if i < 0 {
@@ -186,7 +176,6 @@ func languageNumber(code string) uint8 {
 	return uint8(i)
 }
 
-// stemLanguage returns what the words of a document are stemmed by.
 func stemLanguage(d *Doc) lexical.Language {
 	lang := d.Language
 	if lang == "" {
@@ -201,7 +190,7 @@ func stemLanguage(d *Doc) lexical.Language {
 	return undetermined
 }
 
-// maxSample is how many bytes are read to know the language.
+// maxSample limits the bytes for language detection.
 const maxSample = 1 << 10
 
 func sample(d *Doc) string {
@@ -215,8 +204,7 @@ func sample(d *Doc) string {
 	return string(b[:min(len(b), maxSample)])
 }
 
-// A Batch is documents that are ready to be added: a segment. It can be added
-// again where a transaction that added it was rolled back.
+// A Batch is a prepared segment. It can be added again after a rollback.
 type Batch struct {
 	docs     []Doc
 	langs    []lexical.Language
@@ -227,18 +215,16 @@ type Batch struct {
 	err      error
 }
 
-// Passages returns how many passages a batch has.
 func (b Batch) Passages() int { return b.passages }
 
-// Prepare does the work of adding documents that needs no transaction: about
-// 50 µs for a passage of 100 words. The documents must not be changed until the
-// batch is added. What is wrong with them, AddBatch says.
+// Prepare does the work that needs no transaction: about 50 µs per passage of 100
+// words. Do not change docs until the batch is added. AddBatch returns the errors.
 func (x *Index) Prepare(docs []Doc) Batch {
 	b := Batch{docs: docs, langs: make([]lexical.Language, len(docs))}
 	a := newAnalyzer(x.readings)
 	metas := make([]docMeta, len(docs))
 	for i := range docs {
-		runtime.Gosched() // who searches goes first
+		runtime.Gosched() // let searches run
 		d := &docs[i]
 		if d.ID <= 0 {
 			b.err = fmt.Errorf("document with the id %d", d.ID)
@@ -268,7 +254,6 @@ func newMeta(d *Doc, lang lexical.Language, first int64) docMeta {
 	return m
 }
 
-// invert makes the terms and postings of a segment.
 func (b *Batch) invert(a *analyzer) error {
 	order, list := a.sorted()
 	w := termWriter{emit: func(page []byte) error {
@@ -288,14 +273,12 @@ func (b *Batch) invert(a *analyzer) error {
 	return w.flush()
 }
 
-// A span is where the entries of a term are.
 type span struct {
 	term     int32
 	from, to int
-	begin    uint64 // the first bytes of the term
+	begin    uint64 // first bytes of the term
 }
 
-// sorted returns the terms in order and the entries by term.
 func (a *analyzer) sorted() ([]span, []entry) {
 	spans := make([]span, len(a.terms))
 	for _, e := range a.entries {
@@ -322,23 +305,20 @@ func (a *analyzer) sorted() ([]span, []entry) {
 	return spans, list
 }
 
-// begin returns the first eight bytes of a term, which order terms as a whole
-// where they differ.
+// begin returns the first eight bytes of a term; if they differ, they order terms.
 func begin(term string) uint64 {
 	var b [8]byte
 	copy(b[:], term)
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// Add indexes documents as a segment of their own, in the caller's transaction:
-// they are found when that commits. A document with an id that the index has is
-// an error, for which [Index.Remove] is the cure.
+// Add indexes docs as one segment in the caller's transaction. A known ID is an error:
+// remove it first.
 func (x *Index) Add(ctx context.Context, tx *sql.Tx, docs []Doc) error {
 	return x.AddBatch(ctx, tx, x.Prepare(docs))
 }
 
-// AddBatch is [Index.Add] of what was prepared. It takes about 25 ms for 500
-// passages.
+// AddBatch is [Index.Add] of a batch. It takes about 25 ms for 500 passages.
 func (x *Index) AddBatch(ctx context.Context, tx *sql.Tx, b Batch) error {
 	if b.err != nil {
 		return fmt.Errorf("index documents: %w", b.err)
@@ -376,7 +356,6 @@ func (x *Index) addBatch(ctx context.Context, tx *sql.Tx, b Batch) error {
 
 const insertSegment = `INSERT INTO index_segment (id, state, target, changed, purged, purges, beat, first, dead) VALUES (?, ?, 0, ?, ?, 0, ?, ?, ?)`
 
-// insertDocs inserts documents and their passages.
 func (x *Index) insertDocs(ctx context.Context, tx *sql.Tx, b Batch, first int64) error {
 	docs := inserter{query: `INSERT INTO index_doc (id, first, passages, language, title, names) VALUES `, columns: 6}
 	passages := inserter{query: `INSERT INTO index_passage (num, doc, start_at, end_at, page, heading, speaker, body) VALUES `, columns: 8}
@@ -397,11 +376,10 @@ func (x *Index) insertDocs(ctx context.Context, tx *sql.Tx, b Batch, first int64
 	return errors.Join(docs.flush(ctx, x, tx), passages.flush(ctx, x, tx))
 }
 
-// A state is what index_state counts.
 type state struct{ version, segment, passage, purge int64 }
 
-// advance makes a new version of the index and counts on. Nobody else can until
-// the transaction ends.
+// advance increments the version and other counters, and locks them until the
+// transaction ends.
 func (x *Index) advance(ctx context.Context, tx *sql.Tx, by state) (s state, err error) {
 	const query = `UPDATE index_state SET version = version + 1, segment = segment + ?, passage = passage + ?, purge = purge + ?
 		WHERE one = 1 RETURNING version, segment, passage, purge`

@@ -18,8 +18,8 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// A prose makes texts up in which words are as frequent as in a language: the
-// nth most frequent one is about a tenth as frequent as 1/n of all.
+// A prose makes texts with word frequencies of a language: the nth word has about a
+// tenth of 1/n.
 type prose struct {
 	*rand.Rand
 	vocabulary []string
@@ -63,8 +63,7 @@ func (p *prose) text(n int) string {
 	return b.String()
 }
 
-// passage returns a text of 80 words on average: one of 20,000, with a few more
-// words.
+// passage returns one of 20,000 texts of 80 words on average, plus a few words.
 func (p *prose) passage() string {
 	if len(p.known) < 20_000 {
 		p.known = append(p.known, p.text(36+p.IntN(81)))
@@ -73,7 +72,6 @@ func (p *prose) passage() string {
 	return p.known[p.IntN(len(p.known))] + p.text(4)
 }
 
-// query returns words of which some are frequent and some rare.
 func (p *prose) query() (q Query) {
 	for n := 2 + p.IntN(4); n > 0; {
 		w := p.word()
@@ -87,7 +85,6 @@ func (p *prose) query() (q Query) {
 
 const benchPassages = 200_000
 
-// docs returns documents of ten passages each, of 80 words on average.
 func (p *prose) docs(first int64, n int) (docs []Doc) {
 	for i := range n / 10 {
 		d := Doc{ID: first + int64(i), Language: "en", Title: p.text(4), Kind: "document", Source: fmt.Sprintf("/notes/%d.md", first+int64(i)),
@@ -100,7 +97,7 @@ func (p *prose) docs(first int64, n int) (docs []Doc) {
 	return docs
 }
 
-// fill indexes passages in batches of 500 and merges beside, as a program does.
+// fill indexes batches of 500 passages while merging, as programs do.
 func fill(b testing.TB, x *Index, p *prose, passages int) (took, slowest time.Duration) {
 	for len(p.known) < 20_000 {
 		p.passage()
@@ -128,7 +125,6 @@ func fill(b testing.TB, x *Index, p *prose, passages int) (took, slowest time.Du
 	return time.Since(start), slowest
 }
 
-// tendUntil merges until nothing is left to do after done is closed.
 func tendUntil(b testing.TB, x *Index, done chan struct{}) {
 	for {
 		more, err := x.Merge(context.Background())
@@ -147,7 +143,6 @@ func tendUntil(b testing.TB, x *Index, done chan struct{}) {
 	}
 }
 
-// times reports how long searches take.
 func times(b *testing.B, name string, n int, search func()) {
 	list := make([]time.Duration, n)
 	for i := range list {
@@ -161,7 +156,6 @@ func times(b *testing.B, name string, n int, search func()) {
 	b.ReportMetric(ms(list[n*99/100]), name+"-p99-ms")
 }
 
-// BenchmarkIndex indexes 200,000 passages and searches them, in one go.
 func BenchmarkIndex(b *testing.B) {
 	for b.Loop() {
 		file := filepath.Join(b.TempDir(), "bench.db")
@@ -212,7 +206,6 @@ func BenchmarkIndex(b *testing.B) {
 	}
 }
 
-// beside searches while more is indexed and merged.
 func beside(b *testing.B, x *Index, p *prose, search func()) {
 	more := newProse(200_000)
 	stop := make(chan struct{})
@@ -237,8 +230,7 @@ func beside(b *testing.B, x *Index, p *prose, search func()) {
 	wait.Wait()
 }
 
-// backfill moves what is written from the write-ahead log to the file, now and
-// then, as the store does that the log is in.
+// backfill runs checkpoints of the write-ahead log, as the store does.
 func backfill(b *testing.B, file string) (stop func()) {
 	db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)&_pragma=secure_delete(on)")
 	if err != nil {
@@ -265,8 +257,7 @@ func backfill(b *testing.B, file string) (stop func()) {
 	}
 }
 
-// resident returns how many MiB of memory the process had at most, where the
-// system says so.
+// resident returns the peak memory in MiB, or 0 if unknown.
 func resident() (mib float64) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

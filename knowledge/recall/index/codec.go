@@ -9,28 +9,23 @@ import (
 	"sync"
 )
 
-// Sizes of the rows that a segment is in, in bytes.
 const (
-	metaSize  = 32 << 10 // documents
-	pageSize  = 3_900    // terms: fits on a page of SQLite's
-	chunkSize = 8 << 10  // postings
+	metaSize  = 32 << 10
+	pageSize  = 3_900   // fits on a page of SQLite
+	chunkSize = 8 << 10 // postings
 )
 
-// What a row of index_blob holds.
 const (
 	metaKind = iota
 	termKind
 	postingKind
 )
 
-// blobID returns the id of a row of index_blob.
 func blobID(segment int64, kind, n int) int64 { return segment<<30 | int64(kind)<<28 | int64(n) }
 
-// segmentOf returns the segment that a row is of.
 func segmentOf(blob int64) int64 { return blob >> 30 }
 
-// A cursor reads numbers and strings. What is cut short or wrong reads as zeros
-// and sets bad.
+// A cursor decodes numbers and strings. Damaged data reads as zeros and sets bad.
 type cursor struct {
 	data []byte
 	at   int
@@ -47,7 +42,6 @@ func (c *cursor) uint() uint64 {
 	return c.long()
 }
 
-// long reads a number of more than a byte.
 func (c *cursor) long() uint64 {
 	v, n := binary.Uvarint(c.data[c.at:])
 	if n <= 0 {
@@ -58,7 +52,6 @@ func (c *cursor) long() uint64 {
 	return v
 }
 
-// int reads a number that is not negative and no more than most.
 func (c *cursor) int(most int) int {
 	v := c.uint()
 	if v > uint64(most) {
@@ -91,13 +84,11 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// A bitset has a bit for each document of a segment. One that is short has
-// zeros.
+// A bitset has a bit for each document of a segment; missing bytes are zero.
 type bitset []byte
 
 func (s bitset) has(i int) bool { return i>>3 < len(s) && s[i>>3]&(1<<(i&7)) != 0 }
 
-// with returns a copy with more bits set.
 func (s bitset) with(list ...int) bitset {
 	out := append(bitset(nil), s...)
 	for _, i := range list {
@@ -109,25 +100,25 @@ func (s bitset) with(list ...int) bitset {
 	return out
 }
 
-// maxCached is how many bytes of postings are kept at hand.
+// maxCached limits the cached postings, in bytes.
 const maxCached = 16 << 20
 
-// A chunkKey is a row of postings as it was after a purge. It never changes.
+// A chunkKey identifies a row of postings after a purge. Its data never changes.
 type chunkKey struct {
-	id     int64 // of the row
-	purged int64 // of its segment
+	id     int64
+	purged int64
 }
 
-// A cache has rows of postings that were read of late: to read a row takes longer
-// than to read the postings of most words out of it. It is safe for concurrent use.
+// A cache keeps recent rows of postings in two generations, since reading a row takes
+// longer than decoding most words. It is safe for concurrent use.
 type cache struct {
 	mu    sync.Mutex
-	young map[chunkKey][]byte // since the last turn
-	old   map[chunkKey][]byte // of the turn before
+	young map[chunkKey][]byte // this generation
+	old   map[chunkKey][]byte // the generation before
 	size  int                 // of young
 }
 
-// get returns a row; nil if it is not there. Nobody may change it.
+// get returns a row or nil. Do not change it.
 func (c *cache) get(k chunkKey) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,8 +132,7 @@ func (c *cache) get(k chunkKey) []byte {
 	return data
 }
 
-// put keeps a row. When half of the room is taken by new ones, what was not asked
-// for since the last time goes.
+// put stores a row. When young fills half of maxCached, it becomes old.
 func (c *cache) put(k chunkKey, data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,8 +152,7 @@ func (c *cache) keep(k chunkKey, data []byte) {
 	c.young[k] = data
 }
 
-// only drops the rows of segments that are not of a view any more, or not as they
-// are in it: what was erased must not stay in memory.
+// only drops rows that the view lacks: erased words must not stay in memory.
 func (c *cache) only(v *view) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,7 +168,6 @@ func (c *cache) only(v *view) {
 	}
 }
 
-// An inserter inserts rows into a table, several at a time.
 type inserter struct {
 	query   string
 	columns int
@@ -187,7 +175,6 @@ type inserter struct {
 	args    []any
 }
 
-// insertMany is how many rows are inserted at a time.
 const insertMany = 16
 
 func (i *inserter) add(ctx context.Context, x *Index, tx *sql.Tx, args ...any) (err error) {
@@ -205,13 +192,11 @@ func (i *inserter) add(ctx context.Context, x *Index, tx *sql.Tx, args ...any) (
 	return err
 }
 
-// values returns the statement that inserts n rows.
 func (i *inserter) values(n int) string {
 	row := "(?" + strings.Repeat(", ?", i.columns-1) + ")"
 	return i.query + row + strings.Repeat(", "+row, n-1)
 }
 
-// flush inserts what is left.
 func (i *inserter) flush(ctx context.Context, x *Index, tx *sql.Tx) error {
 	if len(i.args) == 0 {
 		return nil
@@ -227,11 +212,10 @@ func (i *inserter) close() {
 	}
 }
 
-// A blobWriter writes the rows of a segment.
 type blobWriter struct {
 	x       *Index
 	segment int64
-	open    [postingKind + 1][]byte // what is not yet a row, by kind
+	open    [postingKind + 1][]byte // not yet a row, by kind
 	next    [postingKind + 1]int
 	rows    []blobRow
 	size    int
@@ -250,7 +234,7 @@ func (w *blobWriter) row(kind int, data []byte) {
 	w.size += len(data)
 }
 
-// write adds to the rows of a kind that are one text.
+// write appends to the text of a kind, which rows divide.
 func (w *blobWriter) write(kind int, data []byte) {
 	size := chunkSize
 	if kind == metaKind {
@@ -265,7 +249,7 @@ func (w *blobWriter) write(kind int, data []byte) {
 	w.open[kind] = append(w.open[kind], data...)
 }
 
-// flush writes the rows that there are, or all if it is the end.
+// flush writes complete rows, and at the end all.
 func (w *blobWriter) flush(ctx context.Context, tx *sql.Tx, end bool) error {
 	for kind, data := range w.open {
 		if end && len(data) > 0 {

@@ -13,14 +13,12 @@ import (
 	"ponder/internal/textkit/ranking"
 )
 
-// A place is where the postings of a term are.
 type place struct {
 	segment int
 	langs   uint32
 	entry   termEntry
 }
 
-// fetch reads the postings of groups.
 func (x *Index) fetchGroups(ctx context.Context, tx *sql.Tx, v *view, groups []*group) error {
 	places := make([][]place, len(groups))
 	_ = together(len(groups), func(i int) error {
@@ -34,7 +32,7 @@ func (x *Index) fetchGroups(ctx context.Context, tx *sql.Tx, v *view, groups []*
 	return together(len(groups), func(i int) error { return groups[i].read(v, places[i], blobs) })
 }
 
-// together has n things done on all processors at once, and returns an error of them.
+// together runs n calls in parallel and joins their errors.
 func together(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -48,7 +46,6 @@ func together(n int, do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// places returns where the postings of a group are.
 func (v *view) places(g *group) (list []place) {
 	for _, t := range g.terms {
 		for i, s := range v.segments {
@@ -60,7 +57,7 @@ func (v *view) places(g *group) (list []place) {
 	return list
 }
 
-// chunks returns the rows that postings are in, by their ids.
+// chunks returns the rows that hold the postings, by ID.
 func (x *Index) chunks(ctx context.Context, tx *sql.Tx, v *view, groups [][]place) (map[int64][]byte, error) {
 	blobs := map[int64][]byte{}
 	var missing []chunkKey
@@ -81,7 +78,6 @@ func (x *Index) chunks(ctx context.Context, tx *sql.Tx, v *view, groups [][]plac
 	return blobs, x.fetchBlobs(ctx, tx, missing, blobs)
 }
 
-// read reads the postings of a group.
 func (g *group) read(v *view, places []place, blobs map[int64][]byte) error {
 	g.lists = make([][]ranking.Posting, len(v.segments))
 	for _, p := range places {
@@ -96,7 +92,6 @@ func (g *group) read(v *view, places []place, blobs map[int64][]byte) error {
 	return nil
 }
 
-// list returns the postings of a term as they are stored.
 func (s *segment) list(e termEntry, blobs map[int64][]byte) ([]byte, error) {
 	at, size := e.at, e.size
 	from := int(at % chunkSize)
@@ -117,7 +112,7 @@ func (s *segment) list(e termEntry, blobs map[int64][]byte) ([]byte, error) {
 	return out, nil
 }
 
-// append appends the postings of a list that count.
+// append appends postings of the languages at p, without removed documents.
 func (s *segment) append(out []ranking.Posting, list []byte, p place) []ranking.Posting {
 	from := len(out)
 	out = ranking.AppendPostings(slices.Grow(out, p.entry.df), list, p.entry.df, len(s.lens))
@@ -136,7 +131,6 @@ func (s *segment) append(out []ranking.Posting, list []byte, p place) []ranking.
 	return out
 }
 
-// merged returns postings in order, those of a passage as one.
 func merged(list []ranking.Posting) []ranking.Posting {
 	slices.SortFunc(list, func(a, b ranking.Posting) int { return int(a.At) - int(b.At) })
 	out := list[:0]
@@ -150,7 +144,6 @@ func merged(list []ranking.Posting) []ranking.Posting {
 	return out
 }
 
-// count finds out how rare the word is.
 func (g *group) count(v *view) {
 	g.df = 0
 	for _, l := range g.lists {
@@ -159,7 +152,7 @@ func (g *group) count(v *view) {
 	g.idf = ranking.Rarity(float64(v.passages), float64(g.df))
 }
 
-// fetchBlobs reads rows of postings into blobs, and keeps them at hand.
+// fetchBlobs reads rows of postings into blobs and the cache.
 func (x *Index) fetchBlobs(ctx context.Context, tx *sql.Tx, keys []chunkKey, blobs map[int64][]byte) error {
 	ids := make([]int64, len(keys))
 	for i, k := range keys {
@@ -204,7 +197,6 @@ func (x *Index) fetchPart(ctx context.Context, tx *sql.Tx, ids []int64, out map[
 	return rows.Err()
 }
 
-// postings writes the terms and postings.
 func (m *merger) postings(ctx context.Context) error {
 	readers := make([]*reader, len(m.in))
 	for i, s := range m.in {
@@ -215,7 +207,7 @@ func (m *merger) postings(ctx context.Context) error {
 	n := 0
 	for terms := range union(m.in) {
 		if n++; n%64 == 0 {
-			runtime.Gosched() // who searches goes first
+			runtime.Gosched() // let searches run
 		}
 		list = list[:0]
 		written := false
@@ -252,26 +244,24 @@ func (m *merger) postings(ctx context.Context) error {
 	return m.terms.flush()
 }
 
-// A segmentTerm is a term of one of several segments.
 type segmentTerm struct {
 	term    string
 	segment int
 	entry   termEntry
 }
 
-// A reader reads the postings of a segment from the first to the last.
+// A reader reads the postings of a segment in order.
 type reader struct {
 	x    *Index
 	s    *segment
-	from int // the first chunk in data
+	from int // first chunk in data
 	data []byte
 	size int
 }
 
-// readAhead is how many chunks are read at a time.
 const readAhead = 16
 
-// read returns the postings of a term. They are valid until the next read.
+// read returns postings that are valid until the next call.
 func (r *reader) read(ctx context.Context, e termEntry) ([]byte, error) {
 	for {
 		at := int(e.at - int64(r.from)*chunkSize)
@@ -295,7 +285,6 @@ func (r *reader) read(ctx context.Context, e termEntry) ([]byte, error) {
 	}
 }
 
-// fill reads chunks from one on.
 func (r *reader) fill(ctx context.Context, next int) (n int, err error) {
 	const query = `SELECT data FROM index_blob WHERE id >= ? AND id < ? ORDER BY id`
 	rows, err := r.x.db.Read.QueryContext(ctx, r.x.db.Bind(query), blobID(r.s.id, postingKind, next), blobID(r.s.id, postingKind, next+readAhead))
@@ -313,7 +302,7 @@ func (r *reader) fill(ctx context.Context, next int) (n int, err error) {
 	return n, rows.Err()
 }
 
-// union returns the terms of segments in order, each with all that have it.
+// union yields the terms of segments in order, each with all its segments.
 func union(in []*segment) func(yield func([]segmentTerm) bool) {
 	return func(yield func([]segmentTerm) bool) {
 		var heads []*head
@@ -348,7 +337,6 @@ func union(in []*segment) func(yield func([]segmentTerm) bool) {
 	}
 }
 
-// A head is the next term of a dictionary.
 type head struct {
 	segment int
 	d       *dictionary
@@ -366,14 +354,12 @@ func newHead(segment int, d *dictionary) *head {
 	return h
 }
 
-// open begins a page.
 func (h *head) open() {
 	if h.page < len(h.d.pages) {
 		h.c, h.at = cursor{data: h.d.pages[h.page].data}, h.d.pages[h.page].at
 	}
 }
 
-// next goes to the next term, and reports whether there is one.
 func (h *head) next() bool {
 	for h.c.done() {
 		if h.page++; h.page >= len(h.d.pages) {

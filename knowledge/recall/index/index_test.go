@@ -20,7 +20,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// open opens an index in a file.
 func open(t testing.TB, file string) (*Index, sqldb.DB) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), file)
@@ -54,7 +53,6 @@ func remove(t testing.TB, x *Index, ids ...int64) {
 	}
 }
 
-// tend merges until nothing is left to do.
 func tend(t testing.TB, x *Index) {
 	t.Helper()
 	for {
@@ -84,7 +82,7 @@ func terms(text string) (out []Term) {
 	return out
 }
 
-// doc returns a document of a passage for each text.
+// doc returns a document with a passage for each text.
 func doc(id int64, texts ...string) Doc {
 	d := Doc{ID: id, Language: "en"}
 	at := 0
@@ -95,7 +93,7 @@ func doc(id int64, texts ...string) Doc {
 	return d
 }
 
-// A reference is an index that is only a list of documents.
+// A reference is a plain list of documents.
 type reference struct{ docs map[int64]Doc }
 
 type scored struct {
@@ -104,7 +102,6 @@ type scored struct {
 	score float64
 }
 
-// fieldsOf returns the terms of a passage and how many words it has.
 func fieldsOf(d Doc, p Passage) (tf map[string]float64, n float64) {
 	tf = map[string]float64{}
 	lang := stemLanguage(&d)
@@ -191,7 +188,6 @@ func (r *reference) search(q Query, n int) (out []scored) {
 	return out[:min(n, len(out))]
 }
 
-// compare checks that an index finds what the reference does.
 func (r *reference) compare(t *testing.T, x *Index, q Query) {
 	t.Helper()
 	const n = 20
@@ -224,13 +220,11 @@ func (r *reference) compare(t *testing.T, x *Index, q Query) {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-4*max(1, a) }
 
-// A maker makes documents up.
 type maker struct {
 	*rand.Rand
 	next int64
 }
 
-// word returns a word as frequent as in a language.
 func (m *maker) word() string {
 	stems := []string{"run", "walk", "house", "letter", "promise", "river", "kitchen", "report", "table", "winter", "vertrag", "haus"}
 	ends := []string{"", "", "s", "ing", "ed"}
@@ -291,8 +285,8 @@ func (m *maker) query() (q Query) {
 	return q
 }
 
-// TestReference adds, removes, merges, reopens and rolls back at random, with two
-// indexes on the file, and compares what is found with a plain scorer.
+// TestReference makes random changes with two indexes on a file, and compares results
+// with a plain scorer.
 func TestReference(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which ranks a collection")
 	for seed := range uint64(4) {
@@ -328,11 +322,10 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// step changes something.
 func (m *maker) step(t *testing.T, x *Index, db sqldb.DB, ref *reference) {
 	ctx := t.Context()
 	switch m.IntN(6) {
-	case 0, 1, 2: // a batch, which may be rolled back after some of it
+	case 0, 1, 2: // possibly rolled back
 		var docs []Doc
 		for range 1 + m.IntN(6) {
 			docs = append(docs, m.doc())
@@ -363,7 +356,7 @@ func (m *maker) step(t *testing.T, x *Index, db sqldb.DB, ref *reference) {
 		for _, d := range docs {
 			ref.docs[d.ID] = d
 		}
-	case 3: // some go
+	case 3:
 		var ids []int64
 		for range m.IntN(5) {
 			ids = append(ids, 1+m.Int64N(m.next+1))
@@ -384,7 +377,6 @@ func (m *maker) step(t *testing.T, x *Index, db sqldb.DB, ref *reference) {
 	}
 }
 
-// adding returns what adds a batch in a transaction.
 func adding(ctx context.Context, x *Index, b Batch) func(tx *sql.Tx) error {
 	return func(tx *sql.Tx) error { return x.AddBatch(ctx, tx, b) }
 }

@@ -9,21 +9,19 @@ import (
 	"time"
 )
 
-// What merging is tuned by.
 const (
-	mergeFrom = 8         // segments of about a size are merged when they are so many
-	mergeMost = 32        // and no more than so many at once
-	mergeSize = 1 << 20   // passages: no segment is merged beyond
-	stepBytes = 512 << 10 // what is written in a transaction
-	stepRows  = 128       // what is deleted in one
+	mergeFrom = 8         // segments of similar size that cause a merge
+	mergeMost = 32        // segments per merge
+	mergeSize = 1 << 20   // passages: the maximum for a merge
+	stepBytes = 512 << 10 // written per transaction
+	stepRows  = 128       // deleted per transaction
 )
 
-// Merge does one step of what keeps the index small and fast, beside searching
-// and adding, and reports whether there may be more to do: it deletes what is
-// left of merged segments and of crashes, takes the words of removed documents
-// out, or merges segments of about a size. The longest step, a merge, takes a
-// second for 100,000 passages, in transactions of some milliseconds. If another
-// merges, it does nothing.
+// Merge does one maintenance step, concurrently with searches and additions, and
+// reports whether more may remain. It deletes remains of merges and crashes, erases
+// words of removed documents, or merges segments of similar size. A merge takes about a
+// second for 100,000 passages, in transactions of some milliseconds. While another
+// goroutine merges, it does nothing.
 func (x *Index) Merge(ctx context.Context) (more bool, err error) {
 	if !x.merging.TryLock() {
 		return false, nil
@@ -41,14 +39,11 @@ func (x *Index) Merge(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
-// now returns the time as rows have it.
 func (x *Index) now() int64 { return x.clock().UnixMicro() }
 
-// alive is how long the maker of a segment may be silent before the segment is
-// taken for one that was left by a crash.
+// alive is the silence after which an unfinished segment counts as left by a crash.
 const alive = time.Minute
 
-// sweep deletes a part of a segment that nobody needs.
 func (x *Index) sweep(ctx context.Context) (more bool, err error) {
 	const query = `SELECT id FROM index_segment WHERE state = 2 OR state = 0 AND beat < ? ORDER BY id LIMIT 1`
 	var id int64
@@ -62,8 +57,6 @@ func (x *Index) sweep(ctx context.Context) (more bool, err error) {
 	return true, x.db.Tx(ctx, func(tx *sql.Tx) error { return x.sweepSegment(ctx, tx, id) })
 }
 
-// sweepSegment deletes some of the rows of a segment, and when none is left the
-// segment.
 func (x *Index) sweepSegment(ctx context.Context, tx *sql.Tx, id int64) error {
 	var n int
 	var last sql.NullInt64
@@ -90,13 +83,12 @@ func (x *Index) sweepSegment(ctx context.Context, tx *sql.Tx, id int64) error {
 	return nil
 }
 
-// A merger makes one segment of several.
 type merger struct {
 	x     *Index
 	view  *view
 	in    []*segment
-	remap [][]int32 // of each segment, the new numbers of its passages, or -1
-	purge int64     // the newest purge whose terms are left out by merging
+	remap [][]int32 // of each segment, new passage numbers or -1
+	purge int64     // newest purge included
 
 	id    int64
 	out   *segment
@@ -104,7 +96,6 @@ type merger struct {
 	terms termWriter
 }
 
-// merge merges some segments, if there is something to merge.
 func (x *Index) merge(ctx context.Context) (more bool, err error) {
 	m := merger{x: x}
 	err = x.reading(ctx, func(tx *sql.Tx, v *view) error {
@@ -124,11 +115,10 @@ func (x *Index) merge(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// errTaken says that another process merges the same segments.
 var errTaken = errors.New("another merges")
 
-// candidates returns the segments to merge: those that have nothing left, one of
-// which a quarter was removed, or some of about a size, the smallest first.
+// candidates returns an empty segment, one with a quarter removed, or segments of
+// similar size, the smallest first.
 func (v *view) candidates() []*segment {
 	tiers := map[int][]*segment{}
 	last := 0
@@ -136,7 +126,7 @@ func (v *view) candidates() []*segment {
 		if s.liveDocs == 0 || len(s.lens) > 1_000 && (len(s.lens)-s.live)*4 > len(s.lens) {
 			return []*segment{s}
 		}
-		t := (bits.Len(uint(s.live)) + 2) / 3 // by a factor of 8
+		t := (bits.Len(uint(s.live)) + 2) / 3 // by factors of 8
 		tiers[t] = append(tiers[t], s)
 		last = max(last, t)
 	}
@@ -163,14 +153,13 @@ func (m *merger) run(ctx context.Context) error {
 	}
 	err := m.make(ctx)
 	if err != nil && !m.abandon(context.WithoutCancel(ctx)) {
-		err = errTaken // what went wrong may be that it was taken
+		err = errTaken // the segments may be lost
 	}
 	return err
 }
 
-// abandon leaves what was made to be deleted, and the segments to others, and
-// reports whether they were still the merger's. If it cannot, they are free when
-// the merger was silent for long enough.
+// abandon marks the new segment for deletion and releases the old ones. It reports
+// whether the merger still held them. If it fails, they become free after alive.
 func (m *merger) abandon(ctx context.Context) (held bool) {
 	err := m.x.db.Tx(ctx, func(tx *sql.Tx) error {
 		if err := m.hold(ctx, tx, 2); err != nil {
@@ -182,7 +171,6 @@ func (m *merger) abandon(ctx context.Context) (held bool) {
 	return !errors.Is(err, errTaken)
 }
 
-// make makes the new segment.
 func (m *merger) make(ctx context.Context) error {
 	m.w = newBlobWriter(m.x, m.id)
 	m.terms.emit = func(page []byte) error {
@@ -199,14 +187,13 @@ func (m *merger) make(ctx context.Context) error {
 	return m.publish(ctx)
 }
 
-// addPage keeps a page for the segment that is being made.
 func (m *merger) addPage(page []byte) {
 	if p, ok := newTermPage(m.w.next[termKind], page); ok {
 		m.out.terms.pages = append(m.out.terms.pages, p)
 	}
 }
 
-// take takes the segments, so that no other process merges or purges them.
+// take reserves segments against merges and purges of other processes.
 func (m *merger) take(ctx context.Context) error {
 	return m.x.db.Tx(ctx, func(tx *sql.Tx) error {
 		st, err := m.x.advance(ctx, tx, state{segment: 1})
@@ -225,7 +212,7 @@ func (m *merger) take(ctx context.Context) error {
 	})
 }
 
-// one returns errTaken if a statement did not change one row.
+// one returns errTaken unless exactly one row changed.
 func one(r sql.Result, err error) error {
 	if err != nil {
 		return err
@@ -237,7 +224,6 @@ func one(r sql.Result, err error) error {
 	return err
 }
 
-// docs writes the documents that are left.
 func (m *merger) docs(ctx context.Context) error {
 	m.out = &segment{segmentRow: segmentRow{id: m.id}, terms: new(dictionary)}
 	var meta []byte
@@ -273,7 +259,7 @@ func (m *merger) docs(ctx context.Context) error {
 	return nil
 }
 
-// step writes what there is in a transaction of its own, if it is enough.
+// step writes pending rows in a transaction if they are enough.
 func (m *merger) step(ctx context.Context) error {
 	if m.w.size < stepBytes {
 		return nil
@@ -286,13 +272,12 @@ func (m *merger) step(ctx context.Context) error {
 	})
 }
 
-// hold says that the segment is still being made, or that it is done.
+// hold renews the beat and sets the state.
 func (m *merger) hold(ctx context.Context, tx *sql.Tx, state int) error {
 	const query = `UPDATE index_segment SET beat = ?, state = ? WHERE id = ? AND state = 0`
 	return one(tx.ExecContext(ctx, m.x.db.Bind(query), m.x.now(), state, m.id))
 }
 
-// publish puts the new segment in the place of the old ones.
 func (m *merger) publish(ctx context.Context) error {
 	err := m.x.db.Tx(ctx, func(tx *sql.Tx) error {
 		if err := m.hold(ctx, tx, 1); err != nil {
@@ -351,8 +336,7 @@ func (m *merger) replace(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// deadNow returns which documents of a segment were removed by now, if it is
-// still the merger's.
+// deadNow returns the segment's removed documents, if the merger still holds it.
 func (m *merger) deadNow(ctx context.Context, tx *sql.Tx, s *segment) (dead bitset, err error) {
 	const query = `SELECT dead FROM index_segment WHERE id = ? AND state = 1 AND target = ?`
 	err = tx.QueryRowContext(ctx, m.x.db.Bind(query), s.id, m.id).Scan((*[]byte)(&dead))
@@ -362,7 +346,7 @@ func (m *merger) deadNow(ctx context.Context, tx *sql.Tx, s *segment) (dead bits
 	return dead, err
 }
 
-// retire has a merged segment deleted. Purges that came too late are those of the
+// retire marks a merged segment for deletion. Purges later than the merge move to the
 // new segment.
 func (m *merger) retire(ctx context.Context, tx *sql.Tx, s *segment) error {
 	if _, err := tx.ExecContext(ctx, m.x.db.Bind(`DELETE FROM index_purge WHERE segment = ? AND id <= ?`), s.id, m.purge); err != nil {

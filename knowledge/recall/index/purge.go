@@ -12,7 +12,7 @@ import (
 	"ponder/internal/textkit/ranking"
 )
 
-// purge takes the terms of removed documents out of a segment, some at a time.
+// purge erases some terms of removed documents from a segment.
 func (x *Index) purge(ctx context.Context) (more bool, err error) {
 	const query = `SELECT p.id FROM index_purge p JOIN index_segment s ON s.id = p.segment WHERE s.state = 1 AND s.target = 0 ORDER BY p.id LIMIT 1`
 	var id int64
@@ -32,7 +32,7 @@ func (x *Index) purgeRow(ctx context.Context, tx *sql.Tx, id int64) error {
 	var terms []byte
 	err := tx.QueryRowContext(ctx, x.db.Bind(query), id).Scan(&segment, &terms)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil // another was faster
+		return nil // another process did it
 	}
 	if err != nil {
 		return err
@@ -65,20 +65,18 @@ func (x *Index) purgeRow(ctx context.Context, tx *sql.Tx, id int64) error {
 	return err
 }
 
-// A purger takes terms out of a segment.
 type purger struct {
 	x      *Index
 	s      *segment
-	chunks map[int64][]byte // that are changed, by id
+	chunks map[int64][]byte
 	pages  map[int]*pageEdit
 }
 
-// A pageEdit has the new number of passages of terms on a page. A term that none
-// has goes.
+// A pageEdit has new numbers of passages; terms with 0 are dropped.
 type pageEdit struct{ dfs map[string]int }
 
-// term takes those that were removed out of the postings of a term. The rest
-// takes their place, and zeros the end.
+// term erases removed passages from a term's postings. The rest moves up, and zeros
+// fill the end.
 func (p *purger) term(ctx context.Context, tx *sql.Tx, term string) error {
 	e, ok := p.s.terms.find(term)
 	if !ok {
@@ -123,7 +121,6 @@ func (p *purger) term(ctx context.Context, tx *sql.Tx, term string) error {
 	return nil
 }
 
-// put puts the postings of a term where they were.
 func (p *purger) put(e termEntry, list []byte) {
 	for at := e.at; len(list) > 0; {
 		n := copy(p.chunks[blobID(p.s.id, postingKind, int(at/chunkSize))][at%chunkSize:], list)
@@ -131,7 +128,6 @@ func (p *purger) put(e termEntry, list []byte) {
 	}
 }
 
-// write writes what was changed.
 func (p *purger) write(ctx context.Context, tx *sql.Tx) error {
 	update := p.x.db.Bind(`UPDATE index_blob SET data = ? WHERE id = ?`)
 	for id, data := range p.chunks {
@@ -148,8 +144,8 @@ func (p *purger) write(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// apply returns a page with the changes. The postings of a term that goes are
-// the padding of the term before.
+// apply returns the edited page. Postings of dropped terms become padding of the
+// previous term.
 func (e *pageEdit) apply(p *termPage) []byte {
 	type kept struct {
 		term    string

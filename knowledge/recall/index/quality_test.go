@@ -13,7 +13,7 @@ import (
 	"ponder/internal/racetest"
 )
 
-// data returns a folder of the benchmark data, and skips a test where it is not.
+// data returns a folder of benchmark data, or skips the test.
 func data(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "..", "shared", "data", name)
@@ -23,7 +23,6 @@ func data(t testing.TB, name string) string {
 	return dir
 }
 
-// lines calls f with every line of a file.
 func lines(t testing.TB, name string, f func([]byte)) {
 	t.Helper()
 	file, err := os.Open(name)
@@ -63,7 +62,7 @@ func judgements(t testing.TB, name string) map[string]map[string]float64 {
 		var q, d string
 		var score float64
 		if _, err := fmt.Sscan(string(b), &q, &d, &score); err != nil {
-			return // the header
+			return
 		}
 		if out[q] == nil {
 			out[q] = map[string]float64{}
@@ -73,7 +72,6 @@ func judgements(t testing.TB, name string) map[string]map[string]float64 {
 	return out
 }
 
-// ndcg returns the normalised gain of the first ten of a ranking.
 func ndcg(ranking []string, rel map[string]float64) float64 {
 	gain := func(scores []float64) (g float64) {
 		for i, s := range scores[:min(10, len(scores))] {
@@ -93,7 +91,6 @@ func ndcg(ranking []string, rel map[string]float64) float64 {
 	return gain(got) / gain(ideal)
 }
 
-// precision returns the average precision of a ranking.
 func precision(ranking []string, rel map[string]float64) float64 {
 	sum, hits, all := 0.0, 0.0, 0.0
 	for _, s := range rel {
@@ -110,7 +107,6 @@ func precision(ranking []string, rel map[string]float64) float64 {
 	return sum / max(1, all)
 }
 
-// A collection is a test collection as an index.
 type collection struct {
 	x       *Index
 	ids     map[int64]string
@@ -139,7 +135,6 @@ func newCollection(t testing.TB, name string) collection {
 	return c
 }
 
-// measure returns the nDCG@10 and the average precision of the queries.
 func (c collection) measure(t testing.TB, q Query) (gain, average float64) {
 	for _, r := range c.queries {
 		q.Terms = []Term{{Word: r.Text}}
@@ -178,11 +173,11 @@ type conversation struct {
 	}
 }
 
-// An archive is conversations, each an index with a document a session.
+// An archive is a conversation as an index with a document per session.
 type archive struct {
 	conversation
 	x     *Index
-	turns map[int64]string // by passage
+	turns map[int64]string
 }
 
 func conversations(t testing.TB, name string) (out []archive) {
@@ -229,7 +224,7 @@ func conversations(t testing.TB, name string) (out []archive) {
 	return out
 }
 
-// evidence returns the recall@10 of the turns that answer questions, by category.
+// evidence returns the recall@10 of answering turns, by category.
 func evidence(t testing.TB, all []archive, q Query) (mean float64, categories map[string]float64) {
 	counts := map[string]float64{}
 	categories = map[string]float64{}

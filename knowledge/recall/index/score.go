@@ -13,18 +13,17 @@ import (
 	"ponder/internal/textkit/ranking"
 )
 
-// How much the length of a passage counts: of speech, less than of written text.
+// b of BM25: length matters less in speech.
 const (
 	leanWritten = 0.75
 	leanSpoken  = 0.4
 )
 
-// A board has the scores of the passages of a view.
 type board struct {
 	v      *view
-	from   []int // where the passages of each segment begin
+	from   []int
 	scores []float32
-	met    []uint8 // how many of the words that must be there are
+	met    []uint8 // number of required words present
 	must   int
 }
 
@@ -46,7 +45,6 @@ func (x *Index) newBoard(v *view) *board {
 
 func (x *Index) release(bd *board) { x.scores.Put(&bd.scores) }
 
-// score adds what the words of groups are worth, times a factor.
 func (bd *board) score(groups []*group, factor float64) {
 	average := float64(bd.v.length) / float64(max(1, bd.v.passages))
 	for _, g := range groups {
@@ -69,8 +67,7 @@ func (bd *board) score(groups []*group, factor float64) {
 	}
 }
 
-// require notes which passages have the words that must be there, and none of
-// those that must not.
+// require counts required words; excluded words set the maximum.
 func (bd *board) require(groups []*group) {
 	if !slices.ContainsFunc(groups, func(g *group) bool { return g.must || g.not }) {
 		return
@@ -97,12 +94,11 @@ func (bd *board) each(g *group, yield func(at int)) {
 	}
 }
 
-// nextShare is what the passages two away count of what those beside count.
+// nextShare is the weight of the second neighbours relative to the first.
 const nextShare = 0.6
 
-// spread adds to each passage that stands in a document of which something has
-// a score what its neighbours have, up to two on each side, and the best passage
-// of the document.
+// spread adds the scores of up to two neighbours on each side and of the document's
+// best passage.
 func (bd *board) spread(neighbours, whole float64) {
 	if neighbours == 0 && whole == 0 {
 		return
@@ -119,11 +115,10 @@ func (bd *board) spread(neighbours, whole float64) {
 	}
 }
 
-// fewPassages is how many are looked at sooner than they are divided among processors.
 const fewPassages = 20_000
 
-// inParts has n things, which come to so many passages, done in parts from one to
-// before another at once.
+// inParts divides n items, with that many passages, into ranges and processes these in
+// parallel.
 func inParts(passages, n int, do func(part, from, to int)) {
 	parts := max(1, min(runtime.GOMAXPROCS(0), passages/fewPassages))
 	var wg sync.WaitGroup
@@ -134,10 +129,9 @@ func inParts(passages, n int, do func(part, from, to int)) {
 	wg.Wait()
 }
 
-// spread does so in one document.
 func spread(scores []float32, neighbours, whole float32) {
 	best := float32(0)
-	for _, s := range scores { // slices.Max, which heeds NaN, takes four times as long
+	for _, s := range scores { // slices.Max checks for NaN and takes four times as long
 		if s > best {
 			best = s
 		}
@@ -145,7 +139,7 @@ func spread(scores []float32, neighbours, whole float32) {
 	if best == 0 {
 		return
 	}
-	b2, b1, s, a1 := float32(0), float32(0), scores[0], float32(0) // two before, one, this one, the next
+	b2, b1, s, a1 := float32(0), float32(0), scores[0], float32(0) // two before, one before, this, next
 	if len(scores) > 1 {
 		a1 = scores[1]
 	}
@@ -159,7 +153,6 @@ func spread(scores []float32, neighbours, whole float32) {
 	}
 }
 
-// A found is a passage of a board.
 type found struct {
 	segment, at int
 	score       float32
@@ -170,8 +163,7 @@ func (a *found) compare(b *found) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.num, b.num))
 }
 
-// best returns the n best passages that have what they must and that a sieve
-// lets through.
+// best returns the n best passages with all required words.
 func (bd *board) best(n int, sv *sieve) []found {
 	var top []found
 	for i, s := range bd.v.segments {
@@ -188,7 +180,6 @@ func (bd *board) best(n int, sv *sieve) []found {
 	return top
 }
 
-// bestOf returns those among some passages of a segment, none below least.
 func (bd *board) bestOf(segment, from, to int, least float32, n int, sv *sieve) []found {
 	s, start := bd.v.segments[segment], bd.from[segment]
 	top := ranking.NewBest(n, func(a, b *found) bool { return a.compare(b) < 0 })
@@ -209,7 +200,6 @@ func (bd *board) bestOf(segment, from, to int, least float32, n int, sv *sieve) 
 	return top.Items()
 }
 
-// A group is terms of the index that stand for one word of a query.
 type group struct {
 	words     []string // of the query
 	weight    float64
@@ -217,14 +207,12 @@ type group struct {
 	prefix    bool
 	terms     []groupTerm
 
-	// Found by fetching:
-	lists [][]ranking.Posting // of each segment, by passage
-	df    int                 // passages that have any of the terms
+	lists [][]ranking.Posting
+	df    int // passages with any term
 	idf   float64
 }
 
-// A groupTerm is a term and the languages, as a mask, whose documents count. 0
-// is all.
+// A groupTerm is a term for the languages of a mask; 0 means all.
 type groupTerm struct {
 	term  string
 	langs uint32
@@ -240,7 +228,6 @@ func (g *group) key() string {
 	return b.String()
 }
 
-// stems returns the terms that a word may be in the documents of a view.
 func (v *view) stems(word string) (out []groupTerm) {
 	for i, n := range v.langs {
 		if n == 0 {
@@ -260,11 +247,9 @@ func (v *view) stems(word string) (out []groupTerm) {
 	return out
 }
 
-// maxPrefix is how many terms a prefix stands for at most: those that most
-// passages have.
+// maxPrefix limits a prefix to its most frequent terms.
 const maxPrefix = 128
 
-// withPrefix returns the terms that are of words that begin with a prefix.
 func (v *view) withPrefix(prefix string) (out []groupTerm) {
 	dfs := map[string]int{}
 	for _, s := range v.segments {
@@ -287,10 +272,8 @@ func (v *view) withPrefix(prefix string) (out []groupTerm) {
 	return out[:min(len(out), maxPrefix)]
 }
 
-// maxQueryTerms is the most words of a query that are looked for.
 const maxQueryTerms = 64
 
-// plan returns the groups of the terms of a query.
 func (v *view) plan(q Query) []*group {
 	var list []*group
 	stop := v.stops(q)
@@ -316,7 +299,7 @@ func (v *view) plan(q Query) []*group {
 	return unite(list)
 }
 
-// minWeight is what a word counts that must be there and says nothing.
+// minWeight is the weight of required stop words.
 const minWeight = 1e-3
 
 func (v *view) group(t Term) *group {
@@ -330,7 +313,7 @@ func (v *view) group(t Term) *group {
 	return g
 }
 
-// unite returns the groups with those made one that are of the same terms.
+// unite joins groups with equal terms.
 func unite(list []*group) (out []*group) {
 	seen := map[string]*group{}
 	for _, g := range list {
@@ -355,8 +338,8 @@ func unite(list []*group) (out []*group) {
 	return out
 }
 
-// stops returns which words of a query say nothing of what it is about: the stop
-// words of the language that has most of them, if there are other words.
+// stops returns the test for stop words of the query's main language. If the query has
+// only stop words, none counts as one.
 func (v *view) stops(q Query) func(word string) bool {
 	var counts [maxLanguages]int
 	total := 0

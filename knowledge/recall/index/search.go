@@ -16,8 +16,8 @@ import (
 	"ponder/internal/textkit/ranking"
 )
 
-// Search returns the n best passages for a query, the best first. Whatever was
-// committed before it began, here or by another process, is found.
+// Search returns the n best passages, the best first. It sees all earlier commits of
+// all processes.
 func (x *Index) Search(ctx context.Context, q Query, n int) (hits []Hit, err error) {
 	if n <= 0 {
 		return nil, nil
@@ -33,7 +33,6 @@ func (x *Index) Search(ctx context.Context, q Query, n int) (hits []Hit, err err
 	return hits, nil
 }
 
-// A search is a query on its way.
 type search struct {
 	x         *Index
 	tx        *sql.Tx
@@ -79,7 +78,6 @@ func (s *search) run(ctx context.Context, n int) ([]Hit, error) {
 	return s.hits(top, ideal*(1+s.q.Whole)), nil
 }
 
-// choose returns the n best passages that have the phrases.
 func (s *search) choose(ctx context.Context, bd *board, n int) ([]found, error) {
 	if len(s.q.Phrases) == 0 {
 		return bd.best(n, s.sieve), nil
@@ -87,8 +85,7 @@ func (s *search) choose(ctx context.Context, bd *board, n int) ([]found, error) 
 	return s.withPhrases(ctx, bd.best(maxPhraseChecks, s.sieve), n)
 }
 
-// idealOf returns the score of a passage of average length that has every word
-// of a query once.
+// idealOf returns the score of a passage of average length with every word once.
 func idealOf(groups []*group) (sum float64) {
 	for _, g := range groups {
 		if !g.not {
@@ -107,7 +104,6 @@ func weightOf(groups []*group) (sum float64) {
 	return sum
 }
 
-// hits describes what was found.
 func (s *search) hits(top []found, ideal float64) []Hit {
 	out := make([]Hit, len(top))
 	for i, f := range top {
@@ -128,7 +124,6 @@ func (g *group) has(f found) bool {
 	return ok
 }
 
-// relevance returns what a score is from 0 to 1: see the package comment.
 func relevance(score, ideal float64) float64 {
 	if ideal <= 0 {
 		return 0
@@ -136,15 +131,13 @@ func relevance(score, ideal float64) float64 {
 	return 1 - math.Exp(-score/ideal)
 }
 
-// What feedback (RM3) is tuned by.
 const (
 	feedbackPassages = 10
 	feedbackTerms    = 10
 	feedbackKeep     = 0.5 // share of the query's own words
-	feedbackCommon   = 0.1 // a term that a greater share of passages has tells nothing
+	feedbackCommon   = 0.1 // terms in a greater share of passages are ignored
 )
 
-// feedback returns words that the best passages have in common.
 func (s *search) feedback(ctx context.Context, bd *board) ([]*group, error) {
 	weights := map[string]float64{}
 	for _, f := range bd.best(feedbackPassages, s.sieve) {
@@ -161,7 +154,6 @@ func (s *search) feedback(ctx context.Context, bd *board) ([]*group, error) {
 	return s.expand(ctx, weights)
 }
 
-// addTerms adds the terms of a passage by what they are worth.
 func (s *search) addTerms(weights map[string]float64, doc *Doc, lang lexical.Language, score float64) {
 	a := newAnalyzer(s.x.readings)
 	a.add(doc, lang)
@@ -174,7 +166,7 @@ func (s *search) addTerms(weights map[string]float64, doc *Doc, lang lexical.Lan
 	}
 }
 
-// expand returns the best of the terms as groups whose weights are 1 together.
+// expand returns the best terms as groups with a total weight of 1.
 func (s *search) expand(ctx context.Context, weights map[string]float64) ([]*group, error) {
 	type weighted struct {
 		term   string
@@ -209,7 +201,7 @@ func (s *search) expand(ctx context.Context, weights map[string]float64) ([]*gro
 	return out, s.x.fetchGroups(ctx, s.tx, s.v, out)
 }
 
-// df returns about how many passages have a term.
+// df counts removed passages too.
 func (v *view) df(term string) (n int) {
 	for _, s := range v.segments {
 		if e, ok := s.terms.find(term); ok {
@@ -219,7 +211,6 @@ func (v *view) df(term string) (n int) {
 	return n
 }
 
-// A sieve is a filter that is ready to be asked.
 type sieve struct {
 	all      bool
 	owner    *atom
@@ -268,7 +259,6 @@ func atoms(list []string) (out []atom) {
 	return out
 }
 
-// keeps reports whether a document is looked at.
 func (s *sieve) keeps(d *docMeta) bool {
 	switch {
 	case s.all:
@@ -295,9 +285,8 @@ func (s *sieve) source(source string) bool {
 		slices.ContainsFunc(s.prefixes, func(p string) bool { return strings.HasPrefix(source, p) })
 }
 
-// Keep returns which passages, by number, a filter lets through, of those that
-// the index has now. What it returns is safe for concurrent use and does not
-// change. It takes about a millisecond for 200,000 passages.
+// Keep returns a snapshot of the passages that pass f, safe for concurrent use. It
+// takes about 1 ms for 200,000 passages. On errors it keeps none.
 func (x *Index) Keep(f Filter) func(passage int64) bool {
 	var bits bitset
 	err := x.reading(context.Background(), func(_ *sql.Tx, v *view) error {

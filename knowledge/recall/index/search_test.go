@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// found returns the documents that a query finds, sorted.
 func foundDocs(t *testing.T, x *Index, q Query) []int64 {
 	t.Helper()
 	var out []int64
@@ -25,7 +24,6 @@ func day(s string) time.Time {
 	return t
 }
 
-// library returns an index with a few documents of many kinds.
 func library(t *testing.T) *Index {
 	x, _ := newIndex(t)
 	docs := []Doc{
@@ -131,8 +129,7 @@ func TestHit(t *testing.T) {
 	}
 }
 
-// TestRelevance checks that relevance says how much of a query a passage has,
-// however long and rare that is.
+// TestRelevance checks that relevance reflects the matched share of a query.
 func TestRelevance(t *testing.T) {
 	x, _ := newIndex(t)
 	var docs []Doc

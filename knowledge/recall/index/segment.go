@@ -14,23 +14,22 @@ import (
 	"unique"
 )
 
-// A segment is what is known of one without its postings. It is never changed: a
-// new one with the same parts takes its place when documents of it are removed.
+// A segment is loaded without its postings. It is immutable: after removals, a new one
+// reuses its parts.
 type segment struct {
 	segmentRow
 
 	docs  []docMeta
-	docOf []int32  // of each passage
-	lens  []uint16 // of each passage
+	docOf []int32
+	lens  []uint16
 	terms *dictionary
 	byID  *lookup
 
-	live, liveDocs int // what was not removed
+	live, liveDocs int
 	length         int64
-	langs          [maxLanguages]int // passages that are left by language
+	langs          [maxLanguages]int
 }
 
-// A segmentRow is its row of index_segment.
 type segmentRow struct {
 	id              int64
 	changed, purged int64
@@ -39,16 +38,16 @@ type segmentRow struct {
 	dead            bitset
 }
 
-// dirty reports whether postings may have passages that were removed.
+// dirty reports whether postings may have removed passages.
 func (s *segment) dirty() bool { return s.purges > 0 }
 
-// A lookup finds documents of a segment by their id.
+// A lookup finds documents by ID.
 type lookup struct {
 	once  sync.Once
 	order []int32
 }
 
-// find returns the number of a document that was not removed, or -1.
+// find returns the index of a document, or -1 if unknown or removed.
 func (s *segment) find(id int64) int {
 	s.byID.once.Do(func() {
 		s.byID.order = make([]int32, len(s.docs))
@@ -67,7 +66,6 @@ func (s *segment) find(id int64) int {
 	return -1
 }
 
-// count finds out what is left.
 func (s *segment) count() {
 	s.live, s.liveDocs, s.length = 0, 0, 0
 	clear(s.langs[:])
@@ -85,13 +83,12 @@ func (s *segment) count() {
 	}
 }
 
-// A queryer is a database or a transaction.
 type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// load reads a segment. What old has of it, which may be nil, is used again.
+// load reads a segment and reuses the parts of old, which may be nil.
 func (x *Index) load(ctx context.Context, q queryer, row segmentRow, old *segment) (*segment, error) {
 	s := &segment{segmentRow: row}
 	if err := q.QueryRowContext(ctx, x.db.Bind(`SELECT dead FROM index_segment WHERE id = ?`), row.id).Scan((*[]byte)(&s.dead)); err != nil {
@@ -128,7 +125,6 @@ func (x *Index) loadDocs(ctx context.Context, q queryer, s *segment) error {
 	return nil
 }
 
-// index finds out which document each passage is of.
 func (s *segment) index() {
 	s.byID = new(lookup)
 	s.docOf = make([]int32, len(s.lens))
@@ -149,8 +145,7 @@ func (x *Index) loadTerms(ctx context.Context, q queryer, s *segment) error {
 	})
 }
 
-// blobs calls yield with the parts of a segment that are of a kind, in order.
-// Yield may keep them.
+// blobs calls yield with the rows of a kind in order. Yield may keep data.
 func (x *Index) blobs(ctx context.Context, q queryer, segment int64, kind int, yield func(n int, data []byte) error) error {
 	base := blobID(segment, kind, 0)
 	rows, err := q.QueryContext(ctx, x.db.Bind(`SELECT id, data FROM index_blob WHERE id >= ? AND id < ? ORDER BY id`), base, blobID(segment, kind+1, 0))
@@ -171,22 +166,20 @@ func (x *Index) blobs(ctx context.Context, q queryer, segment int64, kind int, y
 	return rows.Err()
 }
 
-// An atom is a string that many documents have.
 type atom = unique.Handle[string]
 
-// A docMeta is what is known of a document without asking the database.
+// A docMeta is the part of a document that stays in memory.
 type docMeta struct {
 	id          int64
-	first       int64 // the number of its first passage
-	at, n       int32 // its passages in the segment
-	date        int64 // microseconds since 1970; 0 is unknown
-	lang        uint8 // of languages
+	first       int64
+	at, n       int32
+	date        int64 // Unix microseconds; 0 if unknown
+	lang        uint8 // index in languages
 	owner, kind atom
 	source      string
 	tags        []atom
 }
 
-// What a document has as the one before it.
 const (
 	sameOwner = 1 << iota
 	sameKind
@@ -194,8 +187,8 @@ const (
 	sameLang
 )
 
-// appendMeta appends a document and the lengths of its passages to those of a
-// segment, behind another; before is nil at the first.
+// appendMeta encodes a document relative to the previous one; before is nil for the
+// first.
 func appendMeta(b []byte, d, before *docMeta, lens []uint16) []byte {
 	if before == nil {
 		before = &docMeta{owner: unique.Make(""), kind: unique.Make("")}
@@ -236,8 +229,7 @@ func appendMeta(b []byte, d, before *docMeta, lens []uint16) []byte {
 	return b
 }
 
-// readMeta reads the documents of a segment, whose passages are numbered from
-// first on, and the lengths of their passages.
+// readMeta decodes the documents of a segment, with passages numbered from first.
 func readMeta(data string, first int64) (docs []docMeta, lens []uint16, ok bool) {
 	before := docMeta{owner: unique.Make(""), kind: unique.Make("")}
 	c := cursor{data: []byte(data)}
@@ -282,7 +274,6 @@ func readMeta(data string, first int64) (docs []docMeta, lens []uint16, ok bool)
 	return docs, lens, !c.bad
 }
 
-// micros returns a time as documents have it.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -290,12 +281,11 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// purgeTerms is how many terms a row of index_purge has.
 const purgeTerms = 256
 
-// Remove removes documents in the caller's transaction: their texts at once,
-// their words from the index when [Index.Merge] comes to it. Until then they are
-// in no row that is read. Documents that the index does not have are nothing.
+// Remove removes documents in the caller's transaction: texts at once, words with a
+// later [Index.Merge]. Searches skip them from the commit on. Unknown documents are
+// ignored.
 func (x *Index) Remove(ctx context.Context, tx *sql.Tx, ids ...int64) error {
 	if len(ids) == 0 {
 		return nil
@@ -306,9 +296,8 @@ func (x *Index) Remove(ctx context.Context, tx *sql.Tx, ids ...int64) error {
 	return nil
 }
 
-// A removal is what is removed of a segment.
 type removal struct {
-	docs  []int // their numbers
+	docs  []int
 	terms *analyzer
 }
 
@@ -349,7 +338,6 @@ func (x *Index) remove(ctx context.Context, tx *sql.Tx, ids []int64) error {
 	return nil
 }
 
-// find returns the segment of a document and its number there, or nil.
 func (v *view) find(id int64) (*segment, int) {
 	for _, s := range v.segments {
 		if n := s.find(id); n >= 0 {
@@ -367,7 +355,6 @@ func (x *Index) deleteDoc(ctx context.Context, tx *sql.Tx, id int64, d docMeta) 
 	return err
 }
 
-// bury marks documents of a segment as dead, and notes the terms they had.
 func (x *Index) bury(ctx context.Context, tx *sql.Tx, s *segment, r *removal) error {
 	slices.Sort(r.terms.terms)
 	lists := slices.Collect(slices.Chunk(r.terms.terms, purgeTerms))

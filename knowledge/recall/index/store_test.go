@@ -82,7 +82,7 @@ func TestAddTwice(t *testing.T) {
 	}
 }
 
-// everything returns all that the tables have.
+// everything returns all bytes of the tables.
 func everything(t *testing.T, db *sql.DB) []byte {
 	var out bytes.Buffer
 	for _, query := range []string{`SELECT data FROM index_blob`, `SELECT terms FROM index_purge`, `SELECT dead FROM index_segment`,
@@ -110,8 +110,7 @@ func writeRows(t *testing.T, db *sql.DB, query string, out *bytes.Buffer) error 
 	return rows.Err()
 }
 
-// TestRemoved checks that nothing is left of what was removed, in segments that
-// are merged and in those that are not.
+// TestRemoved checks that nothing remains of removed documents, merged or not.
 func TestRemoved(t *testing.T) {
 	for _, batches := range []int{1, 9} {
 		t.Run(fmt.Sprint(batches), func(t *testing.T) {
@@ -156,7 +155,7 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
-// merging begins to merge what there is, and stops before the end.
+// merging starts a merge and stops before the end.
 func merging(t *testing.T, x *Index) *merger {
 	t.Helper()
 	m := &merger{x: x}
@@ -173,8 +172,7 @@ func merging(t *testing.T, x *Index) *merger {
 	return m
 }
 
-// TestCrashedMerge checks that a merge that was not finished does no harm, and
-// that it is finished by another after a while.
+// TestCrashedMerge checks that an unfinished merge is harmless and later replaced.
 func TestCrashedMerge(t *testing.T) {
 	x, db := newIndex(t)
 	for i := range int64(10) {
@@ -217,8 +215,7 @@ func TestCrashedMerge(t *testing.T) {
 	}
 }
 
-// TestMergeBeside checks that what is removed while a merge goes on is removed
-// from what it makes.
+// TestMergeBeside checks that removals during a merge reach its result.
 func TestMergeBeside(t *testing.T) {
 	x, db := newIndex(t)
 	for i := range int64(8) {
@@ -278,8 +275,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestLarge has terms on several rows, lists on several, and documents on
-// several.
+// TestLarge spreads terms, lists and documents over several rows.
 func TestLarge(t *testing.T) {
 	x, _ := newIndex(t)
 	for i := range 10 {

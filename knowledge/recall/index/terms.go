@@ -11,30 +11,25 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// formMark begins a term that is a word as it was written, without case and
-// accents, whose stem is another. It is before all letters.
+// formMark begins the folded unstemmed form of a word that differs from its stem. It
+// sorts before letters.
 const formMark = "\x01"
 
-// Bounds on what is read.
 const (
 	maxTerm     = 1 << 10
 	maxPostings = 1 << 30 // bytes of a list
 )
 
-// A termEntry is a word of a segment and where its postings are.
 type termEntry struct {
-	df      int   // passages that have it
-	written bool  // some passage has it in this form, not only with this stem
-	at      int64 // where its postings begin in the segment's
-	size    int   // their bytes, padding included
+	df      int
+	written bool  // some passage has this form, not only this stem
+	at      int64 // of its postings
+	size    int   // bytes, with padding
 }
 
-// A dictionary has the terms of a segment in order, on pages.
 type dictionary struct{ pages []termPage }
 
-// A termPage has the number of its row, where the postings of its first term
-// begin, and its terms: each with how many bytes it shares with the one before,
-// the rest of it, its df doubled and 1 if it is written so, and its size.
+// A termPage is a row of terms; see the package comment for the format.
 type termPage struct {
 	row   int
 	at    int64
@@ -42,7 +37,7 @@ type termPage struct {
 	data  []byte
 }
 
-// newTermPage reads the head of a page. It has no first term if it is empty.
+// newTermPage reads the head of a page; ok is false if it is empty.
 func newTermPage(row int, data []byte) (p termPage, ok bool) {
 	c := cursor{data: data}
 	p = termPage{row: row, at: int64(c.uint())}
@@ -55,7 +50,6 @@ func newTermPage(row int, data []byte) (p termPage, ok bool) {
 	return p, !c.bad
 }
 
-// find returns what is known of a term.
 func (d *dictionary) find(term string) (e termEntry, ok bool) {
 	i := sort.Search(len(d.pages), func(i int) bool { return d.pages[i].first > term }) - 1
 	if i < 0 {
@@ -86,7 +80,7 @@ func (d *dictionary) find(term string) (e termEntry, ok bool) {
 	return e, false
 }
 
-// common returns how many bytes a and b begin with alike.
+// common returns the length of the common prefix.
 func common(a []byte, b string) int {
 	n := min(len(a), len(b))
 	for i := range n {
@@ -97,9 +91,9 @@ func common(a []byte, b string) int {
 	return n
 }
 
-// from calls yield with the terms from one on, in order, until yield returns
-// false. The term is valid during the call. Shared is how many bytes it has in
-// common with the one before; 0 at the first.
+// from yields terms in order from term on, until yield returns false. The slice is
+// valid during the call. Shared is the length of the prefix in common with the previous
+// term, or 0 for the first.
 func (d *dictionary) from(term string, yield func(term []byte, shared int, e termEntry) bool) {
 	i := max(0, sort.Search(len(d.pages), func(i int) bool { return d.pages[i].first > term })-1)
 	var key []byte
@@ -124,11 +118,10 @@ func (d *dictionary) from(term string, yield func(term []byte, shared int, e ter
 	}
 }
 
-// A termWriter makes the pages of a dictionary from terms in order.
 type termWriter struct {
 	page   []byte
-	last   string // the term before on the page
-	at     int64  // where the next postings begin
+	last   string
+	at     int64 // of the next postings
 	emit   func(page []byte) error
 	opened bool
 }
@@ -154,7 +147,7 @@ func (w *termWriter) flush() error {
 	return w.emit(w.page)
 }
 
-// appendTerm appends a term to a page on which last is before it.
+// appendTerm appends a term after last.
 func appendTerm(page []byte, last, term string, df int, written bool, size int) []byte {
 	n := min(len(last), len(term))
 	shared := 0
@@ -171,19 +164,16 @@ func appendTerm(page []byte, last, term string, df int, written bool, size int) 
 	return binary.AppendUvarint(page, uint64(size))
 }
 
-// isForm reports whether a term is a word as it was written.
 func isForm(term string) bool { return strings.HasPrefix(term, formMark) }
 
 const (
-	// maxPhraseChecks is how many passages are read at most to see whether they
-	// have a phrase: the best of those that have all its words.
+	// maxPhraseChecks limits the passages that are read for phrases.
 	maxPhraseChecks = 2_000
 
-	// phraseStep is how many are read at a time.
 	phraseStep = 64
 )
 
-// withPhrases returns the first n that have all phrases, in one of their texts.
+// withPhrases returns the first n passages that have each phrase in one field.
 func (s *search) withPhrases(ctx context.Context, list []found, n int) (out []found, err error) {
 	var phrases [][]string
 	for _, p := range s.q.Phrases {
@@ -218,13 +208,12 @@ func (s *search) withPhrases(ctx context.Context, list []found, n int) (out []fo
 	return out, nil
 }
 
-// folded returns the words of a text without case and accents.
 func folded(text string) (out []string) {
 	lexical.Tokens(text, func(t lexical.Token) { out = append(out, lexical.Fold(text[t.Start:t.End])) })
 	return out
 }
 
-// hasAll reports whether each phrase is in one of the texts.
+// hasAll reports whether each phrase is in a text.
 func hasAll(texts []string, phrases [][]string) bool {
 	in := make([][]string, len(texts))
 	for i, t := range texts {
@@ -235,7 +224,6 @@ func hasAll(texts []string, phrases [][]string) bool {
 	})
 }
 
-// contains reports whether words have others among them that follow each other.
 func contains(text, phrase []string) bool {
 	for i := 0; i+len(phrase) <= len(text); i++ {
 		if slices.Equal(text[i:i+len(phrase)], phrase) {
@@ -267,29 +255,25 @@ func (s *search) passages(ctx context.Context, list []found) (map[int64]Entry, e
 	return out, rows.Err()
 }
 
-// title returns what a document is called and by whom it is.
 func (s *search) title(ctx context.Context, doc int64) ([]string, error) {
 	var title, names string
 	err := s.tx.QueryRowContext(ctx, s.x.db.Bind(`SELECT title, names FROM index_doc WHERE id = ?`), doc).Scan(&title, &names)
 	return append([]string{title}, strings.Split(names, "\n")...), err
 }
 
-// A reading is what a word is indexed by.
 type reading struct {
 	stem string
-	form string // marked; "" if it is the stem
+	form string // with formMark; "" if equal to the stem
 	stop bool
 }
 
-// Readings remember the readings of words, which take longer to make than to
-// find again. They are safe for concurrent use.
+// readings caches the readings of words. It is safe for concurrent use.
 type readings struct {
 	mu    sync.RWMutex
 	langs map[lexical.Language]map[string]reading
 }
 
-// maxReadings is how many words of a language are remembered. Then it begins
-// anew.
+// maxReadings limits a language's cached words; a full cache is emptied.
 const maxReadings = 100_000
 
 func newReadings() *readings { return &readings{langs: map[lexical.Language]map[string]reading{}} }
@@ -301,7 +285,7 @@ func (r *readings) read(word string, lang lexical.Language) reading {
 	if ok {
 		return out
 	}
-	word = strings.Clone(word) // not the text around it
+	word = strings.Clone(word) // frees the text around it
 	out = newReading(word, lang)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,8 +12,7 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// Text returns the text of a document. It is ErrNone if there is no such
-// document.
+// Text returns a document's text, or ErrNone.
 func (x *Index) Text(ctx context.Context, doc int64) (string, error) {
 	list, err := x.Passages(ctx, doc)
 	if err != nil {
@@ -26,8 +25,7 @@ func (x *Index) Text(ctx context.Context, doc int64) (string, error) {
 	return b.String(), nil
 }
 
-// Passages returns the passages of a document in order; their numbers follow
-// that of the first, which [Index.First] returns.
+// Passages returns the passages of a document in order, numbered from [Index.First].
 func (x *Index) Passages(ctx context.Context, doc int64) ([]Passage, error) {
 	first, n, err := x.span(ctx, x.db.Read, doc)
 	if err != nil {
@@ -46,9 +44,8 @@ func (x *Index) Passages(ctx context.Context, doc int64) ([]Passage, error) {
 	return out, nil
 }
 
-// First returns the number of the first passage of a document, and how many it
-// has: they are numbered one after the other. A passage keeps its number as long
-// as it is there, and no other ever has it.
+// First returns the number of a document's first passage, and the number of passages,
+// which are numbered in sequence. Passages keep their numbers, which are never reused.
 func (x *Index) First(ctx context.Context, doc int64) (num int64, n int, err error) {
 	if num, n, err = x.span(ctx, x.db.Read, doc); err != nil {
 		return 0, 0, fmt.Errorf("find document %d: %w", doc, err)
@@ -64,8 +61,7 @@ func (x *Index) span(ctx context.Context, q queryer, doc int64) (first int64, n 
 	return first, n, err
 }
 
-// Passage returns a passage by its number, and its document. It is ErrNone if
-// there is no such passage.
+// Passage returns a passage and its document, or ErrNone.
 func (x *Index) Passage(ctx context.Context, num int64) (Passage, int64, error) {
 	for e, err := range x.entries(ctx, x.db.Read, num, num+1, 1) {
 		if err != nil {
@@ -76,14 +72,12 @@ func (x *Index) Passage(ctx context.Context, num int64) (Passage, int64, error) 
 	return Passage{}, 0, fmt.Errorf("read passage %d: %w", num, ErrNone)
 }
 
-// An Entry is a passage with its number and document.
 type Entry struct {
 	Num, Doc int64
 	Passage
 }
 
-// After returns the first n passages whose numbers are greater than num, in
-// order: what is new since that was the newest.
+// After returns the first n passages with greater numbers than num, in order.
 func (x *Index) After(ctx context.Context, num int64, n int) ([]Entry, error) {
 	var out []Entry
 	for e, err := range x.entries(ctx, x.db.Read, num+1, maxNumber, n) {
@@ -97,10 +91,9 @@ func (x *Index) After(ctx context.Context, num int64, n int) ([]Entry, error) {
 
 const maxNumber = 1<<63 - 1
 
-// mostAtOnce is how many passages are read with one statement.
 const mostAtOnce = 200
 
-// Entries returns passages by their numbers. Those that are not there are left out.
+// Entries returns passages by number, without unknown ones.
 func (x *Index) Entries(ctx context.Context, nums ...int64) (map[int64]Entry, error) {
 	out := make(map[int64]Entry, len(nums))
 	for part := range slices.Chunk(nums, mostAtOnce) {
@@ -123,7 +116,6 @@ func (x *Index) Entries(ctx context.Context, nums ...int64) (map[int64]Entry, er
 	return out, nil
 }
 
-// entries returns the first n passages with numbers from one to before another.
 func (x *Index) entries(ctx context.Context, q queryer, from, to int64, n int) iter.Seq2[Entry, error] {
 	const query = `SELECT ` + entryColumns + ` FROM index_passage WHERE num >= ? AND num < ? ORDER BY num LIMIT ?`
 	return func(yield func(Entry, error) bool) {
@@ -138,7 +130,7 @@ func (x *Index) entries(ctx context.Context, q queryer, from, to int64, n int) i
 
 const entryColumns = `num, doc, start_at, end_at, page, heading, speaker, body`
 
-// entriesOf reads rows of entryColumns, and closes them.
+// entriesOf reads rows of entryColumns and closes them.
 func entriesOf(rows *sql.Rows) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		defer rows.Close()
@@ -158,8 +150,8 @@ func entriesOf(rows *sql.Rows) iter.Seq2[Entry, error] {
 	}
 }
 
-// doc reads what a document's words were made of: what an analyzer needs, and
-// the language it needs it in. With num > 0, that is one passage of it.
+// doc reads the analyzer's input for a document and its language, or if num > 0 for one
+// passage.
 func (x *Index) doc(ctx context.Context, q queryer, id, num int64) (*Doc, lexical.Language, error) {
 	d := Doc{ID: id}
 	var lang, names string

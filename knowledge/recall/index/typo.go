@@ -12,16 +12,15 @@ import (
 	"ponder/internal/textkit/ranking"
 )
 
-// Words of fewer letters are taken as they are, and those of longWord may have
-// two mistakes.
+// Words below shortWord letters are not corrected; from longWord on, two mistakes are
+// allowed.
 const (
 	shortWord = 4
 	longWord  = 8
-	maxGuess  = 8 // words that are tried
+	maxGuess  = 8
 )
 
-// correct takes words that no passage has, of those that are looked at, for the
-// nearest that one has.
+// correct replaces words that no allowed passage has.
 func (s *search) correct(ctx context.Context) error {
 	for _, g := range s.groups {
 		if g.not || g.prefix || s.some(g) {
@@ -47,7 +46,6 @@ func (s *search) correct(ctx context.Context) error {
 	return nil
 }
 
-// some reports whether any passage that is looked at has the word.
 func (s *search) some(g *group) bool {
 	for i, list := range g.lists {
 		seg := s.v.segments[i]
@@ -58,16 +56,14 @@ func (s *search) some(g *group) bool {
 	return false
 }
 
-// A guess is a word that may have been meant.
 type guess struct {
 	word     string
 	distance int
 	df       int
 }
 
-// near returns the words that somebody wrote with at most one or two mistakes
-// from a word, the likeliest first. The first letter is right, but that it may
-// have changed places with the second.
+// near returns known words within the allowed mistakes, the likeliest first. The first
+// letter must match, or be swapped with the second.
 func (v *view) near(word string) []string {
 	letters := []rune(word)
 	if len(letters) < shortWord || strings.ContainsFunc(word, unicode.IsDigit) || lexical.Unspaced(letters[0]) {
@@ -100,14 +96,14 @@ func (v *view) near(word string) []string {
 	return out
 }
 
-// A matcher finds words that are near one. It goes through words in order and
-// keeps what it knows of the beginning that two have in common.
+// A matcher computes distances to word for sorted terms, and reuses the rows of common
+// prefixes.
 type matcher struct {
 	word    []rune
 	most    int
-	letters []rune  // of the term
-	ends    []int   // where they end, in bytes
-	rows    [][]int // distances of the first i letters from the first j of word
+	letters []rune
+	ends    []int   // their ends in bytes
+	rows    [][]int // distance of the first i letters to the first j of word
 }
 
 func newMatcher(word []rune, most int) *matcher {
@@ -118,7 +114,6 @@ func newMatcher(word []rune, most int) *matcher {
 	return m
 }
 
-// scan adds the words of a dictionary that are near, of those that begin so.
 func (m *matcher) scan(d *dictionary, mark, begin string, best map[string]guess) {
 	m.letters, m.ends = m.letters[:0], m.ends[:0]
 	d.from(begin, func(term []byte, shared int, e termEntry) bool {
@@ -136,9 +131,8 @@ func (m *matcher) scan(d *dictionary, mark, begin string, best map[string]guess)
 	})
 }
 
-// distance returns in how many letters a term is other than the word, two that
-// changed places being one mistake, or more than most. It shares so many bytes
-// with the term before.
+// distance returns the Damerau-Levenshtein distance of a term (optimal string
+// alignment), or more than most. The term shares that many bytes with the previous one.
 func (m *matcher) distance(term []byte, shared int) int {
 	n := len(m.ends)
 	for n > 0 && m.ends[n-1] > shared {
@@ -164,7 +158,6 @@ func (m *matcher) distance(term []byte, shared int) int {
 	return m.rows[len(m.letters)][len(m.word)]
 }
 
-// row works out the distances of the first i letters.
 func (m *matcher) row(i int) {
 	for len(m.rows) <= i {
 		m.rows = append(m.rows, make([]int, len(m.word)+1))
@@ -183,7 +176,7 @@ func (m *matcher) row(i int) {
 	}
 }
 
-// hopeless reports whether nothing that begins with the first i letters is near.
+// hopeless reports whether no term with the first i letters can be near.
 func (m *matcher) hopeless(i int) bool {
 	return slices.Min(m.rows[i]) > m.most && (i < 2 || slices.Min(m.rows[i-1]) > m.most-1)
 }
