@@ -2,7 +2,7 @@ package query
 
 import "time"
 
-// Units of time, as in the lexicons.
+// Units, numbered as in the lexicons.
 const (
 	minute = iota + 1
 	hour
@@ -17,16 +17,14 @@ const (
 	weekend
 )
 
-// most is the greatest number of units that is read.
 const most = 10_000
 
-// A span is a part of a calendar: from <= t < to.
+// A span has from <= t < to.
 type span struct {
 	from, to time.Time
-	loose    int // 0, or the unit that it comes round with: a month without a year with the year
+	loose    int // unit of recurrence, or 0: year for a month without a year
 }
 
-// date returns the beginning of a day. It keeps to the years 1 to 9999.
 func date(y int, m time.Month, d int, loc *time.Location) time.Time {
 	switch {
 	case y < 1:
@@ -37,7 +35,7 @@ func date(y int, m time.Month, d int, loc *time.Location) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, loc)
 }
 
-// midnight returns the beginning of t's day and n days later.
+// midnight returns the start of the day n days after t's.
 func midnight(t time.Time, n int) time.Time {
 	y, m, d := t.Date()
 	return date(y, m, d+n, t.Location())
@@ -45,7 +43,6 @@ func midnight(t time.Time, n int) time.Time {
 
 func days(from time.Time, n int) span { return span{from: midnight(from, 0), to: midnight(from, n)} }
 
-// valid returns a day, if there is such a day.
 func valid(y, m, d int, loc *time.Location) (s span, ok bool) {
 	if y < 1 || y > 9999 || m < 1 || m > 12 || d < 1 || d > 31 {
 		return s, false
@@ -64,21 +61,19 @@ func yearOf(y, n int, loc *time.Location) span {
 	return span{from: date(y, 1, 1, loc), to: date(y+n, 1, 1, loc)}
 }
 
-// isoWeek returns week n of a year as ISO 8601 counts them, if it has so many.
+// isoWeek returns week n of ISO 8601, if the year has one.
 func isoWeek(y, n int, loc *time.Location) (s span, ok bool) {
 	if n < 1 || n > 53 {
 		return s, false
 	}
-	fourth := date(y, 1, 4, loc) // is in week 1
+	fourth := date(y, 1, 4, loc) // always in week 1
 	s = days(midnight(fourth, -monday(fourth)+7*(n-1)), 7)
 	_, is := midnight(s.from, 3).ISOWeek()
 	return s, is == n
 }
 
-// monday returns how many days t is after the last Monday.
 func monday(t time.Time) int { return (int(t.Weekday()) + 6) % 7 }
 
-// current returns the unit of the calendar that t is in.
 func current(t time.Time, unit int) (s span, ok bool) {
 	loc := t.Location()
 	switch unit {
@@ -107,7 +102,7 @@ func quarterOf(y, n int, loc *time.Location) span {
 	return span{from: date(y, m, 1, loc), to: date(y, m+3, 1, loc)}
 }
 
-// move returns t moved by n units. Of a month that is too short it is the last day.
+// move turns a missing day into the month's last.
 func move(t time.Time, n, unit int) time.Time {
 	n = max(-most, min(most, n))
 	switch unit {
@@ -133,7 +128,6 @@ func move(t time.Time, n, unit int) time.Time {
 	return months(t, n)
 }
 
-// months returns the day n months from t's.
 func months(t time.Time, n int) time.Time {
 	y, m, d := t.Date()
 	first := date(y, m+time.Month(n), 1, t.Location())
@@ -144,14 +138,12 @@ func months(t time.Time, n int) time.Time {
 	return midnight(first, min(d, last)-1)
 }
 
-// seasonOf returns a season of the northern half of the earth, by the months: winter
-// of a year begins in its December.
+// seasonOf returns northern seasons; a winter begins in its year's December.
 func seasonOf(y, n int, loc *time.Location) span {
 	m := time.Month(3 * n)
 	return span{from: date(y, m, 1, loc), to: date(y, m+3, 1, loc)}
 }
 
-// easter returns Easter Sunday, by the Gregorian computus.
 func easter(y int, loc *time.Location) time.Time {
 	a, b, c := y%19, y/100, y%100
 	d, e := b/4, b%4
@@ -164,7 +156,7 @@ func easter(y int, loc *time.Location) time.Time {
 	return date(y, time.Month(n/31), n%31+1, loc)
 }
 
-// Holidays, as in the lexicons.
+// Holidays, numbered as in the lexicons.
 const (
 	christmas = iota + 1
 	christmasEve
@@ -206,9 +198,9 @@ func holidayOf(y, which int, loc *time.Location) span {
 	return days(fourth, 1)
 }
 
-// last returns the latest of the spans that come every year which has begun at t.
+// last returns the latest yearly span begun at t.
 func last(t time.Time, of func(y int) (span, bool)) (s span, ok bool) {
-	for y := t.Year() + 1; y > t.Year()-9 && y > 0; y-- { // leap days may be eight years apart
+	for y := t.Year() + 1; y > t.Year()-9 && y > 0; y-- { // leap days can be eight years apart
 		if s, ok = of(y); ok && !s.from.After(t) {
 			s.loose = year
 			return s, true
@@ -217,7 +209,6 @@ func last(t time.Time, of func(y int) (span, bool)) (s span, ok bool) {
 	return s, false
 }
 
-// part returns a part of a span: thirds (1 to 3) and halves (4, 5), by days if it is long.
 func (s span) part(edge int) span {
 	if c, ok := current(s.from, year); edge > 3 && ok && c.to.Equal(s.to) {
 		s.from, s.to = months(s.from, 6*(edge-4)), months(s.from, 6*(edge-3))

@@ -5,27 +5,25 @@ import (
 	"strings"
 )
 
-// A cue is a word or phrase that tells what kind of thing is asked for.
+// A cue is the weight of a phrase.
 type cue struct {
 	class  Class
 	weight float64
 }
 
-// A clue is what speaks for a class.
 type clue struct {
 	weight float64
 	why    string
 }
 
-// Cues, by phrase: those that begin a query, and those that stand anywhere in it.
-// lexicon/classes.txt has them.
+// Cues by phrase, from lexicon/classes.txt.
 var starts, anywhere = readCues()
 
 func readCues() (start, any map[string]cue) {
 	start, any = make(map[string]cue), make(map[string]cue)
 	text, err := files.ReadFile("lexicon/classes.txt")
 	if err != nil {
-		return start, any // it is embedded
+		return start, any // embedded, so never
 	}
 	for line := range strings.Lines(string(text)) {
 		head, list, ok := strings.Cut(strings.TrimSpace(line), ":")
@@ -44,10 +42,9 @@ func readCues() (start, any map[string]cue) {
 	return start, any
 }
 
-// classes are all classes. Of those that as much speaks for, the first is taken.
+// classes are ordered: of equal sums the first wins.
 var classes = []Class{HowTo, Temporal, Person, Overview, Fact}
 
-// classify tells what kind of thing is asked for.
 func (p *parser) classify() {
 	for_ := make(map[Class][]clue)
 	add := func(c Class, weight float64, why string) { for_[c] = append(for_[c], clue{weight, why}) }
@@ -74,13 +71,12 @@ func (p *parser) classify() {
 	p.q.Class, p.q.Confidence, p.q.Why = best, confidence(sums[best], second), because(for_[best])
 }
 
-// confidence says how sure the best class is by how much more speaks for it.
+// confidence grows with the lead of the best class.
 func confidence(best, second float64) float64 {
 	lead := best - second
 	return 0.35 + 0.6*lead/(lead+1)
 }
 
-// because returns the strongest reason.
 func because(list []clue) string {
 	best := clue{why: "Nothing tells that it is anything else."}
 	for _, c := range list {
@@ -91,7 +87,6 @@ func because(list []clue) string {
 	return best.why
 }
 
-// cues adds what words and phrases tell, of each class the strongest.
 func (p *parser) cues(add func(Class, float64, string)) {
 	strongest := make(map[Class]clue)
 	note := func(c cue, i, n int) {
@@ -124,7 +119,7 @@ func (p *parser) cues(add func(Class, float64, string)) {
 	}
 }
 
-// begin returns where the question begins: behind what was taken out, and courtesy.
+// begin skips operators, times and courtesy.
 func (p *parser) begin() int {
 	for i := range p.list {
 		t := &p.list[i]
@@ -138,7 +133,7 @@ func (p *parser) begin() int {
 
 var courtesies = strings.Fields("please hey hi so ok okay and but then also can could would you me show find bitte also und hallo donc alors et por favor y pues")
 
-// shape adds what the form of the words tells.
+// shape adds clues from the first words.
 func (p *parser) shape(add func(Class, float64, string)) {
 	i := p.begin()
 	first, second, third := p.at(i).text, p.at(i+1).text, p.at(i+2).text
@@ -162,13 +157,13 @@ func (p *parser) shape(add func(Class, float64, string)) {
 	}
 }
 
-// anyone has words for who does what anyone may do.
+// Words of questions about a general method.
 var (
 	anyone      = strings.Fields("i we you one someone somebody people ich man wir")
 	auxiliaries = strings.Fields("do does can could should would is are was were did might")
 )
 
-// gerund reports whether a query begins with what one does: "removing wallpaper".
+// gerund reports whether t is like "removing".
 func gerund(t token) bool {
 	switch t.text {
 	case "meeting", "morning", "evening", "building", "something", "anything", "everything", "nothing", "recurring", "upcoming", "existing", "running", "spring", "during", "king", "ring", "string", "emerging", "regarding", "concerning", "wedding", "parking", "housing", "training", "being":
@@ -181,7 +176,6 @@ func infinitive(w string, ends ...string) bool {
 	return slices.ContainsFunc(ends, func(end string) bool { return len(w) > 3 && strings.HasSuffix(w, end) })
 }
 
-// whom adds what names tell.
 func (p *parser) whom(add func(Class, float64, string)) {
 	switch {
 	case len(p.q.People) > 0:
@@ -194,7 +188,7 @@ func (p *parser) whom(add func(Class, float64, string)) {
 	}
 }
 
-// about reports whether the query is "tell me about", or the like, and a name.
+// about matches "tell me about" and a name.
 func (p *parser) about(i int) bool {
 	for k := i; k < len(p.list) && k < i+6; k++ {
 		switch p.at(k).text {
@@ -207,7 +201,6 @@ func (p *parser) about(i int) bool {
 	return false
 }
 
-// whenever adds what expressions of time tell.
 func (p *parser) whenever(add func(Class, float64, string)) {
 	switch {
 	case p.q.Time.Text != "" && !p.q.Time.Strict:
@@ -230,14 +223,13 @@ func (p *parser) whenever(add func(Class, float64, string)) {
 	}
 }
 
-// subject reports whether anything is asked for beside a time.
+// subject reports whether the query has more than a time.
 func (p *parser) subject() bool {
 	return slices.ContainsFunc(p.q.Words, func(w Word) bool {
 		return !w.Time && w.Text != "everything" && w.Text != "notes" && w.Text != "anything"
 	})
 }
 
-// topic adds what a query without a question tells.
 func (p *parser) topic(add func(Class, float64, string)) {
 	said, verb := 0, false
 	for i := range p.list {
@@ -257,8 +249,8 @@ func (p *parser) topic(add func(Class, float64, string)) {
 	}
 }
 
-// own reports whether a thing is named that is somebody's, or of one thing: "our
-// provider", "status of the puppy".
+// own reports whether the query names a particular thing: "our provider", "status of
+// the puppy".
 func (p *parser) own() bool {
 	first := p.at(p.begin()).text
 	if contains(possessives, first) && !strings.HasSuffix(p.at(p.begin()+1).text, "s") {
@@ -273,7 +265,6 @@ func (p *parser) own() bool {
 	return false
 }
 
-// asking has, by language, words of questions and clauses.
 var asking = map[string][]string{
 	"en": strings.Fields("what who whom whose which where when why how is are was were do does did can could will would should has have had i we you"),
 	"de": strings.Fields("was wer wem wen wo wann warum wie welche welcher welches ist sind war waren hat habe haben kann soll ich wir"),

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// labelled are queries with their class. Every second one is held back: no rule was
-// written with a look at how it does.
-// Those of late.tsv were written last, in freer words.
+// Every second query was held out while the rules were written; late.tsv came last, in
+// freer words.
 func labelled(t *testing.T, file string) (build, held []Query, want [2][]Class) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + file)
@@ -30,8 +29,6 @@ func labelled(t *testing.T, file string) (build, held []Query, want [2][]Class) 
 	return build, held, want
 }
 
-// accuracy returns the share of queries that are classified right, and the mean
-// confidence.
 func accuracy(list []Query, want []Class) (right, sure float64) {
 	for i, q := range list {
 		if q.Class == want[i] {
@@ -56,7 +53,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// A query that is classified wrong is less sure than one that is right.
+// Wrong classes have less confidence than correct ones.
 func TestConfidence(t *testing.T) {
 	build, held, want := labelled(t, "late.tsv")
 	var sum, n [2]float64

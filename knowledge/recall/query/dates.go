@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// date reads dates of digits: 2024-03-05, 2024-03, 2024-W12, 2024/03/05, 20240305,
-// 05.03.2024, 5.3.24, 3/5/2024. Where it is not known which is the day, the month is
-// first in English, and the day in other languages.
+// date reads numeric dates. If ambiguous, the month is first in English, and the day in
+// other languages.
 func (p *parser) date(i int, _ bool) (s span, n int) {
 	if p.at(i).kind != number || p.bound(i) {
 		return s, 0
@@ -20,7 +19,7 @@ func (p *parser) date(i int, _ bool) (s span, n int) {
 	return s, 0
 }
 
-// bound reports whether the number at i is a part of something else: "v2024", "1.2024".
+// bound matches numbers in words: "v2024", "1.2024".
 func (p *parser) bound(i int) bool {
 	if !p.tight(i) {
 		return false
@@ -28,7 +27,7 @@ func (p *parser) bound(i int) bool {
 	return !p.is(i-1, `("'[-,;`) || p.is(i-1, "-") && p.at(i-2).kind == word && p.tight(i-1)
 }
 
-// goesOn reports whether what ends before i goes on there, as a number or a name does.
+// goesOn reports whether a number or name continues at i.
 func (p *parser) goesOn(i int) bool {
 	if !p.tight(i) {
 		return false
@@ -39,7 +38,6 @@ func (p *parser) goesOn(i int) bool {
 	return p.is(i, "-./_%€$") && p.tight(i+1) && p.at(i+1).kind == number || p.is(i, "%€$£_@\\")
 }
 
-// compact reads 20240305.
 func (p *parser) compact(i int) (s span, n int) {
 	t := p.at(i)
 	if len(t.text) != 8 || t.value < 1900_00_00 || t.value >= 2100_00_00 {
@@ -52,7 +50,7 @@ func (p *parser) compact(i int) (s span, n int) {
 	return s, 1
 }
 
-// isoDate reads 2024-03-05, 2024/3/5, 2024.03.05, with a time of day or without.
+// isoDate reads 2024-03-05, 2024/3/5, 2024.03.05, with an optional time of day.
 func (p *parser) isoDate(i int) (s span, n int) {
 	if !p.digits(i, 4) || !p.is(i+1, "-/.") || !p.tight(i+1) || p.at(i+3).text != p.at(i+1).text || !p.tight(i+2) || !p.tight(i+3) || !p.tight(i+4) {
 		return s, 0
@@ -63,7 +61,7 @@ func (p *parser) isoDate(i int) (s span, n int) {
 		return s, 0
 	}
 	n = 5
-	if rest != "" { // the time of day
+	if rest != "" { // time of day
 		for p.tight(i+n) && (p.at(i+n).kind != mark || p.is(i+n, ":.+-")) && n < 16 {
 			n++
 		}
@@ -89,7 +87,7 @@ func (p *parser) isoMonth(i int) (s span, n int) {
 	return monthOf(y, time.Month(t.value), p.now.Location()), 3
 }
 
-// dayFirst reads 05.03.2024, 5.3.24, 3/5/2024, 05-03-2024, and 5.3. in German.
+// dayFirst reads 05.03.2024, 5.3.24, 3/5/2024, 05-03-2024, and German 5.3.
 func (p *parser) dayFirst(i int) (s span, n int) {
 	sep := p.at(i + 1)
 	a, b := p.at(i), p.at(i+2)
@@ -125,10 +123,10 @@ func count(ok bool, n int) int {
 	return 0
 }
 
-// digits reports whether the token at i is a number of n digits.
 func (p *parser) digits(i, n int) bool { return p.at(i).kind == number && len(p.at(i).text) == n }
 
-// decade reads "the 1990s", "the nineties", "die 90er", "les années 90", "19th century".
+// decade reads "the 1990s", "the nineties", "die 90er", "les années 90", "19th
+// century".
 func (p *parser) decade(i int, led bool) (s span, n int) {
 	loc := p.now.Location()
 	if k, n := p.find(senseDecade, i); n > 0 {
@@ -169,7 +167,7 @@ func (p *parser) decade(i int, led bool) (s span, n int) {
 	return yearOf(p.inCentury(y), size, loc), n
 }
 
-// centuryBehind reads the unit behind "19th" or "19.".
+// centuryBehind reads the unit after "19th" or "19.".
 func (p *parser) centuryBehind(i, k int, suffix string) (unit, n int) {
 	at := i + 1
 	if suffix == "" && p.is(at, ".") && p.tight(at) {
@@ -184,7 +182,6 @@ func (p *parser) centuryBehind(i, k int, suffix string) (unit, n int) {
 	return unit, at + m - i
 }
 
-// inCentury returns the first year of a decade: the latest that has begun.
 func (p *parser) inCentury(y int) int {
 	if y >= 100 {
 		return y
@@ -221,7 +218,7 @@ func (p *parser) year(i int, led bool) (s span, n int) {
 	return yearOf(t.value, 1, loc), at + 1 - i
 }
 
-// counts reports whether the number at i counts something: "2000 words", "2000%".
+// counts matches amounts: "2000 words", "2000%".
 func (p *parser) counts(i int) bool {
 	next := p.at(i + 1)
 	if p.is(i+1, "%€$£°") || p.tight(i+1) && (p.is(i+1, ".,") && p.tight(i+2) && p.at(i+2).kind == number || p.is(i+1, ":=_@")) {
@@ -233,7 +230,6 @@ func (p *parser) counts(i int) bool {
 	return next.kind == word && slices.Contains(counted, next.text)
 }
 
-// counted are words behind numbers that are no years.
 var counted = []string{
 	"words", "pages", "people", "users", "times", "lines", "files", "rows", "items", "points", "steps", "years", "days", "hours", "minutes", "seconds", "weeks", "months",
 	"dollars", "euros", "euro", "eur", "usd", "gbp", "pounds", "bucks", "km", "m", "cm", "mm", "kg", "g", "mg", "l", "ml", "w", "kw", "kwh", "v", "a", "mb", "gb", "tb", "kb",
@@ -241,13 +237,12 @@ var counted = []string{
 	"mots", "personnes", "ans", "palabras", "personas", "anos", "or", "participants", "employees", "customers", "books", "photos",
 }
 
-// named reports whether the number at i is the name of something: "Windows 2000".
+// named matches names: "Windows 2000".
 func (p *parser) named(i int) bool {
 	before := p.at(i - 1)
 	return before.kind == word && (before.caps && !p.lex.knows(before.text) || slices.Contains(numbered, before.text))
 }
 
-// numbered are words that have numbers behind them which are no years.
 var numbered = []string{
 	"windows", "office", "server", "version", "room", "page", "port", "line", "chapter", "issue", "number", "nr", "no", "model", "level", "section", "error", "step", "id", "code", "bus",
 	"highway", "route", "runner", "studio", "ticket", "order", "invoice", "zimmer", "seite", "nummer", "zeile", "linie", "salle", "numero", "pagina", "sala", "linea", "top", "over", "than", "about",

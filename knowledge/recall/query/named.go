@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// ordinal reports whether letters behind a number make it an ordinal one.
 func ordinal(suffix string) bool {
 	switch suffix {
 	case "st", "nd", "rd", "th", "er", "ere", "e", "eme":
@@ -15,7 +14,7 @@ func ordinal(suffix string) bool {
 	return false
 }
 
-// leading returns the number that a word begins with, and the rest of it.
+// leading splits off the leading number.
 func leading(word string) (value int, rest string) {
 	n := 0
 	for n < len(word) && n < 5 && word[n] >= '0' && word[n] <= '9' {
@@ -27,7 +26,7 @@ func leading(word string) (value int, rest string) {
 	return digits(word[:n]), word[n:]
 }
 
-// dayAt reads the number of a day: "5", "5th", "5." before a month.
+// dayAt reads "5", "5th", "5." before a month.
 func (p *parser) dayAt(i int) (d, n int) {
 	t := p.at(i)
 	d, suffix := leading(t.text)
@@ -72,7 +71,7 @@ func (p *parser) monthDay(i int, led bool) (s span, n int) {
 	if d, k := p.dayAt(end); k > 0 && !p.clock(end) {
 		to := d
 		if p.at(end+k-1).text == "." {
-			k-- // the end of the sentence
+			k-- // end of the sentence
 		}
 		if last, l := p.through(end + k); l > 0 {
 			to, k = last, k+l
@@ -90,10 +89,10 @@ func (p *parser) monthDay(i int, led bool) (s span, n int) {
 	return s, end - i
 }
 
-// clock reports whether the number at i is of a time of day: "March 5pm", "10:30".
+// clock matches "10:30".
 func (p *parser) clock(i int) bool { return p.is(i+1, ":") && p.tight(i+1) }
 
-// through reads the end of a range of days: "-7", "to the 7th".
+// through reads "-7", "to the 7th".
 func (p *parser) through(i int) (d, n int) {
 	at := i
 	if p.is(at, "-") {
@@ -112,7 +111,7 @@ func (p *parser) through(i int) (d, n int) {
 	return d, at + n - i
 }
 
-// dated returns days of a month, with the year that may be behind them.
+// dated returns days of a month, in the year that follows or the latest.
 func (p *parser) dated(i, at, m, from, to int) (s span, n int) {
 	loc := p.now.Location()
 	of := func(y int) (span, bool) {
@@ -157,8 +156,7 @@ func (p *parser) quarterOf(y, k int, half bool) span {
 	return quarterOf(y, k, p.now.Location())
 }
 
-// quarterIn returns the k-th quarter of the year behind it, or else the latest. It
-// began with token i, and what is behind it with at.
+// quarterIn returns a quarter that started at token i; a year may follow at at.
 func (p *parser) quarterIn(i, at, k int) (s span, n int) {
 	if k > 4 {
 		return s, 0
@@ -170,7 +168,7 @@ func (p *parser) halfIn(i, at, k int) (s span, n int) {
 	return p.yearly(i, at, func(y int) (span, bool) { return p.quarterOf(y, k, true), true })
 }
 
-// yearly returns what comes round every year: of the year behind it, or the latest.
+// yearly returns a period of the year that follows, or the latest.
 func (p *parser) yearly(i, at int, of func(y int) (span, bool)) (s span, n int) {
 	sep := at
 	if p.is(sep, "-/") && p.tight(sep) && len(p.at(sep+1).text) == 4 {
@@ -179,8 +177,7 @@ func (p *parser) yearly(i, at int, of func(y int) (span, bool)) (s span, n int) 
 	return p.latest(i, at, sep, of)
 }
 
-// latest returns what comes round every year: of the year behind sep, or the latest. It
-// began with token i and ends before at.
+// latest is yearly with the year at sep and the end at at.
 func (p *parser) latest(i, at, sep int, of func(y int) (span, bool)) (s span, n int) {
 	if y, end := p.yearBehind(sep); y > 0 {
 		if s, ok := of(y); ok {
@@ -264,8 +261,7 @@ func (p *parser) weekday(i int, led bool) (s span, n int) {
 	return p.daypart(p.weekdayNear(w, 0), i, i+at)
 }
 
-// weekdayNear returns the latest such day before the day shift days from today.
-// It comes round with the week.
+// weekdayNear returns the last such day up to shift days from today.
 func (p *parser) weekdayNear(w, shift int) span {
 	back := (int(p.now.Weekday()) + shift - w + 700) % 7
 	s := days(midnight(p.now, shift-back), 1)
@@ -293,10 +289,9 @@ func (p *parser) dayAlone(i int, led bool) (s span, n int) {
 	return s, 0
 }
 
-// maxEvent bounds the tokens of an event.
 const maxEvent = 12
 
-// anchors finds an event that the time would be known by: "before the launch".
+// anchors finds an event: "before the launch".
 func (p *parser) anchors() {
 	for i := range p.list {
 		relation, n := p.anchorWord(i)
@@ -314,7 +309,6 @@ func (p *parser) anchors() {
 	}
 }
 
-// anchorWords has, by language, the words that lead in an event.
 var anchorWords = map[string]map[string]string{
 	"en": {
 		"before": "before", "after": "after", "since": "after", "until": "before", "till": "before", "during": "around", "prior to": "before",
@@ -330,7 +324,6 @@ var anchorWords = map[string]map[string]string{
 	},
 }
 
-// anchorWord returns the relation of the longest phrase at i that leads in an event.
 func (p *parser) anchorWord(i int) (relation string, n int) {
 	if p.list[i].uses != 0 {
 		return "", 0
@@ -344,7 +337,7 @@ func (p *parser) anchorWord(i int) (relation string, n int) {
 	return "", 0
 }
 
-// idiom reports whether the word at i belongs to the verb before it: "look after".
+// idiom matches words of the previous verb: "look after".
 func (p *parser) idiom(i int) bool {
 	switch before := strings.TrimSuffix(strings.TrimSuffix(p.at(i-1).text, "ing"), "s"); before {
 	case "look", "looked", "name", "named", "nam", "call", "called", "take", "tak", "took", "ask", "asked", "run", "running", "runn", "go", "went", "day", "morning", "soon",
@@ -354,8 +347,7 @@ func (p *parser) idiom(i int) bool {
 	return false
 }
 
-// event returns how many tokens behind i speak of the event: up to a sign, or a word
-// that begins something else.
+// event counts the event's tokens, up to a sign or another clause.
 func (p *parser) event(i int) int {
 	n := 0
 	for i+n < len(p.list) && n < maxEvent {
@@ -371,7 +363,6 @@ func (p *parser) event(i int) int {
 	return n
 }
 
-// endsEvent reports whether a word behind an event does not belong to it.
 func endsEvent(w string) bool {
 	switch w {
 	case "about", "regarding", "concerning", "what", "who", "which", "how", "when", "where", "why", "did", "do", "does", "were", "are", "is", "was", "and", "or", "but", "that",
@@ -381,15 +372,12 @@ func endsEvent(w string) bool {
 	return false
 }
 
-// articles lead in an event of which there is just one.
 var articles = strings.Fields(`the my our your his her their its this that a an der die das dem den des meine meiner meinem meinen unser unserer unserem
 	le la les l mon ma mes notre el los las mi mis nuestro nuestra lo`)
 
-// subjects begin a clause: "before I moved".
 var subjects = strings.Fields("i we he she they you it ich wir er sie es je j nous il elle on yo")
 
-// bounds returns the tokens of an event without its article. Without an article,
-// a clause or a name it is taken for one only if the query ends with it.
+// bounds drops the article; only clauses, names and ends of queries need none.
 func (p *parser) bounds(i, n int) (from, to int) {
 	from, to = i, i+n
 	led := false

@@ -9,15 +9,15 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// A parser takes a text apart, step by step; see [Parse].
+// A parser analyses a text in steps; see [Parse].
 type parser struct {
 	q    Query
 	text string
 	now  time.Time
 	list []token
-	keys [][maxPhrase]string // of each token, the phrases that begin with it, by their words
-	ends [][maxPhrase]int    // and the tokens behind them
-	any  []bool              // of each token, whether a phrase of the lexicon begins with it
+	keys [][maxPhrase]string // phrases by number of words
+	ends [][maxPhrase]int    // tokens after them
+	any  []bool              // a phrase of the lexicon starts at the token
 	lang string
 	lex  lexicon
 }
@@ -29,7 +29,6 @@ func newParser(text string, now time.Time) *parser {
 	return p
 }
 
-// in sets the language.
 func (p *parser) in(lang string) {
 	p.lang, p.lex = lang, lexicons[lang]
 	p.any = make([]bool, len(p.list))
@@ -38,8 +37,7 @@ func (p *parser) in(lang string) {
 	}
 }
 
-// phrases finds the phrases that begin with each token. A sign ends them, but for
-// hyphens and apostrophes.
+// phrases finds phrases, which signs except hyphens and apostrophes end.
 func (p *parser) phrases() {
 	p.keys, p.ends = make([][maxPhrase]string, len(p.list)), make([][maxPhrase]int, len(p.list))
 	for i := range p.list {
@@ -61,14 +59,14 @@ func (p *parser) phrases() {
 	}
 }
 
-// joins reports whether a token is a hyphen or an apostrophe inside of a word.
+// joins matches hyphens and apostrophes within a word.
 func (p *parser) joins(i int) bool {
 	t := &p.list[i]
 	return t.kind == mark && !t.space && (t.text == "-" || t.text == "'") && i+1 < len(p.list) && !p.list[i+1].space
 }
 
-// find returns the value of the longest phrase at i that has a sense, and how many
-// tokens it is; 0 if there is none.
+// find returns the value and length of the longest phrase with the sense; length 0 is
+// none.
 func (p *parser) find(sense string, i int) (value, n int) {
 	if i >= len(p.list) || !p.any[i] || p.list[i].uses&(operator|timed) != 0 {
 		return 0, 0
@@ -84,12 +82,10 @@ func (p *parser) find(sense string, i int) (value, n int) {
 	return 0, 0
 }
 
-// is reports whether the token at i is a sign.
 func (p *parser) is(i int, signs string) bool {
 	return i >= 0 && i < len(p.list) && p.list[i].kind == mark && strings.Contains(signs, p.list[i].text)
 }
 
-// at returns the token at i, or an empty sign.
 func (p *parser) at(i int) token {
 	if i < 0 || i >= len(p.list) || p.list[i].uses&operator != 0 {
 		return token{kind: mark, value: -1, space: true}
@@ -97,23 +93,22 @@ func (p *parser) at(i int) token {
 	return p.list[i]
 }
 
-// tight reports whether nothing is between the tokens i-1 and i.
+// tight reports whether no space precedes token i.
 func (p *parser) tight(i int) bool { return i > 0 && i < len(p.list) && !p.list[i].space }
 
-// skip returns the place behind words of a sense, if there are some at i.
+// skip returns the token after words of the sense.
 func (p *parser) skip(sense string, i int) int {
 	_, n := p.find(sense, i)
 	return i + n
 }
 
-// take says what tokens were taken for.
 func (p *parser) take(i, n int, u uses) {
 	for k := i; k < i+n && k < len(p.list); k++ {
 		p.list[k].uses |= u
 	}
 }
 
-// source returns tokens as they were written.
+// source returns tokens as written.
 func (p *parser) source(i, n int) string {
 	if n <= 0 {
 		return ""
@@ -124,38 +119,36 @@ func (p *parser) source(i, n int) string {
 type kind uint8
 
 const (
-	word   kind = iota // begins with a letter or digit
-	number             // has digits only
-	mark               // anything else that is not space
+	word   kind = iota // starts with a letter or digit
+	number             // digits only
+	mark
 )
 
-// uses say what a token was taken for.
 type uses uint8
 
 const (
-	operator uses = 1 << iota // of a filter: not looked for
-	timed                     // of an expression of time or an anchor
+	operator uses = 1 << iota // of a filter
+	timed                     // in an expression of time or an anchor
 	must
 	not
 	prefix
 	quoted
-	event // of an anchor, but for what leads it in
+	event // of an anchor, without its preposition
 )
 
-// A token is a word, number or sign of the text.
 type token struct {
 	text       string // folded
 	start, end int    // bytes of the text
 	kind       kind
-	value      int  // of a number of up to 8 digits, or else -1
-	upper      bool // begins with a capital
-	caps       bool // has two capitals or more, and no small letters
-	first      bool // begins a sentence
-	space      bool // space or the beginning is before it
+	value      int  // for up to 8 digits, otherwise -1
+	upper      bool // capitalized
+	caps       bool // two or more capitals, no small letters
+	first      bool // starts a sentence
+	space      bool // after space or at the start
 	uses       uses
 }
 
-// tokens takes a text apart. Of a long one it returns the beginning.
+// tokens returns at most maxTokens tokens.
 func tokens(text string) []token {
 	var list []token
 	first, space := true, true
@@ -179,7 +172,6 @@ func tokens(text string) []token {
 	return list
 }
 
-// scan reads the word or number that begins where t does.
 func scan(text string, t token) token {
 	t.kind = number
 	small, capital := 0, 0
@@ -210,7 +202,7 @@ func scan(text string, t token) token {
 
 func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// digits returns the value of a text that has digits of ASCII only, or -1.
+// digits returns the value of ASCII digits, or -1.
 func digits(s string) int {
 	n := 0
 	for i := range len(s) {
@@ -222,7 +214,6 @@ func digits(s string) int {
 	return n
 }
 
-// sign returns a sign in its plainest form.
 func sign(s string) string {
 	switch s {
 	case "’", "‘", "`", "´":

@@ -7,7 +7,7 @@ var given = readNames()
 func readNames() map[string]bool {
 	text, err := files.ReadFile("lexicon/names.txt")
 	if err != nil {
-		return nil // it is embedded
+		return nil // embedded, so never
 	}
 	_, list, _ := strings.Cut(string(text), "\n")
 	names := make(map[string]bool)
@@ -17,7 +17,6 @@ func readNames() map[string]bool {
 	return names
 }
 
-// people finds who is named.
 func (p *parser) people() {
 	for i := 0; i < len(p.list); {
 		n := p.person(i)
@@ -28,7 +27,7 @@ func (p *parser) people() {
 	}
 }
 
-// person returns how many tokens at i name somebody, or 0.
+// person returns the number of tokens of a name at i.
 func (p *parser) person(i int) int {
 	t := p.at(i)
 	if t.uses&operator != 0 || t.text == "@" && p.at(i+1).kind != word {
@@ -46,7 +45,6 @@ func (p *parser) person(i int) int {
 	return 1 + p.surname(i+1)
 }
 
-// titles stand before names.
 var titles = strings.Fields("dr mr mrs ms miss mx prof professor sir uncle aunt auntie cousin nurse coach herr frau onkel tante madame mme monsieur senor senora tio tia doctor")
 
 // titled reads "Dr. Okafor", "uncle Georg".
@@ -64,7 +62,6 @@ func (p *parser) titled(i int) int {
 	return at + 1 + p.surname(at+1) - i
 }
 
-// surname returns how many tokens at i go on with a name.
 func (p *parser) surname(i int) int {
 	n := 0
 	for n < 3 {
@@ -77,8 +74,6 @@ func (p *parser) surname(i int) int {
 	return n
 }
 
-// isName reports whether the word at i is a name: a given name; or a word with a
-// capital where people are spoken to or of.
 func (p *parser) isName(i int) bool {
 	t := p.at(i)
 	if given[t.text] && (t.upper || !p.lex.knows(t.text) && !common(t.text)) {
@@ -90,7 +85,7 @@ func (p *parser) isName(i int) bool {
 	return p.spokenTo(i) || p.speaks(i+1) || p.owns(i+1)
 }
 
-// common reports whether a word without a capital is rather something else than a name.
+// common reports whether a small word is rarely a name.
 func common(w string) bool {
 	switch w {
 	case "mark", "jack", "robin", "bob", "sue", "max", "frank", "roman", "jean", "rosa", "bert", "milan", "jordan", "georgia", "victoria", "virginia", "florian", "mercedes", "kate", "ted", "carol", "clement",
@@ -100,7 +95,7 @@ func common(w string) bool {
 	return false
 }
 
-// product reports whether a name is that of a thing: "Jordan river", "San Jose".
+// product matches names of things: "Jordan river", "San Jose".
 func (p *parser) product(i int) bool {
 	switch p.at(i + 1).text {
 	case "river", "street", "road", "library", "framework", "mountains", "airport", "hotel", "avenue", "strasse", "platz", "benz":
@@ -109,7 +104,7 @@ func (p *parser) product(i int) bool {
 	return p.at(i-1).text == "san" || p.at(i-1).text == "saint"
 }
 
-// spokenTo reports whether the word before i says that somebody is spoken to or met.
+// spokenTo matches verbs of addressing or meeting before i.
 func (p *parser) spokenTo(i int) bool {
 	switch before := p.at(i - 1).text; before {
 	case "promise", "promised", "tell", "told", "ask", "asked", "meet", "met", "owe", "owed", "thank", "thanked", "invite", "invited", "lend", "lent", "email", "emailed", "remind", "visit", "visited",
@@ -123,7 +118,6 @@ func (p *parser) spokenTo(i int) bool {
 	return false
 }
 
-// meeting reports whether the word at i, or the one before it, is of people who meet.
 func (p *parser) meeting(i int) bool {
 	for _, k := range []int{i, i - 1} {
 		switch strings.TrimSuffix(p.at(k).text, "s") {
@@ -135,7 +129,6 @@ func (p *parser) meeting(i int) bool {
 	return false
 }
 
-// speaks reports whether the word at i is what people do.
 func (p *parser) speaks(i int) bool {
 	t := p.at(i).text
 	switch strings.TrimSuffix(strings.TrimSuffix(t, "s"), "ed") {
@@ -146,7 +139,7 @@ func (p *parser) speaks(i int) bool {
 	return false
 }
 
-// owns reports whether at i is an "'s" before what people have.
+// owns matches "'s" before possessions of people.
 func (p *parser) owns(i int) bool {
 	if !p.is(i, "'") || !p.tight(i) || p.at(i+1).text != "s" {
 		return false
@@ -161,7 +154,7 @@ func (p *parser) owns(i int) bool {
 	return false
 }
 
-// kin reports whether somebody is spoken of without a name: "my sister", "Grandpa".
+// kin matches "my sister", "Grandpa".
 func (p *parser) kin() bool {
 	for i := range p.list {
 		t := p.at(i)
@@ -178,7 +171,6 @@ func (p *parser) kin() bool {
 	return false
 }
 
-// parents are called so like a name; relatives are somebody's, as possessives say.
 var (
 	parents   = strings.Fields("mum mom mama mami dad daddy papa grandpa grandma granny grandfather grandmother oma opa maman papi papy mamie abuela abuelo mutti vati")
 	relatives = strings.Fields(`mother father sister brother wife husband son daughter boss manager partner boyfriend girlfriend friend colleague neighbour neighbor doctor therapist dentist

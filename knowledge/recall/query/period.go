@@ -2,12 +2,11 @@ package query
 
 import "time"
 
-// A production reads a period of the calendar at token i. led says that something
-// before it leads one in, as "in" or "since". It returns how many tokens that is,
-// or 0.
+// A production reads a period at token i and returns its number of tokens, or 0. led
+// means that a preposition precedes it.
 type production func(p *parser, i int, led bool) (s span, n int)
 
-// productions are tried in this order.
+// productions are in order of precedence.
 func productions() []production {
 	return []production{
 		(*parser).edge, (*parser).date, (*parser).ago, (*parser).toDate, (*parser).day, (*parser).nth, (*parser).shifted, (*parser).behind,
@@ -16,10 +15,8 @@ func productions() []production {
 	}
 }
 
-// maxNested bounds how deep periods are inside of periods: "the end of the first week of".
 const maxNested = 4
 
-// period reads the period at i, with its article.
 func (p *parser) period(i int, led bool) (s span, n int) { return p.nested(i, led, 0) }
 
 func (p *parser) nested(i int, led bool, depth int) (s span, n int) {
@@ -46,8 +43,6 @@ func (p *parser) nested(i int, led bool, depth int) (s span, n int) {
 	return s, 0
 }
 
-// sure reports whether the n tokens at i mean a time though the word has other
-// meanings.
 func (p *parser) sure(i, n int, led bool) bool {
 	if _, doubtful := p.find(senseDoubt, i); doubtful == 0 {
 		return true
@@ -85,8 +80,7 @@ func (p *parser) edge(i int, _ bool) (s span, n int) {
 	return s, at - i + n
 }
 
-// inner reads a period inside of another, which is none of those that have periods
-// inside of themselves.
+// inner reads a period that contains no other.
 func (p *parser) inner(i int) (s span, n int) {
 	for _, read := range []production{
 		(*parser).date, (*parser).shifted, (*parser).behind, (*parser).quarter, (*parser).dayMonth, (*parser).monthDay, (*parser).week,
@@ -99,7 +93,7 @@ func (p *parser) inner(i int) (s span, n int) {
 	return s, 0
 }
 
-// thisUnit reads "the year" of "the beginning of the year", behind the article.
+// thisUnit reads "the year" in "the beginning of the year".
 func (p *parser) thisUnit(i int, _ bool) (s span, n int) {
 	unit, n := p.find(senseUnit, i)
 	if n == 0 || unit < week || unit == fortnight {
@@ -146,8 +140,7 @@ func (p *parser) nth(i int, _ bool) (s span, n int) {
 	return s, 0
 }
 
-// unit returns the k-th day or week of a span, or the last if k is -1; or, of a
-// year, the k-th month.
+// unit returns the kth day, week or month; k = -1 is the last.
 func (s span) unit(k, unit int) (part span, ok bool) {
 	size := map[int]int{day: 1, week: 7}[unit]
 	switch {
@@ -168,8 +161,8 @@ func (s span) unit(k, unit int) (part span, ok bool) {
 	return part, k <= 366 && !part.from.Before(s.from) && part.from.Before(s.to)
 }
 
-// yearBehind reads a year behind a period, as in "March 2024", "Easter of 2020",
-// "June '98". end is the token behind it.
+// yearBehind reads the year in "March 2024", "Easter of 2020", "June '98". end is the
+// next token.
 func (p *parser) yearBehind(i int) (y, end int) {
 	at := i
 	if p.is(at, ",") {
@@ -185,7 +178,7 @@ func (p *parser) yearBehind(i int) (y, end int) {
 	return 0, i
 }
 
-// short returns the year of two digits: of the last 80 years or the next 20.
+// short completes two digits to a year of the last 80 or next 20.
 func short(two int, now time.Time) int {
 	y := now.Year()/100*100 + two
 	if y > now.Year()+20 {
@@ -194,5 +187,4 @@ func short(two int, now time.Time) int {
 	return y
 }
 
-// plausible reports whether texts speak of a year.
 func plausible(y int) bool { return y >= 1000 && y < 3000 }

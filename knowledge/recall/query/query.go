@@ -1,34 +1,27 @@
-// Package query understands what a text asks for: [Parse] takes it apart into what
-// to look for, when that was, of whom, and what kind of answer is wanted. It needs no
-// model. It is pure and deterministic: the same text at the same time is the same
-// [Query]. It takes less than a millisecond, time linear in the text, and reads no more than
-// the first 4 KiB of it.
+// Package query analyses a question: [Parse] returns its words, times, people and
+// class. It needs no model, is deterministic, and takes less than a millisecond. It
+// reads only the first 4 KiB.
 //
 // # Expressions of time
 //
-// English is read best ("last week", "in March 2024", "between May and July", "three
-// months ago", "since Monday", "Q2 2023", "the 1990s", "last summer", "the end of last
-// year"); German, French and Spanish as far as tables of words go (lexicon/), of which
-// the language is taken that knows most words of the text. Dates of digits are read as
-// ISO 8601 and in the usual forms. Where there is a choice:
+// English is read best: "last week", "between May and July", "Q2 2023". German, French
+// and Spanish depend on tables (lexicon/); the language with the most known words wins.
+// Numeric dates follow ISO 8601 and common forms. Ambiguities:
 //
-//   - Texts that are searched are of the past. So a month, a day or a weekday without a
-//     year is the latest that has begun, and "last" one the latest that is over. Of
-//     "between May and July" the second is the latest, and the first the one before it.
-//   - Weeks begin on Monday. "last week" is the week before this one, "the past week"
-//     and "the last 7 days" are counted back from now.
-//   - "three weeks ago" is the week around that day, "a year ago" half a year before and
-//     after; of days it is the day.
-//   - 3/5/2024 is of March in English, and of May in other languages; 25/12/2023 is read
-//     as it can be.
-//   - Seasons are those of the north, by whole months. Winter of a year begins in its December.
+//   - Texts are of the past. So a month, day or weekday without a year is the latest
+//     that has begun; "last" is the latest that is over. In "between May and July",
+//     July is the latest, and May the one before.
+//   - Weeks begin on Monday. "last week" is the previous week; "the past week" counts
+//     back from now.
+//   - "three weeks ago" is the week around that day, "a year ago" half a year before
+//     and after; days are exact.
+//   - 3/5/2024 is in March in English and in May in other languages.
+//   - Seasons are northern, in whole months. A winter begins in its year's December.
 //   - "after 2020" begins with 2021, but the operator after:2020 with 2020.
-//   - Words that mostly mean something else ("may", "fall", "march") are times only behind
-//     a word that leads one in, with a year or a capital.
+//   - Ambiguous words ("may", "fall", "march") need a preposition, a year or a capital.
 //
-// Several expressions are narrowed to what they have in common if they are open to one
-// side, and span what is between them if not. "before the launch" is an [Anchor]: the
-// caller must find when that was.
+// Open ranges are intersected, closed ones joined. "before the launch" is an [Anchor]:
+// the caller must find its time.
 //
 // # Operators
 //
@@ -36,20 +29,18 @@
 //	kind:post   source:twitter   tag:"new york"   from:anna
 //	before:2024-03   after:2024   on:yesterday   (also until: since: date: during:)
 //
-// What is no operator, as a colon behind another word, is text.
+// Other colons are text.
 //
 // # Classes
 //
-// Rules weigh cues (lexicon/classes.txt), the form of the first words, people and times.
-// testdata has queries with their class: classes.tsv in plain words, late.tsv in freer
-// ones. Every second query of both is held back; TestClasses says how many are right.
-// All have one author, who wrote the rules too, so that queries of others will do worse.
+// Rules weigh cues (lexicon/classes.txt), the first words, people and times. testdata
+// has labelled queries, half of them held out; TestClasses gives the accuracy. The
+// author of the rules wrote them too, so expect worse results with others.
 //
-// # What it does not see
+// # Limitations
 //
-// Typing errors, times of day ("at 5 pm"), amounts of time that something took, years
-// before 1000, names that are words too and have no capital, and what a query refers to
-// in one before it.
+// Parse misses typing errors, times of day, durations, years before 1000, lower-case
+// names that are also words, and references to earlier queries.
 package query
 
 import (
@@ -61,78 +52,71 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Bounds on what is read of a query. What is behind them is not read.
+// Bounds on the text; the rest is ignored.
 const (
 	maxBytes  = 4 << 10
 	maxTokens = 512
 )
 
-// A Query is what a text asks for. What it does not ask for is zero.
+// A Query has zero values for absent parts.
 type Query struct {
-	Text    string   // what is left to look for: without operators, expressions of time and anchors
-	Words   []Word   // of Text and of what was taken from it, in their order, without words that say nothing
-	Phrases []string // to be found as they are; their words are among Words too
-	People  []string // who is named, as written, each once
+	Text    string   // the rest, without operators, times and anchors
+	Words   []Word   // in order, without stop words; includes words taken from Text
+	Phrases []string // exact; their words are also in Words
+	People  []string // as written, each once
 
 	Time   Range
-	Anchor *Anchor // an event that Time would be known by
-	Recent bool    // asks for what is newest
+	Anchor *Anchor // an event instead of Time
+	Recent bool    // asks for the newest
 
-	Kinds, Sources, Tags []string // asked for with operators: any of Kinds, any of Sources, all of Tags
+	Kinds, Sources, Tags []string // from operators: any of Kinds, any of Sources, all of Tags
 
 	Class      Class
 	Confidence float64 // 0 to 1, of Class
-	Why        string  // a sentence for users: what Class was told by
+	Why        string  // reason for Class
 }
 
-// A Word is a word to look for.
 type Word struct {
-	Text   string // as written; behind a minus it may be several
-	Prefix bool   // what begins with it
-	Must   bool   // nothing without it
-	Not    bool   // nothing with it
-	Time   bool   // it is of an expression of time or an anchor, and only worth much if that fails
-	Event  bool   // it is of the event of an anchor: less than what is asked for, but said beside it
+	Text   string // as written; after a minus possibly several words
+	Prefix bool   // matches words with this prefix
+	Must   bool   // required
+	Not    bool   // excluded
+	Time   bool   // of a time or anchor; matters only if that fails
+	Event  bool   // of an anchor's event; weighs less than the rest
 }
 
-// A Range is a span of time: From <= t < To. Zero is open.
+// A Range is From <= t < To; zero is open.
 type Range struct {
 	From, To time.Time
-	Text     string // what said so, as written; several with ", " between
-	Strict   bool   // said with operators: nothing else is wanted. If not, it may be what the texts are about rather than when they were written
+	Text     string // as written; several joined by ", "
+	Strict   bool   // from operators, so exclusive; otherwise texts may also be about this time
 }
 
-// IsZero reports whether the range has neither beginning nor end.
 func (r Range) IsZero() bool { return r.From.IsZero() && r.To.IsZero() }
 
-// Holds reports whether t is in the range.
 func (r Range) Holds(t time.Time) bool {
 	return (r.From.IsZero() || !t.Before(r.From)) && (r.To.IsZero() || t.Before(r.To))
 }
 
-// An Anchor is an event whose time is not known from the query: "before the
-// launch".
+// An Anchor is an event that dates the query: "before the launch".
 type Anchor struct {
 	Relation string // before, after or around
-	Event    string // "launch", "I moved to Berlin"
-	Text     string // all of it as written
+	Event    string
+	Text     string
 }
 
-// A Class is what kind of thing a query asks for.
 type Class string
 
-// The classes.
 const (
-	Fact     Class = "fact"     // a thing that one passage says
-	Temporal Class = "temporal" // when something was, or what was at some time
-	Person   Class = "person"   // somebody, or what they said, want, did or were told
-	Overview Class = "overview" // what there is on a subject
-	HowTo    Class = "howto"    // how something is done
+	Fact     Class = "fact"
+	Temporal Class = "temporal"
+	Person   Class = "person"
+	Overview Class = "overview"
+	HowTo    Class = "howto"
 )
 
-// Parse returns what a text asks for. now is the time at which it asks, whose
-// location is where its days begin. It never fails: what it does not understand
-// is left in Text.
+// Parse analyses a text at time now, whose location defines days. It never fails:
+// unknown parts stay in Text.
 func Parse(text string, now time.Time) Query {
 	p := newParser(strings.ToValidUTF8(textkit.Prefix(text, maxBytes), "\uFFFD"), now)
 	p.operators()
@@ -147,17 +131,17 @@ func Parse(text string, now time.Time) Query {
 //go:embed lexicon/*.txt
 var files embed.FS
 
-// Senses of words in expressions of time. lexicon/en.txt has them all.
+// Senses of words in expressions of time; lexicon/en.txt lists all.
 const (
 	senseMonth    = "month"
 	senseWeekday  = "weekday"
 	senseUnit     = "unit"
 	senseSeason   = "season"
-	senseNumber   = "number" // 0 is half a one, -1 a few
+	senseNumber   = "number" // 0 is a half, -1 a few
 	senseOrdinal  = "ordinal"
 	senseShift    = "shift"  // this, last, next
-	senseBehind   = "behind" // the same, behind the noun
-	sensePast     = "past"   // counted back from now, rather than by the calendar
+	senseBehind   = "behind" // the same, after the noun
+	sensePast     = "past"   // counted back from now
 	senseDay      = "day"    // days from today
 	sensePart     = "part"   // of the day
 	senseEdge     = "edge"
@@ -175,23 +159,21 @@ const (
 	senseYearAgo  = "yearago"
 	senseDecade   = "decade"
 	senseRecent   = "recent"
-	senseDoubt    = "doubtful" // mostly means something else
-	senseWeak     = "weak"     // of relations, those that mostly mean something else
-	senseNever    = "never"    // no expression of time, though it looks like one
-	senseFirst    = "first"    // begins a phrase of any sense but the next
-	senseSay      = "say"      // tells the language
+	senseDoubt    = "doubtful" // usually not a time
+	senseWeak     = "weak"     // usually not a relation
+	senseNever    = "never"    // looks like a time but is none
+	senseFirst    = "first"    // first words of all but the next
+	senseSay      = "say"      // only identifies the language
 )
 
-// maxPhrase is the most words that a phrase of a lexicon has.
+// maxPhrase limits the words of a phrase.
 const maxPhrase = 5
 
-// A lexicon has, by sense, the values of words and phrases of a language.
 type lexicon map[string]map[string]int
 
-// languages are those that have a lexicon. The first is taken if none fits better.
+// The first language is the default.
 var languages = []string{"en", "de", "fr", "es"}
 
-// lexicons has the lexicon of each language.
 var lexicons = readLexicons()
 
 func readLexicons() map[string]lexicon {
@@ -199,7 +181,7 @@ func readLexicons() map[string]lexicon {
 	for _, lang := range languages {
 		text, err := files.ReadFile("lexicon/" + lang + ".txt")
 		if err != nil {
-			continue // it is embedded
+			continue // embedded, so never
 		}
 		all[lang] = readLexicon(string(text))
 	}
@@ -222,8 +204,7 @@ func readLexicon(text string) lexicon {
 	return l
 }
 
-// add adds a word or phrase, its first word to those, and its words to what is known
-// of any sense.
+// add also stores the first word under senseFirst, and all words as known.
 func (l lexicon) add(sense, word string, value int) {
 	if l[sense] == nil {
 		l[sense] = make(map[string]int)
@@ -247,13 +228,12 @@ func (l lexicon) add(sense, word string, value int) {
 	}
 }
 
-// knows reports whether a word has any sense in the lexicon.
 func (l lexicon) knows(word string) bool {
 	_, ok := l[""][word]
 	return ok
 }
 
-// guess returns the language that most words of a text are known in.
+// guess returns the language that knows the most words.
 func guess(list []token) string {
 	best, most := languages[0], 0
 	for _, lang := range languages {

@@ -87,7 +87,7 @@ func TestAnchors(t *testing.T) {
 func TestPeople(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		want string // with ", " between
+		want string // joined by ", "
 	}{
 		{"what did I promise Anna", "Anna"},
 		{"what did i promise anna", "anna"},
@@ -129,7 +129,7 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-// Words of dates are looked for too, for texts may say them; what is relative is not.
+// Words of absolute dates stay in Words; relative ones do not.
 func TestWordsOfTimes(t *testing.T) {
 	for text, want := range map[string][]Word{
 		"budget in March 2024":     {{Text: "budget"}, {Text: "March", Time: true}, {Text: "2024", Time: true}},
@@ -143,7 +143,6 @@ func TestWordsOfTimes(t *testing.T) {
 	}
 }
 
-// The same words mean other days at other times.
 func TestBoundaries(t *testing.T) {
 	zone := time.FixedZone("east", 9*3600)
 	for _, c := range []struct{ name, now, text, want string }{
@@ -184,13 +183,13 @@ func TestBoundaries(t *testing.T) {
 			}
 		})
 	}
-	late := time.Date(2026, 11, 18, 23, 30, 0, 0, time.UTC).In(zone) // the 19th there
+	late := time.Date(2026, 11, 18, 23, 30, 0, 0, time.UTC).In(zone) // the 19th in that zone
 	if got := Parse("today", late).Time; !got.From.Equal(time.Date(2026, 11, 19, 0, 0, 0, 0, zone)) {
 		t.Errorf("today begins %v, in another zone", got.From)
 	}
 }
 
-// Where clocks are put forward at midnight the day begins at one.
+// Where a change of clocks removes midnight, the day begins at one.
 func TestDaysWithoutMidnight(t *testing.T) {
 	zone, err := time.LoadLocation("America/Sao_Paulo")
 	if err != nil {
@@ -202,7 +201,7 @@ func TestDaysWithoutMidnight(t *testing.T) {
 	}
 }
 
-// A text ten times as long takes about ten times as long, and at some length no longer.
+// Time is linear in the text, up to a limit.
 func TestLongTexts(t *testing.T) {
 	for _, word := range []string{"last ", "the end of ", "before the ", "2024-", "kind:", `"a`, "between May and ", "-", "first week of ", "anna ", "é", "vor drei "} {
 		q := Parse(strings.Repeat(word, 200_000), now)
@@ -245,8 +244,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// Words that say no more than that something was are none to look for where the
-// query names a time.
+// Words for events are left out beside a time.
 func TestWhateverHappened(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"what happened in March 2024", ""},

@@ -2,19 +2,18 @@ package query
 
 import "time"
 
-// few is what "a few" may be at most, and twoOf at least.
+// Limits of "a few".
 const (
 	few   = 5
 	twoOf = 2
 )
 
-// An amount is a number of units: "three weeks", "a few days", "half a year".
+// An amount is like "three weeks", "half a year".
 type amount struct {
-	n    int // 0 is half a unit, -1 a few
+	n    int // 0 is a half, -1 a few
 	unit int
 }
 
-// amount reads an amount. Of a number alone "one" is not meant.
 func (p *parser) amount(i int) (a amount, n int) {
 	at := i
 	if t := p.at(i); t.kind == number && t.value > 0 && t.value <= most {
@@ -37,7 +36,7 @@ func (p *parser) amount(i int) (a amount, n int) {
 	return a, at + k - i
 }
 
-// back returns t moved back by the amount, or on by it if sign is 1.
+// from moves t by the amount, back if sign is -1.
 func (a amount) from(t time.Time, sign int) time.Time {
 	switch a.n {
 	case -1:
@@ -51,7 +50,6 @@ func (a amount) from(t time.Time, sign int) time.Time {
 	return move(t, sign*a.n, a.unit)
 }
 
-// halved returns what half a unit is.
 func halved(unit int) (of, n int) {
 	switch unit {
 	case hour:
@@ -89,8 +87,7 @@ func (p *parser) ago(i int, _ bool) (s span, n int) {
 	return a.ago(p.now), end - i
 }
 
-// ago returns when something was that is said to be so long ago: half a unit
-// before and after.
+// ago returns the time that long before now, with half a unit on both sides.
 func (a amount) ago(now time.Time) span {
 	t := a.from(now, -1)
 	if a.n == -1 {
@@ -119,7 +116,6 @@ func (a amount) ago(now time.Time) span {
 	return span{from: midnight(months(t, -60), 0), to: midnight(months(t, 60), 0)}.ordered(now)
 }
 
-// ordered ends a span of the past at now, if it would go beyond.
 func (s span) ordered(now time.Time) span {
 	if s.to.After(now) && s.from.Before(now) {
 		s.to = now
@@ -151,7 +147,6 @@ func (p *parser) day(i int, _ bool) (s span, n int) {
 	return p.daypart(days(midnight(p.now, d), 1), i, i+n)
 }
 
-// daypart returns the part of a day that is named behind it, if one is.
 func (p *parser) daypart(s span, i, end int) (span, int) {
 	part, k := p.find(sensePart, end)
 	if k == 0 {
@@ -160,7 +155,7 @@ func (p *parser) daypart(s span, i, end int) (span, int) {
 	return partOf(s, part), end + k - i
 }
 
-// partOf returns a part of a day. The night is that behind it.
+// partOf extends the night to the next morning.
 func partOf(s span, part int) span {
 	y, m, d := s.from.Date()
 	at := func(hour int) time.Time { return time.Date(y, m, d, hour, 0, 0, 0, s.from.Location()) }
@@ -168,8 +163,8 @@ func partOf(s span, part int) span {
 	return span{from: at(hours[0]), to: at(hours[1]), loose: s.loose}
 }
 
-// shifted reads "last week", "this Friday", "next month", "the past three days",
-// "last summer", "last night".
+// shifted reads "last week", "this Friday", "the past three days", "last summer", "last
+// night".
 func (p *parser) shifted(i int, _ bool) (s span, n int) {
 	shift := 0
 	_, at := p.find(sensePast, i)
@@ -204,8 +199,6 @@ func (p *parser) shifted(i int, _ bool) (s span, n int) {
 	return s, 0
 }
 
-// firstOf returns the beginning of the unit that now is in, so that months that are
-// too short do no harm.
 func firstOf(now time.Time, unit int) time.Time {
 	if s, ok := current(now, unit); ok {
 		return s.from
@@ -234,7 +227,7 @@ func (p *parser) counted(i int) (s span, n int) {
 	return amount{k, unit}.rolling(p.now, shift), at + m + u
 }
 
-// rolling returns the amount of time before now, with today; or after it.
+// rolling returns the time before now with today, or after it.
 func (a amount) rolling(now time.Time, shift int) span {
 	t := a.from(now, shift)
 	switch {
@@ -248,7 +241,6 @@ func (a amount) rolling(now time.Time, shift int) span {
 	return span{from: midnight(now, 0), to: midnight(t, 1)}
 }
 
-// shiftedName reads what has a name behind "this", "last" or "next".
 func (p *parser) shiftedName(i, shift int) (s span, n int) {
 	loc := p.now.Location()
 	if w, n := p.find(senseWeekday, i); n > 0 {
@@ -269,8 +261,6 @@ func (p *parser) shiftedName(i, shift int) (s span, n int) {
 	return shiftYear(p.now, shift, of), n
 }
 
-// shiftYear returns of what comes round every year the latest that is over, the one
-// nearest to now, or the first that is to come.
 func shiftYear(now time.Time, shift int, of func(y int) span) span {
 	y := now.Year()
 	switch {
@@ -288,7 +278,6 @@ func shiftYear(now time.Time, shift int, of func(y int) span) span {
 	return of(y)
 }
 
-// shiftedDay reads a day of the week behind "this", "last" or "next".
 func (p *parser) shiftedDay(w, shift, i, n int) (span, int) {
 	s := span{}
 	switch {
@@ -303,7 +292,7 @@ func (p *parser) shiftedDay(w, shift, i, n int) (span, int) {
 	return p.daypart(s, i, i+n)
 }
 
-// behind reads "la semaine dernière", "el lunes pasado": the shift is behind.
+// behind reads "la semaine dernière", "el lunes pasado".
 func (p *parser) behind(i int, _ bool) (s span, n int) {
 	if unit, k := p.find(senseUnit, i); k > 0 && unit >= day {
 		shift, m := p.find(senseBehind, i+k)

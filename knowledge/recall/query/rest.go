@@ -7,10 +7,10 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// rest says what is left to look for, and which words.
+// rest sets Text and Words.
 func (p *parser) rest() {
 	var b strings.Builder
-	end := -1 // of what is written
+	end := -1
 	for i := range p.list {
 		t := &p.list[i]
 		p.word(t, i)
@@ -26,8 +26,7 @@ func (p *parser) rest() {
 	p.q.Text = strings.TrimLeft(strings.TrimSpace(b.String()), ",.;:!? ")
 }
 
-// lonely reports whether a sign has lost what it belongs to: a comma behind what was
-// taken out, a second one, or one at the end.
+// lonely reports whether a sign lost a neighbour, as a comma after an operator.
 func (p *parser) lonely(i int) bool {
 	if !p.is(i, ",;:-'()") {
 		return false
@@ -38,7 +37,6 @@ func (p *parser) lonely(i int) bool {
 	return gone(i-1) || gone(i+1)
 }
 
-// word adds a word of the query, if it says something.
 func (p *parser) word(t *token, i int) {
 	if t.kind == mark || t.uses&operator != 0 && t.uses&not == 0 {
 		return
@@ -54,21 +52,18 @@ func (p *parser) word(t *token, i int) {
 	})
 }
 
-// finding reports whether the word at i is what somebody did, though it mostly says
-// how something is asked: "what did we find".
+// finding matches "what did we find".
 func (p *parser) finding(i int) bool {
 	return p.lang == "en" && contains(asked, p.at(i).text) && contains(subjects, p.at(i-1).text) && p.at(i-2).text == "did"
 }
 
 var asked = strings.Fields("tell show find give")
 
-// whatever reports whether a word asks for all that was at some time, which the query
-// names: "what happened in March".
+// whatever matches words for any event at the query's time.
 func (p *parser) whatever(w string) bool {
 	return (!p.q.Time.IsZero() || p.q.Anchor != nil) && contains(happening[p.lang], w)
 }
 
-// happening has, by language, words that say no more than that something was.
 var happening = map[string][]string{
 	"en": strings.Fields("happen happens happened happening occur occurred occurring going went gone doing anything everything something stuff things up"),
 	"de": strings.Fields("passiert passierte geschah geschehen los gemacht getan alles etwas war gab"),
@@ -76,8 +71,8 @@ var happening = map[string][]string{
 	"es": strings.Fields("paso pasaba pasado ocurrio hice hizo hicimos todo"),
 }
 
-// dates reports whether a word of an expression of time may stand in a text of that
-// time: "March" and "2024" may, "last week" hardly.
+// dates reports whether texts of that time have the word: "March" and "2024", but not
+// "last week".
 func (p *parser) dates(w string) bool {
 	for _, sense := range []string{senseMonth, senseSeason, senseHoliday, senseDecade} {
 		if _, ok := p.lex[sense][w]; ok {
@@ -88,7 +83,6 @@ func (p *parser) dates(w string) bool {
 	return n > 31 || len(w) == 2 && (w[0] == 'q' || w[0] == 'h')
 }
 
-// empty has, by language, words that say how something is asked.
 var empty = map[string][]string{
 	"en": strings.Fields(`a an the of and or to in on at by for with from about as is are was were be been being am do does did done have has had having
 		i me my mine we us our you your he him his she her it its they them their what which who whom whose where when why how that this these those there here
@@ -102,20 +96,17 @@ var empty = map[string][]string{
 		nuestro nuestra que quien quienes cual cuales cuanto cuando donde como no si este esta esto`),
 }
 
-// filters has the operators, by what they filter by.
 var filters = map[string]string{
 	"kind": "kind", "type": "kind", "source": "source", "in": "source", "tag": "tag", "tags": "tag", "label": "tag",
 	"before": "before", "until": "before", "after": "after", "since": "after", "date": "date", "on": "date", "during": "date",
 	"author": "person", "by": "person", "from": "person", "person": "person",
 }
 
-// kinds has other names of kinds.
 var kinds = map[string]string{
 	"memories": "memory", "documents": "document", "doc": "document", "docs": "document", "file": "document", "files": "document",
 	"posts": "post", "journals": "journal", "note": "journal", "notes": "journal", "threads": "thread", "session": "thread", "sessions": "thread",
 }
 
-// operators reads filters, phrases in quotes, and what stands before and behind words.
 func (p *parser) operators() {
 	for i := 0; i < len(p.list); {
 		n := p.filter(i)
@@ -129,7 +120,7 @@ func (p *parser) operators() {
 	}
 }
 
-// filter reads "tag:x", and returns how many tokens it is.
+// filter reads "tag:x" and returns its number of tokens.
 func (p *parser) filter(i int) int {
 	field := filters[p.at(i).text]
 	if field == "" || !p.is(i+1, ":") || !p.tight(i+1) || !p.tight(i+2) || i > 0 && !p.list[i].space {
@@ -143,7 +134,7 @@ func (p *parser) filter(i int) int {
 	return 2 + n
 }
 
-// value reads what stands behind the colon: up to the next space, or in quotes.
+// value reads up to the next space, or in quotes.
 func (p *parser) value(i int) (text string, n int) {
 	if p.is(i, `"`) {
 		if end := p.closing(i); end > 0 {
@@ -160,7 +151,7 @@ func (p *parser) value(i int) (text string, n int) {
 	return p.source(i, n), n
 }
 
-// closing returns the quotation mark that closes the one at i, or 0.
+// closing returns the closing quotation mark, or 0.
 func (p *parser) closing(i int) int {
 	for k := i + 1; k < len(p.list) && k < i+64; k++ {
 		if p.is(k, `"`) {
@@ -170,7 +161,6 @@ func (p *parser) closing(i int) int {
 	return 0
 }
 
-// apply filters by a value, if it can be read.
 func (p *parser) apply(field, value string) bool {
 	switch field {
 	case "kind":
@@ -197,11 +187,10 @@ func addOnce(list *[]string, s string) {
 	}
 }
 
-// maxDate bounds the bytes of a date behind an operator.
+// maxDate limits an operator's date in bytes.
 const maxDate = 60
 
-// limit limits the range by an operator. A period counts from its beginning, so
-// that after:2024 is what is not before 2024.
+// limit narrows the range. A period counts from its start: after:2024 includes 2024.
 func (p *parser) limit(field, value string) bool {
 	if len(value) > maxDate {
 		return false
@@ -228,7 +217,6 @@ func (p *parser) limit(field, value string) bool {
 	return true
 }
 
-// quote reads a phrase in quotation marks.
 func (p *parser) quote(i int) int {
 	if !p.is(i, `"`) || p.list[i].uses != 0 {
 		return 0

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Relations, as in the lexicons.
+// Relations, numbered as in the lexicons.
 const (
 	relNone = iota
 	relIn
@@ -18,16 +18,14 @@ const (
 	relFrom
 )
 
-// An expression is an expression of time in the text.
 type expression struct {
 	at, n    int
-	from, to time.Time // zero is open
-	loose    int       // the unit that what is said comes round with
-	until    bool      // of two periods, the second is the end of the first
-	whole    int       // the unit of the calendar that it is, if it is a week or a year
+	from, to time.Time
+	loose    int
+	until    bool // the second of two periods is the end of the first
+	whole    int  // week or year if it is exactly one
 }
 
-// times finds all expressions of time, and whether the newest is asked for.
 func (p *parser) times() {
 	var list []expression
 	for i := 0; i < len(p.list); {
@@ -52,7 +50,6 @@ func (p *parser) times() {
 	}
 }
 
-// recent notes words that ask for the newest.
 func (p *parser) recent(i int) {
 	if _, n := p.find(senseRecent, i); n > 0 {
 		p.q.Recent = true
@@ -70,8 +67,8 @@ func (p *parser) recent(i int) {
 	}
 }
 
-// within reads "March last year" and "last year in March" anew: what comes round is
-// that of the year, or of the week, that is named beside it.
+// within reads "March last year" and "last year in March" again: the neighbour
+// determines the period.
 func (p *parser) within(list []expression) (out []expression) {
 	for _, e := range list {
 		if k := len(out) - 1; k >= 0 && out[k].at+out[k].n+2 > e.at {
@@ -91,7 +88,6 @@ func (p *parser) within(list []expression) (out []expression) {
 	return out
 }
 
-// inside reads the inner expression as it is at the end of the outer.
 func (p *parser) inside(inner, outer expression) (again expression, ok bool) {
 	if inner.loose == 0 || inner.loose != outer.whole || outer.to.IsZero() {
 		return again, false
@@ -100,7 +96,7 @@ func (p *parser) inside(inner, outer expression) (again expression, ok bool) {
 	return again, again.n == inner.n
 }
 
-// asOf reads something as if now were another time.
+// asOf reads as if now were t.
 func (p *parser) asOf(t time.Time, read func() expression) expression {
 	now := p.now
 	p.now = t
@@ -109,8 +105,7 @@ func (p *parser) asOf(t time.Time, read func() expression) expression {
 	return e
 }
 
-// merge narrows or widens the range that the query asks for by another expression:
-// of two that are open it is what they have in common, else what they span.
+// merge intersects open ranges and joins closed ones.
 func (p *parser) merge(e expression) {
 	text := strings.TrimSpace(p.source(e.at, e.n))
 	r := &p.q.Time
@@ -135,7 +130,7 @@ func (p *parser) merge(e expression) {
 	r.Text += ", " + text
 }
 
-// later returns the later of two times, of which zero is before all.
+// later treats zero as the earliest time.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -143,7 +138,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// sooner returns the sooner of two times, of which zero is behind all.
+// sooner treats zero as the latest time.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -151,7 +146,7 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// expression reads the expression of time at token i. It has no tokens if none is there.
+// expression sets n to 0 if there is none.
 func (p *parser) expression(i int) expression {
 	rel, n := p.find(senseRelation, i)
 	if n > 0 {
@@ -162,7 +157,6 @@ func (p *parser) expression(i int) expression {
 	return p.plain(i, 0, relNone, false)
 }
 
-// related reads an expression whose n first tokens are a relation.
 func (p *parser) related(rel, i, n int) expression {
 	_, weak := p.find(senseWeak, i)
 	at := i + n
@@ -190,7 +184,7 @@ func (p *parser) related(rel, i, n int) expression {
 	return e
 }
 
-// plain reads a period, or two with "to" between, behind a relation of skip tokens.
+// plain reads one or two periods after a relation of skip tokens.
 func (p *parser) plain(i, skip, rel int, led bool) expression {
 	if rel != relSince && rel != relAfter && rel != relBefore {
 		if e := p.pair(i, false); e.n > 0 {
@@ -222,7 +216,6 @@ func (p *parser) possessive(i, n int) int {
 	return n
 }
 
-// ahead returns the next day of the week instead of the latest: "by Friday".
 func (p *parser) ahead(s span) span {
 	if s.to.After(p.now) {
 		return s
@@ -230,7 +223,6 @@ func (p *parser) ahead(s span) span {
 	return span{from: midnight(s.from, 7), to: midnight(s.to, 7), loose: s.loose}
 }
 
-// relate returns the range that a relation makes of a span.
 func relate(rel int, s span) expression {
 	switch rel {
 	case relSince:
@@ -296,7 +288,7 @@ func both(a, b int) int {
 	return 0
 }
 
-// bareDay reads the day of a month that is behind: "between the 3rd and the 7th of March".
+// bareDay reads "the 3rd" in "between the 3rd and the 7th of March".
 func (p *parser) bareDay(i int) (d, n int) {
 	at := p.skip(senseArticle, i)
 	d, n = p.dayAt(at)
@@ -306,8 +298,7 @@ func (p *parser) bareDay(i int) (d, n int) {
 	return d, at + n - i
 }
 
-// joint returns the place behind what joins two periods, or 0, and whether the
-// second is the end of the first.
+// joint returns the token after a conjunction, or 0, and whether that means "to".
 func (p *parser) joint(i int) (at int, to bool) {
 	if p.is(i, "-") {
 		return i + 1, true
@@ -321,8 +312,8 @@ func (p *parser) joint(i int) (at int, to bool) {
 	return at, t != "and" && t != "und" && t != "et" && t != "y"
 }
 
-// settle reads periods without a year as they are near the other: the first as the
-// latest before the second, or the second as the first behind it.
+// settle reads a period without a year relative to the other: the first before the
+// second, or the second after the first.
 func (p *parser) settle(a, b span, i, at int) (span, span) {
 	now := p.now
 	defer func() { p.now = now }()

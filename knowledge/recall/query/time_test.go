@@ -8,7 +8,7 @@ import (
 // now is a Wednesday.
 var now = time.Date(2026, 11, 18, 14, 30, 0, 0, time.UTC)
 
-// says returns a range as text: days without a time of day.
+// Days have no time of day.
 func says(r Range) string {
 	one := func(t time.Time) string {
 		switch {
@@ -44,7 +44,7 @@ func TestTimes(t *testing.T) {
 		{"last week's meeting", "2026-11-09..2026-11-16", "last week's"},
 		{"last decade", "2010-01-01..2020-01-01", "last decade"},
 		{"the previous year", "2025-01-01..2026-01-01", "the previous year"},
-		// Counted back from now.
+		// Counting back from now.
 		{"in the past week", "2026-11-11..2026-11-19", "in the past week"},
 		{"in the last 3 days", "2026-11-15..2026-11-19", "in the last 3 days"},
 		{"over the past two months", "2026-09-18..2026-11-19", "over the past two months"},
