@@ -12,7 +12,7 @@ import (
 
 func sqrt(x float64) float32 { return float32(math.Sqrt(x)) }
 
-// Kinds of vectors: without any structure, and in clusters as texts are.
+// Kinds of vectors: random, and in clusters like those of texts.
 var kinds = []struct {
 	name string
 	make func(length int) func(*rand.Rand) []float32
@@ -35,7 +35,7 @@ var kinds = []struct {
 	}},
 }
 
-// TestRecall compares what is found with what exact search finds.
+// TestRecall compares Search with exact search.
 func TestRecall(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
@@ -60,9 +60,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// BenchmarkSearch says how long searches take, how long the first takes that
-// reads the vectors, how much memory they are, and how many of the ten best are
-// found.
+// BenchmarkSearch also measures memory and recall.
 func BenchmarkSearch(b *testing.B) {
 	for _, size := range []int{100_000, 200_000} {
 		for _, kind := range kinds {
@@ -111,7 +109,6 @@ func benchmarkSearch(b *testing.B, size int, of func(*rand.Rand) []float32) {
 	b.ReportMetric(float64(hit)/float64(10*len(queries)), "recall@10")
 }
 
-// BenchmarkPut puts 64 vectors in a transaction, as Fill does.
 func BenchmarkPut(b *testing.B) {
 	v, rng := open(b, database(b)), rand.New(rand.NewPCG(1, 2))
 	vectors := [][]float32{}
@@ -126,7 +123,6 @@ func BenchmarkPut(b *testing.B) {
 	b.ReportMetric(fillBatch*float64(b.N)/b.Elapsed().Seconds(), "vectors/s")
 }
 
-// heap returns how much memory is in use.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -134,7 +130,6 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkDots multiplies a query with a block.
 func BenchmarkDots(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	codes, q, out := make([]byte, 64*384), sharpen(random(rng, 384)), make([]int32, 64)

@@ -2,7 +2,7 @@ package vector
 
 import "math"
 
-// dotsPlain is [dots] without instructions of a processor.
+// dotsPlain is the portable version of [dots].
 func dotsPlain(codes []byte, query []int16, out []int32) {
 	n := len(query)
 	for i := range out {
@@ -23,8 +23,7 @@ func dotsPlain(codes []byte, query []int16, out []int32) {
 	}
 }
 
-// sharpen returns a query as the scan wants it: as large as no product can
-// exceed an int32, padded with zeros.
+// sharpen scales a query so that no product exceeds an int32, and pads it.
 func sharpen(query []float32) []int16 {
 	out := make([]int16, stride(len(query)))
 	largest := 0.0
@@ -36,7 +35,7 @@ func sharpen(query []float32) []int16 {
 	}
 	limit := float64(min(math.MaxInt16, math.MaxInt32/(math.MaxInt8*len(out))))
 	for i, x := range query {
-		out[i] = int16(float64(x) / largest * limit) // towards zero
+		out[i] = int16(float64(x) / largest * limit) // truncates
 	}
 	return out
 }

@@ -4,9 +4,8 @@ package vector
 
 import "golang.org/x/sys/cpu"
 
-// dots puts the product of each row of codes with the query into out. A row has
-// as many codes as the query has numbers, a multiple of unit; no sum of absolute
-// products may exceed an int32.
+// dots puts the products of rows of codes with the query into out. Rows have the
+// query's length, a multiple of unit. Sums of absolute products must fit an int32.
 func dots(codes []byte, query []int16, out []int32) {
 	if len(out) == 0 || len(query) == 0 || len(query)%unit != 0 || len(codes) < len(out)*len(query) || !cpu.X86.HasAVX2 {
 		dotsPlain(codes, query, out)

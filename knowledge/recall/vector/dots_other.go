@@ -2,7 +2,6 @@
 
 package vector
 
-// dots puts the product of each row of codes with the query into out. A row has
-// as many codes as the query has numbers; no sum of absolute products may exceed
-// an int32.
+// dots puts the products of rows of codes with the query into out. Rows have the
+// query's length. Sums of absolute products must fit an int32.
 func dots(codes []byte, query []int16, out []int32) { dotsPlain(codes, query, out) }

@@ -10,40 +10,29 @@ import (
 	"slices"
 )
 
-// A Source has the texts of passages.
 type Source interface {
-	// After returns the texts of up to n passages whose numbers are greater than
-	// passage, in their order. None means that there are no more.
+	// After returns the texts of the next n passages, in order; none is the end.
 	After(ctx context.Context, passage int64, n int) ([]Text, error)
 }
 
-// A Text is the text of a passage. Numbers of passages are greater than 0.
+// A Text has a positive passage number.
 type Text struct {
 	Passage int64
 	Text    string
 }
 
-// fillBatch is how many texts are embedded at once, where the embedder does not
-// say.
 const fillBatch = 64
 
-// Fill embeds the passages of a source that have no vector of e's model yet, and
-// removes vectors of passages that are gone. When it is through, it drops the
-// vectors of all other models; until then they are there to be searched. Each
-// batch is kept in a short transaction of its own, so that an error, a crash or
-// the end of ctx loses one batch at most, and the next Fill goes on from there;
-// called again later, it sees to the passages that came since. Passages may come
-// and go meanwhile.
+// Fill embeds passages without a vector of e's model and removes vectors of missing
+// passages. At the end it drops all other models, which stay searchable until then.
+// Each batch is one short transaction; after a failure the next Fill continues.
+// Passages may change meanwhile.
 //
-// If e's error is [ErrText], the texts of the batch are tried one by one; those
-// that fail are left out, and Fill returns ErrText when it is through. If the
-// model's vectors have another length than those that are there, it is another
-// model of that name, and all are made anew.
+// After [ErrText], Fill retries the batch one by one, skips failing texts, and returns
+// ErrText at the end. If the length changes, it makes all vectors again.
 //
-// Two processes that fill one database at the same time do some work twice; with
-// different models each undoes what the other did.
-//
-// Progress, if not nil, is told after each batch how many vectors there are.
+// Concurrent Fills repeat work; with different models, they undo each other's.
+// Progress, if not nil, gets the number of vectors after each batch.
 func (v *Vectors) Fill(ctx context.Context, e Embedder, src Source, progress func(done int)) error {
 	f := &filler{Vectors: v, e: e, src: src, refused: map[int64]bool{}}
 	if err := f.fill(ctx, progress); err != nil {
@@ -56,9 +45,9 @@ type filler struct {
 	*Vectors
 	e       Embedder
 	src     Source
-	refused map[int64]bool // passages whose texts cannot be embedded
-	renewed bool           // vectors of another length were dropped
-	why     error          // of the last that was refused
+	refused map[int64]bool // texts that cannot be embedded
+	renewed bool
+	why     error
 }
 
 func (f *filler) fill(ctx context.Context, progress func(done int)) error {
@@ -96,15 +85,14 @@ func (f *filler) fill(ctx context.Context, progress func(done int)) error {
 	return nil
 }
 
-// step looks at the next passages and does what is missing. It goes past them
-// when it finds that nothing is, so that what changes while it works is seen the
-// next time. It reports whether there are no more.
+// step advances only if nothing was missing, so it sees concurrent changes. It reports
+// the end.
 func (f *filler) step(ctx context.Context) (through bool, err error) {
 	m, err := f.model(ctx, f.e.Model)
 	if err != nil {
 		return false, err
 	}
-	have, known, err := f.having(ctx, m) // before the texts: who has a vector then has a text, or had
+	have, known, err := f.having(ctx, m) // first, so these passages have or had texts
 	if err != nil {
 		return false, err
 	}
@@ -130,8 +118,7 @@ func (f *filler) step(ctx context.Context) (through bool, err error) {
 	return false, f.pass(ctx, m, upTo)
 }
 
-// pass marks the passages up to one as seen to, unless another has moved the
-// mark, or there is none because all texts so far were refused.
+// pass advances the mark, unless it moved meanwhile.
 func (f *filler) pass(ctx context.Context, m modelRow, upTo int64) error {
 	return f.db.Tx(ctx, func(tx *sql.Tx) error {
 		if m.num == 0 {
@@ -145,7 +132,6 @@ func (f *filler) pass(ctx context.Context, m modelRow, upTo int64) error {
 	})
 }
 
-// finish marks the model as whole and drops the others.
 func (f *filler) finish(ctx context.Context) error {
 	m, err := f.model(ctx, f.e.Model)
 	if err != nil {
@@ -169,7 +155,6 @@ func (f *filler) finish(ctx context.Context) error {
 	return err
 }
 
-// embed makes the vectors of texts and keeps them.
 func (f *filler) embed(ctx context.Context, texts []Text) error {
 	plain := make([]string, len(texts))
 	for i, t := range texts {
@@ -199,11 +184,9 @@ func (f *filler) embedEach(ctx context.Context, texts []Text) error {
 	return nil
 }
 
-// mostRefused is how many texts a model may refuse before it has made a vector.
 const mostRefused = 16
 
-// checkModel returns an error if it is not the texts that are wrong, it seems,
-// but the model.
+// checkModel returns the refusal if the model seems to cause it.
 func (f *filler) checkModel(ctx context.Context) error {
 	if len(f.refused) < mostRefused {
 		return nil
@@ -223,16 +206,14 @@ func (f *filler) keep(ctx context.Context, texts []Text, vectors [][]float32) er
 	err := f.db.Tx(ctx, func(tx *sql.Tx) error { return f.Put(ctx, tx, f.e.Model, passages, vectors) })
 	if errors.Is(err, ErrLength) && !f.renewed {
 		f.renewed = true
-		return f.Drop(ctx, f.e.Model) // the next step begins again
+		return f.Drop(ctx, f.e.Model) // the next step starts over
 	}
 	return err
 }
 
-// fillBlocks is how many blocks a step looks at.
 const fillBlocks = 64
 
-// having returns the passages after those that are seen to which have a vector,
-// of which it knows up to some passage.
+// having returns passages with vectors after the mark, completely up to known.
 func (f *filler) having(ctx context.Context, m modelRow) (have map[int64]bool, known int64, err error) {
 	from, _ := blockOf(m.filled)
 	query := `SELECT block, present FROM vector_block WHERE model = ? AND block >= ? AND present <> 0 ORDER BY block LIMIT ?`
@@ -259,7 +240,6 @@ func (f *filler) having(ctx context.Context, m modelRow) (have map[int64]bool, k
 	return have, num<<blockBits | (blockSize - 1), rows.Err()
 }
 
-// missing returns the texts that are to be embedded.
 func (f *filler) missing(texts []Text, have map[int64]bool) (out []Text) {
 	for _, t := range texts {
 		if !have[t.Passage] && !f.refused[t.Passage] {
@@ -269,7 +249,7 @@ func (f *filler) missing(texts []Text, have map[int64]bool) (out []Text) {
 	return out
 }
 
-// goneOf returns the passages up to one that have a vector but no text.
+// goneOf returns passages with a vector but no text.
 func goneOf(texts []Text, have map[int64]bool, upTo int64) (gone []int64) {
 	there := map[int64]bool{}
 	for _, t := range texts {

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// numbered returns a source of passages 1 to n.
 func numbered(n int) *texts {
 	s := &texts{}
 	for i := range n {
@@ -21,7 +20,7 @@ func numbered(n int) *texts {
 	return s
 }
 
-// fake is an embedder that counts what it embeds and fails as it is told.
+// fake counts texts and can fail.
 type fake struct {
 	length int
 	seen   []string
@@ -179,7 +178,7 @@ func TestFillDropsNothingForAModelThatRefusesAll(t *testing.T) {
 
 func TestFillFollowsPassagesThatComeAndGo(t *testing.T) {
 	v, src, f := open(t, database(t)), numbered(30), &fake{length: 3}
-	put(t, v, "m", 33, []float32{1, 0, 0}) // of a passage that is gone
+	put(t, v, "m", 33, []float32{1, 0, 0}) // without a passage
 	changed := false
 	src.before = func(passage int64) {
 		if passage == 10 && !changed { // after the first batch
@@ -207,7 +206,7 @@ func TestFillFollowsPassagesThatComeAndGo(t *testing.T) {
 	}
 }
 
-// A passage that is removed while its text is embedded has no vector afterwards.
+// A passage removed during embedding gets no vector.
 func TestFillRemovesVectorsOfPassagesThatWentMeanwhile(t *testing.T) {
 	v, src, f := open(t, database(t)), numbered(30), &fake{length: 3}
 	f.fail = func(texts []string) error {
@@ -241,7 +240,7 @@ func TestFillMakesAllAnewIfTheLengthIsAnother(t *testing.T) {
 	}
 }
 
-// Vectors that are there already, in many blocks, are passed by.
+// Fill skips existing vectors in many blocks.
 func TestFillPassesWhatIsThere(t *testing.T) {
 	const n = fillBlocks*blockSize + 500
 	v, src, f := open(t, database(t)), numbered(n), &fake{length: 1}
@@ -276,7 +275,7 @@ func TestFillRefuses(t *testing.T) {
 	}
 }
 
-// A drop that was not finished is by the next.
+// The next Drop completes an interrupted one.
 func TestDropGoesOn(t *testing.T) {
 	v := open(t, database(t))
 	put(t, v, "m", 1, make([][]float32, 0)...)

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// random returns a vector of normally distributed coordinates.
 func random(rng *rand.Rand, length int) []float32 {
 	v := make([]float32, length)
 	for i := range v {
@@ -86,7 +85,7 @@ func TestQuantiseExtremes(t *testing.T) {
 	tests := []struct {
 		name string
 		v    []float32
-		self float64 // product with itself, made of length 1
+		self float64 // product with itself at length 1
 		bad  bool
 	}{
 		{"zero", make([]float32, 5), 0, false},

@@ -9,18 +9,17 @@ import (
 	"slices"
 )
 
-// A Model is what there is of an embedding model.
 type Model struct {
 	Name    string
-	Length  int // of its vectors
+	Length  int
 	Vectors int
 
-	// Whole says that [Vectors.Fill] has once been through all passages. Those
-	// that came later may have no vector yet.
+	// Whole means that [Vectors.Fill] once reached the end; later passages may lack a
+	// vector.
 	Whole bool
 }
 
-// Models returns the models that have vectors, by name.
+// Models returns the models by name.
 func (v *Vectors) Models(ctx context.Context) ([]Model, error) {
 	rows, err := v.db.Read.QueryContext(ctx, `SELECT name, length, vectors, whole FROM vector_model WHERE state = 0 ORDER BY name`)
 	if err != nil {
@@ -41,9 +40,9 @@ func (v *Vectors) Models(ctx context.Context) ([]Model, error) {
 	return out, nil
 }
 
-// Serving returns the model whose vectors to search while those of the one that
-// is wanted may not all be there yet: that one if it is whole, another that is,
-// or the one with the most vectors; "" if there are none.
+// Serving returns the model to search while the wanted one is incomplete: that one if
+// whole, another whole one, or the one with the most vectors. Without any it returns
+// "".
 func (v *Vectors) Serving(ctx context.Context, want string) (string, error) {
 	models, err := v.Models(ctx)
 	if err != nil || len(models) == 0 {
@@ -64,7 +63,6 @@ func (v *Vectors) Serving(ctx context.Context, want string) (string, error) {
 	}).Name, nil
 }
 
-// Count returns how many passages have a vector of a model.
 func (v *Vectors) Count(ctx context.Context, model string) (n int, err error) {
 	m, err := v.model(ctx, model)
 	if err != nil {
@@ -73,14 +71,13 @@ func (v *Vectors) Count(ctx context.Context, model string) (n int, err error) {
 	return int(m.vectors), nil
 }
 
-// A modelRow is what a row of vector_model says. It is zero if there is none.
+// A modelRow is a row of vector_model, or zero.
 type modelRow struct {
 	num, version, vectors, filled int64
 	length                        int
 	whole                         bool
 }
 
-// querier is a database or a transaction.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -99,9 +96,7 @@ func (v *Vectors) modelIn(ctx context.Context, q querier, name string) (m modelR
 	return m, err
 }
 
-// change returns the row of a model, which nobody else changes until the
-// transaction ends, with the version of the change. It makes the row if there is
-// none.
+// change locks or creates the row of a model for the transaction, with a new version.
 func (v *Vectors) change(ctx context.Context, tx *sql.Tx, name string, length int) (modelRow, error) {
 	update := `UPDATE vector_model SET version = version + 1 WHERE name = ? AND state = 0`
 	if _, err := tx.ExecContext(ctx, v.db.Bind(update), name); err != nil {
@@ -120,12 +115,10 @@ func (v *Vectors) change(ctx context.Context, tx *sql.Tx, name string, length in
 	return m, err
 }
 
-// dropBlocks is how many blocks are dropped in a transaction.
 const dropBlocks = 64
 
-// Drop removes the vectors of a model, in many short transactions. Nobody finds
-// any of them after the first; if there is no time for the rest, the next Drop or
-// [Vectors.Fill] goes on.
+// Drop removes a model's vectors in short transactions; the first hides all. The next
+// Drop or [Vectors.Fill] completes an interrupted one.
 func (v *Vectors) Drop(ctx context.Context, model string) error {
 	err := v.db.Exec(ctx, `UPDATE vector_model SET name = '', state = 1 WHERE name = ? AND state = 0`, model)
 	if err == nil {
@@ -137,7 +130,6 @@ func (v *Vectors) Drop(ctx context.Context, model string) error {
 	return nil
 }
 
-// sweep removes what is left of models that are dropped.
 func (v *Vectors) sweep(ctx context.Context) error {
 	for {
 		var num int64

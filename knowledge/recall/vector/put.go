@@ -9,11 +9,10 @@ import (
 	"slices"
 )
 
-// Put sets the vectors of passages in the caller's transaction; searches find
-// them when that commits. The first vectors of a model say how long they are, from
-// 1 to 16,384; others are ErrLength. What is kept of a vector is where it points,
-// to twelve bits a coordinate. Vectors with coordinates that are no numbers are an
-// error. A few hundred vectors take some milliseconds.
+// Put sets vectors in the caller's transaction. A model's first vectors determine the
+// length, 1 to 16,384; others are ErrLength. It keeps directions, with twelve bits a
+// coordinate. NaN and infinity are errors. A few hundred vectors take some
+// milliseconds.
 func (v *Vectors) Put(ctx context.Context, tx *sql.Tx, model string, passages []int64, vectors [][]float32) error {
 	if len(passages) != len(vectors) {
 		return fmt.Errorf("put vectors of %s: %d vectors for %d passages", model, len(vectors), len(passages))
@@ -76,8 +75,7 @@ func (v *Vectors) put(ctx context.Context, tx *sql.Tx, model string, length int,
 	return err
 }
 
-// rewrite sets rows of blocks of a model, or takes them out if they have no
-// codes, and returns how many more there are.
+// rewrite removes rows without codes, and returns the change in number.
 func (v *Vectors) rewrite(ctx context.Context, tx *sql.Tx, m modelRow, blocks map[int64]map[int]row) (more int, err error) {
 	for _, num := range sorted(blocks) {
 		old, err := v.readBlock(ctx, tx, m, num)
@@ -108,7 +106,6 @@ func sorted[V any](m map[int64]V) []int64 {
 	return keys
 }
 
-// readBlock returns a block, which is empty if there is none.
 func (v *Vectors) readBlock(ctx context.Context, tx *sql.Tx, m modelRow, num int64) (*block, error) {
 	var present int64
 	var data []byte
@@ -122,8 +119,8 @@ func (v *Vectors) readBlock(ctx context.Context, tx *sql.Tx, m modelRow, num int
 	return decode(num, uint64(present), data, stride(m.length))
 }
 
-// Remove removes the vectors of passages, of all models, in the caller's
-// transaction. Passages without vectors are no error.
+// Remove removes the passages' vectors of all models in the caller's transaction.
+// Missing vectors are no error.
 func (v *Vectors) Remove(ctx context.Context, tx *sql.Tx, passages ...int64) error {
 	if len(passages) == 0 {
 		return nil
@@ -158,12 +155,12 @@ func (v *Vectors) remove(ctx context.Context, tx *sql.Tx, model string, blocks m
 	if err != nil || last >= m.filled {
 		return err
 	}
-	// Numbers after the last may be given to other passages.
+	// Later numbers may be reused.
 	_, err = tx.ExecContext(ctx, v.db.Bind(`UPDATE vector_model SET filled = ? WHERE num = ?`), last, m.num)
 	return err
 }
 
-// last returns the last passage of a model that has a vector, 0 if none has.
+// last returns the last passage with a vector, or 0.
 func (v *Vectors) last(ctx context.Context, tx *sql.Tx, num int64) (int64, error) {
 	var at, present int64
 	query := `SELECT block, present FROM vector_block WHERE model = ? AND present <> 0 ORDER BY block DESC LIMIT 1`
@@ -174,7 +171,6 @@ func (v *Vectors) last(ctx context.Context, tx *sql.Tx, num int64) (int64, error
 	return at<<blockBits | int64(bits.Len64(uint64(present))-1), err
 }
 
-// names returns the models that have vectors.
 func (v *Vectors) names(ctx context.Context, q querier) (names []string, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT name FROM vector_model WHERE state = 0 ORDER BY num`)
 	if err != nil {

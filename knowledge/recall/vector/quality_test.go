@@ -19,7 +19,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-// data returns a folder of the benchmark data, and skips a test where it is not.
+// data returns a folder of benchmark data, or skips the test.
 func data(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "..", "shared", "data", name)
@@ -29,7 +29,6 @@ func data(t testing.TB, name string) string {
 	return dir
 }
 
-// lines calls f with every line of a file.
 func lines(t testing.TB, name string, f func([]byte)) {
 	t.Helper()
 	file, err := os.Open(name)
@@ -49,10 +48,10 @@ type record struct {
 	Title, Text string
 }
 
-// A judged is a collection with questions and what answers them.
+// A judged is a collection with questions and relevances.
 type judged struct {
 	docs, questions []record
-	relevant        map[string]map[string]float64 // by question and document
+	relevant        map[string]map[string]float64
 }
 
 func collection(t testing.TB, name string) (c judged) {
@@ -72,7 +71,7 @@ func collection(t testing.TB, name string) (c judged) {
 		var q, d string
 		var score float64
 		if _, err := fmt.Sscan(string(b), &q, &d, &score); err != nil {
-			return // the header
+			return
 		}
 		if c.relevant[q] == nil {
 			c.relevant[q] = map[string]float64{}
@@ -82,7 +81,6 @@ func collection(t testing.TB, name string) (c judged) {
 	return c
 }
 
-// ndcg returns the normalised gain of the first ten of a ranking.
 func ndcg(ranking []string, relevant map[string]float64) float64 {
 	gain := func(scores []float64) (g float64) {
 		for i, s := range scores[:min(10, len(scores))] {
@@ -102,7 +100,6 @@ func ndcg(ranking []string, relevant map[string]float64) float64 {
 	return gain(got) / gain(ideal)
 }
 
-// passages are those of an index, for the background.
 type passages struct{ *index.Index }
 
 func (p passages) After(ctx context.Context, passage int64, n int) (out []vector.Text, err error) {
@@ -113,13 +110,12 @@ func (p passages) After(ctx context.Context, passage int64, n int) (out []vector
 	return out, err
 }
 
-// A rig has a collection in an index and as vectors.
 type rig struct {
 	judged
 	index   *index.Index
 	vectors *vector.Vectors
 	embed   *llmtest.LSA
-	id      map[int64]string // of the document, by passage
+	id      map[int64]string
 }
 
 func newRig(t testing.TB, name string, dimensions int) *rig {
@@ -169,7 +165,6 @@ func (r *rig) embedder() vector.Embedder {
 	}}
 }
 
-// name finds the documents of the passages.
 func (r *rig) name(t testing.TB) {
 	entries, err := r.index.After(t.Context(), 0, len(r.docs)+1)
 	if err != nil || len(entries) != len(r.docs) {
@@ -180,7 +175,6 @@ func (r *rig) name(t testing.TB) {
 	}
 }
 
-// search returns both rankings of a question, as deep as is fused.
 func (r *rig) search(t testing.TB, question string) (lexical, dense []vector.Scored) {
 	t.Helper()
 	const depth = 200
@@ -205,8 +199,8 @@ func (r *rig) quality(ranking []vector.Scored, question string) float64 {
 	return ndcg(ids, r.relevant[question])
 }
 
-// TestHybridQuality compares words, vectors and both, with an embedder fitted to
-// each collection: from a very bad one to one that is better than the words.
+// TestHybridQuality compares words, vectors and both, with embedders from very bad to
+// better than words.
 func TestHybridQuality(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which ranks a collection")
 	fixed := []float64{0.3, 0.4, 0.5, 0.6, 0.7}

@@ -12,7 +12,6 @@ import (
 	"ponder/store/sqlite"
 )
 
-// database returns a database of its own.
 func database(t testing.TB) sqldb.DB {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
@@ -36,7 +35,6 @@ func open(t testing.TB, db sqldb.DB) *Vectors {
 	return v
 }
 
-// put puts vectors of passages in a transaction of their own.
 func put(t testing.TB, v *Vectors, model string, first int64, vectors ...[]float32) {
 	t.Helper()
 	passages := make([]int64, len(vectors))
@@ -60,7 +58,6 @@ func remove(t testing.TB, v *Vectors, passages ...int64) {
 	}
 }
 
-// found returns the passages that a search finds.
 func found(t testing.TB, v *Vectors, model string, query []float32, n int, keep func(int64) bool) []int64 {
 	t.Helper()
 	hits, err := v.Search(t.Context(), model, query, n, keep)
@@ -74,7 +71,7 @@ func found(t testing.TB, v *Vectors, model string, query []float32, n int, keep 
 	return out
 }
 
-// load puts random vectors of passages 1 to n, and returns them.
+// load puts random vectors of passages 1 to n and returns them.
 func load(t testing.TB, v *Vectors, model string, n, length int, make func(*rand.Rand) []float32) [][]float32 {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -88,7 +85,7 @@ func load(t testing.TB, v *Vectors, model string, n, length int, make func(*rand
 	return all
 }
 
-// exact returns the n passages nearest to a query of vectors of passages from 1.
+// exact returns the n nearest of passages numbered from 1.
 func exact(all [][]float32, query []float32, n int) []int64 {
 	b := ranking.NewBest(n, (*candidate).better)
 	for i, v := range all {
@@ -106,10 +103,9 @@ func exact(all [][]float32, query []float32, n int) []int64 {
 	return out
 }
 
-// texts is a source in memory.
 type texts struct {
 	list   []Text
-	before func(passage int64) // is called before each look
+	before func(passage int64) // called before each read
 }
 
 func (s *texts) After(_ context.Context, passage int64, n int) (out []Text, err error) {

@@ -12,20 +12,17 @@ import (
 	"ponder/internal/textkit/ranking"
 )
 
-// Hit is a passage that was found; the score is the cosine of its vector and
-// that of the query, from -1 to 1.
+// A Hit is a passage with the cosine of its vector and the query's, -1 to 1.
 type Hit = Scored
 
 const (
-	share  = 32 // blocks that a core takes at once
-	margin = 32 // candidates that are compared closely, more than twice those wanted
+	share  = 32
+	margin = 32 // additional candidates for exact comparison
 )
 
-// Search returns up to n passages that keep lets through, those nearest to the
-// query first; of equals the one with the smaller number. Keep may be nil, and is
-// called by several goroutines at once, only for passages that might be among the
-// best. A query of another length than the model's vectors is ErrLength; a model
-// without vectors finds nothing. The first search of a model reads its vectors.
+// Search returns up to n passages that keep allows, the nearest first, then the smaller
+// number. Keep may be nil; several goroutines call it, only for likely hits. A query of
+// another length is ErrLength. The first search reads the model's vectors.
 func (v *Vectors) Search(ctx context.Context, model string, query []float32, n int, keep func(passage int64) bool) ([]Hit, error) {
 	if n <= 0 {
 		return nil, nil
@@ -51,7 +48,6 @@ func (v *Vectors) Search(ctx context.Context, model string, query []float32, n i
 	return hits, nil
 }
 
-// unitVector returns a vector of length 1, or all zeros.
 func unitVector(v []float32) ([]float32, error) {
 	norm, _, err := measure(v)
 	if err != nil || norm == 0 {
@@ -64,13 +60,11 @@ func unitVector(v []float32) ([]float32, error) {
 	return out, nil
 }
 
-// A candidate is a row of a block, and about how near it is.
 type candidate struct {
 	score      float32
 	block, row int
 }
 
-// better orders candidates, no two of which are equal.
 func (c *candidate) better(than *candidate) bool {
 	switch {
 	case c.score != than.score:
@@ -81,7 +75,6 @@ func (c *candidate) better(than *candidate) bool {
 	return c.row < than.row
 }
 
-// nearest returns the n nearest to a vector of length 1.
 func (s *snapshot) nearest(ctx context.Context, query []float32, n int, keep func(int64) bool) []Hit {
 	room := 2*n + margin
 	workers := min(runtime.GOMAXPROCS(0), (len(s.blocks)+share-1)/share)
@@ -108,8 +101,7 @@ func (s *snapshot) nearest(ctx context.Context, query []float32, n int, keep fun
 	return hits[:min(n, len(hits))]
 }
 
-// scan looks at blocks, as long as there are any that nobody has looked at, for
-// the best rows.
+// scan examines the next blocks until none is left.
 func (s *snapshot) scan(ctx context.Context, next *atomic.Int64, query []int16, found *ranking.Best[candidate], keep func(int64) bool) {
 	var out [blockSize]int32
 	for ctx.Err() == nil {
@@ -129,24 +121,22 @@ func (s *snapshot) scan(ctx context.Context, next *atomic.Int64, query []int16, 
 	}
 }
 
-// A Scored is a passage and what some ranking gives it; more is better.
+// A Scored has a score; higher is better.
 type Scored struct {
 	Passage int64
 	Score   float64
 }
 
-// Bounds of what [Weight] returns, and how many of the first it looks at.
+// Bounds of [Weight], and the passages that it compares.
 const (
 	leastWeight = 0.3
 	mostWeight  = 0.6
 	agreeing    = 20
 )
 
-// Weight returns the weight that the dense of two rankings, best first, has
-// earned for [Fuse]: the share of the first twenty that both have, from 0.3 to
-// 0.6. A model that knows the field agrees more with the words than one that does
-// not, so that a bad one does little harm; and one that finds what is said in
-// other words is heard where they agree on nothing.
+// Weight returns the weight of the dense ranking for [Fuse]: the common share of the
+// first twenty, from 0.3 to 0.6. A model that suits the field agrees with the words, so
+// a bad one does little harm. The minimum keeps results in other words.
 func Weight(lexical, dense []Scored) float64 {
 	n := min(agreeing, len(lexical), len(dense))
 	if n == 0 {
@@ -165,14 +155,10 @@ func Weight(lexical, dense []Scored) float64 {
 	return min(max(float64(both)/float64(n), leastWeight), mostWeight)
 }
 
-// Fuse joins two rankings of passages, in any order, into one, best first; of
-// equals the one with the smaller number. Each ranking's scores are stretched to
-// 0..1, from the worst of the ranking to the best, and a passage that a ranking
-// does not have gets 0 there; the sum weighs the dense one by weight, which is
-// bounded to 0..1, and the lexical one by what is left. So rankings should be
-// deep, some hundred passages, for what they leave out counts as their worst.
-// Where only one of them has anything, its passages are ranked as if alone. A
-// passage that comes twice in a ranking counts once, at its best.
+// Fuse joins two rankings, the best first, then the smaller number. It stretches the
+// scores of each to 0..1; a missing passage gets 0, so rankings should be some hundred
+// deep. The dense one weighs weight, from 0 to 1, the lexical one the rest. If one is
+// empty, the other counts alone. Of duplicates the best counts.
 func Fuse(lexical, dense []Scored, weight float64) []Scored {
 	weight = min(max(weight, 0), 1)
 	switch {
@@ -196,13 +182,11 @@ func Fuse(lexical, dense []Scored, weight float64) []Scored {
 	return out
 }
 
-// better orders the best first.
 func better(a, b Scored) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Passage, b.Passage))
 }
 
-// stretch returns the scores of a ranking from 0 to 1; all are 1 if they are
-// the same.
+// stretch turns equal scores into 1.
 func stretch(ranking []Scored) map[int64]float64 {
 	best := make(map[int64]float64, len(ranking))
 	for _, s := range ranking {

@@ -1,33 +1,28 @@
-// Package vector keeps a vector for each passage, as an embedding model makes
-// them, and finds the passages whose vectors point where that of a query does. It
-// knows passages by their numbers only.
+// Package vector stores embedding vectors of numbered passages and finds the nearest to
+// a query's.
 //
-// [Vectors.Put] and [Vectors.Remove] work in the transaction of whoever writes the
-// passages. [Vectors.Fill] does in the background what is missing, from batch to
-// batch, and changes from one model to another while [Vectors.Search] works with
-// the old one; [Vectors.Serving] says which that is. [Fuse] joins what is found
-// with a ranking by words, each as much as [Weight] says.
+// [Vectors.Put] and [Vectors.Remove] work in the caller's transaction. [Vectors.Fill]
+// embeds missing passages in the background and switches models while [Vectors.Search]
+// uses the old one; [Vectors.Serving] returns it. [Fuse] joins results with a ranking
+// by words, weighted by [Weight].
 //
-// A search compares the query with every vector there is: eight bits of each
-// coordinate by way of AVX2 where the processor has it, on all cores, then twelve
-// bits of the best. For 384 coordinates that is what exact search finds, in 8 ms
-// among 200,000 vectors, which take 111 MiB of memory. They are read at the first
-// search; later ones read the blocks that any process has changed since.
+// A search compares all vectors on all cores: eight bits of each coordinate, with AVX2
+// if available, then twelve bits of the best. For 384 coordinates this equals exact
+// search, in 8 ms and 111 MiB for 200,000 vectors. The first search reads all vectors;
+// later ones read changed blocks.
 //
 // # Stored form
 //
-// The table vector_model has a row for each model, vector_block one for each 64
-// passages in a row, which share all but the last six bits of their number. The
-// bits of its column present say which of them have a vector. The data of n
-// vectors is n times stride bytes of codes, n times half as many of rests, and n
-// scales as little-endian float32; stride is the length of a vector, rounded up to
-// 32 with zeros. A coordinate of the vector, which has length 1, is
+// vector_model has a row per model, vector_block one per 64 passages with all but the
+// last six bits in common. The bits of present tell which have a vector. Data has n
+// times stride bytes of codes, half as many of rests, and n scales as little-endian
+// float32. Stride is the length, rounded up to 32 with zeros. A coordinate of the unit
+// vector is
 //
 //	scale * (16*code + rest - 8)
 //
-// where the code is from -127 to 127 and the rest from 0 to 15, four bits, of which
-// even coordinates have the lower half of a byte. A block without vectors stays as
-// an empty row, so that other processes see that it changed.
+// Codes are from -127 to 127. Rests have four bits, even ones in the lower half of a
+// byte. Empty blocks stay as rows, so that other processes see the change.
 package vector
 
 import (
@@ -51,39 +46,33 @@ import (
 //go:embed schema/*.sql
 var scripts embed.FS
 
-// What goes wrong with vectors.
 var (
-	// ErrLength says that a vector is not as long as the others of its model.
+	// ErrLength reports a vector of another length than its model's.
 	ErrLength = errors.New("vector is of another length")
 
-	// ErrText is what an [Embedder] wraps in its error if the texts are what is
-	// wrong, so that there is no use in trying again.
+	// ErrText marks errors of an [Embedder] that the texts cause; retrying is useless.
 	ErrText = errors.New("text cannot be embedded")
 )
 
-// An Embedder makes vectors of texts.
 type Embedder struct {
-	// Model names the vectors: those of different models do not compare.
+	// Model names the vectors; those of different models are not comparable.
 	Model string
 
-	// Embed returns a vector for each text.
 	Embed func(ctx context.Context, texts []string) ([][]float32, error)
 
-	// Batch is how many texts Embed is given at once. Zero is 64.
+	// Batch is the number of texts per call, 64 if zero.
 	Batch int
 }
 
-// Vectors is the vectors in a database. It is safe for concurrent use, also by
-// several processes on one database.
+// Vectors is safe for concurrent use, also by several processes.
 type Vectors struct {
 	db sqldb.DB
 
 	mu     sync.Mutex
-	caches map[string]*cache // by model
+	caches map[string]*cache
 }
 
-// Open returns the vectors in a database and makes the tables if there are none.
-// It reads no vectors yet.
+// Open creates the tables if needed. It reads no vectors.
 func Open(ctx context.Context, db sqldb.DB) (*Vectors, error) {
 	dir, err := fs.Sub(scripts, "schema")
 	if err != nil {
@@ -95,19 +84,19 @@ func Open(ctx context.Context, db sqldb.DB) (*Vectors, error) {
 	return &Vectors{db: db, caches: map[string]*cache{}}, nil
 }
 
-// A snapshot is the vectors of a model at some version. It does not change.
+// A snapshot is one version of a model. It is immutable.
 type snapshot struct {
 	modelRow
-	blocks []*block // that have vectors, by number
+	blocks []*block
 }
 
-// A cache keeps the newest snapshot of a model that was asked for.
+// A cache has the newest snapshot.
 type cache struct {
 	newest  atomic.Pointer[snapshot]
-	reading chan struct{} // has room for whoever reads blocks
+	reading chan struct{} // semaphore for reading blocks
 }
 
-// snapshot returns the vectors of a model as they are now; nil if there are none.
+// snapshot returns the current vectors of a model, or nil.
 func (v *Vectors) snapshot(ctx context.Context, model string) (*snapshot, error) {
 	m, err := v.model(ctx, model)
 	if err != nil {
@@ -128,7 +117,7 @@ func (v *Vectors) snapshot(ctx context.Context, model string) (*snapshot, error)
 		return nil, ctx.Err()
 	}
 	s := c.newest.Load()
-	if s.current(m) { // another has read it meanwhile
+	if s.current(m) {
 		return s, nil
 	}
 	if s == nil || s.num != m.num {
@@ -140,7 +129,6 @@ func (v *Vectors) snapshot(ctx context.Context, model string) (*snapshot, error)
 	return s, err
 }
 
-// current reports whether the snapshot has what the model has.
 func (s *snapshot) current(m modelRow) bool {
 	return s != nil && s.num == m.num && s.version >= m.version
 }
@@ -162,8 +150,8 @@ func (v *Vectors) forget(model string) {
 	delete(v.caches, model)
 }
 
-// read returns a snapshot of a model made of an older one and what has changed
-// since. The version read before the blocks is one that they at least have.
+// read returns a snapshot of old and all later changes. Since m is read before the
+// blocks, they have at least its version.
 func (v *Vectors) read(ctx context.Context, old *snapshot, m modelRow) (*snapshot, error) {
 	query := `SELECT block, present, data FROM vector_block WHERE model = ? AND version > ?`
 	if old.version == 0 {
@@ -190,7 +178,6 @@ func (v *Vectors) read(ctx context.Context, old *snapshot, m modelRow) (*snapsho
 	return s, rows.Err()
 }
 
-// set puts a block into a snapshot that is being made.
 func (s *snapshot) set(b *block) {
 	i, found := slices.BinarySearchFunc(s.blocks, b.num, func(b *block, num int64) int { return cmp.Compare(b.num, num) })
 	switch {
@@ -203,35 +190,31 @@ func (s *snapshot) set(b *block) {
 	}
 }
 
-// What a block is made of.
 const (
 	blockBits = 6
 	blockSize = 1 << blockBits
-	unit      = 32   // coordinates that a scan takes at once
-	steps     = 16   // of a rest
-	most      = 2032 // of 16*code + rest - 8
+	unit      = 32
+	steps     = 16   // values of a rest
+	most      = 2032 // maximum of 16*code + rest - 8
 	maxLength = 1 << 14
 )
 
-// A block is the vectors of up to 64 passages. It does not change.
+// A block has up to 64 vectors. It is immutable.
 type block struct {
 	num     int64
 	present uint64
-	codes   []byte // stride of each
-	rests   []byte // stride/2 of each
+	codes   []byte
+	rests   []byte
 	scales  []float32
 }
 
-// A row is a vector as a block has it.
 type row struct {
 	codes, rests []byte
 	scale        float32
 }
 
-// stride is how many coordinates are kept of vectors of some length.
 func stride(length int) int { return (length + unit - 1) / unit * unit }
 
-// blockOf returns the block of a passage, and its bit there.
 func blockOf(passage int64) (num int64, bit int) {
 	return passage >> blockBits, int(passage & (blockSize - 1))
 }
@@ -244,13 +227,12 @@ func (b *block) passage(row int) int64 {
 	return b.num<<blockBits | int64(bits.TrailingZeros64(rest))
 }
 
-// row returns a row. It must not be changed.
+// row returns slices that must not be changed.
 func (b *block) row(i, stride int) row {
 	return row{b.codes[i*stride:][:stride], b.rests[i*stride/2:][:stride/2], b.scales[i]}
 }
 
-// with returns the block with some rows, by bit, set, and those of other bits
-// left as they are. A row without codes is taken out.
+// with returns a copy with rows set by bit; rows without codes are removed.
 func (b *block) with(rows map[int]row, stride int) *block {
 	out := &block{num: b.num}
 	old := 0
@@ -273,7 +255,6 @@ func (b *block) with(rows map[int]row, stride int) *block {
 	return out
 }
 
-// encode returns the stored form of the block.
 func (b *block) encode() []byte {
 	out := make([]byte, 0, len(b.codes)+len(b.rests)+4*len(b.scales))
 	out = append(append(out, b.codes...), b.rests...)
@@ -283,7 +264,7 @@ func (b *block) encode() []byte {
 	return out
 }
 
-// decode reads the stored form of a block, of which it keeps nothing.
+// decode copies the stored form.
 func decode(num int64, present uint64, data []byte, stride int) (*block, error) {
 	n := bits.OnesCount64(present)
 	if len(data) != n*(stride+stride/2+4) {
@@ -298,7 +279,7 @@ func decode(num int64, present uint64, data []byte, stride int) (*block, error) 
 	return b, nil
 }
 
-// quantise returns a vector, made one of length 1, as a block has it.
+// quantise returns v normalized, in stored form.
 func quantise(v []float32) (row, error) {
 	norm, largest, err := measure(v)
 	if err != nil {
@@ -324,7 +305,7 @@ func quantise(v []float32) (row, error) {
 	return r, nil
 }
 
-// measure returns the length of a vector and its largest coordinate.
+// measure returns the norm and the largest absolute coordinate.
 func measure(v []float32) (norm, largest float64, err error) {
 	for i, x := range v {
 		f := float64(x)
@@ -337,7 +318,7 @@ func measure(v []float32) (norm, largest float64, err error) {
 	return math.Sqrt(norm), largest, nil
 }
 
-// dot returns the product of a row and a vector, which may be shorter.
+// dot allows a shorter v.
 func (r row) dot(v []float32) float64 {
 	var even, odd float32
 	for i := 0; i+1 < len(v); i += 2 {

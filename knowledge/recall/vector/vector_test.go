@@ -90,7 +90,7 @@ func TestPutRefuses(t *testing.T) {
 	}
 }
 
-// Two that have the database open, as two processes do.
+// Two handles stand for two processes.
 func TestChangesOfOthersAreSeen(t *testing.T) {
 	db := database(t)
 	a, b := open(t, db), open(t, db)
@@ -110,7 +110,7 @@ func TestChangesOfOthersAreSeen(t *testing.T) {
 	all(1, 2)
 	put(t, b, "m", 200, []float32{1, 0.1})
 	all(1, 200, 2)
-	put(t, a, "m", 1, []float32{-1, 0}) // another of the same passage
+	put(t, a, "m", 1, []float32{-1, 0}) // replaces the vector
 	all(200, 2, 1)
 	remove(t, b, 2, 200, 7, 9000)
 	all(1)
@@ -120,7 +120,7 @@ func TestChangesOfOthersAreSeen(t *testing.T) {
 			t.Errorf("found %v after all were removed", got)
 		}
 	}
-	put(t, a, "m", 2, []float32{1, 2, 3}) // of another length, as there are none
+	put(t, a, "m", 2, []float32{1, 2, 3}) // any length, since there are no vectors
 	q = []float32{1, 0, 0}
 	all(2)
 	if err := a.Drop(t.Context(), "m"); err != nil {
@@ -167,7 +167,7 @@ func TestRemovedVectorsLeaveNothing(t *testing.T) {
 	}
 }
 
-// Searches go on while vectors are put and removed.
+// Searches succeed during writes.
 func TestSearchWhileWriting(t *testing.T) {
 	v := open(t, database(t))
 	put(t, v, "m", 1, []float32{1, 0})
