@@ -16,21 +16,21 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A ban is a range of addresses that are nobody's on the public internet.
+// A ban is a range of non-public addresses.
 type ban struct {
 	prefix netip.Prefix
 	what   string
 
-	// hard bans hold for a host that the user allowed by its name, too: whoever
-	// answers for the name could name them. They are lifted by address only.
+	// hard bans also hold for hosts allowed by name, since any name server can return
+	// such an address. Only entries for addresses lift them.
 	hard bool
 }
 
 func soft(prefix, what string) ban { return ban{netip.MustParsePrefix(prefix), what, false} }
 func hard(prefix, what string) ban { return ban{netip.MustParsePrefix(prefix), what, true} }
 
-// bans4 is the registry of special addresses of IPv4 (IANA), and the addresses
-// at which clouds tell their machines secrets. The first that matches counts.
+// bans4 has IANA's special addresses and metadata services of clouds. The first match
+// counts.
 var bans4 = []ban{
 	hard("169.254.169.254/32", "the metadata service of a cloud"),
 	hard("169.254.170.2/32", "the metadata service of a cloud"),
@@ -55,8 +55,7 @@ var bans4 = []ban{
 	hard("240.0.0.0/4", "a reserved address"),
 }
 
-// bans6 is the same of IPv6. What is outside of public6 is banned as well; it is
-// named here where a word can be said about it.
+// bans6 is the same for IPv6; addresses outside public6 are banned too.
 var bans6 = []ban{
 	hard("fd00:ec2::254/128", "the metadata service of a cloud"),
 	hard("fd20:ce::254/128", "the metadata service of a cloud"),
@@ -81,11 +80,10 @@ var bans6 = []ban{
 	hard("ff00::/8", "a multicast address"),
 }
 
-// public6 is all that has been given out of the space of IPv6.
 var public6 = netip.MustParsePrefix("2000::/3")
 
-// banned says what keeps an address from being public, or "", and whether that
-// holds for hosts that are allowed by name.
+// banned returns why an address is not public, or "", and whether that holds for hosts
+// allowed by name.
 func banned(a netip.Addr) (what string, hard bool) {
 	if !a.IsValid() || a.Zone() != "" {
 		return "an address of one link only", true
@@ -116,8 +114,7 @@ func among(list []ban, a netip.Addr) (what string, hard bool) {
 	return "", false
 }
 
-// isatap returns the IPv4 address that an address of ISATAP leads to: the lower
-// half is 0000:5efe or 0200:5efe and the address.
+// isatap returns the embedded IPv4 address, after 0000:5efe or 0200:5efe.
 func isatap(a netip.Addr) (netip.Addr, bool) {
 	b := a.As16()
 	if b[8]&^2 != 0 || b[9] != 0 || b[10] != 0x5e || b[11] != 0xfe {
@@ -126,22 +123,20 @@ func isatap(a netip.Addr) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte(b[12:])), true
 }
 
-// An allowed is an entry of [Options.Allow].
 type allowed struct {
-	prefix netip.Prefix // of addresses; not valid if the entry is a name
-	name   string       // of a host, as [hostName] writes it
-	below  bool         // hosts below the name: *.name
+	prefix netip.Prefix // invalid for names
+	name   string       // as [hostName] writes it
+	below  bool         // *.name: hosts below only
 	port   uint16       // 0 is any
 }
 
-// CheckAllow reports what is wrong with an entry for [Options.Allow].
 func CheckAllow(entry string) error {
 	_, err := parseAllowed(entry)
 	return err
 }
 
-// parseAllowed reads an entry: an address, a range such as 10.0.0.0/8, a host,
-// or *.host for all below it; all but a range may have a port.
+// parseAllowed reads an address, a range, a host, or *.host. All but ranges may have a
+// port.
 func parseAllowed(entry string) (allowed, error) {
 	entry = strings.TrimSpace(entry)
 	if p, err := netip.ParsePrefix(entry); err == nil {
@@ -184,10 +179,8 @@ func cutPort(entry string) (name string, port uint16, err error) {
 	return name, uint16(n), nil
 }
 
-// A guard decides where connections may go.
 type guard struct{ allow []allowed }
 
-// newGuard reads the entries of a list.
 func newGuard(list []string) (guard, error) {
 	var g guard
 	for _, entry := range list {
@@ -200,8 +193,7 @@ func newGuard(list []string) (guard, error) {
 	return g, nil
 }
 
-// connect decides on a connection to an address that the name host stands for. It
-// is the last that is asked before the connection is made.
+// connect decides directly before each connection.
 func (g guard) connect(host, address string) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -235,13 +227,12 @@ func (g guard) byName(host string, port uint16) bool {
 	return false
 }
 
-// transport returns what makes the connections of a fetcher. It uses no proxy:
-// a proxy would connect where nobody looks.
+// transport uses no proxy, since a proxy would connect unchecked.
 func (f *Fetcher) transport() *http.Transport {
 	return &http.Transport{
 		DialContext:            f.dial,
 		ForceAttemptHTTP2:      true,
-		DisableCompression:     true, // we unpack, within bounds
+		DisableCompression:     true, // readBody decompresses within bounds
 		MaxIdleConns:           32,
 		MaxIdleConnsPerHost:    2,
 		IdleConnTimeout:        f.limits.total,
@@ -252,15 +243,14 @@ func (f *Fetcher) transport() *http.Transport {
 	}
 }
 
-// dial connects to a host. Each of the addresses that its name stands for is
-// checked when it is about to be connected to, and in no other way.
+// dial checks each address of a host directly before connecting.
 func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
 	d := net.Dialer{
-		Timeout:  2 * f.limits.headers, // the exchange ends sooner, and says why
+		Timeout:  2 * f.limits.headers, // the timer of the exchange gives the better error
 		Resolver: f.resolver,
 		ControlContext: func(_ context.Context, _, to string, _ syscall.RawConn) error {
 			return f.guard.connect(strings.ToLower(host), to)
@@ -269,7 +259,6 @@ func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, 
 	return d.DialContext(ctx, network, address)
 }
 
-// explain says in plain words what went wrong below HTTP.
 func explain(err error) error {
 	var dns *net.DNSError
 	var op *net.OpError
@@ -288,8 +277,7 @@ func explain(err error) error {
 	return plainError{"host did not answer as it should: " + textkit.VisibleLine(words(err), longest), err}
 }
 
-// words returns what an error of the standard library says, without the places
-// in it that say so.
+// words removes prefixes of net/http.
 func words(err error) string {
 	s := err.Error()
 	for _, prefix := range []string{"net/http: HTTP/1.x transport connection broken: ", "net/http: ", "http: "} {
@@ -298,7 +286,7 @@ func words(err error) string {
 	return s
 }
 
-// refused returns what the guard said, without what the dialer put around it.
+// refused removes the dialer's wrapping.
 func refused(err error) error {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if strings.HasPrefix(e.Error(), ErrRefused.Error()) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// notPublic are addresses that no stranger may lead us to.
+// notPublic must be refused.
 var notPublic = []string{
 	// IPv4
 	"0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.254", "100.100.100.200", "127.0.0.1", "127.0.0.2",
@@ -21,11 +21,11 @@ var notPublic = []string{
 	"64:ff9b::7f00:1", "64:ff9b::a00:1", "64:ff9b::a9fe:a9fe", "64:ff9b::808:808", "64:ff9b:1::7f00:1", "64:ff9b:1:ffff::a00:1",
 	"2002:7f00:1::1", "2002:a00:1::1", "2002:a9fe:a9fe::1", "2001:0:4136:e378:8000:63bf:80ff:fffe", "2001::1",
 	"2600::5efe:7f00:1", "2600::5efe:10.0.0.1", "2600::200:5efe:192.168.0.1", "2600:0:0:1:0:5efe:a9fe:a9fe",
-	// of one link
+	// link-local zones
 	"fe80::1%eth0", "2600::1%eth0",
 }
 
-// public are addresses next to those, and others.
+// public has neighbours of those, and others.
 var public = []string{
 	"1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.1",
 	"168.63.129.17", "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.0.1.1", "192.0.3.1", "192.167.255.255",

@@ -9,32 +9,29 @@ import (
 	"ponder/knowledge/archive"
 )
 
-// The kinds of our notes in the archive.
 const (
 	notePage   = "web.page"
 	noteRobots = "web.robots"
 )
 
-// A record is what is noted of a URL.
 type record struct {
 	URL      string    `json:"-"`
 	Final    string    `json:"final"`
-	Type     string    `json:"type"` // Content-Type, with what it says of letters
+	Type     string    `json:"type"` // Content-Type with its charset
 	Hash     string    `json:"hash"`
 	ETag     string    `json:"etag,omitempty"`
 	Modified string    `json:"modified,omitempty"` // Last-Modified
 	Cut      bool      `json:"cut,omitempty"`
-	Fetched  time.Time `json:"-"` // that of the note
+	Fetched  time.Time `json:"-"` // time of the note
 }
 
-// A copied is a record and the original it is of.
 type copied struct {
 	record
 	raw    []byte
 	cached bool
 }
 
-// maxValidator is the most bytes of a validator that is worth sending back.
+// maxValidator limits validators to send back.
 const maxValidator = 1 << 10
 
 func (c *copied) youngerThan(age time.Duration, now time.Time) bool {
@@ -42,7 +39,7 @@ func (c *copied) youngerThan(age time.Duration, now time.Time) bool {
 	return 0 <= old && old < age
 }
 
-// kept returns what is remembered of a URL, or nil.
+// kept returns the archived copy, or nil.
 func (f *Fetcher) kept(ctx context.Context, url string) (*copied, error) {
 	if f.o.Archive == nil {
 		return nil, nil
@@ -60,21 +57,20 @@ func (f *Fetcher) kept(ctx context.Context, url string) (*copied, error) {
 	}
 	o, err := f.o.Archive.Get(ctx, c.Hash)
 	if errors.Is(err, archive.ErrNone) {
-		return nil, nil // it was removed since
+		return nil, nil // removed since
 	}
 	c.raw = o.Bytes
 	return &c, err
 }
 
-// keep makes a page of an answer and keeps the original. What cannot be read is
-// not kept.
+// keep makes a page and archives its original. Unreadable answers are not archived.
 func (f *Fetcher) keep(ctx context.Context, url string, a *answer) (*Page, error) {
 	c := copied{raw: a.body, record: record{
 		URL: url, Final: a.url.String(), Type: a.header.Get("Content-Type"), Cut: a.cut, Fetched: f.now(),
 		ETag: short(a.header.Get("ETag")), Modified: short(a.header.Get("Last-Modified")),
 	}}
 	if a.cut {
-		c.ETag, c.Modified = "", "" // they are of the whole page
+		c.ETag, c.Modified = "", "" // of the whole page
 	}
 	page, err := f.page(&c)
 	if err != nil {
@@ -83,7 +79,7 @@ func (f *Fetcher) keep(ctx context.Context, url string, a *answer) (*Page, error
 	return page, f.store(ctx, &c, page.Title)
 }
 
-// confirm returns a page of which the host said that it is as it was.
+// confirm renews a page after 304.
 func (f *Fetcher) confirm(ctx context.Context, c *copied) (*Page, error) {
 	c.Fetched = f.now()
 	page, err := f.page(c)
@@ -116,5 +112,5 @@ func short(validator string) string {
 	return validator
 }
 
-// now returns the time as it is kept.
+// now is truncated to microseconds, like the archive.
 func (f *Fetcher) now() time.Time { return f.o.Now().UTC().Truncate(time.Microsecond) }

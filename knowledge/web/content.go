@@ -24,7 +24,6 @@ import (
 	"ponder/knowledge/web/search"
 )
 
-// pageRation decides from the headers of an answer how much of it is read.
 func (f *Fetcher) pageRation(resp *http.Response) (ration, error) {
 	kind := mediaType(resp.Header.Get("Content-Type"))
 	switch {
@@ -36,7 +35,7 @@ func (f *Fetcher) pageRation(resp *http.Response) (ration, error) {
 	return ration{}, fmt.Errorf("%w: it is %s", ErrType, textkit.VisibleLine(kind, 80))
 }
 
-// mediaType returns the type in a Content-Type header, "" if there is none.
+// mediaType returns "" without a type.
 func mediaType(header string) string {
 	kind, _, err := mime.ParseMediaType(header)
 	if err != nil {
@@ -49,7 +48,6 @@ func mediaType(header string) string {
 	return kind
 }
 
-// isHTML, isText and mayHaveText say what a type is worth trying as.
 func isHTML(kind string) bool { return kind == "text/html" || kind == "application/xhtml+xml" }
 
 func isText(kind string) bool {
@@ -69,8 +67,7 @@ func mayHaveText(kind string) bool {
 	return strings.HasPrefix(kind, "application/vnd.openxmlformats-officedocument.")
 }
 
-// sniffed returns the type of bytes, if the host does not say it or is wrong
-// about a PDF.
+// sniffed detects omitted types and wrongly declared PDFs.
 func sniffed(kind string, raw []byte) string {
 	if bytes.HasPrefix(bytes.TrimLeft(raw[:min(len(raw), 64)], "\r\n\t \ufeff"), []byte("%PDF-")) {
 		return "application/pdf"
@@ -81,10 +78,9 @@ func sniffed(kind string, raw []byte) string {
 	if seen := mediaType(http.DetectContentType(raw)); strings.HasPrefix(seen, "text/") {
 		return seen
 	}
-	return "application/octet-stream" // the name may say more
+	return "application/octet-stream" // the name may tell more
 }
 
-// page makes a page of an original.
 func (f *Fetcher) page(c *copied) (*Page, error) {
 	sum := sha256.Sum256(c.raw)
 	p := &Page{
@@ -128,7 +124,7 @@ func (f *Fetcher) readHTML(p *Page, c *copied) error {
 	return nil
 }
 
-// decode returns the text of an answer and the name of its encoding.
+// decode also returns the name of the charset.
 func (p *Page) decode(c *copied) (text, name string, err error) {
 	text, name, err = charset.DecodePage(c.raw, c.Type)
 	switch {
@@ -152,11 +148,11 @@ func readText(p *Page, c *copied) error {
 	return nil
 }
 
-// readTyped reads what is a document of its own, or else text of some sort.
+// readTyped tries a document first, then text.
 func (f *Fetcher) readTyped(p *Page, c *copied) error {
 	kind := p.Type
 	if mediaType(c.Type) == kind {
-		kind = c.Type // with what it says of letters
+		kind = c.Type // with its charset
 	}
 	d, err := f.o.Typed(kind, nameOf(c.Final), c.raw)
 	if err != nil {
@@ -169,7 +165,7 @@ func (f *Fetcher) readTyped(p *Page, c *copied) error {
 	return nil
 }
 
-// firstHeading returns the first heading of the highest level, or "".
+// firstHeading returns the first "# " heading, or "".
 func firstHeading(markdown string) string {
 	for line := range strings.Lines(markdown) {
 		if title, ok := strings.CutPrefix(line, "# "); ok {
@@ -179,7 +175,7 @@ func firstHeading(markdown string) string {
 	return ""
 }
 
-// nameOf returns the last name in the path of a URL, or its host.
+// nameOf returns the last element of a URL's path, or its host.
 func nameOf(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -191,7 +187,7 @@ func nameOf(raw string) string {
 	return u.Host
 }
 
-// write takes over a document: its text as Markdown, with its headings marked.
+// write copies a document with its headings as Markdown.
 func (p *Page) write(d *document.Document) {
 	p.Title, p.Author, p.Published, p.Language = d.Title, d.Author, d.Published, d.Language
 	var b strings.Builder
@@ -212,13 +208,11 @@ func (p *Page) write(d *document.Document) {
 	p.Markdown = b.String()
 }
 
-// Bounds on what is packed.
 const (
-	maxCodings = 2   // of an answer, one in the other
-	bombRatio  = 100 // of what comes out to what went in; pages have less than 30
+	maxCodings = 2   // nested codings of an answer
+	bombRatio  = 100 // decompressed to compressed; real pages stay below 30
 )
 
-// readBody reads the body of an answer, unpacked.
 func readBody(resp *http.Response, r ration) (body []byte, cut bool, err error) {
 	codings, err := codingsOf(resp.Header.Values("Content-Encoding"))
 	if err != nil {
@@ -247,7 +241,6 @@ func readBody(resp *http.Response, r ration) (body []byte, cut bool, err error) 
 	return body, false, nil
 }
 
-// broken says that a body did not come as it should have.
 func broken(err error) error {
 	if err == io.ErrUnexpectedEOF || err == io.EOF { //nolint:errorlint // as readers return them
 		return fmt.Errorf("%w: it ended early", ErrBody)
@@ -255,7 +248,7 @@ func broken(err error) error {
 	return fmt.Errorf("%w: %w", ErrBody, plain(err))
 }
 
-// codingsOf returns how an answer is packed, the last first.
+// codingsOf returns the codings, the last one first.
 func codingsOf(values []string) ([]string, error) {
 	var out []string
 	for _, c := range strings.Split(strings.Join(values, ","), ",") {
@@ -273,8 +266,8 @@ func codingsOf(values []string) ([]string, error) {
 	return out, nil
 }
 
-// unpack puts what unpacks in front of a body. What stands between two codings
-// is bounded too: a packed nothing may be of any length.
+// unpack decompresses the codings. It bounds intermediate data too, since compressed
+// nothing may have any length.
 func unpack(r io.Reader, codings []string, most int64) (io.Reader, error) {
 	for i, c := range codings {
 		if i > 0 {
@@ -290,7 +283,7 @@ func unpack(r io.Reader, codings []string, most int64) (io.Reader, error) {
 		case len(head) == 2 && head[0]&0x0f == 8 && (int(head[0])<<8|int(head[1]))%31 == 0:
 			r, err = zlib.NewReader(b)
 		default:
-			r = flate.NewReader(b) // as some servers understand "deflate"
+			r = flate.NewReader(b) // some servers send raw deflate
 		}
 		if err != nil {
 			return nil, err
@@ -299,7 +292,7 @@ func unpack(r io.Reader, codings []string, most int64) (io.Reader, error) {
 	return r, nil
 }
 
-// A counted reader ends with an error after most bytes.
+// A counted reader fails after most bytes.
 type counted struct {
 	r       io.Reader
 	n, most int64
@@ -316,12 +309,10 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// MaxPicture is the most bytes of a picture that is fetched.
 const MaxPicture = 40 << 10
 
-// Picture fetches a small picture, such as the icon of a site, by the rules of
-// [Fetcher.Fetch], and returns its bytes. It is in the archive before it is returned.
-// What is no picture is ErrType, what is larger ErrTooBig.
+// Picture fetches and archives a small picture by the rules of [Fetcher.Fetch]. Other
+// types are ErrType, larger ones ErrTooBig.
 func (f *Fetcher) Picture(ctx context.Context, raw string) ([]byte, error) {
 	if f.broken != nil {
 		return nil, fmt.Errorf("fetch: %w", f.broken)
@@ -353,7 +344,7 @@ func (f *Fetcher) picture(ctx context.Context, raw string) ([]byte, error) {
 	return a.body, err
 }
 
-// pictureRation takes pictures, and what does not say what it is.
+// pictureRation also accepts unknown types.
 func pictureRation(resp *http.Response) (ration, error) {
 	switch kind := mediaType(resp.Header.Get("Content-Type")); {
 	case strings.HasPrefix(kind, "image/"), kind == "", kind == "application/octet-stream", kind == "binary/octet-stream":
@@ -363,25 +354,24 @@ func pictureRation(resp *http.Response) (ration, error) {
 	}
 }
 
-// A RawRequest asks for what is at a URL as it comes, and not for a page.
+// A RawRequest asks for unprocessed content.
 type RawRequest struct {
 	URL      string
-	ETag     string // of the version that the caller has, or ""
-	Modified string // as Last-Modified said of it, or ""
-	MaxBytes int64  // what is larger is ErrTooBig; that of the options if zero or more than those allow
+	ETag     string // of the caller's version
+	Modified string // Last-Modified of the caller's version
+	MaxBytes int64  // larger is ErrTooBig; default and maximum is Options.MaxBytes
 }
 
-// A RawAnswer is what a host answered to one, with status 200, or 304 if it has no
-// other version.
+// A RawAnswer has status 200, or 304 if the caller's version is current.
 type RawAnswer struct {
 	Status         int
 	Body           []byte
 	ETag, Modified string
 }
 
-// Raw asks for what is at a URL by the rules of [Fetcher.Fetch], whatever its type. It is
-// for feeds, calendars and the like: nothing is archived, and nothing is taken from the
-// archive. Errors have the host of the URL and no more, for the rest may be a secret.
+// Raw fetches content of any type by the rules of [Fetcher.Fetch], such as feeds and
+// calendars. It does not use the archive. Errors name only the host, since the rest may
+// be a secret.
 func (f *Fetcher) Raw(ctx context.Context, r RawRequest) (*RawAnswer, error) {
 	if f.broken != nil {
 		return nil, fmt.Errorf("fetch: %w", f.broken)
@@ -406,7 +396,5 @@ func (f *Fetcher) Raw(ctx context.Context, r RawRequest) (*RawAnswer, error) {
 	return &RawAnswer{Status: a.status, Body: a.body, ETag: short(a.header.Get("ETag")), Modified: short(a.header.Get("Last-Modified"))}, nil
 }
 
-// Transport returns what makes the requests of a fetcher. It connects to no other
-// addresses than the fetcher does, wherever a request is sent, and leaves all else to who
-// uses it.
+// Transport connects to the same addresses as the fetcher and applies no other rules.
 func (f *Fetcher) Transport() http.RoundTripper { return f.wire }

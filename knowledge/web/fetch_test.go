@@ -67,7 +67,7 @@ func TestFetch(t *testing.T) {
 		t.Error(diff)
 	}
 
-	s.Close() // what follows needs no network
+	s.Close() // the rest needs no network
 	want.Cached = true
 	if got, err = f.Fetch(t.Context(), s.URL+"/old"); err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestConditional(t *testing.T) {
 	}
 }
 
-// TestConfirmedWhatWeDoNotHave asks in full for what was removed from the archive.
+// TestConfirmedWhatWeDoNotHave requests pages again that the archive lost.
 func TestConfirmedWhatWeDoNotHave(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("If-None-Match") != "" || r.URL.Path == "/liar" {
@@ -331,7 +331,7 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-// TestRequest sends nothing that a host need not know.
+// TestRequest sends no unneeded headers.
 func TestRequest(t *testing.T) {
 	headers := make(chan http.Header, 1)
 	s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
@@ -354,8 +354,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestTLS fetches over HTTP/2 from a host whose certificate is good, and not from
-// one whose is not.
+// TestTLS fetches over HTTP/2 and refuses a bad certificate.
 func TestTLS(t *testing.T) {
 	tls := serveTLS(t, func(w http.ResponseWriter, r *http.Request) { text("page by "+r.Proto)(w, r) })
 	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
@@ -376,7 +375,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestAsItIs fetches with what makes text of pages by default.
+// TestAsItIs uses the default extraction.
 func TestAsItIs(t *testing.T) {
 	article := `<!doctype html><html lang="en"><head><title>Forty boats | Port News</title><meta name="author" content="Anna Lind">
 <meta property="article:published_time" content="2024-05-01T10:00:00Z"></head><body><nav>Home About</nav><article><h1>Forty boats</h1>
@@ -400,8 +399,7 @@ func TestAsItIs(t *testing.T) {
 	}
 }
 
-// Escape sequences of terminals are no part of what a page says, however they are
-// written.
+// Terminal escapes are removed in any notation.
 func TestEscapes(t *testing.T) {
 	const text = "<html><head><title>\x1b]0;OWNED\a\x1b[2JThe sea</title></head><body><article><h1>The sea</h1><p>\x1b[1mThe sea is deep\x1b[0m in the west, as &#27;[31mdivers have measured again and again with ropes and with sound.</p></article></body></html>"
 	for _, kind := range []string{"text/html; charset=utf-8", "text/plain; charset=utf-8"} {

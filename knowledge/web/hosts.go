@@ -7,11 +7,9 @@ import (
 	"time"
 )
 
-// manyHosts is how many hosts are remembered before those are forgotten that
-// nobody asks any more.
+// manyHosts triggers a cleanup.
 const manyHosts = 1000
 
-// hosts gives out turns, so that no host has more to do than it can bear.
 type hosts struct {
 	atOnce int
 
@@ -19,18 +17,16 @@ type hosts struct {
 	by map[string]*host
 }
 
-// A host is one that is asked, or was lately.
 type host struct {
-	turns chan struct{} // a token for each exchange under way
-	next  time.Time     // when the next may begin
-	users int           // who wait or are asking
+	turns chan struct{} // a token per exchange
+	next  time.Time     // earliest next start
+	users int           // waiting or active
 }
 
 func newHosts(atOnce int) *hosts { return &hosts{atOnce: max(atOnce, 1), by: map[string]*host{}} }
 
-// enter waits for a turn at a host, and returns what ends it. The one after it
-// begins no sooner than delay later. If it comes to a wait longer than patience,
-// it is ErrBusy, at once if that is clear from the beginning.
+// enter waits for a turn; call leave after it. The next turn starts at least delay
+// later. A wait beyond patience is ErrBusy, at once if foreseeable.
 func (hs *hosts) enter(ctx context.Context, name string, delay, patience time.Duration) (leave func(), err error) {
 	h := hs.use(name)
 	began := time.Now()
@@ -53,7 +49,6 @@ func (hs *hosts) enter(ctx context.Context, name string, delay, patience time.Du
 	return leave, nil
 }
 
-// start waits until the next exchange with a host may begin.
 func (hs *hosts) start(ctx context.Context, h *host, delay, patience time.Duration) error {
 	hs.mu.Lock()
 	now := time.Now()
@@ -82,7 +77,7 @@ func (hs *hosts) start(ctx context.Context, h *host, delay, patience time.Durati
 	}
 }
 
-// rest lets a host alone for a while. Only who is in the host may call it.
+// rest blocks a host for a while. The caller must hold a turn.
 func (hs *hosts) rest(name string, d time.Duration) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -110,7 +105,7 @@ func (hs *hosts) unuse(h *host) {
 	hs.mu.Unlock()
 }
 
-// tidy forgets hosts that may be asked at any time.
+// tidy forgets idle hosts.
 func (hs *hosts) tidy() {
 	if len(hs.by) < manyHosts {
 		return

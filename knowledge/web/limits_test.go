@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// raw runs a server that does with a connection what it wants, once it has read
-// the headers of a request. It is cut off when the test ends.
+// raw runs a server that reads the headers and calls talk. The end of the test closes
+// its connections.
 func raw(t *testing.T, talk func(c net.Conn)) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -48,10 +48,9 @@ func raw(t *testing.T, talk func(c net.Conn)) string {
 
 const okay = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 
-// silence keeps a connection open until the other side leaves.
 func silence(c net.Conn) { io.Copy(io.Discard, c) }
 
-// drip sends a piece again and again until the other side leaves.
+// drip repeats piece until the peer closes.
 func drip(c net.Conn, piece string) {
 	for {
 		if _, err := io.WriteString(c, piece); err != nil {
@@ -61,7 +60,6 @@ func drip(c net.Conn, piece string) {
 	}
 }
 
-// small are bounds on bytes, and hasty on time, too, that make tests short.
 func small(l *limits) { l.bytes, l.headerBytes = 64<<10, 16<<10 }
 
 func hasty(l *limits) {
@@ -158,7 +156,7 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// slow sends a letter at a time, each before its silence would be too long.
+// slow writes bytes just within the idle limit.
 func slow(c net.Conn, s string) {
 	for i := range len(s) {
 		<-time.After(50 * time.Millisecond)
@@ -176,7 +174,7 @@ func zipped(s string) []byte {
 	return b.Bytes()
 }
 
-// packed returns n zeros, packed by each of the codings in turn.
+// packed returns n zeros after the codings in order.
 func packed(n int, codings ...string) []byte {
 	data := make([]byte, n)
 	for _, c := range codings {
@@ -242,7 +240,7 @@ func TestBombs(t *testing.T) {
 func TestEndlessBodies(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind, coding string
-		want         error // nil: cut short
+		want         error // nil: truncated
 	}{
 		"text":   {"text/plain", "", nil},
 		"HTML":   {"text/html", "", nil},
@@ -323,7 +321,7 @@ func TestRedirectsWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestSlowRedirects bounds the time of all exchanges together.
+// TestSlowRedirects bounds the total time.
 func TestSlowRedirects(t *testing.T) {
 	url := raw(t, func(c net.Conn) {
 		<-time.After(150 * time.Millisecond)

@@ -24,7 +24,7 @@ func TestRaw(t *testing.T) {
 			io.WriteString(w, "User-agent: *\nDisallow: /")
 			return
 		}
-		w.Header().Set("Content-Type", "image/gif") // whatever it says
+		w.Header().Set("Content-Type", "image/gif") // irrelevant
 		w.Header().Set("ETag", `"v1"`)
 		if r.Header.Get("If-None-Match") == `"v1"` {
 			w.WriteHeader(http.StatusNotModified)

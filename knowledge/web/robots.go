@@ -16,8 +16,8 @@ import (
 	"ponder/knowledge/archive"
 )
 
-// How long what a robots.txt said holds (RFC 9309, 2.4), how long it does if the
-// host cannot say it any more, and how long a host in trouble is not asked.
+// Lifetimes of a robots.txt: normal (RFC 9309, 2.4), while the host fails, and of a
+// failure.
 const (
 	robotsAge     = 24 * time.Hour
 	robotsStale   = 30 * 24 * time.Hour
@@ -26,7 +26,6 @@ const (
 	maxCrawlDelay = 10 * time.Second
 )
 
-// robots remembers what hosts say in their robots.txt.
 type robots struct {
 	token string // our name
 
@@ -34,23 +33,22 @@ type robots struct {
 	by map[string]*origin
 }
 
-// An origin is a scheme, a host and a port, which have a robots.txt.
 type origin struct {
-	turn    chan struct{} // who holds its token may look into the rest
-	at      time.Time     // when it was asked; zero: never
+	turn    chan struct{} // its holder may use the other fields
+	at      time.Time     // last request; zero: never
 	rules   rules
-	trouble int // the status, if it has no rules because of an error of its own
+	trouble int // status of a failure without rules
 }
 
 func newRobots(token string) *robots { return &robots{token: token, by: map[string]*origin{}} }
 
-// of returns what is remembered of an origin, held for the caller until release.
+// of returns an origin, held until release.
 func (r *robots) of(ctx context.Context, name string) (o *origin, release func(), err error) {
 	r.mu.Lock()
 	o = r.by[name]
 	if o == nil {
 		if len(r.by) >= manyHosts {
-			clear(r.by) // it is all in the archive, too
+			clear(r.by) // the archive has it too
 		}
 		o = &origin{turn: make(chan struct{}, 1)}
 		r.by[name] = o
@@ -64,14 +62,12 @@ func (r *robots) of(ctx context.Context, name string) (o *origin, release func()
 	}
 }
 
-// A robotsNote is what is noted of a robots.txt.
 type robotsNote struct {
 	Status int    `json:"status"`
-	Lines  string `json:"lines,omitempty"` // those that count
+	Lines  string `json:"lines,omitempty"`
 }
 
-// allowed asks whether a URL may be fetched, and returns the delay that the host
-// wants between two requests, within reason.
+// allowed checks a URL against robots.txt and returns the host's delay, bounded.
 func (v *visit) allowed(ctx context.Context, u *url.URL) (delay time.Duration, err error) {
 	f := v.f
 	name := u.Scheme + "://" + u.Host
@@ -99,7 +95,7 @@ func (v *visit) allowed(ctx context.Context, u *url.URL) (delay time.Duration, e
 	return min(o.rules.delay, maxCrawlDelay), nil
 }
 
-// ask finds out what a robots.txt says, from what is noted or from the host.
+// ask tries the archive first.
 func (v *visit) ask(ctx context.Context, name string, o *origin, now time.Time) error {
 	f := v.f
 	known, at, err := f.robotsNoted(ctx, name)
@@ -128,8 +124,8 @@ func (v *visit) ask(ctx context.Context, name string, o *origin, now time.Time) 
 	return nil
 }
 
-// robotsFile fetches a robots.txt. A host without one, or that leads us around
-// in circles, has an empty one. It takes of the time of the visit.
+// robotsFile returns an empty file if it is missing or in a redirect loop. It uses the
+// visit's time.
 func (v *visit) robotsFile(ctx context.Context, name string) (status int, file []byte, err error) {
 	u, err := url.Parse(name + "/robots.txt")
 	if err != nil {
@@ -178,7 +174,6 @@ func (f *Fetcher) noteRobots(ctx context.Context, name string, n robotsNote, now
 	return f.o.Archive.SetNote(ctx, noteRobots, name, value, now)
 }
 
-// linesThatCount returns the lines of a robots.txt that [parseRules] looks at.
 func linesThatCount(file []byte) string {
 	var b strings.Builder
 	for line := range linesOf(file) {
@@ -189,34 +184,33 @@ func linesThatCount(file []byte) string {
 	return b.String()
 }
 
-// Bounds on robots.txt, which no library keeps (docs/design/robots.md): RFC 9309 wants at least 500 KiB to be read.
+// Bounds on robots.txt; RFC 9309 requires at least 500 KiB. For the parser see
+// docs/design/robots.md.
 const (
 	maxRobots  = 512 << 10
 	maxRules   = 20_000
 	maxPattern = 2 << 10
 )
 
-// rules are what a robots.txt says to one reader. The zero rules allow all.
+// rules are those for one reader; the zero rules allow all.
 type rules struct {
 	list  []pathRule
-	delay time.Duration // Crawl-delay; 0 if there is none
+	delay time.Duration // Crawl-delay, or 0
 }
 
-// A pathRule is about the paths that match a pattern: * is anything, and $ at the
-// end is the end.
+// A pathRule has a pattern with * for anything and a final $ for the end.
 type pathRule struct {
 	pattern string
 	allow   bool
 }
 
-// parseRules reads the groups of a robots.txt that are for the reader token, or,
-// if there are none, those for all, as RFC 9309 says. Lines that make no sense
-// are skipped.
+// parseRules reads the groups for token, or else those for all (RFC 9309). It skips
+// invalid lines.
 func parseRules(file []byte, token string) rules {
 	var ours, all rules
-	named := false                // there is a group for us
-	forUs, forAll := false, false // whom the open group is for
-	heading := false              // the line before was a user-agent
+	named := false                // a group has our name
+	forUs, forAll := false, false // the open group applies
+	heading := false              // the previous line was a user-agent
 	for line := range linesOf(file) {
 		key, value := line[0], line[1]
 		if key == "user-agent" {
@@ -248,7 +242,6 @@ func parseRules(file []byte, token string) rules {
 
 func isRule(key string) bool { return key == "allow" || key == "disallow" || key == "crawl-delay" }
 
-// add adds a line of a group, and reports whether it is one.
 func (r *rules) add(key, value string) bool {
 	switch {
 	case !isRule(key):
@@ -263,7 +256,7 @@ func (r *rules) add(key, value string) bool {
 	return true
 }
 
-// linesOf yields the keys, in small letters, and values of a robots.txt.
+// linesOf yields lower-case keys and values.
 func linesOf(file []byte) func(yield func([2]string) bool) {
 	file = bytes.TrimPrefix(file[:min(len(file), maxRobots)], []byte("\xef\xbb\xbf"))
 	return func(yield func([2]string) bool) {
@@ -286,7 +279,7 @@ func linesOf(file []byte) func(yield func([2]string) bool) {
 	}
 }
 
-// agentToken returns the name at the beginning of a user agent: letters, - and _.
+// agentToken returns the leading letters, - and _ of a user agent.
 func agentToken(agent string) string {
 	agent = strings.TrimSpace(agent)
 	end := 0
@@ -300,8 +293,7 @@ func agentToken(agent string) string {
 	return strings.ToLower(agent[:end])
 }
 
-// allows reports whether a path, with its query, may be asked for: the longest
-// pattern that matches decides, and of two as long the one that allows.
+// allows uses the longest match, of equals the one that allows.
 func (r rules) allows(path string) bool {
 	best := pathRule{allow: true}
 	path = wellFormed(path)
@@ -316,8 +308,7 @@ func (r rules) allows(path string) bool {
 	return best.allow
 }
 
-// matches reports whether a pattern matches the beginning of a path, or all of it
-// if the pattern ends in $. It is linear but for the search of the pieces.
+// matches matches a prefix of path, or with a final $ all, in about linear time.
 func matches(pattern, path string) bool {
 	pattern, whole := strings.CutSuffix(pattern, "$")
 	pieces := strings.Split(pattern, "*")
@@ -343,8 +334,7 @@ func matches(pattern, path string) bool {
 	return strings.Contains(rest, last)
 }
 
-// wellFormed returns a path with its escapes written in one way: letters beyond
-// ASCII are escaped, and what needs no escape is not.
+// wellFormed escapes bytes beyond ASCII and unescapes unreserved ones.
 func wellFormed(path string) string {
 	const hex = "0123456789ABCDEF"
 	plain := true

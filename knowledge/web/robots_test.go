@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// robotic runs a site whose robots.txt is served by h.
 func robotic(t *testing.T, h http.HandlerFunc) *site {
 	return serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -77,7 +76,7 @@ func TestRobotsIgnored(t *testing.T) {
 	}
 }
 
-// TestRobotsOfRedirect asks the host that a page redirects to, too.
+// TestRobotsOfRedirect checks the target's robots.txt.
 func TestRobotsOfRedirect(t *testing.T) {
 	closed := robotic(t, text("User-agent: *\nDisallow: /\n"))
 	from := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
@@ -135,7 +134,7 @@ func TestRobotsAreRemembered(t *testing.T) {
 	try("when it has none any more", "/private", nil, 5)
 }
 
-// TestRobotsOnce lets many fetches of a host share one robots.txt.
+// TestRobotsOnce shares one robots.txt.
 func TestRobotsOnce(t *testing.T) {
 	s := robotic(t, text("User-agent: *\nAllow: /\n"))
 	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, PerHost: 8})
@@ -153,8 +152,7 @@ func TestRobotsOnce(t *testing.T) {
 	}
 }
 
-// piped makes a fetcher talk to a handler without a network, so that time can be
-// virtual.
+// piped connects a fetcher to a handler without network, so that time can be virtual.
 func piped(t *testing.T, f *Fetcher, h http.Handler) {
 	l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
 	srv := &http.Server{Handler: h}
@@ -187,7 +185,7 @@ func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 func TestPoliteness(t *testing.T) {
 	for name, c := range map[string]struct {
 		robots string
-		want   time.Duration // between the first and the third page
+		want   time.Duration // from the first to the third page
 	}{
 		"no wish":          {"", 2 * time.Second},
 		"a wish":           {"User-agent: *\nCrawl-delay: 3\n", 6 * time.Second},
@@ -223,10 +221,10 @@ func TestComeBackLater(t *testing.T) {
 	for name, c := range map[string]struct {
 		code   int
 		after  string
-		busy   int // how often it says so
+		busy   int // number of busy answers
 		asked  int
 		took   time.Duration
-		status int // 0: the page comes
+		status int // 0: success
 	}{
 		"soon":            {429, "3", 1, 2, 3 * time.Second, 0},
 		"soon, twice":     {503, "3", 2, 3, 6 * time.Second, 0},
@@ -266,8 +264,7 @@ func TestComeBackLater(t *testing.T) {
 	}
 }
 
-// TestLeftAlone does not ask a host that wants to be left alone, for other pages
-// either, and says how long.
+// TestLeftAlone respects Retry-After for all pages of a host.
 func TestLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fetcher(t, Options{IgnoreRobots: true})
@@ -291,7 +288,7 @@ func TestLeftAlone(t *testing.T) {
 	})
 }
 
-// TestWaitsAddUp bounds the time of a fetch, however a host strings it out.
+// TestWaitsAddUp bounds the total waiting time.
 func TestWaitsAddUp(t *testing.T) {
 	for name, robots := range map[string]string{"by Retry-After": "", "by Crawl-delay": "User-agent: *\nCrawl-delay: 10\n"} {
 		t.Run(name, func(t *testing.T) {

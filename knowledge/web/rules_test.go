@@ -88,7 +88,7 @@ func TestAgentToken(t *testing.T) {
 	}
 }
 
-// TestHostileRules reads what would take other readers very long.
+// TestHostileRules has rules that are slow for naive matchers.
 func TestHostileRules(t *testing.T) {
 	many := "User-agent: *\n" + strings.Repeat("Disallow: /*a*b\n", maxRobots/16)
 	r := parseRules([]byte(many), "ponder")

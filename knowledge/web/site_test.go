@@ -22,7 +22,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A site is a real server that counts the connections that are made to it.
+// A site is a server that counts connections.
 type site struct {
 	*httptest.Server
 	conns atomic.Int64
@@ -44,7 +44,6 @@ type counting struct {
 
 func (c counting) Accept() (net.Conn, error) { return c.s.Accept(c.Listener) }
 
-// serve runs a site at an address such as "127.0.0.1:0".
 func serve(t *testing.T, address string, h http.HandlerFunc) *site {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
@@ -64,7 +63,6 @@ func serve(t *testing.T, address string, h http.HandlerFunc) *site {
 	return s
 }
 
-// times returns how often a path was asked for.
 func (s *site) times(path string) int64 {
 	n, ok := s.asked.Load(path)
 	if !ok {
@@ -75,12 +73,11 @@ func (s *site) times(path string) int64 {
 
 func (s *site) port() string { return s.URL[strings.LastIndexByte(s.URL, ':')+1:] }
 
-// verbatim takes a page for its text.
+// verbatim returns the page as text.
 func verbatim(page []byte, _ string) (extract.Content, error) {
 	return extract.Content{Markdown: string(page)}, nil
 }
 
-// text answers with a page.
 func text(s string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -88,8 +85,7 @@ func text(s string) http.HandlerFunc {
 	}
 }
 
-// fetcher returns a fetcher that asks nobody for robots.txt and waits for
-// nothing, but as its options say, with bounds that are changed by change.
+// fetcher returns a fetcher without delays, with changed limits.
 func fetcher(t *testing.T, o Options, change ...func(*limits)) *Fetcher {
 	t.Helper()
 	if o.HTML == nil {
@@ -107,7 +103,6 @@ func fetcher(t *testing.T, o Options, change ...func(*limits)) *Fetcher {
 	return f
 }
 
-// anArchive returns an archive in a new database.
 func anArchive(t *testing.T) *archive.Archive {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
@@ -122,7 +117,7 @@ func anArchive(t *testing.T) *archive.Archive {
 	return a
 }
 
-// A clock is moved by hand.
+// A clock is set by hand.
 type clock struct{ at atomic.Int64 }
 
 func newClock() *clock {
@@ -134,18 +129,18 @@ func newClock() *clock {
 func (c *clock) Now() time.Time          { return time.Unix(0, c.at.Load()).UTC() }
 func (c *clock) forward(d time.Duration) { c.at.Add(int64(d)) }
 
-// names is a name server. It speaks DNS over UDP and TCP.
+// names is a DNS server over UDP and TCP.
 type names struct {
 	t    *testing.T
 	addr string // of both
 
 	mu  sync.Mutex
-	by  map[string]func(n int, tcp bool) []string // name to addresses, by how often it was asked
+	by  map[string]func(n int, tcp bool) []string // by name and number of queries
 	n   map[string]int
-	cut bool // answers over UDP are truncated
+	cut bool
 }
 
-// resolver starts a name server and returns it and what asks it.
+// resolver starts a DNS server and returns a client for it.
 func resolver(t *testing.T) (*names, *net.Resolver) {
 	t.Helper()
 	s := &names{t: t, by: map[string]func(int, bool) []string{}, n: map[string]int{}}
@@ -167,19 +162,18 @@ func resolver(t *testing.T) (*names, *net.Resolver) {
 	}}
 }
 
-// set says what a name stands for: always the same.
+// set fixes the addresses of a name.
 func (s *names) set(name string, addrs ...string) {
 	s.turns(name, func(int, bool) []string { return addrs })
 }
 
-// turns says what a name stands for, the nth time that it is asked.
+// turns sets the addresses by number of queries.
 func (s *names) turns(name string, f func(n int, tcp bool) []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.by[name+"."] = f
 }
 
-// times returns how often a name was asked for.
 func (s *names) times(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +209,6 @@ func (s *names) tcp(l net.Listener) {
 	}
 }
 
-// answer answers a question for A or AAAA.
 func (s *names) answer(query []byte, tcp bool) []byte {
 	var q dnsmessage.Message
 	if err := q.Unpack(query); err != nil || len(q.Questions) != 1 {
@@ -258,7 +251,6 @@ func record4or6(name dnsmessage.Name, kind dnsmessage.Type, a netip.Addr) (dnsme
 	return r, true
 }
 
-// serveTLS runs a server that speaks HTTP/2.
 func serveTLS(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)

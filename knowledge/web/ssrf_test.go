@@ -12,13 +12,12 @@ import (
 	"time"
 )
 
-// In these tests 127.0.0.1 stands for the public internet, since it is in the
-// list of what is allowed, and every other address of this machine is as private
-// as ever: 127.0.0.2, ::1, and those of its interfaces. Servers listen there and
-// count.
+// 127.0.0.1 is allowed and acts as the public internet. All other addresses of this
+// machine are private: 127.0.0.2, ::1 and those of its interfaces. Servers there count
+// connections.
 
-// trap is a server that nobody may connect to, at all addresses of this machine
-// but 127.0.0.1.
+// A trap serves all addresses of this machine but 127.0.0.1, and must get no
+// connection.
 type trap struct{ sites []*site }
 
 func newTrap(t *testing.T) *trap {
@@ -28,7 +27,7 @@ func newTrap(t *testing.T) *trap {
 	for _, host := range append(others(t), "::1") {
 		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(host, port))
 		if err != nil {
-			continue // no such address here
+			continue // no such address
 		}
 		l.Close()
 		tr.sites = append(tr.sites, serve(t, net.JoinHostPort(host, port), text("secret")))
@@ -36,7 +35,6 @@ func newTrap(t *testing.T) *trap {
 	return tr
 }
 
-// others returns the addresses of the interfaces of this machine.
 func others(t *testing.T) []string {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -53,7 +51,7 @@ func others(t *testing.T) []string {
 
 func (tr *trap) port() string { return tr.sites[0].port() }
 
-// empty fails the test if somebody has connected.
+// empty fails if a connection was made.
 func (tr *trap) empty(t *testing.T) {
 	t.Helper()
 	for _, s := range tr.sites {
@@ -63,8 +61,7 @@ func (tr *trap) empty(t *testing.T) {
 	}
 }
 
-// private returns addresses of this machine that a connection would come to, and
-// others that it would not.
+// private includes unreachable addresses.
 func (tr *trap) private() []string {
 	out := []string{"127.0.0.2", "127.0.0.3", "::1", "0.0.0.0", "::", "::ffff:127.0.0.2", "::ffff:0.0.0.0"}
 	for _, s := range tr.sites {
@@ -98,7 +95,7 @@ func TestRefusedAsWritten(t *testing.T) {
 	for _, raw := range odd {
 		raw = strings.ReplaceAll(raw, "PORT", tr.port())
 		if u, err := url.Parse(raw); err == nil && u.Host == "127.0.0.1:"+tr.port() && u.User == nil {
-			continue // it stands for the internet here
+			continue // acts as the internet
 		}
 		if _, err := f.Fetch(t.Context(), raw); !errors.Is(err, ErrRefused) && !errors.Is(err, ErrURL) {
 			t.Errorf("%q: %v", raw, err)
@@ -113,7 +110,7 @@ func TestRefusedByName(t *testing.T) {
 	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Resolver: r})
 	for i, a := range tr.private() {
 		if a == "::ffff:8.8.8.8" {
-			continue // a name server that says so says 8.8.8.8
+			continue // DNS returns 8.8.8.8 for it
 		}
 		name := fmt.Sprintf("n%d.example.org", i)
 		dns.set(name, a)
@@ -150,7 +147,7 @@ func TestRefusedByRedirect(t *testing.T) {
 	}
 	for _, raw := range odd {
 		if u, err := url.Parse(raw); err != nil || u.Scheme == "" || u.Host == "127.0.0.1:PORT" && u.User == nil && u.Scheme == "http" {
-			continue // a path here, or what stands for the internet
+			continue // relative, or acts as the internet
 		}
 		targets = append(targets, strings.ReplaceAll(raw, "PORT", tr.port()))
 	}
@@ -169,8 +166,7 @@ func TestRefusedByRedirect(t *testing.T) {
 	}
 }
 
-// rebinding is a name that is public when it is looked up first, and private
-// from then on.
+// Names become private after the first lookup.
 func TestRebinding(t *testing.T) {
 	tr := newTrap(t)
 	open := serve(t, "127.0.0.1:"+tr.port(), func(w http.ResponseWriter, _ *http.Request) {
@@ -180,7 +176,7 @@ func TestRebinding(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers func(n int, tcp bool) []string
 		cut     bool
-		fetches []bool // whether each succeeds
+		fetches []bool
 	}{
 		"private from the second time on": {func(n int, _ bool) []string {
 			return []string{map[bool]string{true: "127.0.0.1", false: "127.0.0.2"}[n == 1]}
@@ -227,8 +223,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestRebindingBetween is a name that changes between robots.txt and the page,
-// and between a page and what it redirects to.
+// TestRebindingBetween changes a name between robots.txt, page and redirect.
 func TestRebindingBetween(t *testing.T) {
 	tr := newTrap(t)
 	open := serve(t, "127.0.0.1:"+tr.port(), func(w http.ResponseWriter, r *http.Request) {
@@ -296,8 +291,7 @@ func TestAllowedHosts(t *testing.T) {
 	}
 }
 
-// TestNoProxy fetches with a proxy in the environment, which would connect to
-// anything.
+// TestNoProxy ignores proxies of the environment.
 func TestNoProxy(t *testing.T) {
 	tr := newTrap(t)
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {

@@ -12,10 +12,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// maxURL is the most bytes of a URL.
 const maxURL = 8 << 10
 
-// parse reads a URL that somebody gave.
 func (g guard) parse(raw string) (*url.URL, error) {
 	raw = strings.TrimSpace(raw)
 	if len(raw) > maxURL {
@@ -28,7 +26,7 @@ func (g guard) parse(raw string) (*url.URL, error) {
 	return g.target(u)
 }
 
-// misread returns what the standard library says of a URL, without the URL.
+// misread returns a parse error without the URL.
 func misread(err error) string {
 	if e, ok := err.(*url.Error); ok { //nolint:errorlint // as url.Parse returns it
 		err = e.Err
@@ -36,8 +34,7 @@ func misread(err error) string {
 	return textkit.VisibleLine(err.Error(), longest)
 }
 
-// target returns the one way to write a URL, if it can be fetched at all. Links
-// and redirects go through it, too.
+// target normalizes a URL that may be fetched.
 func (g guard) target(u *url.URL) (*url.URL, error) {
 	switch scheme := strings.ToLower(u.Scheme); {
 	case scheme == "":
@@ -68,7 +65,7 @@ func (g guard) target(u *url.URL) (*url.URL, error) {
 	return out, nil
 }
 
-// portOf returns ":" and the port of a URL, or "" for that of its scheme.
+// portOf returns ":" and the port, or "" for the default.
 func portOf(u *url.URL) (string, error) {
 	port := u.Port()
 	if port == "" {
@@ -84,8 +81,7 @@ func portOf(u *url.URL) (string, error) {
 	return ":" + strconv.FormatUint(n, 10), nil
 }
 
-// host checks the host of a URL. An address must be public here already, so that
-// nothing needs to be asked to refuse it; but for a port, which the dialer knows.
+// host refuses banned addresses early, except for ports, which the dialer checks.
 func (g guard) host(raw string) (string, error) {
 	a, err := netip.ParseAddr(raw)
 	if err != nil && strings.Contains(raw, ":") {
@@ -100,14 +96,12 @@ func (g guard) host(raw string) (string, error) {
 	return a.String(), nil
 }
 
-// mayBe reports whether an address is allowed, with one port or another.
 func (g guard) mayBe(a netip.Addr) bool {
 	return slices.ContainsFunc(g.allow, func(e allowed) bool { return e.prefix.IsValid() && e.prefix.Contains(a) })
 }
 
-// hostName returns the one way to write a name: small letters, in ASCII, without
-// a dot at the end. What some would take for an address, such as 0x7f.1,
-// 2130706433 or 127.0.0.1 in wide digits, is no name.
+// hostName normalizes a name: lower-case ASCII without a final dot. It refuses
+// notations that some programs read as addresses: 0x7f.1, 2130706433, or wide digits.
 func hostName(raw string) (string, error) {
 	name := raw
 	for i := range len(raw) {
@@ -133,13 +127,12 @@ func hostName(raw string) (string, error) {
 	switch last := labels[len(labels)-1]; {
 	case numeric(last):
 		return "", fmt.Errorf("%w: host %q is an odd way to write an address", ErrRefused, textkit.VisibleLine(raw, 80))
-	case last == "invalid": // RFC 6761: a page that was saved, without its address
+	case last == "invalid": // RFC 6761: a saved page without an address
 		return "", fmt.Errorf("%w: %s is no host of the network", ErrRefused, name)
 	}
 	return name, nil
 }
 
-// label reports whether s can stand between the dots of a name.
 func label(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -150,8 +143,8 @@ func label(s string) bool {
 	return s != "" && len(s) <= 63
 }
 
-// numeric reports whether the last label of a host is a number, decimal, octal
-// or hexadecimal: then the whole is read as an address by some.
+// numeric reports whether some programs would read an address: decimal, octal or
+// hexadecimal.
 func numeric(s string) bool {
 	if rest, ok := strings.CutPrefix(s, "0x"); ok {
 		return strings.Trim(rest, "0123456789abcdef") == ""

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// odd are ways to write hosts that lead to private ones somewhere, and URLs that
-// say one thing to one reader and another to the next. PORT is a port.
+// odd has hosts that some programs read as private, and ambiguous URLs. PORT is a port.
 var odd = []string{
 	// numbers
 	"http://2130706433:PORT/", "http://017700000001:PORT/", "http://0x7f000001:PORT/", "http://0X7F000001:PORT/", "http://0x7f.1:PORT/",
@@ -75,7 +74,7 @@ func TestParse(t *testing.T) {
 		"http://example.org?@127.0.0.1/":               "http://example.org/?@127.0.0.1/",
 		"http://1.2.3.4.example.org/":                  "http://1.2.3.4.example.org/",
 		"http://0x7f.example/":                         "http://0x7f.example/",
-		"http://127.0.0.1.nip.io/":                     "http://127.0.0.1.nip.io/", // the dialer's affair
+		"http://127.0.0.1.nip.io/":                     "http://127.0.0.1.nip.io/", // left to the dialer
 		"http://localhost:8080/":                       "http://localhost:8080/",   // the same
 	} {
 		u, err := g.parse(raw)
@@ -115,7 +114,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Names that no network has are not asked for.
+// Reserved names are not looked up.
 func TestNoNames(t *testing.T) {
 	for raw, refused := range map[string]bool{
 		"https://folder.invalid/a.html": true, "http://FOLDER.invalid./": true, "https://invalid/": true, "https://a.b.invalid:8080/x": true,

@@ -14,45 +14,41 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// A visit is the exchanges of one fetch: they share the time, and cookies, which
-// some hosts want back from those they redirect.
+// A visit is the exchanges of a fetch, with common time and cookies, which some hosts
+// require after redirects.
 type visit struct {
 	f     *Fetcher
 	left  time.Duration // for exchanges
 	wait  time.Duration // for turns
 	hops  int
 	jar   http.CookieJar
-	kept  *copied // what to ask whether it is still good
+	kept  *copied // copy to confirm
 	obey  bool    // robots.txt
 	takes func(*http.Response) (ration, error)
 }
 
-// A ration is how much of a body is read.
 type ration struct {
 	most int64
-	cut  bool // what is longer is cut short, and not refused
+	cut  bool // truncate instead of refusing
 }
 
-// An answer is what came of the last exchange.
 type answer struct {
 	url    *url.URL
 	status int
 	header http.Header
-	body   []byte // of a page
+	body   []byte // only of a page
 	cut    bool
 	after  time.Duration // Retry-After
 }
 
-// visit begins the fetch of a page.
 func (f *Fetcher) visit(kept *copied) *visit {
 	jar, err := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
 	if err != nil {
-		jar = nil // New has no error to return
+		jar = nil // New never fails
 	}
 	return &visit{f: f, left: f.limits.total, wait: f.limits.wait, hops: f.limits.hops, jar: jar, kept: kept, obey: !f.o.IgnoreRobots, takes: f.pageRation}
 }
 
-// follow asks for a URL, and for what it redirects to.
 func (v *visit) follow(ctx context.Context, u *url.URL) (*answer, error) {
 	for range v.hops + 1 {
 		delay := v.f.o.Delay
@@ -79,8 +75,7 @@ func (v *visit) follow(ctx context.Context, u *url.URL) (*answer, error) {
 	return nil, fmt.Errorf("%w: more than %d", ErrCircle, v.hops)
 }
 
-// next returns where an answer redirects to, or nil. It is checked as if somebody
-// had asked for it.
+// next returns a redirect's checked target, or nil.
 func (f *Fetcher) next(a *answer) (*url.URL, error) {
 	to := a.header.Get("Location")
 	switch a.status {
@@ -105,11 +100,10 @@ func (f *Fetcher) next(a *answer) (*url.URL, error) {
 	return next, nil
 }
 
-// tries is how often a host that asks us to come back is asked in all.
+// tries is the number of requests to a busy host.
 const tries = 3
 
-// turn waits for a turn at a host and asks it. A host that says when to ask again
-// is asked again if that is soon.
+// turn retries after a short Retry-After.
 func (v *visit) turn(ctx context.Context, u *url.URL, delay time.Duration) (*answer, error) {
 	for try := 1; ; try++ {
 		began := time.Now()
@@ -129,7 +123,6 @@ func (v *visit) turn(ctx context.Context, u *url.URL, delay time.Duration) (*ans
 	}
 }
 
-// exchange sends one request and reads the answer.
 func (v *visit) exchange(ctx context.Context, u *url.URL) (*answer, error) {
 	began := time.Now()
 	defer func() { v.left -= time.Since(began) }()
@@ -161,7 +154,6 @@ func (v *visit) exchange(ctx context.Context, u *url.URL) (*answer, error) {
 	return a, err
 }
 
-// request makes a request as a reader would send it.
 func (v *visit) request(ctx context.Context, u *url.URL) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -189,7 +181,7 @@ func setIf(h http.Header, name, value string) {
 	}
 }
 
-// read reads an answer: the body only if it is that of a page.
+// read reads bodies of pages only.
 func (v *visit) read(u *url.URL, resp *http.Response) (*answer, error) {
 	a := &answer{url: u, status: resp.StatusCode, header: resp.Header}
 	if v.jar != nil {
@@ -211,10 +203,10 @@ func (v *visit) read(u *url.URL, resp *http.Response) (*answer, error) {
 	return a, err
 }
 
-// longestRest is the longest that a host may keep us away.
+// longestRest limits Retry-After and Crawl-delay.
 const longestRest = time.Hour
 
-// retryAfter reads Retry-After: seconds or a date. 0 if there is none.
+// retryAfter reads seconds or a date, or returns 0.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if value == "" {
@@ -233,7 +225,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return min(max(at.Sub(now), time.Second), longestRest)
 }
 
-// A pulse is a body that starts the clock of silence anew with all that comes.
+// A pulse resets the idle timer with each read.
 type pulse struct {
 	io.ReadCloser
 	silent *time.Timer
