@@ -8,13 +8,12 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A block is a run of text that stands by itself, such as a paragraph.
+// A block is a run of text, such as a paragraph.
 type block struct {
 	text  string
-	nodes []*html.Node // its text nodes
+	nodes []*html.Node
 }
 
-// blocks returns the blocks of a tree, in order.
 func blocks(tree *html.Node) []block {
 	var w walker
 	w.walk(tree, false)
@@ -49,7 +48,7 @@ func (w *walker) walk(n *html.Node, pre bool) {
 	}
 }
 
-// flush ends the open block. One that is to be kept as it is has its own lines.
+// flush ends the open block. Preformatted blocks keep their lines.
 func (w *walker) flush(pre bool) {
 	text := w.b.String()
 	if pre {
@@ -65,7 +64,7 @@ func (w *walker) flush(pre bool) {
 	w.b.Reset()
 }
 
-// remove takes a block out of its tree, and the elements that are empty then.
+// remove removes a block and emptied elements from the tree.
 func (b block) remove() {
 	for _, n := range b.nodes {
 		for p := n.Parent; p != nil; p = n.Parent {
@@ -78,18 +77,17 @@ func (b block) remove() {
 	}
 }
 
-// words returns the words of a text as they are written.
 func words(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && r != '_' })
 }
 
 var (
-	// unseen is never part of what a page says.
+	// unseen elements have no text of the page.
 	unseen = set(atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Math, atom.Iframe, atom.Object,
 		atom.Canvas, atom.Audio, atom.Video, atom.Select, atom.Datalist, atom.Button, atom.Textarea, atom.Dialog,
 		atom.Map, atom.Noembed, atom.Noframes, atom.Head, atom.Title)
 
-	// inText does not end a block.
+	// inText elements do not end a block.
 	inText = set(atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data,
 		atom.Del, atom.Dfn, atom.Em, atom.Font, atom.I, atom.Img, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Q, atom.S,
 		atom.Samp, atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr)

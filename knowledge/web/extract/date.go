@@ -12,9 +12,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// publicationDay returns the day on which a page was published, as its address or its body says:
-// an element for times, or one whose class says that it is a date. It is zero if neither
-// does.
+// publicationDay returns the day of publication in the address, in a time element, or
+// in an element with a class for dates. It is zero without any.
 func publicationDay(doc *html.Node, page *url.URL) time.Time {
 	if t := findDay(page.Path); !t.IsZero() {
 		return t
@@ -29,8 +28,7 @@ func publicationDay(doc *html.Node, page *url.URL) time.Time {
 	return time.Time{}
 }
 
-// days are the first days that a page names, from the most to the least certain: as the
-// one of its publication, in an element for times, in one for dates.
+// days are the first days found, by certainty.
 type days [3]time.Time
 
 func (d *days) walk(n *html.Node) {
@@ -61,13 +59,11 @@ func (d *days) add(i int, text string) {
 	}
 }
 
-// dateKind matches the class of an element that holds a date.
 var dateKind = regexp.MustCompile(`(?i)date|time|publi|posted|datum|byline|meta|info`)
 
-// maxDateText is how long a text with a date is at most, in bytes.
 const maxDateText = 200
 
-// shortText returns the text of an element, or "" if it is longer than maxDateText.
+// shortText returns text up to maxDateText bytes, or "".
 func shortText(n *html.Node) string {
 	var b strings.Builder
 	for c := range n.Descendants() {
@@ -80,7 +76,7 @@ func shortText(n *html.Node) string {
 	return b.String()
 }
 
-// The forms of dates, and which of their parts are the year, the month and the day.
+// Forms of dates, with the groups of year, month and day.
 var dateForms = []struct {
 	form             *regexp.Regexp
 	year, month, day int
@@ -91,7 +87,6 @@ var dateForms = []struct {
 	{regexp.MustCompile(`(?:^|\PL)(\pL{3,10})\.?\s+([0-3]?\d)(?:st|nd|rd|th)?,?\s+((?:19|20)\d\d)(?:\D|$)`), 3, 1, 2},
 }
 
-// findDay returns the day that a text names, or zero.
 func findDay(text string) time.Time {
 	for _, f := range dateForms {
 		m := f.form.FindStringSubmatch(text)
@@ -108,8 +103,7 @@ func findDay(text string) time.Time {
 	return time.Time{}
 }
 
-// monthOf returns a month by its number, or by the first letters of its name in one of the
-// languages of months. It is 99 for another word.
+// monthOf returns a month by number or name, or 99.
 func monthOf(s string) time.Month {
 	if n, err := strconv.Atoi(s); err == nil {
 		return time.Month(n)
@@ -123,7 +117,6 @@ func monthOf(s string) time.Month {
 	return 99
 }
 
-// nthRune returns where the first n letters of a text end.
 func nthRune(s string, n int) (at int) {
 	for range n {
 		_, size := utf8.DecodeRuneInString(s[at:])
@@ -132,8 +125,8 @@ func nthRune(s string, n int) (at int) {
 	return at
 }
 
-// months has the beginnings of the names of months in English, German, French, Spanish,
-// Italian, Portuguese and Dutch.
+// months has prefixes in English, German, French, Spanish, Italian, Portuguese and
+// Dutch.
 var months = map[string]time.Month{
 	"jan": 1, "jän": 1, "ene": 1, "gen": 1, "feb": 2, "fév": 2, "fev": 2, "mar": 3, "mär": 3, "maa": 3, "mrt": 3, "apr": 4, "avr": 4, "abr": 4,
 	"may": 5, "mai": 5, "mag": 5, "mei": 5, "jun": 6, "giu": 6, "juin": 6, "jul": 7, "lug": 7, "juil": 7, "aug": 8, "aoû": 8, "ago": 8,

@@ -1,17 +1,15 @@
-// Package extract takes the main text out of a web page: what the author wrote,
-// without menus, teasers and notices, with who wrote it and when.
+// Package extract returns the main text of a web page, without menus, teasers and
+// notices, and its author and date.
 //
-// [Article] bounds the page (bound.go), since it may be anything: too long, too
-// deep, made to take forever. Then two libraries read it (read.go), each in its own way.
-// The reading of the first is the text, without its captions and without the blocks at its
-// ends that the second does not have (choose.go). render.go writes it as Markdown and as
-// plain text. meta.go reads the head of the page, and date.go the dates in its body.
+// [Article] first bounds the page (bound.go), which may be hostile. Then two libraries
+// read it. The first provides the text; captions are removed, and blocks at its ends
+// that the second lacks. render.go writes Markdown and plain text, meta.go reads the
+// head, and date.go finds dates in the body.
 //
-// A page that the libraries do not get done with in time, break on, or find next to
-// nothing in, is read by the plain rules of plain.go, which go through it once.
+// If the libraries take too long, fail, or find next to nothing, the simple reader in
+// render.go takes over.
 //
-// The package keeps nothing and needs no network. All it returns is as hostile as
-// the page: bounded and free of control characters, but not to be obeyed.
+// Results are untrusted, but bounded and without control characters.
 package extract
 
 import (
@@ -33,48 +31,41 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// Bounds of what is read and returned.
 const (
-	MaxPage = 10 << 20         // bytes of a page; what follows is left out
+	MaxPage = 10 << 20         // bytes of a page; the rest is ignored
 	timeout = 10 * time.Second // for the libraries
 	maxName = 500              // bytes of a title, an author, a site
-	maxSays = 2000             // bytes of a description
-	maxLink = 2048             // bytes of an address
-	maxOut  = 16 << 20         // bytes of Markdown
+	maxSays = 2000
+	maxLink = 2048
+	maxOut  = 16 << 20
 )
 
-// ErrNoText says that a page has no text to read. What it says of itself is
-// returned nevertheless.
+// ErrNoText reports a page without text. Metadata are returned anyway.
 var ErrNoText = errors.New("page has no text")
 
-// A Content is what a page says.
 type Content struct {
 	Title, Author, Site, Description string
 
-	// Language is an ISO 639-1 code, or "": the one of the text if it is long
-	// enough to tell, or else the one the page names.
+	// Language is an ISO 639-1 code, or "": detected in long texts, or declared.
 	Language string
 
-	Published time.Time // zero if the page does not say; often to the day only
-	Canonical string    // the address that the page says is its own, or ""
+	Published time.Time // zero if unknown; often only the day
+	Canonical string    // the page's own address, or ""
 
-	Markdown string // the main text with its headings, lists, tables and links
-	Text     string // the same as plain text, a line for each block
-	Links    []Link // of the main text, in order, each address once
+	Markdown string // main text with headings, lists, tables and links
+	Text     string // plain text, a line per block
+	Links    []Link // in order, each once
 
-	Plain     bool // read by plain rules, since the libraries found next to nothing or failed
-	Truncated bool // the page goes on where this ends
+	Plain     bool // read by simple rules
+	Truncated bool // cut at a bound
 }
 
-// A Link is an absolute http or https address in a text.
+// A Link is an absolute http or https address.
 type Link struct{ URL, Text string }
 
-// Article returns the main text of a page, whose links are relative to its
-// address. A page that is not UTF-8 is decoded as it says it is encoded.
-//
-// It takes time in proportion to the page and never more than some ten seconds,
-// and may be called concurrently. The only error is ErrNoText, or an address that
-// is none.
+// Article returns the main text of a page at an address. It decodes pages that are not
+// UTF-8 as declared. It takes linear time, at most about ten seconds, and is safe for
+// concurrent use. Errors are ErrNoText and an invalid address.
 func Article(page []byte, address string) (Content, error) {
 	base, err := url.Parse(address)
 	if err != nil {
@@ -99,8 +90,8 @@ func Article(page []byte, address string) (Content, error) {
 	return c, nil
 }
 
-// or returns the text of another reading, and what this one knows of the page. A
-// few words are often the wrong ones, or some of them twice.
+// or replaces the text by that of p and fills missing metadata. A few words are often
+// the wrong ones.
 func (c Content) or(p Content) Content {
 	c.Text, c.Markdown, c.Links, c.Plain = p.Text, p.Markdown, nil, true
 	first(&c.Title, p.Title)
@@ -114,8 +105,7 @@ func (c Content) or(p Content) Content {
 	return c
 }
 
-// decode returns a page as UTF-8, and whether it was too long. A page that is
-// UTF-8 is taken for it, whatever it says.
+// decode reports whether the page was too long. Valid UTF-8 overrides the declaration.
 func decode(page []byte) (string, bool) {
 	cut := len(page) > MaxPage
 	page = page[:min(len(page), MaxPage)]
@@ -132,7 +122,6 @@ func decode(page []byte) (string, bool) {
 	return strings.ToValidUTF8(string(page), "\uFFFD"), cut
 }
 
-// whole returns a text without the part of a letter at its end.
 func whole(b []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i < len(b); i++ {
 		if utf8.RuneStart(b[len(b)-i]) {
@@ -145,7 +134,6 @@ func whole(b []byte) []byte {
 	return b
 }
 
-// tidy bounds what the page says of itself.
 func (c Content) tidy() Content {
 	c.Title, c.Author, c.Site = textkit.PrefixLine(c.Title, maxName), textkit.PrefixLine(c.Author, maxName), textkit.PrefixLine(c.Site, maxName)
 	c.Description = textkit.PrefixLine(c.Description, maxSays)
@@ -158,14 +146,13 @@ func (c Content) tidy() Content {
 	return c
 }
 
-// read reads a page with the libraries, and reports whether they managed. They
-// can't be stopped: one that takes too long goes on by itself until it is done
-// with a page that bound made small enough.
+// read reports success. Libraries cannot be stopped; after a timeout they finish in the
+// background, since bound limits the page.
 func read(page string, a about, most time.Duration) (Content, bool) {
 	done := make(chan Content, 1)
 	go func() {
 		defer close(done)
-		defer func() { _ = recover() }() // the libraries are not ours, nor is the page
+		defer func() { _ = recover() }() // third-party code on untrusted pages
 		if c, err := libraries(page, a); err == nil {
 			done <- c
 		}
@@ -180,7 +167,7 @@ func read(page string, a about, most time.Duration) (Content, bool) {
 	}
 }
 
-// libraries reads a page. It may panic.
+// libraries may panic.
 func libraries(page string, a about) (Content, error) {
 	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {
@@ -203,11 +190,11 @@ func libraries(page string, a about) (Content, error) {
 	return c, nil
 }
 
-// A reading is what one library takes for the main text: the tree, and its blocks.
+// A reading is a library's main text.
 type reading struct {
 	tree   *html.Node
 	blocks []block
-	size   int // bytes of the blocks
+	size   int
 }
 
 func newReading(tree *html.Node) reading {
@@ -222,9 +209,8 @@ func newReading(tree *html.Node) reading {
 	return r
 }
 
-// about adds the author, the dates and the like: those of the head of the page first, but
-// the library's title, because heads often have the name of the site in it too. day is the
-// day that the body of the page names, if any.
+// about prefers the head's metadata. The title is the library's, since heads often
+// append the site's name. day is the one in the body.
 func (c *Content) about(a about, article readability.Article, day time.Time) {
 	c.Title, c.Author, c.Site, c.Description = article.Title(), article.Byline(), article.SiteName(), a.description
 	first(&c.Title, a.title)
@@ -249,41 +235,36 @@ func (c *Content) about(a about, article readability.Article, day time.Time) {
 	}
 }
 
-// separator matches what follows the title of a text in the title of a page.
 var separator = regexp.MustCompile(`^\s+[-–—|/·•:»«]\s`)
 
-// minTelling is how many bytes of text tell which language they are in.
+// minTelling is the least text for detecting a language, in bytes.
 const minTelling = 200
 
-// What it takes to believe a reading. None of it is sensitive: half and double of
-// each does nearly as well.
+// Thresholds for comparing readings. Half and double of each give similar results.
 const (
-	shingle   = 4   // words that are compared at once
-	supported = 0.5 // share of the shingles of a block that another reading has
-	kept      = 0.5 // share of a reading that must be left when its ends are cut
-	asLong    = 0.8 // share of each other's length that two readings of one text have
+	shingle   = 4   // words
+	supported = 0.5 // share of a block's shingles in the other reading
+	kept      = 0.5 // share of a reading that must remain
+	asLong    = 0.8 // ratio of lengths of equal texts
 )
 
-// choose returns the tree of the main text: that of main without the blocks at its ends
-// that judge does not have, since readings go wrong above and below a text.
+// choose drops blocks at the ends of main that judge lacks, since readings err there.
 func choose(main, judge reading) *html.Node {
 	switch {
 	case main.size == 0:
 		return judge.tree
 	case len(main.blocks) == 1 && len(judge.blocks) > 1 && alike(main.size, judge.size):
-		return judge.tree // the same text, in its parts
+		return judge.tree // the same text, but divided
 	}
 	trim(main, shingles(judge.blocks))
 	return main.tree
 }
 
-// alike reports whether two readings can be of one text, by their sizes.
 func alike(a, b int) bool {
 	return float64(min(a, b)) > asLong*float64(max(a, b))
 }
 
-// trim removes the blocks at both ends of a reading that judge does not have, unless too
-// little would stay.
+// trim drops blocks at both ends that judge lacks, unless too little remains.
 func trim(r reading, judge map[string]int) {
 	i, j, size := 0, len(r.blocks), r.size
 	for ; i < j && !backed(r.blocks[i], judge); i++ {
@@ -302,7 +283,6 @@ func trim(r reading, judge map[string]int) {
 	}
 }
 
-// backed reports whether judge has most of a block.
 func backed(b block, judge map[string]int) bool {
 	n, of := 0, shingles([]block{b})
 	for s := range of {
@@ -313,8 +293,7 @@ func backed(b block, judge map[string]int) bool {
 	return float64(n) > supported*float64(len(of))
 }
 
-// shingles returns how often each run of words is in a text. A text of fewer
-// words is one.
+// shingles counts runs of words; a shorter text is one run.
 func shingles(list []block) map[string]int {
 	var all []string
 	for _, b := range list {

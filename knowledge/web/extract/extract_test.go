@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// story is a page with all that a page has.
+// story has all parts of a page.
 func story() string {
 	p := func(s string) string { return "<p>" + strings.Repeat(s+" ", 12) + "</p>" }
 	return `<!doctype html><html lang="de"><head><title>The old mill burns | Daily Post</title>
@@ -55,8 +55,7 @@ func TestArticle(t *testing.T) {
 	}
 }
 
-// A page is of the day that it names as its own, and of no other: neither of today, nor
-// of a day of which it tells.
+// The date is only that of publication, not of today or an event.
 func TestPublished(t *testing.T) {
 	text := strings.Repeat("<p>The mill on the river burned down in the night, and nobody was hurt when the roof fell in.</p>", 5)
 	day := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
@@ -104,7 +103,7 @@ func TestFindDay(t *testing.T) {
 	}
 }
 
-// Pictures are no text, and nor is what stands below them, but a table in a figure is.
+// Pictures and captions are removed, tables in figures kept.
 func TestPictures(t *testing.T) {
 	p := strings.Repeat("<p>The mill on the river burned down in the night, and nobody was hurt when the roof fell in.</p>", 4)
 	page := "<!doctype html><title>The mill</title><article>" + p + `<figure><img src=x.png alt="the mill"><figcaption>Below a picture</figcaption></figure>
@@ -132,7 +131,6 @@ func TestSmallPages(t *testing.T) {
 	}
 }
 
-// Pages are read at once by several without minding each other.
 func TestConcurrent(t *testing.T) {
 	want, err := Article([]byte(story()), "https://a.example/")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"ponder/internal/racetest"
 )
 
-// hostile is pages that are made to take forever, or all memory, or the stack.
+// hostile pages aim at unlimited time, memory or stack.
 func hostile() map[string]string {
 	n := func(s string, times int) string { return strings.Repeat(s, times/4) }
 	return map[string]string{
@@ -59,10 +59,9 @@ func attrs(n int) string {
 	return b.String() + ">text"
 }
 
-// forever is what no page takes, on the slowest of machines.
 const forever = time.Minute
 
-// As a rule each takes less than a second.
+// Each usually takes less than a second.
 func TestHostile(t *testing.T) {
 	for name, page := range hostile() {
 		t.Run(name, func(t *testing.T) {
@@ -80,8 +79,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// As much of each as the libraries are given takes them some seconds at most, so
-// that none is left running for long.
+// Even the largest tree of each takes the libraries only seconds.
 func TestHostileTree(t *testing.T) {
 	racetest.Skip(t, "one goroutine a page, and minutes for all of them")
 	for name, page := range hostile() {
@@ -106,7 +104,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// What the libraries fail on is read nevertheless.
+// Pages are read even if the libraries fail.
 func TestPlain(t *testing.T) {
 	b := bound(story())
 	c := plain(b.page, b.about)

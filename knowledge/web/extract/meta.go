@@ -12,15 +12,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// about is what the head of a page says of it.
 type about struct {
 	title, heading, author, site, description string
 
 	language, canonical, base string
 	published                 time.Time
 
-	within atom.Atom // the element whose text is being read: title or h1
-	page   *url.URL  // what links are relative to
+	within atom.Atom // open element: title or h1
+	page   *url.URL  // base of links
 }
 
 func (a *about) tag(t nethtml.Token) {
@@ -48,14 +47,13 @@ func (a *about) tag(t nethtml.Token) {
 	}
 }
 
-// meta reads a <meta> tag. The names are those of Open Graph, of Twitter, of
-// Dublin Core and of plain HTML.
+// meta reads tags of Open Graph, Twitter, Dublin Core and HTML.
 func (a *about) meta(name, content string) {
 	switch name {
 	case "og:title", "twitter:title", "dc.title":
 		first(&a.title, content)
 	case "author", "article:author", "dc.creator", "parsely-author":
-		if !strings.Contains(content, "://") { // the page of an author
+		if !strings.Contains(content, "://") { // an author's page
 			first(&a.author, content)
 		}
 	case "og:site_name", "application-name":
@@ -82,7 +80,6 @@ func (a *about) text(raw string) {
 
 func (a *about) end() { a.within = 0 }
 
-// in makes the addresses of a page absolute.
 func (a about) in(page *url.URL) about {
 	a.page = page
 	if u := resolve(page, a.base); u != nil {
@@ -96,15 +93,13 @@ func (a about) in(page *url.URL) about {
 	return a
 }
 
-// first sets a text that is not set yet.
 func first(to *string, s string) {
 	if *to == "" && !blank(s) && s != "undefined" && s != "null" {
 		*to = s
 	}
 }
 
-// resolve returns the absolute address of a link, or nil if it is none of http or
-// https.
+// resolve returns an absolute http or https address, or nil.
 func resolve(base *url.URL, link string) *url.URL {
 	link = strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -126,7 +121,7 @@ func resolve(base *url.URL, link string) *url.URL {
 	return u
 }
 
-// language returns the ISO 639-1 code of a tag such as "en-GB".
+// language returns the ISO 639-1 code of a tag such as "en-GB", or "".
 func language(tag string) string {
 	code, _, _ := strings.Cut(strings.ReplaceAll(tag, "_", "-"), "-")
 	code = strings.ToLower(strings.TrimSpace(code))

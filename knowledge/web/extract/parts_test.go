@@ -7,7 +7,7 @@ import (
 	"ponder/knowledge/web/extract"
 )
 
-// What stands in blocks of its own is never run together, however short a page is.
+// Texts of separate blocks are never joined, even on short pages.
 func TestBlocksStayApart(t *testing.T) {
 	for name, page := range map[string]string{
 		"an article of two sentences": `<html><body><article><h1>Broken Bow, Nebraska</h1><p>As of the census of 2020, there were 10,000 people residing in Broken Bow. The city was founded in 1884 according to this site.</p><p>It lies on the edge of the Sandhills, and many tourists visit in the summer season.</p></article></body></html>`,

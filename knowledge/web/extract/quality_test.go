@@ -12,7 +12,7 @@ import (
 	"ponder/internal/racetest"
 )
 
-// data returns a folder of the benchmark data, and skips a test where it is not.
+// data returns a folder of benchmark data, or skips the test.
 func data(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "..", "shared", "data", name)
@@ -27,7 +27,6 @@ type truth struct {
 	URL         string `json:"url"`
 }
 
-// pages calls f with every page of the benchmark.
 func pages(t testing.TB, f func(id string, want truth, page []byte)) {
 	dir := data(t, "extraction")
 	b, err := os.ReadFile(filepath.Join(dir, "ground-truth.json"))
@@ -60,8 +59,8 @@ func unzip(t testing.TB, name string) []byte {
 	return page
 }
 
-// tally sums precision and recall as the benchmark does: over the shingles of
-// four words of each page, then the mean of the pages that have any.
+// tally computes precision and recall like the benchmark: over shingles of four words
+// per page, then the mean.
 type tally struct{ precision, recall, found, wanted float64 }
 
 func (s *tally) add(want, got string) {
@@ -89,7 +88,7 @@ func (s *tally) f1() (f1, precision, recall float64) {
 	return 2 * p * r / (p + r), p, r
 }
 
-// The figure of the library by itself is 0.952.
+// The library alone reaches 0.952.
 func TestQuality(t *testing.T) {
 	const least = 0.965
 	racetest.Skip(t, "one page after another, 181 of them")

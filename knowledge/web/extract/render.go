@@ -16,14 +16,11 @@ import (
 	"ponder/internal/textkit"
 )
 
-// maxLinks is how many links of a text are listed.
 const maxLinks = 1000
 
-// maxCells is how many cells a table may have when each row is as long as the
-// longest. A larger one is written as text.
+// maxCells limits rows times longest row; larger tables become text.
 const maxCells = 20_000
 
-// render writes a tree as text.
 func render(tree *html.Node, a about) (c Content) {
 	if tree == nil {
 		return c
@@ -45,9 +42,8 @@ func render(tree *html.Node, a about) (c Content) {
 	return c
 }
 
-// clean makes the links of a tree absolute. It removes links that lead out of the web, and
-// the numbers that would make a small table huge. It separates blocks that nothing
-// separates, because the libraries may join their texts.
+// clean makes links absolute, and removes those outside the web and attributes that
+// enlarge tables. It separates adjacent blocks, whose texts libraries may join.
 func clean(n *html.Node, page *url.URL) {
 	n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
 		return a.Key == "colspan" || a.Key == "rowspan" || a.Key == "start" && n.DataAtom == atom.Ol
@@ -68,7 +64,6 @@ func clean(n *html.Node, page *url.URL) {
 	}
 }
 
-// removePictures removes pictures and their captions from a tree.
 func removePictures(n *html.Node) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
@@ -81,10 +76,9 @@ func removePictures(n *html.Node) {
 	}
 }
 
-// maxCaption is how long the text of a caption is at most, in bytes.
 const maxCaption = 1000
 
-// isPicture reports whether an element is a picture, or its caption by its kind or class.
+// isPicture reports whether an element is a picture or a caption.
 func isPicture(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Img, atom.Picture, atom.Figcaption:
@@ -109,8 +103,7 @@ func isPicture(n *html.Node) bool {
 	return size <= maxCaption
 }
 
-// flatten makes a tree fit for Markdown: links that lead nowhere are text, and so
-// are tables that would be too large.
+// flatten turns empty links and too large tables into text.
 func flatten(n *html.Node) {
 	switch n.DataAtom {
 	case atom.A:
@@ -127,7 +120,7 @@ func flatten(n *html.Node) {
 	}
 }
 
-// grid returns how many rows a table has and how many cells the longest of them.
+// grid returns the number of rows and the longest row.
 func grid(n *html.Node) (rows, cells int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		r, k := grid(c)
@@ -148,7 +141,7 @@ func grid(n *html.Node) (rows, cells int) {
 	return rows, cells
 }
 
-// plainTable makes the parts of a table blocks of text.
+// plainTable turns a table into blocks.
 func plainTable(n *html.Node) {
 	switch n.DataAtom {
 	case atom.Table, atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr, atom.Td, atom.Th, atom.Caption, atom.Colgroup, atom.Col:
@@ -190,13 +183,12 @@ func links(tree *html.Node, page *url.URL) (list []Link) {
 	return list
 }
 
-// blank reports whether a text has no letters to read.
 func blank(s string) bool {
 	return strings.TrimSpace(s) == ""
 }
 
-// plain reads a page as it comes: what is not a script, a menu or a margin, with
-// its headings and items. It builds no tree.
+// plain reads a page with headings and items, but without scripts, menus and margins.
+// It builds no tree.
 func plain(page string, a about) Content {
 	c := Content{Title: a.title, Author: a.author, Site: a.site, Description: a.description, Language: a.language, Published: a.published, Plain: true}
 	first(&c.Title, a.heading)
@@ -212,7 +204,7 @@ func plain(page string, a about) Content {
 	return c
 }
 
-// furniture is what stands around the text of a page.
+// furniture surrounds the text of a page.
 var furniture = set(atom.Nav, atom.Footer, atom.Aside, atom.Form, atom.Menu)
 
 type plainReader struct {
@@ -221,9 +213,9 @@ type plainReader struct {
 
 	text, markdown strings.Builder
 
-	open   strings.Builder // of the block that is being read
-	prefix string          // that its kind has in Markdown
-	skip   atom.Atom       // the element that is left out, and how often it is open
+	open   strings.Builder // the open block
+	prefix string          // Markdown prefix of the block
+	skip   atom.Atom       // skipped element and its depth
 	depth  int
 }
 
@@ -288,7 +280,6 @@ func (p *plainReader) end(tag atom.Atom) {
 	}
 }
 
-// flush ends the open block.
 func (p *plainReader) flush() {
 	text := strings.Join(strings.Fields(p.open.String()), " ")
 	prefix := p.prefix
