@@ -10,7 +10,7 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Any answer is read or refused, and what is read is bounded.
+// Answers are read within bounds, or refused.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"type":"search","results":[{"url":"https://a.example/","title":"<b>x","publishedDate":"2024-01-02","score":1e400,"highlights":["y",null]}]}`))
 	f.Add([]byte(`{"type":"search","web":{"results":[{"url":"http://m.b.example/?utm_x=1","description":"&lt;&amp;","age":"3 days ago"}]}}`))
@@ -71,8 +71,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// A query that is too long for an engine is cut between words, and goes without
-// operators before that.
+// Too long queries lose operators first, then words.
 func TestOperators(t *testing.T) {
 	long := strings.Repeat("word ", 60)
 	for name, test := range map[string]struct {

@@ -16,40 +16,37 @@ import (
 	"time"
 )
 
-// A Service is where a search engine is and what it wants to know. The zero value
-// is the public one.
+// A Service configures a search engine. The zero value is the public one.
 type Service struct {
 	Key string
 
-	// URL is where the engine is, without the path of its API; that of the public
-	// one if empty. A user name and password in it are sent as such.
+	// URL is the base without the API's path. User name and password are sent as basic
+	// authentication.
 	URL string
 
-	// Client makes the requests; if nil, one of the package's own that goes
-	// through no proxy. Redirects are never followed, since a key goes with them.
+	// Client makes the requests; the default uses no proxy. Redirects are never
+	// followed, since requests have keys.
 	Client *http.Client
 }
 
-// maxAnswer is the most bytes of an answer.
 const maxAnswer = 8 << 20
 
-// Errors of a provider.
 var (
-	// ErrBusy says that a provider asked to be left alone.
+	// ErrBusy reports that a provider refuses requests for now.
 	ErrBusy = errors.New("provider wants no requests")
 
-	// ErrAnswer says that an answer is not what the API says it is.
+	// ErrAnswer reports an invalid answer.
 	ErrAnswer = errors.New("answer can't be read")
 
-	// ErrTooBig says that an answer is longer than any should be.
+	// ErrTooBig reports a too long answer.
 	ErrTooBig = errors.New("answer is too long")
 )
 
-// A StatusError says that an engine refused.
+// A StatusError is an engine's refusal.
 type StatusError struct {
 	Status int
-	Says   string        // what the engine says, in a line, without the key
-	Retry  time.Duration // how long it wants to be left alone; zero if it does not say
+	Says   string        // the engine's message in a line, without the key
+	Retry  time.Duration // requested pause, or zero
 }
 
 func (e *StatusError) Error() string {
@@ -66,7 +63,6 @@ func (e *StatusError) Error() string {
 	return s
 }
 
-// api is a service that can be asked.
 type api struct {
 	Service
 	base   *url.URL
@@ -75,8 +71,7 @@ type api struct {
 	client *http.Client
 }
 
-// newAPI returns a service, at an address unless it has one, with headers that each
-// request has.
+// newAPI returns a service with a default address and headers.
 func newAPI(s Service, public string, header http.Header) api {
 	a := api{Service: s, header: header}
 	base, err := url.Parse(cmp.Or(strings.TrimSpace(s.URL), public))
@@ -95,12 +90,10 @@ func newAPI(s Service, public string, header http.Header) api {
 	return a
 }
 
-// get asks with parameters, and reads the answer into to.
 func (a api) get(ctx context.Context, path string, params url.Values, to any) error {
 	return a.do(ctx, http.MethodGet, path+"?"+params.Encode(), nil, to)
 }
 
-// post asks with JSON, and reads the answer into to.
 func (a api) post(ctx context.Context, path string, body, to any) error {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -133,17 +126,16 @@ func (a api) do(ctx context.Context, method, path string, body []byte, to any) e
 	case errors.As(err, &odd):
 		return errOdd
 	case err != nil:
-		return ErrAnswer // what is wrong with it would quote it
+		return ErrAnswer // details would quote the answer
 	}
 	return nil
 }
 
-// errOdd says that a part of an answer is not of the type it should be. The others
-// are read.
+// errOdd reports a value of a wrong type; the others are read.
 var errOdd = errors.New("a part of the answer is odd")
 
-// readable returns the results of an answer, unless it is none: a list that is not
-// there is another thing than one that is empty.
+// readable returns the results of a valid answer. A missing list is invalid, an empty
+// one valid.
 func readable(list []Result, there bool, err error) ([]Result, error) {
 	switch {
 	case errors.Is(err, errOdd) && len(list) > 0:
@@ -179,8 +171,7 @@ func (a api) request(ctx context.Context, method, path string, body []byte) (*ht
 	return req, nil
 }
 
-// hidden returns an error of the connection without the address, which has the
-// query in it.
+// hidden removes the address, which has the query.
 func (a api) hidden(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -192,7 +183,7 @@ func (a api) hidden(err error) error {
 	return fmt.Errorf("no answer: %s", a.scrub(err.Error()))
 }
 
-// scrub returns what somebody says in a line, without the key.
+// scrub returns a message in a line, without secrets.
 func (a api) scrub(s string) string {
 	s = textkit.Prefix(s, 4<<10)
 	secrets := []string{a.Key}
@@ -209,7 +200,6 @@ func (a api) scrub(s string) string {
 	return textkit.PrefixLine(s, 200)
 }
 
-// refusal returns what an engine says when it does not answer.
 func (a api) refusal(resp *http.Response, body []byte) error {
 	e := &StatusError{Status: resp.StatusCode, Says: a.scrub(says(body)), Retry: retryAfter(resp.Header)}
 	if resp.StatusCode/100 == 3 {
@@ -218,8 +208,7 @@ func (a api) refusal(resp *http.Response, body []byte) error {
 	return e
 }
 
-// says finds the words in an error: each engine has its own form. Anything else,
-// such as a page, says nothing.
+// says returns the message in an engine's error, or "".
 func says(body []byte) string {
 	var b struct {
 		Error   json.RawMessage
@@ -243,8 +232,7 @@ func says(body []byte) string {
 	return cmp.Or(text(b.Error), text(b.Detail), b.Message)
 }
 
-// retryAfter returns how long an engine wants to be left alone: it says in
-// seconds or as a time, or as Brave does for each of several quotas.
+// retryAfter reads seconds, a time, or Brave's list of quotas.
 func retryAfter(h http.Header) time.Duration {
 	const most = 24 * time.Hour
 	if s := strings.TrimSpace(h.Get("Retry-After")); s != "" {

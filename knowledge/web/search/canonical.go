@@ -16,18 +16,15 @@ import (
 	"ponder/internal/textkit"
 )
 
-// maxURL is the most bytes of an address.
 const maxURL = 2048
 
-// Canonical returns an address in the one way it is written here, and whether it
-// is a sound http or https address at all. The host is lower case and ASCII,
-// letters are not encoded that need not be, and default ports, fragments, what
-// tells who sent a reader, caches of AMP pages and mobile hosts are gone.
+// Canonical normalizes an http or https address and reports whether it is valid. Hosts
+// become lower-case ASCII. It removes needless escapes, default ports, fragments,
+// tracking parameters, AMP caches and mobile hosts.
 //
-// What it returns leads to the same page, as far as hosts keep to what is usual,
-// and Canonical leaves it as it is.
+// The result usually leads to the same page. Canonical is idempotent.
 func Canonical(raw string) (string, bool) {
-	for range 5 { // an address may be wrapped in another, or mended to one that needs it, too
+	for range 5 { // an address may contain another
 		u, ok := parse(raw)
 		if !ok {
 			return "", false
@@ -68,7 +65,6 @@ func parse(raw string) (*url.URL, bool) {
 	return out, len(out.String()) <= maxURL
 }
 
-// ascii returns a host as it is asked for: lower case, in ASCII.
 func ascii(host string) (string, bool) {
 	host = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(host), "."))
 	if a, err := netip.ParseAddr(host); err == nil {
@@ -87,7 +83,7 @@ func ascii(host string) (string, bool) {
 	return out, true
 }
 
-// wide returns the host for large screens of one for small ones.
+// wide removes labels for mobile hosts.
 func wide(host string) string {
 	parts := strings.Split(host, ".")
 	registry := len(parts) == 3 && len(parts[1]) <= 3 && len(parts[2]) == 2 // m.co.uk
@@ -102,8 +98,7 @@ func wide(host string) string {
 
 var narrow = []string{"m", "mobile", "amp"}
 
-// pathOf returns the path of an address without steps up, and encoded as little as
-// can be.
+// pathOf returns a path without "..", with few escapes.
 func pathOf(u *url.URL) (string, string) {
 	p := (&url.URL{Path: "/"}).ResolveReference(&url.URL{Path: u.Path, RawPath: u.RawPath})
 	escaped := p.EscapedPath()
@@ -121,8 +116,7 @@ func pathOf(u *url.URL) (string, string) {
 	return plain, escaped
 }
 
-// recode writes each encoded letter that need not be encoded as it is, and the
-// others with capitals.
+// recode unescapes unreserved bytes and capitalizes other escapes.
 func recode(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -156,8 +150,7 @@ func unreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// query returns the parameters of an address, in their order, without those that
-// tell who sent a reader.
+// query returns the parameters in order, without tracking.
 func query(raw string) string {
 	var keep []string
 	for _, part := range strings.Split(raw, "&") {
@@ -169,7 +162,6 @@ func query(raw string) string {
 	return strings.Join(keep, "&")
 }
 
-// clean encodes what may not stand in a query.
 func clean(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -184,7 +176,7 @@ func clean(s string) string {
 
 func hexDigit(c byte) byte { return "0123456789ABCDEF"[c] }
 
-// tracks reports whether a parameter tells who sent a reader, or asks for AMP.
+// tracks reports whether a parameter is for tracking or AMP.
 func tracks(name string) bool {
 	name = strings.ToLower(name)
 	for _, p := range []string{"utm_", "oly_", "hsa_", "pk_", "mtm_", "matomo_", "ga_", "at_custom", "guce_", "__hs"} {
@@ -200,7 +192,7 @@ var trackers = strings.Fields(`gclid gclsrc dclid gbraid wbraid fbclid msclkid y
 	ref_src ref_url spm scm xtor wt.mc_id trk_contact trk_msg at_medium at_campaign guccounter __twitter_impression
 	fb_action_ids fb_action_types fb_source action_object_map amp outputtype usqp amp_js_v`)
 
-// unwrap returns the address that one of a cache of AMP pages stands for, or "".
+// unwrap returns the address behind an AMP cache, or "".
 func unwrap(u *url.URL) string {
 	p := u.EscapedPath()
 	switch host := u.Hostname(); {
@@ -222,8 +214,7 @@ func unwrap(u *url.URL) string {
 	return scheme + p
 }
 
-// sameness returns what two addresses of the same page have in common. It is no
-// address.
+// sameness returns a key that addresses of one page share.
 func sameness(canonical string) string {
 	u, err := url.Parse(canonical)
 	if err != nil {
@@ -242,17 +233,16 @@ func sameness(canonical string) string {
 	return strings.TrimPrefix(u.Host, "www.") + strings.TrimRight(p, "/") + "?" + strings.Join(params, "&")
 }
 
-// plainer reports whether one of two addresses of the same page is the better one
-// to fetch.
+// plainer prefers https.
 func plainer(a, b string) bool {
 	return strings.HasPrefix(a, "https:") && !strings.HasPrefix(b, "https:")
 }
 
-// references finds the escape character as HTML may have it.
+// references matches the escape character in HTML.
 var references = regexp.MustCompile(`(?i)&#(?:0{0,9}27|x0{0,9}1b);?`)
 
-// StripMarkupEscapes is [textkit.StripEscapes] for HTML, which may write the escape character as
-// a reference.
+// StripMarkupEscapes is [textkit.StripEscapes] for HTML, where references may encode
+// the escape character.
 func StripMarkupEscapes(html string) string {
 	if strings.Contains(html, "&#") {
 		html = references.ReplaceAllLiteralString(html, "\x1b")
@@ -260,7 +250,7 @@ func StripMarkupEscapes(html string) string {
 	return textkit.StripEscapes(html)
 }
 
-// simple returns what reads a page of that name by simple rules.
+// simple returns a simple reader for the file's type.
 func simple(name string) func(page []byte, address string) (Page, error) {
 	ext := strings.ToLower(path.Ext(name))
 	return func(page []byte, _ string) (Page, error) {
@@ -273,7 +263,7 @@ func simple(name string) func(page []byte, address string) (Page, error) {
 	}
 }
 
-// readHTML reads tags as they come and builds no tree.
+// readHTML builds no tree.
 func readHTML(raw string) Page {
 	var p Page
 	var text strings.Builder
@@ -319,7 +309,6 @@ func readHTML(raw string) Page {
 	}
 }
 
-// head reads what a page says of itself.
 func (p *Page) head(t html.Token) {
 	get := func(key string) string {
 		for _, a := range t.Attr {

@@ -13,7 +13,7 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Exa searches by meaning, and returns text, highlights and a summary of each page.
+// Exa searches by meaning and returns text, highlights and a summary.
 func Exa(s Service) Provider {
 	a := newAPI(s, "https://api.exa.ai", http.Header{"X-Api-Key": {s.Key}})
 	return Provider{Name: "exa", Max: 3, Every: 200 * time.Millisecond, Timeout: 30 * time.Second, Search: func(ctx context.Context, q Query) ([]Result, error) {
@@ -80,7 +80,7 @@ func (a exaAnswer) results() (list []Result) {
 	return list
 }
 
-// Brave searches an index of its own. Its free plan allows one search a second.
+// Brave has its own index. Its free plan allows one search a second.
 func Brave(s Service) Provider {
 	a := newAPI(s, "https://api.search.brave.com", http.Header{"X-Subscription-Token": {s.Key}})
 	return Provider{Name: "brave", Max: 1, Every: 1100 * time.Millisecond, Search: func(ctx context.Context, q Query) ([]Result, error) {
@@ -108,13 +108,11 @@ func braveParams(q Query) url.Values {
 	return v
 }
 
-// lastDay returns the last day before a time.
 func lastDay(to time.Time) string {
 	return to.UTC().Add(-time.Nanosecond).Format(time.DateOnly)
 }
 
-// braveLanguage returns a language as Brave calls it, or "": it refuses a search
-// in any other.
+// braveLanguage returns Brave's name of a language, or "", since it refuses others.
 func braveLanguage(code string) string {
 	switch code {
 	case "zh":
@@ -132,8 +130,7 @@ func braveLanguage(code string) string {
 	return ""
 }
 
-// operators returns the text of a query with its hosts as operators, for engines
-// that have no parameter for them. What is too long goes without.
+// operators adds hosts as operators, for engines without such parameters, if they fit.
 func operators(q Query, most, words int) string {
 	var with, without []string
 	for _, d := range q.Domains {
@@ -150,7 +147,6 @@ func operators(q Query, most, words int) string {
 	return text
 }
 
-// firstWords returns the words of a text that fit.
 func firstWords(s string, most, n int) string {
 	list := strings.Fields(s)
 	list = list[:min(len(list), n)]
@@ -187,7 +183,7 @@ func (a braveAnswer) results() (list []Result) {
 	return list
 }
 
-// Tavily searches for what bears on a question, and returns the text of each page.
+// Tavily answers questions and returns the text of pages.
 func Tavily(s Service) Provider {
 	a := newAPI(s, "https://api.tavily.com", http.Header{"Authorization": {"Bearer " + s.Key}})
 	return Provider{Name: "tavily", Max: 3, Every: 200 * time.Millisecond, Timeout: 30 * time.Second, Search: func(ctx context.Context, q Query) ([]Result, error) {
@@ -235,8 +231,7 @@ func (a tavilyAnswer) results() (list []Result) {
 	return list
 }
 
-// SearXNG asks an instance of the metasearch engine, whose URL the service must
-// have and which must allow the format json.
+// SearXNG queries an instance at the service's URL, which must allow the format json.
 func SearXNG(s Service) Provider {
 	a := newAPI(s, "", http.Header{})
 	return Provider{Name: "searxng", Max: 2, Every: 500 * time.Millisecond, Search: func(ctx context.Context, q Query) ([]Result, error) {
@@ -252,7 +247,7 @@ func searxParams(q Query) url.Values {
 		v.Set("language", q.Language)
 	}
 	if span := q.now.Sub(q.From); !q.From.IsZero() && (q.To.IsZero() || q.To.After(q.now)) {
-		switch day := 24 * time.Hour; { // it knows no others
+		switch day := 24 * time.Hour; { // no others exist
 		case span <= day:
 			v.Set("time_range", "day")
 		case span <= 31*day:

@@ -20,7 +20,6 @@ import (
 
 const key = "sk-SECRET-0123456789"
 
-// engines returns all engines at an address.
 func engines(at string) map[string]search.Provider {
 	s := func(name string) search.Service { return search.Service{Key: key, URL: at + "/" + name} }
 	return map[string]search.Provider{
@@ -45,7 +44,7 @@ func serve(t *testing.T, h http.Handler) string {
 	return s.URL
 }
 
-// Answers in the forms that the documentation of each engine publishes.
+// Answers from each engine's documentation.
 func TestPublishedForms(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer string
@@ -84,7 +83,7 @@ func TestPublishedForms(t *testing.T) {
 	}
 }
 
-// What engines are asked, in the words of their documentation.
+// Requests as documented.
 func TestRequests(t *testing.T) {
 	q := search.Query{Text: "old mill", N: 7, From: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2024, 7, 1, 0, 0, 0, 0, time.UTC),
 		Domains: []string{"Post.example", "*.zoo.example"}, Without: []string{"https://spam.example/x"}, Language: "de"}
@@ -113,7 +112,6 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// sorted returns JSON or parameters in order.
 func sorted(t *testing.T, s string) string {
 	if strings.HasPrefix(s, "{") {
 		var v any
@@ -252,7 +250,7 @@ func TestNoAddress(t *testing.T) {
 	}
 }
 
-// A user name in the address of an instance is sent and not told.
+// A password in the address is sent but not reported.
 func TestBasicAuth(t *testing.T) {
 	var got string
 	at := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

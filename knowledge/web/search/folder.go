@@ -21,52 +21,50 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A Crawl is pages in a folder, such as a crawler or a person has saved.
+// A Crawl is a folder of saved pages.
 //
-// The address of a page is, in this order: what manifest.json says, the page's own
-// <link rel="canonical">, its path if that begins with the name of a host as in
-// example.org/news/a.html, or else its path after Base.
+// The address of a page is the first of: the entry in manifest.json, its <link
+// rel="canonical">, its path if that begins with a host (example.org/news/a.html), its
+// path after Base.
 //
-// The manifest is {"pages": [{"path", "url", "title", "author", "published"}]}, all
-// but the path left out at will.
+// The manifest is {"pages": [{"path", "url", "title", "author", "published"}]}; only
+// path is required.
 type Crawl struct {
 	Dir  string
-	Base string // "https://folder.invalid/" if empty
+	Base string // default "https://folder.invalid/"
 
-	// Read reads a page; its address is where links in it start from. If nil a
-	// page is read by simple rules: HTML without scripts and menus, and text.
+	// Read reads a page; links are relative to address. The default has simple rules
+	// for HTML and text.
 	Read func(page []byte, address string) (Page, error)
 
-	// Index returns a function that ranks pages, the best first, which may be
-	// called concurrently. If nil they are ranked by BM25 over their words.
+	// Index returns a ranking function for pages, the best first, safe for concurrent
+	// use. The default is BM25.
 	Index func([]Page) func(query string, n int) []Hit
 }
 
-// A Page is a page in a folder.
 type Page struct {
 	URL, Title, Author, Text string
 	Published                time.Time
 
-	own   string // the address that the page says is its own
-	place string // the address by its path, in canonical form
+	own   string // the page's own address
+	place string // address by path, canonical
 }
 
-// A Hit is a page that was found.
 type Hit struct {
-	Page    int // its place in the list that was indexed
+	Page    int // index in the list
 	Score   float64
-	Snippet string // if "", the part of the text with the most words of the query
+	Snippet string // default: the paragraph with the most words of the query
 }
 
-// Bounds on a folder. What is beyond is not found.
+// Bounds; files beyond are ignored.
 const (
 	maxFiles  = 20_000
 	maxFile   = 10 << 20
-	maxFolder = 256 << 20 // bytes of all pages together
+	maxFolder = 256 << 20 // bytes of all pages
 )
 
-// Folder searches pages on disk. They are read at the first search, and again when
-// a file was changed since. Links on disk are not followed.
+// Folder searches pages on disk. It reads them at the first search and after changes.
+// It does not follow links on disk.
 func Folder(c Crawl) Provider {
 	f := &folder{Crawl: c}
 	return Provider{Name: "folder", Local: true, Max: 4, Timeout: time.Minute, Search: f.search, Page: f.at}
@@ -75,13 +73,12 @@ func Folder(c Crawl) Provider {
 type folder struct {
 	Crawl
 	mu    sync.Mutex
-	state uint64 // of the files that were read
+	state uint64 // of the files
 	pages []Page
 	rank  func(query string, n int) []Hit
 }
 
-// search ranks all pages, since those that are not of the query's hosts and dates
-// are not to take the place of others.
+// search ranks many pages, since filtered ones must not displace others.
 func (f *folder) search(ctx context.Context, q Query) ([]Result, error) {
 	pages, rank, err := f.load(ctx)
 	if err != nil {
@@ -110,7 +107,7 @@ func (p Page) result() Result {
 	return Result{URL: p.URL, Title: p.Title, Author: p.Author, Published: p.Published, Text: textkit.Prefix(p.Text, maxText)}
 }
 
-// at returns the page at an address: its own, or that by its path.
+// at prefers a page's own address to that by path.
 func (f *folder) at(ctx context.Context, address string) (Result, bool, error) {
 	address, ok := Canonical(address)
 	if !ok {
@@ -130,7 +127,6 @@ func (f *folder) at(ctx context.Context, address string) (Result, bool, error) {
 	return Result{}, false, nil
 }
 
-// load reads the pages, if they are not as they were.
 func (f *folder) load(ctx context.Context) ([]Page, func(string, int) []Hit, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -158,7 +154,7 @@ func (f *folder) load(ctx context.Context) ([]Page, func(string, int) []Hit, err
 	return f.pages, f.rank, nil
 }
 
-// unnamed returns an error of a file without the path to the folder.
+// unnamed removes the path from an error.
 func unnamed(err error) error {
 	if e, ok := err.(*fs.PathError); ok { //nolint:errorlint // as the standard library returns it
 		return e.Err
@@ -166,8 +162,7 @@ func unnamed(err error) error {
 	return err
 }
 
-// list returns the files of a folder that may be pages, and a number that is
-// another when one is changed.
+// list returns the files that may be pages, and a hash that changes with them.
 func list(ctx context.Context, dir fs.FS) (files []string, state uint64, err error) {
 	h := fnv.New64a()
 	err = fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
@@ -194,13 +189,12 @@ func list(ctx context.Context, dir fs.FS) (files []string, state uint64, err err
 	return files, h.Sum64(), err
 }
 
-// isPage reports whether a file is a page by its name.
 func isPage(name string) bool {
 	ext := strings.ToLower(path.Ext(name))
 	return ext == "" || slices.Contains([]string{".html", ".htm", ".xhtml", ".txt", ".md", ".markdown", ".php", ".asp", ".aspx"}, ext)
 }
 
-// read reads the files. One that can't be read is left out.
+// read skips unreadable files.
 func (f *folder) read(ctx context.Context, dir fs.FS, files []string) ([]Page, error) {
 	known := manifest(dir)
 	var pages []Page
@@ -261,7 +255,7 @@ func (f *folder) page(name string, raw []byte, m entry) (Page, bool) {
 	return p, true
 }
 
-// byPath returns the address of a page by its path.
+// byPath returns a page's address by its path.
 func byPath(name, base string) string {
 	u := &url.URL{Path: name}
 	host, rest, ok := strings.Cut(name, "/")
@@ -276,10 +270,9 @@ func byPath(name, base string) string {
 
 const manifestName = "manifest.json"
 
-// An entry is what a manifest says of a page.
 type entry struct{ Path, URL, Title, Author, Published string }
 
-// manifest reads the manifest of a folder. One that can't be read says nothing.
+// manifest ignores an unreadable manifest.
 func manifest(dir fs.FS) map[string]entry {
 	m := map[string]entry{}
 	raw, err := readFile(dir, manifestName, maxFile)
@@ -287,7 +280,7 @@ func manifest(dir fs.FS) map[string]entry {
 		return m
 	}
 	var all struct{ Pages []entry }
-	var odd *json.UnmarshalTypeError // one entry does not spoil the others
+	var odd *json.UnmarshalTypeError // other entries stay usable
 	if err := json.Unmarshal(raw, &all); err != nil && !errors.As(err, &odd) {
 		return m
 	}
@@ -297,7 +290,6 @@ func manifest(dir fs.FS) map[string]entry {
 	return m
 }
 
-// readFile reads a file that has at most so many bytes.
 func readFile(dir fs.FS, name string, most int) ([]byte, error) {
 	file, err := dir.Open(name)
 	if err != nil {

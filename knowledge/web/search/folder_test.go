@@ -14,7 +14,6 @@ import (
 	"ponder/knowledge/web/search"
 )
 
-// folder writes files and returns where.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,7 +29,6 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// found returns the addresses that a search finds, with their titles.
 func found(t *testing.T, s *search.Searcher, q search.Query) (out []string) {
 	t.Helper()
 	f, err := s.Search(t.Context(), q)
@@ -94,7 +92,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// A page that is added, changed or removed is so in the next search.
+// Searches see changes of pages.
 func TestFolderChanges(t *testing.T) {
 	dir := folder(t, map[string]string{"a.txt": "mill"})
 	s := search.New([]search.Provider{search.Folder(search.Crawl{Dir: dir})}, nil, search.Options{})
@@ -123,7 +121,6 @@ func TestNoFolder(t *testing.T) {
 	}
 }
 
-// What reads and ranks can be given.
 func TestGiven(t *testing.T) {
 	dir := folder(t, map[string]string{"a.html": "one", "b.html": "two"})
 	p := search.Folder(search.Crawl{Dir: dir,
@@ -145,8 +142,8 @@ func TestGiven(t *testing.T) {
 	}
 }
 
-// Pages are found by their own addresses and by those of their paths, in any way to
-// write them, and not before they are searched for.
+// Pages have their own addresses and those of their paths, in any notation, even before
+// a search.
 func TestFolderPage(t *testing.T) {
 	dir := folder(t, map[string]string{
 		"a.html":              `<link rel="canonical" href="https://sea.example/deep"><title>Deep</title><p>The sea is deep.`,
@@ -179,7 +176,7 @@ func TestFolderPage(t *testing.T) {
 	}
 }
 
-// Escape sequences of terminals are no part of what a page says.
+// Terminal escapes are removed.
 func TestFolderEscapes(t *testing.T) {
 	dir := folder(t, map[string]string{"a.html": "<title>\x1b]0;OWNED\a\x1b[2J\x1b[31m A mill</title><p>\x1b[1mThe mill\x1b[0m turns, as &#x1B;[31mwe &#27;[1mknow."})
 	if d := cmp.Diff([]string{"https://folder.invalid/a.html A mill"}, found(t, search.New([]search.Provider{search.Folder(search.Crawl{Dir: dir})}, nil, search.Options{}), search.Query{Text: "mill"})); d != "" {

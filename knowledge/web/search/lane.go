@@ -12,22 +12,21 @@ import (
 	"time"
 )
 
-// Limits of a provider that does not say.
+// Defaults of providers.
 const (
 	atOnce  = 2
 	patient = 20 * time.Second
 	tries   = 3
-	again   = 500 * time.Millisecond // before the next try, doubled for each
+	again   = 500 * time.Millisecond // before the next try; doubles
 )
 
-// A lane keeps a provider's limits: how many searches at a time, how far apart,
-// and not before it said to come back.
+// A lane enforces a provider's limits.
 type lane struct {
 	Provider
 	slots chan struct{}
 
 	mu   sync.Mutex
-	next time.Time // the earliest that it may be asked
+	next time.Time // earliest next request
 }
 
 func newLane(p Provider) *lane {
@@ -40,10 +39,9 @@ func newLane(p Provider) *lane {
 	return &lane{Provider: p, slots: make(chan struct{}, p.Max)}
 }
 
-// errSlow says that a provider took too long.
 var errSlow = errors.New("no answer in time")
 
-// search asks the provider, and again if it was only busy.
+// search retries if the provider is busy.
 func (l *lane) search(ctx context.Context, q Query) ([]Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.Timeout, errSlow)
 	defer cancel()
@@ -66,7 +64,7 @@ func (l *lane) search(ctx context.Context, q Query) ([]Result, error) {
 	}
 }
 
-// wait waits for the provider's turn. When that is too late it fails at once.
+// wait waits for a turn, or fails at once if it is too late.
 func (l *lane) wait(ctx context.Context) error {
 	l.mu.Lock()
 	now := time.Now()
@@ -90,7 +88,7 @@ func (l *lane) wait(ctx context.Context) error {
 	}
 }
 
-// hold keeps all searches from a provider for a while.
+// hold delays all searches.
 func (l *lane) hold(pause time.Duration) {
 	if pause <= 0 {
 		return
@@ -102,8 +100,7 @@ func (l *lane) hold(pause time.Duration) {
 	}
 }
 
-// retry returns how long to leave a provider alone after an error, and whether to
-// try again then.
+// retry returns the pause after an error, and whether to try again.
 func retry(err error, try int) (time.Duration, bool) {
 	var status *StatusError
 	if !errors.As(err, &status) {
@@ -125,8 +122,8 @@ func retry(err error, try int) (time.Duration, bool) {
 	return status.Retry, false
 }
 
-// once asks the provider one time. It does not wait for one that does not heed
-// its context, and holds what one breaks on.
+// once makes one request. It does not wait for providers that ignore ctx, and recovers
+// from panics.
 func (l *lane) once(ctx context.Context, q Query) ([]Result, error) {
 	type answer struct {
 		list []Result
@@ -154,11 +151,10 @@ func (l *lane) once(ctx context.Context, q Query) ([]Result, error) {
 	}
 }
 
-// kind is the kind of the notes that answers are kept in.
+// kind is that of the notes in the archive.
 const kind = "search"
 
-// kept returns the answer of a provider to the same query, if it is young enough.
-// One that can't be read is as good as none.
+// kept returns a recent archived answer. Unreadable ones are ignored.
 func (s *Searcher) kept(ctx context.Context, l *lane, q Query) (list []Result, at time.Time, ok bool) {
 	age := cmp.Or(q.MaxAge, s.opts.MaxAge)
 	if s.cache == nil || age < 0 || l.Local {
@@ -171,7 +167,7 @@ func (s *Searcher) kept(ctx context.Context, l *lane, q Query) (list []Result, a
 	return sound(list, q), at, true
 }
 
-// keep keeps an answer. That it can't be kept is no reason to do without it.
+// keep archives an answer; failures are ignored.
 func (s *Searcher) keep(ctx context.Context, l *lane, q Query, list []Result, at time.Time) {
 	if s.cache == nil || s.opts.MaxAge < 0 || l.Local {
 		return
@@ -182,7 +178,7 @@ func (s *Searcher) keep(ctx context.Context, l *lane, q Query, list []Result, at
 	}
 }
 
-// note returns the name of the note for a provider and a query.
+// note returns the key of a provider's answer.
 func note(provider string, q Query) string {
 	q.MaxAge, q.now = 0, time.Time{}
 	b, err := json.Marshal(q)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// played returns a provider that answers as it is told, one after the other.
+// played returns a provider with given answers.
 func played(name string, answers ...any) (Provider, *[]time.Duration) {
 	var mu sync.Mutex
 	var at []time.Duration
@@ -73,7 +73,7 @@ func TestLimits(t *testing.T) {
 				if err == nil && (len(f.Results) != 1 || f.Results[0].URL != page) {
 					t.Errorf("found %+v", f)
 				}
-				time.Sleep(time.Hour) // what is left running ends
+				time.Sleep(time.Hour) // ends abandoned requests
 				synctest.Wait()
 				if d := cmp.Diff(test.at, *at); d != "" {
 					t.Error(d)
@@ -128,7 +128,7 @@ func TestAtOnce(t *testing.T) {
 	})
 }
 
-// One that fails stands beside what the others found, and all are asked at once.
+// Providers run in parallel, and failures do not affect others.
 func TestSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := played("a", "https://x.example/1 https://x.example/2?utm_source=a https://y.example/")
@@ -158,7 +158,7 @@ func TestSideBySide(t *testing.T) {
 		if d := cmp.Diff([]string{"a 3 <nil>", "b 0 status 403 forbidden: no money", "c 2 <nil>", "slow 0 no answer in time"}, outcomes); d != "" {
 			t.Error(d)
 		}
-		time.Sleep(time.Hour) // what is left running ends
+		time.Sleep(time.Hour) // ends abandoned requests
 	})
 }
 

@@ -1,19 +1,15 @@
-// Package search asks several search engines at once and makes one list of what
-// they find.
+// Package search queries several search engines in parallel and merges their results.
 //
-// A [Provider] is a value with a function: [Exa], [Brave], [Tavily], [SearXNG], or
-// [Folder], which searches pages on disk for work without a network. A [Searcher]
-// asks them side by side, each within its limits (lane.go), and fuses their lists:
-// addresses are written in one way (canonical.go), the same page of several is one
-// result (fuse.go), and what any of them does wrong stands beside what the others
-// found. api.go speaks HTTP with the engines.
+// A [Provider] is [Exa], [Brave], [Tavily], [SearXNG], or [Folder] for pages on disk. A
+// [Searcher] queries them within their limits (lane.go) and fuses the results.
+// canonical.go normalizes addresses, so a page found by several is one result. The
+// [Outcome] of each provider has its error.
 //
-// All that comes back was written by strangers. sound.go bounds it: lengths, no
-// characters that are not seen, only http and https addresses. It is never to be
-// obeyed. Keys are sent in headers and are in no error.
+// Results are untrusted. sound.go bounds them, removes invisible characters, and allows
+// only http and https. Keys are never in errors.
 //
-// Answers are kept in notes of the archive, of the kind "search": the name is the
-// provider's and the SHA-256 of the query, the value is JSON of []Result.
+// Notes of the kind "search" archive answers, by provider and SHA-256 of the query, as
+// JSON of []Result.
 package search
 
 import (
@@ -33,77 +29,70 @@ import (
 	"ponder/knowledge/archive"
 )
 
-// A Query is what is looked for.
 type Query struct {
 	Text string
-	N    int // results wanted; 10 if zero, at most MaxResults
+	N    int // default 10, at most MaxResults
 
-	// From and To bound when a page was published: From <= it < To. Pages whose
-	// date is not known are found nevertheless. Zero means no bound.
+	// From <= publication < To; zero is unbounded. Undated pages match.
 	From, To time.Time
 
-	// Domains and Without are hosts, with their subdomains, that results must be
-	// of and must not be of.
+	// Results must be of Domains and not of Without; both include subdomains.
 	Domains, Without []string
 
 	Language string // ISO 639-1, or ""
 
-	// MaxAge is how old a kept answer may be. Zero means that of the searcher,
-	// less than zero that none may be used.
+	// MaxAge limits the age of archived answers; default is that of the searcher,
+	// negative excludes all.
 	MaxAge time.Duration
 
 	now time.Time
 }
 
-// MaxResults is the most results of a search.
 const MaxResults = 100
 
-// A Result is a page that was found. Its texts are bounded and may be empty.
+// A Result is a page. Its texts are bounded and may be empty.
 type Result struct {
-	URL        string    `json:"url"` // in canonical form
+	URL        string    `json:"url"` // canonical
 	Title      string    `json:"title,omitempty"`
 	Snippet    string    `json:"snippet,omitempty"`
-	Text       string    `json:"text,omitempty"`    // of the page, or the beginning of it
-	Summary    string    `json:"summary,omitempty"` // made by a provider
+	Text       string    `json:"text,omitempty"`    // of the page, or its start
+	Summary    string    `json:"summary,omitempty"` // by a provider
 	Author     string    `json:"author,omitempty"`
 	Highlights []string  `json:"highlights,omitempty"`
 	Published  time.Time `json:"published,omitzero"`
 
-	// Score is the provider's in what a provider returns. In what a search
-	// returns it is 1 for what all that answered have first, and less for others.
+	// Score is the provider's in answers of providers. In results of a search, 1 means
+	// that all answering providers rank the page first.
 	Score float64 `json:"score,omitempty"`
 
-	Providers []string `json:"-"` // that found it, the one that has it highest first
+	Providers []string `json:"-"` // with it, the highest rank first
 	Rank      int      `json:"-"` // from 1
 }
 
-// A Provider is a search engine.
 type Provider struct {
 	Name string
 
-	Max     int           // searches at a time; 2 if zero
-	Every   time.Duration // from one search to the next
-	Timeout time.Duration // of a search with all its tries; 20 s if zero
-	Local   bool          // answers at once from this machine, so that answers are not kept
+	Max     int           // concurrent searches; default 2
+	Every   time.Duration // interval between searches
+	Timeout time.Duration // with retries; default 20 s
+	Local   bool          // answers locally, so not archived
 
-	// Search returns the best results first. It may be called concurrently. An
-	// error should be, or wrap, a *StatusError where the engine has refused: when
-	// it says when to come back, it is not asked before.
+	// Search returns the best results first and is called concurrently. A refusal
+	// should be or wrap a *StatusError, whose Retry is respected.
 	Search func(context.Context, Query) ([]Result, error)
 
-	// Page returns the page at an address, with its text, if the provider has it on
-	// this machine. Nil if it has no pages.
+	// Page returns a locally stored page. Nil without pages.
 	Page func(ctx context.Context, url string) (r Result, ok bool, err error)
 }
 
-// Options say how a searcher works. The zero value works.
+// Options configure a searcher.
 type Options struct {
-	MaxAge time.Duration    // of kept answers; a day if zero, none are kept if less
-	Keep   time.Duration    // after which kept answers are removed; 30 days if zero
-	Now    func() time.Time // time.Now if nil
+	MaxAge time.Duration    // of archived answers; default a day, negative archives none
+	Keep   time.Duration    // of archived answers; default 30 days
+	Now    func() time.Time // default time.Now
 }
 
-// Errors that a search as a whole can have.
+// Errors of a whole search.
 var (
 	ErrNoProvider = errors.New("no search provider is set up")
 	ErrNoQuery    = errors.New("there is nothing to search for")
@@ -117,8 +106,7 @@ type Searcher struct {
 	clean sync.Once
 }
 
-// New returns a searcher with these providers, whose order breaks ties. Without
-// an archive nothing is kept.
+// New returns a searcher. The order of providers breaks ties; cache may be nil.
 func New(providers []Provider, cache *archive.Archive, opts Options) *Searcher {
 	s := &Searcher{cache: cache, opts: opts}
 	s.opts.MaxAge = cmp.Or(s.opts.MaxAge, 24*time.Hour)
@@ -134,24 +122,22 @@ func New(providers []Provider, cache *archive.Archive, opts Options) *Searcher {
 	return s
 }
 
-// Found is what a search came to.
 type Found struct {
 	Results   []Result  // the best first
-	Providers []Outcome // in the order they were given
+	Providers []Outcome // in given order
 }
 
-// An Outcome is how a provider did.
 type Outcome struct {
 	Name   string
 	Count  int
 	Err    error
-	Cached bool          // the answer was kept from an earlier search
+	Cached bool
 	At     time.Time     // of the answer
-	Took   time.Duration // zero if it was kept
+	Took   time.Duration // zero if archived
 }
 
-// Search asks all providers at once and returns when all have answered, failed or
-// run out of time. It fails only if all of them do, with an error that names each.
+// Search queries all providers in parallel and waits for all. It fails only if all
+// fail; the error names each.
 func (s *Searcher) Search(ctx context.Context, q Query) (Found, error) {
 	if len(s.lanes) == 0 {
 		return Found{}, ErrNoProvider
@@ -174,7 +160,6 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Found, error) {
 	return f, nil
 }
 
-// tidy bounds a query.
 func (q Query) tidy() Query {
 	q.Text = textkit.PrefixLine(q.Text, 2000)
 	if q.N <= 0 {
@@ -188,7 +173,6 @@ func (q Query) tidy() Query {
 	return q
 }
 
-// hosts returns the hosts of a list as they are in canonical addresses.
 func hosts(list []string) (out []string) {
 	for _, h := range list {
 		h = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(h), "https://"), "http://")
@@ -202,7 +186,7 @@ func hosts(list []string) (out []string) {
 	return out
 }
 
-// ask asks one provider, unless its answer is known.
+// ask uses an archived answer if possible.
 func (s *Searcher) ask(ctx context.Context, l *lane, q Query) ([]Result, Outcome) {
 	o := Outcome{Name: l.Name}
 	if list, at, ok := s.kept(ctx, l, q); ok {
@@ -223,7 +207,6 @@ func (s *Searcher) ask(ctx context.Context, l *lane, q Query) ([]Result, Outcome
 	return list, o
 }
 
-// failed returns an error if no provider answered.
 func failed(list []Outcome) error {
 	var all allFailed
 	for _, o := range list {
@@ -235,7 +218,6 @@ func failed(list []Outcome) error {
 	return all
 }
 
-// allFailed is the errors of all providers.
 type allFailed []error
 
 func (a allFailed) Error() string {
@@ -248,7 +230,6 @@ func (a allFailed) Error() string {
 
 func (a allFailed) Unwrap() []error { return a }
 
-// finite returns a score that can be compared.
 func finite(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
@@ -256,8 +237,7 @@ func finite(x float64) float64 {
 	return x
 }
 
-// rankWords ranks pages by BM25 with its usual constants. A word of a title counts
-// as three.
+// rankWords ranks by BM25; words of a title count three times.
 func rankWords(pages []Page) func(query string, n int) []Hit {
 	const lean, title = 0.75, 3
 	type posting struct {
@@ -298,7 +278,7 @@ func rankWords(pages []Page) func(query string, n int) []Hit {
 	}
 }
 
-// words returns the words of a text in small letters, a final s left out.
+// words are lower-case, without a final s.
 func words(s string) []string {
 	list := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	for i, w := range list {
@@ -314,8 +294,8 @@ func unique(list []string) []string {
 	return slices.Compact(list)
 }
 
-// snippet returns the paragraph of a text with the most words of a query, and the
-// one after it while there is room.
+// snippet returns the paragraph with the most words of the query, and following ones
+// that fit.
 func snippet(text, query string) string {
 	const most = 500
 	want := unique(words(query))
@@ -343,11 +323,10 @@ func snippet(text, query string) string {
 	return textkit.PrefixLine(out, most)
 }
 
-// damp is how little the first rank counts more than the second: the usual
-// constant of reciprocal rank fusion. Scores of engines do not compare, ranks do.
+// damp is the usual constant of reciprocal rank fusion. Engines' scores are not
+// comparable, ranks are.
 const damp = 60
 
-// fuse makes one list of those of several providers.
 func fuse(of []Outcome, lists [][]Result, n int) []Result {
 	answered := 0
 	at := map[string]int{}
@@ -386,8 +365,7 @@ func fuse(of []Outcome, lists [][]Result, n int) []Result {
 	return all
 }
 
-// merge makes one result of two for the same page: each text is from the one that
-// ranks it higher, if that has it.
+// merge prefers the texts of the better rank.
 func merge(a, b Result) Result {
 	if b.Rank < a.Rank {
 		a, b = b, a

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Bounds on what a result may have, in bytes.
+// Bounds on a result, in bytes.
 const (
 	maxTitle   = 300
 	maxSnippet = 2000
@@ -22,8 +22,7 @@ const (
 	maxEach    = 2000
 )
 
-// sound returns the results that can be used, bounded. Those that are not of the
-// query's hosts and dates are left out, whether or not a provider can tell.
+// sound returns bounded, valid results of the query's hosts and dates.
 func sound(list []Result, q Query) []Result {
 	out := make([]Result, 0, min(len(list), MaxResults))
 	for _, r := range list {
@@ -57,7 +56,6 @@ func sound(list []Result, q Query) []Result {
 	return out
 }
 
-// admits reports whether a result is of the hosts and the time that are asked for.
 func (q Query) admits(r Result) bool {
 	if t := r.Published; !t.IsZero() && (t.Before(q.From) || !q.To.IsZero() && !t.Before(q.To)) {
 		return false
@@ -70,13 +68,12 @@ func (q Query) admits(r Result) bool {
 	return (len(q.Domains) == 0 || slices.ContainsFunc(q.Domains, of)) && !slices.ContainsFunc(q.Without, of)
 }
 
-// lines returns the visible text, cut at n bytes.
+// lines returns visible text of at most n bytes.
 func lines(text string, n int) string {
 	return strings.TrimSpace(textkit.Prefix(textkit.Visible(textkit.Prefix(text, 2*n)), n))
 }
 
-// untagged returns the text of a piece of HTML, as some engines send: matches
-// between tags, and letters as entities.
+// untagged removes tags and entities.
 func untagged(s string) string {
 	if !strings.ContainsAny(s, "<&") {
 		return s

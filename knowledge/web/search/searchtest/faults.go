@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// misbehave answers a request as a fault says.
 func (s *Server) misbehave(w http.ResponseWriter, r *http.Request, a ask, f Fault, key string) {
 	switch f {
 	case Limited:
@@ -41,7 +40,7 @@ func (s *Server) misbehave(w http.ResponseWriter, r *http.Request, a ask, f Faul
 	}
 }
 
-// huge writes until nobody reads any more, or 64 MiB.
+// huge writes 64 MiB or until the client stops.
 func huge(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `{"type":"search","results":[{"title":"`)
 	chunk := strings.Repeat("x", 64<<10)
@@ -52,8 +51,8 @@ func huge(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Hostiles returns pages whose addresses and texts are made to harm whoever
-// believes them. Only those at good.example and loud.example can be shown.
+// Hostiles returns harmful addresses and texts. Only good.example and loud.example are
+// valid.
 func Hostiles() []Page {
 	long := strings.Repeat("long ", 100_000)
 	return []Page{

@@ -14,8 +14,7 @@ import (
 	"unicode"
 )
 
-// Load reads the pages of a folder: HTML and text. It is for folders that are
-// trusted, unlike what the packages under test are for.
+// Load reads HTML and text of a trusted folder.
 func Load(dir string) ([]Page, error) {
 	var pages []Page
 	root := os.DirFS(dir)
@@ -65,7 +64,7 @@ func newPage(name, ext string, raw []byte) Page {
 	return p
 }
 
-// find returns the pages that have words of the query, those with most first.
+// find returns pages with words of the query, the most first.
 func (s *Server) find(a ask) []Page {
 	type scored struct {
 		Page
@@ -98,14 +97,12 @@ func (a ask) admits(p Page) bool {
 	return !p.Published.Before(a.from) && (a.to.IsZero() || p.Published.Before(a.to))
 }
 
-// words returns the different words of a text.
 func words(s string) []string {
 	list := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// common returns how many words are in both.
 func common(a, b []string) (n int) {
 	for _, w := range b {
 		if _, ok := slices.BinarySearch(a, w); ok {
@@ -115,7 +112,7 @@ func common(a, b []string) (n int) {
 	return n
 }
 
-// best returns the line of a text with the most words of a query.
+// best returns the line with the most words of the query.
 func best(text, query string) string {
 	want := words(query)
 	line, most := "", -1

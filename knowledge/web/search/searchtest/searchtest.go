@@ -1,20 +1,13 @@
-// Package searchtest is a search server that behaves like Exa, Brave, Tavily and
-// SearXNG, for tests and for trying things without a network or a key. It finds
-// pages it is given and answers in each API's published form; told to, it
-// misbehaves as servers do.
+// Package searchtest is a server that imitates Exa, Brave, Tavily and SearXNG for tests
+// without network or keys. It finds given pages, answers in the published forms, and
+// can misbehave.
 //
-// A [Server] is an http.Handler. Each API is below a path of its own, /exa, /brave,
-// /tavily and /searxng, and at the root as well, as they are when they are by
-// themselves. Pages without an address of their own are served below /pages/, so
-// that what was found can be read.
-//
-// server.go takes requests, shapes.go has the forms, faults.go what can go wrong,
-// and pages.go reads and ranks pages.
+// A [Server] serves each API below /exa, /brave, /tavily and /searxng, and at the root.
+// Pages without an address are served below /pages/.
 package searchtest
 
 import "time"
 
-// The APIs.
 const (
 	Exa     = "exa"
 	Brave   = "brave"
@@ -22,53 +15,49 @@ const (
 	SearXNG = "searxng"
 )
 
-// Options say how a server behaves. The zero value behaves well.
+// Options configure a server; the zero value behaves well.
 type Options struct {
-	// Keys are the keys that APIs ask for. One without takes any, but not none.
+	// Keys has the required key of each API. Without an entry any key works, but not
+	// none.
 	Keys map[string]string
 
-	// Faults are what goes wrong with the first, the second and each further
-	// request of an API. Those after the last are answered. A query that has
-	// "fault:" and the name of one in it goes wrong, too.
+	// Faults apply to the first requests of an API in order. A query with "fault:" and
+	// a name has that fault too.
 	Faults map[string][]Fault
 }
 
-// A Fault is a way to misbehave.
 type Fault string
 
-// The faults.
 const (
 	None     Fault = ""
-	Limited  Fault = "429"      // too many requests, come back in a second
-	Error    Fault = "500"      // and a page instead of JSON
-	Busy     Fault = "503"      // without a word
-	Denied   Fault = "401"      // and the key in the message
-	Hang     Fault = "hang"     // until the request is given up
+	Limited  Fault = "429"      // retry in a second
+	Error    Fault = "500"      // with HTML
+	Busy     Fault = "503"      // without a body
+	Denied   Fault = "401"      // with the key in the message
+	Hang     Fault = "hang"     // until the request ends
 	Garbage  Fault = "garbage"  // not JSON
-	Half     Fault = "half"     // the connection ends in the middle
-	Huge     Fault = "huge"     // an answer without end
+	Half     Fault = "half"     // a truncated body
+	Huge     Fault = "huge"     // an endless answer
 	Redirect Fault = "redirect" // to another host
-	Odd      Fault = "odd"      // JSON of other types
+	Odd      Fault = "odd"      // JSON of wrong types
 	Nothing  Fault = "nothing"  // no results
-	Hostile  Fault = "hostile"  // results that are out to harm
+	Hostile  Fault = "hostile"  // harmful results
 )
 
-// A Page is what can be found.
 type Page struct {
-	URL       string // its address; "" for one that the server gives it
+	URL       string // "" for one below /pages/
 	Name      string // below /pages/
 	Title     string
 	Author    string
 	Text      string
 	Published time.Time
-	Raw       []byte // what is served below /pages/; Text if nil
+	Raw       []byte // default Text
 	Type      string // media type of Raw
 }
 
-// A Request is one that a server got.
 type Request struct {
 	API, Method, Path, Query string
 	Key                      string
-	Body                     string // of a POST, or the parameters
+	Body                     string // or the parameters
 	At                       time.Time
 }

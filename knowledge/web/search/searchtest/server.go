@@ -22,19 +22,18 @@ type Server struct {
 	count    map[string]int
 }
 
-// New returns a server that finds these pages.
 func New(pages []Page, opts Options) *Server {
 	return &Server{opts: opts, pages: slices.Clone(pages), count: map[string]int{}}
 }
 
-// Requests returns the requests for searches so far, in order.
+// Requests returns all search requests in order.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// ask is a request as all APIs have it.
+// ask is a request in common form.
 type ask struct {
 	api, query, base string
 	n                int
@@ -42,7 +41,6 @@ type ask struct {
 	with, without    []string
 }
 
-// ServeHTTP answers a search, or serves a page.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if name, ok := strings.CutPrefix(r.URL.Path, "/pages/"); ok {
 		s.page(w, name)
@@ -73,7 +71,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// route returns the API that a request is for, and the path within it.
 func route(r *http.Request) (api, path string) {
 	path = r.URL.Path
 	for _, name := range []string{Exa, Brave, Tavily, SearXNG} {
@@ -109,7 +106,7 @@ func keyOf(api string, h http.Header) string {
 	return strings.TrimPrefix(h.Get("Authorization"), "Bearer ")
 }
 
-// note notes a request and returns what is to go wrong with it.
+// note records a request and returns its fault.
 func (s *Server) note(r Request) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +123,7 @@ func (s *Server) note(r Request) Fault {
 	return None
 }
 
-// parse reads a request. What is not as it should be is left out.
+// parse ignores invalid parts.
 func parse(api string, v url.Values, body []byte) ask {
 	a := ask{api: api, query: v.Get("q"), n: 10}
 	switch api {
@@ -165,7 +162,7 @@ func parse(api string, v url.Values, body []byte) ask {
 	return a
 }
 
-// operators takes those for hosts out of the query.
+// operators moves hosts out of the query.
 func (a *ask) operators() {
 	var keep []string
 	for _, w := range strings.Fields(a.query) {
@@ -189,7 +186,6 @@ func day(s string) time.Time {
 	return t
 }
 
-// after returns the beginning of the day after one.
 func after(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// shape returns results in the form of an API.
 func shape(a ask, found []Page) any {
 	list := make([]map[string]any, 0, len(found))
 	for i, p := range found {
@@ -32,7 +31,6 @@ func shape(a ask, found []Page) any {
 		"infoboxes": []any{}, "suggestions": []string{a.query + " news"}, "unresponsive_engines": [][]string{{"duckduckgo", "timeout"}}}
 }
 
-// result returns a result in the form of an API.
 func result(a ask, p Page, i, of int) map[string]any {
 	score := 0.9 - 0.5*float64(i)/float64(of)
 	passage := best(p.Text, a.query)
@@ -52,12 +50,11 @@ func result(a ask, p Page, i, of int) map[string]any {
 		"score": 1 / float64(i+1), "category": "general", "thumbnail": nil, "img_src": ""}
 }
 
-// refuse answers with an error in the form of an API.
 func refuse(w http.ResponseWriter, api string, status int, key string) {
 	words := map[int]string{400: "The query is missing.", 401: "The key " + key + " is invalid.", 429: "Request rate limit exceeded for plan."}[status]
 	code := map[int]string{400: "VALIDATION", 401: "SUBSCRIPTION_TOKEN_INVALID", 429: "RATE_LIMITED"}[status]
 	if api == Brave && status < 429 {
-		status = 422 // it has one for all
+		status = 422 // its status for all others
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
