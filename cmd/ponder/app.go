@@ -15,18 +15,17 @@ import (
 	"ponder/internal/tui"
 )
 
-// A cli is the application with the streams, flags and terminal of a command.
+// A cli adds the streams, flags and terminal of a command to an application.
 type cli struct {
 	*app.App
 
 	in    io.Reader
-	out   io.Writer // results
-	log   *logSink  // progress and logs
+	out   io.Writer
+	log   *logSink
 	flags flags
 	brake *brake
 }
 
-// newCLI returns a cli without streams, which tells the user what its App has to say.
 func newCLI(o app.Options) *cli {
 	a := &cli{}
 	o.Loaded = func(cfg *config.Config) error { return a.logTo(cfg.LogLevel) }
@@ -40,8 +39,8 @@ func newCLI(o app.Options) *cli {
 	return a
 }
 
-// logTo sets up the log. Without a level there is none: commands say themselves
-// what goes wrong.
+// logTo sets up the log. Without a level it discards the log, since commands report their
+// errors.
 func (a *cli) logTo(level string) error {
 	if level == "" {
 		slog.SetDefault(slog.New(slog.DiscardHandler))
@@ -55,22 +54,19 @@ func (a *cli) logTo(level string) error {
 	return nil
 }
 
-// say tells a user something that is not a result.
 func (a *cli) say(format string, args ...any) {
 	fmt.Fprintf(a.log, "ponder: %s\n", fmt.Sprintf(format, args...))
 }
 
-// warn tells a user of an error that stops nothing.
 func (a *cli) warn(err error) { a.say("warning: %s", a.line(err)) }
 
-// note is say for what --quiet and --json leave out.
+// note is say, silenced by --quiet and --json.
 func (a *cli) note(format string, args ...any) {
 	if !a.flags.quiet && !a.flags.json {
 		a.say(format, args...)
 	}
 }
 
-// notes is note of each text that is not empty.
 func (a *cli) notes(list ...string) {
 	for _, text := range list {
 		if text != "" {
@@ -79,11 +75,9 @@ func (a *cli) notes(list ...string) {
 	}
 }
 
-// plain reports whether colours are not wanted.
 func (a *cli) plain() bool { return a.flags.noColor || os.Getenv("NO_COLOR") != "" }
 
-// A logSink is where lines go that are not results: standard error, or a view
-// that is open on it.
+// A logSink takes lines that are not results and writes them to standard error or an open view.
 type logSink struct {
 	out io.Writer
 
@@ -91,7 +85,6 @@ type logSink struct {
 	view *tui.View
 }
 
-// Write takes whole lines.
 func (s *logSink) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,14 +95,13 @@ func (s *logSink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// through sends lines to a view, or to standard error again if it is nil.
+// through redirects lines to a view, or back to standard error if v is nil.
 func (s *logSink) through(v *tui.View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.view = v
 }
 
-// close gives the terminal back, if a view is open on it.
 func (s *logSink) close() {
 	s.mu.Lock()
 	view := s.view
@@ -119,8 +111,6 @@ func (s *logSink) close() {
 	}
 }
 
-// command returns the command line that does something with a thread, in the
-// database and with the configuration of this one.
 func (a *cli) command(what string, id ponder.ThreadID) string {
 	line := "ponder " + what + " " + string(id)
 	for _, f := range [][2]string{{"--db", a.Options.DB}, {"--config", a.Options.Config}} {
@@ -131,7 +121,6 @@ func (a *cli) command(what string, id ponder.ThreadID) string {
 	return line
 }
 
-// shellQuote returns a word as a shell takes it.
 func shellQuote(word string) string {
 	if word != "" && strings.IndexFunc(word, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:@+,=", r))

@@ -16,7 +16,6 @@ import (
 	"ponder/tool/think"
 )
 
-// askFlags are what `ponder ask` is told beside the message.
 type askFlags struct {
 	talkFlags
 	attach   []string
@@ -60,7 +59,6 @@ git diff | ponder ask - --model anthropic/claude-opus-4-6`,
 	return cmd
 }
 
-// ask is the command.
 func (a *cli) ask(ctx context.Context, text string, f askFlags, given func(string) bool) error {
 	m, err := a.message(ctx, text, f.attach)
 	if err != nil {
@@ -107,19 +105,17 @@ func (a *cli) ask(ctx context.Context, text string, f askFlags, given func(strin
 	return s.unsaid(ctx, err)
 }
 
-// An asking is one message and its answer.
 type asking struct {
 	*conversation
-	heard    ponder.Seq // the newest event that was shown, or is old
+	heard    ponder.Seq
 	internal bool
 	out      chatUI
 	reserve  reserve
 	turnNow  turn
-	why      error // the turn is to be stopped
+	why      error
 	stopped  bool
 }
 
-// turn sends the message, and prints the answer.
 func (s *asking) turn(ctx context.Context, m message) error {
 	t := &s.turnNow
 	ev, err := s.say(ctx, m)
@@ -170,11 +166,9 @@ func (s *asking) turn(ctx context.Context, m message) error {
 	return s.why
 }
 
-// slowAfter is how long nothing may be shown of an answer until it is said that it is
-// waited for.
+// slowAfter is the time without text after which a notice says that the answer is pending.
 const slowAfter = 2 * time.Second
 
-// waits says for how long an answer is waited for of which nothing is shown yet.
 func (s *asking) waits(took time.Duration) {
 	switch t := &s.turnNow; {
 	case took < slowAfter || t.shown:
@@ -185,7 +179,6 @@ func (s *asking) waits(took time.Duration) {
 	}
 }
 
-// stopTurn has the turn stopped, once there is a reason to and its run is known.
 func (s *asking) stopTurn(ctx context.Context) error {
 	if s.why == nil || s.turnNow.Run == "" || s.stopped {
 		return nil
@@ -194,8 +187,8 @@ func (s *asking) stopTurn(ctx context.Context) error {
 	return s.stop(ctx, s.turnNow.Run, s.turnNow.open())
 }
 
-// wont sends why no model will answer, if that is certain before one does: the turn
-// tries for longer.
+// wont sends the reason if certainly no model will answer. The turn itself keeps trying for
+// longer.
 func (s *asking) wont(ctx context.Context) <-chan error {
 	wont := make(chan error, 1)
 	go func() {
@@ -206,7 +199,7 @@ func (s *asking) wont(ctx context.Context) <-chan error {
 	return wont
 }
 
-// from returns after which event to listen: of a thread that is new, all is news.
+// from returns the event after which to listen; a new thread shows all its events.
 func (s *asking) from(ev ponder.Event) ponder.Seq {
 	if s.fresh {
 		return s.heard
@@ -214,7 +207,6 @@ func (s *asking) from(ev ponder.Event) ponder.Seq {
 	return max(s.heard, ev.Seq-1)
 }
 
-// shows shows an update: the answer as it comes or, as JSON, events.
 func (s *asking) shows(u turnUpdate) error {
 	if u.err != nil {
 		return u.err
@@ -244,7 +236,7 @@ func (s *asking) shows(u turnUpdate) error {
 	return nil
 }
 
-// thinkFirst has the message thought about before it is sent.
+// thinkFirst has the message reflected on before sending it.
 func (s *asking) thinkFirst(ctx context.Context, m message) error {
 	wish, err := s.reflect(ctx, m.text, m.text)
 	if err != nil {
@@ -291,7 +283,6 @@ func (s *asking) thinkFirst(ctx context.Context, m message) error {
 	return nil
 }
 
-// unsaid removes a conversation that was begun and failed before anything came of it.
 func (s *asking) unsaid(ctx context.Context, err error) error {
 	if err == nil || !s.reserve.holds || codeOf(err) == interrupted {
 		s.reserve.release()
@@ -299,7 +290,7 @@ func (s *asking) unsaid(ctx context.Context, err error) error {
 	}
 	if s.thinker.Close(ctx) == nil {
 		s.working = false
-		_ = s.drop(ctx) // else it can just as well be gone on with
+		_ = s.drop(ctx) // if that fails, the user can continue it
 	}
 	return err
 }

@@ -13,12 +13,12 @@ import (
 	"ponder/store/sqlite"
 )
 
-// mostAttached is how big a file may be whose bytes are kept beside a conversation.
+// mostAttached is the maximal size of a file whose bytes are kept with a conversation, in
+// bytes.
 const mostAttached = 20 << 20
 
-// keepFile keeps the bytes of a file that is put beside a thread, and returns
-// the attachment with its hash, by which [archive.Archive.Get] finds them. It is called
-// before the attachment is appended: bytes without one do no harm, and are removed
+// keepFile stores the bytes of an attachment and returns it with the hash for
+// [archive.Archive.Get]. Call it before appending the attachment: orphaned bytes are removed
 // with the thread.
 func keepFile(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, b ponder.AttachmentAdded, raw []byte) (ponder.AttachmentAdded, error) {
 	if len(raw) > mostAttached {

@@ -31,7 +31,7 @@ func TestBrakeWithoutRest(t *testing.T) {
 	}
 }
 
-// TestBrakeHungUp: of a terminal that goes away two may tell, and the command comes to rest.
+// Two signals may report one closed terminal; the command then stops gracefully.
 func TestBrakeHungUp(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	b := &brake{stop: stop}

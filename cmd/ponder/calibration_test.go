@@ -21,7 +21,7 @@ import (
 
 const seedOfSessions = 3
 
-// past returns the events of a session that has ended with a claim.
+// past returns the events of an ended session with a claim.
 func past(run ponder.RunID, claimed float64, model string) []ponder.Event {
 	return []ponder.Event{
 		{Run: run, Body: ponder.RunStarted{Mode: session.Name, Input: "Is it so?"}},
@@ -50,7 +50,7 @@ func create(t *testing.T, store ponder.Store, id ponder.ThreadID, events ...pond
 
 func TestJudge(t *testing.T) {
 	right := 1.0
-	many := make([]ponder.Event, 300) // what came after the end
+	many := make([]ponder.Event, 300)
 	for i := range many {
 		many[i] = ponder.Event{Body: ponder.Observation{Content: "rain"}}
 	}
@@ -95,8 +95,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestForksCountOnce checks that an outcome that two threads have in common is one
-// case.
+// An outcome shared by two threads counts once.
 func TestForksCountOnce(t *testing.T) {
 	store := memory.New()
 	create(t, store, "thr_1", append(past("run_1", 0.9, "m"), turnedOut("run_1", 1))...)
@@ -115,8 +114,8 @@ func TestForksCountOnce(t *testing.T) {
 	}
 }
 
-// TestCalibrated looks at all that shows a confidence, once it is known what that is
-// worth: of claims of 0.9, half are right.
+// Once confidences are calibrated, all outputs use the calibration: half of the claims of 0.9
+// are right.
 func TestCalibrated(t *testing.T) {
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "PONDER_CONFIG"} {
 		t.Setenv(name, "")

@@ -45,37 +45,34 @@ ponder chat --continue`,
 	return cmd
 }
 
-// A chatSession is a conversation that goes on with its user. Its methods are called
-// from one goroutine.
+// A chatSession is an interactive conversation. One goroutine calls its methods.
 type chatSession struct {
 	*conversation
 	ui      chatUI
 	presses chan tui.Press
-	lines   chan tui.Press // where they come from a file
+	lines   chan tui.Press // for lines of a file
 
-	updated <-chan turnUpdate // nil before the thread is there
-	deaf    func()            // ends it
+	updated <-chan turnUpdate // nil before the thread exists
+	deaf    func()
 	heard   ponder.Seq
-	now     *activeTurn     // nil if none goes on
-	next    []queuedMessage // that are answered next
-	drawn   []string        // put beside the conversation during the turn
-	armed   time.Time       // when ctrl-c was pressed where there was nothing to stop
-	leaving bool            // once what waits is answered
-	files   message         // put beside the next message
-	rearm   func()          // has ctrl-c tell of itself again, where it is a signal; or nil
+	now     *activeTurn // nil between turns
+	next    []queuedMessage
+	drawn   []string  // attachments added by others during the turn
+	armed   time.Time // last ctrl-c with nothing to stop
+	leaving bool      // once the queue is empty
+	files   message   // attached to the next message
+	rearm   func()    // re-enables ctrl-c where it is a signal; may be nil
 
-	reserve reserve // of what is shown beside messages, where they come from a file
-	failed  error   // why the last turn had no answer
+	reserve reserve // of output beside messages, when reading a file
+	failed  error
 }
 
-// An activeTurn is a turn that goes on.
 type activeTurn struct {
 	turn
 	stopping bool
 	stopped  bool
 }
 
-// chat is the command.
 func (a *cli) chat(ctx context.Context, f talkFlags, given func(string) bool) error {
 	t, err := f.talking(ctx, a, given)
 	if err != nil {
@@ -112,21 +109,19 @@ func (a *cli) chat(ctx context.Context, f talkFlags, given func(string) bool) er
 	return err
 }
 
-// isLines reports whether messages are lines of a file.
 func (s *chatSession) isLines() bool {
 	_, lines := s.ui.(*lineUI)
 	return lines
 }
 
-// press tells of what was typed.
+// press queues a key press. It does not block.
 func (s *chatSession) press(p tui.Press) {
 	select {
 	case s.presses <- p:
-	default: // as many are waiting already
+	default: // the queue is full
 	}
 }
 
-// begin shows where the conversation stands, and goes on with what was left.
 func (s *chatSession) begin(ctx context.Context) error {
 	with := "T" + talkingWith(s.talking)[1:] + ". /help lists commands, ctrl+d leaves."
 	s.reserve.show(func() { s.ui.Show(tui.Remark, with) })
@@ -147,28 +142,24 @@ func (s *chatSession) begin(ctx context.Context) error {
 	return nil
 }
 
-// unsaid removes a conversation that was begun and in which nothing was answered, and
-// returns the failure that it was.
 func (s *chatSession) unsaid(ctx context.Context) error {
 	gone := s.reserve.holds && s.failed != nil && s.thinker.Close(ctx) == nil
 	if gone {
 		s.working = false
-		gone = s.drop(ctx) == nil // else it can just as well be gone on with
+		gone = s.drop(ctx) == nil // if that fails, the user can continue it
 	}
 	if !gone {
 		s.reserve.release()
 		return nil
 	}
-	return failure{code: codeOf(s.failed)} // which was told
+	return failure{code: codeOf(s.failed)} // already reported
 }
 
-// listen hears what comes from now on.
 func (s *chatSession) listen(ctx context.Context) {
 	sctx, cancel := context.WithCancel(ctx)
 	s.updated, s.deaf = s.updates(sctx, s.heard), cancel
 }
 
-// loop talks until the user leaves.
 func (s *chatSession) loop(ctx context.Context) error {
 	defer func() {
 		if s.deaf != nil {
@@ -207,7 +198,7 @@ func (s *chatSession) loop(ctx context.Context) error {
 	}
 }
 
-// linesNow returns where the next line comes from, once it is its turn.
+// linesNow returns the source of lines; nil while a turn runs or waits.
 func (s *chatSession) linesNow() <-chan tui.Press {
 	if s.now != nil || len(s.next) > 0 {
 		return nil
@@ -215,10 +206,9 @@ func (s *chatSession) linesNow() <-chan tui.Press {
 	return s.lines
 }
 
-// twice is how soon ctrl-c must be pressed again to leave.
+// twice is how soon a second ctrl-c leaves.
 const twice = 2 * time.Second
 
-// pressed does what was typed, and reports whether it is time to go.
 func (s *chatSession) pressed(ctx context.Context, p tui.Press) (gone bool, err error) {
 	switch p.Key {
 	case tui.Leave:
@@ -249,7 +239,6 @@ func (s *chatSession) pressed(ctx context.Context, p tui.Press) (gone bool, err 
 	return gone, err
 }
 
-// stand shows how things stand.
 func (s *chatSession) stand() {
 	status := ""
 	switch {
@@ -273,7 +262,6 @@ func (s *chatSession) stand() {
 	s.ui.SetStatus(status, queue)
 }
 
-// openUI returns how the conversation is shown: on a terminal, if both ends are one.
 func (s *chatSession) openUI(ctx context.Context) chatUI {
 	in, isIn := s.in.(*os.File)
 	out, isOut := s.paper()
@@ -291,21 +279,17 @@ func (s *chatSession) openUI(ctx context.Context) chatUI {
 	return &lineUI{cli: s.cli, undo: func() { undo() }}
 }
 
-// A chatUI shows a conversation, or one answer.
 type chatUI interface {
 	Show(what tui.Kind, text string)
-	// SetStatus shows what happens, and which messages wait.
+	// SetStatus shows the activity and the queued messages.
 	SetStatus(status string, queue []string)
-	Close() // doing so twice does no harm
+	Close() // idempotent
 }
 
-// markStopped is shown below an answer that was stopped.
 const markStopped = "stopped"
 
-// eof is the key of a press that means that no more messages come.
 const eof = "eof"
 
-// answerUI returns how an answer is shown: on a terminal, as Markdown.
 func (a *cli) answerUI() chatUI {
 	if out, ok := a.paper(); ok && !a.flags.json && tui.CanShow(out) {
 		return a.openTalk(tui.TalkOptions{Out: out, Style: a.style()})
@@ -313,13 +297,12 @@ func (a *cli) answerUI() chatUI {
 	return &lineUI{cli: a, bar: a.newProgressBar()}
 }
 
-// A terminalUI is a terminal.
 type terminalUI struct {
 	*tui.Talk
 	undo func()
 }
 
-// openTalk takes the terminal until Close. Lines that are logged meanwhile are shown there.
+// openTalk takes the terminal until Close and shows log lines there.
 func (a *cli) openTalk(o tui.TalkOptions) *terminalUI {
 	talk, log, last := tui.OpenTalk(o), a.log, a.brake.last
 	log.mu.Lock()
@@ -339,7 +322,6 @@ func (u *terminalUI) Close() {
 	u.undo()
 }
 
-// notices shows lines on a terminal that a conversation is held on.
 type notices struct{ talk *tui.Talk }
 
 func (n notices) Write(b []byte) (int, error) {
@@ -347,12 +329,12 @@ func (n notices) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A lineUI prints answers as they come, and nothing of what was typed.
+// A lineUI prints answers as they grow, and no input.
 type lineUI struct {
 	cli  *cli
 	bar  *progressBar
 	undo func() // may be nil
-	last byte   // of the answer that was printed; zero at its begin
+	last byte
 }
 
 func (u *lineUI) Show(what tui.Kind, text string) {
@@ -375,13 +357,13 @@ func (u *lineUI) Show(what tui.Kind, text string) {
 	}
 }
 
-// print prints a piece of a result; as JSON, results are events.
+// print prints a piece of a result. With --json, results are events, so it prints nothing.
 func (u *lineUI) print(text string) {
 	if text == "" || u.cli.flags.json {
 		return
 	}
 	u.last = text[len(text)-1]
-	_, _ = io.WriteString(u.cli.out, text) // what cannot be printed is told at the end
+	_, _ = io.WriteString(u.cli.out, text) // [results] keeps the error for the end
 }
 
 func (u *lineUI) SetStatus(status string, _ []string) {
@@ -400,8 +382,7 @@ func (u *lineUI) Close() {
 	}
 }
 
-// readLines sends the lines of a reader, each once what was there before is done. One
-// that ends in a backslash goes on.
+// readLines sends each line once the previous one is done. A trailing backslash joins lines.
 func (s *chatSession) readLines(ctx context.Context, in io.Reader) {
 	send := func(p tui.Press) bool {
 		select {

@@ -19,23 +19,19 @@ import (
 	"ponder/tool/approval"
 )
 
-// A word begins a line that a user types.
 type word struct{ name, takes, about string }
 
 func (w word) usage() string { return strings.TrimSpace(w.name + " " + w.takes) }
 
-// hint explains the word, and completes it.
 func (w word) hint() tui.Hint {
 	return tui.Hint{Text: w.usage() + ": " + w.about, Complete: w.name + strings.Repeat(" ", min(1, len(w.takes)))}
 }
 
-// A chatCommand is something that is typed in a conversation and is no message.
 type chatCommand struct {
 	word
-	run func(s *chatSession, ctx context.Context, rest string) error // nil if it leaves
+	run func(s *chatSession, ctx context.Context, rest string) error // nil leaves
 }
 
-// chatCommands are all of them.
 func chatCommands() []chatCommand {
 	return []chatCommand{
 		{word{"/deep", "[topic]", "have a slower model think about the conversation, in the background"}, (*chatSession).deepCommand},
@@ -52,7 +48,6 @@ func chatCommands() []chatCommand {
 	}
 }
 
-// proper returns the name of a command, which may have been called by another one.
 func proper(name string) string {
 	switch name = strings.ToLower(name); name {
 	case "/stats":
@@ -63,7 +58,6 @@ func proper(name string) string {
 	return name
 }
 
-// commandOf returns the command that a line is, and what stands after its name.
 func commandOf(line string) (c chatCommand, rest string, ok bool) {
 	name, rest, _ := strings.Cut(line, " ")
 	for _, c := range chatCommands() {
@@ -74,7 +68,6 @@ func commandOf(line string) (c chatCommand, rest string, ok bool) {
 	return c, "", false
 }
 
-// hintCommand helps with a command that is being typed.
 func hintCommand(line string) (h tui.Hint) {
 	typed, _, more := strings.Cut(line, " ")
 	if !strings.HasPrefix(typed, "/") {
@@ -95,7 +88,6 @@ func hintCommand(line string) (h tui.Hint) {
 	return h
 }
 
-// stem returns what all words begin with.
 func stem(words []string) string {
 	head := words[0]
 	for _, w := range words {
@@ -137,15 +129,13 @@ func (s *chatSession) deepCommand(ctx context.Context, topic string) error {
 	return nil
 }
 
-// errTurn says that a command has to wait.
 var errTurn = errors.New("an answer goes on: wait for it, or stop it with ctrl+c")
 
-// isSetting reports whether a text is "on" or "off", or empty: the other of the value now.
+// isSetting reports whether a text is on, off or empty. Empty toggles.
 func isSetting(rest string) bool {
 	return slices.Contains([]string{"", "on", "true", "off", "false"}, strings.ToLower(rest))
 }
 
-// toggle changes a setting of the conversation.
 func (s *chatSession) toggle(ctx context.Context, rest, about string, setting func(*app.ChatSetup) *bool) error {
 	if s.now != nil {
 		return errTurn
@@ -167,7 +157,7 @@ func (s *chatSession) thinkCommand(ctx context.Context, rest string) error {
 	return s.toggle(ctx, rest, "thinking before an answer is ", func(t *app.ChatSetup) *bool { return &t.Think })
 }
 
-// planCommand turns plan mode on and off, or sends a message about a plan.
+// planCommand toggles plan mode, or sends a message in it.
 func (s *chatSession) planCommand(ctx context.Context, rest string) error {
 	if !isSetting(rest) {
 		s.next = append(s.next, queuedMessage{Text: approval.PlanMark + " " + rest})
@@ -215,7 +205,6 @@ func (s *chatSession) attachCommand(_ context.Context, file string) error {
 	return nil
 }
 
-// newCommand begins another conversation, with what is configured as it was.
 func (s *chatSession) newCommand(ctx context.Context, _ string) error {
 	if s.now != nil {
 		return errTurn
@@ -231,16 +220,14 @@ func (s *chatSession) newCommand(ctx context.Context, _ string) error {
 	return nil
 }
 
-// errUnsaid says that there is nothing to look at.
 var errUnsaid = errors.New("nothing was said yet")
 
-// What is shown of thoughts: the newest, of the newest events.
+// Limits of /thoughts: thoughts shown, events read.
 const (
 	shownThoughts = 20
 	readThoughts  = 20_000
 )
 
-// thoughtsCommand shows what was thought in the conversation and not said.
 func (s *chatSession) thoughtsCommand(ctx context.Context, _ string) error {
 	if s.id == "" {
 		return errUnsaid
@@ -262,7 +249,7 @@ func (s *chatSession) thoughtsCommand(ctx context.Context, _ string) error {
 	return nil
 }
 
-// thoughtOf returns what an event says that was thought and not said, or "".
+// thoughtOf returns the unspoken thought in an event, or "".
 func thoughtOf(ev ponder.Event) string {
 	switch b := ev.Body.(type) {
 	case ponder.Thought:
@@ -313,7 +300,6 @@ func (s *chatSession) costCommand(ctx context.Context, _ string) error {
 	return errors.New("no model has answered yet")
 }
 
-// exportCommand writes the conversation to a file.
 func (s *chatSession) exportCommand(ctx context.Context, file string) error {
 	if s.id == "" {
 		return errUnsaid
@@ -335,7 +321,7 @@ func (s *chatSession) exportCommand(ctx context.Context, file string) error {
 	return s.deliver(filepath.Clean(file), text)
 }
 
-// transcriptOf returns a conversation as Markdown, without what no user is shown.
+// transcriptOf returns a conversation as Markdown, without internal events.
 func transcriptOf(ctx context.Context, log ponder.Log, info ponder.Info) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n", oneLine(info.Title))

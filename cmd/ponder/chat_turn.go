@@ -14,8 +14,6 @@ import (
 	"ponder/tool/think"
 )
 
-// entered takes a line: a command, or a message, which waits if an answer goes on. It
-// reports whether it is time to go.
 func (s *chatSession) entered(ctx context.Context, line string) (gone bool, err error) {
 	if line = strings.TrimSpace(line); line == "" {
 		return false, nil
@@ -39,10 +37,9 @@ func (s *chatSession) entered(ctx context.Context, line string) (gone bool, err 
 	return false, nil
 }
 
-// A queuedMessage is a message that waits. It has an ID if it is in the log already.
+// A queuedMessage has an ID if the log already has it.
 type queuedMessage = app.Said
 
-// turnNext begins the next turn, if one waits and none goes on.
 func (s *chatSession) turnNext(ctx context.Context) {
 	for s.now == nil && len(s.next) > 0 {
 		w := s.next[0]
@@ -58,12 +55,10 @@ func (s *chatSession) turnNext(ctx context.Context) {
 	}
 }
 
-// begins begins the turn of a message.
 func (s *chatSession) begins(message string, seq ponder.Seq) {
 	s.now = &activeTurn{turn: newTurn(message, seq, !s.onTerminal())}
 }
 
-// send sends a message, with the files that were put beside it.
 func (s *chatSession) send(ctx context.Context, text string) error {
 	m := s.files
 	m.text = text
@@ -82,7 +77,6 @@ func (s *chatSession) send(ctx context.Context, text string) error {
 	return nil
 }
 
-// update takes an update of the conversation.
 func (s *chatSession) update(ctx context.Context, u turnUpdate) error {
 	if u.err != nil {
 		return u.err
@@ -119,8 +113,6 @@ func (s *chatSession) update(ctx context.Context, u turnUpdate) error {
 	return s.stopNow(ctx)
 }
 
-// happens takes in what others do: they say something, or put something beside the
-// conversation.
 func (s *chatSession) happens(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
@@ -139,7 +131,6 @@ func (s *chatSession) happens(ev ponder.Event) {
 	}
 }
 
-// drawings shows what was put beside the conversation, between two turns.
 func (s *chatSession) drawings() {
 	if s.now != nil {
 		return
@@ -150,7 +141,6 @@ func (s *chatSession) drawings() {
 	s.drawn = nil
 }
 
-// drawn returns something that was put beside a conversation, as Markdown.
 func drawn(b ponder.AttachmentAdded) string {
 	if b.Media == app.Diagram {
 		return fmt.Sprintf("%s:\n\n```mermaid\n%s\n```", oneLine(b.Name), strings.ReplaceAll(b.Content, "```", "'''"))
@@ -158,7 +148,6 @@ func drawn(b ponder.AttachmentAdded) string {
 	return fmt.Sprintf("%s (%s)", oneLine(b.Name), textkit.Bytes(b.Bytes))
 }
 
-// over ends the turn.
 func (s *chatSession) over(ctx context.Context) {
 	t := s.now
 	s.now, s.failed = nil, t.failure()
@@ -174,7 +163,6 @@ func (s *chatSession) over(ctx context.Context) {
 	s.turnNext(ctx)
 }
 
-// stopNow has the turn stopped that is to be, once its run is known.
 func (s *chatSession) stopNow(ctx context.Context) error {
 	if s.rearm != nil {
 		s.rearm()
@@ -187,14 +175,13 @@ func (s *chatSession) stopNow(ctx context.Context) error {
 	return s.stop(ctx, t.Run, t.open())
 }
 
-// What is shown of a conversation that is gone on with.
+// Limits of the history shown on entry.
 const (
-	shownBefore = 6    // messages and answers
-	readBefore  = 1000 // events
+	shownBefore = 6 // messages and answers
+	readBefore  = 1000
 )
 
-// reread shows the end of the conversation, and returns the messages that are not
-// answered.
+// reread shows the last messages and returns the unanswered ones.
 func (s *chatSession) reread(ctx context.Context) (open []app.Said, err error) {
 	info, err := s.store.Thread(ctx, s.id)
 	if err != nil {
@@ -221,7 +208,7 @@ func (s *chatSession) reread(ctx context.Context) (open []app.Said, err error) {
 	open = left.Open
 	if info.Status.Ended() {
 		open, s.muses.Done = nil, s.muses.Asked
-		_ = s.thinker.Mind.Fold(ctx, s.id) // so that the first turn begins at once
+		_ = s.thinker.Mind.Fold(ctx, s.id) // lets the first turn start at once
 	}
 	if !s.isLines() {
 		s.retell(lines, open)
@@ -229,7 +216,6 @@ func (s *chatSession) reread(ctx context.Context) (open []app.Said, err error) {
 	return open, nil
 }
 
-// retell shows what was said last, but for what is about to be answered.
 func (s *chatSession) retell(lines []ponder.Event, open []app.Said) {
 	for _, ev := range lines[max(0, len(lines)-shownBefore):] {
 		switch b := ev.Body.(type) {
@@ -248,25 +234,23 @@ func (s *chatSession) retell(lines []ponder.Event, open []app.Said) {
 	}
 }
 
-// A turn is the answer to a message as a command shows it: a text that only grows, for a
-// terminal takes nothing back.
+// A turn is the text of an answer on a surface that cannot take text back.
 type turn struct {
 	app.TurnView
-	atOnce bool   // a round is shown when the log has all of it, and not before
-	spoke  bool   // a model has said something, whether that is shown or not
-	shown  bool   // something of the answer is shown
-	tail   string // shown before the next words: an escape sequence that is not whole, or restarted
-	delay  string // that the newest call is made again, and when, if that takes long
+	atOnce bool   // show a round only once the log has all of it
+	spoke  bool   // a model wrote something, shown or not
+	shown  bool   // some of the answer is shown
+	tail   string // printed before the next text: restarted, or an incomplete escape sequence
+	delay  string // pending retry of the newest call, if the wait is long
 }
 
-// newTurn returns the turn of a message.
 func newTurn(message string, seq ponder.Seq, atOnce bool) turn {
 	t := turn{TurnView: app.NewTurnView(message, seq), atOnce: atOnce}
 	t.Text.Eager = true
 	return t
 }
 
-// apply takes an update, and returns what it adds to what is shown.
+// apply folds an update and returns the text to append to the output.
 func (t *turn) apply(u turnUpdate) string {
 	if u.event == nil {
 		_, ours := t.Round(u.delta.Key)
@@ -285,10 +269,9 @@ func (t *turn) apply(u turnUpdate) string {
 	return text
 }
 
-// restarted is shown where the text before it was taken back.
 const restarted = "\n\n[cut off: the answer begins anew]\n\n"
 
-// show returns what an edit adds to what is shown.
+// show returns the text that an edit appends to the output.
 func (t *turn) show(e llm.Edit) string {
 	if e.Back > 0 {
 		t.tail = restarted
@@ -310,15 +293,14 @@ func (t *turn) show(e llm.Edit) string {
 	return text
 }
 
-// open returns what is shown of the round that may not be in the log.
+// open returns the shown text of the round that the log may not have yet.
 func (t *turn) open() string {
 	return textkit.Clean(strings.TrimSuffix(t.Text.Open(), t.tail))
 }
 
-// replied reports whether a call was answered.
 func (t *turn) replied() bool { return t.Model != "" }
 
-// failure returns why there is no answer, or not all of one; nil if there is one.
+// failure returns why the answer is missing or incomplete, or nil.
 func (t *turn) failure() error {
 	if t.Status == ponder.Completed {
 		if how := t.Finish.BrokeOff(); how != "" && t.Last.Error == "" {

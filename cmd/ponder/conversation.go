@@ -14,53 +14,50 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A conversation is a thread that a command talks on: it sends messages, has them
-// answered here, unless another process holds the thread, and hears what comes of
-// that. Its methods are called from one goroutine.
+// A conversation sends messages on a thread and has them answered in this process, unless
+// another process holds the thread. One goroutine calls its methods.
 type conversation struct {
 	*cli
 	life    context.Context //nolint:containedctx // of the command
 	store   *sqlite.Store
 	talking app.ChatSetup
-	id      ponder.ThreadID // empty: it is made with the first message
-	fresh   bool            // it was made here
-	nextID  ponder.ThreadID // that it is made with
+	id      ponder.ThreadID // empty until the first message
+	fresh   bool
+	nextID  ponder.ThreadID
 	muses   app.ReflectionView
-	mind    app.BackgroundFeed      // what is told of the subconscious
-	told    []app.PendingEscalation // of that, what is to be noted as told
+	mind    app.BackgroundFeed      // escalations of the subconscious
+	told    []app.PendingEscalation // escalations to record as delivered
 
 	thinker *app.Runner
 	deltas  deltaBuffer
-	live    *stream.Broadcasts // of what is written here
-	unlive  func()             // ends that; nil: it is not begun
-	hearing bool               // what another process writes
-	worked  chan workDone      // of the work that goes on here
-	started int                // how often it was begun
+	live    *stream.Broadcasts
+	unlive  func() // stops them; nil if not started
+	hearing bool
+	worked  chan workDone
+	started int
 	working bool
 	retry   <-chan time.Time // when to try to hold the thread again
 }
 
-// A workDone reports that the nth start of the work here returned, with its error.
+// A workDone reports that start n of the work returned, with its error.
 type workDone struct {
 	n   int
 	err error
 }
 
-// converse returns a conversation, on a new thread if id is empty. The caller closes
-// it, and the store after it.
+// converse returns a conversation, on a new thread if id is empty. The caller closes it before
+// the store.
 func (a *cli) converse(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, t app.ChatSetup) (*conversation, error) {
 	c := &conversation{cli: a, life: ctx, store: store, talking: t, id: id, worked: make(chan workDone, 1), live: a.Broadcasts()}
 	c.deltas.bell, c.mind.Owner = make(chan struct{}, 1), a.Owner()
 	return c, c.open(ctx)
 }
 
-// open makes the thinker.
 func (c *conversation) open(ctx context.Context) (err error) {
 	c.thinker, err = c.ChatRunner(ctx, c.store, c.talking, c.written)
 	return err
 }
 
-// written takes what a model writes here.
 func (c *conversation) written(d ponder.Delta) {
 	if app.WritesReply(d.Key) {
 		c.deltas.add(d)
@@ -68,7 +65,7 @@ func (c *conversation) written(d ponder.Delta) {
 	}
 }
 
-// change goes on as t says: what is in flight is asked again, by the models of t.
+// change applies t. Its models repeat calls in flight.
 func (c *conversation) change(ctx context.Context, t app.ChatSetup) error {
 	if err := c.thinker.Close(ctx); err != nil {
 		return err
@@ -87,7 +84,7 @@ func (c *conversation) change(ctx context.Context, t app.ChatSetup) error {
 	return c.work(ctx)
 }
 
-// renew takes in that MCP servers have other tools than when the last turn began.
+// renew reloads the runner if the tools of MCP servers changed since the last turn.
 func (c *conversation) renew(ctx context.Context) error {
 	if c.working || c.thinker.Outer == c.ToolsVersion() {
 		return nil
@@ -98,9 +95,8 @@ func (c *conversation) renew(ctx context.Context) error {
 	return c.open(ctx)
 }
 
-// post appends inputs to the thread, in one transaction with the first decisions about
-// them, and has the thread worked on. It makes the thread under a title if there is none. It
-// returns the inputs as they are stored.
+// post appends inputs and the first decisions about them in one transaction, then starts work.
+// It creates a missing thread under the title name. It returns the stored inputs.
 func (c *conversation) post(ctx context.Context, name string, inputs ...ponder.Event) ([]ponder.Event, error) {
 	for i := range inputs {
 		inputs[i].ID = ponder.NewID("evt")
@@ -122,7 +118,6 @@ func (c *conversation) post(ctx context.Context, name string, inputs ...ponder.E
 	return inputs, c.work(ctx)
 }
 
-// thread returns the id of the thread, or what it will be.
 func (c *conversation) thread() ponder.ThreadID {
 	if c.id != "" {
 		return c.id
@@ -133,9 +128,8 @@ func (c *conversation) thread() ponder.ThreadID {
 	return c.nextID
 }
 
-// say sends a message, and has it answered. It returns the message.
 func (c *conversation) say(ctx context.Context, m message) (ponder.Event, error) {
-	for i, f := range m.files { // what they say is in the log; this is what they were
+	for i, f := range m.files { // the log has their text; this notes the files
 		if _, err := keepFile(ctx, c.store, c.thread(), f, m.raw[i]); err != nil {
 			return ponder.Event{}, err
 		}
@@ -145,7 +139,7 @@ func (c *conversation) say(ctx context.Context, m message) (ponder.Event, error)
 	}
 	before, raised := c.inner(ctx, m.text)
 	stored, err := c.post(ctx, m.name(), append(before, m.events()...)...)
-	if errors.Is(err, ponder.ErrTaken) && len(raised) > 0 { // another process has told it here
+	if errors.Is(err, ponder.ErrTaken) && len(raised) > 0 { // another process delivered the escalation
 		stored, err = c.post(ctx, m.name(), m.events()...)
 	}
 	if len(stored) == 0 {
@@ -155,7 +149,6 @@ func (c *conversation) say(ctx context.Context, m message) (ponder.Event, error)
 	return stored[len(stored)-1], err
 }
 
-// reflect asks for a reflection, and returns the wish.
 func (c *conversation) reflect(ctx context.Context, topic, name string) (ponder.Event, error) {
 	stored, err := c.post(ctx, name, ponder.Event{Internal: true, Body: ponder.Observation{Content: topic, Sensor: app.DeepAsked}})
 	if len(stored) == 0 {
@@ -164,7 +157,6 @@ func (c *conversation) reflect(ctx context.Context, topic, name string) (ponder.
 	return stored[0], err
 }
 
-// work has the thread worked on here, if no other process does that.
 func (c *conversation) work(ctx context.Context) error {
 	c.retry = nil
 	if c.unlive == nil {
@@ -180,20 +172,19 @@ func (c *conversation) work(ctx context.Context) error {
 	return nil
 }
 
-// await waits for the work to come to rest.
 func (c *conversation) await() {
 	c.working = true
 	p, id, n, worked := c.thinker.Place, c.id, c.started, c.worked
 	go func() { worked <- workDone{n, p.Wait(context.Background(), id)} }()
 }
 
-// retryAfter is how long another process may hold the thread before it is tried to
-// take it again, in case that process is gone.
+// retryAfter is the interval of attempts to take the thread from another process, which may be
+// dead.
 const retryAfter = 500 * time.Millisecond
 
-// onWorkDone takes that the work here returned. Another process may be at work.
+// onWorkDone handles the end of work here. Another process may hold the thread.
 func (c *conversation) onWorkDone(r workDone) error {
-	if c.working = false; r.n < c.started { // it was started again meanwhile
+	if c.working = false; r.n < c.started { // restarted meanwhile
 		c.await()
 		return nil
 	}
@@ -209,15 +200,14 @@ func (c *conversation) onWorkDone(r workDone) error {
 	return r.err
 }
 
-// stop has the turn that goes on stopped: run is that of the turn, if it is known.
-// Seen is what the user has seen of the text that is being written.
+// stop cancels the active turn. run is empty if unknown; seen is the text that the user saw of
+// the open round.
 func (c *conversation) stop(ctx context.Context, run ponder.RunID, seen string) error {
 	_, err := c.store.Append(ctx, c.id, 0, ponder.Event{Run: run, Body: ponder.Steer{Do: ponder.Cancel, Content: seen}})
 	return err
 }
 
-// background reports whether something is left to do that no turn waits for, having
-// given it a moment to come to its end.
+// background waits briefly, then reports whether work remains that no turn waits for.
 func (c *conversation) background() bool {
 	t := time.NewTimer(lastMoment)
 	defer t.Stop()
@@ -234,11 +224,11 @@ func (c *conversation) background() bool {
 	return false
 }
 
-// lastMoment is how long a run may take to write that it has ended.
+// lastMoment is the time that a run gets to write its end.
 const lastMoment = 50 * time.Millisecond
 
-// leave ends the conversation here. What goes on in the background is left to a
-// process of its own; if that cannot be, it goes on with the next message.
+// leave closes the conversation. A background process continues remaining work; if none starts,
+// the next message does.
 func (c *conversation) leave(ctx context.Context) {
 	if c.unlive != nil {
 		defer c.unlive()
@@ -253,7 +243,7 @@ func (c *conversation) leave(ctx context.Context) {
 	if !left {
 		return
 	}
-	if len(c.talking.Sources.Docs) == 0 { // which a server would not look into
+	if len(c.talking.Sources.Docs) == 0 { // a server would not read them
 		if c.handToServer(ctx, c.store, c.id, "") != nil {
 			return
 		}
@@ -267,7 +257,6 @@ func (c *conversation) leave(ctx context.Context) {
 	}
 }
 
-// noteOpen says so if an earlier message is still to be answered, which comes first.
 func (c *conversation) noteOpen(ctx context.Context) error {
 	if c.id == "" {
 		return nil
@@ -289,17 +278,16 @@ func (c *conversation) noteOpen(ctx context.Context) error {
 	return nil
 }
 
-// reset leaves the conversation, and begins one that has no thread yet.
 func (c *conversation) reset(ctx context.Context) error {
 	c.leave(ctx)
 	c.id, c.nextID, c.fresh = "", "", false
 	c.working, c.hearing, c.retry, c.muses = false, false, nil, app.ReflectionView{}
-	c.worked = make(chan workDone, 1) // what was cut off is not heard of any more
+	c.worked = make(chan workDone, 1) // ignore results of cancelled work
 	return c.open(ctx)
 }
 
-// tidy erases thoughts that are not to be kept any longer: of the turn that a message
-// began, and once the conversation is left, of all conversations.
+// tidy erases expired thoughts: of the turn that message started, or of all conversations after
+// the last turn.
 func (c *conversation) tidy(ctx context.Context, message ponder.Seq) {
 	rule, err := c.talking.Config.Thinking.Rule()
 	if err != nil || rule.Keeps() || c.id == "" {
@@ -317,11 +305,10 @@ func (c *conversation) tidy(ctx context.Context, message ponder.Seq) {
 	}
 }
 
-// drop removes a conversation in which nothing was said.
 func (c *conversation) drop(ctx context.Context) error {
 	if !c.fresh {
 		return nil
 	}
-	c.told = nil // it was not
+	c.told = nil // not delivered
 	return c.store.Remove(context.WithoutCancel(ctx), c.id)
 }

@@ -12,8 +12,8 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A message is appended in one transaction with the first decisions about it: by the holder,
-// which notes the event that it had seen.
+// The holder appends a message and the first decisions about it in one transaction, after the
+// event that it had seen.
 func TestSayAppendsOnce(t *testing.T) {
 	dir := t.TempDir()
 	store, err := sqlite.Open(t.Context(), filepath.Join(dir, "p.db"))
@@ -49,7 +49,7 @@ func TestSayAppendsOnce(t *testing.T) {
 		if (stored.After == 0) != (i == 0) {
 			t.Errorf("%q is appended with After %d", text, stored.After)
 		}
-		if i == 1 { // the turn may go on when the next message comes
+		if i == 1 { // the turn may still run when the next message arrives
 			continue
 		}
 		for c.working {

@@ -20,21 +20,18 @@ import (
 	"ponder/store/sqlite"
 )
 
-// How long a worker has to begin, and how often is looked whether it has.
+// How long a worker may take to start, and how often to check.
 const (
 	beginTime = 10 * time.Second
 	lookEvery = 20 * time.Millisecond
 )
 
-// An elsewhere is where a session goes on without this process.
 type elsewhere struct {
-	server *server.LocalServer // nil: in a process of its own
+	server *server.LocalServer // nil: a process started for it
 	pid    int
-	log    string // that the process writes
+	log    string // log file of the process
 }
 
-// detach leaves a session to `ponder serve`, or to a process in the background, and prints
-// the id.
 func (a *cli) detach(ctx context.Context, store ponder.Store, id ponder.ThreadID) error {
 	e, err := a.leaveTo(ctx, store, id, "")
 	if err != nil {
@@ -43,8 +40,8 @@ func (a *cli) detach(ctx context.Context, store ponder.Store, id ponder.ThreadID
 	return a.sayWhere(id, e)
 }
 
-// leaveTo leaves a session that is to go on to `ponder serve`, if that takes it, or to a
-// process in the background. A model, unless it is empty, thinks from now on.
+// leaveTo passes a session to `ponder serve` or, if that refuses, to a background process. A
+// non-empty model replaces the configured ones.
 func (a *cli) leaveTo(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (e elsewhere, err error) {
 	if s := a.handToServer(ctx, store, id, model); s != nil {
 		return elsewhere{server: s, pid: s.PID}, nil
@@ -75,9 +72,8 @@ func (a *cli) sayWhere(id ponder.ThreadID, e elsewhere) error {
 	return nil
 }
 
-// launch starts a process that works on a session and outlives this one, with a model
-// unless that is empty, and waits until it has begun. It returns where the process writes
-// its log, and its number.
+// launch starts a background process for a session, as leaveTo does, and waits until it works.
+// It returns its log file and process id.
 func (a *cli) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (logFile string, pid int, err error) {
 	line := []string{"session", "resume", string(id), "--quiet"}
 	if model != "" {
@@ -97,7 +93,7 @@ func (a *cli) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID
 	return logFile, worker.Process.Pid, err
 }
 
-// awaitWorker blocks until a process in the background has begun. Its errors name who that is.
+// awaitWorker blocks until begun reports true. Its errors call the worker who.
 func awaitWorker(ctx context.Context, worker *exec.Cmd, logFile, who string, begun func() (bool, error)) error {
 	ended := make(chan error, 1)
 	go func() { ended <- worker.Wait() }()
@@ -115,8 +111,7 @@ func awaitWorker(ctx context.Context, worker *exec.Cmd, logFile, who string, beg
 	return err
 }
 
-// poll calls done every few milliseconds until it reports true. It reports false if that took
-// too long.
+// poll calls done every few milliseconds until it reports true, or returns false after limit.
 func poll(ctx context.Context, limit time.Duration, done func() (bool, error)) (bool, error) {
 	late := time.NewTimer(limit)
 	defer late.Stop()
@@ -136,13 +131,12 @@ func poll(ctx context.Context, limit time.Duration, done func() (bool, error)) (
 	}
 }
 
-// hasBegun reports whether a process thinks about a session, or has. Who still holds one
-// that is paused is about to let go of it.
+// hasBegun reports whether a process has started on a session. The holder of a paused session
+// does not count: it is about to release it.
 func hasBegun(info ponder.Info) bool {
 	return info.Held && info.Status == ponder.Thinking || info.Status.Ended()
 }
 
-// logFolder returns the folder where processes in the background write their logs, and makes it.
 func (a *cli) logFolder() (string, error) {
 	dir, err := a.Settings.StateDir()
 	if err != nil {
@@ -151,8 +145,8 @@ func (a *cli) logFolder() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// canDetach returns an error if a process in the background could not write its log. Whoever
-// begins something for one asks before.
+// canDetach returns an error if a background process could not write its log. Call it before
+// creating work for one.
 func (a *cli) canDetach() error {
 	dir, err := a.logFolder()
 	probe := (*os.File)(nil)
@@ -166,8 +160,6 @@ func (a *cli) canDetach() error {
 	return os.Remove(probe.Name())
 }
 
-// worker starts a process that outlives this one, and does for a thread what the
-// words of a command line say.
 func (a *cli) worker(ctx context.Context, id ponder.ThreadID, line ...string) (logFile string, worker *exec.Cmd, err error) {
 	dir, err := a.logFolder()
 	if err != nil {
@@ -217,20 +209,18 @@ func lastLine(file string) string {
 	return "see " + file
 }
 
-// Times of what is asked of a server by the commands.
 const (
-	takeTime = 5 * time.Second // to begin with what is left to it in the queue
+	takeTime = 5 * time.Second // to start work from the queue
 )
 
-// A partner is the server of the command's database, and a client of it.
 type partner struct {
 	server.LocalServer
 	*client.Client
-	token bool // it is shown one
+	token bool
 }
 
-// served returns the server of the command's database, if one runs and says that it is
-// the one that is looked for. Only then it is shown the token of PONDER_TOKEN.
+// served returns the server of the command's database, if one runs and proves its identity.
+// Only such a server receives PONDER_TOKEN.
 func (a *cli) served(ctx context.Context) (*partner, bool) {
 	db := a.DatabasePath()
 	for _, s := range server.LocalServers(a.App) {
@@ -240,19 +230,17 @@ func (a *cli) served(ctx context.Context) (*partner, bool) {
 		token := os.Getenv("PONDER_TOKEN")
 		p := &partner{LocalServer: s, Client: client.New(s.Reach(), token), token: token != ""}
 		p.HTTP.Transport = server.Direct
-		p.Patience = -1 // there is another way
+		p.Patience = -1
 		return p, true
 	}
 	return nil, false
 }
 
-// handToServer leaves a thread to `ponder serve`, if that runs on the database and takes
-// it, and returns who has it: nil if nobody. A model, unless it is empty, thinks from now
-// on.
+// handToServer passes a thread to `ponder serve` on the same database and returns the server,
+// or nil. A non-empty model replaces the models.
 //
-// The server is asked, so that it begins at once or says why not. If it is not for who
-// asks, for want of the right token, the thread is put into the queue of those that
-// serve, which takes no token and no model.
+// It asks the server directly, for an immediate start or a reason. If the server refuses the
+// caller's token, it enqueues the thread, which needs no token and allows no model.
 func (a *cli) handToServer(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) *server.LocalServer {
 	s, ok := a.served(ctx)
 	if !ok {
@@ -280,8 +268,8 @@ func (a *cli) handToServer(ctx context.Context, store ponder.Store, id ponder.Th
 	return nil
 }
 
-// isStranger reports whether a server has refused for who asks, not for what is asked:
-// the token is missing, wrong, of another owner, not for that, or used too often.
+// isStranger reports whether a server refused the caller and not the request. Then the
+// token is missing, wrong, of another owner, without the right, or over its limit.
 func isStranger(err error) bool {
 	var p *client.Problem
 	if !errors.As(err, &p) {
@@ -294,7 +282,6 @@ func isStranger(err error) bool {
 	return false
 }
 
-// whyStranger says why a server refuses a token.
 func whyStranger(err error) string {
 	switch {
 	case errors.Is(err, &client.Problem{Status: http.StatusUnauthorized}):
@@ -305,7 +292,6 @@ func whyStranger(err error) string {
 	return reasonWhy(err)
 }
 
-// reasonWhy returns what a server says in a refusal, without how it was asked.
 func reasonWhy(err error) string {
 	var p *client.Problem
 	if errors.As(err, &p) {
@@ -314,8 +300,8 @@ func reasonWhy(err error) string {
 	return clip(oneLine(reasonOf(err).Error()), 200)
 }
 
-// enqueued has a thread worked on by a process that serves, and reports whether one does
-// before long. What is left to do on a conversation is only put into the queue.
+// enqueued enqueues a thread for a serving process, and reports whether one starts soon. It
+// does not wait for rest work of a conversation.
 func (a *cli) enqueued(ctx context.Context, store ponder.Store, id ponder.ThreadID) bool {
 	file, is := store.(*sqlite.Store)
 	if !is || a.enqueue(ctx, file, id) != nil {
@@ -325,7 +311,6 @@ func (a *cli) enqueued(ctx context.Context, store ponder.Store, id ponder.Thread
 	return taken && err == nil
 }
 
-// enqueue has a thread worked on by a process that serves.
 func (a *cli) enqueue(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) error {
 	p, err := placement.Open(ctx, placement.Config{Store: store, DB: store.DB(), Node: placement.Self(), Work: func(context.Context, ponder.ThreadID) error {
 		return errors.New("this process does not work")
@@ -336,12 +321,11 @@ func (a *cli) enqueue(ctx context.Context, store *sqlite.Store, id ponder.Thread
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), app.CloseTime)
 		defer cancel()
-		_ = p.Close(ctx) // what is enqueued is kept
+		_ = p.Close(ctx) // the queue keeps the entry
 	}()
 	return p.Enqueue(ctx, id, a.Owner(), 0)
 }
 
-// takenOn reports whether a thread is worked on before long.
 func takenOn(ctx context.Context, store ponder.Threads, id ponder.ThreadID) (bool, error) {
 	return poll(ctx, takeTime, func() (bool, error) {
 		info, err := store.Thread(ctx, id)

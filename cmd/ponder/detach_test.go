@@ -6,8 +6,8 @@ import (
 	"ponder"
 )
 
-// Who pauses a session holds it for a moment more: that is neither another that has
-// begun, nor one that can be gone on with yet.
+// A process that pauses a session holds it a moment longer. It neither counts as a new holder
+// nor allows a resume.
 func TestHolderOfPausedSession(t *testing.T) {
 	for _, tt := range []struct {
 		name         string

@@ -75,7 +75,6 @@ ponder eval questions.jsonl --variant plain,model=openai/gpt-5.2 --json`,
 	return cmd
 }
 
-// Bounds of flags.
 const mostSamples = 100
 
 func (f *evalFlags) plan(file string) (p eval.Plan, err error) {
@@ -111,10 +110,9 @@ type evaluation struct {
 	*eval.Runner
 	output string
 	bar    *progressBar
-	said   time.Time // of the last line on progress
+	said   time.Time
 }
 
-// eval is the command. It makes nothing before all that can be checked has been.
 func (a *cli) eval(ctx context.Context, file string, f evalFlags) error {
 	if _, err := a.Config(); err != nil {
 		return err
@@ -163,7 +161,6 @@ func (a *cli) eval(ctx context.Context, file string, f evalFlags) error {
 	return nil
 }
 
-// ifJSON prints a value if the user wants JSON.
 func (a *cli) ifJSON(v any) error {
 	if !a.flags.json {
 		return nil
@@ -171,7 +168,7 @@ func (a *cli) ifJSON(v any) error {
 	return a.object(v)
 }
 
-// progressEvery is the time between lines on progress, where there is no bar.
+// progressEvery is the interval of progress lines without a bar.
 const progressEvery = 15 * time.Second
 
 func (e *evaluation) progress(p eval.Progress) {

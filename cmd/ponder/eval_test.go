@@ -16,17 +16,14 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A rehearsal is a folder with questions, and a simulated server whose answers to
-// them are planted.
 type rehearsal struct {
 	dir   string
 	sim   *llmtest.Sim
 	calls atomic.Int64
 }
 
-// rehearse begins a rehearsal of n questions. The plain variant is right about those
-// that plain says, and the one with a reflection about those that deep says. Judge is
-// how the judge judges.
+// rehearse starts a rehearsal of n questions. plain and deep select the questions that each
+// variant answers correctly.
 func rehearse(t *testing.T, n int, plain, deep func(i int) bool, judge llmtest.Script) *rehearsal {
 	t.Helper()
 	r := &rehearsal{dir: t.TempDir()}
@@ -57,7 +54,6 @@ func rehearse(t *testing.T, n int, plain, deep func(i int) bool, judge llmtest.S
 	return r
 }
 
-// line returns a line of a script.
 func line(match, reply string) llmtest.Line {
 	return llmtest.Line{Match: regexp.MustCompile(match), Reply: json.RawMessage(reply)}
 }
@@ -69,8 +65,7 @@ func says(i int, right bool) string {
 	return fmt.Sprintf(`"Perhaps it is %d."`, 1000+i)
 }
 
-// eval runs the command and returns what it printed as JSON: the answers and
-// verdicts, and the report.
+// eval runs the command and returns its JSON lines and its report.
 func (r *rehearsal) eval(t *testing.T, code int, args ...string) (lines []map[string]any, report eval.Report) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -93,7 +88,6 @@ func (r *rehearsal) eval(t *testing.T, code int, args ...string) (lines []map[st
 	return lines, report
 }
 
-// kinds counts lines by their type.
 func kinds(lines []map[string]any) map[string]int {
 	n := make(map[string]int)
 	for _, l := range lines {
@@ -116,7 +110,7 @@ func find(t *testing.T, r eval.Report, by eval.Measure, name string) eval.Compar
 func third(i int) bool   { return i%3 == 0 }
 func another(i int) bool { return i%3 == 1 }
 
-// honest is a judge that knows a right answer by its tone.
+// honest is a judge that recognises a right answer by its tone.
 var honest = llmtest.Script{
 	line(`(?s)<answer_1>\s+Surely.*<answer_2>\s+Perhaps`, `{"why":"It is right.","better":"1"}`),
 	line(`(?s)<answer_1>\s+Perhaps.*<answer_2>\s+Surely`, `{"why":"It is right.","better":"2"}`),
@@ -124,7 +118,7 @@ var honest = llmtest.Script{
 }
 
 func TestEvalFindsAnEffect(t *testing.T) {
-	better := func(i int) bool { return i%10 != 1 } // mostly, and now and then where plain is right it is wrong
+	better := func(i int) bool { return i%10 != 1 }
 	r := rehearse(t, 30, third, better, honest)
 	lines, report := r.eval(t, done, "--variant", "plain,deep", "--samples", "2", "--judge", "ollama/critic", "-o", filepath.Join(r.dir, "report.md"))
 	if got := kinds(lines); got["answer"] != 120 || got["verdict"] != 60 || got["report"] != 1 {
@@ -154,7 +148,7 @@ func TestEvalFindsAnEffect(t *testing.T) {
 }
 
 func TestEvalFindsNone(t *testing.T) {
-	r := rehearse(t, 30, third, another, honest) // as often right, about others
+	r := rehearse(t, 30, third, another, honest)
 	_, report := r.eval(t, done, "--variant", "plain,deep", "--samples", "1", "--judge", "ollama/critic")
 	for _, by := range []eval.Measure{eval.ByChecks, eval.ByJudge} {
 		c := find(t, report, by, "deep")
@@ -164,7 +158,7 @@ func TestEvalFindsNone(t *testing.T) {
 	}
 }
 
-// A judge who prefers a place finds nothing, though it says so of each pair.
+// A judge with position bias finds no difference, and no pair counts.
 func TestEvalJudgeWithBias(t *testing.T) {
 	biased := llmtest.Script{line(`<answer_1>`, `{"why":"It came first.","better":"1"}`)}
 	r := rehearse(t, 12, third, another, biased)
@@ -172,13 +166,12 @@ func TestEvalJudgeWithBias(t *testing.T) {
 	if c := find(t, report, eval.ByJudge, "deep"); c.Finding != eval.NoDifference || c.Difference != 0 {
 		t.Errorf("comparison %+v", c)
 	}
-	if j := report.Judged; j.Pairs != 12 || j.Inconsistent != 8 || j.First != 1 { // four pairs are the same words
+	if j := report.Judged; j.Pairs != 12 || j.Inconsistent != 8 || j.First != 1 { // four pairs have equal text
 		t.Errorf("judged: %+v", j)
 	}
 }
 
-// What is there is not asked again: after a budget is spent, the same command goes
-// on, and in the end no more was asked than at one go.
+// After a spent budget, the same command continues and repeats no call.
 func TestEvalGoesOn(t *testing.T) {
 	r := rehearse(t, 6, third, another, honest)
 	args := []string{"--variant", "plain,deep", "--samples", "1", "--judge", "ollama/critic", "--parallel", "2"}
@@ -200,8 +193,8 @@ func TestEvalGoesOn(t *testing.T) {
 	if got != 12 {
 		t.Errorf("%d answers, want 12", got)
 	}
-	// A call for each plain answer, two for each with a reflection, two for each pair
-	// that is not the same words.
+	// One call for each plain answer, two for each with a reflection, two for each pair of
+	// different texts.
 	if n := r.calls.Load(); n != 6+12+8 {
 		t.Errorf("%d calls, want %d", n, 6+12+8)
 	}
@@ -217,7 +210,6 @@ func TestEvalGoesOn(t *testing.T) {
 	}
 }
 
-// New checks need no new answers.
 func TestEvalScoresAnew(t *testing.T) {
 	r := rehearse(t, 3, third, third, nil)
 	_, before := r.eval(t, done, "--variant", "plain", "--samples", "1")
@@ -237,7 +229,6 @@ func TestEvalScoresAnew(t *testing.T) {
 	}
 }
 
-// A variant that does nothing but fail ends the evaluation.
 func TestEvalFailsFromTheStart(t *testing.T) {
 	r := rehearse(t, 10, third, third, llmtest.Script{{Match: regexp.MustCompile("question"), Error: &llmtest.ScriptError{Status: 400, Message: "no"}}})
 	var out, errs bytes.Buffer
@@ -247,7 +238,6 @@ func TestEvalFailsFromTheStart(t *testing.T) {
 	}
 }
 
-// Markers in thoughts and reflections are in nothing that is printed or written.
 func TestEvalLeaksNothing(t *testing.T) {
 	r := rehearse(t, 3, third, third, llmtest.Script{line(`You are the inner voice`, `"hmm: MARKER.\n\nthoughts: MARKER."`)})
 	for _, mode := range [][]string{nil, {"--json"}} {

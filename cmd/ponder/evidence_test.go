@@ -16,7 +16,6 @@ import (
 	"ponder/store/sqlite"
 )
 
-// Each status of a quote has words of its own in what is printed of a report.
 func TestQuoteStatusWords(t *testing.T) {
 	for _, s := range []app.QuoteStatus{app.QuoteExact, app.QuoteFound, app.QuoteReordered, app.QuoteChanged, app.SourceGone, app.SourceNotKept, app.QuoteInSearch, app.QuoteOnlyInSearch, app.QuoteOfThread, app.QuoteOfUser} {
 		v := app.Verification{Quotes: []app.QuoteCheck{{State: s}}}
@@ -26,7 +25,7 @@ func TestQuoteStatusWords(t *testing.T) {
 	}
 }
 
-// A place with an odd name is shown as it can be written again.
+// An odd name is printed in a form that the user can type.
 func TestOddNames(t *testing.T) {
 	for _, name := range []string{"a b.txt", "a\nb.txt", `a\nb.txt`, "\xff\xfe.txt"} {
 		path := filepath.Join(t.TempDir(), name)
@@ -40,7 +39,7 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// A report that stands as it was written is not said to be true.
+// The report does not call an unchanged quote true.
 func TestVerdict(t *testing.T) {
 	quote := report.Evidence{ID: "e1", Quote: "The ozone layer will recover by 2040.", Source: "user", Cited: true}
 	claim := func(text, status string, cites ...string) report.Claim {
@@ -67,7 +66,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestVerified checks what is said of quotes that cannot be found any more.
+// TestVerified checks the words for quotes that no longer match.
 func TestVerified(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "p.db"))
 	if err != nil {

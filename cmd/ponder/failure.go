@@ -17,18 +17,16 @@ import (
 	"ponder/llm"
 )
 
-// The exit codes.
 const (
 	done        = 0
 	failed      = 1
 	wrongUsage  = 2
 	incomplete  = 3 // a budget is spent, or the session is paused
-	notReady    = 4 // not configured, or not allowed in
+	notReady    = 4 // not configured, or access denied
 	interrupted = 130
 )
 
-// A failure is an error with an exit code. Without an error, there is nothing
-// more to say.
+// A failure is an error with an exit code. Without an error it prints nothing.
 type failure struct {
 	code int
 	err  error
@@ -45,25 +43,24 @@ func (f failure) Unwrap() error { return f.err }
 
 func usagef(format string, args ...any) error { return app.Invalidf("", format, args...) }
 
-// hasEnded returns the error of a command for a session that has ended.
 func hasEnded(format string, args ...any) error {
 	return failure{wrongUsage, app.Errorf(app.Conflict, "", format, args...)}
 }
 
 func notReadyf(format string, args ...any) error { return app.NotReadyf(format, args...) }
 
-// exitCodes are those of errors of the application; the others are failed.
+// exitCodes maps application errors to exit codes; others exit with failed.
 var exitCodes = map[app.Code]int{
 	app.Invalid: wrongUsage, app.NotFound: wrongUsage, app.NotReady: notReady, app.Incomplete: incomplete, app.Canceled: interrupted,
 }
 
-// flagOf has what begins the line of an invalid field that a flag sets.
+// flagOf maps a field to the prefix of an error about its flag.
 var flagOf = map[string]string{
 	"docs": "--docs ", "knowledge": "--knowledge ", "model_id": "--model: ", "max_cost_usd": "--cost: ", "at": "--at: ", "kind": "--kind: ", "db": "--db: ",
 	"note": "--note: ", "since": "--since: ", "variant": "--variant: ", "rubric": "--rubric ", "judge": "--judge: ",
 }
 
-// explain returns the exit code of an error and the line that a user is told.
+// explain returns the exit code of an error and the line for the user.
 func explain(err error, a *cli) (code int, line string) {
 	code = codeOf(err)
 	if code == interrupted {
@@ -72,10 +69,8 @@ func explain(err error, a *cli) (code int, line string) {
 	return code, a.line(err)
 }
 
-// line returns the line that a user is told of an error.
 func (a *cli) line(err error) string { return inFlag(err) + plainly(err) + a.advice(err) }
 
-// advices are what to do about errors, by their causes.
 var advices = []struct {
 	of   error
 	says string
@@ -107,11 +102,10 @@ var advices = []struct {
 	{app.ErrNoVectors, "; `ponder doctor` says more"},
 }
 
-// adviceOf is what to do where nothing has an id, by the field of that.
 var adviceOf = map[string]string{"session_id": ": `ponder session list` shows them", "thread_id": ": `ponder thread list` shows them",
 	"evidence_id": ": `ponder evidence show` lists what there is", "entry_id": ": `ponder mind show` lists them"}
 
-// inFlag returns how the line of an error begins that is about a flag, or "".
+// inFlag returns the flag prefix of an error about a field, or "".
 func inFlag(err error) string {
 	var known *app.Error
 	if errors.As(err, &known) && known.Code == app.Invalid {
@@ -120,7 +114,7 @@ func inFlag(err error) string {
 	return ""
 }
 
-// advice returns what to do about an error behind a colon, or "".
+// advice returns ": " and a remedy, or "".
 func (a *cli) advice(err error) string {
 	for _, one := range advices {
 		if errors.Is(err, one.of) {
@@ -140,8 +134,7 @@ func (a *cli) advice(err error) string {
 	return ""
 }
 
-// plainly returns an error as one line. What was said on the way of it twice, or of several
-// errors by each, it says once.
+// plainly returns an error as one line without repeated parts.
 func plainly(err error) string {
 	var said []string
 	for line := range strings.Lines(err.Error()) {
@@ -164,7 +157,6 @@ func codeOf(err error) int {
 	return cmp.Or(exitCodes[app.CodeOf(err)], failed)
 }
 
-// otherModel is what to do about a failure where its message does not say so.
 func otherModel(c llm.Class) string {
 	if c == llm.BadRequest {
 		return ": try another model"
@@ -172,5 +164,4 @@ func otherModel(c llm.Class) string {
 	return ""
 }
 
-// oneLine returns text as one line that a terminal shows and does not obey.
 func oneLine(text string) string { return textkit.OneLine(text) }

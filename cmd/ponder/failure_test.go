@@ -52,7 +52,6 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// What becomes of a session whose work ended in an error.
 func TestBroken(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -119,7 +118,6 @@ func FuzzPrefix(f *testing.F) {
 	})
 }
 
-// What a user is told to type works in the database that was named.
 func TestCommand(t *testing.T) {
 	for _, tt := range []struct{ db, config, want string }{
 		{"", "", "ponder session resume thr_1"},
@@ -150,7 +148,7 @@ func TestPlainly(t *testing.T) {
 	}
 }
 
-// An answer without the model that was asked is incomplete, unless there was none to ask.
+// An answer without the requested model is incomplete, unless no model was configured.
 func TestWithoutModel(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

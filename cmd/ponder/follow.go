@@ -11,26 +11,25 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A viewing is a session that is being shown. A command makes one of a store and
-// a thread, and either works on the thread or only looks on.
+// A viewing is a displayed session. A command either works on the thread or only follows it.
 type viewing struct {
 	*cli
 	app.SessionView
 
-	class    llm.Class // how the last call failed, if it did
-	refused  bool      // that call was not made, for the budget did not allow it
-	asked    bool      // a call was made
-	answered bool      // and one was answered
+	class    llm.Class // failure class of the last call, if it failed
+	refused  bool      // the budget did not allow the last call
+	asked    bool
+	answered bool
 	writing  atomic.Int64
-	draft    draft  // of research
-	state    string // what it is about to do, if that is not its status
-	busy     bool   // this process thinks at the moment
+	draft    draft
+	state    string
+	busy     bool
 
-	reserve reserve // of what is shown for good, in case nothing comes that is kept
+	reserve reserve // of permanent output, until the session is certain to be kept
 
-	internal bool                // show internal events too
-	chunks   *app.ResearchChunks // what is streamed of research beside its events, if that is wanted
-	pen      *sqlite.Store       // to write to, if that is not the store: see desk
+	internal bool
+	chunks   *app.ResearchChunks // stream chunks of research; nil if not wanted
+	pen      *sqlite.Store       // to write to, if Store is read-only: see desk
 }
 
 func (a *cli) viewing(store ponder.Store, id ponder.ThreadID) *viewing {
@@ -50,7 +49,6 @@ func (w *viewing) drain(ctx context.Context, s sessionUI) error {
 
 func (w *viewing) load(ctx context.Context) error { return w.drain(ctx, quietUI{}) }
 
-// apply takes in an event, unless it was seen already.
 func (w *viewing) apply(ev ponder.Event, s sessionUI) {
 	if !w.SessionView.Apply(ev) {
 		return
@@ -78,15 +76,13 @@ func (w *viewing) apply(ev ponder.Event, s sessionUI) {
 	s.event(ev, w.View)
 	if w.chunks != nil {
 		for _, c := range w.chunks.Apply(ev) {
-			_ = w.reserve.object(w.cli, c) // a pipe that is closed is noticed with the next event
+			_ = w.reserve.object(w.cli, c)
 		}
 	}
 }
 
-// showChunks has research shown as chunks of a Deep Think stream too.
 func (w *viewing) showChunks() { w.chunks = new(app.ResearchChunks) }
 
-// onDelta counts what models write.
 func (w *viewing) onDelta(d ponder.Delta) {
 	if d.Done == nil {
 		w.writing.Add(int64(len(d.Text) + len(d.Reasoning)))
@@ -94,14 +90,10 @@ func (w *viewing) onDelta(d ponder.Delta) {
 	w.draft.add(d)
 }
 
-// pump sends the events after the last seen as they come, or the error that ends
-// them.
 func (w *viewing) pump(ctx context.Context) (<-chan ponder.Event, <-chan error) {
 	return pump(ctx, w.Store, w.Id, w.Seen)
 }
 
-// pump sends the events of a thread after one as they come, or the error that ends
-// them.
 func pump(ctx context.Context, log ponder.Log, id ponder.ThreadID, after ponder.Seq) (<-chan ponder.Event, <-chan error) {
 	events, lost := make(chan ponder.Event), make(chan error, 1)
 	go func() {
@@ -129,15 +121,14 @@ func (w *viewing) atRest(ctx context.Context) (bool, error) {
 	return info.Status.Ended() || !info.Held, nil
 }
 
-// A reserve holds back what is shown of work that was begun until it is certain that it is
-// kept: what comes to nothing is removed, and leaves one line. The zero value holds nothing
-// back. Its methods are called from one goroutine.
+// A reserve holds back the output of new work until its result is certain to be kept. Work
+// without a result then leaves one line. The zero value holds nothing. One goroutine calls its
+// methods.
 type reserve struct {
 	holds bool
 	held  []func()
 }
 
-// show shows something, once it may be shown.
 func (r *reserve) show(it func()) {
 	if r.holds {
 		r.held = append(r.held, it)
@@ -146,20 +137,18 @@ func (r *reserve) show(it func()) {
 	it()
 }
 
-// note is [app.note] of a text, unless it is empty.
 func (r *reserve) note(a *cli, text string) {
 	if text != "" {
 		r.show(func() { a.note("%s", text) })
 	}
 }
 
-// object is [app.object]. What is printed later returns no error: that is told at the end.
+// object is [cli.object]. A delayed write reports its error at the end of the command.
 func (r *reserve) object(a *cli, v any) (err error) {
 	r.show(func() { err = a.object(v) })
 	return err
 }
 
-// release shows what was held back, and holds nothing back from now on.
 func (r *reserve) release() {
 	held := r.held
 	r.holds, r.held = false, nil
@@ -168,12 +157,13 @@ func (r *reserve) release() {
 	}
 }
 
-// came reports whether something has come that is kept, or is about to: a model answers.
+// came reports whether there is a kept result, or a model is writing one.
 func (w *viewing) came() bool {
 	return w.answered || w.writing.Load() > 0 || len(w.View.Thoughts) > 0 || w.Looked != nil && len(w.View.Sources) > 0 || w.View.Session.Status == ponder.Paused
 }
 
-// shows shows an event for good: at once, if it is that a model is waited for.
+// shows adds permanent output. It shows a finished call at once, since the call announces a
+// retry.
 func (w *viewing) shows(ev ponder.Event, it func()) {
 	if _, waits := ev.Body.(ponder.CallFinished); waits {
 		it()

@@ -14,7 +14,7 @@ import (
 	"ponder/internal/app"
 )
 
-// Of all that reads standard input, an interruption is the end, though nothing comes.
+// An interrupt ends every read of standard input.
 func TestInputEndsWithTheCommand(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("OLLAMA_HOST", "http://127.0.0.1:1")
@@ -22,7 +22,7 @@ func TestInputEndsWithTheCommand(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			in, other := io.Pipe()
-			defer other.Close() // for who reads on in spite of it
+			defer other.Close()
 			first := io.MultiReader(strings.NewReader("Why"), readFunc(func(b []byte) (int, error) {
 				cancel(errInterrupted)
 				return in.Read(b)

@@ -14,7 +14,6 @@ import (
 
 const marker = "INTERNAL-MARKER"
 
-// marked has a finished session with a marker in each event that no user may see.
 func marked(t *testing.T) (db string) {
 	t.Helper()
 	db = filepath.Join(t.TempDir(), "ponder.db")
@@ -48,7 +47,7 @@ func marked(t *testing.T) (db string) {
 	return db
 }
 
-// Nothing internal reaches a user who does not ask for it.
+// Default output has no internal text.
 func TestNothingInternalIsShown(t *testing.T) {
 	db := marked(t)
 	t.Setenv("HOME", t.TempDir())

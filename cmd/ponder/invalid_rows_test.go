@@ -8,33 +8,30 @@ import (
 	"ponder/internal/steering"
 )
 
-// A badInput is what a surface is given, by the names of the HTTP API. The key "id" is the
-// object of the use case.
 type badInput map[string]any
 
-// An invalidInput is an input that every surface which offers it refuses alike.
+// An invalidInput must be refused by every surface that offers its use case, with equal code
+// and field.
 type invalidInput struct {
-	Use   string // the use case
+	Use   string
 	Name  string
 	In    badInput
 	Code  app.Code
-	Field string // that is wrong; empty: the input as a whole, or its object
-	Not   string // the surfaces that cannot be given it, of app, cli, http and mcp
+	Field string // the wrong field; empty: the whole input or its object
+	Not   string // surfaces that cannot express it: app, cli, http, mcp
 }
 
-// The objects that the surfaces have.
 const (
-	endedSession  = "thr_01JABCDEFGHJKMNPQRSTVWXYE1" // a session
-	pausedSession = "thr_01JABCDEFGHJKMNPQRSTVWXYP1" // a session
+	endedSession  = "thr_01JABCDEFGHJKMNPQRSTVWXYE1"
+	pausedSession = "thr_01JABCDEFGHJKMNPQRSTVWXYP1"
 	aConversation = "thr_01JABCDEFGHJKMNPQRSTVWXYC1"
-	noThread      = "thr_01JABCDEFGHJKMNPQRSTVWXYN1" // no thread
+	noThread      = "thr_01JABCDEFGHJKMNPQRSTVWXYN1" // does not exist
 )
 
 const question = "Why is the sea salt?"
 
 func long(n int) string { return strings.Repeat("a", n+1) }
 
-// invalidInputs returns the table.
 func invalidInputs() []invalidInput {
 	rows := make([]invalidInput, 0, 100)
 	add := func(use, name, field string, in badInput) *invalidInput {

@@ -32,19 +32,18 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A refusal is what a surface says of an input.
 type refusal struct {
-	code  app.Code // empty: the surface has no codes
-	field string   // by its name in the HTTP API
+	code  app.Code // empty if the surface has no codes
+	field string
 	text  string
 }
 
-// A surface takes the badInput of a use case. It returns false if it does not offer the use
-// case, and a zero refusal if it accepts the input.
+// A surface sends the badInput of a use case. It returns false if it lacks the use case, and a
+// zero refusal for success.
 type surface func(t *testing.T, use string, in badInput) (r refusal, offered bool)
 
-// Every surface refuses what no surface may take, with the same code and field, and none but
-// the command line names a flag.
+// Every surface refuses each invalid input with the same code and field. Only the command line
+// names flags.
 func TestInvalidInputs(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"} {
@@ -120,7 +119,6 @@ func TestInvalidInputs(t *testing.T) {
 	}
 }
 
-// fillInvalid makes the objects of the table.
 func fillInvalid(t *testing.T, store ponder.Threads) {
 	t.Helper()
 	start := func(run ponder.RunID) ponder.Event {
@@ -146,7 +144,6 @@ func fillInvalid(t *testing.T, store ponder.Threads) {
 	}
 }
 
-// serveInvalid serves s until the test ends, and returns its address.
 func serveInvalid(t *testing.T, s *app.Service, hosts *mcp.Hosts, guard auth.Config) string {
 	t.Helper()
 	l, err := new(sockets.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -169,7 +166,6 @@ func serveInvalid(t *testing.T, s *app.Service, hosts *mcp.Hosts, guard auth.Con
 	return <-ready
 }
 
-// value returns a field of an input, or a zero value.
 func value[T any](in badInput, field string) (v T) {
 	v, _ = in[field].(T)
 	return v
@@ -177,7 +173,6 @@ func value[T any](in badInput, field string) (v T) {
 
 func str(in badInput, field string) string { return value[string](in, field) }
 
-// budgetIn returns the limits of an input.
 func budgetIn(in badInput) (b ponder.Budget) {
 	b.Time = time.Duration(value[float64](in, "duration_minutes") * float64(time.Minute))
 	b.Tokens, b.Calls = value[int](in, "max_tokens"), value[int](in, "max_calls")
@@ -185,7 +180,6 @@ func budgetIn(in badInput) (b ponder.Budget) {
 	return b
 }
 
-// askApp calls package app.
 func askApp(t *testing.T, s *app.Service, use string, in badInput) (refusal, bool) {
 	t.Helper()
 	ctx, id, fresh := t.Context(), ponder.ThreadID(str(in, "id")), ponder.ThreadID(ponder.NewID("thr"))
@@ -251,7 +245,6 @@ func sendTo(ctx context.Context, s *app.Service, id ponder.ThreadID, body ponder
 	return err
 }
 
-// refusalOf returns an error of package app or steering as a refusal.
 func refusalOf(err error) refusal {
 	if err == nil {
 		return refusal{}
@@ -268,8 +261,6 @@ func refusalOf(err error) refusal {
 	return r
 }
 
-// invalidCommands has the command line of each use case. Fields in braces are arguments; the
-// others are flags.
 var invalidCommands = map[string]string{
 	"start": "think {question}", "research": "research {question}", "say": "ask {content} --thread={id}", "steer": "session steer {id}",
 	"fork": "session fork {id}", "resume": "session resume {id}", "pause": "session pause {id}", "remove": "thread remove {id} --yes", "report": "session export {id}",
@@ -278,7 +269,6 @@ var invalidCommands = map[string]string{
 	"settings": "settings {key} {value}", "evidence": "evidence show {id} {evidence_id}",
 }
 
-// fieldFlags has the flags of fields.
 var fieldFlags = map[string]string{
 	"model_id": "model", "duration_minutes": "for", "max_tokens": "tokens", "max_calls": "calls", "max_cost_usd": "cost", "parallel": "parallel",
 	"synthesis_interval_seconds": "synthesis-every", "persona": "persona", "rounds": "rounds", "at": "at", "format": "format", "kind": "kind", "limit": "number", "by": "by", "since": "since",
@@ -287,7 +277,6 @@ var fieldFlags = map[string]string{
 
 var unitOf = map[string]string{"duration_minutes": "m", "synthesis_interval_seconds": "s"}
 
-// askCLI runs a command.
 func askCLI(t *testing.T, db, use string, in badInput) (refusal, bool) {
 	t.Helper()
 	line, ok := invalidCommands[use]
@@ -308,7 +297,7 @@ func askCLI(t *testing.T, db, use string, in badInput) (refusal, bool) {
 			words = append(words, strings.ReplaceAll(strings.ReplaceAll(word, "{text}", ""), "{entry}", ""))
 		}
 	}
-	if order := str(in, "order"); order != "" { // its flag has the text
+	if order := str(in, "order"); order != "" { // this flag takes the text
 		field := map[string]string{"add_question": "content", "correct": "content", "drop_question": "question", "rank_question": "question", "persona": "persona"}[order]
 		if strings.HasSuffix(order, "_source") {
 			field = "source"
@@ -353,7 +342,6 @@ func askCLI(t *testing.T, db, use string, in badInput) (refusal, bool) {
 	return r, true
 }
 
-// fieldOfLine returns the field of the flag that a line begins with, or "".
 func fieldOfLine(line string, in badInput) string {
 	flag, _, _ := strings.Cut(strings.TrimPrefix(line, "invalid argument for "), ":")
 	flag, _, _ = strings.Cut(strings.TrimLeft(flag, "-"), "=")
@@ -361,7 +349,7 @@ func fieldOfLine(line string, in badInput) string {
 	if flag == "n" {
 		flag = "number"
 	}
-	if flag == "rank" { // it has two fields
+	if flag == "rank" { // it sets two fields
 		if strings.Contains(line, "no priority") {
 			return "priority"
 		}
@@ -375,7 +363,6 @@ func fieldOfLine(line string, in badInput) string {
 	return ""
 }
 
-// routeOf has the route of each use case. Reads have a query, the others a body.
 var routeOf = map[string]string{
 	"start": "POST /api/thinking/start", "open": "POST /api/threads", "say": "POST /api/threads/{id}/messages", "steer": "POST /api/thinking/{id}/steer",
 	"fork": "POST /api/thinking/{id}/fork", "resume": "POST /api/thinking/{id}/resume", "pause": "POST /api/thinking/{id}/pause", "remove": "DELETE /api/threads/{id}",
@@ -383,7 +370,7 @@ var routeOf = map[string]string{
 	"memories": "GET /api/memory", "forget": "DELETE /api/memory/{id}", "resolve": "POST /api/mind/resolve", "threads": "GET /api/threads", "usage": "GET /api/usage",
 }
 
-// askHTTP sends a request. Commands to a session are refused alike in a list, and to a fork.
+// askHTTP sends a request. It checks that a list of commands and a fork refuse commands alike.
 func askHTTP(t *testing.T, address, use string, in badInput) (refusal, bool) {
 	t.Helper()
 	r, offered := sendHTTP(t, address, use, in)
@@ -452,7 +439,7 @@ func sendHTTP(t *testing.T, address, use string, in badInput) (refusal, bool) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		t.Errorf("%s: %v", text, err)
 	}
-	for _, e := range doc.Errors { // the most specific names the field
+	for _, e := range doc.Errors {
 		if at := strings.LastIndexByte(e.Location, '.'); at > 0 && len(e.Location)-at > len(r.field) {
 			r.field, _, _ = strings.Cut(e.Location[at+1:], "[")
 		}
@@ -463,7 +450,6 @@ func sendHTTP(t *testing.T, address, use string, in badInput) (refusal, bool) {
 	return r, true
 }
 
-// toolOf has the tool of each use case, with arguments.
 var toolOf = map[string]struct {
 	name string
 	args map[string]any
@@ -473,10 +459,8 @@ var toolOf = map[string]struct {
 	"report": {"ponder_session", map[string]any{"action": "export"}}, "remember": {"ponder_remember", nil}, "recall": {"ponder_recall", nil},
 }
 
-// argOf has the arguments of fields, where they have other names.
 var argOf = map[string]string{"model_id": "model", "duration_minutes": "minutes", "q": "query", "id": "session", "order": "action"}
 
-// askMCP calls a tool.
 func askMCP(t *testing.T, client *sdk.ClientSession, use string, in badInput) (refusal, bool) {
 	t.Helper()
 	tool, ok := toolOf[use]

@@ -23,17 +23,17 @@ import (
 	"ponder/store/sqlite"
 )
 
-// secret is in all that models think and do not say.
+// secret is in all internal text.
 const secret = "SECRET-MARK"
 
-// TestLeaks runs testdata/leak/*.txt. Beside the commands of TestScripts, there are
+// TestLeaks runs testdata/leak/*.txt. It adds to the commands of TestScripts:
 //
-//	scan FILE [FLAG]...   runs the commands in the file, a line each, with the flags, and
-//	                      fails if one shows what was thought and not said
-//	told FILE             the same, and fails if one does not
-//	covers FILE...        fails if there is a command that is in none of the files
-//	minds                 gives the owner a subconscious, with something secret on its mind
-//	escalates             has it decide to tell something secret
+//	scan FILE [FLAG]...   runs the commands in the file, one a line, with the flags, and
+//	                      fails if one prints internal text
+//	told FILE             is scan, but fails if a command does not
+//	covers FILE...        fails if a command is in none of the files
+//	minds                 gives the owner a subconscious with a secret entry
+//	escalates             has it escalate a secret
 func TestLeaks(t *testing.T) {
 	racetest.Skip(t, "hundreds of commands, one after another")
 	p := scripts("testdata/leak")
@@ -49,7 +49,7 @@ func TestLeaks(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-// scan runs commands, each with its standard input after a <, where \n ends a line.
+// scan runs commands, each with standard input after a <, where \n ends a line.
 func scan(ts *testscript.TestScript, file string, flags []string, want bool) {
 	for line := range strings.Lines(ts.ReadFile(file)) {
 		line, input, typed := strings.Cut(strings.TrimSpace(line), " < ")
@@ -65,7 +65,7 @@ func scan(ts *testscript.TestScript, file string, flags []string, want bool) {
 		} else {
 			args = append([]string{"ponder"}, args...)
 		}
-		_ = ts.Exec(args[0], args[1:]...) // refused or not, nothing must be shown
+		_ = ts.Exec(args[0], args[1:]...) // successful or not, it must print nothing secret
 		shown := ts.ReadFile("stdout") + ts.ReadFile("stderr")
 		if strings.Contains(shown, secret) != want {
 			ts.Fatalf("ponder %s %s shows what was thought: %v, want %v:\n%s", line, strings.Join(flags, " "), !want, want, shown)
@@ -73,7 +73,7 @@ func scan(ts *testscript.TestScript, file string, flags []string, want bool) {
 	}
 }
 
-// covers fails if there is a command that is in none of the files.
+// covers fails if a command is in none of the files.
 func covers(ts *testscript.TestScript, _ bool, files []string) {
 	var lines []string
 	for _, file := range files {
@@ -94,7 +94,6 @@ func covers(ts *testscript.TestScript, _ bool, files []string) {
 	walk(newRoot(&cli{App: &app.App{}, out: io.Discard, log: &logSink{out: io.Discard}, brake: &brake{}}))
 }
 
-// beneath puts on the thread of the subconscious what is on its mind, and other events.
 func beneath(ts *testscript.TestScript, entry string, more ...ponder.Body) {
 	file := ""
 	ts.Check(filepath.WalkDir(ts.MkAbs("."), func(path string, d fs.DirEntry, err error) error {
@@ -116,7 +115,7 @@ func beneath(ts *testscript.TestScript, entry string, more ...ponder.Body) {
 		ts.Check(err)
 		evs = append(evs, ev)
 	}
-	if len(evs) > 0 { // only its holder may add to it, and nobody is
+	if len(evs) > 0 { // only the holder may append; there is none
 		ts.Check(store.Remove(ctx, thread.ID))
 	}
 	if entry != "" {
@@ -131,7 +130,6 @@ func beneath(ts *testscript.TestScript, entry string, more ...ponder.Body) {
 	ts.Check(store.Create(ctx, thread, evs...))
 }
 
-// stateWith returns a state with an entry on its mind that stays there for a while.
 func stateWith(entry string) ponder.Subconscious {
 	s := subconscious.NewState()
 	now := time.Now().Add(20 * time.Minute)

@@ -17,15 +17,13 @@ import (
 	"ponder/llm"
 )
 
-// A screenUI is a live view on a terminal.
 type screenUI struct {
 	*viewing
 	screen    *tui.View
-	questions *atomic.Pointer[[]tui.Branch] // of the last tick; others complete what is typed with them
+	questions *atomic.Pointer[[]tui.Branch] // of the last tick; completion reads them concurrently
 }
 
-// newScreenUI opens the view. What is pressed goes to press, save ctrl+c, which
-// is the brake.
+// newScreenUI opens the view. It passes keys to press, except ctrl+c, which is the brake.
 func newScreenUI(w *viewing, stderr *os.File, here bool, press func(tui.Press)) *screenUI {
 	s := &screenUI{viewing: w, questions: &atomic.Pointer[[]tui.Branch]{}}
 	s.questions.Store(&[]tui.Branch{})
@@ -53,7 +51,6 @@ func newScreenUI(w *viewing, stderr *os.File, here bool, press func(tui.Press)) 
 	return s
 }
 
-// style is what the terminal is able to show.
 func (a *cli) style() tui.Style { return tui.Style{Plain: a.plain(), ASCII: !tui.UTF8(os.Getenv)} }
 
 func (s *screenUI) event(ev ponder.Event, v app.View) {
@@ -82,24 +79,22 @@ func (s *screenUI) close() {
 	s.screen.Close()
 }
 
-// A live is a viewing that goes on, with what keys do to it. Its methods are
-// called from one goroutine.
+// A live is a viewing that reacts to keys. One goroutine calls its methods.
 type live struct {
 	*viewing
 	ui      sessionUI
 	presses chan tui.Press
 
 	thinker  *app.Runner // nil if another process thinks
-	worked   chan error  // of the work that goes on here; nil if none does
-	launched chan error  // of a process that is being started; nil if none is
-	stay     bool        // a pause is no reason to go
+	worked   chan error
+	launched chan error
+	stay     bool // a pause does not end the view
 }
 
-// errDetach is why work here ends that is to go on in the background.
 var errDetach = errors.New("detached")
 
-// watch shows what another process thinks, until the session has ended, no one
-// holds it, or the user has seen enough.
+// watch shows the work of another process until the session ends, has no holder, or the user
+// leaves.
 func (w *viewing) watch(ctx context.Context) error {
 	err := w.work(ctx, nil)
 	if w.pen != nil {
@@ -111,21 +106,20 @@ func (w *viewing) watch(ctx context.Context) error {
 	return err
 }
 
-// work thinks and shows it, until the session has ended or is paused and the user does not
-// wait for it to continue; without a thinker, it only shows it. Ctrl-C pauses it. It returns
-// errDetach if the session is to continue in the background.
+// work runs a session and shows it until it ends, or pauses without a waiting user. Without a
+// runner it only shows. Ctrl-C pauses. It returns errDetach to continue in the background.
 func (w *viewing) work(ctx context.Context, t *app.Runner) error {
 	l := &live{viewing: w, presses: make(chan tui.Press, 8), thinker: t}
 	press := func(p tui.Press) {
 		select {
 		case l.presses <- p:
-		default: // as many are waiting already
+		default:
 		}
 	}
 	defer w.brake.toRest(func() { press(tui.Press{Key: tui.Interrupt}) })()
 	l.ui = w.ui(t != nil, press)
 	defer l.ui.close()
-	if err := w.drain(ctx, l.ui); err != nil { // what a wish is about must be known
+	if err := w.drain(ctx, l.ui); err != nil { // commands need the current state
 		return err
 	}
 	if t != nil {
@@ -134,7 +128,7 @@ func (w *viewing) work(ctx context.Context, t *app.Runner) error {
 		defer l.hear(ctx, l.Seen)()
 	}
 	err := l.loop(ctx)
-	// What was written is shown, even if the command is being stopped.
+	// Show the written events even while stopping.
 	err = errors.Join(err, w.drain(context.WithoutCancel(ctx), l.ui))
 	if !w.nothingCame(ctx, err) {
 		w.reserve.release()
@@ -142,23 +136,21 @@ func (w *viewing) work(ctx context.Context, t *app.Runner) error {
 	return err
 }
 
-// start begins to work here.
 func (l *live) start(ctx context.Context) {
 	worked := make(chan error, 1)
 	go func() { worked <- l.thinker.Work(ctx, l.Id) }()
 	l.worked, l.busy, l.state, l.stay = worked, true, "", false
 }
 
-// tickEvery is how often a view is drawn anew, heldEvery how often is asked whether the
-// session is still held, and reserved how long is shown nothing for good of work of which
-// nothing may come: a refusal comes sooner, mostly.
+// tickEvery is the redraw interval, heldEvery that of checks of the holder. reserved delays
+// permanent output, since failing work usually fails sooner.
 const (
 	tickEvery = 200 * time.Millisecond
 	heldEvery = time.Second
 	reserved  = 2 * time.Second
 )
 
-// loop shows events as they come, and does what keys say, until it is time to go.
+// loop shows events and handles keys until the view ends.
 func (l *live) loop(ctx context.Context) error {
 	fctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -185,7 +177,7 @@ func (l *live) loop(ctx context.Context) error {
 			if l.thinker == nil {
 				return err
 			}
-			lost = nil // the worker will find out what is wrong
+			lost = nil // the worker reports the cause
 		case p := <-l.presses:
 			if gone, err := l.pressed(ctx, p); gone {
 				return err
@@ -205,17 +197,16 @@ func (l *live) loop(ctx context.Context) error {
 	}
 }
 
-// watching reports whether the view goes when nobody holds the session: unless
-// this process does, or the user has paused it to go on.
+// watching reports whether the view ends without a holder. It does not if this process works,
+// or the user paused to resume.
 func (l *live) watching() bool {
 	status := l.View.Session.Status
 	if status == ponder.Thinking && l.state != pausing {
-		l.stay = false // another has let it go on
+		l.stay = false // another process resumed it
 	}
 	return l.worked == nil && l.launched == nil && !(l.stay && !status.Ended())
 }
 
-// rested takes in that the work here is at rest, and reports whether that is all.
 func (l *live) rested(ctx context.Context, err error) (gone bool, _ error) {
 	l.worked, l.busy = nil, false
 	l.writing.Store(0)
@@ -228,7 +219,6 @@ func (l *live) rested(ctx context.Context, err error) (gone bool, _ error) {
 	return !l.stay || l.View.Session.Status != ponder.Paused, nil
 }
 
-// begun takes in that a process in the background has begun, or why not.
 func (l *live) begun(err error) {
 	l.launched, l.state = nil, ""
 	if err != nil {
@@ -238,7 +228,6 @@ func (l *live) begun(err error) {
 	l.stay = false
 }
 
-// remark shows something that is not in the log.
 func (l *live) remark(tone tui.Tone, text string) {
 	if s, ok := l.ui.(*screenUI); ok {
 		s.screen.Print(tui.Item{At: -1, Kind: "note", Text: text, Tone: tone})
@@ -247,7 +236,6 @@ func (l *live) remark(tone tui.Tone, text string) {
 	l.note("%s", text)
 }
 
-// pressed does what a key says, and reports whether it is time to go.
 func (l *live) pressed(ctx context.Context, p tui.Press) (gone bool, _ error) {
 	do, why := decide(p, keyContext{
 		status: l.View.Session.Status, here: l.thinker != nil, launching: l.launched != nil, concluding: l.stateNow() == concluding,
@@ -280,8 +268,7 @@ func (l *live) pressed(ctx context.Context, p tui.Press) (gone bool, _ error) {
 	return false, nil
 }
 
-// resume goes on: here, or if another process thought, at the server or in the
-// background.
+// resume continues here or, if another process thought, at the server or in the background.
 func (l *live) resume(ctx context.Context) {
 	if l.worked != nil {
 		l.remark(tui.Quiet, "it is still pausing")
@@ -308,7 +295,6 @@ func (l *live) resume(ctx context.Context) {
 	l.launched, l.state = launched, starting
 }
 
-// steer sends what was typed.
 func (l *live) steer(ctx context.Context, line string) {
 	f, err := readSteer(line)
 	if err != nil {
@@ -325,8 +311,8 @@ func (l *live) steer(ctx context.Context, line string) {
 	}
 }
 
-// wish appends a wish of the user, and reports whether it could. What the session
-// says of it comes as an event. One that nobody works on is let say so.
+// wish appends a command and reports success. The acknowledgement arrives as an event; an
+// unheld session is held to write it.
 func (l *live) wish(ctx context.Context, body ponder.Body) bool {
 	store, err := l.desk(ctx)
 	if err == nil {
@@ -335,14 +321,13 @@ func (l *live) wish(ctx context.Context, body ponder.Body) bool {
 	if _, steered := body.(ponder.Steer); err == nil && steered && l.worked == nil && l.stay {
 		err = l.AckWhilePaused(ctx, store)
 	}
-	if err != nil && ctx.Err() == nil { // else nobody waits for it any more
+	if err != nil && ctx.Err() == nil {
 		l.state, l.stay = "", l.stay && l.View.Session.Status == ponder.Paused
 		l.remark(tui.Alarm, whyNot(err))
 	}
 	return err == nil
 }
 
-// whyNot says in a line why a wish could not be sent.
 func whyNot(err error) string {
 	switch {
 	case errors.Is(err, ponder.ErrEnded):
@@ -353,8 +338,8 @@ func whyNot(err error) string {
 	return oneLine(fmt.Sprintf("not sent: %v", shortest(err)))
 }
 
-// desk returns the store to write to. Who looks on reads from one that may not be
-// written, and opens another once it is needed.
+// desk returns a writable store. A viewer has a read-only store and opens a second one on
+// demand.
 func (l *live) desk(ctx context.Context) (ponder.Store, error) {
 	if l.thinker != nil {
 		return l.Store, nil
@@ -369,9 +354,8 @@ func (l *live) desk(ctx context.Context) (ponder.Store, error) {
 	return l.pen, nil
 }
 
-// hear takes in what models write on a session that `ponder serve` works on, until stop:
-// the events of it, behind after, come from the database like those of any session. Where
-// there is no server, or it is not for who asks, nothing is heard.
+// hear receives text of models from `ponder serve` until stop. Events come from the database.
+// Without a server or access, it receives nothing.
 func (w *viewing) hear(ctx context.Context, after ponder.Seq) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -395,14 +379,14 @@ func (w *viewing) hear(ctx context.Context, after ponder.Seq) (stop func()) {
 	}
 }
 
-// A deltaReceiver makes the deltas of a stream what those of a model in this process are.
+// A deltaReceiver turns the deltas of a stream into those of a local model.
 type deltaReceiver struct {
 	take func(ponder.Delta)
-	key  string // of the call whose words come
+	key  string
 }
 
-// update takes in what a stream says. The events of calls are not in it, so that a call
-// is taken to have ended when what it was for is there, or words of another come.
+// update handles an update of a stream. Streams omit events of calls, so a call ends with its
+// result, or with the text of another call.
 func (r *deltaReceiver) update(u client.Update) {
 	finished := false
 	if u.Event != nil {

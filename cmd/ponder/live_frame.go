@@ -14,8 +14,8 @@ import (
 	"ponder/internal/tui"
 )
 
-// frameOf returns how a session stands. This and itemOf are all that the live view
-// is told of sessions.
+// frameOf returns the state of a session. The live view gets sessions from frameOf and itemOf
+// only.
 func frameOf(v app.View, state string) tui.Frame {
 	s := v.Session
 	f := tui.Frame{Title: s.Question, State: state, Share: s.Progress.Percentage / 100, Foci: fociOf(s.Progress)}
@@ -42,7 +42,6 @@ func frameOf(v app.View, state string) tui.Frame {
 	return f
 }
 
-// fociOf returns what is being thought about.
 func fociOf(p app.Progress) (foci []string) {
 	for _, f := range p.Foci {
 		foci = append(foci, strings.TrimSpace(f.Question+" "+f.Text))
@@ -53,8 +52,6 @@ func fociOf(p app.Progress) (foci []string) {
 	return foci
 }
 
-// chartOf returns the confidence over the syntheses, what it is worth, and where
-// it goes.
 func chartOf(s app.Session) tui.Chart {
 	c := tui.Chart{Label: "confidence", Values: s.Confidence, Note: s.Certainty.String()}
 	if s.Trend != "" {
@@ -63,7 +60,6 @@ func chartOf(s app.Session) tui.Chart {
 	return c
 }
 
-// branchesOf returns questions as they are drawn.
 func branchesOf(questions []app.Question) []tui.Branch {
 	list := make([]tui.Branch, len(questions))
 	for i, q := range questions {
@@ -72,7 +68,7 @@ func branchesOf(questions []app.Question) []tui.Branch {
 		case app.Exploring:
 			b.State = tui.Active
 		case app.Explored:
-			b.State, b.Weight = tui.Done, float64(i) // of what is done, the newest
+			b.State, b.Weight = tui.Done, float64(i) // the newest first
 		case app.Dropped:
 			b.State, b.Weight = tui.Dropped, float64(i)
 		}
@@ -81,8 +77,7 @@ func branchesOf(questions []app.Question) []tui.Branch {
 	return list
 }
 
-// spending says what was spent, and of which limits, save of the nearest, which
-// stands beside the bar.
+// spending lists usage and limits, except the nearest limit, which the bar shows.
 func spending(s app.Session) (list []string) {
 	u, next, ways := s.Usage, closest(s), waysToEnd(s)
 	plain := []string{
@@ -103,13 +98,11 @@ func spending(s app.Session) (list []string) {
 	return list
 }
 
-// A way is one of those in which a session may come to its end.
 type way struct {
-	used, limit float64 // of a budget; no limit is zero
+	used, limit float64 // zero: no limit
 	words, left string
 }
 
-// waysToEnd are the time, the calls, the tokens and the money.
 func waysToEnd(s app.Session) []way {
 	p, u, b := s.Progress, s.Usage, s.Budget
 	whole := textkit.Seconds(b.Seconds) + time.Second/2
@@ -122,7 +115,6 @@ func waysToEnd(s app.Session) []way {
 	}
 }
 
-// thousands writes large numbers as they are written to a flag: 36k.
 func thousands(n int) string {
 	if n < 10_000 {
 		return textkit.Number(n)
@@ -130,7 +122,7 @@ func thousands(n int) string {
 	return textkit.Number(n/1000) + "k"
 }
 
-// closest returns which way is the nearest, or -1 if there is no limit.
+// closest returns the way nearest to its limit, or -1 without limits.
 func closest(s app.Session) int {
 	best, most := -1, -1.0
 	for i, w := range waysToEnd(s) {
@@ -141,8 +133,6 @@ func closest(s app.Session) int {
 	return best
 }
 
-// nearest says how far the budget has come that is nearest to its end, and how
-// much of it is left.
 func nearest(s app.Session) (words, left string) {
 	if i := closest(s); i >= 0 {
 		w := waysToEnd(s)[i]
@@ -151,7 +141,6 @@ func nearest(s app.Session) (words, left string) {
 	return "", ""
 }
 
-// stateNow says in a word what the session does.
 func (w *viewing) stateNow() string {
 	status, p, b := w.View.Session.Status, w.Now().Session.Progress, w.View.Session.Budget
 	switch {
@@ -165,14 +154,12 @@ func (w *viewing) stateNow() string {
 	return string(status)
 }
 
-// What a session does beside its statuses.
 const (
 	pausing    = "pausing"
 	concluding = "concluding"
 	starting   = "starting"
 )
 
-// givenSure writes a confidence, if anybody gave it.
 func givenSure(confidence float64, assumed bool) string {
 	if assumed {
 		return ""
@@ -180,7 +167,6 @@ func givenSure(confidence float64, assumed bool) string {
 	return fmt.Sprintf("%.2f", confidence)
 }
 
-// itemOf returns how an event is shown, if it is.
 func itemOf(ev ponder.Event, v app.View) (tui.Item, bool) {
 	it := tui.Item{At: textkit.Seconds(v.Session.Progress.Elapsed), Tone: tui.Quiet}
 	if b, ok := ev.Body.(ponder.CallFinished); ok {
@@ -199,7 +185,7 @@ func itemOf(ev ponder.Event, v app.View) (tui.Item, bool) {
 		it.Kind, it.Mark, it.Text, it.Tone = "question", fmt.Sprintf("p%d", b.Priority), strings.TrimSpace(b.ID+" "+b.Content), tui.Bright
 	case ponder.Synthesis:
 		if b.Final {
-			return it, false // it is the answer, and comes by itself
+			return it, false
 		}
 		it.Kind, it.Mark, it.Text, it.Tone = "synthesis", givenSure(b.Confidence, b.Assumed), b.Content, tui.Strong
 	case ponder.SystemNote:
@@ -224,10 +210,10 @@ func itemOf(ev ponder.Event, v app.View) (tui.Item, bool) {
 	return it, true
 }
 
-// longWait is how long is waited for a model that failed until that is said.
+// longWait is the delay of a retry from which on the view shows it.
 const longWait = 3 * time.Second
 
-// delayOf says that a call which failed at a time is made again, and when, if that is long.
+// delayOf describes the retry of a call that failed at a time, if the delay is long.
 func delayOf(b ponder.CallFinished, at time.Time) string {
 	if wait := b.RetryAt.Sub(at); !b.RetryAt.IsZero() && wait >= longWait {
 		return fmt.Sprintf("%s; asking again in %s", b.Error, wait.Round(time.Second))
@@ -235,7 +221,6 @@ func delayOf(b ponder.CallFinished, at time.Time) string {
 	return ""
 }
 
-// waitItem returns how it is shown that a call of a session is made again, if it is.
 func waitItem(it tui.Item, b ponder.CallFinished, at time.Time, s app.Session) (tui.Item, bool) {
 	if it.Kind, it.Text = "note", delayOf(b, at); it.Text == "" {
 		return it, false
@@ -246,7 +231,6 @@ func waitItem(it tui.Item, b ponder.CallFinished, at time.Time, s app.Session) (
 	return it, true
 }
 
-// progressItem returns how it is shown what is going on.
 func progressItem(it tui.Item, b ponder.Progress) (tui.Item, bool) {
 	it.Text = b.Content
 	switch b.Stage {

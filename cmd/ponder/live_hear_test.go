@@ -8,7 +8,7 @@ import (
 	"ponder/client"
 )
 
-// What is heard of a research is shown line by line, as where it is made.
+// Received text of a research is shown by line, as in the process that writes it.
 func TestDeltaReceiver(t *testing.T) {
 	w := &viewing{}
 	h := deltaReceiver{take: w.onDelta}

@@ -12,7 +12,6 @@ import (
 	"ponder/internal/tui"
 )
 
-// steerVerbs returns the words that begin a command in the live view, the most useful first.
 func steerVerbs() []word {
 	return []word{
 		{"add", "QUESTION", "think about this too; add 9 QUESTION says how urgent it is, from 1 to 10"},
@@ -38,8 +37,7 @@ func verbOf(name string) (word, bool) {
 	return word{}, false
 }
 
-// readSteer reads a line that a user typed: a verb and its value, or a question, which
-// is to be added.
+// readSteer parses a line: a verb and its value, or a question to add.
 func readSteer(line string) (f steerFlags, err error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	v, ok := verbOf(name)
@@ -80,8 +78,7 @@ func readSteer(line string) (f steerFlags, err error) {
 	return f, nil
 }
 
-// leadingPriority returns the priority that a question begins with, and the rest. A
-// number that nothing follows is the question.
+// leadingPriority splits a leading priority from a question. A number alone is a question.
 func leadingPriority(text string) (priority, question string) {
 	first, rest, _ := strings.Cut(text, " ")
 	if _, err := priorityOf(first); err != nil || strings.TrimSpace(rest) == "" {
@@ -97,7 +94,7 @@ func names(list []word) (out []string) {
 	return out
 }
 
-// checkSteer refuses a command that is wrong, while the user can still edit it.
+// checkSteer refuses an invalid command while the user can edit it.
 func checkSteer(line string, questions []tui.Branch) error {
 	f, err := readSteer(line)
 	if err != nil {
@@ -115,7 +112,6 @@ func checkSteer(line string, questions []tui.Branch) error {
 	return nil
 }
 
-// hintSteer helps with a line that is being typed.
 func hintSteer(line string, questions []tui.Branch) tui.Hint {
 	name, rest, spaced := strings.Cut(strings.TrimLeft(line, " "), " ")
 	if v, ok := verbOf(name); ok && spaced {
@@ -149,7 +145,6 @@ func usages(list []word) string {
 	return strings.Join(out, " · ")
 }
 
-// hintQuestion names the questions that may be meant.
 func hintQuestion(v word, typed string, questions []tui.Branch) tui.Hint {
 	id, _, spaced := strings.Cut(typed, " ")
 	var fit []tui.Branch
@@ -178,7 +173,7 @@ func hintQuestion(v word, typed string, questions []tui.Branch) tui.Hint {
 	return h
 }
 
-// The keys of the live view, beside those that every view knows.
+// Keys of the live view beyond those of every view.
 const (
 	pauseKey  = "p"
 	steerKey  = "s"
@@ -186,8 +181,7 @@ const (
 	detachKey = "d"
 )
 
-// controls are what the keys do to a session that is thought about here, or, if
-// not, by another process.
+// controls returns the meaning of the keys, for a session of this or of another process.
 func controls(here bool) []tui.Control {
 	detach := "go on in the background, and print the command that looks on"
 	if !here {
@@ -201,31 +195,27 @@ func controls(here bool) []tui.Control {
 	}
 }
 
-// A keyContext is the state of a session that decides what a key does.
 type keyContext struct {
 	status     ponder.Status
-	here       bool // this process thinks, or goes on when it is resumed
-	launching  bool // a process that goes on is being started
-	concluding bool // the answer is being written
+	here       bool // this process thinks, or does so on resume
+	launching  bool
+	concluding bool
 }
 
-// A keyAction is what a key does.
 type keyAction int
 
-// The actions.
 const (
 	nothing keyAction = iota
-	pause             // and stay
+	pause
 	pauseAndGo
 	resume
-	answer          // a session that is thinking
-	answerAndResume // one that is paused
+	answer
+	answerAndResume
 	steer
-	detach // leave it to a process in the background
-	leave  // as it is
+	detach
+	leave
 )
 
-// decide says what a press does, or why it does nothing.
 func decide(p tui.Press, st keyContext) (do keyAction, why string) {
 	switch {
 	case st.status.Ended():

@@ -55,7 +55,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// A wish that cannot be sent is told, unless the command is being stopped.
+// The view reports a command that it cannot send, unless it is stopping.
 func TestWishNotSent(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
@@ -83,7 +83,7 @@ func TestReadWish(t *testing.T) {
 	v.Questions = []session.Question{{ID: "q3", Text: "Who paid?", Priority: 4}}
 	for _, tt := range []struct {
 		line string
-		want string // the order, the content and the arguments; or what is wrong
+		want string // operation, content and arguments; or the error
 	}{
 		{"add Who  paid for it?", `add_question "Who paid for it?" `},
 		{"Who paid for it?", `add_question "Who paid for it?" `},
@@ -184,7 +184,7 @@ func FuzzReadSteer(f *testing.F) {
 			commands, _ := steering.View{}.Commands(wishes.requests)
 			for _, c := range commands {
 				var args ponder.SteerArgs
-				_ = json.Unmarshal(c.Args, &args) // a budget is of another form
+				_ = json.Unmarshal(c.Args, &args)
 				for _, text := range []string{c.Content, args.Question, args.Source} {
 					if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x202e }) {
 						t.Errorf("%q: a control character in %q", line, text)

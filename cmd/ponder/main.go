@@ -1,9 +1,9 @@
-// Ponder thinks about hard questions for as long as it is given.
+// Ponder thinks about hard questions for as long as the user allows.
 //
 // This package is the program: flags, parsing, calls of internal/app and printing. main.go
 // starts it, root.go lists the commands, and each group of commands has a file. app.go has
-// what all commands share, text.go prints, and failure.go turns an error into one line and an
-// exit code. The files that begin with live show a session while it thinks.
+// the parts that all commands share, text.go prints, and failure.go turns an error into one
+// line and an exit code. The files that begin with live show a session while it thinks.
 package main
 
 import (
@@ -28,7 +28,6 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -44,7 +43,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	if err == nil || err.Error() == "" { // else it says already what is wrong
+	if err == nil || err.Error() == "" { // else the error is already printed
 		err = cmp.Or(out.lost(), err)
 	}
 	if err == nil {
@@ -60,8 +59,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return code
 }
 
-// listen lets signals of the system press the brake, until it is undone: that the terminal
-// has gone away too, unless whoever started the program does not want that (nohup).
+// listen connects signals to the brake until undo. It ignores SIGHUP if the parent does
+// (nohup).
 func (a *cli) listen() (undo func()) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -71,7 +70,7 @@ func (a *cli) listen() (undo func()) {
 	go func() {
 		for s := range signals {
 			if s == syscall.SIGHUP {
-				signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who reads what is printed may go too
+				signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // the reader of the output may be gone too
 				a.brake.hangUp()
 				continue
 			}
@@ -84,15 +83,13 @@ func (a *cli) listen() (undo func()) {
 	}
 }
 
-// errInterrupted is why the context of a command ends when a user wants it to.
 var errInterrupted = errors.New("interrupted")
 
-// A brake is what Ctrl-C presses. The first time, it asks the command to come to
-// rest, if the command knows how; the next, it stops it; and a third ends the
-// process, whatever it does.
+// A brake handles Ctrl-C. The first press stops gracefully, if the command can; the second
+// cancels; the third exits.
 type brake struct {
 	stop context.CancelCauseFunc
-	last func() // before the process ends; may be nil
+	last func() // runs before exit; may be nil
 
 	mu      sync.Mutex
 	rest    func()
@@ -100,8 +97,7 @@ type brake struct {
 	hung    bool
 }
 
-// hangUp is what the end of the terminal presses: once, though a shell and the system may
-// both tell of it.
+// hangUp presses once, as the shell and the system may both signal the end of the terminal.
 func (b *brake) hangUp() {
 	b.mu.Lock()
 	hung := b.hung
@@ -112,14 +108,13 @@ func (b *brake) hangUp() {
 	}
 }
 
-// isHung reports whether the terminal has gone away.
 func (b *brake) isHung() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.hung
 }
 
-// press may be called from any goroutine.
+// press is safe for concurrent use.
 func (b *brake) press() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,7 +133,7 @@ func (b *brake) press() {
 	}
 }
 
-// toRest makes the next press call rest, which must return at once.
+// toRest makes the next press call rest, which must not block.
 func (b *brake) toRest(rest func()) (undo func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,12 +167,12 @@ type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
 	Time     string `json:"time,omitempty"`
-	Changed  bool   `json:"modified,omitempty"` // since that revision
+	Changed  bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	System   string `json:"system"`
 }
 
-// version is what the build calls itself; the linker sets it.
+// version is set by the linker.
 var version string
 
 func thisBuild() build {

@@ -55,14 +55,14 @@ func (a *cli) mcp(ctx context.Context) error {
 	}()
 	select {
 	case err = <-ended:
-	case <-ctx.Done(): // who reads standard input cannot be told
+	case <-ctx.Done(): // standard input cannot be interrupted
 	}
 	stop()
 	s.Close(ctx)
 	return errors.Join(err, store.Close())
 }
 
-// An output is not closed, for it is not ours.
+// An output is a writer that its user must not close.
 type output struct{ io.Writer }
 
 func (output) Close() error { return nil }

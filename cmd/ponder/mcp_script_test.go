@@ -12,11 +12,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// talks is a command of scripts: "talks FILE" is a client that starts `ponder mcp` and says
-// the lines of a file to it, one after the other. After each it waits for the answer, but
-// not after a notification. All that it hears is then in the file answers. The program has
-// to end by itself, and well, once its client has gone. A line behind the word "leave" is
-// not waited for: the client goes once the simulated server was asked something.
+// talks implements "talks FILE": it sends the lines of a file to `ponder mcp` and awaits
+// the answer to each request. The file answers gets all answers. The program must exit
+// with 0 afterwards. After "leave", it disconnects once the simulated server receives a
+// request.
 func talks(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: talks FILE")
@@ -35,7 +34,6 @@ func talks(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("answers"), p.heard.Bytes(), 0o600))
 }
 
-// A talk is a program that is talked to.
 type talk struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -58,11 +56,10 @@ func startTalk(ts *testscript.TestScript) *talk {
 	p.in, err = p.cmd.StdinPipe()
 	ts.Check(err)
 	ts.Check(p.cmd.Start())
-	ts.Defer(func() { _ = p.cmd.Process.Kill() }) // if the script fails before
+	ts.Defer(func() { _ = p.cmd.Process.Kill() }) // if the script fails first
 	return p
 }
 
-// say says a line, and hears until it is answered.
 func (p *talk) say(ts *testscript.TestScript, line string) {
 	line, leaves := strings.CutPrefix(line, "leave ")
 	_, err := io.WriteString(p.in, line+"\n")

@@ -16,8 +16,8 @@ import (
 	"ponder/internal/app"
 )
 
-// serveNotes is a program: an MCP server over its standard streams, with a tool that looks
-// and one that writes to the file notes.txt. It tells a model what it must not do.
+// serveNotes is an MCP server over standard streams with a reading tool and a tool that writes
+// notes.txt. Its instructions try to mislead the model.
 func serveNotes() {
 	s := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1.0"}, nil)
 	object := func(name string) map[string]any {
@@ -42,8 +42,8 @@ func serveNotes() {
 	_ = s.Run(context.Background(), &sdk.StdioTransport{})
 }
 
-// What may change something is refused until the user has confirmed the call, and in plan
-// mode until a plan is approved, whatever the server says of it.
+// A changing tool needs confirmation, and an approved plan in plan mode, regardless of the
+// server's declarations.
 func TestGateOfOthers(t *testing.T) {
 	talks := app.ChatSetup{Gated: []approval.Tool{{Name: "notes_find"}, {Name: "notes_write", Changes: true, Needs: []approval.Condition{approval.Confirmed()}}}}
 	use := func(tool, before, says string) chat.Use {

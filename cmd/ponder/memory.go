@@ -114,7 +114,6 @@ func (a *cli) memoryShow(ctx context.Context, id string) error {
 	return nil
 }
 
-// noneOf explains that there is nothing with an id.
 func noneOf(err error, id string) error {
 	if errors.Is(err, recall.ErrNone) {
 		return app.NotFoundf("memory_id", "there is no %s: `ponder memory list` shows what there is", clip(oneLine(id), 60))
@@ -138,7 +137,7 @@ files themselves stay; what was kept of them goes, the originals too.`,
 }
 
 func (a *cli) memoryForget(ctx context.Context, names []string) error {
-	s, err := a.OpenLibraryReadOnly(ctx) // makes no database
+	s, err := a.OpenLibraryReadOnly(ctx)
 	if err != nil {
 		return err
 	}
@@ -165,7 +164,6 @@ func (a *cli) memoryForget(ctx context.Context, names []string) error {
 	return nil
 }
 
-// forgetNamed forgets what a user names, and returns how many items that were.
 func forgetNamed(ctx context.Context, s *app.LibraryHandle, name string) (int, error) {
 	if strings.HasPrefix(name, "mem_") {
 		it, err := s.Item(ctx, name)
@@ -279,7 +277,6 @@ func (f *recallFlags) options() (recall.SearchOptions, error) {
 	return o, readDays(f.after, f.before, &o.From, &o.To)
 }
 
-// readDays reads --after and --before.
 func readDays(after, before string, from, to *time.Time) (err error) {
 	if after != "" {
 		if *from, err = dayOf("after", after); err != nil {
@@ -292,7 +289,6 @@ func readDays(after, before string, from, to *time.Time) (err error) {
 	return err
 }
 
-// otherwise says what to try when nothing was found.
 func (f *recallFlags) otherwise() string {
 	if len(f.kinds)+len(f.sources)+len(f.tags) > 0 || f.after+f.before+f.persona != "" {
 		return "try other words, or fewer flags"
@@ -366,8 +362,7 @@ func (a *cli) hit(n int, h recall.Hit) string {
 	return b.String()
 }
 
-// printMarked prints text in which words are marked: in bold on a terminal that
-// shows it, not at all elsewhere.
+// printMarked prints text with marked words: bold on a terminal, plain elsewhere.
 func (a *cli) printMarked(text string) {
 	open, end, width := "", "", a.cells()
 	text = textkit.Clean(text)

@@ -23,7 +23,7 @@ import (
 	"ponder/llm"
 )
 
-// Bounds of what a user may say at once.
+// Limits of one message.
 const (
 	mostFile  = mostAttached
 	mostText  = 1 << 20 // bytes of the text in a file
@@ -31,15 +31,13 @@ const (
 	mostFiles = 16
 )
 
-// A message is what a user says, with what he puts beside it.
 type message struct {
 	text  string
 	files []ponder.AttachmentAdded
-	raw   [][]byte // their bytes
+	raw   [][]byte
 	media []llm.Media
 }
 
-// name returns what a conversation is called that begins with the message.
 func (m message) name() string {
 	switch {
 	case m.text != "":
@@ -52,7 +50,7 @@ func (m message) name() string {
 	return ""
 }
 
-// events returns what stands in the log of it, the message last.
+// events returns the events of the message, its text last.
 func (m message) events() (list []ponder.Event) {
 	for _, f := range m.files {
 		list = append(list, ponder.Event{Body: f})
@@ -60,7 +58,7 @@ func (m message) events() (list []ponder.Event) {
 	return append(list, ponder.Event{Body: ponder.UserMessage{Content: m.text, Media: m.media}})
 }
 
-// leftOut says what of the message the model will not be shown, a line for each part.
+// leftOut lists the parts that the model will not see, one a line.
 func (m message) leftOut(o app.ChatOptions) (lines []string) {
 	add := func(what, text string) {
 		if n := o.LeftOut(text); n > 0 {
@@ -74,7 +72,7 @@ func (m message) leftOut(o app.ChatOptions) (lines []string) {
 	return lines
 }
 
-// message returns what a user says, from standard input if text is "-", with files.
+// message returns a message with files. Text "-" reads standard input.
 func (a *cli) message(ctx context.Context, text string, files []string) (message, error) {
 	if text == "-" {
 		b, err := io.ReadAll(io.LimitReader(a.stdin(ctx), app.MaxMessage+1))
@@ -102,8 +100,7 @@ func (a *cli) message(ctx context.Context, text string, files []string) (message
 	return m, nil
 }
 
-// attach puts a file beside the message: an image as it is, of others the text. Its error
-// begins with the file.
+// attach adds a file: an image unchanged, of others the text. Its error begins with the file.
 func (m *message) attach(file string) error {
 	info, err := os.Stat(file)
 	switch {
@@ -140,16 +137,15 @@ func (m *message) attach(file string) error {
 	return nil
 }
 
-// withMarkup are the endings of text files that are not what they say: pages and mail.
+// withMarkup lists endings of text files whose text needs extraction: pages and mail.
 var withMarkup = []string{".htm", ".html", ".xhtml", ".eml", ".mbox", ".mbx"}
 
-// isPlain reports whether a file is text whose lines are as they are meant to be.
+// isPlain reports whether a file is text without markup.
 func isPlain(file string, raw []byte) bool {
 	return strings.HasPrefix(http.DetectContentType(raw), "text/plain") && utf8.Valid(raw) && len(raw) <= mostText &&
 		len(bytes.TrimSpace(raw)) > 0 && !slices.Contains(withMarkup, strings.ToLower(filepath.Ext(file)))
 }
 
-// textOf returns the text in a file, of all the documents in it.
 func textOf(file string, raw []byte) (string, error) {
 	if isPlain(file, raw) {
 		return string(raw), nil

@@ -95,7 +95,7 @@ decided and delivered; and what you resolved, forgot or rolled back. The newest 
 	return cmd
 }
 
-// mindLog shows the newest n rows since a time; all of them if n is zero.
+// mindLog shows the newest n rows since a time; all if n is zero.
 func (a *cli) mindLog(ctx context.Context, n int, since string, now time.Time) error {
 	from, err := sinceOf(since, now)
 	if err != nil {
@@ -170,7 +170,6 @@ something new is known of it. Without an argument, list what is settled.`,
 	}
 }
 
-// mindSettled lists what is settled, the newest first.
 func (a *cli) mindSettled(ctx context.Context, now time.Time) error {
 	m, err := mindlog.Open(ctx, a.App)
 	if errors.Is(err, mindlog.ErrNone) {

@@ -76,10 +76,8 @@ func (a *cli) mindRun(ctx context.Context) error {
 	return a.mindFollow(ctx, h, store, heads, ended)
 }
 
-// troubleEvery is how often is looked whether sensors cannot look.
 const troubleEvery = 10 * time.Second
 
-// mindFollow tells what happens until the subconscious has come to rest.
 func (a *cli) mindFollow(ctx context.Context, h *app.MindHome, store *sqlite.Store, heads <-chan ponder.Seq, ended <-chan error) error {
 	t, err := a.tellerFromNow(ctx, store)
 	if err != nil {
@@ -110,7 +108,6 @@ func (a *cli) tellerFromNow(ctx context.Context, store *sqlite.Store) (*teller, 
 	return &teller{cli: a, log: log}, err
 }
 
-// newTrouble says which sensors cannot look for another reason than before.
 func (a *cli) newTrouble(h *app.MindHome, told map[string]string) {
 	trouble := app.TroubleOf(h.Status())
 	for name, why := range trouble {
@@ -122,7 +119,6 @@ func (a *cli) newTrouble(h *app.MindHome, told map[string]string) {
 	a.sayTrouble(trouble)
 }
 
-// sayTrouble says which sensors cannot look, and why.
 func (a *cli) sayTrouble(trouble map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(trouble)) {
 		a.say("sensor %s cannot look: %s", name, trouble[name])
@@ -130,7 +126,7 @@ func (a *cli) sayTrouble(trouble map[string]string) {
 }
 
 func (a *cli) mindDetach(ctx context.Context) error {
-	store, err := a.OpenStore(ctx) // so that its faults are said here
+	store, err := a.OpenStore(ctx) // report its errors here
 	if err != nil {
 		return err
 	}
@@ -151,7 +147,6 @@ func (a *cli) mindDetach(ctx context.Context) error {
 	return a.mindDetached(logFile, worker.Process.Pid)
 }
 
-// mindKeptBy reports whether a process keeps the subconscious going.
 func (a *cli) mindKeptBy(pid int) bool {
 	file, err := a.MindLock()
 	if err != nil {
@@ -195,14 +190,13 @@ role would be asked, and how long that is.`,
 	return cmd
 }
 
-// How long a tick waits for another that a command has begun, and how often it looks.
+// How long a tick waits for the tick of another command, and how often it checks.
 const (
 	tickPatience = 3 * time.Minute
 	tickLook     = 200 * time.Millisecond
 )
 
-// oneTick waits until no other command has the subconscious tick, so that the world is
-// not looked at twice.
+// oneTick waits for the ticks of other commands, so that sensors do not look twice.
 func (a *cli) oneTick(ctx context.Context) (unlock func(), err error) {
 	if _, err := a.Config(); err != nil {
 		return nil, err
@@ -232,7 +226,7 @@ func (a *cli) oneTick(ctx context.Context) (unlock func(), err error) {
 }
 
 func (a *cli) mindTick(ctx context.Context, all bool) error {
-	if !all { // which the API cannot say
+	if !all { // the API has no such option
 		if ticked, err := a.tickAtServer(ctx); ticked || err != nil {
 			return err
 		}
@@ -261,9 +255,8 @@ func (a *cli) mindTick(ctx context.Context, all bool) error {
 	return t.ticked(ctx, store, app.TickReport{Report: report, Trouble: app.TroubleOf(h.Status())}, tickErr)
 }
 
-// tickAtServer has the `ponder serve` tick that keeps the subconscious, since its sensors
-// know what they saw before, and tells what has come of that. It reports false if none
-// keeps it, or is not for who asks.
+// tickAtServer ticks in the `ponder serve` that runs the subconscious, whose sensors have
+// state. It returns false if none does or grants access.
 func (a *cli) tickAtServer(ctx context.Context) (ticked bool, err error) {
 	if _, err := a.Config(); err != nil {
 		return false, err
@@ -272,7 +265,7 @@ func (a *cli) tickAtServer(ctx context.Context) (ticked bool, err error) {
 	if !ok || !a.mindKeptBy(s.PID) {
 		return false, nil
 	}
-	if s.token { // which may be that of another owner
+	if s.token { // the token may be another owner's
 		if _, err := s.Thread(ctx, string(app.MindID())); err != nil {
 			if isStranger(err) {
 				a.note("`ponder serve` (process %d) refuses the token in PONDER_TOKEN: %s", s.PID, whyStranger(err))
@@ -332,19 +325,17 @@ func (t *teller) ticked(ctx context.Context, log ponder.Log, r app.TickReport, t
 	return nil
 }
 
-// A noTick is what --json prints where there was no tick.
+// A noTick is the JSON output of a skipped tick.
 type noTick struct {
 	Tick bool   `json:"tick"`
 	Why  string `json:"why"`
 }
 
-// A teller tells what happens on the thread of the subconscious, as it happens.
 type teller struct {
 	*cli
-	log *mindlog.Log // what was told
+	log *mindlog.Log
 }
 
-// catchUp tells what has come since.
 func (t *teller) catchUp(ctx context.Context, log ponder.Log) error {
 	return t.log.Follow(ctx, log, t.tell)
 }

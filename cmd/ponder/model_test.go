@@ -18,8 +18,8 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// What is fetched of models is from models.dev, and from OpenRouter if it is configured;
-// that one cannot say is a warning.
+// Data of models is from models.dev, and from OpenRouter if configured. A failing source is a
+// warning.
 func TestModelRefresh(t *testing.T) {
 	down := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func TestModelRefresh(t *testing.T) {
 	}
 }
 
-// A request that does not fit its model is counted, and goes to nobody.
+// A request that exceeds the model's context is refused before it is sent.
 func TestModelFits(t *testing.T) {
 	var mu sync.Mutex
 	var paths []string
@@ -93,7 +93,7 @@ func TestModelFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := all[ponder.Slow][0]
-	for _, words := range []int{170_000, 1_000} { // of five letters; the server takes four for a token
+	for _, words := range []int{170_000, 1_000} {
 		req := &llm.Request{Messages: []llm.Message{llm.Say(llm.User, strings.Repeat("word ", words))}, MaxTokens: 100}
 		if _, err := llm.Collect(m.Generate(t.Context(), req)); (llm.ClassOf(err) == llm.TooLong) != (words > 1_000) || words == 1_000 && err != nil {
 			t.Errorf("%d words: %v", words, err)

@@ -215,7 +215,7 @@ func (a *cli) personaRemoveCommand() *cobra.Command {
 }
 
 func (a *cli) personaRemove(ctx context.Context, name string) error {
-	s, err := a.OpenLibraryReadOnly(ctx) // makes no database
+	s, err := a.OpenLibraryReadOnly(ctx)
 	if err != nil {
 		return err
 	}

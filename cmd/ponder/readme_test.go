@@ -15,21 +15,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// root is the folder of the module.
 const root = "../.."
 
-// A block is a fenced piece of a document.
 type block struct {
 	file string
 	line int
-	info []string // the words after the fence
+	info []string // words after the fence
 	text string
 }
 
-// TestDocumentedCommandsRun runs the shell commands that the README shows: the
-// blocks that are marked "sh runs", and "sh runs sim" where the simulated server
-// is what answers. Each begins in a folder with the repository's docs in it. To be
-// quick, nothing is thought about for longer than a second.
+// TestDocumentedCommandsRun runs the README's blocks marked "sh runs", and "sh runs sim"
+// against the simulated server. Sessions think for at most one second.
 func TestDocumentedCommandsRun(t *testing.T) {
 	racetest.Skip(t, "the scripts run the same commands")
 	dir := t.TempDir()
@@ -63,8 +59,7 @@ func TestDocumentedCommandsRun(t *testing.T) {
 	testscript.Run(t, params)
 }
 
-// TestDocumentedCommandsExist checks that all commands and flags of ponder that
-// documents show, in blocks and in the midst of text, are there.
+// TestDocumentedCommandsExist checks the commands and flags in blocks and text of documents.
 func TestDocumentedCommandsExist(t *testing.T) {
 	inText := regexp.MustCompile("`(ponder [a-z][^`\n]*)`")
 	seen := 0
@@ -93,7 +88,6 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	}
 }
 
-// exists returns an error if there is no such command, or no such flag of it.
 func exists(words []string) error {
 	cmd, rest, err := newRoot(&cli{App: &app.App{}}).Find(words)
 	if err != nil {
@@ -117,7 +111,7 @@ func hasFlag(cmd *cobra.Command, word string) error {
 	return nil
 }
 
-// TestLinks checks that what documents refer to is there: files and headings.
+// TestLinks checks links to files and headings.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	for _, file := range documents(t) {
@@ -139,7 +133,6 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// hasHeading reports whether a document has a heading of that anchor.
 func hasHeading(text, anchor string) bool {
 	other := regexp.MustCompile(`[^\p{L}\p{N} -]`)
 	for line := range strings.Lines(text) {
@@ -152,7 +145,6 @@ func hasHeading(text, anchor string) bool {
 	return false
 }
 
-// documents returns the Markdown files that people read, relative to root.
 func documents(t *testing.T) (files []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "cmd/*/*.md"} {
@@ -183,7 +175,6 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// blocks returns the fenced pieces of a document.
 func blocks(t *testing.T, file string) (all []block) {
 	t.Helper()
 	const fence = "```"

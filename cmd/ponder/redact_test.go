@@ -16,10 +16,10 @@ import (
 	"ponder/llm"
 )
 
-// key looks like one of a provider.
+// key looks like a key of a provider.
 const key = "AKIAIOSFODNN7EXAMPLE"
 
-// An indiscreet model puts a key into all that no user sees.
+// An indiscreet model writes a key into all internal text.
 type indiscreet struct{}
 
 func (indiscreet) Name() string { return "fake/indiscreet" }
@@ -38,8 +38,8 @@ func (m indiscreet) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.
 	}
 }
 
-// TestReflectionsAreRedacted finds that a secret is on no event: not where a reflection
-// is asked for, nor in what the slow model writes.
+// TestReflectionsAreRedacted checks that no event has a secret: neither the request of a
+// reflection nor its result.
 func TestReflectionsAreRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := enginetest.Models(indiscreet{}, ponder.Price{})

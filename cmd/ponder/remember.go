@@ -111,7 +111,7 @@ func (a *cli) remember(ctx context.Context, args []string, f rememberFlags) erro
 			paths = append(paths, arg)
 		}
 	}
-	if len(paths) > 0 { // before anything is made
+	if len(paths) > 0 {
 		if _, err := document.Scan(ctx, paths, document.Options{MaxFiles: 1}); err != nil {
 			return notPath(err)
 		}
@@ -126,7 +126,6 @@ func (a *cli) remember(ctx context.Context, args []string, f rememberFlags) erro
 	return t.all(ctx, paths, urls, piped)
 }
 
-// notPath explains that something cannot be read.
 func notPath(err error) error {
 	return usagef("%w; to remember a note, write it behind --text", err)
 }
@@ -137,12 +136,11 @@ type taking struct {
 	o      recall.IngestOptions
 	f      rememberFlags
 	bar    *progressBar
-	pages  int // and notes, that were remembered
+	pages  int
 	report recall.Report
-	told   document.Skipped // of what was left out, that which is the error
+	told   document.Skipped // skipped items; the first is the error
 }
 
-// all remembers all that was named, and goes on where one thing fails.
 func (t *taking) all(ctx context.Context, paths, urls []string, piped bool) error {
 	var steps []func() error
 	if t.f.text != "" {
@@ -213,7 +211,6 @@ func (t *taking) paths(ctx context.Context, paths []string) error {
 	return err
 }
 
-// isEmpty reports whether nothing has been found, not even what is left out.
 func isEmpty(r recall.Report) bool {
 	return r.Added+r.Changed+r.Unchanged+r.Removed+r.Items+len(r.Skipped) == 0
 }
@@ -248,14 +245,13 @@ func (t *taking) url(ctx context.Context, url string) error {
 	return nil
 }
 
-// shortInput is how long standard input may be to be a note, in bytes, where nothing
-// else says what it is.
+// shortInput is the maximal length in bytes of piped input that counts as a note by default.
 const shortInput = 4000
 
-// maxPiped is how long standard input may be at all.
+// maxPiped is the maximal length of standard input in bytes.
 const maxPiped = 256 << 20
 
-// standardInput remembers what is piped in: a note if it is short, or else a file.
+// standardInput remembers piped input: a note if short, else a file.
 func (t *taking) standardInput(ctx context.Context) error {
 	t.show(&progress{-1, "reading standard input"})
 	b, err := limitio.ReadAll(t.stdin(ctx), maxPiped)
@@ -281,7 +277,6 @@ func (t *taking) standardInput(ctx context.Context) error {
 	return err
 }
 
-// note remembers a text as it stands.
 func (t *taking) note(ctx context.Context, text string) error {
 	kind := t.o.Kind
 	if kind == "" {
@@ -318,7 +313,7 @@ func (t *taking) add(r recall.Report) {
 	sum.Skipped = append(sum.Skipped, r.Skipped...)
 }
 
-// mostSkipped is how many files that were left out are named on a terminal.
+// mostSkipped is the maximal number of skipped files listed on a terminal.
 const mostSkipped = 20
 
 func (t *taking) tell() {
@@ -328,7 +323,7 @@ func (t *taking) tell() {
 	}
 	if t.flags.json {
 		r.Skipped = append([]document.Skipped{}, r.Skipped...)
-		_ = t.object(r) // what cannot be printed is told at the end
+		_ = t.object(r) // [results] keeps the error for the end
 		return
 	}
 	r.Skipped = slices.DeleteFunc(slices.Clone(r.Skipped), func(s document.Skipped) bool { return s == t.told })
@@ -353,11 +348,11 @@ func (t *taking) tell() {
 	}
 }
 
-// settleTime is how long a note waits for vectors of what else is remembered.
+// settleTime limits how long a note waits for vectors of other items.
 const settleTime = 3 * time.Second
 
-// settle merges the index and makes vectors. What cannot be done now is done by
-// and by: a note does not wait for long.
+// settle merges the index and makes vectors. The rest is made later; a note does not wait for
+// it.
 func (t *taking) settle(ctx context.Context, files bool) error {
 	limit := settleTime
 	if files {

@@ -20,7 +20,7 @@ func (a *cli) report(v app.View) {
 		return
 	}
 	if stderr, ok := a.log.out.(*os.File); ok && !a.flags.quiet && tui.CanShow(stderr) {
-		fmt.Fprintln(a.log) // what was shown before ends here
+		fmt.Fprintln(a.log)
 	}
 	a.printf("%s\n", strings.TrimSpace(report.Answer(v)))
 	if !a.flags.quiet {
@@ -28,7 +28,7 @@ func (a *cli) report(v app.View) {
 	}
 }
 
-// nearPath returns a path as it is seen from the current folder, if it is below it.
+// nearPath returns a path relative to the current folder if it is below.
 func nearPath(source string) string {
 	source = document.Legible(source)
 	if here, err := filepath.Abs("."); err == nil && filepath.IsAbs(source) {
@@ -47,8 +47,8 @@ func (w *viewing) showReport() {
 	w.report(w.View)
 }
 
-// outcome returns the exit code of a command that showed a session to its end or
-// to a rest, as an error, having said what there is to say.
+// outcome prints the result of a session that ended or paused, and returns the exit code as an
+// error.
 func (w *viewing) outcome() error {
 	s := w.View.Session
 	switch s.Status {
@@ -77,11 +77,9 @@ func (w *viewing) outcome() error {
 	return failure{incomplete, fmt.Errorf("the session came to rest before its end; to go on: %s", w.goOn())}
 }
 
-// brokeOff says of an answer that it is not all there, and how that came.
 func brokeOff(how string) error { return failure{incomplete, errors.New("the answer " + how)} }
 
-// isWithoutModel reports whether the answer was put together without the model, though that
-// was asked.
+// isWithoutModel reports whether the answer lacks the requested model.
 func (w *viewing) isWithoutModel() bool {
 	if w.View.Session.Usage.Calls == 0 {
 		return false
@@ -100,10 +98,10 @@ func (w *viewing) statusOf(info ponder.Info) string {
 	return app.StatusText(info)
 }
 
-// withoutModel says so: the answer is not the one that was asked for.
+// withoutModel returns the failure of an answer without the requested model.
 func (w *viewing) withoutModel() error {
 	code := incomplete
-	if app.NeedsUser(w.class) && !(w.refused && w.class == llm.Payment) { // it was, but for the budget
+	if app.NeedsUser(w.class) && !(w.refused && w.class == llm.Payment) { // the user can fix the model, unless only the budget refused it
 		code = notReady
 	}
 	return failure{code, fmt.Errorf("the model did not write this answer: %s", w.View.Session.StopReason)}

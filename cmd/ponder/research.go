@@ -53,7 +53,6 @@ ponder research - --rounds 2 --cost 0.10 < question.txt`,
 	return cmd
 }
 
-// research is the command. It makes nothing before all that can be checked has been.
 func (a *cli) research(ctx context.Context, text string, f researchFlags, given func(string) bool) error {
 	question, err := a.question(ctx, text)
 	if err != nil {
@@ -144,10 +143,8 @@ func (f *researchFlags) read(o *config.Research, given func(string) bool) error 
 	})
 }
 
-// reportForms are the forms of a report by the endings of names.
 var reportForms = map[string]string{".md": "markdown", ".markdown": "markdown", ".json": "json", ".html": "html", ".htm": "html"}
 
-// checkOutput makes sure that the report can be written.
 func (f *researchFlags) checkOutput() error {
 	if f.output == "" {
 		return nil
@@ -158,7 +155,6 @@ func (f *researchFlags) checkOutput() error {
 	return checkReportFile(f.output)
 }
 
-// checkReportFile makes sure that a report can be written to a file.
 func checkReportFile(file string) error {
 	ending := filepath.Ext(file)
 	if reportForms[strings.ToLower(ending)] == "" {
@@ -170,7 +166,7 @@ func checkReportFile(file string) error {
 	return writable(file)
 }
 
-// wanted returns the absolute path of the report that is asked for, or "".
+// wanted returns the absolute path of the requested report, or "".
 func (f *researchFlags) wanted() string {
 	if f.output == "" {
 		return ""
@@ -181,7 +177,6 @@ func (f *researchFlags) wanted() string {
 	return f.output
 }
 
-// writable reports why a file cannot be written, leaving it as it is.
 func writable(file string) error {
 	info, err := os.Stat(file)
 	switch {
@@ -199,8 +194,8 @@ func writable(file string) error {
 	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
 }
 
-// endWithReport writes the report of a research that is through, if a file is named.
-// Ended is how the research ended.
+// endWithReport writes the report of a completed research, if file is not empty. ended is the
+// error of the research.
 func (w *viewing) endWithReport(ctx context.Context, store *sqlite.Store, file string, ended error) error {
 	if file == "" || w.View.Session.Status != ponder.Completed {
 		return ended
@@ -211,7 +206,6 @@ func (w *viewing) endWithReport(ctx context.Context, store *sqlite.Store, file s
 	return ended
 }
 
-// goOn returns the command that goes on, with the report that was asked for.
 func (w *viewing) goOn() string {
 	line := w.command("session resume", w.Id)
 	if w.Looked != nil && w.Looked.File != "" {
@@ -220,7 +214,6 @@ func (w *viewing) goOn() string {
 	return line
 }
 
-// writeReport writes what a research has come to, in the form that the name asks for.
 func (w *viewing) writeReport(ctx context.Context, store *sqlite.Store, file string) error {
 	r := w.AsReport()
 	if r == nil {
@@ -237,7 +230,7 @@ func (w *viewing) writeReport(ctx context.Context, store *sqlite.Store, file str
 	return w.deliverReport(file, text)
 }
 
-// deliverReport is deliver of a report of research, whose file must be writable.
+// deliverReport is deliver after a check that file is writable.
 func (a *cli) deliverReport(file string, text []byte) error {
 	if file != "" {
 		if err := writable(file); err != nil {

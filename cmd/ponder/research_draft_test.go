@@ -43,8 +43,7 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// FuzzDraft checks that nothing is lost of what is written but white space and what a
-// terminal would obey.
+// FuzzDraft checks that a draft loses only white space and control characters.
 func FuzzDraft(f *testing.F) {
 	f.Add("One. Two.\nThree", 2)
 	f.Add(strings.Repeat("ü", 3000), 1)
@@ -68,7 +67,7 @@ func FuzzDraft(f *testing.F) {
 	})
 }
 
-// TestDraftItems checks that a draft shows no citation that the answer would not have.
+// TestDraftItems checks that a draft shows only citations that the answer may have.
 func TestDraftItems(t *testing.T) {
 	view := research.NewView()
 	for _, e := range []ponder.Evidence{
@@ -98,7 +97,7 @@ func TestDraftItems(t *testing.T) {
 	}
 }
 
-// TestDraftLine checks that what is cited is not cut in two where a line is too long.
+// TestDraftLine checks that a break of a long line does not split a citation.
 func TestDraftLine(t *testing.T) {
 	text := strings.Repeat("word ", mostLine/5-2) + "https://evil.example/path and more"
 	if n := lineEnd(text); !strings.HasPrefix(text[n:], "https://evil.example/path") {

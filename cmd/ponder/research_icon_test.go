@@ -16,7 +16,6 @@ import (
 	"ponder/store/sqlite"
 )
 
-// dot is a picture of one dot, as bytes.
 var dot = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x01D\x00;"
 
 func TestIcons(t *testing.T) {
@@ -62,7 +61,7 @@ func TestIcons(t *testing.T) {
 	}
 }
 
-// What a report cites of the web has the icon of its site, if its host gives one.
+// A cited page has the icon of its site, if its host serves one.
 func TestIconsAreFetched(t *testing.T) {
 	asked := make(chan string, 20)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

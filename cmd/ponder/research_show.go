@@ -19,7 +19,6 @@ import (
 	"ponder/knowledge/evidence"
 )
 
-// itemOf returns how an event is shown, if it is.
 func (w *viewing) itemOf(ev ponder.Event, v app.View) (tui.Item, bool) {
 	if w.Looked != nil {
 		if it, ok := researchItem(ev, w.Looked.View); ok {
@@ -32,7 +31,7 @@ func (w *viewing) itemOf(ev ponder.Event, v app.View) (tui.Item, bool) {
 	return itemOf(ev, v)
 }
 
-// researchItem returns how an event of research is shown that others do not have.
+// researchItem shows an event that only research has.
 func researchItem(ev ponder.Event, v app.ResearchView) (tui.Item, bool) {
 	it := tui.Item{At: textkit.Seconds(v.Research.Elapsed), Tone: tui.Quiet}
 	if ev.Internal {
@@ -59,7 +58,7 @@ func researchItem(ev ponder.Event, v app.ResearchView) (tui.Item, bool) {
 		return it, true
 	case ponder.Progress:
 		if b.Stage == ponder.StageSteered {
-			return it, false // shown as those of sessions are
+			return it, false
 		}
 		it.Kind, it.Text = cmp.Or(b.Stage, "note"), cmp.Or(b.Content, b.Label)
 		return it, it.Text != ""
@@ -67,7 +66,7 @@ func researchItem(ev ponder.Event, v app.ResearchView) (tui.Item, bool) {
 	return it, false
 }
 
-// maxShownQuote is how much of a quote is shown as it comes, in letters.
+// maxShownQuote is the maximal length of a quote in the live view, in runes.
 const maxShownQuote = 160
 
 func queriesOf(b ponder.Plan) (list []string) {
@@ -82,7 +81,6 @@ func queriesOf(b ponder.Plan) (list []string) {
 	return list
 }
 
-// lastQuery returns the newest query of a tool, in words.
 func lastQuery(v app.ResearchView, tool string) string {
 	n := len(v.Queries)
 	if n == 0 || v.Queries[n-1].Tool != oneLine(tool) {
@@ -91,8 +89,6 @@ func lastQuery(v app.ResearchView, tool string) string {
 	return strings.TrimSpace(v.Queries[n-1].Tool + " " + v.Queries[n-1].Text)
 }
 
-// researchFrame returns how research stands: a frame of a session, with what is being
-// looked for in it.
 func researchFrame(f tui.Frame, v app.ResearchView) tui.Frame {
 	f.Foci, f.Counts = nil, nil
 	for _, q := range v.Queries {
@@ -114,17 +110,15 @@ func researchFrame(f tui.Frame, v app.ResearchView) tui.Frame {
 	return f
 }
 
-// maxFoci is how many searches that go on are shown at a time.
+// maxFoci is the maximal number of searches shown at a time.
 const maxFoci = 6
 
-// researchReport prints the answer of a research with what it cites, and below it how it
-// came about.
 func (w *viewing) researchReport(r report.Research) {
 	if w.flags.json {
 		return
 	}
 	if stderr, ok := w.log.out.(*os.File); ok && !w.flags.quiet && tui.CanShow(stderr) {
-		fmt.Fprintln(w.log) // what was shown before ends here
+		fmt.Fprintln(w.log)
 	}
 	if r.Answer == "" {
 		w.printf("There is no answer yet.\n")
@@ -144,7 +138,6 @@ func (w *viewing) researchReport(r report.Research) {
 	w.printf("Report\n  %s -o report.html\n", w.command("session export", w.Id))
 }
 
-// took says how long a research took, and how it looked.
 func (w *viewing) took() string {
 	v := w.Looked.View
 	return strings.Join([]string{
@@ -153,22 +146,20 @@ func (w *viewing) took() string {
 	}, ", ")
 }
 
-// A draft is an answer as it is being written, line by line. It is safe for concurrent
-// use.
+// A draft is an unfinished answer, split into lines. It is safe for concurrent use.
 type draft struct {
 	mu    sync.Mutex
-	rest  string // of the line that is not whole yet
+	rest  string
 	lines []string
 }
 
-// Bounds of what is shown of a draft.
+// Limits of a draft.
 const (
-	leastLine = 60   // bytes, from which on a sentence is a line
+	leastLine = 60   // bytes
 	mostLine  = 2000 // bytes
-	mostLines = 200  // that wait to be shown
+	mostLines = 200
 )
 
-// add takes in what a model has written.
 func (d *draft) add(delta ponder.Delta) {
 	if !app.WritesFindings(delta.Key) {
 		return
@@ -191,7 +182,7 @@ func (d *draft) add(delta ponder.Delta) {
 	}
 }
 
-// lineEnd returns how long the first line of a text is, or 0 if it is not whole.
+// lineEnd returns the length of the first line, or 0 if incomplete.
 func lineEnd(text string) int {
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
 		return i + 1
@@ -210,15 +201,14 @@ func lineEnd(text string) int {
 	}
 	n := mostLine
 	if i := strings.LastIndexByte(text[:n], ' '); i >= 0 {
-		return i + 1 // what is cited is not cut in two
+		return i + 1 // do not split a citation
 	}
 	for n > 1 && !utf8.RuneStart(text[n-1]) {
 		n--
 	}
-	return n - 1 // the last letter may not be whole
+	return n - 1 // the last rune may be incomplete
 }
 
-// take returns the lines that came since it was called last.
 func (d *draft) take() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -227,8 +217,6 @@ func (d *draft) take() []string {
 	return lines
 }
 
-// draftItems returns what has been written since it was asked last. What it cites was
-// found, as in the answer; all else that is cited is left out.
 func (w *viewing) draftItems() (list []tui.Item) {
 	lines := w.draft.take()
 	if len(lines) == 0 {
@@ -245,10 +233,9 @@ func (w *viewing) draftItems() (list []tui.Item) {
 	return list
 }
 
-// A citable is what an answer may cite: ids of evidence, and pages.
+// A citable is a set of evidence ids and pages that an answer may cite.
 type citable struct{ ids, pages map[string]bool }
 
-// citableIn returns what an answer may cite of what a research has found so far.
 func citableIn(v app.ResearchView) citable {
 	c := citable{make(map[string]bool), make(map[string]bool)}
 	for _, e := range v.Evidence {

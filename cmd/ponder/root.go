@@ -17,10 +17,9 @@ import (
 
 type flags struct {
 	json, quiet, noColor bool
-	version              bool // of the root alone
+	version              bool // of the root only
 }
 
-// The groups of commands in the help.
 const (
 	groupThink = "think"
 	groupKnow  = "know"
@@ -73,8 +72,8 @@ ponder session resume last`,
 	return root
 }
 
-// runRoot is what the program does without a command. The flag is ours, for that
-// of cobra needs a template to say what the command says: see docs/dependencies.md.
+// runRoot runs the program without a command. The version flag is ours because cobra's needs a
+// template: see docs/dependencies.md.
 func (a *cli) runRoot(cmd *cobra.Command, args []string) error {
 	if a.flags.version {
 		a.printf("%s\n", thisBuild())
@@ -83,14 +82,12 @@ func (a *cli) runRoot(cmd *cobra.Command, args []string) error {
 	return onlyGroups(cmd, args)
 }
 
-// group returns a command that only leads to those below it.
 func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	cmd.Args, cmd.RunE = cobra.ArbitraryArgs, onlyGroups
 	cmd.AddCommand(below...)
 	return cmd
 }
 
-// onlyGroups is what a command does that is there for those below it.
 func onlyGroups(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
@@ -98,7 +95,7 @@ func onlyGroups(cmd *cobra.Command, args []string) error {
 	return usagef("unknown command %q: %sSee `%s --help`", clip(args[0], 40), textkit.Suggest(args[0], commandsOf(cmd)), cmd.CommandPath())
 }
 
-// helpOn is `ponder help`, which cobra has end well whatever it is asked for.
+// helpOn is `ponder help`, which in cobra succeeds for unknown commands.
 func helpOn(cmd *cobra.Command, args []string) error {
 	on, rest, err := cmd.Root().Find(args)
 	if err != nil {
@@ -133,19 +130,18 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef("%s. %sSee `%s --help`", text, hint, cmd.CommandPath())
 }
 
-// A levelFlag is a [pflag.Value]: a level of the log, or "" for none.
+// A levelFlag is a [pflag.Value]: a log level, or "".
 type levelFlag struct{ level *string }
 
 func (f levelFlag) String() string {
 	if f.level == nil {
-		return "" // a zero value, which pflag makes to know a default
+		return "" // pflag compares with a zero value
 	}
 	return *f.level
 }
 
 func (levelFlag) Type() string { return "level" }
 
-// Set implements [pflag.Value].
 func (f levelFlag) Set(text string) error {
 	if text != "" && new(slog.Level).UnmarshalText([]byte(text)) != nil {
 		return errors.New("it is none of debug, info, warn, error")
@@ -154,7 +150,7 @@ func (f levelFlag) Set(text string) error {
 	return nil
 }
 
-// take checks the number of arguments. what says what they are, for the error.
+// take checks the number of arguments. Its error names them by what.
 func take(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -209,7 +205,6 @@ func help(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// commands lists what is below a command, group by group.
 func commands(b *strings.Builder, cmd *cobra.Command) {
 	groups := cmd.Groups()
 	if len(groups) == 0 {
@@ -225,7 +220,6 @@ func commands(b *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
-// commandsOf returns the names of what a user may run below a command.
 func commandsOf(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
@@ -240,7 +234,7 @@ func flagsOf(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// An eventFlag is a [pflag.Value]: the number of an event, which is at least so much.
+// An eventFlag is a [pflag.Value]: an event number with a minimum.
 type eventFlag struct {
 	seq   *ponder.Seq
 	least ponder.Seq
@@ -248,14 +242,13 @@ type eventFlag struct {
 
 func (f eventFlag) String() string {
 	if f.seq == nil {
-		return "0" // a zero value, which pflag makes to know a default
+		return "0" // pflag compares with a zero value
 	}
 	return strconv.FormatInt(int64(*f.seq), 10)
 }
 
 func (eventFlag) Type() string { return "number" }
 
-// Set implements [pflag.Value].
 func (f eventFlag) Set(text string) error {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || ponder.Seq(n) < f.least {

@@ -21,20 +21,20 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ponder": main, "mcp-notes": serveNotes})
 }
 
-// TestScripts runs testdata/script/*.txt. Beside testscript's own commands, there are
+// TestScripts runs testdata/script/*.txt. It adds to testscript's commands:
 //
 //	exits CODE COMMAND    runs it and checks the exit code
-//	refused CODE COMMAND  and that it prints one line, on standard error
+//	refused CODE COMMAND  checks also that it prints one line, on standard error
 //	sim JSON              changes the simulated server at $SIM: see llmtest.SimConfig
-//	forget                begins to count anew how often the server is asked
-//	asked N               waits until it has been asked N times
-//	talks FILE            says the lines of FILE to ponder mcp, and has what it hears in the file answers
+//	forget                resets the count of requests
+//	asked N               waits for N requests
+//	talks FILE            sends the lines of FILE to ponder mcp, and writes the file answers
 //
 // and those of serveCommands and figureCommands.
 func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
 
-// scripts returns how the scripts of a folder are run: in a home of their own,
-// without a model but that of the simulated server.
+// scripts returns the parameters of a folder of scripts. Each has its home and only the
+// simulated model.
 func scripts(dir string) testscript.Params {
 	cmds := serveCommands()
 	maps.Copy(cmds, figureCommands())
@@ -63,7 +63,6 @@ func scripts(dir string) testscript.Params {
 
 type simKey struct{}
 
-// simulated is a server of models that counts how often it has been asked.
 type simulated struct {
 	sim    *llmtest.Sim
 	server *httptest.Server
@@ -133,7 +132,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// maxLine is the longest line that a user is told, in bytes.
+// maxLine is the maximal length of an error line, in bytes.
 const maxLine = 400
 
 func refused(ts *testscript.TestScript, _ bool, args []string) {

@@ -62,7 +62,7 @@ func (a *cli) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	if cfg.LogLevel == "" { // callers are told that the log says what failed
+	if cfg.LogLevel == "" { // answers refer callers to the log
 		if err := a.logTo("error"); err != nil {
 			return err
 		}
@@ -110,7 +110,6 @@ func (a *cli) serve(ctx context.Context, f serveFlags) error {
 	return errors.Join(err, store.Close())
 }
 
-// sharedBy returns what a server of several owners stands on, with the models of clients.
 func (a *cli) sharedBy(hosts *mcp.Hosts) *cli {
 	mine := *a
 	mine.flags.quiet, mine.App = true, a.Serve(app.ModelHost{Name: mcp.Host, Provider: hosts})
@@ -133,7 +132,7 @@ func (a *cli) listenOn(ctx context.Context, address string) (sockets.Listener, e
 	return nil, usagef("%s is taken by another program: choose another address with --listen", address)
 }
 
-// reasonOf returns the innermost of an error of the network.
+// reasonOf returns the innermost cause of a network error.
 func reasonOf(err error) error {
 	var op *sockets.OpError
 	if errors.As(err, &op) {
@@ -142,7 +141,6 @@ func reasonOf(err error) error {
 	return err
 }
 
-// greet prints the address of the server and an example of a request.
 func (a *cli) greet(at, database string, token bool) error {
 	if a.flags.json {
 		return a.object(map[string]any{"address": at, "pid": os.Getpid(), "database": database})
@@ -155,7 +153,6 @@ func (a *cli) greet(at, database string, token bool) error {
 	return nil
 }
 
-// tokensText lists tokens without their secrets.
 func tokensText(guard auth.Config) string {
 	if len(guard.Tokens) == 0 {
 		return "# no token: whoever reaches this machine's own address may ask\n"

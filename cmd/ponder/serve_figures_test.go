@@ -22,19 +22,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// figureCommands are the commands of scripts that look at how a server is doing:
+// figureCommands are the commands of scripts for metrics and traces:
 //
-//	collects                 begins to collect traces, where OTEL_EXPORTER_OTLP_ENDPOINT says
-//	traced TRACE PARENT      waits until a trace has arrived whose request has this parent,
-//	                         and below that a run, and below that a call of a model
-//	figures [NAME VALUE]...  checks that /metrics is well-formed, tells the same calls,
-//	                         tokens and money as /api/usage, and has these values
-//	retry PATH               asks until it is refused with 429, and checks Retry-After
+//	collects                 starts a trace collector, for OTEL_EXPORTER_OTLP_ENDPOINT
+//	traced TRACE PARENT      waits for a trace whose request has this parent, with a run
+//	                         below it and a model call below that
+//	figures [NAME VALUE]...  checks that /metrics is well-formed, agrees with /api/usage on
+//	                         calls, tokens and money, and has these values
+//	retry PATH               repeats a request until status 429, and checks Retry-After
 func figureCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){"collects": collects, "traced": traced, "figures": figures, "retry": retries}
 }
 
-// answerTo returns the answer to a request, which must be 200.
 func answerTo(ts *testscript.TestScript, path string) string {
 	status, body := send(ts, http.MethodGet, path, nil)
 	if status != http.StatusOK {
@@ -53,7 +52,7 @@ func figures(ts *testscript.TestScript, _ bool, args []string) {
 		for _, m := range f.GetMetric() {
 			key := name
 			for _, l := range m.GetLabel() {
-				if l.GetValue() == "refused" { // and never made
+				if l.GetValue() == "refused" {
 					key += " refused"
 				}
 				if l.GetName() == "kind" {
@@ -94,7 +93,6 @@ func figures(ts *testscript.TestScript, _ bool, args []string) {
 
 type collectorKey struct{}
 
-// A traceCollector takes traces by OTLP over HTTP.
 type traceCollector struct {
 	mu    sync.Mutex
 	spans []tracedSpan
@@ -125,7 +123,7 @@ func (c *traceCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// below returns the id of a span of a trace below another, whose name begins so, or "".
+// below returns the id of a span below another whose name has the prefix, or "".
 func (c *traceCollector) below(trace, parent, name string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,20 +15,17 @@ import (
 	"ponder/internal/racetest"
 )
 
-// A leakAsk is a request in a language of other clients.
 type leakAsk struct {
 	method, path, body string
-	headers            []string // name and value
+	headers            []string // alternating names and values
 }
 
-// leakTools are tools of a client, in OpenAI's form.
 const leakTools = `"tools":[{"type":"function","function":{"name":"weather","parameters":{"type":"object"}}}]`
 
-// leakBroken are bodies that are wrong in one way or another.
 var leakBroken = []string{`{`, `[]`, `{}`, `{"model":"nobody/none","messages":[{"role":"user","content":"CONTENTMARK"}],"max_tokens":9}`, `{"model":7}`, `{"model":"ponder/chat","messages":[]}`}
 
-// leakAsks are what is asked of the languages: what thinks, and what goes on with what was
-// thought. The text is one that differs from case to case.
+// leakAsks returns requests of all protocols that start or continue thinking. text must be
+// unique.
 func leakAsks(text string) (list []leakAsk) {
 	add := func(path, body string) {
 		for _, stream := range []string{"true", "false"} {
@@ -60,7 +57,7 @@ func leakAsks(text string) (list []leakAsk) {
 	return list
 }
 
-// leakBegun returns ids that answers have, of what can be looked at again.
+// leakBegun returns the ids in an answer that later requests can read.
 func leakBegun(text string) (responses, conversations []string) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
 		return !strings.ContainsRune("_-.", r) && (r < '0' || r > '9') && (r < 'A' || r > 'z')
@@ -75,8 +72,7 @@ func leakBegun(text string) (responses, conversations []string) {
 	return responses, conversations
 }
 
-// leakNames returns the names that a language has for a thread: of responses and of
-// conversations.
+// leakNames returns the protocol names of a thread: of responses and of conversations.
 func leakNames(thread ponder.ThreadID, kind ponder.Kind) (responses []string, conversation string) {
 	name := strings.TrimPrefix(string(thread), "thr_")
 	responses = []string{"resp_" + name, "resp_" + name + ".1"}
@@ -88,7 +84,6 @@ func leakNames(thread ponder.ThreadID, kind ponder.Kind) (responses []string, co
 	return responses, "conv_" + name
 }
 
-// say makes a request in a language, and looks through all that comes of it.
 func (l *leaky) say(a leakAsk) string {
 	l.t.Helper()
 	most := time.Minute
@@ -103,7 +98,7 @@ func (l *leaky) say(a leakAsk) string {
 	return text
 }
 
-// speak asks everything in all languages, and looks at all that was begun.
+// speak sends all requests in all protocols, and reads everything they create.
 func (l *leaky) speak(text string) {
 	l.t.Helper()
 	var responses, conversations []string
@@ -124,7 +119,6 @@ func (l *leaky) speak(text string) {
 	l.sessions(text)
 }
 
-// look looks at responses and conversations.
 func (l *leaky) look(responses, conversations []string) {
 	slices.Sort(responses)
 	slices.Sort(conversations)
@@ -146,8 +140,7 @@ func (l *leaky) look(responses, conversations []string) {
 	}
 }
 
-// old looks at all threads that are there from the beginning, in all languages, and sends
-// what is wrong.
+// old reads all initial threads in all protocols, and sends invalid requests.
 func (l *leaky) old() {
 	var responses, conversations []string
 	for _, thread := range leakThreads() {
@@ -165,7 +158,6 @@ func (l *leaky) old() {
 	}
 }
 
-// rpc asks in the language of MCP.
 func (l *leaky) rpc(method, name string, params map[string]any) string {
 	l.t.Helper()
 	params = maps.Clone(params)
@@ -177,7 +169,6 @@ func (l *leaky) rpc(method, name string, params map[string]any) string {
 	return l.say(leakAsk{http.MethodPost, "/mcp", string(js), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name}})
 }
 
-// use uses a tool.
 func (l *leaky) use(tool string, args map[string]any) string {
 	l.t.Helper()
 	return l.rpc("tools/call", tool, map[string]any{"name": tool, "arguments": args})
@@ -185,7 +176,6 @@ func (l *leaky) use(tool string, args map[string]any) string {
 
 type leakArgs = map[string]any
 
-// think uses the tools of MCP that think, remember and find.
 func (l *leaky) think(text string) {
 	for _, tool := range []string{"ponder_think", "ponder_deep_think", "ponder_research", "ponder_chat"} {
 		l.use(tool, leakArgs{"question": "What is " + text + " for " + tool + "?", "max_calls": 3, "effort": "none"})
@@ -206,7 +196,6 @@ func (l *leaky) think(text string) {
 	}
 }
 
-// offered looks at all that MCP offers of threads that are there from the beginning.
 func (l *leaky) offered() {
 	if list := l.rpc("tools/list", "", leakArgs{}); !strings.Contains(list, "ponder_think") {
 		l.t.Errorf("no tools: %.300s", list)
@@ -234,9 +223,7 @@ func (l *leaky) offered() {
 	}
 }
 
-// Neither what is internal, nor what is another owner's, nor a secret comes out in any
-// language of other clients, whether the model answers, is out of order or does not let
-// the server in.
+// No foreign protocol leaks internal text, another owner's data or a secret.
 func TestDialectLeaks(t *testing.T) {
 	racetest.Skip(t, "one client, which sends hundreds of requests")
 	l, stop := serveLeaky(t)

@@ -12,8 +12,6 @@ import (
 	"github.com/coder/websocket"
 )
 
-// connected asks over a connection of the WebSocket mode, and steers, and looks through all
-// that is said there.
 func (l *leaky) connected(text string) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
@@ -34,8 +32,8 @@ func (l *leaky) connected(text string) {
 			l.t.Fatal(err)
 		}
 	}
-	// until returns the id of the response of an event of a type, or of one that says that
-	// there will be none.
+	// until returns the response id of the next event of a kind, or of an event that ends the
+	// response.
 	until := func(kinds ...string) string {
 		for {
 			_, js, err := conn.Read(ctx)
@@ -79,7 +77,7 @@ func (l *leaky) connected(text string) {
 	}
 }
 
-// sessions speaks MCP as it was before: with a session, whose stream is read, too.
+// sessions uses MCP's older, stateful transport and reads its stream too.
 func (l *leaky) sessions(text string) {
 	l.t.Helper()
 	ask := func(id, method string, params map[string]any) (session, all string) {
@@ -133,10 +131,9 @@ func (l *leaky) sessions(text string) {
 	l.asking(http.MethodDelete, "/mcp", "", "application/json", time.Minute, "Mcp-Session-Id", id, "Mcp-Protocol-Version", "2025-11-25")
 }
 
-// read returns what was answered, and looks through it.
 func (l *leaky) read(from string, resp *http.Response) string {
 	l.t.Helper()
-	text, _ := io.ReadAll(resp.Body) // a stream ends when it is left
+	text, _ := io.ReadAll(resp.Body) // a stream ends when left
 	l.search(from, fmt.Sprint(string(text), resp.Header), leakHidden)
 	if strings.Contains(string(text), leakContent) {
 		l.seen++

@@ -27,12 +27,12 @@ import (
 	"ponder/store/sqlite"
 )
 
-// Marks of what must not come out of a server. The last of them is the owner's own, who is
-// shown it, and in no log, metric or trace.
+// Markers of text that must not leak. The last is the owner's: answers may have it; logs,
+// metrics and traces may not.
 const (
-	leakInner   = "INNERMARK"  // what models thought and did not say
-	leakAnna    = "ANNAMARK"   // what is another owner's
-	leakPrompt  = "PROMPTMARK" // what models are told
+	leakInner   = "INNERMARK"
+	leakAnna    = "ANNAMARK"
+	leakPrompt  = "PROMPTMARK"
 	leakKey     = "sk-proj-KEYMARK0123456789abcdefghij"
 	leakToken   = "TOKENMARK0123456789"
 	leakHers    = "HERSMARK0123456789"
@@ -40,23 +40,22 @@ const (
 	leakContent = "CONTENTMARK"
 )
 
-// leakSecrets are in no answer at all, leakHidden in none to the user.
+// leakSecrets may be in no answer; leakHidden in none to the user.
 var (
 	leakSecrets = []string{leakKey, leakToken, leakHers, leakTraces}
 	leakHidden  = append([]string{leakInner, leakAnna, leakPrompt}, leakSecrets...)
 )
 
-// A leaky is a real server that has everything there is to leak.
+// A leaky is a real server with every kind of secret.
 type leaky struct {
 	t      *testing.T
 	base   string
 	log    *syncBuffer
 	traces *syncBuffer
 	sim    *llmtest.Sim
-	seen   int // answers with what is the owner's own
+	seen   int // answers with the owner's data
 }
 
-// A syncBuffer is what several write.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -74,7 +73,6 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// serveLeaky starts one. It ends with the test, or with stop.
 func serveLeaky(t *testing.T) (l *leaky, stop func()) {
 	t.Helper()
 	l = &leaky{t: t, log: &syncBuffer{}, traces: &syncBuffer{}, sim: llmtest.NewSim(llmtest.SimConfig{Seed: 1, Chunks: 3})}
@@ -125,7 +123,6 @@ func serveLeaky(t *testing.T) (l *leaky, stop func()) {
 	return l, stop
 }
 
-// collect takes in traces.
 func (l *leaky) collect(w http.ResponseWriter, r *http.Request) {
 	var body io.Reader = r.Body
 	if r.Header.Get("Content-Encoding") == "gzip" {
@@ -143,7 +140,6 @@ func (l *leaky) collect(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("{}"))
 }
 
-// leakThreads are the threads that are there from the beginning: four of each owner.
 func leakThreads() (list []ponder.Thread) {
 	for _, who := range []string{app.LocalOwner, "anna"} {
 		for _, kind := range []ponder.Kind{ponder.KindSession, ponder.KindConversation, ponder.KindResearch, ponder.KindSubconscious} {
@@ -157,7 +153,6 @@ func leakThreads() (list []ponder.Thread) {
 	return list
 }
 
-// leakOwn is in all that an owner may see.
 func leakOwn(who string) string {
 	if who == app.LocalOwner {
 		return leakContent
@@ -165,8 +160,7 @@ func leakOwn(who string) string {
 	return leakAnna
 }
 
-// leakFurnish fills a database with threads of two owners, with internal events of all
-// sorts.
+// leakFurnish fills a database with threads of two owners and all kinds of internal events.
 func leakFurnish(t *testing.T, db string) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), db)
@@ -181,7 +175,6 @@ func leakFurnish(t *testing.T, db string) {
 	}
 }
 
-// leakEvents returns events of a thread whose run has ended.
 func leakEvents(thread ponder.Thread) (list []ponder.Event) {
 	const run ponder.RunID = "run_leak"
 	own := leakOwn(thread.Owner)
@@ -212,18 +205,18 @@ func leakEvents(thread ponder.Thread) (list []ponder.Event) {
 	case ponder.KindSession, ponder.KindResearch:
 		list = append(list, ponder.Event{Run: run, Body: ponder.RunFinished{Status: ponder.Completed}})
 	case ponder.KindSubconscious:
-		if thread.Owner != app.LocalOwner { // what is on its mind is for its owner alone
+		if thread.Owner != app.LocalOwner { // a subconscious is visible to its owner only
 			list = append(list, ponder.Event{Internal: true, Body: stateWith(own)})
 		}
 	}
 	return list
 }
 
-// leakStream is how long a stream is read that does not end.
+// leakStream is the read time of an endless stream.
 const leakStream = 700 * time.Millisecond
 
-// ask makes a request as the user, and looks through all that comes of it. A path that
-// names another owner's thread must not be answered.
+// ask sends a request as the user and scans the answer. A path with another owner's thread must
+// fail.
 func (l *leaky) ask(method, path, body, accept string) (status int, all string) {
 	l.t.Helper()
 	most := time.Minute
@@ -233,7 +226,7 @@ func (l *leaky) ask(method, path, body, accept string) (status int, all string) 
 	return l.asking(method, path, body, accept, most)
 }
 
-// asking is ask, for so long at most and with more headers.
+// asking is ask with a time limit and headers.
 func (l *leaky) asking(method, path, body, accept string, most time.Duration, headers ...string) (status int, all string) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), most)
@@ -258,10 +251,10 @@ func (l *leaky) asking(method, path, body, accept string, most time.Duration, he
 		return 0, ""
 	}
 	defer resp.Body.Close()
-	text, _ := io.ReadAll(resp.Body) // a stream ends when it is left
+	text, _ := io.ReadAll(resp.Body)
 	all = fmt.Sprint(string(text), resp.Header)
 	hidden := leakHidden
-	if strings.HasSuffix(path, "/backup") { // the whole database, for who may have it
+	if strings.HasSuffix(path, "/backup") { // a backup is the whole database
 		hidden = leakSecrets
 	}
 	l.search(fmt.Sprintf("%s %s (%s): %d", method, path, accept, resp.StatusCode), all, hidden)
@@ -277,7 +270,7 @@ func (l *leaky) asking(method, path, body, accept string, most time.Duration, he
 	return resp.StatusCode, string(text)
 }
 
-// search looks for marks in what came from somewhere.
+// search fails the test if text has one of the marks.
 func (l *leaky) search(from, text string, marks []string) {
 	l.t.Helper()
 	for _, mark := range marks {
@@ -287,7 +280,6 @@ func (l *leaky) search(from, text string, marks []string) {
 	}
 }
 
-// leakBodies are bodies of the operations that have one, by their ids.
 var leakBodies = map[string]string{
 	"create-completion": `{"messages":[{"role":"user","content":"What is CONTENTMARK?"}]}`,
 	"remember":          `{"text":"CONTENTMARK is remembered."}`,
@@ -300,7 +292,7 @@ var leakBodies = map[string]string{
 	"post-message":      `{"content":"CONTENTMARK?"}`,
 }
 
-// operations returns the operations that a server describes, those that erase last.
+// operations returns the described operations, erasing ones last.
 func (l *leaky) operations() (list []leakOperation) {
 	_, js := l.ask(http.MethodGet, "/openapi.json", "", "application/json")
 	var doc struct {
@@ -325,7 +317,6 @@ func (l *leaky) operations() (list []leakOperation) {
 	return list
 }
 
-// A leakOperation is an operation as it is described.
 type leakOperation struct {
 	ID         string `json:"operationId"`
 	Parameters []struct {
@@ -339,7 +330,7 @@ type leakOperation struct {
 	method, path string
 }
 
-// targets returns paths of an operation: for each thread, without parameters and with.
+// targets returns the paths of an operation: for each thread, with and without parameters.
 func (op leakOperation) targets(ids []string) (list []string) {
 	least, formats := "", []string{""}
 	for _, p := range op.Parameters {
@@ -363,9 +354,8 @@ func (op leakOperation) targets(ids []string) (list []string) {
 	return list
 }
 
-// Neither what is internal, nor what is another owner's, nor a secret comes out of any
-// route of a real server, whatever becomes of the request; and its log, its metrics and its
-// traces have none of what it is about.
+// No route of a real server leaks internal text, another owner's data or a secret. Log, metrics
+// and traces have no content of requests.
 func TestServeLeaks(t *testing.T) {
 	racetest.Skip(t, "one client, which sends hundreds of requests")
 	l, stop := serveLeaky(t)
@@ -400,7 +390,6 @@ func TestServeLeaks(t *testing.T) {
 	l.quiet(map[string]string{"the log": l.log.String(), "metrics": metrics, "traces": l.traces.String()})
 }
 
-// quiet looks through what must have nothing of what requests are about.
 func (l *leaky) quiet(texts map[string]string) {
 	t := l.t
 	t.Helper()
@@ -416,7 +405,6 @@ func (l *leaky) quiet(texts map[string]string) {
 	}
 }
 
-// live has everything made through the server that can be, and returns the threads of it.
 func (l *leaky) live() (ids []string) {
 	take := func(field, method, path, body string) string {
 		status, text := l.ask(method, path, body, "application/json")
@@ -440,7 +428,6 @@ func (l *leaky) live() (ids []string) {
 	return ids
 }
 
-// hers has another owner remember something.
 func (l *leaky) hers() {
 	req, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, l.base+"/api/memory", strings.NewReader(`{"text":"ANNAMARK of CONTENTMARK is hers."}`))
 	if err != nil {
@@ -455,18 +442,16 @@ func (l *leaky) hers() {
 	resp.Body.Close()
 }
 
-// fail has the provider refuse all calls.
 func (l *leaky) fail() { l.sim.Configure(llmtest.SimConfig{Seed: 1, Key: "another"}) }
 
-// refused looks at what comes of calls that the provider refuses, in words that have the
-// key in them.
+// refused reads the results of calls that the provider refuses in text with the key.
 func (l *leaky) refused() {
 	l.fail()
 	_, text := l.ask(http.MethodPost, "/api/thinking/start", `{"question":"What is CONTENTMARK now?","max_calls":3}`, "application/json")
 	var out struct {
 		ID string `json:"session_id"`
 	}
-	_ = json.Unmarshal([]byte(text), &out) // refused or not
+	_ = json.Unmarshal([]byte(text), &out) // successful or not
 	l.ask(http.MethodPost, "/api/completions", leakBodies["create-completion"], "text/event-stream")
 	if out.ID != "" {
 		l.ask(http.MethodPost, "/api/thinking/"+out.ID+"/steer?wait=20s", `{"order":"answer_now"}`, "application/json")

@@ -17,9 +17,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A misuse sends invalid requests to a server and checks the answers: no answer names a flag
-// of the command line, which callers of the server don't have, and each error is a problem
-// document of its caller.
+// A misuse sends invalid requests to a server. No answer may name a flag of the command line,
+// and each error must be a problem document about its request.
 type misuse struct {
 	ts      *testscript.TestScript
 	schemas map[string]*misusedSchema
@@ -46,12 +45,10 @@ type misusedOperation struct {
 	} `json:"requestBody"`
 }
 
-// flagName matches the name of a flag.
 var flagName = regexp.MustCompile(`--[a-z]`)
 
-// misuses sends each operation of /openapi.json requests with one odd value: of each
-// parameter, and of each field of the body. Paths get the ids that are given; without any,
-// the tools of the Model Context Protocol are misused too.
+// misuses sends each operation of /openapi.json requests with one odd parameter or field each.
+// ids fill the paths; without ids, it misuses the MCP tools too.
 func misuses(ts *testscript.TestScript, _ bool, ids []string) {
 	var doc struct {
 		Paths      map[string]map[string]misusedOperation `json:"paths"`
@@ -108,7 +105,7 @@ func (m *misuse) operation(method, path string, op misusedOperation) {
 	}
 }
 
-// bodies returns objects of a schema with one odd value each.
+// bodies yields objects of a schema with one odd value each.
 func (m *misuse) bodies(s *misusedSchema) iter.Seq[map[string]any] {
 	return func(yield func(map[string]any) bool) {
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -124,7 +121,6 @@ func (m *misuse) bodies(s *misusedSchema) iter.Seq[map[string]any] {
 	}
 }
 
-// tools calls the tools of the server, by the Model Context Protocol.
 func (m *misuse) tools() {
 	ctx := context.Background()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "misuse"}, nil).Connect(ctx, &sdk.StreamableClientTransport{Endpoint: m.ts.Getenv("SERVE") + "/mcp"}, nil)
@@ -158,7 +154,7 @@ func (m *misuse) tools() {
 	}
 }
 
-// resolve returns a schema that is an object, if it is one or a list of them.
+// resolve returns the object schema of s or of one of its alternatives.
 func (m *misuse) resolve(s *misusedSchema) *misusedSchema {
 	if len(s.OneOf) > 0 {
 		s = s.OneOf[0]
@@ -169,7 +165,7 @@ func (m *misuse) resolve(s *misusedSchema) *misusedSchema {
 	return s
 }
 
-// example returns a body with the required fields, for work that ends soon.
+// example returns a body with the required fields, for short work.
 func (m *misuse) example(s *misusedSchema) map[string]any {
 	body := make(map[string]any)
 	for _, name := range s.Required {
@@ -185,7 +181,7 @@ func (m *misuse) example(s *misusedSchema) map[string]any {
 		}
 	}
 	if _, ok := s.Properties["max_calls"]; ok {
-		body["max_calls"] = 1 // for a body that is accepted
+		body["max_calls"] = 1
 	}
 	return body
 }

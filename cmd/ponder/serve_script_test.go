@@ -18,17 +18,17 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serveCommands are the commands of scripts that ask a server:
+// serveCommands are the commands of scripts that use a server:
 //
-//	serves                     waits for a server that was just started, which is $SERVE then
+//	serves                     waits for a server that was just started, then sets $SERVE
 //	ask CODE METHOD PATH [BODY] [HEADER: VALUE]...
 //	                           sends a request, checks the status (2.. is any of them), keeps the body in the file answer
 //	hears FILE PATH PATTERN [BODY] [HEADER: VALUE]...
-//	                           reads a stream into a file until a line matches, and goes away
+//	                           reads a stream into a file until a line matches, then disconnects
 //	takes NAME FIELD           sets $NAME to a field of the answer, such as session.status
-//	until PATTERN METHOD PATH  asks until the answer matches
+//	until PATTERN METHOD PATH  repeats the request until the answer matches
 //
-// $TOKEN, if set, is shown. A request that takes longer than askTime fails.
+// They send $TOKEN if set. A request that takes longer than askTime fails.
 func serveCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"serves": serves, "ask": asks, "hears": hears, "takes": takes, "until": until, "misuse": misuses,
@@ -37,7 +37,6 @@ func serveCommands() map[string]func(*testscript.TestScript, bool, []string) {
 
 const askTime = 30 * time.Second
 
-// serves waits until a server that is not the one before answers.
 func serves(ts *testscript.TestScript, _ bool, _ []string) {
 	dir := filepath.Join(ts.Getenv("HOME"), ".local", "state", "ponder")
 	for since := time.Now(); time.Since(since) < askTime; time.Sleep(20 * time.Millisecond) {
@@ -58,7 +57,6 @@ func serves(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Fatalf("no server answers")
 }
 
-// request returns a request of a script: method, path, and then headers and a body.
 func request(ctx context.Context, ts *testscript.TestScript, method, path string, more []string) *http.Request {
 	body, header := "", http.Header{}
 	for _, arg := range more {
@@ -81,7 +79,6 @@ func request(ctx context.Context, ts *testscript.TestScript, method, path string
 	return req
 }
 
-// send sends a request, and keeps the answer.
 func send(ts *testscript.TestScript, method, path string, more []string) (status int, body string) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()

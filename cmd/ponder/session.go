@@ -35,13 +35,11 @@ ponder session export last --format markdown -o report.md`,
 	return cmd
 }
 
-// takeID is the argument of commands about one session or thread.
 func takeID(cmd *cobra.Command, args []string) error {
 	return take(1, 1, `one id, or "last"`)(cmd, args)
 }
 
-// openSession opens the database to write, and loads the session that a user means. The
-// caller closes the store.
+// openSession opens a writable store and loads a session. The caller closes the store.
 func (a *cli) openSession(ctx context.Context, name string) (*viewing, ponder.Info, *sqlite.Store, error) {
 	store, info, err := a.OpenThread(ctx, name, ponder.KindSession)
 	if err != nil {
@@ -55,7 +53,6 @@ func (a *cli) openSession(ctx context.Context, name string) (*viewing, ponder.In
 	return w, info, store, nil
 }
 
-// loadSession loads the session that a user means from a store.
 func (a *cli) loadSession(ctx context.Context, store ponder.Store, name string) (*viewing, ponder.Info, error) {
 	info, err := a.FindThread(ctx, store, name, ponder.KindSession)
 	if err != nil {
@@ -166,7 +163,6 @@ func (a *cli) sessionResolve(ctx context.Context, name, word, note string) error
 	return a.result(r, r.Text("ponder usage --calibration"))
 }
 
-// outcomeOf reads how something turned out; nil if that is unknown.
 func outcomeOf(word string) (*float64, error) {
 	at := func(v float64) (*float64, error) { return &v, nil }
 	switch strings.ToLower(strings.TrimSpace(word)) {

@@ -76,12 +76,11 @@ func (a *cli) sessionResume(ctx context.Context, name string, f resumeFlags) err
 		return a.sayWhere(w.Id, e)
 	}
 	if err = a.resumeHere(ctx, w, info, store, f); ofStore(err) != nil {
-		return w.broken(ctx, err) // also if nothing could be begun
+		return w.broken(ctx, err)
 	}
 	return err
 }
 
-// checkOutput makes sure that the report which -o wants can be written.
 func (w *viewing) checkOutput(f resumeFlags) error {
 	switch {
 	case f.output == "":
@@ -94,7 +93,6 @@ func (w *viewing) checkOutput(f resumeFlags) error {
 	return checkReportFile(f.output)
 }
 
-// goesOnAlready says that a session need not be left to anybody.
 func (w *viewing) goesOnAlready() error {
 	if w.flags.json {
 		return w.object(map[string]any{"id": w.Id})
@@ -104,9 +102,8 @@ func (w *viewing) goesOnAlready() error {
 	return nil
 }
 
-// goOnElsewhere goes on with a session, whose run is given, that is paused or was
-// interrupted: at the server, or else in the background. If nobody can, it is paused as it
-// was.
+// goOnElsewhere resumes a paused or interrupted session at the server, else in the background.
+// If neither starts, it pauses the session again.
 func (w *viewing) goOnElsewhere(ctx context.Context, store ponder.Store, run ponder.RunID, model string) (e elsewhere, err error) {
 	info, err := store.Thread(ctx, w.Id)
 	if err != nil {
@@ -123,7 +120,7 @@ func (w *viewing) goOnElsewhere(ctx context.Context, store ponder.Store, run pon
 	}
 	if e, err = w.leaveTo(ctx, store, w.Id, model); err != nil {
 		back := ponder.Event{Run: run, Body: ponder.RunPaused{Reason: "it could not go on"}}
-		_, _ = ponder.SendCommands(context.WithoutCancel(ctx), store, w.Id, back) // or else it is interrupted, which is as good
+		_, _ = ponder.SendCommands(context.WithoutCancel(ctx), store, w.Id, back) // if this fails, the session stays interrupted, which is as good
 	}
 	return e, err
 }
@@ -159,18 +156,16 @@ func (a *cli) resumeHere(ctx context.Context, w *viewing, info ponder.Info, stor
 	return w.endWithReport(ctx, store, f.output, w.end(ctx, err))
 }
 
-// letGo reports whether a session can be gone on with: who held it when it was paused
-// has let go of it, or it is thought about again.
+// letGo reports whether a session can be resumed: its holder has released it since the pause,
+// or it thinks again.
 func letGo(info ponder.Info) bool { return !info.Held || info.Status != ponder.Paused }
 
-// lookOn shows what another process thinks.
 func (w *viewing) lookOn(ctx context.Context) error {
 	w.note("another process thinks about it already; looking on")
 	return w.watched(w.watch(ctx))
 }
 
-// watched returns how a command ends that looked on. Who left it to itself has
-// seen what he wanted to see.
+// watched returns the exit of a viewer. Detaching is success.
 func (w *viewing) watched(err error) error {
 	switch {
 	case errors.Is(err, errDetach):
@@ -212,7 +207,7 @@ func (a *cli) sessionPause(ctx context.Context, name string) error {
 	return nil
 }
 
-// wish tells the session to do something, unless it has ended by now.
+// wish sends a command to the session, unless it has ended.
 func (w *viewing) wish(ctx context.Context, do string, body ponder.Body) error {
 	_, err := ponder.SendCommands(ctx, w.Store, w.Id, ponder.Event{Run: w.View.Session.Run, Body: body})
 	switch {
@@ -224,10 +219,10 @@ func (w *viewing) wish(ctx context.Context, do string, body ponder.Body) error {
 	return nil
 }
 
-// obeyTime is how long a process that holds a session has to do as it is told.
+// obeyTime is the time that a holder has to apply a command.
 const obeyTime = 15 * time.Second
 
-// waitFor waits until what is known of the session satisfies ok.
+// waitFor blocks until ok accepts the state of the session.
 func (w *viewing) waitFor(ctx context.Context, ok func(ponder.Info) bool) error {
 	done, err := poll(ctx, obeyTime, func() (bool, error) {
 		info, err := w.Store.Thread(ctx, w.Id)
@@ -277,8 +272,8 @@ func (a *cli) sessionCancel(ctx context.Context, name string) error {
 	return nil
 }
 
-// settle holds the session for as long as it takes to obey an order, which takes
-// no model. It is no error if another process has come to hold it.
+// settle holds the session until it applies commands, without a model. A new holder elsewhere
+// is no error.
 func (w *viewing) settle(ctx context.Context, store *sqlite.Store) error {
 	t, err := w.Runner(ctx, store, nil, app.Sources{}, nil)
 	if err != nil {

@@ -65,7 +65,6 @@ func (a *cli) sessionShow(ctx context.Context, name string, thoughts bool) error
 	return nil
 }
 
-// next says what can be done with a session, with the command that would go on.
 func (a *cli) next(info ponder.Info, s app.Session, goOn string) string {
 	var rows [][2]string
 	switch {
@@ -221,7 +220,6 @@ func (a *cli) sessionExport(ctx context.Context, name, format, file string) erro
 	return a.deliver(file, text)
 }
 
-// formatOf returns the format that the name of a file asks for.
 func formatOf(file string) string {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".html", ".htm":
@@ -234,8 +232,7 @@ func formatOf(file string) string {
 	return "json"
 }
 
-// deliver writes a result to a file, as a whole or not at all, or prints it if no
-// file is named.
+// deliver writes a result to a file atomically, or prints it if file is empty or "-".
 func (a *cli) deliver(file string, text []byte) error {
 	if file == "" || file == "-" {
 		if _, err := a.out.Write(textkit.Escape(text)); err != nil {

@@ -86,7 +86,7 @@ func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error
 	return w.answers(ctx, sent)
 }
 
-// tooLate says that the session has ended before it could be steered.
+// tooLate returns the error of a command after the end of the session.
 func (w *viewing) tooLate() error {
 	s := w.View.Session
 	when := ""
@@ -97,11 +97,11 @@ func (w *viewing) tooLate() error {
 		w.Id, s.Status, when, w.command("session fork", w.Id))
 }
 
-// restTime is how long nobody holds a session until it is taken to be at rest.
+// restTime is the time without a holder after which a session counts as paused.
 const restTime = 500 * time.Millisecond
 
-// answers waits for what the session says about wishes that were sent, and prints
-// it. What it says nothing about because it is at rest, it obeys when it goes on.
+// answers waits for the acknowledgements of sent commands and prints them. A session without a
+// holder applies the others when it resumes.
 func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
 	acks := make(ackCollector)
 	waiting := w.awaitAcks(ctx, sent, acks)
@@ -109,7 +109,7 @@ func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
 	for _, ev := range sent {
 		ack, ok := acks[ev.ID]
 		if w.flags.json {
-			_ = w.object(ev) // what cannot be printed is told at the end
+			_ = w.object(ev) // [results] keeps the error for the end
 			if ok {
 				_ = w.object(ack)
 			}
@@ -144,8 +144,8 @@ func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
 	return nil
 }
 
-// awaitAcks reads what comes until all wishes are acknowledged, the session has
-// ended, or nobody holds it.
+// awaitAcks reads events until all commands are acknowledged, the session ends, or nothing
+// holds it.
 func (w *viewing) awaitAcks(ctx context.Context, sent []ponder.Event, acks ackCollector) error {
 	var resting time.Time
 	err := w.waitFor(ctx, func(info ponder.Info) bool {
@@ -167,7 +167,6 @@ func (w *viewing) awaitAcks(ctx context.Context, sent []ponder.Event, acks ackCo
 	return errors.Join(err, w.drain(context.WithoutCancel(ctx), acks))
 }
 
-// An ackCollector keeps the acknowledgements of commands, by the ids of those.
 type ackCollector map[string]ponder.Event
 
 func (c ackCollector) event(ev ponder.Event, _ app.View) {
@@ -182,10 +181,9 @@ func (c ackCollector) all(sent []ponder.Event) bool {
 	return !slices.ContainsFunc(sent, func(ev ponder.Event) bool { return c[ev.ID].ID == "" })
 }
 
-// steerFlags are the commands of a command line for a session, in its order.
 type steerFlags struct{ requests []steering.Request }
 
-// steerFlagOf has the flags of orders, and those of fields that have one of their own.
+// steerFlagOf maps operations to flags, and fields with separate flags to those.
 var (
 	steerFlagOf = map[ponder.SteerOp]string{
 		ponder.AddQuestion: "add", ponder.DropQuestion: "drop", ponder.RankQuestion: "rank", ponder.Correct: "correct",
@@ -219,7 +217,7 @@ func (f *steerFlags) add(flags *pflag.FlagSet) {
 	flags.Lookup("answer-now").NoOptDefVal = "true"
 }
 
-// A steerFlag is a [pflag.Value] that is read in its turn.
+// A steerFlag is a [pflag.Value] that appends to the requests in order.
 type steerFlag struct {
 	kind string
 	read func(string) error
@@ -234,13 +232,12 @@ func questionIn(r *steering.Request) *string { return &r.Question }
 func sourceIn(r *steering.Request) *string   { return &r.Source }
 func personaIn(r *steering.Request) *string  { return &r.Persona }
 
-// append adds a request that is right in itself.
 func (f *steerFlags) append(r steering.Request) error {
 	f.requests = append(f.requests, r)
 	return steering.Check(f.requests[len(f.requests)-1:])
 }
 
-// text returns the reader of a flag whose value is a field of a request.
+// text returns the parser of a flag that sets a text field.
 func (f *steerFlags) text(do ponder.SteerOp, field func(*steering.Request) *string) func(string) error {
 	return func(text string) error {
 		r := steering.Request{Order: do}
@@ -293,8 +290,8 @@ func (f *steerFlags) answerNow(text string) error {
 	return nil
 }
 
-// limitFlag returns the reader of a limit. All limits are one request, at the place of the
-// first of them.
+// limitFlag returns the parser of a limit. All limits join one request, at the position of the
+// first.
 func limitFlag[N ~int | ~int64](f *steerFlags, read func(string) (N, error), field func(*ponder.Budget) *N) func(string) error {
 	return func(text string) error {
 		rest, more := strings.CutPrefix(strings.TrimSpace(text), "+")
@@ -324,8 +321,8 @@ func tokensIn(b *ponder.Budget) *int         { return &b.Tokens }
 func callsIn(b *ponder.Budget) *int          { return &b.Calls }
 func moneyIn(b *ponder.Budget) *ponder.Money { return &b.Money }
 
-// commands returns the events of the commands for a session. Its error names the flag of a
-// command that does not fit the session.
+// commands returns the events for a session. Its error names the flag of a command that does
+// not fit it.
 func (f *steerFlags) commands(ctx context.Context, w *app.SessionView) (list []ponder.Event, err error) {
 	requests := slices.Clone(f.requests)
 	for i := range requests {
@@ -351,8 +348,8 @@ func (f *steerFlags) commands(ctx context.Context, w *app.SessionView) (list []p
 	return list, err
 }
 
-// sourceNamed returns the source that a user means: a file or a folder that has the name here,
-// unless a quotation has it.
+// sourceNamed returns the source that a user means: a local file or folder of that name, unless
+// a quotation has the name.
 func sourceNamed(v app.View, name string) string {
 	if name == "" || slices.ContainsFunc(v.Sources, func(s app.Source) bool { return s.ID == name || s.Source == name }) {
 		return name
@@ -457,8 +454,6 @@ func (a *cli) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.Threa
 	return w.end(ctx, err)
 }
 
-// leave prints the id of a fork that waits, having let it say what it does about
-// wishes.
 func (w *viewing) leave(ctx context.Context, store ponder.Store) error {
 	if w.flags.json {
 		if err := w.object(map[string]any{"id": w.Id}); err != nil {
@@ -474,7 +469,7 @@ func (w *viewing) leave(ctx context.Context, store ponder.Store) error {
 		}
 		switch ev.Body.(type) {
 		case ponder.SystemNote:
-			sent = nil // wishes before it are those of the other
+			sent = nil // earlier commands belong to the original
 		case ponder.Steer:
 			sent = append(sent, ev)
 		}

@@ -24,7 +24,7 @@ func TestSteerFlags(t *testing.T) {
 	w := &app.SessionView{View: v}
 	for _, tt := range []struct {
 		name, line string
-		want       []string // order, content and arguments
+		want       []string // operation, content and arguments
 		err        string
 	}{
 		{name: "in their order", line: "--correct=It is salt.|--add=How old?|--priority=3|--add=Who asks?|--drop=Q1", want: []string{

@@ -111,7 +111,6 @@ func (a *cli) showSetting(cfg *config.Config, name string) error {
 	return nil
 }
 
-// listSettings lists all settings, those without a value too.
 func (a *cli) listSettings() error {
 	cfg, err := a.Config()
 	if err != nil {
@@ -195,10 +194,9 @@ ponder completion fish > ~/.config/fish/completions/ponder.fish`,
 	}
 }
 
-// maxCompletions is how many ids a shell is offered.
+// maxCompletions is the maximal number of ids offered to a shell.
 const maxCompletions = 50
 
-// completeThreads offers a shell the ids of threads of a kind.
 func (a *cli) completeThreads(kind ponder.Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		const no = cobra.ShellCompDirectiveNoFileComp

@@ -14,18 +14,17 @@ import (
 	"ponder/internal/tui"
 )
 
-// A sessionUI shows a session while it is thought about. Its methods are called
-// from one goroutine.
+// A sessionUI shows a running session. One goroutine calls its methods.
 type sessionUI interface {
-	// event shows the next event, which v is the session after.
+	// event shows ev; v is the session after it.
 	event(ev ponder.Event, v app.View)
-	// tick shows how things stand.
+	// tick shows the current state.
 	tick(v app.View, state string)
 	close()
 }
 
-// ui returns the UI that the flags and the terminal ask for. Here says that
-// this process thinks; press is told of keys but those that press the brake.
+// ui returns the UI for the flags and the terminal. here means that this process thinks. press
+// receives keys, except those of the brake.
 func (w *viewing) ui(here bool, press func(tui.Press)) sessionUI {
 	stderr, isFile := w.log.out.(*os.File)
 	switch {
@@ -39,31 +38,29 @@ func (w *viewing) ui(here bool, press func(tui.Press)) sessionUI {
 	return eventLineUI{w, make(map[string]bool)}
 }
 
-// quietUI shows nothing.
 type quietUI struct{}
 
 func (quietUI) event(ponder.Event, app.View) {}
 func (quietUI) tick(app.View, string)        {}
 func (quietUI) close()                       {}
 
-// A jsonUI prints events as they are stored.
 type jsonUI struct{ *viewing }
 
 func (s jsonUI) event(ev ponder.Event, _ app.View) {
 	if !ev.Internal || s.internal {
-		_ = s.reserve.object(s.cli, ev) // what cannot be printed is told at the end
+		_ = s.reserve.object(s.cli, ev) // [results] keeps the error for the end
 	}
 }
 func (jsonUI) tick(app.View, string) {}
 func (jsonUI) close()                {}
 
-// A eventLineUI prints a line for each thing that comes up.
+// An eventLineUI prints one line for each event of interest.
 type eventLineUI struct {
 	*viewing
-	foci map[string]bool // of which nothing has come since they were printed
+	foci map[string]bool
 }
 
-// isAgain reports whether an item is a focus that was printed already: it is tried again.
+// isAgain reports whether an item is a retried focus that was printed.
 func (s eventLineUI) isAgain(it tui.Item) bool {
 	if it.Kind != "focus" {
 		if it.Kind != "note" {
@@ -97,15 +94,12 @@ func (s eventLineUI) tick(app.View, string) {
 }
 func (eventLineUI) close() {}
 
-// A progress says how far something has come: a share from 0 to 1, negative if it
-// is not known, and what there is to say of it.
+// A progress is a share from 0 to 1, negative if unknown, and a text.
 type progress struct {
 	share float64
 	says  string
 }
 
-// A progressBar is a line at the bottom of a terminal that says how far something has
-// come.
 type progressBar struct {
 	out   *os.File
 	style tui.Style
@@ -113,13 +107,11 @@ type progressBar struct {
 	on    bool
 }
 
-// Numbers of a bar.
 const (
 	barWidth = 24
 	barEvery = 100 * time.Millisecond
 )
 
-// newProgressBar returns the progress bar of a terminal, or nil if there is none to draw on.
 func (a *cli) newProgressBar() *progressBar {
 	f, ok := a.log.out.(*os.File)
 	if !ok || a.flags.quiet || a.flags.json || !term.IsTerminal(int(f.Fd())) {
@@ -128,7 +120,7 @@ func (a *cli) newProgressBar() *progressBar {
 	return &progressBar{out: f, style: a.style()}
 }
 
-// draw shows a progress. It is cheap to call often.
+// draw shows p. It drops frequent calls.
 func (b *progressBar) draw(p progress) {
 	if b == nil || b.on && time.Since(b.drawn) < barEvery {
 		return
@@ -150,7 +142,6 @@ func (b *progressBar) draw(p progress) {
 	b.drawn, b.on = time.Now(), true
 }
 
-// clear takes the bar away.
 func (b *progressBar) clear() {
 	if b != nil && b.on {
 		fmt.Fprint(b.out, "\r\x1b[K")
@@ -158,7 +149,7 @@ func (b *progressBar) clear() {
 	}
 }
 
-// show shows how far remembering has come; nil takes that away.
+// show shows the progress of remembering; nil removes it.
 func (t *taking) show(p *progress) {
 	if t.bar == nil {
 		t.bar = t.cli.newProgressBar()

@@ -9,7 +9,6 @@ import (
 	"ponder/mode/session"
 )
 
-// A focus of which nothing came is not printed again when it is tried again.
 func TestEventLines(t *testing.T) {
 	var log strings.Builder
 	w := &viewing{cli: &cli{App: &app.App{}, log: &logSink{out: &log}}, SessionView: app.SessionView{View: session.NewView()}}

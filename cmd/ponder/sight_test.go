@@ -14,8 +14,8 @@ import (
 	"ponder/store/sqlite"
 )
 
-// Pages of the folder are read there, also before a search has found them, and what
-// has no address is not asked for in the network.
+// Pages of the folder are read from it, even before a search, and a path without an address
+// never reaches the network.
 func TestFolderIsReadBeforeTheNetwork(t *testing.T) {
 	dir := t.TempDir()
 	pages := filepath.Join(dir, "pages")

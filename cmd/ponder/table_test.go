@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// A command that is shown stays in one line, so that it can be copied.
+// Wrapping keeps a command in one line, so that it can be copied.
 func TestWrap(t *testing.T) {
 	const command = "  ponder session export thr_01M8583DDZ8ZTS7X3VQ87NQK3W --db /a/b.db -o report.html"
 	got := wrap("one two three four five six seven\n"+command, 20)

@@ -27,14 +27,12 @@ type talkFlags struct {
 	noWeb     bool
 }
 
-// add adds the flags; each is for one conversation.
 func (f *talkFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.thread, "thread", "", "go on with the conversation `id`")
 	flags.BoolVar(&f.goOn, "continue", false, "go on with the newest conversation")
 	f.addSight(flags)
 }
 
-// addSight adds those that say with what, and on the basis of what, is answered.
 func (f *talkFlags) addSight(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.docs, "docs", nil, "look into the file or folder at `path`; may be repeated")
 	flags.StringArrayVar(&f.knowledge, "knowledge", nil, "look into the notes in the `folder`; may be repeated")
@@ -45,7 +43,7 @@ func (f *talkFlags) addSight(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noWeb, "no-web", false, "do not look at the web")
 }
 
-// talking returns how to talk, having made sure of all that can be made sure of.
+// talking returns the setup of a conversation after all checks that need no model.
 func (f *talkFlags) talking(ctx context.Context, a *cli, given func(string) bool) (app.ChatSetup, error) {
 	docs, err := a.CheckDocs(ctx, "docs", f.docs)
 	if err != nil {
@@ -72,8 +70,6 @@ func (f *talkFlags) talking(ctx context.Context, a *cli, given func(string) bool
 	return t, nil
 }
 
-// workLine returns the words of a command line that goes on with a conversation in the
-// background as it is held here.
 func workLine(t app.ChatSetup, id ponder.ThreadID) []string {
 	line := []string{"thread", "work", string(id)}
 	for _, path := range t.Sources.Docs {
@@ -90,8 +86,7 @@ func workLine(t app.ChatSetup, id ponder.ThreadID) []string {
 	return line
 }
 
-// begin returns the conversation that the flags name, and where it stands: a new one
-// if they name none.
+// begin returns the named conversation and its head, or an empty id.
 func (f *talkFlags) begin(ctx context.Context, a *cli, store *sqlite.Store) (id ponder.ThreadID, head ponder.Seq, err error) {
 	name := f.thread
 	switch {
@@ -116,8 +111,7 @@ func talkingWith(t app.ChatSetup) string {
 	return "talking with " + t.Name
 }
 
-// noModel says that there is no model and what comes of it: that none is configured, or
-// if one is, why it was missed.
+// noModel explains that no model is configured, or why the configured one is unavailable.
 func noModel(missed error, what string) string {
 	if missed == nil {
 		return "no model is configured" + what
@@ -125,8 +119,8 @@ func noModel(missed error, what string) string {
 	return missed.Error() + what
 }
 
-// inner returns what stands before a message of what is on the owner's mind, and the
-// escalations in it. That something is amiss with it keeps nobody from talking.
+// inner returns the background events to append before a message, and the escalations among
+// them. Its errors do not stop the conversation.
 func (c *conversation) inner(ctx context.Context, said string) (before []ponder.Event, raised []app.PendingEscalation) {
 	if !c.talking.Config.Mind.Feeds() || c.talking.Extractive || c.talking.NoMemory {
 		return nil, nil
@@ -147,8 +141,8 @@ func (c *conversation) inner(ctx context.Context, said string) (before []ponder.
 	return before, raised
 }
 
-// noteTold notes that the log of the conversation has escalations. It comes once it is
-// certain that the conversation stays; else the next one tells them.
+// noteTold records the delivered escalations. Call it once the conversation is certain to stay;
+// until then they remain pending.
 func (c *conversation) noteTold(ctx context.Context) {
 	for _, e := range c.told {
 		if err := c.mind.Told(ctx, c.store, e); err != nil {
@@ -158,16 +152,15 @@ func (c *conversation) noteTold(ctx context.Context) {
 	c.told = nil
 }
 
-// A turnUpdate is an event of a conversation, a delta of an answer that is being written, or
-// the error that ends them.
+// A turnUpdate is an event, a delta of an unfinished answer, or the final error.
 type turnUpdate struct {
 	event *ponder.Event
 	delta ponder.Delta
 	err   error
 }
 
-// updates sends what comes after an event, until ctx is done. A delta comes behind the event
-// that its call began with, and before the event that has all of the text.
+// updates sends updates after an event until ctx is done. A delta comes after the event that
+// started its call and before the event with its text.
 func (c *conversation) updates(ctx context.Context, after ponder.Seq) <-chan turnUpdate {
 	events, lost := pump(ctx, c.store, c.id, after)
 	thread, out := c.id, make(chan turnUpdate)
@@ -207,10 +200,10 @@ func (c *conversation) updates(ctx context.Context, after ponder.Seq) <-chan tur
 	return out
 }
 
-// A deltaBuffer holds what models write in turns, until it is taken. It is safe for
-// concurrent use, and add does not wait.
+// A deltaBuffer collects deltas of turns. It is safe for concurrent use, and add does not
+// block.
 type deltaBuffer struct {
-	bell chan struct{} // holds something when there is more
+	bell chan struct{} // full if there are deltas
 
 	mu   sync.Mutex
 	list []ponder.Delta
@@ -233,8 +226,7 @@ func (b *deltaBuffer) add(d ponder.Delta) {
 	}
 }
 
-// take removes and returns the deltas of calls that began up to seen. Those of other threads
-// are of no use, and taken with them.
+// take removes all deltas and returns those of thread whose calls started up to seen.
 func (b *deltaBuffer) take(thread ponder.ThreadID, seen ponder.Seq) []ponder.Delta {
 	b.mu.Lock()
 	defer b.mu.Unlock()

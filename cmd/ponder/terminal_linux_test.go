@@ -22,16 +22,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTerminal runs testdata/terminal/*.txt, which use the program on a terminal.
-// Beside the commands of TestScripts, there are
+// TestTerminal runs testdata/terminal/*.txt on a terminal. It adds to the commands of
+// TestScripts:
 //
 //	start COLSxROWS COMMAND   runs it on a new terminal of that size
-//	see TEXT                  waits until the text is on the screen, or was there after what was seen before
+//	see TEXT                  waits for the text on the screen, now or since the last see
 //	unseen TEXT               checks that it has never shown the text
 //	key KEYS                  types them; \n is enter, \e escape, \t tab, ^C a control character
-//	hangup                    tells it that the terminal has gone away
-//	size COLSxROWS            makes the terminal wider or narrower
-//	ends CODE                 waits until it has ended, and checks that the terminal is as it was
+//	hangup                    closes the terminal
+//	size COLSxROWS            resizes the terminal
+//	ends CODE                 waits for the exit, and checks that the terminal is restored
 func TestTerminal(t *testing.T) {
 	p := scripts("testdata/terminal")
 	setup := p.Setup
@@ -62,22 +62,20 @@ func TestTerminal(t *testing.T) {
 
 type ptyKey struct{}
 
-// A pty is a terminal with a program on it.
 type pty struct {
 	master *os.File
-	tty    *os.File // its other end, which is ours as well
+	tty    *os.File
 	before *unix.Termios
 	cmd    *exec.Cmd
 
 	mu      sync.Mutex
 	changed *sync.Cond
 	screen  *vt.Emulator
-	shown   bytes.Buffer // what the program wrote without escape sequences, and the screen after each write
-	seen    int          // of what is shown
+	shown   bytes.Buffer // output without escape sequences, and the screen after each write
+	seen    int
 	over    bool
 }
 
-// seeTime is how long a program may take to show something.
 const seeTime = 30 * time.Second
 
 func onPTY(do func(*pty, string) error) func(*testscript.TestScript, bool, []string) {
@@ -100,7 +98,7 @@ func openPTY(size string) (*pty, error) {
 		return nil, err
 	}
 	p := &pty{master: master, screen: vt.NewEmulator(80, 24)}
-	go func() { _, _ = io.Copy(io.Discard, p.screen) }() // its answers to questions
+	go func() { _, _ = io.Copy(io.Discard, p.screen) }() // its answers to queries
 	p.changed = sync.NewCond(&p.mu)
 	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
 		return nil, err
@@ -108,7 +106,6 @@ func openPTY(size string) (*pty, error) {
 	return p, p.size(size)
 }
 
-// run starts the program, found as the script would find it.
 func (p *pty) run(ts *testscript.TestScript, name string, args []string) error {
 	n, err := unix.IoctlGetInt(int(p.master.Fd()), unix.TIOCGPTN)
 	if err != nil {
@@ -142,7 +139,6 @@ func (p *pty) run(ts *testscript.TestScript, name string, args []string) error {
 	return p.cmd.Start()
 }
 
-// close ends the program, if it has not, and takes the terminal away.
 func (p *pty) close() {
 	if p.cmd != nil && p.cmd.Process != nil && p.cmd.ProcessState == nil {
 		_ = p.cmd.Process.Kill()
@@ -154,7 +150,7 @@ func (p *pty) close() {
 	_ = p.master.Close()
 }
 
-// read takes what the program shows until nobody has the terminal open any more.
+// read collects output until all processes close the terminal.
 func (p *pty) read() {
 	buf := make([]byte, 4096)
 	for {
@@ -187,7 +183,7 @@ func (p *pty) see(text string) error {
 			p.seen += i + len(text)
 			return nil
 		}
-		if strings.Contains(p.screen.String(), text) { // above what was seen last
+		if strings.Contains(p.screen.String(), text) {
 			return nil
 		}
 		if p.over {

@@ -17,11 +17,9 @@ import (
 	"ponder/internal/textkit/layout"
 )
 
-// clip shortens text to n letters.
 func clip(text string, n int) string { return textkit.Truncate(text, n) }
 
-// printf prints a result. What foreign text in it would do to a terminal, it
-// does not.
+// printf prints a result without control sequences of foreign text.
 func (a *cli) printf(format string, args ...any) {
 	text := textkit.Clean(fmt.Sprintf(format, args...))
 	if width := a.cells(); width > 0 {
@@ -30,7 +28,6 @@ func (a *cli) printf(format string, args ...any) {
 	fmt.Fprint(a.out, text)
 }
 
-// paper returns the file that results are printed to, if it is one.
 func (a *cli) paper() (*os.File, bool) {
 	out := a.out
 	if r, ok := out.(*results); ok {
@@ -40,14 +37,13 @@ func (a *cli) paper() (*os.File, bool) {
 	return f, ok
 }
 
-// onTerminal reports whether somebody sees results as they are printed.
+// onTerminal reports whether results appear on a terminal.
 func (a *cli) onTerminal() bool {
 	f, ok := a.paper()
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Results are what a command prints. They remember why some could not be printed. They
-// are safe for concurrent use.
+// results is an output that remembers its first error. It is safe for concurrent use.
 type results struct {
 	out io.Writer
 
@@ -65,7 +61,7 @@ func (r *results) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// lost returns why results could not be printed, or nil.
+// lost returns the error of failed output, or nil.
 func (r *results) lost() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,10 +71,9 @@ func (r *results) lost() error {
 	return failure{failed, fmt.Errorf("print: %w", r.err)}
 }
 
-// readable is the width of lines beyond which eyes get lost, in cells.
+// readable is the maximal comfortable width of a line, in cells.
 const readable = 110
 
-// object prints a value as one line of JSON.
 func (a *cli) object(v any) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
@@ -93,7 +88,7 @@ func (a *cli) object(v any) error {
 	return nil
 }
 
-// result prints a value as JSON if the user wants that, and else text.
+// result prints v with --json, else text.
 func (a *cli) result(v any, text string) error {
 	if a.flags.json {
 		return a.object(v)
@@ -102,18 +97,17 @@ func (a *cli) result(v any, text string) error {
 	return nil
 }
 
-// stdin returns standard input, of which a read ends with the context too: nobody is
-// waited for whom the user no longer waits for. What comes after that is lost.
+// stdin returns standard input whose reads also end with ctx. Later input is lost.
 func (a *cli) stdin(ctx context.Context) io.Reader { return &input{ctx: ctx, in: a.in} }
 
-// An input is a reader that is read from by one goroutine at a time.
+// An input is a reader for one goroutine at a time.
 type input struct {
 	ctx context.Context
 	in  io.Reader
-	buf []byte // of the read that goes on; nobody else has it
+	buf []byte // of the pending read, which owns it
 }
 
-// Read returns the cause of the context's end once it has ended.
+// Read returns the cause of ctx after its end.
 func (r *input) Read(b []byte) (int, error) {
 	if err := context.Cause(r.ctx); err != nil {
 		return 0, err
@@ -138,8 +132,7 @@ func (r *input) Read(b []byte) (int, error) {
 	}
 }
 
-// cells returns how many cells a line of the terminal has that results are printed to, or
-// 0 if they go elsewhere.
+// cells returns the width of the terminal of results, or 0 without one.
 func (a *cli) cells() int {
 	f, ok := a.paper()
 	if !ok {
@@ -152,7 +145,6 @@ func (a *cli) cells() int {
 	return width
 }
 
-// table prints rows in columns.
 func (a *cli) table(rows [][]string) {
 	for _, row := range rows {
 		for i := range row {
@@ -162,7 +154,7 @@ func (a *cli) table(rows [][]string) {
 	fmt.Fprint(a.out, layout.Columns(rows, a.cells()))
 }
 
-// width returns how wide a result may be.
+// width returns the maximal width of a result.
 func (a *cli) width() int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return min(n, readable)
@@ -173,7 +165,7 @@ func (a *cli) width() int {
 	return 100
 }
 
-// wrap breaks lines that have more than width cells, save commands, which are copied.
+// wrap breaks lines beyond width cells, except commands.
 func wrap(text string, width int) string {
 	rows := strings.Split(text, "\n")
 	for i, row := range rows {
@@ -184,7 +176,6 @@ func wrap(text string, width int) string {
 	return strings.Join(rows, "\n")
 }
 
-// printList prints a list, one a line as JSON or as a table; without one, it notes none.
 func printList[T any](a *cli, list []T, none string, head []string, row func(T) []string) error {
 	if len(list) == 0 {
 		a.note("%s", none)

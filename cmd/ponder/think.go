@@ -84,7 +84,6 @@ ponder think "Is P equal to NP?" --for 2h --detach`,
 	return cmd
 }
 
-// think is the command. It makes nothing before all that can be checked has been.
 func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(string) bool) error {
 	question, err := a.question(ctx, text)
 	if err != nil {
@@ -116,16 +115,14 @@ func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(s
 	return a.startThread(ctx, p, startFlags{detach: f.detach, internal: f.internal, holds: !f.detach, notes: []string{says}, unaided: "; this is put together from quotations of the documents"})
 }
 
-// startFlags say how a thread that was prepared is shown.
 type startFlags struct {
 	detach, internal, chunks bool
-	holds                    bool     // what is shown is held back until something came
-	unaided                  string   // what is done without a model
-	notes                    []string // that go before
+	holds                    bool // hold output back until there is a result
+	unaided                  string
+	notes                    []string
 	output                   string
 }
 
-// startThread makes a thread and works on it, here or elsewhere.
 func (a *cli) startThread(ctx context.Context, p *app.PreparedStart, f startFlags) error {
 	if f.detach {
 		if err := a.canDetach(); err != nil {
@@ -158,8 +155,8 @@ func (a *cli) startThread(ctx context.Context, p *app.PreparedStart, f startFlag
 	return w.here(ctx, store, p.SessionModels, p.Sources, p.Thread.Kind, f.output)
 }
 
-// here thinks in this process, and shows it; the report of research goes to a file, if one
-// is named. What nothing comes of is removed.
+// here thinks in this process and shows it. report names the file of a research's report, or is
+// empty. It removes a thread without a result.
 func (w *viewing) here(ctx context.Context, store *sqlite.Store, p *app.SessionModels, what app.Sources, kind ponder.Kind, report string) error {
 	t, err := w.Runner(ctx, store, p.Models, what, w.onDelta)
 	if err != nil {
@@ -171,7 +168,7 @@ func (w *viewing) here(ctx context.Context, store *sqlite.Store, p *app.SessionM
 	case errors.Is(err, errDetach):
 		return w.handOver(ctx, t)
 	case !w.nothingCame(ctx, err):
-	case store.Remove(context.WithoutCancel(ctx), w.Id) != nil: // then it can just as well go on later
+	case store.Remove(context.WithoutCancel(ctx), w.Id) != nil: // if removal fails, the session can resume later
 		w.reserve.release()
 	case err != nil:
 		return shortest(err)
@@ -182,8 +179,8 @@ func (w *viewing) here(ctx context.Context, store *sqlite.Store, p *app.SessionM
 	return w.endWithReport(ctx, store, report, w.end(ctx, err))
 }
 
-// handOver leaves the session to a process in the background. The thinker is at an
-// end then: what it has in flight is asked again there.
+// handOver passes the session to a background process, which repeats calls in flight. It closes
+// the runner.
 func (w *viewing) handOver(ctx context.Context, t *app.Runner) error {
 	if err := t.Close(ctx); err != nil {
 		return w.broken(ctx, err)
@@ -191,8 +188,6 @@ func (w *viewing) handOver(ctx context.Context, t *app.Runner) error {
 	return w.detach(ctx, w.Store, w.Id)
 }
 
-// nothingKept says that a session which failed before its first thought is gone, or a
-// research before it found anything.
 func (w *viewing) nothingKept() error {
 	none := "thought"
 	if w.Looked != nil {
@@ -202,7 +197,6 @@ func (w *viewing) nothingKept() error {
 	return failure{codeOf(err), fmt.Errorf("%w; nothing was %s, so nothing was kept", err, none)}
 }
 
-// end says how it went, and returns that as an exit code.
 func (w *viewing) end(ctx context.Context, err error) error {
 	if err != nil {
 		return w.broken(ctx, err)
@@ -210,8 +204,7 @@ func (w *viewing) end(ctx context.Context, err error) error {
 	return w.outcome()
 }
 
-// shortest returns the sentinel in an error of the store that a user understands
-// better than where it comes from.
+// shortest returns the store's sentinel in err, if any, without the wrapping.
 func shortest(err error) error {
 	if known := ofStore(err); known != nil {
 		return known
@@ -219,7 +212,6 @@ func shortest(err error) error {
 	return err
 }
 
-// ofStore returns the sentinel in an error of the store, or nil.
 func ofStore(err error) error {
 	for _, known := range []error{ponder.ErrFull, ponder.ErrDisk, ponder.ErrReadOnly, ponder.ErrDamaged, ponder.ErrLost} {
 		if errors.Is(err, known) {
@@ -229,8 +221,8 @@ func ofStore(err error) error {
 	return nil
 }
 
-// nothingCame reports whether a session has ended in failure before its first
-// thought, or a research before it found anything, so that there is nothing to keep.
+// nothingCame reports whether a session failed before its first thought, or a research before
+// its first source.
 func (w *viewing) nothingCame(ctx context.Context, err error) bool {
 	if len(w.View.Thoughts) > 0 || w.Looked != nil && len(w.View.Sources) > 0 || w.View.Session.Status == ponder.Paused || ctx.Err() != nil {
 		return false
@@ -241,7 +233,7 @@ func (w *viewing) nothingCame(ctx context.Context, err error) bool {
 	return w.View.Session.Status == ponder.Failed || w.Looked != nil && !w.answered && w.isWithoutModel()
 }
 
-// broken says what becomes of a session whose work ended in an error.
+// broken explains the state of a session whose work returned an error.
 func (w *viewing) broken(ctx context.Context, err error) error {
 	goOn := fmt.Sprintf("to go on: %s", w.goOn())
 	switch {
@@ -265,8 +257,7 @@ func (w *viewing) broken(ctx context.Context, err error) error {
 	return failure{incomplete, fmt.Errorf("paused: %w; %s", err, goOn)}
 }
 
-// question returns the question that a user asks, from standard input if text
-// is "-".
+// question returns the question. Text "-" reads standard input.
 func (a *cli) question(ctx context.Context, text string) (string, error) {
 	if text == "-" {
 		b, err := io.ReadAll(io.LimitReader(a.stdin(ctx), app.MaxQuestion+1))
@@ -278,7 +269,6 @@ func (a *cli) question(ctx context.Context, text string) (string, error) {
 	return app.CheckQuestion(text)
 }
 
-// budgetFlags are the limits of a run, as a user writes them.
 type budgetFlags struct {
 	time, tokens, cost, calls string
 }
@@ -324,7 +314,7 @@ func timeOf(text string) (time.Duration, error) {
 	return d, err
 }
 
-// countOf reads a number that may end in k or M.
+// countOf parses a number with an optional suffix k or M.
 func countOf(text string, most int) (int, error) {
 	digits, unit := strings.NewReplacer("_", "", ",", "").Replace(strings.TrimSpace(text)), 1
 	switch {

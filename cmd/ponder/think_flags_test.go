@@ -21,7 +21,6 @@ func TestHasWords(t *testing.T) {
 	}
 }
 
-// TestBudgetFlags reads the flags that are given, and no others.
 func TestBudgetFlags(t *testing.T) {
 	f := budgetFlags{time: "90s", tokens: "2k", cost: "$0.25", calls: "x"}
 	got, err := f.budget(func(name string) bool { return name != "calls" })

@@ -168,7 +168,7 @@ func (a *cli) threadExportCommand() *cobra.Command {
 	return cmd
 }
 
-// exportThread writes a thread as JSON Lines, as docs/log-format.md says.
+// exportThread writes a thread as JSON Lines: see docs/log-format.md.
 func (a *cli) exportThread(ctx context.Context, log ponder.Log, info ponder.Info, file string, internal bool) error {
 	var out bytes.Buffer
 	if err := transcript.Write(&out, info.Thread, log.Events(ctx, info.ID, 0), internal); err != nil {
@@ -201,7 +201,7 @@ ponder thread export last --internal | ponder --db copy.db thread import -`,
 	return cmd
 }
 
-// maxImports is how many files are read at once.
+// maxImports is the maximal number of files per command.
 const maxImports = 10_000
 
 func (a *cli) threadImport(ctx context.Context, files []string, anew bool) error {
@@ -266,8 +266,7 @@ func (a *cli) threadFork(ctx context.Context, name string, at ponder.Seq, title 
 	return nil
 }
 
-// threadWorkCommand is what a command that ends leaves a conversation to, in which
-// something goes on in the background.
+// threadWorkCommand is the hidden command that finishes the background work of a conversation.
 func (a *cli) threadWorkCommand() *cobra.Command {
 	var f talkFlags
 	cmd := &cobra.Command{
@@ -358,7 +357,6 @@ func (a *cli) threadRemove(ctx context.Context, names []string, yes bool) error 
 	return nil
 }
 
-// confirm asks a user on a terminal whether threads are to be removed.
 func (a *cli) confirm(ctx context.Context, list []ponder.Info) error {
 	in, ok := a.in.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || a.flags.json {
@@ -369,7 +367,7 @@ func (a *cli) confirm(ctx context.Context, list []ponder.Info) error {
 	}
 	fmt.Fprintf(a.log, "Remove %s for good? [y/N] ", textkit.Count(len(list), "thread", "threads"))
 	answer, err := bufio.NewReader(a.stdin(ctx)).ReadString('\n')
-	if err != nil { // the line with the question is not ended
+	if err != nil {
 		fmt.Fprintln(a.log)
 		return failure{failed, errors.New("nothing is removed")}
 	}

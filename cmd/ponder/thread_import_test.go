@@ -18,10 +18,9 @@ import (
 	"ponder/store/sqlite"
 )
 
-// longThread is more events than a thread has that is not folded ahead.
+// longThread is the number of events from which on an import is folded ahead.
 const longThread = 1000
 
-// counting counts the events that are read.
 type counting struct {
 	ponder.Store
 	read int
@@ -37,7 +36,6 @@ func (s *counting) Events(ctx context.Context, id ponder.ThreadID, after ponder.
 	}
 }
 
-// The first run on a long thread of another program does not read it again.
 func TestLongImportIsReadAhead(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	file, db := filepath.Join(t.TempDir(), "old.jsonl"), filepath.Join(t.TempDir(), "ponder.db")
@@ -78,7 +76,6 @@ func TestLongImportIsReadAhead(t *testing.T) {
 	}
 }
 
-// What a file says is not believed to be what is on the user's mind.
 func TestImportIsNotTheMind(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	mine := string(subconscious.ThreadOf(app.LocalOwner))

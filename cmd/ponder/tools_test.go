@@ -43,7 +43,6 @@ import (
 	webtool "ponder/tool/web"
 )
 
-// ourTools returns the tools that a conversation may be given. They cannot be used.
 func ourTools() []ponder.Tool {
 	list := append([]ponder.Tool{thread.New(nil, app.LocalOwner), thread.NewRead(nil, deep.Name)}, knowledge.Tools(knowledge.Options{})...)
 	list = append(list, (&app.MemoryWriter{}).Tools()...)
@@ -53,7 +52,6 @@ func ourTools() []ponder.Tool {
 	})...)
 }
 
-// A listener is a model that notes what it is asked.
 type listener struct {
 	mu  sync.Mutex
 	req *llm.Request
@@ -70,7 +68,6 @@ func (l *listener) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.D
 	}
 }
 
-// given returns the tools that a model is given in a conversation.
 func given(t *testing.T, opts chat.Options, tools []ponder.Tool) []llm.Tool {
 	t.Helper()
 	l := &listener{}
@@ -86,8 +83,7 @@ func given(t *testing.T, opts chat.Options, tools []ponder.Tool) []llm.Tool {
 	return l.req.Tools
 }
 
-// TestToolsOfSettings writes down which tools a model is given under each setting,
-// word for word.
+// TestToolsOfSettings records the tools for each setting, verbatim.
 func TestToolsOfSettings(t *testing.T) {
 	var out strings.Builder
 	schemas := make(map[string]llm.Tool)
@@ -131,8 +127,8 @@ func TestToolsOfSettings(t *testing.T) {
 	}
 }
 
-// TestToolSchemas finds that every argument of every tool has a type, as the tools
-// have it and as each provider is sent it.
+// TestToolSchemas checks that every argument of every tool has a type, in our schema and in
+// each provider's request.
 func TestToolSchemas(t *testing.T) {
 	tools := given(t, chat.Options{Think: true, Deep: true, Tools: app.ToolSpecs(ourTools())}, ourTools())
 	asks := memory.New(memory.Options{
@@ -144,7 +140,7 @@ func TestToolSchemas(t *testing.T) {
 			t.Errorf("%s: %s", tool.Name, fault)
 		}
 	}
-	tools = tools[:len(tools)-1] // think is there twice
+	tools = tools[:len(tools)-1]
 	for _, p := range []struct {
 		name  string
 		model func(base string) llm.Model
@@ -178,8 +174,7 @@ func TestToolSchemas(t *testing.T) {
 	}
 }
 
-// TestToolsAreDeclared finds that the gate knows every tool, and which of them
-// change the world.
+// TestToolsAreDeclared checks that the gate knows every tool and whether it changes something.
 func TestToolsAreDeclared(t *testing.T) {
 	declared := make(map[string]bool)
 	for _, tool := range approval.Ours() {
@@ -192,13 +187,12 @@ func TestToolsAreDeclared(t *testing.T) {
 	}
 }
 
-// sentTools returns the schemas of tools as a provider is sent them, by name.
 func sentTools(t *testing.T, model func(string) llm.Model, tools []llm.Tool) map[string]json.RawMessage {
 	t.Helper()
 	var mu sync.Mutex
 	found := make(map[string]json.RawMessage)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/api/show") { // what Ollama is asked before
+		if strings.HasSuffix(r.URL.Path, "/api/show") { // Ollama is asked this first
 			fmt.Fprint(w, `{"capabilities":["completion","tools"]}`)
 			return
 		}
@@ -223,7 +217,7 @@ func sentTools(t *testing.T, model func(string) llm.Model, tools []llm.Tool) map
 	return found
 }
 
-// collect finds declarations of tools in JSON: objects with a name and a schema.
+// collect finds tool declarations in JSON.
 func collect(js json.RawMessage, found map[string]json.RawMessage) {
 	var list []json.RawMessage
 	if json.Unmarshal(js, &list) == nil {
@@ -250,8 +244,7 @@ func collect(js json.RawMessage, found map[string]json.RawMessage) {
 	}
 }
 
-// untyped returns what in a schema has no type: objects of unknown fields, lists of
-// unknown things.
+// untyped returns the untyped parts of a schema.
 func untyped(schema json.RawMessage) []string {
 	var v any
 	if err := json.Unmarshal(schema, &v); err != nil {
@@ -299,7 +292,7 @@ func faults(at string, v any) (list []string) {
 	}
 }
 
-// schemaType returns the type of a schema; of one that may be null, the other.
+// schemaType returns the type of a schema, ignoring null.
 func schemaType(m map[string]any) string {
 	switch kind := m["type"].(type) {
 	case string:

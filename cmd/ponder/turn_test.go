@@ -12,7 +12,7 @@ import (
 	"ponder/mode/chat"
 )
 
-// TestTurnShows takes deltas (ROUND.ATTEMPT@OFFSET:text) and texts of the log (ROUND=text).
+// TestTurnShows applies deltas (ROUND.ATTEMPT@OFFSET:text) and texts of the log (ROUND=text).
 func TestTurnShows(t *testing.T) {
 	for name, tt := range map[string]struct {
 		steps        []string
@@ -110,7 +110,7 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// That a call is made again is said if that takes long, of calls of turns.
+// A turn announces the retry of one of its calls if the delay is long.
 func TestTurnWaits(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
@@ -150,8 +150,8 @@ func TestHintCommand(t *testing.T) {
 	}
 }
 
-// Deltas come behind the event that their call began with, put together where one goes on
-// with the last, and none of another thread.
+// Deltas follow the event that started their call, adjacent ones are merged, and other threads'
+// are dropped.
 func TestDeltaBuffer(t *testing.T) {
 	b := deltaBuffer{bell: make(chan struct{}, 1)}
 	add := func(thread ponder.ThreadID, key string, began ponder.Seq, attempt, offset int, text string) {

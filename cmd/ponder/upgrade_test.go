@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestUpgrade runs testdata/upgrade/*.txt on a copy of v0.db, which holds threads that an
-// earlier version left unfinished.
+// TestUpgrade runs testdata/upgrade/*.txt on a copy of v0.db, which has unfinished threads of
+// an earlier version.
 func TestUpgrade(t *testing.T) {
 	p := scripts("testdata/upgrade")
 	setup := p.Setup
@@ -30,7 +30,6 @@ func TestUpgrade(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-// gunzip unpacks a file into dir, without its .gz.
 func gunzip(file, dir string) error {
 	in, err := os.Open(file)
 	if err != nil {

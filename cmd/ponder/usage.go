@@ -110,7 +110,7 @@ func usageRow(r ponder.UsageRow) []string {
 		strings.TrimPrefix(report.USD(r.Money.USD(), r.Usage.Total(), r.Calls, r.Unknown), "cost ")}
 }
 
-// sinceOf reads "24h", "7d" or a date.
+// sinceOf parses "24h", "7d" or a date.
 func sinceOf(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -129,7 +129,6 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, usagef("--since: %q is neither a length of time, such as 24h or 7d, nor a date, such as 2026-11-01", clip(text, 20))
 }
 
-// usageCalibration says what the confidences of sessions are worth.
 func (a *cli) usageCalibration(ctx context.Context) error {
 	r, err := a.Reliability(ctx)
 	if err != nil {
@@ -182,8 +181,7 @@ func scoreRow(name string, m *app.ForecastQuality) []string {
 
 func share(v float64) string { return fmt.Sprintf("%.2f", v) }
 
-// reliabilityTable prints a chart: a bar for how often it was right, and a mark for
-// what was said.
+// reliabilityTable prints a bar for the observed frequency and a mark for the claimed one.
 func (a *cli) reliabilityTable(bins []app.ReliabilityBin) {
 	rows := [][]string{{"CONFIDENCE", "SESSIONS", "SAID", "RIGHT", "█ right  ┃ said"}}
 	for _, b := range bins {
