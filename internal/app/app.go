@@ -21,8 +21,8 @@ import (
 	"ponder/store/sqlite"
 )
 
-// An App is what all use cases share: the configuration, the database, models, libraries
-// and connections to MCP servers, for one owner. Its copies share all but the owner.
+// An App has the configuration, database, models, libraries and MCP connections of one owner's
+// use cases. Copies share them.
 type App struct {
 	Options Options
 
@@ -30,25 +30,24 @@ type App struct {
 
 	sets        *modelSets
 	servers     *MCPServers
-	readings    *document.Readings   // of documents that were checked
-	pool        *LibraryPool         // of all owners; nil: each use opens a library of its own
-	library     LibraryProvider      // of the owner, from pool; nil without pool
+	readings    *document.Readings   // cache of checked documents
+	pool        *LibraryPool         // of all owners; nil: each use opens its library
+	library     LibraryProvider      // nil without pool
 	payVectors  VectorPayer          // nil: vectors are free
-	calibration *session.Calibration // of the owner; nil before Calibration
+	calibration *session.Calibration // the owner's; nil before Calibration
 	owner       string
 }
 
-// Options say where an App finds its configuration and whom it tells what.
+// Options locate the configuration and receive notices.
 type Options struct {
-	DB, Config, LogLevel string // override the configuration unless empty
-	Version              string // of the program, as servers see it
+	DB, Config, LogLevel string // non-empty values override the configuration
+	Version              string
 
-	// HandOff has another process work on a thread that this one has made.
 	HandOff func(context.Context, ponder.Store, ponder.ThreadID) error
 
-	Loaded func(*config.Config) error // is called once the configuration is read; nil: nothing
-	Note   func(string)               // takes remarks on progress; nil: they are dropped
-	Warn   func(error)                // takes errors that stop no work; nil: they are dropped
+	Loaded func(*config.Config) error // called with the loaded configuration; may be nil
+	Note   func(string)               // receives progress; may be nil
+	Warn   func(error)                // receives errors that do not stop the work; may be nil
 }
 
 // New returns an App for the local owner. The caller closes it.
@@ -56,13 +55,11 @@ func New(o Options) *App {
 	return &App{Options: o, sets: &modelSets{}, servers: &MCPServers{}, readings: &document.Readings{}}
 }
 
-// Close ends the connections to MCP servers.
 func (a *App) Close() { a.servers.Close() }
 
-// LocalOwner owns all data as long as one user has the database.
+// LocalOwner owns all data of a database with one user.
 const LocalOwner = "local"
 
-// Owner returns the owner for whom a acts.
 func (a *App) Owner() string {
 	if a.owner == "" {
 		return LocalOwner
@@ -70,7 +67,7 @@ func (a *App) Owner() string {
 	return a.owner
 }
 
-// As returns a view of a for an owner.
+// As returns a view of a for another owner.
 func (a *App) As(owner string) *App {
 	view := *a
 	view.owner, view.calibration = owner, nil
@@ -80,13 +77,12 @@ func (a *App) As(owner string) *App {
 	return &view
 }
 
-// Source returns where the configuration is.
 func (a *App) Source() config.Source {
-	dir, _ := os.Getwd() // without a folder, there is no ponder.toml in it
+	dir, _ := os.Getwd()
 	return config.Source{File: a.Options.Config, Dir: dir}
 }
 
-// Config reads the configuration, once.
+// Config loads the configuration once.
 func (a *App) Config() (*config.Config, error) {
 	if a.Settings != nil {
 		return a.Settings, nil
@@ -113,21 +109,19 @@ func (a *App) Config() (*config.Config, error) {
 	return cfg, nil
 }
 
-// Notef tells the user how work proceeds.
 func (a *App) Notef(format string, args ...any) {
 	if a.Options.Note != nil {
 		a.Options.Note(fmt.Sprintf(format, args...))
 	}
 }
 
-// Warn tells the user of an error that stops no work.
 func (a *App) Warn(err error) {
 	if a.Options.Warn != nil {
 		a.Options.Warn(err)
 	}
 }
 
-// DBFile returns the path of the database as far as it is known.
+// DBFile returns the path of the database if it is known.
 func (a *App) DBFile() string {
 	if a.Settings == nil {
 		return a.Options.DB
@@ -135,14 +129,13 @@ func (a *App) DBFile() string {
 	return a.Settings.DB
 }
 
-// ModelHost is the provider of the models of connected clients.
 type ModelHost struct {
 	Name string
 	llm.Provider
 }
 
-// Serve returns a view of a for a server, which outlives changes of its surroundings: it
-// looks for models again after a minute, uses the models of host, and drops remarks.
+// Serve returns a view of a for a long-running server. It refreshes its models each minute,
+// uses the models of host, and drops notices.
 func (a *App) Serve(host ModelHost) *App {
 	view := *a
 	view.Options.Note = nil
@@ -150,7 +143,7 @@ func (a *App) Serve(host ModelHost) *App {
 	return &view
 }
 
-// ToolsVersion returns a number that changes when MCP servers have other tools.
+// ToolsVersion returns a number that changes with the tools of the MCP servers.
 func (a *App) ToolsVersion() uint64 { return a.servers.Version() }
 
 // Database returns the path of the database, which must be a file.
@@ -165,7 +158,7 @@ func (a *App) Database() (string, error) {
 	return cfg.DB, nil
 }
 
-// OpenStore opens the database to write to it. The caller closes it.
+// OpenStore opens the database for writing, and creates it if missing. The caller closes it.
 func (a *App) OpenStore(ctx context.Context) (*sqlite.Store, error) {
 	file, err := a.Database()
 	if err != nil {
@@ -181,8 +174,8 @@ func (a *App) OpenStore(ctx context.Context) (*sqlite.Store, error) {
 	return store, nil
 }
 
-// OpenReadOnly opens the database to look something up, even where it cannot be
-// written. It makes none: if there is none, its error is ErrNothingYet.
+// OpenReadOnly opens the database for reading, also where it cannot be written. It creates
+// none: without a database it returns ErrNothingYet.
 func (a *App) OpenReadOnly(ctx context.Context) (*sqlite.Store, error) {
 	file, err := a.Database()
 	if err != nil {
@@ -192,35 +185,34 @@ func (a *App) OpenReadOnly(ctx context.Context) (*sqlite.Store, error) {
 		return nil, ErrNothingYet
 	}
 	store, err := sqlite.OpenReadOnly(ctx, file)
-	if err != nil { // perhaps it is of an older version, and can be migrated
+	if err != nil { // an older version may need a migration
 		var opened error
 		if store, opened = sqlite.Open(ctx, file); opened != nil {
 			return nil, err
 		}
 	}
 	if anyNodeGone(ctx, store) {
-		if writable, err := a.OpenStore(ctx); err == nil { // else it is shown as it was
+		if writable, err := a.OpenStore(ctx); err == nil { // else show it unmigrated
 			writable.Close()
 		}
 	}
 	return store, nil
 }
 
-// anyNodeGone reports whether a process of this machine has ended without a word, so
-// that the store still takes it to be alive.
+// anyNodeGone reports whether a process of this machine died while the store counts it as
+// alive.
 func anyNodeGone(ctx context.Context, nodes ponder.Nodes) bool {
 	all, err := nodes.AllNodes(ctx)
 	self := placement.Self()
 	return err == nil && slices.ContainsFunc(all, func(n ponder.Node) bool { return placement.Gone(self, n) })
 }
 
-// Backup copies the database to a new file, and returns the size of the file. It writes
-// beside the file and renames, so that a copy with that name is whole.
+// Backup copies the database to a new file atomically and returns the size.
 func (a *App) Backup(ctx context.Context, file string) (size int64, err error) {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return 0, Invalidf("", "%s is there already: name a new file", file)
 	}
-	store, err := a.OpenReadOnly(ctx) // makes no database
+	store, err := a.OpenReadOnly(ctx) // creates no database
 	if err != nil {
 		return 0, err
 	}

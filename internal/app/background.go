@@ -15,25 +15,23 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// What is handed on of the subconscious.
 const (
-	mostInner  = 5                  // entries
-	mostRaised = 3                  // escalations at a time
-	raisedFor  = 7 * 24 * time.Hour // after which one is not told of any more
-	mostOpen   = 50                 // that wait for that
-	beginsFor  = time.Minute        // that a new conversation may take to be there
+	mostInner  = 5
+	mostRaised = 3
+	raisedFor  = 7 * 24 * time.Hour
+	mostOpen   = 50          // pending escalations
+	beginsFor  = time.Minute // grace time to create a new conversation
 )
 
-// What is kept of its thread, so that it need not be read again.
 const (
 	innerFold    = "inner"
 	innerVersion = "1"
-	innerKeep    = 50   // events after which it is kept anew
-	innerRead    = 2000 // events that are read where nothing is kept
+	innerKeep    = 50   // events between checkpoints
+	innerRead    = 2000 // events to read without a checkpoint
 )
 
-// What stands on its thread of the telling, as of what the minder tells: of which sensor,
-// and in which state. The source of an attempt is the conversation.
+// Observations that record deliveries, as mindrunner writes them. Their Source is the
+// conversation.
 const (
 	TellingSensor = subconscious.Name + ":delivery"
 	toldChannel   = "conversation"
@@ -46,24 +44,23 @@ type innerStore interface {
 	ponder.Checkpoints
 }
 
-// An undercurrent is the owner's subconscious as conversations and sessions are told of
-// it. It reads the thread only as far as that has grown. Without such a thread it costs
-// a look whether there is one.
+// A BackgroundFeed is the view of an owner's subconscious for conversations and sessions. It
+// reads only new events of its thread.
 type BackgroundFeed struct {
-	Owner    string // the user, if empty
+	Owner    string // empty: LocalOwner
 	at, kept ponder.Seq
 	folded   innerFolded
-	state    subconscious.State // of folded and after
-	stale    bool               // state is
-	after    []ponder.Event     // what changed it since
+	state    subconscious.State // fold of folded and after
+	stale    bool
+	after    []ponder.Event // changes since folded
 }
 
 type innerFolded struct {
-	State json.RawMessage     `json:"state,omitempty"` // of the newest tick
-	Open  []PendingEscalation `json:"open,omitempty"`  // escalations, oldest first
+	State json.RawMessage     `json:"state,omitempty"`
+	Open  []PendingEscalation `json:"open,omitempty"`
 }
 
-// An untold is an escalation that no conversation has told of.
+// A PendingEscalation is an escalation not yet delivered to a conversation.
 type PendingEscalation struct {
 	ID         string          `json:"id"`
 	Text       string          `json:"text"`
@@ -71,27 +68,24 @@ type PendingEscalation struct {
 	Signatures []string        `json:"signatures,omitempty"`
 	Untrusted  bool            `json:"untrusted,omitempty"`
 	At         time.Time       `json:"at"`
-	Thread     ponder.ThreadID `json:"thread,omitempty"` // that somebody has begun to tell it in
-	Began      time.Time       `json:"began,omitzero"`   // when
+	Thread     ponder.ThreadID `json:"thread,omitempty"`
+	Began      time.Time       `json:"began,omitzero"`
 	Tries      int             `json:"tries,omitempty"`
 }
 
-// cause is the key of the observation in a conversation, so that it stands there once.
+// cause is the key that makes the observation unique in a conversation.
 func (e PendingEscalation) cause() string { return "escalated-" + e.ID }
 
-// observation returns what a conversation is told.
 func (e PendingEscalation) Observation() ponder.Event {
 	return ponder.Event{Internal: true, Cause: e.cause(), Body: ponder.Observation{
 		Sensor: subconscious.FeedSensor, Subject: e.ID, State: subconscious.EscalatedState, Content: e.Text, Source: e.Source, Untrusted: e.Untrusted,
 	}}
 }
 
-// thread returns the id of the thread that it is of.
 func (u *BackgroundFeed) thread() ponder.ThreadID {
 	return subconscious.ThreadOf(cmp.Or(u.Owner, LocalOwner))
 }
 
-// read brings it up to date.
 func (u *BackgroundFeed) Read(ctx context.Context, store innerStore) error {
 	thread := u.thread()
 	info, err := store.Thread(ctx, thread)
@@ -124,7 +118,6 @@ func (u *BackgroundFeed) Read(ctx context.Context, store innerStore) error {
 	return nil
 }
 
-// load takes what was kept, or begins a while before the end.
 func (u *BackgroundFeed) load(ctx context.Context, store ponder.Checkpoints, info ponder.Info) error {
 	at, js, err := store.LoadCheckpoint(ctx, info.ID, innerFold, innerVersion)
 	if err != nil {
@@ -140,7 +133,7 @@ func (u *BackgroundFeed) load(ctx context.Context, store ponder.Checkpoints, inf
 	return nil
 }
 
-// keep keeps it. Without it, the thread is read again the next time, and no harm is done.
+// keep writes the checkpoint. An error only costs a longer read next time.
 func (u *BackgroundFeed) keep(ctx context.Context, store ponder.Checkpoints) {
 	f := u.folded
 	if len(u.after) > 0 {
@@ -180,7 +173,6 @@ func (u *BackgroundFeed) hears(ev ponder.Event) {
 	}
 }
 
-// delivered takes in how far the telling of an escalation is.
 func (u *BackgroundFeed) delivered(at time.Time, b ponder.Observation) {
 	i := slices.IndexFunc(u.folded.Open, func(e PendingEscalation) bool { return e.ID == b.Subject })
 	switch {
@@ -208,8 +200,8 @@ func (u *BackgroundFeed) now() subconscious.State {
 	return u.state
 }
 
-// background returns what stands in the log of a thread, before what is said there, of
-// what is on the owner's mind. What strangers wrote of is left out unless it is wanted.
+// Background returns the events about the subconscious to append before the text said. It omits
+// observations of untrusted content unless strangers is set.
 func (u *BackgroundFeed) Background(said string, thread ponder.ThreadID, strangers bool, now time.Time) (list []ponder.Event) {
 	if len(u.folded.State) == 0 {
 		return nil
@@ -222,9 +214,9 @@ func (u *BackgroundFeed) Background(said string, thread ponder.ThreadID, strange
 	return list
 }
 
-// raise returns the escalations that a conversation is to tell of. Who has begun to tell
-// of one has said so on the thread of the subconscious, so that no other does; what a
-// process left there that ended is told where it was begun.
+// Raise claims escalations for conversation in to deliver. It records each attempt on the
+// subconscious's thread, so that no other conversation delivers it, and completes attempts of
+// dead processes.
 func (u *BackgroundFeed) Raise(ctx context.Context, store innerStore, in ponder.ThreadID, now time.Time) (list []PendingEscalation, err error) {
 	for _, e := range u.folded.Open {
 		if len(list) == mostRaised {
@@ -243,7 +235,7 @@ func (u *BackgroundFeed) Raise(ctx context.Context, store innerStore, in ponder.
 		e.Thread, e.Tries = in, e.Tries+1
 		err := u.tell(ctx, store, e, "delivery:conversation:"+strconv.Itoa(e.Tries)+":sending:"+e.ID, TellingSensor, toldSending)
 		switch {
-		case errors.Is(err, ponder.ErrTaken): // another conversation tells it
+		case errors.Is(err, ponder.ErrTaken): // another conversation delivers it
 		case err != nil:
 			return list, err
 		default:
@@ -253,8 +245,8 @@ func (u *BackgroundFeed) Raise(ctx context.Context, store innerStore, in ponder.
 	return list, nil
 }
 
-// resume sees to an escalation that somebody has begun to tell, and reports whether
-// there is nothing left to do: not where the conversation was never begun, or is gone.
+// resume completes an attempt of another process. It reports false if the conversation does not
+// exist and beginsFor has passed.
 func (u *BackgroundFeed) resume(ctx context.Context, store innerStore, e PendingEscalation, now time.Time) (done bool, err error) {
 	_, err = store.Append(ctx, e.Thread, 0, e.Observation())
 	switch {
@@ -266,14 +258,13 @@ func (u *BackgroundFeed) resume(ctx context.Context, store innerStore, e Pending
 	return true, u.Told(ctx, store, e)
 }
 
-// settled reports whether the user has said since that it needs no more attention.
+// settled reports whether the user has since dismissed the escalation.
 func (u *BackgroundFeed) settled(e PendingEscalation) bool {
 	return slices.ContainsFunc(u.now().Aside.Settled, func(s subconscious.Settled) bool {
 		return s.At.After(e.At) && slices.ContainsFunc(s.Signature, func(sign string) bool { return slices.Contains(e.Signatures, sign) })
 	})
 }
 
-// told notes that a conversation has an escalation in its log.
 func (u *BackgroundFeed) Told(ctx context.Context, store ponder.Log, e PendingEscalation) error {
 	err := u.tell(ctx, store, e, "delivery:conversation:1:sent:"+e.ID, subconscious.Delivery, toldChannel)
 	if errors.Is(err, ponder.ErrTaken) {
@@ -282,7 +273,6 @@ func (u *BackgroundFeed) Told(ctx context.Context, store ponder.Log, e PendingEs
 	return err
 }
 
-// tell notes how far the telling of an escalation is.
 func (u *BackgroundFeed) tell(ctx context.Context, store ponder.Log, e PendingEscalation, cause, sensor, state string) error {
 	_, err := store.Append(ctx, u.thread(), 0, ponder.Event{Internal: true, Cause: cause, Body: ponder.Observation{
 		Sensor: sensor, Subject: e.ID, State: state, Source: string(e.Thread),
@@ -293,9 +283,8 @@ func (u *BackgroundFeed) tell(ctx context.Context, store ponder.Log, e PendingEs
 	return err
 }
 
-// innerOf returns what stands after the start of a session on a question of what is on
-// the owner's mind. What strangers wrote of is no part of it: a session concludes, asks
-// the web, and is believed.
+// BackgroundFor returns the background events for the start of a session. It omits untrusted
+// content, because a session draws conclusions from it and searches the web.
 func BackgroundFor(ctx context.Context, store innerStore, who, question string) []ponder.Event {
 	u := BackgroundFeed{Owner: who}
 	if err := u.Read(ctx, store); err != nil {

@@ -21,13 +21,12 @@ import (
 	"ponder/store/sqlite"
 )
 
-// An eavesdropper is a model that finds nothing, and keeps what each role was asked.
+// An eavesdropper is a model that finds nothing and records its requests by role.
 type eavesdropper struct {
 	mu    sync.Mutex
 	asked map[string]string
 }
 
-// as returns the eavesdropper as the model of a role.
 func (l *eavesdropper) as(role string) llm.Model { return eavesdropping{l, role} }
 
 type eavesdropping struct {
@@ -46,8 +45,8 @@ func (l eavesdropping) Generate(_ context.Context, req *llm.Request) iter.Seq2[l
 	}
 }
 
-// What a session came to and left open reaches the Librarian, and the Watcher not; and
-// what the subconscious told a conversation reaches nobody.
+// The Librarian gets results and open questions of sessions; the Watcher does not. No role gets
+// delivered escalations.
 func TestSessionsFeedTheLibrarian(t *testing.T) {
 	ctx := t.Context()
 	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "ponder.db"))
@@ -57,7 +56,7 @@ func TestSessionsFeedTheLibrarian(t *testing.T) {
 	defer store.Close()
 	l := &eavesdropper{asked: map[string]string{}}
 	m := listened(t, store, l)
-	if _, err := m.Tick(ctx, false); err != nil { // the first look says little of what was before
+	if _, err := m.Tick(ctx, false); err != nil { // the first look reports little of the past
 		t.Fatal(err)
 	}
 	const run = ponder.RunID("run_1")
@@ -94,8 +93,6 @@ func TestSessionsFeedTheLibrarian(t *testing.T) {
 	}
 }
 
-// listened returns a minder that looks at Ponder's own threads, with an eavesdropper as each of
-// its models.
 func listened(t *testing.T, store *sqlite.Store, l *eavesdropper) *mindrunner.Minder {
 	t.Helper()
 	ctx, logger := t.Context(), slog.New(slog.DiscardHandler)

@@ -12,25 +12,21 @@ import (
 	"ponder/mode/session"
 )
 
-// An EndedSession is what a session that has ended claimed, and how it turned out.
 type EndedSession struct {
 	Run     ponder.RunID
-	Claim   ponder.Synthesis // the last
-	id      string           // of the event of that
-	Outcome *float64         // the newest word on it; nil if there is none
+	Claim   ponder.Synthesis
+	id      string
+	Outcome *float64
 }
 
-// Claimed reports whether the session claimed anything.
 func (j EndedSession) Claimed() bool { return j.id != "" && !j.Claim.Assumed }
 
-// firstTail is how many events are looked at first, from the end of a thread. What
-// judge looks for is as a rule among the last few.
+// firstTail is the number of newest events read first, which usually suffice for JudgeSession.
 const firstTail = 16
 
-// JudgeSession finds out how the newest session of a thread ended and turned out. It reads
-// the thread from its end, no further than it must: unless whole is set, what was
-// claimed is looked for only if there is an outcome. It returns the zero judged if
-// no session has ended.
+// JudgeSession returns the end and the outcome of a thread's newest session, or the zero value.
+// It reads backwards, no further than necessary. Unless whole is set, it looks for the claim
+// only if there is an outcome.
 func JudgeSession(ctx context.Context, log ponder.Log, info ponder.Info, whole bool) (EndedSession, error) {
 	for n := ponder.Seq(firstTail); ; n *= 4 {
 		after := max(0, info.Head-n)
@@ -44,7 +40,6 @@ func JudgeSession(ctx context.Context, log ponder.Log, info ponder.Info, whole b
 	}
 }
 
-// SessionEnd returns the status of a session and, if it has ended, how sure it is, in words.
 func (a *App) SessionEnd(ctx context.Context, store ponder.Store, info ponder.Info) (status, sure string, err error) {
 	status = StatusText(info)
 	if !info.Status.Ended() {
@@ -63,8 +58,7 @@ func (a *App) SessionEnd(ctx context.Context, store ponder.Store, info ponder.In
 	return status, sure, nil
 }
 
-// WithoutModel is added to the status of a session whose answer no model wrote, though one
-// was configured.
+// WithoutModel is appended to the status of a session answered without its configured model.
 const WithoutModel = " without the model"
 
 func judgeFrom(ctx context.Context, log ponder.Log, id ponder.ThreadID, after ponder.Seq) (EndedSession, error) {
@@ -90,7 +84,6 @@ func judgeFrom(ctx context.Context, log ponder.Log, id ponder.ThreadID, after po
 	return j, nil
 }
 
-// A ResolvedSession is a session whose outcome is known.
 type ResolvedSession struct {
 	calibration.Case
 	Model string
@@ -106,11 +99,11 @@ func (j EndedSession) resolved() ResolvedSession {
 
 func basisOf(b ponder.Basis) calibration.Basis { return calibration.Basis(b) }
 
-// maxJudged is how many sessions are learned from at most: the newest.
+// maxJudged is the number of newest sessions used for calibration.
 const maxJudged = 5000
 
-// ResolvedSessions returns the sessions of the owner whose outcome is known. What
-// several threads have in common, as forks do, counts once.
+// ResolvedSessions returns the owner's sessions with a known outcome. An outcome shared by
+// forks counts once.
 func ResolvedSessions(ctx context.Context, store ponder.Store, who string) ([]ResolvedSession, error) {
 	threads, err := store.List(ctx, ponder.Filter{Kind: ponder.KindSession, Owner: who, Limit: maxJudged})
 	if err != nil {
@@ -134,7 +127,6 @@ func ResolvedSessions(ctx context.Context, store ponder.Store, who string) ([]Re
 	return list, nil
 }
 
-// CasesOf returns the cases of sessions.
 func CasesOf(list []ResolvedSession) []calibration.Case {
 	cases := make([]calibration.Case, len(list))
 	for i, r := range list {
@@ -143,9 +135,8 @@ func CasesOf(list []ResolvedSession) []calibration.Case {
 	return cases
 }
 
-// Calibration returns what confidences are worth in this database, as far as that
-// is known. It is found out once in a command. If it cannot be, they are shown as
-// uncalibrated, for whatever is wrong with the database will come up elsewhere.
+// Calibration returns the owner's calibration, computed once per command. After an error it is
+// uncalibrated, since other uses of the database report the error.
 func (a *App) Calibration(ctx context.Context, store ponder.Store) session.Calibration {
 	if a.calibration != nil {
 		return *a.calibration
@@ -159,12 +150,10 @@ func (a *App) Calibration(ctx context.Context, store ponder.Store) session.Calib
 	return c
 }
 
-// CalibrationOf returns a function that calls Calibration.
 func (a *App) CalibrationOf(store ponder.Store) func(context.Context) session.Calibration {
 	return func(ctx context.Context) session.Calibration { return a.Calibration(ctx, store) }
 }
 
-// calibrationOf returns a map as sessions know it.
 func calibrationOf(m calibration.Map) session.Calibration {
 	if !m.Calibrated() {
 		return session.Calibration{}
@@ -174,36 +163,35 @@ func calibrationOf(m calibration.Map) session.Calibration {
 	}}
 }
 
-// Worths are what claims of sessions of the owners are worth. They are safe for
-// concurrent use.
+// calibrations caches the calibration of each owner. It is safe for concurrent use.
 type calibrations struct {
 	mu     sync.Mutex
 	list   map[string]cachedCalibration
 	work   sync.WaitGroup
-	ending chan struct{} // closed when nothing is to be found any more; nil before the first is
+	ending chan struct{}
 	closed bool
 }
 
 type cachedCalibration struct {
 	session.Calibration
-	at   time.Time     // when it was found; zero before that
-	took time.Duration // to find it
-	next chan struct{} // closed when it is found anew; nil if nobody is at that
+	at   time.Time
+	took time.Duration
+	next chan struct{} // closed after the computation; nil if none runs
 }
 
 const (
-	worthLife  = time.Minute            // how long they are kept at least until they are found anew
-	worthShare = 20                     // how many times as long as it takes to find them
-	worthWait  = 500 * time.Millisecond // how long a request waits for what is not known yet
+	worthLife  = time.Minute            // minimal lifetime
+	worthShare = 20                     // lifetime as a multiple of the computation's time
+	worthWait  = 500 * time.Millisecond // how long a request waits for the first result
 )
 
-// calibrated returns what claims of an owner are worth, as far as that is known: where
-// there are many sessions, it takes a while.
+// Calibrated returns the calibration of an owner's claims. It may lag behind, since the
+// computation is slow.
 func (s *Service) Calibrated(ctx context.Context, who string) session.Calibration {
 	return s.worths.of(ctx, who, func(ctx context.Context) session.Calibration { return s.as(who).Calibration(ctx, s.Store) })
 }
 
-// of returns what is known of an owner, and finds it anew beside that if it is old.
+// of returns the cached calibration, and refreshes an old one in the background.
 func (w *calibrations) of(ctx context.Context, who string, find func(context.Context) session.Calibration) session.Calibration {
 	w.mu.Lock()
 	one := w.list[who]
@@ -233,7 +221,6 @@ func (w *calibrations) of(ctx context.Context, who string, find func(context.Con
 	return w.list[who].Calibration
 }
 
-// find finds what claims of an owner are worth, unless all is closed before.
 func (w *calibrations) find(ctx context.Context, ending <-chan struct{}, who string, find func(context.Context) session.Calibration) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

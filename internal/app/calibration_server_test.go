@@ -23,7 +23,7 @@ func TestWhatTakesLongToReckonHoldsUpNobody(t *testing.T) {
 		look := func() (cases int, took time.Duration) {
 			begun := time.Now()
 			ctx, gone := context.WithCancel(t.Context())
-			defer gone() // which ends nothing but the request
+			defer gone()
 			return w.of(ctx, "anna", find).Cases, time.Since(begun)
 		}
 		if cases, took := look(); cases != 0 || took > worthWait {
@@ -41,7 +41,7 @@ func TestWhatTakesLongToReckonHoldsUpNobody(t *testing.T) {
 		if cases, took := look(); cases != 1 || took > 0 {
 			t.Errorf("what is old shows %d cases after %s", cases, took)
 		}
-		w.close() // while it is found anew
+		w.close()
 		if cases, _ := look(); cases != 1 || found != 2 {
 			t.Errorf("at the end there are %d cases, found %d times", cases, found)
 		}

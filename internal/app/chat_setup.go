@@ -19,42 +19,40 @@ import (
 	"ponder/tool/think"
 )
 
-// A ChatSetup is how conversations are held. The zero value is without models.
+// A ChatSetup configures conversations. The zero value has no models.
 type ChatSetup struct {
 	Models       map[ponder.Role][]ponder.Model
-	Name         string // of the model that talks; empty without one
-	Extractive   bool   // messages are answered with quotations, for want of a model
-	Missed       error  // why the model is missing that the user named
-	window       int    // tokens that it is shown
-	Think        bool   // it may put down thoughts
-	rules        string // for that
-	Plan         bool   // it shows a plan before it changes anything
+	Name         string
+	Extractive   bool // answers quote sources, without a model
+	Missed       error
+	window       int // its context, in tokens
+	Think        bool
+	rules        string
+	Plan         bool
 	Sources      Sources
-	Gated        []approval.Tool // of MCP servers; see othersFor
-	ToolsVersion uint64          // see mcpServers.changed
-	Relay        bool            // what clients ask is handed on, and nothing else done
+	Gated        []approval.Tool // of MCP servers
+	ToolsVersion uint64          // see [MCPServers.Version]
+	Relay        bool
 	redact       *redact.Redactor
 	Config       config.Config
-	Check        func(context.Context) error // says why no model will answer, if that is certain
-	Named        string                      // the model that the user named; empty: none
-	NoMemory     bool                        // the user has turned memory off
+	Check        func(context.Context) error // returns an error if certainly no model will answer
+	Named        string
+	NoMemory     bool // the user turned memory off
 }
 
-// DeepRole is that of a model which only reflects: see OPENAI_DEEP_THINK_MODEL.
+// DeepRole is the role of a model that only reflects: see OPENAI_DEEP_THINK_MODEL.
 const DeepRole ponder.Role = "deep"
 
-// Tokens that a model is shown, unless the configuration says otherwise: of what it
-// can read, no more than costs what a user expects.
+// maxWindow bounds the default context, in tokens, which bounds the cost.
 const maxWindow = 100_000
 
-// ChatOptions returns how turns are made.
 func (t ChatSetup) ChatOptions(tools []ponder.Tool) chat.Options {
 	deepAfter := 5
 	if n := t.Config.DeepThink.After; n != nil {
 		deepAfter = *n
 	}
 	thoughts := t.Config.Thinking
-	rule, _ := thoughts.Rule() // it was checked
+	rule, _ := thoughts.Rule() // already checked
 	beside := t.Config.Prompt(chat.Name)
 	if t.Plan {
 		beside = strings.TrimSpace(beside + "\n\n" + approval.PlanRules())
@@ -66,7 +64,7 @@ func (t ChatSetup) ChatOptions(tools []ponder.Tool) chat.Options {
 	}
 }
 
-// Allow says why a tool is not used now, or "".
+// Allow returns why a tool call is refused, or "".
 func (t ChatSetup) Allow(u chat.Use) string {
 	w := approval.Wish{Tool: u.Call.Name, Args: u.Call.Input}
 	for _, turn := range u.Turns {
@@ -75,11 +73,10 @@ func (t ChatSetup) Allow(u chat.Use) string {
 	return approval.Gate{Tools: append(approval.Ours(), t.Gated...), Plan: t.Plan}.Check(w)
 }
 
-// CanRemember reports whether the model may have something remembered: it talks, and the
-// user has not turned memory off.
+// CanRemember reports whether the model may add memories: a model answers, and the user has not
+// turned memory off.
 func (t ChatSetup) CanRemember() bool { return t.Name != "" && !t.NoMemory }
 
-// DeepOptions returns how reflections are made.
 func (t ChatSetup) DeepOptions(tools []ponder.Tool) deep.Options {
 	o := deep.Options{Tools: ToolSpecs(tools), Limit: time.Duration(t.Config.DeepThink.Limit), Redact: t.redacted}
 	if t.Models[DeepRole] != nil {
@@ -88,13 +85,12 @@ func (t ChatSetup) DeepOptions(tools []ponder.Tool) deep.Options {
 	return o
 }
 
-// redacted returns what a model wrote without what may not be kept.
 func (t ChatSetup) redacted(m llm.Message) llm.Message {
 	m.Parts = slices.Clone(m.Parts)
 	for i, p := range m.Parts {
 		text, reasoning := t.redact.Text(p.Text), t.redact.Text(p.Reasoning)
 		if text != p.Text || reasoning != p.Reasoning {
-			p.Text, p.Reasoning, p.Opaque = text, reasoning, nil // which may have it too
+			p.Text, p.Reasoning, p.Opaque = text, reasoning, nil // these may have the secret too
 		}
 		if p.Call != nil {
 			call := *p.Call
@@ -106,8 +102,8 @@ func (t ChatSetup) redacted(m llm.Message) llm.Message {
 	return m
 }
 
-// ToolSpecs returns tools as models are told of them, but for those that the mode offers
-// itself.
+// ToolSpecs returns the descriptions of tools for models, without those that the mode itself
+// offers.
 func ToolSpecs(tools []ponder.Tool) (list []llm.Tool) {
 	for _, t := range tools {
 		if t.Name != think.Name && t.Name != deep.Tool {
@@ -117,8 +113,8 @@ func ToolSpecs(tools []ponder.Tool) (list []llm.Tool) {
 	return list
 }
 
-// OwnTools returns the tools that conversations have beside those that look: what the mode
-// does itself is there to say what of it may be stored.
+// OwnTools returns the tools besides SourceTools that define the redaction of their calls. The
+// mode itself runs them.
 func (t ChatSetup) OwnTools() []ponder.Tool {
 	if t.Models[ponder.Fast] == nil {
 		return nil
@@ -130,9 +126,8 @@ func (t ChatSetup) OwnTools() []ponder.Tool {
 	return []ponder.Tool{think.New(think.Options{Redact: t.redact}), reflects}
 }
 
-// ChatSetup finds the models that conversations are held with. A model that the user
-// named talks, and does what no other is set for. Where there is none, it is an error,
-// unless there is something to quote.
+// ChatSetup finds the models of conversations. A named model answers and fills the unset
+// roles. Without a model it returns an error, unless quotable is set.
 func (a *App) ChatSetup(ctx context.Context, model string, quotable bool) (t ChatSetup, err error) {
 	defer func() { err = ofModelName(model, err) }()
 	l, err := a.ChatModels(ctx, model)
@@ -166,7 +161,6 @@ func (a *App) ChatSetup(ctx context.Context, model string, quotable bool) (t Cha
 	return t, nil
 }
 
-// setThinking sets how the model may think, and what becomes of that.
 func (t *ChatSetup) setThinking(l *ModelSet) (err error) {
 	t.Think = l.Config.Thinks(t.Name, l.prices)
 	templates, err := think.Open(filepath.Join(filepath.Dir(l.Config.File), "think"))
@@ -183,7 +177,6 @@ func (t *ChatSetup) setThinking(l *ModelSet) (err error) {
 	return err
 }
 
-// ChatModels finds out which models there are for conversations.
 func (a *App) ChatModels(ctx context.Context, model string) (*ModelSet, error) {
 	l, err := a.ModelSet(ctx, model)
 	if err != nil {
@@ -195,11 +188,10 @@ func (a *App) ChatModels(ctx context.Context, model string) (*ModelSet, error) {
 	return l, nil
 }
 
-// window returns how many tokens a model is shown of a conversation.
 func (l *ModelSet) window(full string) int {
 	if n := l.Config.Chat.Window; n > 0 {
 		return n
 	}
 	info, _ := l.prices.Lookup(full)
-	return min(info.Context*3/4, maxWindow) // zero leaves it to the mode
+	return min(info.Context*3/4, maxWindow) // zero: the mode decides
 }

@@ -12,30 +12,27 @@ import (
 	"ponder/mode/session"
 )
 
-// An outfit is what threads are thought about with. Threads of the same outfit share a
-// mind.
 type engineSpec struct {
 	Kind    ponder.Kind `json:"kind"`
 	Owner   string      `json:"owner"`
-	Model   string      `json:"model,omitempty"` // that was named; empty: as configured
+	Model   string      `json:"model,omitempty"` // named model; empty: the configured one
 	Alone   bool        `json:"alone,omitempty"` // without a model
 	Docs    []string    `json:"docs,omitempty"`
 	Memory  bool        `json:"memory,omitempty"`
 	Web     bool        `json:"web,omitempty"`
 	Persona string      `json:"persona,omitempty"`
-	System  string      `json:"system,omitempty"` // of conversations: what the program says that the user speaks through
+	System  string      `json:"system,omitempty"` // of conversations: the client's system prompt
 
-	Others bool   `json:"others,omitempty"` // tools of MCP servers are there, too
-	Outer  uint64 `json:"outer,omitempty"`  // which: see mcpServers.changed
+	Others bool   `json:"others,omitempty"` // with tools of MCP servers
+	Outer  uint64 `json:"outer,omitempty"`  // see [MCPServers.Version]
 
-	// Payer is the thread, if it is a conversation whose token may cost so much in a day.
+	// Payer is the conversation that a daily cost limit applies to, or empty.
 	Payer ponder.ThreadID `json:"payer,omitempty"`
 }
 
-// key is the same for outfits that are the same.
 func (o engineSpec) key() string {
 	js, err := json.Marshal(o)
-	if err != nil { // which strings cannot be
+	if err != nil { // strings always encode
 		panic(err)
 	}
 	return string(js)
@@ -50,14 +47,13 @@ func (o engineSpec) sight() Sources {
 	return s
 }
 
-// Bounds of the minds that are kept though no thread wants them.
 const (
 	maxResting = 16
-	mindLife   = time.Minute // after which one is made anew: what is configured outside may have changed
+	mindLife   = time.Minute // the configuration outside may have changed since
 )
 
-// A wardrobe has a mind for each outfit that is in use, and for some that were. It is
-// safe for concurrent use.
+// An enginePool has an engine for each spec in use and some unused ones. It is safe for
+// concurrent use.
 type enginePool struct {
 	make func(engineSpec) (*engine.Engine, func(), error)
 
@@ -65,20 +61,18 @@ type enginePool struct {
 	list map[string]*pooledEngine
 }
 
-// A worn is a mind, once it is ready.
 type pooledEngine struct {
 	mind  *engine.Engine
-	end   func() // the use of what it looks through
+	end   func()
 	err   error
 	ready chan struct{}
 
 	made  time.Time
 	users int
-	old   bool // it is not in the list any more
+	old   bool
 }
 
-// wear returns the mind of an outfit. The caller calls leave when no work is done with
-// it any more.
+// wear returns the engine of a spec. The caller must call leave afterwards.
 func (w *enginePool) wear(ctx context.Context, o engineSpec) (mind *engine.Engine, leave func(), err error) {
 	key := o.key()
 	w.mu.Lock()
@@ -111,7 +105,6 @@ func (w *enginePool) wear(ctx context.Context, o engineSpec) (mind *engine.Engin
 	return one.mind, leave, nil
 }
 
-// leave gives up the use of a mind.
 func (w *enginePool) leave(key string, one *pooledEngine) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,7 +122,7 @@ func (w *enginePool) leave(key string, one *pooledEngine) {
 	w.tidy()
 }
 
-// tidy drops minds that nobody uses, if there are too many. The caller holds w.mu.
+// tidy drops surplus unused engines. The caller holds w.mu.
 func (w *enginePool) tidy() {
 	for len(w.list) > maxResting {
 		oldest := ""
@@ -145,7 +138,7 @@ func (w *enginePool) tidy() {
 	}
 }
 
-// drop takes a mind out of the list. The caller holds w.mu.
+// drop removes an engine from the list. The caller holds w.mu.
 func (w *enginePool) drop(key string) {
 	one := w.list[key]
 	delete(w.list, key)
@@ -157,7 +150,7 @@ func (one *pooledEngine) close() {
 	if one.users > 0 {
 		return
 	}
-	go func() { // which may still be being made
+	go func() { // it may still start
 		<-one.ready
 		if one.end != nil {
 			one.end()
@@ -165,7 +158,6 @@ func (one *pooledEngine) close() {
 	}()
 }
 
-// rest drops the minds that nobody has used for a while.
 func (w *enginePool) rest() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,7 +168,7 @@ func (w *enginePool) rest() {
 	}
 }
 
-// close drops all minds. No work may be done.
+// close drops all engines. No work may be in progress.
 func (w *enginePool) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,8 +181,7 @@ func (w *enginePool) close() {
 	}
 }
 
-// outfitOf returns the outfit of a thread: what it began with, and the model that it was
-// given since.
+// outfitOf returns the spec of a thread: its original one with the model chosen since.
 func (s *Service) outfitOf(ctx context.Context, known threadSnapshot) (o engineSpec, err error) {
 	info, asked := known.info, known.threadPrefs
 	o = engineSpec{Kind: info.Kind, Owner: info.Owner, Others: info.Kind == ponder.KindConversation, Outer: s.ToolsVersion()}
@@ -245,9 +236,8 @@ func (s *Service) sessionOptions(ctx context.Context, id ponder.ThreadID) (o ses
 	return o, nil
 }
 
-// modelOf returns the model to go on with, or "" for those that are configured, as
-// prepareAgain does: the one that it was given, else what is configured, if it began with
-// that, else the one it began with.
+// modelOf returns the model that continues a thread: asked, else the configured one, as "", if
+// the thread began with it, else the original one.
 func (s *Service) modelOf(ctx context.Context, info ponder.Info, asked string) (string, error) {
 	if asked != "" || info.Model == "" {
 		return asked, nil

@@ -9,7 +9,7 @@ import (
 	"ponder/engine"
 )
 
-// Threads of one outfit share a mind, which is closed once nobody uses it any more.
+// Threads with equal specs share an engine, which closes after its last use.
 func TestWardrobe(t *testing.T) {
 	var made, ended atomic.Int64
 	w := &enginePool{list: make(map[string]*pooledEngine), make: func(o engineSpec) (*engine.Engine, func(), error) {
@@ -42,7 +42,7 @@ func TestWardrobe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, one := range w.list {
-		one.made = one.made.Add(-2 * mindLife) // it is used, but made anew for the next
+		one.made = one.made.Add(-2 * mindLife)
 	}
 	_, other, err := w.wear(t.Context(), engineSpec{Model: "a"})
 	if err != nil || made.Load() != 2 || ended.Load() != 0 {
@@ -60,7 +60,7 @@ func TestWardrobe(t *testing.T) {
 		t.Errorf("%d are kept", len(w.list))
 	}
 	w.close()
-	for ended.Load() < made.Load() { // those that were dropped end beside
+	for ended.Load() < made.Load() {
 		select {
 		case <-t.Context().Done():
 			t.Fatalf("made %d, ended %d", made.Load(), ended.Load())

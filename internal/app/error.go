@@ -14,7 +14,6 @@ import (
 // A Code classifies an error. The command line maps it to an exit code, HTTP to a status.
 type Code string
 
-// The codes.
 const (
 	Invalid     Code = "invalid"     // the request or the configuration is wrong
 	NotFound    Code = "not_found"   // no object has the name or id
@@ -22,20 +21,20 @@ const (
 	NotReady    Code = "not_ready"   // the configuration or the provider of a model lacks something
 	Limit       Code = "limit"       // the caller has used its number of requests
 	OverBudget  Code = "over_budget" // the caller has used its money
-	Unavailable Code = "unavailable" // the same request may succeed later
-	Storage     Code = "storage"     // the database cannot be written
-	Incomplete  Code = "incomplete"  // the work stopped before its end and can continue
-	Canceled    Code = "canceled"    // the caller stopped the work
-	Internal    Code = "internal"    // anything else
+	Unavailable Code = "unavailable"
+	Storage     Code = "storage"
+	Incomplete  Code = "incomplete" // the work stopped before its end and can continue
+	Canceled    Code = "canceled"   // the caller stopped the work
+	Internal    Code = "internal"
 )
 
-// An Error is an error that its caller can correct. Its message names no flag and no
-// command: each surface adds those of its own.
+// An Error is an error that its caller can correct. Its message names no flag and no command;
+// surfaces add their own.
 type Error struct {
 	Code    Code
-	Field   string // of the request, by its name in the HTTP API; empty: none
+	Field   string // name in the HTTP API; empty: none
 	Message string
-	Err     error // the cause; nil: none
+	Err     error
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -52,17 +51,14 @@ func Errorf(code Code, field, format string, args ...any) error {
 	return e
 }
 
-// Invalidf returns an error of the code [Invalid].
 func Invalidf(field, format string, args ...any) error {
 	return Errorf(Invalid, field, format, args...)
 }
 
-// NotFoundf returns an error of the code [NotFound].
 func NotFoundf(field, format string, args ...any) error {
 	return Errorf(NotFound, field, format, args...)
 }
 
-// NotReadyf returns an error of the code [NotReady].
 func NotReadyf(format string, args ...any) error { return Errorf(NotReady, "", format, args...) }
 
 // InField returns err as an error about a field, with its code and message.
@@ -70,8 +66,8 @@ func InField(field string, err error) error {
 	return &Error{Code: CodeOf(err), Field: field, Message: err.Error(), Err: err}
 }
 
-// OfModel returns err as an error about the model that a request names, if the model is
-// its cause, also if its provider refuses it. Without a model it returns err.
+// OfModel returns err as an error about a request's model, if the model or its provider is the
+// cause. With an empty model it returns err.
 func OfModel(model string, err error) error {
 	var refused *llm.Error
 	if model != "" && errors.As(err, &refused) && (refused.Class == llm.NotFound || refused.Class == llm.BadRequest) {
@@ -80,7 +76,7 @@ func OfModel(model string, err error) error {
 	return ofModelName(model, err)
 }
 
-// ofModelName returns err as an error about the name of a model, if that is invalid.
+// ofModelName returns err as an error about a model's name if that is invalid.
 func ofModelName(model string, err error) error {
 	var known *Error
 	if model == "" || CodeOf(err) != Invalid || errors.As(err, &known) && known.Field != "" {
@@ -89,7 +85,7 @@ func ofModelName(model string, err error) error {
 	return Invalidf("model_id", "%w", err)
 }
 
-// CodeOf returns the code of an error, [Internal] if nothing classifies it.
+// CodeOf returns the code of an error; [Internal] if unclassified.
 func CodeOf(err error) Code {
 	var known *Error
 	var refused *llm.Error
@@ -121,8 +117,8 @@ func NeedsUser(c llm.Class) bool {
 	return c == llm.Auth || c == llm.Payment || c == llm.NotFound || c == llm.Unreachable
 }
 
-// Public returns the error that a caller outside this process sees for err. An [Internal]
-// error says only that something failed; the caller of Public logs err.
+// Public returns the form of err for callers outside this process. It hides the text of an
+// [Internal] error, which the caller of Public logs.
 func Public(err error) *Error {
 	var known *Error
 	if errors.As(err, &known) {
@@ -148,10 +144,9 @@ func Public(err error) *Error {
 	return e
 }
 
-// maxMessage bounds the message of an error that another package made, in characters.
+// maxMessage bounds messages of other packages' errors, in runes.
 const maxMessage = 300
 
-// Causes of errors, for which a surface may have advice of its own.
 var (
 	ErrNoModel    = errors.New("no model is configured")
 	ErrNoVectors  = errors.New("no model makes vectors")
@@ -163,19 +158,18 @@ var (
 	ErrNoQuestion   = errors.New("the question is too short")
 )
 
-// Errors of what does not exist yet, or is not configured.
 var (
-	ErrNothingYet   = NotFoundf("", "nothing has been thought yet")    // the database does not exist
-	ErrNoResearch   = NotFoundf("", "nothing has been researched yet") // no thread of the kind research
-	ErrNothingKnown = NotFoundf("", "nothing is remembered yet")       // the library does not exist
+	ErrNothingYet   = NotFoundf("", "nothing has been thought yet")
+	ErrNoResearch   = NotFoundf("", "nothing has been researched yet")
+	ErrNothingKnown = NotFoundf("", "nothing is remembered yet")
 	ErrNoSearch     = NotReadyf("no search of the web is configured: set EXA_API_KEY, BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL, or web.folder to a folder of pages")
 )
 
 // ErrPrices is the cause of a warning about fetched prices.
 var ErrPrices = errors.New("the fetched prices are not used")
 
-// NoModel returns the error of work that needs a model: missed if it is set, which says why
-// the configured one is missing.
+// NoModel returns the error of work that needs a model. missed, if set, says why the configured
+// one is unavailable.
 func NoModel(missed error) error {
 	if missed == nil {
 		return NotReadyf("%w: start Ollama, or set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY", ErrNoModel)

@@ -21,27 +21,25 @@ import (
 	webtool "ponder/tool/web"
 )
 
-// A QuoteStatus says whether a quote is still in its source.
+// A QuoteStatus says whether a source still has a quote.
 type QuoteStatus string
 
-// The statuses.
 const (
 	QuoteExact        QuoteStatus = "exact"   // at its place
-	QuoteFound        QuoteStatus = "there"   // somewhere in it
-	QuoteReordered    QuoteStatus = "apart"   // in findParts, in another order
-	QuoteChanged      QuoteStatus = "changed" // not any more
+	QuoteFound        QuoteStatus = "there"   // elsewhere in the source
+	QuoteReordered    QuoteStatus = "apart"   // all parts, in another order
+	QuoteChanged      QuoteStatus = "changed" // not in the source
 	SourceGone        QuoteStatus = "gone"
-	SourceNotKept     QuoteStatus = "not kept" // so that nobody can tell
-	QuoteInSearch     QuoteStatus = "search"   // in what a search had of a page that was not kept
-	QuoteOnlyInSearch QuoteStatus = "unlike"   // in what a search had of a page, and not in the page as it was kept
-	QuoteOfThread     QuoteStatus = "session"  // it is what another session concluded
-	QuoteOfUser       QuoteStatus = "user"     // it is what the user held to be true
+	SourceNotKept     QuoteStatus = "not kept" // not checkable
+	QuoteInSearch     QuoteStatus = "search"   // in a search result, whose page was not kept
+	QuoteOnlyInSearch QuoteStatus = "unlike"   // in a search result, and not in the kept page
+	QuoteOfThread     QuoteStatus = "session"  // a conclusion of another session
+	QuoteOfUser       QuoteStatus = "user"     // a statement of the user
 )
 
-// Broken reports whether the source does not have the quote any more.
+// Broken reports whether the source no longer has the quote.
 func (s QuoteStatus) Broken() bool { return s == QuoteChanged || s == SourceGone }
 
-// Says returns the status as a sentence.
 func (s QuoteStatus) Says() string {
 	return map[QuoteStatus]string{
 		QuoteExact: "it stands in the original, word for word", QuoteFound: "it stands in the original",
@@ -52,7 +50,6 @@ func (s QuoteStatus) Says() string {
 	}[s]
 }
 
-// CheckedEvidence is evidence of a thread, checked against its source.
 type CheckedEvidence struct {
 	ID    string     `json:"id"`
 	Seq   ponder.Seq `json:"seq"`
@@ -62,8 +59,7 @@ type CheckedEvidence struct {
 	Says  string      `json:"state_says"`
 }
 
-// CheckEvidence checks the evidence of the thread that a user means, or the evidence with
-// ids, if there are any.
+// CheckEvidence checks all evidence of a thread, or that with ids.
 func (a *App) CheckEvidence(ctx context.Context, thread string, ids ...string) ([]CheckedEvidence, error) {
 	store, err := a.OpenReadOnly(ctx)
 	if err != nil {
@@ -87,7 +83,6 @@ func (a *App) CheckEvidence(ctx context.Context, thread string, ids ...string) (
 	return list, nil
 }
 
-// evidenceOf returns the evidence of a thread, or the part of it with ids.
 func evidenceOf(ctx context.Context, log ponder.Log, id ponder.ThreadID, ids []string) (list []CheckedEvidence, err error) {
 	wanted := make(map[string]bool)
 	for _, id := range ids {
@@ -110,14 +105,14 @@ func evidenceOf(ctx context.Context, log ponder.Log, id ponder.ThreadID, ids []s
 }
 
 type quoteChecker struct {
-	archive *archive.Archive // nil if there is none
+	archive *archive.Archive
 	shelf   *LibraryHandle
-	texts   map[string]string // of originals, by hash
-	answers map[string]bool   // originals that are what a search had of a page, by hash
+	texts   map[string]string // by hash
+	answers map[string]bool
 	read    *web.Fetcher
 }
 
-// quoteChecker returns one for a database. It does not close it.
+// quoteChecker returns a checker for store, which the caller closes.
 func (a *App) quoteChecker(ctx context.Context, store *sqlite.Store) *quoteChecker {
 	c := &quoteChecker{texts: make(map[string]string)}
 	if kept, err := archive.Open(ctx, store.SQL()); err == nil {
@@ -152,11 +147,10 @@ func (c *quoteChecker) check(ctx context.Context, e ponder.Evidence) QuoteStatus
 	return inFile(e)
 }
 
-// maxCopies is how many copies of a page are looked at, the newest first.
 const maxCopies = 5
 
-// kept looks a quote up in the original that was kept. What a search had of a page
-// speaks for itself only, so that the copies of that page are looked at first.
+// kept checks a quote against its original. A search result proves only itself, so copies of
+// the page take precedence.
 func (c *quoteChecker) kept(ctx context.Context, e ponder.Evidence) QuoteStatus {
 	state := c.inOriginal(ctx, e)
 	if !c.answers[e.Original] {
@@ -174,9 +168,7 @@ func (c *quoteChecker) kept(ctx context.Context, e ponder.Evidence) QuoteStatus 
 	return QuoteInSearch
 }
 
-// inCopies looks up a quote of which it is not known what it was taken from, such as what
-// a search engine had of a page, in the copies of that page, and reports whether there are
-// any.
+// inCopies checks a quote against copies of its page, and reports whether a copy exists.
 func (c *quoteChecker) inCopies(ctx context.Context, e ponder.Evidence) (state QuoteStatus, some bool) {
 	state = SourceNotKept
 	for _, hash := range c.copies(ctx, e) {
@@ -195,7 +187,6 @@ func (c *quoteChecker) inCopies(ctx context.Context, e ponder.Evidence) (state Q
 	return state, some
 }
 
-// copies returns the hashes of the copies of the page that evidence is of.
 func (c *quoteChecker) copies(ctx context.Context, e ponder.Evidence) (list []string) {
 	if c.archive == nil || c.read == nil {
 		return nil
@@ -217,11 +208,10 @@ func (c *quoteChecker) copies(ctx context.Context, e ponder.Evidence) (list []st
 	return list
 }
 
-// ellipsis is what stands where something is left out of a quote.
+// ellipsis marks an omission in a quote.
 var ellipsis = regexp.MustCompile(`\[?(?:…|\.\.\.)\]?`)
 
-// findParts looks up a quote of which something may be left out: all that stands between
-// is to be in the text, word for word.
+// findParts looks up the parts of a quote between omissions. Each must be in the text verbatim.
 func findParts(text, quote string) QuoteStatus {
 	text, quote = normalizeSpace(text), normalizeSpace(quote)
 	if quote == "" {
@@ -250,7 +240,6 @@ func findParts(text, quote string) QuoteStatus {
 	return state
 }
 
-// remembered looks a quote up in what is remembered, if it is of that.
 func (c *quoteChecker) remembered(ctx context.Context, e ponder.Evidence) (QuoteStatus, bool) {
 	if c.shelf == nil || len(e.Hash) < 12 {
 		return "", false
@@ -265,11 +254,10 @@ func (c *quoteChecker) remembered(ctx context.Context, e ponder.Evidence) (Quote
 	return QuoteFound, true
 }
 
-// inFile looks a quote up in a file.
 func inFile(e ponder.Evidence) QuoteStatus {
 	path, part, _ := strings.Cut(e.Source, "#")
 	if own, err := strconv.Unquote(`"` + path + `"`); err == nil && !fileExists(path) {
-		path = own // see document.Legible
+		path = own
 	}
 	raw, err := document.ReadFile(path, 256<<20)
 	switch {
@@ -298,10 +286,8 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// normalizeSpace returns a text with one space between its words.
 func normalizeSpace(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// inOriginal looks a quote up in the copy of a page that was kept.
 func (c *quoteChecker) inOriginal(ctx context.Context, e ponder.Evidence) QuoteStatus {
 	text, err := c.text(ctx, e.Original)
 	switch {
@@ -317,8 +303,6 @@ func (c *quoteChecker) inOriginal(ctx context.Context, e ponder.Evidence) QuoteS
 	return QuoteChanged
 }
 
-// text returns the text of an original that was kept. It is archive.ErrNone if there is
-// none.
 func (c *quoteChecker) text(ctx context.Context, hash string) (string, error) {
 	if c.read == nil {
 		return "", archive.ErrNone
@@ -340,7 +324,6 @@ func (c *quoteChecker) text(ctx context.Context, hash string) (string, error) {
 	return c.texts[hash], nil
 }
 
-// Text writes e for people.
 func (e CheckedEvidence) Text() string {
 	var b strings.Builder
 	title := textkit.OneLine(e.Title)
@@ -402,7 +385,7 @@ func (e CheckedEvidence) Text() string {
 	return textkit.Clean(b.String())
 }
 
-// dateName says what the date of evidence is. That of a file is mostly when it was written to.
+// dateName names the date of evidence. A file's date is usually its modification time.
 func dateName(e ponder.Evidence) string {
 	if e.URL == "" && !strings.Contains(e.Source, "://") {
 		return "changed"

@@ -15,7 +15,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-// What a search had of a page is looked up in the page.
+// A quote from a search result is checked against the page.
 func TestQuotesOfASearch(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "p.db"))
 	if err != nil {
@@ -55,13 +55,13 @@ func TestQuotesOfASearch(t *testing.T) {
 	}
 }
 
-// A quote of a file with an odd name is found in it again, and its place can be read.
+// A file with an odd name is found again, and its source prints safely.
 func TestQuotesOfOddNames(t *testing.T) {
 	const text = "The sea is deep."
 	for _, name := range []string{"a b.txt", "a\nb.txt", `a\nb.txt`, "\xff\xfe.txt"} {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Logf("not here: %v", err) // some systems have no such names
+			t.Logf("not here: %v", err) // some systems refuse such names
 			continue
 		}
 		place := document.Legible(path)
@@ -71,7 +71,7 @@ func TestQuotesOfOddNames(t *testing.T) {
 	}
 }
 
-// An answer of a search that is not as it was, is said to be so.
+// A changed search result is reported.
 func TestAlteredQuotesOfASearch(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "p.db"))
 	if err != nil {

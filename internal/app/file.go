@@ -8,16 +8,16 @@ import (
 	"path/filepath"
 )
 
-// writeWhole writes a file as a whole or not at all.
+// WriteWhole writes a file atomically.
 func WriteWhole(file string, text []byte) error {
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // such as /dev/null
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return os.WriteFile(file, text, 0o644)
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".ponder-*")
 	if err != nil {
 		return NoRoom(filepath.Dir(file), err)
 	}
-	defer os.Remove(tmp.Name()) // gone already if all went well
+	defer os.Remove(tmp.Name()) // already renamed on success
 	_, err = tmp.Write(text)
 	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
 		return err
@@ -25,9 +25,9 @@ func WriteWhole(file string, text []byte) error {
 	return os.Rename(tmp.Name(), file)
 }
 
-// noRoom says why no file can be made in a folder, without the name that was tried.
+// NoRoom explains why a folder accepts no file, without the temporary name.
 func NoRoom(dir string, err error) error {
-	if info, other := os.Stat(dir); other == nil && info.IsDir() && errors.Is(err, fs.ErrNotExist) { // such as /proc
+	if info, other := os.Stat(dir); other == nil && info.IsDir() && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("no file can be made in folder %s", dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,14 +13,12 @@ import (
 	"ponder/mode/session"
 )
 
-// limited returns limits in which those of a budget that are set replace others.
 func Limited(l session.Limits, b ponder.Budget) session.Limits {
 	l.Seconds = cmp.Or(b.Time.Seconds(), l.Seconds)
 	l.Calls, l.Tokens, l.USD = cmp.Or(b.Calls, l.Calls), cmp.Or(b.Tokens, l.Tokens), cmp.Or(b.Money.USD(), l.USD)
 	return l
 }
 
-// modelNamed returns the full name of the model that a user names.
 func (a *App) ModelNamed(ctx context.Context, name string) (string, error) {
 	l, err := a.ModelSet(ctx, name)
 	if err != nil {
@@ -33,8 +31,8 @@ func (a *App) ModelNamed(ctx context.Context, name string) (string, error) {
 	return models[ponder.Slow][0].Name(), nil
 }
 
-// forkInputs returns the first inputs of a fork of s: whether it pauses or resumes, and the
-// commands. If the model changes, the calls in flight are made again with the new one.
+// ForkInputs returns the first events of a fork of s. After a change of the model, they repeat
+// calls in flight.
 func ForkInputs(s session.Session, paused bool, model string, commands []ponder.Event) (list []ponder.Event) {
 	const why = "forked"
 	if s.Status == ponder.Thinking && (paused || model != "") {
@@ -50,20 +48,19 @@ func ForkInputs(s session.Session, paused bool, model string, commands []ponder.
 	return list
 }
 
-// A PreparedFork is a fork of a session whose models will answer.
 type PreparedFork struct {
 	At     ponder.Seq
-	Then   *SessionView   // the session at that event
-	Left   session.Limits // of the fork
-	Models *SessionModels // none, if it pauses
+	Then   *SessionView
+	Left   session.Limits
+	Models *SessionModels // empty if it pauses
 
 	from   ponder.ThreadID
 	to     ponder.Thread
 	inputs []ponder.Event
 }
 
-// PrepareFork checks what a fork of a session needs, and makes nothing. Commands returns the
-// commands for the session as it was then.
+// PrepareFork checks a fork and creates nothing. commands receives the session at the fork's
+// event.
 func (w *SessionView) PrepareFork(ctx context.Context, info ponder.Info, f Fork, commands func(then *SessionView) ([]ponder.Event, error)) (p *PreparedFork, err error) {
 	p = &PreparedFork{Models: &SessionModels{}, from: w.Id, to: ponder.Thread{Title: textkit.Truncate(textkit.OneLine(textkit.Clean(f.Title)), MaxTitle)}}
 	if p.At, p.Then, err = w.Cut(ctx, f.At); err != nil {
@@ -95,8 +92,8 @@ func (p *PreparedFork) Fork(ctx context.Context, store ponder.Store, id ponder.T
 	return engine.Fork(ctx, store, p.from, p.At, p.to, p.inputs...)
 }
 
-// LittleLeft says which limit of the fork is nearly used up, apart from the reserve for the
-// answer; "" if none is.
+// LittleLeft names the limit that the fork has nearly used, ignoring the reserve for the
+// answer, or returns "".
 func (p *PreparedFork) LittleLeft() string {
 	const most = 0.8 // of tokens and money
 	s := p.Then.View.Session
@@ -113,8 +110,8 @@ func (p *PreparedFork) LittleLeft() string {
 	return ""
 }
 
-// cut returns the event to fork a session at, and the session as it was then. Zero
-// means the newest that leaves something to think about.
+// Cut returns the event to fork at, and the session there. Zero selects the newest event before
+// the conclusion.
 func (w *SessionView) Cut(ctx context.Context, at ponder.Seq) (ponder.Seq, *SessionView, error) {
 	run := w.View.Session.Run
 	began, concluded, err := Conclusion(ctx, w.Store, w.Id, run)
@@ -144,10 +141,10 @@ func (w *SessionView) Cut(ctx context.Context, at ponder.Seq) (ponder.Seq, *Sess
 	return at, then, nil
 }
 
-// conclusion returns the event that a run began with, and the newest one before it
-// was decided that it concludes: by a budget, by a user, or by what came of a call.
+// Conclusion returns the first event of a run, and the newest event before the decision to
+// conclude.
 func Conclusion(ctx context.Context, log ponder.Log, id ponder.ThreadID, run ponder.RunID) (began, before ponder.Seq, err error) {
-	var result ponder.Seq // the newest that the session has seen
+	var result ponder.Seq // the newest result that the session has seen
 	for ev, err := range log.Events(ctx, id, 0) {
 		if err != nil {
 			return began, 0, fmt.Errorf("read %s: %w", id, err)
@@ -191,9 +188,8 @@ func Conclusion(ctx context.Context, log ponder.Log, id ponder.ThreadID, run pon
 	return began, result - 1, nil
 }
 
-// prepareAgain finds the models to go on with: the one the user names now, else
-// what is configured, if the session began with that, else the model it began
-// with.
+// PrepareAgain returns the models to resume with: the named one, else the configured ones if
+// the session began with them, else the original.
 func (a *App) PrepareAgain(ctx context.Context, info ponder.Info, s session.Session, model string) (p *SessionModels, err error) {
 	defer func() { err = ofModelName(model, err) }()
 	if model == "" && info.Model == "" && s.Metadata.WithoutModel {
@@ -219,7 +215,6 @@ func (a *App) PrepareAgain(ctx context.Context, info ponder.Info, s session.Sess
 	return &SessionModels{Models: models}, a.CheckModels(ctx, l, models, roles...)
 }
 
-// rolesOf returns the roles whose models are asked on a thread of a kind.
 func rolesOf(kind ponder.Kind) []ponder.Role {
 	if kind == ponder.KindResearch {
 		return ResearchRoles()
@@ -227,7 +222,6 @@ func rolesOf(kind ponder.Kind) []ponder.Role {
 	return SessionRoles()
 }
 
-// sight returns what is looked into.
 func (w *SessionView) Sight() Sources {
 	if w.Looked != nil {
 		return sightForAgain(w.Looked.View)

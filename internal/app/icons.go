@@ -19,8 +19,7 @@ import (
 	webtool "ponder/tool/web"
 )
 
-// icons gives the evidence of a report the pictures of their sites, as far as those
-// were kept; see fetchIcons.
+// Icons adds the kept icons of sites to the evidence of a report; see FetchIcons.
 func (a *App) Icons(ctx context.Context, store *sqlite.Store, r *report.Research) {
 	kept, err := archive.Open(ctx, store.SQL())
 	if err != nil {
@@ -41,9 +40,8 @@ func (a *App) Icons(ctx context.Context, store *sqlite.Store, r *report.Research
 	}
 }
 
-// Bounds of icons.
 const (
-	maxHead = 256 << 10 // bytes of a page in which one is looked for
+	maxHead = 256 << 10 // bytes of a page
 	MaxIcon = web.MaxPicture
 )
 
@@ -53,8 +51,7 @@ var (
 	iconHref = regexp.MustCompile(`(?is)\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))`)
 )
 
-// iconIn returns the icon that a page names as a data URI, or "" if it names none, or
-// none that was kept.
+// iconIn returns a page's first kept icon as a data URI, or "".
 func iconIn(ctx context.Context, kept *archive.Archive, hash string) string {
 	page, err := kept.Get(ctx, hash)
 	if err != nil {
@@ -72,8 +69,7 @@ func iconIn(ctx context.Context, kept *archive.Archive, hash string) string {
 	return ""
 }
 
-// iconsOf returns the addresses of the icons of a page, as it names them, and the one
-// that is asked for where none is named.
+// iconsOf returns the icon addresses that a page names, and the default one.
 func iconsOf(page archive.Original) (list []string) {
 	base, err := url.Parse(page.Source)
 	if err != nil {
@@ -96,7 +92,6 @@ func iconsOf(page archive.Original) (list []string) {
 	return list
 }
 
-// inlined returns the bytes of a data URI, if it is one.
 func inlined(uri string) ([]byte, bool) {
 	rest, ok := strings.CutPrefix(uri, "data:")
 	if !ok {
@@ -122,14 +117,13 @@ func iconAt(ctx context.Context, kept *archive.Archive, at string) string {
 	return pictureURI(o.Bytes)
 }
 
-// Bounds on icons that are fetched for a report.
 const (
-	maxIcons = 20 // sites
+	maxIcons = 20
 	iconTime = 3 * time.Second
 )
 
-// fetchIcons fetches the icons of the pages that a report cites and that came over the
-// network, each from the host of its page. What does not come soon is left out.
+// FetchIcons fetches the icons of cited web pages, each from its page's host. It skips slow
+// ones.
 func (a *App) FetchIcons(ctx context.Context, store *sqlite.Store, r *report.Research) {
 	kept, err := archive.Open(ctx, store.SQL())
 	if err != nil {
@@ -155,7 +149,6 @@ func (a *App) FetchIcons(ctx context.Context, store *sqlite.Store, r *report.Res
 	wg.Wait()
 }
 
-// fetchIcon fetches the first icon that a page names and its host has.
 func fetchIcon(ctx context.Context, f *web.Fetcher, kept *archive.Archive, hash string) {
 	page, err := kept.Get(ctx, hash)
 	if err != nil || iconIn(ctx, kept, hash) != "" {
@@ -175,8 +168,8 @@ func fetchIcon(ctx context.Context, f *web.Fetcher, kept *archive.Archive, hash 
 	}
 }
 
-// pictureURI returns a small picture as a data URI, by what its bytes are and not by
-// what they are called. What can run something, such as SVG, is none.
+// pictureURI returns a small picture as a data URI, judged by its bytes. It refuses active
+// content such as SVG.
 func pictureURI(raw []byte) string {
 	kind := http.DetectContentType(raw)
 	switch kind {

@@ -23,29 +23,24 @@ import (
 	"ponder/store/sqlite"
 )
 
-// Causes of threads that cannot be imported.
 var (
 	ErrOtherThread = errors.New("another thread has the id")
 	ErrSameThread  = errors.New("the same thread")
 )
 
-// An Import is what to make threads of.
 type Import struct {
-	Files []string  // of JSON Lines; "-" is Stdin
-	Stdin io.Reader // of "-"
-	NewID bool      // give each thread an id of its own
+	Files []string
+	Stdin io.Reader
+	NewID bool
 }
 
-// An ImportedThread is a thread of a file.
 type ImportedThread struct {
 	File string
 	transcript.Transcript
-	Read int  // events in the file
-	Here bool // the database had it already
+	Read int
+	Here bool
 }
 
-// ImportThreads makes a thread of each file, and calls imported with each. If a file cannot
-// be read, it makes none.
 func (a *App) ImportThreads(ctx context.Context, r Import, imported func(*ImportedThread) error) error {
 	var list []*ImportedThread
 	ids := make(map[ponder.ThreadID]string)
@@ -114,7 +109,6 @@ func (a *App) readThread(file string, r Import) (*ImportedThread, error) {
 	return v, nil
 }
 
-// Name returns the name of the file in messages.
 func (v *ImportedThread) Name() string {
 	if v.File == "-" {
 		return "standard input"
@@ -122,15 +116,15 @@ func (v *ImportedThread) Name() string {
 	return v.File
 }
 
-// wouldBeTheMind reports whether a thread of a file would become that of the subconscious,
-// which trusts its thread. Such a thread gets another id.
+// wouldBeTheMind reports whether a thread would become that of the subconscious, which trusts
+// its thread. It then gets another id.
 func (a *App) wouldBeTheMind(t ponder.Thread) bool {
 	return t.Kind == ponder.KindSubconscious || t.ID == subconscious.ThreadOf(a.Owner())
 }
 
-// resting returns the events that keep an imported thread at rest until its user writes. In
-// a conversation, a run that does nothing reads the messages without an answer, or all of a
-// long conversation that no run has read, so that the first turn continues from there.
+// resting returns events that keep an imported thread idle until its user writes. In a
+// conversation, an idle run consumes the unread messages, so that the first turn continues
+// after them.
 func resting(tr transcript.Transcript) []ponder.Event {
 	info := ponder.Info{Thread: tr.Thread, Status: ponder.Created}
 	var last ponder.Event
@@ -143,7 +137,7 @@ func resting(tr transcript.Transcript) []ponder.Event {
 	}
 	id := ponder.RunID(fmt.Sprint("run_import.", len(tr.Events)))
 	list := idle(id, chat.Name, last.Time)
-	if unread { // it has a title, and a better one is not worth reading all of it
+	if unread { // keep the title; a better one is not worth reading all
 		list = append(list, idle(id+".title", title.Name, last.Time)...)
 	}
 	return list
@@ -157,7 +151,6 @@ func idle(id ponder.RunID, mode string, at time.Time) []ponder.Event {
 	return []ponder.Event{start, end}
 }
 
-// hasTalked reports whether a run of the mode that talks is among events.
 func hasTalked(events []ponder.Event) bool {
 	return slices.ContainsFunc(events, func(ev ponder.Event) bool {
 		b, ok := ev.Body.(ponder.RunStarted)
@@ -165,8 +158,8 @@ func hasTalked(events []ponder.Event) bool {
 	})
 }
 
-// halts returns the events that halt the open runs of a thread. They pause a session, which
-// can be resumed, and cancel the turn of a conversation, which would block the next.
+// halts returns the events that stop open runs. A session pauses; the turn of a conversation is
+// cancelled, since it would block the next.
 func halts(kind ponder.Kind, events []ponder.Event, why string) (list []ponder.Event) {
 	open, paused := []ponder.RunID{}, map[ponder.RunID]bool{}
 	at := ponder.Event{}
@@ -208,8 +201,8 @@ func without(runs []ponder.RunID, gone ponder.RunID) (rest []ponder.RunID) {
 	return rest
 }
 
-// isHere reports whether the database has a thread. It returns an error if another thread
-// has the id.
+// isHere reports whether the database has the thread. It is an error if another thread has the
+// id.
 func isHere(ctx context.Context, store ponder.Store, v *ImportedThread) (bool, error) {
 	info, err := store.Thread(ctx, v.Thread.ID)
 	if errors.Is(err, ponder.ErrNoThread) {
@@ -238,8 +231,8 @@ func isHere(ctx context.Context, store ponder.Store, v *ImportedThread) (bool, e
 	return true, nil
 }
 
-// isStoredAs reports whether an event of a file is one that is stored. What stands
-// for events that the file has left out may be any.
+// isStoredAs reports whether an event of a file equals a stored one. An erased event matches
+// any.
 func isStoredAs(ev, stored ponder.Event) bool {
 	if ev.ID == "" && ev.Erased {
 		return stored.Internal
@@ -252,14 +245,13 @@ func isStoredAs(ev, stored ponder.Event) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// longThread is how many events a thread has that is read ahead, so that the
-// first turn on it takes no longer than others; aheadTime is how long that may take.
+// longThread is the number of events from which an import is folded ahead, to keep the first
+// turn fast.
 const (
 	longThread = 1000
 	aheadTime  = 15 * time.Second
 )
 
-// readAhead keeps a checkpoint of a long thread.
 func readAhead(ctx context.Context, store *sqlite.Store, v *ImportedThread) error {
 	if len(v.Events) < longThread {
 		return nil
@@ -276,22 +268,21 @@ func readAhead(ctx context.Context, store *sqlite.Store, v *ImportedThread) erro
 	return errors.Join(mind.Fold(ctx, v.Thread.ID), mind.Close(context.WithoutCancel(ctx)))
 }
 
-// A ThreadFork says where a thread begins as another did.
+// A ThreadFork names a thread and the event to fork at.
 type ThreadFork struct {
-	Thread string     // as [App.FindThread] takes it
+	Thread string
 	At     ponder.Seq // zero: the newest event
 	Title  string
 }
 
-// A ForkedThread is a thread that begins with events of another.
 type ForkedThread struct {
 	ID   ponder.ThreadID `json:"id"`
 	From ponder.ThreadID `json:"from_thread"`
 	At   ponder.Seq      `json:"from_seq"`
-	Head ponder.Seq      `json:"-"` // of the other
+	Head ponder.Seq      `json:"-"`
 }
 
-// ForkThread makes a thread with the first events of another. Its runs are halted.
+// ForkThread creates a thread with the first events of another, and stops its runs.
 func (a *App) ForkThread(ctx context.Context, r ThreadFork) (ForkedThread, error) {
 	store, err := a.OpenStore(ctx)
 	if err != nil {

@@ -17,21 +17,19 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A LibraryHandle is what the user had remembered, opened.
 type LibraryHandle struct {
 	*recall.Library
 	Archive *archive.Archive
 	store   *sqlite.Store
-	release func() error // gives it back, if others use it too
+	release func() error // returns it to a pool; nil without one
 }
 
-// A LibraryProvider returns a shared library. Its user calls Release.
+// A LibraryProvider returns a shared library. The caller calls Release.
 type LibraryProvider func(context.Context) (*LibraryHandle, error)
 
-// A VectorPayer returns what makes vectors for an owner, and has them paid for.
+// A VectorPayer returns an embedder that charges an owner.
 type VectorPayer func(l *ModelSet, owner string, e vector.Embedder) vector.Embedder
 
-// Close closes the library and its database, unless the library is shared.
 func (s *LibraryHandle) Close() error {
 	if s.release != nil {
 		return s.release()
@@ -39,7 +37,6 @@ func (s *LibraryHandle) Close() error {
 	return errors.Join(s.Library.Close(), s.store.Close())
 }
 
-// Release ends the use of the library. The database stays open.
 func (s *LibraryHandle) Release() error {
 	if s.release != nil {
 		return s.release()
@@ -47,7 +44,7 @@ func (s *LibraryHandle) Release() error {
 	return s.Library.Close()
 }
 
-// OpenLibrary opens the library to write to it. The caller closes it.
+// OpenLibrary opens the library for writing. The caller closes it.
 func (a *App) OpenLibrary(ctx context.Context) (*LibraryHandle, error) {
 	store, err := a.OpenStore(ctx)
 	if err != nil {
@@ -60,8 +57,8 @@ func (a *App) OpenLibrary(ctx context.Context) (*LibraryHandle, error) {
 	return s, nil
 }
 
-// OpenLibraryReadOnly opens the library to look something up, even where the database
-// cannot be written. If there is none, its error is ErrNothingKnown.
+// OpenLibraryReadOnly opens the library for reading, also in an unwritable database. Without a
+// library, it returns ErrNothingKnown.
 func (a *App) OpenLibraryReadOnly(ctx context.Context) (*LibraryHandle, error) {
 	if a.library != nil {
 		return a.library(ctx)
@@ -75,7 +72,7 @@ func (a *App) OpenLibraryReadOnly(ctx context.Context) (*LibraryHandle, error) {
 	}
 	s, err := a.LibraryIn(ctx, store)
 	switch {
-	case errors.Is(err, sqldb.ErrReadOnly): // its tables are not there
+	case errors.Is(err, sqldb.ErrReadOnly): // the tables are missing
 		err = ErrNothingKnown
 		fallthrough
 	case err != nil:
@@ -84,8 +81,8 @@ func (a *App) OpenLibraryReadOnly(ctx context.Context) (*LibraryHandle, error) {
 	return s, nil
 }
 
-// LibraryIn returns the library in a database, the shared one if there is one. The caller
-// calls Release.
+// LibraryIn returns the library in a database, shared if there is a pool. The caller calls
+// Release.
 func (a *App) LibraryIn(ctx context.Context, store *sqlite.Store) (*LibraryHandle, error) {
 	if a.library != nil {
 		return a.library(ctx)
@@ -112,8 +109,8 @@ func (a *App) LibraryIn(ctx context.Context, store *sqlite.Store) (*LibraryHandl
 	return &LibraryHandle{lib, originals, store, nil}, nil
 }
 
-// Embedder returns what makes vectors, or one that makes none. What is remembered
-// is sent to a provider of the web only if the user has named its model.
+// Embedder returns the configured embedder, or an empty one. Memories go to a remote provider
+// only if the user named its model.
 func (l *ModelSet) Embedder() vector.Embedder {
 	choice := l.Choices.Of(ponder.Embed)
 	for _, full := range choice.Models {
@@ -126,8 +123,7 @@ func (l *ModelSet) Embedder() vector.Embedder {
 	return vector.Embedder{}
 }
 
-// EmbedderOf returns what makes vectors with a model, or none if that is not
-// configured.
+// EmbedderOf returns the embedder of a model, or an empty one if it is not configured.
 func (l *ModelSet) EmbedderOf(full string) vector.Embedder {
 	name, id, _ := strings.Cut(full, "/")
 	p, err := l.Provider(name)
@@ -146,30 +142,28 @@ func (l *ModelSet) EmbedderOf(full string) vector.Embedder {
 	}}
 }
 
-// A LibraryPool opens the library of each owner once for all its users. It is safe for
-// concurrent use.
+// A LibraryPool opens each owner's library once for all users. It is safe for concurrent use.
 type LibraryPool struct {
 	open  func(ctx context.Context, owner string) (*LibraryHandle, error)
-	embed func(context.Context) string // the model that makes vectors now
+	embed func(context.Context) string // returns the current embedding model
 
 	mu        sync.Mutex
 	libraries map[string]*pooledLibrary
 }
 
-// A pooledLibrary is an open library with its number of users.
 type pooledLibrary struct {
 	*LibraryHandle
-	model  string // that makes its vectors
+	model  string
 	looked time.Time
 	users  int
 	old    bool
-	rest   func() // ends the tending, and closes it
+	rest   func() // stops maintenance and closes the library
 }
 
-// freshFor is how long it is taken for granted that the same model makes vectors.
+// freshFor is how long the embedding model is cached.
 const freshFor = time.Minute
 
-// Provider returns the provider of the library of an owner.
+// Provider returns the provider of an owner's library.
 func (s *LibraryPool) Provider(owner string) LibraryProvider {
 	return func(ctx context.Context) (*LibraryHandle, error) {
 		s.mu.Lock()
@@ -185,8 +179,8 @@ func (s *LibraryPool) Provider(owner string) LibraryProvider {
 	}
 }
 
-// current returns the library of an owner. It opens a new one if another model makes vectors
-// now. The caller holds s.mu.
+// current returns the library of an owner, a new one if the embedding model changed. The caller
+// holds s.mu.
 func (s *LibraryPool) current(ctx context.Context, owner string) (*pooledLibrary, error) {
 	one, now := s.libraries[owner], time.Now()
 	if one != nil && now.Sub(one.looked) < freshFor {
@@ -222,7 +216,6 @@ func (s *LibraryPool) release(one *pooledLibrary) error {
 	return nil
 }
 
-// maintain keeps a library in order, in the background, until rest.
 func (one *pooledLibrary) maintain() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -241,7 +234,7 @@ func (one *pooledLibrary) maintain() {
 	}
 }
 
-// Close closes all shelves. Nobody may use one.
+// Close closes all libraries. None may be in use.
 func (s *LibraryPool) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +244,7 @@ func (s *LibraryPool) Close() {
 	}
 }
 
-// embedModel returns the model that makes vectors of what is remembered, or "".
+// embedModel returns the name of the embedding model, or "".
 func (a *App) embedModel(ctx context.Context) string {
 	l, err := a.ModelSet(ctx, "")
 	if err != nil {
@@ -260,8 +253,8 @@ func (a *App) embedModel(ctx context.Context) string {
 	return l.Embedder().Model
 }
 
-// ShareLibraries opens the library of each owner in store once for all views of a, until
-// the pool is closed. Pay returns what makes vectors for an owner and charges for them.
+// ShareLibraries makes all views of a share libraries until the pool is closed. pay charges an
+// owner for vectors.
 func (a *App) ShareLibraries(store *sqlite.Store, pay VectorPayer) *LibraryPool {
 	own := *a
 	own.payVectors = pay
@@ -271,5 +264,4 @@ func (a *App) ShareLibraries(store *sqlite.Store, pay VectorPayer) *LibraryPool 
 	return a.pool
 }
 
-// SharesLibraries reports whether views of a share libraries.
 func (a *App) SharesLibraries() bool { return a.pool != nil }

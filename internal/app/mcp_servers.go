@@ -19,23 +19,22 @@ import (
 	"ponder/tool/mcp"
 )
 
-// How long is waited for MCP servers that have not answered yet.
+// How long to wait for slow MCP servers.
 const (
-	ChatPatience = time.Second      // a conversation has their tools with its next turn
-	OncePatience = 10 * time.Second // where there is no next turn
+	ChatPatience = time.Second      // the next turn of a conversation gets late tools
+	OncePatience = 10 * time.Second // without a next turn
 )
 
-// MCPServers are the MCP servers that are configured. All copies of an app share them, and
-// all conversations one session with each. The zero value has connected to none; nil has
-// none.
+// MCPServers holds one session with each configured MCP server. Copies of an App share it. The
+// zero value is not connected; nil has no servers.
 type MCPServers struct {
 	mu     sync.Mutex
 	Pool   *mcp.Pool
 	owners map[string][]string
-	Failed map[string]error // of servers that lack something outside of the configuration
+	Failed map[string]error // servers with an error outside the configuration
 }
 
-// OpenMCPServers returns them, having read what is configured. The pool is nil if there are none.
+// OpenMCPServers connects to the configured servers once. Without any it returns nil.
 func (a *App) OpenMCPServers() (*MCPServers, error) {
 	if a.servers == nil {
 		return nil, nil
@@ -77,7 +76,6 @@ func (m *MCPServers) Open(cfg *config.Config, version string) error {
 	return nil
 }
 
-// ownNames are the names of tools that no server may take.
 func ownNames() (names []string) {
 	for _, t := range approval.Ours() {
 		names = append(names, t.Name)
@@ -98,7 +96,7 @@ func (m *MCPServers) Close() {
 	}
 }
 
-// Version returns a number that is another when there are other tools than before.
+// Version returns a number that changes with the set of tools.
 func (m *MCPServers) Version() uint64 {
 	if m == nil {
 		return 0
@@ -111,8 +109,7 @@ func (m *MCPServers) Version() uint64 {
 	return m.Pool.Changed()
 }
 
-// Allows reports whether a server is for an owner: for the user, unless its owners are
-// named.
+// Allows reports whether an owner may use a server. By default, only the local user may.
 func (m *MCPServers) Allows(server, who string) bool {
 	list := m.owners[server]
 	if len(list) == 0 {
@@ -121,9 +118,8 @@ func (m *MCPServers) Allows(server, who string) bool {
 	return slices.Contains(list, who)
 }
 
-// mcpTools returns the tools of MCP servers that the owner of what is thought may use,
-// and the number of changed that they belong to. It waits so long for servers that have
-// not answered yet.
+// mcpTools returns the owner's MCP tools and their version. It waits up to patience for slow
+// servers.
 func (a *App) mcpTools(ctx context.Context, patience time.Duration) (list []mcp.Tool, changed uint64, err error) {
 	m, err := a.OpenMCPServers()
 	if err != nil || m == nil || m.Pool == nil {
@@ -131,7 +127,7 @@ func (a *App) mcpTools(ctx context.Context, patience time.Duration) (list []mcp.
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(patience, ChatPatience))
 	defer cancel()
-	for range 2 { // the second time if they came meanwhile, and then at once
+	for range 2 {
 		changed = m.Version()
 		list = m.Pool.Tools(ctx, func(server string) bool { return m.Allows(server, a.Owner()) })
 		if m.Version() == changed {
@@ -141,14 +137,12 @@ func (a *App) mcpTools(ctx context.Context, patience time.Duration) (list []mcp.
 	return list, changed, nil
 }
 
-// readOnly returns those that only look.
 func readOnly(list []mcp.Tool) []mcp.Tool {
 	return slices.DeleteFunc(slices.Clone(list), func(t mcp.Tool) bool { return t.Changes })
 }
 
-// MCPToolsFor returns the tools of MCP servers that a mind has which is equipped for t, and
-// tells t of them. Where no user is asked, as in research and in exchanges, there are only
-// those that look.
+// MCPToolsFor returns the MCP tools of a conversation engine, and records them in t. Research
+// and exchanges get only read-only tools, since they cannot ask the user.
 func (a *App) MCPToolsFor(ctx context.Context, t *ChatSetup) (tools []ponder.Tool, err error) {
 	if !t.Sources.OtherTools || t.Extractive {
 		return nil, nil
@@ -171,7 +165,6 @@ func (a *App) MCPToolsFor(ctx context.Context, t *ChatSetup) (tools []ponder.Too
 	return tools, nil
 }
 
-// ReadOnlyMCPTools returns the tools of MCP servers that only look, as models are told of them.
 func (a *App) ReadOnlyMCPTools(ctx context.Context, patience time.Duration) (list []llm.Tool, err error) {
 	others, _, err := a.mcpTools(ctx, patience)
 	for _, t := range readOnly(others) {
@@ -180,26 +173,23 @@ func (a *App) ReadOnlyMCPTools(ctx context.Context, patience time.Duration) (lis
 	return list, err
 }
 
-// An MCPServer is a server with its tools.
 type MCPServer struct {
 	Server  string          `json:"server"`
-	Is      string          `json:"is,omitempty"` // what it calls itself
+	Is      string          `json:"is,omitempty"`
 	Error   string          `json:"error,omitempty"`
 	Tools   []MCPServerTool `json:"tools"`
-	LeftOut []string        `json:"left_out,omitempty"` // and why
+	LeftOut []string        `json:"left_out,omitempty"` // tools left out, with reasons
 }
 
-// An MCPServerTool is a tool of a server.
 type MCPServerTool struct {
-	Name    string `json:"name"`   // that models are told
-	Theirs  string `json:"theirs"` // on its server
+	Name    string `json:"name"`
+	Theirs  string `json:"theirs"`
 	Changes bool   `json:"changes"`
 }
 
-// serverTime is how long servers may take to say which tools they have.
+// serverTime limits the wait for a server's tools.
 const serverTime = 30 * time.Second
 
-// LookAtMCPServers asks all configured servers for their tools.
 func (a *App) LookAtMCPServers(ctx context.Context) (rows []MCPServer, err error) {
 	m, err := a.OpenMCPServers()
 	if err != nil || m == nil || m.Pool == nil {
@@ -227,7 +217,6 @@ func serverOf(r mcp.Report) MCPServer {
 	return row
 }
 
-// Text writes r for people.
 func (r MCPServer) Text() string {
 	var b strings.Builder
 	switch {

@@ -7,7 +7,7 @@ import (
 	"ponder/internal/config"
 )
 
-// Servers are for the user alone unless their owners are named.
+// Without configured owners, only the local user may use a server.
 func TestOwnersOfServers(t *testing.T) {
 	m := &MCPServers{}
 	t.Cleanup(m.Close)

@@ -44,7 +44,6 @@ func (s *Service) Remember(ctx context.Context, owner string, list ...Memory) ([
 	return out, nil
 }
 
-// CheckMemory returns a text as it is remembered.
 func CheckMemory(text string) (string, error) {
 	if text = strings.TrimSpace(textkit.Clean(text)); text == "" {
 		return "", Invalidf("text", "there is nothing to remember")
@@ -71,7 +70,7 @@ func (s *Service) Remembered(ctx context.Context, owner string, ids ...string) (
 	return list, nil
 }
 
-// publicKind returns kinds that were read, or an error that does not repeat the request.
+// publicKind returns kinds, or an error without the text of the request.
 func publicKind[T any](kinds T, err error) (T, error) {
 	if err != nil {
 		err = Invalidf("kind", "the kind is none of memory, document, post, journal, thread")
@@ -79,10 +78,9 @@ func publicKind[T any](kinds T, err error) (T, error) {
 	return kinds, err
 }
 
-// MaxHits limits the number of hits of a query.
+// MaxHits limits the hits of a query.
 const MaxHits = 100
 
-// kinds returns the kinds of a query, whose limit is within bounds.
 func (q Query) kinds() ([]recall.Kind, error) {
 	if q.Limit < 0 {
 		return nil, Invalidf("limit", "it is not from 1 to %d", MaxHits)
@@ -90,7 +88,6 @@ func (q Query) kinds() ([]recall.Kind, error) {
 	return publicKind(KindsOf(q.Kinds))
 }
 
-// CheckQuery returns an error if a query asks for nothing.
 func CheckQuery(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return Invalidf("q", "the query is empty: say what to look for")
@@ -98,7 +95,6 @@ func CheckQuery(text string) error {
 	return nil
 }
 
-// memoryOf returns an item as programs are shown it.
 func memoryOf(it recall.Item) Memory {
 	m := Memory{
 		ID: it.ID, Kind: string(it.Kind), Title: it.Title, Text: textkit.Clean(it.Text), Source: it.Source, Persona: it.Persona, Created: it.Date,
@@ -175,7 +171,6 @@ func (s *Service) Forget(ctx context.Context, owner, id string) error {
 	return err
 }
 
-// KindOf reads the name of a kind.
 func KindOf(name string) (recall.Kind, error) {
 	if name == "" {
 		return "", nil
@@ -190,7 +185,6 @@ func KindOf(name string) (recall.Kind, error) {
 	return "", Invalidf("kind", "%q is none of %s", textkit.Truncate(name, 20), strings.Join(names, ", "))
 }
 
-// KindsOf reads the names of kinds.
 func KindsOf(names []string) (list []recall.Kind, err error) {
 	for _, name := range names {
 		k, err := KindOf(name)
@@ -202,7 +196,6 @@ func KindsOf(names []string) (list []recall.Kind, err error) {
 	return list, nil
 }
 
-// Where returns where an item is from.
 func Where(it recall.Item) string {
 	for _, place := range []string{it.Path, it.Link, it.Source} {
 		if place != "" {
@@ -215,13 +208,13 @@ func Where(it recall.Item) string {
 	return it.ID
 }
 
-// A MemoryWriter keeps what a conversation has remembered. Its library is opened, and made if
-// there is none, with the first thing that is kept.
+// A MemoryWriter stores memories of a conversation. It opens or creates the library on first
+// use.
 type MemoryWriter struct {
 	open func(context.Context) (*LibraryHandle, error)
 
 	mu    sync.Mutex
-	shelf *LibraryHandle // nil before
+	shelf *LibraryHandle // nil before first use
 }
 
 func (a *App) keeper(store *sqlite.Store) *MemoryWriter {
@@ -244,7 +237,6 @@ func (k *MemoryWriter) keep(ctx context.Context, items ...recall.Item) ([]recall
 	return k.shelf.Remember(ctx, items...)
 }
 
-// close closes the library, and leaves the database open.
 func (k *MemoryWriter) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -254,8 +246,7 @@ func (k *MemoryWriter) close() {
 	}
 }
 
-// PersonaVoice returns the persona of the owner that a request names. An empty name is the
-// zero persona.
+// PersonaVoice returns the owner's persona of a name; the zero persona for "".
 func (a *App) PersonaVoice(ctx context.Context, name string) (p research.Persona, err error) {
 	if name == "" {
 		return p, nil
@@ -270,7 +261,7 @@ func (a *App) PersonaVoice(ctx context.Context, name string) (p research.Persona
 	return p, personaError(Invalid, err, name)
 }
 
-// PersonaError returns err, or if no persona has the name an error that says so.
+// PersonaError returns err, or a not-found error that names the persona.
 func PersonaError(err error, name string) error { return personaError(NotFound, err, name) }
 
 func personaError(code Code, err error, name string) error {

@@ -16,7 +16,6 @@ import (
 	"ponder/mode/chat"
 )
 
-// Open implements [Talker].
 func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c Conversation) error {
 	if _, err := s.Store.Thread(ctx, id); err == nil {
 		return ponder.ErrTaken
@@ -57,7 +56,6 @@ func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c 
 	})
 }
 
-// Say implements [Talker].
 func (s *Service) Say(ctx context.Context, info ponder.Info, key string, m Message) (ponder.Event, error) {
 	text, err := Saying(m.Content)
 	if err == nil && text == "" && len(m.Media) == 0 {
@@ -82,8 +80,8 @@ func (s *Service) Say(ctx context.Context, info ponder.Info, key string, m Messa
 	return said, err
 }
 
-// wishOf notes what a message asks for beside an answer, unless it was said before. It
-// returns what the books have of the thread then.
+// wishOf stores the changed preferences of a new message, and returns the thread's record
+// afterwards.
 func (s *Service) wishOf(ctx context.Context, known threadSnapshot, key string, m Message) (entry, error) {
 	before, info := known.entry, known.info
 	system, err := CleanSystem(m.System)
@@ -94,7 +92,7 @@ func (s *Service) wishOf(ctx context.Context, known threadSnapshot, key string, 
 	if m.Model == "" && m.NoWeb == before.NoWeb && system == before.System {
 		return before, nil
 	}
-	if m.After != "" { // nothing is changed for what may not be said
+	if m.After != "" { // a stale message must change nothing
 		return before, ponder.ErrStale
 	}
 	if err := s.unsaid(ctx, info.ID, key); err != nil {
@@ -111,7 +109,6 @@ func (s *Service) wishOf(ctx context.Context, known threadSnapshot, key string, 
 	return s.Books.entry(ctx, info.ID)
 }
 
-// unsaid returns [ponder.ErrTaken] if a message of a key is on a thread already.
 func (s *Service) unsaid(ctx context.Context, id ponder.ThreadID, key string) error {
 	if key == "" {
 		return nil
@@ -127,7 +124,6 @@ func (s *Service) unsaid(ctx context.Context, id ponder.ThreadID, key string) er
 	return nil
 }
 
-// tell tells a thread a message, with what is on the owner's mind of it.
 func (s *Service) tell(ctx context.Context, known threadSnapshot, key string, m Message) (ponder.Event, error) {
 	owner, id := known.info.Owner, known.info.ID
 	before, told := s.undercurrents.before(ctx, s, owner, id, m.Content)
@@ -141,7 +137,7 @@ func (s *Service) tell(ctx context.Context, known threadSnapshot, key string, m 
 		list, behind = append(list, ponder.Event{Cause: NoteCause(key), Internal: true, Body: *m.Note}), 1
 	}
 	stored, err := s.tellWith(ctx, known, m.After, before, list)
-	if errors.Is(err, ponder.ErrTaken) && len(before) > 0 { // another process has told it here, or the key is taken
+	if errors.Is(err, ponder.ErrTaken) && len(before) > 0 { // another process delivered the escalation, or the key is used
 		told = nil
 		stored, err = s.tellWith(ctx, known, m.After, nil, list)
 	}
@@ -164,14 +160,13 @@ func (s *Service) tellWith(ctx context.Context, known threadSnapshot, after stri
 	return s.mind.Post(ctx, known.info.ID, start, all...)
 }
 
-// Undercurrents are what conversations are told of the subconscious of owners. They are
-// safe for concurrent use.
+// backgroundFeeds caches feeds by owner. It is safe for concurrent use.
 type backgroundFeeds struct {
 	mu   sync.Mutex
 	list map[string]*BackgroundFeed
 }
 
-// of returns that of an owner. The caller holds u.mu.
+// of requires u.mu.
 func (u *backgroundFeeds) of(owner string) *BackgroundFeed {
 	if u.list[owner] == nil {
 		u.list[owner] = &BackgroundFeed{Owner: owner}
@@ -179,8 +174,8 @@ func (u *backgroundFeeds) of(owner string) *BackgroundFeed {
 	return u.list[owner]
 }
 
-// before returns what stands before a message, and the escalations in that. That
-// something is amiss keeps nobody from talking.
+// before returns the background events for a message, and their escalations. It only logs
+// errors, which must not block a conversation.
 func (u *backgroundFeeds) before(ctx context.Context, s *Service, owner string, id ponder.ThreadID, said string) (list []ponder.Event, told []PendingEscalation) {
 	if !s.Settings.Mind.Feeds() {
 		return nil, nil
@@ -202,7 +197,6 @@ func (u *backgroundFeeds) before(ctx context.Context, s *Service, owner string, 
 	return list, told
 }
 
-// noteTold notes that a conversation has escalations in its log.
 func (u *backgroundFeeds) noteTold(ctx context.Context, s *Service, owner string, list []PendingEscalation) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -215,7 +209,6 @@ func (u *backgroundFeeds) noteTold(ctx context.Context, s *Service, owner string
 
 const MaxMessage = 4 << 20 // bytes
 
-// saying returns a text as it may be said.
 func Saying(text string) (string, error) {
 	switch {
 	case len(text) > MaxMessage:
@@ -226,5 +219,5 @@ func Saying(text string) (string, error) {
 	return strings.TrimSpace(textkit.Clean(text)), nil
 }
 
-// tidyTime is how long that may take.
+// TidyTime limits a cleanup of thoughts.
 const TidyTime = 2 * time.Second

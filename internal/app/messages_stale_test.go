@@ -12,7 +12,7 @@ import (
 	"ponder/mode/title"
 )
 
-// A message that is not said, since the conversation has gone on, changes nothing of it.
+// A stale message changes nothing.
 func TestStaleWishesNothing(t *testing.T) {
 	ctx, s, no := t.Context(), bookedServer(t), false
 	s.App = &App{Settings: &config.Config{}}

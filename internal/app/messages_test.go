@@ -8,7 +8,7 @@ import (
 	"ponder"
 )
 
-// A message that comes again changes nothing of what was asked for since.
+// A repeated message does not revert later preferences.
 func TestMessageAgainWishesNothing(t *testing.T) {
 	ctx := t.Context()
 	s := bookedServer(t)

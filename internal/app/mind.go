@@ -28,13 +28,13 @@ import (
 	"ponder/tool/memory"
 )
 
-// Minds are the subconscious of the owners. That of the user sees what is configured,
-// those of others only their own threads and memories. They are safe for concurrent use.
+// minds runs the subconscious of each owner. Only the local user's has the configured sensors.
+// It is safe for concurrent use.
 type minds struct {
 	s      *Service
-	placed placement.Config                                      // of what calls on schedule
-	make   func(context.Context, string, *keptMind) error        // makes that of an owner of what it wants
-	thinks func(ctx context.Context, who string) (string, error) // says who would think in it now
+	placed placement.Config                                      // for schedules
+	make   func(context.Context, string, *keptMind) error        // fills in an owner's mind
+	thinks func(ctx context.Context, who string) (string, error) // names the models that would think now
 
 	mu   sync.Mutex
 	list map[string]*keptMind
@@ -43,19 +43,17 @@ type minds struct {
 	logs    map[string]*keptLog
 }
 
-// A keptMind is a subconscious, ready to tick.
 type keptMind struct {
 	*mindrunner.Minder
 	mind   *engine.Engine
-	thinks string // who thinks in it
+	thinks string // the models in use
 	ends   []func() error
 
 	users  int
-	looked time.Time // whether others would think in it now
-	old    bool      // they would
+	looked time.Time
+	old    bool // other models would think now
 }
 
-// A keptLog is what is known of the thread of a subconscious.
 type keptLog struct {
 	subconscious.View
 	head ponder.Seq
@@ -75,8 +73,8 @@ func newMinds(s *Service) *minds {
 	return m
 }
 
-// of lends the subconscious of an owner, until back. If others would think in it now, such
-// as a model that was not there when it was made, it is made anew when nobody uses it.
+// of returns the subconscious of an owner until back is called. It rebuilds an unused one if
+// its models changed.
 func (m *minds) of(ctx context.Context, who string) (k *keptMind, back func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,8 +101,7 @@ func (m *minds) of(ctx context.Context, who string) (k *keptMind, back func(), e
 	}), nil
 }
 
-// isOld reports whether others would think in a subconscious now than when it was made.
-// The caller holds m.mu.
+// isOld reports whether the models changed since the mind was made. The caller holds m.mu.
 func (m *minds) isOld(ctx context.Context, who string, k *keptMind) bool {
 	if k.old || time.Since(k.looked) < mindLife {
 		return k.old
@@ -115,7 +112,7 @@ func (m *minds) isOld(ctx context.Context, who string, k *keptMind) bool {
 	return k.old
 }
 
-// untilOld waits until a subconscious is old, or ctx is done.
+// untilOld blocks until the models change or ctx is done.
 func (m *minds) untilOld(ctx context.Context, who string, k *keptMind) {
 	tick := time.NewTicker(mindLife)
 	defer tick.Stop()
@@ -134,7 +131,6 @@ func (m *minds) untilOld(ctx context.Context, who string, k *keptMind) {
 	}
 }
 
-// furnish makes a subconscious of what it wants.
 func (m *minds) furnish(ctx context.Context, who string, k *keptMind) error {
 	a := m.s.as(who)
 	cast, err := a.MindCastOf(ctx)
@@ -171,7 +167,6 @@ func (m *minds) furnish(ctx context.Context, who string, k *keptMind) error {
 	return err
 }
 
-// ownSensor returns the sensor of the threads and memories of an owner.
 func (m *minds) ownSensor(who string) sensor.Sensor {
 	one := own.New(own.Options{Store: m.s.Store, Owner: who, Memories: func(ctx context.Context) ([]own.Memory, error) {
 		lib, err := m.s.shelves.Provider(who)(ctx)
@@ -216,11 +211,10 @@ func (m *minds) work(ctx context.Context, info ponder.Info) error {
 	return k.mind.Work(ctx, info.ID)
 }
 
-// retryMind is how long it takes to look again whether another process still keeps the
-// subconscious.
+// retryMind is the interval of checks whether another process still runs the subconscious.
 const retryMind = time.Minute
 
-// mindOwners returns whose subconscious is kept going: that of the user, and those of
+// MindOwners returns the owners whose subconscious a server runs: the local user, and owners of
 // tokens that may think.
 func MindOwners(guard auth.Config) []string {
 	list := []string{LocalOwner}
@@ -232,7 +226,6 @@ func MindOwners(guard auth.Config) []string {
 	return list
 }
 
-// keepAll keeps the subconscious of owners going until ctx is done.
 func (m *minds) KeepAll(ctx context.Context, owners []string) {
 	var all sync.WaitGroup
 	for _, who := range owners {
@@ -241,8 +234,7 @@ func (m *minds) KeepAll(ctx context.Context, owners []string) {
 	all.Wait()
 }
 
-// keep keeps the subconscious of an owner going until ctx is done, unless another process
-// does.
+// keep runs the subconscious of an owner until ctx is done, unless another process does.
 func (m *minds) keep(ctx context.Context, who string) {
 	said := ""
 	for ctx.Err() == nil {
@@ -261,8 +253,8 @@ func (m *minds) keep(ctx context.Context, who string) {
 	}
 }
 
-// run keeps the subconscious of an owner going as long as the same models think in it. A
-// tick that is at work when they change is finished with the others.
+// run runs the subconscious of an owner until its models change. The next models finish an
+// interrupted tick.
 func (m *minds) run(ctx context.Context, who string) error {
 	unlock, err := m.only(who)
 	if err != nil {
@@ -283,8 +275,7 @@ func (m *minds) run(ctx context.Context, who string) error {
 	return k.Run(ctx)
 }
 
-// only makes sure that no other process keeps the subconscious of an owner going, until
-// unlock.
+// only excludes other processes from running the subconscious of an owner, until unlock.
 func (m *minds) only(who string) (unlock func(), err error) {
 	if who == LocalOwner {
 		return m.s.OnlyMind()
@@ -303,14 +294,13 @@ func (m *minds) only(who string) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// closing closes something that may take a while.
 func closing(end func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), CloseTime)
 	defer cancel()
 	return end(ctx)
 }
 
-// close closes all. None may be at work.
+// close closes all minds. None may be at work.
 func (m *minds) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -324,8 +314,8 @@ func (m *minds) close() {
 
 func (s *Service) Thread(who string) ponder.ThreadID { return mindrunner.Thread(who) }
 
-// logLife is how long a log is added to before it is read anew, since contents may have
-// been erased.
+// logLife is how long a cached log is extended before a full read, since contents may have been
+// erased.
 const logLife = 10 * time.Second
 
 func (s *Service) Mind(ctx context.Context, who string) (json.RawMessage, error) {
@@ -379,8 +369,8 @@ func (s *Service) Tick(ctx context.Context, who string) (json.RawMessage, error)
 
 var _ Dialects = (*Service)(nil)
 
-// onlyMind makes sure that no other process keeps the subconscious of this database
-// going, until unlock.
+// OnlyMind excludes other processes from running the subconscious of this database, until
+// unlock.
 func (a *App) OnlyMind() (unlock func(), err error) {
 	file, err := a.MindLock()
 	if err != nil {
@@ -396,7 +386,6 @@ func (a *App) OnlyMind() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// mindLock returns the file that is locked by who keeps the subconscious of the database.
 func (a *App) MindLock() (string, error) {
 	dir, err := a.Settings.StateDir()
 	if err != nil {
@@ -415,13 +404,12 @@ func (a *App) MindLock() (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("mind-%s.lock", shortHash(db))), nil
 }
 
-// A tickReport says what a tick came to, and why sensors cannot look, by their names.
+// A TickReport is the result of a tick, with the errors of sensors by name.
 type TickReport struct {
 	mindrunner.Report
 	Trouble map[string]string `json:"trouble,omitempty"`
 }
 
-// troubleOf returns why sensors cannot look.
 func TroubleOf(list []mindrunner.Watched) map[string]string {
 	trouble := make(map[string]string)
 	for _, w := range list {
@@ -432,7 +420,6 @@ func TroubleOf(list []mindrunner.Watched) map[string]string {
 	return trouble
 }
 
-// mindID is the id of the thread of the subconscious.
 func MindID() ponder.ThreadID { return subconscious.ThreadOf(LocalOwner) }
 
 func shortHash(text string) string {

@@ -24,16 +24,15 @@ import (
 	"ponder/tool/memory"
 )
 
-// mindActions are what the subconscious may do of its own accord: have something
-// remembered, think about something, and what the user has configured. The zero value
-// has the first alone.
+// mindActions are the actions that decisions may take: remember, think, and configured
+// commands. The zero value only remembers.
 type mindActions struct {
 	Tools []ponder.Tool
-	most  map[string]int // in a day, by tool
+	most  map[string]int // daily limits by tool
 	deeds *mindDeeds
 }
 
-// mindActions returns those that are configured. An error names the table that is wrong.
+// MindActions returns the configured actions. An error names the table.
 func (a *App) MindActions(store *sqlite.Store) (*mindActions, error) {
 	cfg, err := a.Config()
 	if err != nil {
@@ -60,7 +59,6 @@ func (a *App) MindActions(store *sqlite.Store) (*mindActions, error) {
 	return m, nil
 }
 
-// userAction returns a command of the user's as a tool.
 func userAction(cfg *config.Config, name string, c config.Action) (ponder.Tool, error) {
 	if err := nameOfTable(name); err != nil {
 		return ponder.Tool{}, err
@@ -72,7 +70,6 @@ func userAction(cfg *config.Config, name string, c config.Action) (ponder.Tool, 
 	return command.New(command.Options{Name: name, Doc: c.Doc, Command: c.Command, Args: c.Args, Stdin: c.Stdin, Dir: cfg.Path(c.Dir), Env: c.Env, Limit: time.Duration(c.Limit)})
 }
 
-// add takes in a tool that may be used so often in a day.
 func (m *mindActions) add(t ponder.Tool, most int) {
 	if most == 0 {
 		return
@@ -87,7 +84,6 @@ func (m *mindActions) add(t ponder.Tool, most int) {
 	m.Tools, m.most[t.Name] = append(m.Tools, t), most
 }
 
-// offer returns options with which decisions may use them.
 func (m *mindActions) offer(o subconscious.Options) subconscious.Options {
 	for _, t := range m.Tools {
 		o.Actions = append(o.Actions, t.Tool)
@@ -96,8 +92,8 @@ func (m *mindActions) offer(o subconscious.Options) subconscious.Options {
 	return o
 }
 
-// check is the gate of decisions: an action is configured, and the decision says why. It
-// may be used without a word of the user, who has said so in the configuration.
+// check is the gate of decisions. Configuring an action is the user's approval; a call must
+// state a reason.
 func (m *mindActions) check(call llm.ToolCall) (reason string) {
 	if call.Name == memory.RememberName {
 		return ""
@@ -112,7 +108,6 @@ func (m *mindActions) check(call llm.ToolCall) (reason string) {
 	return g.Check(approval.Wish{Tool: call.Name, Args: call.Input})
 }
 
-// reasoned holds if a call says why it is made.
 func reasoned() approval.Condition {
 	return approval.Condition{
 		Name: "the decision says why",
@@ -121,7 +116,7 @@ func reasoned() approval.Condition {
 	}
 }
 
-// whyOf returns why a tool is used, as its call says.
+// WhyOf returns the reason in a call's arguments.
 func WhyOf(args json.RawMessage) string {
 	var in map[string]any
 	if json.Unmarshal(args, &in) != nil {
@@ -131,7 +126,6 @@ func WhyOf(args json.RawMessage) string {
 	return textkit.Truncate(textkit.OneLine(why), command.MostReason)
 }
 
-// says lists the actions, and how often each may be done.
 func (m *mindActions) Says() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(m.most)) {
@@ -140,7 +134,7 @@ func (m *mindActions) Says() string {
 	return strings.Join(parts, ", ")
 }
 
-// heldBackText says until when nothing is done, and why, or nothing.
+// HeldBackText says until when and why actions are suspended, or returns "".
 func HeldBackText(v subconscious.View, now time.Time) string {
 	until, since := v.HeldBack()
 	if !now.Before(until) {
@@ -151,14 +145,14 @@ func HeldBackText(v subconscious.View, now time.Time) string {
 		until.Local().Format(form), since.Local().Format(form))
 }
 
-// Bounds of a session that the subconscious begins.
+// Limits of a session that the subconscious starts.
 const (
 	fewMinutes  = 5
 	mostMinutes = 15
 	mostAbout   = 1000   // bytes
-	leastTokens = 10_000 // with less of the day left, none is begun
+	leastTokens = 10_000 // of the day's rest, to start one
 	mostTokens  = 100_000
-	keptTokens  = 20_000 // of the day, for the decision to go on
+	keptTokens  = 20_000 // of the day's rest, kept for the decision itself
 )
 
 type thinkWish struct {
@@ -176,16 +170,14 @@ const thinkSchema = `{"type":"object","properties":{` +
 	`"reason":{"type":"string","maxLength":300,"description":"Why it is worth it, in a sentence."}},` +
 	`"required":["question","reason"],"additionalProperties":false}`
 
-// mindSession is the thread of the session about an escalation. It follows from the id of
-// its event, so that there is never a second.
+// mindSession derives the id of the session about an escalation, which makes it unique.
 func mindSession(escalation string) ponder.ThreadID {
 	sum := sha256.Sum256([]byte("session about " + escalation))
 	const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	return ponder.ThreadID("thr_0" + base32.NewEncoding(crockford).WithPadding(base32.NoPadding).EncodeToString(sum[:])[:25])
 }
 
-// thinkAbout is the tool by which a decision begins a session. To use it twice does no
-// harm: the session is begun once.
+// thinkAbout returns the tool that starts a session. Its repetition has no effect.
 func (a *App) thinkAbout(store *sqlite.Store, deeds *mindDeeds) ponder.Tool {
 	return ponder.NewTool(config.ThinkAbout, thinkDoc, []byte(thinkSchema), func(ctx context.Context, w thinkWish) (string, error) {
 		question := textkit.Truncate(strings.TrimSpace(textkit.OneLine(w.Question)), mostAbout)
@@ -217,7 +209,6 @@ func (a *App) thinkAbout(store *sqlite.Store, deeds *mindDeeds) ponder.Tool {
 	})
 }
 
-// beginAbout makes the thread of a session that may take so long.
 func (a *App) beginAbout(ctx context.Context, store *sqlite.Store, deeds *mindDeeds, id ponder.ThreadID, question string, d time.Duration) error {
 	cost, err := a.leftForSession(ctx, deeds, time.Now())
 	if err != nil {
@@ -251,8 +242,8 @@ func (a *App) beginAbout(ctx context.Context, store *sqlite.Store, deeds *mindDe
 	return err
 }
 
-// leftForSession returns what a session may cost: of what is left of the day, what the
-// decision that begins it needs not.
+// leftForSession returns the budget of a session: a part of the day's rest, without the reserve
+// of the decision.
 func (a *App) leftForSession(ctx context.Context, deeds *mindDeeds, now time.Time) (ponder.Cost, error) {
 	sessions, itself, err := deeds.sessions(ctx, now)
 	if err != nil {

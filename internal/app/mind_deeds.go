@@ -16,31 +16,30 @@ import (
 	"ponder/store/sqlite"
 )
 
-// mindDeeds is what the subconscious has done of its own accord in the last days, read
-// from its thread as far as that has grown. It is safe for concurrent use.
+// mindDeeds is the record of recent actions, read incrementally from the thread. It is safe for
+// concurrent use.
 type mindDeeds struct {
 	store  *sqlite.Store
 	thread ponder.ThreadID
 
 	mu     sync.Mutex
 	head   ponder.Seq
-	raised map[string]string       // by escalation: the id of its event
-	about  map[ponder.RunID]string // by run of a decision: the same
+	raised map[string]string       // event id by escalation
+	about  map[ponder.RunID]string // event id of the escalation, by run of its decision
 	did    []deedDone
 	budget map[ponder.ThreadID]ponder.Budget // of sessions
 }
 
-// A deedDone is a use of a tool, or the attempt at one.
 type deedDone struct {
 	tool string
 	run  ponder.RunID
 	at   time.Time
 }
 
-// keepDeeds is for how long uses are known.
+// keepDeeds is the lifetime of a use in memory.
 const keepDeeds = 48 * time.Hour
 
-// read takes in what is new. The caller holds m.mu.
+// read folds new events. The caller holds m.mu.
 func (m *mindDeeds) read(ctx context.Context) error {
 	if m.about == nil {
 		m.about, m.budget, m.raised = make(map[ponder.RunID]string), make(map[ponder.ThreadID]ponder.Budget), make(map[string]string)
@@ -70,7 +69,7 @@ func (m *mindDeeds) apply(ev ponder.Event) {
 	case ponder.RunStarted:
 		if b.Mode == subconscious.DecideMode {
 			id := strings.TrimSpace(b.Input)
-			m.about[ev.Run] = cmp.Or(m.raised[id], id) // the latter of what was raised long ago
+			m.about[ev.Run] = cmp.Or(m.raised[id], id) // an escalation from before the record has only its id
 		}
 	case ponder.ToolCall:
 		if m.about[ev.Run] != "" {
@@ -79,7 +78,6 @@ func (m *mindDeeds) apply(ev ponder.Event) {
 	}
 }
 
-// localDay returns the day of a time by the clock of the machine.
 func localDay(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
 // today returns the uses of a tool today. The caller holds m.mu.
@@ -92,8 +90,8 @@ func (m *mindDeeds) today(tool string, now time.Time) (list []deedDone) {
 	return list
 }
 
-// allows returns an error if a tool was used in a run before, or so often today that this
-// time is one too many. What was begun counts, whatever came of it.
+// allows refuses a second use of a tool in a run, and uses beyond the daily limit. Failed
+// attempts count.
 func (m *mindDeeds) allows(ctx context.Context, tool string, run ponder.RunID, most int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +113,7 @@ func (m *mindDeeds) allows(ctx context.Context, tool string, run ponder.RunID, m
 	return nil
 }
 
-// escalationOf returns the id of the event of the escalation that a run decides about.
+// escalationOf returns the event id of the escalation that a run decides about.
 func (m *mindDeeds) escalationOf(ctx context.Context, run ponder.RunID) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,8 +126,8 @@ func (m *mindDeeds) escalationOf(ctx context.Context, run ponder.RunID) (string,
 	return "", fmt.Errorf("%s decides about nothing", run)
 }
 
-// sessions returns what the sessions of today have cost or may still cost, and what the
-// subconscious itself has.
+// sessions returns the possible cost of today's sessions, and the cost of the subconscious
+// itself.
 func (m *mindDeeds) sessions(ctx context.Context, now time.Time) (sessions, itself ponder.Cost, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -156,8 +154,7 @@ func (m *mindDeeds) sessions(ctx context.Context, now time.Time) (sessions, itse
 	return sessions, spent[string(m.thread)], nil
 }
 
-// mostOf returns what a session has cost if it is over, and else what it may cost at
-// most. The caller holds m.mu.
+// mostOf returns the cost of an ended session, else its ceiling. The caller holds m.mu.
 func (m *mindDeeds) mostOf(ctx context.Context, id ponder.ThreadID, spent ponder.Cost) (ponder.Cost, error) {
 	info, err := m.store.Thread(ctx, id)
 	switch {
@@ -183,8 +180,7 @@ func (m *mindDeeds) mostOf(ctx context.Context, id ponder.ThreadID, spent ponder
 	return ponder.Cost{Tokens: max(spent.Tokens, most.Tokens), Money: max(spent.Money, most.Money)}, nil
 }
 
-// elsewhere returns what is spent of a day, or may be, by sessions. If that cannot be
-// known, nothing is.
+// elsewhere returns the day's possible cost of sessions; zero if unknown.
 func (m *mindDeeds) elsewhere(now time.Time) ponder.Cost {
 	ctx, cancel := context.WithTimeout(context.Background(), deedsTime)
 	defer cancel()
@@ -195,5 +191,4 @@ func (m *mindDeeds) elsewhere(now time.Time) ponder.Cost {
 	return cost
 }
 
-// deedsTime is how long it may take to read what was done.
 const deedsTime = 10 * time.Second

@@ -15,14 +15,13 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A SensorTrial is what a sensor sees at its first look, or why it cannot look.
 type SensorTrial struct {
 	Sensor string   `json:"sensor"`
 	Error  string   `json:"error,omitempty"`
 	Lines  []string `json:"sees"`
 }
 
-// TrySensors has all configured sensors make a first look.
+// TrySensors lets each configured sensor look once.
 func (a *App) TrySensors(ctx context.Context, now time.Time) (list []SensorTrial, err error) {
 	_, look, done, err := a.openSensors(ctx)
 	if err != nil {
@@ -43,8 +42,6 @@ func (a *App) TrySensors(ctx context.Context, now time.Time) (list []SensorTrial
 	return list, nil
 }
 
-// openSensors returns the configured sensors and the database, which is nil if there is
-// none, until done.
 func (a *App) openSensors(ctx context.Context) (store *sqlite.Store, look *MindLook, done func(), err error) {
 	store, err = a.OpenReadOnly(ctx)
 	if errors.Is(err, ErrNothingYet) {
@@ -64,7 +61,6 @@ func (a *App) openSensors(ctx context.Context) (store *sqlite.Store, look *MindL
 	return store, look, done, err
 }
 
-// once has the sensors look from where they have read to, and returns what each sees.
 func (l *MindLook) once(ctx context.Context, cursors map[string][]byte, now time.Time) (seen [][]ponder.Observation, errs []error) {
 	seen, errs = make([][]ponder.Observation, len(l.Sensors)), make([]error, len(l.Sensors))
 	var wg sync.WaitGroup
@@ -79,7 +75,6 @@ func (l *MindLook) once(ctx context.Context, cursors map[string][]byte, now time
 	return seen, errs
 }
 
-// Text writes t for people.
 func (t SensorTrial) Text() string {
 	if t.Error != "" {
 		return fmt.Sprintf("%s cannot look: %s\n", t.Sensor, t.Error)
@@ -91,7 +86,7 @@ func (t SensorTrial) Text() string {
 	return text
 }
 
-// A RoleRequest is the request that a role would make at a tick.
+// A RoleRequest is the request that a role would make in a tick.
 type RoleRequest struct {
 	Role     string        `json:"role"`
 	Model    string        `json:"model,omitempty"`
@@ -100,22 +95,21 @@ type RoleRequest struct {
 	Unaided  bool          `json:"without_model,omitempty"`
 	Seen     int           `json:"observations"`
 	Bytes    int           `json:"bytes"`
-	Tokens   int           `json:"tokens"` // about
+	Tokens   int           `json:"tokens"`
 	System   string        `json:"system,omitempty"`
 	Messages []llm.Message `json:"messages,omitempty"`
 }
 
-// bytesOfToken is how many bytes a token has, about.
+// bytesOfToken is an estimate of bytes per token.
 const bytesOfToken = 3.6
 
-// A MindDryRun is what a tick would ask, and why sensors cannot look, by their names.
+// A MindDryRun has the requests of a tick, and errors of sensors by name.
 type MindDryRun struct {
 	Requests []RoleRequest
 	Trouble  map[string]string
 }
 
-// DryRunMind returns the requests of a tick at now. It stores nothing, makes no database and
-// asks no model.
+// DryRunMind returns the requests of a tick at now. It stores nothing and calls no model.
 func (a *App) DryRunMind(ctx context.Context, all bool, now time.Time) (run MindDryRun, err error) {
 	cast, err := a.MindCastOf(ctx)
 	if err != nil {
@@ -162,7 +156,6 @@ func (a *App) DryRunMind(ctx context.Context, all bool, now time.Time) (run Mind
 	return run, nil
 }
 
-// Text writes r for people.
 func (r RoleRequest) Text() string {
 	switch {
 	case r.Skipped != "":

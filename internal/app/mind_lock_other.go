@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// LockFile writes into a file who keeps the subconscious, and locks nothing here: two
-// processes may keep it, which costs no more, for each tick is begun once.
+// LockFile only writes the process id. Two processes may then run the subconscious, which costs
+// nothing more: each tick starts once.
 func LockFile(name string) (unlock func(), other string, err error) {
 	return func() {}, "", os.WriteFile(name, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600)
 }

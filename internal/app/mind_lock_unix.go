@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LockFile locks a file for as long as the process lives or until unlock, and writes into
-// it who did. If another process has it, unlock is nil, and other says which.
+// LockFile locks a file until unlock or the process ends, and writes the process id. If another
+// process holds it, unlock is nil and other is its id.
 func LockFile(name string) (unlock func(), other string, err error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A mindLookUp looks up what roles want: in what is remembered, or in the web. That is so
-// seldom that it opens each time what it looks into.
+// A mindLookUp searches the library or the web for roles. It is used rarely, so it opens its
+// sources each time.
 type mindLookUp struct {
 	a     *App
 	store *sqlite.Store
@@ -37,8 +37,7 @@ func (a *App) mindLookUp(store *sqlite.Store, roles []subconscious.Role) *mindLo
 
 const mostLookedUp = 5
 
-// lookUp is the LookUp of the minder. What is remembered is that of the owner whose
-// library the process has.
+// lookUp implements the LookUp of the minder. The library is that of the App's owner.
 func (l *mindLookUp) lookUp(ctx context.Context, _, role, text string) ([]ponder.Observation, error) {
 	switch l.looks[role] {
 	case subconscious.LooksMemory:
@@ -49,21 +48,19 @@ func (l *mindLookUp) lookUp(ctx context.Context, _, role, text string) ([]ponder
 	return nil, errors.New("nothing is looked up for this role")
 }
 
-// errLookUp are the errors that models are shown: what else an error says may be of
-// strangers, and is logged.
+// Errors that models may see. The details may have foreign text and are only logged.
 var (
 	errMemoryLookUp = errors.New("what is remembered could not be searched")
 	errWebLookUp    = errors.New("the web could not be searched")
 )
 
-// fault logs why nothing could be looked up, and returns what models are shown of it.
 func (l *mindLookUp) fault(shown, err error) error {
 	slog.Warn("what a role wants could not be looked up", "error", err)
 	return shown
 }
 
-// inMemory looks into what the user had remembered. What sessions came to is left out, and
-// what the subconscious had remembered itself: it would find itself.
+// inMemory searches the library without results of sessions and without memories of the
+// subconscious.
 func (l *mindLookUp) inMemory(ctx context.Context, text string) (list []ponder.Observation, err error) {
 	s, err := l.a.OpenLibraryReadOnly(ctx)
 	if errors.Is(err, ErrNothingKnown) {
@@ -83,7 +80,6 @@ func (l *mindLookUp) inMemory(ctx context.Context, text string) (list []ponder.O
 	return list, nil
 }
 
-// recalledText says what was found, with what it is from and when that was.
 func recalledText(h recall.Hit) string {
 	text, title := textkit.OneLine(cmp.Or(h.Context, h.Quote)), textkit.OneLine(h.Item.Title)
 	from := string(h.Item.Kind)
@@ -96,13 +92,12 @@ func recalledText(h recall.Hit) string {
 	return from + ": " + text
 }
 
-// ofOthers reports whether others than the user may have written an item.
+// ofOthers reports whether an item may have text of others.
 func ofOthers(it recall.Item) bool {
 	mine := []recall.Kind{recall.KindMemory, recall.KindJournal}
 	return !slices.Contains(mine, it.Kind) || it.Link != "" || it.Original != ""
 }
 
-// inWeb looks into what the configured searches find.
 func (l *mindLookUp) inWeb(ctx context.Context, text string) (list []ponder.Observation, err error) {
 	n, err := l.searches(ctx)
 	if err != nil {
@@ -139,8 +134,6 @@ func (l *mindLookUp) searches(ctx context.Context) (*WebSource, error) {
 	return n, nil
 }
 
-// mindLooks returns roles as they may look: in the web only if the user allows it, and
-// there is a way to search it.
 func mindLooks(cfg *config.Config, roles []subconscious.Role) []subconscious.Role {
 	roles = slices.Clone(roles)
 	for i, r := range roles {
@@ -151,7 +144,6 @@ func mindLooks(cfg *config.Config, roles []subconscious.Role) []subconscious.Rol
 	return roles
 }
 
-// searchesWeb reports whether there is a way to search the web.
 func searchesWeb(cfg *config.Config) bool {
 	s := cfg.Search
 	return s.Exa != "" || s.Brave != "" || s.Tavily != "" || s.SearXNG != "" || cfg.Web.Folder != ""

@@ -13,7 +13,6 @@ import (
 	"ponder/store/sqlite"
 )
 
-// lookingApp returns an app with a database and a folder of pages.
 func lookingApp(t *testing.T) (*App, *sqlite.Store) {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,8 +38,7 @@ func lookingApp(t *testing.T) (*App, *sqlite.Store) {
 	return a, store
 }
 
-// What is remembered is found for a role that looks there, but for what sessions came to
-// and what the subconscious had remembered itself.
+// A look-up omits results of sessions and memories of the subconscious.
 func TestMindLookUp(t *testing.T) {
 	a, store := lookingApp(t)
 	l := a.mindLookUp(store, subconscious.DefaultRoles())
@@ -87,7 +85,7 @@ func TestMindLookUp(t *testing.T) {
 	}
 }
 
-// What models are shown of an error has nothing in it that others wrote.
+// An error for a model has no foreign text.
 func TestMindLookUpFails(t *testing.T) {
 	a, store := lookingApp(t)
 	if err := os.WriteFile(a.Options.Config, []byte("[web]\nfolder = \"/nothing/SECRET\"\n"), 0o600); err != nil {
@@ -100,7 +98,6 @@ func TestMindLookUpFails(t *testing.T) {
 	}
 }
 
-// Roles look in the web only if the user allows it and there is a search.
 func TestMindLooks(t *testing.T) {
 	searches := config.Config{}
 	searches.Search.SearXNG = "http://127.0.0.1:8888"

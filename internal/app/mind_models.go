@@ -19,19 +19,16 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// A mindCast is who thinks in a subconscious.
 type MindCast struct {
-	roles   []subconscious.Role // those without a model are Unaided
+	roles   []subconscious.Role // without a model, Unaided
 	models  map[ponder.Role][]ponder.Model
-	Names   map[string]string // of models: by role, and of config.Decisions
+	Names   map[string]string // by role and config.Decisions
 	without []string          // why models are left out
-	off     bool              // the user lets no model be asked
-	decides bool              // there is a model for decisions
+	off     bool              // the user forbids models
+	decides bool              // a model decides
 	same    func(a, b string) bool
 }
 
-// mindCast finds the models of the roles and of decisions. Roles for which nothing is
-// set have the cheap one, decisions the frontier one. Where there is none, rules do.
 func (a *App) mindCast(ctx context.Context, roles []subconscious.Role) (*MindCast, error) {
 	l, err := a.ModelSet(ctx, "")
 	if err != nil {
@@ -60,7 +57,6 @@ func (a *App) mindCast(ctx context.Context, roles []subconscious.Role) (*MindCas
 
 func (c *MindCast) none() bool { return len(c.models) == 0 }
 
-// knownRoles makes sure that models are set for roles that there are.
 func knownRoles(cfg *config.Config, roles []subconscious.Role) error {
 	names := []string{config.Decisions}
 	for _, r := range roles {
@@ -74,8 +70,8 @@ func knownRoles(cfg *config.Config, roles []subconscious.Role) error {
 	return nil
 }
 
-// take finds the chain of models of a role of the subconscious: if nothing is set for it,
-// those of another role. A day's budget of money must hold for each.
+// take finds the models of a role, by default those of role otherwise. The daily budget must
+// cover each.
 func (c *MindCast) take(l *ModelSet, role ponder.Role, name string, otherwise ponder.Role) error {
 	key, chain := "mind.models."+name, l.Config.Mind.Models[name]
 	set := chain != nil
@@ -108,7 +104,7 @@ func (c *MindCast) take(l *ModelSet, role ponder.Role, name string, otherwise po
 	return nil
 }
 
-// affordable returns why a model of a price cannot be asked within the money of a day.
+// Affordable returns an error if a model does not fit the daily budget.
 func Affordable(full string, price ponder.Price, cfg *config.Config) error {
 	budget, unknown := cfg.Mind.Dollars(), price.Source == ponder.PriceUnknown
 	switch {
@@ -121,10 +117,9 @@ func Affordable(full string, price ponder.Price, cfg *config.Config) error {
 	return nil
 }
 
-// seeDoctor is what to do where there is no model.
+// SeeDoctor is the remedy for a missing model.
 const SeeDoctor = " (`ponder doctor` says how to have one)"
 
-// says says who thinks, in a line: those with the same model together.
 func (c *MindCast) Says() string {
 	if c.off {
 		return "mind.tokens_per_day is 0, which turns models off, so rules look"
@@ -160,19 +155,17 @@ type meaning struct {
 
 	mu   sync.Mutex
 	seen map[string][]float32
-	rest time.Time // until then it is not asked, for it failed
+	rest time.Time // no calls until then, after a failure
 }
 
-// Numbers of comparing by meaning.
 const (
-	sameMeaning = 0.88 // cosine from which texts say the same, unless their facts differ
+	sameMeaning = 0.88 // minimal cosine of equal texts, unless their facts differ
 	embedTime   = 3 * time.Second
 	embedRest   = time.Minute
-	mostSeen    = 2000 // texts whose vectors are kept
+	mostSeen    = 2000
 )
 
-// sameByMeaning returns what tells whether two texts say the same, if a model for that
-// runs on this machine; else nil, and words are compared.
+// sameByMeaning returns a comparison of texts by a local embedding model, or nil.
 func sameByMeaning(l *ModelSet) func(a, b string) bool {
 	models := l.Choices.Of(ponder.Embed).Models
 	if len(models) == 0 {
@@ -216,7 +209,7 @@ func (m *meaning) of(text string) []float32 {
 	return vectors[0]
 }
 
-// cosine returns the cosine of the angle between two vectors, 0 if there is none.
+// cosine returns 0 for empty or unequal lengths.
 func cosine(x, y []float32) float64 {
 	if len(x) == 0 || len(x) != len(y) {
 		return 0

@@ -27,11 +27,10 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A mindLook is the sensors that are configured, and what they look through.
 type MindLook struct {
 	Sensors []sensor.Sensor
 	wire    *web.Fetcher
-	shelf   *LibraryHandle // nil before it is looked at
+	shelf   *LibraryHandle
 }
 
 func (l *MindLook) Close() error {
@@ -48,7 +47,6 @@ func (l *MindLook) Close() error {
 	return errors.Join(errs...)
 }
 
-// A joiner makes the sensors of a configuration.
 type joiner struct {
 	a     *App
 	cfg   *config.Config
@@ -57,14 +55,13 @@ type joiner struct {
 	errs  []error
 }
 
-// mindSensors returns the sensors that are configured. An error names the table that is
-// wrong.
+// MindSensors returns the configured sensors. An error names the table.
 func (a *App) MindSensors(_ context.Context, store *sqlite.Store) (*MindLook, error) {
 	cfg, err := a.Config()
 	if err != nil {
 		return nil, err
 	}
-	wire, err := a.fetcher(web.Options{IgnoreRobots: true}) // for feeds and calendars, which the user reads
+	wire, err := a.fetcher(web.Options{IgnoreRobots: true}) // for feeds and calendars that the user subscribes to
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +95,6 @@ func (a *App) MindSensors(_ context.Context, store *sqlite.Store) (*MindLook, er
 	return j.look, nil
 }
 
-// codeOfMind returns the code of what is wrong with the configuration of a sensor.
 func codeOfMind(err error) Code {
 	if errors.Is(err, config.ErrNotSet) {
 		return NotReady
@@ -106,7 +102,6 @@ func codeOfMind(err error) Code {
 	return Invalid
 }
 
-// sorted iterates over a map by its keys in order.
 func sorted[V any](m map[string]V) func(yield func(string, V) bool) {
 	return func(yield func(string, V) bool) {
 		for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -117,7 +112,6 @@ func sorted[V any](m map[string]V) func(yield func(string, V) bool) {
 	}
 }
 
-// add makes a sensor of a kind with a name that the user chose.
 func (j *joiner) add(kind, name string, off bool, build func() (sensor.Sensor, error)) {
 	if off {
 		return
@@ -139,10 +133,9 @@ func (j *joiner) add(kind, name string, off bool, build func() (sensor.Sensor, e
 	j.look.Sensors = append(j.look.Sensors, s)
 }
 
-// maxTableName bounds the names of sensors and channels, in bytes.
+// maxTableName bounds names of sensors and channels, in bytes.
 const maxTableName = 40
 
-// nameOfTable checks a name that the user chose for a sensor or a channel.
 func nameOfTable(name string) error {
 	ok := len(name) <= maxTableName && !slices.ContainsFunc([]rune(name), func(r rune) bool {
 		return r != '-' && r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
@@ -153,7 +146,6 @@ func nameOfTable(name string) error {
 	return nil
 }
 
-// paths returns paths with the home folder in place.
 func (j *joiner) paths(list []string) (all []string) {
 	for _, p := range list {
 		all = append(all, j.cfg.Path(p))
@@ -201,7 +193,7 @@ func (j *joiner) command(c config.CommandSensor) (sensor.Sensor, error) {
 	}), nil
 }
 
-// calendarTime is how long a request of a calendar may take.
+// calendarTime limits a request to a calendar.
 const calendarTime = 15 * time.Second
 
 func (j *joiner) calendar(c config.CalendarSensor) (sensor.Sensor, error) {
@@ -222,7 +214,6 @@ func (j *joiner) git(g config.GitSensor) (sensor.Sensor, error) {
 	return git.New(git.Options{Path: j.cfg.Path(g.Path), Trusted: g.Trusted}), nil
 }
 
-// own returns the sensor of Ponder's own threads and memories.
 func (j *joiner) own() sensor.Sensor {
 	o := own.Options{Store: noThreads{}, Owner: LocalOwner}
 	if j.store != nil {
@@ -231,7 +222,6 @@ func (j *joiner) own() sensor.Sensor {
 	return own.New(o)
 }
 
-// noThreads are those of a database that is not there yet.
 type noThreads struct{}
 
 func (noThreads) List(context.Context, ponder.Filter) ([]ponder.Info, error) { return nil, nil }
@@ -241,7 +231,7 @@ func (noThreads) Events(context.Context, ponder.ThreadID, ponder.Seq) iter.Seq2[
 
 const mindSource = "subconscious"
 
-// mostMemories is how many of the newest memories are looked at.
+// mostMemories is the number of newest memories that the sensor reads.
 const mostMemories = 50
 
 func (j *joiner) memories(ctx context.Context) (list []own.Memory, err error) {

@@ -25,16 +25,14 @@ import (
 	"ponder/tool/memory"
 )
 
-// A mindHome is all that a subconscious is made of, opened.
 type MindHome struct {
 	*mindrunner.Minder
 	Cast    *MindCast
 	options subconscious.Options
 	actions *mindActions
-	ends    []func() error // the last is closed first
+	ends    []func() error
 }
 
-// close gives it all up. The database stays open.
 func (h *MindHome) Close() error {
 	var errs []error
 	for i := len(h.ends) - 1; i >= 0; i-- {
@@ -44,8 +42,7 @@ func (h *MindHome) Close() error {
 	return errors.Join(errs...)
 }
 
-// mindHome opens what a subconscious is made of, in a database. The caller closes it
-// before the database.
+// MindHome opens the subconscious of a database. The caller closes it before the database.
 func (a *App) MindHome(ctx context.Context, store *sqlite.Store) (*MindHome, error) {
 	h := &MindHome{}
 	if err := a.furnish(ctx, store, h); err != nil {
@@ -82,7 +79,6 @@ func (a *App) furnish(ctx context.Context, store *sqlite.Store, h *MindHome) (er
 	return err
 }
 
-// mindCastOf returns who thinks in the subconscious.
 func (a *App) MindCastOf(ctx context.Context) (*MindCast, error) {
 	roles, err := a.MindRoles()
 	if err != nil {
@@ -94,8 +90,8 @@ func (a *App) MindCastOf(ctx context.Context) (*MindCast, error) {
 	return a.mindCast(ctx, mindLooks(a.Settings, roles))
 }
 
-// mindOptions returns how its modes work. What may be done beside telling the user is
-// that something is remembered.
+// MindOptions returns the options of its modes. The only action besides notifying is to
+// remember.
 func (a *App) MindOptions(c *MindCast) subconscious.Options {
 	return subconscious.Options{
 		Roles: c.roles, NoDecider: !c.decides,
@@ -109,8 +105,8 @@ func (a *App) MindOptions(c *MindCast) subconscious.Options {
 	}
 }
 
-// mindPlace opens what thinks, and what it is called by: schedules are kept by this
-// process alone, for only one keeps a subconscious.
+// mindPlace opens the engine and the placement. Only one process runs a subconscious, so it
+// keeps its schedules in memory.
 func (a *App) mindPlace(ctx context.Context, store *sqlite.Store, h *MindHome) (mindrunner.Place, error) {
 	keeper := a.keeper(store)
 	h.ends = append(h.ends, func() error { keeper.close(); return nil })
@@ -137,7 +133,6 @@ func (a *App) mindPlace(ctx context.Context, store *sqlite.Store, h *MindHome) (
 	return where, nil
 }
 
-// A mindPlace works on threads as a placement that lasts, and keeps schedules in memory.
 type mindPlace struct {
 	*placement.Placement
 	ticks *placement.Placement
@@ -147,7 +142,6 @@ func (p mindPlace) Schedule(ctx context.Context, name, cron string, tick func(co
 	return p.ticks.Schedule(ctx, name, cron, tick)
 }
 
-// mindConfig fills in what the configuration says.
 func MindConfig(cfg *config.Config, c mindrunner.Config) mindrunner.Config {
 	m := cfg.Mind
 	c.Every = time.Duration(m.Every)
@@ -155,7 +149,7 @@ func MindConfig(cfg *config.Config, c mindrunner.Config) mindrunner.Config {
 	c.Quiet.From, c.Quiet.To = m.QuietHours().Ends()
 	c.TokensPerDay, c.MoneyPerDay = m.Tokens(), ponder.Money(math.Round(m.Dollars()*1e6))
 	if c.TokensPerDay == 0 {
-		c.TokensPerDay = -1 // to the minder, zero is no limit
+		c.TokensPerDay = -1 // in the minder, zero is no limit
 	}
 	if c.MoneyPerDay == 0 {
 		c.MoneyPerDay = -1
@@ -163,7 +157,6 @@ func MindConfig(cfg *config.Config, c mindrunner.Config) mindrunner.Config {
 	return c
 }
 
-// mindChannels returns the ways that are configured in which the user is told.
 func (a *App) MindChannels() (list []notify.Channel, err error) {
 	cfg, err := a.Config()
 	if err != nil {
@@ -211,14 +204,13 @@ func (a *App) MindChannels() (list []notify.Channel, err error) {
 	return list, nil
 }
 
-// Bounds of the folder with roles.
 const (
-	maxRoleBytes = 64 << 10 // that are read of a file; a role is much shorter
+	maxRoleBytes = 64 << 10 // bytes read of a role file
 	maxOwnRoles  = 12
 )
 
-// mindRoles returns the roles: the four, and those that the user has added. One of a name
-// that is there already takes its place.
+// MindRoles returns the built-in roles and the user's. A user's role replaces a built-in one of
+// its name.
 func (a *App) MindRoles() ([]subconscious.Role, error) {
 	cfg, err := a.Config()
 	if err != nil {
@@ -254,7 +246,7 @@ func (a *App) MindRoles() ([]subconscious.Role, error) {
 }
 
 func readRole(file string) (subconscious.Role, error) {
-	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() { // a pipe would be waited for
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() { // a pipe would block
 		return subconscious.Role{}, fmt.Errorf("read role: %s is no file", file)
 	}
 	f, err := os.Open(file)

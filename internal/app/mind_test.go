@@ -12,7 +12,6 @@ import (
 	"ponder/internal/auth"
 )
 
-// aMinds returns minds that are made of nothing but who thinks in them.
 func aMinds(thinks func() (string, error)) *minds {
 	m := newMinds(nil)
 	m.thinks = func(context.Context, string) (string, error) { return thinks() }
@@ -36,7 +35,7 @@ func TestMindIsMadeOfTheModelsThatAreThere(t *testing.T) {
 		first, back := lend()
 		first.ends = append(first.ends, func() error { closed++; return nil })
 		back()
-		back() // twice is once
+		back() // idempotent
 		if same, back := lend(); same != first {
 			t.Error("it is made anew at once")
 		} else {

@@ -15,13 +15,11 @@ import (
 	"ponder/llm"
 )
 
-// Causes of tests without a model.
 var (
 	ErrNoModelToTest = errors.New("no model to test")
 	ErrNoRoleModel   = errors.New("the role has no model")
 )
 
-// RoleModels returns the models of each role, and why it has them.
 func (a *App) RoleModels(ctx context.Context) ([]RoleModels, *ModelSet, error) {
 	l, err := a.ModelSet(ctx, "")
 	if err != nil {
@@ -38,8 +36,8 @@ func (a *App) RoleModels(ctx context.Context) ([]RoleModels, *ModelSet, error) {
 	return rows, l, nil
 }
 
-// TestModels asks all models, those of a role or the one with a name for a word, and calls
-// tested with each result as it arrives.
+// TestModels checks all models, those of roles or those with names. It calls tested with each
+// result as it arrives.
 func (a *App) TestModels(ctx context.Context, names []string, tested func(ModelCheck) error) error {
 	l, err := a.ModelSet(ctx, "")
 	if err != nil {
@@ -64,21 +62,19 @@ func (a *App) TestModels(ctx context.Context, names []string, tested func(ModelC
 	return nil
 }
 
-// A RoleModels is a role with its models, as programs are shown it.
 type RoleModels struct {
 	Role   ponder.Role  `json:"role"`
 	Models config.Chain `json:"models"`
 	From   string       `json:"from,omitempty"`
-	Price  string       `json:"price,omitempty"` // of the first, in words
-	Error  string       `json:"error,omitempty"` // why the first cannot be asked
-	Chain  []ChainModel `json:"chain"`           // all of them
+	Price  string       `json:"price,omitempty"`
+	Error  string       `json:"error,omitempty"`
+	Chain  []ChainModel `json:"chain"`
 }
 
-// A ChainModel is a model of a role, as programs are shown it.
 type ChainModel struct {
 	Model string `json:"model"`
-	Price string `json:"price,omitempty"` // in words
-	Error string `json:"error,omitempty"` // why it cannot be asked
+	Price string `json:"price,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 func roleModelsOf(l *ModelSet, c config.Choice) RoleModels {
@@ -100,7 +96,6 @@ func roleModelsOf(l *ModelSet, c config.Choice) RoleModels {
 	return row
 }
 
-// PriceText writes a price.
 func PriceText(p ponder.Price) string {
 	switch p.Source {
 	case ponder.PriceLocal:
@@ -111,18 +106,16 @@ func PriceText(p ponder.Price) string {
 	return fmt.Sprintf("$%g in, $%g out per million tokens", p.Input, p.Output)
 }
 
-// checkTime is how long a model is given for a word. A local one may have to be
-// read from disk first.
+// checkTime limits a check, including the load of a local model.
 const checkTime = time.Minute
 
-// A ModelCheck is what came of asking a model.
 type ModelCheck struct {
 	Model   string     `json:"model"`
 	Works   bool       `json:"works"`
-	First   int64      `json:"first_ms"` // until it began to answer
+	First   int64      `json:"first_ms"`
 	Took    int64      `json:"took_ms"`
 	Usage   *llm.Usage `json:"usage,omitempty"`
-	Cost    *float64   `json:"cost_usd,omitempty"` // not there if the price is unknown
+	Cost    *float64   `json:"cost_usd,omitempty"`
 	Answer  string     `json:"answer,omitempty"`
 	Error   string     `json:"error,omitempty"`
 	Vectors bool       `json:"embeds,omitempty"`
@@ -130,8 +123,8 @@ type ModelCheck struct {
 	Err error `json:"-"`
 }
 
-// checkModels tries models, and sends what comes of each as it comes. Providers are asked side
-// by side, but each for one model after the other: a local one may have room for one.
+// checkModels checks models and sends each result. It checks providers in parallel but the
+// models of one in sequence, as a local one may hold only one.
 func checkModels(ctx context.Context, l *ModelSet, names []string, embeds func(string) bool) <-chan ModelCheck {
 	of := make(map[string][]string)
 	for _, full := range names {

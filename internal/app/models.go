@@ -27,58 +27,55 @@ import (
 	"ponder/llm/openai"
 )
 
-// A ModelSet has the models of each role and their providers. It does not change.
+// A ModelSet is an immutable set of models by role, with their providers.
 type ModelSet struct {
 	*providers
 	Choices config.Choices
-	Missed  error // why what the user named is not among them, if there are none
+	Missed  error // why the named model is unavailable, if so
 	prices  llm.Prices
 }
 
-// providers makes each provider once, so that all model sets together ask it no more at a
-// time than it allows. It is safe for concurrent use.
+// providers makes each provider once, so that all model sets share its concurrency limit. It is
+// safe for concurrent use.
 type providers struct {
 	Config   *config.Config
-	lifetime time.Duration // of the result of a check
+	lifetime time.Duration // of a check's result
 
 	mu        sync.Mutex
 	providers map[string]Provider
-	willing   map[string]time.Time // when models said last that they would answer
+	willing   map[string]time.Time // last positive checks
 }
 
-// modelSets caches model sets by the model that the user named. It is safe for concurrent
-// use.
+// modelSets caches model sets by named model. It is safe for concurrent use.
 type modelSets struct {
-	lifetime time.Duration // of a set; zero: that of the process
-	host     ModelHost     // the models of clients; its Provider is nil if there are none
+	lifetime time.Duration // of a set; zero: unlimited
+	host     ModelHost     // models of clients; its Provider may be nil
 
 	mu        sync.Mutex
 	list      map[string]cachedModelSet
 	providers *providers
 }
 
-// A cachedModelSet is a model set and the time of its look-up.
 type cachedModelSet struct {
 	*ModelSet
 	found time.Time
 }
 
-// modelsLifetime is how long a server uses a model set before it looks again.
+// modelsLifetime is how long a server caches a model set.
 const modelsLifetime = time.Minute
 
 const maxModelSets = 100
 
-// A Provider is a configured provider.
 type Provider struct {
 	llm.Provider // behind a gate
 	gate         *llm.Gate
-	Local        bool   // on a machine of the user's own, at no price
-	ollama       bool   // whose table of prices is of what runs at home
-	base         string // where it is
+	Local        bool // on the user's machines, free
+	ollama       bool // its prices in the table are of local models
+	base         string
 	check        llm.Provider
 }
 
-// ModelSet looks up which models there are. A named model precedes the configured ones.
+// ModelSet returns the available models. A named model precedes the configured ones.
 func (a *App) ModelSet(ctx context.Context, model string) (*ModelSet, error) {
 	cfg, err := a.Config()
 	if err != nil {
@@ -127,13 +124,10 @@ func (a *App) findModelSet(ctx context.Context, model string, x *providers) (*Mo
 	return l, nil
 }
 
-// asNamed is where a model comes from that the user named.
 const asNamed = "as named"
 
-// Empty reports whether there is no model to think with.
 func (l *ModelSet) Empty() bool { return l.Choices.Of(ponder.Slow).Models == nil }
 
-// Provider returns the provider of a name, always the same.
 func (x *providers) Provider(name string) (Provider, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -151,7 +145,7 @@ func (x *providers) Provider(name string) (Provider, error) {
 	return p, nil
 }
 
-// ResetAuthErrors has providers asked again that have refused a key or an account.
+// ResetAuthErrors lets providers that refused a key or an account try again.
 func (x *providers) ResetAuthErrors() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -162,7 +156,7 @@ func (x *providers) ResetAuthErrors() {
 	}
 }
 
-// dial returns a provider of the type that c says. It does no I/O.
+// dial returns a provider of c's type. It does no I/O.
 func dial(c config.Provider) llm.Provider {
 	if c.KeyEnv == "" {
 		c.KeyEnv = "api_key_env of providers." + c.Name // no variable is read
@@ -178,7 +172,6 @@ func dial(c config.Provider) llm.Provider {
 	return openai.New(openai.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key), KeyEnv: c.KeyEnv})
 }
 
-// Model returns a model by its full name.
 func (l *ModelSet) Model(full string) (ponder.Model, error) {
 	name, id, err := config.SplitModel(full)
 	if err != nil {
@@ -191,13 +184,12 @@ func (l *ModelSet) Model(full string) (ponder.Model, error) {
 	info, _ := l.prices.Lookup(full)
 	m := p.Model(id)
 	if counter, ok := p.check.Model(id).(llm.TokenCounter); ok && info.Context > 0 {
-		m = llm.Fit(m, counter, info.Context) // counts pass the gate, for they have limits of their own
+		m = llm.Fit(m, counter, info.Context) // counts pass the gate, which limits them separately
 	}
 	return ponder.Model{Model: m, Price: l.price(full, p), MaxOutput: info.MaxOutput}, nil
 }
 
-// price returns what a model costs. One that runs at home costs nothing; one
-// whose price nobody knows has the price unknown.
+// price returns the price of a model. Local models are free; an unlisted price is unknown.
 func (l *ModelSet) price(full string, p Provider) ponder.Price {
 	info, _ := l.prices.Lookup(full)
 	price := ponder.Price{Source: ponder.PriceTable, Input: info.Price.Input, Output: info.Price.Output,
@@ -214,9 +206,8 @@ func (l *ModelSet) price(full string, p Provider) ponder.Price {
 	return price
 }
 
-// Chains returns the chain of each role that has one. A model of a chain that
-// cannot be asked is left out; if that is all of them, its error is returned for
-// the roles that are needed.
+// Chains returns the models of each role. It omits unusable models; a needed role without a
+// usable one is an error.
 func (l *ModelSet) Chains(needed ...ponder.Role) (map[ponder.Role][]ponder.Model, error) {
 	all := make(map[ponder.Role][]ponder.Model)
 	for _, choice := range l.Choices {
@@ -238,7 +229,6 @@ func (l *ModelSet) Chains(needed ...ponder.Role) (map[ponder.Role][]ponder.Model
 	return all, nil
 }
 
-// hedges reports whether calls for a role may be made twice.
 func (l *ModelSet) hedges(role ponder.Role) bool { return slices.Contains(l.Config.Models.Hedge, role) }
 
 func FirstError(err error) error {
@@ -248,11 +238,10 @@ func FirstError(err error) error {
 	return err
 }
 
-// providerTime is how long a provider is given to say whether it will answer.
+// providerTime limits the check of a provider.
 const providerTime = 10 * time.Second
 
-// CheckModels asks the providers of models whether they will answer. Of a chain, one is
-// enough.
+// CheckModels checks that each needed role has a model that will answer.
 func (a *App) CheckModels(ctx context.Context, l *ModelSet, all map[ponder.Role][]ponder.Model, needed ...ponder.Role) error {
 	answers := make(map[string]func() error)
 	for _, role := range needed {
@@ -284,7 +273,7 @@ func (a *App) CheckModels(ctx context.Context, l *ModelSet, all map[ponder.Role]
 	return ctx.Err()
 }
 
-// CheckModel begins to ask whether a model will answer, and returns what waits for it.
+// CheckModel starts a check and returns the function that waits for it.
 func (l *ModelSet) CheckModel(ctx context.Context, full string) func() error {
 	if l.isWilling(full) {
 		return func() error { return nil }
@@ -302,7 +291,6 @@ func (l *ModelSet) CheckModel(ctx context.Context, full string) func() error {
 	return sync.OnceValue(func() error { return <-result })
 }
 
-// noteWilling notes that a model would answer, for a while.
 func (x *providers) noteWilling(full string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -311,15 +299,14 @@ func (x *providers) noteWilling(full string) {
 	}
 }
 
-// isWilling reports whether a model said so a short while ago.
 func (x *providers) isWilling(full string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return time.Since(x.willing[full]) < x.lifetime
 }
 
-// willAnswer returns why a model certainly will not answer. Of trouble that may
-// pass it says nothing: that is for the run to wait out.
+// willAnswer returns an error if a model certainly will not answer. It ignores temporary
+// failures, which a run waits out.
 func (l *ModelSet) willAnswer(ctx context.Context, full string) error {
 	name, id, _ := strings.Cut(full, "/")
 	p, err := l.Provider(name)
@@ -336,8 +323,7 @@ func (l *ModelSet) willAnswer(ctx context.Context, full string) error {
 	return nil
 }
 
-// Prices returns what models cost: the built-in table, the one that was fetched,
-// and what the configuration says.
+// Prices merges the built-in prices, the fetched ones and the configured ones.
 func (a *App) Prices(cfg *config.Config) (llm.Prices, error) {
 	prices := llm.BuiltIn()
 	if table, err := a.FetchedPrices(cfg); err == nil {
@@ -354,8 +340,7 @@ func (a *App) Prices(cfg *config.Config) (llm.Prices, error) {
 	return prices, nil
 }
 
-// maxPrices bounds the file with fetched prices, in bytes.
-const maxPrices = 64 << 20
+const maxPrices = 64 << 20 // bytes
 
 func (a *App) FetchedPrices(cfg *config.Config) (llm.Table, error) {
 	file, err := PriceFile(cfg)
@@ -379,10 +364,8 @@ func PriceFile(cfg *config.Config) (string, error) {
 	return filepath.Join(dir, "prices.json"), err
 }
 
-// refreshTime is how long the list may take to come.
 const refreshTime = time.Minute
 
-// RefreshPrices fetches what models cost from a URL, and stores that.
 func (a *App) RefreshPrices(ctx context.Context, from string) (table llm.Table, err error) {
 	cfg, err := a.Config()
 	if err != nil {
@@ -394,7 +377,7 @@ func (a *App) RefreshPrices(ctx context.Context, from string) (table llm.Table, 
 	}
 	have, err := a.FetchedPrices(cfg)
 	if err != nil {
-		have = llm.Table{} // there is none, or it is of no use
+		have = llm.Table{} // missing or invalid
 	}
 	ctx, cancel := context.WithTimeout(ctx, refreshTime)
 	defer cancel()
@@ -420,14 +403,13 @@ func (a *App) RefreshPrices(ctx context.Context, from string) (table llm.Table, 
 	return table, nil
 }
 
-// A VectorModel makes vectors of texts, and says what that used.
 type VectorModel struct {
-	Name  string // provider/model
+	Name  string
 	Price ponder.Price
 	Embed func(ctx context.Context, texts []string) ([][]float32, llm.Usage, error)
 }
 
-// MaxCost returns the most that vectors of texts may cost.
+// MaxCost returns the maximal cost of vectors of texts.
 func (m VectorModel) MaxCost(texts []string) ponder.Money {
 	tokens := 0
 	for _, t := range texts {
@@ -436,8 +418,7 @@ func (m VectorModel) MaxCost(texts []string) ponder.Money {
 	return m.Price.Cost(llm.Usage{Input: tokens})
 }
 
-// Cost returns what vectors have cost that may have cost so much at most: that, if nobody
-// says what they used.
+// Cost returns the cost of a call, or most if its usage is unknown.
 func (m VectorModel) Cost(usage llm.Usage, err error, most ponder.Money) ponder.Money {
 	if usage.Cost != nil && *usage.Cost > 0 {
 		return ponder.Money(*usage.Cost)
@@ -456,7 +437,6 @@ func (m VectorModel) Cost(usage llm.Usage, err error, most ponder.Money) ponder.
 	return most
 }
 
-// Vectors returns what makes vectors with a model.
 func (l *ModelSet) Vectors(full string) (m VectorModel, err error) {
 	provider, id, err := config.SplitModel(full)
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 	webtool "ponder/tool/web"
 )
 
-// Models implements [app.Lister]: those of the roles, each once, the models that talk
-// first.
+// Models implements [Lister]. It starts with the models that answer in conversations.
 func (s *Service) Models(ctx context.Context, owner string) (list []string, err error) {
 	l, err := s.as(owner).ModelSet(ctx, "")
 	if err != nil {
@@ -36,10 +35,9 @@ func (s *Service) Models(ctx context.Context, owner string) (list []string, err 
 	return list, nil
 }
 
-// errNoVectors is the error of a server without a model that makes vectors.
 var errNoVectors = NotReadyf("%w: set models.embed, or PONDER_EMBED_MODEL", ErrNoVectors)
 
-// Embed implements [Embedder]. The day of a token that is limited pays for it.
+// Embed implements [Embedder]. It charges the caller's token if that is limited.
 func (s *Service) Embed(ctx context.Context, owner, model string, texts []string) (vectors [][]float32, usage llm.Usage, name string, err error) {
 	l, err := s.as(owner).ModelSet(ctx, "")
 	if err != nil {
@@ -68,7 +66,7 @@ func noSuchModel(err error) error {
 	return Invalidf("model_id", "%w", err)
 }
 
-// cleanSystem returns what a client says of how to answer, as it is kept.
+// CleanSystem returns a client's system prompt as it is stored.
 func CleanSystem(text string) (string, error) {
 	if len(text) > MaxSystem {
 		return "", Invalidf("system", "%s", "what a conversation is told of how to answer has more than "+textkit.Number(MaxSystem)+" bytes")
@@ -76,7 +74,7 @@ func CleanSystem(text string) (string, error) {
 	return strings.TrimSpace(strings.ToValidUTF8(text, "")), nil
 }
 
-// maxSystem is how much a client may say of how to answer, in bytes.
+// MaxSystem bounds a client's system prompt, in bytes.
 const MaxSystem = 32 << 10
 
 func saysOfSystem(text string) string {
@@ -98,7 +96,6 @@ func (s *Service) Relay(ctx context.Context, owner string, id ponder.ThreadID, x
 	})
 }
 
-// relay makes a thread on which a model is asked what a client asks.
 func (s *Service) relay(ctx context.Context, owner string, id ponder.ThreadID, x Exchange) error {
 	a := s.as(owner)
 	t, err := a.ChatSetup(ctx, x.Model, false)
@@ -143,8 +140,6 @@ func (s *Service) relay(ctx context.Context, owner string, id ponder.ThreadID, x
 	return err
 }
 
-// ownTools returns the names of the tools that look into what is remembered, and at the
-// web.
 func ownTools(memory, web bool) (list []string) {
 	if memory {
 		list = append(list, knowledge.Name, knowledge.ReadName)
@@ -155,7 +150,6 @@ func ownTools(memory, web bool) (list []string) {
 	return list
 }
 
-// relaying returns what an exchange began with, but for what is asked.
 func (s *Service) relaying(ctx context.Context, id ponder.ThreadID) (own []string, err error) {
 	for ev, err := range s.Store.Events(ctx, id, 0) {
 		if err != nil {
@@ -186,27 +180,24 @@ func (s *Service) exchangeOutfit(ctx context.Context, info ponder.Info, o *engin
 		return err
 	}
 	if fast := l.Choices.Of(ponder.Fast).Models; fast == nil || fast[0] != info.Model {
-		o.Model = info.Model // it was named
+		o.Model = info.Model
 	}
 	return nil
 }
 
-// relayingIn returns how exchanges of an outfit are answered: by the model that talks, with
-// no tools but those that look.
+// relayingIn returns the setup of exchanges: the chat model, with read-only tools.
 func (a *App) relayingIn(ctx context.Context, o engineSpec) (ChatSetup, error) {
 	t, err := a.ChatSetup(ctx, o.Model, false)
 	t.Sources, t.Relay, t.NoMemory = o.sight(), true, true
 	return t, err
 }
 
-// Of exchanges that have ended.
 const (
-	exchangePage  = 200 // that are looked at at a time
-	mostForgotten = 500 // that are removed in one tidying
+	exchangePage  = 200
+	mostForgotten = 500 // per cleanup
 )
 
-// forgetExchanges removes exchanges that ended longer ago than they are kept. What they
-// used stays in the sums.
+// ForgetExchanges removes expired exchanges. Their usage stays counted.
 func (s *Service) ForgetExchanges(ctx context.Context, now time.Time) {
 	until := now.Add(-s.Settings.Serve.KeepFor())
 	filter := ponder.Filter{Kind: ponder.KindExchange, Limit: exchangePage, Before: ponder.Position{Created: until}}
@@ -231,7 +222,7 @@ func (s *Service) ForgetExchanges(ctx context.Context, now time.Time) {
 	}
 }
 
-// forgetExchange removes an exchange that had ended at a time, unless it is to be kept.
+// forgetExchange removes an exchange that ended before until, unless it is to be kept.
 func (s *Service) forgetExchange(ctx context.Context, info ponder.Info, until time.Time) (gone bool, err error) {
 	if !info.Status.Ended() || info.Held || info.Updated.After(until) {
 		return false, nil
@@ -239,16 +230,15 @@ func (s *Service) forgetExchange(ctx context.Context, info ponder.Info, until ti
 	if asked, err := s.Books.wishes(ctx, info.ID); err != nil || asked.Keep {
 		return false, err
 	}
-	if err := s.Log.Remove(ctx, info.ID); err != nil { // there is nothing else of it: it is not remembered
+	if err := s.Log.Remove(ctx, info.ID); err != nil {
 		return false, err
 	}
 	return true, s.Books.Remove(ctx, info.ID)
 }
 
-// Bounds of the conversations that are found by what was said in them.
 const (
-	chatLife  = 90 * 24 * time.Hour // after which one is not found any more
-	mostChats = 200_000             // digests that are kept, of all owners
+	chatLife  = 90 * 24 * time.Hour // then it expires
+	mostChats = 200_000             // digests of all owners
 )
 
 func (s *Service) FindChat(ctx context.Context, owner, digest string) (ponder.ThreadID, error) {
@@ -259,7 +249,7 @@ func (s *Service) NoteChat(ctx context.Context, owner, digest string, id ponder.
 	return s.Books.NoteChat(ctx, owner, digest, id, patient, time.Now())
 }
 
-// chat returns the conversation that was noted under a digest last, or "".
+// chat returns the newest conversation of a digest, or "".
 func (b *serverDB) chat(ctx context.Context, owner, digest string) (id ponder.ThreadID, err error) {
 	err = b.known.First(ctx, b.db.Read, []any{&id}, b.db.Bind(`SELECT thread FROM serve_chat WHERE owner = ? AND digest = ?`), owner, digest)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -271,14 +261,14 @@ func (b *serverDB) chat(ctx context.Context, owner, digest string) (id ponder.Th
 	return id, nil
 }
 
-// noteChat has a conversation found under a digest. It does not wait for the disk: what is
-// said in it, or answered, is not there without the notes of before.
+// NoteChat stores the digest of a conversation. It does not wait for the disk: the events that
+// follow are durable only with it.
 func (b *serverDB) NoteChat(ctx context.Context, owner, digest string, id ponder.ThreadID, patient bool, now time.Time) error {
 	return b.db.Pass(ctx, patient, `INSERT INTO serve_chat (owner, digest, thread, noted) VALUES (?, ?, ?, ?)
 		ON CONFLICT (owner, digest) DO UPDATE SET thread = excluded.thread, noted = excluded.noted`, owner, digest, string(id), now.UnixMilli())
 }
 
-// tidyChats forgets what was noted long ago, and the oldest of what is too much.
+// TidyChats deletes expired digests, and the oldest beyond most.
 func (b *serverDB) TidyChats(ctx context.Context, now time.Time, most int) error {
 	return b.db.Tx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, b.db.Bind(`DELETE FROM serve_chat WHERE noted < ?`), now.Add(-chatLife).UnixMilli())

@@ -12,7 +12,6 @@ import (
 	"ponder/mode/passthrough"
 )
 
-// exchange makes an exchange that began at a time, and has ended if it did.
 func (t *till) Exchange(s *Service, id ponder.ThreadID, at time.Time, ended bool) {
 	t.Helper()
 	events := []ponder.Event{{ID: ponder.NewID("evt"), Time: at, Run: "run_1", Body: ponder.RunStarted{Mode: passthrough.Name, Input: "?"}}}
@@ -24,7 +23,7 @@ func (t *till) Exchange(s *Service, id ponder.ThreadID, at time.Time, ended bool
 	}
 }
 
-// Exchanges that ended long ago are removed, but for those that are to be kept.
+// Expired exchanges are removed, except kept ones.
 func TestForgetExchanges(t *testing.T) {
 	now := time.Now()
 	for _, tt := range []struct {
@@ -63,8 +62,8 @@ func TestForgetExchanges(t *testing.T) {
 	}
 }
 
-// Conversations are found by what was noted of them last, each owner's apart; what is old,
-// too much or of a removed thread is forgotten.
+// The newest conversation of a digest is found, for its owner only. Expired, surplus and
+// removed ones are forgotten.
 func TestChats(t *testing.T) {
 	s := NewTill(t, config.Token{}).Serve()
 	ctx, now := t.Context(), time.Now()

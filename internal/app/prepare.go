@@ -25,27 +25,24 @@ import (
 	"ponder/store/memory"
 )
 
-// A SessionModels is what a session is thought with.
 type SessionModels struct {
 	Models map[ponder.Role][]ponder.Model
-	Name   string // of the model that thinks, or empty
-	Missed error  // why the model is missing that the user named
+	Name   string
+	Missed error // why the named model is unavailable
 }
 
-// SessionRoles are the roles whose models a session asks.
 func SessionRoles() []ponder.Role { return []ponder.Role{ponder.Slow, ponder.Frontier} }
 
-// PrepareSession finds the models for a session and makes sure that they will answer, as
-// far as they can say. Where there is none, it sets the options to do without, if
-// there is something to quote.
+// PrepareSession finds the models of a session and checks that they will answer. Without a
+// model, it sets opts to quote sources if there are any.
 func (a *App) PrepareSession(ctx context.Context, model string, budget ponder.Budget, opts *session.Options) (*SessionModels, error) {
 	p, unaided, err := a.PrepareModels(ctx, model, budget, SessionRoles(), len(opts.Docs) > 0 || opts.Memory || opts.Web)
 	opts.WithoutModel = opts.WithoutModel || unaided
 	return p, err
 }
 
-// PrepareModels finds the models of some roles, and reports whether there are none, which
-// is an error if there is nothing to quote.
+// PrepareModels finds the models of roles. It reports true if there are none, which is an
+// error unless quotable is set.
 func (a *App) PrepareModels(ctx context.Context, model string, budget ponder.Budget, roles []ponder.Role, quotable bool) (p *SessionModels, unaided bool, err error) {
 	defer func() { err = ofModelName(model, err) }()
 	l, err := a.ModelSet(ctx, model)
@@ -71,7 +68,7 @@ func (a *App) PrepareModels(ctx context.Context, model string, budget ponder.Bud
 	return &SessionModels{Models: models, Name: models[ponder.Slow][0].Name()}, false, nil
 }
 
-// CheckPrices makes sure that a budget of money can be kept.
+// CheckPrices refuses a budget of money with models of unknown price.
 func CheckPrices(models map[ponder.Role][]ponder.Model, budget ponder.Budget, cfg *config.Config) error {
 	if budget.Money == 0 {
 		return nil
@@ -87,8 +84,8 @@ func CheckPrices(models map[ponder.Role][]ponder.Model, budget ponder.Budget, cf
 	return nil
 }
 
-// CheckDocs returns the absolute paths of documents, having made sure that something in
-// them can be read. Field is that of the paths. The tools of a take what it has read.
+// CheckDocs returns absolute paths after checking for readable documents. Errors name field.
+// The tools of a reuse the readings.
 func (a *App) CheckDocs(ctx context.Context, field string, paths []string) ([]string, error) {
 	all, listing, err := FindDocs(ctx, field, paths, document.Options{Readings: a.readings})
 	if err != nil || listing == nil || slices.ContainsFunc(listing.Files, func(f document.File) bool { return f.Named }) {
@@ -101,8 +98,6 @@ func (a *App) CheckDocs(ctx context.Context, field string, paths []string) ([]st
 	return nil, Invalidf(field, "%s: %w%s", strings.Join(paths, ", "), ErrUnreadable, Skipped(unread))
 }
 
-// FindDocs returns the absolute paths of documents and, if there are any, what is there to
-// read. Files that are named have been read; folders are only looked through.
 func FindDocs(ctx context.Context, field string, paths []string, read document.Options) ([]string, *document.Listing, error) {
 	var all, files []string
 	for _, path := range paths {
@@ -144,7 +139,7 @@ func FindDocs(ctx context.Context, field string, paths []string, read document.O
 	return all, listing, nil
 }
 
-// docsError is an error of reading documents, save that of an interruption.
+// docsError returns an error of reading documents, or the cause of ctx.
 func docsError(ctx context.Context, field string, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -159,17 +154,15 @@ func Skipped(list []document.Skipped) string {
 	return fmt.Sprintf(" (%s: %s)", document.Legible(list[0].Path), list[0].Reason)
 }
 
-// CheckTime is how long it is tried to read documents, in which what reads PDFs may have
-// to be made ready first.
+// CheckTime limits the check of documents, including the start of the PDF reader.
 const CheckTime = 20 * time.Second
 
-// A DocumentCheck is what came of reading files.
 type DocumentCheck struct {
 	Read   int
-	Unread []document.Skipped // of which nothing can be read
+	Unread []document.Skipped
 }
 
-// CheckDocuments reads files of a listing for a while, until it has read enough of them.
+// CheckDocuments reads until enough documents are readable or its time is up.
 func CheckDocuments(ctx context.Context, list *document.Listing, enough int) (t DocumentCheck) {
 	since := time.Now()
 	for _, f := range list.Files {
@@ -185,9 +178,8 @@ func CheckDocuments(ctx context.Context, list *document.Listing, enough int) (t 
 	return t
 }
 
-// AllowsCall returns an error if the budget of a session is too small for a single call. It
-// starts the session in memory without sources, because such a call is the cheapest, and ends
-// it as soon as a model is asked.
+// AllowsCall returns an error if the budget is too small for one call. It simulates a session
+// without sources, whose first call is the cheapest.
 func (p *PreparedStart) AllowsCall(ctx context.Context) error {
 	opts := p.session
 	if opts.WithoutModel || p.Budget.Tokens == 0 && p.Budget.Money == 0 {
@@ -221,7 +213,7 @@ func (p *PreparedStart) AllowsCall(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return err
-	case asked.Load() || err != nil: // then it is for the session to find out
+	case asked.Load() || err != nil: // left to the session
 		return nil
 	}
 	return Invalidf("", "a budget of %s does not allow a single call of %s: give it more", p.Budget, p.Name)

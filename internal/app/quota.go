@@ -16,29 +16,26 @@ import (
 	"ponder/mode/session"
 )
 
-// limitOf returns what the token of the caller may do in a day, if it is limited.
 func (s *Service) limitOf(ctx context.Context) (token string, limit quota.Limit, limited bool) {
 	token = auth.CallerOf(ctx).Token
 	limit, _ = s.limitOfToken(token)
 	return token, limit, limit != quota.Limit{}
 }
 
-// limitOfToken returns what a token may do in a day, and whether its cost is limited.
 func (s *Service) limitOfToken(token string) (limit quota.Limit, costs bool) {
 	t := s.Settings.Serve.Tokens[token]
 	limit = quota.Limit{Starts: t.PerDay, Cost: MoneyOf(t.Cost)}
 	return limit, limit.Cost > 0
 }
 
-// payer returns the token whose day pays for a thread, if its cost is limited: the one that
-// has started the thread, or else that of the caller.
+// payer returns the token that pays for a thread, if limited: the one that started it, else the
+// caller's.
 func (s *Service) payer(ctx context.Context, starter string) (token string, limit quota.Limit, limited bool) {
 	token = cmp.Or(starter, auth.CallerOf(ctx).Token)
 	limit, limited = s.limitOfToken(token)
 	return token, limit, limited
 }
 
-// reserve makes a reservation, whose refusals are errors of this package.
 func (s *Service) reserve(ctx context.Context, r quota.Request) (ponder.Money, error) {
 	amount, err := s.quotas.Reserve(ctx, r)
 	var refused *quota.Refusal
@@ -51,9 +48,8 @@ func (s *Service) reserve(ctx context.Context, r quota.Request) (ponder.Money, e
 	return 0, Errorf(OverBudget, "", "%w", err)
 }
 
-// startWithQuota calls start, which starts a thread, within the quota of the caller's token.
-// It cuts the budget to what it reserves: what the caller wants, as far as that is left; or
-// half of what is left if the caller wants no amount, so that the rest is for others.
+// startWithQuota calls start within the quota of the caller's token. It cuts the budget to the
+// wanted amount as far as available, or to half of the rest without one.
 func (s *Service) startWithQuota(ctx context.Context, id ponder.ThreadID, budget *ponder.Budget, start func() error) error {
 	token, limit, limited := s.limitOf(ctx)
 	if !limited {
@@ -80,7 +76,7 @@ func (s *Service) startWithQuota(ctx context.Context, id ponder.ThreadID, budget
 	return s.withReservation(ctx, r, now, start)
 }
 
-// withReservation calls do, which starts what the reservation r of a time is for.
+// withReservation calls do, and marks the reservation r as started, or cancels it on failure.
 func (s *Service) withReservation(ctx context.Context, r quota.Request, at time.Time, do func() error) error {
 	err := do()
 	ctx = context.WithoutCancel(ctx)
@@ -93,10 +89,10 @@ func (s *Service) withReservation(ctx context.Context, r quota.Request, at time.
 	return err
 }
 
-// errUnread is the error of a reservation for a thread whose ceiling is in its log only.
+// errUnread means that only the thread's log has its ceiling.
 var errUnread = errors.New("the ceiling of the thread is not known")
 
-// remaining returns what a session or a research may still cost by its log, and its state.
+// remaining returns the remaining budget of a session by its log, and its state.
 func (s *Service) remaining(ctx context.Context, info ponder.Info) (ponder.Money, session.Session, error) {
 	v, err := s.thought(ctx, info)
 	if err != nil || v.Session.Budget.USD == 0 {
@@ -106,12 +102,10 @@ func (s *Service) remaining(ctx context.Context, info ponder.Info) (ponder.Money
 	return max(0, max(MoneyOf(v.Session.Budget.USD), told)-MoneyOf(v.Session.Usage.USD)), v.Session, err
 }
 
-// budgeted reports whether threads of a kind have a budget in their log.
 func budgeted(kind ponder.Kind) bool {
 	return kind == ponder.KindSession || kind == ponder.KindResearch
 }
 
-// thought returns a session, or a research as if it were one.
 func (s *Service) thought(ctx context.Context, info ponder.Info) (session.View, error) {
 	if info.Kind == ponder.KindResearch {
 		v, _, err := FoldResearch(ctx, s.Log, info.ID)
@@ -120,17 +114,16 @@ func (s *Service) thought(ctx context.Context, info ponder.Info) (session.View, 
 	return Fold(ctx, s.Log, info.ID)
 }
 
-// goesOn calls do, which has a thread worked on that exists. A session or a research whose
-// token is limited may cost no more than what is left of its day: if it might, its budget
-// is cut.
+// goesOn calls do, which continues a thread. If the thread thinks under a limited token, its
+// budget is cut to the rest of the day.
 func (s *Service) goesOn(ctx context.Context, info ponder.Info, do func() error) error {
 	if budgeted(info.Kind) && info.Status != ponder.Thinking {
-		return do() // it is told something, and costs nothing
+		return do() // a command that costs nothing
 	}
 	return s.granted(ctx, info, do)
 }
 
-// granted is goesOn of a thread that is going to think by what is done, if it does not yet.
+// granted is goesOn for a thread that starts to think by do.
 func (s *Service) granted(ctx context.Context, info ponder.Info, do func() error) error {
 	token, err := s.Books.token(ctx, info.ID)
 	if err != nil {
@@ -139,7 +132,7 @@ func (s *Service) granted(ctx context.Context, info ponder.Info, do func() error
 	return s.continueWithQuota(ctx, token, info, do)
 }
 
-// continueWithQuota is granted of a thread that a token has started, or none.
+// continueWithQuota is granted for a thread that token starter started; it may be empty.
 func (s *Service) continueWithQuota(ctx context.Context, starter string, info ponder.Info, do func() error) error {
 	token, limit, limited := s.payer(ctx, starter)
 	if !limited {
@@ -157,7 +150,7 @@ func (s *Service) continueWithQuota(ctx context.Context, starter string, info po
 			return more, nil
 		case unread >= 0:
 			more = unread
-		case !row.Known || more > left: // the log may say less
+		case !row.Known || more > left: // the log may have less
 			return 0, errUnread
 		}
 		cut = 0
@@ -186,8 +179,8 @@ func (s *Service) continueWithQuota(ctx context.Context, starter string, info po
 	})
 }
 
-// CostsMore calls do, which lets a session cost as much as an amount in all. If that is more
-// than it may cost now, its token must pay for it.
+// CostsMore calls do, which raises the ceiling of a session to most. The token must have the
+// increase.
 func (s *Service) CostsMore(ctx context.Context, info ponder.Info, spent, most ponder.Money, do func() error) error {
 	starter, err := s.Books.token(ctx, info.ID)
 	if err != nil {
@@ -209,13 +202,11 @@ func (s *Service) CostsMore(ctx context.Context, info ponder.Info, spent, most p
 	return s.withReservation(ctx, r, time.Now(), do)
 }
 
-// ownerOf returns the owner of a token.
 func (s *Service) ownerOf(token string) string {
 	return cmp.Or(s.Settings.Serve.Tokens[token].Owner, token)
 }
 
-// unheard returns the most that a session is to cost by what it was told and has not heard
-// of yet, or zero.
+// unheard returns the highest ceiling in pending commands, or zero.
 func (s *Service) unheard(ctx context.Context, id ponder.ThreadID, v session.View) (most ponder.Money, err error) {
 	heard := make(map[string]bool)
 	for _, w := range v.Steering {
@@ -232,7 +223,7 @@ func (s *Service) unheard(ctx context.Context, id ponder.ThreadID, v session.Vie
 	return most, nil
 }
 
-// adoptRuns reserves what the threads at work may cost that an older version has started.
+// adoptRuns reserves the ceilings of threads that an older version started.
 func (s *Service) adoptRuns(ctx context.Context) error {
 	list, err := s.quotas.Unread(ctx)
 	if err != nil {
@@ -256,10 +247,10 @@ func (s *Service) adoptRuns(ctx context.Context) error {
 	return nil
 }
 
-// ownToken is the name of the token of the user, in the log.
+// ownToken names the user's token in the log.
 const ownToken = "PONDER_TOKEN"
 
-// guarding returns who may ask the server.
+// Guarding returns the access rules of the server.
 func Guarding(cfg *config.Config) (auth.Config, error) {
 	c := auth.Config{Owner: LocalOwner, Hosts: cfg.Serve.Hosts, Origins: cfg.Serve.Origins}
 	if cfg.Token != "" {
@@ -289,7 +280,6 @@ func Guarding(cfg *config.Config) (auth.Config, error) {
 	return c, nil
 }
 
-// scopesOf returns what a token is for.
 func scopesOf(t config.Token) (list []auth.Scope) {
 	if len(t.Scopes) == 0 {
 		return []auth.Scope{auth.Read, auth.Think}

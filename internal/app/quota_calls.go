@@ -15,7 +15,7 @@ import (
 	"ponder/llm"
 )
 
-// paid returns the models of an engine, paid from the day of a token if that is limited.
+// paid returns models that charge the payer's token if it is limited.
 func (s *Service) paid(ctx context.Context, o engineSpec, models map[ponder.Role][]ponder.Model) (map[ponder.Role][]ponder.Model, error) {
 	if o.Payer == "" {
 		return models, nil
@@ -31,14 +31,11 @@ func (s *Service) paid(ctx context.Context, o engineSpec, models map[ponder.Role
 	return quota.Meter(models, quota.Account{Quotas: s.quotas, Token: token, Limit: limit, Thread: o.Payer, Life: s.life}), nil
 }
 
-// embeddingTime is how long it may take to make vectors that the day of a token pays for:
-// what they may cost is held no longer.
+// embeddingTime limits an embedding call: its reservation lasts no longer.
 const embeddingTime = quota.StartTime - 10*time.Second
 
-// embedFor makes vectors for an owner, and counts what they used among what the owner has
-// used. If a token is limited, what they may cost at most is held of its day before, and
-// what they have cost is charged after; if that is not left, the error is a
-// [app.Error] of the code [app.OverBudget].
+// embedFor makes vectors and counts their usage. A limited token reserves the maximal cost
+// first, then pays the real one. If the rest is too small, the error has the code [OverBudget].
 func (s *Service) embedFor(ctx context.Context, owner, token string, m VectorModel, texts []string) (vectors [][]float32, usage llm.Usage, err error) {
 	limit, limited := s.limitOfToken(token)
 	if !limited || m.Price.Source == ponder.PriceLocal {
@@ -65,7 +62,6 @@ func (s *Service) embedFor(ctx context.Context, owner, token string, m VectorMod
 	return vectors, usage, errors.Join(err, charged, s.noteUsed(ctx, owner, m, usage, err))
 }
 
-// noteUsed counts what vectors used among what their owner has used.
 func (s *Service) noteUsed(ctx context.Context, owner string, m VectorModel, usage llm.Usage, failed error) error {
 	if s.Books == nil {
 		return nil
@@ -85,9 +81,8 @@ func (s *Service) noteUsed(ctx context.Context, owner string, m VectorModel, usa
 	return s.Books.use(context.WithoutCancel(ctx), owner, row, time.Now())
 }
 
-// payFor returns an embedder whose vectors are paid from the day of the token that asks;
-// vectors that no caller asks for are paid by a token of the owner: see [Service.payers].
-// While no day pays for them they are not made, and are made once one does.
+// payFor returns an embedder that charges one of [Service.payers]. If none can pay, the vectors
+// are made later.
 func (s *Service) payFor(l *ModelSet, owner string, e vector.Embedder) vector.Embedder {
 	if e.Embed == nil {
 		return e
@@ -111,9 +106,9 @@ func (s *Service) payFor(l *ModelSet, owner string, e vector.Embedder) vector.Em
 	return e
 }
 
-// payers returns the tokens that may pay for the vectors of an owner, one of them: that of
-// the caller; else, if all tokens of the owner are limited in what they may cost, each of
-// them in the order of their names; else "", for which nothing is limited.
+// payers returns the tokens of which one pays for an owner's vectors. It is the caller's token,
+// if there is one. Else it is one of the owner's tokens if all of them are limited, or "",
+// which has no limit.
 func (s *Service) payers(ctx context.Context, owner string) []string {
 	if token := auth.CallerOf(ctx).Token; token != "" {
 		return []string{token}
@@ -134,8 +129,7 @@ func (s *Service) payers(ctx context.Context, owner string) []string {
 	return list
 }
 
-// Used implements [app.Accountant]. Of an owner who is alone, and whose are all the
-// threads, is all that the ledger has.
+// Used implements [Accountant]. If the owner is alone, it returns all usage in the ledger.
 func (s *Service) Used(ctx context.Context, owner string, alone bool, by ponder.GroupBy, since time.Time) (rows []ponder.UsageRow, err error) {
 	others := !alone
 	if alone {

@@ -10,7 +10,6 @@ import (
 	"ponder/mode/session"
 )
 
-// limitIn returns what the last of the limits that count of a run is to cost.
 func (t *till) limitIn(id ponder.ThreadID, run ponder.RunID) (most ponder.Money) {
 	t.Helper()
 	for ev, err := range t.store.Events(t.ctx, id, 0) {
@@ -29,7 +28,6 @@ func (t *till) limitIn(id ponder.ThreadID, run ponder.RunID) (most ponder.Money)
 	return most
 }
 
-// A fork may cost no more than it was granted, whatever it is told.
 func TestForkIsHeldWithinItsGrant(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	if m, err := l.begin(l.Serve(), "thr_1", 500_000); err != nil || m != 500_000 {
@@ -66,8 +64,8 @@ func TestForkIsHeldWithinItsGrant(t *testing.T) {
 	}
 }
 
-// A session that was granted to go on is held for until it is told so; nothing is left of
-// what was refused, or of a thread that was not begun.
+// A reservation to resume lasts until the command is appended. A refused resumption and a
+// failed start leave none.
 func TestGoesOnOnceItIsGranted(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	s := l.Serve()
@@ -111,7 +109,6 @@ func TestGoesOnOnceItIsGranted(t *testing.T) {
 	}
 }
 
-// What threads that have ended did not cost is there again, and they are looked at no more.
 func TestEndedThreadsReserveNothing(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	s := l.Serve()

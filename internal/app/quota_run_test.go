@@ -20,7 +20,6 @@ import (
 	"ponder/mode/session"
 )
 
-// A countingLog counts the events that are read.
 type countingLog struct {
 	ponder.Store
 	read int
@@ -53,7 +52,6 @@ func (t *till) sends(id ponder.ThreadID, body ponder.Body) {
 	}
 }
 
-// talks makes a conversation that is being answered.
 func (t *till) talks(s *Service, id ponder.ThreadID) error {
 	thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: "anna"}
 	return s.goesOn(t.ctx, ponder.Info{Thread: thread}, func() error {
@@ -61,13 +59,11 @@ func (t *till) talks(s *Service, id ponder.ThreadID) error {
 	})
 }
 
-// account returns what pays for the calls of a conversation.
 func (t *till) account(s *Service, id ponder.ThreadID) quota.Account {
 	return quota.Account{Quotas: s.quotas, Token: "anna", Limit: quota.Limit{Cost: MoneyOf(t.limit.Cost)}, Thread: id, Life: t.ctx}
 }
 
-// A reservation reads no event, however long the threads of the token are, unless a row has
-// no ceiling.
+// A reservation reads no events unless a row lacks its ceiling.
 func TestReservationReadsNoLog(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 10})
 	s := l.Serve()
@@ -126,7 +122,7 @@ func (t *till) sql(query string, args ...any) {
 	}
 }
 
-// A database of the version before, in which runs are at work, is counted as before.
+// Runs of the previous schema keep their reservations.
 func TestReservationsOfOlderVersion(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 2})
 	old := fstest.MapFS{}
@@ -152,11 +148,11 @@ func TestReservationsOfOlderVersion(t *testing.T) {
 		l.does(id, bodies...)
 	}
 	row("thr_held", ponder.KindSession, 500_000, costs(100_000)...)
-	row("thr_free", ponder.KindSession, 0, costs(200_000)...) // by its log it is at work
+	row("thr_free", ponder.KindSession, 0, costs(200_000)...) // active by its log
 	row("thr_over", ponder.KindSession, 500_000, append(costs(50_000), ponder.RunFinished{Status: ponder.Completed, Answer: "!"})...)
 	row("thr_paused", ponder.KindSession, 500_000, costs(10_000)...)
 	l.sends("thr_paused", ponder.RunPaused{})
-	l.sql(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES ('anna', ?, 4, 30_000)`, time.Now().Format(time.DateOnly)) // of one that is removed
+	l.sql(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES ('anna', ?, 4, 30_000)`, time.Now().Format(time.DateOnly)) // of a removed thread
 	s := l.Serve()
 	log := &countingLog{Store: s.Log}
 	s.Log = log
@@ -183,19 +179,18 @@ func TestReservationsOfOlderVersion(t *testing.T) {
 	}
 }
 
-// A quotaModel does random things with the token of a till, and knows from the log what they
-// may cost.
+// A quotaModel makes random operations with a token, and computes the possible cost from the
+// log.
 type quotaModel struct {
 	*till
 	rnd     *rand.Rand
-	s       [2]*Service // processes
+	s       [2]*Service // two processes
 	spent   map[string]ponder.Money
 	runs    map[ponder.ThreadID]ponder.Status
 	cost    map[ponder.ThreadID]ponder.Money
 	flights []flight
 }
 
-// A flight is a call of a conversation that is being made.
 type flight struct {
 	thread ponder.ThreadID
 	max    ponder.Money
@@ -221,7 +216,6 @@ func (m *quotaModel) pick(status ponder.Status) (ponder.ThreadID, bool) {
 
 func (m *quotaModel) today() string { return time.Now().Format(time.DateOnly) }
 
-// mayCost returns what a run may still cost by its log.
 func (m *quotaModel) mayCost(id ponder.ThreadID) ponder.Money {
 	return max(0, m.limitIn(id, "run_1")-m.cost[id])
 }
@@ -232,7 +226,7 @@ func (m *quotaModel) pay(id ponder.ThreadID, c ponder.Money) {
 	m.cost[id] += c
 }
 
-// mayRefuse fails the test if an error is none of a quota.
+// mayRefuse fails the test unless err is a quota error.
 func (m *quotaModel) mayRefuse(err error) bool {
 	if err != nil {
 		m.refuses(OverBudget, err)
@@ -308,7 +302,7 @@ func (m *quotaModel) step() string {
 		return "answer"
 	default:
 		switch m.rnd.IntN(3) {
-		case 0: // killed: what was in flight is not settled, and sent again once the thread is worked on
+		case 0: // killed: calls in flight are unsettled and sent again
 			m.s = [2]*Service{m.Serve(), m.Serve()}
 			for _, f := range m.flights {
 				if err := m.s[0].quotas.Free(m.ctx, f.thread); err != nil {
@@ -317,7 +311,7 @@ func (m *quotaModel) step() string {
 			}
 			m.flights = nil
 			return "crash"
-		case 1: // killed between the reservation and the start
+		case 1: // killed between reservation and start
 			_, err := s.reserve(m.ctx, quota.Request{
 				Token: "anna", Limit: quota.Limit{Cost: MoneyOf(m.limit.Cost)}, Thread: ponder.ThreadID(ponder.NewID("thr")), Pending: true,
 				Amount: func(_ quota.Row, left ponder.Money) (ponder.Money, error) { return left / 3, nil },
@@ -330,7 +324,7 @@ func (m *quotaModel) step() string {
 	}
 }
 
-// check fails the test if the token may cost more today than its limit.
+// check fails the test if the token's possible cost exceeds its limit.
 func (m *quotaModel) check(after string) {
 	m.Helper()
 	sum := m.spent[m.today()]
@@ -345,8 +339,8 @@ func (m *quotaModel) check(after string) {
 	}
 }
 
-// Whatever a token starts, and whenever processes are killed, it may cost no more in a day
-// than its limit; and what is not used comes back.
+// Starts and crashes never raise a token's daily cost above its limit, and unused reservations
+// return.
 func TestQuotaHoldsThroughCrashes(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -18,7 +18,6 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A till is a database that servers count in what the token anna may do.
 type till struct {
 	*testing.T
 	store *sqlite.Store
@@ -36,7 +35,6 @@ func NewTill(t *testing.T, limit config.Token) *till {
 	return &till{t, store, limit, ctx}
 }
 
-// serve returns a server, as another process or after a restart.
 func (t *till) Serve() *Service {
 	b, err := openBooks(t.Context(), t.store.SQL())
 	if err != nil {
@@ -47,7 +45,6 @@ func (t *till) Serve() *Service {
 	return &Service{App: &App{Settings: cfg}, Store: t.store, Log: t.store, Books: b, quotas: quota.New(t.store.SQL()), life: t.Context()}
 }
 
-// begin begins a session with what it is granted of a cost.
 func (t *till) begin(s *Service, id ponder.ThreadID, want ponder.Money) (ponder.Money, error) {
 	b := ponder.Budget{Cost: ponder.Cost{Money: want}}
 	err := s.startWithQuota(t.ctx, id, &b, func() error {
@@ -57,10 +54,9 @@ func (t *till) begin(s *Service, id ponder.ThreadID, want ponder.Money) (ponder.
 	return b.Money, err
 }
 
-// does has a session do something, as its holder.
 func (t *till) does(id ponder.ThreadID, bodies ...ponder.Body) {
 	t.Helper()
-	node := ponder.NodeID(ponder.NewID("nod")) // which is alive now
+	node := ponder.NodeID(ponder.NewID("nod")) // alive
 	if err := t.store.Join(t.ctx, ponder.Node{ID: node}); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +77,6 @@ func (t *till) does(id ponder.ThreadID, bodies ...ponder.Body) {
 	}
 }
 
-// costs are a call of so much.
 func costs(m ponder.Money) []ponder.Body {
 	return []ponder.Body{
 		ponder.CallStarted{Role: ponder.Slow, Mode: session.Name, Model: "sim/a"},
@@ -89,7 +84,6 @@ func costs(m ponder.Money) []ponder.Body {
 	}
 }
 
-// reserved returns what a thread may still cost, unless it is at rest.
 func (t *till) reserved(id ponder.ThreadID) (sum ponder.Money) {
 	t.Helper()
 	err := t.store.SQL().Read.QueryRow(`SELECT coalesce(sum(ceiling - cost), 0) FROM serve_thread WHERE held > 0 AND ceiling > cost AND (thread = ? OR '' = ?)`,
@@ -100,7 +94,6 @@ func (t *till) reserved(id ponder.ThreadID) (sum ponder.Money) {
 	return sum
 }
 
-// left returns what the token may still cost today.
 func (t *till) left(s *Service) (left ponder.Money) {
 	t.Helper()
 	_, err := s.quotas.Reserve(t.ctx, quota.Request{
@@ -125,8 +118,8 @@ func (t *till) refuses(code Code, err error) {
 	}
 }
 
-// Sessions that are begun at once, through two servers, are never granted more than there
-// is, and what they are granted is in the log.
+// Concurrent starts through two servers never exceed the limit, and each budget in the log
+// equals its reservation.
 func TestGrantsAtOnce(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1.5})
 	servers := []*Service{l.Serve(), l.Serve()}
@@ -156,8 +149,8 @@ func TestGrantsAtOnce(t *testing.T) {
 	}
 }
 
-// What a session has not spent is there again when it has ended, or is paused; what it has
-// spent is not, nor what was spent by one that is removed.
+// A session that ends or pauses returns its unused reservation. Spent money stays charged, also
+// for removed threads.
 func TestGrantsGiveBack(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	is := func(id ponder.ThreadID, want, granted ponder.Money) {
@@ -166,7 +159,7 @@ func TestGrantsGiveBack(t *testing.T) {
 			t.Errorf("%s is granted %d: %v; want %d", id, m, err, granted)
 		}
 	}
-	is("thr_1", 0, 500_000) // half of what is left, where nothing is asked for
+	is("thr_1", 0, 500_000) // half of the rest, without an amount
 	is("thr_2", 9_000_000, 500_000)
 	_, err := l.begin(l.Serve(), "thr_none", 1)
 	l.refuses(OverBudget, err)
@@ -187,9 +180,8 @@ func TestGrantsGiveBack(t *testing.T) {
 	if err := l.Serve().startWithQuota(l.ctx, "thr_failed", &b, func() error { return failed }); !errors.Is(err, failed) || b.Money != 175_000 {
 		t.Errorf("%v, %d", err, b.Money)
 	}
-	is("thr_5", 0, 175_000) // what failed is not held
+	is("thr_5", 0, 175_000) // a failed start reserves nothing
 
-	// The one that was paused goes on with what is left: 1 - 0.2 - 0.1 - 0.35 - 0.175.
 	if _, err := ponder.SendCommands(l.ctx, l.store, "thr_2", ponder.Event{Run: "run_1", Body: ponder.RunResumed{}}); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +208,7 @@ func TestGrantsGiveBack(t *testing.T) {
 	}
 }
 
-// However many are begun at once, as many begin as a token may in a day.
+// Concurrent starts stop exactly at the daily number.
 func TestBeginsAtOnce(t *testing.T) {
 	l := NewTill(t, config.Token{PerDay: 5})
 	servers := []*Service{l.Serve(), l.Serve()}
@@ -246,7 +238,6 @@ func TestBeginsAtOnce(t *testing.T) {
 	l.refuses(Limit, err)
 }
 
-// A dear model counts what its calls may have cost that are being made.
 type dear struct {
 	mu    sync.Mutex
 	calls int
@@ -265,8 +256,8 @@ func (d *dear) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, erro
 	}
 }
 
-// The calls of conversations hold what they may cost, beside sessions, and give back what
-// they have not: also if two servers make them.
+// Calls of conversations reserve their maximal cost beside sessions, through two servers, and
+// return the rest.
 func TestCallsArePaid(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	if m, err := l.begin(l.Serve(), "thr_session", 500_000); err != nil || m != 500_000 {
@@ -297,7 +288,7 @@ func TestCallsArePaid(t *testing.T) {
 			}
 		})
 	}
-	for range 6 { // four of ten fit in half a dollar, with what they read
+	for range 6 { // four of ten fit in half a dollar, with their input
 		if err := <-failed; llm.ClassOf(err) != llm.Payment {
 			t.Error(err)
 		}
@@ -316,7 +307,6 @@ func TestCallsArePaid(t *testing.T) {
 	}
 }
 
-// A twin is a model that tells whether it may be asked twice.
 type twin struct {
 	asked chan bool
 	hold  chan struct{}
@@ -332,8 +322,7 @@ func (m twin) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta,
 	}
 }
 
-// A call that may be made twice holds what two requests may cost; if that is not left, it
-// is made once.
+// A hedged call reserves the cost of two requests, or is not hedged.
 func TestCallsThatMayBeMadeTwiceArePaid(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 0.35})
 	thread := ponder.Thread{ID: "thr_talk", Kind: ponder.KindConversation, Owner: "anna"}
@@ -344,7 +333,7 @@ func TestCallsThatMayBeMadeTwiceArePaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := twin{make(chan bool), make(chan struct{})}
-	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 100} // 1000 tokens are ten cents
+	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 100}
 	models, err := s.paid(t.Context(), engineSpec{Payer: thread.ID}, map[ponder.Role][]ponder.Model{ponder.Cheap: {{Model: m, Price: price, Hedge: true}}})
 	if err != nil {
 		t.Fatal(err)
@@ -381,7 +370,7 @@ func TestCallsThatMayBeMadeTwiceArePaid(t *testing.T) {
 	}
 }
 
-// What has no price cannot be kept within a limit.
+// A limited token refuses models without a price.
 func TestCallsWithoutAPrice(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	s := l.Serve()
@@ -399,8 +388,7 @@ func TestCallsWithoutAPrice(t *testing.T) {
 	}
 }
 
-// A session may be told to cost more only as far as the day of its token pays for it; what
-// it was told and has not heard of is held.
+// A raised ceiling must fit the token's rest. Ceilings in pending commands are reserved.
 func TestGrantsMoreToWhatThinks(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	if m, err := l.begin(l.Serve(), "thr_1", 500_000); err != nil || m != 500_000 {

@@ -14,7 +14,6 @@ import (
 	"ponder/llm"
 )
 
-// vectorsAt is a model whose vectors cost a price, and use so many tokens each.
 func vectorsAt(price ponder.Price, tokens int, asked *int, mu *sync.Mutex) VectorModel {
 	return VectorModel{Name: "sim/vectors", Price: price, Embed: func(_ context.Context, texts []string) ([][]float32, llm.Usage, error) {
 		mu.Lock()
@@ -24,15 +23,14 @@ func vectorsAt(price ponder.Price, tokens int, asked *int, mu *sync.Mutex) Vecto
 	}}
 }
 
-// However many ask for vectors at once, a day is never overdrawn, and holds nothing once
-// they are answered.
+// Concurrent vector calls never overdraw the day, and leave no reservation.
 func TestVectorsAreHeldBefore(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 0.5})
 	price := ponder.Price{Source: ponder.PriceTable, Input: 100}
 	var mu sync.Mutex
 	asked, refused := 0, 0
 	m := vectorsAt(price, 2000, &asked, &mu)
-	text := strings.Repeat("a ", 2000) // 2016 tokens at most, of 20 cents
+	text := strings.Repeat("a ", 2000) // 2016 tokens at most, 20 cents
 	var all sync.WaitGroup
 	for range 12 {
 		s := l.Serve()
@@ -70,7 +68,7 @@ func TestVectorsAreHeldBefore(t *testing.T) {
 	}
 }
 
-// What vectors have cost is what is said of it, else all that they may have.
+// Vectors without reported usage cost their maximum.
 func TestCostOfVectors(t *testing.T) {
 	m := VectorModel{Price: ponder.Price{Source: ponder.PriceTable, Input: 1}}
 	said := int64(7)
@@ -93,8 +91,6 @@ func TestCostOfVectors(t *testing.T) {
 	}
 }
 
-// Vectors are paid by who asks for them; those that nobody asks for, by the tokens of their
-// owner, unless one of them is not limited.
 func TestWhoPaysForVectors(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	s := l.Serve()
@@ -111,7 +107,6 @@ func TestWhoPaysForVectors(t *testing.T) {
 	}
 }
 
-// What an owner has used is all of it: on threads that were removed, and vectors.
 func TestUsedByAnOwner(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	s := l.Serve()

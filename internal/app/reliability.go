@@ -13,7 +13,6 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Reliability says how right the confidences of the sessions of the owner were.
 func (a *App) Reliability(ctx context.Context) (Reliability, error) {
 	store, err := a.OpenReadOnly(ctx)
 	if errors.Is(err, ErrNothingYet) {
@@ -27,16 +26,14 @@ func (a *App) Reliability(ctx context.Context) (Reliability, error) {
 	return reliabilityOf(list), err
 }
 
-// A ForecastQuality is how good forecasts were.
 type ForecastQuality struct {
 	Brier       float64          `json:"brier"`
 	ECE         float64          `json:"ece"`
-	Chance      float64          `json:"ece_by_chance"` // of perfect forecasts, as few as these
+	Chance      float64          `json:"ece_by_chance"` // expected of equally few perfect forecasts
 	LogLoss     float64          `json:"log_loss"`
 	Reliability []ReliabilityBin `json:"reliability,omitempty"`
 }
 
-// A ReliabilityBin is a group of forecasts with the share that was right.
 type ReliabilityBin struct {
 	Low       float64 `json:"low"`
 	High      float64 `json:"high"`
@@ -45,7 +42,7 @@ type ReliabilityBin struct {
 	Frequency float64 `json:"right"`
 }
 
-// forecastQuality returns nil for no forecasts.
+// forecastQuality returns nil without forecasts.
 func forecastQuality(list []calibration.Forecast) *ForecastQuality {
 	bins := calibration.Reliability(list)
 	if len(bins) == 0 {
@@ -58,17 +55,16 @@ func forecastQuality(list []calibration.Forecast) *ForecastQuality {
 	return m
 }
 
-// A Reliability says how right the confidences of sessions were.
 type Reliability struct {
 	CalibrationStatus
-	Uncalibrated string             `json:"-"` // why
+	Uncalibrated string             `json:"-"`
 	Right        int                `json:"right"`
 	Wrong        int                `json:"wrong"`
 	Partly       int                `json:"partly"`
 	Claimed      *ForecastQuality   `json:"claimed,omitempty"`
-	Calibrated   *ForecastQuality   `json:"calibrated,omitempty"` // cross-validated
+	Calibrated   *ForecastQuality   `json:"calibrated,omitempty"`
 	Worth        []CalibratedClaim  `json:"worth,omitempty"`
-	Models       []ModelReliability `json:"models,omitempty"` // if there are several
+	Models       []ModelReliability `json:"models,omitempty"`
 }
 
 // A CalibratedClaim is a confidence with its calibration on an average basis.
@@ -77,7 +73,6 @@ type CalibratedClaim struct {
 	Calibrated float64 `json:"calibrated_confidence"`
 }
 
-// A ModelReliability is how good the forecasts of a model were.
 type ModelReliability struct {
 	Model      string           `json:"model"`
 	Sessions   int              `json:"resolved_sessions"`
@@ -109,7 +104,6 @@ func reliabilityOf(list []ResolvedSession) Reliability {
 	return r
 }
 
-// modelsOf measures each model by itself, if there are several.
 func modelsOf(list []ResolvedSession, claims, calibrated []calibration.Forecast) (models []ModelReliability) {
 	of := make(map[string][]int)
 	var names []string
@@ -146,14 +140,12 @@ func meanBasis(cases []calibration.Case) (mean calibration.Basis) {
 	return mean
 }
 
-// A CalibrationStatus is how far calibration has come.
 type CalibrationStatus struct {
-	Calibration string `json:"calibration"` // "uncalibrated", or of how many sessions
+	Calibration string `json:"calibration"`
 	Resolved    int    `json:"resolved_sessions"`
 	Wanted      int    `json:"wanted_sessions"`
 }
 
-// CalibrationStatusOf returns the status of a map.
 func CalibrationStatusOf(m calibration.Map) CalibrationStatus {
 	text := "uncalibrated"
 	if m.Calibrated() {
@@ -182,7 +174,6 @@ func UncalibratedReason(m calibration.Map) string {
 	return text
 }
 
-// A Resolution is an outcome that was recorded, and how far calibration has come with it.
 type Resolution struct {
 	ID      ponder.ThreadID `json:"id"`
 	Run     ponder.RunID    `json:"run_id"`
@@ -194,7 +185,7 @@ type Resolution struct {
 	lacking  string // why confidences are not calibrated
 }
 
-// Text writes r for people. More is the command that says more of calibration.
+// Text writes r for people. more is the command for details of calibration.
 func (r Resolution) Text(more string) string {
 	text := fmt.Sprintf("%s: %s (claimed %.2f)\n", textkit.Truncate(textkit.OneLine(r.question), 80), report.OutcomeText(r.Outcome), r.Claimed)
 	if r.lacking != "" {
@@ -203,10 +194,10 @@ func (r Resolution) Text(more string) string {
 	return text + fmt.Sprintf("calibrated from %s: %s\n", textkit.Count(r.Resolved, "resolved session", "resolved sessions"), more)
 }
 
-// maxNote is the most that is remembered with an outcome, in letters.
+// maxNote bounds the note of an outcome, in runes.
 const maxNote = 2000
 
-// ResolveSession records how the answer of a session turned out; a nil outcome is unknown.
+// ResolveSession records the outcome of a session; nil is unknown.
 func (a *App) ResolveSession(ctx context.Context, name string, outcome *float64, note string) (r Resolution, err error) {
 	if n := len([]rune(note)); n > maxNote {
 		return r, Invalidf("note", "it has %s letters, and may have %s", textkit.Number(n), textkit.Number(maxNote))

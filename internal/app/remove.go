@@ -16,9 +16,8 @@ import (
 	"ponder/store/sqlite"
 )
 
-// eraseThread removes a thread and all that belongs to it, and returns how many items
-// were remembered of it and how many files were beside it. Those go first, for nobody
-// would find them without it.
+// EraseThread removes a thread and its data. It returns the numbers of memories and files,
+// which it removes first: only the thread refers to them.
 func (a *App) EraseThread(ctx context.Context, store *sqlite.Store, info ponder.Info, remove func(context.Context, ponder.ThreadID) error) (forgotten, files int, err error) {
 	if err := cancelRuns(ctx, store, info); err != nil {
 		return 0, 0, err
@@ -35,7 +34,6 @@ func (a *App) EraseThread(ctx context.Context, store *sqlite.Store, info ponder.
 	return forgotten, files, err
 }
 
-// removeLog removes the log of a process that worked on a thread in the background.
 func (a *App) removeLog(id ponder.ThreadID) {
 	dir, err := a.Settings.StateDir()
 	if err != nil || string(id) != filepath.Base(string(id)) {
@@ -46,15 +44,14 @@ func (a *App) removeLog(id ponder.ThreadID) {
 	}
 }
 
-// How long a process may take to cancel what it does on a thread before that is
-// removed, and how often to look.
+// How long to wait for a process to cancel its work on a thread, and how often to check.
 const (
 	cancelTime  = 8 * time.Second
 	cancelEvery = 20 * time.Millisecond
 )
 
-// cancelRuns has the process that holds a thread, if one does, end what it does, so
-// that the cost of what is in flight is counted.
+// cancelRuns cancels runs in the process that holds the thread, so that calls in flight are
+// charged.
 func cancelRuns(ctx context.Context, store ponder.Store, info ponder.Info) error {
 	if !info.Held {
 		return nil
@@ -78,11 +75,10 @@ func cancelRuns(ctx context.Context, store ponder.Store, info ponder.Info) error
 	return nil
 }
 
-// forgetThread forgets what is remembered of a thread, if anything is remembered at
-// all, and returns how many items that were.
+// forgetThread forgets the memories of a thread and returns their number.
 func (a *App) forgetThread(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) (int, error) {
 	if !a.SharesLibraries() {
-		s, err := a.OpenLibraryReadOnly(ctx) // makes no library
+		s, err := a.OpenLibraryReadOnly(ctx)
 		if errors.Is(err, ErrNothingKnown) {
 			return 0, nil
 		}
@@ -114,11 +110,10 @@ func (a *App) forgetThread(ctx context.Context, store *sqlite.Store, id ponder.T
 	return shelf.Forget(ctx, ids...)
 }
 
-// filesOf is where the archive has the files from that are beside a thread.
+// FilesOf returns the archive source of a thread's files.
 func FilesOf(id ponder.ThreadID) string { return "thread:" + string(id) }
 
-// forgetFiles removes the bytes of the files beside a thread, unless they are kept for
-// something else too, and returns how many files there were.
+// forgetFiles removes a thread's files and returns their number. Bytes with other sources stay.
 func forgetFiles(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) (int, error) {
 	db := store.SQL()
 	files, err := archive.Open(ctx, db)

@@ -18,32 +18,28 @@ import (
 	"ponder/store/sqlite"
 )
 
-// modes are the ways of thinking there are. Conversations are held as t says, with
-// the tools.
 func Modes(t ChatSetup, tools []ponder.Tool) []ponder.Mode {
 	if t.Relay {
-		return []ponder.Mode{passthrough.New(passthrough.Config{Tools: ToolSpecs(tools)})} // alone: what is handed on gets no title
+		return []ponder.Mode{passthrough.New(passthrough.Config{Tools: ToolSpecs(tools)})} // only: an exchange has no title
 	}
 	return []ponder.Mode{session.New(), research.New(), chat.New(t.ChatOptions(tools)), deep.New(t.DeepOptions(tools)), title.New()}
 }
 
-// A thinker thinks in this process, on the threads that it is told to.
 type Runner struct {
 	Mind  *engine.Engine
 	Place *placement.Placement
-	tools func() // ends their use
-	Outer uint64 // see mcpServers.changed
-	ended bool   // closed
+	tools func()
+	Outer uint64
+	ended bool
 }
 
-// thinker returns one that thinks with models and may look into what, and nothing
-// else of the machine. The caller closes it.
+// Runner returns a runner with models that may read the sources what. The caller closes it.
 func (a *App) Runner(ctx context.Context, store *sqlite.Store, models map[ponder.Role][]ponder.Model, what Sources,
 	onDelta func(ponder.Delta)) (*Runner, error) {
 	return a.ChatRunner(ctx, store, ChatSetup{Models: models, Sources: what}, onDelta)
 }
 
-// talker returns a thinker that holds conversations as t says.
+// ChatRunner returns a runner of conversations with setup t.
 func (a *App) ChatRunner(ctx context.Context, store *sqlite.Store, t ChatSetup, onDelta func(ponder.Delta)) (*Runner, error) {
 	equipped, end, err := a.equip(ctx, store, &t)
 	if err != nil {
@@ -65,8 +61,8 @@ func (a *App) ChatRunner(ctx context.Context, store *sqlite.Store, t ChatSetup, 
 	return &Runner{Mind: mind, Place: p, tools: end, Outer: t.ToolsVersion}, nil
 }
 
-// equip returns the modes, models and tools of a mind that holds conversations as t says,
-// and what ends the use of the tools.
+// equip returns the engine configuration of conversations, and a function that releases the
+// tools.
 func (a *App) equip(ctx context.Context, store *sqlite.Store, t *ChatSetup) (c engine.Config, end func(), err error) {
 	tools, end, err := a.SourceTools(ctx, store, t.Sources)
 	if err != nil {
@@ -90,8 +86,7 @@ func (a *App) equip(ctx context.Context, store *sqlite.Store, t *ChatSetup) (c e
 	return engine.Config{Modes: Modes(*t, tools), Models: t.Models, Tools: tools}, end, nil
 }
 
-// work works on a thread until nothing is left to do, and returns nil; or until
-// ctx is done.
+// Work runs a thread until nothing is left to do, or ctx is done.
 func (t *Runner) Work(ctx context.Context, thread ponder.ThreadID) error {
 	if err := t.Place.Start(ctx, thread); err != nil {
 		return err
@@ -99,10 +94,9 @@ func (t *Runner) Work(ctx context.Context, thread ponder.ThreadID) error {
 	return t.Place.Wait(ctx, thread)
 }
 
-// closeTime is how long a thinker may take to stop.
 const CloseTime = 5 * time.Second
 
-// close stops all work. Doing so twice does no harm.
+// Close stops all work. It is idempotent.
 func (t *Runner) Close(ctx context.Context) error {
 	if t.ended {
 		return nil

@@ -21,32 +21,31 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A server is what answers programs, and works on threads.
 type Service struct {
-	*App                          // of nobody in particular: see as
+	*App                          // without an owner: see as
 	life          context.Context //nolint:containedctx // of the process
-	Since         time.Time       // when it was begun
+	Since         time.Time
 	Store         *sqlite.Store
 	Meter         *metrics.Meter
-	Log           ponder.Store // that of store, and the meter sees what is appended
+	Log           ponder.Store
 	Hub           *stream.Hub
 	Books         *serverDB
-	mind          *engine.Engine // that others are made of
+	mind          *engine.Engine // parent of all engines
 	place         *placement.Placement
 	outfits       *enginePool
-	briefs        sync.Map // of threads that are being started, by their ids
+	briefs        sync.Map
 	shelves       *LibraryPool
 	Minds         *minds
 	live          *stream.Broadcasts
 	writings      session.Writings
 	undercurrents backgroundFeeds
 	worths        calibrations
-	searches      bool // the web can be searched
+	searches      bool // web search is available
 	quotas        *quota.Quotas
 }
 
-// server returns one that works on threads: if it serves, on those that others leave to
-// it, too. The caller closes it.
+// NewService returns a service. If serves is set, it also takes threads from the queue. The
+// caller closes it.
 func (a *App) NewService(ctx context.Context, store *sqlite.Store, serves bool) (s *Service, err error) {
 	s = &Service{App: a, life: context.WithoutCancel(ctx), Store: store, Hub: stream.New(store)}
 	if s.Meter, err = s.newMeter(); err != nil {
@@ -71,11 +70,10 @@ func (a *App) NewService(ctx context.Context, store *sqlite.Store, serves bool) 
 	if err := s.adoptRuns(ctx); err != nil {
 		return nil, err
 	}
-	s.Since = time.Now() // before anything is worked on
+	s.Since = time.Now() // before any work starts
 	return s, s.open(ctx, serves)
 }
 
-// open begins to work on threads.
 func (s *Service) open(ctx context.Context, serves bool) (err error) {
 	node := placement.Self()
 	if s.mind, err = engine.New(engine.Config{Store: s.Log, Modes: []ponder.Mode{title.New()}, Node: node}); err != nil {
@@ -100,7 +98,7 @@ func (s *Service) open(ctx context.Context, serves bool) (err error) {
 	return nil
 }
 
-// Close stops all work, so that other processes may take it at once.
+// Close stops all work and releases the threads.
 func (s *Service) Close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseTime)
 	defer cancel()
@@ -109,7 +107,7 @@ func (s *Service) Close(ctx context.Context) {
 	s.worths.close()
 	if err = errors.Join(err, s.mind.Close(ctx)); err != nil {
 		slog.Warn("not all work has ended in order", "error", err)
-		return // what is at work still uses the rest
+		return
 	}
 	s.outfits.close()
 	s.shelves.Close()
@@ -118,7 +116,6 @@ func (s *Service) Close(ctx context.Context) {
 	}
 }
 
-// newMeter returns what counts, and makes traces if the environment wants them.
 func (s *Service) newMeter() (*metrics.Meter, error) {
 	version := s.Options.Version
 	traces, err := metrics.TracesFromEnv(version)
@@ -128,7 +125,7 @@ func (s *Service) newMeter() (*metrics.Meter, error) {
 	return metrics.New(metrics.Config{Version: version, Queue: s.waiting, Watchers: s.Hub.Watchers, Lag: s.Hub.Lag, Traces: traces}), nil
 }
 
-// waiting returns how many threads wait to be worked on, if the database says so in time.
+// waiting returns the length of the queue, if the database answers in time.
 func (s *Service) waiting() (n int, known bool) {
 	ctx, cancel := context.WithTimeout(s.life, ReadyTime)
 	defer cancel()
@@ -136,10 +133,9 @@ func (s *Service) waiting() (n int, known bool) {
 	return n, err == nil
 }
 
-// tidyEvery is how often the server is kept small.
 const tidyEvery = time.Minute
 
-// tidying does now and then what keeps the server small.
+// Tidying runs periodic cleanups until ctx is done.
 func (s *Service) Tidying(ctx context.Context) {
 	tick := time.NewTicker(tidyEvery)
 	defer tick.Stop()
@@ -162,8 +158,8 @@ func (s *Service) as(owner string) *App {
 	return s.App.As(owner)
 }
 
-// looks says what is looked into for an owner, by default: what is remembered, if
-// anything is, and the web, if there is a way to search it.
+// looks returns the default sources of an owner: memory if there is any, the web if it can be
+// searched.
 func (s *Service) looks(ctx context.Context, owner string, noMemory, noWeb bool) (memory, web bool, err error) {
 	if !noMemory {
 		lib, err := s.shelves.Provider(owner)(ctx)
@@ -188,16 +184,15 @@ func (s *Service) whose(ctx context.Context, id ponder.ThreadID) (*App, ponder.I
 	return s.as(info.Owner), info, nil
 }
 
-// workTold works on a thread, and tells those who look on if nothing can be written.
+// workTold works on a thread, and reports write errors to its watchers.
 func (s *Service) workTold(ctx context.Context, id ponder.ThreadID) error {
 	err := s.work(ctx, id)
 	s.Hub.Trouble(id, err)
 	return err
 }
 
-// tidyThreads forgets what is kept of threads that are gone, such as those that a command
-// has removed, or whose deletion came before what was kept of them. Nothing is forgotten
-// that was kept after a time: its thread may be about to begin.
+// tidyThreads deletes records of missing threads. It keeps records made after before, since
+// their threads may be about to appear.
 func (s *Service) tidyThreads(ctx context.Context, before time.Time) error {
 	gone, err := s.Books.gone(ctx, before)
 	if err != nil {
@@ -211,10 +206,8 @@ func (s *Service) tidyThreads(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// mostGone is how many threads are forgotten at once.
 const mostGone = 200
 
-// gone returns threads that something was kept of before a time, and that are not there.
 func (b *serverDB) gone(ctx context.Context, before time.Time) (list []ponder.ThreadID, err error) {
 	rows, err := b.db.Read.QueryContext(ctx, b.db.Bind(`SELECT thread FROM serve_thread WHERE since < ?
 		AND NOT EXISTS (SELECT 1 FROM ponder_thread WHERE ponder_thread.id = serve_thread.thread AND ponder_thread.removed = 0) LIMIT ?`), before.Unix(), mostGone)
@@ -254,8 +247,6 @@ func (s *Service) fits(ctx context.Context, info ponder.Info) error {
 	return nil
 }
 
-// databasePath returns the path of the database, the same from wherever it is named; or
-// "" if there is none.
 func (a *App) DatabasePath() string {
 	db, err := filepath.Abs(a.Settings.DB)
 	if err != nil {
@@ -267,24 +258,21 @@ func (a *App) DatabasePath() string {
 	return db
 }
 
-// A brief is what is known of a thread that is to be worked on.
 type threadSnapshot struct {
 	info ponder.Info
 	entry
-	since time.Time // when it was looked at
+	since time.Time
 }
 
-// briefLife is how long a brief is as good as looking again.
+// briefLife is how long a snapshot stays valid.
 const briefLife = time.Second
 
-// start has a thread worked on that was looked at just now, so that it need not be looked
-// at once more before a message is answered.
+// start starts work with a fresh snapshot, which saves a read before the answer.
 func (s *Service) start(ctx context.Context, known threadSnapshot) error {
 	s.briefs.Store(known.info.ID, known)
 	return s.place.Start(ctx, known.info.ID)
 }
 
-// briefed returns what is known of a thread that is worked on now.
 func (s *Service) briefed(ctx context.Context, id ponder.ThreadID) (threadSnapshot, error) {
 	if v, ok := s.briefs.LoadAndDelete(id); ok {
 		if known := v.(threadSnapshot); known.turn == s.Books.turn.Load() && time.Since(known.since) < briefLife {

@@ -9,7 +9,6 @@ import (
 	"ponder/store/sqlite"
 )
 
-// bookedServer returns a server that has a database and books, and nothing else.
 func bookedServer(t *testing.T) *Service {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
@@ -24,7 +23,7 @@ func bookedServer(t *testing.T) *Service {
 	return s
 }
 
-// What was found out of a thread is good for one work on it, unless it may have changed.
+// A snapshot serves one start, unless it is too old.
 func TestBriefed(t *testing.T) {
 	ctx := t.Context()
 	s := bookedServer(t)

@@ -18,25 +18,23 @@ import (
 //go:embed schema/*.sql
 var serveSchema embed.FS
 
-// Books are what the server keeps of threads beside their logs: with which model they
-// are to go on, and which token has started them. The columns of serve_thread for what a
-// thread may cost belong to package quota. They are safe for concurrent use.
+// serverDB stores the preferences and the starting token of each thread. Package quota owns the
+// cost columns of serve_thread. It is safe for concurrent use.
 type serverDB struct {
 	db    sqldb.DB
-	known sqldb.Statements // what is asked of db.Read again and again
-	turn  atomic.Int64     // counts the changes of entries in this process
+	known sqldb.Statements
+	turn  atomic.Int64
 }
 
-// A wishing is what a thread was asked for through the server.
+// threadPrefs are the preferences of a thread set through the server.
 type threadPrefs struct {
 	Model   string `json:"model,omitempty"`
 	NoWeb   bool   `json:"no_web,omitempty"`
 	Persona string `json:"persona,omitempty"`
-	System  string `json:"system,omitempty"` // what the program that a user speaks through says of how to answer
-	Keep    bool   `json:"keep,omitempty"`   // an exchange is not removed once it is old
+	System  string `json:"system,omitempty"` // the client's system prompt
+	Keep    bool   `json:"keep,omitempty"`   // an exchange does not expire
 }
 
-// openBooks returns the books in a database.
 func openBooks(ctx context.Context, db sqldb.DB) (*serverDB, error) {
 	scripts, err := fs.Sub(serveSchema, "schema")
 	if err != nil {
@@ -45,14 +43,12 @@ func openBooks(ctx context.Context, db sqldb.DB) (*serverDB, error) {
 	return &serverDB{db: db}, db.Migrate(ctx, "serve", scripts)
 }
 
-// An entry is what the books have of a thread.
 type entry struct {
 	threadPrefs
-	token string // that has begun it, or ""
-	turn  int64  // of the books, before it was read
+	token string
+	turn  int64
 }
 
-// entry returns what there is of a thread, nothing if nothing is there.
 func (b *serverDB) entry(ctx context.Context, id ponder.ThreadID) (e entry, err error) {
 	var js string
 	e.turn = b.turn.Load()
@@ -69,13 +65,12 @@ func (b *serverDB) entry(ctx context.Context, id ponder.ThreadID) (e entry, err 
 	return e, nil
 }
 
-// wishes returns what a thread was asked for.
 func (b *serverDB) wishes(ctx context.Context, id ponder.ThreadID) (threadPrefs, error) {
 	e, err := b.entry(ctx, id)
 	return e.threadPrefs, err
 }
 
-// wish changes what a thread is asked for. One that has been removed is asked for nothing.
+// Wish changes the preferences of a thread. It ignores removed threads.
 func (b *serverDB) Wish(ctx context.Context, id ponder.ThreadID, change func(*threadPrefs)) error {
 	w, err := b.wishes(ctx, id)
 	if err != nil {
@@ -95,13 +90,12 @@ func (b *serverDB) Wish(ctx context.Context, id ponder.ThreadID, change func(*th
 			ON CONFLICT (thread) DO UPDATE SET wishes = excluded.wishes`, string(id), string(js), time.Now().Unix(), string(id))
 }
 
-// token returns the token that has begun a thread, or "".
 func (b *serverDB) token(ctx context.Context, id ponder.ThreadID) (string, error) {
 	e, err := b.entry(ctx, id)
 	return e.token, err
 }
 
-// Remove forgets a thread. What it has cost stays in the day of its token.
+// Remove deletes the record of a thread. Its cost stays charged to the token's day.
 func (b *serverDB) Remove(ctx context.Context, id ponder.ThreadID) error {
 	return b.db.Tx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, b.db.Bind(`DELETE FROM serve_chat WHERE thread = ?`), string(id)); err != nil {
@@ -112,13 +106,12 @@ func (b *serverDB) Remove(ctx context.Context, id ponder.ThreadID) error {
 	})
 }
 
-// oncesKept is how many days requests are kept.
+// oncesKept is the number of days that idempotency keys stay.
 const oncesKept = 7
 
-// aQuarter is how exactly is kept when something was used beside threads.
+// aQuarter is the resolution of usage without threads.
 const aQuarter = 15 * time.Minute
 
-// use counts what was used of a model, the key of the row, beside threads.
 func (b *serverDB) use(ctx context.Context, owner string, r ponder.UsageRow, now time.Time) error {
 	err := b.db.Exec(ctx, `INSERT INTO serve_used (owner, quarter, model, calls, failed, input, micro_usd, unpriced)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, quarter, model) DO UPDATE SET
@@ -131,8 +124,7 @@ func (b *serverDB) use(ctx context.Context, owner string, r ponder.UsageRow, now
 	return nil
 }
 
-// used returns what an owner used beside threads since a time, cut to quarters of an hour.
-// It is of the role embed, and of no thread, run or mode.
+// used returns an owner's usage without threads, in quarters of an hour. Its role is embed.
 func (b *serverDB) used(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) (list []ponder.UsageRow, err error) {
 	quarter := int64(0)
 	if !since.IsZero() {
@@ -163,7 +155,6 @@ func (b *serverDB) used(ctx context.Context, owner string, by ponder.GroupBy, si
 	return list, rows.Err()
 }
 
-// Enter implements [Requests].
 func (b *serverDB) Enter(ctx context.Context, id, words string) (r SentRequest, known bool, err error) {
 	err = b.db.Tx(ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_once (id, words, answer, since) VALUES (?, ?, '', ?) ON CONFLICT (id) DO NOTHING`),
@@ -183,22 +174,18 @@ func (b *serverDB) Enter(ctx context.Context, id, words string) (r SentRequest, 
 	return r, known, nil
 }
 
-// Answer implements [Requests].
 func (b *serverDB) Answer(ctx context.Context, id, answer string) error {
 	return b.once(ctx, `UPDATE serve_once SET answer = ? WHERE id = ?`, answer, id)
 }
 
-// Leave implements [Requests].
 func (b *serverDB) Leave(ctx context.Context, id string) error {
 	return b.once(ctx, `DELETE FROM serve_once WHERE id = ? AND answer = ''`, id)
 }
 
-// tidyOnces forgets requests that are old.
 func (b *serverDB) tidyOnces(ctx context.Context, now time.Time) error {
 	return b.once(ctx, `DELETE FROM serve_once WHERE since < ?`, now.AddDate(0, 0, -oncesKept).Unix())
 }
 
-// once changes what is kept of requests.
 func (b *serverDB) once(ctx context.Context, query string, args ...any) error {
 	err := b.db.Exec(ctx, query, args...)
 	if err != nil {
@@ -207,18 +194,15 @@ func (b *serverDB) once(ctx context.Context, query string, args ...any) error {
 	return nil
 }
 
-// Put implements [responses.Book].
 func (b *serverDB) Put(ctx context.Context, kind, owner, id string, record []byte) error {
 	return b.db.Exec(ctx, `INSERT INTO serve_record (kind, owner, id, record) VALUES (?, ?, ?, ?)
 			ON CONFLICT (kind, owner, id) DO UPDATE SET record = excluded.record`, kind, owner, id, string(record))
 }
 
-// Drop implements [responses.Book].
 func (b *serverDB) Drop(ctx context.Context, kind, owner, id string) error {
 	return b.db.Exec(ctx, `DELETE FROM serve_record WHERE kind = ? AND owner = ? AND id = ?`, kind, owner, id)
 }
 
-// Records implements [responses.Book].
 func (b *serverDB) Records(ctx context.Context, kind, owner string) (list []Record, err error) {
 	rows, err := b.db.Read.QueryContext(ctx, b.db.Bind(`SELECT owner, id, record FROM serve_record
 		WHERE kind = ? AND (owner = ? OR '' = ?) ORDER BY id, owner`), kind, owner, owner)

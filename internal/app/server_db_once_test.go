@@ -8,7 +8,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-// What the books keep of requests outlasts the server, for a week.
+// Idempotency keys survive a restart, for a week.
 func TestBooksKeepRequests(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	opened := func(do func(b *serverDB)) {
@@ -43,7 +43,7 @@ func TestBooksKeepRequests(t *testing.T) {
 		enter(b, "two", "w", SentRequest{}, false)
 		enter(b, "three", "w", SentRequest{}, false)
 		must(b.Leave(t.Context(), "three"))
-		must(b.Leave(t.Context(), "one")) // which is answered
+		must(b.Leave(t.Context(), "one"))
 	})
 	opened(func(b *serverDB) {
 		enter(b, "one", "other", SentRequest{Words: "w", Answer: `{"tick":1}`}, true)

@@ -7,7 +7,6 @@ import (
 	"ponder/store/sqlite"
 )
 
-// Records are there after a restart, by owner, and the newest of an id counts.
 func TestRecords(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	for again := range 2 {

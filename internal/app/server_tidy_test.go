@@ -13,8 +13,7 @@ import (
 	"ponder/internal/quota"
 )
 
-// What is kept of threads that are gone is forgotten, but not what they have cost, nor
-// what is kept of threads that are about to begin.
+// Records of removed threads are deleted, except their cost, and except records of new threads.
 func TestBooksForgetThreadsThatAreGone(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	s := l.Serve()
@@ -24,10 +23,10 @@ func TestBooksForgetThreadsThatAreGone(t *testing.T) {
 		}
 	}
 	l.does("thr_1", append(costs(200_000), ponder.RunFinished{Status: ponder.Completed, Answer: "x"})...)
-	if err := l.store.Remove(l.ctx, "thr_1"); err != nil { // as commands do
+	if err := l.store.Remove(l.ctx, "thr_1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Books.Wish(l.ctx, "thr_3", func(w *threadPrefs) { w.NoWeb = true }); err != nil { // after its deletion
+	if err := s.Books.Wish(l.ctx, "thr_3", func(w *threadPrefs) { w.NoWeb = true }); err != nil {
 		t.Fatal(err)
 	}
 	for _, tidy := range []struct {
@@ -38,13 +37,12 @@ func TestBooksForgetThreadsThatAreGone(t *testing.T) {
 			t.Errorf("%d are kept, want %d: %v", l.kept(s), tidy.kept, err)
 		}
 	}
-	if m, err := l.begin(s, "thr_4", 1_000_000); err != nil || m != 500_000 { // of 1 - 0.2 - 0.3
+	if m, err := l.begin(s, "thr_4", 1_000_000); err != nil || m != 500_000 {
 		t.Errorf("another is granted %d: %v", m, err)
 	}
 }
 
-// What is asked for of a thread that was removed meanwhile is not kept, nor what a session
-// may cost that was.
+// Preferences and ceilings of a removed thread are not stored.
 func TestBooksKeepNothingOfRemoved(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	s := l.serveShelves()
@@ -55,7 +53,6 @@ func TestBooksKeepNothingOfRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// as for a request that found it before
 	err = s.CostsMore(l.ctx, info, 0, 400_000, func() error {
 		if err := s.Remove(l.ctx, "thr_1"); err != nil {
 			t.Fatal(err)
@@ -83,7 +80,6 @@ func TestBooksKeepNothingOfRemoved(t *testing.T) {
 	}
 }
 
-// A leaving is a log whose callers go away as soon as a thread is removed.
 type leaving struct {
 	ponder.Store
 	leave func()
@@ -94,7 +90,7 @@ func (l leaving) Remove(ctx context.Context, id ponder.ThreadID) error {
 	return l.Store.Remove(ctx, id)
 }
 
-// Who goes away while a thread is removed leaves nothing of it behind.
+// A caller that leaves during a removal leaves no data behind.
 func TestRemoveToTheEnd(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	s := l.serveShelves()
@@ -111,7 +107,6 @@ func TestRemoveToTheEnd(t *testing.T) {
 	}
 }
 
-// kept returns of how many threads something is kept.
 func (t *till) kept(s *Service) (n int) {
 	t.Helper()
 	if err := s.Books.db.Read.QueryRowContext(t.ctx, `SELECT count(*) FROM serve_thread`).Scan(&n); err != nil {
@@ -120,7 +115,6 @@ func (t *till) kept(s *Service) (n int) {
 	return n
 }
 
-// serveShelves is serve of a server that has libraries.
 func (t *till) serveShelves() *Service {
 	s, home := t.Serve(), t.TempDir()
 	cfg, err := config.Load(config.Source{Env: func(name string) string { return map[string]string{"HOME": home}[name] }})

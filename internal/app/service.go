@@ -1,6 +1,6 @@
-// Package app has the words for what `ponder serve` can do for programs, whatever
-// language they speak: the native API (internal/httpapi) and the dialects of other
-// clients ask it in these words, and cmd/ponder does it.
+// Package app implements the use cases of Ponder, with typed errors. The command line
+// (cmd/ponder), the native API (internal/httpapi) and the protocols of other clients
+// (internal/compat) call it.
 package app
 
 import (
@@ -16,76 +16,64 @@ import (
 	"ponder/llm"
 )
 
-// What a surface cannot do itself, since it takes models, documents and an index. Each
-// method acts for an owner; it returns an [Error] for what the caller can mend, and
-// ponder.ErrTaken if something of the id is there already.
+// Use cases act for an owner. They return an [Error] that the caller can correct, and
+// ponder.ErrTaken if the id is in use.
 type (
-	// A Thinker begins and goes on with thinking.
 	Thinker interface {
-		// Begin makes a thread of the id with a question, and has it worked on. A session
-		// is of the kind session; research is of its own.
+		// Begin creates a thread with a question and starts it. Its kind is session or
+		// research.
 		Begin(ctx context.Context, owner string, id ponder.ThreadID, s Start) error
-		// Go has a thread worked on that exists: after a wish, a message or a resumption. A
-		// model, if named, thinks from now on.
+		// Go starts work on an existing thread after a command, a message or a resumption. A
+		// non-empty model replaces the configured ones.
 		Go(ctx context.Context, id ponder.ThreadID, model string) error
-		// Fork makes a thread of the id that begins as another did.
 		Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f Fork) error
-		// Remove erases a thread and all that belongs to it.
 		Remove(ctx context.Context, id ponder.ThreadID) error
-		// Keep makes what a session has come to recallable, once it has ended.
+		// Report writes the result of a session or a research.
 		Report(ctx context.Context, id ponder.ThreadID, format string) (Document, error)
 	}
 
-	// A Resumer has threads go on that are paused. A [Thinker] may be one.
+	// A Resumer resumes paused threads. A [Thinker] may implement it.
 	Resumer interface {
-		// Resume has a paused session or research worked on, as [Thinker.Go] does. What may
-		// refuse that is asked before tell is called, which tells it to go on; the error of
-		// tell is returned.
+		// Resume continues a paused session or research. It makes all checks before it calls
+		// tell, which appends the resumption, and returns tell's error.
 		Resume(ctx context.Context, id ponder.ThreadID, model string, tell func() error) error
 	}
 
-	// An Accountant knows what owners have used. A [UseCases] may be one.
+	// An Accountant reports usage. A [UseCases] may implement it.
 	Accountant interface {
-		// Used returns sums of what an owner has used since a time, also on threads that
-		// were removed, and beside threads; of a key there may be several. Alone says that
-		// nobody else may ask.
+		// Used returns an owner's usage since a time, including removed threads and calls
+		// without threads. A key may have several rows. alone means that no other owner exists.
 		Used(ctx context.Context, owner string, alone bool, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error)
 	}
 
-	// A Talker holds conversations.
 	Talker interface {
-		// Open makes a conversation of the id.
 		Open(ctx context.Context, owner string, id ponder.ThreadID, c Conversation) error
-		// Say appends a message to a conversation as it was found just now, keyed, and has
-		// it answered. The cause of its event is the key; ErrTaken says that there is one
-		// already.
+		// Say appends a message to a conversation and starts the answer. key becomes the cause
+		// of its event; ErrTaken means that it exists.
 		Say(ctx context.Context, conversation ponder.Info, key string, m Message) (ponder.Event, error)
 	}
 
-	// A Rememberer keeps and finds what an owner had remembered.
 	Rememberer interface {
-		// Remember keeps all or, on an error, none, and returns them as they are kept, in
-		// their order. What says the same as something that is remembered takes its place.
+		// Remember stores all memories or none, and returns them in order. A memory with equal
+		// text replaces the older one.
 		Remember(ctx context.Context, owner string, list ...Memory) ([]Memory, error)
-		// Remembered returns those of the ids that are still remembered, in their order.
+		// Remembered returns the existing memories among ids, in order.
 		Remembered(ctx context.Context, owner string, ids ...string) ([]Memory, error)
 		Search(ctx context.Context, owner string, q Query) ([]Hit, error)
-		// Memories returns what is remembered, what was added last first: at most q.Limit,
-		// and only what was added before the item of the id after, unless that is empty.
+		// Memories returns the newest memories first, at most q.Limit, and only those older
+		// than the item after, unless that is empty.
 		Memories(ctx context.Context, owner string, q Query, after string) ([]Memory, error)
-		// Forget returns an [Error] of the code [NotFound] if nothing of the owner has the id.
+		// Forget returns an [Error] of the code [NotFound] if the owner has no such memory.
 		Forget(ctx context.Context, owner, id string) error
 	}
 
-	// A Minder has the subconscious of an owner tick.
 	Minder interface {
 		Thread(owner string) ponder.ThreadID
-		// Mind returns what is on its mind, in the form of subconscious.json.
+		// Mind returns the state of the subconscious, in the form of subconscious.json.
 		Mind(ctx context.Context, owner string) (json.RawMessage, error)
 		Tick(ctx context.Context, owner string) (json.RawMessage, error)
 	}
 
-	// UseCases are all of these.
 	UseCases interface {
 		Thinker
 		Talker
@@ -94,7 +82,6 @@ type (
 	}
 )
 
-// A Start is a question, and how to think about it.
 type Start struct {
 	Kind     ponder.Kind
 	Question string
@@ -107,52 +94,48 @@ type Start struct {
 	NoWeb    bool
 	Persona  string // of research
 	Rounds   int    // of research; zero: as configured
-	Context  string // what was said before in the conversation
-	Cause    string // of the run_started: what tells the request from another one of the same id
+	Context  string // earlier conversation
+	Cause    string // of the run_started; distinguishes requests with equal ids
 }
 
 type Fork struct {
-	At     ponder.Seq // zero: the newest event, or the newest before it began to conclude
+	At     ponder.Seq // zero: the newest event before the conclusion, if any
 	Model  string
 	Title  string
 	Paused bool
-	Wishes []ponder.Event // inputs with their ids, runs and causes, to be appended as they are
+	Wishes []ponder.Event // inputs with ids, runs and causes, appended unchanged
 }
 
-// A Conversation is how to talk.
 type Conversation struct {
 	Title   string
 	Model   string
-	NoWeb   bool   // the web is not looked into
-	Persona string // who answers
-	System  string // what the program that a user speaks through says of how to answer
+	NoWeb   bool
+	Persona string
+	System  string // the client's system prompt
 }
 
-// A Message is what a user says.
 type Message struct {
 	ponder.UserMessage
-	Deep  bool // it is to be reflected on
+	Deep  bool // request a reflection
 	Model string
-	NoWeb bool // the web is not looked into for the answer
+	NoWeb bool
 
-	System string // as in [Conversation], from now on; empty: as before
+	System string // as in [Conversation]; empty: unchanged
 
-	// After is the id of the newest event that the conversation was told, as far as the
-	// caller knows: if that is not so, or cannot be said, or if the message asks for something
-	// else than those before, nothing is done, and the error is
-	// [ponder.ErrStale]. Empty: whatever it was told. See [engine.Engine.PostAfter].
+	// After is the id of the newest event that the caller knows. If newer events exist, or the
+	// message changes preferences, the error is [ponder.ErrStale]. Empty: no check. See
+	// [engine.Engine.PostAfter].
 	After string
 
-	Note *ponder.Observation // kept behind the message and with it, internally, by [NoteCause]; nil: none
+	Note *ponder.Observation // stored internally after the message, with the cause [NoteCause]; may be nil
 }
 
-// NoteCause returns the cause of the note of a message of a key.
+// NoteCause returns the cause of the note of a message with key.
 func NoteCause(key string) string { return "note-" + key }
 
-// A Memory is something to remember, or that is remembered.
 type Memory struct {
 	ID      string    `json:"id,omitempty"`
-	Kind    string    `json:"kind,omitempty"` // memory, document, post, journal
+	Kind    string    `json:"kind,omitempty"`
 	Title   string    `json:"title,omitempty"`
 	Text    string    `json:"text"`
 	Source  string    `json:"source,omitempty"`
@@ -160,7 +143,6 @@ type Memory struct {
 	Created time.Time `json:"created_at,omitzero"`
 }
 
-// A Query is what to look for.
 type Query struct {
 	Text    string
 	Limit   int
@@ -168,22 +150,20 @@ type Query struct {
 	Persona string
 }
 
-// A Hit is a passage that was found.
 type Hit struct {
 	Memory
 	Quote string  `json:"quote"`
 	Score float64 `json:"score"`
 }
 
-// A Document is a report.
 type Document struct {
-	Type string // media type
-	Name string // of a file
+	Type string
+	Name string
 	Body []byte
 }
 
-// Resume has a paused thread told to go on by tell, and worked on. If s is a [Resumer],
-// it is not told before all that may refuse it was asked.
+// Resume calls tell, which resumes a paused thread, and continues it. A [Resumer] makes all
+// checks before tell.
 func Resume(ctx context.Context, s Thinker, id ponder.ThreadID, model string, tell func() error) error {
 	if r, ok := s.(Resumer); ok {
 		return r.Resume(ctx, id, model, tell)
@@ -194,50 +174,43 @@ func Resume(ctx context.Context, s Thinker, id ponder.ThreadID, model string, te
 	return s.Go(ctx, id, model)
 }
 
-// A SentRequest is a request that a client made under an idempotency key.
+// A SentRequest is a request under an idempotency key.
 type SentRequest struct {
-	Words  string // a digest of its content
-	Answer string // empty if no answer was stored, because the request runs or its process was killed
+	Words  string // digest of its content
+	Answer string // empty if the request runs or its process was killed
 }
 
-// A Record is a small object that a protocol stores for an owner.
 type Record struct {
 	Owner, ID string
 	JSON      []byte
 }
 
-// What the languages of other clients need beside the native API.
+// Use cases that only other protocols need.
 type (
-	// A Relayer asks models what clients ask that keep the conversation themselves.
 	Relayer interface {
-		// Relay makes a thread of the id, on which a model is asked, and has it worked on.
 		Relay(ctx context.Context, owner string, id ponder.ThreadID, x Exchange) error
 	}
 
-	// An Embedder makes vectors of texts.
 	Embedder interface {
-		// Embed asks a model, or the one that is configured if none is named, and returns a
-		// vector for each text and the full name of the model.
+		// Embed returns a vector for each text and the full name of the model. An empty model
+		// is the configured one.
 		Embed(ctx context.Context, owner, model string, texts []string) (vectors [][]float32, usage llm.Usage, name string, err error)
 	}
 
-	// A Lister knows the models that may be named.
 	Lister interface {
-		// Models returns the full names, provider/model, of those that are configured for any
-		// role, in a fixed order.
+		// Models returns the full names (provider/model) of the models of all roles, in a fixed
+		// order.
 		Models(ctx context.Context, owner string) ([]string, error)
 	}
 
-	// A ChatFinder finds conversations by what was said in them.
 	ChatFinder interface {
-		// FindChat returns the conversation that was noted under a digest last, or "".
+		// FindChat returns the newest conversation of a digest, or "".
 		FindChat(ctx context.Context, owner, digest string) (ponder.ThreadID, error)
-		// NoteChat has a conversation found under a digest. What is patient may take some
-		// milliseconds, and be written with something else.
+		// NoteChat stores a digest. A patient call may wait some milliseconds to share a
+		// transaction.
 		NoteChat(ctx context.Context, owner, digest string, id ponder.ThreadID, patient bool) error
 	}
 
-	// Dialects is all that the languages of clients need.
 	Dialects interface {
 		UseCases
 		Relayer
@@ -247,21 +220,21 @@ type (
 	}
 )
 
-// An Exchange is one question to a model, as a client asks it.
+// An Exchange is one question of a client to a model.
 type Exchange struct {
 	Title    string
-	Model    string // provider/model; empty: the fast one that is configured
+	Model    string // provider/model; empty: the configured fast one
 	Request  llm.Request
-	Own      bool // tools of ours may be used for it: the memory, and the web
+	Own      bool
 	NoWeb    bool
 	NoMemory bool
 	Budget   ponder.Budget
-	Keep     bool   // it is kept until it is removed
-	Cause    string `json:"-"` // of the run_started: what tells the request from another one of the same id
-	Made     func() `json:"-"` // if set, it is called once the thread is there, and before it is worked on
+	Keep     bool
+	Cause    string `json:"-"` // of the run_started; distinguishes requests with equal ids
+	Made     func() `json:"-"` // called after the thread exists and before it starts; may be nil
 }
 
-// Sum returns what is the same for the same texts.
+// Sum returns a hash of parts, in order.
 func Sum(parts ...string) [sha256.Size]byte {
 	var all []byte
 	for _, p := range parts {
@@ -270,7 +243,7 @@ func Sum(parts ...string) [sha256.Size]byte {
 	return sha256.Sum256(all)
 }
 
-// Letters returns the first 128 bits of a sum in the form of a ULID.
+// Letters returns the first 128 bits of a sum as a ULID.
 func Letters(sum [sha256.Size]byte) string {
 	n := new(big.Int).SetBytes(sum[:16])
 	text := strings.Map(func(r rune) rune {

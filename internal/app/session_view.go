@@ -21,25 +21,23 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A sessionView is the fold of a session or a research, and the newest event in it. It is
-// not safe for concurrent use.
+// A SessionView is the fold of a session or a research. It is not safe for concurrent use.
 type SessionView struct {
 	App   *App
 	Store ponder.Store
 	Id    ponder.ThreadID
 
 	View   session.View
-	Looked *ResearchFold // of research, of which view is an image; nil of a session
-	Seen   ponder.Seq    // the newest event in view
-	Heard  time.Time     // when that event was applied
+	Looked *ResearchFold // the research that View mirrors; nil for a session
+	Seen   ponder.Seq    // the newest event in View
+	Heard  time.Time
 }
 
-// sessionView returns an empty view of a thread.
 func (a *App) SessionView(store ponder.Store, id ponder.ThreadID) *SessionView {
 	return &SessionView{App: a, Store: store, Id: id, View: session.NewView(), Heard: time.Now()}
 }
 
-// read applies the events up to last; zero means the head.
+// Read applies the events up to last; zero means the head.
 func (w *SessionView) Read(ctx context.Context, last ponder.Seq) error {
 	w.View = w.View.Calibrate(w.App.Calibration(ctx, w.Store))
 	for ev, err := range w.Store.Events(ctx, w.Id, w.Seen) {
@@ -54,7 +52,6 @@ func (w *SessionView) Read(ctx context.Context, last ponder.Seq) error {
 	return nil
 }
 
-// apply folds an event, and reports whether it was new.
 func (w *SessionView) Apply(ev ponder.Event) bool {
 	if ev.Seq <= w.Seen {
 		return false
@@ -71,7 +68,7 @@ func (w *SessionView) Apply(ev ponder.Event) bool {
 	return true
 }
 
-// now returns the view with the time since its newest event.
+// Now returns the view with the time since its newest event.
 func (w *SessionView) Now() session.View {
 	if w.Looked != nil {
 		return asSession(w.Looked.View.At(time.Since(w.Heard)))
@@ -81,8 +78,6 @@ func (w *SessionView) Now() session.View {
 
 const threadSource = "ponder"
 
-// keep remembers what a session has come to, so that it can be recalled. That it
-// cannot is no failure of the session.
 func (w *SessionView) Keep(ctx context.Context, store *sqlite.Store) {
 	s := w.View.Session
 	if s.Status != ponder.Completed || strings.TrimSpace(s.Final) == "" {
@@ -111,21 +106,20 @@ func (w *SessionView) keepSession(ctx context.Context, store *sqlite.Store, s se
 	return err
 }
 
-// A looked is a research that is being shown, beside the session that it looks like.
+// A ResearchFold is the fold of a research, beside its session image.
 type ResearchFold struct {
 	View  research.View
-	since *research.Report // that it was to bring up to date
-	File  string           // that its report was to be written to
+	since *research.Report // the report that it updates
+	File  string
 }
 
-// researched returns the research that an event starts, or nil if it starts none.
 func researched(ev ponder.Event) *ResearchFold {
 	b, ok := ev.Body.(ponder.RunStarted)
 	if !ok || b.Mode != research.Name {
 		return nil
 	}
 	var o ResearchStart
-	_ = json.Unmarshal(b.Options, &o) // the run fails if they are wrong
+	_ = json.Unmarshal(b.Options, &o)
 	return &ResearchFold{View: research.NewView(), since: o.Since, File: textkit.OneLine(o.Report)}
 }
 
@@ -151,7 +145,6 @@ func (l *ResearchFold) apply(ev ponder.Event) {
 
 func (l *ResearchFold) Report() report.Research { return report.ResearchOf(l.View, l.since) }
 
-// asSession returns a research as the commands and the live view see sessions.
 func asSession(v research.View) session.View {
 	r := v.Research
 	out := session.NewView()
@@ -194,7 +187,6 @@ func questionOf(q research.Question) session.Question {
 	return out
 }
 
-// moment returns a time, or nil if there is none.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -202,7 +194,6 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// focusOf says what research is doing.
 func FocusOf(v research.View) string {
 	if v.Research.Status != ponder.Thinking {
 		return ""
@@ -220,7 +211,6 @@ func FocusOf(v research.View) string {
 	return ""
 }
 
-// research returns what is known of a viewing that is of research, or nil.
 func (w *SessionView) AsReport() *report.Research {
 	if w.Looked == nil {
 		return nil
@@ -229,13 +219,11 @@ func (w *SessionView) AsReport() *report.Research {
 	return &r
 }
 
-// sightForAgain returns what a research that has begun looks into.
 func sightForAgain(v research.View) Sources {
 	s := v.Research.Setup
 	return Sources{Docs: s.Docs, Memory: s.Memory, Web: s.Web, OtherTools: s.Others, Patience: OncePatience, Research: true, Persona: v.Research.Persona.Name}
 }
 
-// soFar says how far it has come, in a word or two.
 func (w *SessionView) SoFar() string {
 	if w.Looked != nil {
 		return textkit.Count(len(w.Looked.View.Evidence), "passage", "passages")
@@ -243,9 +231,8 @@ func (w *SessionView) SoFar() string {
 	return textkit.Count(w.View.Session.Progress.Thoughts, "thought", "thoughts")
 }
 
-// isInterrupted reports whether nobody works on a thread that nobody has paused. What is
-// left to do on a conversation that was answered is taken up in a moment, in the
-// background.
+// IsInterrupted reports whether a thread should run but has no holder. A conversation gets some
+// time: see [ponder.Info.Interrupted].
 func IsInterrupted(info ponder.Info) bool {
 	if info.Kind == ponder.KindConversation {
 		return info.Interrupted(time.Now())
@@ -264,8 +251,7 @@ func Fold(ctx context.Context, log ponder.Log, id ponder.ThreadID) (session.View
 	return v, nil
 }
 
-// AnsweredResearch returns the report of the research that a user names, to be brought up to
-// date; nil without a name.
+// AnsweredResearch returns the report of a research to update; nil without a name.
 func (a *App) AnsweredResearch(ctx context.Context, name string) (*research.Report, error) {
 	if name == "" {
 		return nil, nil
@@ -295,7 +281,7 @@ func (a *App) AnsweredResearch(ctx context.Context, name string) (*research.Repo
 	return old, nil
 }
 
-// AckWhilePaused has a paused session that no process holds acknowledge its commands.
+// AckWhilePaused makes an unheld, paused session acknowledge its commands.
 func (w *SessionView) AckWhilePaused(ctx context.Context, store ponder.Store) error {
 	info, err := store.Thread(ctx, w.Id)
 	if err != nil {
@@ -314,8 +300,8 @@ func (w *SessionView) AckWhilePaused(ctx context.Context, store ponder.Store) er
 	return errors.Join(w.quietly(ctx, mind, info.Head), mind.Close(context.WithoutCancel(ctx)))
 }
 
-// quietly holds the session while it is paused and has acknowledgements to write. If a
-// process resumes it after head, quietly releases it.
+// quietly holds a paused session to write acknowledgements. It releases the session if a
+// process resumes it after head.
 func (w *SessionView) quietly(ctx context.Context, mind *engine.Engine, head ponder.Seq) error {
 	hold, letGo := context.WithCancel(ctx)
 	defer letGo()
@@ -332,12 +318,12 @@ func (w *SessionView) quietly(ctx context.Context, mind *engine.Engine, head pon
 	}()
 	err := mind.Work(hold, w.Id)
 	if errors.Is(err, ponder.ErrHeld) || hold.Err() != nil && ctx.Err() == nil {
-		return nil // its holder acknowledges them
+		return nil // its holder acknowledges
 	}
 	return err
 }
 
-// quiet returns modes that do as those given, but ask nothing and use nothing.
+// quiet returns modes that write acknowledgements but make no calls.
 func quiet(list []ponder.Mode) []ponder.Mode {
 	list = slices.Clone(list)
 	for i, m := range list {
@@ -353,7 +339,7 @@ func quiet(list []ponder.Mode) []ponder.Mode {
 	return list
 }
 
-// A writesOnly wants only what of another's wants is to be written.
+// A writesOnly is a state that only wants writes.
 type writesOnly struct{ ponder.State }
 
 func (s writesOnly) Apply(ev ponder.Event) ponder.State { return writesOnly{s.State.Apply(ev)} }
@@ -367,5 +353,5 @@ func (s writesOnly) Next(now ponder.Moment) (do []ponder.Action) {
 	return do
 }
 
-// MarshalJSON implements [json.Marshaler]: a checkpoint is that of the state.
+// MarshalJSON implements [json.Marshaler]; a checkpoint is that of the inner state.
 func (s writesOnly) MarshalJSON() ([]byte, error) { return json.Marshal(s.State) }

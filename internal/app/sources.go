@@ -27,26 +27,23 @@ import (
 	webtool "ponder/tool/web"
 )
 
-// A Sources is what thinking may look into.
 type Sources struct {
-	Docs   []string // absolute paths
-	Memory bool     // what the user had remembered
+	Docs   []string
+	Memory bool
 	Web    bool
 
-	OtherTools bool          // tools of MCP servers are there, too
-	Patience   time.Duration // for these; chatPatience if zero
+	OtherTools bool          // with tools of MCP servers
+	Patience   time.Duration // for MCP servers; zero: ChatPatience
 
-	Research bool   // by a mode that uses the memory of a persona
-	Persona  string // whose; empty is that of the owner
+	Research bool // for a mode with a persona's memory
+	Persona  string
 }
 
-// SourcesOf returns that of a session that has begun.
 func SourcesOf(s session.Session) Sources {
 	return Sources{Docs: s.Metadata.Docs, Memory: s.Metadata.Memory, Web: s.Metadata.Web}
 }
 
-// SourceTools returns the tools that look, and what to close when they are not used any
-// more.
+// SourceTools returns the tools that read what, and a function that releases them.
 func (a *App) SourceTools(ctx context.Context, store *sqlite.Store, what Sources) ([]ponder.Tool, func(), error) {
 	list := []ponder.Tool{thread.New(store, a.Owner()), thread.NewRead(store, deep.Name)}
 	end := func() {}
@@ -78,7 +75,7 @@ func (a *App) SourceTools(ctx context.Context, store *sqlite.Store, what Sources
 	return append(list, w.tools()...), func() { w.Fetcher.Close(); end() }, nil
 }
 
-// evidenceLibrary is what is remembered, but for finished threads.
+// evidenceLibrary is the library without finished threads.
 type evidenceLibrary struct{ *recall.Library }
 
 func (k evidenceLibrary) Search(ctx context.Context, text string, o recall.SearchOptions) (recall.Result, error) {
@@ -88,16 +85,15 @@ func (k evidenceLibrary) Search(ctx context.Context, text string, o recall.Searc
 	return k.Library.Search(ctx, text, o)
 }
 
-// A WebSource is what reaches the web.
 type WebSource struct {
 	Searcher *search.Searcher
 	Fetcher  *web.Fetcher
 	archive  *archive.Archive
-	Names    []string        // of the providers
-	folder   search.Provider // of pages on disk; its Page is nil if there is none
+	Names    []string
+	folder   search.Provider // of pages on disk; its Page may be nil
 }
 
-// Web returns what reaches the web. Without a provider it has no searcher.
+// Web returns the web source. Without a provider it has no searcher.
 func (a *App) Web(kept *archive.Archive) (*WebSource, error) {
 	cfg, err := a.Config()
 	if err != nil {
@@ -136,7 +132,6 @@ func (a *App) Web(kept *archive.Archive) (*WebSource, error) {
 	return n, nil
 }
 
-// pagesIn returns the path of a folder of pages, which must be there.
 func pagesIn(dir string) (string, error) {
 	if rest, ok := strings.CutPrefix(dir, "~/"); ok {
 		home, err := os.UserHomeDir()
@@ -166,18 +161,18 @@ func (n *WebSource) tools() []ponder.Tool {
 	return webtool.New(o)
 }
 
-// SearchAnswer begins the source of what a search said of a page.
+// SearchAnswer prefixes the archive source of a search result.
 const SearchAnswer = "search:"
 
-// keep keeps what a search said of a page. That is no copy of the page, so it has a
-// source of its own.
+// keep archives a search result. Its source differs from the page's, because it is no copy of
+// the page.
 func (n *WebSource) keep(ctx context.Context, r webtool.Result) (string, error) {
 	return n.archive.Put(ctx, archive.Original{
 		Type: "text/plain", Source: SearchAnswer + r.URL, Title: r.Title, Fetched: time.Now(), Bytes: []byte(r.Snippet),
 	})
 }
 
-// Fetch reads a page: of the folder, if it has it, and else of its host.
+// Fetch reads a page from the folder, or else from its host.
 func (n *WebSource) Fetch(ctx context.Context, url string) (*web.Page, error) {
 	if n.folder.Page == nil {
 		return n.Fetcher.Fetch(ctx, url)
@@ -200,8 +195,8 @@ func (n *WebSource) Fetch(ctx context.Context, url string) (*web.Page, error) {
 	}, nil
 }
 
-// DefaultSources says what a session looks into, by default: what is remembered, if anything
-// is, and the web, if there is a way to search it.
+// DefaultSources returns the default sources of a session: memory if there is any, the web if
+// it can be searched. says describes them.
 func (a *App) DefaultSources(ctx context.Context, noMemory, noWeb bool) (memory, web bool, says string, err error) {
 	var parts []string
 	if !noMemory {
@@ -228,8 +223,7 @@ func (a *App) DefaultSources(ctx context.Context, noMemory, noWeb bool) (memory,
 	return memory, web, says, nil
 }
 
-// hasEvidence reports whether anything is remembered that is evidence. Where there is
-// no database, it makes none.
+// hasEvidence reports whether the library has evidence. It creates no database.
 func (a *App) hasEvidence(ctx context.Context) (bool, error) {
 	s, err := a.OpenLibraryReadOnly(ctx)
 	if errors.Is(err, ErrNothingKnown) {
@@ -243,8 +237,8 @@ func (a *App) hasEvidence(ctx context.Context) (bool, error) {
 	return len(list) > 0, err
 }
 
-// EvidenceKinds are the kinds of what is remembered that a session may rest on:
-// not what others came to, which is known from elsewhere, with how it turned out.
+// EvidenceKinds returns the kinds of memories that a session may cite. Results of sessions have
+// a separate tool, which adds their outcome.
 func EvidenceKinds() []recall.Kind {
 	return []recall.Kind{recall.KindMemory, recall.KindDocument, recall.KindPost, recall.KindJournal}
 }
@@ -257,12 +251,11 @@ func readPage(page []byte, address string) (search.Page, error) {
 	return search.Page{URL: c.Canonical, Title: c.Title, Author: c.Author, Text: c.Markdown, Published: c.Published}, nil
 }
 
-// WebFetcher returns what reads pages of the web and archives them.
 func (a *App) WebFetcher(kept *archive.Archive) (*web.Fetcher, error) {
 	return a.fetcher(web.Options{Archive: kept})
 }
 
-// fetcher returns what reads the web with o, and with the hosts that the user allows.
+// fetcher returns a fetcher with o and the hosts that the user allows.
 func (a *App) fetcher(o web.Options) (*web.Fetcher, error) {
 	cfg, err := a.Config()
 	if err != nil {
@@ -288,7 +281,6 @@ func (a *App) SearchWeb(ctx context.Context, q search.Query) (found search.Found
 	return found, err
 }
 
-// FetchPage reads a page of the web and archives it.
 func (a *App) FetchPage(ctx context.Context, url string) (page *web.Page, err error) {
 	err = a.online(ctx, func(w *WebSource) error {
 		page, err = w.Fetch(ctx, url)
@@ -297,7 +289,6 @@ func (a *App) FetchPage(ctx context.Context, url string) (page *web.Page, err er
 	return page, err
 }
 
-// online calls use with the web and the archive of the database.
 func (a *App) online(ctx context.Context, use func(*WebSource) error) error {
 	store, err := a.OpenStore(ctx)
 	if err != nil {
@@ -316,11 +307,10 @@ func (a *App) online(ctx context.Context, use func(*WebSource) error) error {
 	return use(w)
 }
 
-// ErrPrivateHost is the cause of a page that is not fetched because its host has a private
-// address.
+// ErrPrivateHost is the cause of a refused host with a private address.
 var ErrPrivateHost = errors.New("the address is not public")
 
-// PageError returns the error of a page that was not fetched with its code.
+// PageError adds the code to an error of fetching a page.
 func PageError(err error) error {
 	switch {
 	case errors.Is(err, web.ErrURL):

@@ -11,7 +11,6 @@ import (
 	"ponder/mode/session"
 )
 
-// What a request does not say, the configuration does.
 func TestLimits(t *testing.T) {
 	conf := config.Budgets{For: config.Duration(time.Hour), Tokens: 500, Cost: 1.5}
 	asked := ponder.Budget{Time: 90 * time.Second, Cost: ponder.Cost{Tokens: 2000, Money: 250_000, Calls: 9}}

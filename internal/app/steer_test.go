@@ -16,8 +16,7 @@ import (
 	"ponder/mode/session"
 )
 
-// A session that is paused says what it does about wishes, and asks nothing; not
-// even if it is resumed at that moment.
+// A paused session acknowledges commands without a call, even if it is resumed at that moment.
 func TestAckWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()

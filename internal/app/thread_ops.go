@@ -38,14 +38,12 @@ func (s *Service) Resume(ctx context.Context, id ponder.ThreadID, model string, 
 			return err
 		}
 		if l, err := s.ModelSet(ctx, ""); err == nil {
-			l.ResetAuthErrors() // it may have paused for a key that is mended by now
+			l.ResetAuthErrors()
 		}
 		return s.place.Start(ctx, id)
 	})
 }
 
-// goes returns a thread that is to go on, having made sure that it can, with another model
-// if that is named.
 func (s *Service) goes(ctx context.Context, id ponder.ThreadID, model string) (ponder.Info, error) {
 	a, info, err := s.whose(ctx, id)
 	if err != nil {
@@ -59,8 +57,7 @@ func (s *Service) goes(ctx context.Context, id ponder.ThreadID, model string) (p
 	return info, OfModel(model, s.fits(ctx, info))
 }
 
-// change has a thread thought about with another model from now on, having made sure that
-// it will answer.
+// change sets the model of a thread after a check that it will answer.
 func (s *Service) change(ctx context.Context, a *App, info ponder.Info, model string) error {
 	if info.Kind == ponder.KindConversation {
 		t, err := a.ChatSetup(ctx, model, false)
@@ -123,7 +120,7 @@ func (s *Service) forkTalk(ctx context.Context, info ponder.Info, id ponder.Thre
 	return s.wishAlike(ctx, info.ID, id, f.Model)
 }
 
-// wishAlike has a fork go on as the other thread does, or with another model.
+// wishAlike gives a fork the preferences of its origin, or another model.
 func (s *Service) wishAlike(ctx context.Context, from, id ponder.ThreadID, model string) error {
 	asked, err := s.Books.wishes(ctx, from)
 	if err != nil {
@@ -135,7 +132,7 @@ func (s *Service) wishAlike(ctx context.Context, from, id ponder.ThreadID, model
 	return s.Books.Wish(ctx, id, func(w *threadPrefs) { *w = asked })
 }
 
-// fork forks a session or a research, whose cost is limited unless most is zero.
+// fork forks a session or a research. A positive most limits its cost.
 func (s *Service) fork(ctx context.Context, a *App, info ponder.Info, id ponder.ThreadID, f Fork, most ponder.Money) error {
 	w := a.SessionView(s.Store, info.ID)
 	if err := w.Read(ctx, 0); err != nil {
@@ -157,17 +154,16 @@ func (s *Service) fork(ctx context.Context, a *App, info ponder.Info, id ponder.
 	return s.wishAlike(ctx, info.ID, id, p.to.Model)
 }
 
-// limitTo returns the wish that a session may cost so much more than it has.
+// limitTo returns a command that limits a session to more money than it has used.
 func limitTo(seen session.Session, more ponder.Money) ponder.Event {
 	args, err := json.Marshal(ponder.Budget{Cost: ponder.Cost{Money: MoneyOf(seen.Usage.USD) + more}})
-	if err != nil { // which numbers cannot be
+	if err != nil {
 		panic(err)
 	}
 	return ponder.Event{ID: ponder.NewID("evt"), Run: seen.Run, Body: ponder.Steer{Do: ponder.SetBudget, Args: args}}
 }
 
-// within reports whether a fork of a session with such wishes may cost no more than an
-// amount anyway.
+// within reports whether a fork with these commands stays within most anyway.
 func within(seen session.Session, wishes []ponder.Event, most ponder.Money) bool {
 	limit := MoneyOf(seen.Budget.USD)
 	for _, ev := range wishes {
@@ -176,13 +172,11 @@ func within(seen session.Session, wishes []ponder.Event, most ponder.Money) bool
 	return limit > 0 && limit <= MoneyOf(seen.Usage.USD)+most
 }
 
-// moneyOfWish returns what a run is to cost at most by a wish, or zero if it does not say.
 func moneyOfWish(ev ponder.Event) ponder.Money {
 	b, _ := ev.Body.(ponder.Steer)
 	return steering.LimitsOf(b).Money
 }
 
-// noSuchEvent explains that a fork is not possible at an event.
 func noSuchEvent(err error, at ponder.Seq) error {
 	if errors.Is(err, ponder.ErrNoEvent) {
 		return Invalidf("at", "there is no event %d", at)
@@ -190,7 +184,7 @@ func noSuchEvent(err error, at ponder.Seq) error {
 	return err
 }
 
-// Remove implements [Thinker]. It completes what it started if the caller goes away.
+// Remove implements [Thinker]. It completes even if the caller leaves.
 func (s *Service) Remove(ctx context.Context, id ponder.ThreadID) error {
 	a, info, err := s.whose(ctx, id)
 	if err != nil {
@@ -239,8 +233,8 @@ func (s *Service) lines(ctx context.Context, info ponder.Info) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// ReportOf writes a session or a research as json, markdown or html. Worth says what claims
-// of sessions are worth.
+// ReportOf writes a session or a research as json, markdown or html. worth returns the
+// calibration.
 func (a *App) ReportOf(ctx context.Context, store *sqlite.Store, info ponder.Info, format string, worth func(context.Context) session.Calibration) ([]byte, error) {
 	if info.Kind == ponder.KindResearch {
 		v, since, err := FoldResearch(ctx, store, info.ID)
@@ -274,7 +268,6 @@ func (a *App) ReportOf(ctx context.Context, store *sqlite.Store, info ponder.Inf
 	return append(text, '\n'), nil
 }
 
-// WriteResearch writes a report of research as json, markdown or html.
 func (a *App) WriteResearch(ctx context.Context, store *sqlite.Store, r *report.Research, format string) ([]byte, error) {
 	switch format {
 	case "markdown", "md":

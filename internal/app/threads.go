@@ -13,15 +13,14 @@ import (
 	"ponder/store/sqlite"
 )
 
-// FindThread returns the thread that a user means: an id or the beginning of one,
-// with or without thr_, or "last" for the newest. A kind, if given, must fit; what
-// goes for sessions goes for research too.
+// FindThread returns the thread of an id, a prefix of one (with or without thr_), or "last". A
+// non-empty kind must match; research matches session.
 func (a *App) FindThread(ctx context.Context, threads ponder.Threads, name string, kind ponder.Kind) (ponder.Info, error) {
 	name = strings.TrimSpace(name)
 	list, err, listed := []ponder.Info(nil), error(nil), kind
 	if strings.EqualFold(name, "last") {
 		list, err = NewestThreads(ctx, threads, ponder.Filter{Kind: kind, Limit: 1})
-		kind = "" // it fits
+		kind = ""
 	} else {
 		list, err = threadsByID(ctx, threads, name)
 	}
@@ -45,8 +44,8 @@ func (a *App) FindThread(ctx context.Context, threads ponder.Threads, name strin
 	return list[0], nil
 }
 
-// OpenThread opens the database to write, and finds the thread that a user means. It makes
-// no database. The caller closes the store.
+// OpenThread opens an existing database for writing and finds a thread. The caller closes the
+// store.
 func (a *App) OpenThread(ctx context.Context, name string, kind ponder.Kind) (*sqlite.Store, ponder.Info, error) {
 	store, err := a.OpenExisting(ctx)
 	if err != nil {
@@ -60,8 +59,7 @@ func (a *App) OpenThread(ctx context.Context, name string, kind ponder.Kind) (*s
 	return store, info, nil
 }
 
-// OpenExisting opens the database to write to it. Its error is [ErrNothingYet] if there is
-// none.
+// OpenExisting opens the database for writing. Its error is [ErrNothingYet] if there is none.
 func (a *App) OpenExisting(ctx context.Context) (*sqlite.Store, error) {
 	store, err := a.OpenReadOnly(ctx)
 	if err != nil {
@@ -79,7 +77,6 @@ func StatusText(info ponder.Info) string {
 	return string(info.Status)
 }
 
-// CompareSessions compares two sessions that a user means.
 func (a *App) CompareSessions(ctx context.Context, first, second string) (*report.Comparison, error) {
 	store, err := a.OpenReadOnly(ctx)
 	if err != nil {
@@ -101,8 +98,8 @@ func (a *App) CompareSessions(ctx context.Context, first, second string) (*repor
 	return report.Compare(ctx, store, a.Calibration(ctx, store), infos[0], infos[1])
 }
 
-// threadsByID lists the thread with an id, or else some of those whose ids begin like that:
-// as it is written, for ids that were imported have other forms, or as ours are.
+// threadsByID lists the thread of an id, else some with that prefix. It tries the text
+// unchanged and in our form, as imported ids may have other forms.
 func threadsByID(ctx context.Context, threads ponder.Threads, name string) ([]ponder.Info, error) {
 	ours, foreign := IDPrefix(name), name
 	for _, id := range []string{foreign, ours} {
@@ -126,7 +123,7 @@ func threadsByID(ctx context.Context, threads ponder.Threads, name string) ([]po
 	return nil, nil
 }
 
-// KindsLike returns the kinds that commands for a kind take.
+// KindsLike returns the kinds that commands for a kind accept.
 func KindsLike(kind ponder.Kind) []ponder.Kind {
 	if kind == ponder.KindSession {
 		return []ponder.Kind{ponder.KindSession, ponder.KindResearch}
@@ -134,8 +131,6 @@ func KindsLike(kind ponder.Kind) []ponder.Kind {
 	return []ponder.Kind{kind}
 }
 
-// NewestThreads lists the threads of a filter, of all kinds that are like its kind, the newest
-// first.
 func NewestThreads(ctx context.Context, threads ponder.Threads, filter ponder.Filter) (list []ponder.Info, err error) {
 	for _, filter.Kind = range KindsLike(filter.Kind) {
 		more, err := threads.List(ctx, filter)
@@ -151,11 +146,9 @@ func NewestThreads(ctx context.Context, threads ponder.Threads, filter ponder.Fi
 	return list, nil
 }
 
-// minForeign is how much a user writes at least of an id that is not of our form, if
-// not all of it.
+// minForeign is the minimal prefix of an id in a foreign form.
 const minForeign = 4
 
-// idField returns the field that names a thread of a kind.
 func idField(kind ponder.Kind) string {
 	if kind == ponder.KindSession {
 		return "session_id"
@@ -163,10 +156,8 @@ func idField(kind ponder.Kind) string {
 	return "thread_id"
 }
 
-// IDPrefix returns the beginning of an id as it is stored, or "" if no id begins
-// like that.
 func IDPrefix(name string) string {
-	const mostLetters = 36 // of an id of a thread beside a conversation: see package httpapi
+	const mostLetters = 36
 	name = strings.ToUpper(strings.TrimSpace(name))
 	name = strings.TrimPrefix(name, "THR_")
 	if name == "" || len(name) > mostLetters || strings.Trim(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" {
@@ -175,8 +166,7 @@ func IDPrefix(name string) string {
 	return "thr_" + name
 }
 
-// ListSessions lists sessions and research of a status as users see it: an interrupted one is
-// paused.
+// ListSessions lists sessions and research; an interrupted one counts as paused.
 func ListSessions(ctx context.Context, threads ponder.Threads, status ponder.Status, limit int) ([]ponder.Info, error) {
 	filter := ponder.Filter{Kind: ponder.KindSession, Status: status, Limit: limit}
 	if status == ponder.Thinking || status == ponder.Paused {
@@ -199,7 +189,6 @@ func ListSessions(ctx context.Context, threads ponder.Threads, status ponder.Sta
 	return list, nil
 }
 
-// SessionObject returns a session or a research as programs are shown it.
 func (a *App) SessionObject(ctx context.Context, store ponder.Store, info ponder.Info) (any, error) {
 	if info.Kind == ponder.KindResearch {
 		v, _, err := FoldResearch(ctx, store, info.ID)

@@ -16,24 +16,22 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A Verification is the result of checking a report again.
 type Verification struct {
 	Format   string          `json:"format"`
 	Thread   ponder.ThreadID `json:"thread_id,omitempty"`
 	Question string          `json:"question"`
-	Form     string          `json:"form"` // markdown, html, json or thread
+	Form     string          `json:"form"`
 	Stands   bool            `json:"stands"`
-	Borne    int             `json:"claims_borne_out"` // of those that stand, those that say what quotes do
+	Borne    int             `json:"claims_borne_out"` // of the standing claims, those that quotes support
 	Altered  bool            `json:"text_altered,omitempty"`
 	Added    []string        `json:"added_lines,omitempty"`
 	Gone     []string        `json:"missing_lines,omitempty"`
 	Quotes   []QuoteCheck    `json:"quotes"`
-	Lost     []string        `json:"unchecked_quotes,omitempty"` // ids of those that are cited, and whose originals are not here
-	Unsure   []string        `json:"unchecked_claims,omitempty"` // that would not stand without them
+	Lost     []string        `json:"unchecked_quotes,omitempty"` // ids of cited quotes without an original here
+	Unsure   []string        `json:"unchecked_claims,omitempty"` // claims that need such quotes
 	report.Recheck
 }
 
-// A QuoteCheck is a quote of a report with its status.
 type QuoteCheck struct {
 	ID     string      `json:"id"`
 	Source string      `json:"source"`
@@ -42,8 +40,8 @@ type QuoteCheck struct {
 	Says   string      `json:"state_says"`
 }
 
-// Verify checks the report that a user means: a file, or the id of a research. A report can
-// be checked without a database, except for the pages that were kept.
+// Verify checks a report: a file, or the id of a research. Without a database, it cannot check
+// kept pages.
 func (a *App) Verify(ctx context.Context, name string) (v Verification, err error) {
 	store, err := a.OpenReadOnly(ctx)
 	switch {
@@ -111,7 +109,7 @@ func readReport(name string) ([]byte, error) {
 	return limitio.ReadAll(file, report.MaxResearch)
 }
 
-// VerifyReport checks a report. The store may be nil.
+// VerifyReport checks a report. store may be nil.
 func (a *App) VerifyReport(ctx context.Context, store *sqlite.Store, f *report.Filed) Verification {
 	v := Verification{
 		Format: "ponder-verify/1", Thread: f.Thread, Question: f.Question, Form: f.Form, Altered: f.Altered, Added: f.Lines, Gone: f.Missing, Quotes: []QuoteCheck{},
@@ -125,7 +123,7 @@ func (a *App) VerifyReport(ctx context.Context, store *sqlite.Store, f *report.F
 	for _, e := range f.Evidence {
 		state := c.check(ctx, asEvidence(e))
 		if state == SourceNotKept && e.Original != "" {
-			state = SourceGone // it was kept when the report was made
+			state = SourceGone // the report says that it was kept
 		}
 		says := state.Says()
 		if state == SourceGone && e.Original != "" {
@@ -144,8 +142,8 @@ func (a *App) VerifyReport(ctx context.Context, store *sqlite.Store, f *report.F
 	return v
 }
 
-// countSupported returns how many claims stand that are countSupported out, in whole or in part, or follow
-// from what is.
+// countSupported returns the number of standing claims that quotes support, in whole, in part
+// or by inference.
 func countSupported(list []report.Reclaim) (n int) {
 	for _, c := range list {
 		switch claim.Verdict(c.Status) {
@@ -158,8 +156,6 @@ func countSupported(list []report.Reclaim) (n int) {
 	return n
 }
 
-// uncheckedClaims returns the claims that stand with the quotes whose originals are not here, and
-// not without.
 func uncheckedClaims(with, without report.Recheck) (list []string) {
 	for i, c := range without.Claims {
 		if c.Differs && !c.Judged && !with.Claims[i].Differs {
@@ -175,8 +171,6 @@ func asEvidence(e report.Evidence) ponder.Evidence {
 	}
 }
 
-// Problems returns a line for each part that is wrong, not for parts that could not be
-// checked.
 func (v Verification) Problems() (list []string) {
 	if v.Altered {
 		list = append(list, "the report is not as it was written")
@@ -215,13 +209,13 @@ func (v Verification) Problems() (list []string) {
 	return list
 }
 
-// Letters of a line that is not as it was: at most, and before what differs.
+// Runes of a changed line: at most, and before the difference.
 const (
 	maxDifference  = 300
 	leadDifference = 60
 )
 
-// fromDifference returns a line from shortly before where it differs from another, if it is long.
+// fromDifference returns a long line from shortly before its difference to other.
 func fromDifference(line, other string) string {
 	a, b := []rune(line), []rune(other)
 	n := 0
@@ -234,7 +228,6 @@ func fromDifference(line, other string) string {
 	return "…" + string(a[n-leadDifference:])
 }
 
-// Text writes v for people.
 func (v Verification) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", textkit.Truncate(textkit.OneLine(v.Question), 200))

@@ -8,9 +8,8 @@ import (
 	"ponder/mode/session"
 )
 
-// Views are the folds of threads by their modes, as use cases return them to surfaces.
 type (
-	View     = session.View // of a session
+	View     = session.View
 	Session  = session.Session
 	Progress = session.Progress
 	Question = session.Question
@@ -18,30 +17,28 @@ type (
 	Usage    = session.Usage
 
 	ResearchView   = research.View
-	ResearchChunks = research.References // of a research, beside its events
+	ResearchChunks = research.References
 
-	TurnView        = chat.TurnView // of a turn of a conversation
+	TurnView        = chat.TurnView
 	ReflectionView  = chat.ReflectionView
 	PendingMessages = chat.PendingMessages
 	Said            = chat.Said
 	ChatOptions     = chat.Options
 )
 
-// States of questions that are no longer open.
+// States of closed questions.
 const (
 	Exploring = session.Exploring
 	Explored  = session.Explored
 	Dropped   = session.Dropped
 )
 
-// What events of conversations name.
 const (
-	DeepAsked  = chat.DeepAsked  // the sensor that asks for a reflection
-	DeepFailed = chat.DeepFailed // the sensor that reports that a reflection failed
-	Diagram    = deep.Mermaid    // the media type of diagrams
+	DeepAsked  = chat.DeepAsked // the sensor that requests a reflection
+	DeepFailed = chat.DeepFailed
+	Diagram    = deep.Mermaid
 )
 
-// NewTurnView returns the view of the turn that answers a message.
 func NewTurnView(message string, seq ponder.Seq) TurnView { return chat.NewTurnView(message, seq) }
 
 // WritesReply reports whether the calls of an action write answers of conversations.

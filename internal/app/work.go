@@ -23,7 +23,6 @@ import (
 	"ponder/mode/research"
 )
 
-// work works on a thread: the Work of the server's placement.
 func (s *Service) work(ctx context.Context, id ponder.ThreadID) error {
 	known, err := s.briefed(ctx, id)
 	info := known.info
@@ -44,7 +43,7 @@ func (s *Service) work(ctx context.Context, id ponder.ThreadID) error {
 	defer leave()
 	if info.Kind == ponder.KindConversation {
 		defer s.live.Open(id, listeningBehind)()
-		if o.Payer != "" && !info.Held { // a process that had it may have been killed
+		if o.Payer != "" && !info.Held { // its last process may have been killed
 			if err := s.quotas.Free(ctx, id); err != nil {
 				return fmt.Errorf("%s is not taken: %w", id, err)
 			}
@@ -55,7 +54,6 @@ func (s *Service) work(ctx context.Context, id ponder.ThreadID) error {
 	return err
 }
 
-// worked does what is to be done after work on a thread, of which info was known before.
 func (s *Service) worked(ctx context.Context, before ponder.Info) {
 	now, err := s.Store.Thread(ctx, before.ID)
 	if err != nil {
@@ -64,7 +62,7 @@ func (s *Service) worked(ctx context.Context, before ponder.Info) {
 	switch {
 	case now.Kind == ponder.KindConversation:
 		s.forgetThoughts(ctx, now.ID, before.Head)
-	case now.Kind == ponder.KindExchange: // it is nothing to remember
+	case now.Kind == ponder.KindExchange:
 	case now.Status == ponder.Completed && before.Status != ponder.Completed:
 		a := s.as(now.Owner)
 		w := a.SessionView(s.Store, now.ID)
@@ -79,8 +77,7 @@ func (s *Service) worked(ctx context.Context, before ponder.Info) {
 	}
 }
 
-// forgetThoughts erases thoughts of a conversation, after an event, that are not to be
-// kept.
+// forgetThoughts erases expired thoughts of a conversation after an event.
 func (s *Service) forgetThoughts(ctx context.Context, id ponder.ThreadID, after ponder.Seq) {
 	rule, err := s.Settings.Thinking.Rule()
 	if err != nil || rule.Keeps() {
@@ -93,8 +90,7 @@ func (s *Service) forgetThoughts(ctx context.Context, id ponder.ThreadID, after 
 	}
 }
 
-// dress makes the mind of an outfit, and returns what ends the use of what it looks
-// through.
+// dress makes the engine of a spec, and returns a function that releases its tools.
 func (s *Service) dress(o engineSpec) (*engine.Engine, func(), error) {
 	ctx, cancel := context.WithTimeout(s.life, dressTime)
 	defer cancel()
@@ -128,7 +124,6 @@ func (s *Service) dress(o engineSpec) (*engine.Engine, func(), error) {
 	return mind, end, nil
 }
 
-// dressTime is how long it may take to find the models of an outfit.
 const dressTime = 30 * time.Second
 
 func (a *App) thinkingModels(ctx context.Context, o engineSpec) (map[ponder.Role][]ponder.Model, error) {
@@ -143,7 +138,6 @@ func (a *App) thinkingModels(ctx context.Context, o engineSpec) (map[ponder.Role
 	return models, err
 }
 
-// talkingIn returns how conversations of an outfit are held.
 func (a *App) talkingIn(ctx context.Context, o engineSpec) (ChatSetup, error) {
 	t, err := a.ChatSetup(ctx, o.Model, o.Memory)
 	if err != nil {
@@ -171,12 +165,11 @@ func (a *App) talkingIn(ctx context.Context, o engineSpec) (ChatSetup, error) {
 	return t, nil
 }
 
-// listeningBehind is after how long a conversation has a socket, so that work on it does not
-// wait for that.
+// listeningBehind delays the socket of a conversation, so that work does not wait for it.
 const listeningBehind = 2 * time.Millisecond
 
-// heard returns what takes in what models write on threads of a kind: only words that
-// are for the user are told.
+// heard returns the receiver of deltas for a kind of thread. It publishes only text for the
+// user.
 func (s *Service) heard(kind ponder.Kind) func(ponder.Delta) {
 	return func(d ponder.Delta) {
 		switch kind {
@@ -193,7 +186,7 @@ func (s *Service) heard(kind ponder.Kind) func(ponder.Delta) {
 			if research.WritesAnswer(d.Key) {
 				s.Hub.Delta(d)
 			}
-		case ponder.KindSession: // of which models write JSON
+		case ponder.KindSession:
 			if shown, ok := s.writings.Hear(d); ok {
 				s.Hub.Delta(shown)
 			}
@@ -201,19 +194,17 @@ func (s *Service) heard(kind ponder.Kind) func(ponder.Delta) {
 	}
 }
 
-// limitsOf returns the limits of a run: those that are asked for, else those that are
-// configured, else a time.
+// limitsOf returns the requested limits, else the configured ones, else a time.
 func limitsOf(b ponder.Budget, c config.Budgets, otherwise time.Duration) ponder.Budget {
 	b.Time = cmp.Or(b.Time, time.Duration(c.For), otherwise)
 	b.Tokens, b.Calls, b.Money = cmp.Or(b.Tokens, c.Tokens), cmp.Or(b.Calls, c.Calls), cmp.Or(b.Money, MoneyOf(c.Cost))
 	return b
 }
 
-// Broadcasts returns broadcasts of the answers that this process writes.
 func (a *App) Broadcasts() *stream.Broadcasts {
 	dir, err := a.Settings.StateDir()
 	if err != nil {
-		dir = os.DevNull // in which there is nothing
+		dir = os.DevNull
 	}
 	return stream.NewBroadcasts(filepath.Join(dir, "live"), chat.WritesAnswer)
 }
