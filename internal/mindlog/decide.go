@@ -14,17 +14,17 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// What [ponder.Resolved] says of the subconscious.
+// Values of [ponder.Resolved] for the subconscious.
 const (
 	asResolved   = ""
 	asForgotten  = "forgotten"
 	asRolledBack = "rolled_back"
 )
 
-// maxTopic is the longest topic that may be resolved, in bytes.
+// maxTopic bounds a topic, in bytes.
 const maxTopic = 500
 
-// Resolve says that an entry, or a topic in the words of the user, is settled.
+// Resolve settles an entry, or a topic in the user's words. It returns the removed entries.
 func Resolve(ctx context.Context, a *app.App, what string, now time.Time) (row Row, removed []Entry, err error) {
 	m, err := Open(ctx, a)
 	if err != nil {
@@ -64,7 +64,7 @@ func Resolve(ctx context.Context, a *app.App, what string, now time.Time) (row R
 	return row, removed, nil
 }
 
-// sameAs returns the id of the entry that says the same as a text, or "".
+// sameAs returns the id of the entry with the same meaning, or "".
 func (m *Log) sameAs(text string, now time.Time) string {
 	for _, l := range listsOf(m.State.At(now)) {
 		for _, e := range l.entries {
@@ -76,7 +76,7 @@ func (m *Log) sameAs(text string, now time.Time) string {
 	return ""
 }
 
-// Forget removes an entry for good.
+// Forget removes an entry permanently.
 func Forget(ctx context.Context, a *app.App, name string, now time.Time) (Row, error) {
 	m, err := Open(ctx, a)
 	if err != nil {
@@ -106,7 +106,6 @@ func Rollback(ctx context.Context, a *app.App, tick int) (Row, error) {
 	return say(ctx, a, ponder.Resolved{Content: fmt.Sprintf("to before tick %d", tick), Ref: strconv.Itoa(tick), As: asRolledBack, State: state})
 }
 
-// before returns the state before a tick.
 func (m *Log) before(tick int) (subconscious.State, bool) {
 	state := subconscious.NewState()
 	for _, ev := range m.events {
@@ -118,7 +117,6 @@ func (m *Log) before(tick int) (subconscious.State, bool) {
 	return state, false
 }
 
-// say appends what the user says to the thread of the subconscious.
 func say(ctx context.Context, a *app.App, said ponder.Resolved) (Row, error) {
 	store, err := a.OpenStore(ctx)
 	if err != nil {

@@ -13,14 +13,13 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// An Entry is an entry of a subconscious, or was one.
+// An Entry is a present or former entry of a subconscious.
 type Entry struct {
 	subconscious.Entry
-	List subconscious.Category // empty if it is gone
+	List subconscious.Category
 }
 
-// entries returns all entries that there ever were, by id: as they are now, or as they
-// were last.
+// entries returns all present and former entries by id, with their newest content.
 func (m *Log) entries(now time.Time) map[string]Entry {
 	all := make(map[string]Entry)
 	for _, t := range m.Ticks {
@@ -49,8 +48,8 @@ func (m *Log) entries(now time.Time) map[string]Entry {
 	return all
 }
 
-// Find returns the entry that a user means: an id or the beginning of one. Where several
-// begin like that, one that is still there goes before those that are gone.
+// Find returns the entry of an id or its prefix. If several match, a present entry precedes
+// former ones.
 func (m *Log) Find(name string, now time.Time) (Entry, error) {
 	all := m.entries(now)
 	name = strings.ToLower(strings.TrimSpace(name))
@@ -79,26 +78,23 @@ func (m *Log) Find(name string, now time.Time) (Entry, error) {
 	return Entry{}, app.Invalidf("", "%q is the beginning of several ids (%s): write more of it", textkit.Truncate(textkit.OneLine(name), 20), textkit.Truncate(strings.Join(found, ", "), 60))
 }
 
-// looksLikeEntry reports whether a word may be the id of an entry, as they are made.
 func looksLikeEntry(word string) bool {
 	rest := strings.TrimLeft(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz_-")
 	return rest != "" && len(rest) < len(word) && strings.Trim(rest, "0123456789") == ""
 }
 
-// An Explanation is an entry with the events that made it and kept it.
 type Explanation struct {
 	subconscious.Entry
 	List   subconscious.Category `json:"category,omitempty"`
 	Events []Reason              `json:"events"`
 }
 
-// Explain explains the entry that a user means: see [Log.Find].
+// Explain explains an entry: see [Log.Find].
 func (m *Log) Explain(name string, now time.Time) (Explanation, error) {
 	e, err := m.Find(name, now)
 	return Explanation{e.Entry, e.List, m.reasons(e.ID)}, err
 }
 
-// Text writes x for people.
 func (x Explanation) Text() string {
 	const form = "2006-01-02 15:04"
 	where := "gone"
@@ -113,7 +109,7 @@ func (x Explanation) Text() string {
 	return b.String()
 }
 
-// A Reason is an event that concerns an entry.
+// A Reason is an event about an entry.
 type Reason struct {
 	Seq        ponder.Seq `json:"seq"`
 	ID         string     `json:"event_id"`
@@ -131,14 +127,13 @@ type Reason struct {
 	Tick       int        `json:"tick,omitempty"`
 }
 
-// reasons returns the events that concern an entry, the oldest first.
 func (m *Log) reasons(entry string) []Reason {
 	ticks := make(map[ponder.Seq]subconscious.Ticked)
 	for _, t := range m.Ticks {
 		ticks[t.Seq] = t
 	}
 	list := []Reason{}
-	raised := make(map[string]bool) // escalations that are about it
+	raised := make(map[string]bool) // escalations about it
 	seen := make(map[string]bool)
 	for _, ev := range m.events {
 		r := Reason{Seq: ev.Seq, ID: ev.ID, At: ev.Time, Type: ev.Body.Type()}
@@ -168,7 +163,7 @@ func (m *Log) reasons(entry string) []Reason {
 	return list
 }
 
-// seen adds the observations of some ids, each once.
+// seen appends the observations of ids, each once.
 func (m *Log) seen(list []Reason, ids []string, had map[string]bool) []Reason {
 	for _, id := range ids {
 		ev, ok := m.seenAs[id]
@@ -200,7 +195,6 @@ func (r Reason) escalation(b ponder.Escalation) Reason {
 	return r
 }
 
-// line writes r for people.
 func (r Reason) line() string {
 	switch r.Type {
 	case "observation":

@@ -18,24 +18,23 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// A Row is a part of the history of a subconscious: a tick, or what the user said of it.
+// A Row is one tick, or one command of the user.
 type Row struct {
 	Kind      string                `json:"kind"` // tick, resolved, forgotten, rolled_back
 	Seq       ponder.Seq            `json:"seq"`
 	At        time.Time             `json:"at"`
-	Tick      int                   `json:"tick,omitempty"` // of a rollback, the one that was undone
+	Tick      int                   `json:"tick,omitempty"` // of a rollback, the undone tick
 	Roles     []subconscious.Ran    `json:"roles,omitempty"`
 	Changes   []subconscious.Change `json:"changes,omitempty"`
 	Escalated []Escalation          `json:"escalations,omitempty"`
-	Entry     string                `json:"entry,omitempty"` // that the user spoke of
+	Entry     string                `json:"entry,omitempty"` // of the user's command
 	Text      string                `json:"text,omitempty"`
 	Calls     int                   `json:"calls"`
-	Broken    int                   `json:"failed_calls,omitempty"` // of them
+	Broken    int                   `json:"failed_calls,omitempty"`
 	Tokens    int                   `json:"tokens"`
 	Money     int64                 `json:"micro_usd"`
 }
 
-// An Escalation is something that a tick escalated, and its decision.
 type Escalation struct {
 	ID         string               `json:"id"`
 	Summary    string               `json:"summary"`
@@ -44,8 +43,8 @@ type Escalation struct {
 	Entries    []string             `json:"entries,omitempty"`
 	Sources    []string             `json:"sources,omitempty"`
 	Untrusted  bool                 `json:"untrusted,omitempty"`
-	Outcome    string               `json:"outcome,omitempty"` // empty before it is decided
-	Told       string               `json:"told,omitempty"`    // what the user was told, or why it was dismissed
+	Outcome    string               `json:"outcome,omitempty"` // empty before the decision
+	Told       string               `json:"told,omitempty"`    // the message to the user, or the reason of the dismissal
 	Model      string               `json:"model,omitempty"`
 	Decided    time.Time            `json:"decided_at,omitzero"`
 	Did        []Action             `json:"did,omitempty"`
@@ -60,7 +59,7 @@ func (m *Log) Rows() []Row {
 	var rows []Row
 	for _, t := range m.Ticks {
 		if t.Back != 0 {
-			continue // it is among the words of the user
+			continue
 		}
 		r := Row{Kind: "tick", Seq: t.Seq, At: t.At, Tick: t.Number, Roles: t.Roles, Changes: t.Changes, Escalated: raised[t.Run],
 			Calls: t.Spent.Calls, Broken: m.broken[t.Run], Tokens: t.Spent.Tokens, Money: int64(t.Spent.Money)}
@@ -75,7 +74,6 @@ func (m *Log) Rows() []Row {
 	return rows
 }
 
-// escalations returns what was escalated, by the run of the tick that did.
 func (m *Log) escalations() map[ponder.RunID][]Escalation {
 	decided := make(map[string]ponder.Event)
 	for _, ev := range m.events {
@@ -107,13 +105,12 @@ func userRow(ev ponder.Event, b ponder.Resolved) Row {
 		r.Kind = "resolved"
 	}
 	if r.Kind == asRolledBack {
-		r.Tick, _ = strconv.Atoi(b.Ref) // as the kind says, the one that was undone
+		r.Tick, _ = strconv.Atoi(b.Ref) // of a rollback, the undone tick
 		r.Entry = ""
 	}
 	return r
 }
 
-// String writes r for people.
 func (r Row) String() string {
 	at := r.At.Local().Format("2006-01-02 15:04")
 	if r.Kind != "tick" {
@@ -133,7 +130,6 @@ func (r Row) String() string {
 	return b.String()
 }
 
-// Said writes what the user said.
 func (r Row) Said() string {
 	switch r.Kind {
 	case asForgotten:
@@ -174,7 +170,7 @@ func ranText(r subconscious.Ran) string {
 	return text
 }
 
-// changeMarks are the signs of what ticks do to entries.
+// changeMarks has the signs of changes to entries.
 var changeMarks = map[string]string{"added": "+", "reinforced": "↑", "decayed": "↓", "removed": "-", "pruned": "-", "moved": "→", "merged": "=", "resolved": "✓", "forgotten": "✕"}
 
 func changeText(c subconscious.Change) string {
@@ -216,7 +212,8 @@ func (e Escalation) text() string {
 	return b.String()
 }
 
-// EventText says what happened, in a line or more; "" if that tells people nothing. The event must be the newest of the log.
+// EventText formats an event; "" if it does not concern people. The event must be the newest of
+// the log.
 func (m *Log) EventText(ev ponder.Event) string {
 	at := ev.Time.Local().Format(time.TimeOnly)
 	switch b := ev.Body.(type) {
@@ -239,7 +236,6 @@ func (m *Log) EventText(ev ponder.Event) string {
 	return ""
 }
 
-// escalationText says what was escalated, in a line: the first of its findings.
 func escalationText(b ponder.Escalation) string {
 	lines := strings.Split(strings.TrimSpace(b.Content), "\n")
 	text := strings.TrimPrefix(textkit.OneLine(lines[0]), "- ")
@@ -279,7 +275,7 @@ func observationText(at string, ev ponder.Event, b ponder.Observation) string {
 	return fmt.Sprintf("%s  %s: %s\n", at, textkit.OneLine(b.Sensor), textkit.OneLine(b.Content))
 }
 
-// UnaidedText says why a tick asked no model.
+// UnaidedText explains why a tick used no model.
 func UnaidedText(m config.Mind, r mindrunner.Report) string {
 	if m.Tokens() == 0 {
 		return "by rules alone: mind.tokens_per_day is 0, which turns models off"
@@ -292,7 +288,7 @@ func UnaidedText(m config.Mind, r mindrunner.Report) string {
 	return "by rules alone: the next call might not fit in what a day may cost (" + text + ", less what is at work)"
 }
 
-// TickText says what a tick came to, beyond what the log says.
+// TickText describes the result of a tick beyond its events.
 func TickText(r mindrunner.Report) string {
 	var parts []string
 	if !r.Ran {

@@ -83,7 +83,7 @@ func TestReportText(t *testing.T) {
 	}
 }
 
-// TestUnaidedText says what is left, not that it is used up, and who turned models off.
+// The text names the rest of the budget, or the setting that turned models off.
 func TestUnaidedText(t *testing.T) {
 	m := config.Mind{TokensPerDay: new(1000), CostPerDay: new(0.01)}
 	r := mindrunner.Report{Ran: true, Unaided: true, Spent: ponder.Cost{Calls: 1, Tokens: 900, Money: 3000}}

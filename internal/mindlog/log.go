@@ -1,5 +1,5 @@
-// Package mindlog reads the thread of a subconscious and says what happened on it: a
-// [Log] has its history and its entries, and writes them for people and as JSON.
+// Package mindlog folds the thread of a subconscious into a [Log]: its history and entries, as
+// text and JSON.
 package mindlog
 
 import (
@@ -19,31 +19,28 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// ErrNone is the error of a subconscious that has not begun.
+// ErrNone means that no subconscious exists yet.
 var ErrNone = app.Invalidf("", "the subconscious has not begun")
 
-// A Log is what is known of the thread of a subconscious.
 type Log struct {
 	subconscious.View
-	Head    ponder.Seq              // the newest event that was applied
-	events  []ponder.Event          // what was found, merged, escalated and said
-	seenAs  map[string]ponder.Event // observations, by id
+	Head    ponder.Seq     // the newest applied event
+	events  []ponder.Event // findings, changes, escalations and commands
+	seenAs  map[string]ponder.Event
 	told    map[string]map[string]time.Time
 	spent   map[ponder.RunID]ponder.Cost
 	actions map[ponder.RunID][]Action // of decisions
-	broken  map[ponder.RunID]int      // calls of ticks that failed
+	broken  map[ponder.RunID]int
 
-	failures map[string]failure // by channel: those that were not made up for
+	failures map[string]failure // by channel, since its last success
 }
 
-// New returns the log of a thread without events.
 func New() *Log {
 	return &Log{View: subconscious.NewView(), seenAs: make(map[string]ponder.Event), told: make(map[string]map[string]time.Time),
 		spent: make(map[ponder.RunID]ponder.Cost), actions: make(map[ponder.RunID][]Action), failures: make(map[string]failure),
 		broken: make(map[ponder.RunID]int)}
 }
 
-// Apply takes in the next event.
 func (m *Log) Apply(ev ponder.Event) {
 	m.Head, m.View = ev.Seq, m.View.Apply(ev)
 	switch b := ev.Body.(type) {
@@ -73,13 +70,12 @@ func (m *Log) Apply(ev ponder.Event) {
 	}
 }
 
-// deliveredBy returns the channel on which the user was told, if an observation says so.
+// deliveredBy returns the channel of a delivery, if o records one.
 func deliveredBy(o ponder.Observation) (channel string, sent bool) {
 	return o.State, o.Sensor == subconscious.Delivery && o.State != ""
 }
 
-// Open reads the subconscious of the user from the database. The error is ErrNone if there
-// is none.
+// Open reads the user's subconscious, or returns ErrNone.
 func Open(ctx context.Context, a *app.App) (*Log, error) {
 	store, err := a.OpenReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingYet) {
@@ -92,7 +88,6 @@ func Open(ctx context.Context, a *app.App) (*Log, error) {
 	return Read(ctx, store)
 }
 
-// Read reads the thread of the subconscious of the user.
 func Read(ctx context.Context, log ponder.Log) (*Log, error) {
 	m := New()
 	if err := m.Follow(ctx, log, nil); err != nil {
@@ -104,8 +99,8 @@ func Read(ctx context.Context, log ponder.Log) (*Log, error) {
 	return m, nil
 }
 
-// Follow applies the events after the newest one, and calls each, unless it is nil, for
-// each of them. It is no error if there is no thread.
+// Follow applies newer events and calls each, if not nil, after each. A missing thread is no
+// error.
 func (m *Log) Follow(ctx context.Context, log ponder.Log, each func(ponder.Event) error) error {
 	for ev, err := range log.Events(ctx, app.MindID(), m.Head) {
 		if errors.Is(err, ponder.ErrNoThread) {
@@ -123,25 +118,23 @@ func (m *Log) Follow(ctx context.Context, log ponder.Log, each func(ponder.Event
 	return nil
 }
 
-// An Action is what a decision has done.
 type Action struct {
 	Tool    string          `json:"tool"`
 	At      time.Time       `json:"at"`
 	Reason  string          `json:"Reason,omitempty"`
-	Outcome string          `json:"outcome,omitempty"` // empty before it ended
+	Outcome string          `json:"outcome,omitempty"` // empty before its end
 	Failed  bool            `json:"failed,omitempty"`
-	Session ponder.ThreadID `json:"session_id,omitempty"` // that it started
+	Session ponder.ThreadID `json:"session_id,omitempty"` // the started session
 
 	key string
 }
 
-// keyOf returns the key of the action that an event belongs to.
+// keyOf returns the action's key of an event.
 func keyOf(ev ponder.Event) string {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	return key
 }
 
-// finish notes the result of a tool.
 func (m *Log) finish(ev ponder.Event, b ponder.ToolResult) {
 	list := m.actions[ev.Run]
 	for i := range list {
@@ -174,14 +167,12 @@ func (d Action) text() string {
 	return fmt.Sprintf("    %s\n", text)
 }
 
-// A failure is why a channel could not tell the user something, last.
 type failure struct {
 	at  time.Time
 	why string
 }
 
-// noteFailure notes the result of an attempt to tell the user: see the stored formats of
-// package mindrunner.
+// noteFailure records a delivery attempt: see the stored formats of package mindrunner.
 func (m *Log) noteFailure(ev ponder.Event, o ponder.Observation) {
 	parts := strings.SplitN(ev.Cause, ":", 5)
 	if len(parts) != 5 || parts[0] != "delivery" {
@@ -195,7 +186,7 @@ func (m *Log) noteFailure(ev ponder.Event, o ponder.Observation) {
 	}
 }
 
-// Unsent says which channels failed when they were last used, and why.
+// Unsent lists channels whose last use failed, with the reason.
 func (m *Log) Unsent(now time.Time) (lines []string) {
 	for _, channel := range slices.Sorted(maps.Keys(m.failures)) {
 		f := m.failures[channel]
@@ -204,7 +195,7 @@ func (m *Log) Unsent(now time.Time) (lines []string) {
 	return lines
 }
 
-// Cooldown says until when findings wait to be escalated, or returns "".
+// Cooldown says until when findings wait for an escalation, or returns "".
 func (m *Log) Cooldown(cooldown config.Duration, now time.Time) string {
 	rules := subconscious.Rules{Cooldown: time.Duration(cooldown)}
 	at, any := rules.RaisesAt(m.State)

@@ -18,14 +18,13 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// A Snapshot is the state of a subconscious at a time.
 type Snapshot struct {
 	State subconscious.State
 	log   *Log
 	at    time.Time
 }
 
-// Show returns the state of the subconscious of the user. With ErrNone, it is an empty one.
+// Show returns the current state. With ErrNone it is empty.
 func Show(ctx context.Context, a *app.App, now time.Time) (Snapshot, error) {
 	roles, err := a.MindRoles()
 	if err != nil {
@@ -38,7 +37,7 @@ func Show(ctx context.Context, a *app.App, now time.Time) (Snapshot, error) {
 	return Snapshot{m.State.At(now).Shown(roles...), m, now}, nil
 }
 
-// Text writes s for people; with more, also how many observations wait.
+// Text formats s; more adds the number of unread observations.
 func (s Snapshot) Text(more bool) string {
 	text := s.log.headText(s.at) + entriesText(s.State, s.at) + escalatedText(s.State, s.at) + rolesText(s.State)
 	if more {
@@ -50,7 +49,6 @@ func (s Snapshot) Text(more bool) string {
 // Cooldown is [Log.Cooldown] at the time of the snapshot.
 func (s Snapshot) Cooldown(cooldown config.Duration) string { return s.log.Cooldown(cooldown, s.at) }
 
-// headText says when the last tick was, and what all have cost.
 func (m *Log) headText(now time.Time) string {
 	switch {
 	case m.Last.IsZero() && m.Open:
@@ -71,12 +69,10 @@ func (m *Log) headText(now time.Time) string {
 	return text + "\n\n"
 }
 
-// SpentText writes what was spent.
 func SpentText(tokens int, amount float64) string {
 	return textkit.Count(tokens, "token", "tokens") + ", " + report.USD(amount, tokens, 0, 0)
 }
 
-// An entryList is a list of entries with its name for people.
 type entryList struct {
 	title   string
 	name    subconscious.Category
@@ -90,7 +86,6 @@ func listsOf(s subconscious.State) []entryList {
 	}
 }
 
-// entriesText lists the entries of a state.
 func entriesText(s subconscious.State, now time.Time) string {
 	var b strings.Builder
 	n := 0
@@ -110,13 +105,11 @@ func entriesText(s subconscious.State, now time.Time) string {
 	return b.String()
 }
 
-// strengthBar draws a strength.
 func strengthBar(n int) string {
 	n = max(0, min(n, subconscious.MaxStrength))
 	return strings.Repeat("█", n) + strings.Repeat("░", subconscious.MaxStrength-n)
 }
 
-// aboutText says who saw an entry, when, and when it is due.
 func aboutText(about subconscious.About, e subconscious.Entry, now time.Time) string {
 	var parts []string
 	if !about.Due.IsZero() {
@@ -132,7 +125,6 @@ func aboutText(about subconscious.About, e subconscious.Entry, now time.Time) st
 	return " (" + textkit.OneLine(strings.Join(parts, "; ")) + ")"
 }
 
-// escalatedText lists what was escalated, the newest first.
 func escalatedText(s subconscious.State, now time.Time) string {
 	var b strings.Builder
 	for i, e := range slices.Backward(s.EscalationHistory) {
@@ -148,7 +140,6 @@ func escalatedText(s subconscious.State, now time.Time) string {
 	return b.String()
 }
 
-// rolesText says how roles are doing.
 func rolesText(s subconscious.State) string {
 	var b strings.Builder
 	for i, name := range slices.Sorted(maps.Keys(s.ThreadState)) {
@@ -168,7 +159,6 @@ func rolesText(s subconscious.State) string {
 	return b.String()
 }
 
-// waitingText says which observations no role has read.
 func (m *Log) waitingText() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(m.Waiting)) {
@@ -182,11 +172,10 @@ func (m *Log) waitingText() string {
 	return "Not looked at yet: " + strings.Join(parts, ", ") + "\n"
 }
 
-// waitingFor is how long Ponder tries to tell the user something.
+// waitingFor is how long deliveries are retried.
 const waitingFor = 24 * time.Hour
 
-// Remarks says what waits, and why: for the end of the quiet hours, to be escalated, or for
-// a channel that failed.
+// Remarks explains delayed deliveries: quiet hours, the cooldown, or a failed channel.
 func (m *Log) Remarks(a *app.App, now time.Time) (list []string) {
 	cfg, err := a.Config()
 	if err != nil {
@@ -205,7 +194,6 @@ func (m *Log) Remarks(a *app.App, now time.Time) (list []string) {
 	return slices.DeleteFunc(list, func(text string) bool { return text == "" })
 }
 
-// quietText says what waits to be told on these channels until quiet hours end.
 func (m *Log) quietText(channels []string, quiet config.Hours, now time.Time) string {
 	waiting, by := 0, make(map[string]bool)
 	for _, ev := range m.events {
