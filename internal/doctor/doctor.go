@@ -1,4 +1,4 @@
-// Package doctor says what works for a user, what is missing, and how to get it.
+// Package doctor examines the parts that Ponder needs, and suggests remedies.
 package doctor
 
 import (
@@ -23,39 +23,34 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A Finding is what the doctor says of one part.
 type Finding struct {
 	About string `json:"about"`
 	State State  `json:"state"`
 	Says  string `json:"says"`
 }
 
-// A State is how a part is.
+// A State is the condition of a part.
 type State string
 
-// The states.
 const (
 	OK      State = "ok"
-	Missing State = "missing" // Ponder can do without it
-	Broken  State = "broken"  // Ponder cannot do what the user asks of it
+	Missing State = "missing" // optional
+	Broken  State = "broken"  // a feature that the user uses fails
 )
 
-// Options say what to examine beside the configuration.
+// Options extend the examination.
 type Options struct {
 	Docs    []string                 // files and folders to try
-	Explain func(error) string       // returns the line that the user sees of an error
-	Near    func(path string) string // returns a path as the user sees it
+	Explain func(error) string       // formats an error for the user
+	Near    func(path string) string // formats a path for the user
 }
 
-// An examiner examines what an App uses.
 type examiner struct {
 	*app.App
 	Options
 }
 
-// Examine examines the configuration, the database, models, documents, the library, the web,
-// MCP servers and the subconscious. A configuration that cannot be read is a finding; all
-// others need it.
+// Examine examines all parts. If the configuration cannot be read, that is the only finding.
 func Examine(ctx context.Context, a *app.App, o Options) ([]Finding, error) {
 	e := &examiner{a, o}
 	cfg, err := a.Config()
@@ -81,7 +76,7 @@ func configFinding(cfg *config.Config) Finding {
 	return Finding{"settings", OK, cfg.File}
 }
 
-// scarce is the free space below which a disk is nearly full, in bytes.
+// scarce is the free space that counts as nearly full, in bytes.
 const scarce = 100 << 20
 
 func (e *examiner) databaseFindings(ctx context.Context) []Finding {
@@ -101,7 +96,7 @@ func (e *examiner) databaseFindings(ctx context.Context) []Finding {
 	return found
 }
 
-// checkedFor is how long the pages of a database are looked at.
+// checkedFor limits the check of the database's pages.
 const checkedFor = 10 * time.Second
 
 func (e *examiner) databaseFinding(ctx context.Context, file string) Finding {
@@ -140,12 +135,11 @@ func (e *examiner) databaseFinding(ctx context.Context, file string) Finding {
 	return Finding{"database", OK, what}
 }
 
-// unopened is what is found of a database that cannot be opened, or read.
 func (e *examiner) unopened(err error) Finding {
 	return Finding{"database", Broken, e.Explain(err)}
 }
 
-// existing returns the nearest folder that is there.
+// existing returns the nearest existing folder.
 func existing(dir string) string {
 	for {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
@@ -155,10 +149,9 @@ func existing(dir string) string {
 	}
 }
 
-// maxUnread is how many documents that cannot be read the doctor names.
+// maxUnread bounds the list of unreadable documents.
 const maxUnread = 5
 
-// docsFinding says whether documents can be read.
 func (e *examiner) docsFinding(ctx context.Context) Finding {
 	if len(e.Docs) == 0 {
 		return Finding{"documents", OK, "Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code can be read; --docs here tries a path"}
@@ -193,8 +186,7 @@ func (e *examiner) docsFinding(ctx context.Context) Finding {
 	return Finding{"documents", state, fmt.Sprintf("%s; %s (%s)", says, how, strings.Join(why, "; "))}
 }
 
-// modelFindings says which models there are, whether they will answer, and what
-// else could be asked.
+// modelFindings reports which models exist, whether they answer, and alternatives.
 func (e *examiner) modelFindings(ctx context.Context) ([]Finding, error) {
 	l, err := e.ModelSet(ctx, "")
 	if err != nil {
@@ -223,7 +215,6 @@ func (e *examiner) modelFindings(ctx context.Context) ([]Finding, error) {
 	return found, nil
 }
 
-// roleFinding says of each of a role's models what it costs, or why it will not answer.
 func roleFinding(l *app.ModelSet, c config.Choice, answers map[string]func() error) Finding {
 	about := string(c.Role)
 	if c.Models == nil {
@@ -252,7 +243,7 @@ func roleFinding(l *app.ModelSet, c config.Choice, answers map[string]func() err
 	return Finding{about, state, strings.Join(says, "; then ")}
 }
 
-// keyFinding says which keys are set, never what they are.
+// keyFinding names the keys that are set, without their values.
 func (e *examiner) keyFinding() Finding {
 	var set []string
 	for _, name := range e.Settings.ProviderNames() {
@@ -282,7 +273,7 @@ func (e *examiner) ollamaFinding(ctx context.Context, needed bool) Finding {
 	return Finding{"ollama", OK, fmt.Sprintf("runs at %s with %s", base, textkit.Count(len(installed), "model", "models"))}
 }
 
-// memoryFinding says whether anything is remembered, and how it is searched.
+// memoryFinding reports whether there are memories, and how they are searched.
 func (e *examiner) memoryFinding(ctx context.Context) Finding {
 	s, err := e.OpenLibraryReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingKnown) {
@@ -314,7 +305,6 @@ func (e *examiner) memoryFinding(ctx context.Context) Finding {
 	return Finding{"memory", OK, "searched by words; to search by meaning too, set models.embed, such as ollama/nomic-embed-text"}
 }
 
-// webFinding says how the web is searched.
 func (e *examiner) webFinding() Finding {
 	n, err := e.Web(nil)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"ponder"
 )
 
-// The doctor gives the advice that other commands give.
+// The doctor gives the same advice as other commands.
 func TestUnopened(t *testing.T) {
 	e := &examiner{Options: Options{Explain: func(err error) string {
 		if errors.Is(err, ponder.ErrReadOnly) {

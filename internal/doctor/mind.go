@@ -11,8 +11,6 @@ import (
 	"ponder/internal/textkit"
 )
 
-// mindFindings says who thinks in the subconscious, which sensors are configured and
-// whether they answer, and how the user is told.
 func (e *examiner) mindFindings(ctx context.Context) []Finding {
 	cast, err := e.MindCastOf(ctx)
 	if err != nil {
@@ -36,7 +34,7 @@ func (e *examiner) mindFindings(ctx context.Context) []Finding {
 	}
 	m, err := mindlog.Open(ctx, e.App)
 	if err != nil {
-		m = nil // it has not begun
+		m = nil // no subconscious yet
 	}
 	found = append(found, e.notifyFinding(), e.actionsFinding(m, time.Now()))
 	if m != nil {
@@ -47,7 +45,6 @@ func (e *examiner) mindFindings(ctx context.Context) []Finding {
 	return found
 }
 
-// notifyFinding says how the user is told of what the subconscious brings up.
 func (e *examiner) notifyFinding() Finding {
 	channels, err := e.MindChannels()
 	if err != nil {
@@ -63,7 +60,6 @@ func (e *examiner) notifyFinding() Finding {
 	return Finding{"notify", OK, "told by " + strings.Join(names, ", ")}
 }
 
-// actionsFinding says what the subconscious may do, and whether that is held back.
 func (e *examiner) actionsFinding(m *mindlog.Log, now time.Time) Finding {
 	acts, err := e.MindActions(nil)
 	switch {
@@ -81,7 +77,6 @@ func (e *examiner) actionsFinding(m *mindlog.Log, now time.Time) Finding {
 	return Finding{"actions", OK, text}
 }
 
-// serverFindings say of each MCP server whether it answers.
 func (e *examiner) serverFindings(ctx context.Context) (found []Finding) {
 	rows, err := e.LookAtMCPServers(ctx)
 	if err != nil {
