@@ -14,36 +14,32 @@ import (
 // ErrSpent is the cause of work that ends because its budget is spent.
 var ErrSpent = errors.New("the budget is spent")
 
-// grace limits the time to log the last answers, after the last call.
 const grace = 2 * time.Second
 
-// A Budget counts what models cost, and stops work when its limits are reached. Calls in
-// flight end first, and their answers are kept. Calls that begin later wait until their
-// context ends, so that whatever continues the work makes them again.
+// A Budget stops work when its limits are spent. Calls in flight finish. Later calls block
+// until their context ends, so that a continuation repeats them.
 type Budget struct {
-	stop   context.CancelCauseFunc // ends all work; nil before Start
+	stop   context.CancelCauseFunc
 	limits ponder.Budget
 
 	mu      sync.Mutex
 	spent   ponder.Cost
-	flight  int // calls
-	waiting int // calls, for the end
-	at      int // threads that are worked on
+	flight  int
+	waiting int
+	at      int // threads with work
 	why     error
 	timer   *time.Timer
 }
 
-// NewBudget returns a budget with limits.
 func NewBudget(limits ponder.Budget) *Budget { return &Budget{limits: limits} }
 
-// Start returns a context that ends when the budget is spent and no call is in flight. The
-// caller calls it before the first call of a model.
+// Start returns a context that ends when the budget is spent and no call is in flight.
 func (p *Budget) Start(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, p.stop = context.WithCancelCause(ctx)
 	return ctx, p.stop
 }
 
-// Models returns models whose calls p counts. Hedging is off, so that each call counts once.
+// Models returns models that p counts. It turns hedging off, so that each call counts once.
 func (p *Budget) Models(all map[ponder.Role][]ponder.Model) map[ponder.Role][]ponder.Model {
 	paid := Meter(all, p)
 	for _, chain := range paid {
@@ -54,7 +50,7 @@ func (p *Budget) Models(all map[ponder.Role][]ponder.Model) map[ponder.Role][]po
 	return paid
 }
 
-// Work counts a thread with work until the caller calls done.
+// Work counts a thread as working until done is called.
 func (p *Budget) Work() (done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +63,7 @@ func (p *Budget) Work() (done func()) {
 	}
 }
 
-// Spend ends the budget because of why, unless it has ended.
+// Spend ends the budget with the reason why.
 func (p *Budget) Spend(why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,22 +77,21 @@ func (p *Budget) close(why string) {
 	}
 }
 
-// Err returns the cause, an [ErrSpent], if the budget is spent.
+// Err returns an [ErrSpent] if the budget is spent.
 func (p *Budget) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.why
 }
 
-// Spent returns what calls have cost.
 func (p *Budget) Spent() ponder.Cost {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.spent
 }
 
-// settle stops all work once no call is in flight and all threads wait, or after grace,
-// because a thread may wait for something else.
+// settle stops all work once no call is in flight and all threads wait, or after grace, because
+// a thread may wait for something else.
 func (p *Budget) settle() {
 	switch {
 	case p.why == nil || p.flight > 0:
@@ -107,7 +102,7 @@ func (p *Budget) settle() {
 	}
 }
 
-// Reserve implements [Payer]. A call that the budget does not pay for waits until ctx ends.
+// Reserve implements [Payer]. It blocks until ctx ends if the budget is spent.
 func (p *Budget) Reserve(ctx context.Context, _ ponder.Model, req *llm.Request) (*llm.Request, ponder.Money, Settle, error) {
 	if !p.startCall() {
 		<-ctx.Done()
@@ -116,7 +111,6 @@ func (p *Budget) Reserve(ctx context.Context, _ ponder.Model, req *llm.Request) 
 	return req, 0, p.endCall, nil
 }
 
-// startCall reports whether a call may start, and counts it.
 func (p *Budget) startCall() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +127,6 @@ func (p *Budget) startCall() bool {
 	return true
 }
 
-// endCall adds the cost of a call.
 func (p *Budget) endCall(cost ponder.Money) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

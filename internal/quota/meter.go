@@ -11,18 +11,14 @@ import (
 	"ponder/llm"
 )
 
-// A Payer pays for calls of models.
 type Payer interface {
-	// Reserve reserves what the call req of m may cost. It returns the request to make, the
-	// most that it may cost, and what settles its cost once it has ended. An [llm.Error]
-	// fails the call as it is; any other error fails it as [llm.Payment].
+	// Reserve returns the request to make, its maximal cost, and the settlement. An [llm.Error]
+	// fails the call as it is; any other error as [llm.Payment].
 	Reserve(ctx context.Context, m ponder.Model, req *llm.Request) (*llm.Request, ponder.Money, Settle, error)
 }
 
-// Settle replaces what a call reserved by what it has cost.
 type Settle func(cost ponder.Money)
 
-// Meter returns models whose calls p pays for.
 func Meter(models map[ponder.Role][]ponder.Model, p Payer) map[ponder.Role][]ponder.Model {
 	all := make(map[ponder.Role][]ponder.Model)
 	for role, chain := range models {
@@ -34,17 +30,15 @@ func Meter(models map[ponder.Role][]ponder.Model, p Payer) map[ponder.Role][]pon
 	return all
 }
 
-// A meteredModel is a model whose calls a payer pays for.
+// A meteredModel is a model whose calls a [Payer] pays for.
 type meteredModel struct {
 	llm.Model
 	paid  ponder.Model
 	payer Payer
 }
 
-// Admits implements [llm.Admitter].
 func (m meteredModel) Admits() (time.Duration, bool) { return llm.Admits(m.Model) }
 
-// Generate implements [llm.Model].
 func (m meteredModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		req, reserved, settle, err := m.payer.Reserve(ctx, m.paid, req)
@@ -56,7 +50,7 @@ func (m meteredModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[
 			yield(llm.Delta{}, err)
 			return
 		}
-		cost, wrote := reserved, false // of a call that breaks off
+		cost, wrote := reserved, false // of an aborted call
 		defer func() { settle(cost) }()
 		for d, err := range m.Model.Generate(ctx, req) {
 			switch {
@@ -74,7 +68,6 @@ func (m meteredModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[
 	}
 }
 
-// costOf returns the cost that the provider reports, or else the cost by the price.
 func costOf(p ponder.Price, u llm.Usage) ponder.Money {
 	if u.Cost != nil && *u.Cost >= 0 {
 		return ponder.Money(*u.Cost)
@@ -82,7 +75,7 @@ func costOf(p ponder.Price, u llm.Usage) ponder.Money {
 	return max(0, p.Cost(u))
 }
 
-// costOfFailed returns what a failed call may have cost: nothing if no word was answered.
+// costOfFailed returns the possible cost of a failed call, nothing if it had no output.
 func costOfFailed(p ponder.Price, err error, wrote bool, reserved ponder.Money) ponder.Money {
 	var why *llm.Error
 	if !errors.As(err, &why) || wrote {
@@ -98,10 +91,10 @@ func costOfFailed(p ponder.Price, err error, wrote bool, reserved ponder.Money) 
 	return min(costOf(p, why.Usage), reserved)
 }
 
-// BytesPerToken is the least number of bytes of a token, on average.
+// BytesPerToken is a lower bound of the average.
 const BytesPerToken = 2
 
-// maxCost returns the most that a request may cost once.
+// maxCost returns the maximal cost of one request.
 func maxCost(p ponder.Price, req *llm.Request) ponder.Money {
 	in := llm.Usage{Input: req.Size()/BytesPerToken + 16, Output: req.MaxTokens}
 	written := llm.Usage{CacheWrite: in.Input, Output: in.Output}

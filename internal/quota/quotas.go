@@ -15,9 +15,8 @@ import (
 	"ponder/store/sqldb"
 )
 
-// A Refusal is the error of a reservation that a quota refuses.
 type Refusal struct {
-	Starts  bool // the token has started too much; else it has cost too much
+	Starts  bool // too many starts; else too much cost
 	Message string
 }
 
@@ -27,53 +26,50 @@ func refusef(format string, args ...any) error {
 	return &Refusal{Message: fmt.Sprintf(format, args...)}
 }
 
-// StartTime limits the time between a reservation and the work that it is for. After it, a
-// reservation without a thread at work is free: its process has been killed.
+// StartTime limits the time between a reservation and its work. Older reservations of idle
+// threads are free, since their processes died.
 const StartTime = 2 * time.Minute
 
-// A Limit is what a token may do in a day. Zero is no limit.
+// A Limit is the daily limit of a token. Zero is no limit.
 type Limit struct {
 	Starts int
 	Cost   ponder.Money
 }
 
-// A Row is what a thread may cost.
 type Row struct {
-	Ceiling ponder.Money // in all
-	Cost    ponder.Money // so far
-	Known   bool         // the ceiling is set
-	Active  bool         // the thread is not at rest
+	Ceiling ponder.Money // in total
+	Cost    ponder.Money
+	Known   bool // the ceiling is set
+	Active  bool // working, or about to
 }
 
-// Reserved returns what the thread may still cost.
 func (r Row) Reserved() ponder.Money { return max(0, r.Ceiling-r.Cost) }
 
-// A Request asks the quota of a token to reserve something for a thread.
+// A Request reserves for a thread from the quota of a token.
 type Request struct {
 	Token   string
 	Limit   Limit
 	Thread  ponder.ThreadID
-	Starts  int  // how many threads it starts
-	Pending bool // the thread is at rest until the caller starts it and calls Started
+	Starts  int
+	Pending bool // reserve until the caller starts the thread and calls Started
 
-	// Amount returns what the thread may still cost, given its row and what is left of the
-	// day of the token beside that row. It is called only if the cost is limited.
+	// Amount returns the amount to reserve, given the thread's row and the rest of the token's
+	// day without it. It is only called under a cost limit.
 	Amount func(row Row, left ponder.Money) (ponder.Money, error)
 }
 
-// Quotas keeps what tokens may cost and start in a day. It is safe for concurrent use by
-// many processes: a reservation is one transaction, which reads rows and no log.
+// Quotas enforces daily limits of tokens. It is safe for concurrent use by many processes: a
+// reservation is one transaction and reads no log.
 type Quotas struct {
 	db sqldb.DB
 
 	mu    sync.Mutex
-	locks map[string]*sync.Mutex // by token
+	locks map[string]*sync.Mutex
 }
 
-// New returns the quotas in a database that has their tables.
 func New(db sqldb.DB) *Quotas { return &Quotas{db: db, locks: make(map[string]*sync.Mutex)} }
 
-// Lock lets this process start one thread of a token at a time.
+// Lock serialises the starts of a token in this process.
 func (q *Quotas) Lock(token string) (unlock func()) {
 	q.mu.Lock()
 	one := q.locks[token]
@@ -86,9 +82,8 @@ func (q *Quotas) Lock(token string) (unlock func()) {
 	return one.Unlock
 }
 
-// Reserve makes a reservation, and returns what the thread may still cost. A thread belongs
-// to the token that reserves something for it first. The error is a [Refusal], the error of
-// Amount, or that of the database.
+// Reserve returns the reserved amount. The first token that reserves owns the thread. The error
+// is a [Refusal], or from Amount or the database.
 func (q *Quotas) Reserve(ctx context.Context, r Request) (amount ponder.Money, err error) {
 	err = q.db.Tx(ctx, func(tx *sql.Tx) error {
 		t, now := transaction{ctx, q.db, tx}, time.Now()
@@ -122,7 +117,7 @@ func (q *Quotas) Reserve(ctx context.Context, r Request) (amount ponder.Money, e
 	return amount, err
 }
 
-// The values of the column held of a row that is not at rest.
+// Values of the column held; zero is an idle thread.
 const (
 	working = 1
 	pending = 2 // or more, in rows of older versions
@@ -135,7 +130,6 @@ func heldOf(isPending bool) int {
 	return working
 }
 
-// A transaction has the statements of one reservation.
 type transaction struct {
 	ctx context.Context //nolint:containedctx // ends with the transaction
 	db  sqldb.DB
@@ -151,8 +145,8 @@ func (t transaction) first(query string, args []any, into ...any) error {
 	return t.QueryRowContext(t.ctx, t.db.Bind(query), args...).Scan(into...)
 }
 
-// startOn counts what r starts on the day, and returns what its token has cost on it. Its
-// first statement excludes all other reservations of the token.
+// startOn counts the starts of r and returns the token's cost of the day. Its first statement
+// excludes other reservations of the token.
 func (t transaction) startOn(r Request, now time.Time) (spent ponder.Money, err error) {
 	starts := 0
 	err = t.first(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES (?, ?, ?, 0)
@@ -169,8 +163,7 @@ func (t transaction) startOn(r Request, now time.Time) (spent ponder.Money, err 
 	return spent + today, err
 }
 
-// findAtRest notes which rows of a token are at rest: those of threads that nothing works on,
-// and that are not about to start.
+// findAtRest marks the idle rows of a token.
 func (t transaction) findAtRest(token string, now time.Time) error {
 	err := t.exec(`UPDATE serve_thread SET held = 0 WHERE token = ? AND held > 0 AND NOT (held >= ? AND since > ?)
 		AND NOT EXISTS (SELECT 1 FROM ponder_thread t WHERE t.id = serve_thread.thread AND t.removed = 0 AND (t.status = 'thinking'
@@ -193,7 +186,6 @@ func (t transaction) row(id ponder.ThreadID) (r Row, err error) {
 	return r, err
 }
 
-// left returns what is left of a day for a thread. It is an error if that is nothing.
 func (t transaction) left(r Request, spent ponder.Money, now time.Time) (ponder.Money, error) {
 	var reserved ponder.Money
 	err := t.first(`SELECT coalesce(sum(CASE WHEN ceiling - cost > ? THEN ? ELSE ceiling - cost END), 0)
@@ -210,17 +202,16 @@ func (t transaction) left(r Request, spent ponder.Money, now time.Time) (ponder.
 	return r.Limit.Cost - spent - reserved, nil
 }
 
-// change executes a statement in a transaction of its own.
 func (q *Quotas) change(ctx context.Context, query string, args ...any) error {
 	return q.db.Tx(ctx, func(tx *sql.Tx) error { return transaction{ctx, q.db, tx}.exec(query, args...) })
 }
 
-// Started notes that the thread of a pending reservation is at work.
+// Started marks the thread of a pending reservation as working.
 func (q *Quotas) Started(ctx context.Context, id ponder.ThreadID) error {
 	return q.change(ctx, `UPDATE serve_thread SET held = ? WHERE thread = ? AND held >= ?`, working, string(id), pending)
 }
 
-// Cancel takes back the reservation r, whose work did not start, and what it counted as started.
+// Cancel undoes the reservation r and its starts, after its work failed to start.
 func (q *Quotas) Cancel(ctx context.Context, r Request, at time.Time) error {
 	return q.db.Tx(ctx, func(tx *sql.Tx) error {
 		t := transaction{ctx, q.db, tx}
@@ -231,13 +222,12 @@ func (q *Quotas) Cancel(ctx context.Context, r Request, at time.Time) error {
 	})
 }
 
-// Free drops what calls reserved on a thread whose process has been killed.
+// Free drops the reservations of a killed process's calls on a thread.
 func (q *Quotas) Free(ctx context.Context, id ponder.ThreadID) error {
 	return q.change(ctx, `UPDATE serve_thread SET ceiling = cost WHERE thread = ? AND ceiling > cost`, string(id))
 }
 
-// Charge adds the cost of work that has no log to the day of a token, and deletes its
-// reservation.
+// Charge adds the cost of work without a log to a token's day, and deletes its reservation.
 func (q *Quotas) Charge(ctx context.Context, token string, id ponder.ThreadID, cost ponder.Money) error {
 	return q.db.Tx(ctx, func(tx *sql.Tx) error {
 		t := transaction{ctx, q.db, tx}
@@ -248,8 +238,8 @@ func (q *Quotas) Charge(ctx context.Context, token string, id ponder.ThreadID, c
 	})
 }
 
-// Unread returns the threads at work whose ceiling must be read from their log, with what an
-// older version noted that they may cost.
+// Unread returns working threads whose ceiling is only in their log, with the older version's
+// reservation.
 func (q *Quotas) Unread(ctx context.Context) (map[ponder.ThreadID]ponder.Money, error) {
 	rows, err := q.db.Read.QueryContext(ctx, `SELECT thread, held FROM serve_thread WHERE ceiling IS NULL AND token <> ''
 		AND (held > 0 OR thread IN (SELECT id FROM ponder_thread WHERE status = 'thinking' AND removed = 0))`)
@@ -269,15 +259,12 @@ func (q *Quotas) Unread(ctx context.Context) (map[ponder.ThreadID]ponder.Money, 
 	return all, rows.Err()
 }
 
-// Adopt sets what a thread of Unread may still cost.
 func (q *Quotas) Adopt(ctx context.Context, id ponder.ThreadID, amount ponder.Money) error {
 	return q.change(ctx, `UPDATE serve_thread SET held = ?, ceiling = cost + ? WHERE thread = ? AND ceiling IS NULL`, working, int64(amount), string(id))
 }
 
-// daysKept is how long days are kept.
 const daysKept = 7
 
-// Cleanup deletes days that are long over.
 func (q *Quotas) Cleanup(ctx context.Context, now time.Time) error {
 	before := now.AddDate(0, 0, -daysKept)
 	return errors.Join(
@@ -285,18 +272,15 @@ func (q *Quotas) Cleanup(ctx context.Context, now time.Time) error {
 		q.change(ctx, `DELETE FROM serve_cost WHERE quarter < ?`, quarter(before)))
 }
 
-// quarter returns the number of the quarter of an hour of a time.
 func quarter(t time.Time) int64 { return t.Unix() / int64((15 * time.Minute).Seconds()) }
 
-// midnight returns the start of a day.
 func midnight(now time.Time) time.Time {
 	return time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 }
 
-// settleTime limits the time to settle a call.
 const settleTime = 2 * time.Second
 
-// An Account pays for the calls of a thread that has no budget, from the day of a token.
+// An Account pays for calls of a thread without a budget from the day of a token.
 type Account struct {
 	Quotas *Quotas
 	Token  string
@@ -305,8 +289,7 @@ type Account struct {
 	Life   context.Context //nolint:containedctx // calls are settled after their own context
 }
 
-// Reserve implements [Payer]. A request that may be made twice is made once if what is left
-// does not pay for two.
+// Reserve implements [Payer]. It turns hedging off if the rest does not pay for two requests.
 func (a Account) Reserve(ctx context.Context, m ponder.Model, req *llm.Request) (*llm.Request, ponder.Money, Settle, error) {
 	if !m.Price.Known() {
 		return nil, 0, nil, errors.New("the token of the conversation is limited in what it may cost, and the price of " + m.Name() + " is not known: add it to models.price")
@@ -323,7 +306,6 @@ func (a Account) Reserve(ctx context.Context, m ponder.Model, req *llm.Request) 
 	return req, most, a.settle(most), a.take(ctx, most)
 }
 
-// take reserves an amount for a call. It is an error if that is not left.
 func (a Account) take(ctx context.Context, most ponder.Money) error {
 	if most <= 0 {
 		return nil
@@ -341,7 +323,7 @@ func (a Account) take(ctx context.Context, most ponder.Money) error {
 	return err
 }
 
-// settle returns what gives back the part of a reservation that a call has not cost.
+// settle returns the [Settle] of a call that reserved most.
 func (a Account) settle(most ponder.Money) Settle {
 	return func(cost ponder.Money) {
 		rest := most - min(cost, most)
