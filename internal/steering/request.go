@@ -1,6 +1,6 @@
-// Package steering parses and checks the commands that change a running session or
-// research. A surface translates its syntax into requests; this package cleans and checks
-// them, and returns the bodies of the events to append. The modes apply those.
+// Package steering parses and checks commands that change a running session or research.
+// Surfaces translate their syntax into requests; the package returns the events, which the
+// modes apply.
 package steering
 
 import (
@@ -13,10 +13,9 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Tell is the order of a text without an operation, which a run takes as a question.
+// Tell is the order of a text without an operation; a run adds it as a question.
 const Tell ponder.SteerOp = "tell"
 
-// Bounds on requests.
 const (
 	MinPriority = 1
 	MaxPriority = 10
@@ -29,33 +28,32 @@ const (
 	MaxMoney    = ponder.Money(1_000_000_000_000) // a million US dollars
 )
 
-// A Request is one command as a user states it. A field that is zero is not stated.
+// A Request is one command as typed. Zero fields are unset.
 type Request struct {
 	Order    ponder.SteerOp
-	Content  string // a question or a fact; of a persona the voice, as it is stored
-	Question string // its id or text
+	Content  string // a question or a fact; a persona's voice
+	Question string
 	Priority int
-	Source   string // a path, a URL or the id of a quotation
-	Persona  string // its name
+	Source   string // a path, a URL or an id of a quotation
+	Persona  string
 	Limits   ponder.Budget
-	More     ponder.Budget // is added to the limits of the run
+	More     ponder.Budget
 }
 
-// An Error is what is wrong with a request.
 type Error struct {
-	Index   int    // of the request
-	Field   string // by its name in the HTTP API
+	Index   int
+	Field   string // name in the HTTP API
 	Message string
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// Errors are what is wrong with requests, in their order. There is at least one.
+// Errors are in the order of requests. There is at least one.
 type Errors []*Error
 
 func (e Errors) Error() string { return e[0].Message }
 
-// Unwrap returns the errors one by one.
+// Unwrap returns the errors.
 func (e Errors) Unwrap() (list []error) {
 	for _, one := range e {
 		list = append(list, one)
@@ -63,7 +61,6 @@ func (e Errors) Unwrap() (list []error) {
 	return list
 }
 
-// err returns nil for an empty list.
 func (e Errors) err() error {
 	if len(e) == 0 {
 		return nil
@@ -71,7 +68,6 @@ func (e Errors) err() error {
 	return e
 }
 
-// Fields of requests.
 const (
 	fieldOrder    = "order"
 	fieldContent  = "content"
@@ -85,7 +81,6 @@ const (
 	fieldMoney    = "max_cost_usd"
 )
 
-// A rule has the fields that an order needs, and those that it may have.
 type rule struct {
 	order      ponder.SteerOp
 	needs, may []string
@@ -104,10 +99,9 @@ var rules = []rule{
 	{Tell, []string{fieldContent}, nil},
 }
 
-// shortOrders are other names of orders.
 var shortOrders = map[ponder.SteerOp]ponder.SteerOp{"rank": ponder.RankQuestion, "pin": ponder.PinSource, "ban": ponder.BanSource}
 
-// Check returns what is wrong with requests in any session: [Errors], or nil.
+// Check checks requests without a session. It returns [Errors] or nil.
 func Check(list []Request) error {
 	if len(list) == 0 {
 		return Errors{{Field: fieldOrder, Message: "there is no command: say what to do, such as add_question, correct or answer_now"}}
@@ -122,8 +116,7 @@ func Check(list []Request) error {
 	return wrong.err()
 }
 
-// clean returns the request with each text on one line, unless it is wrong as it is. A
-// voice stays as it is stored.
+// clean normalises a valid request: each text becomes one line, except a voice.
 func (r Request) clean() Request {
 	if do, ok := shortOrders[r.Order]; ok {
 		r.Order = do
@@ -136,7 +129,6 @@ func (r Request) clean() Request {
 	return r
 }
 
-// fields returns the names of the fields that are stated.
 func (r Request) fields() (names []string) {
 	set := func(name string, is bool) {
 		if is {
@@ -155,7 +147,6 @@ func (r Request) fields() (names []string) {
 	return names
 }
 
-// check returns what is wrong with a clean request.
 func (r Request) check() (wrong Errors) {
 	say := func(field, format string, args ...any) {
 		wrong = append(wrong, &Error{Field: field, Message: fmt.Sprintf(format, args...)})
@@ -198,7 +189,7 @@ func (r Request) check() (wrong Errors) {
 	return append(append(wrong, limitErrors(r.Limits)...), limitErrors(r.More)...)
 }
 
-// CheckLimits returns what is wrong with the limits of a run: [Errors], or nil. Zero is no limit.
+// CheckLimits checks the limits of a run. It returns [Errors] or nil. Zero is no limit.
 func CheckLimits(b ponder.Budget) error { return limitErrors(b).err() }
 
 func limitErrors(b ponder.Budget) (wrong Errors) {
@@ -210,11 +201,11 @@ func limitErrors(b ponder.Budget) (wrong Errors) {
 	return wrong
 }
 
-// limits are the limits of a budget and their bounds, in the units of the budget.
+// limits are the limits of a budget with their bounds, in its units.
 var limits = [4]struct {
 	field       string
 	least, most int64
-	span        string // from least to most, in words
+	span        string // the range in words
 }{
 	{fieldTime, int64(MinTime), int64(MaxTime), "1 second to 24 hours"},
 	{fieldTokens, 1, MaxTokens, "1 to 1,000,000,000"},
@@ -222,12 +213,10 @@ var limits = [4]struct {
 	{fieldMoney, 1, int64(MaxMoney), "0.000001 to 1,000,000 US dollars"},
 }
 
-// amounts returns the limits of a budget in the order of limits.
 func amounts(b ponder.Budget) [len(limits)]int64 {
 	return [len(limits)]int64{int64(b.Time), int64(b.Tokens), int64(b.Calls), int64(b.Money)}
 }
 
-// budgetOf returns the budget with the limits n.
 func budgetOf(n [len(limits)]int64) (b ponder.Budget) {
 	b.Time, b.Tokens, b.Calls, b.Money = time.Duration(n[0]), int(n[1]), int(n[2]), ponder.Money(n[3])
 	return b

@@ -13,16 +13,16 @@ import (
 	"ponder/mode/session"
 )
 
-// An invalidCase is a list of requests of which the last is wrong.
+// An invalidCase is a list of requests whose last one is invalid.
 type invalidCase struct {
 	Name     string
 	Requests []steering.Request
-	Field    string // that is wrong, by its name in the HTTP API
-	InView   bool   // only a session knows that it is wrong: see viewOfCases
+	Field    string // the wrong field's name in the HTTP API
+	InView   bool   // only [View.Commands] detects it
 }
 
-// viewOfCases returns the session that the cases are for: it has one open question and a limit of
-// calls alone.
+// viewOfCases returns the session of the cases, with one open question and only a limit of
+// calls.
 func viewOfCases() steering.View {
 	return steering.View{
 		Questions: []steering.Question{{ID: "q1", Text: "How deep?", Open: true}, {ID: "q2", Text: "How wide?"}},
@@ -30,7 +30,6 @@ func viewOfCases() steering.View {
 	}
 }
 
-// invalidCases returns the cases.
 func invalidCases() []invalidCase {
 	const badUTF8 = "salt \xff\xfe"
 	long := func(n int) string { return strings.Repeat("a", n+1) }
@@ -97,7 +96,7 @@ func invalidCases() []invalidCase {
 	}
 }
 
-// Each wrong request is refused with its field, and no message names a flag.
+// Each invalid request is refused with its field, and no message names a flag.
 func TestInvalid(t *testing.T) {
 	cases, view := invalidCases(), viewOfCases()
 	if len(cases) < 40 {
@@ -127,7 +126,6 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// A request becomes the event that the modes apply.
 func TestCommands(t *testing.T) {
 	v := session.NewView()
 	v.Session.Budget = session.Limits{Seconds: 300, Calls: 10}

@@ -14,17 +14,15 @@ import (
 type View struct {
 	Questions []Question
 	Limits    ponder.Budget
-	Unpriced  string // a model that was called and whose price is not known; empty: none
+	Unpriced  string // a used model without a known price; may be empty
 	Research  bool   // it has a persona
 }
 
-// A Question is a question of a session.
 type Question struct {
 	ID, Text string
-	Open     bool // not explored and not dropped
+	Open     bool
 }
 
-// ViewOf returns the view of a session, or of research.
 func ViewOf(v session.View, research bool) View {
 	s := v.Session
 	view := View{Research: research, Limits: s.Budget.Budget()}
@@ -37,9 +35,8 @@ func ViewOf(v session.View, research bool) View {
 	return view
 }
 
-// Commands returns the bodies of the events of requests, and what is wrong with the requests
-// in that session: [Errors], or nil. A request that is wrong has a body, too, which a caller
-// may compare with an event but must not append.
+// Commands returns the events of requests, and [Errors] or nil. An invalid request yields an
+// event for comparison only: do not append it.
 func (v View) Commands(list []Request) ([]ponder.Steer, error) {
 	var commands []ponder.Steer
 	var wrong Errors
@@ -62,11 +59,10 @@ func (v View) Commands(list []Request) ([]ponder.Steer, error) {
 	return commands, wrong.err()
 }
 
-// maxNamed is how many questions an error names.
 const maxNamed = 12
 
-// resolve replaces the text of a question by its id, and limits that are relative by their
-// sums. It returns what the session does not have.
+// resolve replaces the text of a question by its id, and relative limits by sums. It returns
+// references that the session lacks.
 func (v View) resolve(r *Request) (wrong Errors) {
 	say := func(field, format string, args ...any) {
 		wrong = append(wrong, &Error{Field: field, Message: fmt.Sprintf(format, args...)})
@@ -97,7 +93,6 @@ func (v View) resolve(r *Request) (wrong Errors) {
 	return wrong
 }
 
-// Find returns the id of the question that has a name as its id or text.
 func (v View) Find(name string) (string, bool) {
 	for _, q := range v.Questions {
 		if strings.EqualFold(q.ID, name) || strings.EqualFold(textkit.OneLine(q.Text), name) {
@@ -107,7 +102,6 @@ func (v View) Find(name string) (string, bool) {
 	return "", false
 }
 
-// open says which questions are open.
 func (v View) open() string {
 	var open []string
 	for _, q := range v.Questions {
@@ -121,7 +115,6 @@ func (v View) open() string {
 	return "not explored yet are " + strings.Join(open, ", ")
 }
 
-// command returns the body of the event of a request.
 func (r Request) command() (b ponder.Steer, err error) {
 	b = ponder.Steer{Do: r.Order, Content: r.Content}
 	switch r.Order {
@@ -137,11 +130,11 @@ func (r Request) command() (b ponder.Steer, err error) {
 	return b, err
 }
 
-// LimitsOf returns the limits that a command sets; those that it does not set are zero.
+// LimitsOf returns the limits that a command sets, else zero.
 func LimitsOf(b ponder.Steer) ponder.Budget {
 	if b.Do != ponder.SetBudget {
 		return ponder.Budget{}
 	}
-	limits, _ := (ponder.Budget{}).With(b.Args) // a run refuses limits that cannot be read
+	limits, _ := (ponder.Budget{}).With(b.Args) // a run refuses invalid limits
 	return limits
 }

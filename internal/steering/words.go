@@ -11,14 +11,13 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Words returns a command in words, with its values.
 func Words(ev ponder.Event) string {
 	b, _ := ev.Body.(ponder.Steer)
 	var args ponder.SteerArgs
-	_ = json.Unmarshal(b.Args, &args) // what is of another form has no words
+	_ = json.Unmarshal(b.Args, &args)
 	words := []string{strings.ReplaceAll(string(b.Do), "_", " "), args.Question, args.Source, b.Content}
 	if b.Do == ponder.SetPersona && args.Name != "" {
-		words = []string{"persona", args.Name} // its voice is long
+		words = []string{"persona", args.Name} // without its long voice
 	}
 	text := textkit.Truncate(textkit.OneLine(strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")), 80)
 	if args.Priority != 0 {
@@ -30,7 +29,6 @@ func Words(ev ponder.Event) string {
 	return text
 }
 
-// limitWords returns limits in words.
 func limitWords(b ponder.Budget) (words []string) {
 	if b.Time > 0 {
 		words = append(words, b.Time.Round(time.Millisecond).String())
@@ -47,7 +45,6 @@ func limitWords(b ponder.Budget) (words []string) {
 	return words
 }
 
-// AckText says what a run did about a command.
 func AckText(ack ponder.Event, b ponder.Progress) string {
 	if b.Refused {
 		return fmt.Sprintf("refused at event %d: %s", ack.Seq, textkit.OneLine(b.Content))
