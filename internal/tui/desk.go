@@ -8,59 +8,52 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// A Control is something that a key does.
 type Control struct {
-	Key    string // as it is typed: "p"
-	Name   string // "pause"
-	About  string // in the help: a line
-	Ask    string // a question that must be answered with y before; empty: none
-	Prompt string // a line is typed before, behind this: "steer> "; empty: none
-	Rank   int    // where there is no room for all, those of the lowest stay
+	Key    string // "p"
+	Name   string
+	About  string // one line for the help
+	Ask    string // a question to confirm with y; may be empty
+	Prompt string // asks for a line with this prompt ("steer> "); may be empty
+	Rank   int    // the lowest stay when room is short
 }
 
-// A Press is a control that was used. Interrupt is the Key of ctrl+c, which is no
-// control, and always works.
+// A Press is a used control. The Key [Interrupt] (ctrl+c) is no control and always works.
 type Press struct {
 	Key  string
-	Line string // what was typed
+	Line string
 }
 
-// Interrupt is the key of a [Press] that means ctrl+c.
 const Interrupt = "ctrl+c"
 
-// A Hint helps with a line while it is typed.
 type Hint struct {
-	Text     string // what may come, or what is wrong
-	Complete string // the line that tab makes of it; empty: as it is
+	Text     string // the expected input, or the error
+	Complete string // the line after tab; empty: unchanged
 }
 
-// A Desk says what keys mean. Its functions must be pure; they may be nil.
+// A Desk defines the keys. Its functions must be pure; they may be nil.
 type Desk struct {
 	Controls []Control
-	Check    func(line string) error // refuses a line
+	Check    func(line string) error
 	Hint     func(line string) Hint
 }
 
-// A desk is a [Desk] in use.
 type desk struct {
 	Desk
 	names map[string]string // see [Frame]
-	now   *Control          // whose question is asked, or whose line is typed
+	now   *Control
 	line  editor
-	wrong string // what was wrong with the line
+	wrong string // the last refused input
 	wide  bool
 	help  bool
 }
 
 func newDesk(d Desk, s Style) desk { return desk{Desk: d, line: newEditor("", true, s)} }
 
-// The keys that a desk itself knows.
 const (
 	wideKey = "q"
 	helpKey = "?"
 )
 
-// press takes a key, and returns the press that it makes, if it does.
 func (d *desk) press(msg tea.Msg) *Press {
 	switch {
 	case d.now == nil:
@@ -71,7 +64,7 @@ func (d *desk) press(msg tea.Msg) *Press {
 	return d.asked(msg)
 }
 
-// command takes a key while nothing is asked for. Pasted text is no command.
+// command handles a key outside of input. It ignores pasted text.
 func (d *desk) command(msg tea.Msg) *Press {
 	switch nameOf(msg) {
 	case Interrupt:
@@ -96,7 +89,6 @@ func (d *desk) command(msg tea.Msg) *Press {
 	return nil
 }
 
-// choose uses a control, or asks for what it needs.
 func (d *desk) choose(c *Control) *Press {
 	if c.Ask == "" && c.Prompt == "" {
 		return &Press{Key: c.Key}
@@ -106,7 +98,7 @@ func (d *desk) choose(c *Control) *Press {
 	return nil
 }
 
-// asked takes the answer to a question: any letter but y means no.
+// asked handles the answer to a question: any letter but y means no.
 func (d *desk) asked(msg tea.Msg) *Press {
 	c := d.now
 	key, _ := msg.(tea.KeyPressMsg)
@@ -123,7 +115,7 @@ func (d *desk) asked(msg tea.Msg) *Press {
 	return nil
 }
 
-// typed takes a key of a line. Ctrl-C leaves the line, as it does in a shell.
+// typed handles a key of a line. Ctrl-C leaves the line, as in a shell.
 func (d *desk) typed(msg tea.Msg) *Press {
 	switch name := nameOf(msg); name {
 	case "esc", Interrupt:
@@ -148,7 +140,6 @@ func (d *desk) typed(msg tea.Msg) *Press {
 	return nil
 }
 
-// enter takes the line, if it is right.
 func (d *desk) enter() *Press {
 	line := strings.TrimSpace(d.line.String())
 	if line != "" && d.Check != nil {
@@ -171,11 +162,9 @@ func (d *desk) hint() Hint {
 	return d.Hint(d.line.String())
 }
 
-// lineRows is how many rows of a line are shown.
 const lineRows = 3
 
-// foot returns what a desk shows at the bottom of a block, and the place of the cursor, with
-// the number of rows below it.
+// foot returns the bottom of a block, and the place of the cursor.
 func (d *desk) foot(width int, s Style) (Foot, spot) {
 	f := Foot{Wide: d.wide || d.help}
 	if d.help {
@@ -204,7 +193,6 @@ func (d *desk) foot(width int, s Style) (Foot, spot) {
 	return f, spot{0, -1}
 }
 
-// keys returns what the keys do, as far as there is room.
 func (d *desk) keys(width int, s Style) string {
 	all := append(d.Controls[:len(d.Controls):len(d.Controls)],
 		Control{Key: wideKey, Name: "questions", Rank: 5}, Control{Key: helpKey, Name: "help", Rank: 2})
@@ -222,7 +210,6 @@ func (d *desk) keys(width int, s Style) string {
 	return ""
 }
 
-// helpRows says what every key does.
 func (d *desk) helpRows(width int, s Style) (rows []string) {
 	g := s.glyphs()
 	add := func(key, about string) {

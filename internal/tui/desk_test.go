@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// typing presses keys that are written as a terminal sends them.
 func typing(d *desk, in string) (out []Press) {
 	for _, msg := range decode(in) {
 		if p := d.press(msg); p != nil {

@@ -12,26 +12,24 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// An editor is text that is being typed, and the texts that were typed before.
 type editor struct {
 	area   textarea.Model
 	single bool // one line
 	lines  []string
-	recall int    // index in lines of the text that was brought back; len(lines) if none
-	kept   string // typed before the first of them was brought back
+	recall int    // index of the recalled text in lines; len(lines) if none
+	kept   string // text before the first recall
 
-	size  Size // of the drawn rows; zero if they are to be drawn again, which is slow in a long text
+	size  Size // of the cached rows; zero to redraw, which is slow for long texts
 	drawn []string
 }
 
 const (
-	maxTyped     = 2000 // letters of a line
+	maxTyped     = 2000 // runes of a line
 	maxDraft     = 64 << 10
 	maxDraftRows = 5000 // of a draft
 	maxHistory   = 50
 )
 
-// newEditor returns an editor that shows a prompt before its first row.
 func newEditor(prompt string, single bool, s Style) editor {
 	area := textarea.New()
 	area.ShowLineNumbers, area.DynamicHeight, area.MaxWidth, area.MaxContentHeight = false, true, 0, maxDraftRows
@@ -57,13 +55,11 @@ func newEditor(prompt string, single bool, s Style) editor {
 
 func (e *editor) String() string { return e.area.Value() }
 
-// set replaces the text, and puts the cursor at its end.
 func (e *editor) set(text string) {
 	e.area.SetValue(text)
 	e.size = Size{}
 }
 
-// press edits the text.
 func (e *editor) press(msg tea.Msg) {
 	name := nameOf(msg)
 	if paste, ok := msg.(tea.PasteMsg); ok && e.single {
@@ -75,8 +71,8 @@ func (e *editor) press(msg tea.Msg) {
 	}
 }
 
-// runes returns of how many runes the letter is that a key passes or deletes: the text area
-// knows no letters of several runes.
+// runes returns the number of runes of the letter that key passes or deletes. The text area has
+// no letters of several runes.
 func (e *editor) runes(key string) int {
 	line, at, letter := []rune(strings.Split(e.area.Value(), "\n")[e.area.Line()]), e.area.Column(), ""
 	switch key {
@@ -90,7 +86,7 @@ func (e *editor) runes(key string) int {
 	return max(1, utf8.RuneCountInString(letter))
 }
 
-// breakLine replaces a backslash before the cursor at the end of a line by a line break, and
+// breakLine replaces a backslash at the end of a line, before the cursor, by a line break. It
 // reports whether there was one.
 func (e *editor) breakLine() bool {
 	line := strings.Split(e.area.Value(), "\n")[e.area.Line()]
@@ -103,7 +99,6 @@ func (e *editor) breakLine() bool {
 	return true
 }
 
-// take returns the text without space around it, remembers it, and clears the editor.
 func (e *editor) take() string {
 	text := strings.TrimSpace(e.String())
 	if n := len(e.lines); text != "" && (n == 0 || e.lines[n-1] != text) {
@@ -114,14 +109,13 @@ func (e *editor) take() string {
 	return text
 }
 
-// clear removes the text.
 func (e *editor) clear() {
 	e.set("")
 	e.recall = len(e.lines)
 }
 
-// vertical moves the cursor to the row above or below, or, behind the last of them, brings back
-// the text that was typed before or after. It reports whether msg is such a key.
+// vertical moves the cursor by a row or, beyond the edge, recalls the text before or after in
+// the history. It reports whether msg is such a key.
 func (e *editor) vertical(msg tea.Msg) bool {
 	step, edge := 0, false
 	at := e.area.LineInfo()
@@ -151,8 +145,8 @@ func (e *editor) vertical(msg tea.Msg) bool {
 	return true
 }
 
-// rows returns the rows around the cursor, at most n of them and of at most width cells, and
-// the place of the cursor, which may stand behind the last letter.
+// rows returns at most n rows around the cursor, and its place, which may be after the last
+// letter.
 func (e *editor) rows(width, n int) ([]string, spot) {
 	if size := (Size{width, max(n, 1)}); e.size != size {
 		e.size, e.area.MaxHeight = size, size.Height
@@ -166,7 +160,7 @@ func (e *editor) rows(width, n int) ([]string, spot) {
 	return slices.Clone(e.drawn), spot{at.Y, min(at.X, max(0, width-1))}
 }
 
-// nameOf returns the name of a key, such as "enter" or "ctrl+c"; empty if msg is no key.
+// nameOf returns the name of a key, such as "enter" or "ctrl+c"; empty for other messages.
 func nameOf(msg tea.Msg) string {
 	k, ok := msg.(tea.KeyPressMsg)
 	if !ok {

@@ -9,7 +9,6 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// decode returns the messages of what a terminal sends, as a program gets them.
 func decode(in string) (msgs []tea.Msg) {
 	events := make(chan uv.Event, 10_000)
 	_ = uv.NewTerminalReader(strings.NewReader(in), "xterm").StreamEvents(context.Background(), events)
@@ -25,7 +24,6 @@ func decode(in string) (msgs []tea.Msg) {
 	return msgs
 }
 
-// press types keys as a terminal sends them.
 func (p *program) press(in string) {
 	for _, msg := range decode(in) {
 		p.tea.Send(msg)

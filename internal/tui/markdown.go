@@ -19,8 +19,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdownRows returns Markdown as rows of at most width cells. Without colours, the text is
-// shown as it was written, and wrapped: what marks it says more than nothing.
+// markdownRows returns Markdown as rows of at most width cells. Without colours, it keeps the
+// marks and only wraps.
 func markdownRows(source string, width int, s Style) (rows []string) {
 	source = strings.Trim(strings.ReplaceAll(s.text(source), "\t", "    "), "\n")
 	switch {
@@ -53,16 +53,15 @@ func markdownParser() parser.Parser {
 
 var emptyLines = regexp.MustCompile(`\n\s*\n`)
 
-// A markdown is a text that is parsed. It has no control characters.
+// A markdown is a parsed text without control characters.
 type markdown struct {
 	source []byte
 	style  Style
 }
 
-// blocks returns the rows of the blocks in a node.
 func (m markdown) blocks(parent ast.Node, width int) (rows []string) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
-		if n.PreviousSibling() != nil && (n.HasBlankPreviousLines() || n.Kind() == east.KindTable) { // a table does not say so
+		if n.PreviousSibling() != nil && (n.HasBlankPreviousLines() || n.Kind() == east.KindTable) { // tables do not record blank lines
 			rows = append(rows, "")
 		}
 		rows = append(rows, m.block(n, width)...)
@@ -119,7 +118,6 @@ func (m markdown) list(n *ast.List, width int) (rows []string) {
 	return rows
 }
 
-// table returns a table with its head above a line.
 func (m markdown) table(n *east.Table, width int) []string {
 	t := table.New().BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).
 		Border(lipgloss.Border{Top: m.style.glyphs().rule}).BorderStyle(lipgloss.NewStyle().Faint(true)).
@@ -144,7 +142,7 @@ func (m markdown) table(n *east.Table, width int) []string {
 	return strings.Split(t.Render(), "\n")
 }
 
-// inline returns the text in a node, with the look of what is around it.
+// inline returns the text in a node in the surrounding style.
 func (m markdown) inline(parent ast.Node, look lipgloss.Style) string {
 	var b strings.Builder
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -159,7 +157,7 @@ func (m markdown) span(n ast.Node, look lipgloss.Style) string {
 	case *ast.Text:
 		end := ""
 		if n.SoftLineBreak() || n.HardLineBreak() {
-			end = "\n" // models break lines where they want them
+			end = "\n" // models break lines deliberately
 		}
 		return s.paint(look, string(util.UnescapePunctuations(n.Value(m.source)))) + end
 	case *ast.String:
@@ -192,7 +190,6 @@ func (m markdown) span(n ast.Node, look lipgloss.Style) string {
 	return m.inline(n, look)
 }
 
-// raw returns the text in a node without its marks.
 func (m markdown) raw(n ast.Node) string {
 	if n == nil {
 		return ""
@@ -207,7 +204,6 @@ func (m markdown) raw(n ast.Node) string {
 	return b.String()
 }
 
-// prefixed puts a prefix before the first row, and another before the next.
 func prefixed(first, next string, rows []string, s Style) []string {
 	if first = s.paint(faint(), first); strings.TrimSpace(next) != "" {
 		next = s.paint(faint(), next)
@@ -215,12 +211,11 @@ func prefixed(first, next string, rows []string, s Style) []string {
 	return strings.Split(first+strings.Join(rows, "\n"+next), "\n")
 }
 
-// wrapped breaks a text that may have colours into rows of at most width cells, between words
-// if it can.
+// wrapped breaks coloured text into rows of at most width cells, between words if possible.
 func wrapped(text string, width int) (rows []string) {
 	width = max(width, 1)
 	for line := range strings.SplitSeq(lipgloss.Wrap(strings.ReplaceAll(text, "\t", "    "), width, ""), "\n") {
-		if line = strings.TrimRight(line, " "); lipgloss.Width(line) > width { // a long word behind spaces
+		if line = strings.TrimRight(line, " "); lipgloss.Width(line) > width {
 			line = ansi.Hardwrap(line, width, false)
 		}
 		rows = append(rows, strings.Split(line, "\n")...)
@@ -228,7 +223,7 @@ func wrapped(text string, width int) (rows []string) {
 	return rows
 }
 
-// longest is how many bytes of a text are drawn again as it grows.
+// longest bounds the part of a growing text that is redrawn, in bytes.
 const longest = 4000
 
 var (
@@ -236,15 +231,14 @@ var (
 	bullet = regexp.MustCompile(`^(?:[-*+]|\d{1,9}[.)]) `)
 )
 
-// settled splits Markdown that is being written into a part that later text does not change,
-// and the rest. It splits at empty lines, list items, headings and lines of code, and without
-// colours at each line.
+// settled splits growing Markdown into a part that later text cannot change, and the rest. It
+// splits at empty lines, list items, headings and lines of code; without colours at each line.
 func settled(source string, s Style) (done, rest string) {
 	if end := strings.LastIndexByte(source, '\n') + 1; s.Plain && end > 0 {
 		return source[:end], source[end:]
 	}
 	cut, mark, opening := 0, "", ""
-	item, free := false, false // the part is a list item; the next line begins another part
+	item, free := false, false // the part is a list item; the next line starts a part
 	for at := 0; at < len(source); {
 		line, _, whole := strings.Cut(source[at:], "\n")
 		next := min(len(source), at+len(line)+1)

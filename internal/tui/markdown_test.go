@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shown returns a text as a talk shows it that is written letter by letter.
+// shown returns a text as a talk shows it when written by letter.
 func shown(text string, width int, s Style) string {
 	talk := newTalk(TalkOptions{Style: s}, false)
 	talk.program = (&screen{}).program(talk, nil)
@@ -63,7 +63,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// Without colours, the text is there as it was written.
+// Without colours, the text stays as written.
 func TestMarkdownPlain(t *testing.T) {
 	text := "# A\n- **b** `c`\n```go\nd\n```\n| a | b |\n|---|---|\n> e"
 	if d := cmp.Diff(text, shown(text, 40, Style{Plain: true})); d != "" {

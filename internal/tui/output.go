@@ -8,19 +8,18 @@ import (
 	"sync"
 )
 
-// An output is the terminal of a bubbletea program. Bubbletea always shows its cursor, so that
-// its place is known; the output hides it. Rows that are printed are held until the next
-// frame, so that a terminal shows both at once.
+// An output is the terminal of a bubbletea program. It hides bubbletea's cursor, and holds
+// printed rows until the next frame to update the terminal once.
 type output struct {
-	*os.File // nil in tests
-	to       io.Writer
-	keys     bool          // pasted text may come between marks
-	ready    chan struct{} // closed when the first frame was drawn
+	*os.File
+	to    io.Writer
+	keys  bool // bracketed paste is possible
+	ready chan struct{}
 
 	mu             sync.Mutex
 	drawn          bool
-	held           []byte // rows that are printed, written with the next frame
-	hidden, hiding bool   // the cursor is hidden, and is to be
+	held           []byte // printed rows for the next frame
+	hidden, hiding bool
 }
 
 const (
@@ -29,7 +28,7 @@ const (
 	pasteOn    = "\x1b[?2004h"
 	beginFrame = "\x1b[?2026h"
 
-	// Questions. An answer that comes after the program has ended would be typed into the shell.
+	// Queries. A late answer would reach the shell as input.
 	askFrames  = "\x1b[?2026$p"
 	askLetters = "\x1b[?2027$p"
 	askKeys    = "\x1b[?u"
@@ -39,7 +38,6 @@ func newOutput(file *os.File, to io.Writer, keys bool) *output {
 	return &output{File: file, to: to, keys: keys, ready: make(chan struct{})}
 }
 
-// Write takes the bytes of a frame, or of rows that are printed.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -69,10 +67,9 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// WriteString is Write, instead of the method of the file.
 func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
-// flush writes the held bytes and more. It is called with mu held.
+// flush writes the held bytes and b. The caller holds mu.
 func (o *output) flush(b []byte) error {
 	all := append(o.held, b...)
 	if o.hiding != o.hidden {
@@ -87,7 +84,6 @@ func (o *output) flush(b []byte) error {
 	return err
 }
 
-// moveUp moves the cursor before the next frame.
 func (o *output) moveUp(lines int) {
 	if lines > 0 {
 		o.mu.Lock()
@@ -102,14 +98,12 @@ func (o *output) hide(hiding bool) {
 	o.hiding = hiding
 }
 
-// release writes the held rows without a frame.
 func (o *output) release() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	_ = o.flush(nil)
 }
 
-// show shows the cursor at the end.
 func (o *output) show() {
 	o.hide(false)
 	o.release()

@@ -17,55 +17,52 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A program is a bubbletea program with a block of lines at the bottom of a terminal, below
-// the rows that were printed. It suspends itself and gives the terminal back.
+// A program is a bubbletea program with a block of lines below printed rows. It can suspend
+// itself.
 type program struct {
 	content content
-	pressed func(Press) // may be nil
+	pressed func(Press)
 	tea     *tea.Program
 	out     *output
-	in      *os.File    // nil if no keys come
+	in      *os.File
 	before  *term.State // of in
 	pace    time.Duration
 
-	wake   chan struct{} // there is something to print or to draw
-	stops  chan struct{} // the process is to stop for a while
-	backs  chan struct{} // the process continues
-	ending chan struct{} // closed by Close
-	ended  chan struct{} // closed when the terminal is given back
+	wake   chan struct{} // something to print or draw
+	stops  chan struct{}
+	backs  chan struct{}
+	ending chan struct{}
+	ended  chan struct{}
 	once   sync.Once
-	prints atomic.Int32 // of rows
-	end    func()       // closes ended
+	prints atomic.Int32
+	end    func()
 
 	mu    sync.Mutex
 	size  Size
-	blank bool     // the block is not drawn
-	rows  []string // of the block, as drawn last
-	at    spot     // of the cursor
+	blank bool
+	rows  []string // last drawn rows of the block
+	at    spot
 }
 
-// content is what a program shows. Its methods are called from several goroutines.
+// content is shown by a program, from several goroutines.
 type content interface {
-	// printed returns rows that are to scroll by, once.
 	printed(size Size) []string
-	// block returns the rows at the bottom, and the place of the cursor.
 	block(size Size) ([]string, spot)
-	// typed takes a [tea.KeyPressMsg] or a [tea.PasteMsg] of clean text, and returns the press
-	// that it makes, if it does.
+	// typed handles a [tea.KeyPressMsg] or a clean [tea.PasteMsg], and returns its press or
+	// nil.
 	typed(msg tea.Msg) *Press
 }
 
-// A spot is the place of the cursor in a block. The cursor is hidden if the column is negative.
+// A spot is the place of the cursor in a block. A negative column hides it.
 type spot struct{ row, column int }
 
 const (
 	framesPerSecond = 30
-	closeTime       = time.Second            // for a terminal that takes no output
-	lookEvery       = 300 * time.Millisecond // between checks whether the process is in the foreground
+	closeTime       = time.Second            // for a blocked terminal
+	lookEvery       = 300 * time.Millisecond // between checks for the foreground
 	maxPaste        = 256 << 10
 )
 
-// newProgram returns a program that prints and draws again at most once per pace.
 func newProgram(c content, pressed func(Press), out *output, in *os.File, pace time.Duration, options ...tea.ProgramOption) *program {
 	p := &program{
 		content: c, pressed: pressed, out: out, in: in, pace: pace, size: Size{80, 24}, wake: make(chan struct{}, 1), stops: make(chan struct{}, 1),
@@ -78,7 +75,6 @@ func newProgram(c content, pressed func(Press), out *output, in *os.File, pace t
 	return p
 }
 
-// openProgram starts a program on a terminal.
 func openProgram(c content, pressed func(Press), out, in *os.File, pace time.Duration) *program {
 	if in != nil && !CanShow(in) {
 		in = nil
@@ -110,7 +106,6 @@ func (p *program) start(undo func()) {
 	p.stir()
 }
 
-// ring sends to a listener, unless a signal waits already.
 func ring(bell chan<- struct{}) {
 	select {
 	case bell <- struct{}{}:
@@ -118,26 +113,25 @@ func ring(bell chan<- struct{}) {
 	}
 }
 
-// stir asks for printing and drawing. It does not wait.
+// stir requests a paint. It does not block.
 func (p *program) stir() { ring(p.wake) }
 
-// A refresh has the block drawn again.
 type refresh struct{}
 
-// run prints and suspends until the program is closed.
+// run prints and suspends until Close.
 func (p *program) run() {
-	p.tea.Send(tea.ModeReportMsg{Mode: ansi.ModeSynchronizedOutput, Value: ansi.ModeReset}) // a terminal without it ignores it
+	p.tea.Send(tea.ModeReportMsg{Mode: ansi.ModeSynchronizedOutput, Value: ansi.ModeReset}) // other terminals ignore it
 	for {
 		select {
 		case <-p.wake:
 			p.print()
 			p.wait(p.pace)
-			p.out.release() // if no frame followed
+			p.out.release()
 		case <-p.stops:
 			if !p.suspend(true) {
 				return
 			}
-		case <-p.backs: // the shell had the terminal meanwhile
+		case <-p.backs: // the shell had the terminal
 			if !p.suspend(false) {
 				return
 			}
@@ -150,7 +144,6 @@ func (p *program) run() {
 	}
 }
 
-// wait waits, and reports whether the program was closed meanwhile.
 func (p *program) wait(d time.Duration) (closed bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -162,8 +155,8 @@ func (p *program) wait(d time.Duration) (closed bool) {
 	}
 }
 
-// print prints the rows that wait, and draws the block again. Bubbletea can insert rows once it
-// has drawn a block, and as many as there are above the block.
+// print prints waiting rows and redraws the block. Bubbletea inserts rows only above a drawn
+// block, at most as many as fit there.
 func (p *program) print() {
 	select {
 	case <-p.out.ready:
@@ -179,30 +172,29 @@ func (p *program) print() {
 	}
 	for len(rows) > 0 {
 		n := min(len(rows), room)
-		p.tea.Send(tea.Println(cmp.Or(strings.Join(rows[:n], "\n"), " "))()) // an empty row is no row to bubbletea
+		p.tea.Send(tea.Println(cmp.Or(strings.Join(rows[:n], "\n"), " "))()) // bubbletea drops an empty row
 		rows = rows[n:]
 	}
 	p.tea.Send(refresh{})
 }
 
-// setBlank clears the block or draws it again.
 func (p *program) setBlank(blank bool) {
 	p.mu.Lock()
 	p.blank = blank
 	p.mu.Unlock()
 	p.tea.Send(refresh{})
-	p.tea.Send(refresh{}) // once it is taken, the first has been handled
+	p.tea.Send(refresh{}) // once it is accepted, the first has been handled
 }
 
-// suspend gives the terminal back until the process is in the foreground again, and reports
-// whether it is. It stops the process, unless it was stopped already.
+// suspend releases the terminal until the process is in the foreground, and reports success. If
+// stop is set, it stops the process first.
 func (p *program) suspend(stop bool) (taken bool) {
 	p.print()
 	p.setBlank(true)
 	_ = p.tea.ReleaseTerminal()
 	p.out.show()
 	if stop {
-		select { // of before
+		select {
 		case <-p.backs:
 		default:
 		}
@@ -213,7 +205,7 @@ func (p *program) suspend(stop bool) (taken bool) {
 		}
 	}
 	for p.out.File != nil && !foreground(p.out.File) {
-		if p.wait(lookEvery) { // only a process in the foreground may change the terminal
+		if p.wait(lookEvery) { // only a foreground process may change the terminal
 			p.end()
 			return false
 		}
@@ -223,8 +215,8 @@ func (p *program) suspend(stop bool) (taken bool) {
 	return true
 }
 
-// Close removes the block, leaves the printed rows, and gives the terminal back. A terminal
-// that takes no output is left as it is after a second.
+// Close removes the block, keeps printed rows, and releases the terminal. It abandons a blocked
+// terminal after closeTime.
 func (p *program) Close() {
 	p.once.Do(func() { close(p.ending) })
 	timer := time.NewTimer(closeTime)
@@ -238,8 +230,7 @@ func (p *program) Close() {
 	}
 }
 
-// filter cleans typed text, and follows the cursor to the line that a narrower terminal has
-// moved it to.
+// filter cleans input, and follows the cursor when a narrower terminal wraps lines.
 func (p *program) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	size, ok := msg.(tea.WindowSizeMsg)
 	if !ok {
@@ -254,8 +245,7 @@ func (p *program) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	return size
 }
 
-// cleaned returns a message without the characters of typed text that would steer a terminal;
-// nil if none are left.
+// cleaned removes control characters from input; nil if nothing is left.
 func cleaned(msg tea.Msg) tea.Msg {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
@@ -272,7 +262,6 @@ func cleaned(msg tea.Msg) tea.Msg {
 	return msg
 }
 
-// foldsAbove returns how many lines a terminal of a width adds above the cursor.
 func (p *program) foldsAbove(width int) int {
 	if len(p.rows) == 0 {
 		return 0
@@ -281,7 +270,6 @@ func (p *program) foldsAbove(width int) int {
 	return strings.Count(ansi.Hardwrap(strings.Join(above, "\n"), width, true), "\n") - p.at.row
 }
 
-// Init is of [tea.Model], as are Update and View.
 func (p *program) Init() tea.Cmd { return nil }
 
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -303,12 +291,12 @@ func (p *program) View() (v tea.View) {
 	if !p.blank {
 		p.rows, p.at = p.content.block(p.size)
 	}
-	// Bubbletea puts the cursor back after rows were printed if the block has changed.
+	// After printing, bubbletea restores the cursor only if the block has changed.
 	v.Content = strings.Join(p.rows, "\n") + map[bool]string{true: " "}[p.prints.Load()%2 == 1]
 	if p.at.column < 0 {
-		p.at.row = 0 // so that a narrower terminal moves it nowhere
+		p.at.row = 0 // so that a narrower terminal does not move it
 	}
 	p.out.hide(p.at.column < 0)
-	v.Cursor = &tea.Cursor{Position: tea.Position{X: max(0, p.at.column), Y: p.at.row}, Shape: -1} // the shape of the terminal
+	v.Cursor = &tea.Cursor{Position: tea.Position{X: max(0, p.at.column), Y: p.at.row}, Shape: -1} // keep the terminal's shape
 	return v
 }

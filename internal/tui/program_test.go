@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A scene is content that a test sets.
 type scene struct {
 	mu    sync.Mutex
 	above []string
@@ -37,7 +36,6 @@ func (s *scene) block(Size) ([]string, spot) {
 
 func (s *scene) typed(tea.Msg) *Press { return nil }
 
-// set prints rows and sets the block of a program.
 func (s *scene) set(p *program, above, rows []string, at spot) {
 	s.mu.Lock()
 	s.above, s.rows, s.at = append(s.above, above...), rows, at
@@ -58,7 +56,7 @@ func TestProgram(t *testing.T) {
 		for i := range 9 {
 			c.set(p, []string{fmt.Sprintf("item %d", i+4)}, []string{"", strings.Repeat("x", 29), "f"}, spot{0, -1})
 		}
-		s.resize(20, 6) // the long row of the block takes two lines now
+		s.resize(20, 6) // the long row of the block wraps now
 		p.tea.Send(tea.WindowSizeMsg{Width: 20, Height: 6})
 		c.set(p, []string{"item 13"}, []string{"", "narrow"}, spot{0, -1})
 		var many []string
@@ -85,8 +83,8 @@ func TestProgram(t *testing.T) {
 	})
 }
 
-// TestProgramAtRandom prints, repaints, moves the cursor and resizes at random.
-// Whatever comes, each item is there once, in its place, and nothing else is.
+// TestProgramAtRandom prints, repaints, moves and resizes at random. Each item appears exactly
+// once and in place.
 func TestProgramAtRandom(t *testing.T) {
 	letters := []string{"x", "穀", "é", "▸", "ö"}
 	for seed := range uint64(120) {

@@ -10,15 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// foreground reports whether the process may change its terminal. A process in the background
-// would be stopped for it.
+// foreground reports whether the process may change its terminal; the system stops a background
+// process that does.
 func foreground(f *os.File) bool {
 	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
 	return err != nil || group == unix.Getpgrp()
 }
 
-// attend calls stop when the process is asked to stop for a while, and back when it
-// continues, until it is undone.
+// attend calls stop when the process gets a stop signal, and back when it continues.
 func attend(stop, back func()) (undo func()) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGCONT)
@@ -40,7 +39,7 @@ func attend(stop, back func()) (undo func()) {
 	}
 }
 
-// askToStop asks all processes of the job to stop, as ctrl+z does in a shell.
+// askToStop stops the job, like ctrl+z in a shell.
 func askToStop() {
 	if !signal.Ignored(syscall.SIGTSTP) {
 		_ = syscall.Kill(0, syscall.SIGTSTP)

@@ -11,21 +11,18 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// minWidth is the width below which nothing useful can be shown.
+// minWidth is the smallest useful width.
 const minWidth = 20
 
-// maxWidth is the width beyond which eyes get lost. What is short besides wraps into
-// fewer lines when a terminal is made narrower.
+// maxWidth is the maximal readable width. It also reduces wrapping when the terminal narrows.
 const maxWidth = 120
 
-// The room of the block, in lines. A tall terminal is for what scrolls by.
 const (
 	minRows = 4
 	maxRows = 20
 )
 
-// room returns how many lines the block may have on a terminal of so many: a
-// third, or two if the user wants to see all of it.
+// room returns the height of the block: a third of the terminal, or two if wide.
 func room(height int, wide bool) int {
 	n := min(height/3, maxRows)
 	if wide {
@@ -34,18 +31,16 @@ func room(height int, wide bool) int {
 	return max(1, min(max(n, minRows), height-2))
 }
 
-// Size is that of a terminal.
 type Size struct {
 	Width, Height int
 }
 
-// inner returns how wide lines may be: one cell less than the terminal, which does
-// not wrap them then.
+// inner returns the maximal length of lines: one cell less than the terminal, to avoid
+// wrapping.
 func (s Size) inner() int { return min(max(s.Width, minWidth+1)-1, maxWidth) }
 
-// Render returns the block as lines of less than size's width. Foot is what
-// stands below it, such as what keys do. Where there is not enough room, it
-// leaves out what matters least.
+// Render returns the block as lines shorter than size's width, with foot below. If room is
+// short, it omits the least important parts.
 func Render(f Frame, foot Foot, size Size, s Style) []string {
 	width := size.inner()
 	b := block{frame: f, foot: foot, width: width, style: s, label: labelWidth}
@@ -55,33 +50,29 @@ func Render(f Frame, foot Foot, size Size, s Style) []string {
 	return b.lines(room(size.Height, foot.Wide))
 }
 
-// A Foot is what stands at the bottom of a block.
 type Foot struct {
-	Rows []string // that must be seen, such as what is being typed; they are no longer than a line
-	Wide bool     // the tree has all the room there is
-	Help []string // stands in the place of the tree
-	Keys string   // what keys do, if there are no Rows; no longer than a line
+	Rows []string // always shown, such as input; within the width
+	Wide bool
+	Help []string
+	Keys string // shown without Rows; within the width
 }
 
-// labelWidth is the width of what stands before the focus and its like.
 const labelWidth = 12
 
-// A block is a frame about to be rendered.
 type block struct {
 	frame Frame
 	foot  Foot
 	width int
-	label int // 0 if there are none
+	label int
 	style Style
 }
 
-// A part is some lines of a block. It takes room by its rank, the lowest first.
+// A part is a section of a block. Lower ranks get room first.
 type part struct {
 	rank  int
 	lines []string
 }
 
-// lines returns at most n lines.
 func (b block) lines(n int) (out []string) {
 	parts, left := b.parts(n), n
 	taken := make([]bool, len(parts))
@@ -103,14 +94,14 @@ func (b block) lines(n int) (out []string) {
 	return out[max(0, len(out)-n):]
 }
 
-// The ranks of what has the room that is left, and of the last to get any.
+// The rank of the part that fills the room, and the last rank.
 const (
 	treeRank = 4
 	lastRank = 6
 )
 
-// parts are what a block of n lines is made of, from the top. Of the tree, they
-// have the lines that it is sure to get, which stand for those to come.
+// parts returns the sections of a block of n lines, from the top. The tree has placeholders for
+// its guaranteed lines.
 func (b block) parts(n int) []part {
 	if len(b.foot.Help) > 0 {
 		return []part{{1, one(b.bar())}, {treeRank, nil}, {0, b.foot.Rows}, {2, one(b.foot.keys())}}
@@ -130,7 +121,6 @@ func (b block) parts(n int) []part {
 	}
 }
 
-// keys returns what the keys do, unless something else must be seen.
 func (f Foot) keys() string {
 	if len(f.Rows) > 0 {
 		return ""
@@ -138,7 +128,6 @@ func (f Foot) keys() string {
 	return f.Keys
 }
 
-// one returns the line as a list, or none if it is empty.
 func one(line string) []string {
 	if line == "" {
 		return nil
@@ -146,7 +135,6 @@ func one(line string) []string {
 	return []string{line}
 }
 
-// title returns a rule with the title in it.
 func (b block) title() []string {
 	rule, text := b.style.glyphs().rule, b.style.clip(b.style.line(b.frame.Title), b.width-8)
 	if text == "" {
@@ -156,8 +144,7 @@ func (b block) title() []string {
 	return []string{b.style.paint(faint(), rule+rule) + " " + b.style.paint(bold(), text) + " " + b.style.paint(faint(), strings.Repeat(rule, right))}
 }
 
-// account returns what was spent and how much there is, on one line if it fits,
-// else on two.
+// account returns usage and counts, on one line if they fit.
 func (b block) account() (first, second []string) {
 	dot := b.style.glyphs().dot
 	join := func(list []string) string { return b.style.line(strings.Join(list, dot)) }
@@ -169,7 +156,6 @@ func (b block) account() (first, second []string) {
 	return one(b.style.clip(join(f.Spent), b.width)), one(b.style.clip(join(f.Counts), b.width))
 }
 
-// foci returns what is being thought about, on at most n lines.
 func (b block) foci(n int) (rows []string) {
 	f, s := b.frame, b.style
 	arrow := s.glyphs().states[Active] + " "
@@ -187,7 +173,6 @@ func (b block) foci(n int) (rows []string) {
 	return rows
 }
 
-// labelled puts a label before a row, if there is one.
 func (b block) labelled(label, row string) string {
 	if row == "" || b.label == 0 {
 		return row
@@ -196,7 +181,6 @@ func (b block) labelled(label, row string) string {
 	return b.style.paint(faint(), pad(label, b.label)) + row
 }
 
-// rest returns what fills the room that is left.
 func (b block) rest(n int) (rows []string) {
 	if len(b.foot.Help) > 0 {
 		for _, row := range b.foot.Help[:min(n, len(b.foot.Help))] {
@@ -205,7 +189,7 @@ func (b block) rest(n int) (rows []string) {
 		return rows
 	}
 	tree := b.frame.Tree
-	if n < roomy { // what is being thought about stands right above
+	if n < roomy { // the foci are directly above
 		tree.Branches = slices.DeleteFunc(slices.Clone(tree.Branches), func(b Branch) bool { return b.State == Active })
 	}
 	for i, row := range tree.rows(n, b.width-b.label, b.style) {
@@ -218,8 +202,8 @@ func (b block) rest(n int) (rows []string) {
 	return rows
 }
 
-// bar draws the progress of the nearest budget, with what it is. The bar is as
-// long as the width allows, whatever stands beside it, so that it stands still.
+// bar draws the progress of the nearest budget. Its length depends on the width only, so that
+// it does not move.
 func (b block) bar() string {
 	f, s := b.frame, b.style
 	dot, state := s.glyphs().dot, s.line(f.State)
@@ -243,7 +227,6 @@ func (b block) bar() string {
 		s.paint(faint(), strings.Repeat(s.glyphs().empty, cells-full)) + " " + words
 }
 
-// after returns a text with what stands before it, or nothing if it is empty.
 func after(before, text string) string {
 	if text == "" {
 		return ""
@@ -251,8 +234,7 @@ func after(before, text string) string {
 	return before + text
 }
 
-// row returns a chart as a line of at most width cells: a bar for each value, all
-// of one scale from 0 to 1, and the note.
+// row draws a chart in at most width cells, scaled from 0 to 1.
 func (c Chart) row(width int, s Style) string {
 	if len(c.Values) == 0 {
 		return ""
@@ -270,7 +252,6 @@ func (c Chart) row(width int, s Style) string {
 	return s.paint(green(), b.String()) + "  " + s.clip(note, width-room-2)
 }
 
-// level returns which of n levels a value from 0 to 1 has.
 func level(v float64, n int) int {
 	if math.IsNaN(v) {
 		return 0
@@ -278,7 +259,7 @@ func level(v float64, n int) int {
 	return int(min(max(v, 0)*float64(n), float64(n-1)))
 }
 
-// squeeze returns at most n values: the last of each of n stretches.
+// squeeze returns at most n values: the last of each of n intervals.
 func squeeze(values []float64, n int) []float64 {
 	if len(values) <= n {
 		return values
@@ -290,15 +271,13 @@ func squeeze(values []float64, n int) []float64 {
 	return out
 }
 
-// The columns of an item.
 const (
 	kindWidth = 11
 	markWidth = 4
-	narrow    = 60 // below this width, the text stands below its head
+	narrow    = 60 // below this width, the text is on its own lines
 )
 
-// RenderItem returns an item as lines of at most width cells, no line break at
-// the end.
+// RenderItem returns an item as lines of at most width cells, without a final line break.
 func RenderItem(it Item, width int, s Style) string {
 	width = max(width, minWidth)
 	at := ""

@@ -13,30 +13,27 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A screen is a terminal that knows what bubbletea writes, and fails the test
-// for anything else. Lines that scroll off stay in it.
 type screen struct {
 	t             *testing.T
 	width, height int
 
 	mu       sync.Mutex
 	lines    [][]cell
-	top      int // line that is the first on the screen
+	top      int
 	row, col int
 	cursor   bool
-	last     string // letter
+	last     string
 	writes   int
-	stuck    chan struct{} // a write waits for it to be closed, if it is not nil
+	stuck    chan struct{} // blocks writes until closed; may be nil
 }
 
-// A cell is a letter. A wide letter has an empty one after it.
 type cell string
 
 func newScreen(t *testing.T, width, height int) *screen {
 	return &screen{t: t, width: width, height: height, lines: [][]cell{nil}, cursor: true}
 }
 
-// program returns a program on the screen, which gets its keys by [press].
+// program returns a program on the screen. [press] sends its keys.
 func (s *screen) program(c content, pressed func(Press)) *program {
 	p := newProgram(c, pressed, newOutput(nil, s, true), nil, paintEvery, tea.WithInput(nil), tea.WithWindowSize(s.width, s.height),
 		tea.WithEnvironment([]string{"TERM=xterm-256color"}))
@@ -56,7 +53,7 @@ func (s *screen) Write(b []byte) (int, error) {
 	s.writes++
 	for text := string(b); text != ""; {
 		switch {
-		case strings.HasPrefix(text, "\x1bM"): // up, and at the top the screen scrolls down
+		case strings.HasPrefix(text, "\x1bM"): // scrolls at the top
 			if s.row > s.top {
 				s.row--
 			} else {
@@ -71,7 +68,7 @@ func (s *screen) Write(b []byte) (int, error) {
 			s.col, text = 0, text[1:]
 		case text[0] == '\b':
 			s.col, text = max(0, s.col-1), text[1:]
-		case text[0] == '\n': // the terminal is not raw
+		case text[0] == '\n': // not a raw terminal
 			s.down()
 			s.col, text = 0, text[1:]
 		case text[0] < ' ' || text[0] == 0x7f:
@@ -164,13 +161,13 @@ func (s *screen) control(args string, verb byte) {
 	case verb == 'm':
 	case args == "?25" && verb == 'h', args == "?25" && verb == 'l':
 		s.cursor = verb == 'h'
-	case args == "?2026", args == "?2004", args == "?7": // no line is as wide as the screen
+	case args == "?2026", args == "?2004", args == "?7": // no line fills the width
 	default:
 		s.t.Errorf("unknown sequence %q%c", args, verb)
 	}
 }
 
-// resize wraps lines anew, as most terminals do. The cursor stays in its cell.
+// resize wraps lines as most terminals do. The cursor stays in its cell.
 func (s *screen) resize(width, height int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +191,6 @@ func (s *screen) resize(width, height int) {
 	s.top = min(max(0, len(s.lines)-height), s.row)
 }
 
-// text returns the lines that are not empty.
 func (s *screen) text() (lines []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,8 +206,7 @@ func (s *screen) text() (lines []string) {
 	return lines
 }
 
-// visible returns the lines that are on the screen, with a mark where the cursor
-// is if it is to be seen.
+// visible returns the lines on the screen, with a mark at a visible cursor.
 func (s *screen) visible() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,63 +11,58 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// A Talk is a terminal on which a conversation is held. The conversation scrolls by above. At
-// the bottom are the text that is being written, the status, and the message that is being
-// typed. Its methods are safe for concurrent use, and do not wait for the terminal.
+// A Talk is a terminal with a conversation. At the bottom are the unfinished text, the status
+// and the input. Its methods are safe for concurrent use and do not wait for the terminal.
 type Talk struct {
 	program *program
 	options TalkOptions
 
 	mu      sync.Mutex
-	waiting []saying // not printed yet
-	text    string   // that is being written, behind the printed part
-	open    bool     // a text is being written
-	begun   bool     // a part of it was printed
-	gap     bool     // an empty row follows that part
+	waiting []saying
+	text    string
+	open    bool
+	begun   bool // part of it is printed
+	gap     bool // an empty row follows that part
 	status  string
-	queue   []string // messages that wait
+	queue   []string
 	editor  editor
-	prompt  bool // a message can be typed
+	prompt  bool
 }
 
-// TalkOptions say how a [Talk] uses its terminal.
 type TalkOptions struct {
-	Out   *os.File // the terminal
-	In    *os.File // where keys come from; nil if they do not
+	Out   *os.File
+	In    *os.File // keys; may be nil
 	Style Style
-	Hint  func(line string) Hint // helps with a line that is being typed; may be nil
+	Hint  func(line string) Hint // helps with a partly typed line; may be nil
 
-	// Entered is told of what was typed, and of [Interrupt] and [Leave]. It must
-	// return at once, and not call the talk.
+	// Entered receives lines, [Interrupt] and [Leave]. It must not block or call the talk.
 	Entered func(Press)
 }
 
-// The keys of a [Press] of a talk beside Interrupt.
 const (
-	Enter = "enter"  // Line was typed
-	Leave = "ctrl+d" // nothing was typed, and nothing will be
+	Enter = "enter"
+	Leave = "ctrl+d" // end of input
 )
 
-// A Kind says what a [Talk] shows, and so how.
 type Kind int
 
 // The kinds.
 const (
-	Piece  Kind = iota // of a Markdown text that is being written
-	Ended              // that text has ended
-	Text               // Markdown that is complete
-	Typed              // by the user
-	Remark             // of the program
+	Piece Kind = iota // part of a growing Markdown text
+	Ended
+	Text
+	Typed
+	Remark
 	Failure
 )
 
-// A saying is something that is to be printed. A piece does not change any more.
+// A saying is a text to print. A printed piece does not change.
 type saying struct {
 	what Kind
 	text string
 }
 
-// OpenTalk shows an empty talk until Close. Where there are no keys, there is no prompt.
+// OpenTalk shows an empty talk until Close. Without keys, it has no prompt.
 func OpenTalk(o TalkOptions) *Talk {
 	t := newTalk(o, o.In != nil && CanShow(o.In))
 	t.program = openProgram(t, o.Entered, o.Out, o.In, typedEvery)
@@ -78,16 +73,15 @@ func newTalk(o TalkOptions, prompt bool) *Talk {
 	return &Talk{options: o, editor: newEditor("> ", false, o.Style), prompt: prompt}
 }
 
-// typedEvery is the least time between two paints of a talk.
 const typedEvery = 40 * time.Millisecond
 
-// Close ends the text that is being written, removes the block, and gives the terminal back.
+// Close ends the growing text and closes the terminal program.
 func (t *Talk) Close() {
 	t.Show(Ended, "")
 	t.program.Close()
 }
 
-// Show shows a text. Pieces are put together.
+// Show shows a text. Consecutive pieces form one text.
 func (t *Talk) Show(what Kind, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +99,6 @@ func (t *Talk) Show(what Kind, text string) {
 	t.program.stir()
 }
 
-// write adds to the text that is being written.
 func (t *Talk) write(text string) {
 	t.open = true
 	for done, rest := settled(t.text+text, t.options.Style); ; done, rest = settled(rest, t.options.Style) {
@@ -116,7 +109,6 @@ func (t *Talk) write(text string) {
 	}
 }
 
-// end ends that text, if there is one.
 func (t *Talk) end() {
 	if t.open {
 		t.waiting = append(t.waiting, saying{Piece, t.text}, saying{what: Ended})
@@ -124,7 +116,6 @@ func (t *Talk) end() {
 	}
 }
 
-// SetStatus says in a few words what happens, and which messages wait to be answered.
 func (t *Talk) SetStatus(status string, queue []string) {
 	t.mu.Lock()
 	t.status, t.queue = status, queue
@@ -142,7 +133,7 @@ func (t *Talk) printed(size Size) (rows []string) {
 	return rows
 }
 
-// part returns the rows of the next part of the text that is being written.
+// part returns the rows of the next part of the growing text.
 func (t *Talk) part(text string, width int) (rows []string) {
 	rows = markdownRows(text, width, t.options.Style)
 	if len(rows) > 0 && t.begun && (t.gap || strings.HasPrefix(text, "\n")) {
@@ -151,7 +142,6 @@ func (t *Talk) part(text string, width int) (rows []string) {
 	return rows
 }
 
-// rows returns what is printed of a saying.
 func (t *Talk) rows(it saying, width int) (rows []string) {
 	s := t.options.Style
 	switch it.what {
@@ -211,7 +201,6 @@ func (t *Talk) typed(msg tea.Msg) *Press {
 	return t.press(msg)
 }
 
-// press takes a key, and returns the press that it makes, if it does.
 func (t *Talk) press(msg tea.Msg) *Press {
 	e := &t.editor
 	name, text := nameOf(msg), e.String()

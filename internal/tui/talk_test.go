@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDraft types messages, key by key.
 func TestDraft(t *testing.T) {
 	for _, tt := range []struct{ name, keys, want string }{
 		{"a line", "hello\r", "hello"},
@@ -76,7 +75,6 @@ func TestDraftRows(t *testing.T) {
 	}
 }
 
-// converse returns a talk on a screen.
 func converse(t *testing.T, width, height int, entered func(Press)) (*Talk, *screen) {
 	s := newScreen(t, width, height)
 	talk := newTalk(TalkOptions{Style: plain, Hint: func(string) Hint { return Hint{"/deep [topic]", "/deep "} }}, true)
@@ -115,8 +113,8 @@ func TestTalk(t *testing.T) {
 	}
 }
 
-// TestTalkResized has a long text written while the terminal changes its size and
-// something is being typed: each line of the text is there once.
+// TestTalkResized resizes the terminal while text grows and input is typed. Each line appears
+// once.
 func TestTalkResized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		talk, s := converse(t, 60, 20, nil)

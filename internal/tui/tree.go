@@ -7,48 +7,41 @@ import (
 	"strings"
 )
 
-// A Tree is what is to be found out, each thing below the one it came from.
 type Tree struct {
 	Label    string
-	Branches []Branch // as they came up
+	Branches []Branch
 }
 
-// A Branch is a line of a tree.
 type Branch struct {
 	ID     string
-	Parent string // the ID of an earlier branch; else it stands at the root
-	Mark   string // how urgent it is: "p9"
+	Parent string // ID of an earlier branch; else at the root
+	Mark   string // urgency: "p9"
 	Text   string
 	State  State
-	Weight float64 // of those in the same state, the heaviest is shown first
+	Weight float64 // orders branches of equal state, descending
 }
 
-// A State says how far a branch has come.
 type State int
 
-// The states.
 const (
 	Waiting State = iota
-	Active        // is being thought about
+	Active
 	Done
-	Dropped // not wanted any more
+	Dropped // no longer wanted
 )
 
-// valid returns a state that there is.
 func (s State) valid() State { return min(max(s, Waiting), Dropped) }
 
-// before compares branches: what is thought about comes first, then what waits,
-// then what is done.
+// before orders branches: active, waiting, done, dropped.
 func before(a, b Branch) int {
 	urgent := func(s State) int { return [...]int{1, 0, 2, 3}[s.valid()] }
 	return cmp.Or(cmp.Compare(urgent(a.State), urgent(b.State)), cmp.Compare(b.Weight, a.Weight))
 }
 
-// maxDepth is how deep branches are indented.
 const maxDepth = 6
 
-// rows returns the n most relevant branches of a tree as lines of at most width
-// cells, in the order of the tree. The last line says how many there are more.
+// rows returns the n most relevant branches as lines of at most width cells, in tree order. The
+// last line counts the hidden ones.
 func (t Tree) rows(n, width int, s Style) []string {
 	if n <= 0 || len(t.Branches) == 0 {
 		return nil
@@ -80,11 +73,11 @@ func (t Tree) rows(n, width int, s Style) []string {
 	return rows
 }
 
-// root is where branches without a parent stand.
+// root is the parent of top branches.
 const root = -1
 
-// parents returns the place of each branch's parent, or root. A parent comes before
-// its children, so there is no circle.
+// parents returns each branch's parent or root. Parents precede their children, so there is no
+// cycle.
 func (t Tree) parents() []int {
 	up, places := make([]int, len(t.Branches)), make(map[string]int, len(t.Branches))
 	for i, b := range t.Branches {
@@ -97,7 +90,6 @@ func (t Tree) parents() []int {
 	return up
 }
 
-// byRelevance returns the places of the branches, the most relevant first.
 func (t Tree) byRelevance() []int {
 	order := make([]int, len(t.Branches))
 	for i := range order {
@@ -107,10 +99,10 @@ func (t Tree) byRelevance() []int {
 	return order
 }
 
-// choose returns the n branches that are shown: the most relevant, and if there is room, the
-// parents of those that are thought about.
+// choose returns the n shown branches: the most relevant and, with enough room, parents of
+// active ones.
 func (t Tree) choose(n int, up, order []int) map[int]bool {
-	active := 0 // of order: they come first
+	active := 0
 	for active < len(order) && t.Branches[order[active]].State == Active {
 		active++
 	}
@@ -129,13 +121,12 @@ func (t Tree) choose(n int, up, order []int) map[int]bool {
 	return shown
 }
 
-// roomy is how many lines a tree has if there is room for what is no news.
 const roomy = 5
 
-// children returns the shown branches that stand right below each, the one first that has
-// the most relevant branch at or below it.
+// children returns the shown children of each branch. The one with the most relevant branch in
+// its subtree comes first.
 func children(shown map[int]bool, up, order []int) map[int][]int {
-	rank := make([]int, len(order)) // of the most relevant branch at or below each
+	rank := make([]int, len(order)) // of the most relevant branch in the subtree
 	for r, i := range order {
 		rank[i] = r
 	}
@@ -159,7 +150,6 @@ func children(shown map[int]bool, up, order []int) map[int][]int {
 	return kids
 }
 
-// row returns a branch as a line of at most width cells.
 func (t Tree) row(i, depth, width int, s Style) string {
 	b := t.Branches[i]
 	head := s.line(b.ID)

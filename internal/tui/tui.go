@@ -1,12 +1,11 @@
 // Package tui shows work in progress on a terminal, with bubbletea. Printed text scrolls by
-// above a block of lines, which shows the state and takes what is typed.
+// above a block of lines, which shows the state and takes input.
 //
-// It knows nothing of modes. A [View] shows a [Frame] in its block and prints an [Item] for
-// each event; [Render] and [RenderItem] are pure and draw them. A [Control] is a key that does
-// something, and a [Press] is its use. A [Talk] holds a conversation in Markdown.
+// A [View] shows a [Frame] in its block and prints an [Item] for each event; the pure functions
+// [Render] and [RenderItem] draw them. A [Control] is a key with an action, and a [Press] is
+// its use. A [Talk] holds a conversation in Markdown.
 //
-// Text may come from models: textkit.Clean removes what would steer a terminal from all text
-// that is shown or typed here.
+// textkit.Clean removes control sequences from all text that is shown or typed here.
 package tui
 
 import (
@@ -19,52 +18,47 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A Frame is how things stand.
+// A Frame is the state of the work.
 type Frame struct {
 	Title   string
-	State   string   // a word or two: "thinking", "pausing"
-	Share   float64  // of the nearest budget, 0 to 1; negative if there is none
-	Budget  string   // "1:12 of 5:00"
-	Left    string   // of it: "3:48 left"
-	Foci    []string // what is being thought about, oldest first
-	Writing string   // how much models have been writing: "312 letters"
+	State   string  // one or two words: "thinking", "pausing"
+	Share   float64 // of the nearest budget, 0 to 1; negative without a budget
+	Budget  string  // "1:12 of 5:00"
+	Left    string  // "3:48 left"
+	Foci    []string
+	Writing string   // text being written: "312 letters"
 	Counts  []string // "12 thoughts"
 	Spent   []string // "9 calls"
 	Chart   Chart
 	Tree    Tree
-	Names   map[string]string // of controls, by their keys, that do something else now: "p" is "resume"
+	Names   map[string]string // names of controls that differ now, by key: "p" is "resume"
 }
 
-// A Chart is a series of values from 0 to 1, oldest first.
 type Chart struct {
 	Label  string
 	Values []float64
-	Note   string // what to say of it: "0.41 to 0.62, converging"
+	Note   string
 }
 
-// An Item is something that came up.
+// An Item is a printed event.
 type Item struct {
-	At   time.Duration // since the beginning; negative: not shown
+	At   time.Duration // since the start; negative: hidden
 	Kind string        // "insight", "question"
-	Mark string        // "0.72", or empty
+	Mark string
 	Text string
 	Tone Tone
 }
 
-// A Tone says how an item looks.
 type Tone int
 
-// The tones.
 const (
 	Normal Tone = iota
-	Quiet       // remarks
-	Bright      // questions
-	Strong      // syntheses
-	Alarm       // what went wrong
+	Quiet
+	Bright
+	Strong
+	Alarm // errors
 )
 
-// Wrap breaks lines that have more than width cells, between words. What goes on
-// stands below where its line began, behind a bullet if that has one.
 func Wrap(text string, width int) string {
 	rows := strings.Split(text, "\n")
 	for i, row := range rows {
@@ -82,14 +76,12 @@ func Wrap(text string, width int) string {
 	return strings.Join(rows, "\n")
 }
 
-// A Style is what a terminal is able to show.
 type Style struct {
-	Plain bool // no colours, and neither bold nor faint
-	ASCII bool // no letters of our own beyond ASCII
+	Plain bool // no colours, bold or faint
+	ASCII bool // only ASCII in our own text
 }
 
-// UTF8 reports whether the locale of an environment is one of UTF-8. Lookup
-// returns a variable, or "".
+// UTF8 reports whether the locale uses UTF-8. lookup returns a variable or "".
 func UTF8(lookup func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(lookup(name)); v != "" {
@@ -99,12 +91,11 @@ func UTF8(lookup func(string) string) bool {
 	return false
 }
 
-// glyphs are the letters that are no text.
 type glyphs struct {
-	full, empty string // of a bar
+	full, empty string
 	rule        string
-	more        string // at the end of what was cut
-	dot         string // between parts of a line
+	more        string
+	dot         string // separates parts of a line
 	levels      []string
 	states      [4]string // by State
 }
@@ -116,11 +107,11 @@ func (s Style) glyphs() glyphs {
 	return glyphs{"█", "░", "─", "…", " · ", strings.Split("▁▂▃▄▅▆▇█", ""), [4]string{"○", "▸", "✓", "✗"}}
 }
 
-// typography turns letters of print into those of a typewriter.
+// typography replaces typographic characters by ASCII.
 var typography = strings.NewReplacer("…", "...", "–", "-", "—", "-", "‑", "-", "‘", "'", "’", "'", "“", `"`, "”", `"`, "•", "*", "→", "->",
 	"←", "<-", "·", "-", "\u00a0", " ")
 
-// text returns foreign text as it may be shown.
+// text returns foreign text that is safe to show.
 func (s Style) text(text string) string {
 	if text = textkit.Clean(text); s.ASCII {
 		text = typography.Replace(text)
@@ -128,10 +119,8 @@ func (s Style) text(text string) string {
 	return text
 }
 
-// maxLine is how much of a text can matter on one line, in bytes.
-const maxLine = 4096
+const maxLine = 4096 // bytes
 
-// line is text on one line.
 func (s Style) line(text string) string {
 	if len(text) > maxLine {
 		text = strings.ToValidUTF8(text[:maxLine], "")
@@ -139,7 +128,6 @@ func (s Style) line(text string) string {
 	return strings.Join(strings.Fields(s.text(text)), " ")
 }
 
-// clip cuts a line to a width in cells.
 func (s Style) clip(text string, width int) string {
 	if lipgloss.Width(text) <= width {
 		return text
@@ -151,18 +139,16 @@ func (s Style) clip(text string, width int) string {
 	return strings.TrimRight(ansi.Truncate(text, width-lipgloss.Width(more), ""), " ") + more
 }
 
-// pad fills a line up to a width in cells.
 func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-lipgloss.Width(text)))
 }
 
-// The looks of text. Colours are those of the terminal's own palette, so that they suit it.
+// Styles, in the colours of the terminal's palette.
 func faint() lipgloss.Style  { return lipgloss.NewStyle().Faint(true) }
 func bold() lipgloss.Style   { return lipgloss.NewStyle().Bold(true) }
 func bright() lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Cyan) }
 func green() lipgloss.Style  { return lipgloss.NewStyle().Foreground(lipgloss.Green) }
 
-// paint returns text with a look, if the terminal can show it.
 func (s Style) paint(look lipgloss.Style, text string) string {
 	if s.Plain || text == "" {
 		return text

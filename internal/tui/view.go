@@ -11,9 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A View is a terminal on which work is shown. Its methods are safe for
-// concurrent use, and do not wait for the terminal: it is painted beside, at most
-// ten times a second, and where it is slow, more seldom.
+// A View is a terminal with work in progress. Its methods are safe for concurrent use and do
+// not wait for the terminal.
 type View struct {
 	program *program
 	options Options
@@ -21,32 +20,29 @@ type View struct {
 	mu     sync.Mutex
 	desk   desk
 	frame  Frame
-	items  []Item // not printed yet
-	missed int    // items that there was no room to keep
+	items  []Item
+	missed int // dropped items
 }
 
-// Options say how a [View] uses its terminal.
 type Options struct {
-	Out   *os.File // the terminal
-	In    *os.File // where keys come from; nil if they do not
+	Out   *os.File
+	In    *os.File // keys; may be nil
 	Style Style
 	Desk  Desk
-	// Pressed is told of what was pressed. It must return at once, and not call
-	// the view.
+	// Pressed receives key presses. It must not block or call the view.
 	Pressed func(Press)
-	NoKeys  string // stands in the place of the keys where there are none
+	NoKeys  string // replaces the list of keys without In
 }
 
-// maxItems is how many items wait for a terminal that does not take them.
 const maxItems = 2000
 
-// CanShow reports whether a file is a terminal that the process may draw on: it
-// is not one if the process runs in the background.
+// CanShow reports whether f is a terminal that the process may draw on. In the background it is
+// not.
 func CanShow(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && foreground(f)
 }
 
-// Open shows an empty view until Close. Keys are not echoed meanwhile.
+// Open shows an empty view until Close, without echo of keys.
 func Open(o Options) *View {
 	v := newView(o)
 	v.program = openProgram(v, o.Pressed, o.Out, o.In, paintEvery)
@@ -60,13 +56,12 @@ func Open(o Options) *View {
 
 func newView(o Options) *View { return &View{options: o, desk: newDesk(o.Desk, o.Style)} }
 
-// paintEvery is the least time between two paints, save of typed text.
+// paintEvery is the minimal time between paints, except for input.
 const paintEvery = 100 * time.Millisecond
 
-// Close removes the block, leaves the printed items, and gives the terminal back.
+// Close removes the block, keeps the printed items, and releases the terminal.
 func (v *View) Close() { v.program.Close() }
 
-// Show replaces the frame.
 func (v *View) Show(f Frame) {
 	v.mu.Lock()
 	v.frame, v.desk.names = f, f.Names
@@ -74,7 +69,7 @@ func (v *View) Show(f Frame) {
 	v.program.stir()
 }
 
-// Print lets an item scroll by. Items come in the order of the calls.
+// Print prints an item. Items keep the order of calls.
 func (v *View) Print(it Item) {
 	v.mu.Lock()
 	if v.items = append(v.items, it); len(v.items) > maxItems {
@@ -84,7 +79,7 @@ func (v *View) Print(it Item) {
 	v.program.stir()
 }
 
-// foot is called with mu held.
+// foot requires v.mu.
 func (v *View) foot(width int) (Foot, spot) {
 	if len(v.desk.Controls) == 0 {
 		return Foot{Keys: v.options.Style.paint(faint(), v.options.Style.clip(v.options.NoKeys, width))}, spot{0, -1}

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// show returns a view on a screen.
 func show(t *testing.T, width, height int, pressed func(Press)) (*View, *screen) {
 	s := newScreen(t, width, height)
 	v := newView(Options{Style: plain, Desk: testDesk().Desk})
@@ -45,7 +44,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// A terminal that is resized in the middle shows what one of the new size shows.
+// A resized view equals one opened at the new size.
 func TestViewResized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, s := show(t, 120, 40, nil)
@@ -80,7 +79,7 @@ func TestViewPaintsSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, s := show(t, 80, 24, nil)
 		defer v.Close()
-		for i := range 1000 { // in ten seconds
+		for i := range 1000 {
 			f := full()
 			f.Writing = fmt.Sprint(i, " letters")
 			v.Show(f)
@@ -112,7 +111,7 @@ func TestViewTyped(t *testing.T) {
 	})
 }
 
-// A terminal that takes nothing keeps nobody waiting.
+// A blocked terminal does not block callers.
 func TestViewStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, s := show(t, 80, 24, nil)
