@@ -1,20 +1,15 @@
-// Package config finds out how Ponder is to run: which models, with what
-// budgets, from which database.
+// Package config reads the configuration of Ponder: models, budgets, database and more.
 //
-// Three things say so, and the first that does wins: the environment, a
-// ponder.toml in the current folder, the user's own file
-// ($XDG_CONFIG_HOME/ponder/config.toml). Flags of a command come before all of
-// them and are the command's own affair. A ponder.toml belongs to whoever made
-// the folder, so it may set models, budgets and prompts and nothing else: of the
-// subconscious too.
+// The first of these sources that sets a value wins: the environment, a ponder.toml in the
+// current folder, the user's own file ($XDG_CONFIG_HOME/ponder/config.toml). Commands apply
+// their flags over the result. A ponder.toml belongs to the author of the folder, so it may
+// set only models, budgets and prompts, and the same of the subconscious.
 //
-// [Load] reads them. [Config.Resolve] says which models each role has, and
-// where that comes from; [Config.Provider] says how to reach one. [Keys], [Set]
-// and [Unset] are the settings one by one: they change a line of the user's file
-// and leave the others, comments too, as they are.
+// [Load] reads the sources. [Config.Resolve] chooses the models of each role;
+// [Config.Provider] describes how to reach one. [Keys], [Set] and [Unset] edit single
+// settings in the user's file and keep all other lines and comments.
 //
-// Keys of providers are in the environment and never in a file. A [Secret] does
-// not print.
+// Keys of providers are only in the environment. A [Secret] does not print.
 package config
 
 import (
@@ -30,12 +25,12 @@ import (
 	"ponder/llm"
 )
 
-// A Config is what the files and the environment say. Its zero value works: no
-// models but what is found on the machine, and five minutes a session.
+// A Config is the merged configuration. Its zero value works: it uses models found on the
+// machine, and sessions of five minutes.
 type Config struct {
-	DB             string              `toml:"db"`              // file with the log; [Load] fills in where it is by default
-	LogLevel       string              `toml:"log_level"`       // debug, info, warn, error; no log if empty
-	EnableThinking Switch              `toml:"enable_thinking"` // offer models a place for thoughts in mid-turn: see [Config.Thinks]
+	DB             string              `toml:"db"`        // file of the log; [Load] sets the default
+	LogLevel       string              `toml:"log_level"` // debug, info, warn, error; empty: no log
+	EnableThinking Switch              `toml:"enable_thinking"`
 	Thinking       Thinking            `toml:"thinking"`
 	Models         Models              `toml:"models"`
 	Providers      map[string]Provider `toml:"providers"`
@@ -49,29 +44,27 @@ type Config struct {
 	Serve          Serve               `toml:"serve"`
 	MCP            MCP                 `toml:"mcp"`
 
-	Search Search `toml:"-"` // from the environment alone
-	Token  Secret `toml:"-"` // that requests to a server must carry
+	Search Search `toml:"-"` // only from the environment
+	Token  Secret `toml:"-"` // required from clients of the server
 
-	// File is the user's file, there or not.
+	// File is the path of the user's file, which may not exist.
 	File string `toml:"-"`
-	// Warnings are what was read and not obeyed: one line each, with file and
-	// line number.
+	// Warnings list ignored settings: one line each, with file and line number.
 	Warnings []string `toml:"-"`
 
 	env    func(string) string
-	origin map[string]string // where a key is set: a file's name or "environment"
+	origin map[string]string
 }
 
-// Models says which models there are for each role.
 type Models struct {
 	Fast     Chain                   `toml:"fast"`
 	Slow     Chain                   `toml:"slow"`
 	Cheap    Chain                   `toml:"cheap"`
 	Frontier Chain                   `toml:"frontier"`
 	Embed    Chain                   `toml:"embed"`
-	Hedge    []ponder.Role           `toml:"hedge"` // whose slow calls are made a second time, if nobody looks on
-	Deep     string                  `toml:"-"`     // the slow model of deep_think; from the environment alone
-	Price    map[string]llm.Override `toml:"price"` // by full name, or "provider/*"; before the built-in table
+	Hedge    []ponder.Role           `toml:"hedge"` // roles whose slow calls run a second time, unless a user watches
+	Deep     string                  `toml:"-"`     // the slow model of deep_think; only from the environment
+	Price    map[string]llm.Override `toml:"price"` // by full name, or "provider/*"; overrides the built-in table
 }
 
 func (m Models) of(role ponder.Role) Chain {
@@ -90,21 +83,20 @@ func (m Models) of(role ponder.Role) Chain {
 	return nil
 }
 
-// A Chain is a model's full name, and those that are asked when it fails.
+// A Chain is a model's full name followed by its fallbacks.
 type Chain []string
 
-// A Provider says how to reach models.
 type Provider struct {
-	Type          string `toml:"type"`           // openai, anthropic, gemini or ollama
-	BaseURL       string `toml:"base_url"`       // the provider's own if empty
-	KeyEnv        string `toml:"api_key_env"`    // the variable that has the key
-	MaxConcurrent int    `toml:"max_concurrent"` // requests in flight; zero leaves it to the program
+	Type          string `toml:"type"`
+	BaseURL       string `toml:"base_url"`       // empty: the provider's own
+	KeyEnv        string `toml:"api_key_env"`    // the variable with the key
+	MaxConcurrent int    `toml:"max_concurrent"` // requests in flight; zero: the default
 
 	Name string `toml:"-"`
 	Key  Secret `toml:"-"`
 }
 
-// Budgets are the limits of a session that says no others. Zero is none.
+// Budgets are the default limits of a session. Zero is no limit.
 type Budgets struct {
 	For            Duration `toml:"for"`
 	Tokens         int      `toml:"tokens"`
@@ -113,39 +105,35 @@ type Budgets struct {
 	SynthesisEvery Duration `toml:"synthesis_every"`
 }
 
-// A Duration is written like "1h30m".
 type Duration time.Duration
 
-// Web says what may be read of the web.
 type Web struct {
-	Allow  []string `toml:"allow"`  // hosts and networks that are read though they are private: "wiki.lan", "10.1.0.0/16"
-	Folder string   `toml:"folder"` // pages that are searched as the web is, where there is no network
+	Allow  []string `toml:"allow"`  // private hosts and networks that may be read: "wiki.lan", "10.1.0.0/16"
+	Folder string   `toml:"folder"` // pages to search without a network
 }
 
-// Chat says how conversations are held. What is zero is left to the program.
+// Chat configures conversations. Zero values are defaults.
 type Chat struct {
-	Rounds int `toml:"rounds"` // of tools in a turn
-	Window int `toml:"window"` // tokens that the model is shown at most
+	Rounds int `toml:"rounds"`
+	Window int `toml:"window"` // maximal context in tokens
 }
 
-// DeepThink says when a conversation is reflected on. What is zero is left to the
-// program.
+// DeepThink configures reflections. Zero values are defaults.
 type DeepThink struct {
-	After   *int     `toml:"after"`    // turns without a reflection, then one is made unbidden; 0: never
-	PerHour int      `toml:"per_hour"` // reflections at most
-	Limit   Duration `toml:"limit"`    // of time for one
+	After   *int     `toml:"after"` // turns until an unrequested reflection; 0: never
+	PerHour int      `toml:"per_hour"`
+	Limit   Duration `toml:"limit"`
 }
 
-// Search has what search engines of the web want.
 type Search struct {
 	Exa, Brave, Tavily Secret
-	SearXNG            string // a URL
+	SearXNG            string
 }
 
-// A Secret does not print, whatever the verb; convert it to use it.
+// A Secret does not print with any verb; convert it to use it.
 type Secret string
 
-// String says whether there is one.
+// String reports only whether the secret is set.
 func (s Secret) String() string {
 	if s == "" {
 		return "not set"
@@ -153,17 +141,14 @@ func (s Secret) String() string {
 	return "set"
 }
 
-// GoString implements [fmt.GoStringer].
 func (s Secret) GoString() string { return s.String() }
 
-// MarshalText implements [encoding.TextMarshaler].
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Prompt returns what the user wants a mode told beside its own prompt, or "".
+// Prompt returns the user's addition to a mode's prompt, or "".
 func (c *Config) Prompt(mode string) string { return c.Prompts[mode] }
 
-// Origin says where a key is set: the name of a file, "environment", or
-// "default".
+// Origin returns the source of a key: a file name, "environment" or "default".
 func (c *Config) Origin(key string) string {
 	if from, ok := c.origin[key]; ok {
 		return from
@@ -171,9 +156,9 @@ func (c *Config) Origin(key string) string {
 	return "default"
 }
 
-// defaults are what settings are that nothing sets, where the program has a value of its
-// own: see [ponder/mode/chat.Options], [ponder/mode/deep.Options],
-// [ponder/mode/research.Options] and package [ponder/mode/session]. Of others nothing is nothing, or no limit.
+// defaults returns the values of unset settings that packages define: [ponder/mode/chat],
+// [ponder/mode/deep], [ponder/mode/research] and [ponder/mode/session]. Other unset settings
+// are empty or unlimited.
 func defaults() map[string]string {
 	return map[string]string{
 		"thinking.retention":      "keep",
@@ -182,7 +167,7 @@ func defaults() map[string]string {
 		"budgets.for":             "5m",
 		"budgets.synthesis_every": "5m",
 		"chat.rounds":             "8",
-		"chat.window":             "up to 100000", // by the model
+		"chat.window":             "up to 100000", // depends on the model
 		"deep_think.after":        "5",
 		"deep_think.per_hour":     "12",
 		"deep_think.limit":        "2m",
@@ -211,7 +196,6 @@ func defaults() map[string]string {
 	}
 }
 
-// UnmarshalTOML reads a name or a list of names.
 func (c *Chain) UnmarshalTOML(v any) error {
 	list, ok := v.([]any)
 	if !ok {
@@ -231,7 +215,6 @@ func (c *Chain) UnmarshalTOML(v any) error {
 	return nil
 }
 
-// ParseChain reads names between commas.
 func ParseChain(text string) (Chain, error) {
 	var c Chain
 	for name := range strings.SplitSeq(text, ",") {
@@ -247,8 +230,7 @@ func ParseChain(text string) (Chain, error) {
 // maxName bounds the full name of a model, in bytes.
 const maxName = 200
 
-// SplitModel returns the provider of a model's full name, and the provider's
-// own name for it.
+// SplitModel splits a full name into the provider and the provider's name of the model.
 func SplitModel(full string) (provider, id string, err error) {
 	provider, id, ok := strings.Cut(full, "/")
 	if !ok || provider == "" || id == "" || len(full) > maxName || strings.ContainsFunc(full, unprintable) {
@@ -259,17 +241,15 @@ func SplitModel(full string) (provider, id string, err error) {
 
 func unprintable(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' }
 
-// UnmarshalText reads "1h30m".
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := ParseDuration(string(text))
 	*d = Duration(v)
 	return err
 }
 
-// MarshalText writes what UnmarshalText reads.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// String returns the duration without parts that are zero: "5m", not "5m0s".
+// String omits zero parts: "5m", not "5m0s".
 func (d Duration) String() string {
 	s := time.Duration(d).String()
 	if strings.HasSuffix(s, "m0s") {
@@ -281,13 +261,13 @@ func (d Duration) String() string {
 	return s
 }
 
-// ErrTooLong is in the error of a duration that is longer than can be counted.
+// ErrTooLong is the cause for a duration beyond the range of [time.Duration].
 var ErrTooLong = errors.New("is too long")
 
-// aDuration matches what is written like a duration, however long it is.
+// aDuration matches the syntax of durations of any length.
 var aDuration = regexp.MustCompile(`^\+?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$`)
 
-// ParseDuration reads a positive duration and says how to write one.
+// ParseDuration parses a positive duration. Its error explains the syntax.
 func ParseDuration(text string) (time.Duration, error) {
 	text = strings.TrimSpace(text)
 	d, err := time.ParseDuration(text)

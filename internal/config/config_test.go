@@ -13,7 +13,6 @@ import (
 	"ponder/llm"
 )
 
-// place is a home folder and a working folder with files, and an environment.
 func place(t *testing.T, users, project string, env map[string]string) Source {
 	t.Helper()
 	home, dir := t.TempDir(), t.TempDir()

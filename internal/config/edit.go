@@ -15,10 +15,9 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Set writes a setting into the user's file and returns what it is now. The
-// file is made if there is none, and replaced as a whole, so that a crash
-// leaves the old or the new one. Nothing is written if the value is no good, or the file
-// with it would be, unless that was no good before.
+// Set writes a setting to the user's file atomically and returns its effective value. It
+// creates a missing file. It writes nothing if the value is invalid, or would invalidate a
+// valid file.
 func Set(src Source, name, value string) (string, error) {
 	k, ok := find(name)
 	if !ok {
@@ -32,11 +31,10 @@ func Set(src Source, name, value string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return cmp.Or(shown, value), nil // of a file with another value that is wrong, not all is read
+	return cmp.Or(shown, value), nil // a file with another invalid value is only partly read
 }
 
-// Unset takes a setting out of the user's file, and returns what it is now: the
-// default, or what something else says.
+// Unset removes a setting from the user's file and returns its effective value.
 func Unset(src Source, name string) (string, error) {
 	if _, ok := find(name); !ok {
 		return "", unknownKey(name)
@@ -44,7 +42,6 @@ func Unset(src Source, name string) (string, error) {
 	return change(src, name, func(text string) string { return dropLine(text, split(name)) })
 }
 
-// Known reports an error, ErrUnknownKey, if there is no such setting.
 func Known(name string) error {
 	if _, ok := find(name); !ok {
 		return unknownKey(name)
@@ -52,18 +49,17 @@ func Known(name string) error {
 	return nil
 }
 
-// ErrWrite is in the error of a file that could not be written.
 var ErrWrite = errors.New("write configuration")
 
-// ErrUnknownKey is in the error of a setting that there is not.
+// ErrUnknownKey is the cause for an unknown setting.
 var ErrUnknownKey = errors.New("no such setting")
 
 func unknownKey(name string) error {
 	return fmt.Errorf("%w: %q", ErrUnknownKey, textkit.Truncate(name, 60))
 }
 
-// change rewrites the user's file. Values that are wrong keep nobody from mending them, one
-// after the other.
+// change rewrites the user's file. Other invalid values do not block it, so that a user can
+// correct them one by one.
 func change(src Source, name string, edit func(string) string) (string, error) {
 	env := src.Env
 	if env == nil {
@@ -96,7 +92,6 @@ func change(src Source, name string, edit func(string) string) (string, error) {
 	return after.Value(name), nil
 }
 
-// replace writes a file as a whole. Where it is a link, what it points at.
 func replace(file, text string) error {
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real
@@ -112,7 +107,7 @@ func replace(file, text string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // gone already if all went well
+	defer os.Remove(tmp.Name())
 	_, err = tmp.WriteString(text)
 	err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close())
 	if err != nil {
@@ -121,7 +116,7 @@ func replace(file, text string) error {
 	return os.Rename(tmp.Name(), file)
 }
 
-// setLine returns the text with a key set, and every other line as it was.
+// setLine returns the text with a key set and all other lines unchanged.
 func setLine(text string, key []string, literal string) string {
 	entries := scan(text)
 	if i := slices.IndexFunc(entries, func(e entry) bool { return !e.header && slices.Equal(e.key, key) }); i >= 0 {
@@ -129,7 +124,7 @@ func setLine(text string, key []string, literal string) string {
 	}
 	table, last := key[:len(key)-1], key[len(key)-1:]
 	at, name := -1, last
-	for _, e := range entries { // the last line that is in the same table
+	for _, e := range entries { // the last line in the same table
 		switch {
 		case e.header && slices.Equal(e.key, table), !e.header && slices.Equal(e.table, table):
 			at, name = e.end, last
@@ -152,8 +147,7 @@ func setLine(text string, key []string, literal string) string {
 	return insert(text, len(text), line)
 }
 
-// firstTable returns where keys without a table may still stand: before the
-// first header and the comment lines that belong to it.
+// firstTable returns the end of the top-level keys: before the first header and its comment.
 func firstTable(text string, entries []entry) int {
 	at, from := len(text), 0
 	for _, e := range entries {
@@ -180,7 +174,6 @@ func insert(text string, at int, line string) string {
 	return text[:at] + line + text[at:]
 }
 
-// dropLine returns the text without a key.
 func dropLine(text string, key []string) string {
 	for _, e := range scan(text) {
 		if !e.header && slices.Equal(e.key, key) {
@@ -190,20 +183,19 @@ func dropLine(text string, key []string) string {
 	return text
 }
 
-// An entry is a key with its value, or the header of a table, in a TOML text.
+// An entry is a key with its value, or a table header, in a TOML text.
 type entry struct {
-	key    []string // with the names of its table
-	table  []string // the table it stands in
+	key    []string
+	table  []string // the table around it
 	header bool
-	line   int // counts from 1
-	start  int // byte offsets: of the line it begins on
-	end    int // behind the line it ends on, with the line break
-	value  int // of the value; of a key only
-	after  int // behind the value
+	line   int
+	start  int
+	end    int // after its last line break
+	value  int
+	after  int
 }
 
-// scan finds the entries of a text that is valid TOML. Of any other text it
-// finds something or other.
+// scan finds the entries of valid TOML. For other text the result is arbitrary.
 func scan(text string) []entry {
 	var found []entry
 	var table []string
@@ -279,7 +271,6 @@ func (s *scanner) restOfLine() {
 	s.pos = len(s.text)
 }
 
-// path reads names between dots.
 func (s *scanner) path() (names []string) {
 	for {
 		s.blank()
@@ -302,15 +293,14 @@ func (s *scanner) path() (names []string) {
 	}
 }
 
-// quoted skips a string that begins and ends with quote, which has one or
-// three characters.
+// quoted skips a string delimited by quote, of one or three characters.
 func (s *scanner) quoted(quote string) {
 	s.pos += len(quote)
 	for s.pos < len(s.text) {
 		switch {
 		case strings.HasPrefix(s.text[s.pos:], quote):
 			s.pos += len(quote)
-			for len(quote) == 3 && s.peek() == quote[0] { // up to two more may end the string itself
+			for len(quote) == 3 && s.peek() == quote[0] {
 				s.pos++
 			}
 			return
@@ -324,7 +314,6 @@ func (s *scanner) quoted(quote string) {
 	}
 }
 
-// skipValue goes behind a value: to the end of its line, or to a comment.
 func (s *scanner) skipValue() {
 	for depth := 0; s.pos < len(s.text); {
 		switch c := s.peek(); c {
@@ -354,8 +343,8 @@ func (s *scanner) skipValue() {
 	}
 }
 
-// unquote returns what a quoted name says. Escapes other than of quotes and
-// backslashes are left as they are: no key of ours needs them.
+// unquote returns the text of a quoted name. It only resolves escaped quotes and backslashes;
+// our keys need no others.
 func unquote(q string) string {
 	if len(q) < 2 {
 		return q
@@ -367,7 +356,7 @@ func unquote(q string) string {
 	return in
 }
 
-// lineOf returns the line that sets a key, or the nearest above it in the tree.
+// lineOf returns the line of a key, or of its nearest parent.
 func lineOf(entries []entry, key []string) int {
 	line, best := 1, 0
 	for _, e := range entries {

@@ -110,8 +110,7 @@ func TestUnset(t *testing.T) {
 	}
 }
 
-// FuzzEdit checks that setting a key in any file either is refused or gives a
-// file that says so and is otherwise the same.
+// FuzzEdit checks that Set is refused, or sets the key and changes nothing else.
 func FuzzEdit(f *testing.F) {
 	f.Add("[models]\nfast = 'a/b'\n", "models.slow")
 	f.Add("a = '''\n[x]'''\n[[t]]\nb=[1,\n#]\n2]", "budgets.calls")
@@ -146,7 +145,6 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
-// take removes a key, and tables that are empty without it.
 func take(tree map[string]any, key []string) {
 	if len(key) == 1 {
 		delete(tree, key[0])

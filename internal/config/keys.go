@@ -16,15 +16,13 @@ import (
 	"ponder"
 )
 
-// A Key is a setting. A part of its name may be "*", which is any name.
+// A Key is a setting. A part "*" of its name stands for any name.
 type Key struct {
-	Name string
-	Doc  string
-	// literal checks a value and returns it as TOML.
+	Name    string
+	Doc     string
 	literal func(value string) (string, error)
 }
 
-// Keys returns all settings.
 func Keys() []Key {
 	return slices.Concat([]Key{
 		{"db", "file with the log", text},
@@ -65,7 +63,6 @@ func Keys() []Key {
 	}, researchKeys(), mindKeys(), serveKeys(), mcpKeys())
 }
 
-// find returns the setting of a name without stars.
 func find(name string) (Key, bool) {
 	parts := split(name)
 	for _, k := range Keys() {
@@ -81,8 +78,8 @@ func matches(pattern, parts []string) bool {
 		slices.EqualFunc(pattern, parts, func(p, s string) bool { return p == "*" || p == s })
 }
 
-// split returns the parts of a name. The middle of models.price.MODEL.input
-// needs no quotes, though models have dots in their names.
+// split returns the parts of a name. models.price.MODEL.input needs no quotes, though MODEL has
+// dots.
 func split(name string) []string {
 	const price = "models.price."
 	if rest, ok := strings.CutPrefix(name, price); ok && !strings.HasPrefix(rest, `"`) {
@@ -98,10 +95,9 @@ func split(name string) []string {
 	return parts
 }
 
-// join quotes the parts of a name that need it.
 func join(parts []string) string { return toml.Key(parts).String() }
 
-// Value returns what a setting is: what it is by default where nothing sets it, or "".
+// Value returns the value or default of a setting, or "".
 func (c *Config) Value(name string) string {
 	if _, set := c.origin[name]; !set {
 		if value, ok := defaults()[name]; ok {
@@ -124,8 +120,7 @@ func (c *Config) Value(name string) string {
 	return show(v)
 }
 
-// Names returns the names that are set of those that a pattern of [Keys] stands
-// for, sorted.
+// Names returns the set names that match a pattern of [Keys], sorted.
 func (c *Config) Names(pattern string) (names []string) {
 	for name := range c.origin {
 		if matches(strings.Split(pattern, "."), split(name)) {
@@ -152,7 +147,6 @@ func show(v any) string {
 	return fmt.Sprint(v)
 }
 
-// maxText bounds a setting that is text, in bytes.
 const maxText = 20_000
 
 func text(v string) (string, error) {
@@ -195,7 +189,6 @@ func chain(v string) (string, error) {
 	return "[" + strings.Join(names, ", ") + "]", nil
 }
 
-// hedged reads roles with commas between them, each of which counts once.
 func hedged(v string) (string, error) {
 	var list []string
 	for name := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -210,7 +203,6 @@ func hedged(v string) (string, error) {
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
 
-// hosts reads names of hosts and networks with commas between them.
 func hosts(v string) (string, error) {
 	var list []string
 	for name := range strings.SplitSeq(v, ",") {
@@ -226,10 +218,9 @@ func hosts(v string) (string, error) {
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
 
-// maxHost is how long the name of a host may be, with a port.
 const maxHost = 260
 
-// The most that budgets may be. More is a slip of the pen.
+// Maximal budgets. More is a typing error.
 const (
 	MaxTokens  = 1_000_000_000
 	MaxDollars = 1_000_000
@@ -281,7 +272,6 @@ func variable(v string) (string, error) {
 	return quote(v), nil
 }
 
-// quote returns a TOML string.
 func quote(v string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -18,28 +18,25 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A Source says where to look.
 type Source struct {
-	// File is the user's file, which must be there. If empty, it is that of
-	// PONDER_CONFIG, else the one below XDG_CONFIG_HOME, and need not be there.
+	// File is the user's file, which must exist. If empty, it is the optional file of
+	// PONDER_CONFIG or below XDG_CONFIG_HOME.
 	File string
-	// Dir is the folder whose ponder.toml is read too, if there is one.
-	Dir string
-	// Env looks up a variable; [os.Getenv] if nil.
+	Dir  string
+	// Env returns a variable; nil is [os.Getenv].
 	Env func(string) string
 }
 
-// projectFile is what a folder may bring along.
 const projectFile = "ponder.toml"
 
-// projectMay are the tables that a project's file may have.
+// projectMay lists the tables that a project's file may have.
 var projectMay = []string{"models", "budgets", "prompts"}
 
-// projectMayOfMind are the keys of the table mind that it may have.
+// projectMayOfMind lists the keys of table mind that it may have.
 var projectMayOfMind = []string{"models", "tokens_per_day", "cost_per_day"}
 
-// Load reads the files and the environment. Its errors name the file and the
-// line. What it does not obey but can do without is in Warnings.
+// Load reads the files and the environment. Errors name file and line. It ignores forbidden and
+// unknown keys with a warning.
 func Load(src Source) (*Config, error) {
 	c := &Config{env: src.Env, origin: map[string]string{}}
 	if c.env == nil {
@@ -75,10 +72,8 @@ func (src Source) file(env func(string) string) (string, error) {
 	return filepath.Join(dir, "config.toml"), err
 }
 
-// StateDir is where logs of workers go.
 func (c *Config) StateDir() (string, error) { return folder(c.env, "XDG_STATE_HOME", ".local/state") }
 
-// folder returns Ponder's folder below that of a variable, or below home.
 func folder(env func(string) string, xdg, below string) (string, error) {
 	if dir := env(xdg); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "ponder"), nil
@@ -99,10 +94,9 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// maxFile bounds a file, in bytes.
 const maxFile = 1 << 20
 
-// readFile puts what a file says over what there is. Errors call it shown.
+// readFile applies a file, which errors call shown.
 func (c *Config) readFile(file, shown string, mustBe, project bool) error {
 	text, err := read(file)
 	if errors.Is(err, fs.ErrNotExist) && !mustBe {
@@ -116,7 +110,7 @@ func (c *Config) readFile(file, shown string, mustBe, project bool) error {
 
 func read(file string) (string, error) {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s: not a file", file) // a pipe would be waited for
+		return "", fmt.Errorf("%s: not a file", file) // a pipe would block
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -127,10 +121,9 @@ func read(file string) (string, error) {
 	if errors.Is(err, limitio.ErrTooLarge) {
 		err = fmt.Errorf("%s: more than %d bytes", file, maxFile)
 	}
-	return strings.TrimPrefix(string(text), "\ufeff"), err // with which editors of Windows begin files
+	return strings.TrimPrefix(string(text), "\ufeff"), err // byte order mark of Windows editors
 }
 
-// apply puts what a text says over what there is, key by key.
 func (c *Config) apply(text, shown string, project bool) error {
 	entries := scan(text)
 	meta, err := c.decode(text, project)
@@ -146,7 +139,7 @@ func (c *Config) apply(text, shown string, project bool) error {
 	return c.check(shown, entries)
 }
 
-// decode keeps a project's file away from what it may not set.
+// decode blocks the keys that a project's file may not set.
 func (c *Config) decode(text string, project bool) (toml.MetaData, error) {
 	if !project {
 		return toml.Decode(text, c)
@@ -163,7 +156,7 @@ func (c *Config) decode(text string, project bool) (toml.MetaData, error) {
 	return meta, err
 }
 
-// warn notes keys that are not obeyed: of a table that is not obeyed, only the first.
+// warn adds warnings for ignored keys: of an ignored table, only for the first.
 func (c *Config) warn(keys []toml.Key, entries []entry, shown string, project bool) {
 	var seen []toml.Key
 	for _, key := range keys {
@@ -185,8 +178,8 @@ func (c *Config) warn(keys []toml.Key, entries []entry, shown string, project bo
 	}
 }
 
-// notForProjects reports whether a key is none that a project's file may set, and in
-// which table.
+// notForProjects reports whether a project's file may not set a key, and returns the forbidden
+// table.
 func notForProjects(key toml.Key) (table toml.Key, not bool) {
 	switch {
 	case key[0] == "mind" && len(key) > 1:
@@ -197,10 +190,9 @@ func notForProjects(key toml.Key) (table toml.Key, not bool) {
 	return key[:1], !slices.Contains(projectMay, key[0])
 }
 
-// tomlError makes one line of an error of the TOML library.
 func tomlError(shown string, err error) error {
 	var parse toml.ParseError
-	if !errors.As(err, &parse) { // a value of the wrong type
+	if !errors.As(err, &parse) {
 		var line int
 		var key string
 		message := strings.TrimPrefix(err.Error(), "toml: ")
@@ -217,10 +209,9 @@ func tomlError(shown string, err error) error {
 	return fmt.Errorf("%s:%d: %s", shown, parse.Position.Line, message)
 }
 
-// mismatch is how the TOML library says that a value is of the wrong type.
+// mismatch matches the TOML library's errors about wrong types.
 var mismatch = regexp.MustCompile(`TOML value has type (\w+); destination has type (\w+)|expected (table) but found (\w+)`)
 
-// plainly says that in the words of a file.
 func plainly(message string) string {
 	m := mismatch.FindStringSubmatch(message)
 	if m == nil {
@@ -244,7 +235,6 @@ func plainly(message string) string {
 	return "it must be " + words(m[2]+m[3]) + ", not " + words(m[1]+m[4])
 }
 
-// check looks at values of a file that decode but make no sense.
 func (c *Config) check(shown string, entries []entry) error {
 	for _, name := range slices.Sorted(maps.Keys(c.origin)) {
 		k, ok := find(name)
@@ -258,7 +248,6 @@ func (c *Config) check(shown string, entries []entry) error {
 	return nil
 }
 
-// findDB makes DB the path of the database.
 func (c *Config) findDB() error {
 	if strings.HasPrefix(c.DB, "~/") {
 		c.DB = filepath.Join(c.env("HOME"), c.DB[2:])
@@ -271,7 +260,6 @@ func (c *Config) findDB() error {
 	return err
 }
 
-// readEnv puts what the environment says over what there is.
 func (c *Config) readEnv() error {
 	if db := c.env("PONDER_DB"); db != "" {
 		c.DB, c.origin["db"] = db, "environment"

@@ -13,37 +13,33 @@ import (
 	"ponder/internal/textkit"
 )
 
-// MCP says which MCP servers have tools for conversations and research. Only the user's
-// own file may.
 type MCP struct {
-	Servers map[string]MCPServer `toml:"servers"` // by name, which begins the names of their tools
+	Servers map[string]MCPServer `toml:"servers"` // by name, the prefix of their tools
 }
 
-// An MCPServer is an MCP server: a program with Command, or an address with URL.
+// An MCPServer is a program with Command, or an address with URL.
 type MCPServer struct {
 	Off bool `toml:"off"`
 
-	Command []string `toml:"command"` // the program and its arguments; no shell reads them
-	Dir     string   `toml:"dir"`     // where it runs
-	Env     []string `toml:"env"`     // names of variables that it is given, beside PATH, HOME and LANG
+	Command []string `toml:"command"`
+	Dir     string   `toml:"dir"`
+	Env     []string `toml:"env"` // names of variables passed on, besides PATH, HOME and LANG
 
-	URL        string            `toml:"url"`         // of streamable HTTP
-	TokenEnv   string            `toml:"token_env"`   // the variable with the token that requests carry
-	HeadersEnv map[string]string `toml:"headers_env"` // by name of a header, the variable that has it
+	URL        string            `toml:"url"`
+	TokenEnv   string            `toml:"token_env"`
+	HeadersEnv map[string]string `toml:"headers_env"`
 
-	Tools    []string `toml:"tools"`     // names of those that are used; all if none
-	ReadOnly bool     `toml:"read_only"` // its tools only look, but for Writes
-	Reads    []string `toml:"reads"`     // names of tools that only look
-	Writes   []string `toml:"writes"`    // names of tools that may change something, though ReadOnly is set
+	Tools    []string `toml:"tools"`     // tools in use; empty: all
+	ReadOnly bool     `toml:"read_only"` // its tools have no side effects, except Writes
+	Reads    []string `toml:"reads"`
+	Writes   []string `toml:"writes"`
 
-	Owners  []string `toml:"owners"`  // whose conversations have its tools; the user's alone if none
-	Timeout Duration `toml:"timeout"` // of a call; 1m if zero, at most 10m
+	Owners  []string `toml:"owners"`  // owners with access; empty: only the local user
+	Timeout Duration `toml:"timeout"` // of a call; zero: 1m, at most 10m
 }
 
-// MCPTimeout is the longest that a call of a tool of an MCP server may take.
 const MCPTimeout = 10 * time.Minute
 
-// ServerNames returns the names of the servers that are not off, in order.
 func (m MCP) ServerNames() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(m.Servers)) {
 		if !m.Servers[name].Off {
@@ -53,11 +49,9 @@ func (m MCP) ServerNames() (names []string) {
 	return names
 }
 
-// maxServerName is how long the name of a server may be: what a provider takes for the
-// name of a tool leaves room for the rest.
+// maxServerName leaves room for the rest of a tool's name within the providers' limit.
 const maxServerName = 24
 
-// Check returns what is wrong with a server of a name, or nil.
 func (s MCPServer) Check(name string) error {
 	switch {
 	case name == "" || len(name) > maxServerName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "":
@@ -78,7 +72,6 @@ func (s MCPServer) Check(name string) error {
 	return s.checkHTTP()
 }
 
-// checkHTTP checks what goes over a network.
 func (s MCPServer) checkHTTP() error {
 	if s.URL == "" {
 		return nil
@@ -98,7 +91,7 @@ func (s MCPServer) checkHTTP() error {
 	return nil
 }
 
-// isHeader reports whether a name is that of a header which the user may set.
+// isHeader reports whether the user may set a header.
 func isHeader(name string) bool {
 	ok := name != "" && len(name) <= maxName && !strings.ContainsFunc(name, func(r rune) bool {
 		return r != '-' && r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
@@ -109,7 +102,6 @@ func isHeader(name string) bool {
 	}, lower)
 }
 
-// MCPHeader returns the headers that requests to a server carry, from the environment.
 func (c *Config) MCPHeader(s MCPServer) (map[string]string, error) {
 	header := make(map[string]string)
 	token, err := c.Secret(s.TokenEnv)
@@ -134,7 +126,6 @@ func (c *Config) MCPHeader(s MCPServer) (map[string]string, error) {
 	return header, nil
 }
 
-// mcpKeys are the settings of MCP servers.
 func mcpKeys() []Key {
 	const t = "mcp.servers.*."
 	return []Key{
@@ -154,5 +145,4 @@ func mcpKeys() []Key {
 	}
 }
 
-// owners reads names of owners with commas between.
 func owners(v string) (string, error) { return listOf(v, ownerName) }

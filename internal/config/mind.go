@@ -13,24 +13,23 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Mind says how the subconscious is kept. What is not set is as the constants below say.
+// Mind configures the subconscious. Unset values are the constants below.
 type Mind struct {
-	Every        Duration          `toml:"every"`          // between ticks; [MindEvery]
-	Cooldown     Duration          `toml:"cooldown"`       // between escalations; [MindCooldown]
-	TokensPerDay *int              `toml:"tokens_per_day"` // at most, of all models together; [MindTokens]; 0: no model is asked
-	CostPerDay   *float64          `toml:"cost_per_day"`   // US dollars at most; [MindDollars]; 0: only models that are free
-	Quiet        Hours             `toml:"quiet"`          // when nobody is told anything; [MindQuiet]
-	Night        Hours             `toml:"night"`          // when it rests; [MindNight]
-	Feed         *bool             `toml:"feed"`           // conversations and sessions are told what is on its mind; yes if nil
-	Roles        string            `toml:"roles"`          // folder with roles as Markdown; see [Config.MindRoles]
-	Web          bool              `toml:"web"`            // roles may have something looked up in the web
-	Models       map[string]Chain  `toml:"models"`         // by role, and "escalation" for decisions
+	Every        Duration          `toml:"every"`
+	Cooldown     Duration          `toml:"cooldown"`
+	TokensPerDay *int              `toml:"tokens_per_day"` // of all models; [MindTokens]; 0: no models
+	CostPerDay   *float64          `toml:"cost_per_day"`   // US dollars; [MindDollars]; 0: only free models
+	Quiet        Hours             `toml:"quiet"`          // no notifications; [MindQuiet]
+	Night        Hours             `toml:"night"`          // no ticks; [MindNight]
+	Feed         *bool             `toml:"feed"`           // inform conversations and sessions; nil: yes
+	Roles        string            `toml:"roles"`          // folder of Markdown roles; see [Config.MindRoles]
+	Web          bool              `toml:"web"`            // roles may search the web
+	Models       map[string]Chain  `toml:"models"`
 	Sensors      Sensors           `toml:"sensors"`
 	Notify       Notify            `toml:"notify"`
-	Actions      map[string]Action `toml:"actions"` // by name; see [ThinkAbout]
+	Actions      map[string]Action `toml:"actions"`
 }
 
-// What holds where nothing is set.
 const (
 	MindEvery    = 5 * time.Minute
 	MindCooldown = 15 * time.Minute
@@ -40,16 +39,14 @@ const (
 	MindNight    = Hours("00:00-06:00")
 )
 
-// The least and the most time between two ticks.
+// Range of Every.
 const (
 	leastEvery = time.Second
 	mostEvery  = 24 * time.Hour
 )
 
-// Decisions is the name in [Mind.Models] of the model that decides about escalations.
 const Decisions = "escalation"
 
-// Tokens returns how many tokens a day may cost.
 func (m Mind) Tokens() int {
 	if m.TokensPerDay == nil {
 		return MindTokens
@@ -57,7 +54,6 @@ func (m Mind) Tokens() int {
 	return *m.TokensPerDay
 }
 
-// Dollars returns what a day may cost, in US dollars.
 func (m Mind) Dollars() float64 {
 	if m.CostPerDay == nil {
 		return MindDollars
@@ -65,13 +61,10 @@ func (m Mind) Dollars() float64 {
 	return *m.CostPerDay
 }
 
-// Feeds reports whether conversations and sessions are told what is on its mind.
 func (m Mind) Feeds() bool { return m.Feed == nil || *m.Feed }
 
-// QuietHours returns when nobody is told anything.
 func (m Mind) QuietHours() Hours { return orHours(m.Quiet, MindQuiet) }
 
-// NightHours returns when the subconscious rests.
 func (m Mind) NightHours() Hours { return orHours(m.Night, MindNight) }
 
 func orHours(h, otherwise Hours) Hours {
@@ -81,8 +74,8 @@ func orHours(h, otherwise Hours) Hours {
 	return h
 }
 
-// MindRoles returns the folder with the roles that the user has added: "mind" beside
-// the user's file unless they say otherwise. It need not be there.
+// MindRoles returns the folder of the user's roles, by default "mind" beside the user's file.
+// It may not exist.
 func (c *Config) MindRoles() string {
 	if c.Mind.Roles == "" {
 		return filepath.Join(filepath.Dir(c.File), "mind")
@@ -90,7 +83,7 @@ func (c *Config) MindRoles() string {
 	return c.Path(c.Mind.Roles)
 }
 
-// Path returns a path that a setting has, with the home folder in place of a "~".
+// Path expands "~" in a path of a setting.
 func (c *Config) Path(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok || path == "~" {
 		return filepath.Join(c.env("HOME"), rest)
@@ -98,8 +91,7 @@ func (c *Config) Path(path string) string {
 	return path
 }
 
-// Secret returns what the environment has under a name that a setting has. It is an
-// error if the name is set and the variable is not.
+// Secret returns a variable that a setting names. It is an error if that is unset.
 func (c *Config) Secret(variable string) (Secret, error) {
 	if variable == "" {
 		return "", nil
@@ -110,16 +102,14 @@ func (c *Config) Secret(variable string) (Secret, error) {
 	return "", fmt.Errorf("%s %w: export it, or name another variable", variable, ErrNotSet)
 }
 
-// ErrNotSet is in the error of a variable that a setting names, and that is not set.
+// ErrNotSet is the cause for a named variable that is unset.
 var ErrNotSet = errors.New("is not set")
 
-// Hours are a part of each day, in local time: "22:00-07:00". "off" is none of it.
+// Hours are a daily interval in local time: "22:00-07:00", or "off".
 type Hours string
 
-// NoHours are none.
 const NoHours Hours = "off"
 
-// ParseHours reads hours.
 func ParseHours(v string) (Hours, error) {
 	v = strings.TrimSpace(v)
 	if strings.EqualFold(v, string(NoHours)) {
@@ -136,14 +126,13 @@ func ParseHours(v string) (Hours, error) {
 	return h, nil
 }
 
-// UnmarshalText reads hours.
 func (h *Hours) UnmarshalText(text []byte) (err error) {
 	*h, err = ParseHours(string(text))
 	return err
 }
 
-// Ends returns when the hours begin and end, since midnight by the clock; they may end
-// on the next day. None are zero and zero.
+// Ends returns the interval since midnight; to may be on the next day. [NoHours] is zero and
+// zero.
 func (h Hours) Ends() (from, to time.Duration) {
 	from, to, err := h.ends()
 	if err != nil {
@@ -168,7 +157,7 @@ func (h Hours) ends() (from, to time.Duration, err error) {
 	return from, to, nil
 }
 
-// clock reads "07:30" as the time since midnight, up to 24:00.
+// clock parses "07:30" as the time since midnight, up to 24:00.
 func clock(text string) (time.Duration, error) {
 	text = strings.TrimSpace(text)
 	if text == "24:00" {
@@ -181,7 +170,7 @@ func clock(text string) (time.Duration, error) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
 }
 
-// Contain reports whether a time is in the hours, by its own clock.
+// Contain reports whether t is in the hours, in t's location.
 func (h Hours) Contain(t time.Time) bool {
 	from, to := h.Ends()
 	at := time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second
@@ -191,7 +180,6 @@ func (h Hours) Contain(t time.Time) bool {
 	return at >= from || at < to
 }
 
-// A mindPart is what a project's file may say of the subconscious.
 type mindPart struct {
 	Models       map[string]Chain `toml:"models"`
 	TokensPerDay *int             `toml:"tokens_per_day"`
@@ -204,33 +192,30 @@ func (m *Mind) setPart(p mindPart) {
 	m.Models, m.TokensPerDay, m.CostPerDay = p.Models, p.TokensPerDay, p.CostPerDay
 }
 
-// ThinkAbout is the name in [Mind.Actions] of the action that begins a thinking session.
-// It is there unless it is off; of its table, only off and per_day count.
+// ThinkAbout names the action in [Mind.Actions] that starts a session. It exists unless off;
+// its table only uses off and per_day.
 const ThinkAbout = "think_about"
 
-// What holds of actions where nothing is set, and the most that can be.
+// Defaults and limits of actions.
 const (
-	ActionsPerDay  = 5 // runs of a command
+	ActionsPerDay  = 5
 	SessionsPerDay = 2
-	ActionLimit    = 30 * time.Second // that a command may take
+	ActionLimit    = 30 * time.Second
 )
 
-// An Action is something that the subconscious may do of its own accord: a command of
-// the user's.
+// An Action is a command of the user that the subconscious may run.
 type Action struct {
 	Off     bool     `toml:"off"`
-	Doc     string   `toml:"doc"`     // what it does and when to use it, for the model
-	Command []string `toml:"command"` // the program and its arguments; no shell reads them
-	Args    []string `toml:"args"`    // names of texts that the model writes: each is an argument behind those of Command
-	Stdin   bool     `toml:"stdin"`   // the last of Args is given on standard input instead
-	PerDay  *int     `toml:"per_day"` // at most so often in a day; [ActionsPerDay], or [SessionsPerDay]
-	Dir     string   `toml:"dir"`     // where it runs
-	Env     []string `toml:"env"`     // names of variables that it is given, beside PATH, HOME and LANG
-	Limit   Duration `toml:"limit"`   // of time; at most, and if zero, [ActionLimit]
+	Doc     string   `toml:"doc"`
+	Command []string `toml:"command"`
+	Args    []string `toml:"args"`    // texts that the model writes, appended to Command
+	Stdin   bool     `toml:"stdin"`   // pass the last of Args on standard input
+	PerDay  *int     `toml:"per_day"` // daily limit; nil: [ActionsPerDay] or [SessionsPerDay]
+	Dir     string   `toml:"dir"`
+	Env     []string `toml:"env"`   // names of variables passed on, besides PATH, HOME and LANG
+	Limit   Duration `toml:"limit"` // zero: [ActionLimit], the maximum
 }
 
-// Most returns how often an action may be done in a day; otherwise is what holds if
-// nothing is set.
 func (a Action) Most(otherwise int) int {
 	if a.PerDay == nil {
 		return otherwise
@@ -238,7 +223,6 @@ func (a Action) Most(otherwise int) int {
 	return *a.PerDay
 }
 
-// actionKeys are the settings of an action.
 func actionKeys() []Key {
 	return []Key{
 		{"doc", "what it does, and when to use it", text}, {"command", "a program and its arguments", list},
@@ -248,13 +232,10 @@ func actionKeys() []Key {
 	}
 }
 
-// maxParts is how many parts a list may have.
 const maxParts = 100
 
-// list reads text with commas between.
 func list(v string) (string, error) { return listOf(v, text) }
 
-// listOf reads values with commas between.
 func listOf(v string, read func(string) (string, error)) (string, error) {
 	var all []string
 	for part := range strings.SplitSeq(v, ",") {
@@ -273,7 +254,6 @@ func listOf(v string, read func(string) (string, error)) (string, error) {
 	return "[" + strings.Join(all, ", ") + "]", nil
 }
 
-// address reads an address of mail.
 func address(v string) (string, error) {
 	if a, err := mail.ParseAddress(v); err != nil || len(v) > maxHost || strings.ContainsAny(a.Address, "\r\n") {
 		return "", fmt.Errorf("%q is no address such as anna@example.org", textkit.Truncate(v, 40))
@@ -285,7 +265,6 @@ func variables(v string) (string, error) { return listOf(v, variable) }
 
 func addresses(v string) (string, error) { return listOf(v, address) }
 
-// calendarLink reads an address, which may be one for calendars.
 func calendarLink(v string) (string, error) {
 	if rest, ok := strings.CutPrefix(v, "webcal:"); ok {
 		_, err := link("https:" + rest)
@@ -294,7 +273,6 @@ func calendarLink(v string) (string, error) {
 	return link(v)
 }
 
-// hostPort reads the name of a host, perhaps with a port.
 func hostPort(v string) (string, error) {
 	name, port, ported := strings.Cut(v, ":")
 	n, err := strconv.Atoi(port)

@@ -2,8 +2,8 @@ package config
 
 import "fmt"
 
-// Sensors say what is looked at. The tables of a kind have names that the user chose.
-// System and Own look unless they are off.
+// Sensors configure the sensors by kind and by the user's names. System and Own are on by
+// default.
 type Sensors struct {
 	Mail     map[string]MailSensor     `toml:"mail"`
 	Calendar map[string]CalendarSensor `toml:"calendar"`
@@ -15,103 +15,92 @@ type Sensors struct {
 	Own      OwnSensor                 `toml:"own"`
 }
 
-// A MailSensor looks at a mailbox: a folder of this machine, or a server.
 type MailSensor struct {
 	Off         bool     `toml:"off"`
-	Maildir     string   `toml:"maildir"`      // a folder; or
-	Server      string   `toml:"server"`       // an IMAP server, with a port if it is not the usual one
-	User        string   `toml:"user"`         //
-	PasswordEnv string   `toml:"password_env"` // the variable that has the password
-	Folders     []string `toml:"folders"`      // INBOX if none
-	StartTLS    bool     `toml:"starttls"`     // encrypt after the greeting, on port 143
-	Plain       bool     `toml:"plain"`        // no encryption; a server of this machine only
-	Addresses   []string `toml:"addresses"`    // the user's own, beside User
-	Important   []string `toml:"important"`    // whose mail matters: addresses, or domains such as @example.org
+	Maildir     string   `toml:"maildir"` // a folder, or Server
+	Server      string   `toml:"server"`
+	User        string   `toml:"user"`
+	PasswordEnv string   `toml:"password_env"`
+	Folders     []string `toml:"folders"`  // empty: INBOX
+	StartTLS    bool     `toml:"starttls"` // encrypt after the greeting, on port 143
+	Plain       bool     `toml:"plain"`    // no encryption; only for this machine
+	Addresses   []string `toml:"addresses"`
+	Important   []string `toml:"important"` // important senders: addresses, or domains such as @example.org
 }
 
-// A CalendarSensor looks at a calendar: a file, a URL of one, or a CalDAV server.
 type CalendarSensor struct {
 	Off         bool     `toml:"off"`
-	File        string   `toml:"file"`         // ICS, or a folder of such files; or
-	URL         string   `toml:"url"`          // of an ICS file; or
-	CalDAV      string   `toml:"caldav"`       // URL of a server or a calendar
-	User        string   `toml:"user"`         // for CalDAV
-	PasswordEnv string   `toml:"password_env"` // for CalDAV
-	Ahead       Duration `toml:"ahead"`        // how far it looks; 72h if zero
+	File        string   `toml:"file"`
+	URL         string   `toml:"url"`
+	CalDAV      string   `toml:"caldav"`
+	User        string   `toml:"user"`
+	PasswordEnv string   `toml:"password_env"`
+	Ahead       Duration `toml:"ahead"` // how far to look ahead; zero: 72h
 }
 
-// A FilesSensor looks at folders.
 type FilesSensor struct {
 	Off     bool     `toml:"off"`
 	Paths   []string `toml:"paths"`
 	Ignore  []string `toml:"ignore"`  // patterns of names, or of paths below a folder
-	Trusted bool     `toml:"trusted"` // no stranger writes there
+	Trusted bool     `toml:"trusted"` // no untrusted writers
 }
 
-// A FeedSensor looks at an RSS or Atom feed.
 type FeedSensor struct {
 	Off     bool     `toml:"off"`
 	URL     string   `toml:"url"`
-	Every   Duration `toml:"every"`   // the host is not asked more often; 15m if zero
-	Trusted bool     `toml:"trusted"` // no stranger writes in it
+	Every   Duration `toml:"every"`   // minimal interval of requests; zero: 15m
+	Trusted bool     `toml:"trusted"` // no untrusted writers
 }
 
-// A GitSensor looks at a repository.
 type GitSensor struct {
 	Off     bool   `toml:"off"`
 	Path    string `toml:"path"`
-	Trusted bool   `toml:"trusted"` // no stranger commits to it
+	Trusted bool   `toml:"trusted"`
 }
 
-// A CommandSensor looks at what a command prints.
 type CommandSensor struct {
 	Off     bool     `toml:"off"`
-	Command []string `toml:"command"` // the program and its arguments; no shell reads them
-	Every   Duration `toml:"every"`   // it is not run more often; at each look if zero
-	Dir     string   `toml:"dir"`     // where it runs
-	Env     []string `toml:"env"`     // names of variables that it is given, beside PATH, HOME and LANG
-	Limit   Duration `toml:"limit"`   // of time, up to 15s
-	Trusted bool     `toml:"trusted"` // no stranger has a say in what it prints
+	Command []string `toml:"command"`
+	Every   Duration `toml:"every"`
+	Dir     string   `toml:"dir"`
+	Env     []string `toml:"env"`     // names of variables passed on, besides PATH, HOME and LANG
+	Limit   Duration `toml:"limit"`   // up to 15s
+	Trusted bool     `toml:"trusted"` // no untrusted text in its output
 }
 
-// A SystemSensor looks at the machine.
 type SystemSensor struct {
 	Off    bool     `toml:"off"`
-	Mounts []string `toml:"mounts"` // folders whose disks are watched
+	Mounts []string `toml:"mounts"` // folders of watched disks
 }
 
-// An OwnSensor looks at Ponder's own threads and memories.
 type OwnSensor struct {
 	Off bool `toml:"off"`
 }
 
-// Notify says how the user is told, beside what `ponder mind log` shows.
 type Notify struct {
-	Desktop bool               `toml:"desktop"` // a notification of the desktop
+	Desktop bool               `toml:"desktop"`
 	Webhook map[string]Webhook `toml:"webhook"`
 	Email   map[string]Email   `toml:"email"`
 }
 
-// A Webhook is told by a request as Standard Webhooks has it.
+// A Webhook is notified by Standard Webhooks.
 type Webhook struct {
 	Off       bool   `toml:"off"`
 	URL       string `toml:"url"`
-	SecretEnv string `toml:"secret_env"` // the variable that has the secret which signs
+	SecretEnv string `toml:"secret_env"`
 }
 
-// An Email is told by mail.
 type Email struct {
 	Off         bool     `toml:"off"`
-	Server      string   `toml:"server"`   // of SMTP, with a port
-	Plain       bool     `toml:"plain"`    // not encrypted: only on this machine
-	Security    string   `toml:"security"` // tls, starttls or none; by the port if empty
+	Server      string   `toml:"server"`
+	Plain       bool     `toml:"plain"`    // no encryption; only for this machine
+	Security    string   `toml:"security"` // tls, starttls or none; empty: by port
 	User        string   `toml:"user"`
 	PasswordEnv string   `toml:"password_env"`
 	From        string   `toml:"from"`
 	To          []string `toml:"to"`
 }
 
-// mindKeys are the settings of the subconscious.
 func mindKeys() []Key {
 	keys := []Key{
 		{"mind.every", "time between ticks of the subconscious, like 5m", every},
@@ -135,7 +124,6 @@ func mindKeys() []Key {
 	return keys
 }
 
-// A tableOf is a table of settings that can be switched off.
 type tableOf struct {
 	table string
 	keys  []Key
@@ -174,7 +162,6 @@ func mindTables() []tableOf {
 	}
 }
 
-// every reads the time between two ticks.
 func every(v string) (string, error) {
 	d, err := ParseDuration(v)
 	if err == nil && (d < leastEvery || d > mostEvery) {

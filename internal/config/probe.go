@@ -15,16 +15,14 @@ import (
 	"ponder"
 )
 
-// How long a server is asked what it has before it counts as not there.
+// Timeouts for the list of a server's models.
 const (
-	probeTime  = 300 * time.Millisecond // where one might be
-	servedTime = 2 * time.Second        // where the user says that one is
+	probeTime  = 300 * time.Millisecond
+	servedTime = 2 * time.Second
 )
 
-// maxList bounds an answer that lists models, in bytes.
 const maxList = 4 << 20
 
-// An Install is a model that an Ollama has.
 type Install struct {
 	Name    string `json:"name"`
 	Details struct {
@@ -33,15 +31,13 @@ type Install struct {
 	} `json:"details"`
 }
 
-// embeds reports whether the model makes vectors and no text.
 func (m Install) embeds() bool {
 	return strings.Contains(m.Name, "embed") || strings.HasPrefix(m.Name, "bge-") || strings.HasPrefix(m.Name, "all-minilm") ||
 		strings.Contains(m.Details.Family, "bert")
 }
 
-// Ollama returns where an Ollama is or would be, and the models that it has, the
-// last changed first. It soon gives up. Without a base, the error says what is wrong
-// with the address that was given; a server that answers something else is a [Refusal].
+// Ollama returns Ollama's address and its models, the newest first. It returns no address if
+// that is invalid. An unexpected answer is a [Refusal].
 func (c *Config) Ollama(ctx context.Context, client *http.Client) (base string, installed []Install, err error) {
 	p, err := c.Provider("ollama")
 	if err != nil {
@@ -64,15 +60,13 @@ func (c *Config) Ollama(ctx context.Context, client *http.Client) (base string, 
 	return p.BaseURL, list.Models, err
 }
 
-// A Refusal is the status of an answer that is not what was asked for. It is in the
-// error of a server that gave it.
+// A Refusal is the status of an unexpected answer.
 type Refusal int
 
 func (r Refusal) Error() string {
 	return strings.TrimSpace(strconv.Itoa(int(r)) + " " + http.StatusText(int(r)))
 }
 
-// by says what an Ollama refuses, and what to do about it.
 func (r Refusal) by(p Provider) error {
 	switch {
 	case r != http.StatusUnauthorized && r != http.StatusForbidden:
@@ -83,7 +77,7 @@ func (r Refusal) by(p Provider) error {
 	return fmt.Errorf("the Ollama at %s rejects the key (%w): set another as %s", p.BaseURL, r, p.KeyEnv)
 }
 
-// given returns what says where a provider is, or "" if the user says nothing.
+// given returns the setting of a provider's address, or "".
 func (c *Config) given(provider string) string {
 	m, _ := makerOf(provider)
 	switch {
@@ -95,7 +89,6 @@ func (c *Config) given(provider string) string {
 	return ""
 }
 
-// pick chooses a model for each role of those installed.
 func pick(installed []Install) map[ponder.Role]string {
 	models := map[ponder.Role]string{}
 	if i := slices.IndexFunc(installed, func(m Install) bool { return m.Name != "" && !m.embeds() }); i >= 0 {
@@ -109,9 +102,8 @@ func pick(installed []Install) map[ponder.Role]string {
 	return models
 }
 
-// served returns the models for each role on a server that speaks like OpenAI:
-// of the usual ones those it has, else its first. A server that does not say
-// what it has is taken to have the usual ones.
+// served assigns an OpenAI-compatible server's models to roles: the usual ones that it has,
+// else its first. A server without a list gets the usual ones.
 func served(ctx context.Context, client *http.Client, p Provider, usual map[ponder.Role]string) map[ponder.Role]string {
 	ctx, cancel := context.WithTimeout(ctx, servedTime)
 	defer cancel()
@@ -148,7 +140,7 @@ func fetch(ctx context.Context, client *http.Client, address string, key Secret,
 		req.Header.Set("Authorization", "Bearer "+string(key))
 	}
 	asks := *client
-	asks.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the key is for this server
+	asks.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // keep the key on this server
 	resp, err := asks.Do(req)
 	if err != nil {
 		return fmt.Errorf("ask what models there are: %w", err)

@@ -8,7 +8,7 @@ import (
 	"ponder"
 )
 
-// TestProbeGoesNowhereElse sees that a key is sent to no server but its own.
+// TestProbeGoesNowhereElse checks that only its own server receives a key.
 func TestProbeGoesNowhereElse(t *testing.T) {
 	asked := 0
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))

@@ -14,35 +14,32 @@ import (
 	"ponder"
 )
 
-// types are the ways to talk to a provider.
 var types = []string{"openai", "anthropic", "gemini", "ollama"}
 
-// ErrNoKey is in the error of a provider whose key is not in the environment.
 var ErrNoKey = errors.New("no key")
 
-// ErrUnknownProvider is in the error of a provider that nobody describes.
+// ErrUnknownProvider is the cause for an undescribed provider.
 var ErrUnknownProvider = errors.New("unknown provider")
 
-// ErrWrong is in the error of a provider that is not described as it should be.
+// ErrWrong is the cause for an invalid description.
 var ErrWrong = errors.New("wrong setting")
 
-// A wrong error is ErrWrong, and says what is wrong.
+// A wrong error is ErrWrong with a message.
 type wrong struct{ error }
 
 func (w wrong) Unwrap() error      { return w.error }
 func (wrong) Is(target error) bool { return target == ErrWrong }
 
-// A maker is a provider that is known without a file.
+// A maker is a provider that needs no file.
 type maker struct {
 	Provider
-	urlEnv string // a variable that may say where it is
-	local  bool   // needs no key
+	urlEnv string
+	local  bool
 	models map[ponder.Role]string
 }
 
-// makers are the providers that need no file, in the order in which a key that
-// is there is used when nothing says which model to use. The models are those of
-// October 2026, but for openrouter's, whose names for the newest come late.
+// makers returns the built-in providers. Without a choice of models, the first with a key is
+// used. The models are of October 2026; openrouter's are older, since it lists new names late.
 func makers() []maker {
 	return []maker{
 		{
@@ -78,7 +75,6 @@ func makers() []maker {
 	}
 }
 
-// roles names the models of a provider for the roles, "" for none.
 func roles(fast, slow, cheap, frontier, embed string) map[ponder.Role]string {
 	return map[ponder.Role]string{ponder.Fast: fast, ponder.Slow: slow, ponder.Cheap: cheap, ponder.Frontier: frontier, ponder.Embed: embed}
 }
@@ -92,8 +88,8 @@ func makerOf(name string) (maker, bool) {
 	return all[i], true
 }
 
-// Provider says how to reach the provider of that name. Its error names what is
-// missing, and is ErrUnknownProvider or ErrNoKey.
+// Provider returns the description of a provider. Its errors include ErrUnknownProvider and
+// ErrNoKey.
 func (c *Config) Provider(name string) (Provider, error) {
 	m, known := makerOf(name)
 	p := m.Provider
@@ -129,14 +125,14 @@ func (c *Config) Provider(name string) (Provider, error) {
 	if strings.IndexFunc(string(p.Key), unicode.IsControl) >= 0 {
 		return Provider{}, fmt.Errorf("%s: %w: %s has a line break in it, or another character that no key has", name, ErrNoKey, p.KeyEnv)
 	}
-	mustHave := c.Providers[name].KeyEnv != "" || p.BaseURL == m.BaseURL && !m.local // a server of one's own may want none
+	mustHave := c.Providers[name].KeyEnv != "" || p.BaseURL == m.BaseURL && !m.local // a private server may need no key
 	if p.Key == "" && p.KeyEnv != "" && mustHave {
 		return Provider{}, fmt.Errorf("%s: %w: set %s", name, ErrNoKey, p.KeyEnv)
 	}
 	return p, nil
 }
 
-// over returns p with what own says instead.
+// over returns p with the fields that own sets.
 func over(p, own Provider) Provider {
 	if own.Type != "" {
 		p.Type = own.Type
@@ -161,7 +157,6 @@ func withoutPassword(address string) string {
 	return address
 }
 
-// ProviderNames returns the names of all providers there are, sorted.
 func (c *Config) ProviderNames() []string {
 	names := slices.Collect(maps.Keys(c.Providers))
 	for _, m := range makers() {
@@ -171,11 +166,10 @@ func (c *Config) ProviderNames() []string {
 	return slices.Compact(names)
 }
 
-// ollamaPort is where Ollama listens unless told otherwise.
 const ollamaPort = "11434"
 
-// ollamaURL reads OLLAMA_HOST the way Ollama's own client does: host, host:port,
-// :port or a URL; what a server binds to everywhere is reached on this machine.
+// ollamaURL parses OLLAMA_HOST like Ollama's client: host, host:port, :port or a URL. A
+// wildcard address becomes localhost.
 func ollamaURL(host string) string {
 	scheme, rest, ok := strings.Cut(strings.TrimSpace(host), "://")
 	if !ok {

@@ -10,17 +10,15 @@ import (
 	"ponder"
 )
 
-// A Choice is the models of a role, and why.
+// A Choice is the models of a role with the reason.
 type Choice struct {
 	Role   ponder.Role
-	Models Chain  // the first is asked; none if nothing was found
-	From   string // what says so, in words for a user
+	Models Chain  // the first is preferred; empty if none
+	From   string // source of the choice, for the user
 }
 
-// Choices has a Choice for each role.
 type Choices []Choice
 
-// Of returns the choice for a role.
 func (all Choices) Of(role ponder.Role) Choice {
 	if i := slices.IndexFunc(all, func(c Choice) bool { return c.Role == role }); i >= 0 {
 		return all[i]
@@ -28,12 +26,12 @@ func (all Choices) Of(role ponder.Role) Choice {
 	return Choice{Role: role}
 }
 
-// Roles returns all roles, in the order they are shown in.
+// Roles returns all roles in display order.
 func Roles() []ponder.Role {
 	return []ponder.Role{ponder.Fast, ponder.Slow, ponder.Cheap, ponder.Frontier, ponder.Embed}
 }
 
-// nearest says whose models a role borrows when others are set and it is not.
+// nearest returns the roles whose models an unset role borrows.
 func nearest(role ponder.Role) []ponder.Role {
 	switch role {
 	case ponder.Fast:
@@ -48,16 +46,14 @@ func nearest(role ponder.Role) []ponder.Role {
 	return nil
 }
 
-// Resolve says which models each role has. In this order: what the environment
-// or a file sets for the role; what they set for the nearest other one; the
-// models of the first provider whose key is in the environment (openai,
-// anthropic, gemini, groq, zai, openrouter; for an OPENAI_BASE_URL that is not
-// OpenAI's, what the server has); a model that a running Ollama has installed;
-// none. It asks servers only for the last three, and soon gives up.
+// Resolve returns the models of each role: those that are set for it, else those of the
+// nearest role with a setting. If no text model is set, it uses the first provider with a
+// key in the environment: openai, anthropic, gemini, groq, zai, openrouter. A foreign
+// OPENAI_BASE_URL is asked for its models. Without a key, it uses the models of a running
+// Ollama. It asks servers only if no text model is set, with a short timeout.
 //
-// If there is none, the error says why what the user named is not used, such as a server
-// that does not answer, or why an Ollama that is there does not, and what to do. It is nil
-// if the user named nothing and nothing was there.
+// Without any model, the error explains why a configured one or a running Ollama is
+// unusable. It is nil if the user configured nothing and nothing was found.
 func (c *Config) Resolve(ctx context.Context, client *http.Client) (Choices, error) {
 	all := make(Choices, 0, 5)
 	for _, role := range Roles() {
@@ -69,7 +65,6 @@ func (c *Config) Resolve(ctx context.Context, client *http.Client) (Choices, err
 	return all, nil
 }
 
-// Use returns what Resolve would if a user asked for one model.
 func Use(model, from string) Choices {
 	var all Choices
 	for _, role := range Roles() {
@@ -82,8 +77,8 @@ func Use(model, from string) Choices {
 	return all
 }
 
-// Talking returns what Resolve would if a user wants to talk with one model: that
-// has the roles that nothing else is set for.
+// Talking returns the models of conversations with one model, which is the fast one and fills
+// the unset roles.
 func (c *Config) Talking(model, from string) Choices {
 	all := Use(model, from)
 	for i, choice := range all {
@@ -106,8 +101,7 @@ func (c *Config) chosen(role ponder.Role) Choice {
 	return Choice{Role: role}
 }
 
-// found fills in what no one has set. If it finds nothing, its error says why not, as
-// that of Resolve does.
+// found fills in unset roles. If it finds nothing, it returns the error of Resolve.
 func (c *Config) found(ctx context.Context, client *http.Client, all Choices) (missed error) {
 	for _, m := range makers() {
 		if m.local {

@@ -72,7 +72,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// What a user names and Ponder cannot use is said, where there is nothing else.
+// Without another model, the error names the unusable configured one.
 func TestResolveMissed(t *testing.T) {
 	bare := serve(t, "/api/tags", `{"models":[{"name":"nomic-embed-text"}]}`)
 	locked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
@@ -122,7 +122,7 @@ func TestResolveMissed(t *testing.T) {
 	}
 }
 
-// noneAtHome reaches all servers but an Ollama on this machine.
+// noneAtHome fails requests to a local Ollama.
 type noneAtHome struct{}
 
 func (noneAtHome) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -16,26 +16,24 @@ import (
 	"unicode"
 )
 
-// Serve says how Ponder is asked by programs. What is not set is as the constants below
-// say.
+// Serve configures the server. Unset values are the constants below.
 type Serve struct {
-	Listen  string           `toml:"listen"`  // host:port; [ServeListen]
-	Hosts   []string         `toml:"hosts"`   // names that it is reached by, beside those of the machine
-	Origins []string         `toml:"origins"` // of pages that may ask: "https://desk.example"
-	Mind    *bool            `toml:"mind"`    // whether the subconscious runs inside; it does not if nil
-	Tokens  map[string]Token `toml:"tokens"`  // by name
+	Listen  string           `toml:"listen"` // host:port; [ServeListen]
+	Hosts   []string         `toml:"hosts"`  // additional host names
+	Origins []string         `toml:"origins"`
+	Mind    *bool            `toml:"mind"` // run the subconscious; nil: no
+	Tokens  map[string]Token `toml:"tokens"`
 
-	// Aliases are names of models that clients may use, and what they stand for: a name of
-	// Ponder's own, such as ponder/chat, or a model. One that ends in * is for all names
-	// that begin so.
+	// Aliases map names for clients to Ponder's names, such as ponder/chat, or to models. A
+	// final * matches any suffix.
 	Aliases map[string]string `toml:"aliases"`
 
-	// KeepExchanges is how long a single request of another program is kept once it is
-	// answered; [KeepExchanges] if nil, and no longer than it is needed if zero.
+	// KeepExchanges is the lifetime of an answered exchange: [KeepExchanges] if nil; zero
+	// removes it as soon as possible.
 	KeepExchanges *Keeping `toml:"keep_exchanges"`
 }
 
-// KeepFor returns how long exchanges are kept once they have ended.
+// KeepFor returns the lifetime of ended exchanges.
 func (s Serve) KeepFor() time.Duration {
 	if s.KeepExchanges == nil {
 		return KeepExchanges
@@ -43,37 +41,34 @@ func (s Serve) KeepFor() time.Duration {
 	return time.Duration(*s.KeepExchanges)
 }
 
-// What holds where nothing is set.
+// Defaults.
 const (
 	ServeListen = "127.0.0.1:8744"
 
 	KeepExchanges = 24 * time.Hour
 
-	ServeToken = "PONDER_TOKEN" // the variable with the token of the user, which may do everything
+	ServeToken = "PONDER_TOKEN"
 )
 
-// A Token lets a program in, as an owner. The token itself is in the environment, or only
-// its hash is known.
+// A Token grants access as an owner. Its secret is in the environment, or only its hash is
+// known.
 type Token struct {
-	Env       string   `toml:"token_env"`           // the variable that has it
-	Hash      string   `toml:"hash"`                // or "sha256:" and its SHA-256 in hex
-	Owner     string   `toml:"owner"`               // whose threads and memories it is for; the name of the token if empty
-	Scopes    []string `toml:"scopes"`              // read, think, admin; read and think if empty
-	PerMinute int      `toml:"requests_per_minute"` // at most; zero is no limit
-	PerDay    int      `toml:"sessions_per_day"`    // that are begun at most; zero is no limit
-	Cost      float64  `toml:"cost_per_day"`        // US dollars at most; zero is no limit
+	Env       string   `toml:"token_env"`
+	Hash      string   `toml:"hash"`                // or "sha256:" and the hash in hex
+	Owner     string   `toml:"owner"`               // empty: the name of the token
+	Scopes    []string `toml:"scopes"`              // read, think, admin; empty: read and think
+	PerMinute int      `toml:"requests_per_minute"` // zero: unlimited
+	PerDay    int      `toml:"sessions_per_day"`    // started sessions; zero: unlimited
+	Cost      float64  `toml:"cost_per_day"`        // US dollars; zero: unlimited
 }
 
-// Scopes returns what a token may be for.
 func Scopes() []string { return []string{"read", "think", "admin"} }
 
-// Address returns where a server listens unless it is told otherwise.
 func (s Serve) Address() string { return cmp.Or(s.Listen, ServeListen) }
 
-// hashPrefix begins the hash of a token.
 const hashPrefix = "sha256:"
 
-// Digest returns the SHA-256 of a token, which env finds in the environment.
+// Digest returns the SHA-256 of the token, from Hash or from the environment.
 func (t Token) Digest(env func(string) string) (sum [sha256.Size]byte, err error) {
 	switch {
 	case t.Env != "" && t.Hash != "":
@@ -95,7 +90,6 @@ func (t Token) Digest(env func(string) string) (sum [sha256.Size]byte, err error
 	return sha256.Sum256([]byte(secret)), nil
 }
 
-// TokenNames returns the names of the tokens in order.
 func (s Serve) TokenNames() []string { return slices.Sorted(maps.Keys(s.Tokens)) }
 
 // Digest returns the SHA-256 of a token of [Config.Serve].
@@ -107,7 +101,6 @@ func (c *Config) Digest(name string) ([sha256.Size]byte, error) {
 	return sum, nil
 }
 
-// serveKeys are the settings of serving.
 func serveKeys() []Key {
 	const t = "serve.tokens.*."
 	return []Key{
@@ -135,7 +128,6 @@ func listen(v string) (string, error) {
 	return quote(v), nil
 }
 
-// origins reads origins of pages with commas between them.
 func origins(v string) (string, error) {
 	var list []string
 	for text := range strings.SplitSeq(v, ",") {
@@ -151,11 +143,10 @@ func origins(v string) (string, error) {
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
 
-// maxAlias is how long what an alias stands for may be.
+// maxAlias bounds the target of an alias.
 const maxAlias = 200
 
-// alias checks what an alias stands for. Whether there is such a model is found when it is
-// asked.
+// alias checks a target's syntax; a request checks that the model exists.
 func alias(v string) (string, error) {
 	v = strings.TrimSpace(v)
 	if provider, model, ok := strings.Cut(v, "/"); !ok || provider == "" || model == "" || len(v) > maxAlias || strings.ContainsFunc(v, unicode.IsSpace) {
@@ -164,10 +155,10 @@ func alias(v string) (string, error) {
 	return quote(v), nil
 }
 
-// A Keeping is for how long something is kept: a length of time, or "0".
+// A Keeping is a lifetime, or "0".
 type Keeping time.Duration
 
-// UnmarshalText reads what [ParseDuration] does, and 0.
+// UnmarshalText parses like [ParseDuration], and "0".
 func (k *Keeping) UnmarshalText(text []byte) error {
 	if *k = 0; strings.TrimSpace(string(text)) == "0" {
 		return nil
@@ -177,7 +168,6 @@ func (k *Keeping) UnmarshalText(text []byte) error {
 	return err
 }
 
-// MarshalText writes what UnmarshalText reads.
 func (k Keeping) MarshalText() ([]byte, error) {
 	if k == 0 {
 		return []byte("0"), nil
@@ -215,7 +205,7 @@ func scopes(v string) (string, error) {
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
 
-// maxOwner is how long the name of an owner may be.
+// maxOwner bounds the name of an owner.
 const maxOwner = 64
 
 func ownerName(v string) (string, error) {
@@ -228,15 +218,14 @@ func ownerName(v string) (string, error) {
 	return quote(v), nil
 }
 
-// Literal returns the value of a setting as it stands in a file, or "" if there is no
-// such setting.
+// Literal returns a value in TOML syntax, or "" for an unknown setting.
 func Literal(name, value string) string {
 	k, ok := find(name)
 	if !ok {
 		return ""
 	}
 	text, err := k.literal(value)
-	if err != nil { // such as what is a default in words
+	if err != nil { // a default in words
 		return quote(value)
 	}
 	return text

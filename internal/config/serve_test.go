@@ -17,7 +17,7 @@ func TestServe(t *testing.T) {
 	env := func(name string) string { return map[string]string{"ANNA": "hers\n"}[name] }
 	for _, tt := range []struct {
 		token Token
-		why   string // of the error
+		why   string
 	}{
 		{Token{Env: "ANNA"}, ""},
 		{Token{Hash: hash}, ""},
@@ -36,7 +36,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// What is kept can be none, which is not the same as not being said.
+// An explicit zero lifetime differs from an unset one.
 func TestKeepFor(t *testing.T) {
 	for text, want := range map[string]time.Duration{"": KeepExchanges, "[serve]\nkeep_exchanges = \"0\"\n": 0, "[serve]\nkeep_exchanges = \"2h\"\n": 2 * time.Hour} {
 		var c struct{ Serve Serve }

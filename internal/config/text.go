@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Text lists the settings, one a line, without secrets, and where each is set.
+// Text lists the settings with their sources, one a line, without secrets.
 func (c *Config) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", c.File)
@@ -31,13 +31,13 @@ func (c *Config) Text() string {
 	return b.String()
 }
 
-// printed returns the value of a setting as it may be shown: of a secret, only that it is set.
+// printed returns a value for display. It hides secrets.
 func printed(name, value string) string {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	switch {
 	case last == "hash":
 		return `"set"`
-	case last == "url" || last == "caldav" || last == "base_url": // whose paths may be keys
+	case last == "url" || last == "caldav" || last == "base_url": // paths may be keys
 		if u, err := url.Parse(value); err == nil && u.Host != "" {
 			return strconv.Quote(u.Scheme + "://" + u.Host + "/...")
 		}

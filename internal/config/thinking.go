@@ -14,23 +14,20 @@ import (
 	"ponder/llm"
 )
 
-// A Switch is "true", "false" or "auto"; nothing is "false".
+// A Switch is "true", "false" or "auto"; empty means "false".
 type Switch string
 
-// Auto leaves it to what is known of the model.
+// Auto depends on the model.
 const Auto Switch = "auto"
 
-// UnmarshalTOML reads a boolean or the word auto.
 func (s *Switch) UnmarshalTOML(v any) error {
 	literal, err := switched(fmt.Sprint(v))
 	*s = Switch(strings.Trim(literal, `"`))
 	return err
 }
 
-// MarshalText writes what UnmarshalTOML reads.
 func (s Switch) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// String returns one of the three words.
 func (s Switch) String() string {
 	if s == "" {
 		return "false"
@@ -38,7 +35,7 @@ func (s Switch) String() string {
 	return string(s)
 }
 
-// switched reads a boolean or the word auto. Nothing is true.
+// switched parses a boolean or "auto"; empty means true.
 func switched(v string) (string, error) {
 	if strings.EqualFold(v, string(Auto)) {
 		return quote(string(Auto)), nil
@@ -50,17 +47,15 @@ func switched(v string) (string, error) {
 	return literal, nil
 }
 
-// Thinking says how models think within a turn of a conversation: how many thoughts
-// they may put down, and what becomes of these. Zero numbers are left to the program.
+// Thinking configures the thoughts of models within turns. Zero numbers are defaults.
 type Thinking struct {
 	Retention string   `toml:"retention"` // see [Thinking.Rule]
 	Redact    Patterns `toml:"redact"`    // see [redact.Options]
-	Templates []string `toml:"templates"` // names, see package tool/think
+	Templates []string `toml:"templates"` // names; see package tool/think
 	PerTurn   int      `toml:"per_turn"`
 	PerMinute int      `toml:"per_minute"`
 }
 
-// Rule returns for how long thoughts are kept.
 func (t Thinking) Rule() (retention.Rule, error) {
 	r, err := retention.Parse(t.Retention)
 	if err != nil {
@@ -69,11 +64,10 @@ func (t Thinking) Rule() (retention.Rule, error) {
 	return r, nil
 }
 
-// Patterns are regular expressions. Commas in them that are in no brackets are kept
-// as \x2c, so that commas can stand between patterns.
+// Patterns are regular expressions, separated by commas. A comma outside brackets within one is
+// stored as \x2c.
 type Patterns []string
 
-// UnmarshalTOML reads a pattern or a list of patterns.
 func (p *Patterns) UnmarshalTOML(v any) error {
 	list, ok := v.([]any)
 	if !ok {
@@ -96,7 +90,6 @@ func (p *Patterns) UnmarshalTOML(v any) error {
 	return nil
 }
 
-// patterns reads regular expressions with commas between them.
 func patterns(v string) (string, error) {
 	var list []string
 	for _, p := range parts(v) {
@@ -114,8 +107,7 @@ func patterns(v string) (string, error) {
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
 
-// parts returns what stands between the commas of a regular expression that are not
-// in brackets, nor quoted.
+// parts splits text at commas outside brackets and quotes of a regular expression.
 func parts(text string) (list []string) {
 	depth, from, literal := 0, 0, false
 	for i := 0; i < len(text); i++ {
@@ -135,7 +127,6 @@ func parts(text string) (list []string) {
 	return append(list, text[from:])
 }
 
-// templates reads names with commas between them.
 func templates(v string) (string, error) {
 	var list []string
 	for name := range strings.SplitSeq(v, ",") {
@@ -151,17 +142,17 @@ func templates(v string) (string, error) {
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
 
-// maxTemplate is how long the name of a template may be, in bytes.
+// maxTemplate bounds the name of a template, in bytes.
 const maxTemplate = 64
 
-// retain checks for how long thoughts are kept.
+// retain checks a retention rule.
 func retain(v string) (string, error) {
 	r, err := retention.Parse(v)
 	return quote(r.String()), err
 }
 
-// Thinks reports whether a model, by its full name, is offered the tool think: as
-// enable_thinking says, and if that is auto, unless it reasons by itself.
+// Thinks reports whether a model gets the tool think: as enable_thinking says; auto excludes
+// models that reason natively.
 func (c *Config) Thinks(model string, prices llm.Prices) bool {
 	switch c.EnableThinking {
 	case "true":
@@ -172,15 +163,14 @@ func (c *Config) Thinks(model string, prices llm.Prices) bool {
 	return false
 }
 
-// reasoning says of lines of models, by the beginning of their names, whether they
-// reason before they answer though nobody asks them to, as their makers' documentation
-// had it in November 2026. The longest beginning counts.
+// reasoning tells for prefixes of model names whether the models reason by default, by their
+// makers' documentation of November 2026. The longest prefix counts.
 //
-//	claude      off unless asked for until 4.8; from 5 on, on
+//	claude      off by default until 4.8; on from 5
 //	gpt-5.1..4  can, and by default do not; gpt-5 itself and those from 5.5 on do
 //	o1, o3, o4  always
-//	gemini      from 2.5 on, but for flash-lite of 2.5
-//	others      where the name stands for a model that only reasons
+//	gemini      from 2.5 on, except flash-lite of 2.5
+//	others      names of models that only reason
 func reasoning() map[string]bool {
 	return map[string]bool{
 		"claude-3": false, "claude-opus-4": false, "claude-sonnet-4": false, "claude-haiku-4": false, "claude": true,
@@ -193,9 +183,8 @@ func reasoning() map[string]bool {
 	}
 }
 
-// Reasons reports whether a model, by its full name, reasons by itself: as the table
-// of model lines says; if that does not know it, as the table of prices does; and of
-// one that nobody knows, if its name says so.
+// Reasons reports whether a model reasons by default: by the table of prefixes, else by the
+// table of prices, else by its name.
 func Reasons(model string, prices llm.Prices) bool {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	best, reasons := "", false
@@ -216,30 +205,28 @@ func Reasons(model string, prices llm.Prices) bool {
 	return info.Reasoning
 }
 
-// Research says how questions are researched. What is zero is left to the program.
+// Research configures research. Zero values are defaults.
 type Research struct {
-	MaxRounds              int      `toml:"maxRounds"`              // of looking, 1 to [MaxRounds]
-	MaxItemsPerSource      int      `toml:"maxItemsPerSource"`      // passages that a search may bring, 1 to [MaxItems]
-	MaxParallelQueries     int      `toml:"maxParallelQueries"`     // of the memory, and of the web, 1 to [MaxQueries]
-	ForceWebSearch         bool     `toml:"forceWebSearch"`         // search the web though it seems needless
-	EnableCaching          *bool    `toml:"enableCaching"`          // results of a while ago will do
-	MinConfidenceThreshold float64  `toml:"minConfidenceThreshold"` // the least score of a passage, 0 to 1
+	MaxRounds              int      `toml:"maxRounds"`
+	MaxItemsPerSource      int      `toml:"maxItemsPerSource"`  // passages of a search, 1 to [MaxItems]
+	MaxParallelQueries     int      `toml:"maxParallelQueries"` // per source, 1 to [MaxQueries]
+	ForceWebSearch         bool     `toml:"forceWebSearch"`
+	EnableCaching          *bool    `toml:"enableCaching"`          // accept cached results
+	MinConfidenceThreshold float64  `toml:"minConfidenceThreshold"` // minimal score of a passage, 0 to 1
 	SynthesisStrategy      string   `toml:"synthesisStrategy"`      // one of [Strategies]
-	For                    Duration `toml:"for"`                    // time for one
+	For                    Duration `toml:"for"`
 }
 
-// The most that research may be told to do.
 const (
 	MaxRounds  = 20
 	MaxItems   = 40
 	MaxQueries = 10
 )
 
-// Strategies are those of the synthesis: a model writes the answer, though nothing
-// was found, or the answer is made of quotes.
+// Strategies returns the synthesis strategies: force lets a model answer even without findings;
+// never only quotes.
 func Strategies() []string { return []string{"auto", "force", "never"} }
 
-// Strategy checks the name of a strategy.
 func Strategy(v string) (string, error) {
 	v = strings.ToLower(strings.TrimSpace(v))
 	if !slices.Contains(Strategies(), v) {
@@ -248,7 +235,6 @@ func Strategy(v string) (string, error) {
 	return v, nil
 }
 
-// Share reads a number from 0 to 1.
 func Share(v string) (float64, error) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
 	if err != nil || math.IsNaN(f) || f < 0 || f > 1 {
@@ -266,7 +252,7 @@ func share(v string) (string, error) {
 	return s, err
 }
 
-// countTo returns what reads a whole number from 1 to most.
+// countTo returns a parser of whole numbers from 1 to most.
 func countTo(most int) func(string) (string, error) {
 	return func(v string) (string, error) {
 		n, err := strconv.Atoi(v)
@@ -277,7 +263,6 @@ func countTo(most int) func(string) (string, error) {
 	}
 }
 
-// researchKeys are the settings of research, with the names that they have there.
 func researchKeys() []Key {
 	return []Key{
 		{"research.maxRounds", "rounds of looking, in research, at most", countTo(MaxRounds)},

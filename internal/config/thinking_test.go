@@ -85,8 +85,7 @@ func TestThinkingRefuses(t *testing.T) {
 	}
 }
 
-// TestProjectMayNotSetThinking finds that a folder can have thoughts neither kept
-// nor stored with the secrets in them.
+// TestProjectMayNotSetThinking checks that a folder cannot keep thoughts or secrets in them.
 func TestProjectMayNotSetThinking(t *testing.T) {
 	c, err := Load(place(t, "[thinking]\nretention='discard'\nredact=['x']\n", "enable_thinking = true\n[thinking]\nretention='keep'\nredact=[]\ntemplates=['evil']\n", nil))
 	if err != nil {
@@ -126,8 +125,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// FuzzParts finds that a list of patterns is split so that it can be put together
-// again.
+// FuzzParts checks that split patterns join to the original.
 func FuzzParts(f *testing.F) {
 	for _, s := range []string{"a,b", `\d{1,3},x`, `\Q,\E,`, "([,", `\`, ",,", ")],"} {
 		f.Add(s)
