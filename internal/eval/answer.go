@@ -12,25 +12,22 @@ import (
 	"ponder/llm"
 )
 
-// maxFailures is the number of failures of a strategy before its first answer.
+// maxFailures is the number of failures before a strategy's first answer that ends the
+// evaluation.
 const maxFailures = 3
 
-// database returns the file for answers: questions.eval.db for questions.jsonl.
 func (p *Plan) database() string {
 	return strings.TrimSuffix(p.File, filepath.Ext(p.File)) + ".eval.db"
 }
 
-// title returns how the titles of all threads of an evaluation begin.
 func (p *Plan) title() string {
 	return "eval " + textkit.Truncate(textkit.OneLine(filepath.Base(p.File)), 40) + ": "
 }
 
-// id returns the thread of an answer.
 func (p *Plan) id(q Question, v *Strategy, sample int) ponder.ThreadID {
 	return threadID("answer", p.asked[q.ID], v.print, fmt.Sprint(sample))
 }
 
-// find takes in the answers and verdicts to a question that are there already.
 func (e *Runner) find(ctx context.Context, q Question, sample int) error {
 	for i := range e.Plan.Strategies {
 		v := &e.Plan.Strategies[i]
@@ -53,8 +50,8 @@ func (e *Runner) find(ctx context.Context, q Question, sample int) error {
 	return nil
 }
 
-// unit has a question answered by all variants, and the answers judged. Nothing is
-// begun once the budget is spent.
+// unit lets all variants answer a question and the judge compare them. It starts nothing after
+// the budget is spent.
 func (e *Runner) unit(ctx context.Context, q Question, sample int) error {
 	for i := range e.Plan.Strategies {
 		if err := e.answer(ctx, q, &e.Plan.Strategies[i], sample); err != nil {
@@ -69,7 +66,6 @@ func (e *Runner) unit(ctx context.Context, q Question, sample int) error {
 	return nil
 }
 
-// answer has a question answered, unless it is.
 func (e *Runner) answer(ctx context.Context, q Question, v *Strategy, sample int) error {
 	if _, there := e.at(q, v, sample); there || e.budget.Err() != nil {
 		return nil //nolint:nilerr // the evaluation reports that its budget is spent
@@ -79,7 +75,7 @@ func (e *Runner) answer(ctx context.Context, q Question, v *Strategy, sample int
 	if err != nil {
 		return err
 	}
-	if r.ended { // in failure; it is tried once more
+	if r.ended { // it failed; try once more
 		if err := e.store.Remove(ctx, id); err != nil {
 			return fmt.Errorf("forget %s: %w", id, err)
 		}
@@ -109,8 +105,7 @@ func (e *Runner) at(q Question, v *Strategy, sample int) (Answer, bool) {
 	return a, ok
 }
 
-// keep scores an answer and keeps it. It returns an error if a strategy does nothing
-// but fail.
+// keep scores and stores an answer. It returns an error if a strategy only fails.
 func (e *Runner) keep(q Question, v *Strategy, sample int, id ponder.ThreadID, r answerRecord) error {
 	a := Answer{Question: q.ID, Variant: v.Name, Sample: sample, Thread: string(id), Failed: r.failed(), Thoughts: r.thoughts, Mused: r.reflections, Cost: r.cost}
 	if a.Failed == "" {
@@ -137,8 +132,8 @@ func (e *Runner) keep(q Question, v *Strategy, sample int, id ponder.ThreadID, r
 	return e.Plan.Answered(a)
 }
 
-// compare has the answer of a strategy judged beside that of the baseline, in both
-// orders, unless it is; or, if nobody is to be asked, sees whether it is.
+// compare lets the judge compare an answer with the baseline's in both orders, unless it has.
+// If anew is false, it only loads verdicts.
 func (e *Runner) compare(ctx context.Context, q Question, v *Strategy, sample int, anew bool) error {
 	base := &e.Plan.Strategies[0]
 	e.mu.Lock()
@@ -181,8 +176,6 @@ func (e *Runner) keepVerdict(v Verdict) error {
 	return e.Plan.Compared(v)
 }
 
-// ask asks the judge about two answers, unless it has said. It reports false if it
-// does not say, or the budget is spent.
 func (e *Runner) ask(ctx context.Context, v *Verdict, q Question, first, second, order string, anew bool) (j Judgement, said bool, err error) {
 	req := JudgeRequest(e.Plan.Rubric, q, e.Plan.asked[q.ID], first, second)
 	id := threadID("verdict", e.Plan.Judge, marshal(req), v.Variant, fmt.Sprint(v.Sample), order)
@@ -207,9 +200,8 @@ func (e *Runner) ask(ctx context.Context, v *Verdict, q Question, first, second,
 	return j, err == nil, err
 }
 
-// judgement has the judge say it.
 func (e *Runner) judgement(ctx context.Context, id ponder.ThreadID, r answerRecord, req llm.Request, title string) (answerRecord, error) {
-	if r.ended { // in failure; it is tried once more
+	if r.ended {
 		if err := e.store.Remove(ctx, id); err != nil {
 			return r, fmt.Errorf("forget %s: %w", id, err)
 		}

@@ -15,26 +15,23 @@ import (
 	"ponder/llm"
 )
 
-// Bounds of checks.
 const (
-	maxPattern = 2000     // bytes of a regular expression
-	maxSchema  = 64 << 10 // bytes of a schema
-	maxAnswer  = 1 << 20  // bytes of an answer that are looked at
-	shortWords = 12       // a reference of more is not expected word by word
+	maxPattern = 2000     // bytes
+	maxSchema  = 64 << 10 // bytes
+	maxAnswer  = 1 << 20  // bytes of an answer that are checked
+	shortWords = 12
 )
 
-// A Check is something that a right answer has. It is one of the kinds of the
-// package comment.
+// A Check is a property of a right answer, of a kind listed in the package comment.
 type Check struct {
 	contains, not, oneOf []string
 	regex                *regexp.Regexp
 	number               *float64
-	tolerance            float64 // as a share of the number if relative
+	tolerance            float64
 	relative             bool
 	schema               *llm.Schema
 }
 
-// check is the stored form.
 type check struct {
 	Contains    texts           `json:"contains"`
 	NotContains texts           `json:"not_contains"`
@@ -45,7 +42,6 @@ type check struct {
 	Schema      json.RawMessage `json:"json_schema"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (c *Check) UnmarshalJSON(js []byte) error {
 	var s check
 	d := json.NewDecoder(bytes.NewReader(js))
@@ -72,7 +68,7 @@ func (c *Check) UnmarshalJSON(js []byte) error {
 	return nil
 }
 
-// readTolerance reads a number, or a share such as "1%".
+// readTolerance parses a number, or a share such as "1%".
 func (c *Check) readTolerance(js json.RawMessage) error {
 	if js == nil {
 		return nil
@@ -102,7 +98,6 @@ func (c *Check) readRegex(pattern *string) (err error) {
 	return nil
 }
 
-// schemaName is that of schemas here. No schema of a model's has it.
 const schemaName = "ponder_eval_check"
 
 func (c *Check) readSchema(js json.RawMessage) error {
@@ -117,14 +112,13 @@ func (c *Check) readSchema(js json.RawMessage) error {
 	}
 	c.schema = &llm.Schema{Name: schemaName, JSON: js}
 	_, err := llm.Decode[json.RawMessage]("{}", c.schema)
-	if err != nil && strings.Contains(err.Error(), schemaName) { // it is the schema that is wrong
+	if err != nil && strings.Contains(err.Error(), schemaName) { // the schema is wrong
 		_, what, _ := strings.Cut(err.Error(), schemaName+": ")
 		return fmt.Errorf("json_schema: %.200s", what)
 	}
 	return nil
 }
 
-// Kind returns the name of the check.
 func (c Check) Kind() string {
 	switch {
 	case c.contains != nil:
@@ -143,8 +137,8 @@ func (c Check) Kind() string {
 	return ""
 }
 
-// Holds reports whether an answer has what is wanted. Of very long answers, the
-// beginning is looked at. The zero Check holds.
+// Holds reports whether an answer passes the check. It checks the first maxAnswer bytes. The
+// zero Check holds.
 func (c Check) Holds(answer string) bool {
 	answer = answer[:min(len(answer), maxAnswer)]
 	switch {
@@ -167,21 +161,19 @@ func (c Check) Holds(answer string) bool {
 	return !slices.ContainsFunc(c.not, func(text string) bool { return strings.Contains(folded, fold(text)) })
 }
 
-// near reports whether the answer's number is the one that is wanted.
 func (c Check) near(answer string) bool {
 	n, ok := Number(answer)
 	allowed := c.tolerance
 	if c.relative {
 		allowed *= math.Abs(*c.number)
 	}
-	slack := 1e-9 * max(1, math.Abs(*c.number)) // of decimal fractions in binary
+	slack := 1e-9 * max(1, math.Abs(*c.number)) // for decimal fractions in binary
 	return ok && math.Abs(n-*c.number) <= allowed+slack
 }
 
-// fold returns a text in small letters, with single spaces.
 func fold(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), " ") }
 
-// saysOne reports whether a text says one of some others, as whole words.
+// saysOne reports whether a text has one of the phrases, as whole words.
 func saysOne(text string, list []string) bool {
 	words := " " + wordsOf(text) + " "
 	for _, one := range list {
@@ -192,15 +184,14 @@ func saysOne(text string, list []string) bool {
 	return false
 }
 
-// wordsOf returns the words of a text: letters and digits, in small letters.
 func wordsOf(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }), " ")
 }
 
-// Scored reports whether answers to a question can be right or wrong by themselves.
+// Scored reports whether checks can score answers to the question.
 func (q Question) Scored() bool { return len(q.Checks) > 0 || len(q.short()) > 0 }
 
-// short returns the references that can be expected word by word.
+// short returns the references that are short enough for an exact match.
 func (q Question) short() (list []string) {
 	for _, r := range q.Reference {
 		if len(strings.Fields(r)) <= shortWords {
@@ -210,8 +201,8 @@ func (q Question) short() (list []string) {
 	return list
 }
 
-// Right reports whether an answer is right. Failed are the kinds of the checks that
-// do not hold. It is of use only if the question is [Question.Scored].
+// Right reports whether an answer is right, and the kinds of failed checks. The question must
+// be [Question.Scored].
 func (q Question) Right(answer string) (right bool, failed []string) {
 	checks := q.Checks
 	if len(checks) == 0 {
@@ -228,16 +219,15 @@ func (q Question) Right(answer string) (right bool, failed []string) {
 }
 
 var (
-	// aNumber matches numbers with points for decimals and commas, apostrophes or
-	// narrow spaces between groups of three digits.
+	// aNumber matches numbers with decimal points, and with commas, apostrophes or narrow
+	// spaces between groups of three digits.
 	aNumber = regexp.MustCompile(`[-+−–]?(?:\d{1,3}(?:[,'’\x{202f}\x{a0}]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|[-+−–]?\.\d+`)
-	// aResult matches what stands before a result.
 	aResult = regexp.MustCompile(`(?i)\\boxed\s*\{|####|\b(?:answer|result|antwort|ergebnis|réponse|respuesta)\b[^\d\n.]{0,40}?(?:\bis\b|\bist\b|\best\b|\bes\b|=|:)`)
 )
 
-// Number returns the number that an answer comes to: the first one after the last
-// "answer is", "answer:", "result =", "\boxed{" or "####" that has one after it in
-// its line, else the last one there is. It reports false if there is none.
+// Number returns the final number of an answer. It is the first number after the last
+// "answer is", "answer:", "result =", "\boxed{" or "####" with a number in its line. Else
+// it is the last number of the answer. Number reports false without any.
 func Number(answer string) (float64, bool) {
 	marks := aResult.FindAllStringIndex(answer, -1)
 	for i := len(marks) - 1; i >= 0; i-- {
@@ -252,7 +242,7 @@ func Number(answer string) (float64, bool) {
 	return 0, false
 }
 
-// numbers returns the numbers of a text, at most so many, all if negative.
+// numbers returns the first most numbers of a text; all if negative.
 func numbers(text string, most int) (list []float64) {
 	for _, at := range aNumber.FindAllStringIndex(text, -1) {
 		if n, ok := numberAt(text, at[0], at[1]); ok {
@@ -265,8 +255,8 @@ func numbers(text string, most int) (list []float64) {
 	return list
 }
 
-// numberAt reads the number at a place. A sign after a letter or a digit is a dash,
-// and what begins in the middle of a word, such as the 2 of H2O, is no number.
+// numberAt parses a number. A sign after a letter or digit is a dash. Digits within a word are
+// no number.
 func numberAt(text string, from, to int) (float64, bool) {
 	s := text[from:to]
 	if from > 0 && wordly(text[from-1]) {

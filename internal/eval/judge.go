@@ -15,20 +15,17 @@ import (
 //go:embed judge.md
 var rubric string
 
-// Rubric returns what a judge is told, unless a user has other words for it.
 func Rubric() string { return strings.TrimSpace(rubric) }
 
-// A Choice is which of two answers is better.
+// A Choice names the better of two answers.
 type Choice string
 
-// The choices.
 const (
 	First  Choice = "1"
 	Second Choice = "2"
 	Tie    Choice = "tie"
 )
 
-// A Judgement is what a judge says of two answers.
 type Judgement struct {
 	Why    string `json:"why"`
 	Better Choice `json:"better"`
@@ -39,14 +36,13 @@ var judgement = llm.Schema{Name: "judgement", JSON: json.RawMessage(`{"type":"ob
 	`"better":{"type":"string","enum":["1","2","tie"],"description":"the better answer"}},` +
 	`"required":["why","better"],"additionalProperties":false}`)}
 
-// Bounds of what a judge reads and writes.
 const (
 	maxJudged = 20_000 // bytes at either end of a text
-	maxWhy    = 2000   // tokens
+	maxWhy    = 2000
 )
 
-// JudgeRequest returns what a judge is asked about two answers to a question. Asked
-// is the question with what there was to read.
+// JudgeRequest returns the request to compare two answers. asked is the question with its
+// documents.
 func JudgeRequest(rubric string, q Question, asked, first, second string) llm.Request {
 	var b strings.Builder
 	tagged(&b, "question", asked)
@@ -60,7 +56,7 @@ func JudgeRequest(rubric string, q Question, asked, first, second string) llm.Re
 	return llm.Request{System: rubric, Messages: []llm.Message{llm.Say(llm.User, b.String())}, Schema: &schema, MaxTokens: maxWhy}
 }
 
-// tagged writes a text between tags that it cannot end itself.
+// tagged writes a text between tags, which the text cannot close.
 func tagged(b *strings.Builder, tag, text string) {
 	if len(text) > maxJudged*2 {
 		text = strings.ToValidUTF8(text[:maxJudged], "") + "\n[…]\n" + strings.ToValidUTF8(text[len(text)-maxJudged:], "")
@@ -70,7 +66,7 @@ func tagged(b *strings.Builder, tag, text string) {
 	b.WriteString("<" + tag + ">\n" + text + "\n</" + tag + ">\n\n")
 }
 
-// ReadJudgement reads what a judge wrote. The error is fit to be sent to it.
+// ReadJudgement parses a judge's reply. The judge may read the error.
 func ReadJudgement(text string) (Judgement, error) {
 	schema := judgement
 	j, err := llm.Decode[Judgement](text, &schema)
@@ -78,10 +74,9 @@ func ReadJudgement(text string) (Judgement, error) {
 	return j, err
 }
 
-// Settle joins what a judge said of two answers in either order: straight with the
-// other one second, swapped with it first. It returns 1 if the other one is better,
-// -1 if it is worse, and 0 if neither is; consistent reports whether the judge said
-// the same twice. Who changes with the order has said nothing.
+// Settle combines two judgements: straight with the other answer second, swapped with it first.
+// outcome is 1 if the other is better, -1 if worse, else 0. Judgements that change with the
+// order are inconsistent and count as 0.
 func Settle(straight, swapped Choice) (outcome int, consistent bool) {
 	a, b := worth(straight), -worth(swapped)
 	if a != b {
@@ -90,7 +85,6 @@ func Settle(straight, swapped Choice) (outcome int, consistent bool) {
 	return a, true
 }
 
-// worth returns what a choice says for the second answer.
 func worth(c Choice) int {
 	switch c {
 	case First:
@@ -101,15 +95,13 @@ func worth(c Choice) int {
 	return 0
 }
 
-// A judge is a mode: it is asked which of two answers is better, and once more if it
-// does not say.
+// The judge is a mode that asks which answer is better, and repeats an unusable reply once.
 const (
 	judgeMode              = "judge"
 	judgeRole  ponder.Role = "judge"
 	judgeTries             = 2
 )
 
-// newJudge returns the mode. The options of a run are the request.
 func newJudge() ponder.Mode {
 	return ponder.Mode{Name: judgeMode, Version: 1, Doc: "Say which of two answers is better.", Start: func(r ponder.Run) ponder.State {
 		s := &judging{}
@@ -120,15 +112,13 @@ func newJudge() ponder.Mode {
 	}}
 }
 
-// A judging is what is known of a judgement.
 type judging struct {
-	req    llm.Request // the next one
+	req    llm.Request
 	tries  int
-	answer string // the judgement as JSON
+	answer string
 	err    string
 }
 
-// Apply implements [ponder.State].
 func (s *judging) Apply(ev ponder.Event) ponder.State {
 	b, ok := ev.Body.(ponder.CallFinished)
 	if !ok || !strings.HasPrefix(ev.Cause, s.key()+"#") || s.answer != "" || s.err != "" {
@@ -154,7 +144,6 @@ func (s *judging) Apply(ev ponder.Event) ponder.State {
 
 func (s *judging) key() string { return "judge-" + strconv.Itoa(s.tries+1) }
 
-// Next implements [ponder.State].
 func (s *judging) Next(ponder.Moment) []ponder.Action {
 	switch {
 	case s.answer != "":
@@ -168,7 +157,7 @@ func (s *judging) Next(ponder.Moment) []ponder.Action {
 func marshal(v any) string {
 	js, err := json.Marshal(v)
 	if err != nil {
-		return "{}" // of plain values, it can always be
+		return "{}"
 	}
 	return string(js)
 }

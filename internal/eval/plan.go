@@ -1,36 +1,32 @@
-// Package eval measures whether thinking helps. A [Runner] asks; the rest is pure: what is asked,
-// how answers are scored, and what can be said of the scores.
+// Package eval measures whether thinking helps. A [Runner] asks; questions, scores and
+// statistics are pure.
 //
-// [ReadQuestions] reads questions with their checks and [Question.Right] scores an
-// answer by them. [JudgeRequest] asks a model which of two answers is better, and
-// [ReadJudgement] reads what it says; [Verdict] joins two judgements of a pair, with
-// the answers in either order, so that a judge who prefers a place says nothing.
+// [ReadQuestions] reads questions with their checks; [Question.Right] scores an answer.
+// [JudgeRequest] lets a model compare two answers; a [Verdict] joins its judgements of both
+// orders, which cancels a position bias.
 //
-// [Report] compares ways to answer with the first of them, question by question. A
-// difference is that of the means of a question's samples, so a question counts once
-// however often it was asked; intervals are of a bootstrap over questions
-// ([Bootstrap]), and p-values of flips of signs ([SignFlip]). What is no difference
-// is said to be none, with how many questions would show one ([Comparison.Says]).
+// [Report] compares each variant with the first, by question. A difference is that of the
+// means over a question's samples, so each question counts once. Intervals are from a bootstrap
+// over questions ([Bootstrap]), p-values from sign flips ([SignFlip]). Without a significant
+// difference, [Comparison.Says] names the number of questions that could show one.
 //
 // # The form of questions
 //
-// JSON Lines: an object a line, blank lines are left out.
+// JSON Lines: one object a line; blank lines are ignored.
 //
 //	{"id":"q1", "question":"...", "context":"...", "documents":["a.md"],
 //	 "reference":"..." or ["...", "..."], "checks":[CHECK, ...]}
 //
-// Only question is required; without an id, the number of the line is it. A CHECK is
-// an object with one of
+// Only question is required; the id defaults to the line number. A CHECK is one of
 //
-//	{"contains": TEXT or [TEXT, ...]}      all are in the answer, whatever their case
+//	{"contains": TEXT or [TEXT, ...]}      all are in the answer, in any case
 //	{"not_contains": TEXT or [TEXT, ...]}  none is
 //	{"regex": TEXT}                        it matches somewhere (RE2; (?i) folds case)
-//	{"number": N, "tolerance": N or "1%"}  the answer's number is that one: see [Number]
-//	{"one_of": [TEXT, ...]}                one of them is said, as whole words
+//	{"number": N, "tolerance": N or "1%"}  the final number: see [Number]
+//	{"one_of": [TEXT, ...]}                one of them is there, as whole words
 //	{"json_schema": {...}}                 the answer has JSON that fits
 //
-// An answer is right if all checks hold. References without checks are a check if
-// they are short: one of them is said, as whole words.
+// An answer is right if all checks hold. Without checks, short references act as one_of.
 //
 // Everything is deterministic, given a seed, and safe for concurrent use.
 package eval
@@ -57,46 +53,42 @@ import (
 	"ponder/knowledge/document"
 )
 
-// Bounds of an evaluation.
 const (
 	maxStrategies = 10
 	maxAnswers    = 100_000
-	maxFile       = 64 << 20 // bytes of the file, or of a document
-	maxRubric     = 32 << 10 // bytes
+	maxFile       = 64 << 20
+	maxRubric     = 32 << 10
 )
 
-// ErrUnscored is the cause if a plan has neither checks nor a judge.
+// ErrUnscored is the cause for a plan without checks and judge.
 var ErrUnscored = errors.New("no answer can be scored")
 
-// A Plan says what to measure.
 type Plan struct {
-	File       string // of questions
+	File       string
 	Strategies []Strategy
-	Samples    int    // answers to a question by a strategy
-	Parallel   int    // questions at a time
-	Model      string // answers where a strategy names no other; empty: that of the configuration
-	Judge      string // model that compares answers; empty: none
-	Rubric     string // of the judge
+	Samples    int // per question and strategy
+	Parallel   int
+	Model      string
+	Judge      string
+	Rubric     string
 	Seed       uint64
 	Limits     ponder.Budget
-	Fresh      bool // forget the answers of earlier evaluations
+	Fresh      bool
 
-	Answered func(Answer) error  // takes an answer; one call at a time, as of the others
-	Compared func(Verdict) error // takes a verdict
+	Answered func(Answer) error // receives answers; calls are sequential
+	Compared func(Verdict) error
 	Progress func(Progress)
 
-	Questions []Question // of the file, after Read
+	Questions []Question // set by Read
 
-	asked map[string]string // by id: the question with what there is to read
+	asked map[string]string // by id: the question with its documents
 }
 
-// A Progress is how far an evaluation is.
 type Progress struct {
 	Answers, Verdicts int
 	Spent             ponder.Cost
 }
 
-// Read reads the questions and their documents.
 func (p *Plan) Read(ctx context.Context) error {
 	if p.Rubric == "" {
 		p.Rubric = Rubric()
@@ -110,10 +102,8 @@ func (p *Plan) Read(ctx context.Context) error {
 	return nil
 }
 
-// Answers returns the number of answers that p asks for.
 func (p *Plan) Answers() int { return len(p.Questions) * len(p.Strategies) * p.Samples }
 
-// ReadRubric reads what a file tells a judge.
 func ReadRubric(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	switch {
@@ -127,7 +117,6 @@ func ReadRubric(file string) (string, error) {
 	return strings.ToValidUTF8(strings.TrimSpace(string(text)), "�"), nil
 }
 
-// plainPath returns what is wrong with a path, without the path.
 func plainPath(err error) error {
 	if slip := (*fs.PathError)(nil); errors.As(err, &slip) {
 		return slip.Err
@@ -135,7 +124,6 @@ func plainPath(err error) error {
 	return err
 }
 
-// read reads the questions and their documents.
 func (p *Plan) read(ctx context.Context) error {
 	f, err := os.Open(p.File)
 	if err != nil {
@@ -167,7 +155,6 @@ func (p *Plan) read(ctx context.Context) error {
 	return nil
 }
 
-// documentsOf returns the text of documents below a folder.
 func documentsOf(ctx context.Context, dir string, paths []string) (string, error) {
 	var b strings.Builder
 	for _, path := range paths {
@@ -186,7 +173,7 @@ func documentsOf(ctx context.Context, dir string, paths []string) (string, error
 	return strings.TrimSpace(b.String()), nil
 }
 
-// below returns the path of a file in a folder. Links do not lead out of it.
+// below returns the path of a file in a folder; links may not leave it.
 func below(dir, path string) (string, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -202,27 +189,24 @@ func below(dir, path string) (string, error) {
 	return full, nil
 }
 
-// Bounds of what is read.
 const (
-	MaxLine      = 1 << 20 // bytes
+	MaxLine      = 1 << 20
 	MaxQuestions = 10_000
-	MaxAsked     = 30_000 // bytes of a question with its context
-	maxID        = 100    // bytes
-	maxList      = 100    // checks, documents, references
+	MaxAsked     = 30_000 // bytes, with its context
+	maxID        = 100
+	maxList      = 100 // of checks, documents, references
 )
 
-// A Question is asked of all variants.
 type Question struct {
 	ID        string
-	Line      int // where it stands
+	Line      int
 	Text      string
 	Context   string
-	Documents []string // paths, below the folder of the file
-	Reference []string // answers that are right; any of them
+	Documents []string // relative to the folder of the file
+	Reference []string // alternative right answers
 	Checks    []Check
 }
 
-// question is the stored form.
 type question struct {
 	ID        string          `json:"id"`
 	Question  string          `json:"question"`
@@ -230,13 +214,12 @@ type question struct {
 	Documents texts           `json:"documents"`
 	Reference texts           `json:"reference"`
 	Checks    []Check         `json:"checks"`
-	Note      json.RawMessage `json:"note"` // whatever its author wants to keep
+	Note      json.RawMessage `json:"note"` // ignored
 }
 
 // texts is a text or a list of texts.
 type texts []string
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (t *texts) UnmarshalJSON(js []byte) error {
 	var list []string
 	if one := ""; json.Unmarshal(js, &one) == nil {
@@ -256,10 +239,10 @@ func (t *texts) UnmarshalJSON(js []byte) error {
 	return nil
 }
 
-// ReadQuestions reads questions. Its error says in which line what is wrong.
+// ReadQuestions parses questions. Its error names the line.
 func ReadQuestions(r io.Reader) ([]Question, error) {
 	var list []Question
-	lines := make(map[string]int) // by id
+	lines := make(map[string]int)
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, MaxLine)
 	n := 0
@@ -292,7 +275,6 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 	return list, nil
 }
 
-// readQuestion reads a line.
 func readQuestion(text []byte, line int) (Question, error) {
 	var s question
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -311,7 +293,6 @@ func readQuestion(text []byte, line int) (Question, error) {
 	return q, q.check()
 }
 
-// check returns what is wrong with a question.
 func (q Question) check() error {
 	switch {
 	case q.Text == "":
@@ -331,7 +312,6 @@ func (q Question) check() error {
 	return nil
 }
 
-// plain returns an error of encoding/json without the names of types.
 func plain(err error) error {
 	var slip *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
@@ -346,7 +326,7 @@ func plain(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// Asked returns what a model is asked: what there is to read, and then the question.
+// Asked returns the prompt: documents, context and question.
 func (q Question) Asked(documents string) string {
 	var parts []string
 	for _, text := range []string{q.Context, strings.TrimSpace(documents), q.Text} {

@@ -2,32 +2,29 @@ package eval
 
 import "slices"
 
-// An Answer is what came of asking a variant a question once.
 type Answer struct {
 	Question string   `json:"question"`
 	Variant  string   `json:"variant"`
-	Sample   int      `json:"sample"` // from 1
+	Sample   int      `json:"sample"`
 	Thread   string   `json:"thread_id,omitempty"`
-	Failed   string   `json:"failed,omitempty"` // why there is no answer
+	Failed   string   `json:"failed,omitempty"` // error without an answer
 	Text     string   `json:"answer,omitempty"`
-	Right    *bool    `json:"right,omitempty"` // nil: there is nothing to check it by
+	Right    *bool    `json:"right,omitempty"` // nil: unchecked
 	Missed   []string `json:"missed,omitempty"`
-	Thoughts int      `json:"thoughts,omitempty"`    // that were put down
-	Mused    int      `json:"reflections,omitempty"` // that were made
+	Thoughts int      `json:"thoughts,omitempty"`
+	Mused    int      `json:"reflections,omitempty"`
 	Words    int      `json:"words"`
 	Cost
 }
 
-// A Cost is what an answer or a judgement took.
 type Cost struct {
 	Seconds  float64 `json:"seconds"`
 	Calls    int     `json:"calls"`
 	Tokens   int     `json:"tokens"`
 	USD      float64 `json:"usd"`
-	Unpriced int     `json:"unpriced_calls,omitempty"` // which are not in USD
+	Unpriced int     `json:"unpriced_calls,omitempty"`
 }
 
-// Rates are a cost per answer.
 type Rates struct {
 	Seconds float64 `json:"seconds"`
 	Calls   float64 `json:"calls"`
@@ -35,26 +32,23 @@ type Rates struct {
 	USD     float64 `json:"usd"`
 }
 
-// Add returns the sum.
 func (c Cost) Add(d Cost) Cost {
 	return Cost{c.Seconds + d.Seconds, c.Calls + d.Calls, c.Tokens + d.Tokens, c.USD + d.USD, c.Unpriced + d.Unpriced}
 }
 
-// A Verdict is what a judge says of the answer of a variant and that of the
-// baseline, in both orders.
+// A Verdict is the comparison of a variant with the baseline, in both orders.
 type Verdict struct {
 	Question   string    `json:"question"`
 	Variant    string    `json:"variant"`
 	Against    string    `json:"against"`
 	Sample     int       `json:"sample"`
-	Straight   Judgement `json:"straight"` // 1 is the baseline
-	Swapped    Judgement `json:"swapped"`  // 2 is
-	Outcome    int       `json:"outcome"`  // 1: the variant is better; -1: it is worse
+	Straight   Judgement `json:"straight"` // the baseline is first
+	Swapped    Judgement `json:"swapped"`  // the baseline is second
+	Outcome    int       `json:"outcome"`  // 1: the variant is better; -1: worse
 	Consistent bool      `json:"consistent"`
 	Cost
 }
 
-// An Experiment is what was asked and what came of it.
 type Experiment struct {
 	Questions []Question
 	Variants  []string // the first is the baseline
@@ -64,7 +58,6 @@ type Experiment struct {
 	Seed      uint64
 }
 
-// A Report is what can be said of an experiment.
 type Report struct {
 	Questions   int          `json:"questions"`
 	Samples     int          `json:"samples"`
@@ -75,13 +68,12 @@ type Report struct {
 	Items       []Item       `json:"items"`
 }
 
-// A Variant is how one fared. What it took is per answer.
 type Variant struct {
 	Name     string    `json:"variant"`
 	Answers  int       `json:"answers"`
 	Failed   int       `json:"failed,omitempty"`
 	Checked  int       `json:"checked_questions,omitempty"`
-	Right    *float64  `json:"right,omitempty"` // share, mean over questions
+	Right    *float64  `json:"right,omitempty"`
 	Interval *Interval `json:"right_interval,omitempty"`
 	Median   float64   `json:"median_seconds"`
 	P90      float64   `json:"p90_seconds"`
@@ -92,23 +84,21 @@ type Variant struct {
 	Sum      Cost      `json:"sum"`
 }
 
-// Judged says how the judge fared.
 type Judged struct {
 	Pairs        int     `json:"pairs"`
-	Inconsistent int     `json:"inconsistent"` // said otherwise in the other order
-	First        float64 `json:"first_place"`  // share of choices that fell on the first answer; 0.5 if there were none
+	Inconsistent int     `json:"inconsistent"` // changed with the order
+	First        float64 `json:"first_place"`  // share of choices of the first answer; 0.5 without any
 	Sum          Cost    `json:"sum"`
 }
 
-// An Item is how a question went: by variant, in their order.
 type Item struct {
 	ID        string     `json:"id"`
-	Right     []*float64 `json:"right"`     // share of samples; nil: none
-	Preferred []*float64 `json:"preferred"` // mean outcome against the baseline; nil: none
+	Right     []*float64 `json:"right"`     // share of samples; may be nil
+	Preferred []*float64 `json:"preferred"` // mean outcome against the baseline; may be nil
 }
 
-// Report says what can be said. What failed or is not there is left out, and a
-// question counts in a comparison if both variants have an answer to it.
+// Report evaluates the experiment. A comparison includes the questions that both variants
+// answered.
 func (x Experiment) Report() Report {
 	r := Report{Questions: len(x.Questions), Samples: x.Samples, Seed: x.Seed, Items: x.items()}
 	for i, name := range x.Variants {
@@ -121,7 +111,6 @@ func (x Experiment) Report() Report {
 	return r
 }
 
-// items sums up each question.
 func (x Experiment) items() []Item {
 	at, variants := make(map[string]int), make(map[string]int)
 	items := make([]Item, len(x.Questions))
@@ -158,7 +147,6 @@ func share(right bool) float64 {
 	return 0
 }
 
-// means returns the mean of each list, nil for one that is empty.
 func means(lists [][]float64) []*float64 {
 	out := make([]*float64, len(lists))
 	for i, xs := range lists {
@@ -169,7 +157,6 @@ func means(lists [][]float64) []*float64 {
 	return out
 }
 
-// variant sums up a variant.
 func (x Experiment) variant(i int, name string, items []Item) Variant {
 	v := Variant{Name: name}
 	var times, shares []float64
@@ -205,8 +192,8 @@ func (x Experiment) variant(i int, name string, items []Item) Variant {
 	return v
 }
 
-// ofShare returns the interval of a mean of shares. Where all are 0 or all are 1,
-// resamples have no spread, and it is Wilson's.
+// ofShare returns the interval of a mean of shares. If all are 0 or all are 1, the bootstrap
+// has no spread, and it uses Wilson's interval.
 func ofShare(xs []float64, seed uint64) Interval {
 	i, n := Bootstrap(xs, seed), float64(len(xs))
 	switch m := Mean(xs); m {
@@ -218,7 +205,6 @@ func ofShare(xs []float64, seed uint64) Interval {
 	return i
 }
 
-// judged sums up the judge.
 func (x Experiment) judged() *Judged {
 	j, chosen, first := &Judged{Pairs: len(x.Verdicts), First: 0.5}, 0, 0
 	for _, v := range x.Verdicts {

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// answers returns those of a variant to questions q0, q1, ...: + is right, - is
-// wrong, ? cannot be checked, ! failed and a space is not there.
+// answers returns answers to q0, q1, ...: + is right, - wrong, ? unchecked, ! failed, a space
+// missing.
 func answers(variant string, sample int, marks string) (list []Answer) {
 	for i, m := range marks {
 		a := Answer{Question: fmt.Sprintf("q%d", i), Variant: variant, Sample: sample, Words: 10, Cost: Cost{Seconds: float64(i), Calls: 1, Tokens: 100, USD: 0.01}}
@@ -63,7 +63,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Whatever the samples, a question counts once.
+// A question counts once for any number of samples.
 func TestQuestionsCountOnce(t *testing.T) {
 	once := Experiment{Questions: asked(6), Variants: []string{"a", "b"}, Samples: 1, Seed: 1,
 		Answers: append(answers("a", 1, "+-+-+-"), answers("b", 1, "+++-+-")...)}
@@ -107,8 +107,6 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// judged returns the verdict of a judge on a pair: how it judges straight and
-// swapped.
 func judged(i int, straight, swapped Choice) Verdict {
 	v := Verdict{Question: fmt.Sprintf("q%d", i), Variant: "think", Against: "plain", Sample: 1, Straight: Judgement{Better: straight}, Swapped: Judgement{Better: swapped}}
 	v.Outcome, v.Consistent = Settle(straight, swapped)
@@ -130,7 +128,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// A judge who prefers a place, whatever stands there, finds no difference.
+// A judge with position bias finds no difference.
 func TestPlaceSaysNothing(t *testing.T) {
 	for name, place := range map[string]Choice{"the first": First, "the second": Second} {
 		t.Run(name, func(t *testing.T) {

@@ -17,30 +17,29 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A Runner asks what a plan asks for, and keeps the answers in a database.
+// A Runner executes a plan and stores the answers in a database.
 type Runner struct {
 	Plan Plan
 
 	app    *app.App
 	store  *sqlite.Store
 	budget *quota.Budget
-	judge  *engine.Engine // nil: there is none
+	judge  *engine.Engine
 
 	mu       sync.Mutex
 	answers  map[cell]Answer
 	verdicts map[cell]Verdict
-	failures map[string]int // of strategies that have no answer yet
-	asking   bool           // all earlier answers are known
+	failures map[string]int // of strategies without an answer
+	asking   bool
 }
 
-// A cell is a place for an answer, or for the verdict on it.
 type cell struct {
 	question, variant string
 	sample            int
 }
 
-// New returns the runner of a plan, after Read, whose models will answer. The caller closes
-// it. Unless a names a database, answers are beside the questions.
+// New returns the runner of a plan after Read, with checked models. The caller closes it.
+// Unless a names a database, answers are stored beside the questions.
 func New(ctx context.Context, a *app.App, p Plan) (*Runner, error) {
 	e := &Runner{app: a, Plan: p, answers: make(map[cell]Answer), verdicts: make(map[cell]Verdict), failures: make(map[string]int), budget: quota.NewBudget(p.Limits)}
 	all, setups := make(chatSetups), make([]app.ChatSetup, len(p.Strategies))
@@ -70,7 +69,6 @@ func New(ctx context.Context, a *app.App, p Plan) (*Runner, error) {
 	return e, nil
 }
 
-// judgeModels returns the model that judges, by its role.
 func (e *Runner) judgeModels(ctx context.Context) (map[ponder.Role][]ponder.Model, error) {
 	if e.Plan.Judge == "" {
 		return nil, nil
@@ -90,7 +88,6 @@ func (e *Runner) judgeModels(ctx context.Context) (map[ponder.Role][]ponder.Mode
 	return models, e.app.CheckModels(ctx, l, models, judgeRole)
 }
 
-// open opens the database with the answers.
 func (e *Runner) open(ctx context.Context) (*sqlite.Store, error) {
 	if e.app.Options.DB == "" {
 		e.app.Options.DB = e.Plan.database()
@@ -115,7 +112,7 @@ func (e *Runner) open(ctx context.Context) (*sqlite.Store, error) {
 	return store, nil
 }
 
-// forgetAll removes the threads of an evaluation, by the beginning of their titles.
+// forgetAll removes the threads of an evaluation, found by the prefix of their titles.
 func forgetAll(ctx context.Context, store *sqlite.Store, title string) error {
 	list, err := store.List(ctx, ponder.Filter{})
 	if err != nil {
@@ -131,10 +128,8 @@ func forgetAll(ctx context.Context, store *sqlite.Store, title string) error {
 	return nil
 }
 
-// closeTime limits the time to close engines.
 const closeTime = 5 * time.Second
 
-// Close ends all work.
 func (e *Runner) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
@@ -150,7 +145,7 @@ func (e *Runner) Close(ctx context.Context) error {
 	return errors.Join(err, e.store.Close())
 }
 
-// Run asks for what is missing. If the budget ends it, its error is [quota.ErrSpent].
+// Run gets the missing answers. If the budget is spent, it returns [quota.ErrSpent].
 func (e *Runner) Run(ctx context.Context) error {
 	ctx, stop := e.budget.Start(ctx)
 	defer stop(nil)
@@ -170,8 +165,7 @@ func (e *Runner) Run(ctx context.Context) error {
 	return e.each(ctx, stop, e.unit)
 }
 
-// each does something with each question and sample, as many at a time as wanted,
-// until one fails. The first samples come first.
+// each calls do for each question and sample in parallel until one fails, first samples first.
 func (e *Runner) each(ctx context.Context, stop context.CancelCauseFunc, do func(ctx context.Context, q Question, sample int) error) error {
 	type unit struct {
 		q      Question
@@ -204,17 +198,15 @@ func (e *Runner) each(ctx context.Context, stop context.CancelCauseFunc, do func
 	return e.budget.Err()
 }
 
-// Missing returns the number of answers that are missing.
 func (e *Runner) Missing() int { return e.Plan.Answers() - len(e.answers) }
 
-// progress reports how far e is. The caller holds the lock.
+// progress requires e.mu.
 func (e *Runner) progress() {
 	if e.asking && e.Plan.Progress != nil {
 		e.Plan.Progress(Progress{len(e.answers), len(e.verdicts), e.budget.Spent()})
 	}
 }
 
-// Experiment returns the results, in the order of the plan.
 func (e *Runner) Experiment() Experiment {
 	e.mu.Lock()
 	defer e.mu.Unlock()

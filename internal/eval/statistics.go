@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// Numbers of the methods.
 const (
-	level     = 0.05 // of the tests; intervals are of 1-level
+	level     = 0.05
 	resamples = 5000
-	flips     = 10_000 // where there are too many to try all
-	allFlips  = 14     // differences of which all flips are tried
+	flips     = 10_000 // random flips, if there are too many to try all
+	allFlips  = 14     // differences up to which all flips are tried
 	power     = 0.8
 )
 
@@ -24,16 +23,14 @@ const (
 	z80  = 0.841621234
 )
 
-// An Interval is where a number is with a confidence of 95 %.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// Zero reports whether the interval includes zero.
 func (i Interval) Zero() bool { return i.Low <= 0 && i.High >= 0 }
 
-// Mean returns the mean, zero of nothing.
+// Mean returns zero for an empty list.
 func Mean(xs []float64) float64 {
 	if len(xs) == 0 {
 		return 0
@@ -45,7 +42,7 @@ func Mean(xs []float64) float64 {
 	return sum / float64(len(xs))
 }
 
-// deviation returns the standard deviation of the population that a sample is of.
+// deviation returns the sample standard deviation.
 func deviation(xs []float64) float64 {
 	if len(xs) < 2 {
 		return 0
@@ -57,10 +54,9 @@ func deviation(xs []float64) float64 {
 	return math.Sqrt(sum / float64(len(xs)-1))
 }
 
-// Bootstrap returns the interval of a mean: percentiles of the means of resamples.
-// They are taken further out the fewer values there are, for those of a small sample
-// are too narrow otherwise (the expanded percentile interval of Hesterberg, What
-// Teachers Should Know About the Bootstrap, 2015).
+// Bootstrap returns the interval of a mean from percentiles of resampled means. It widens the
+// percentiles for small samples (the expanded percentile interval of Hesterberg, What Teachers
+// Should Know About the Bootstrap, 2015).
 func Bootstrap(xs []float64, seed uint64) Interval {
 	n := len(xs)
 	if n == 0 {
@@ -93,9 +89,8 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[j]-sorted[i])
 }
 
-// SignFlip returns the p-value of the mean of paired differences: the share of all
-// ways to flip their signs that have a mean as far from zero. It tries all of them,
-// or, if they are very many, 10,000.
+// SignFlip returns the p-value of the mean of paired differences: the share of sign flips with
+// a mean as far from zero. It tries all, or 10,000 random ones.
 func SignFlip(xs []float64, seed uint64) float64 {
 	xs = slices.DeleteFunc(slices.Clone(xs), func(x float64) bool { return x == 0 })
 	want := 0.0
@@ -126,7 +121,7 @@ func SignFlip(xs []float64, seed uint64) float64 {
 	return float64(far) / (flips + 1)
 }
 
-// countFlips counts the ways to flip signs that come at least so far from zero.
+// countFlips counts the flips with a sum at least as far from zero as want.
 func countFlips(xs []float64, sum, want float64) int {
 	if len(xs) == 0 {
 		if math.Abs(sum) >= want {
@@ -137,7 +132,7 @@ func countFlips(xs []float64, sum, want float64) int {
 	return countFlips(xs[1:], sum+xs[0], want) + countFlips(xs[1:], sum-xs[0], want)
 }
 
-// Holm returns p-values that allow for how many comparisons were made.
+// Holm adjusts p-values for multiple comparisons.
 func Holm(ps []float64) []float64 {
 	order := make([]int, len(ps))
 	for i := range order {
@@ -160,8 +155,8 @@ func Holm(ps []float64) []float64 {
 	return out
 }
 
-// Needed returns how many questions it takes to see a mean difference like that of
-// xs, if it is real, four times out of five; zero if there is none to see.
+// Needed returns the number of questions that shows a mean difference like that of xs with a
+// power of 0.8; zero without a difference.
 func Needed(xs []float64) int {
 	d, s := Mean(xs), deviation(xs)
 	if math.Abs(d) < 1e-12 || s == 0 {
@@ -171,8 +166,8 @@ func Needed(xs []float64) int {
 	return int(math.Ceil(min(n, 1e9)))
 }
 
-// Seeable returns the smallest mean difference that as many questions as xs, with
-// differences that vary as much, would show four times out of five.
+// Seeable returns the smallest mean difference that len(xs) questions with the deviation of xs
+// show with a power of 0.8.
 func Seeable(xs []float64) float64 {
 	if len(xs) < 2 {
 		return 0
@@ -180,11 +175,9 @@ func Seeable(xs []float64) float64 {
 	return (student(1-level/2, float64(len(xs)-1)) + z80) * deviation(xs) / math.Sqrt(float64(len(xs)))
 }
 
-// normal returns the share of a normal distribution below x.
 func normal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// student returns the p-quantile of Student's t with df degrees of freedom, for p
-// from 0.5 to 1.
+// student returns the p-quantile of Student's t with df degrees of freedom, for p in 0.5..1.
 func student(p, df float64) float64 {
 	low, high := 0.0, 1.0
 	for tail(high, df) > 1-p && high < 1e12 {
@@ -200,11 +193,10 @@ func student(p, df float64) float64 {
 	return (low + high) / 2
 }
 
-// tail returns the share of Student's t above t, which is not negative.
 func tail(t, df float64) float64 { return beta(df/(df+t*t), df/2, 0.5) / 2 }
 
-// beta returns the regularised incomplete beta function, by its continued fraction
-// (Numerical Recipes, 6.4).
+// beta returns the regularised incomplete beta function by its continued fraction (Numerical
+// Recipes, 6.4).
 func beta(x, a, b float64) float64 {
 	switch {
 	case x <= 0:
@@ -246,45 +238,40 @@ func fraction(x, a, b float64) float64 {
 	return h
 }
 
-// A Measure is what a comparison is by.
 type Measure string
 
-// The measures.
 const (
-	ByChecks Measure = "checks" // share of right answers
-	ByJudge  Measure = "judge"  // share of pairs won, less share lost
+	ByChecks Measure = "checks"
+	ByJudge  Measure = "judge" // share of pairs won minus share lost
 )
 
-// A Finding is what a comparison comes to.
 type Finding string
 
-// The findings.
 const (
 	Better       Finding = "better"
 	Worse        Finding = "worse"
 	NoDifference Finding = "no difference" // the interval includes zero
-	Unclear      Finding = "unclear"       // it does not, but chance may well have done it
+	Unclear      Finding = "unclear"       // the interval excludes zero, but the p-value is not significant
 )
 
-// A Comparison is the difference between a variant and the baseline. Differences
-// are of means over questions, each the mean of its samples.
+// A Comparison is the difference between a variant and the baseline, over the means of each
+// question's samples.
 type Comparison struct {
 	Variant    string   `json:"variant"`
 	Against    string   `json:"against"`
 	By         Measure  `json:"by"`
-	Questions  int      `json:"questions"`      // that both have answers to
-	Up         int      `json:"questions_up"`   // in favour of the variant
-	Down       int      `json:"questions_down"` // in favour of the baseline
+	Questions  int      `json:"questions"`
+	Up         int      `json:"questions_up"`
+	Down       int      `json:"questions_down"`
 	Difference float64  `json:"difference"`
 	Interval   Interval `json:"interval"`
 	P          float64  `json:"p"`
-	Adjusted   float64  `json:"p_adjusted"`                 // for the number of comparisons, by Holm
-	Needed     int      `json:"questions_needed,omitempty"` // to see a difference of this size; zero: there is none
-	Seeable    float64  `json:"seeable_difference"`         // that so many questions would show
+	Adjusted   float64  `json:"p_adjusted"`                 // by Holm
+	Needed     int      `json:"questions_needed,omitempty"` // to show this difference; zero without one
+	Seeable    float64  `json:"seeable_difference"`         // that this number of questions would show
 	Finding    Finding  `json:"finding"`
 }
 
-// compare compares all variants with the baseline.
 func (x Experiment) compare(by Measure, items []Item) (list []Comparison) {
 	var ps []float64
 	for i, name := range x.Variants {
@@ -310,7 +297,6 @@ func (x Experiment) compare(by Measure, items []Item) (list []Comparison) {
 	return list
 }
 
-// differences returns those of a variant, question by question.
 func differences(by Measure, items []Item, variant int) (xs []float64) {
 	for _, it := range items {
 		switch {
@@ -323,7 +309,6 @@ func differences(by Measure, items []Item, variant int) (xs []float64) {
 	return xs
 }
 
-// find says what a comparison comes to.
 func (c Comparison) find() Finding {
 	switch {
 	case c.Interval.Zero():
@@ -336,7 +321,7 @@ func (c Comparison) find() Finding {
 	return Worse
 }
 
-// Says returns what a comparison comes to, in words.
+// Says describes the result in words.
 func (c Comparison) Says() string {
 	text := fmt.Sprintf("%s (95 %%: %s to %s, p = %s)", Points(c.Difference), signed(c.Interval.Low), signed(c.Interval.High), pOf(c.P))
 	switch c.Finding {
@@ -378,7 +363,7 @@ func questions(n int) string {
 	return strconv.Itoa(n) + " questions"
 }
 
-// Points writes a difference of shares as percentage points.
+// Points formats a difference of shares in percentage points.
 func Points(d float64) string {
 	if text := signed(d); text == "+1" || text == "-1" {
 		return text + " point"
@@ -386,8 +371,8 @@ func Points(d float64) string {
 	return signed(d) + " points"
 }
 
-// signed writes a difference of shares in hundredths, with its sign. What is not
-// zero is not shown as zero.
+// signed formats a difference of shares in hundredths with its sign. It never rounds a
+// difference to zero.
 func signed(d float64) string {
 	v := 100 * d
 	switch {

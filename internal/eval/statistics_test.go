@@ -15,7 +15,6 @@ func near(t *testing.T, what string, got, want, by float64) {
 	}
 }
 
-// The values of tables.
 func TestDistributions(t *testing.T) {
 	near(t, "normal", normal(-1.959963985), 0.025, 1e-9)
 	for df, want := range map[float64]float64{1: 12.7062, 2: 4.30265, 5: 2.57058, 10: 2.22814, 30: 2.04227, 120: 1.97993, 1e6: 1.95997} {
@@ -37,8 +36,8 @@ func TestSignFlip(t *testing.T) {
 		"with zeros": {[]float64{1, 1, 0, 0, 1, 1, 1}, 2.0 / 32, 0},
 		"1, 2, 3":    {[]float64{1, 2, 3}, 2.0 / 8, 0},
 		"-1, 2, 3":   {[]float64{-1, 2, 3}, 4.0 / 8, 0},
-		// Fisher's data of Darwin's maize (The Design of Experiments, section 21): 1726
-		// of 32768 ways come so far from zero.
+		// Fisher's data of Darwin's maize (The Design of Experiments, section 21): 1726 of
+		// 32768 flips are as far from zero.
 		"Darwin": {[]float64{49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48}, 1726.0 / 32768, 0.005},
 	} {
 		t.Run(name, func(t *testing.T) { near(t, "p", SignFlip(c.xs, 1), c.want, c.by) })
@@ -52,7 +51,7 @@ func TestBootstrap(t *testing.T) {
 	if got := Bootstrap([]float64{2, 2, 2}, 1); got != (Interval{2, 2}) {
 		t.Errorf("of what does not vary: %v", got)
 	}
-	xs := make([]float64, 400) // large: it comes to the normal interval
+	xs := make([]float64, 400)
 	rng := rand.New(rand.NewPCG(7, 7))
 	for i := range xs {
 		xs[i] = rng.NormFloat64()
@@ -73,20 +72,19 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-// The number of questions is that of textbooks: for an effect of half a standard
-// deviation, 34 pairs.
+// The textbook number for an effect of half a standard deviation is 34 pairs.
 func TestNeeded(t *testing.T) {
-	xs := []float64{1.5, -0.5} // mean 0.5, deviation √2
+	xs := []float64{1.5, -0.5}
 	near(t, "needed", float64(Needed(xs)), 2.8016*2.8016*8+1.92, 1)
-	half := []float64{0.5 + math.Sqrt2/2, 0.5 - math.Sqrt2/2} // mean 0.5, deviation 1
+	half := []float64{0.5 + math.Sqrt2/2, 0.5 - math.Sqrt2/2}
 	near(t, "needed", float64(Needed(half)), 34, 1)
 	if n := Needed([]float64{1, -1}); n != 0 {
 		t.Errorf("to see nothing: %d", n)
 	}
 }
 
-// experiment simulates answers to n questions in samples: each question is as hard
-// as it is, and the second variant is right more often by effect.
+// experiment simulates answers to n questions of random difficulty. effect raises the second
+// variant's chance.
 func experiment(rng *rand.Rand, n, samples int, effect float64) Experiment {
 	x := Experiment{Variants: []string{"plain", "think"}, Samples: samples, Seed: rng.Uint64()}
 	for i := range n {
@@ -103,15 +101,13 @@ func experiment(rng *rand.Rand, n, samples int, effect float64) Experiment {
 	return x
 }
 
-// The simulations ask 40 questions three times each.
 const (
 	simulated = 500
 	simN      = 40
 	simTimes  = 3
 )
 
-// The interval covers the true effect as often as it says; no effect is seldom taken
-// for one, and a planted one is found.
+// The interval has its nominal coverage. No effect is rarely found, and a planted one often.
 func TestSimulated(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which simulates thousands of experiments")
 	for name, c := range map[string]struct {
@@ -146,7 +142,7 @@ func TestSimulated(t *testing.T) {
 	}
 }
 
-// Few questions, where intervals of a plain bootstrap are too narrow.
+// For few questions, intervals of a plain bootstrap are too narrow.
 func TestCoverageOfFew(t *testing.T) {
 	rng, covered := rand.New(rand.NewPCG(3, 4)), 0
 	for range simulated {
@@ -163,10 +159,9 @@ func TestCoverageOfFew(t *testing.T) {
 	}
 }
 
-// Needed says how many questions have the power it promises.
 func TestNeededIsEnough(t *testing.T) {
 	rng, found := rand.New(rand.NewPCG(8, 9)), 0
-	const effect = 0.5 // of a standard deviation
+	const effect = 0.5
 	for range simulated {
 		xs := make([]float64, 34)
 		for i := range xs {

@@ -21,7 +21,6 @@ import (
 	"ponder/store/sqlite"
 )
 
-// The kinds of variants.
 const (
 	KindPlain   = "plain"
 	KindThink   = "think"
@@ -29,18 +28,16 @@ const (
 	KindSession = "session"
 )
 
-// A Strategy is a way to answer, one variant of an evaluation.
 type Strategy struct {
-	Name   string // as the user wrote it
+	Name   string
 	Kind   string
-	Model  string        // that answers; empty: that of the configuration
-	Time   time.Duration // of a session
+	Model  string
+	Time   time.Duration
 	mind   *engine.Engine
-	Models []string // that it asks, each once
-	print  string   // what answers depend on beside the question
+	Models []string
+	print  string // fingerprint of the settings that affect answers
 }
 
-// ParseStrategies reads the names of strategies; duration reads the time of a session.
 func ParseStrategies(names []string, duration func(string) (time.Duration, error)) ([]Strategy, error) {
 	var list []Strategy
 	for _, name := range names {
@@ -65,8 +62,7 @@ func ParseStrategies(names []string, duration func(string) (time.Duration, error
 	return list, nil
 }
 
-// parseStrategy reads one: KIND, session:TIME, each with @PROVIDER/MODEL, or
-// model=PROVIDER/MODEL.
+// parseStrategy parses KIND, session:TIME, each with @PROVIDER/MODEL, or model=PROVIDER/MODEL.
 func parseStrategy(name string, duration func(string) (time.Duration, error)) (Strategy, error) {
 	v := Strategy{Name: name, Kind: KindPlain}
 	if model, ok := strings.CutPrefix(name, "model="); ok {
@@ -95,7 +91,6 @@ func parseStrategy(name string, duration func(string) (time.Duration, error)) (S
 	return v, nil
 }
 
-// roles returns those whose models a strategy asks.
 func (v *Strategy) roles(t app.ChatSetup) []ponder.Role {
 	switch {
 	case v.Kind == KindSession:
@@ -108,17 +103,16 @@ func (v *Strategy) roles(t app.ChatSetup) []ponder.Role {
 	return []ponder.Role{ponder.Fast}
 }
 
-// chat returns how a strategy talks: all in the same words, and with nothing to look
-// into, so that they differ in how they think and in nothing else.
+// chat returns the chat options of a strategy. All have equal prompts and no sources, so that
+// only their thinking differs.
 func (v *Strategy) chat(t app.ChatSetup) chat.Options {
 	t.Think = v.Kind == KindThink
 	o := t.ChatOptions(nil)
 	o.Think, o.Deep, o.DeepAfter = t.Think, v.Kind == KindDeep, 0
-	o.DeepPerHour = 1 // that is before the answer
+	o.DeepPerHour = 1 // the one before the answer
 	return o
 }
 
-// open makes the mind that answers.
 func (v *Strategy) open(ctx context.Context, store *sqlite.Store, t app.ChatSetup, p *quota.Budget) error {
 	o, roles := v.chat(t), v.roles(t)
 	v.print = strings.Join([]string{v.Kind, v.Time.String(), o.System, o.ThinkRules}, "\x00")
@@ -135,7 +129,6 @@ func (v *Strategy) open(ctx context.Context, store *sqlite.Store, t app.ChatSetu
 	return err
 }
 
-// openEngine makes a mind of this process.
 func openEngine(ctx context.Context, store ponder.Store, models map[ponder.Role][]ponder.Model, tools []ponder.Tool,
 	modes ...ponder.Mode) (*engine.Engine, error) {
 	m, err := engine.New(engine.Config{Store: store, Modes: modes, Models: models, Tools: tools, Node: placement.Self()})
@@ -148,10 +141,8 @@ func openEngine(ctx context.Context, store ponder.Store, models map[ponder.Role]
 	return m, nil
 }
 
-// chatSetups are those of strategies, by the model that the user named for them.
 type chatSetups map[string]app.ChatSetup
 
-// of returns the setup of a strategy whose models may answer, and whose cost can be limited.
 func (all chatSetups) of(ctx context.Context, a *app.App, s *Strategy, model string, limits ponder.Budget) (app.ChatSetup, error) {
 	name := cmp.Or(s.Model, model)
 	t, ok := all[name]

@@ -13,7 +13,6 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Rows returns how variants fared, as a table.
 func (r Report) Rows() [][]string {
 	rows := [][]string{{"VARIANT", "ANSWERS", "RIGHT", "95 %", "WORDS", "TIME", "90 % IN", "CALLS", "TOKENS", "COST"}}
 	for _, v := range r.Variants {
@@ -31,7 +30,6 @@ func (r Report) Rows() [][]string {
 	return rows
 }
 
-// costText returns the cost of an answer, which may be a small part of a cent.
 func costText(v Variant) string {
 	if usd := v.Mean.USD; usd > 0 && usd < 0.001 && v.Sum.Unpriced == 0 {
 		return "$" + strconv.FormatFloat(usd, 'f', 1-int(math.Floor(math.Log10(usd))), 64)
@@ -41,7 +39,6 @@ func costText(v Variant) string {
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// took writes seconds.
 func took(s float64) string {
 	d := textkit.Seconds(s)
 	switch {
@@ -53,7 +50,6 @@ func took(s float64) string {
 	return textkit.Clock(d)
 }
 
-// Says returns the result of the comparisons: a paragraph a variant.
 func (r Report) Says() (list []string) {
 	for i, v := range r.Variants {
 		if i == 0 {
@@ -80,7 +76,6 @@ func comparedBy(c Comparison) string {
 	return "Right: " + c.Says()
 }
 
-// ratioText says what a variant takes, against the baseline.
 func ratioText(v, base Variant) string {
 	var list []string
 	for _, part := range []struct {
@@ -97,7 +92,6 @@ func ratioText(v, base Variant) string {
 	return "Takes " + strings.Join(list, ", ") + "."
 }
 
-// Remarks returns what else a reader should know of a report.
 func (e *Runner) Remarks(r Report) (list []string) {
 	if j := r.Judged; j != nil {
 		text := fmt.Sprintf("Judge %s: %s, of which %s for it said otherwise when the order was swapped; of its choices, %s fell on the answer that stood first. It took %s: %s.",
@@ -128,7 +122,6 @@ func (e *Runner) Remarks(r Report) (list []string) {
 	return list
 }
 
-// lackText says of a variant that it did not think as it could have.
 func lackText(kind string, v Variant) string {
 	switch {
 	case v.Answers == 0:
@@ -141,7 +134,6 @@ func lackText(kind string, v Variant) string {
 	return ""
 }
 
-// judgesItself reports whether the judge is a model that answers.
 func (e *Runner) judgesItself() bool {
 	return slices.ContainsFunc(e.Plan.Strategies, func(v Strategy) bool {
 		return slices.ContainsFunc(v.Models, func(name string) bool {
@@ -150,7 +142,6 @@ func (e *Runner) judgesItself() bool {
 	})
 }
 
-// Markdown returns a report as a document.
 func (e *Runner) Markdown(r Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: does thinking help?\n\n", cellText(filepath.Base(e.Plan.File)))

@@ -15,22 +15,20 @@ import (
 	"ponder/mode/session"
 )
 
-// threadID returns the id of the thread for what it depends on, so that the same command
-// finds what there is already.
+// threadID derives the id of a thread, so that a repeated command finds it.
 func threadID(parts ...string) ponder.ThreadID {
 	h := sha256.New()
 	for _, p := range parts {
 		fmt.Fprintf(h, "%d:%s", len(p), p)
 	}
 	sum := h.Sum(nil)[:16]
-	sum[0] &= 0x3f // what a ULID can hold
+	sum[0] &= 0x3f
 	return ponder.ThreadID("thr_" + base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding).EncodeToString(sum))
 }
 
-// A answerRecord is what a thread says of the answer on it.
 type answerRecord struct {
-	there bool // the thread is
-	asked bool // the question is put
+	there bool
+	asked bool
 	ended bool
 	run   ponder.RunID
 	fin   ponder.RunFinished
@@ -39,7 +37,6 @@ type answerRecord struct {
 	thoughts, reflections int
 }
 
-// failed returns why there is no answer, or "".
 func (r *answerRecord) failed() string {
 	if r.fin.Status == ponder.Completed {
 		return ""
@@ -47,7 +44,6 @@ func (r *answerRecord) failed() string {
 	return textkit.Truncate(textkit.OneLine(string(r.fin.Status)+": "+r.fin.Reason), 300)
 }
 
-// answerRecord reads a thread.
 func (e *Runner) answerRecord(ctx context.Context, id ponder.ThreadID) (answerRecord, error) {
 	r := answerRecord{}
 	_, err := e.store.Thread(ctx, id)
@@ -96,10 +92,9 @@ func (r *answerRecord) read(ev ponder.Event) {
 	}
 }
 
-// maxReflected is how much of a text a reflection reads of an event, with a margin.
+// maxReflected is the part of an event that a reflection reads, in bytes, with a margin.
 const maxReflected = 3500
 
-// start makes the thread of an answer.
 func (e *Runner) start(ctx context.Context, id ponder.ThreadID, v *Strategy, asked, title string) error {
 	thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Title: title, Owner: app.LocalOwner}
 	var first []ponder.Event
@@ -119,13 +114,12 @@ func (e *Runner) start(ctx context.Context, id ponder.ThreadID, v *Strategy, ask
 	return nil
 }
 
-// askEvent returns the message that asks.
 func askEvent(asked string) ponder.Event {
 	return ponder.Event{Cause: "question", Body: ponder.UserMessage{Content: asked}}
 }
 
-// reflectionRequest returns what has a question reflected on before it is asked. Of a long one
-// the parts stand before, as notes that those who answer are not shown.
+// reflectionRequest returns the events that request a reflection before the question. A long
+// question goes ahead in parts, as internal notes.
 func reflectionRequest(asked string) (list []ponder.Event) {
 	if len(asked) > maxReflected {
 		for rest := asked; rest != ""; {
@@ -141,8 +135,8 @@ func reflectionRequest(asked string) (list []ponder.Event) {
 	return append(list, ponder.Event{Internal: true, Body: ponder.Observation{Sensor: chat.DeepAsked, Content: asked}})
 }
 
-// work brings an answer to its end, and returns what became of it. Later is what is
-// asked once all that was asked before is done, if anything is.
+// work finishes an answer and returns its record. Once all else is done, it posts later unless
+// that is empty.
 func (e *Runner) work(ctx context.Context, mind *engine.Engine, id ponder.ThreadID, r answerRecord, later string) (answerRecord, error) {
 	defer e.budget.Work()()
 	if later != "" && !r.asked {
@@ -163,7 +157,6 @@ func (e *Runner) work(ctx context.Context, mind *engine.Engine, id ponder.Thread
 	return r, err
 }
 
-// held says it in words if somebody else is at it.
 func (e *Runner) held(err error) error {
 	if errors.Is(err, ponder.ErrHeld) {
 		return errors.New("another process works on this evaluation")
