@@ -10,7 +10,6 @@ import (
 	"ponder/mode/session"
 )
 
-// Answer returns the answer, or the best there is.
 func Answer(v session.View) string {
 	if v.Session.Final != "" {
 		return v.Session.Final
@@ -21,16 +20,16 @@ func Answer(v session.View) string {
 	return "There is no answer yet."
 }
 
-// The most that an account lists of each thing; the export has all of it.
+// Limits of the lists in an account; the export is complete.
 const (
 	maxOpen    = 5
 	maxSources = 12
 	maxRead    = 5
-	maxQuote   = 300 // letters
+	maxQuote   = 300 // runes
 )
 
-// Account says how sure an answer is, what it rests on, and what it cost. Near writes the
-// place of a source; export is the command that exports all of the session.
+// Account describes an answer's confidence, sources and cost. near formats the place of a
+// source; export is the command for the full session.
 func Account(v session.View, near func(string) string, export string) string {
 	var b strings.Builder
 	s := v.Session
@@ -68,7 +67,7 @@ func Account(v session.View, near func(string) string, export string) string {
 	return b.String()
 }
 
-// certainty says how sure a session is, and where that is heading.
+// certainty describes the confidence and its trend.
 func certainty(s session.Session) string {
 	if s.Claimed == nil {
 		return ""
@@ -83,7 +82,6 @@ func certainty(s session.Session) string {
 	return text
 }
 
-// confidence writes the last value, and how it came to that.
 func confidences(values []float64) string {
 	n := len(values)
 	if n == 0 {
@@ -108,7 +106,7 @@ func oneLines(texts []string) []string {
 	return out
 }
 
-// openTexts returns the questions that are left, the most urgent first.
+// openTexts returns the open questions, the most urgent first.
 func openTexts(v session.View) (list []string) {
 	for _, q := range openQuestions(v) {
 		list = append(list, textkit.OneLine(q.TextMD))
@@ -116,8 +114,8 @@ func openTexts(v session.View) (list []string) {
 	return list
 }
 
-// sources returns the sources that the answer cites, each with its place and its quotation;
-// or those that were only cited before it, with their places.
+// sourceTexts returns the sources of the answer with place and quotation, or those cited only
+// before it with their places.
 func sourceTexts(v session.View, answer bool, near func(string) string) (list []string) {
 	for i := range v.Sources {
 		s := &v.Sources[i]
@@ -136,7 +134,7 @@ func sourceTexts(v session.View, answer bool, near func(string) string) (list []
 	return list
 }
 
-// Thought says how long a session has thought, and what came up.
+// Thought summarises time and results of a session.
 func Thought(s session.Session) string {
 	p := s.Progress
 	return strings.Join([]string{
@@ -145,7 +143,6 @@ func Thought(s session.Session) string {
 	}, ", ")
 }
 
-// CostText says what a session has cost.
 func CostText(s session.Session) string {
 	if s.Usage.Calls == 0 {
 		return "nothing: no model was asked"
@@ -165,8 +162,8 @@ func spentTexts(u session.Usage) []string {
 	return []string{calls, textkit.Count(u.Total, "token", "tokens"), USD(u.USD, u.Total, u.Calls, u.Unpriced)}
 }
 
-// USD writes an amount that so many tokens have cost; what is not known is not zero, and
-// where no call had an answer, nothing is not free.
+// USD formats the cost of tokens. An unknown cost is not zero, and without an answered call
+// nothing is free.
 func USD(amount float64, tokens, calls, unpriced int) string {
 	switch {
 	case calls > 0 && unpriced >= calls:
@@ -181,13 +178,12 @@ func USD(amount float64, tokens, calls, unpriced int) string {
 	return Dollars(amount)
 }
 
-// Dollars writes an amount.
 func Dollars(amount float64) string { return ponder.Money(math.Round(amount * 1e6)).String() }
 
-// maxTree is the most questions that are listed; the export has all of them.
+// maxTree bounds the listed questions; the export is complete.
 const maxTree = 20
 
-// Questions lists what was asked, each below what it came from.
+// Questions lists the tree of questions.
 func Questions(v session.View) string {
 	var b strings.Builder
 	n := 0
@@ -210,7 +206,6 @@ func Questions(v session.View) string {
 	return b.String()
 }
 
-// OutcomeText says how an answer turned out.
 func OutcomeText(outcome *float64) string {
 	switch {
 	case outcome == nil:

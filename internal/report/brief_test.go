@@ -9,7 +9,7 @@ import (
 	"ponder/mode/session"
 )
 
-// TestEarlierSources checks that an earlier session is named as what it is.
+// TestEarlierSources checks the words for a source that is an earlier session.
 func TestEarlierSources(t *testing.T) {
 	v := session.NewView()
 	v.Sources = []session.Source{{ID: "e1", Source: "thread:thr_1", Title: "Why? (confidence 0.70)", Quote: "So.", End: 3, Cited: true}}
@@ -19,7 +19,7 @@ func TestEarlierSources(t *testing.T) {
 	}
 }
 
-// An account lists under its sources what the answer cites, and nothing else.
+// An account lists exactly the sources of the answer.
 func TestAccountSources(t *testing.T) {
 	v := session.NewView()
 	v.Sources = []session.Source{{ID: "e1", Source: "/a.md", Quote: "So.", Cited: true}, {ID: "e2", Source: "/b.md", Quote: "Or so.", Cited: true}, {ID: "e3", Source: "/c.md"}}

@@ -10,28 +10,27 @@ import (
 	"ponder/mode/session"
 )
 
-// A chart is the confidence of the syntheses over time. Dots are thoughts.
 type chart struct {
 	Points []point
 	Dots   []point
-	Last   *point // the newest synthesis
+	Last   *point
 	End    float64
 }
 
 type point struct {
-	At    float64 // seconds
+	At    float64
 	Value float64 // 0 to 1
 	Final bool
 }
 
-// The most that a chart shows. Of more, it shows some, evenly.
+// Limits of a chart. It samples evenly beyond.
 const (
 	maxPoints = 120
 	maxDots   = 600
-	maxBars   = 24 // in a chart of text
+	maxBars   = 24 // in text
 )
 
-// newChart returns the chart of a session, or nil if no synthesis says how sure it is.
+// newChart returns the chart of a session, or nil without a stated confidence.
 func newChart(v session.View) *chart {
 	c := &chart{}
 	for _, s := range sample(v.Syntheses, maxPoints) {
@@ -54,7 +53,7 @@ func newChart(v session.View) *chart {
 	return c
 }
 
-// sample returns at most n elements of a list, evenly, the last among them.
+// sample returns at most n elements of a list, evenly, including the last.
 func sample[E any](list []E, n int) []E {
 	if len(list) <= n {
 		return list
@@ -66,7 +65,6 @@ func sample[E any](list []E, n int) []E {
 	return out
 }
 
-// Text draws the chart in letters: a bar for each synthesis.
 func (c *chart) Text() string {
 	const width = 40
 	var b strings.Builder
@@ -82,7 +80,6 @@ func (c *chart) Text() string {
 	return b.String()
 }
 
-// Words says what the chart shows.
 func (c *chart) Words() string {
 	if len(c.Points) == 1 {
 		return fmt.Sprintf("Confidence at %s: %.2f.", textkit.Clock(duration(c.Last.At)), c.Last.Value)
@@ -98,7 +95,7 @@ func (c *chart) Words() string {
 
 func time0(s float64) float64 { return duration(s).Seconds() }
 
-// unit returns x in 0..1; 0 if it is no number.
+// unit clamps x to 0..1; NaN is 0.
 func unit(x float64) float64 {
 	if !(x > 0) {
 		return 0
@@ -106,7 +103,7 @@ func unit(x float64) float64 {
 	return math.Min(x, 1)
 }
 
-// The picture of a chart, in units of its view box.
+// Dimensions of the chart, in units of its view box.
 const (
 	pictureWidth  = 760
 	pictureHeight = 250
@@ -116,23 +113,22 @@ const (
 	marginBottom  = 36
 )
 
-// X returns where a time is in the picture.
+// X returns the coordinate of a time.
 func (c *chart) X(at float64) string {
-	share := 1.0 // a single time stands at the end
+	share := 1.0
 	if c.End > 0 {
 		share = at / c.End
 	}
 	return coordinate(marginLeft + share*(pictureWidth-marginLeft-marginRight))
 }
 
-// Y returns where a confidence is in the picture.
+// Y returns the coordinate of a confidence.
 func (c *chart) Y(value float64) string {
 	return coordinate(marginTop + (1-value)*(pictureHeight-marginTop-marginBottom))
 }
 
 func coordinate(x float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0") }
 
-// Line returns the points as the d of a path.
 func (c *chart) Line() string {
 	var b strings.Builder
 	for i, p := range c.Points {
@@ -141,7 +137,6 @@ func (c *chart) Line() string {
 	return b.String()
 }
 
-// Area returns what is below the line as the d of a path.
 func (c *chart) Area() string {
 	if len(c.Points) < 2 {
 		return ""
@@ -149,10 +144,9 @@ func (c *chart) Area() string {
 	return c.Line() + "L" + c.X(c.Last.At) + " " + c.Y(0) + "L" + c.X(c.Points[0].At) + " " + c.Y(0) + "Z"
 }
 
-// A tick is a mark on an axis.
 type tick struct{ At, Label string }
 
-// Values returns the marks of the confidences.
+// Values returns the ticks of the confidence axis.
 func (c *chart) Values() (ticks []tick) {
 	for _, v := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		ticks = append(ticks, tick{c.Y(v), fmt.Sprintf("%.2f", v)})
@@ -160,7 +154,7 @@ func (c *chart) Values() (ticks []tick) {
 	return ticks
 }
 
-// Times returns the marks of the times: some four, at times that are easy to read.
+// Times returns about four ticks of the time axis, at round times.
 func (c *chart) Times() (ticks []tick) {
 	step := c.End
 	for _, s := range []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400, 604800} {
@@ -178,7 +172,6 @@ func (c *chart) Times() (ticks []tick) {
 	return ticks
 }
 
-// LabelY says where the newest confidence is written.
 func (c *chart) LabelY() string {
 	y := marginTop + (1-c.Last.Value)*(pictureHeight-marginTop-marginBottom) - 12
 	if y < 14 {

@@ -11,19 +11,19 @@ import (
 	"ponder/mode/session"
 )
 
-// A numbering numbers what a report cites, from 1, in the order in which it is cited.
+// A numbering numbers sources from 1, in the order of citation.
 type numbering struct {
-	of    map[string]int // the number of a source, by its id
+	of    map[string]int // source id to number
 	known map[string]bool
 	order []string
 }
 
-// citation is how texts cite sources: [e1], or [e1, e2].
+// citation matches [e1] and [e1, e2].
 var citation = regexp.MustCompile(`\[(e\d{1,9}(?:\s*[,;]\s*e\d{1,9})*)\]`)
 
 var sourceID = regexp.MustCompile(`e\d{1,9}`)
 
-// number numbers the sources of a session that texts cite, in the order of the texts.
+// number numbers the sources that texts cite, in order.
 func number(sources []session.Source, texts ...string) *numbering {
 	n := &numbering{of: make(map[string]int), known: make(map[string]bool)}
 	for _, s := range sources {
@@ -33,7 +33,7 @@ func number(sources []session.Source, texts ...string) *numbering {
 	return n
 }
 
-// cited numbers what texts cite and those before did not.
+// cited adds the sources that texts cite.
 func (n *numbering) cited(texts ...string) {
 	for _, text := range texts {
 		for _, m := range citation.FindAllString(text, -1) {
@@ -59,7 +59,7 @@ func (n *numbering) add(id string) {
 	}
 }
 
-// blocks makes the citations in blocks spans of their own.
+// blocks splits the citations in blocks into spans.
 func (n *numbering) blocks(list []block) []block {
 	for i := range list {
 		list[i].blocks, list[i].spans = n.blocks(list[i].blocks), n.spans(list[i].spans)
@@ -67,7 +67,7 @@ func (n *numbering) blocks(list []block) []block {
 	return list
 }
 
-// spans makes the citations in spans, but for those in links, spans of their own.
+// spans splits the citations outside links into spans.
 func (n *numbering) spans(list []span) (out []span) {
 	for _, s := range list {
 		switch s.kind {
@@ -82,7 +82,7 @@ func (n *numbering) spans(list []span) (out []span) {
 	return out
 }
 
-// split cuts a text at its citations. What names no source stays text.
+// split cuts a text at its citations. An unknown id stays text.
 func (n *numbering) split(text string) (out []span) {
 	from := 0
 	for _, m := range citation.FindAllStringIndex(text, -1) {
@@ -106,11 +106,10 @@ func (n *numbering) split(text string) (out []span) {
 	return out
 }
 
-// An htmlWriter writes trees of blocks as HTML. All text in it is escaped.
 type htmlWriter struct {
 	b       strings.Builder
 	numbers *numbering
-	claim   func(number string) (status, mark, why string) // of claims, if there are any
+	claim   func(number string) (status, mark, why string) // of a claim; may be nil
 }
 
 func (w *htmlWriter) prose(list []block) template.HTML {
@@ -124,7 +123,6 @@ func (w *htmlWriter) blocks(list []block, tight bool) {
 	}
 }
 
-// in writes an element around what body writes. The attributes are ours.
 func (w *htmlWriter) in(tag, attrs string, body func()) {
 	w.b.WriteString("<" + tag + attrs + ">")
 	body()
@@ -186,15 +184,15 @@ func (w *htmlWriter) table(b block) {
 	w.b.WriteString("</table></div>")
 }
 
-// inPage returns text for an element or an attribute: without NUL, which a page
-// must not have, and without a plus, which what guesses UTF-7 would take for markup.
+// inPage escapes text for a page. It also replaces NUL, which is invalid, and the plus sign,
+// which browsers that guess UTF-7 would read as markup.
 func inPage(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(html.EscapeString(s), "\x00", "\uFFFD"), "+", "&#43;")
 }
 
 func (w *htmlWriter) text(s string) { w.b.WriteString(html.EscapeString(s)) }
 
-// sign writes how a claim stands, for those who see no colours, and leads to why.
+// sign writes the status of a claim as text, with a link to the reason.
 func (w *htmlWriter) sign(number string) {
 	status, mark, _ := w.claim(number)
 	if mark != "" {

@@ -11,18 +11,15 @@ import (
 	"ponder/mode/session"
 )
 
-// A Comparison says how two sessions differ.
 type Comparison struct {
 	Common comparedStart `json:"common"`
 	A      comparedSide  `json:"a"`
 	B      comparedSide  `json:"b"`
-	Both   comparedTexts `json:"both"` // what both found after they had parted
+	Both   comparedTexts `json:"both"` // found by both after the fork
 
-	// Opposed are pairs of insights, of A and of B, that cannot both be right.
 	Opposed [][2]string `json:"opposed"`
 }
 
-// comparedStart is what two sessions begin with: the same events.
 type comparedStart struct {
 	Events   ponder.Seq `json:"events"`
 	Thoughts int        `json:"thoughts"`
@@ -35,19 +32,17 @@ type comparedTexts struct {
 	Explored []string `json:"explored_questions"`
 }
 
-// A comparedSide is one of two sessions that are compared.
 type comparedSide struct {
 	SessionObject
 	ForkedFrom ponder.ThreadID    `json:"forked_from,omitempty"`
 	ForkedAt   ponder.Seq         `json:"forked_at,omitempty"`
 	Since      comparedSince      `json:"since_they_part"`
 	Only       comparedTexts      `json:"only_here"`
-	Steering   []session.Steering `json:"steering"` // since they part
+	Steering   []session.Steering `json:"steering"`
 
 	before, after session.View
 }
 
-// comparedSince is what a session has done since it parted from another.
 type comparedSince struct {
 	Thoughts int     `json:"thoughts"`
 	Seconds  float64 `json:"elapsed_seconds"`
@@ -56,7 +51,7 @@ type comparedSince struct {
 	USD      float64 `json:"cost_usd"`
 }
 
-// Compare compares two sessions of a log. Worth says what their claims are worth.
+// Compare compares two sessions of a log. worth calibrates their claims.
 func Compare(ctx context.Context, log ponder.Log, worth session.Calibration, a, b ponder.Info) (*Comparison, error) {
 	c := &Comparison{}
 	var err error
@@ -77,7 +72,6 @@ func Compare(ctx context.Context, log ponder.Log, worth session.Calibration, a, 
 	return c, nil
 }
 
-// inCommon returns how many events two threads begin with that are the same.
 func inCommon(ctx context.Context, log ponder.Log, a, b ponder.ThreadID) (ponder.Seq, error) {
 	next, stop := iter.Pull2(log.Events(ctx, b, 0))
 	defer stop()
@@ -98,7 +92,7 @@ func inCommon(ctx context.Context, log ponder.Log, a, b ponder.ThreadID) (ponder
 	return n, nil
 }
 
-// read reads a session, as it was when it parted from the other and as it is.
+// read reads a session at the fork and at its end.
 func (s *comparedSide) read(ctx context.Context, log ponder.Log, worth session.Calibration, info ponder.Info, common ponder.Seq) error {
 	s.before, s.Steering = session.NewView(), []session.Steering{}
 	v := session.NewView().Calibrate(worth)
@@ -125,11 +119,8 @@ func (s *comparedSide) read(ctx context.Context, log ponder.Log, worth session.C
 	return nil
 }
 
-// maxSides is how many texts of a kind, the newest, are compared. It is the
-// square of it that takes time.
 const maxSides = 500
 
-// insights returns those of the newest synthesis.
 func insights(v session.View) []string {
 	if last := LastSynthesis(v); last != nil {
 		return oneLines(last.Insights)
@@ -153,8 +144,7 @@ func explored(v session.View) (list []string) {
 	return list
 }
 
-// differ sorts texts into those that only a has, those that only b has, those of a
-// that b has as well, in these or other words, and pairs that say opposite things.
+// differ sorts texts: only in a, only in b, in both by meaning, and contradicting pairs.
 func differ(a, b []string) (onlyA, onlyB, both []string, opposed [][2]string) {
 	onlyA, onlyB, both = []string{}, []string{}, []string{}
 	a, b = a[max(0, len(a)-maxSides):], b[max(0, len(b)-maxSides):]

@@ -16,14 +16,13 @@ import (
 	"ponder/store/memory"
 )
 
-// fakeSession makes a thread of a session with a few events.
 func fakeSession(t *testing.T, store ponder.Store, id ponder.ThreadID, bodies ...ponder.Body) {
 	t.Helper()
 	at := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 	evs := []ponder.Event{{ID: "evt_" + string(id), Time: at, Run: "run_1", Body: ponder.RunStarted{Input: "Why?", Mode: session.Name, Budget: ponder.Budget{Time: time.Minute}}}}
 	for _, b := range bodies {
 		evs = append(evs, ponder.Event{Time: at, Run: "run_1", Elapsed: time.Duration(len(evs)) * time.Second, Body: b})
-		evs[min(1, len(evs)-1)].Cause = "focus-1/1.1" // with which its time begins
+		evs[min(1, len(evs)-1)].Cause = "focus-1/1.1"
 	}
 	if err := store.Create(t.Context(), ponder.Thread{ID: id, Kind: ponder.KindSession, Title: "Why?", Created: at}, evs...); err != nil {
 		t.Fatal(err)

@@ -10,10 +10,9 @@ import (
 	"ponder/mode/session"
 )
 
-// maxDiffer is how many texts of a kind are shown of each side.
+// maxDiffer bounds the texts shown of each side.
 const maxDiffer = 8
 
-// Text returns c for people.
 func (c *Comparison) Text(width int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", textkit.OneLine(c.A.Question))
@@ -79,7 +78,6 @@ func (c *Comparison) parting() string {
 	return text
 }
 
-// facts returns what is known of a session in a few lines.
 func (s *comparedSide) factLines() string {
 	list := []string{string(s.ID), string(s.Status)}
 	if s.StopReason != "" {
@@ -107,7 +105,6 @@ func (s *comparedSide) factLines() string {
 	return strings.Join(list, "\n")
 }
 
-// items returns a list of texts, but not more than can be taken in.
 func items(list []string) string {
 	var b strings.Builder
 	for _, text := range list[:min(maxDiffer, len(list))] {

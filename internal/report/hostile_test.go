@@ -18,7 +18,7 @@ import (
 	"ponder/mode/session"
 )
 
-// hostile texts are what a model or a document might say to break a report.
+// hostile texts try to break a report.
 var hostile = []string{
 	"<script>alert(1)</script>",
 	"</p></section></main></body><h2>Owned</h2><script src=//evil></script>",
@@ -48,7 +48,6 @@ var hostile = []string{
 	"[nested [link](https://a.example)](https://b.example)", "[e1, e2; e77] [e1][e2] [e1",
 }
 
-// sickened is a session all of whose foreign texts are the text.
 func sickened(text string) session.View {
 	d := &diary{}
 	w := []string{text}
@@ -91,7 +90,7 @@ func FuzzReports(f *testing.F) {
 	})
 }
 
-// checkReports checks that nothing in a text breaks the reports of a session.
+// checkReports checks that a text cannot break a report.
 func checkReports(t *testing.T, text string) {
 	t.Helper()
 	v := sickened(text)
@@ -106,7 +105,7 @@ func checkReports(t *testing.T, text string) {
 	checkPage(t, string(page))
 }
 
-// checkText checks that a terminal shows a text and does not obey it.
+// checkText checks that a text has no control sequences.
 func checkText(t *testing.T, s string) {
 	t.Helper()
 	for i, r := range s {
@@ -116,14 +115,14 @@ func checkText(t *testing.T, s string) {
 	}
 }
 
-// ourSections are the headings that a report may have.
+// ourSections are the allowed headings.
 var ourSections = []string{
 	"Answer", "How it was reached", "Confidence over time", "Key insights", "What is still open", "Questions", "Questions, and what was learned", "Sources", "Also read",
 	"How understanding evolved", "Corrections", "Steering", "The stream of thought", "Cost", "Notes",
 	"What has changed", "Where sources disagree", "What could not be confirmed", "Claims", "What was searched", "How it was researched",
 }
 
-// checkMarkdown reads a report as a reader that allows everything would.
+// checkMarkdown renders a report with a permissive reader.
 func checkMarkdown(t *testing.T, md string) {
 	t.Helper()
 	src := []byte(md)
@@ -181,12 +180,12 @@ func checkLink(t *testing.T, to string) {
 		}
 	}
 	if strings.Contains(to, "@") && !strings.Contains(to, ":") {
-		return // a mailbox, that readers link by themselves
+		return
 	}
 	t.Errorf("a link to %q", to)
 }
 
-// The elements and attributes that a page may have.
+// Allowed elements and attributes of a page.
 var (
 	ourElements = strings.Fields("html head meta title style body a main header h1 h2 h3 h4 h5 h6 p section div figure svg desc g line text circle path figcaption ul ol li " +
 		"img span strong em s code pre blockquote hr br details summary table thead tbody tr th td footer")
@@ -238,8 +237,8 @@ func checkPage(t *testing.T, page string) {
 	}
 }
 
-// Nothing that a model writes keeps a report waiting. What is linear takes some
-// 50 ms here, what is quadratic half a minute.
+// No text of a model slows down a report: linear work takes some 50 ms here, quadratic work
+// half a minute.
 func TestReadingIsQuick(t *testing.T) {
 	r := newReader()
 	for _, unit := range []string{

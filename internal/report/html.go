@@ -32,7 +32,6 @@ var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(funcs).Funcs(template.FuncMap{"icon": icon}).ParseFS(pageFiles, "*.html"))
 })
 
-// funcs are what templates call, of pages and of Markdown.
 var funcs = map[string]any{
 	"plain": textkit.OneLine, "clock": clock, "count": textkit.Count, "short": textkit.TruncateWords, "two": two, "kind": kindClass,
 	"ten":    func(x float64) int { return int(unit(x)*10 + 0.5) },
@@ -44,8 +43,7 @@ var funcs = map[string]any{
 	"about": about, "voices": voices, "asked": Query.asked, "says": (*Since).says, "shown": Change.shown,
 }
 
-// HTML returns a session as a report on one page of its own: it needs no script,
-// and nothing from elsewhere.
+// HTML returns a session as one page without scripts and external resources.
 func HTML(v session.View) ([]byte, error) {
 	d := newDocument(v)
 	p := newPage(d.numbers, d.Title, d.Question, d.Lead, style, "")
@@ -53,8 +51,8 @@ func HTML(v session.View) ([]byte, error) {
 	return []byte(text), err
 }
 
-// HTML returns the report as one page that needs no script and nothing from
-// elsewhere. In it is the report in its JSON form: see [ReadResearch].
+// HTML returns the report as one page without scripts and external resources. It includes the
+// JSON form: see [ReadResearch].
 func (r Research) HTML() ([]byte, error) {
 	r.fill()
 	f := newFinding(&r)
@@ -66,7 +64,6 @@ func (r Research) HTML() ([]byte, error) {
 	return sealed(text, scriptOpens, &r, scriptCloses, "\n</body>\n</html>\n")
 }
 
-// executed returns what a template makes of a page.
 func executed(name string, page any) (string, error) {
 	var b strings.Builder
 	if err := pages().ExecuteTemplate(&b, name, page); err != nil {
@@ -75,14 +72,12 @@ func executed(name string, page any) (string, error) {
 	return b.String(), nil
 }
 
-// A page is what the template of each page needs beside its report.
 type page struct {
 	Head    head
 	numbers *numbering
 	read    *reader
 }
 
-// A head is the beginning of a page.
 type head struct {
 	Title, Question, Lead, Policy string
 	Style                         template.CSS
@@ -98,35 +93,32 @@ type researchPage struct {
 	*finding
 }
 
-// newPage returns a page whose policy allows its style, what else is named, and nothing
-// else. The style and what is named are ours.
+// newPage returns a page whose policy allows only its style and the sources in allowed. css and
+// allowed are ours.
 func newPage(n *numbering, title, question, lead, css, allowed string) page {
 	sum := sha256.Sum256([]byte(css))
 	policy := "default-src 'none'; " + allowed + "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 	return page{head{title, question, lead, policy, template.CSS(css)}, n, newReader()}
 }
 
-// Prose returns a text of several paragraphs.
 func (p *page) Prose(md string) template.HTML {
 	return (&htmlWriter{numbers: p.numbers}).prose(p.numbers.blocks(p.read.prose(md)))
 }
 
-// Line returns a text that stands in a line.
 func (p *page) Line(md string) template.HTML {
 	w := &htmlWriter{numbers: p.numbers}
 	w.spans(p.numbers.spans(p.read.inline(md)))
 	return template.HTML(w.b.String()) //nolint:gosec // an htmlWriter escapes all that is foreign
 }
 
-// Gist returns the beginning of a synthesis, which is shown while it is folded.
+// Gist returns the start of a folded synthesis.
 func (p *page) Gist(md string) string {
 	return textkit.TruncateWords(textOf(p.read.prose(md)), maxGist)
 }
 
-// maxGist is how many letters of a synthesis are shown while it is folded.
+// maxGist is the length of a gist, in runes.
 const maxGist = 80
 
-// textOf returns the words of the first block that has any.
 func textOf(blocks []block) string {
 	for _, b := range blocks {
 		if text := cmp.Or(textkit.OneLine(wordsOf(b.spans)), textOf(b.blocks)); text != "" {
@@ -150,7 +142,7 @@ func wordsOf(spans []span) string {
 	return b.String()
 }
 
-// kindClass returns the kind of a thought if it is one that has a colour.
+// kindClass returns the kind of a thought if it has a colour, else "".
 func kindClass(kind string) string {
 	if slices.Contains([]string{"exploration", "critique", "connection", "insight", "question", "synthesis"}, kind) {
 		return kind
@@ -158,10 +150,8 @@ func kindClass(kind string) string {
 	return "other"
 }
 
-// two writes a share with two digits.
 func two(x float64) string { return strconv.FormatFloat(unit(x), 'f', 2, 64) }
 
-// Nodes returns the questions as lists in lists, as deep as they are.
 func (p *sessionPage) Nodes() template.HTML {
 	var b strings.Builder
 	depth := -1
@@ -169,7 +159,7 @@ func (p *sessionPage) Nodes() template.HTML {
 		switch {
 		case n.Depth > depth:
 			b.WriteString(`<ul class="tree">`)
-			depth++ // a tree is never more than one deeper than what it is below
+			depth++ // a child is at most one level deeper
 		default:
 			b.WriteString("</li>" + strings.Repeat("</ul></li>", depth-n.Depth))
 			depth = n.Depth
@@ -186,14 +176,13 @@ func (p *sessionPage) Nodes() template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // all that is foreign is escaped
 }
 
-// Marked returns the answer with its claims marked.
 func (p *researchPage) Marked() template.HTML {
-	blocks := p.page.numbers.blocks(p.read.prose(claim.Unmark(p.Answer))) // a page has marks of its own
+	blocks := p.page.numbers.blocks(p.read.prose(claim.Unmark(p.Answer))) // a page has its own marks
 	markClaims(blocks, p.Claims)
 	return (&htmlWriter{numbers: p.page.numbers, claim: p.standing}).prose(blocks)
 }
 
-// standing returns how a claim is shown in the text.
+// standing returns the sign and the reason of a claim's status.
 func (p *researchPage) standing(number string) (known, mark, why string) {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(p.Claims) {
@@ -210,10 +199,9 @@ func (p *researchPage) standing(number string) (known, mark, why string) {
 // maxIcon bounds an icon, in bytes of its URI.
 const maxIcon = 64 << 10
 
-// pictureURI is what an icon may be: bytes of a kind that runs nothing.
+// pictureURI matches data URIs of passive image types.
 var pictureURI = regexp.MustCompile(`^data:image/(?:png|gif|jpeg|webp|x-icon|vnd\.microsoft\.icon);base64,[A-Za-z0-9+/]+={0,2}$`)
 
-// icon returns the picture of a source's site, or letters for it.
 func icon(e Evidence) template.HTML {
 	if len(e.Icon) <= maxIcon && pictureURI.MatchString(e.Icon) {
 		return template.HTML(`<img class="icon" alt="" width="16" height="16" src="` + strings.ReplaceAll(e.Icon, "+", "&#43;") + `">`) //nolint:gosec // matched
@@ -222,10 +210,10 @@ func icon(e Evidence) template.HTML {
 	return template.HTML(fmt.Sprintf(`<span class="icon m%d" aria-hidden="true">%s</span>`, hue, inPage(letter))) //nolint:gosec // escaped
 }
 
-// hues is how many colours monograms have.
+// hues is the number of colours of monograms.
 const hues = 8
 
-// monogram returns the letter that stands for a site or a file, and its colour.
+// monogram returns a letter and a colour for a source without an icon.
 func monogram(e Evidence) (letter string, hue int) {
 	url, path := where(e)
 	name := path[strings.LastIndexAny(path, `/\`)+1:]

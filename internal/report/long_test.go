@@ -8,7 +8,7 @@ import (
 	"ponder/mode/session"
 )
 
-// BenchmarkReports is what the reports of a session of 5,000 thoughts cost.
+// BenchmarkReports writes the reports of a session of 5,000 thoughts.
 func BenchmarkReports(b *testing.B) {
 	v := session.NewView()
 	apply := func(body ponder.Body) { v = v.Apply(ponder.Event{Run: run, Body: body}) }

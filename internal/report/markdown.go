@@ -25,8 +25,7 @@ var markdowns = sync.OnceValue(func() *template.Template {
 	}).ParseFS(markdownFiles, "*.tmpl"))
 })
 
-// Markdown returns a session as a report in Markdown. It is made for readers of
-// every kind: where tables and details are not known, it reads as text.
+// Markdown returns a session as Markdown that also reads well as plain text.
 func Markdown(v session.View) string {
 	d := newDocument(v)
 	w := &sessionMarkdown{markdown{speller: speller{d.numbers}, read: newReader(), first: d.Question == ""}, d}
@@ -34,8 +33,8 @@ func Markdown(v session.View) string {
 	return w.write("session")
 }
 
-// Markdown returns the report as Markdown. At its end is a comment with the report in
-// its JSON form: see [ReadResearch].
+// Markdown returns the report as Markdown. A final comment has the JSON form: see
+// [ReadResearch].
 func (r Research) Markdown() ([]byte, error) {
 	r.fill()
 	f := newFinding(&r)
@@ -44,12 +43,11 @@ func (r Research) Markdown() ([]byte, error) {
 	return sealed(w.write("research")+"\n", commentOpens, &r, commentCloses, "\n")
 }
 
-// A markdown is what templates of Markdown need beside a report.
 type markdown struct {
 	speller
 	read   *reader
 	report any
-	first  bool // nothing stands between the title and the answer
+	first  bool // no text between title and answer
 }
 
 type sessionMarkdown struct {
@@ -62,8 +60,7 @@ type researchMarkdown struct {
 	*finding
 }
 
-// write returns what a template makes of the report. A template that fails is a mistake
-// of this package.
+// write executes a template. It panics on an error, which is a bug of this package.
 func (m *markdown) write(name string) string {
 	var b strings.Builder
 	if err := markdowns().ExecuteTemplate(&b, name, m.report); err != nil {
@@ -72,7 +69,6 @@ func (m *markdown) write(name string) string {
 	return b.String()
 }
 
-// Section returns a section of what a template writes, if there is anything in it.
 func (m *markdown) Section(title, name string) string { return m.section(title, m.write(name)) }
 
 func (m *markdown) section(title, text string) string {
@@ -86,26 +82,24 @@ func (m *markdown) section(title, text string) string {
 	return "\n" + text
 }
 
-// Line returns Markdown of a model for the middle of a line.
+// Line returns a model's Markdown for the middle of a line.
 func (m *markdown) Line(md string) string { return m.spans(m.numbers.spans(m.read.inline(md))) }
 
-// Item returns Markdown of a model for the beginning of an item.
+// Item returns a model's Markdown for the start of an item.
 func (m *markdown) Item(md string) string { return atLineStarts(m.Line(md)) }
 
-// Strong returns Markdown of a model as a line that stands out.
+// Strong returns a model's Markdown as an emphasised line.
 func (m *markdown) Strong(md string) string { return marked("**", m.Item(md)) }
 
-// Prose returns Markdown of a model as paragraphs, each line behind a prefix.
+// Prose returns a model's Markdown as paragraphs with a prefix on each line.
 func (m *markdown) Prose(md, prefix string) string {
 	return m.behind(prefix, m.numbers.blocks(m.read.prose(md)))
 }
 
-// Quoted returns plain text as a quotation.
 func (w *sessionMarkdown) Quoted(text string) string {
 	return w.behind("> ", w.markdown.numbers.blocks(plainly(text)))
 }
 
-// Quoted returns plain text as a quotation.
 func (w *researchMarkdown) Quoted(text string) string {
 	return w.behind("> ", plainly(textkit.Clean(text)))
 }
@@ -114,7 +108,7 @@ func (m *markdown) behind(prefix string, blocks []block) string {
 	return strings.Join(behind(prefix, prefix, m.blocks(blocks, false)), "\n")
 }
 
-// List returns a section of sources, with how many more are not cited.
+// List returns a section of sources with the number of uncited ones.
 func (w *sessionMarkdown) List(title string, list []source, uncited int) string {
 	var b strings.Builder
 	for _, s := range list {
@@ -130,7 +124,7 @@ func (w *sessionMarkdown) List(title string, list []source, uncited int) string 
 	return w.section(title, b.String())
 }
 
-// sourceItem returns a source as an item of a list.
+// sourceItem formats a source as a list item.
 func sourceItem(n int, title, address, path string, facts []string, quote string, more []string) string {
 	var parts []string
 	if title != "" {
@@ -155,7 +149,6 @@ func sourceItem(n int, title, address, path string, facts []string, quote string
 	return strings.Join(behind(mark, strings.Repeat(" ", len(mark)), lines), "\n")
 }
 
-// inBrackets returns marks behind what they are of.
 func inBrackets(marks []string) string {
 	if len(marks) == 0 {
 		return ""
@@ -163,15 +156,15 @@ func inBrackets(marks []string) string {
 	return " (" + inText(strings.Join(marks, ", ")) + ")"
 }
 
-// stateMarks are the signs of states, which read without colour.
+// stateMarks are signs that need no colour.
 var stateMarks = map[session.QuestionState]string{
 	session.Open: "○", session.Exploring: "◐", session.Explored: "●", session.Dropped: "✕",
 }
 
-// maxIndent bounds how deep lists are nested.
+// maxIndent bounds the nesting of lists.
 const maxIndent = 6
 
-// why says why a claim stands as it does, and which model was asked about it.
+// why returns the reason of a claim's status, and the model that judged it.
 func why(c Claim) string {
 	text := textkit.OneLine(c.Reason)
 	if c.Judge != "" {

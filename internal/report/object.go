@@ -6,19 +6,17 @@ import (
 	"ponder/mode/session"
 )
 
-// A SessionObject is a session as programs are shown it.
 type SessionObject struct {
 	session.Session
 	Kind        ponder.Kind `json:"kind"`
 	Title       string      `json:"title"`
-	Interrupted bool        `json:"interrupted,omitempty"` // its process ended without a word
+	Interrupted bool        `json:"interrupted,omitempty"`
 }
 
-// ObjectOf returns a session as programs are shown it. One that no process holds does not
-// think: it is paused, whatever its log says.
+// ObjectOf returns a session for programs. A session without a holder counts as paused.
 func ObjectOf(info ponder.Info, v session.View, interrupted bool) SessionObject {
 	o := SessionObject{Session: v.Session, Kind: info.Kind, Title: info.Title, Interrupted: interrupted}
-	if o.ID == "" { // nothing has been started on the thread
+	if o.ID == "" {
 		o.ID, o.Question, o.Status, o.Created = info.ID, info.Title, info.Status, &info.Created
 	}
 	if interrupted {
@@ -27,18 +25,17 @@ func ObjectOf(info ponder.Info, v session.View, interrupted bool) SessionObject 
 	return o
 }
 
-// A ResearchObject is a research as programs are shown it in lists.
 type ResearchObject struct {
 	research.Research
 	Kind        ponder.Kind `json:"kind"`
 	Title       string      `json:"title"`
-	Interrupted bool        `json:"interrupted,omitempty"` // its process ended without a word
+	Interrupted bool        `json:"interrupted,omitempty"`
 }
 
 // ResearchObjectOf is [ObjectOf] of a research.
 func ResearchObjectOf(info ponder.Info, v research.View, interrupted bool) ResearchObject {
 	o := ResearchObject{Research: v.Research, Kind: info.Kind, Title: info.Title, Interrupted: interrupted}
-	if o.ID == "" { // nothing has been started on the thread
+	if o.ID == "" {
 		o.ID, o.Question, o.Status = info.ID, info.Title, info.Status
 	}
 	if interrupted {
@@ -47,7 +44,6 @@ func ResearchObjectOf(info ponder.Info, v research.View, interrupted bool) Resea
 	return o
 }
 
-// A SessionDetail is a session with all that was thought in it, as programs are shown it.
 type SessionDetail struct {
 	SessionObject
 	Thoughts  []session.Thought   `json:"thoughts"`
@@ -63,12 +59,10 @@ type SessionDetail struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// DetailOf is [ObjectOf] with all that was thought.
 func DetailOf(info ponder.Info, v session.View, interrupted bool) SessionDetail {
 	return SessionDetail{ObjectOf(info, v, interrupted), v.Thoughts, v.Questions, v.Syntheses, v.Sources, v.Steering, v.Corrections, v.Pinned, v.Banned, v.Notes}
 }
 
-// A ResearchDetail is a research with all that was found in it, as programs are shown it.
 type ResearchDetail struct {
 	research.View
 	Kind        ponder.Kind `json:"kind"`
@@ -76,7 +70,6 @@ type ResearchDetail struct {
 	Interrupted bool        `json:"interrupted,omitempty"`
 }
 
-// ResearchDetailOf is [DetailOf] of a research.
 func ResearchDetailOf(info ponder.Info, v research.View, interrupted bool) ResearchDetail {
 	o := ResearchObjectOf(info, v, interrupted)
 	v.Research = o.Research

@@ -17,17 +17,16 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A block is a part of a text that stands on lines of its own.
 type block struct {
 	kind    blockKind
-	level   int // of a heading; the first number of a list that is ordered
+	level   int
 	ordered bool
-	tight   bool     // a list without blank lines
-	lang    string   // of code
-	text    string   // code
+	tight   bool // no blank lines between items
+	lang    string
+	text    string
 	spans   []span   // of a paragraph, a heading, a cell
 	blocks  []block  // of a list, an item, a quote, a table, a row
-	align   []string // of the columns of a table: left, center, right or nothing
+	align   []string // by column: left, center, right or empty
 }
 
 type blockKind int
@@ -40,16 +39,15 @@ const (
 	quote
 	code
 	rule
-	table // of rows, of which the first is the head
+	table // rows; the first is the head
 	row
 	cell
 )
 
-// A span is a part of a line.
 type span struct {
 	kind  spanKind
-	text  string // plain text, code, where a link goes, the id that is cited
-	spans []span // of emphasis, a link, a claim
+	text  string // text, code, URL or cited id
+	spans []span
 }
 
 type spanKind int
@@ -64,21 +62,19 @@ const (
 	cite
 	softBreak
 	hardBreak
-	claimed // text is the number of a claim, and the spans are a part of it
-	sign    // that of a claim, behind its last part
+	claimed // text is a claim's number, spans its part
+	sign    // the claim's sign, after its last part
 )
 
-// Bounds on foreign text. What is larger is shown as plain text, what is deeper
-// stands less deep.
+// Limits of foreign text. Longer text stays plain, deeper nesting is flattened.
 const (
 	maxProse = 256 << 10 // bytes
 	maxDepth = 16
 	maxURL   = 2000 // bytes
 )
 
-// A reader reads Markdown that is not trusted. HTML in it is text, links lead to
-// the web or to a mailbox or nowhere, pictures become links, and references such
-// as [1]: are not followed.
+// A reader parses untrusted Markdown. HTML stays text, links lead only to the web or a mailbox,
+// pictures become links, and references such as [1]: are ignored.
 type reader struct {
 	blocks, line parser.Parser
 }
@@ -111,7 +107,6 @@ func newReader() *reader {
 	}
 }
 
-// prose reads a text of several paragraphs.
 func (r *reader) prose(md string) []block {
 	md = textkit.Clean(md)
 	if len(md) > maxProse || tooTangled(md) {
@@ -121,7 +116,6 @@ func (r *reader) prose(md string) []block {
 	return translation{src}.blocks(r.blocks.Parse(text.NewReader(src)), 0)
 }
 
-// inline reads a text that stands in a line, such as a thought.
 func (r *reader) inline(md string) []span {
 	md = strings.Join(strings.Fields(textkit.Clean(md)), " ")
 	if len(md) > maxProse || tooTangled(md) {
@@ -135,15 +129,14 @@ func (r *reader) inline(md string) []span {
 	return spans
 }
 
-// Bounds on what a reader must match or open, of which no text that is meant to be
-// read has as much: marks in a paragraph, and lists and quotes that begin on one
-// line.
+// Limits against slow parsing, beyond legitimate text: marks in a paragraph, and nested blocks
+// on a line.
 const (
 	maxMarks = 1000
 	maxOpens = 30
 )
 
-// tooTangled reports whether a text is made to keep a reader busy.
+// tooTangled reports whether a text exceeds the limits.
 func tooTangled(md string) bool {
 	marks := 0
 	for line := range strings.Lines(md) {
@@ -163,11 +156,9 @@ func tooTangled(md string) bool {
 	return false
 }
 
-// opener is what begins a quote or an item of a list.
+// opener matches the start of a quote or an item.
 var opener = regexp.MustCompile(`^[ \t]*(?:>|[-+*]|\d{1,9}[.)])`)
 
-// opens returns how many quotes and lists begin on a line, at most one more than
-// there may be.
 func opens(line string) (n int) {
 	for n <= maxOpens {
 		end := len(opener.FindString(line))
@@ -179,7 +170,6 @@ func opens(line string) (n int) {
 	return n
 }
 
-// plainly returns a text as paragraphs of plain text.
 func plainly(md string) (list []block) {
 	for p := range strings.SplitSeq(md, "\n\n") {
 		if p = strings.Join(strings.Fields(p), " "); p != "" {
@@ -189,10 +179,9 @@ func plainly(md string) (list []block) {
 	return list
 }
 
-// A translation is made of the nodes of a source.
+// A translation converts parsed nodes of a source.
 type translation struct{ src []byte }
 
-// blocks translates the children of a node.
 func (t translation) blocks(n ast.Node, depth int) (list []block) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if depth >= maxDepth && c.Type() == ast.TypeBlock && c.FirstChild() != nil && c.FirstChild().Type() == ast.TypeBlock {
@@ -204,7 +193,6 @@ func (t translation) blocks(n ast.Node, depth int) (list []block) {
 	return list
 }
 
-// shallow returns the text below a node that is too deep.
 func (t translation) shallow(n ast.Node) (list []block) {
 	_ = ast.Walk(n, func(c ast.Node, in bool) (ast.WalkStatus, error) {
 		if in && c.Type() == ast.TypeBlock && (c.FirstChild() == nil || c.FirstChild().Type() == ast.TypeInline) {
@@ -246,7 +234,6 @@ func (t translation) block(n ast.Node, depth int) block {
 	return block{spans: t.spans(n, depth)}
 }
 
-// language returns the language of code, if it is a word.
 func language(s string) string {
 	ok := regexp.MustCompile(`^[A-Za-z0-9+#._-]{1,30}$`).MatchString(s)
 	if !ok {
@@ -264,7 +251,7 @@ func (t translation) lines(n ast.Node) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// spans translates the children of a node. Text that stands together is one span.
+// spans converts the children of a node and joins adjacent text.
 func (t translation) spans(n ast.Node, depth int) (list []span) {
 	add := func(s span) {
 		if k := len(list) - 1; s.kind == plain && k >= 0 && list[k].kind == plain {
@@ -329,15 +316,13 @@ func (t translation) span(n ast.Node, depth int) []span {
 	return t.spans(n, depth)
 }
 
-// resolved returns text with its escapes and entities resolved, and nothing in it
-// that these brought in and a terminal would obey.
+// resolved resolves escapes and entities, then removes control characters.
 func resolved(b []byte) string {
 	b = util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(b)))
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(textkit.Clean(string(b)))
 }
 
-// linked returns a link, or the text of one that must not be followed and where
-// it would have led.
+// linked returns a link. For an unsafe target it returns the text with the address.
 func linked(label []span, to string) []span {
 	to = resolved([]byte(to))
 	if safe, ok := safeURL(to); ok {
@@ -349,7 +334,7 @@ func linked(label []span, to string) []span {
 	return label
 }
 
-// unlinked returns spans without the links in them.
+// unlinked returns spans without links.
 func unlinked(spans []span) (list []span) {
 	for _, s := range spans {
 		s.spans = unlinked(s.spans)
@@ -362,8 +347,7 @@ func unlinked(spans []span) (list []span) {
 	return list
 }
 
-// safeURL returns an address that a report may link to, in its normal form: of
-// the web or of a mailbox.
+// safeURL returns the normal form of a web or mail address, and false for others.
 func safeURL(s string) (string, bool) {
 	if len(s) > maxURL || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return "", false

@@ -1,23 +1,22 @@
-// Package report writes a thinking session down for people who were not there:
-// the answer first, how sure it is and how it was reached, what is still open, and
-// all that it rests on.
+// Package report writes a session or a research for readers who did not follow it. A
+// report has the answer, its confidence, how it was reached, open questions, and all
+// sources.
 //
-// [Markdown] and [HTML] say the same. Both are made of a document (report.go:
-// what is said, in which order; words.go: its sentences; chart.go: confidence over
-// time; cite.go: its sources, by number). Texts of models are read as Markdown
-// (prose.go) into a small tree of their own, and only that is written, by
-// markup.go and respell.go, into the templates page.html and page.tmpl: so nothing in a text can break the structure of a
-// report, run, load anything or lead anywhere but to the web. Everything else that
-// is foreign is plain text.
+// [Markdown] and [HTML] write the same document: report.go orders its content, words.go
+// has its sentences, chart.go the confidence over time, cite.go the numbered sources.
+// prose.go parses Markdown of models into a small tree. cite.go and respell.go write only
+// that tree into the templates page.html and page.tmpl. So no text can break the structure
+// of a report, run code, load anything or link elsewhere than the web. Other foreign text
+// stays plain.
 //
-// A report of research ([Research]) is made of a form of its own, which is its JSON:
-// research.go has it, research_view.go makes it of a view, research_words.go says it,
-// and research.html, research.tmpl and research_text.go write it. In its
-// Markdown and HTML it carries itself (research_block.go), so that [ReadResearch] and
-// Filed.Recheck (research_check.go) can check it when all else is gone.
+// A [Research] is the JSON form of a report of research, and the source of its other
+// forms. research.go builds it, and research_words.go has its sentences. research.html,
+// research.tmpl and research_text.go write it. Its Markdown and HTML embed the JSON
+// (research_block.go), so that [ReadResearch] and Filed.Recheck (research_check.go) need
+// nothing else.
 //
-// The page is one file that needs no script and nothing from elsewhere, and says
-// so in its content security policy; page.css is how it looks.
+// A page is one file without scripts and external resources, enforced by its content
+// security policy; page.css styles it.
 package report
 
 import (
@@ -32,27 +31,27 @@ import (
 	"ponder/mode/session"
 )
 
-// A document is what a report says. Strings in it are foreign or may have
-// foreign parts; those that end in MD are Markdown.
+// A document is the content of a report. Its strings may have foreign text; names ending in MD
+// mark Markdown.
 type document struct {
 	View    session.View
 	numbers *numbering
 
 	Title    string
-	Question string // whole, if the title is only its beginning
-	Lead     string // how it went and how sure it is
-	Remark   string // what a reader should know before the answer
-	NoAnswer string // why there is no answer
+	Question string // complete, if the title is shortened
+	Lead     string // outcome and confidence
+	Remark   string
+	NoAnswer string
 	AnswerMD string
-	Account  string // how it was reached
+	Account  string
 
 	Chart       *chart
 	InsightsMD  []string
 	Open        []openQuestion
 	Tree        []session.Node
-	Sources     []source // that the answer cites
-	AlsoRead    []source // that were only cited on the way there; numbered on
-	Uncited     int      // sources that were found and are not cited
+	Sources     []source // of the answer
+	AlsoRead    []source // cited only before it; numbers continue
+	Uncited     int      // number of found, uncited sources
 	Syntheses   []session.Synthesis
 	Corrections []session.Correction
 	Steering    []steered
@@ -62,39 +61,35 @@ type document struct {
 	Colophon    string
 }
 
-// An openQuestion is something that is still open.
 type openQuestion struct {
 	TextMD   string
-	Priority int    // 0 if it is none of the questions of the session
+	Priority int    // 0 if it is not a question of the session
 	Mark     string // "asked by the user"
 }
 
-// A source is a passage that is cited.
+// A source is a cited passage.
 type source struct {
 	session.Source
 	N       int
-	Where   string // the path, the address or the earlier session
-	URL     string // to follow, or empty
-	Place   string // in it, or empty
+	Where   string // path, address or earlier session
+	URL     string // link; may be empty
+	Place   string
 	Earlier bool
-	Mark    string // "pinned by the user"
+	Mark    string
 }
 
-// steered is what a user did to a session.
 type steered struct {
 	At            float64
 	Wish, Outcome string
 	Refused       bool
 }
 
-// A sourceList is a part of the sources under a title.
 type sourceList struct {
 	ID, Title string
 	Sources   []source
-	Uncited   int // said behind the last list
+	Uncited   int
 }
 
-// SourceLists returns the sources that are cited, those of the answer first.
 func (d *document) SourceLists() (lists []sourceList) {
 	for _, l := range []sourceList{{"sources", "Sources", d.Sources, 0}, {"also-read", "Also read", d.AlsoRead, 0}} {
 		if len(l.Sources) > 0 {
@@ -107,12 +102,11 @@ func (d *document) SourceLists() (lists []sourceList) {
 	return lists
 }
 
-// IsAnswer reports whether the ith synthesis is the answer, which stands above.
+// IsAnswer reports whether synthesis i is the answer, which is shown above.
 func (d *document) IsAnswer(i int) bool {
 	return i == len(d.Syntheses)-1 && d.Syntheses[i].Final
 }
 
-// Marks says what is special about an open question.
 func (o openQuestion) Marks() (marks []string) {
 	if o.Priority > 0 {
 		marks = append(marks, fmt.Sprintf("priority %d", o.Priority))
@@ -120,13 +114,11 @@ func (o openQuestion) Marks() (marks []string) {
 	return append(marks, present(o.Mark)...)
 }
 
-// A stretch is what was thought about one thing without a break.
 type stretch struct {
 	FocusMD  string
 	Thoughts []session.Thought
 }
 
-// The most letters of a question that are its title.
 const maxTitle = 160
 
 func newDocument(v session.View) *document {
@@ -178,8 +170,8 @@ func LastSynthesis(v session.View) *session.Synthesis {
 	return nil
 }
 
-// openQuestions returns what the last synthesis says is open, and the questions
-// that were not explored, the most urgent first.
+// openQuestions returns the open points of the last synthesis and the unexplored questions, the
+// most urgent first.
 func openQuestions(v session.View) (list []openQuestion) {
 	if last := LastSynthesis(v); last != nil {
 		for _, text := range last.Remaining {
@@ -208,7 +200,6 @@ func openQuestions(v session.View) (list []openQuestion) {
 	return list
 }
 
-// number gives the sources their numbers.
 func (d *document) number() {
 	d.numbers = number(d.View.Sources, append([]string{d.AnswerMD}, d.InsightsMD...)...)
 	if last := LastSynthesis(d.View); last != nil {
@@ -257,7 +248,7 @@ func (d *document) source(n int, s session.Source) source {
 	return out
 }
 
-// stretches cuts the stream of thought where the focus changes.
+// stretches splits thoughts where the focus changes.
 func stretches(thoughts []session.Thought) (list []stretch) {
 	for i, t := range thoughts {
 		if i == 0 || t.Focus != thoughts[i-1].Focus {
@@ -269,10 +260,9 @@ func stretches(thoughts []session.Thought) (list []stretch) {
 	return list
 }
 
-// day writes a time for people everywhere.
+// day formats a time in UTC.
 func day(t *time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
-// ended says how a status is spoken of.
 var ended = map[ponder.Status]string{
 	ponder.Created: "Not started yet", ponder.Thinking: "Still thinking", ponder.Paused: "Paused", ponder.Completed: "Completed",
 	ponder.Failed: "Failed", ponder.Cancelled: "Cancelled",

@@ -31,7 +31,6 @@ func checkGolden(t *testing.T, name, got string) {
 	}
 }
 
-// What sessions of every state look like as reports.
 func TestReports(t *testing.T) {
 	start := ponder.RunStarted{Mode: session.Name, Input: "Why do *tides* lag behind the moon?"}
 	for _, tt := range []struct {
@@ -56,7 +55,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// of is a session to which this happened, a second apart.
+// of returns a session of these events, one second apart.
 func of(bodies ...ponder.Body) session.View {
 	d := &diary{}
 	for _, b := range bodies {
@@ -65,8 +64,8 @@ func of(bodies ...ponder.Body) session.View {
 	return d.view()
 }
 
-// foreign is a session that shows all that a report can have, with characters that
-// mean something to a page in all that is foreign.
+// foreign returns a session with all parts of a report and special characters in all foreign
+// text.
 func foreign() session.View {
 	v := sickened("https://a.example/(x)?q=1+1&r='<b>\u00e9#%zz%20\"\x00{{.Policy}}")
 	v.Session.Metadata.WithoutModel, v.Session.Metadata.Parallel = true, 3

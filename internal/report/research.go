@@ -17,15 +17,13 @@ import (
 	"ponder/mode/research"
 )
 
-// ResearchFormat names the form of a [Research] as JSON. A form that reads
-// otherwise has another number.
+// ResearchFormat names the JSON form. Incompatible changes increment its number.
 const ResearchFormat = "ponder-research/1"
 
-// A Research is what a report of research says, and its JSON form, which
-// docs/research.md describes. Reports in Markdown and HTML carry it, so that they can
-// be checked when nothing else is left of the thread.
+// A Research is a report of research in its JSON form: see docs/research.md. Its Markdown and
+// HTML embed it, so that they can be checked without the thread.
 type Research struct {
-	Format   string          `json:"format"` // [ResearchFormat]
+	Format   string          `json:"format"`
 	Thread   ponder.ThreadID `json:"thread_id,omitempty"`
 	Question string          `json:"question"`
 	Status   ponder.Status   `json:"status"`
@@ -33,16 +31,16 @@ type Research struct {
 	Started  time.Time       `json:"started_at,omitzero"`
 	Ended    time.Time       `json:"ended_at,omitzero"`
 	Seconds  float64         `json:"seconds"` // of work
-	Rounds   int             `json:"rounds"`  // of looking
+	Rounds   int             `json:"rounds"`
 	Model    string          `json:"model,omitempty"`
 	Unaided  bool            `json:"without_model,omitempty"` // at least the answer
 
-	Answer    string     `json:"answer"` // Markdown that cites by the ids of evidence; what is not borne out is marked
+	Answer    string     `json:"answer"` // Markdown with evidence ids; unsupported claims are marked
 	Claims    []Claim    `json:"claims"`
 	Evidence  []Evidence `json:"evidence"`
 	Conflicts []Conflict `json:"conflicts"`
 	Queries   []Query    `json:"queries"`
-	Open      []string   `json:"not_confirmed,omitempty"` // what could not be found out
+	Open      []string   `json:"not_confirmed,omitempty"` // unresolved points
 	Removed   []string   `json:"removed_citations,omitempty"`
 	Timeline  []Moment   `json:"timeline"`
 	Steering  []Wished   `json:"steering,omitempty"`
@@ -50,44 +48,41 @@ type Research struct {
 	Notes     []string   `json:"notes,omitempty"`
 	Cost      Cost       `json:"cost"`
 
-	Seal string `json:"seal,omitempty"` // SHA-256 of its JSON without white space and seal, hex
+	Seal string `json:"seal,omitempty"` // SHA-256 of the JSON without white space and seal, hex
 }
 
-// A Claim is a sentence of the answer that can be right or wrong.
 type Claim struct {
 	ID      string    `json:"id"`
 	Text    string    `json:"text"` // without citations
 	Start   int       `json:"start"`
-	End     int       `json:"end"`    // bytes of the answer before it was marked
+	End     int       `json:"end"`    // bytes of the answer without marks
 	Status  string    `json:"status"` // supported, qualified, contradicted, unverified, inference
 	Score   float64   `json:"score"`
 	Reason  string    `json:"reason,omitempty"`
 	Cites   []string  `json:"cites,omitempty"`
 	Quotes  []Passage `json:"quotes,omitempty"`
 	Against []Passage `json:"against,omitempty"`
-	Judge   string    `json:"judge,omitempty"` // the model that was asked about it
+	Judge   string    `json:"judge,omitempty"` // the model that judged it
 }
 
-// A Passage is a part of a quote.
 type Passage struct {
 	Evidence string `json:"evidence"`
 	Start    int    `json:"start"` // bytes of the quote
 	End      int    `json:"end"`
 }
 
-// Evidence is a quote and where it is from.
 type Evidence struct {
 	ID        string          `json:"id"`
 	Quote     string          `json:"quote"`
-	Source    string          `json:"source"` // a path or an address
+	Source    string          `json:"source"`
 	URL       string          `json:"url,omitempty"`
 	Title     string          `json:"title,omitempty"`
 	Author    string          `json:"author,omitempty"`
 	Section   string          `json:"section,omitempty"`
 	Page      int             `json:"page,omitempty"`
-	Start     int             `json:"start"` // bytes of the text that Hash names
+	Start     int             `json:"start"` // byte offset in the text of Hash
 	End       int             `json:"end"`
-	Hash      string          `json:"hash,omitempty"`     // SHA-256 of that text, hex
+	Hash      string          `json:"hash,omitempty"`     // SHA-256 of the text, hex
 	Original  string          `json:"original,omitempty"` // SHA-256 of the archived bytes, hex
 	Published time.Time       `json:"published,omitzero"`
 	Fetched   time.Time       `json:"fetched,omitzero"`
@@ -95,8 +90,8 @@ type Evidence struct {
 	Query     string          `json:"query,omitempty"`
 	Provider  string          `json:"provider,omitempty"`
 	Score     float64         `json:"score,omitempty"`
-	Cluster   string          `json:"cluster,omitempty"` // the same for copies of one text
-	Voices    int             `json:"voices,omitempty"`  // independent sources that say the same
+	Cluster   string          `json:"cluster,omitempty"` // equal for copies of one text
+	Voices    int             `json:"voices,omitempty"`  // independent sources with the same statement
 	Quality   []ponder.Signal `json:"quality,omitempty"`
 	Untrusted bool            `json:"untrusted,omitempty"`
 	Cited     bool            `json:"cited,omitempty"`
@@ -105,7 +100,6 @@ type Evidence struct {
 	Icon      string          `json:"icon,omitempty"` // of its site: a data URI
 }
 
-// A Conflict is that sources say different things of one attribute of one thing.
 type Conflict struct {
 	Subject   string `json:"subject"`
 	Attribute string `json:"attribute"`
@@ -114,7 +108,6 @@ type Conflict struct {
 	Sides     []Side `json:"sides"`
 }
 
-// A Side is one of the things that sources say.
 type Side struct {
 	Value  string    `json:"value"`
 	Quotes []Passage `json:"quotes"`
@@ -122,24 +115,22 @@ type Side struct {
 	Newest time.Time `json:"newest,omitzero"`
 }
 
-// A Query is something that was looked for.
 type Query struct {
 	Round int           `json:"round,omitempty"`
-	Tool  string        `json:"tool"` // what was asked: web, memory, ...
+	Tool  string        `json:"tool"` // web, memory, ...
 	Text  string        `json:"query"`
-	Found int           `json:"found"`           // passages that it brought first
-	Age   time.Duration `json:"age_ns,omitzero"` // of a result that was kept
+	Found int           `json:"found"`           // passages that it found first
+	Age   time.Duration `json:"age_ns,omitzero"` // of a cached result
 	Error string        `json:"error,omitempty"`
 }
 
-// A Moment is something that happened.
 type Moment struct {
-	At   float64 `json:"at"` // seconds of work
+	At   float64 `json:"at"`
 	Kind string  `json:"kind"`
 	Text string  `json:"text"`
 }
 
-// A Wished is what a user wished for, and what came of it.
+// A Wished is a command of the user and its result.
 type Wished struct {
 	At      float64 `json:"at"`
 	Wish    string  `json:"wish"`
@@ -147,7 +138,6 @@ type Wished struct {
 	Refused bool    `json:"refused,omitempty"`
 }
 
-// Outcome says what came of a wish.
 func (w Wished) Outcome() string {
 	switch {
 	case w.Refused:
@@ -158,7 +148,6 @@ func (w Wished) Outcome() string {
 	return w.Effect
 }
 
-// Cost is what calls of models came to.
 type Cost struct {
 	Calls    int         `json:"calls"`
 	Failed   int         `json:"failed,omitempty"`
@@ -169,7 +158,6 @@ type Cost struct {
 	Models   []ModelCost `json:"models,omitempty"`
 }
 
-// ModelCost is that of one model.
 type ModelCost struct {
 	Model    string  `json:"model"`
 	Calls    int     `json:"calls"`
@@ -180,18 +168,17 @@ type ModelCost struct {
 	Unpriced int     `json:"calls_without_price,omitempty"`
 }
 
-// Bounds of a report that is read.
 const (
-	// MaxResearch is the most bytes of a report.
+	// MaxResearch bounds a report, in bytes.
 	MaxResearch = 64 << 20
 	maxClaims   = 10_000
 	maxEvidence = 10_000
 )
 
-// ErrNoReport is that something is no report of research.
+// ErrNoReport means that a file is no report of research.
 var ErrNoReport = errors.New("not a report of research")
 
-// JSON returns the report in its JSON form, with a newline.
+// JSON returns the JSON form with a final newline.
 func (r Research) JSON() ([]byte, error) {
 	r.fill()
 	r.Seal = r.seal()
@@ -202,7 +189,6 @@ func (r Research) JSON() ([]byte, error) {
 	return append(js, '\n'), nil
 }
 
-// fill makes empty lists of those that programs expect.
 func (r *Research) fill() {
 	r.Format = ResearchFormat
 	if r.Claims == nil {
@@ -222,7 +208,7 @@ func (r *Research) fill() {
 	}
 }
 
-// seal returns what the report is known by, so that a change by hand is found.
+// seal returns a hash that reveals manual changes.
 func (r Research) seal() string {
 	r.fill()
 	r.Seal = ""
@@ -230,7 +216,7 @@ func (r Research) seal() string {
 	if err != nil {
 		return ""
 	}
-	var read Research // in which all text is as it is read again
+	var read Research // normalises text as reading does
 	if json.Unmarshal(js, &read) == nil {
 		if again, err := json.Marshal(read); err == nil {
 			js = again
@@ -240,8 +226,7 @@ func (r Research) seal() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// decode reads the JSON form. What it returns is within bounds: passages are those
-// of quotes that are there.
+// decode parses the JSON form and checks its limits and references.
 func decode(js []byte) (Research, error) {
 	var r Research
 	var head struct {
@@ -271,7 +256,7 @@ func (r *Research) evidence(id string) (Evidence, bool) {
 	return Evidence{}, false
 }
 
-// Counts returns how many claims there are of each status.
+// Counts returns the number of claims by status.
 func (r *Research) Counts() map[string]int {
 	n := make(map[string]int)
 	for _, c := range r.Claims {
@@ -280,8 +265,7 @@ func (r *Research) Counts() map[string]int {
 	return n
 }
 
-// ResearchOf returns the report of a research. Since is the older report that it was
-// to bring up to date, if there is one.
+// ResearchOf returns the report of a research. since is the report that it updated; may be nil.
 func ResearchOf(v research.View, since *research.Report) Research {
 	h := v.Research
 	r := Research{
@@ -339,11 +323,10 @@ func conflictOf(c ponder.Conflict) Conflict {
 	return out
 }
 
-// leastAge is how old a page must be, when a query brings it, to be one that was kept.
+// leastAge is the age from which a fetched page counts as cached.
 const leastAge = time.Minute
 
-// ageIn returns how old the answer to a query was, if that was kept, else the newest of
-// what it brought.
+// ageIn returns the age of a cached result, else of its newest passage.
 func ageIn(v research.View, q research.Query) (age time.Duration) {
 	if q.Age > 0 {
 		return time.Duration(q.Age) * time.Second
@@ -365,10 +348,9 @@ func ageIn(v research.View, q research.Query) (age time.Duration) {
 	return age.Truncate(time.Second)
 }
 
-// maxMoments bounds the course of events that a report has.
+// maxMoments bounds the timeline.
 const maxMoments = 500
 
-// timelineOf returns what happened, with how each passage came.
 func timelineOf(v research.View) (list []Moment) {
 	for _, e := range v.Evidence {
 		list = append(list, Moment{At: e.At, Kind: "evidence", Text: e.ID + " " + cmp.Or(e.Title, e.URL, e.Source)})
@@ -401,8 +383,8 @@ func costOf(u research.Usage) Cost {
 	return c
 }
 
-// sinceOf compares claims with those of an older report, which are read out of its
-// answer and checked against its quotes.
+// sinceOf compares claims with those in the answer of an older report, checked against its
+// quotes.
 func sinceOf(older research.Report, claims []Claim) *Since {
 	quotes := make([]claim.Quote, len(older.Evidence))
 	for i, k := range older.Evidence {

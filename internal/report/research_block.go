@@ -13,13 +13,13 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A sealing is what a report carries beside its text, as JSON.
+// A sealing is the embedded data of a report.
 type sealing struct {
-	Text   string          `json:"text_sha256"` // of the words around it, see wordsHash
+	Text   string          `json:"text_sha256"` // of the surrounding words: see wordsHash
 	Report json.RawMessage `json:"report"`
 }
 
-// The marks around a sealing. JSON has neither: it writes -- and < as escapes.
+// Markers of a sealing. JSON cannot have them: it escapes -- and <.
 const (
 	commentOpens  = "<!-- ponder-report "
 	commentCloses = " -->"
@@ -27,8 +27,7 @@ const (
 	scriptCloses  = "</script>"
 )
 
-// sealed returns a report as a text before and one behind its sealing, with that between
-// its marks.
+// sealed returns a report with its sealing between before and after.
 func sealed(before, opens string, r *Research, closes, after string) ([]byte, error) {
 	r.Seal = r.seal()
 	js, err := json.Marshal(r)
@@ -42,24 +41,23 @@ func sealed(before, opens string, r *Research, closes, after string) ([]byte, er
 	return []byte(before + opens + strings.ReplaceAll(string(js), "--", `-\u002d`) + closes + after), nil
 }
 
-// wordsHash returns a hash of the words of a text, whatever stands between them.
+// wordsHash hashes the words of a text and ignores white space.
 func wordsHash(text string) string {
 	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(text), " ")))
 	return hex.EncodeToString(sum[:])
 }
 
-// A Filed is a report that was read from a file.
+// A Filed is a report read from a file.
 type Filed struct {
 	Research
-	Form    string   // json, markdown or html
-	Altered bool     // its text is not the one that it was written with
-	Shown   string   // the answer as its text has it, with the ids of evidence
-	Lines   []string // of an altered text, those that were not written so
-	Missing []string // and those that were
+	Form    string // markdown, html or json
+	Altered bool   // the text differs from the original
+	Shown   string
+	Lines   []string
+	Missing []string // its missing lines
 }
 
-// ReadResearch reads a report of research in any of its forms, from the report alone.
-// What is none is an [ErrNoReport].
+// ReadResearch parses a report in any form. Other input is an [ErrNoReport].
 func ReadResearch(raw []byte) (*Filed, error) {
 	if len(raw) > MaxResearch {
 		return nil, fmt.Errorf("%w: it is larger than any", ErrNoReport)
@@ -91,7 +89,7 @@ func ReadResearch(raw []byte) (*Filed, error) {
 	return f, nil
 }
 
-// unseal cuts a report at its sealing, by the marks of its form.
+// unseal splits a report at its sealing.
 func unseal(form, text string) (before, js, after string, ok bool) {
 	if form == "html" {
 		return cutLast(text, scriptOpens, scriptCloses)
@@ -99,7 +97,6 @@ func unseal(form, text string) (before, js, after string, ok bool) {
 	return cutLast(text, commentOpens, commentCloses)
 }
 
-// cutLast cuts a text at the last pair of marks.
 func cutLast(text, opens, closes string) (before, inner, after string, ok bool) {
 	i := strings.LastIndex(text, opens)
 	if i < 0 {
@@ -110,7 +107,7 @@ func cutLast(text, opens, closes string) (before, inner, after string, ok bool) 
 	return before, inner, after, ok
 }
 
-// compare holds the text of a report against what it was written from.
+// compare compares the text with the hash, and finds differences.
 func (f *Filed) compare(text, hash string) {
 	f.Altered = wordsHash(text) != hash || f.Seal != f.seal()
 	f.Shown = f.Answer
@@ -128,10 +125,8 @@ func (f *Filed) compare(text, hash string) {
 	f.Shown = f.byID(shown(text))
 }
 
-// maxDifferences is how many lines that differ are listed.
 const maxDifferences = 20
 
-// differences returns the lines that only one of two texts has.
 func differences(now, was []string) (added, gone []string) {
 	only := func(a, b []string) (list []string) {
 		n := make(map[string]int)
@@ -148,7 +143,7 @@ func differences(now, was []string) (added, gone []string) {
 	return only(now, was), only(was, now)
 }
 
-// nonEmpty returns the lines of a text that have words, with one space between them.
+// nonEmpty returns the lines with words, with normalised space.
 func nonEmpty(text string) (list []string) {
 	for line := range strings.Lines(text) {
 		if line = textkit.OneLine(line); line != "" {
@@ -158,7 +153,6 @@ func nonEmpty(text string) (list []string) {
 	return list
 }
 
-// markdownAnswer returns the answer of a report in Markdown.
 func markdownAnswer(text string) string {
 	_, rest, _ := strings.Cut("\n"+text, "\n## Answer\n")
 	answer, _, _ := strings.Cut(rest, "\n## ")
@@ -166,13 +160,13 @@ func markdownAnswer(text string) string {
 	return strings.TrimSpace(answer)
 }
 
-// shownNumber is how a text in Markdown cites.
+// shownNumber matches a citation in Markdown.
 var shownNumber = regexp.MustCompile(`\\?\[(\d{1,6})\\?\]`)
 
-// shownMark is how a text in Markdown marks what is not borne out.
+// shownMark matches the mark of an unsupported claim in Markdown.
 var shownMark = regexp.MustCompile(`\\?\[(unverified|partly supported|contradicted)(?: by \d{1,6})?\\?\]`)
 
-// byID returns a text in which citations by numbers are those by ids, without marks.
+// byID replaces citations by ids and removes marks.
 func (f *Filed) byID(text string) string {
 	text = shownMark.ReplaceAllString(text, "")
 	n := f.numbering()
@@ -186,7 +180,7 @@ func (f *Filed) byID(text string) string {
 	})
 }
 
-// What is read of a page that this package wrote.
+// Parts of a page that this package wrote.
 var (
 	unseen     = regexp.MustCompile(`(?s)<(head|style|script)\b.*?</(head|style|script)>`)
 	pageMark   = regexp.MustCompile(`<a class="cite"[^>]*>(\d+)</a>`)
@@ -197,7 +191,7 @@ var (
 	manyBreaks = regexp.MustCompile(`\n\s*\n\s*`)
 )
 
-// pageText returns what a page shows, its blocks in paragraphs.
+// pageText returns the visible text of a page, with blocks as paragraphs.
 func pageText(page string) string {
 	page = unseen.ReplaceAllString(page, "")
 	page = pageSign.ReplaceAllString(page, "")
@@ -208,7 +202,6 @@ func pageText(page string) string {
 
 func pageLines(page string) []string { return nonEmpty(pageText(page)) }
 
-// pageAnswer returns the answer of a page.
 func pageAnswer(page string) string {
 	m := answerOf.FindStringSubmatch(page)
 	if m == nil {

@@ -14,8 +14,7 @@ import (
 	"ponder/knowledge/claim"
 )
 
-// Check reads the claims out of a text, which may be marked, and checks each against
-// quotes.
+// Check extracts the claims of a text and checks each against quotes.
 func Check(text string, quotes []claim.Quote) []Claim {
 	var sentences []claim.Sentence
 	for _, s := range claim.Split(claim.Unmark(text)) {
@@ -26,8 +25,7 @@ func Check(text string, quotes []claim.Quote) []Claim {
 	return checked(claim.NewCorpus(quotes), sentences)
 }
 
-// checked returns sentences with what came of checking them, one in the light of those
-// before it.
+// checked returns sentences with their status. Earlier ones give context to later ones.
 func checked(corpus *claim.Corpus, sentences []claim.Sentence) (list []Claim) {
 	for i, f := range corpus.VerifyAll(sentences) {
 		s := sentences[i]
@@ -39,8 +37,7 @@ func checked(corpus *claim.Corpus, sentences []claim.Sentence) (list []Claim) {
 	return list
 }
 
-// quotes returns the evidence as claims are checked against it, but for what is in
-// without.
+// quotes returns the evidence for checking, except ids in without.
 func (r *Research) quotes(without map[string]bool) []claim.Quote {
 	var list []claim.Quote
 	for _, e := range r.Evidence {
@@ -53,30 +50,29 @@ func (r *Research) quotes(without map[string]bool) []claim.Quote {
 	return list
 }
 
-// addressed reports whether a quote is meant for programs, which speaks for nothing.
+// addressed reports whether a quote addresses programs; it supports no claim.
 func addressed(e Evidence) bool {
 	return slices.ContainsFunc(e.Quality, func(s ponder.Signal) bool { return s.Name == "addressed" })
 }
 
-// A Recheck is what came of checking the claims of a report anew.
 type Recheck struct {
 	Claims  []Reclaim `json:"claims"`
-	Altered []Claim   `json:"altered,omitempty"` // claims of the text that the report was not made with, as they stand now
-	Missing []string  `json:"missing,omitempty"` // claims of the report that its text does not make any more
+	Altered []Claim   `json:"altered,omitempty"`
+	Missing []string  `json:"missing,omitempty"` // claims missing in the text
 	Strange []string  `json:"strange_citations,omitempty"`
 }
 
-// A Reclaim is a claim of a report, checked anew.
+// A Reclaim is a claim checked again.
 type Reclaim struct {
 	Claim
 	Now     string `json:"status_now"`
 	Why     string `json:"reason_now,omitempty"`
 	Differs bool   `json:"differs,omitempty"`
-	Judged  bool   `json:"judged,omitempty"` // it differs, and a model was asked then, which is not asked again
+	Judged  bool   `json:"judged,omitempty"` // differs from a model's judgement, which is not repeated
 }
 
-// Recheck checks the claims of a report anew, from its quotes but for those that do not
-// stand any more, and the claims of its text beside those that it lists.
+// Recheck checks the claims of a report against its quotes, except broken ones, and compares
+// them with the claims of its text.
 func (f *Filed) Recheck(broken map[string]bool) Recheck {
 	var out Recheck
 	corpus := claim.NewCorpus(f.quotes(broken))
@@ -95,7 +91,7 @@ func (f *Filed) Recheck(broken map[string]bool) Recheck {
 	for _, s := range claim.Split(claim.Unmark(f.Shown)) {
 		said[keyOf(s.Text)] = true
 		if f.Unaided && len(s.Cites) == 0 {
-			continue // it is none of the quotes that the answer is made of
+			continue // not a quote of an extractive answer
 		}
 		for _, id := range s.Cites {
 			if _, ok := f.evidence(id); !ok && !slices.Contains(out.Strange, id) {
@@ -114,13 +110,11 @@ func (f *Filed) Recheck(broken map[string]bool) Recheck {
 	return out
 }
 
-// keyOf returns what a claim is known by, however its signs and spaces are written.
 func keyOf(text string) string {
 	key, _ := letters(textkit.Clean(text))
 	return key
 }
 
-// Problem says what does not stand of a claim, or "".
 func (c Reclaim) Problem() string {
 	if !c.Differs {
 		return ""
@@ -135,7 +129,7 @@ func (c Reclaim) Problem() string {
 	return text
 }
 
-// Used returns the ids of the evidence that the report shows.
+// Used returns the ids of shown evidence.
 func (r *Research) Used() map[string]bool {
 	used := make(map[string]bool)
 	for _, id := range r.numbering().order {
@@ -144,18 +138,17 @@ func (r *Research) Used() map[string]bool {
 	return used
 }
 
-// Since is what is different from an older report.
+// Since is the difference from an older report.
 type Since struct {
 	Thread   ponder.ThreadID `json:"thread_id,omitempty"`
 	Question string          `json:"question,omitempty"`
 	Ended    time.Time       `json:"ended_at,omitzero"`
-	New      []string        `json:"new"`     // claims that the older did not make
-	Gone     []string        `json:"gone"`    // claims that only the older made
-	Changed  []Change        `json:"changed"` // the same claim with another value, another sense or another status
-	Same     int             `json:"same"`    // claims that say what they said
+	New      []string        `json:"new"`     // only in the newer
+	Gone     []string        `json:"gone"`    // only in the older
+	Changed  []Change        `json:"changed"` // another value, sense or status
+	Same     int             `json:"same"`    // unchanged
 }
 
-// A Change is a claim that says something else now, or stands otherwise.
 type Change struct {
 	Was       string `json:"was"`
 	Now       string `json:"now"`
@@ -163,20 +156,18 @@ type Change struct {
 	NowStatus string `json:"now_status,omitempty"`
 }
 
-// maxCompared bounds how many claims of a report are compared.
 const maxCompared = 500
 
-// A said is a claim as it is compared.
+// A said is a claim prepared for comparison.
 type said struct {
 	Claim
-	text similarity.Text // all of it
-	bare similarity.Text // without its values
+	text similarity.Text
+	bare similarity.Text // without values
 	used bool
 }
 
-// Changes compares the claims of an older report with those of a newer. Claims are the
-// same if package same takes them for it; a claim is changed if it is the opposite, if
-// it says the same of another value, or if its status is another.
+// Changes compares claims by similarity. A claim is changed if it is negated, has another
+// value, or has another status.
 func Changes(older, newer []Claim) Since {
 	was, now := readSaid(older), readSaid(newer)
 	d := Since{New: []string{}, Gone: []string{}, Changed: []Change{}}
@@ -208,7 +199,6 @@ func Changes(older, newer []Claim) Since {
 	return d
 }
 
-// pair takes in two claims of the same thing.
 func (d *Since) pair(a, b *said) {
 	alike := textkit.OneLine(a.Text) == textkit.OneLine(b.Text) || a.text.Compare(b.text) == similarity.Same
 	if alike && (a.Status == b.Status || a.Status == "" || b.Status == "") {
@@ -226,7 +216,7 @@ func readSaid(claims []Claim) []said {
 	return list
 }
 
-// valueless returns a text without the words that have digits in them.
+// valueless removes words with digits.
 func valueless(text string) string {
 	words := strings.FieldsFunc(text, unicode.IsSpace)
 	kept := words[:0]
@@ -238,7 +228,7 @@ func valueless(text string) string {
 	return strings.Join(kept, " ")
 }
 
-// says says in a line what is different.
+// says describes the difference in a line.
 func (d *Since) says() string {
 	text := "Since " + whenOf(d) + ": " + textkit.Count(len(d.New), "claim is new", "claims are new") + ", " +
 		textkit.Count(len(d.Gone), "is gone", "are gone") + ", " + textkit.Count(len(d.Changed), "has changed", "have changed") + ", " +
@@ -257,7 +247,6 @@ func whenOf(d *Since) string {
 	return text
 }
 
-// shown returns the texts of the change, with their statuses if these differ.
 func (c Change) shown() Change {
 	was, now := c.Was, c.Now
 	if c.WasStatus != c.NowStatus && c.WasStatus != "" && c.NowStatus != "" {

@@ -7,15 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// A mark is where a claim stands in the spans of a block: the letters from start to
-// end of its leaves, see leaves.
+// A claimMark is the position of a claim in a block: letters start to end of its leaves.
 type claimMark struct {
-	number     string // of the claim in its list, from 1
+	number     string // of the claim, from 1
 	start, end int
 }
 
-// markClaims puts spans around the claims in blocks, which are looked for in the order
-// in which they stand. What is not found is left as it is.
+// markClaims wraps claims in spans, searched in order. It ignores missing ones.
 func markClaims(list []block, claims []Claim) {
 	next := 0
 	for i := range list {
@@ -23,8 +21,7 @@ func markClaims(list []block, claims []Claim) {
 	}
 }
 
-// markBlock marks the claims of a block and those below it, from the next claim on, and
-// returns which is next then.
+// markBlock marks the claims in a block, from next on, and returns the new next.
 func markBlock(b *block, claims []Claim, next int) int {
 	if b.kind == code {
 		return next
@@ -42,10 +39,10 @@ func markBlock(b *block, claims []Claim, next int) int {
 	return next
 }
 
-// maxAhead is how many claims are looked at beyond one that is not found.
+// maxAhead is the number of claims tried after a missing one.
 const maxAhead = 8
 
-// findClaims returns where claims stand in spans, and which is the next to look for.
+// findClaims returns the positions of claims, and the new next.
 func findClaims(spans []span, claims []Claim, next int) (marks []claimMark, _ int) {
 	text, places := letters(leaves(spans))
 	from := 0
@@ -66,7 +63,6 @@ func findClaims(spans []span, claims []Claim, next int) (marks []claimMark, _ in
 	return marks, next
 }
 
-// leaves returns the text of spans as it is read, without what they cite.
 func leaves(list []span) string {
 	var b strings.Builder
 	for _, s := range list {
@@ -80,8 +76,7 @@ func leaves(list []span) string {
 	return b.String()
 }
 
-// letters returns the letters and digits of a text, in bytes, and where each byte of
-// them is: of a letter of several bytes, where the last of it is.
+// letters returns the letters and digits of a text, and the source position of each byte.
 func letters(text string) (string, []int) {
 	var b strings.Builder
 	var places []int
@@ -99,7 +94,7 @@ func letters(text string) (string, []int) {
 		}
 		places = append(places, i+n-1)
 	}
-	// The first byte of a claim is where its first letter begins.
+	// A claim starts at the first byte of its first letter.
 	for i, r := range b.String() {
 		for k := range utf8.RuneLen(r) {
 			places[i+k] = places[i+utf8.RuneLen(r)-1] - utf8.RuneLen(r) + 1 + k
@@ -108,8 +103,7 @@ func letters(text string) (string, []int) {
 	return b.String(), places
 }
 
-// cutSpans returns spans in which what marks name stands in spans of its own. pos is
-// how far the leaves have been read.
+// cutSpans splits spans at marks. pos is the position in the leaves.
 func cutSpans(list []span, marks []claimMark, pos *int) (out []span) {
 	for _, s := range list {
 		switch s.kind {
@@ -126,7 +120,7 @@ func cutSpans(list []span, marks []claimMark, pos *int) (out []span) {
 	return out
 }
 
-// cutLeaf cuts a leaf that begins at a place where marks begin and end.
+// cutLeaf splits a leaf that starts at position at.
 func cutLeaf(s span, marks []claimMark, at int) (out []span) {
 	from, end := 0, len(s.text)
 	piece := func(to int) span { return span{kind: s.kind, text: s.text[from:to]} }

@@ -17,10 +17,9 @@ import (
 	"ponder"
 )
 
-// dot is a picture of one dot.
 const dot = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 
-// sleeping returns a report that has everything.
+// sleeping returns a report with all parts.
 func sleeping() Research {
 	at := time.Date(2026, 3, 2, 9, 30, 0, 0, time.UTC)
 	return Research{
@@ -69,7 +68,6 @@ func written(t *testing.T, r Research) map[string][]byte {
 	return out
 }
 
-// TestResearchGolden checks how a report that has everything is written.
 func TestResearchGolden(t *testing.T) {
 	files := map[string][]byte{"research.txt": []byte(sleeping().Text() + "\n")}
 	for form, b := range written(t, sleeping()) {
@@ -92,7 +90,6 @@ func TestResearchGolden(t *testing.T) {
 	}
 }
 
-// TestReadBack checks that each form is read as it was written.
 func TestReadBack(t *testing.T) {
 	want := sleeping()
 	want.fill()
@@ -113,14 +110,14 @@ func TestReadBack(t *testing.T) {
 	}
 }
 
-// TestAltered checks that what is changed by hand is found, wherever it stands.
+// TestAltered checks that each manual change is found.
 func TestAltered(t *testing.T) {
 	for form, b := range written(t, sleeping()) {
 		for _, tt := range []struct{ from, to string }{
 			{"sleep 12.8 hours", "sleep 18.2 hours"}, {"53 adults", "35 adults"}, {"9.7 h", "7.9 h"}, {"A. Ashbury", "B. Ashbury"},
 		} {
 			text := string(b)
-			if form != "json" { // of the text alone, not of what it carries
+			if form != "json" { // only the text, not the embedded data
 				at := strings.Index(text, map[string]string{"markdown": commentOpens, "html": scriptOpens}[form])
 				text = strings.Replace(text[:at], tt.from, tt.to, 1) + text[at:]
 			} else {
@@ -161,7 +158,7 @@ func TestRecheck(t *testing.T) {
 	}
 }
 
-// TestRecheckMarked checks that marks between sentences do not make others of them.
+// TestRecheckMarked checks that marks between sentences do not change claims.
 func TestRecheckMarked(t *testing.T) {
 	f := &Filed{Research: sleeping(), Altered: true}
 	f.Answer = "Apes dream [e1]. [unverified] [e2] says \"53 adults\" and more. [unverified] It rained."
@@ -208,7 +205,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// sick returns a report all of whose foreign texts are the text.
+// sick returns a report with text in each foreign field.
 func sick(text string) Research {
 	r := sleeping()
 	js, _ := json.Marshal(r)

@@ -7,8 +7,8 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Text returns the answer for a terminal: with numbered citations, the list of what it
-// cites, where sources disagree, what could not be confirmed and what has changed.
+// Text returns the answer for a terminal: citations, sources, conflicts, unconfirmed points and
+// changes.
 func (r Research) Text() string {
 	f := newFinding(&r)
 	w := &textWriter{f: f}
@@ -22,7 +22,6 @@ func (r Research) Text() string {
 	return strings.TrimRight(w.b.String(), "\n")
 }
 
-// A textWriter writes a report as plain text.
 type textWriter struct {
 	f *finding
 	b strings.Builder
@@ -44,8 +43,8 @@ func (w *textWriter) answer() string {
 }
 
 const (
-	maxTextQuote = 240 // letters
-	maxListed    = 12  // of each thing; the report has all
+	maxTextQuote = 240
+	maxListed    = 12 // of each kind; the report is complete
 )
 
 func (w *textWriter) sources() {

@@ -10,8 +10,7 @@ import (
 	"ponder/mode/research"
 )
 
-// TestTimesOf checks that the times of a report are those of work, and ages those of what
-// was kept.
+// TestTimesOf checks that times count work only, and ages are of cached results.
 func TestTimesOf(t *testing.T) {
 	begun := time.Date(2026, 3, 2, 9, 30, 0, 0, time.UTC)
 	v := research.NewView()
@@ -23,7 +22,7 @@ func TestTimesOf(t *testing.T) {
 		{Run: "run_1", Cause: "found", Elapsed: 2 * time.Second, Body: ponder.Evidence{ID: "e1", Title: "Sky", Content: "It recovers."}},
 		{Run: "run_1", Cause: "told", Elapsed: 3 * time.Second, Body: ponder.Progress{Stage: "analysis", Content: "Reading."}},
 	} {
-		ev.Seq, ev.Time = ponder.Seq(i+1), begun.Add(time.Duration(i)*time.Hour) // it was paused in between
+		ev.Seq, ev.Time = ponder.Seq(i+1), begun.Add(time.Duration(i)*time.Hour) // paused in between
 		v = v.Apply(ev)
 	}
 	r := ResearchOf(v, nil)

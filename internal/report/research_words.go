@@ -13,21 +13,19 @@ import (
 	"ponder/mode/session"
 )
 
-// A finding is a report of research made ready to be written.
 type finding struct {
 	*Research
 	numbers *numbering
 	Title   string
-	Asked   string // the whole question, if the title is only its beginning
+	Asked   string // complete, if the title is shortened
 	Cited   []citedEvidence
 	Uncited int
 }
 
-// citedEvidence is evidence with what is said of it.
 type citedEvidence struct {
 	Evidence
 	N             int
-	Title         string // unless it is only the address
+	Title         string // unless equal to the address
 	Address, Path string // one of them
 	Facts, More   []string
 }
@@ -56,8 +54,7 @@ func newFinding(r *Research) *finding {
 	return f
 }
 
-// numbering numbers what is cited: as the answer has it, then what else speaks for or
-// against a claim, or stands in a conflict.
+// numbering numbers the citations: of the answer, then other evidence of claims and conflicts.
 func (r *Research) numbering() *numbering {
 	list := make([]session.Source, len(r.Evidence))
 	for i, e := range r.Evidence {
@@ -80,11 +77,9 @@ func (r *Research) numbering() *numbering {
 	return n
 }
 
-// A claimStatus is how a claim may stand.
 type claimStatus struct{ Name, Sign, Means string }
 
-// statuses are those of claims, in the order of a legend, with a sign that reads
-// without colour and what they mean.
+// statuses are the statuses of claims in the order of the legend, with colourless signs.
 var statuses = []claimStatus{
 	{string(claim.Supported), "✓", "a source says it"},
 	{string(claim.Qualified), "≈", "sources say part of it, or say it less surely"},
@@ -93,8 +88,7 @@ var statuses = []claimStatus{
 	{string(claim.Inference), "∴", "concluded from what sources say"},
 }
 
-// status returns the status of a name; of one that is not known, that of a claim which
-// nothing bears out.
+// status returns the status of a name; an unknown name is unverified.
 func status(name string) claimStatus {
 	is := func(name string) func(claimStatus) bool { return func(s claimStatus) bool { return s.Name == name } }
 	if i := slices.IndexFunc(statuses, is(name)); i >= 0 {
@@ -103,10 +97,10 @@ func status(name string) claimStatus {
 	return statuses[slices.IndexFunc(statuses, is(string(claim.Unverified)))]
 }
 
-// against is how an answer says what speaks against a claim of it.
+// against matches a contradiction in an answer.
 var against = regexp.MustCompile(`\[contradicted by (e\d{1,9})\]`)
 
-// Numbered returns the answer with marks that name sources by their numbers.
+// Numbered returns the answer with source numbers in its marks.
 func (f *finding) Numbered() string {
 	return against.ReplaceAllStringFunc(f.Answer, func(s string) string {
 		if n := f.numbers.of[against.FindStringSubmatch(s)[1]]; n > 0 {
@@ -116,7 +110,6 @@ func (f *finding) Numbered() string {
 	})
 }
 
-// Summary says in a line what became of the claims, and what they rest on.
 func (r *Research) Summary() string {
 	n := r.Counts()
 	var parts []string
@@ -136,7 +129,6 @@ func (r *Research) Summary() string {
 	return text
 }
 
-// sources counts the different pages and files that are cited.
 func (r *Research) sources() int {
 	n, seen := r.numbering(), make(map[string]bool)
 	for _, e := range r.Evidence {
@@ -147,7 +139,6 @@ func (r *Research) sources() int {
 	return len(seen)
 }
 
-// Lead says in a sentence or two how it went.
 func (f *finding) Lead() string {
 	text := cmp.Or(ended[f.Status], textkit.OneLine(string(f.Status)))
 	if f.Seconds > 0 {
@@ -157,7 +148,6 @@ func (f *finding) Lead() string {
 	return text + ". " + capital(f.Summary()) + "."
 }
 
-// Remark says what a reader should know before the answer.
 func (f *finding) Remark() string {
 	if f.Unaided {
 		return "This was done without a model, from quotations."
@@ -165,7 +155,6 @@ func (f *finding) Remark() string {
 	return ""
 }
 
-// NoAnswer says why there is none.
 func (f *finding) NoAnswer() string {
 	switch {
 	case f.Answer != "":
@@ -176,7 +165,6 @@ func (f *finding) NoAnswer() string {
 	return "There is none yet."
 }
 
-// where returns where evidence is from: an address to follow, or a path.
 func where(e Evidence) (url, path string) {
 	for _, s := range []string{e.URL, e.Source} {
 		if to, ok := safeURL(s); ok {
@@ -186,7 +174,6 @@ func where(e Evidence) (url, path string) {
 	return "", textkit.OneLine(cmp.Or(e.Source, e.URL))
 }
 
-// facts says what is known of where a quote is from, but for its title and address.
 func facts(e Evidence) (list []string) {
 	add := func(format, text string) {
 		if text = textkit.OneLine(text); text != "" {
@@ -223,7 +210,7 @@ func facts(e Evidence) (list []string) {
 	return list
 }
 
-// dated says what the date of evidence is. That of a file is mostly when it was written to.
+// dated names the date of evidence. A file's date is usually its modification time.
 func dated(e Evidence) string {
 	if url, _ := where(e); url == "" {
 		return "changed"
@@ -233,7 +220,6 @@ func dated(e Evidence) string {
 
 func date(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
-// quality says in words what is known of how good a source is.
 func quality(e Evidence) (list []string) {
 	for _, s := range e.Quality {
 		if says := textkit.OneLine(s.Says); says != "" {
@@ -243,7 +229,6 @@ func quality(e Evidence) (list []string) {
 	return list
 }
 
-// foundBy says how evidence was found.
 func foundBy(e Evidence) string {
 	if e.Tool == "" && e.Query == "" {
 		return ""
@@ -258,7 +243,6 @@ func foundBy(e Evidence) string {
 	return text
 }
 
-// hashes names the text that a quote is of, and the bytes that were kept.
 func hashes(e Evidence) string {
 	var parts []string
 	for _, h := range []struct{ what, hash string }{{"text", e.Hash}, {"original", e.Original}} {
@@ -278,7 +262,6 @@ func about(c Conflict) string {
 	return text
 }
 
-// voices says how many sources say something, and how new they are.
 func voices(s Side) string {
 	text := textkit.Count(max(1, s.Voices), "voice", "voices")
 	if !s.Newest.IsZero() {
@@ -287,7 +270,7 @@ func voices(s Side) string {
 	return text
 }
 
-// Unconfirmed returns the claims that nothing bears out, and what else was not found.
+// Unconfirmed returns unsupported claims and unresolved points.
 func (f *finding) Unconfirmed() (list []string) {
 	for _, c := range f.Claims {
 		if known := status(c.Status).Name; known == string(claim.Unverified) || known == string(claim.Contradicted) {
@@ -308,10 +291,9 @@ func (f *finding) Unconfirmed() (list []string) {
 	return list
 }
 
-// Refs returns the numbers of passages.
 func (f *finding) Refs(list []Passage) []int { return f.Cites(Claim{Quotes: list}) }
 
-// Cites returns the numbers of what speaks for a claim, else of what it cites.
+// Cites returns the numbers of a claim's support, else of its citations.
 func (f *finding) Cites(c Claim) (list []int) {
 	add := func(id string) {
 		if n := f.numbers.of[id]; n > 0 && !slices.Contains(list, n) {
@@ -340,7 +322,6 @@ func (q Query) asked() string {
 	return text
 }
 
-// ageOf writes how long ago something was.
 func ageOf(d time.Duration) string {
 	if d >= 48*time.Hour {
 		return textkit.Count(int(d/(24*time.Hour)), "day", "days")
@@ -348,7 +329,6 @@ func ageOf(d time.Duration) string {
 	return took(d.Seconds())
 }
 
-// Costs returns what each model used, and all together.
 func (f *finding) Costs() (rows []costRow) {
 	u := session.Usage{Calls: f.Cost.Calls, Failed: f.Cost.Failed, Input: f.Cost.Input, Output: f.Cost.Output, USD: f.Cost.USD, Unpriced: f.Cost.Unpriced}
 	for _, m := range f.Cost.Models {
@@ -357,7 +337,6 @@ func (f *finding) Costs() (rows []costRow) {
 	return costs(u)
 }
 
-// Colophon says where a report comes from.
 func (f *finding) Colophon() string {
 	var parts []string
 	if f.Thread != "" {

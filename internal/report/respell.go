@@ -9,19 +9,16 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A speller writes trees of blocks as Markdown that means them and nothing else.
 type speller struct {
 	numbers *numbering
 }
 
-// belowOurs is how many levels headings of foreign text stand lower, so that they
-// are below those of a report.
+// belowOurs is the level shift of foreign headings.
 const belowOurs = 2
 
-// blocks returns the lines of blocks, with a blank line between them but where a
-// tight list has none.
+// blocks returns the lines of blocks, separated by blank lines except in tight lists.
 func (w speller) blocks(all []block, tight bool) (lines []string) {
-	other := false // lists that follow each other have different marks, else they would be one
+	other := false // adjacent lists alternate their marks, else they would merge
 	for i, b := range all {
 		close := tight && (b.kind == list || b.kind == code)
 		if i > 0 && !close {
@@ -55,7 +52,7 @@ func (w speller) block(b block) []string {
 	return w.blocks(b.blocks, false)
 }
 
-// behind returns lines behind a prefix, the first behind one of its own.
+// behind prefixes lines; the first gets its own prefix.
 func behind(first, prefix string, lines []string) []string {
 	out := make([]string, max(1, len(lines)))
 	for i := range out {
@@ -90,14 +87,12 @@ func (w speller) list(b block, other bool) (lines []string) {
 	return lines
 }
 
-// fenced returns the lines of code between fences that it does not have.
 func fenced(b block) []string {
 	fence := strings.Repeat("`", max(3, longestRun(b.text, '`')+1))
 	lines := append([]string{fence + b.lang}, strings.Split(b.text, "\n")...)
 	return append(lines, fence)
 }
 
-// longestRun returns how often a letter stands in a row at most.
 func longestRun(s string, letter rune) (most int) {
 	n := 0
 	for _, r := range s {
@@ -135,7 +130,7 @@ func (w speller) oneLine(list []span) string {
 	return strings.TrimSpace(strings.NewReplacer("\\\n", " ", "\n", " ").Replace(w.spans(list)))
 }
 
-// spans writes what stands in a line. Line breaks stay.
+// spans writes the content of a line and keeps line breaks.
 func (w speller) spans(list []span) string {
 	var b strings.Builder
 	for i, s := range list {
@@ -158,7 +153,7 @@ func (w speller) spans(list []span) string {
 			}
 			number := fmt.Sprintf("[%d]", w.numbers.of[s.text])
 			if i+1 < len(list) && strings.IndexAny(list[i+1].text, "([:") == 0 {
-				number = escaped(number) // else it were the beginning of a link
+				number = escaped(number) // else a link would start
 			}
 			b.WriteString(number)
 		case softBreak:
@@ -170,8 +165,7 @@ func (w speller) spans(list []span) string {
 	return b.String()
 }
 
-// marked puts emphasis around text, but not around blanks, where it would be
-// none.
+// marked adds emphasis inside surrounding blanks, as Markdown requires.
 func marked(mark, text string) string {
 	bare := strings.TrimSpace(text)
 	if bare == "" {
@@ -181,7 +175,6 @@ func marked(mark, text string) string {
 	return text[:i] + mark + bare + mark + text[i+len(bare):]
 }
 
-// ticked writes code in a line.
 func ticked(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return text
@@ -193,11 +186,10 @@ func ticked(text string) string {
 	return fence + text + fence
 }
 
-// special are the letters that mean something in the middle of a line; "_" does
-// not between letters.
+// special matches characters with a meaning within a line; "_" has none between letters.
 var special = regexp.MustCompile("[\\\\`*\\[\\]~]|\\b_\\B|\\B_\\b|\\B_\\B|<[A-Za-z/!?]|&(?:#|[A-Za-z])")
 
-// escaped returns plain text as Markdown that means it.
+// escaped returns plain text as Markdown.
 func escaped(text string) string {
 	return special.ReplaceAllStringFunc(text, func(s string) string {
 		switch s[0] {
@@ -210,24 +202,22 @@ func escaped(text string) string {
 	})
 }
 
-// indent is what makes code of a line.
+// indent matches indentation, which would make code.
 var indent = regexp.MustCompile(`(?m)^[ \t]+`)
 
-// opening is what means something at the beginning of a line.
+// opening matches characters with a meaning at the start of a line.
 var opening = regexp.MustCompile(`(?m)^(#{1,6}(?:\s|$)|>|[-+=|:])`)
 
-// numbered is what begins an ordered list.
+// numbered matches the start of an ordered list.
 var numbered = regexp.MustCompile(`(?m)^(\d{1,9})([.)])`)
 
-// atLineStarts returns lines that begin no block but a paragraph.
+// atLineStarts escapes line starts, so that each line stays a paragraph.
 func atLineStarts(text string) string {
 	text = indent.ReplaceAllString(text, "")
 	text = opening.ReplaceAllString(text, `\$1`)
 	return numbered.ReplaceAllString(text, `$1\$2`)
 }
 
-// inText returns foreign text for the middle of a line.
 func inText(text string) string { return escaped(textkit.OneLine(text)) }
 
-// inCell returns foreign text for a table.
 func inCell(text string) string { return strings.ReplaceAll(inText(text), "|", `\|`) }

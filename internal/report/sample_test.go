@@ -11,13 +11,12 @@ import (
 
 const run ponder.RunID = "run_01JQ7M3V8K"
 
-// A diary makes the events of a session.
 type diary struct {
 	evs []ponder.Event
 	at  time.Duration
 }
 
-// at writes bodies at a time since the start.
+// on appends bodies at a time since the start.
 func (d *diary) on(at string, bodies ...ponder.Body) {
 	t, err := time.ParseDuration(at)
 	if err != nil {
@@ -28,27 +27,24 @@ func (d *diary) on(at string, bodies ...ponder.Body) {
 		n := len(d.evs) + 1
 		ev := ponder.Event{ID: fmt.Sprintf("evt_%d", n), Run: run, Cause: fmt.Sprintf("k-%d/1.1", n), Elapsed: t, Body: b}
 		if n == 2 {
-			ev.Cause = "focus-1/1.1" // at which the session's own clock begins
+			ev.Cause = "focus-1/1.1" // starts the session's clock
 		}
 		d.evs = append(d.evs, ev.Stamp("thr_01JQ7M3V8KX4T2", ponder.Seq(n), time.Date(2026, 3, 2, 9, 30, 0, 0, time.UTC).Add(t)))
 	}
 }
 
-// steer writes a wish and what came of it.
 func (d *diary) steer(at string, b ponder.Steer, came ponder.Progress, effects ...ponder.Body) {
 	d.on(at, b)
 	came.Stage, came.Ref, came.Label = "steered", d.evs[len(d.evs)-1].ID, string(b.Do)
 	d.on(at, append(effects, came)...)
 }
 
-// call writes what a call came to.
 func (d *diary) call(model string, in, out int, money ponder.Money, fault string) {
 	b := ponder.CallFinished{Model: model, Usage: llm.Usage{Input: in, Output: out}, Spent: ponder.Cost{Calls: 1, Tokens: in + out, Money: money}, Price: ponder.PriceTable}
 	b.Error = fault
 	d.on(d.at.String(), b)
 }
 
-// think writes a thought.
 func (d *diary) think(at, kind string, sure float64, question, focus, text string, cites ...string) {
 	t, _ := time.ParseDuration(at)
 	n := 0
@@ -72,7 +68,7 @@ func (d *diary) view() session.View {
 	return v
 }
 
-// half is a session of half an hour, in which everything happens that can.
+// half returns a session of half an hour with all kinds of events.
 func half() *diary {
 	const (
 		q    = "Should we move our 40-service backend from one Postgres cluster to a database per service?"

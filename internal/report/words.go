@@ -12,8 +12,6 @@ import (
 	"ponder/mode/session"
 )
 
-// lead says in a sentence or two how a session went, how sure its answer is, and
-// why it stopped.
 func lead(v session.View) string {
 	s := v.Session
 	text := cmp.Or(ended[s.Status], string(s.Status))
@@ -30,7 +28,6 @@ func lead(v session.View) string {
 	return text + resolution(s.Resolution)
 }
 
-// because adds why something stopped, unless its status says that already.
 func because(status ponder.Status, reason string) string {
 	if reason == "" || reason == string(status) || status == ponder.Failed {
 		return ""
@@ -38,7 +35,7 @@ func because(status ponder.Status, reason string) string {
 	return ": " + strings.TrimRight(textkit.OneLine(reason), ".")
 }
 
-// confidence says how sure a session is, and where that was heading.
+// confidence describes the confidence and its trend.
 func confidence(s session.Session) string {
 	text := s.Certainty.String()
 	switch s.Trend {
@@ -54,7 +51,6 @@ func confidence(s session.Session) string {
 	return text
 }
 
-// resolution says how it turned out.
 func resolution(r *session.Resolution) string {
 	if r == nil {
 		return ""
@@ -75,7 +71,6 @@ func resolution(r *session.Resolution) string {
 	return text + "."
 }
 
-// remark says what a reader should know before the answer.
 func remark(v session.View) string {
 	s := v.Session
 	switch {
@@ -87,7 +82,6 @@ func remark(v session.View) string {
 	return ""
 }
 
-// account says in numbers how an answer was reached.
 func account(v session.View, cited int) string {
 	s, p := v.Session, v.Session.Progress
 	var b strings.Builder
@@ -130,7 +124,6 @@ func account(v session.View, cited int) string {
 	return b.String() + steeredBy(v)
 }
 
-// steeredBy says how often a user had a hand in it.
 func steeredBy(v session.View) string {
 	done, refused := 0, 0
 	for _, w := range v.Steering {
@@ -150,12 +143,11 @@ func steeredBy(v session.View) string {
 	return fmt.Sprintf(" It was steered %s; %s refused.", times(done), textkit.Count(refused, "more wish was", "more wishes were"))
 }
 
-// A costRow is what one model used.
 type costRow struct {
 	Model                        string
 	Calls, Failed, Input, Output string
 	Cost                         string
-	All                          bool // the sum of the others
+	All                          bool
 }
 
 func costs(u session.Usage) (rows []costRow) {
@@ -179,7 +171,7 @@ func costs(u session.Usage) (rows []costRow) {
 	return rows
 }
 
-// money returns an amount. A price that is not known is not zero.
+// money formats an amount. An unknown price is not zero.
 func money(usd float64, unpriced, calls int) string {
 	switch {
 	case unpriced > 0 && unpriced >= calls:
@@ -190,7 +182,6 @@ func money(usd float64, unpriced, calls int) string {
 	return fmt.Sprintf("$%.4f", usd)
 }
 
-// colophon says where a report comes from.
 func colophon(s session.Session) string {
 	var parts []string
 	if s.ID != "" {
@@ -208,7 +199,6 @@ func colophon(s session.Session) string {
 	return strings.Join(parts, " · ")
 }
 
-// steerLine says what a user wished for, and what came of it.
 func steerLine(w session.Steering) (wish, outcome string) {
 	wish = orders[w.Order]
 	if wish == "" {
@@ -234,13 +224,11 @@ func steerLine(w session.Steering) (wish, outcome string) {
 	return wish, outcome
 }
 
-// orders are the words for what users wish for.
 var orders = map[ponder.SteerOp]string{
 	ponder.AddQuestion: "add a question", ponder.DropQuestion: "drop a question", ponder.RankQuestion: "rank a question", ponder.Correct: "correct a fact",
 	ponder.PinSource: "pin a source", ponder.BanSource: "ban a source", ponder.SetBudget: "change the budget", ponder.AnswerNow: "answer now", ponder.Cancel: "cancel",
 }
 
-// thoughtMarks says what is special about a thought.
 func thoughtMarks(t session.Thought) (marks []string) {
 	if t.Repeats > 0 {
 		marks = append(marks, "said "+times(t.Repeats+1))
@@ -254,7 +242,6 @@ func thoughtMarks(t session.Thought) (marks []string) {
 	return marks
 }
 
-// synthesisMarks says how sure a synthesis is, if it was said, and what more there is to it.
 func synthesisMarks(s session.Synthesis, more ...string) (marks []string) {
 	if !s.Assumed {
 		marks = append(marks, "confidence "+two(s.Confidence))
@@ -266,12 +253,10 @@ func synthesisMarks(s session.Synthesis, more ...string) (marks []string) {
 	return marks
 }
 
-// nodeMarks says how a question stands, and what is special about it.
 func nodeMarks(n session.Node) []string {
 	return append([]string{string(n.State)}, questionMarks(n.Question)...)
 }
 
-// sureMarks says how sure a thought is, if it was said, and what is special about it.
 func sureMarks(t session.Thought) []string {
 	if t.Assumed {
 		return thoughtMarks(t)
@@ -279,7 +264,6 @@ func sureMarks(t session.Thought) []string {
 	return append([]string{two(t.Confidence)}, thoughtMarks(t)...)
 }
 
-// questionMarks says what is special about a question.
 func questionMarks(q session.Question) (marks []string) {
 	if q.Priority > 0 {
 		marks = append(marks, fmt.Sprintf("priority %d", q.Priority))
@@ -293,7 +277,7 @@ func questionMarks(q session.Question) (marks []string) {
 	return marks
 }
 
-// basis says what speaks for a synthesis beside what is claimed.
+// basis describes the support of a synthesis besides its claim.
 func basis(b ponder.Basis) string {
 	var parts []string
 	for _, p := range []struct {
@@ -307,7 +291,6 @@ func basis(b ponder.Basis) string {
 	return strings.Join(parts, ", ")
 }
 
-// present returns the texts that are not empty.
 func present(texts ...string) []string {
 	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
@@ -339,7 +322,6 @@ func times(n int) string {
 	return textkit.Number(n) + " times"
 }
 
-// took writes how long something took, in words.
 func took(seconds float64) string {
 	d := duration(seconds)
 	h, m, s := int(d/time.Hour), int(d/time.Minute)%60, int(d/time.Second)%60
@@ -356,7 +338,7 @@ func took(seconds float64) string {
 	return textkit.Count(s, "second", "seconds")
 }
 
-// clock writes a time as 0:07, 12:30 or 1:02:03.
+// clock formats a time as 0:07, 12:30 or 1:02:03.
 func clock(seconds float64) string {
 	d := duration(seconds)
 	if d >= time.Hour {
@@ -365,7 +347,7 @@ func clock(seconds float64) string {
 	return fmt.Sprintf("%d:%02d", int(d/time.Minute), int(d/time.Second)%60)
 }
 
-// duration returns seconds as a duration of at most a year; 0 if they are none.
+// duration converts seconds, at most a year; 0 if invalid.
 func duration(seconds float64) time.Duration {
 	const most = 365 * 24 * 3600
 	if !(seconds > 0) {
