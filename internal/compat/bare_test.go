@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What conversations are found by is in databases: it stays as it was.
+// Databases hold digests of Bare, so its results must not change.
 func FuzzBare(f *testing.F) {
 	f.Add("Hello, sea! 3 × $4 — \x00\xff", "the sea's\n depth: 4.000 m²")
 	f.Add("", "~^<>|`+=_-")

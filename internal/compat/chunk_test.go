@@ -15,7 +15,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// However a text comes in, its pieces are the same, and put together they are the text.
+// The pieces do not depend on how the text arrives, and their concatenation is the text.
 func FuzzCut(f *testing.F) {
 	f.Add("Große Projekte  dauern\n\nlange. ", uint8(3))
 	f.Add("\xff\xfe é\xcc", uint8(1))

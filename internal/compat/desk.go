@@ -14,10 +14,10 @@ import (
 	"ponder/llm"
 )
 
-// Begin begins what is asked for. It returns a [app.Error] for what the client can
-// mend. What is begun goes on though ctx ends.
+// Begin starts the request and returns its work. Invalid requests give an [app.Error] or a [Fault]. Started
+// work continues after ctx is cancelled.
 func (d *Desk) Begin(ctx context.Context, a Ask) (Work, error) {
-	ctx = context.WithoutCancel(ctx) // what is begun is not left half done by one who goes away
+	ctx = context.WithoutCancel(ctx)
 	if err := a.check(); err != nil {
 		return Work{}, err
 	}
@@ -34,8 +34,7 @@ func (d *Desk) Begin(ctx context.Context, a Ask) (Work, error) {
 	}
 }
 
-// way returns the way in which an Ask is answered. A conversation cannot use tools of a
-// client, or answer by a schema, or go on without what the client says was said.
+// way returns how to answer a. Client tools, their results and schemas need an exchange.
 func (a Ask) way() Way {
 	if a.Model.Way == Chat && (a.Apart || len(a.Tools) > 0 || a.Schema != nil || a.uses()) {
 		return Exchange
@@ -43,7 +42,6 @@ func (a Ask) way() Way {
 	return a.Model.Way
 }
 
-// uses reports whether tools were used in what was said.
 func (a Ask) uses() bool {
 	for _, m := range a.Messages {
 		for _, p := range m.Parts {
@@ -55,7 +53,6 @@ func (a Ask) uses() bool {
 	return false
 }
 
-// check returns what is wrong with what is asked.
 func (a Ask) check() error {
 	if len(a.Messages) == 0 {
 		return Wrong("messages", "there is nothing to answer: at least one message is needed")
@@ -68,7 +65,7 @@ func (a Ask) check() error {
 
 func (a Ask) last() llm.Message { return a.Messages[len(a.Messages)-1] }
 
-// question returns the text of the last message, if that is the user's.
+// question returns the text of the last message, or "" if it is not the user's.
 func (a Ask) question() string {
 	if m := a.last(); m.Role == llm.User {
 		return m.Text()
@@ -85,8 +82,7 @@ func media(m llm.Message) (list []llm.Media) {
 	return list
 }
 
-// newThread returns the id of the thread that an Ask makes: the one that it names, a new one
-// or, if it has a key, always the same.
+// newThread returns At, an id derived from the key or, without both, a random id.
 func (a Ask) newThread() ponder.ThreadID {
 	switch {
 	case a.At != "":
@@ -97,7 +93,6 @@ func (a Ask) newThread() ponder.ThreadID {
 	return threadOf(a.Owner, "dialect", a.Key)
 }
 
-// exchange has a model asked just what the client asks.
 func (d *Desk) exchange(ctx context.Context, a Ask) (Work, error) {
 	x := a.exchange()
 	id := a.newThread()
@@ -106,7 +101,7 @@ func (d *Desk) exchange(ctx context.Context, a Ask) (Work, error) {
 	err := d.Service.Relay(ctx, a.Owner, id, x)
 	if err == nil {
 		info, err := d.Store.Thread(ctx, id)
-		w.Begun = info.Created // as all who come again are told
+		w.Begun = info.Created // the stored time, so that repeated requests return the same
 		return w, err
 	}
 	w.Forget()
@@ -116,7 +111,6 @@ func (d *Desk) exchange(ctx context.Context, a Ask) (Work, error) {
 	return Work{}, err
 }
 
-// exchange returns what a model is asked.
 func (a Ask) exchange() app.Exchange {
 	x := app.Exchange{
 		Title: textkit.TruncateBytes(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Budget: a.Budget, Keep: a.Keep,
@@ -130,7 +124,6 @@ func (a Ask) exchange() app.Exchange {
 	return x
 }
 
-// think begins a session or research on the last message.
 func (d *Desk) think(ctx context.Context, a Ask, way Way) (Work, error) {
 	st := a.start(way)
 	id := a.newThread()
@@ -145,7 +138,6 @@ func (d *Desk) think(ctx context.Context, a Ask, way Way) (Work, error) {
 	return Work{Thread: id, Way: way, Model: cmp.Or(a.Model.Model, info.Model), Begun: info.Created, Fresh: true}, err
 }
 
-// start returns what a session or research is to think about.
 func (a Ask) start(way Way) app.Start {
 	question := strings.TrimSpace(a.question())
 	st := app.Start{
@@ -159,7 +151,7 @@ func (a Ask) start(way Way) app.Start {
 	return st
 }
 
-// same returns the work of a key that was used before, if it was for the same words.
+// same returns the work of a reused key. A request with other words is an Invalid error.
 func (d *Desk) same(ctx context.Context, a Ask, id ponder.ThreadID, cause string) (Work, error) {
 	for ev, err := range d.Store.Events(ctx, id, 0) {
 		if err != nil {
@@ -179,15 +171,14 @@ func otherWords() error {
 	return app.Invalidf("Idempotency-Key", "this key was used for another request: choose a new one")
 }
 
-// talk says the last message in a conversation. If what is known of that by heart is not so
-// any more, it is looked up.
+// talk posts the last message. If the cached state is stale, it repeats the lookup from the store.
 func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 	at, err := d.conversation(ctx, a)
 	if err != nil {
 		return Work{}, err
 	}
 	if a.Key == "" {
-		a.Cause = a.messageKey(at.ID) // by which a message is known that is there after all
+		a.Cause = a.messageKey(at.ID) // identifies the message after a retry
 	}
 	w, err := d.talkAt(ctx, a, at)
 	if at.after == "" || !errors.Is(err, ponder.ErrStale) && !errors.Is(err, ponder.ErrNoThread) {
@@ -200,7 +191,6 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 	return d.talk(ctx, a)
 }
 
-// talkAt says the last message where it belongs.
 func (d *Desk) talkAt(ctx context.Context, a Ask, at spot) (Work, error) {
 	info, key := at.Info, a.messageKey(at.ID)
 	if !at.told && !at.fresh {
@@ -239,19 +229,17 @@ func (d *Desk) talkAt(ctx context.Context, a Ask, at spot) (Work, error) {
 	return w, nil
 }
 
-// messageKey returns the key of the message that an Ask says in a conversation.
 func (a Ask) messageKey(id ponder.ThreadID) string {
 	return cmp.Or(a.Cause, "post-"+hexOf(a.Owner, string(id), cmp.Or(a.Key, ponder.NewID("key"))))
 }
 
-// saidBefore returns the work of a message that is there already.
 func (d *Desk) saidBefore(ctx context.Context, info ponder.Info, key string, m app.Message) (Work, error) {
 	w := Work{Thread: info.ID, Way: Chat, Model: info.Model}
 	for ev, err := range d.Store.Events(ctx, info.ID, 0) {
 		if err != nil {
 			return Work{}, fmt.Errorf("read %s: %w", info.ID, err)
 		}
-		if w.Message != "" { // a note would be the next
+		if w.Message != "" { // a note follows the message
 			w.Noted = ev.Cause == app.NoteCause(key)
 			break
 		}
@@ -270,20 +258,20 @@ func (d *Desk) saidBefore(ctx context.Context, info ponder.Info, key string, m a
 	return w, nil
 }
 
-// Pause stops a session or research where it stands, for a reason, until [Desk.Resume].
-// It returns a [Fault] if that has ended.
+// Pause pauses a session or research. It returns a [Fault] if the run has ended.
 func (d *Desk) Pause(ctx context.Context, w Work, reason string) error {
 	return d.command(ctx, w, ponder.Event{Body: ponder.RunPaused{Reason: reason}})
 }
 
-// Resume has a session or research go on that was paused, or that nobody works on.
+// Resume continues a paused session or research, or one without a holder. It returns a [Fault] if the run has
+// ended.
 func (d *Desk) Resume(ctx context.Context, w Work) error {
 	return d.wish(ctx, w, ponder.Event{Body: ponder.RunResumed{}}, func(tell func() error) error {
 		return app.Resume(ctx, d.Service, w.Thread, "", tell)
 	})
 }
 
-// command tells a session or research something, and has it worked on.
+// command appends ev to a session or research and starts work.
 func (d *Desk) command(ctx context.Context, w Work, ev ponder.Event) error {
 	return d.wish(ctx, w, ev, func(tell func() error) error {
 		if err := tell(); err != nil {
@@ -293,7 +281,6 @@ func (d *Desk) command(ctx context.Context, w Work, ev ponder.Event) error {
 	})
 }
 
-// wish has a session or research told something, and worked on, by do.
 func (d *Desk) wish(ctx context.Context, w Work, ev ponder.Event, do func(tell func() error) error) error {
 	run, err := d.run(ctx, w)
 	if err != nil {
@@ -315,9 +302,8 @@ func (d *Desk) wish(ctx context.Context, w Work, ev ponder.Event, do func(tell f
 	})
 }
 
-// Wait hands each part of a work to each until it has ended, and returns how. Flush is
-// called behind the parts that came at once, quiet where a sign of life is due; both may be
-// nil. An error of any of them ends it, and so does the end of Gone.
+// Wait calls each for the parts of w, and returns the end. It calls flush after each batch, and quiet when a
+// heartbeat is due; both may be nil. It stops at an error, or when d.Gone ends.
 func (d *Desk) Wait(ctx context.Context, w Work, each func(Part) error, flush, quiet func() error) (End, error) {
 	return d.wait(ctx, d.Feed(w, false), each, flush, quiet)
 }
@@ -350,22 +336,20 @@ func (d *Desk) wait(ctx context.Context, f *Feed, each func(Part) error, flush, 
 	}
 }
 
-// A Telling writes what comes of a work in the words of a language. Nothing of it is sent
-// before Flush.
+// A Telling encodes parts in the protocol of a client. It sends nothing before Flush.
 type Telling interface {
-	Part(p Part) // adds a part, if it is one that is told
-	Quiet()      // adds a sign of life
+	Part(p Part) // ignores kinds that the protocol lacks
+	Quiet()      // adds a heartbeat
 	Fail(f *Fault)
-	End(e End) // adds how the work has ended
+	End(e End)
 	Flush() error
 }
 
-// Tell sends a work as it comes, with a title of the conversation if that is wanted. The
-// end is sent behind what was added before. It reports whether the client has all of it.
+// Tell streams w to t, with a conversation title if titled. It reports whether the client received
+// everything.
 //
-// It is for languages in which nothing that was sent can be taken back: no text is Again.
-// An answer that begins anew is gone on with if it has all that was sent at its beginning;
-// else Tell fails, and asking again tells the answer from its beginning.
+// It never retracts text, so no part has Again. A restarted answer must extend the sent text, or Tell fails;
+// a repeated request then streams the answer from its start.
 func (d *Desk) Tell(ctx context.Context, w Work, titled bool, t Telling) bool {
 	if t.Flush() != nil {
 		w.Forget()
@@ -375,8 +359,7 @@ func (d *Desk) Tell(ctx context.Context, w Work, titled bool, t Telling) bool {
 	return d.Feed(w, titled).send(ctx, t, s.part, s.end)
 }
 
-// Tell is [Desk.Tell] where a Feed is there already, which it closes, in a language that
-// can take back what was sent.
+// Tell is [Desk.Tell] for a protocol that can retract text. It closes f.
 func (f *Feed) Tell(ctx context.Context, t Telling) bool {
 	return f.send(ctx, t, func(p Part) error {
 		t.Part(p)
@@ -384,8 +367,7 @@ func (f *Feed) Tell(ctx context.Context, t Telling) bool {
 	}, func(End) error { return nil })
 }
 
-// send hands each part to each, which adds it, and sends the end, or why each or last refuse
-// to go on.
+// send calls each for every part, and last with the end. Their errors go to Fail of t.
 func (f *Feed) send(ctx context.Context, t Telling, each func(Part) error, last func(End) error) bool {
 	end, err := f.desk.wait(ctx, f, each, t.Flush, func() error {
 		t.Quiet()
@@ -395,7 +377,7 @@ func (f *Feed) send(ctx context.Context, t Telling, each func(Part) error, last 
 		err = last(end)
 	}
 	switch {
-	case ctx.Err() != nil: // nobody reads it
+	case ctx.Err() != nil: // the client disconnected
 		return false
 	case err != nil:
 		t.Fail(f.desk.FaultOf(err))

@@ -1,18 +1,13 @@
-// Package compat is what the languages of other clients have in common. A language
-// (internal/dialect/NAME) reads a request into an [Ask], has the [Desk] begin it in the
-// words of package service, and dresses the [Part]s that come of it in frames of its own.
+// Package compat has the shared parts of the protocols of other clients. A protocol (internal/compat/NAME)
+// parses a request into an [Ask], the [Desk] starts it through package app, and the protocol encodes the
+// resulting [Part]s.
 //
-// What comes of a request is a fold over the log of its thread, so that whoever comes
-// again is told the same: a text is cut at the same places, and stands at the same place
-// among the other parts, whether it was heard while it was being written or is read from
-// the log. Only where a model broke off and was asked again in the middle of a text has
-// one who listened been told more than the log has.
+// The parts are a fold over the log of the thread. So all readers receive the same parts, live or from the
+// log. Only text of a failed model call that is retried reaches live readers alone.
 //
-// The files: model.go says what is asked, desk.go begins it, find.go finds the
-// conversation that it goes on with, recent.go remembers it, once.go knows
-// requests that are sent again; feed.go tells what comes of it, by the folds of projector.go and
-// think.go (rounds.go and chunk.go are below them); http.go is what the handlers of
-// all languages need, mould.go what their streams do.
+// The files: model.go and part.go define requests and parts. desk.go starts requests, find.go finds their
+// conversation, recent.go caches it. once.go and lost.go recognize repeated requests. feed.go streams the
+// parts, with the folds of projector.go, think.go and rounds.go. http.go has helpers for handlers.
 package compat
 
 import (
@@ -36,94 +31,90 @@ import (
 	"ponder/mode/passthrough"
 )
 
-// A Desk begins and finds what clients ask for. Its fields are required, save Logger. It
-// is safe for concurrent use.
+// A Desk starts and finds work for clients. Only Logger is optional. It is safe for concurrent use.
 type Desk struct {
 	Store   ponder.Store
 	Hub     *stream.Hub
 	Service app.Dialects
-	Aliases map[string]string // names of models that stand for others
+	Aliases map[string]string // a key may end in *
 	Gone    context.Context   //nolint:containedctx // done when streams must end
-	Since   time.Time         // when the server was begun, so that requests are known that were sent to it before; zero: they are not
+	Since   time.Time         // start of the server; zero disables the search for earlier requests
 	Logger  *slog.Logger
 
 	retries retries
 	recent  recent
 }
 
-// An Ask is what a client asks.
+// An Ask is a parsed request.
 type Ask struct {
 	Owner       string
 	Model       Model
-	System      string        // what the client says of how to answer
-	Messages    []llm.Message // the oldest first; the last one is answered. Results of tools are parts of user messages.
-	Tools       []llm.Tool    // of the client, which it uses itself
-	ToolChoice  string        // as in [llm.Request]
-	Schema      *llm.Schema   // of the answer
+	System      string
+	Messages    []llm.Message // the last one is answered; user messages hold tool results
+	Tools       []llm.Tool    // run by the client
+	ToolChoice  string
+	Schema      *llm.Schema
 	MaxTokens   int
 	Temperature *float64
-	Effort      string // how hard to think: see [Effort]
+	Effort      string // see [IsEffort]
 	Budget      ponder.Budget
 	NoWeb       bool
 	NoMemory    bool
 	Persona     string
-	Chat        string          // what the client calls the conversation; empty: it is found by what was said
-	Key         string          // of the request: the same one is done once
-	After       Work            // what it goes on behind; zero: see Chat
-	Apart       bool            // it stands alone: no conversation is gone on with, and none is kept for later
-	Keep        bool            // an exchange is kept until it is removed
-	Stay        bool            // an exchange goes on though its client goes away
-	Thread      ponder.ThreadID // the conversation that it goes on with, which is there; empty: see After
-	At          ponder.ThreadID // where it is thought or talked, which is made if it is not there; empty: see Thread
-	Cause       string          // of what is begun, by which the same request is known; empty: of Key, or of the words
-	Known       []llm.Message   // what is known to have been said beside the conversation
+	Chat        string          // the client's name of the conversation; empty: find it by messages
+	Key         string          // idempotency key
+	After       Work            // work to continue; zero: see Chat
+	Apart       bool            // neither continue a conversation nor keep one
+	Keep        bool            // keep an exchange
+	Stay        bool            // continue an exchange after a disconnect
+	Thread      ponder.ThreadID // conversation to continue; empty: see After
+	At          ponder.ThreadID // thread to use or create; empty: see Thread
+	Cause       string          // of the appended event; empty: derived from Key or the words
+	Known       []llm.Message   // messages from outside the conversation
 
-	Note *ponder.Observation // of Chat: kept with the message, if that is said now: see [app.Message]
+	Note *ponder.Observation // of Chat: see [app.Message]
 }
 
-// A Work is what was begun for an Ask. Its ID names it for good.
 type Work struct {
 	Thread  ponder.ThreadID
 	Way     Way
-	After   ponder.Seq // its events are behind this one; of Chat, the next one is the message
-	Message string     // of Chat: the id of the event that is answered
-	Model   string     // provider/model, as far as it is known
+	After   ponder.Seq // precedes its events; of Chat, the message is next
+	Message string     // of Chat: its event id
+	Model   string     // provider/model; may be empty
 	Begun   time.Time
-	Fresh   bool // a conversation begins with it; not said of one that is found by its ID
-	Noted   bool // the note of the Ask is kept
+	Fresh   bool // it began the conversation; not set by [Desk.Work]
+	Noted   bool // the note was stored
 
-	ear   *ear            // that has listened from before it was begun; nil: there is none
-	noted <-chan struct{} // closed when the conversation is found by what was said; nil: it need not be
-	told  string          // of [Desk.Last]: the newest event that the conversation was told
+	ear   *ear            // subscribed before the start; may be nil
+	noted <-chan struct{} // closed when the conversation can be found by its messages; may be nil
+	told  string          // of [Desk.Last]: the newest external input
 
-	info ponder.Info    // of the thread, if it was looked for; and then
-	log  []ponder.Event // of Chat, all that is behind After; nil: it is too much
+	info ponder.Info    // if loaded
+	log  []ponder.Event // of Chat: the events after After; nil if too many
 }
 
-// An ear listens to a work, for whoever tells of it.
+// An ear is a subscription to a work.
 type ear struct {
 	*stream.Watcher
 	once  sync.Once
-	taken atomic.Bool // by a Feed
+	taken atomic.Bool // a Feed owns it
 }
 
 func (d *Desk) listen(id ponder.ThreadID, after ponder.Seq) *ear {
 	return &ear{Watcher: d.Hub.Watch(id, after)}
 }
 
-// Close ends the listening. Doing so twice does no harm.
 func (e *ear) Close() { e.once.Do(e.Watcher.Close) }
 
-// Forget says that nobody listens to a work from here on; what has no Feed needs it, and
-// a Feed of it does not mind. A work of [Desk.Once] is forgotten with its request.
+// Forget ends the subscription of a work without a Feed; callers that open no Feed must call it. [Desk.Once]
+// calls it at the end of its request.
 func (w Work) Forget() {
 	if w.ear != nil && !w.ear.taken.Swap(true) {
 		w.ear.Close()
 	}
 }
 
-// ID returns the name of a work: that of its thread, and the place of the message. It has
-// letters, digits and, of Chat, a dash.
+// ID returns the thread id without prefix and, of Chat, a dash and the Seq of the message.
 func (w Work) ID() string {
 	id := strings.TrimPrefix(string(w.Thread), "thr_")
 	if w.Way == Chat {
@@ -132,15 +123,13 @@ func (w Work) ID() string {
 	return id
 }
 
-// notThere is the error of a work, a thread or a model that is not there.
 func notThere(what string) error {
 	return app.NotFoundf("", "there is no %s", what)
 }
 
-// maxLog is how many events of a conversation a Work has at most.
 const maxLog = 128
 
-// Work returns the work of an owner by its ID.
+// Work returns the work of an ID, or a NotFound error.
 func (d *Desk) Work(ctx context.Context, owner, id string) (Work, error) {
 	thread, place, placed := strings.Cut(id, "-")
 	info, known := d.recent.of(owner, ponder.ThreadID("thr_"+thread))
@@ -185,8 +174,7 @@ func (d *Desk) Work(ctx context.Context, owner, id string) (Work, error) {
 	return w, nil
 }
 
-// Events iterates over what is behind the beginning of a work. What a conversation had when
-// the work was looked for is not read again.
+// Events iterates over the events of w, from the cache if [Desk.Work] filled it.
 func (d *Desk) Events(ctx context.Context, w Work) iter.Seq2[ponder.Event, error] {
 	if w.log == nil {
 		return d.Store.Events(ctx, w.Thread, w.After)
@@ -200,10 +188,9 @@ func (d *Desk) Events(ctx context.Context, w Work) iter.Seq2[ponder.Event, error
 	}
 }
 
-// firstEvents is before which event the first message of a conversation is.
+// firstEvents bounds the Seq of the first message of a conversation.
 const firstEvents = 60
 
-// isFirst reports whether a message is the first of its conversation.
 func (d *Desk) isFirst(ctx context.Context, id ponder.ThreadID, seq ponder.Seq) (bool, error) {
 	if seq > firstEvents {
 		return false, nil
@@ -219,13 +206,12 @@ func (d *Desk) isFirst(ctx context.Context, id ponder.ThreadID, seq ponder.Seq) 
 	return false, nil
 }
 
-// thread returns a thread of an owner. That of another is not there.
+// thread returns a thread of owner, or a NotFound error.
 func (d *Desk) thread(ctx context.Context, owner string, id ponder.ThreadID) (ponder.Info, error) {
 	info, err := d.Store.Thread(ctx, id)
 	return owned(info, err, owner, id)
 }
 
-// owned returns what was found of a thread, if that is of an owner.
 func owned(info ponder.Info, err error, owner string, id ponder.ThreadID) (ponder.Info, error) {
 	switch {
 	case errors.Is(err, ponder.ErrNoThread), err == nil && info.Owner != owner:
@@ -236,7 +222,7 @@ func owned(info ponder.Info, err error, owner string, id ponder.ThreadID) (ponde
 	return info, nil
 }
 
-// Cancel ends a work, as far as it has not ended.
+// Cancel cancels w, unless it has ended.
 func (d *Desk) Cancel(ctx context.Context, w Work) error {
 	run, err := d.run(ctx, w)
 	if err != nil || run == "" {
@@ -248,7 +234,7 @@ func (d *Desk) Cancel(ctx context.Context, w Work) error {
 	return d.Service.Go(ctx, w.Thread, "")
 }
 
-// run returns the run that works, or "" if it has ended.
+// run returns the open run of w, or "".
 func (d *Desk) run(ctx context.Context, w Work) (run ponder.RunID, err error) {
 	want := map[Way]string{Chat: "chat", Session: "session", Research: "research", Exchange: passthrough.Name}[w.Way]
 	open, err := ponder.OpenRuns(ctx, d.Store, w.Thread)

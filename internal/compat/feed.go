@@ -14,29 +14,27 @@ import (
 	"ponder/mode/session"
 )
 
-// lastWords is how long is waited for what may still come behind an answer.
+// lastWords bounds the wait for late parts, such as a title.
 const lastWords = 3 * time.Second
 
-// ErrQuiet is returned by [Feed.Next] if nothing has come for a while: a sign of life is
-// due.
+// ErrQuiet is returned by [Feed.Next] when a heartbeat is due.
 var ErrQuiet = stream.ErrQuiet
 
-// A Feed tells what comes of a work, from its beginning. It is for one goroutine.
+// A Feed reads the parts of a work. It is for one goroutine.
 type Feed struct {
 	desk  *Desk
 	work  Work
 	watch *ear
 	tell  projector
-	until time.Time // when nothing more is waited for
+	until time.Time // end of the wait for late parts
 	ended bool
 	beat  *time.Timer
-	quiet time.Duration // after which nothing has come; zero: [stream.Heartbeat]
-	list  []Part        // that came first, and then
+	quiet time.Duration // heartbeat interval; zero: [stream.Heartbeat]
+	list  []Part        // peeked by First
 	err   error
-	at    time.Time // when the work was known to be through, by the log
+	at    time.Time // of the last event of the answer
 }
 
-// projector returns a new fold over a work.
 func (w Work) projector(titled bool) projector {
 	switch w.Way {
 	case Research:
@@ -49,17 +47,16 @@ func (w Work) projector(titled bool) projector {
 	return newChatProjector(w.Message, w.After+1, titled)
 }
 
-// Feed returns what tells of a work, with a title of the conversation if that is wanted.
-// The caller closes it.
+// Feed opens a Feed of w, with a conversation title if titled. The caller closes it.
 func (d *Desk) Feed(w Work, titled bool) *Feed {
 	f := &Feed{desk: d, work: w, watch: w.ear, tell: w.projector(titled)}
-	if f.watch == nil || f.watch.taken.Swap(true) { // it was not listened to from its beginning
+	if f.watch == nil || f.watch.taken.Swap(true) { // no free subscription
 		f.watch = d.listen(w.Thread, w.After)
 	}
 	return f
 }
 
-// Close ends the telling; the work goes on.
+// Close does not end the work.
 func (f *Feed) Close() {
 	f.watch.Close()
 	if f.beat != nil {
@@ -67,9 +64,8 @@ func (f *Feed) Close() {
 	}
 }
 
-// Next returns what comes next, at least one part. The last one has an End, and behind it
-// comes [io.EOF]. It returns [ErrQuiet] where nothing has come for [stream.Heartbeat],
-// and [ponder.ErrNoThread] if the thread was removed.
+// Next returns the next parts. After the last part, which has an End, it returns [io.EOF]. It returns
+// [ErrQuiet] after [stream.Heartbeat] without a part, and [ponder.ErrNoThread] if the thread was removed.
 func (f *Feed) Next(ctx context.Context) (list []Part, err error) {
 	if list, err = f.list, f.err; len(list) > 0 || err != nil {
 		f.list, f.err = nil, nil
@@ -101,8 +97,7 @@ func (f *Feed) Next(ctx context.Context) (list []Part, err error) {
 	return list, nil
 }
 
-// First returns what comes first, which Next returns again; nothing, if that takes longer
-// than a while.
+// First peeks at the first parts. It returns none if they take longer than while.
 func (f *Feed) First(ctx context.Context, while time.Duration) []Part {
 	ctx, cancel := context.WithCancel(ctx)
 	defer context.AfterFunc(f.desk.Gone, cancel)()
@@ -115,7 +110,7 @@ func (f *Feed) First(ctx context.Context, while time.Duration) []Part {
 	return f.list
 }
 
-// end returns the last parts, once the conversation can be found again.
+// end waits until the conversation can be found by its messages, and returns the last parts.
 func (f *Feed) end(ctx context.Context) ([]Part, error) {
 	if f.work.noted != nil {
 		select {
@@ -134,7 +129,6 @@ func (f *Feed) end(ctx context.Context) ([]Part, error) {
 	return append(list, Part{Kind: Ended, End: &e}), nil
 }
 
-// step takes in what comes next.
 func (f *Feed) step(ctx context.Context, wait time.Duration) (list []Part, err error) {
 	if f.beat == nil {
 		f.beat = time.NewTimer(wait)
@@ -158,7 +152,7 @@ func (f *Feed) step(ctx context.Context, wait time.Duration) (list []Part, err e
 		if err != nil {
 			return nil, err
 		}
-		if list == nil { // as mostly
+		if list == nil { // usual case: no copy
 			list = parts
 		} else {
 			list = append(list, parts...)
@@ -185,8 +179,7 @@ func (f *Feed) hear(fr stream.Frame) ([]Part, error) {
 	return list, nil
 }
 
-// Result returns what has come of a work so far, and how it stands: an End that is last,
-// whose Status says whether it has ended.
+// Result returns the parts of w so far. end.Status says whether w has ended.
 func (d *Desk) Result(ctx context.Context, w Work) (list []Part, end End, err error) {
 	t := w.projector(false)
 	through := func() ([]Part, End, error) {
@@ -212,7 +205,7 @@ func (d *Desk) Result(ctx context.Context, w Work) (list []Part, end End, err er
 		return through()
 	}
 	end = t.end()
-	if !end.Status.Ended() || end.Status == ponder.Completed { // the fold of a turn does not know
+	if !end.Status.Ended() || end.Status == ponder.Completed { // the turn view does not know
 		end.Status = ponder.Thinking
 		if info, err := d.Store.Thread(ctx, w.Thread); err == nil && info.Status == ponder.Paused {
 			end.Status = ponder.Paused

@@ -20,27 +20,23 @@ import (
 	"ponder/mode/chat"
 )
 
-// Bounds of what is taken over of what was said before.
 const (
-	maxContext = 16 << 10 // bytes that research and sessions are told
-	maxBefore  = 64 << 10 // bytes that a conversation is told
-	readTurn   = 16       // newest events in which the last turn mostly is
-	readBefore = 4000     // newest events of a conversation that are looked at
-	mostBefore = 400      // newest messages of a client that are
-	maxTitle   = 80       // bytes of a title, until there is a better one
+	maxContext = 16 << 10 // bytes of context for research and sessions
+	maxBefore  = 64 << 10 // bytes of attached messages
+	readTurn   = 16       // newest events that usually contain the last turn
+	readBefore = 4000     // newest events that are searched
+	mostBefore = 400      // newest messages that are compared
+	maxTitle   = 80       // bytes of a provisional title
 )
 
-// beforeName is the name of what is put beside a conversation of what was said elsewhere.
+// beforeName names attachments with messages from elsewhere.
 const beforeName = "what was said before"
 
-// System is who says, in a message among the others, how to answer.
+// System is the role of instructions.
 const System llm.Role = "system"
 
-// before returns what was said before the message that is answered.
 func (a Ask) before() []llm.Message { return a.Messages[:len(a.Messages)-1] }
 
-// context returns what research and sessions are told of that or, if a client says
-// nothing, of what is known.
 func (a Ask) context() string {
 	before := a.before()
 	if len(before) == 0 {
@@ -49,7 +45,7 @@ func (a Ask) context() string {
 	return transcript(before, maxContext)
 }
 
-// transcript returns what was said, the newest most bytes of it.
+// transcript renders the newest messages, at most most bytes.
 func transcript(list []llm.Message, most int) string {
 	var lines []string
 	size := 0
@@ -75,21 +71,18 @@ func transcript(list []llm.Message, most int) string {
 	return b.String()
 }
 
-// A spot is a conversation in which something is to be said.
 type spot struct {
 	ponder.Info
-	fresh bool   // it was made for that
-	told  bool   // it has heard all that the client says was said
-	after string // the newest event that it was told, if that is not made sure of yet: see [app.Message]
+	fresh bool
+	told  bool   // has all messages of the client
+	after string // newest external input in the cache, which the append verifies
 }
 
-// isNamed reports whether the client has an id for the conversation.
 func (a Ask) isNamed() bool {
 	return a.At != "" || a.Thread != "" || a.After.Thread != "" || a.Chat != ""
 }
 
-// conversation returns the conversation that an Ask goes on with, or makes one: by the
-// work that it comes behind, by what the client calls it, or by what was said.
+// conversation finds or creates the conversation of a, by thread, continued work, name or messages.
 func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
 	id := a.newThread()
 	switch {
@@ -127,8 +120,8 @@ func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
 	return at, err
 }
 
-// behind returns the conversation of a work, as far as that went: if it has gone on since,
-// a fork of it. What was said in the middle of it is a part of it.
+// behind returns the conversation of a.After, or a fork if it has a later turn. A message that came during
+// the turn belongs to it.
 func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
 	w := a.After
 	info := w.info
@@ -141,7 +134,7 @@ func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
 	if w.Way != Chat {
 		return d.beside(ctx, a, w)
 	}
-	if w.told != "" && len(a.before()) > 0 { // which is compared with what was said
+	if w.told != "" && len(a.before()) > 0 { // which needs the log
 		d.recent.forget(w.Thread)
 		return at, ErrStale
 	}
@@ -154,7 +147,7 @@ func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
 			return at, fmt.Errorf("read %s: %w", w.Thread, err)
 		}
 		if _, ok := ev.Body.(ponder.UserMessage); ok && ev.Seq > w.After+1 {
-			if a.Key != "" && ev.Cause == a.messageKey(info.ID) { // the same request was made before
+			if a.Key != "" && ev.Cause == a.messageKey(info.ID) { // a retry
 				return spot{Info: info, told: true}, nil
 			}
 			if meanwhile = meanwhile || !ended; !meanwhile {
@@ -169,7 +162,6 @@ func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
 	return spot{Info: info}, nil
 }
 
-// forked returns a new conversation that is as far as an event of that of a work.
 func (d *Desk) forked(ctx context.Context, a Ask, w Work, last ponder.Seq) (at spot, err error) {
 	to := a.newThread()
 	if err := d.Service.Fork(ctx, a.Owner, w.Thread, to, app.Fork{At: last, Paused: true}); err != nil && !errors.Is(err, ponder.ErrTaken) {
@@ -179,8 +171,7 @@ func (d *Desk) forked(ctx context.Context, a Ask, w Work, last ponder.Seq) (at s
 	return at, err
 }
 
-// beside returns a new conversation about what a session, research or an exchange has come
-// to.
+// beside creates a conversation from the question and result of other work.
 func (d *Desk) beside(ctx context.Context, a Ask, w Work) (at spot, err error) {
 	_, end, err := d.Result(ctx, w)
 	if err != nil {
@@ -217,9 +208,8 @@ func (d *Desk) asked(ctx context.Context, w Work) (string, error) {
 	return "", nil
 }
 
-// known returns the conversation of the key of an Ask or, if that has none, the one in
-// which all was said that the client says was said; and whether that is known. The key of
-// an Ask that goes on with a conversation is noted before anything is said there.
+// known returns the conversation noted for the key, or else one with the same messages. It notes the latter
+// before the append, so that a retry finds it.
 func (d *Desk) known(ctx context.Context, a Ask) (at spot, err error) {
 	if a.Key != "" {
 		if at.Info, err = d.keyed(ctx, a); err != nil || at.ID != "" {
@@ -233,8 +223,7 @@ func (d *Desk) known(ctx context.Context, a Ask) (at spot, err error) {
 	return at, err
 }
 
-// found returns the conversation in which all was said that the client says was said, and
-// nothing since; a zero spot if there is none.
+// found returns the conversation whose messages equal those of a, or a zero spot.
 func (d *Desk) found(ctx context.Context, a Ask) (at spot, err error) {
 	said := toLastUser(a.before())
 	if len(said) == 0 {
@@ -242,7 +231,7 @@ func (d *Desk) found(ctx context.Context, a Ask) (at spot, err error) {
 	}
 	digest := saidDigest(said)
 	if id := d.recent.chat(a.Owner, digest); id != "" {
-		sure := a.Key != "" // which is noted for what is found
+		sure := a.Key != "" // the key will be noted, so verify now
 		if at, err = d.lately(ctx, a.Owner, id, a.before(), sure); err != nil || at.ID != "" {
 			return at, err
 		}
@@ -264,7 +253,7 @@ func (d *Desk) found(ctx context.Context, a Ask) (at spot, err error) {
 	return spot{Info: info, told: true}, nil
 }
 
-// toLastUser returns messages up to the last one of the user.
+// toLastUser cuts list after its last user message.
 func toLastUser(list []llm.Message) []llm.Message {
 	for len(list) > 0 && list[len(list)-1].Role != llm.User {
 		list = list[:len(list)-1]
@@ -272,8 +261,7 @@ func toLastUser(list []llm.Message) []llm.Message {
 	return list
 }
 
-// isLast reports whether the last turn of a list of messages is that of a conversation. Who
-// had it answered there has said then what was said before.
+// isLast reports whether list ends with the last turn of the conversation. The digest covers earlier turns.
 func (d *Desk) isLast(ctx context.Context, info ponder.Info, list []llm.Message) (bool, error) {
 	if len(toLastUser(list)) == 0 {
 		return len(list) == 0, nil
@@ -282,7 +270,6 @@ func (d *Desk) isLast(ctx context.Context, info ponder.Info, list []llm.Message)
 	return err == nil && isTurn(list, said, answer), err
 }
 
-// lastTurn returns the last message of a conversation, and its answer.
 func (d *Desk) lastTurn(ctx context.Context, info ponder.Info) (said, answer string, err error) {
 	for _, most := range []ponder.Seq{readTurn, readBefore} {
 		begun := false
@@ -305,9 +292,8 @@ func (d *Desk) lastTurn(ctx context.Context, info ponder.Info) (said, answer str
 	return said, answer, nil
 }
 
-// note has a conversation found by those who say what was said in it. That is written while
-// a model thinks, and is there before the answer is whole: only then can somebody go on with
-// it. The returned channel is closed then.
+// note records the digest of the messages in the background, and closes noted afterwards. [Feed] delays the
+// end until then, because a client could not continue the conversation.
 func (d *Desk) note(ctx context.Context, a Ask, t turn) (noted chan struct{}) {
 	digest := saidDigest(a.Messages)
 	t.chat = chatKey(a.Owner, digest)
@@ -322,7 +308,7 @@ func (d *Desk) note(ctx context.Context, a Ask, t turn) (noted chan struct{}) {
 	return noted
 }
 
-// saidDigest returns what is the same for the same messages.
+// saidDigest hashes roles and texts, without punctuation and spaces.
 func saidDigest(list []llm.Message) string {
 	parts := make([]string, 0, 2*len(list))
 	for _, m := range list {
@@ -331,9 +317,8 @@ func saidDigest(list []llm.Message) string {
 	return hexOf(parts...)
 }
 
-// recallBefore puts beside a conversation what it has not heard of what is known to have
-// been said beside it, and of what a client says was said before: in another conversation,
-// or by research that the caller had done in between.
+// recallBefore attaches messages that the conversation lacks: of known, and of the messages that the client
+// sent.
 func (d *Desk) recallBefore(ctx context.Context, info ponder.Info, key string, known, list []llm.Message) error {
 	if list = list[max(0, len(list)-mostBefore):]; len(list)+len(known) == 0 {
 		return nil
@@ -355,13 +340,12 @@ func (d *Desk) recallBefore(ctx context.Context, info ponder.Info, key string, k
 	return nil
 }
 
-// A hearing is what a conversation has heard.
+// A hearing is the set of texts that a conversation contains.
 type hearing struct {
 	texts map[string]bool
 	files []string
 }
 
-// has reports whether a text was heard.
 func (h *hearing) has(text string) bool {
 	text = Bare(text)
 	if text == "" || h.texts[text] {
@@ -370,8 +354,7 @@ func (h *hearing) has(text string) bool {
 	return slices.ContainsFunc(h.files, func(f string) bool { return strings.Contains(f, text) })
 }
 
-// news returns what was not heard of what is known, and of what a client says behind the
-// last of it that was.
+// news returns the missing messages: of known, and of list after its last known message.
 func (h *hearing) news(known, list []llm.Message) (news []llm.Message) {
 	from := len(list)
 	for from > 0 && (list[from-1].Role == System || !h.has(list[from-1].Text())) {
@@ -394,7 +377,6 @@ func (h *hearing) news(known, list []llm.Message) (news []llm.Message) {
 	return news
 }
 
-// heard reads what a conversation has heard; nil if the message of a key is among that.
 func (d *Desk) heard(ctx context.Context, info ponder.Info, key string) (*hearing, error) {
 	h := &hearing{texts: make(map[string]bool)}
 	var answer strings.Builder
@@ -421,7 +403,7 @@ func (d *Desk) heard(ctx context.Context, info ponder.Info, key string) (*hearin
 	return h, nil
 }
 
-// Bare returns the letters and digits of a text: what is left of it however it is cleaned.
+// Bare returns the letters, digits and symbols of text, for comparisons.
 func Bare(text string) string {
 	bare := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
@@ -441,7 +423,7 @@ func bareRune(r rune) rune {
 	return -1
 }
 
-// bareASCII says the same as bareRune: all that most texts have.
+// bareASCII caches bareRune.
 var bareASCII = func() (is [utf8.RuneSelf]bool) {
 	for r := range is {
 		is[r] = bareRune(rune(r)) >= 0
@@ -449,16 +431,15 @@ var bareASCII = func() (is [utf8.RuneSelf]bool) {
 	return is
 }()
 
-// words returns what tells a request from another one with the same key.
+// words returns a digest of a request, to detect a reused key.
 func words(of any) string {
 	js, err := json.Marshal(of)
-	if err != nil { // which what was read from JSON cannot be
+	if err != nil {
 		return ""
 	}
 	return "post-" + hexOf(string(js))
 }
 
-// hexOf returns the first 128 bits of a sum over texts.
 func hexOf(parts ...string) string {
 	sum := digest(parts...)
 	return hex.EncodeToString(sum[:16])
@@ -467,7 +448,7 @@ func hexOf(parts ...string) string {
 func digest(parts ...string) [sha256.Size]byte {
 	size := 0
 	for _, p := range parts {
-		size += len(p) + 12 // and its length
+		size += len(p) + 12 // and its length prefix
 	}
 	all := make([]byte, 0, size)
 	for _, p := range parts {
@@ -477,8 +458,6 @@ func digest(parts ...string) [sha256.Size]byte {
 	return sha256.Sum256(all)
 }
 
-// threadOf returns the id of a thread that is always the same for the same words, in the
-// form of a ULID.
 func threadOf(parts ...string) ponder.ThreadID {
 	return ponder.ThreadID("thr_" + app.Letters(digest(parts...)))
 }

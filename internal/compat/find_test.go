@@ -14,7 +14,6 @@ import (
 	"ponder/llm"
 )
 
-// echo answers each message with what says how many messages it was shown.
 func echo(req *llm.Request, _ int) dialecttest.Answer {
 	if strings.Contains(req.System, "title") {
 		return dialecttest.Plain("A title")
@@ -23,7 +22,6 @@ func echo(req *llm.Request, _ int) dialecttest.Answer {
 	return dialecttest.Plain("Answer to " + last[:min(len(last), 40)] + ".")
 }
 
-// said returns what was said in a conversation, by its log.
 func said(r *dialecttest.Rig, id ponder.ThreadID) (list []string) {
 	for _, ev := range r.Events(id) {
 		switch b := ev.Body.(type) {
@@ -36,7 +34,6 @@ func said(r *dialecttest.Rig, id ponder.ThreadID) (list []string) {
 	return list
 }
 
-// tells has a message answered, and returns the work and the answer.
 func tells(t *testing.T, r *dialecttest.Rig, a compat.Ask) (compat.Work, string) {
 	t.Helper()
 	w := r.Start(a)
@@ -49,8 +46,7 @@ func tells(t *testing.T, r *dialecttest.Rig, a compat.Ask) (compat.Work, string)
 	return w, end.Text
 }
 
-// A client that sends all that was said each time goes on with its conversation; one that
-// has it go another way, or another owner, does not.
+// A client with the same history continues its conversation. A different history or owner does not.
 func TestConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echo}})
@@ -87,7 +83,7 @@ func TestConversation(t *testing.T) {
 	})
 }
 
-// A client with a name for its conversation goes on with it, whatever it sends of it.
+// A client with a conversation name continues it with any history.
 func TestNamedConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echo}})
@@ -106,7 +102,7 @@ func TestNamedConversation(t *testing.T) {
 	})
 }
 
-// What comes behind a work goes on with it, or with a fork of it once it has gone on.
+// A request after a work continues it, or forks it if a later turn exists.
 func TestBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echo}})
@@ -142,7 +138,7 @@ func TestBehind(t *testing.T) {
 	})
 }
 
-// What comes behind an exchange or a session knows what that was about.
+// A request after an exchange or a session knows its content.
 func TestBeside(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -168,7 +164,6 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// Works that are not there, or not an owner's, are not found.
 func TestWorkNotThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.Says("deep")})
@@ -187,7 +182,6 @@ func TestWorkNotThere(t *testing.T) {
 	})
 }
 
-// FuzzModel reads names of models: what they mean is always whole.
 func FuzzModel(f *testing.F) {
 	for _, name := range []string{"ponder", "ponder/chat", "ponder/research:a/b", "a/b/c", "ponder/a/b", "gpt-5", "claude-x", "/", "ponder/", "a/", ":", "ponder/ponder/x", " ponder/chat ", "loop", "a b/c"} {
 		f.Add(name)

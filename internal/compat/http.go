@@ -23,23 +23,21 @@ import (
 	"ponder/llm"
 )
 
-// A Fault is why a request is not answered, as far as its client is told. Each language
-// has a form of its own for it.
+// A Fault is an error for the client.
 type Fault struct {
-	Status int    // of HTTP, 400 to 599
+	Status int    // HTTP status, 400 to 599
 	Field  string // of the request, or empty
-	Detail string // a sentence
+	Detail string
 }
 
 func (f *Fault) Error() string { return f.Detail }
 
-// Wrong returns the fault of a field that a client can mend.
+// Wrong returns a Fault with status 400 for field.
 func Wrong(field, format string, args ...any) *Fault {
 	return &Fault{http.StatusBadRequest, field, fmt.Sprintf(format, args...)}
 }
 
-// FaultOf returns what a client is told of an error: what it can mend in its own words,
-// and of others only that something failed, which the log says.
+// FaultOf converts err. It logs internal errors and hides them from the client.
 func (d *Desk) FaultOf(err error) *Fault {
 	var told *Fault
 	var large *http.MaxBytesError
@@ -60,7 +58,6 @@ func (d *Desk) FaultOf(err error) *Fault {
 	return &Fault{StatusOf(e.Code), field, e.Message}
 }
 
-// StatusOf returns the status of HTTP for an error of a code.
 func StatusOf(c app.Code) int { return cmp.Or(statuses[c], http.StatusInternalServerError) }
 
 var statuses = map[app.Code]int{
@@ -70,8 +67,8 @@ var statuses = map[app.Code]int{
 	app.Incomplete: http.StatusConflict,
 }
 
-// Read reads the body of a request, which is JSON, into a value. Fields that the value
-// does not have are ignored, as clients send them. It returns the body, and a [Fault].
+// Read decodes the JSON body of a request, ignores unknown fields, and returns the raw body. Decoding errors
+// are a [Fault].
 func Read(r *http.Request, into any) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -90,17 +87,17 @@ func Read(r *http.Request, into any) ([]byte, error) {
 	return body, nil
 }
 
-// Reply answers with JSON. It returns nil, for a [Handler] that ends with it.
+// Reply writes body as JSON. It returns nil, for a [Handler].
 func Reply(w http.ResponseWriter, status int, body any) error {
 	if h := w.Header(); h.Get("Content-Type") == "" {
 		h.Set("Content-Type", "application/json")
 	}
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // a client that disconnected needs none
+	_ = json.NewEncoder(w).Encode(body)
 	return nil
 }
 
-// TextsOf reads the input of embeddings: a text, or a list of texts.
+// TextsOf parses a text or a list of texts.
 func TextsOf(js json.RawMessage) (list []string, err error) {
 	var one string
 	if json.Unmarshal(js, &one) == nil {
@@ -112,8 +109,7 @@ func TextsOf(js json.RawMessage) (list []string, err error) {
 	return list, nil
 }
 
-// MediaAt reads an address of a file: of the web, or one that is the data itself, which has
-// a type.
+// MediaAt parses a base64 data: URL, or a public web address. ok is false for others.
 func MediaAt(address string) (m llm.Media, ok bool) {
 	if head, data, ok := strings.Cut(address, ";base64,"); ok && strings.HasPrefix(head, "data:") {
 		bytes, err := base64.StdEncoding.DecodeString(data)
@@ -124,7 +120,7 @@ func MediaAt(address string) (m llm.Media, ok bool) {
 	return llm.Media{URL: address}, IsPublic(address)
 }
 
-// May refuses a caller whose token is not for what is asked, and returns the owner.
+// May returns the owner of a caller with the scope, or a Fault.
 func May(r *http.Request, s auth.Scope) (owner string, err error) {
 	c := auth.CallerOf(r.Context())
 	if !c.May(s) {
@@ -133,11 +129,10 @@ func May(r *http.Request, s auth.Scope) (owner string, err error) {
 	return c.Owner, nil
 }
 
-// A Handler answers for an owner. An error before anything was written is told the client.
+// A Handler serves a request of owner. It may return an error only if it has written nothing.
 type Handler func(w http.ResponseWriter, r *http.Request, owner string) error
 
-// Handle returns a handler that checks what the caller may do, and has refuse tell errors
-// in the form of its language.
+// Handle checks the scope, calls h, and passes errors to refuse.
 func (d *Desk) Handle(s auth.Scope, h Handler, refuse func(http.ResponseWriter, *Fault)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		owner, err := May(r, s)
@@ -150,16 +145,13 @@ func (d *Desk) Handle(s auth.Scope, h Handler, refuse func(http.ResponseWriter, 
 	})
 }
 
-// localNames are ends of names that lead into a private network.
 var localNames = []string{"local", "localhost", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa"}
 
-// Elsewhere says what an address of an image must be that is not sent with the request.
+// Elsewhere describes valid addresses, for errors.
 const Elsewhere = "an address that begins with https:// and is in the public internet"
 
-// IsPublic reports whether an address, of http or https, is one that a model server may be
-// told to read: its host is in the public internet, as far as that can be told from its
-// name. A model server may stand in a private network, and would be asked to read there
-// what its client cannot.
+// IsPublic reports whether address is an http or https URL with a public host name. A model server in a
+// private network would otherwise fetch private pages. DNS is not checked.
 func IsPublic(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
@@ -171,27 +163,24 @@ func IsPublic(address string) bool {
 	}
 	dot := strings.LastIndexByte(host, '.')
 	if dot <= 0 || strings.ContainsAny(host, "%\\ _") || strings.ContainsFunc(host, func(c rune) bool { return c >= 0x80 }) {
-		return false // other forms of letters may mean the same names
+		return false // other scripts can map to the same names
 	}
-	if last := host[dot+1:]; last == "" || last[0] >= '0' && last[0] <= '9' { // an address in another form, such as 127.1
+	if last := host[dot+1:]; last == "" || last[0] >= '0' && last[0] <= '9' { // such as 127.1
 		return false
 	}
 	return !slices.ContainsFunc(localNames, func(n string) bool { return strings.HasSuffix(host, "."+n) })
 }
 
-// A chunker cuts a text into pieces, at the same places however it comes in: behind the
-// space between two words, and else before a piece gets too long. So whoever reads a text
-// from the log gets the same pieces as one who saw it being written.
+// A chunker cuts text after white space, or at maxPiece bytes. The cuts do not depend on how the text
+// arrives.
 type chunker struct {
 	rest []byte
 	list []string
 }
 
-// maxPiece is how many bytes a piece has at most.
 const maxPiece = 64
 
-// add takes in more of the text, and returns the pieces that are whole, until it is
-// called again.
+// add appends text and returns the complete pieces, valid until the next add.
 func (c *chunker) add(text string) []string {
 	c.rest, c.list = append(c.rest, text...), c.list[:0]
 	at := 0
@@ -206,7 +195,6 @@ func (c *chunker) add(text string) []string {
 	}
 }
 
-// end returns what is left, if anything is.
 func (c *chunker) end() (list []string) {
 	if len(c.rest) > 0 {
 		list = append(list, string(c.rest))
@@ -215,14 +203,13 @@ func (c *chunker) end() (list []string) {
 	return list
 }
 
-// pieceEnd returns where the first piece of a text ends, or 0 if that is not known before
-// there is more of it.
+// pieceEnd returns the end of the first piece, or 0 if it needs more text.
 func pieceEnd(text []byte) int {
 	spaced := false
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
 		if r == utf8.RuneError && n == 1 && len(text)-i < utf8.UTFMax && !utf8.FullRune(text[i:]) {
-			return 0 // the rest of a letter is to come
+			return 0 // incomplete rune
 		}
 		space := unicode.IsSpace(r)
 		if spaced && !space || i > 0 && i+n > maxPiece {
@@ -234,7 +221,6 @@ func pieceEnd(text []byte) int {
 	return 0
 }
 
-// A Whole is an answer that is sent at once.
 type Whole struct {
 	End
 	Thinking  string
@@ -242,8 +228,8 @@ type Whole struct {
 	Citations []Citation
 }
 
-// Whole waits until a work has ended. A failure of the work is a [Fault], which counts as
-// an answer.
+// Whole waits until w has ended. A failure is a [Fault]; Whole then calls answered, because it counts as an
+// answer.
 func (d *Desk) Whole(ctx context.Context, w Work, answered func()) (out Whole, err error) {
 	var thinking strings.Builder
 	out.End, err = d.Wait(ctx, w, func(p Part) error {

@@ -14,16 +14,14 @@ import (
 	"ponder/llm"
 )
 
-// A server that ends in the middle of its work leaves clients without answers, who send
-// their requests again to the next one. The log says what was begun for the same words
-// shortly before, and had not ended by then: nothing is written for that.
+// After a restart, clients repeat requests without answers. The new server finds unfinished recent work with
+// the same words in the log, which needs no extra writes.
 
-// mostLost is how many threads are looked through, of each kind.
+// mostLost limits the searched threads of each kind.
 const mostLost = 1000
 
-// lost returns the work of the same request, if it was sent to the server before: one that
-// cannot have been answered or, where the client says that it sends it again, that has not
-// come to nothing.
+// lost returns unanswered work of the same request from before the restart. If the client declares a retry, it
+// also returns completed work.
 func (d *Desk) lost(ctx context.Context, r *http.Request, a Ask) (w Work, found bool, err error) {
 	now := time.Now()
 	if d.Since.IsZero() || now.Sub(d.Since) > retryTime || a.check() != nil {
@@ -48,12 +46,11 @@ func (d *Desk) lost(ctx context.Context, r *http.Request, a Ask) (w Work, found 
 	if answered && (!saysAgain(r) || end.Status != ponder.Completed) {
 		return Work{}, false, nil
 	}
-	w.info, w.log = ponder.Info{}, nil // it is kept
+	w.info, w.log = ponder.Info{}, nil // the work is kept for long
 	return w, true, nil
 }
 
-// wasBusy reports whether anything of an owner may have been going on shortly before the
-// server was begun. It is looked up once.
+// wasBusy reports whether owner may have had active threads before the start. It caches the result.
 func (d *Desk) wasBusy(ctx context.Context, owner string) (bool, error) {
 	d.retries.lookup.Lock()
 	defer d.retries.lookup.Unlock()
@@ -72,7 +69,6 @@ func (d *Desk) wasBusy(ctx context.Context, owner string) (bool, error) {
 	return busy, nil
 }
 
-// lostThread returns what was begun for the same words on a thread of its own.
 func (d *Desk) lostThread(ctx context.Context, a Ask) (w Work, found bool, err error) {
 	kind, cause := ponder.KindExchange, ""
 	switch way := a.way(); way {
@@ -92,7 +88,7 @@ func (d *Desk) lostThread(ctx context.Context, a Ask) (w Work, found bool, err e
 	return w, true, nil
 }
 
-// lostTurn returns the last turn of the conversation in which the same was said last.
+// lostTurn returns the last turn of a candidate conversation with the same message.
 func (d *Desk) lostTurn(ctx context.Context, a Ask) (w Work, found bool, err error) {
 	list, err := d.lostChats(ctx, a)
 	if err != nil {
@@ -117,8 +113,7 @@ func (d *Desk) lostTurn(ctx context.Context, a Ask) (w Work, found bool, err err
 	return Work{}, false, nil
 }
 
-// lostChats returns the conversations in which a message may have been said. Whether all
-// of it was noted is not known.
+// lostChats returns candidate conversations. The stopped server may not have noted the last digest.
 func (d *Desk) lostChats(ctx context.Context, a Ask) (list []ponder.ThreadID, err error) {
 	switch {
 	case a.Thread != "":
@@ -139,7 +134,7 @@ func (d *Desk) lostChats(ctx context.Context, a Ask) (list []ponder.ThreadID, er
 	return append(list, first[Bare(a.question())]), err
 }
 
-// gone returns an error, unless it says that something is not there.
+// gone drops NotFound errors.
 func gone(err error) error {
 	if app.CodeOf(err) == app.NotFound {
 		return nil
@@ -147,9 +142,8 @@ func gone(err error) error {
 	return err
 }
 
-// Causes are the threads of an owner and a kind that were begun shortly before the server
-// was, by what tells their requests; conversations by what was said first. They are looked
-// up once.
+// causes maps causes, or first messages of conversations, to threads that began shortly before the start. It
+// caches the result.
 func (d *Desk) causes(ctx context.Context, owner string, kind ponder.Kind) (map[string]ponder.ThreadID, error) {
 	d.retries.lookup.Lock()
 	defer d.retries.lookup.Unlock()
@@ -162,7 +156,7 @@ func (d *Desk) causes(ctx context.Context, owner string, kind ponder.Kind) (map[
 		return nil, fmt.Errorf("look for what was begun before: %w", err)
 	}
 	list := make(map[string]ponder.ThreadID)
-	for _, t := range slices.Backward(threads) { // the newest counts
+	for _, t := range slices.Backward(threads) { // the newest wins
 		if d.Since.Sub(t.Created) > retryTime {
 			continue
 		}
@@ -183,7 +177,7 @@ func (d *Desk) causes(ctx context.Context, owner string, kind ponder.Kind) (map[
 	return list, nil
 }
 
-// toldBy returns what an event says of the request that a thread was begun for, or "".
+// toldBy returns the cause or message that identifies the request of a thread, or "".
 func toldBy(kind ponder.Kind, ev ponder.Event) string {
 	switch b := ev.Body.(type) {
 	case ponder.RunStarted:
@@ -196,8 +190,7 @@ func toldBy(kind ponder.Kind, ev ponder.Event) string {
 	return ""
 }
 
-// keyed returns the conversation in which the message of a key is to be said, or was: a
-// zero Info if it is not known.
+// keyed returns the conversation for the key of a, or a zero Info.
 func (d *Desk) keyed(ctx context.Context, a Ask) (info ponder.Info, err error) {
 	id := a.newThread()
 	noted, err := d.Service.FindChat(ctx, a.Owner, a.keyDigest())
@@ -208,5 +201,4 @@ func (d *Desk) keyed(ctx context.Context, a Ask) (info ponder.Info, err error) {
 	return info, gone(err)
 }
 
-// keyDigest is what the conversation of a key is noted under.
 func (a Ask) keyDigest() string { return "key " + hexOf(a.Key) }

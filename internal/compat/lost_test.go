@@ -12,18 +12,16 @@ import (
 	"ponder/llm"
 )
 
-// A request whose server ended before it was answered gets what was begun from the next
-// one; one that may have been answered is begun anew, unless its client says that it sends
-// it again.
+// After a restart, a repeated request gets unanswered work, and a declared retry also answered work.
 func TestOnceOverRestart(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		model string
 		apart bool
 		chat  string
-		ends  bool // before the server does
+		ends  bool // before the restart
 		retry string
-		body  string // of the second, if it is another
+		body  string // of the second, if different
 		wait  time.Duration
 		same  bool
 	}{
@@ -82,7 +80,7 @@ func TestOnceOverRestart(t *testing.T) {
 	}
 }
 
-// A message with a key that goes on with a conversation is said once.
+// A keyed message in an existing conversation is appended once.
 func TestKeyGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echo}})

@@ -12,15 +12,13 @@ import (
 	"ponder/llm"
 )
 
-// A Way is how a request is answered.
 type Way string
 
-// The ways.
 const (
-	Chat     Way = "chat"     // a turn of a conversation that Ponder keeps
-	Research Way = "research" // minutes, with sources
-	Session  Way = "session"  // for as long as it is given
-	Exchange Way = "exchange" // one question to a model, of a client that keeps the conversation and uses tools itself
+	Chat     Way = "chat" // a turn of a stored conversation
+	Research Way = "research"
+	Session  Way = "session"
+	Exchange Way = "exchange" // one model request; the client stores the conversation and runs tools
 )
 
 func wayOf(kind ponder.Kind) Way {
@@ -37,14 +35,12 @@ func wayOf(kind ponder.Kind) Way {
 	return ""
 }
 
-// A Model is what a client may name as the model that answers.
 type Model struct {
-	Name  string // as it is named, which answers repeat
+	Name  string // as written, for answers
 	Way   Way    // Chat, Research or Session
-	Model string // provider/model that thinks; empty: as configured
+	Model string // provider/model; empty: as configured
 }
 
-// The names of Ponder itself.
 const prefix = "ponder/"
 
 var ways = map[string]Way{
@@ -53,13 +49,10 @@ var ways = map[string]Way{
 	"ponder/session": Session, "ponder-session": Session, "ponder/think": Session, "ponder-think": Session,
 }
 
-// Names returns the names that stand for ways of thinking.
 func Names() []string { return []string{"ponder/chat", "ponder/research", "ponder/session"} }
 
-// Model reads the name of a model: of a way of thinking, ponder/PROVIDER/MODEL or
-// PROVIDER/MODEL for a conversation with that, or an alias. "ponder/research:PROVIDER/MODEL"
-// has that model think. It reports whether the name means anything; whether there is such
-// a model is found when it is asked.
+// Model parses a model name: a way, [ponder/]PROVIDER/MODEL for a conversation, or an alias.
+// "ponder/research:PROVIDER/MODEL" combines both. It does not check that the model exists.
 func (d *Desk) Model(name string) (Model, bool) {
 	meant := strings.TrimSpace(name)
 	if alias, ok := d.alias(meant); ok {
@@ -82,8 +75,7 @@ func (d *Desk) Model(name string) (Model, bool) {
 	return m, true
 }
 
-// alias returns what a name stands for. An alias that ends in * stands for all names that
-// begin so; the longest that fits counts.
+// alias resolves name; the longest matching prefix wins.
 func (d *Desk) alias(name string) (string, bool) {
 	if to, ok := d.Aliases[name]; ok {
 		return to, true
@@ -97,24 +89,22 @@ func (d *Desk) alias(name string) (string, bool) {
 	return found, best != ""
 }
 
-// efforts are how hard to think, as clients say it. Empty leaves it to what is configured.
+// efforts maps efforts to limits. The empty one keeps the configuration.
 var efforts = map[string]struct {
-	time   time.Duration // of a session
-	rounds int           // of research; zero: as configured
+	time   time.Duration
+	rounds int // of research; zero: as configured
 }{
 	"": {}, "none": {30 * time.Second, 1}, "minimal": {time.Minute, 1}, "low": {2 * time.Minute, 2}, "medium": {5 * time.Minute, 0},
 	"high": {15 * time.Minute, 7}, "xhigh": {30 * time.Minute, 10}, "max": {time.Hour, 10},
 }
 
-// IsEffort reports whether a client may say so how hard to think. Empty leaves it to what
-// is configured.
+// IsEffort reports whether name is a valid effort, which may be empty.
 func IsEffort(name string) bool {
 	_, ok := efforts[name]
 	return ok
 }
 
-// budget returns the limits of a session or research: those that are asked for, and the
-// time that an effort stands for.
+// budget returns the limits; the effort sets a missing time of a session.
 func (a Ask) budget() ponder.Budget {
 	b := a.Budget
 	if b.Time == 0 && a.way() == Session {
@@ -123,7 +113,6 @@ func (a Ask) budget() ponder.Budget {
 	return b
 }
 
-// modelEffort returns an effort as models know it.
 func modelEffort(effort string) string {
 	if effort == "xhigh" || effort == "max" {
 		return "high"
@@ -131,11 +120,9 @@ func modelEffort(effort string) string {
 	return effort
 }
 
-// deepEffort reports whether a message of a conversation is to be reflected on.
 func deepEffort(effort string) bool { return effort == "high" || effort == "xhigh" || effort == "max" }
 
-// Names returns what an owner may name as a model: the ways of thinking, and conversations
-// with each model that is configured.
+// Names returns the ways and the configured models.
 func (d *Desk) Names(ctx context.Context, owner string) ([]string, error) {
 	names := Names()
 	models, err := d.Service.Models(ctx, owner)
@@ -148,14 +135,13 @@ func (d *Desk) Names(ctx context.Context, owner string) ([]string, error) {
 	return names, nil
 }
 
-// Bounds of what is embedded at once.
 const (
 	mostTexts = 2048
-	mostEmbed = 1 << 20 // bytes of all
+	mostEmbed = 1 << 20 // bytes
 )
 
-// Embed returns a vector for each text. The model is named as in [Desk.Model], or as none
-// for the one that is configured.
+// Embed returns one vector for each text. An empty name selects the configured model. Errors name the field
+// "input".
 func (d *Desk) Embed(ctx context.Context, owner, name string, texts []string) ([][]float32, llm.Usage, error) {
 	model, size := "", 0
 	for i, text := range texts {
@@ -180,24 +166,22 @@ func (d *Desk) Embed(ctx context.Context, owner, name string, texts []string) ([
 	return vectors, usage, err
 }
 
-// A Mould is JSON of which only some texts change, such as that of the chunks of a stream:
-// the rest of it is made once.
+// A Mould is a JSON template with variable strings, which saves repeated encoding.
 type Mould struct{ parts [][]byte }
 
-// Gap stands in a value where a Mould has a text that changes.
+// Gap marks a variable string in the value of a Mould.
 const Gap = "\x00"
 
-// NewMould returns the mould of a value.
 func NewMould(of any) Mould {
 	js, err := json.Marshal(of)
-	if err != nil { // which what was read from JSON cannot be
+	if err != nil {
 		return Mould{}
 	}
 	return Mould{bytes.Split(js, []byte(`"\u0000"`))}
 }
 
-// Append appends the value with texts in its gaps, as [json.Marshal] writes it. A gap too
-// many stays what it is: a client may have named something so.
+// Append appends the JSON with texts in its gaps. Surplus gaps keep Gap, because a client may have sent that
+// string.
 func (m Mould) Append(b []byte, texts ...string) []byte {
 	for i, part := range m.parts {
 		switch {
@@ -211,13 +195,13 @@ func (m Mould) Append(b []byte, texts ...string) []byte {
 	return b
 }
 
-// appendText appends a text as [json.Marshal] writes it.
+// appendText encodes like [json.Marshal]. Plain ASCII takes a fast path.
 func appendText(b []byte, text string) []byte {
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
 			js, err := json.Marshal(text)
-			if err != nil { // which a text cannot be
+			if err != nil {
 				return b
 			}
 			return append(b, js...)
@@ -226,7 +210,7 @@ func appendText(b []byte, text string) []byte {
 	return append(append(append(b, '"'), text...), '"')
 }
 
-// Without returns the mould without a prefix of its JSON, which has no gap.
+// Without removes a prefix of the JSON without gaps.
 func (m Mould) Without(prefix string) Mould {
 	if len(m.parts) == 0 {
 		return m

@@ -7,7 +7,7 @@ import (
 	"ponder/internal/compat"
 )
 
-// A mould makes what json.Marshal does.
+// A Mould encodes like json.Marshal.
 func FuzzMould(f *testing.F) {
 	for _, text := range []string{"", "Yes, it is.", "a \"quote\" \\ <b>&amp;", "line\nline\t\x00\x1b", "ö 漢 \U0001f30a", "\u2028 \xff\xfe", compat.Gap} {
 		f.Add(text, "7")
@@ -32,7 +32,7 @@ func FuzzMould(f *testing.F) {
 	})
 }
 
-// Whoever calls something by the name of a gap gets JSON all the same.
+// A value that equals Gap still encodes as JSON.
 func TestMouldGaps(t *testing.T) {
 	mould := compat.NewMould(map[string]string{"model": compat.Gap, "text": compat.Gap})
 	if js := mould.Append(nil, "Yes."); !json.Valid(js) {

@@ -11,47 +11,40 @@ import (
 	"ponder"
 )
 
-// Clients that time out send a request again, mostly without saying so. A request whose
-// client has gone away before it was answered is therefore remembered for a while, and so
-// is one that a client says it sends again: what comes then with the same words gets the
-// work that was begun.
+// Clients repeat a request after a timeout, mostly without declaring it.
 const (
 	retryTime   = 10 * time.Minute
-	leaveTime   = 20 * time.Second // after which an exchange that nobody waits for is cancelled
+	leaveTime   = 20 * time.Second // until an abandoned exchange is cancelled
 	mostRetries = 4096
 )
 
-// Retries are the requests that may be sent again. The zero value is ready.
 type retries struct {
 	mu     sync.Mutex
 	list   map[string]*sent
-	tidied time.Time // when what was old was dropped
+	tidied time.Time
 
 	lookup sync.Mutex
 	busy   map[string]bool                       // by owner: see Desk.wasBusy
 	causes map[string]map[string]ponder.ThreadID // see Desk.causes
 }
 
-// A sent is a request that was sent.
 type sent struct {
-	begun    chan struct{} // closed when work and err are known
+	begun    chan struct{} // closed when work and err are set
 	work     Work
 	err      error
 	at       time.Time
-	answered bool            // whole, to a client that was there
-	known    bool            // another one like it was sent to this server
-	left     bool            // cancelled, since its client did not come again
+	answered bool            // delivered completely
+	known    bool            // an equal request preceded it
+	left     bool            // cancelled as abandoned
 	client   context.Context //nolint:containedctx // of the request; done when the client has gone
 }
 
-// Once begins what is asked for, unless the same request of the owner was sent before by a
-// client that has gone away unanswered, or that says that it sends it again: then it
-// returns the work of that. The caller calls answered once the client has all of the
-// answer.
+// Once starts a. An equal request gets the same work if the first client left without an answer, or if it
+// declares a retry. The caller must call answered once the client has the complete answer.
 func (d *Desk) Once(r *http.Request, body []byte, a Ask) (w Work, answered func(), err error) {
 	a.Key = cmp.Or(a.Key, r.Header.Get("Idempotency-Key"))
 	defer func() { context.AfterFunc(r.Context(), w.Forget) }()
-	if a.Key != "" { // the store knows
+	if a.Key != "" { // the store deduplicates by key
 		w, err = d.Begin(r.Context(), a)
 		return w, func() {}, err
 	}
@@ -70,12 +63,11 @@ func (d *Desk) Once(r *http.Request, body []byte, a Ask) (w Work, answered func(
 	}
 	w, answered = s.work, func() { d.retries.answered(s) }
 	if !first {
-		w.ear = nil // another one's
+		w.ear = nil // it belongs to the first request
 	}
 	return w, answered, s.err
 }
 
-// unspent refuses a key that has made a thread which was removed since.
 func (d *Desk) unspent(ctx context.Context, a Ask) error {
 	if a.Key == "" {
 		return nil
@@ -86,7 +78,7 @@ func (d *Desk) unspent(ctx context.Context, a Ask) error {
 	return nil
 }
 
-// begin begins what a request asks for. Whatever happens, those who wait for it are told.
+// begin starts s. It always closes s.begun, also after a panic.
 func (d *Desk) begin(s *sent, r *http.Request, a Ask) {
 	defer close(s.begun)
 	s.err = errors.New("the beginning failed")
@@ -100,7 +92,7 @@ func (d *Desk) begin(s *sent, r *http.Request, a Ask) {
 	s.work, s.err = d.Begin(ctx, a)
 }
 
-// enter returns what is known of a request, and whether it is the first of its kind.
+// enter returns the entry of a request, and whether the caller must start it.
 func (l *retries) enter(key string, r *http.Request) (s *sent, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +110,7 @@ func (l *retries) enter(key string, r *http.Request) (s *sent, first bool) {
 	return s, true
 }
 
-// isWanted reports whether a request asks for what another one like it has begun.
+// isWanted reports whether r may share the work of s.
 func (s *sent) isWanted(r *http.Request) bool {
 	select {
 	case <-s.begun:
@@ -130,7 +122,7 @@ func (s *sent) isWanted(r *http.Request) bool {
 	return saysAgain(r) || !s.answered && s.client.Err() != nil
 }
 
-// saysAgain reports whether a client says that it has sent a request before.
+// saysAgain reports whether the header of r declares a retry.
 func saysAgain(r *http.Request) bool {
 	n := r.Header.Get("X-Stainless-Retry-Count")
 	return n != "" && n != "0"
@@ -142,7 +134,7 @@ func (l *retries) answered(s *sent) {
 	s.answered = s.client.Err() == nil
 }
 
-// leave cancels an exchange whose client has gone away and not come again.
+// leave cancels an abandoned exchange.
 func (d *Desk) leave(s *sent) {
 	d.retries.mu.Lock()
 	gone := !s.answered && s.client.Err() != nil && d.Gone.Err() == nil
@@ -158,8 +150,7 @@ func (d *Desk) leave(s *sent) {
 	}
 }
 
-// tidy drops what is old, now and then, and some of the rest if that is too much. The caller
-// holds l.mu.
+// tidy removes expired entries, and arbitrary ones above the limit. The caller holds l.mu.
 func (l *retries) tidy(now time.Time) {
 	if now.Sub(l.tidied) >= retryTime/10 {
 		l.tidied = now

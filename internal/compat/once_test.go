@@ -15,7 +15,6 @@ import (
 	"ponder/internal/compat/dialecttest"
 )
 
-// sends sends a request for an Ask once.
 func sends(ctx context.Context, r *dialecttest.Rig, body, retry string, a compat.Ask) (compat.Work, func(), error) {
 	req := dialecttest.Request(ctx, http.MethodPost, "/x", body)
 	if retry != "" {
@@ -24,15 +23,14 @@ func sends(ctx context.Context, r *dialecttest.Rig, body, retry string, a compat
 	return r.Desk.Once(req, []byte(body), a)
 }
 
-// A request that is sent again gets the work that was begun; another one does not.
 func TestOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		body  string // of the second
 		owner string
 		retry string
-		gone  bool // the first client, before the second comes
-		whole bool // the first was answered
+		gone  bool // disconnected before the second
+		whole bool // answered
 		wait  time.Duration
 		same  bool
 	}{
@@ -86,7 +84,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// The same request many times at once, as clients that say so send it, is begun once.
+// Concurrent retries of a request start it once.
 func TestOnceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowly}})
@@ -113,8 +111,7 @@ func TestOnceAtOnce(t *testing.T) {
 	})
 }
 
-// What could not be begun is begun anew by the next one, and a beginning that fails for
-// good keeps nobody waiting.
+// A failed start does not block waiters, and the next request repeats it.
 func TestOnceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.Says("deep")})
@@ -135,8 +132,7 @@ func TestOnceFails(t *testing.T) {
 	})
 }
 
-// A work goes on being told though its request has ended; nobody listens to one that is
-// not told.
+// A Feed outlives its request. A work without a Feed has no subscription.
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowly}})
@@ -162,8 +158,7 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// A request with a key is done once, whoever repeats it; the same key is not for other
-// words.
+// A keyed request runs once. The key rejects other words.
 func TestKey(t *testing.T) {
 	for _, model := range []string{"ponder/chat", "ponder/session", "ponder/research", "relay"} {
 		t.Run(model, func(t *testing.T) {

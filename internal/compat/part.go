@@ -16,94 +16,88 @@ import (
 	"ponder/mode/research"
 )
 
-// A Part is a piece of what comes of a request, before a language dresses it. Which
-// fields are set goes by its kind.
+// A Part is a piece of a result. Its Kind determines the set fields.
 type Part struct {
 	Kind  Kind
-	Item  string // what it belongs to: the same for all parts of one text, call or question
+	Item  string // groups parts of one text, call or question
 	Text  string
-	Again bool // of Text: it stands in the place of all text before it, which came to nothing
+	Again bool // of Text: replaces all earlier text
 
-	Refused bool // of Steered: it comes too late, or means nothing
+	Refused bool // of Steered: too late, or invalid
 
-	Models    []string // provider/model of those that answer, as far as it is known
-	Stage     string   // of Thought: its type, as thoughts of a session have it
+	Models    []string // provider/model, if known
+	Stage     string   // of Thought: its type
 	Priority  int      // of Question: 1 to 10
 	Search    *Search
 	Progress  *research.ProgressPayload
 	Sources   []research.Reference // of Memories
-	Summary   *research.Summary    // likewise
+	Summary   *research.Summary    // of Memories
 	Call      *llm.ToolCall
-	Citations []Citation // of TextEnd: what the answer rests on
+	Citations []Citation // of TextEnd
 	End       *End
 }
 
-// A Kind is what a part is.
 type Kind string
 
-// The kinds, in about the order in which they come. Those of the answer are Text, any
-// number of times, and TextEnd, for each round of it. The last part is End.
+// The kinds, in their usual order. A round of the answer has any number of Text and a TextEnd.
 const (
-	Progress  Kind = "progress"  // how far research has come: Progress
-	Thought   Kind = "thought"   // a whole thought: Text, Stage
-	Reasoning Kind = "reasoning" // a piece of a model's own reasoning: Text
-	Question  Kind = "question"  // a sub-question: Text, Priority
-	Interim   Kind = "interim"   // a synthesis that is not the answer: Text
-	Searching Kind = "searching" // a tool of ours is used: Search, without what it found
-	Found     Kind = "found"     // and has come back: Search
-	Memories  Kind = "memories"  // what was found, as the seed shows it: Sources, Summary
-	Text      Kind = "text"      // a piece of the answer: Text
-	TextEnd   Kind = "text_end"  // a round of the answer is whole: Text is all of it
-	Call      Kind = "call"      // a tool of the client is to be used: Call
-	Title     Kind = "title"     // of the conversation: Text
-	Steered   Kind = "steered"   // a wish of a user is obeyed by a session or research: Text, Refused; Item is the cause of the wish
-	Ended     Kind = "end"       // there is no more: End
+	Progress  Kind = "progress"
+	Thought   Kind = "thought"   // complete: Text, Stage
+	Reasoning Kind = "reasoning" // a piece: Text
+	Question  Kind = "question"  // Text, Priority
+	Interim   Kind = "interim"   // an early synthesis: Text
+	Searching Kind = "searching" // a tool of Ponder starts: Search
+	Found     Kind = "found"     // it returned: Search
+	Memories  Kind = "memories"  // for the seed: Sources, Summary
+	Text      Kind = "text"      // a piece: Text
+	TextEnd   Kind = "text_end"  // a complete round: Text
+	Call      Kind = "call"      // of a client tool: Call
+	Title     Kind = "title"
+	Steered   Kind = "steered" // a processed steer: Text, Refused; Item is its cause
+	Ended     Kind = "end"
 )
 
-// A Search is the use of a tool of ours.
 type Search struct {
-	Tool    string // its name: see the constants of mode/research
-	Query   string // what was asked, or
-	URL     string // the page that was read
+	Tool    string // see mode/research
+	Query   string // the query, or
+	URL     string // the page
 	Args    json.RawMessage
 	Results []Result
-	Number  int    // of all that was found
-	Error   string // why nothing came of it
+	Number  int    // also of omitted results
+	Error   string // empty on success
 }
 
-// A Result is one thing that was found.
 type Result struct {
 	Title   string
 	URL     string
-	Source  string // a file, or what else is no address
-	Content string // a few lines of it
+	Source  string // an origin without a URL
+	Content string
 	Score   float64
 }
 
-// A Citation is a source that a part of the answer rests on. Start and End count
-// characters of the text of its round; they are the same where only the place is known.
+// A Citation is a source. Start and End count characters in the text of its round; they are equal if only the
+// place is known.
 type Citation struct {
 	Start, End int
-	URL        string // or
+	URL        string // or File
 	File       string
 	Title      string
 	Quote      string
 }
 
-// An End is how the work has ended.
+// An End is the outcome of a work.
 type End struct {
 	Status  ponder.Status // Completed, Failed or Cancelled
-	Finish  llm.Finish    // of what was completed: FinishLength if limits cut it short, FinishTools if tools of the client are to be used
-	Reason  string        // why it failed, or what cut it short
-	Trouble llm.Class     // what came between a request and its answer, if that is why it failed
+	Finish  llm.Finish    // FinishLength if a limit cut the work, FinishTools if client tools must run
+	Reason  string        // of a failure or a cut
+	Trouble llm.Class     // error class of the failing model call
 	Usage   llm.Usage     // of all calls
-	Model   string        // that answered
-	Text    string        // the whole answer
-	At      time.Time     // when, by the log
+	Model   string
+	Text    string
+	At      time.Time // of the answer's last event
 }
 
-// Fault returns why there is no answer, as an error; nil if there is one. The request is at
-// fault where no other one of its kind would fare better.
+// Fault returns the error of a failed work, or nil. Status 400 marks errors that a repeat cannot fix.
 func (e End) Fault() *Fault {
 	if e.Status == ponder.Completed {
 		return nil
@@ -112,14 +106,13 @@ func (e End) Fault() *Fault {
 	switch e.Trouble {
 	case llm.TooLong, llm.Filtered, llm.BadRequest:
 		f.Status, f.Field = http.StatusBadRequest, "messages"
-	case llm.Payment: // it would not be paid the next moment either
+	case llm.Payment: // a retry would fail too
 		f.Status = http.StatusPaymentRequired
 	}
 	return f
 }
 
-// Thinking returns what a part tells of how the answer is come to, as languages show it
-// that have one text for that; "" if it tells nothing of it.
+// Thinking renders a part as reasoning text, or "".
 func (p Part) Thinking() string {
 	switch p.Kind {
 	case Reasoning:
@@ -138,8 +131,7 @@ func (p Part) Thinking() string {
 	return ""
 }
 
-// SchemaOf returns a value that is to be an object, such as a JSON schema; nil if it is
-// left out, or null. It reports whether that is so.
+// SchemaOf returns js, or nil if it is absent or null. It reports whether js is valid: absent or an object.
 func SchemaOf(js json.RawMessage) (json.RawMessage, bool) {
 	js = bytes.TrimSpace(js)
 	if len(js) == 0 || string(js) == "null" {
@@ -148,8 +140,7 @@ func SchemaOf(js json.RawMessage) (json.RawMessage, bool) {
 	return js, js[0] == '{' && json.Valid(js)
 }
 
-// CheckChoice returns a fault of a field if the tool that is to be called is none of the
-// client's.
+// CheckChoice returns a Fault if ToolChoice names an unknown tool.
 func (a Ask) CheckChoice(field string) error {
 	switch a.ToolChoice {
 	case "", "auto", "none":
@@ -168,16 +159,13 @@ func (a Ask) CheckChoice(field string) error {
 	return Wrong(field, "%s: there is no tool %q among the tools", field, textkit.TruncateBytes(a.ToolChoice, 60))
 }
 
-// Bounds of what is shown of a result.
 const (
 	maxFound   = 40
 	maxContent = 2000 // bytes
 )
 
-// An activeTools has the tools of ours that are in use, by the keys of their actions.
 type activeTools map[string]*Search
 
-// event returns what is told of the use of a tool.
 func (u *activeTools) event(ev ponder.Event) []Part {
 	if *u == nil {
 		*u = make(activeTools)
@@ -186,7 +174,7 @@ func (u *activeTools) event(ev ponder.Event) []Part {
 	switch b := ev.Body.(type) {
 	case ponder.ToolCall:
 		if (*u)[key] != nil {
-			return nil // it is used again, after a failure
+			return nil // a retry
 		}
 		s := &Search{Tool: b.Name, Args: b.Args}
 		var in struct{ Query, URL string }
@@ -211,7 +199,6 @@ func (u *activeTools) event(ev ponder.Event) []Part {
 	return nil
 }
 
-// resultsOf reads what tools of ours answer.
 func resultsOf(text string) (list []Result, all int) {
 	type found struct {
 		Title, URL, Source, Snippet, Quote, Text, Content, Memory string
@@ -231,8 +218,7 @@ func resultsOf(text string) (list []Result, all int) {
 	return list, len(hits)
 }
 
-// Plain returns a text of strangers without what terminals obey, or what turns the
-// direction of letters.
+// Plain removes control characters and direction marks from untrusted text.
 func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\u2028' || r == '\u2029' || 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069 {

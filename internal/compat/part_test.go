@@ -7,7 +7,7 @@ import (
 	"ponder/llm"
 )
 
-// What the same request would fare no better at is no fault of the server.
+// Errors that a repeat cannot fix have status 4xx.
 func TestEndFault(t *testing.T) {
 	for trouble, want := range map[llm.Class]int{
 		"": 502, llm.Transient: 502, llm.Unreachable: 502, llm.RateLimited: 502,

@@ -11,25 +11,22 @@ import (
 	"ponder/mode/title"
 )
 
-// A projector is a fold that makes parts of the events of a thread.
+// A projector folds events into parts.
 type projector interface {
 	event(ev ponder.Event) []Part
-	// piece takes what a model writes at the moment.
 	piece(d ponder.Delta) []Part
-	// over reports whether the answer is at its end. Last says that only late parts, such
-	// as a title, may still come.
+	// over reports whether the answer has ended; last, that only late parts may follow.
 	over() (over, last bool)
-	// close returns the parts that are left at the end, without the end itself.
+	// close returns the remaining parts.
 	close() []Part
 	end() End
 }
 
-// A chatProjector makes parts of the turn of a conversation.
 type chatProjector struct {
 	roundAssembler
 	tools  activeTools
-	titled bool         // a title is wanted
-	naming ponder.RunID // the run that makes a title, while it goes on
+	titled bool
+	naming ponder.RunID // the open run that makes a title
 	title  string
 }
 
@@ -37,7 +34,6 @@ func newChatProjector(message string, seq ponder.Seq, titled bool) *chatProjecto
 	return &chatProjector{roundAssembler: roundAssembler{TurnView: chat.NewTurnView(message, seq)}, titled: titled}
 }
 
-// event implements [projector].
 func (p *chatProjector) event(ev ponder.Event) []Part {
 	list := p.roundAssembler.event(ev)
 	switch b := ev.Body.(type) {
@@ -62,8 +58,7 @@ func (p *chatProjector) event(ev ponder.Event) []Part {
 	return list
 }
 
-// outcome returns how the turn has ended, for a request that continues it; zero if it is not
-// the newest turn.
+// outcome returns the end for the cache; zero if a newer turn exists.
 func (p *chatProjector) outcome() outcome {
 	if p.Superseded {
 		return outcome{}
@@ -71,8 +66,7 @@ func (p *chatProjector) outcome() outcome {
 	return outcome{p.Text.Stored(), p.LastInput, p.Head}
 }
 
-// over implements [projector]. A title comes in its own time, and so does the reason of a
-// failure.
+// over implements [projector]. A title or the reason of a failure may come late.
 func (p *chatProjector) over() (over, last bool) {
 	switch {
 	case !p.Over():
@@ -85,12 +79,10 @@ func (p *chatProjector) over() (over, last bool) {
 	return p.Finished != nil && p.naming == "", true
 }
 
-// A passthroughProjector makes parts of one request of a program that keeps the conversation
-// itself.
 type passthroughProjector struct {
 	roundAssembler
 	tools activeTools
-	ours  map[string]bool // names of our tools that were used
+	ours  map[string]bool // called tools of Ponder
 	last  []llm.ToolCall  // of the newest round
 }
 
@@ -99,7 +91,6 @@ func newPassthroughProjector() *passthroughProjector {
 	return &passthroughProjector{roundAssembler: roundAssembler{TurnView: view}, ours: make(map[string]bool)}
 }
 
-// event implements [projector].
 func (p *passthroughProjector) event(ev ponder.Event) []Part {
 	list := p.roundAssembler.event(ev)
 	switch b := ev.Body.(type) {
@@ -120,7 +111,6 @@ func (p *passthroughProjector) event(ev ponder.Event) []Part {
 	return list
 }
 
-// clientCalls returns the tools of the client that the last round called.
 func (p *passthroughProjector) clientCalls() (list []Part) {
 	if p.Status != ponder.Completed {
 		return nil
@@ -133,10 +123,8 @@ func (p *passthroughProjector) clientCalls() (list []Part) {
 	return list
 }
 
-// over implements [projector].
 func (p *passthroughProjector) over() (over, last bool) { return p.Over(), p.Over() }
 
-// end implements [projector].
 func (p *passthroughProjector) end() End {
 	e := p.roundAssembler.end()
 	if p.Finish == llm.FinishTools && len(p.clientCalls()) > 0 {
@@ -145,11 +133,10 @@ func (p *passthroughProjector) end() End {
 	return e
 }
 
-// maxWhy is how much is said of why something failed, in bytes.
+// maxWhy limits a reason or title, in bytes.
 const maxWhy = 400
 
-// whyEnded says why a run has no answer, or not all of one. What a provider said of it
-// is for the log alone; trouble is the class of that, or empty.
+// whyEnded explains a missing or partial answer. Of provider errors it shows only the class.
 func whyEnded(b ponder.RunFinished, trouble llm.Class) string {
 	switch {
 	case b.Status == ponder.Cancelled:
@@ -160,7 +147,6 @@ func whyEnded(b ponder.RunFinished, trouble llm.Class) string {
 	return "no answer: " + textkit.TruncateBytes(cmp.Or(b.Reason, "it failed"), maxWhy)
 }
 
-// troubles say what came between a request and its answer.
 var troubles = map[llm.Class]string{
 	llm.Transient:   "the model is overloaded, or broke off",
 	llm.RateLimited: "the model takes no more requests now",

@@ -13,7 +13,6 @@ import (
 	"ponder/mode/research"
 )
 
-// A client puts together the text that it is told.
 type client struct {
 	text     string
 	replaced int
@@ -31,8 +30,8 @@ func (c *client) read(list []Part) {
 	}
 }
 
-// However a turn goes, and whatever of it is heard, the text is that of the log in the
-// end; and it is never taken back unless a model was asked again.
+// For all turns and lost deltas, the final text equals the log. Text is retracted only after a retry of a
+// model.
 func TestChatProjectorProperty(t *testing.T) {
 	words := []string{"a", " b", "\n", "  ", "é", "日本", " c.", "\n\nd", "**e**", ""}
 	for seed := range uint64(3000) {
@@ -50,14 +49,14 @@ func TestChatProjectorProperty(t *testing.T) {
 			key := fmt.Sprintf("turn-5-%d", round)
 			for attempt := 1; ; attempt++ {
 				g.event(key+fmt.Sprintf("#%d", attempt), ponder.CallStarted{Model: "test/model"})
-				g.flush() // which the hub makes sure of
+				g.flush() // the hub guarantees this order
 				text := said()
 				fails, lossy, offset := rnd.IntN(4) == 0 && attempt < 3, rnd.IntN(4) == 0, 0
 				for i, piece := range text {
 					if fails && i == len(text)-1 {
 						break
 					}
-					for times := 1 + rnd.IntN(5)/4; times > 0 && (!lossy || rnd.IntN(3) > 0); times-- { // or twice
+					for times := 1 + rnd.IntN(5)/4; times > 0 && (!lossy || rnd.IntN(3) > 0); times-- { // sometimes duplicated
 						g.piece(ponder.Delta{Run: "run_1", Key: key, Attempt: attempt, Offset: offset, Delta: llm.Delta{Text: piece}})
 					}
 					offset += len(piece)
@@ -86,7 +85,7 @@ func TestChatProjectorProperty(t *testing.T) {
 	}
 }
 
-// A going is a turn as a client hears of it: events come late, but in their order.
+// A going is a turn whose events arrive late, in order.
 type going struct {
 	client
 	t    *chatProjector
@@ -117,10 +116,9 @@ func (g *going) flush() {
 	g.late = nil
 }
 
-// canary marks what nobody may see.
 const canary = "CANARY-7f3"
 
-// Nothing of an internal event comes out, whatever it is.
+// No part contains text of an internal event.
 func TestLeaks(t *testing.T) {
 	inner := []ponder.Event{
 		{Run: "run_1", Cause: "turn-1-1#1", Body: ponder.CallStarted{Model: "test/model", Mode: "chat"}},

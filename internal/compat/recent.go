@@ -13,38 +13,34 @@ import (
 	"ponder/llm"
 )
 
-// ErrStale says that what [Desk.Last] has returned is not so any more, or cannot be made sure
-// of: it is to be looked up.
+// ErrStale reports that cached state of a conversation is outdated or unverifiable.
 var ErrStale = errors.New("a conversation has gone on since")
 
-// mostRecent is of how many conversations the last turn is known.
+// mostRecent limits the cached turns.
 const mostRecent = 4096
 
-// Recent are the conversations that were talked in here, so that whoever goes on with one
-// need not have it looked up, nor more of its log read than that turn. The zero value is
+// recent caches the last turns of this process, so that continuing one needs no lookup. The zero value is
 // ready.
 type recent struct {
 	mu    sync.Mutex
 	turns map[ponder.ThreadID]turn
-	chats map[string]ponder.ThreadID // by owner and digest of what was said
+	chats map[string]ponder.ThreadID // by owner and digest
 }
 
-// A turn is the last one that was begun here in a conversation.
 type turn struct {
-	info    ponder.Info // of the thread. What changes of it is old.
-	seq     ponder.Seq  // of the message
-	message string      // its id
-	chat    string      // what the conversation is found by; empty: it is named
-	begun   time.Time   // when it was said
-	said    string      // the message
-	outcome outcome     // zero until it has ended
+	info    ponder.Info // may be outdated
+	seq     ponder.Seq
+	message string // event id
+	chat    string // key of chats; empty: named
+	begun   time.Time
+	said    string  // empty if too long
+	outcome outcome // zero until the end
 }
 
-// An outcome is how a turn has ended, as far as it was heard here.
 type outcome struct {
-	answer string     // all that was said
-	told   string     // the newest event that the thread was told: see [ponder.Event.IsTold]
-	head   ponder.Seq // the newest event
+	answer string
+	told   string // newest external input: see [ponder.Event.IsTold]
+	head   ponder.Seq
 }
 
 func (r *recent) note(t turn) {
@@ -69,10 +65,9 @@ func (r *recent) note(t turn) {
 	}
 }
 
-// mostByHeart is how many bytes of a message, and of an answer, are known by heart at most.
+// mostByHeart limits a cached message or answer, in bytes.
 const mostByHeart = 16 << 10
 
-// ended notes how the turn of a message has ended, if the message is known.
 func (r *recent) ended(id ponder.ThreadID, message string, o outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,14 +77,13 @@ func (r *recent) ended(id ponder.ThreadID, message string, o outcome) {
 	}
 }
 
-// forget has the last turn of a conversation looked up.
 func (r *recent) forget(id ponder.ThreadID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(id)
 }
 
-// drop forgets a turn. The caller holds r.mu.
+// drop requires r.mu.
 func (r *recent) drop(id ponder.ThreadID) {
 	if chat := r.turns[id].chat; r.chats[chat] == id {
 		delete(r.chats, chat)
@@ -104,13 +98,11 @@ func (r *recent) turn(id ponder.ThreadID) (turn, bool) {
 	return t, ok
 }
 
-// of returns the thread of a conversation of an owner, if it is known.
 func (r *recent) of(owner string, id ponder.ThreadID) (ponder.Info, bool) {
 	t, ok := r.turn(id)
 	return t.info, ok && t.info.Owner == owner
 }
 
-// chat returns the conversation that is found by a digest, or "".
 func (r *recent) chat(owner, digest string) ponder.ThreadID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,9 +111,8 @@ func (r *recent) chat(owner, digest string) ponder.ThreadID {
 
 func chatKey(owner, digest string) string { return owner + " " + digest }
 
-// lately returns a conversation of an owner, if its last turn was begun here and is that of
-// a list of messages, if there are any; a zero spot if that is not so, or not known. Without
-// sure, whoever says something there makes sure of it.
+// lately returns a cached conversation whose last turn is the end of list, or a zero spot. sure verifies it
+// against the log; otherwise the append does.
 func (d *Desk) lately(ctx context.Context, owner string, id ponder.ThreadID, list []llm.Message, sure bool) (at spot, err error) {
 	t, ok := d.recent.turn(id)
 	switch {
@@ -132,24 +123,21 @@ func (d *Desk) lately(ctx context.Context, owner string, id ponder.ThreadID, lis
 			at = t.spot()
 		}
 		return at, nil
-	case len(list) == 0: // to look it up is less than to read its turn
+	case len(list) == 0: // a lookup is cheaper
 		return at, nil
 	}
 	info, err := d.reread(ctx, t, list)
 	return spot{Info: info, told: info.ID != ""}, err
 }
 
-// spot returns where a turn that has ended is gone on with.
 func (t turn) spot() spot {
 	at := spot{Info: t.info, told: true, after: t.outcome.told}
 	at.Head = t.outcome.head
 	return at
 }
 
-// Last returns the work of an owner by its ID, as [Desk.Work] does, if it is known by heart
-// to be the last turn of a conversation, and has ended. What is begun behind it makes sure
-// that the conversation was told nothing since, or fails with [ErrStale]; then it is not
-// known by heart any more.
+// Last returns a work from the cache if it is the last, ended turn of its conversation. [Desk.Begin] after it
+// returns [ErrStale], and drops the cached turn, if other input came since.
 func (d *Desk) Last(owner, id string) (w Work, ok bool) {
 	thread, place, _ := strings.Cut(id, "-")
 	t, ok := d.recent.turn(ponder.ThreadID("thr_" + thread))
@@ -162,8 +150,7 @@ func (d *Desk) Last(owner, id string) (w Work, ok bool) {
 	}, true
 }
 
-// reread returns the conversation of a turn, if that is its last one, and that of a list of
-// messages.
+// reread returns the conversation of t if its last turn in the log ends list.
 func (d *Desk) reread(ctx context.Context, t turn, list []llm.Message) (info ponder.Info, err error) {
 	said, answer, head := "", "", ponder.Seq(0)
 	for ev, err := range d.Store.Events(ctx, t.info.ID, t.seq-1) {
@@ -173,7 +160,7 @@ func (d *Desk) reread(ctx context.Context, t turn, list []llm.Message) (info pon
 		if err != nil {
 			return info, fmt.Errorf("read %s: %w", t.info.ID, err)
 		}
-		if head == 0 && ev.ID != t.message { // it was made anew
+		if head == 0 && ev.ID != t.message { // recreated
 			return info, nil
 		}
 		head = ev.Seq
@@ -192,7 +179,6 @@ func (d *Desk) reread(ctx context.Context, t turn, list []llm.Message) (info pon
 	return info, nil
 }
 
-// isTurn reports whether the last turn of a list of messages is one of a conversation.
 func isTurn(list []llm.Message, said, answer string) bool {
 	before := toLastUser(list)
 	if len(before) == 0 {

@@ -16,8 +16,7 @@ import (
 	"ponder/store/memory"
 )
 
-// What is known of a conversation that was talked in here is made sure of: it is not gone
-// on with if something was said or erased since, or if it was made anew.
+// A cached conversation is not continued if it changed, was erased or was recreated.
 func TestRecent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		chat string
@@ -69,7 +68,7 @@ func TestRecent(t *testing.T) {
 				next := ask(r, "ponder/chat", "Hello, sea", answer, "How deep?")
 				next.Chat = tt.chat
 				two, _ := tells(t, r, next)
-				taken := false // of what was said before
+				taken := false // whether earlier messages were attached
 				for _, ev := range r.Events(two.Thread) {
 					_, is := ev.Body.(ponder.AttachmentAdded)
 					taken = taken || is
@@ -82,7 +81,6 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-// reads notes from where a thread is read.
 type reads struct {
 	ponder.Store
 	mu   sync.Mutex
@@ -96,7 +94,6 @@ func (r *reads) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq
 	return r.Store.Events(ctx, id, after)
 }
 
-// read returns from where threads were read since it was asked last.
 func (r *reads) read() (from []ponder.Seq) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,8 +101,7 @@ func (r *reads) read() (from []ponder.Seq) {
 	return from
 }
 
-// Whoever goes on with what was said here has nothing of it read again, however the
-// conversation is found.
+// Continuing a cached conversation reads no older events.
 func TestByHeart(t *testing.T) {
 	for name, chat := range map[string]string{"by what was said": "", "by name": "name"} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +118,7 @@ func TestByHeart(t *testing.T) {
 						head = ev.Seq
 					}
 				}
-				store.read() // before
+				store.read() // reset
 				next := ask(r, "ponder/chat", "Hello, sea", answer, "How deep?")
 				next.Chat = chat
 				two := r.Start(next)
@@ -140,7 +136,7 @@ func TestByHeart(t *testing.T) {
 	}
 }
 
-// Who goes on with a turn beside which something else was said is not in that conversation.
+// A turn with a concurrent message does not match a client that lacks it.
 func TestSaidMeanwhile(t *testing.T) {
 	for name, titled := range map[string]bool{"before the answer": false, "before the title": true} {
 		t.Run(name, func(t *testing.T) {

@@ -31,12 +31,11 @@ func ask(r *dialecttest.Rig, model string, said ...string) compat.Ask {
 	return a
 }
 
-// slowly answers in some seconds.
 func slowly(*llm.Request, int) dialecttest.Answer {
 	return dialecttest.Answer{Text: "The sea is deep, and the lake is not.", Wait: time.Second, Pause: time.Second}
 }
 
-// A text is told while it is being written.
+// Text streams during a model call.
 func TestLive(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -66,8 +65,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// A model that breaks off in the middle of a text and is asked again, with the same words
-// or others, loses nothing and says nothing twice, for whoever heeds Again.
+// A retried model call neither loses nor repeats text for clients that apply Again.
 func TestRetry(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {
@@ -116,7 +114,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// Whoever is so slow that pieces are lost gets the text from the log, whole and once.
+// A slow client that loses deltas gets the complete text from the log, once.
 func TestLost(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -137,7 +135,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// A model that fails for good in the middle of a text has what was told taken back.
+// A failed model call retracts its streamed text.
 func TestFailed(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

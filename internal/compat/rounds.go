@@ -9,29 +9,26 @@ import (
 	"ponder/mode/chat"
 )
 
-// A roundAssembler makes parts of the rounds of an answer. While a call writes, other parts
-// wait, so that a text stands at the place of its call, whether it is heard or read from the
-// log.
+// A roundAssembler makes the parts of an answer. Other parts wait while a call streams, so that text has the
+// same position live and from the log.
 type roundAssembler struct {
 	chat.TurnView
-	open   string    // the key of the call that writes
-	behind []Part    // that wait until it has
-	voice  chunker   // of the text
-	mind   reasoning // of the newest call that has any
-	models []string  // that the newest round asked
+	open   string // key of the streaming call
+	behind []Part // deferred
+	voice  chunker
+	mind   reasoning
+	models []string
 }
 
-// A reasoning is a model's own reasoning in a call.
 type reasoning struct {
 	key     string
 	round   int
-	attempt int    // that is heard; the reasoning of others is told from the log
-	said    []byte // so far
-	over    bool   // the text has begun
+	attempt int // the live attempt; others come from the log
+	said    []byte
+	over    bool // the text has begun
 	cut     chunker
 }
 
-// event takes the next event, and returns the parts of the answer.
 func (r *roundAssembler) event(ev ponder.Event) (list []Part) {
 	edit, key := r.Apply(ev), ev.ActionKey()
 	round, ours := r.Round(key)
@@ -59,7 +56,6 @@ func (r *roundAssembler) asked(model string) {
 	}
 }
 
-// finished takes what a call came to. A call without text is closed.
 func (r *roundAssembler) finished(key string, round int, b ponder.CallFinished) (list []Part) {
 	if b.Error != "" {
 		if b.RetryAt.IsZero() {
@@ -74,7 +70,7 @@ func (r *roundAssembler) finished(key string, round int, b ponder.CallFinished) 
 	return list
 }
 
-// reasoned returns what is left of the reasoning of a call that came before its text.
+// reasoned returns the rest of the reasoning before the text of a call.
 func (r *roundAssembler) reasoned(key string, round int, m llm.Message) (list []Part) {
 	var whole string
 	for _, p := range m.Parts {
@@ -87,7 +83,7 @@ func (r *roundAssembler) reasoned(key string, round int, m llm.Message) (list []
 		r.mind = reasoning{key: key, round: round}
 	}
 	if !r.mind.over {
-		rest, _ := strings.CutPrefix(whole, string(r.mind.said)) // if it is another one, all of it is told
+		rest, _ := strings.CutPrefix(whole, string(r.mind.said)) // another attempt is sent completely
 		list = r.mind.tell(rest)
 	}
 	return append(list, r.mind.end()...)
@@ -98,7 +94,6 @@ func (m *reasoning) tell(text string) []Part {
 	return m.parts(m.cut.add(text))
 }
 
-// end ends the reasoning: the text begins.
 func (m *reasoning) end() []Part {
 	m.over = true
 	return m.parts(m.cut.end())
@@ -111,7 +106,6 @@ func (m *reasoning) parts(texts []string) (list []Part) {
 	return list
 }
 
-// stored takes the text that the log has of a round, and its edit.
 func (r *roundAssembler) stored(key, text string, edit llm.Edit) []Part {
 	list := r.tell(key, edit)
 	for _, piece := range r.voice.end() {
@@ -125,7 +119,7 @@ func (r *roundAssembler) text(key, text string, again bool) Part {
 	return Part{Kind: Text, Item: key, Text: text, Again: again, Models: r.models}
 }
 
-// tell tells an edit of the text. If anything is taken back, all of the text is told again.
+// tell returns the parts of an edit. A retraction repeats all of the text.
 func (r *roundAssembler) tell(key string, edit llm.Edit) (list []Part) {
 	again := edit.Back > 0
 	if again {
@@ -142,7 +136,6 @@ func (r *roundAssembler) tell(key string, edit llm.Edit) (list []Part) {
 	return list
 }
 
-// piece implements [projector].
 func (r *roundAssembler) piece(d ponder.Delta) []Part {
 	round, ok := r.Round(d.Key)
 	if !ok || round < r.mind.round || d.Run.Parent() != "" {
@@ -155,7 +148,7 @@ func (r *roundAssembler) piece(d ponder.Delta) []Part {
 	switch {
 	case d.Text == "" && heard && !r.mind.over:
 		return r.mind.tell(d.Reasoning)
-	case d.Text == "", d.Attempt == r.mind.attempt && !heard: // it comes from the log, behind the reasoning
+	case d.Text == "", d.Attempt == r.mind.attempt && !heard: // the log supplies it
 		return nil
 	}
 	edit := r.Hear(d)
@@ -165,7 +158,7 @@ func (r *roundAssembler) piece(d ponder.Delta) []Part {
 	return append(r.mind.end(), r.tell(d.Key, edit)...)
 }
 
-// beside returns parts of other events, now or once the call that writes has written.
+// beside defers list until the streaming call ends.
 func (r *roundAssembler) beside(list []Part) []Part {
 	if r.open == "" {
 		return list
@@ -174,14 +167,14 @@ func (r *roundAssembler) beside(list []Part) []Part {
 	return nil
 }
 
-// release says that no call writes, and returns the parts that have waited.
+// release ends the streaming call and returns deferred parts.
 func (r *roundAssembler) release() []Part {
 	list := r.behind
 	r.open, r.behind = "", nil
 	return list
 }
 
-// close implements [projector]. A text that was heard and is not stored is taken back.
+// close implements [projector]. It retracts live text that was not stored.
 func (r *roundAssembler) close() (list []Part) {
 	if r.Text.Drop().Back > 0 {
 		list = append(list, r.text(r.open, r.Text.Text(), true))
@@ -190,10 +183,9 @@ func (r *roundAssembler) close() (list []Part) {
 	return append(list, r.release()...)
 }
 
-// end implements [projector].
 func (r *roundAssembler) end() End {
 	e := End{Status: r.Status, Finish: cmp.Or(r.Finish, llm.FinishStop), Usage: r.Usage, Model: r.Model, Text: r.Text.Stored()}
-	if e.Finish == llm.FinishTools { // of ours: the last round had none
+	if e.Finish == llm.FinishTools { // of Ponder's tools
 		e.Finish = llm.FinishStop
 	}
 	if !r.Over() || e.Status == ponder.Completed {

@@ -19,7 +19,6 @@ import (
 	"ponder/mode/research"
 )
 
-// lines returns parts as they can be compared.
 func lines(t *testing.T, list []compat.Part) (out []string) {
 	t.Helper()
 	for _, p := range list {
@@ -32,7 +31,6 @@ func lines(t *testing.T, list []compat.Part) (out []string) {
 	return out
 }
 
-// same compares what two have been told.
 func same(t *testing.T, who string, got, want []compat.Part) {
 	t.Helper()
 	a, b := lines(t, got), lines(t, want)
@@ -52,7 +50,6 @@ func same(t *testing.T, who string, got, want []compat.Part) {
 	}
 }
 
-// A writer makes up answers.
 type writer struct{ *rand.Rand }
 
 func (w writer) words(n int) string {
@@ -67,20 +64,17 @@ func (w writer) words(n int) string {
 	return b.String()
 }
 
-// A shared source is one for several goroutines.
 type shared struct {
 	mu sync.Mutex
 	of rand.Source
 }
 
-// Uint64 implements [rand.Source].
 func (s *shared) Uint64() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.of.Uint64()
 }
 
-// cut returns what cuts a text at random places.
 func (w writer) cut() func(text string) []string {
 	own := rand.New(rand.NewPCG(2, w.Uint64()))
 	return func(text string) (list []string) {
@@ -101,7 +95,7 @@ func (w writer) time(most time.Duration) time.Duration {
 	return time.Duration(w.Int64N(int64(most)))
 }
 
-// answer returns an answer that uses tools of ours, as long as rounds are left.
+// answer uses tools while rounds are left.
 func (w writer) answer(req *llm.Request, rounds *int) dialecttest.Answer {
 	a := dialecttest.Answer{Cut: w.cut(), Wait: w.time(3 * time.Second), Pause: w.time(300 * time.Millisecond)}
 	if w.IntN(2) == 0 {
@@ -126,7 +120,6 @@ func (w writer) answer(req *llm.Request, rounds *int) dialecttest.Answer {
 	return a
 }
 
-// hear listens to a work from a time on, at a pace.
 func hear(desk *compat.Desk, w compat.Work, titled bool, pace func() time.Duration) (list []compat.Part, err error) {
 	f := desk.Feed(w, titled)
 	defer f.Close()
@@ -145,7 +138,6 @@ func hear(desk *compat.Desk, w compat.Work, titled bool, pace func() time.Durati
 	}
 }
 
-// all listens to a work in many ways, and checks that all are told the same.
 func all(t *testing.T, r *dialecttest.Rig, w compat.Work, titled bool, rng writer) []compat.Part {
 	t.Helper()
 	type listener struct {
@@ -197,7 +189,7 @@ func all(t *testing.T, r *dialecttest.Rig, w compat.Work, titled bool, rng write
 	return after
 }
 
-// whole checks that the pieces of texts are the texts, and those the answer.
+// whole checks that pieces add up to texts, and texts to the answer.
 func whole(t *testing.T, list []compat.Part) {
 	t.Helper()
 	said, end := make(map[string]string), list[len(list)-1].End
@@ -224,8 +216,7 @@ func whole(t *testing.T, list []compat.Part) {
 
 const seaQuestion = "How deep is the sea, and why do sources differ?"
 
-// Whoever listens, from whenever and however fast, is told the same, and so is one who
-// reads the log afterwards.
+// All readers get the same parts, at any start and pace, live or from the log.
 func TestSame(t *testing.T) {
 	for name, ask := range map[string]compat.Ask{
 		"ponder/chat":     {},

@@ -8,7 +8,7 @@ import (
 	"ponder"
 )
 
-// What is sent is a text that only grows, or the stream ends.
+// The sent text only grows, or the stream ends.
 func TestScript(t *testing.T) {
 	say := func(list ...string) (parts []Part) {
 		for _, text := range list {

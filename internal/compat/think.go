@@ -18,19 +18,19 @@ import (
 	"ponder/mode/research"
 )
 
-// A thinkProjector makes parts of a session or of research. Its answer is what is stored: what a
-// model wrote may be marked or put right after it was written.
+// A thinkProjector projects a session or research. It waits for the stored answer, because Ponder edits the
+// text of the model.
 type thinkProjector struct {
 	mode string // research.Name or session.Name
 
 	run    ponder.RunID
 	refs   research.References
 	tools  activeTools
-	cited  map[string]ponder.Evidence // by id
-	wishes map[string]Part            // of the user, by event, until it is known what becomes of them
+	cited  map[string]ponder.Evidence
+	wishes map[string]Part // pending steers by event
 	calls  chat.CallTotals
 	models []string
-	cut    string // what ended it before it was through, or ""
+	cut    string // the limit, or ""
 	paused bool
 	fin    *ponder.RunFinished
 }
@@ -39,7 +39,6 @@ func newThinkProjector(mode string) *thinkProjector {
 	return &thinkProjector{mode: mode, cited: make(map[string]ponder.Evidence), wishes: make(map[string]Part)}
 }
 
-// event implements [projector].
 func (t *thinkProjector) event(ev ponder.Event) (list []Part) {
 	if t.fin != nil {
 		return nil
@@ -83,7 +82,7 @@ func (t *thinkProjector) event(ev ponder.Event) (list []Part) {
 			return append(list, p)
 		}
 	case ponder.BudgetSpent:
-		if b.What != "time" { // which is how thinking ends
+		if b.What != "time" { // the regular end
 			t.cut = "the limit of " + textkit.TruncateBytes(Plain(b.What), 20) + " was reached"
 		}
 	case ponder.RunPaused, ponder.RunResumed:
@@ -94,7 +93,6 @@ func (t *thinkProjector) event(ev ponder.Event) (list []Part) {
 	return list
 }
 
-// refsOf returns what the seed streams of an event.
 func (t *thinkProjector) refsOf(ev ponder.Event) (list []Part) {
 	for _, c := range t.refs.Apply(ev) {
 		if len(c.Models) > 0 {
@@ -109,7 +107,6 @@ func (t *thinkProjector) refsOf(ev ponder.Event) (list []Part) {
 	return list
 }
 
-// planText returns a plan in words.
 func planText(b ponder.Plan) string {
 	lines := []string{strings.TrimSpace(b.Content)}
 	for _, step := range b.Steps {
@@ -118,7 +115,6 @@ func planText(b ponder.Plan) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// finished returns the answer.
 func (t *thinkProjector) finished(ev ponder.Event, b ponder.RunFinished) (list []Part) {
 	t.fin = &b
 	if b.Answer == "" {
@@ -131,16 +127,14 @@ func (t *thinkProjector) finished(ev ponder.Event, b ponder.RunFinished) (list [
 	return append(list, Part{Kind: TextEnd, Item: ev.ID, Text: b.Answer, Citations: t.citations(b.Answer)})
 }
 
-// markers are how answers cite: [e7], or several in one pair of brackets.
+// markers matches [e7] or [e7, e8].
 var markers = regexp.MustCompile(`\[(?:[A-Za-z]+\d+)(?:\s*,\s*[A-Za-z]+\d+)*\]`)
 
-// earlier begins the sources that are sessions of the same owner.
+// earlier prefixes sources that are earlier sessions.
 const earlier = "thread:thr_"
 
-// maxCitations is how many are told at most.
 const maxCitations = 200
 
-// citations returns what an answer cites, at the places of its markers.
 func (t *thinkProjector) citations(answer string) (list []Citation) {
 	for _, at := range markers.FindAllStringIndex(answer, -1) {
 		for id := range strings.SplitSeq(strings.Trim(answer[at[0]:at[1]], "[]"), ",") {
@@ -162,15 +156,12 @@ func (t *thinkProjector) citations(answer string) (list []Citation) {
 	return list
 }
 
-// piece implements [projector].
 func (*thinkProjector) piece(ponder.Delta) []Part { return nil }
 
-// over implements [projector].
 func (t *thinkProjector) over() (over, last bool) { return t.fin != nil, t.fin != nil }
 
 func (*thinkProjector) close() []Part { return nil }
 
-// end implements [projector].
 func (t *thinkProjector) end() End {
 	e := End{Status: ponder.Thinking, Finish: llm.FinishStop, Usage: t.calls.Usage, Model: t.calls.Model}
 	if t.paused {
@@ -190,17 +181,16 @@ func (t *thinkProjector) end() End {
 	return e
 }
 
-// AddQuestion returns the request that a question be thought about before others.
+// AddQuestion returns an urgent question.
 func AddQuestion(text string) steering.Request {
 	return steering.Request{Order: ponder.AddQuestion, Content: text, Priority: urgent}
 }
 
-// urgent is the priority of a question that a user adds, of 1 to 10.
+// urgent is of 1 to 10.
 const urgent = 9
 
-// Steer sends a command to a session or research that runs. The errors name the text of the
-// command by its field. A cause identifies the command, which is then sent once; without
-// one, each call sends it.
+// Steer sends a command to a running session or research. Errors name field. Equal causes are sent once;
+// without a cause, each call sends.
 func (d *Desk) Steer(ctx context.Context, w Work, cause, field string, r steering.Request) error {
 	commands, err := steering.View{}.Commands([]steering.Request{r})
 	var wrong steering.Errors
@@ -213,7 +203,6 @@ func (d *Desk) Steer(ctx context.Context, w Work, cause, field string, r steerin
 	return d.command(ctx, w, ponder.Event{Cause: cause, Body: commands[0]})
 }
 
-// Newest returns the newest work of an owner on a thread.
 func (d *Desk) Newest(ctx context.Context, owner string, id ponder.ThreadID) (Work, error) {
 	info, err := d.thread(ctx, owner, id)
 	if err != nil {
@@ -239,21 +228,19 @@ func (d *Desk) Newest(ctx context.Context, owner string, id ponder.ThreadID) (Wo
 	return w, err
 }
 
-// A sentText is the text that was sent to a client who keeps all of it. What follows it in
-// an answer that begins anew goes on to tell, and nothing else.
+// A sentText forwards a restarted answer only if it extends the sent text.
 type sentText struct {
 	tell func(Part)
 	text []byte
-	at   int // so much of it the answer has
+	at   int // of the current answer
 }
 
-// errAnew is why no more of an answer is sent.
 var errAnew error = &Fault{
 	Status: http.StatusBadGateway,
 	Detail: "the answer broke off and was begun anew in other words, and what was sent cannot be taken back: ask again, or without streaming, to have it whole",
 }
 
-// part takes in a part. Of text that begins anew, it tells what is more than was sent.
+// part forwards p without the sent text.
 func (s *sentText) part(p Part) error {
 	switch p.Kind {
 	case Text:
@@ -278,7 +265,6 @@ func (s *sentText) part(p Part) error {
 	return nil
 }
 
-// whole returns an error if more was sent than the answer has.
 func (s *sentText) whole() error {
 	if s.at < len(s.text) {
 		return errAnew
@@ -286,8 +272,7 @@ func (s *sentText) whole() error {
 	return nil
 }
 
-// end returns why it is not told that a work has ended so. A failure says more than that
-// the answer was begun anew.
+// end returns errAnew if a completed answer is too short.
 func (s *sentText) end(e End) error {
 	if e.Status != ponder.Completed {
 		return nil

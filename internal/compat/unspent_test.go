@@ -10,7 +10,7 @@ import (
 	"ponder/internal/compat/dialecttest"
 )
 
-// What was removed is not done again by a request that comes late.
+// A late request does not recreate removed work.
 func TestKeyOfWhatWasRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowly}})
