@@ -22,13 +22,13 @@ type noReader struct{}
 
 func (noReader) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
 
-// The end of what a client sends is held back until it is answered, and not for ever.
+// A closed input is delayed until requests are answered, at most for the patience.
 func TestSettle(t *testing.T) {
 	const answer = `{"jsonrpc":"2.0","id":%s,"result":{}}` + "\n"
 	for _, tt := range []struct {
 		name    string
 		asked   []string // ids, or methods of notifications
-		answers []string // each a second after the one before
+		answers []string // one each second
 		out     io.Writer
 		want    time.Duration
 	}{
@@ -71,7 +71,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// What a client asked is answered though it has closed its end.
+// A client that closes its end still gets its answers.
 func TestTalkToTheEnd(t *testing.T) {
 	r := newRig(t, usual())
 	for range 20 {

@@ -16,20 +16,16 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// In the newer era a request has with it all that there is to know of its client. The library
-// makes a session for each all the same, whose queues and goroutines take longer than all
-// else that is done until a model is asked. So a call of a tool that thinks is answered here,
-// and what it comes to is written as the library would. All else is the library's, such as
-// what is wrong in any way, and calls of clients that let their model be asked or know tasks.
+// In the newer era, each request describes its client completely. The SDK still makes a session for each,
+// which dominates the time before the model call. So this file answers plain tool calls like the SDK. The SDK
+// handles errors, and clients with sampling or tasks.
 
-// A directTool is a tool that can be called without a session. It reports false, and has done
-// nothing, if its arguments are not what it takes.
+// A directTool needs no session. ok is false, without any effect, if the arguments are invalid.
 type directTool func(ctx context.Context, req *sdk.CallToolRequest) (res *sdk.CallToolResult, ok bool, err error)
 
-// directly returns a tool as it is called without a session.
 func directly[In, Out any](do sdk.ToolHandlerFor[In, Out]) directTool {
 	takes, err := schemaFor[In]().Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
-	if err != nil { // the schema is none, which ours are
+	if err != nil { // our types have schemas
 		panic(err)
 	}
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
@@ -52,21 +48,19 @@ func directly[In, Out any](do sdk.ToolHandlerFor[In, Out]) directTool {
 	}
 }
 
-// argumentsOf reads the arguments of a tool. It reports false if they are not what it takes.
 func argumentsOf[In any](js json.RawMessage, takes *jsonschema.Resolved) (in In, ok bool) {
 	var values map[string]any
 	ok = json.Unmarshal(js, &values) == nil && takes.Validate(values) == nil && json.Unmarshal(js, &in) == nil
 	return in, ok
 }
 
-// A directCall is one that is answered without a session.
 type directCall struct {
 	id   json.RawMessage
 	tool directTool
 	req  *sdk.CallToolRequest
 }
 
-// direct answers a request, or reports false if it is the library's, which reads it anew.
+// direct answers a request. It returns false, with the body restored, if the SDK must answer.
 func (c *client) direct(w http.ResponseWriter, r *http.Request) bool {
 	tool := c.tools[r.Header.Get("Mcp-Name")]
 	if tool == nil || !isDirect(r) {
@@ -89,8 +83,7 @@ func (c *client) direct(w http.ResponseWriter, r *http.Request) bool {
 	return c.answer(w, r, call)
 }
 
-// isDirect reports whether the header of a request is that of a call of a tool which can be
-// answered without a session.
+// isDirect reports whether the header is that of a direct call.
 func isDirect(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	var accepts []string
@@ -102,8 +95,7 @@ func isDirect(r *http.Request) bool {
 		r.Header.Get("Mcp-Protocol-Version") == modern && r.Header.Get("Mcp-Method") == "tools/call" && len(r.Header.Values("Last-Event-Id")) == 0
 }
 
-// directOf reads a call. It reports false if anything about it is odd, or its client can do
-// what needs a session.
+// directOf parses a call. It returns false if anything is unusual or needs a session.
 func directOf(r *http.Request, body []byte) (call directCall, ok bool) {
 	var version, method string
 	params := &sdk.CallToolParamsRaw{}
@@ -137,7 +129,7 @@ func directOf(r *http.Request, body []byte) (call directCall, ok bool) {
 
 type object = map[string]json.RawMessage
 
-// exactly reads an object that has some fields, and no others.
+// exactly parses an object with exactly these fields.
 func exactly(js []byte, names ...string) (o object, ok bool) {
 	ok = json.Unmarshal(js, &o) == nil && len(o) == len(names)
 	for _, name := range names {
@@ -146,14 +138,13 @@ func exactly(js []byte, names ...string) (o object, ok bool) {
 	return o, ok
 }
 
-// isID reports whether a value is what requests are named by here: a text, or a whole number
-// that is not too large for any program.
+// isID reports whether js is a string, or an integer that every parser represents exactly.
 func isID(js json.RawMessage) bool {
 	const digits = 15
 	return js[0] == '"' || len(js) <= digits && !slices.ContainsFunc(js, func(b byte) bool { return b != '-' && (b < '0' || b > '9') })
 }
 
-// answer does a call, and tells the client how it goes. It reports false if nothing was done.
+// answer runs a call and streams its result. It returns false if the tool did nothing.
 func (c *client) answer(w http.ResponseWriter, r *http.Request, call directCall) bool {
 	s := &directStream{w: w}
 	taken := true
@@ -181,7 +172,6 @@ func (c *client) answer(w http.ResponseWriter, r *http.Request, call directCall)
 	return true
 }
 
-// A directReply is what comes of a call, on the wire.
 type directReply struct {
 	Version string         `json:"jsonrpc"`
 	ID      any            `json:"id"`
@@ -197,14 +187,13 @@ type directResult struct {
 	Type       string         `json:"resultType"`
 }
 
-// A directNotice tells how a call goes, on the wire.
 type directNotice struct {
 	Version string                          `json:"jsonrpc"`
 	Method  string                          `json:"method"`
 	Params  *sdk.ProgressNotificationParams `json:"params"`
 }
 
-// A directStream is the answer to a call. It is for the goroutine of the call.
+// A directStream is for one goroutine.
 type directStream struct {
 	w     http.ResponseWriter
 	begun bool
@@ -212,7 +201,6 @@ type directStream struct {
 
 type streamKey struct{}
 
-// progress tells the client of a call how that goes.
 func progress(ctx context.Context, req *sdk.CallToolRequest, p *sdk.ProgressNotificationParams) error {
 	if s, ok := ctx.Value(streamKey{}).(*directStream); ok {
 		s.send(directNotice{"2.0", "notifications/progress", p}, false)
@@ -221,11 +209,10 @@ func progress(ctx context.Context, req *sdk.CallToolRequest, p *sdk.ProgressNoti
 	return req.Session.NotifyProgress(ctx, p)
 }
 
-// send sends a message, at once if it is not the last. A client that cannot be told has gone
-// away, which ends its call.
+// send flushes all messages but the last. A write error needs no handling: the disconnect ends the call.
 func (s *directStream) send(message any, last bool) {
 	js, err := json.Marshal(message)
-	if err != nil { // which what has come from JSON can be
+	if err != nil { // JSON values encode
 		return
 	}
 	if !s.begun {
@@ -235,7 +222,7 @@ func (s *directStream) send(message any, last bool) {
 		s.w.Header().Set("Connection", "keep-alive")
 	}
 	s.w.Write(slices.Concat([]byte("event: message\ndata: "), js, []byte("\n\n")))
-	if !last { // which the server does
+	if !last { // the server flushes the last one
 		_ = http.NewResponseController(s.w).Flush()
 	}
 }

@@ -14,10 +14,9 @@ import (
 	"ponder/llm"
 )
 
-// sessions are what differs between two calls that are the same.
 var sessions = regexp.MustCompile(`[0-9A-HJKMNP-TV-Z]{26}(-\d+)?`)
 
-// post posts a call, and returns the answer without what differs each time.
+// post sends a call and returns the answer without variable parts.
 func (r *rig) post(t *testing.T, path, body string, header map[string]string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
@@ -39,7 +38,7 @@ func (r *rig) post(t *testing.T, path, body string, header map[string]string) st
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(sessions.ReplaceAllString(string(text), "ID")), "\n")
-	for i, line := range lines { // fields may come in any order
+	for i, line := range lines { // fields have no order
 		var message any
 		if js, ok := strings.CutPrefix(line, "data: "); ok && json.Unmarshal([]byte(js), &message) == nil {
 			sorted, err := json.Marshal(message)
@@ -52,8 +51,7 @@ func (r *rig) post(t *testing.T, path, body string, header map[string]string) st
 	return strings.Join(append([]string{resp.Status, resp.Header.Get("Content-Type"), resp.Header.Get("Cache-Control")}, lines...), "\n")
 }
 
-// What is answered without a session of the library is what the library answers, and so is
-// all that is wrong, odd, or of a client that can do more.
+// Direct answers equal those of the SDK, also for errors and unusual calls.
 func TestDirect(t *testing.T) {
 	const (
 		meta  = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`

@@ -15,58 +15,51 @@ import (
 	"ponder/llm"
 )
 
-// Host is the name of the provider whose models are those of clients. A model of it is
-// named host/NAME; who knows the name answers for it.
+// Host is the provider of client models. The random NAME in host/NAME authorizes answers.
 const Host = "host"
 
-// Times of waiting for clients.
 const (
-	pulse    = time.Minute     // between two signs of life to the engine
-	patience = 5 * time.Minute // without a client, until its session rests
+	pulse    = time.Minute     // between heartbeats to the engine
+	patience = 5 * time.Minute // until a session without a client pauses
 )
 
-// Hosts is a provider of models whose answers come from the models of clients: a call
-// waits until a client has asked what there is to think, and answered. It implements
-// [llm.Provider] and is safe for concurrent use. The zero value is ready.
+// Hosts is a provider whose models are those of clients: a call waits until a client answers its prompt. It
+// implements [llm.Provider] and is safe for concurrent use. The zero value is ready.
 type Hosts struct {
 	mu      sync.Mutex
-	open    map[string]*hosted // by name
-	resting func(name string)  // has what is thought by a model rest
+	open    map[string]*hosted
+	resting func(name string) // pauses the session of a model
 }
 
-// A hosted is what is wanted of the model of a client.
 type hosted struct {
 	asks []*asking
-	news chan struct{} // closed when something changes
-	seen time.Time     // when a client was last there
+	news chan struct{} // closed on a change
+	seen time.Time     // last contact of a client
 }
 
-// An asking is a call that waits for its answer.
 type asking struct {
-	id     string // the same for the same request
+	id     string // a hash of the request
 	req    *llm.Request
 	answer chan string
 }
 
-// Model implements [llm.Provider].
 func (h *Hosts) Model(id string) llm.Model { return hostModel{h, id} }
 
-// Check implements [llm.Provider]: nobody can say.
+// Check implements [llm.Provider]. It always returns nil.
 func (h *Hosts) Check(context.Context, string) error { return nil }
 
-// Embed implements [llm.Provider]: clients make no vectors.
 func (h *Hosts) Embed(_ context.Context, id string, _ []string) ([][]float32, llm.Usage, error) {
 	return nil, llm.Usage{}, &llm.Error{Class: llm.BadRequest, Model: Host + "/" + id, Message: "the model of a client makes no vectors"}
 }
 
-// rest says what is done when no client has come for a while.
+// rest sets the function that pauses sessions without a client.
 func (h *Hosts) rest(f func(name string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.resting = f
 }
 
-// of returns what is wanted of a model. The caller holds h.mu.
+// of requires h.mu.
 func (h *Hosts) of(name string) *hosted {
 	if h.open == nil {
 		h.open = make(map[string]*hosted)
@@ -79,13 +72,12 @@ func (h *Hosts) of(name string) *hosted {
 	return one
 }
 
-// changed tells who waits. The caller holds h.mu.
+// changed wakes the waiters. It requires h.mu.
 func (o *hosted) changed() {
 	close(o.news)
 	o.news = make(chan struct{})
 }
 
-// ask puts a call where the client finds it.
 func (h *Hosts) ask(name string, req *llm.Request) *asking {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,7 +91,6 @@ func (h *Hosts) ask(name string, req *llm.Request) *asking {
 	return a
 }
 
-// drop takes a call back.
 func (h *Hosts) drop(name string, a *asking) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -116,8 +107,8 @@ func (h *Hosts) drop(name string, a *asking) {
 	one.changed()
 }
 
-// pending returns the oldest call that waits, if there is one, and what is closed when
-// that changes. A client is there.
+// pending records a contact of the client. It returns the oldest call or nil, the number of calls, and a
+// channel that closes on a change.
 func (h *Hosts) pending(name string) (a *asking, number int, news <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,7 +120,7 @@ func (h *Hosts) pending(name string) (a *asking, number int, news <-chan struct{
 	return a, len(one.asks), one.news
 }
 
-// waiting returns all calls that wait. A client is there.
+// waiting records a contact of the client and returns all calls.
 func (h *Hosts) waiting(name string) []*asking {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,7 +129,7 @@ func (h *Hosts) waiting(name string) []*asking {
 	return slices.Clone(one.asks)
 }
 
-// answer answers a call, and reports whether there is one of that step.
+// answer reports whether the step has a call.
 func (h *Hosts) answer(name, step, text string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,7 +137,7 @@ func (h *Hosts) answer(name, step, text string) bool {
 	one.seen = time.Now()
 	for i, a := range one.asks {
 		if a.id == step {
-			a.answer <- text // there is room for one, and this is the one
+			a.answer <- text // the buffer has room for the only answer
 			one.asks = append(one.asks[:i:i], one.asks[i+1:]...)
 			return true
 		}
@@ -154,7 +145,6 @@ func (h *Hosts) answer(name, step, text string) bool {
 	return false
 }
 
-// forget drops what is known of a model of which nothing more is wanted.
 func (h *Hosts) forget(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -163,13 +153,13 @@ func (h *Hosts) forget(name string) {
 	}
 }
 
-// alone has a session rest whose client has not come for a while.
+// alone pauses the session of a client without contact for patience.
 func (h *Hosts) alone(name string) {
 	h.mu.Lock()
 	one, rest := h.of(name), h.resting
 	left := time.Since(one.seen) >= patience
 	if left {
-		one.seen = time.Now() // once is enough for a while
+		one.seen = time.Now() // do not pause again at the next heartbeat
 	}
 	h.mu.Unlock()
 	if left && rest != nil {
@@ -177,26 +167,23 @@ func (h *Hosts) alone(name string) {
 	}
 }
 
-// stepOf returns a name of a request: the same for the same one, whenever it is asked.
+// stepOf is equal for equal requests.
 func stepOf(req *llm.Request) string {
 	js, err := json.Marshal(req)
-	if err != nil { // which a request that is in the log cannot be
+	if err != nil { // stored requests encode
 		panic(err)
 	}
 	sum := sha256.Sum256(js)
 	return hex.EncodeToString(sum[:6])
 }
 
-// A hostModel is the model of a client.
 type hostModel struct {
 	hosts *Hosts
 	name  string
 }
 
-// Name implements [llm.Model].
 func (m hostModel) Name() string { return Host + "/" + m.name }
 
-// Generate implements [llm.Model].
 func (m hostModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		a := m.hosts.ask(m.name, req)
@@ -222,9 +209,7 @@ func (m hostModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm
 	}
 }
 
-// hostName returns a new name for the model of a client that thinks on a thread. Nobody
-// else can guess it.
+// hostName returns an unguessable name.
 func hostName() string { return ponder.NewID("by") }
 
-// hostOf returns the name of the model of a client that a full name stands for.
 func hostOf(model string) (name string, ok bool) { return strings.CutPrefix(model, Host+"/") }

@@ -12,22 +12,22 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// Lines hand on what a client sends over a stream, a message a line, and answer what is
-// none themselves: a wrong line is no reason to end the connection. It is for one reader.
+// lines reads one message a line, and answers invalid lines without ending the connection. It is for one
+// reader.
 type lines struct {
 	io.Closer
 	in    *bufio.Reader
 	reply io.Writer
 	calls *calls
 	most  int    // bytes of a line
-	rest  []byte // of a line that is handed on
+	rest  []byte // unread part of a line
 }
 
 func newLines(in io.ReadCloser, reply io.Writer, most int) *lines {
 	return &lines{Closer: in, in: bufio.NewReader(in), reply: reply, calls: newCalls(), most: most}
 }
 
-// Read implements [io.Reader]. The end comes once what was read before it is answered.
+// Read implements [io.Reader]. It delays io.EOF until requests are answered.
 func (l *lines) Read(b []byte) (int, error) {
 	for len(l.rest) == 0 {
 		line, long, err := l.line()
@@ -50,8 +50,7 @@ func (l *lines) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// line returns the next line, trimmed, or that it was too long. The last one may lack its
-// end.
+// line returns the next line, trimmed, or that it was too long. The last line may lack a newline.
 func (l *lines) line() (line []byte, long bool, err error) {
 	for {
 		part, err := l.in.ReadSlice('\n')
@@ -70,7 +69,7 @@ func (l *lines) line() (line []byte, long bool, err error) {
 	}
 }
 
-// message returns the message that a line is, or why it is none. An empty line is neither.
+// message parses a line. An empty line gives neither message nor error.
 func message(line []byte, long bool) (jsonrpc.Message, *jsonrpc.Error) {
 	switch {
 	case long:
@@ -89,12 +88,11 @@ func message(line []byte, long bool) (jsonrpc.Message, *jsonrpc.Error) {
 	return m, nil
 }
 
-// refuse answers a line that is no message.
 func (l *lines) refuse(line []byte, why *jsonrpc.Error) error {
 	var asked struct {
 		ID any `json:"id"`
 	}
-	_ = json.Unmarshal(line, &asked) // an id that cannot be read is null
+	_ = json.Unmarshal(line, &asked) // an unreadable id becomes null
 	switch asked.ID.(type) {
 	case string, float64:
 	default:
@@ -107,7 +105,7 @@ func (l *lines) refuse(line []byte, why *jsonrpc.Error) error {
 	return err
 }
 
-// A shared writer is written to by several, a message at a time.
+// A shared writer serializes messages.
 type shared struct {
 	io.WriteCloser
 	mu sync.Mutex
@@ -119,27 +117,25 @@ func (s *shared) Write(b []byte) (int, error) {
 	return s.WriteCloser.Write(b)
 }
 
-// lastAnswers is how long a client that sends no more is still answered.
+// lastAnswers bounds the wait for answers after the client closes its end.
 const lastAnswers = 3 * time.Second
 
-// Calls are the requests of a stream that are not answered yet. What a client asked before
-// it closed its end is answered: its end is held back until then.
+// calls tracks unanswered requests, so that a closed input still gets its answers.
 type calls struct {
 	patience time.Duration
 
 	mu       sync.Mutex
 	open     map[jsonrpc.ID]bool
-	answered chan struct{} // closed with the next answer
+	answered chan struct{} // closed by the next answer
 }
 
 func newCalls() *calls {
 	return &calls{patience: lastAnswers, open: make(map[jsonrpc.ID]bool), answered: make(chan struct{})}
 }
 
-// asked notes a message of the client.
 func (c *calls) asked(m jsonrpc.Message) {
 	r, ok := m.(*jsonrpc.Request)
-	if !ok || !r.IsCall() || r.Method == "subscriptions/listen" { // which is answered last of all
+	if !ok || !r.IsCall() || r.Method == "subscriptions/listen" { // a subscription ends only with the stream
 		return
 	}
 	c.mu.Lock()
@@ -147,7 +143,7 @@ func (c *calls) asked(m jsonrpc.Message) {
 	c.open[r.ID] = true
 }
 
-// settle waits until all is answered, or for as long as there is patience.
+// settle waits for the answers, at most c.patience.
 func (c *calls) settle() {
 	late := time.NewTimer(c.patience)
 	defer late.Stop()
@@ -166,7 +162,7 @@ func (c *calls) settle() {
 	}
 }
 
-// An answering writer notes what is answered. It is written to a message at a time.
+// answering removes answered requests. It is for one writer.
 type answering struct {
 	io.WriteCloser
 	calls *calls
@@ -179,7 +175,7 @@ func (a answering) Write(b []byte) (int, error) {
 	a.calls.mu.Lock()
 	defer a.calls.mu.Unlock()
 	switch {
-	case err != nil: // nobody reads any more
+	case err != nil: // disconnected
 		clear(a.calls.open)
 	case wrong == nil && ok:
 		delete(a.calls.open, r.ID)

@@ -12,12 +12,12 @@ type nothingToClose struct{ io.Reader }
 
 func (nothingToClose) Close() error { return nil }
 
-// read returns what is handed on of a text, and what is answered.
+// read returns the forwarded messages and the error answers.
 func read(t *testing.T, in io.Reader) (on, answers string) {
 	t.Helper()
 	var reply strings.Builder
 	l := newLines(nothingToClose{in}, &reply, 200)
-	l.calls.patience = 0 // nobody answers
+	l.calls.patience = 0 // no answers come
 	b, err := io.ReadAll(l)
 	if err != nil {
 		t.Fatal(err)

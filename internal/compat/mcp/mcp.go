@@ -1,12 +1,10 @@
-// Package mcp speaks the Model Context Protocol: Ponder's ways of thinking are tools of
-// any host that speaks it, over HTTP and over standard input and output, in both eras of
-// the protocol. Without a key for a model, the host's own model thinks: step by step
-// ([Hosts]), or asked through the host where that offers it.
+// Package mcp serves the Model Context Protocol, in both eras, over HTTP and standard input and output. Its
+// tools are Ponder's ways of thinking. Without a configured model, the host's model thinks: step by step
+// ([Hosts]), or through sampling.
 //
-// mcp.go has the transports, direct.go calls that need no session of the library, server.go
-// what a caller is offered, think.go, session.go and memory.go the tools, step.go and host.go
-// thinking by the host's model, sample.go asking it, task.go long work and task_desk.go ours,
-// lines.go what comes over a stream, resource.go and prompt.go the rest.
+// mcp.go has the transports, server.go the tools and prompts, direct.go calls without a session. think.go,
+// session.go and memory.go have the tools; step.go, host.go and sample.go the host's model; task.go long
+// work; lines.go the stream.
 package mcp
 
 import (
@@ -31,51 +29,46 @@ import (
 	"ponder/internal/compat"
 )
 
-// Path is where the protocol is spoken over HTTP.
 const Path = "/mcp"
 
-// modern is the version of the protocol from which on there are no sessions.
+// modern is the first version without sessions.
 const modern = "2026-07-28"
 
-// Bounds of a connection.
 const (
 	maxBody  = 8 << 20   // bytes of a message
-	idleTime = time.Hour // after which a session of a client is forgotten
+	idleTime = time.Hour // lifetime of an idle session
 	lately   = 5 * time.Second
-	mostSeen = 1000 // sessions whose last request is remembered
+	mostSeen = 1000 // of sessions with a recorded request
 )
 
-// A Config says what a server of the protocol is made of.
 type Config struct {
 	Desk    *compat.Desk
-	Hosts   *Hosts // the models of clients; nil: their models do not think
-	Version string // of the program
+	Hosts   *Hosts // the models of clients; nil: not offered
+	Version string
 	Extra   Extra
 }
 
-// An Extra is what is offered beside Ponder's own: suites that test servers ask for tools
-// of theirs.
+// Extra adds features for conformance suites. Its functions may be nil.
 type Extra struct {
-	Options func(*sdk.ServerOptions) // changes what servers are made with; may be nil
-	Add     func(*sdk.Server)        // adds tools, prompts and resources; may be nil
-	Task    func(id string) Task     // returns a task of one of the tools, or nil; may be nil
+	Options func(*sdk.ServerOptions)
+	Add     func(*sdk.Server)    // adds tools, prompts and resources
+	Task    func(id string) Task // returns a task of an added tool, or nil
 }
 
-// A Server speaks the protocol. It is safe for concurrent use.
+// A Server serves the protocol. It is safe for concurrent use.
 type Server struct {
 	Config
-	key     []byte // signs what clients hand back
-	library bool   // answers all, also what can be answered without a session
+	key     []byte // signs [state]
+	library bool   // the SDK answers all requests, for tests
 
 	mu   sync.Mutex
 	list map[string]*hall // by caller
 }
 
-// New returns a server. What is thought by the models of clients waits for them from now
-// on.
+// New returns a server. c.Hosts then pauses sessions without clients.
 func New(c Config) *Server {
 	s := &Server{Config: c, key: make([]byte, 32), list: make(map[string]*hall)}
-	if _, err := rand.Read(s.key); err != nil { // which does not happen
+	if _, err := rand.Read(s.key); err != nil {
 		panic(err)
 	}
 	if c.Hosts != nil {
@@ -84,27 +77,24 @@ func New(c Config) *Server {
 	return s
 }
 
-// Routes returns the handlers by their patterns.
 func (s *Server) Routes() map[string]http.Handler {
 	return map[string]http.Handler{Path: http.HandlerFunc(s.serve)}
 }
 
-// A hall is where a caller is served. What is offered depends on the caller, and the
-// sessions of one are not for another.
+// A hall serves one caller, because tools depend on the caller and sessions are private.
 type hall struct {
 	client   *client
 	server   *sdk.Server
-	sessions http.Handler // of clients of the era before
-	requests http.Handler // of those without sessions
+	sessions http.Handler // of the era of sessions
+	requests http.Handler // of the era without sessions
 
 	mu   sync.Mutex
-	seen map[string]time.Time // the last request of each session that has not been ended
+	seen map[string]time.Time // last request of each open session
 }
 
-// hall returns that of a caller.
 func (s *Server) hall(c auth.Caller) *hall {
 	js, err := json.Marshal(c)
-	if err != nil { // which strings cannot be
+	if err != nil { // strings encode
 		panic(err)
 	}
 	s.mu.Lock()
@@ -116,8 +106,8 @@ func (s *Server) hall(c auth.Caller) *hall {
 		h.server = s.serverFor(h.client)
 		get := func(*http.Request) *sdk.Server { return h.server }
 		h.sessions = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
-			MaxRequestBodyBytes: maxBody, SessionTimeout: idleTime, DisableLocalhostProtection: true, // the guard looks at hosts
-			EventStore: sdk.NewMemoryEventStore(nil), // a client whose stream breaks off comes again with the id of the last event
+			MaxRequestBodyBytes: maxBody, SessionTimeout: idleTime, DisableLocalhostProtection: true, // the server's own guard checks hosts
+			EventStore: sdk.NewMemoryEventStore(nil), // for clients that resume a stream
 		})
 		h.requests = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
 			Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: true,
@@ -127,7 +117,6 @@ func (s *Server) hall(c auth.Caller) *hall {
 	return h
 }
 
-// serve answers a request, in the era that it says it is of.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	c := auth.CallerOf(r.Context())
 	if !c.May(auth.Read) {
@@ -148,7 +137,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	h.sessions.ServeHTTP(w, r)
 }
 
-// note notes when a session was last heard of.
 func (h *hall) note(r *http.Request) {
 	id := r.Header.Get("Mcp-Session-Id")
 	if id == "" {
@@ -172,19 +160,17 @@ func (h *hall) note(r *http.Request) {
 	}
 }
 
-// heard reports whether a session was heard of just now, and has not ended.
 func (h *hall) heard(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return time.Since(h.seen[id]) < lately
 }
 
-// Refuse answers a request that is not let in, as the protocol has it.
+// Refuse writes a JSON-RPC error.
 func Refuse(w http.ResponseWriter, status int, detail string) {
 	refuse(w, status, nil, jsonrpc.CodeInvalidRequest, detail)
 }
 
-// refuse answers the request of an id with an error.
 func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int, detail string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -193,9 +179,8 @@ func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int, det
 	})
 }
 
-// Talk serves a caller over a stream of lines until the client closes it, and what it asked
-// before is answered, if that takes no longer than a few seconds; or until ctx is done. What
-// is being thought goes on without the client.
+// Talk serves a caller over lines, until ctx is done or the client closes its end. Then it waits at most
+// lastAnswers for pending answers. Work continues without the client.
 func (s *Server) Talk(ctx context.Context, caller auth.Caller, in io.ReadCloser, out io.WriteCloser) error {
 	r := &ending{ReadCloser: in, ended: make(chan struct{})}
 	server := s.serverFor(&client{Server: s, caller: caller, left: r.ended})
@@ -209,7 +194,7 @@ func (s *Server) Talk(ctx context.Context, caller auth.Caller, in io.ReadCloser,
 	return err
 }
 
-// An ending is a reader that says when it has come to its end, before who reads knows.
+// An ending reader closes ended at its first error.
 type ending struct {
 	io.ReadCloser
 	once  sync.Once
@@ -223,21 +208,18 @@ func (e *ending) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// A client is a caller who is served, and whether it is still there.
 type client struct {
 	*Server
 	caller auth.Caller
-	hall   *hall           // of HTTP
-	left   <-chan struct{} // closed when the stream has ended; nil: of HTTP
+	hall   *hall           // nil without HTTP
+	left   <-chan struct{} // closed with the stream; nil with HTTP
 
-	info  *sdk.Implementation   // what it is told of Ponder
-	tools map[string]directTool // by name
+	info  *sdk.Implementation
+	tools map[string]directTool
 }
 
-// in returns a context of a request of the caller.
 func (c *client) in(ctx context.Context) context.Context { return auth.With(ctx, c.caller) }
 
-// may refuses what the caller's token is not for.
 func (c *client) may(s auth.Scope) error {
 	if !c.caller.May(s) {
 		return &compat.Fault{Status: http.StatusForbidden, Detail: "this token is not for that: it needs the scope " + string(s)}
@@ -245,8 +227,7 @@ func (c *client) may(s auth.Scope) error {
 	return nil
 }
 
-// cancelled reports whether a call that is done was taken back, rather than that the
-// client, or the server, has gone away.
+// cancelled reports whether the client cancelled an ended call, rather than disconnected.
 func (c *client) cancelled(req *sdk.CallToolRequest) bool {
 	if c.Desk.Gone != nil && c.Desk.Gone.Err() != nil {
 		return false
@@ -265,7 +246,6 @@ func (c *client) cancelled(req *sdk.CallToolRequest) bool {
 	return c.hall.heard(req.Session.ID())
 }
 
-// told returns what a client is told of an error.
 func (c *client) told(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -281,13 +261,11 @@ func (c *client) told(err error) error {
 	return fmt.Errorf("%s: %s", f.Field, f.Detail)
 }
 
-// sampling reports whether a client lets its model be asked.
 func sampling(req *sdk.CallToolRequest) bool {
 	caps := req.ClientCapabilities()
 	return caps != nil && caps.Sampling != nil
 }
 
-// declares reports whether a client knows an extension.
 func declares(caps *sdk.ClientCapabilities, name string) bool {
 	if caps == nil {
 		return false
@@ -296,7 +274,6 @@ func declares(caps *sdk.ClientCapabilities, name string) bool {
 	return ok
 }
 
-// oneOf returns an error unless a word is one of a list.
 func oneOf(field, word string, list ...string) error {
 	if slices.Contains(list, word) {
 		return nil

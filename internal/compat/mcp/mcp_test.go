@@ -21,7 +21,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A rig has the protocol over a real engine.
 type rig struct {
 	*dialecttest.Rig
 	server *Server
@@ -47,7 +46,6 @@ func me(scopes ...auth.Scope) auth.Caller {
 	return auth.Caller{Token: "test", Owner: dialecttest.Owner, Scopes: scopes}
 }
 
-// version has a client speak a version of the protocol.
 type version struct {
 	sdk.Transport
 	list []string
@@ -55,7 +53,6 @@ type version struct {
 
 func (v version) SupportedProtocolVersions() []string { return v.list }
 
-// talk returns a client of the caller that is connected over a stream of lines.
 func (r *rig) talk(t *testing.T, era string, who auth.Caller, o *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	in, toServer := io.Pipe()
@@ -76,7 +73,6 @@ func (r *rig) talk(t *testing.T, era string, who auth.Caller, o *sdk.ClientOptio
 	return s
 }
 
-// dial returns a client over HTTP with a token.
 func (r *rig) dial(t *testing.T, url, era, token string, o *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	var transport sdk.Transport = &sdk.StreamableClientTransport{Endpoint: url + Path, HTTPClient: &http.Client{Transport: bearer(token)}}
@@ -105,7 +101,6 @@ func connect(t *testing.T, transport sdk.Transport, o *sdk.ClientOptions) *sdk.C
 	return s
 }
 
-// use calls a tool, and returns what it says in words and in form.
 func use(t *testing.T, s *sdk.ClientSession, name string, args any) (text string, out map[string]any, failed bool) {
 	t.Helper()
 	res, err := s.CallTool(context.Background(), &sdk.CallToolParams{Name: name, Arguments: args})
@@ -118,10 +113,9 @@ func use(t *testing.T, s *sdk.ClientSession, name string, args any) (text string
 
 type args = map[string]any
 
-// eras are the versions of the protocol that are tried.
 var eras = []string{modern, "2025-11-25"}
 
-// inEras runs a test with clients of both eras, on both transports.
+// inEras tests clients of both eras on both transports.
 func inEras(t *testing.T, o func() dialecttest.Options, co func() *sdk.ClientOptions, test func(t *testing.T, r *rig, s *sdk.ClientSession)) {
 	t.Helper()
 	if co == nil {
@@ -180,7 +174,7 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// A session that nobody works on is paused, as programs are told everywhere.
+// A session without a holder appears as paused.
 func TestInterrupted(t *testing.T) {
 	inEras(t, usual, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
 		begun := ponder.Event{Run: "run_old", Time: time.Now().Add(-time.Hour), Body: ponder.RunStarted{Mode: "session", Version: 1, Input: "Old?"}}
@@ -196,8 +190,7 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// checkInvalidSteers checks that the tool refuses texts without words and unknown actions,
-// and names its own field.
+// checkInvalidSteers checks that errors name the field of the tool.
 func checkInvalidSteers(t *testing.T, s *sdk.ClientSession, id string) {
 	t.Helper()
 	for _, action := range []string{"add_question", "tell", "dance"} {
@@ -290,7 +283,7 @@ func TestPrompts(t *testing.T) {
 	})
 }
 
-// think answers as a host's model would.
+// think answers like a host's model.
 func think(t *testing.T, prompt string) string {
 	t.Helper()
 	_, schema, ok := strings.Cut(prompt, "and nothing else:\n")
@@ -341,7 +334,7 @@ func TestStepAfterRestart(t *testing.T) {
 	r.Close()
 	r = newRig(t, dialecttest.Options{Bare: true, Store: r.Desk.Store})
 	s = r.talk(t, "", me(), nil)
-	for n := 0; out["status"] == "needs_answer" && n < 10; n++ { // the first answer comes before it is asked for again
+	for n := 0; out["status"] == "needs_answer" && n < 10; n++ { // the first answer arrives before its prompt is repeated
 		_, out, _ = use(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": think(t, out["prompt"].(string))})
 	}
 	if out["status"] != "completed" || out["answer"] == "" {

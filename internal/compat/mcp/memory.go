@@ -17,20 +17,17 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Bounds of what is remembered and found.
 const (
 	hits     = 8
 	mostHits = 50
 	maxKept  = 256 << 10 // bytes
 )
 
-// recalling is what ponder_recall is told.
 type recalling struct {
 	Query string `json:"query" jsonschema:"what to look for, in words"`
 	Limit int    `json:"limit,omitempty" jsonschema:"how many passages at most, 8 if it is not said"`
 }
 
-// recalled is what it returns.
 type recalled struct {
 	Hits []hit `json:"hits" jsonschema:"what was found, the best first"`
 }
@@ -44,28 +41,23 @@ type hit struct {
 	Created string  `json:"created_at,omitempty"`
 }
 
-// keeping is what ponder_remember is told.
 type keeping struct {
 	Text  string `json:"text" jsonschema:"what to remember"`
 	Title string `json:"title,omitempty"`
 }
 
-// kept is what it returns.
 type kept struct {
 	ID string `json:"id"`
 }
 
-// minding is what ponder_mind is told.
 type minding struct {
 	Tick bool `json:"tick,omitempty" jsonschema:"have it think a little first"`
 }
 
-// minded is what it returns.
 type minded struct {
 	Mind map[string]any `json:"mind" jsonschema:"what is on its mind: thoughts, questions, wishes"`
 }
 
-// addMemory offers what is remembered, and what is on the mind.
 func (c *client) addMemory(server *sdk.Server) {
 	closed := false
 	offer(c, server, &sdk.Tool{
@@ -82,7 +74,6 @@ func (c *client) addMemory(server *sdk.Server) {
 	}, c.mind, nil)
 }
 
-// recall finds what is remembered.
 func (c *client) recall(ctx context.Context, in recalling) (recalled, error) {
 	out := recalled{Hits: []hit{}}
 	if err := c.may(auth.Read); err != nil {
@@ -106,7 +97,6 @@ func (c *client) recall(ctx context.Context, in recalling) (recalled, error) {
 	return out, err
 }
 
-// remember keeps something.
 func (c *client) remember(ctx context.Context, in keeping) (kept, error) {
 	if err := c.may(auth.Think); err != nil {
 		return kept{}, err
@@ -121,7 +111,6 @@ func (c *client) remember(ctx context.Context, in keeping) (kept, error) {
 	return kept{list[0].ID}, nil
 }
 
-// mind returns what is on the mind.
 func (c *client) mind(ctx context.Context, in minding) (minded, error) {
 	need := auth.Read
 	if in.Tick {
@@ -146,21 +135,20 @@ func (c *client) mind(ctx context.Context, in minding) (minded, error) {
 	return out, nil
 }
 
-// The addresses of resources.
+// URIs of resources.
 const (
 	scheme      = "ponder://"
 	sessionsURI = scheme + "sessions/"
 	mindURI     = scheme + "subconscious.json"
 )
 
-// What is read of a session, by what stands behind its id.
+// views maps the rest of a session URI to its resource.
 var views = map[string]struct{ kind, name, title string }{
 	"":          {"application/json", "session", "A session, with all there is to it"},
 	"/thoughts": {"text/plain", "thoughts", "The thoughts of a session, in their order"},
 	"/report":   {"text/markdown", "report", "The report of a session"},
 }
 
-// addResources offers what can be read.
 func (c *client) addResources(server *sdk.Server) {
 	server.AddResource(&sdk.Resource{
 		URI: mindURI, Name: "subconscious.json", Title: "What is on the mind", MIMEType: "application/json",
@@ -173,7 +161,7 @@ func (c *client) addResources(server *sdk.Server) {
 	}
 }
 
-// listing adds the sessions of the caller to the resources that are listed.
+// listing adds the caller's sessions to lists of resources.
 func (c *client) listing(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		res, err := next(ctx, method, req)
@@ -195,7 +183,6 @@ func (c *client) listing(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// readMind returns what is on the mind.
 func (c *client) readMind(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	if err := c.may(auth.Read); err != nil {
 		return nil, c.told(err)
@@ -211,7 +198,6 @@ func contents(uri, kind, text string) *sdk.ReadResourceResult {
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: kind, Text: text}}}
 }
 
-// readSession returns what there is of a session.
 func (c *client) readSession(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	if err := c.may(auth.Read); err != nil {
 		return nil, c.told(err)
@@ -236,7 +222,6 @@ func (c *client) readSession(ctx context.Context, req *sdk.ReadResourceRequest) 
 	return contents(uri, v.kind, textkit.TruncateBytes(text, maxReport)), nil
 }
 
-// view returns a view of a session.
 func (c *client) view(ctx context.Context, id, tail string) (string, error) {
 	work, err := c.work(ctx, id)
 	if err != nil {

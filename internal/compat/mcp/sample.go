@@ -16,14 +16,12 @@ import (
 	"ponder/llm"
 )
 
-// Bounds of asking a client's model through the client.
 const (
-	mostRounds = 9    // of one call, in the era without sessions: clients give up at the tenth
-	sampleMost = 4096 // tokens of an answer, where the request does not say
+	mostRounds = 9    // of one call without sessions; clients stop at the tenth
+	sampleMost = 4096 // default tokens of an answer
 )
 
-// byHost has a question thought about by the model of the client: through the client, if
-// it offers that, and else step by step.
+// byHost thinks with the client's model, by sampling or step by step.
 func (c *client) byHost(ctx context.Context, req *sdk.CallToolRequest, a compat.Ask) (*sdk.CallToolResult, outcome, error) {
 	h, err := c.begin(ctx, a, 0)
 	if err != nil {
@@ -31,7 +29,7 @@ func (c *client) byHost(ctx context.Context, req *sdk.CallToolRequest, a compat.
 	}
 	switch {
 	case !sampling(req):
-		// Its user is told what to do: a task could only wait.
+		// The prompt goes to the user: without sampling, a task could only wait.
 		out, err := h.next(ctx, teller(ctx, req), "")
 		return shown(out), out, err
 	case AsTask(ctx, &deskTask{c, h.work}):
@@ -42,7 +40,7 @@ func (c *client) byHost(ctx context.Context, req *sdk.CallToolRequest, a compat.
 	return h.converse(ctx, req)
 }
 
-// converse asks the client's model until the work has ended: in the era of sessions.
+// converse samples until the work ends, in the era of sessions.
 func (h *hosting) converse(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, outcome, error) {
 	tell, before := teller(ctx, req), ""
 	for {
@@ -50,7 +48,7 @@ func (h *hosting) converse(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 		if err != nil {
 			return nil, out, h.leave(ctx, req, err)
 		}
-		if out.Step == "" || out.Step == before { // it has ended, or its model is of no use
+		if out.Step == "" || out.Step == before { // ended, or the answer was unusable
 			return shown(out), out, nil
 		}
 		a, _, _ := h.Hosts.pending(h.name)
@@ -71,7 +69,7 @@ func (h *hosting) converse(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 	}
 }
 
-// leave takes the work back, if the call was.
+// leave cancels the work of a cancelled call.
 func (h *hosting) leave(ctx context.Context, req *sdk.CallToolRequest, err error) error {
 	if ctx.Err() != nil && h.cancelled(req) {
 		if err := h.Desk.Cancel(h.in(context.WithoutCancel(ctx)), h.work); err != nil {
@@ -81,7 +79,6 @@ func (h *hosting) leave(ctx context.Context, req *sdk.CallToolRequest, err error
 	return err
 }
 
-// messageFor returns a request as clients ask their models.
 func messageFor(req *llm.Request) *sdk.CreateMessageParams {
 	p := &sdk.CreateMessageParams{SystemPrompt: req.System, MaxTokens: int64(req.MaxTokens)}
 	if p.MaxTokens <= 0 {
@@ -97,7 +94,6 @@ func messageFor(req *llm.Request) *sdk.CreateMessageParams {
 	return p
 }
 
-// textOf returns the text of what a client's model said.
 func textOf(list ...sdk.Content) string {
 	var b strings.Builder
 	for _, c := range list {
@@ -108,7 +104,6 @@ func textOf(list ...sdk.Content) string {
 	return b.String()
 }
 
-// saidBy returns what a client's model said, if an answer of a client is that.
 func saidBy(answer sdk.InputResponse) (text string, ok bool) {
 	switch r := answer.(type) {
 	case *sdk.CreateMessageResult:
@@ -119,14 +114,14 @@ func saidBy(answer sdk.InputResponse) (text string, ok bool) {
 	return "", false
 }
 
-// A state is what a client hands back with what its model said.
+// state is signed; the client returns it with an answer.
 type state struct {
 	Session string `json:"s"`
 	Step    string `json:"t"`
 	Round   int    `json:"r"`
 }
 
-// round asks the client to have its model answer, and to come again with that.
+// round requests sampling; the client repeats the call with the answer.
 func (h *hosting) round(ctx context.Context, req *sdk.CallToolRequest, n int) (*sdk.CallToolResult, outcome, error) {
 	out, err := h.next(ctx, teller(ctx, req), "")
 	if err != nil {
@@ -146,7 +141,7 @@ func (h *hosting) round(ctx context.Context, req *sdk.CallToolRequest, n int) (*
 	}, out, nil
 }
 
-// sampled goes on with what a client's model said.
+// sampled continues with an answer.
 func (c *client) sampled(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, outcome, error) {
 	st, ok := c.signed(req.Params.RequestState)
 	if !ok {
@@ -171,16 +166,15 @@ func (c *client) sampled(ctx context.Context, req *sdk.CallToolRequest) (*sdk.Ca
 	return h.round(ctx, req, st.Round+1)
 }
 
-// sign returns a state that the client cannot change.
 func (s *Server) sign(st state) string {
 	js, err := json.Marshal(st)
-	if err != nil { // which strings cannot be
+	if err != nil { // strings encode
 		panic(err)
 	}
 	return base64.RawURLEncoding.EncodeToString(append(s.mac(js), js...))
 }
 
-// signed returns a state that was signed here.
+// signed verifies and decodes a state.
 func (s *Server) signed(text string) (st state, ok bool) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(b) < sha256.Size || !hmac.Equal(b[:sha256.Size], s.mac(b[sha256.Size:])) {

@@ -16,15 +16,13 @@ import (
 	"ponder/internal/toolname"
 )
 
-// instructions tell a host's model what this is for.
 const instructions = `Ponder thinks about questions for minutes or hours, does research with sources, and remembers.
 ponder_think and ponder_deep_think think about a question; ponder_research looks things up first. ponder_session shows and controls what goes on, ponder_steer adds to it.
 If no model is configured at Ponder, or you want to do the thinking yourself, use ponder_step: it returns what to think about next; answer it by calling ponder_step again with session, step and answer, until its status is "completed".
 ponder_recall finds what was remembered, ponder_remember keeps something.`
 
-// serverFor returns what a client is offered.
 func (s *Server) serverFor(c *client) *sdk.Server {
-	caps := &sdk.ServerCapabilities{ // nothing says when lists change
+	caps := &sdk.ServerCapabilities{ // lists do not change during a session
 		Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{},
 	}
 	caps.AddExtension(tasks, nil)
@@ -58,7 +56,7 @@ func (s *Server) version() string {
 	return s.Version
 }
 
-// guarding has each request be one of the caller, and outlives what goes wrong in it.
+// guarding sets the caller of a request and recovers panics.
 func (c *client) guarding(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
 		defer func() {
@@ -78,14 +76,12 @@ func (s *Server) log() *slog.Logger {
 	return slog.Default()
 }
 
-// badParams returns the error of parameters that mean nothing.
 func badParams(format string, args ...any) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
-// addTool offers a tool, whose schemas are those of the types of what it is told and returns.
-// They are JSON, for they are written whenever a list is asked for, and the library writes
-// that of what a tool is told whenever it is called over HTTP.
+// addTool adds a tool with pre-encoded schemas of its types, because the SDK encodes them for each list and
+// each HTTP call.
 func addTool[In, Out any](server *sdk.Server, tool *sdk.Tool, do sdk.ToolHandlerFor[In, Out]) {
 	returns := schemaFor[Out]()
 	plain(returns)
@@ -93,8 +89,7 @@ func addTool[In, Out any](server *sdk.Server, tool *sdk.Tool, do sdk.ToolHandler
 	sdk.AddTool(server, tool, do)
 }
 
-// offer offers a tool that needs nothing of its request but its input. Its results are in
-// words as show says, or as the library says if that is nil.
+// offer adds a tool that needs only its input. show renders the result as text; nil leaves that to the SDK.
 func offer[In, Out any](c *client, server *sdk.Server, tool *sdk.Tool, do func(context.Context, In) (Out, error), show func(Out) *sdk.CallToolResult) {
 	addTool(server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (res *sdk.CallToolResult, out Out, err error) {
 		if out, err = do(ctx, in); show != nil {
@@ -104,10 +99,9 @@ func offer[In, Out any](c *client, server *sdk.Server, tool *sdk.Tool, do func(c
 	})
 }
 
-// schemaFor returns the schema of a type.
 func schemaFor[T any]() *jsonschema.Schema {
 	schema, err := jsonschema.For[T](nil)
-	if err != nil { // the type has no schema, which ours have
+	if err != nil { // our types have schemas
 		panic(err)
 	}
 	return schema
@@ -115,14 +109,13 @@ func schemaFor[T any]() *jsonschema.Schema {
 
 func schemaJSON(s *jsonschema.Schema) json.RawMessage {
 	js, err := json.Marshal(s)
-	if err != nil { // which a schema can be
+	if err != nil { // schemas encode
 		panic(err)
 	}
 	return js
 }
 
-// plain gives each value one type. Lists are never null here, and there are clients that do
-// not know types that are several.
+// plain removes null from types: lists are never null here, and some clients reject several types.
 func plain(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -136,10 +129,10 @@ func plain(s *jsonschema.Schema) {
 	}
 }
 
-// A lesson is a prompt that teaches a host's model to use the tools.
+// A lesson is a prompt that explains the tools.
 type lesson struct {
 	name, title, doc, arg, argDoc string
-	text                          string // %s stands for the argument
+	text                          string // %s is the argument
 }
 
 var lessons = []lesson{
@@ -168,10 +161,8 @@ Call ponder_recall first to see what is known. Then call ponder_research with th
 	},
 }
 
-// maxArgument bounds what is put into a prompt, in bytes.
 const maxArgument = 64 << 10
 
-// addPrompts offers the prompts.
 func (*client) addPrompts(server *sdk.Server) {
 	for _, l := range lessons {
 		server.AddPrompt(&sdk.Prompt{

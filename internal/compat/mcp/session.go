@@ -16,7 +16,6 @@ import (
 	"ponder/internal/textkit"
 )
 
-// acting is what ponder_session is told.
 type acting struct {
 	Action   string `json:"action" jsonschema:"start, status, pause, resume, cancel, export or list"`
 	Session  string `json:"session,omitempty" jsonschema:"the session that it is about; not for start and list"`
@@ -27,7 +26,6 @@ type acting struct {
 	Format   string `json:"format,omitempty" jsonschema:"of export: markdown (the default) or json"`
 }
 
-// standing is what ponder_session returns.
 type standing struct {
 	outcome
 	Question  string    `json:"question,omitempty"`
@@ -38,7 +36,6 @@ type standing struct {
 	Sessions  []listing `json:"sessions,omitempty" jsonschema:"of list, the newest first"`
 }
 
-// A listing is a session of a list.
 type listing struct {
 	Session string `json:"session"`
 	Kind    string `json:"kind"`
@@ -46,14 +43,12 @@ type listing struct {
 	Status  string `json:"status"`
 }
 
-// Bounds of what is shown.
 const (
 	mostListed    = 30
 	mostQuestions = 50
 	maxReport     = 1 << 20 // bytes
 )
 
-// addSession offers the controls of sessions.
 func (c *client) addSession(server *sdk.Server) {
 	closed := false
 	hints := &sdk.ToolAnnotations{DestructiveHint: &closed, OpenWorldHint: &closed}
@@ -69,14 +64,13 @@ func (c *client) addSession(server *sdk.Server) {
 	}, c.steer, stood)
 }
 
-// steerInput is the input of ponder_steer.
 type steerInput struct {
 	Session string `json:"session" jsonschema:"the session to steer"`
 	Action  string `json:"action,omitempty" jsonschema:"add_question (the default), tell or answer_now"`
 	Text    string `json:"text,omitempty" jsonschema:"the question to add, or what to tell it"`
 }
 
-// work returns a session, research or other work of the caller.
+// work also accepts a thread id.
 func (c *client) work(ctx context.Context, id string) (compat.Work, error) {
 	if id == "" {
 		return compat.Work{}, compat.Wrong("session", "session: name the session, as ponder_session lists them")
@@ -84,7 +78,6 @@ func (c *client) work(ctx context.Context, id string) (compat.Work, error) {
 	return c.Desk.Work(ctx, c.caller.Owner, strings.TrimPrefix(id, "thr_"))
 }
 
-// act does what ponder_session is asked for.
 func (c *client) act(ctx context.Context, in acting) (standing, error) {
 	if err := oneOf("action", in.Action, "start", "status", "pause", "resume", "cancel", "export", "list"); err != nil {
 		return standing{}, err
@@ -122,7 +115,6 @@ func (c *client) act(ctx context.Context, in acting) (standing, error) {
 	return c.stands(ctx, work)
 }
 
-// start begins something in the background.
 func (c *client) start(ctx context.Context, in acting) (standing, error) {
 	m := mode{name: "ponder_session", way: compat.Session}
 	if in.Research {
@@ -198,7 +190,6 @@ func (c *client) export(ctx context.Context, work compat.Work, format string) (s
 	return out, nil
 }
 
-// sessions lists what there is of the caller.
 func (c *client) sessions(ctx context.Context) (standing, error) {
 	out := standing{outcome: outcome{Status: "listed"}}
 	list, err := c.newest(ctx)
@@ -209,7 +200,7 @@ func (c *client) sessions(ctx context.Context) (standing, error) {
 	return out, err
 }
 
-// newest returns the newest sessions and research of the caller.
+// newest returns at most mostListed sessions and research.
 func (c *client) newest(ctx context.Context) (list []ponder.Info, err error) {
 	const looked = 4 * mostListed
 	all, err := c.Desk.Store.List(ctx, ponder.Filter{Owner: c.caller.Owner, Without: ponder.KindExchange, Limit: looked})
@@ -221,10 +212,8 @@ func (c *client) newest(ctx context.Context) (list []ponder.Info, err error) {
 	return list, err
 }
 
-// idOf returns the id of a thread as clients have it.
 func idOf(id ponder.ThreadID) string { return strings.TrimPrefix(string(id), "thr_") }
 
-// steer does what ponder_steer is asked for.
 func (c *client) steer(ctx context.Context, in steerInput) (standing, error) {
 	if err := c.may(auth.Think); err != nil {
 		return standing{}, err
@@ -247,7 +236,6 @@ func (c *client) steer(ctx context.Context, in steerInput) (standing, error) {
 	return c.stands(ctx, work)
 }
 
-// stood returns a result that says the same in words.
 func stood(out standing) *sdk.CallToolResult {
 	res := shown(out.outcome)
 	var b strings.Builder

@@ -16,18 +16,16 @@ import (
 	"ponder/llm"
 )
 
-// Bounds of thinking by the model of a client.
 const (
 	maxAnswer  = 256 << 10 // bytes
-	steps      = 12        // unless it is said, how many answers of a client's model a session takes
+	steps      = 12        // default
 	mostSteps  = 200
-	hostTime   = 24 * time.Hour   // of a session: its steps are what it is given
-	stepWait   = 45 * time.Second // for the next step; most clients wait a minute
-	stepAgain  = 20 * time.Second // between two signs of life
-	maxContext = 64 << 10         // bytes of a prompt that are shown at most beside its schema
+	hostTime   = 24 * time.Hour   // of a session: its steps limit it earlier
+	stepWait   = 45 * time.Second // for the next step; most clients time out after a minute
+	stepAgain  = 20 * time.Second // between heartbeats
+	maxContext = 64 << 10         // bytes of each message in a prompt
 )
 
-// stepping is what ponder_step is told.
 type stepping struct {
 	Question string `json:"question,omitempty" jsonschema:"to begin: what to think about"`
 	Context  string `json:"context,omitempty" jsonschema:"to begin: what must be known of the question"`
@@ -38,7 +36,6 @@ type stepping struct {
 	Answer   string `json:"answer,omitempty" jsonschema:"to go on: your answer to the prompt of the step, in just the form that it asks for"`
 }
 
-// addStep offers thinking by the host's own model.
 func (c *client) addStep(server *sdk.Server) {
 	if c.Hosts == nil {
 		return
@@ -55,7 +52,7 @@ func (c *client) addStep(server *sdk.Server) {
 	})
 }
 
-// step begins to think, or takes an answer, and returns what is to be thought about next.
+// step starts a session or accepts an answer, and returns the next prompt.
 func (c *client) step(ctx context.Context, req *sdk.CallToolRequest, in stepping) (outcome, error) {
 	if err := c.may(auth.Think); err != nil {
 		return outcome{}, err
@@ -84,7 +81,6 @@ func (c *client) step(ctx context.Context, req *sdk.CallToolRequest, in stepping
 	return h.answered(ctx, teller(ctx, req), in.Step, in.Answer)
 }
 
-// stepAsk returns what is to be begun.
 func (c *client) stepAsk(in stepping) (compat.Ask, error) {
 	m := mode{name: "ponder_step", way: compat.Session}
 	switch in.Mode {
@@ -103,14 +99,13 @@ func (c *client) stepAsk(in stepping) (compat.Ask, error) {
 	return c.ask(m, asked{Question: in.Question, Context: in.Context})
 }
 
-// A hosted work is one that is thought by the model of a client.
+// hosting is work that a client's model thinks about.
 type hosting struct {
 	*client
 	work compat.Work
-	name string // of the model
+	name string
 }
 
-// begin begins what is thought by the model of a client.
 func (c *client) begin(ctx context.Context, a compat.Ask, most int) (*hosting, error) {
 	name := hostName()
 	a.Model.Model, a.Budget.Time = Host+"/"+name, hostTime
@@ -129,7 +124,7 @@ func (c *client) begin(ctx context.Context, a compat.Ask, most int) (*hosting, e
 	return &hosting{c, work, name}, nil
 }
 
-// hosting returns what is thought by the model of a client, by its id.
+// hosting returns the work of an id if a client's model thinks about it.
 func (c *client) hosting(ctx context.Context, id string) (*hosting, error) {
 	work, err := c.work(ctx, id)
 	if err != nil {
@@ -142,7 +137,7 @@ func (c *client) hosting(ctx context.Context, id string) (*hosting, error) {
 	return &hosting{c, work, name}, nil
 }
 
-// answered takes an answer, and returns what is next.
+// answered delivers an answer and returns the next prompt.
 func (h *hosting) answered(ctx context.Context, tell func(string), step, answer string) (outcome, error) {
 	if out, over, err := h.over(ctx); err != nil || over {
 		return out, err
@@ -159,7 +154,7 @@ func (h *hosting) answered(ctx context.Context, tell func(string), step, answer 
 		if h.Hosts.answer(h.name, step, answer) {
 			return h.next(ctx, tell, step)
 		}
-		if a != nil { // another one is wanted now
+		if a != nil { // another step is pending
 			out := h.prompt(a)
 			out.Reason = "there is no step " + textkit.TruncateBytes(step, 20) + " that waits for an answer: this one does"
 			return out, nil
@@ -170,13 +165,12 @@ func (h *hosting) answered(ctx context.Context, tell func(string), step, answer 
 	}
 }
 
-// next returns what is to be thought about next, or how it has ended. Before is the step
-// that was answered, or empty.
+// next returns the next prompt, or the end. before is the answered step, or empty.
 func (h *hosting) next(ctx context.Context, tell func(string), before string) (outcome, error) {
 	until := time.Now().Add(stepWait)
 	for first := before == ""; ; first = false {
 		a, _, news := h.Hosts.pending(h.name)
-		if a == nil && first { // it may rest, or nobody may work on it
+		if a == nil && first { // the work may be paused or have no holder
 			if err := h.awake(ctx); err != nil {
 				return outcome{}, err
 			}
@@ -198,8 +192,7 @@ func (h *hosting) next(ctx context.Context, tell func(string), before string) (o
 	}
 }
 
-// pause waits for news, and returns how it stands if it has ended, or nothing has come
-// for too long.
+// pause waits for news, at most stepAgain. over reports an ended work, or the end of until.
 func (h *hosting) pause(ctx context.Context, news <-chan struct{}, until time.Time) (out outcome, over bool, err error) {
 	ended, stop := h.ending(ctx)
 	defer stop()
@@ -221,7 +214,7 @@ func (h *hosting) pause(ctx context.Context, news <-chan struct{}, until time.Ti
 	return out, true, nil
 }
 
-// ending returns what is closed once the work has ended.
+// ending returns a channel that closes at the end of the work.
 func (h *hosting) ending(ctx context.Context) (ended <-chan struct{}, stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	c := make(chan struct{})
@@ -234,7 +227,6 @@ func (h *hosting) ending(ctx context.Context) (ended <-chan struct{}, stop func(
 	return c, stop
 }
 
-// over returns how the work stands, and whether it has ended.
 func (h *hosting) over(ctx context.Context) (outcome, bool, error) {
 	parts, end, err := h.Desk.Result(ctx, h.work)
 	if err != nil {
@@ -247,7 +239,7 @@ func (h *hosting) over(ctx context.Context) (outcome, bool, error) {
 	return outcomeOf(h.work, cited, end), end.Status.Ended(), nil
 }
 
-// awake has the work go on that rests, or that nobody works on.
+// awake resumes paused work, and starts work without a holder.
 func (h *hosting) awake(ctx context.Context) error {
 	_, end, err := h.Desk.Result(ctx, h.work)
 	switch {
@@ -259,7 +251,7 @@ func (h *hosting) awake(ctx context.Context) error {
 	return h.Desk.Service.Go(ctx, h.work.Thread, "")
 }
 
-// letRest has what is thought by the model of a client rest until the client comes again.
+// letRest pauses the work until its client returns.
 func (s *Server) letRest(name string) {
 	ctx := context.Background()
 	list, err := s.Desk.Store.List(ctx, ponder.Filter{Limit: mostResting})
@@ -278,18 +270,16 @@ func (s *Server) letRest(name string) {
 	}
 }
 
-// awaits is why what is thought by the model of a client rests.
+// awaits is the reason of that pause.
 const awaits = "waits for its client"
 
-// mostResting is among how many threads, the newest, one is looked for.
+// mostResting limits the search of letRest.
 const mostResting = 1000
 
-// prompt returns what is to be thought about.
 func (h *hosting) prompt(a *asking) outcome {
 	return outcome{Session: h.work.ID(), Status: "needs_answer", Step: a.id, Prompt: h.promptText(a)}
 }
 
-// promptText returns a request in words, and how to answer it.
 func (h *hosting) promptText(a *asking) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Think about what follows. Then call ponder_step with session=%q, step=%q and your answer.\n\n", h.work.ID(), a.id)
@@ -297,7 +287,6 @@ func (h *hosting) promptText(a *asking) string {
 	return b.String()
 }
 
-// requestText returns what a model is asked, in words.
 func requestText(req *llm.Request) string {
 	var b strings.Builder
 	if req.System != "" {
@@ -316,7 +305,6 @@ func requestText(req *llm.Request) string {
 	return strings.TrimSpace(b.String())
 }
 
-// formOf returns in which form an answer is wanted.
 func formOf(req *llm.Request) string {
 	if req.Schema == nil {
 		return ""

@@ -17,62 +17,56 @@ import (
 	"ponder/internal/textkit"
 )
 
-// tasks is the name of the extension for long work.
 const tasks = "io.modelcontextprotocol/tasks"
 
-// What is asked about tasks.
 const (
 	methodGet    = "tasks/get"
 	methodUpdate = "tasks/update"
 	methodCancel = "tasks/cancel"
 )
 
-// pollEvery is how often clients are to ask how a task stands, in milliseconds.
+// pollEvery is in milliseconds.
 const pollEvery = 2000
 
-// ErrNeedsTasks is the error of what only clients can ask for that know tasks.
 var ErrNeedsTasks = &jsonrpc.Error{
 	Code: sdk.CodeMissingRequiredClientCapabilities, Message: "the client has to declare the extension " + tasks,
 	Data: json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + tasks + `":{}}}}`),
 }
 
-// A Task is long work that outlives the call of the tool that began it: its client asks how
-// it stands. It is safe for concurrent use.
+// A Task is polled work that outlives its tool call. It is safe for concurrent use.
 type Task interface {
 	ID() string
 	Begun() time.Time
-	// Stands returns how it stands, for a client that can do so much.
+	// Stands returns the state for a client.
 	Stands(ctx context.Context, caps *sdk.ClientCapabilities) (TaskState, error)
-	// Answer takes answers to what it asks, by the keys of Asks. Others come to nothing.
+	// Answer applies answers by the keys of Asks, and ignores others.
 	Answer(ctx context.Context, answers sdk.InputResponseMap) error
-	// Cancel ends it. Where it has ended, nothing happens.
+	// Cancel ends the task, unless it has ended.
 	Cancel(ctx context.Context) error
 }
 
-// A TaskStatus says what of a task goes on.
 type TaskStatus string
 
-// The ways that a task may stand. The last three are ends.
+// The statuses. The last three are final.
 const (
 	TaskWorking   TaskStatus = "working"
 	TaskAsks      TaskStatus = "input_required"
-	TaskCompleted TaskStatus = "completed" // also where a tool has failed
-	TaskFailed    TaskStatus = "failed"    // in the protocol, which is no result
+	TaskCompleted TaskStatus = "completed" // also if the tool failed
+	TaskFailed    TaskStatus = "failed"    // without a result
 	TaskCancelled TaskStatus = "cancelled"
 )
 
-// A TaskState says how a task stands.
 type TaskState struct {
 	Status  TaskStatus
-	Message string // to people
+	Message string // for people
 	Updated time.Time
-	Result  *sdk.CallToolResult // of what is completed
-	Error   *jsonrpc.Error      // of what failed
-	Asks    sdk.InputRequestMap // of what asks its client
+	Result  *sdk.CallToolResult
+	Error   *jsonrpc.Error
+	Asks    sdk.InputRequestMap
 }
 
-// AsTask has the call of a tool answered with a task, and reports whether its client knows
-// tasks: if so, what the tool returns is not sent.
+// AsTask turns a tool call into a task and drops its result, if the client supports tasks. It reports whether
+// it did.
 func AsTask(ctx context.Context, t Task) bool {
 	slot, _ := ctx.Value(taskKey{}).(*taskSlot)
 	if slot != nil {
@@ -81,19 +75,16 @@ func AsTask(ctx context.Context, t Task) bool {
 	return slot != nil
 }
 
-// A taskSlot is where a tool leaves a task.
 type taskSlot struct{ task Task }
 
 type taskKey struct{}
 
-// A taskParams names a task.
 type taskParams struct {
 	sdk.ParamsBase
 	TaskID    string                     `json:"taskId"`
 	Responses map[string]json.RawMessage `json:"inputResponses,omitempty"`
 }
 
-// answers returns those that have a form which is known.
 func (p *taskParams) answers() sdk.InputResponseMap {
 	list := make(sdk.InputResponseMap)
 	for key, raw := range p.Responses {
@@ -106,7 +97,6 @@ func (p *taskParams) answers() sdk.InputResponseMap {
 	return list
 }
 
-// A taskReply says how a task stands, on the wire.
 type taskReply struct {
 	sdk.ResultBase
 	ResultType string              `json:"resultType"`
@@ -115,17 +105,16 @@ type taskReply struct {
 	Message    string              `json:"statusMessage,omitempty"`
 	Created    time.Time           `json:"createdAt"`
 	Updated    time.Time           `json:"lastUpdatedAt"`
-	TTL        *int                `json:"ttlMs"` // null: it stays
+	TTL        *int                `json:"ttlMs"` // null: unlimited
 	Poll       int                 `json:"pollIntervalMs,omitempty"`
 	Result     *taskResult         `json:"result,omitempty"`
 	Error      *jsonrpc.Error      `json:"error,omitempty"`
 	Asks       sdk.InputRequestMap `json:"inputRequests,omitempty"`
 }
 
-// A taskResult is what a tool came to, as it would have been sent without a task.
 type taskResult struct{ *sdk.CallToolResult }
 
-// MarshalJSON says of a result that it is whole, which else who sends it does.
+// MarshalJSON adds the resultType, as the SDK does for other results.
 func (r taskResult) MarshalJSON() ([]byte, error) {
 	js, err := json.Marshal(r.CallToolResult)
 	if err != nil {
@@ -139,14 +128,12 @@ func (r taskResult) MarshalJSON() ([]byte, error) {
 	return json.Marshal(whole)
 }
 
-// An ack says that a request was taken.
 type ack struct {
 	sdk.ResultBase
 	ResultType string `json:"resultType"`
 }
 
-// tasking makes tasks of the work that tools begin, for clients that know tasks, and has
-// others ask nothing about them.
+// tasking supplies tasks to clients with the extension, and rejects task requests of others.
 func (c *client) tasking(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if about, ok := req.(*sdk.ServerRequest[*taskParams]); ok {
@@ -169,11 +156,10 @@ func (c *client) tasking(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// capsKey is where a request about a task has what its client can do.
+// capsKey is a context key.
 type capsKey struct{}
 
-// sameTask reports whether the header of a request about a task names that task. If not, it
-// has answered.
+// sameTask reports whether the header names the task of the body, or else writes an error.
 func sameTask(w http.ResponseWriter, r *http.Request) bool {
 	switch r.Header.Get("Mcp-Method") {
 	case methodGet, methodUpdate, methodCancel:
@@ -189,13 +175,12 @@ func sameTask(w http.ResponseWriter, r *http.Request) bool {
 		} `json:"params"`
 	}
 	if err != nil || json.Unmarshal(body, &asks) != nil || r.Header.Get("Mcp-Name") == asks.Params.TaskID {
-		return true // what is no request is refused by who reads it
+		return true // the SDK rejects it
 	}
 	refuse(w, http.StatusBadRequest, asks.ID, sdk.CodeHeaderMismatch, "the header Mcp-Name is not the taskId of the body")
 	return false
 }
 
-// addTasks answers requests about tasks.
 func (c *client) addTasks(server *sdk.Server) {
 	add := func(method string, need auth.Scope, do func(ctx context.Context, t Task, p *taskParams) (sdk.Result, error)) {
 		err := sdk.AddReceivingCustomMethod(server, method, func(ctx context.Context, _ *sdk.ServerSession, p *taskParams) (sdk.Result, error) {
@@ -208,7 +193,7 @@ func (c *client) addTasks(server *sdk.Server) {
 			}
 			return do(ctx, t, p)
 		})
-		if err != nil { // the method is one of the protocol's own, which it is not
+		if err != nil { // only standard methods fail
 			panic(err)
 		}
 	}
@@ -221,7 +206,6 @@ func (c *client) addTasks(server *sdk.Server) {
 	})
 }
 
-// task returns a task of the caller.
 func (c *client) task(ctx context.Context, id string, need auth.Scope) (Task, error) {
 	if err := c.may(need); err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: c.told(err).Error()}
@@ -234,7 +218,6 @@ func (c *client) task(ctx context.Context, id string, need auth.Scope) (Task, er
 	return c.deskTask(ctx, id)
 }
 
-// getTask says how a task stands.
 func (c *client) getTask(ctx context.Context, t Task, _ *taskParams) (sdk.Result, error) {
 	caps, _ := ctx.Value(capsKey{}).(*sdk.ClientCapabilities)
 	st, err := t.Stands(ctx, caps)
@@ -254,13 +237,12 @@ func (c *client) getTask(ctx context.Context, t Task, _ *taskParams) (sdk.Result
 	return r, nil
 }
 
-// A deskTask is a work of the desk: it is in the log, and outlives clients and servers.
+// A deskTask survives restarts of clients and servers.
 type deskTask struct {
 	*client
 	work compat.Work
 }
 
-// deskTask returns a task by its id.
 func (c *client) deskTask(ctx context.Context, id string) (Task, error) {
 	work, err := c.work(ctx, id)
 	switch {
@@ -272,16 +254,12 @@ func (c *client) deskTask(ctx context.Context, id string) (Task, error) {
 	return &deskTask{c, work}, nil
 }
 
-// ID implements [Task].
 func (t *deskTask) ID() string { return t.work.ID() }
 
-// Begun implements [Task].
 func (t *deskTask) Begun() time.Time { return t.work.Begun }
 
-// Cancel implements [Task].
 func (t *deskTask) Cancel(ctx context.Context) error { return t.Desk.Cancel(ctx, t.work) }
 
-// Stands implements [Task].
 func (t *deskTask) Stands(ctx context.Context, caps *sdk.ClientCapabilities) (TaskState, error) {
 	out, err := t.stands(ctx, t.work)
 	if err != nil {
@@ -305,12 +283,12 @@ func (t *deskTask) Stands(ctx context.Context, caps *sdk.ClientCapabilities) (Ta
 	return st, nil
 }
 
-// asks returns how a task stands whose client is asked to have its model think.
+// asks adds the prompts for the client's model.
 func (t *deskTask) asks(ctx context.Context, name string, is ponder.Status, st TaskState) (TaskState, error) {
 	waiting := t.Hosts.waiting(name)
 	if len(waiting) == 0 {
 		if is == ponder.Paused && !t.rests(ctx) {
-			return st, nil // somebody wants it so
+			return st, nil // the user paused it
 		}
 		h := &hosting{t.client, t.work, name}
 		return st, h.awake(ctx)
@@ -322,7 +300,6 @@ func (t *deskTask) asks(ctx context.Context, name string, is ponder.Status, st T
 	return st, nil
 }
 
-// rests reports whether the task was paused since its client did not come.
 func (t *deskTask) rests(ctx context.Context) (yes bool) {
 	for ev, err := range t.Desk.Store.Events(ctx, t.work.Thread, t.work.After) {
 		if err != nil {
@@ -335,11 +312,10 @@ func (t *deskTask) rests(ctx context.Context) (yes bool) {
 	return yes
 }
 
-// Answer implements [Task].
 func (t *deskTask) Answer(_ context.Context, answers sdk.InputResponseMap) error {
 	name, ok := hostOf(t.work.Model)
 	if !ok || t.Hosts == nil {
-		return nil // it asks nothing
+		return nil // no client's model
 	}
 	for step, a := range answers {
 		if text, ok := saidBy(a); ok {

@@ -16,8 +16,7 @@ import (
 	"ponder/internal/compat/dialecttest"
 )
 
-// A client that knows tasks and has a model is asked through its task, as often as there is
-// something to think about.
+// A client with tasks and sampling gets each prompt through its task.
 func TestTaskAsks(t *testing.T) { synctest.Test(t, testTaskAsks) }
 
 func testTaskAsks(t *testing.T) {
@@ -61,7 +60,6 @@ func testTaskAsks(t *testing.T) {
 	t.Error("there is no end")
 }
 
-// promptOf returns what a client's model is asked.
 func promptOf(t *testing.T, req map[string]any) string {
 	t.Helper()
 	js, err := json.Marshal(req["params"])
@@ -82,7 +80,7 @@ func promptOf(t *testing.T, req map[string]any) string {
 	return text
 }
 
-// Who does not say that it knows tasks asks nothing about them, and gets none.
+// Without the extension, a client gets no tasks and cannot ask about them.
 func TestTaskUndeclared(t *testing.T) {
 	r := newRig(t, usual())
 	id := task(t, r, dialecttest.Mine, "3")
@@ -98,8 +96,7 @@ func TestTaskUndeclared(t *testing.T) {
 	}
 }
 
-// A client of the era of sessions whose stream broke off has the rest of it, from wherever
-// it was.
+// In the era of sessions, a client resumes a broken stream from any event.
 func TestResume(t *testing.T) {
 	r := newRig(t, usual())
 	url := r.Server().URL + Path
@@ -140,10 +137,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A frame is an event of a stream.
 type frame struct{ id, data string }
 
-// framesOf returns the events of a stream that ends.
 func framesOf(t *testing.T, res *http.Response) (list []frame) {
 	t.Helper()
 	var now frame
@@ -166,8 +161,7 @@ func framesOf(t *testing.T, res *http.Response) (list []frame) {
 	return list
 }
 
-// A client that has gone for long finds its task asking, when it comes again; one that was
-// paused by somebody stays so.
+// A client that returns late finds its task waiting. A task paused by a user stays paused.
 func TestTaskRests(t *testing.T) { synctest.Test(t, testTaskRests) }
 
 func testTaskRests(t *testing.T) {
@@ -178,7 +172,7 @@ func testTaskRests(t *testing.T) {
 	id, _ := made["taskId"].(string)
 	is := func(status string) {
 		t.Helper()
-		for range 2 { // the first time it goes on
+		for range 2 { // the first poll resumes it
 			_, answer = postAs(t, r, dialecttest.Mine, able, methodGet, id, map[string]any{"taskId": id})
 			time.Sleep(pollEvery * time.Millisecond)
 		}

@@ -17,7 +17,6 @@ import (
 	"ponder/llm"
 )
 
-// post sends a request of the era without sessions as it stands, and returns its answer.
 func post(t *testing.T, r *rig, token, method, name, params string) (code int, answer map[string]any) {
 	t.Helper()
 	if params == "" {
@@ -30,7 +29,7 @@ func post(t *testing.T, r *rig, token, method, name, params string) (code int, a
 	return postAs(t, r, token, map[string]any{"extensions": map[string]any{tasks: map[string]any{}}}, method, name, p)
 }
 
-// postAs does the same for a client that can do so much.
+// postAs is post with client capabilities.
 func postAs(t *testing.T, r *rig, token string, able map[string]any, method, name string, p map[string]any) (code int, answer map[string]any) {
 	t.Helper()
 	p["_meta"] = map[string]any{
@@ -59,7 +58,6 @@ func postAs(t *testing.T, r *rig, token string, able map[string]any, method, nam
 	return w.Code, answer
 }
 
-// task begins a task, and returns its id.
 func task(t *testing.T, r *rig, token string, calls string) string {
 	t.Helper()
 	_, answer := post(t, r, token, "tools/call", "ponder_deep_think", `{"name":"ponder_deep_think","arguments":{"question":"Why is the sea blue?","max_calls":`+calls+`}}`)
@@ -108,7 +106,7 @@ func TestTaskCancelled(t *testing.T) {
 	}
 }
 
-// howEnded waits until the one thread of the owner has ended, and returns how.
+// howEnded waits for the end of the owner's only thread.
 func howEnded(t *testing.T, r *rig) ponder.Status {
 	t.Helper()
 	list := r.Threads(dialecttest.Owner)
@@ -128,7 +126,7 @@ func howEnded(t *testing.T, r *rig) ponder.Status {
 
 func TestProgressAndCancel(t *testing.T) {
 	type step struct {
-		of any // the token: what one transport tells late is not another's
+		of any // the token, which tells late progress of another transport
 		at float64
 	}
 	told := make(chan step, 1000)
@@ -173,7 +171,6 @@ func TestProgressAndCancel(t *testing.T) {
 	})
 }
 
-// slow answers after a moment.
 func slow(*llm.Request, int) dialecttest.Answer {
 	return dialecttest.Answer{Wait: 20 * time.Millisecond}
 }

@@ -19,15 +19,13 @@ import (
 	"ponder/llm"
 )
 
-// A mode is a way of thinking that is a tool. All of them have the same code.
 type mode struct {
 	name, title, doc string
 	way              compat.Way
-	effort           string // unless it is said
-	long             bool   // it may be a task
+	effort           string // default
+	long             bool   // may become a task
 }
 
-// modes are the tools that think, each a row.
 var modes = []mode{
 	{
 		"ponder_think", "Think", "Think about a question for a minute or two and return the answer with its reasons. For more than that, use ponder_deep_think.",
@@ -47,7 +45,6 @@ var modes = []mode{
 	},
 }
 
-// asked is what the tools that think are told.
 type asked struct {
 	Question     string  `json:"question" jsonschema:"what to think about, as a full question in plain words"`
 	Context      string  `json:"context,omitempty" jsonschema:"what must be known of the question: facts, constraints, what was said before"`
@@ -61,7 +58,6 @@ type asked struct {
 	NoMemory     bool    `json:"no_memory,omitempty" jsonschema:"do not look into what is remembered"`
 }
 
-// outcome is what the tools that think return.
 type outcome struct {
 	Session string   `json:"session" jsonschema:"the id to go on with, in ponder_session, ponder_steer and ponder_step"`
 	Status  string   `json:"status" jsonschema:"thinking, paused, completed, failed, cancelled, or needs_answer: then think about prompt and call ponder_step"`
@@ -75,7 +71,6 @@ type outcome struct {
 	Prompt string `json:"prompt,omitempty" jsonschema:"with needs_answer: what to think about"`
 }
 
-// A source is what an answer rests on.
 type source struct {
 	Title string `json:"title,omitempty"`
 	URL   string `json:"url,omitempty"`
@@ -83,7 +78,6 @@ type source struct {
 	Quote string `json:"quote,omitempty"`
 }
 
-// addModes offers the tools that think.
 func (c *client) addModes(server *sdk.Server) {
 	for _, m := range modes {
 		open := true
@@ -99,7 +93,6 @@ func (c *client) addModes(server *sdk.Server) {
 	}
 }
 
-// think does what a tool that thinks is asked for.
 func (c *client) think(ctx context.Context, req *sdk.CallToolRequest, m mode, in asked) (*sdk.CallToolResult, outcome, error) {
 	if err := c.may(auth.Think); err != nil {
 		return nil, outcome{}, err
@@ -128,7 +121,7 @@ func (c *client) think(ctx context.Context, req *sdk.CallToolRequest, m mode, in
 	return c.wait(ctx, req, work)
 }
 
-// hostless reports whether there is no model to think with but that of a client.
+// hostless reports whether no model is configured.
 func (c *client) hostless(ctx context.Context) bool {
 	if c.Hosts == nil {
 		return false
@@ -137,7 +130,6 @@ func (c *client) hostless(ctx context.Context) bool {
 	return err == nil && len(names) == 0
 }
 
-// ask returns what is to be begun.
 func (c *client) ask(m mode, in asked) (compat.Ask, error) {
 	a := compat.Ask{
 		Owner: c.caller.Owner, Model: compat.Model{Name: m.name, Way: m.way}, Effort: in.Effort, NoWeb: in.NoWeb, NoMemory: in.NoMemory,
@@ -172,7 +164,7 @@ func (c *client) ask(m mode, in asked) (compat.Ask, error) {
 	return a, nil
 }
 
-// wait returns what a work comes to, and tells the client how it goes until then.
+// wait reports progress until work ends.
 func (c *client) wait(ctx context.Context, req *sdk.CallToolRequest, work compat.Work) (*sdk.CallToolResult, outcome, error) {
 	tell := teller(ctx, req)
 	var cited []compat.Citation
@@ -198,7 +190,7 @@ func (c *client) wait(ctx context.Context, req *sdk.CallToolRequest, work compat
 	return shown(out), out, nil
 }
 
-// teller returns what tells a client how it goes, if it wants that.
+// teller sends progress if the client asked for it.
 func teller(ctx context.Context, req *sdk.CallToolRequest) func(text string) {
 	token := req.Params.GetProgressToken()
 	n := 0.0
@@ -208,15 +200,14 @@ func teller(ctx context.Context, req *sdk.CallToolRequest) func(text string) {
 			return
 		}
 		n++
-		// A client that cannot be told is none that waits: its call will end.
+		// a disconnect ends the call
 		_ = progress(ctx, req, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: textkit.TruncateBytes(text, maxNews)})
 	}
 }
 
-// maxNews is how much a client is told at a time, in bytes.
+// maxNews is in bytes.
 const maxNews = 300
 
-// outcomeOf returns what has come of a work.
 func outcomeOf(work compat.Work, cited []compat.Citation, end compat.End) outcome {
 	out := outcome{
 		Session: work.ID(), Status: string(end.Status), Answer: end.Text, Reason: end.Reason, Model: end.Model, Tokens: end.Usage.Total(),
@@ -232,7 +223,6 @@ func outcomeOf(work compat.Work, cited []compat.Citation, end compat.End) outcom
 	return out
 }
 
-// shown returns a result that says the same in words.
 func shown(out outcome) *sdk.CallToolResult {
 	res := &sdk.CallToolResult{IsError: out.Status == string(ponder.Failed)}
 	var b strings.Builder
