@@ -14,10 +14,9 @@ import (
 	"ponder/llm"
 )
 
-// A request is what a client asks.
 type request struct {
 	Model        string            `json:"model"`
-	Input        json.RawMessage   `json:"input"` // a text, or items
+	Input        json.RawMessage   `json:"input"` // a text or items
 	Instructions json.RawMessage   `json:"instructions"`
 	Previous     string            `json:"previous_response_id"`
 	Conversation json.RawMessage   `json:"conversation"` // an id, or an object with one
@@ -37,7 +36,7 @@ type request struct {
 	Safety       *string           `json:"safety_identifier"`
 	CacheKey     *string           `json:"prompt_cache_key"`
 
-	begins bool // work is begun for it, behind what it names: see [compat.Desk.Last]
+	begins bool // see [compat.Desk.Last]
 }
 
 type effort struct {
@@ -45,8 +44,7 @@ type effort struct {
 	Summary string `json:"summary"`
 }
 
-// A tool is one that a client names: its own functions, or what Ponder has itself. It is
-// repeated as it was sent.
+// A tool is repeated unchanged in responses.
 type tool map[string]any
 
 func (t tool) text(field string) string {
@@ -54,7 +52,7 @@ func (t tool) text(field string) string {
 	return s
 }
 
-// MarshalJSON implements [json.Marshaler]: a function has all of its fields.
+// MarshalJSON implements [json.Marshaler]. Functions have all fields.
 func (t tool) MarshalJSON() ([]byte, error) {
 	all := map[string]any(t)
 	if t.text("type") == "function" {
@@ -66,7 +64,6 @@ func (t tool) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// Bounds of metadata.
 const (
 	mostPairs = 16
 	mostKey   = 64
@@ -113,11 +110,9 @@ func (a *api) ask(ctx context.Context, owner string, in *request) (ask compat.As
 	return ask, nil
 }
 
-// stored reports whether the client wants a response to be kept. One that is not stands
-// alone: nothing of it stays.
+// stored reports whether to keep the response. Otherwise it stands alone and leaves no data.
 func (in *request) stored() bool { return in.Store == nil || *in.Store }
 
-// check returns what is wrong with fields that are taken as they are.
 func (in *request) check() error {
 	switch {
 	case in.Background && !in.stored():
@@ -148,7 +143,6 @@ func checkPairs(pairs map[string]string) error {
 	return nil
 }
 
-// instructionsOf reads a text, or items of texts.
 func instructionsOf(js json.RawMessage) (string, error) {
 	var text string
 	if len(js) == 0 || json.Unmarshal(js, &text) == nil {
@@ -172,9 +166,8 @@ func instructionsOf(js json.RawMessage) (string, error) {
 	return strings.TrimSpace(ask.System + "\n\n" + strings.Join(all, "\n\n")), nil
 }
 
-// tools reads the functions of the client, and which tools it wants called. That the web
-// is not among them does not keep it from being looked into by a conversation; research
-// has it anyway.
+// tools reads the functions and the tool choice. Tools of OpenAI have no effect; without them, the web stays
+// enabled.
 func (in *request) tools(ask *compat.Ask) (err error) {
 	for i, t := range in.Tools {
 		if t.text("type") != "function" {
@@ -196,7 +189,6 @@ func (in *request) tools(ask *compat.Ask) (err error) {
 	return err
 }
 
-// schemaOf reads the form of the answer.
 func schemaOf(js json.RawMessage) (*llm.Schema, error) {
 	var in struct {
 		Format struct {
@@ -219,7 +211,7 @@ func schemaOf(js json.RawMessage) (*llm.Schema, error) {
 	return nil, compat.Wrong("text.format", "text.format.type: expected text, json_object, or json_schema with a schema")
 }
 
-// behind finds what a request goes on with.
+// behind sets the work or messages to continue.
 func (a *api) behind(ctx context.Context, ask *compat.Ask, in *request) error {
 	if id := conversationOf(in.Conversation); id != "" {
 		return a.within(ctx, ask, id)
@@ -240,7 +232,7 @@ func (a *api) behind(ctx context.Context, ask *compat.Ask, in *request) error {
 		return err
 	}
 	if j.work.Way != compat.Exchange && talks {
-		ask.After = j.work // a conversation goes on with it, or begins behind it
+		ask.After = j.work // continue it, or begin a conversation after it
 		return nil
 	}
 	list, err := a.chain(ctx, j, 0)
@@ -250,10 +242,9 @@ func (a *api) behind(ctx context.Context, ask *compat.Ask, in *request) error {
 	return say(ask, list)
 }
 
-// mostBefore is how many responses one may go on behind.
 const mostBefore = 200
 
-// chain returns what was said in a response, and in those before it.
+// chain returns the items of a response and its predecessors.
 func (a *api) chain(ctx context.Context, j job, depth int) (list []entry, err error) {
 	if j.work.Way == compat.Chat {
 		return a.entries(ctx, j.owner, ponder.Info{Thread: ponder.Thread{ID: j.work.Thread}}, j.work.After+1)
@@ -263,7 +254,7 @@ func (a *api) chain(ctx context.Context, j job, depth int) (list []entry, err er
 		if err == nil {
 			list, err = a.chain(ctx, first, depth+1)
 		}
-		if err != nil && !a.missing(err) { // it was removed
+		if err != nil && !a.missing(err) { // a predecessor was removed
 			return nil, err
 		}
 	}
@@ -279,11 +270,10 @@ func conversationOf(js json.RawMessage) string {
 	var in struct {
 		ID string `json:"id"`
 	}
-	_ = json.Unmarshal(js, &in) // what is no object has none
+	_ = json.Unmarshal(js, &in)
 	return in.ID
 }
 
-// An item is one of the input.
 type item struct {
 	Type    string          `json:"type"`
 	ID      string          `json:"id"`
@@ -297,7 +287,6 @@ type item struct {
 	Encrypted string `json:"encrypted_content"` // of a compaction
 }
 
-// itemsOf reads the input: a text, or items.
 func itemsOf(js json.RawMessage) (list []item, err error) {
 	var text string
 	switch {
@@ -311,14 +300,12 @@ func itemsOf(js json.RawMessage) (list []item, err error) {
 	return list, nil
 }
 
-// A reader reads items.
 type reader struct {
 	ask   *compat.Ask
-	names map[string]string // of tools, by the ids of calls
+	names map[string]string // names of tools by call id
 }
 
-// item adds an item. Those that Ponder has made itself, such as reasoning, are left out:
-// it knows them.
+// item appends an item, but no items that Ponder made, such as reasoning.
 func (r *reader) item(where string, it item) error {
 	switch it.Type {
 	case "message", "":
@@ -347,7 +334,7 @@ func (r *reader) item(where string, it item) error {
 	return nil
 }
 
-// name returns that of the tool of a call, of this request or of one before it.
+// name returns the tool of a call.
 func (r *reader) name(id string) string {
 	if name := r.names[id]; name != "" {
 		return name
@@ -380,7 +367,7 @@ func (r *reader) message(where string, it item) error {
 	return nil
 }
 
-// assistant adds to the last message, if that is the assistant's.
+// assistant extends the last message if it is the assistant's.
 func (r *reader) assistant(p llm.Part) {
 	if n := len(r.ask.Messages); n > 0 && r.ask.Messages[n-1].Role == llm.Assistant {
 		m := &r.ask.Messages[n-1]
@@ -390,7 +377,7 @@ func (r *reader) assistant(p llm.Part) {
 	r.ask.Messages = append(r.ask.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{p}})
 }
 
-// user adds the result of a tool: those of one round are one message.
+// user appends a tool result. Results of a round share a message.
 func (r *reader) user(p llm.Part) {
 	if n := len(r.ask.Messages); n > 0 && r.ask.Messages[n-1].Role == llm.User && r.ask.Messages[n-1].Parts[0].Result != nil {
 		m := &r.ask.Messages[n-1]

@@ -17,22 +17,19 @@ import (
 	"ponder/llm"
 )
 
-// A conversation of OpenAI is one of Ponder: conv_X is the thread thr_X. What it has
-// beside messages is kept on the thread, as internal remarks: its metadata, items that
-// were added, and the responses on other threads that are of it.
+// conv_X is the thread thr_X. Internal events hold its metadata, added items, and responses on other threads.
 
 const conversationPrefix = "conv_"
 
-// The sensors of the remarks, and the cause of the first one.
+// The sensors of these events.
 const (
-	conversationNoted = "openai.conversation" // its metadata
-	itemsNoted        = "openai.items"        // items that were added
+	conversationNoted = "openai.conversation" // metadata
+	itemsNoted        = "openai.items"        // added items
 	workNoted         = "openai.work"         // a response on another thread
-	itemGone          = "openai.item.gone"    // an item that was removed
+	itemGone          = "openai.item.gone"    // a removed item
 	conversationCause = "openai-conversation"
 )
 
-// A conversation is one as clients see it.
 type conversation struct {
 	ID       string            `json:"id"`
 	Object   string            `json:"object"`
@@ -58,7 +55,6 @@ func (a *api) readConversations() map[string]compat.Handler {
 	}
 }
 
-// thread returns the thread of a conversation of an owner.
 func (a *api) thread(ctx context.Context, owner, id string) (ponder.Info, error) {
 	missing := &compat.Fault{Status: http.StatusNotFound, Detail: "Conversation with id '" + textkit.Prefix(id, maxQuoted) + "' not found."}
 	name, ok := strings.CutPrefix(id, conversationPrefix)
@@ -75,7 +71,6 @@ func (a *api) thread(ctx context.Context, owner, id string) (ponder.Info, error)
 	return info, nil
 }
 
-// inThread returns a handler of the conversation that the path names.
 func (a *api) inThread(do func(http.ResponseWriter, *http.Request, ponder.Info) error) compat.Handler {
 	return func(w http.ResponseWriter, r *http.Request, owner string) error {
 		info, err := a.thread(r.Context(), owner, r.PathValue("id"))
@@ -86,7 +81,7 @@ func (a *api) inThread(do func(http.ResponseWriter, *http.Request, ponder.Info) 
 	}
 }
 
-// remark keeps something of a conversation.
+// remark stores a value on a conversation.
 func (a *api) remark(ctx context.Context, id ponder.ThreadID, cause, reason string, of any) error {
 	js, err := json.Marshal(of)
 	if err != nil {
@@ -95,16 +90,14 @@ func (a *api) remark(ctx context.Context, id ponder.ThreadID, cause, reason stri
 	return a.append(ctx, id, cause, ponder.Observation{Content: string(js), Sensor: reason})
 }
 
-// A posted is what is said of a conversation.
 type posted struct {
 	Items    []map[string]any  `json:"items"`
 	Metadata map[string]string `json:"metadata"`
 }
 
-// mostAdded is how many items are added at once.
+// mostAdded is per request.
 const mostAdded = 20
 
-// read reads and checks what is posted.
 func (p *posted) read(r *http.Request) error {
 	if _, err := compat.Read(r, p); err != nil {
 		return err
@@ -129,7 +122,6 @@ func (p *posted) read(r *http.Request) error {
 	return nil
 }
 
-// itemID returns a new id for an item.
 func itemID(it map[string]any) string {
 	kind := map[any]string{"function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}[it["type"]]
 	kind = cmp.Or(kind, "msg")
@@ -158,7 +150,6 @@ func (a *api) newConversation(w http.ResponseWriter, r *http.Request, owner stri
 	return a.replyConversation(w, r, id)
 }
 
-// replyConversation answers with a conversation as it is.
 func (a *api) replyConversation(w http.ResponseWriter, r *http.Request, id ponder.ThreadID) error {
 	info, err := a.desk.Store.Thread(r.Context(), id)
 	if err != nil {
@@ -202,7 +193,7 @@ func (a *api) removeConversation(w http.ResponseWriter, r *http.Request, info po
 	if err != nil {
 		return err
 	}
-	for _, e := range list { // responses of it that have threads of their own go with it
+	for _, e := range list { // with its responses on other threads
 		if e.elsewhere == "" {
 			continue
 		}
@@ -216,20 +207,18 @@ func (a *api) removeConversation(w http.ResponseWriter, r *http.Request, info po
 	return compat.Reply(w, http.StatusOK, map[string]any{"id": r.PathValue("id"), "object": "conversation.deleted", "deleted": true})
 }
 
-// What is compacted is summed up by the model. The summary is the client's to keep: it is
-// sent back as an item of the input, whose content is not to be read by programs but is
-// no secret to its owner.
+// The client keeps the summary and returns it as an input item. It is encoded, not encrypted.
 
 const compactionPrompt = `Summarise the conversation so far for the assistant who goes on with it and will see nothing else of it but what the user said.
 Keep facts, names, numbers, decisions, open questions and what was tried, in the language of the conversation. Write only the summary.`
 
 const (
 	compactionMark = "ponder1."
-	maxCompacted   = 256 << 10 // bytes of a summary that is sent back
+	maxCompacted   = 256 << 10 // bytes of a summary
 	compactTime    = 5 * time.Minute
 )
 
-// compacted adds what was said before, as a compaction has it.
+// compacted appends a summary.
 func (r *reader) compacted(where, sealed string) error {
 	text, ok := strings.CutPrefix(sealed, compactionMark)
 	js, err := base64.RawURLEncoding.DecodeString(text)
@@ -241,7 +230,6 @@ func (r *reader) compacted(where, sealed string) error {
 	return nil
 }
 
-// compact sums up a conversation.
 func (a *api) compact(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in request
 	if _, err := compat.Read(r, &in); err != nil {
@@ -267,7 +255,7 @@ func (a *api) compact(w http.ResponseWriter, r *http.Request, owner string) erro
 	}
 	defer func() {
 		if err := a.desk.Service.Remove(context.WithoutCancel(ctx), work.Thread); err != nil {
-			a.desk.FaultOf(err) // which logs it
+			a.desk.FaultOf(err) // logs the error
 		}
 	}()
 	end, err := a.desk.Wait(ctx, work, func(compat.Part) error { return nil }, nil, nil)
@@ -280,7 +268,6 @@ func (a *api) compact(w http.ResponseWriter, r *http.Request, owner string) erro
 	return replyCompacted(w, said, end)
 }
 
-// replyCompacted answers with what the user said, and the summary.
 func replyCompacted(w http.ResponseWriter, said []llm.Message, end compat.End) error {
 	output := []any{}
 	for _, m := range said {
@@ -303,7 +290,7 @@ func replyCompacted(w http.ResponseWriter, said []llm.Message, end compat.End) e
 	})
 }
 
-// tokens answers with about how many tokens an input has.
+// tokens returns an estimate.
 func (a *api) tokens(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in request
 	if _, err := compat.Read(r, &in); err != nil {

@@ -13,7 +13,6 @@ import (
 	"ponder/internal/compat/dialecttest"
 )
 
-// listed returns the items of a conversation in short.
 func listed(t *testing.T, r *dialecttest.Rig, path string) (all string, ids []string) {
 	t.Helper()
 	var p struct {
@@ -100,7 +99,7 @@ func TestConversation(t *testing.T) {
 	})
 }
 
-// A conversation of the native API has items, too.
+// Conversations of the native API have items.
 func TestNativeConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, dialecttest.Options{Model: dialecttest.Says("It is deep.")}, nil)

@@ -24,23 +24,20 @@ import (
 	"ponder/internal/webhook"
 )
 
-// An endpoint is where an owner wants events to be posted.
 type endpoint struct {
 	ID       string    `json:"id"`
 	Name     string    `json:"name"`
 	URL      string    `json:"url"`
 	Types    []string  `json:"event_types"`
-	Secret   string    `json:"secret"` // whsec_...
+	Secret   string    `json:"secret"`
 	Old      string    `json:"old_secret,omitempty"`
 	OldUntil time.Time `json:"old_until,omitzero"`
 	Created  time.Time `json:"created_at"`
 	Updated  time.Time `json:"updated_at"`
 }
 
-// hookTypes are the types of events that there are.
 var hookTypes = []string{"response.completed", "response.failed", "response.cancelled", "response.incomplete"}
 
-// Bounds of endpoints.
 const (
 	mostEndpoints = 20 // of an owner
 	maxHookURL    = 2048
@@ -54,11 +51,11 @@ func (e *endpoint) wants(kind string) bool { return slices.Contains(e.Types, kin
 
 func newSecret() string {
 	key := make([]byte, secretBytes)
-	_, _ = rand.Read(key) // never fails
+	_, _ = rand.Read(key)
 	return webhook.SecretPrefix + base64.StdEncoding.EncodeToString(key)
 }
 
-// view returns an endpoint as clients see it, with its secret or with a hint of that.
+// view renders an endpoint, with its secret or a hint.
 func (e *endpoint) view(secret bool) map[string]any {
 	v := map[string]any{
 		"id": e.ID, "object": "webhook_endpoint", "name": e.Name, "url": e.URL, "event_types": e.Types,
@@ -109,7 +106,7 @@ func (h *Hooks) putEndpoint(ctx context.Context, owner string, e *endpoint) erro
 	return nil
 }
 
-// hookPaths are where endpoints are: as clients ask, and as OpenAI first documented it.
+// hookPaths has the path of clients, and that of OpenAI's first documentation.
 var hookPaths = []string{"/v1/webhook_endpoints", "/v1/webhooks"}
 
 func (h *Hooks) changes() map[string]compat.Handler {
@@ -124,8 +121,7 @@ func (h *Hooks) changes() map[string]compat.Handler {
 	return all
 }
 
-// one returns a handler of the endpoint that the path names, which reads the body of the
-// request, if there is one.
+// one adapts a handler to the endpoint and body of a request.
 func (h *Hooks) one(do func(w http.ResponseWriter, r *http.Request, d endpointRequest) error) compat.Handler {
 	return func(w http.ResponseWriter, r *http.Request, owner string) error {
 		e, err := h.endpoint(r.Context(), owner, r.PathValue("id"))
@@ -142,7 +138,6 @@ func (h *Hooks) one(do func(w http.ResponseWriter, r *http.Request, d endpointRe
 	}
 }
 
-// An endpointRequest is a request about an endpoint.
 type endpointRequest struct {
 	*endpoint
 	owner string
@@ -158,16 +153,16 @@ func (h *Hooks) reads() map[string]compat.Handler {
 	return all
 }
 
-// A hookBody is what is said of an endpoint; what is nil stays as it is.
+// hookBody is a change; nil fields stay.
 type hookBody struct {
 	Name  *string  `json:"name"`
 	URL   *string  `json:"url"`
 	Types []string `json:"event_types"`
 	Keep  bool     `json:"keep_old_secret_active_for_24_hours"`
-	Type  string   `json:"event_type"` // of a test
+	Type  string   `json:"event_type"` // of a test event
 }
 
-// into checks what is said, and sets it.
+// into validates b and applies it to e.
 func (b *hookBody) into(e *endpoint) error {
 	if b.Name != nil {
 		if *b.Name == "" || len(*b.Name) > maxHookName {
@@ -196,8 +191,7 @@ func (b *hookBody) into(e *endpoint) error {
 	return nil
 }
 
-// checkHookURL says what is wrong with an address: it must be https or, of this machine,
-// http.
+// checkHookURL accepts https, and http of this machine.
 func checkHookURL(text string) error {
 	if u, err := url.Parse(text); err != nil || len(text) > maxHookURL || u.User != nil || !webhook.IsURL(text) {
 		return compat.Wrong("url", "url: expected an address that begins with https:// (http:// only for this machine)")
@@ -284,7 +278,6 @@ func (h *Hooks) rotate(w http.ResponseWriter, r *http.Request, e endpointRequest
 	return compat.Reply(w, http.StatusOK, e.view(true))
 }
 
-// test sends an event that says nothing, and answers with what the endpoint said.
 func (h *Hooks) test(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
 	if !slices.Contains(hookTypes, e.body.Type) {
 		return compat.Wrong("event_type", "event_type: expected one of %s", strings.Join(hookTypes, ", "))
@@ -299,8 +292,7 @@ func (h *Hooks) test(w http.ResponseWriter, r *http.Request, e endpointRequest) 
 	})
 }
 
-// whyUnreached says why a post failed without its address, and nothing of networks that
-// are not the client's concern.
+// whyUnreached hides the address and details of the network.
 func whyUnreached(err error) string {
 	var timeout net.Error
 	switch {
@@ -312,7 +304,6 @@ func whyUnreached(err error) string {
 	return "no connection"
 }
 
-// send posts an event, and returns the status of the answer.
 func (h *Hooks) send(ctx context.Context, e *endpoint, id string, body []byte) (int, error) {
 	if err := checkHookURL(e.URL); err != nil {
 		return 0, err
@@ -325,14 +316,14 @@ func (h *Hooks) send(ctx context.Context, e *endpoint, id string, body []byte) (
 	return status, nil
 }
 
-// keys returns the keys that sign a message: one, and while a secret replaces another, two.
+// keys returns two keys while an old secret is valid.
 func (e *endpoint) keys(now time.Time) (list [][]byte) {
 	secrets := []string{e.Secret}
 	if e.Old != "" && now.Before(e.OldUntil) {
 		secrets = append(secrets, e.Old)
 	}
 	for _, s := range secrets {
-		if key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, webhook.SecretPrefix)); err == nil { // see newSecret
+		if key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, webhook.SecretPrefix)); err == nil { // newSecret made them
 			list = append(list, key)
 		}
 	}
@@ -341,8 +332,8 @@ func (e *endpoint) keys(now time.Time) (list [][]byte) {
 
 var errPrivate = errors.New("the address is one of a private network")
 
-// hookClient reaches public addresses, and this machine where the address says so: a name
-// of a stranger that stands for an address in the network here is refused.
+// hookClient connects to public addresses, or to this machine if the URL names it. Names that resolve to
+// private addresses are refused.
 var hookClient = &http.Client{Transport: &http.Transport{
 	TLSHandshakeTimeout: hookTime, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
 	DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -355,8 +346,7 @@ var hookClient = &http.Client{Transport: &http.Transport{
 	},
 }}
 
-// checkPublic refuses addresses that are not of the public network. Local says that those
-// of this machine are meant.
+// checkPublic refuses private addresses; local permits loopback.
 func checkPublic(to string, local bool) error {
 	at, err := netip.ParseAddrPort(to)
 	if a := at.Addr().Unmap(); err != nil || (!local || !a.IsLoopback()) && !netaddr.IsPublic(a) {

@@ -12,7 +12,7 @@ import (
 	"ponder/internal/compat"
 )
 
-// An event is one of a stream. Fields are those of its type.
+// An event has the fields of its Type.
 type event struct {
 	Type     string    `json:"type"`
 	Number   int       `json:"sequence_number"`
@@ -32,13 +32,12 @@ type event struct {
 	Annotation *annotation `json:"annotation,omitempty"`
 	Logs       *[]struct{} `json:"logprobs,omitempty"`
 
-	Code    string   `json:"code,omitempty"` // of an error, in both forms that clients know
+	Code    string   `json:"code,omitempty"` // of an error, in two forms
 	Message string   `json:"message,omitempty"`
 	Param   *string  `json:"param,omitempty"`
 	Error   *problem `json:"error,omitempty"`
 }
 
-// A problem is an error as Open Responses has it.
 type problem struct {
 	Type    string  `json:"type"`
 	Code    string  `json:"code"`
@@ -46,38 +45,35 @@ type problem struct {
 	Param   *string `json:"param"`
 }
 
-// A fold makes events, numbered from 0, and items of the parts of a work. The same parts
-// make the same events.
+// A fold turns parts into numbered events and items. Equal parts give equal events.
 type fold struct {
 	r      *response
 	wants  wants
 	put    func(event)
 	number int
 
-	settled  int              // bytes of the answer that whole messages have
-	skip     int              // bytes of it that are told once more, and are there already
-	thinking *open            // a reasoning item that is open
-	speaking *open            // a message that is open
-	searches map[string]*open // by the parts' item
+	settled  int // bytes of the answer in complete messages
+	skip     int // of repeated text
+	thinking *open
+	speaking *open
+	searches map[string]*open // by part item
 }
 
-// Wants are what a client wants beside what all get.
 type wants struct {
-	sources   bool // of searches
-	results   bool // of searches in the memory
-	questions bool // as items of a type of our own
+	sources   bool // of web searches
+	results   bool // of memory searches
+	questions bool // as items of a Ponder type
 }
 
-// An open is an item that is not whole.
 type open struct {
 	index int
 	id    string
-	text  strings.Builder // of the part that is open
-	parts int             // of reasoning: those so far
-	inner bool            // of reasoning: one is open
-	of    string          // what the text belongs to
-	phase string          // of a message
-	cut   int             // characters of space that a message does not begin with
+	text  strings.Builder
+	parts int    // of reasoning: complete parts
+	inner bool   // of reasoning: a part is open
+	of    string // the part item of the text
+	phase string
+	cut   int // removed leading characters
 }
 
 func newFold(r *response, w wants, put func(event)) *fold {
@@ -85,7 +81,6 @@ func newFold(r *response, w wants, put func(event)) *fold {
 	return &fold{r: r, wants: w, put: put, searches: make(map[string]*open)}
 }
 
-// begin makes the first events.
 func (f *fold) begin() {
 	for _, step := range []struct{ name, status string }{{"created", queued}, {"queued", queued}, {"in_progress", inProgress}} {
 		f.r.Status = step.status
@@ -99,14 +94,13 @@ func (f *fold) emit(e event) {
 	f.put(e)
 }
 
-// snapshot returns the response as it is now.
 func (f *fold) snapshot() *response {
 	r := *f.r
 	r.Output = append([]any{}, f.r.Output...)
 	return &r
 }
 
-// add begins an item. What stands in the output is replaced when it is whole.
+// add opens an item; done replaces it.
 func (f *fold) add(kind string, item func(id string) any) *open {
 	o := &open{index: len(f.r.Output), id: fmt.Sprintf("%s_%s_%d", kind, strings.ReplaceAll(strings.TrimPrefix(f.r.ID, prefix), ".", "_"), len(f.r.Output))}
 	it := item(o.id)
@@ -155,14 +149,14 @@ func (f *fold) part(p compat.Part) {
 	}
 }
 
-// whole adds an item that is whole at once.
+// whole adds a complete item.
 func (f *fold) whole(kind string, item func(id string) any) {
 	f.endThinking()
 	o := f.add(kind, item)
 	f.done(o, item(o.id))
 }
 
-// muse adds to the thinking, which is told as summaries: one for each thought.
+// muse appends reasoning; each thought is one summary part.
 func (f *fold) muse(of, more string) {
 	if f.thinking == nil {
 		f.thinking = f.add("rs", func(id string) any { return reasoningItem{id, "reasoning", []summary{}, inProgress} })
@@ -180,7 +174,6 @@ func (f *fold) muse(of, more string) {
 	f.emit(event{Type: "response.reasoning_summary_text.delta", ItemID: o.id, Index: &o.index, Summary: &at, Delta: &more})
 }
 
-// endMusing ends the summary that is open.
 func (f *fold) endMusing() {
 	o := f.thinking
 	if o == nil || !o.inner {
@@ -197,7 +190,6 @@ func (f *fold) endMusing() {
 	o.text.Reset()
 }
 
-// endThinking ends the reasoning item that is open.
 func (f *fold) endThinking() {
 	f.endMusing()
 	if f.thinking == nil {
@@ -209,7 +201,7 @@ func (f *fold) endThinking() {
 	f.thinking = nil
 }
 
-// message adds to a message. One does not begin with space, nor without words.
+// message appends text. A message has no leading white space and is never blank.
 func (f *fold) message(of, phase, more string) {
 	if f.speaking != nil && f.speaking.of != of {
 		f.endMessage(completed, nil)
@@ -233,9 +225,8 @@ func (f *fold) message(of, phase, more string) {
 	f.emit(event{Type: "response.output_text.delta", ItemID: f.speaking.id, Index: &f.speaking.index, Content: &zero, Delta: &more, Logs: noLogs()})
 }
 
-// takeBack ends a message whose words came to nothing: it stays in its place, without
-// them. What follows says all of the answer once more, of which the messages that are
-// whole are left out.
+// takeBack empties the open message and marks it incomplete. The answer repeats; complete messages are
+// skipped.
 func (f *fold) takeBack() {
 	if o := f.speaking; o != nil {
 		f.endMessage(incompleted, nil)
@@ -246,7 +237,6 @@ func (f *fold) takeBack() {
 	f.skip = f.settled
 }
 
-// answered ends a round of the answer.
 func (f *fold) answered(p compat.Part) {
 	if f.settled > 0 {
 		f.settled += len(between)
@@ -257,7 +247,7 @@ func (f *fold) answered(p compat.Part) {
 	}
 }
 
-// between stands between two rounds of an answer that is one text.
+// between separates rounds of an answer.
 const between = "\n\n"
 
 func noLogs() *[]struct{} { return &[]struct{}{} }
@@ -269,7 +259,6 @@ func textOf(s string, notes []annotation) text {
 	return text{"output_text", s, notes, []struct{}{}}
 }
 
-// endMessage ends the message that is open.
 func (f *fold) endMessage(status string, notes []annotation) {
 	o := f.speaking
 	if o == nil {
@@ -286,9 +275,7 @@ func (f *fold) endMessage(status string, notes []annotation) {
 	f.speaking = nil
 }
 
-// annotations returns what a text rests on. Places count characters as Unicode does, and
-// clients of Python: a letter outside of the basic plane is one, though JavaScript has two
-// units for it. Cut is how many the text lacks at its beginning.
+// annotations counts offsets in Unicode code points, as Python clients do, without cut leading characters.
 func annotations(list []compat.Citation, cut int) (notes []annotation) {
 	for _, c := range list {
 		start, end := max(0, c.Start-cut), max(0, c.End-cut)
@@ -301,7 +288,6 @@ func annotations(list []compat.Citation, cut int) (notes []annotation) {
 	return notes
 }
 
-// isWeb reports whether a tool of ours looks into the web.
 func isWeb(tool string) bool { return strings.HasPrefix(tool, "web_") }
 
 func (f *fold) search(p compat.Part) {
@@ -335,7 +321,6 @@ func queriesOf(s *compat.Search) []string {
 	return []string{s.Query}
 }
 
-// found ends a search.
 func (f *fold) found(p compat.Part) {
 	o := f.searches[p.Item]
 	if o == nil {
@@ -373,7 +358,6 @@ func (f *fold) endSearch(o *open, s *compat.Search) {
 	}
 }
 
-// call adds a call of a tool of the client.
 func (f *fold) call(p compat.Part) {
 	f.endThinking()
 	args := string(p.Call.Input)
@@ -385,7 +369,7 @@ func (f *fold) call(p compat.Part) {
 	f.done(o, item)
 }
 
-// end ends what is open, and makes the last events. A response that is cancelled has none.
+// end closes open items and emits the last events. A cancelled response has none.
 func (f *fold) end(end compat.End, at int64) {
 	f.endThinking()
 	f.endMessage(incompleted, nil)

@@ -15,69 +15,61 @@ import (
 	"ponder/internal/compat"
 )
 
-// A Book keeps small records over restarts. It is safe for concurrent use.
+// A Book stores small records durably and is safe for concurrent use.
 type Book interface {
-	// Put keeps a record of an owner, in the place of one of the same kind and id.
+	// Put replaces a record with the same kind, owner and id.
 	Put(ctx context.Context, kind, owner, id string, record []byte) error
-	// Drop removes a record; there may be none.
 	Drop(ctx context.Context, kind, owner, id string) error
-	// Records returns those of a kind, in the order of their ids: of an owner or, if that
-	// is empty, of all.
+	// Records returns the records of a kind by id; an empty owner means all.
 	Records(ctx context.Context, kind, owner string) ([]Record, error)
 }
 
-// A Record is one of a [Book].
 type Record = app.Record
 
-// The kinds of records.
 const (
 	endpointKind = "webhook"          // an endpoint
-	watchKind    = "webhook.watch"    // a response whose end is to be told
-	deliveryKind = "webhook.delivery" // an event that is to be delivered
+	watchKind    = "webhook.watch"    // a response in progress
+	deliveryKind = "webhook.delivery" // an undelivered event
 )
 
-// Hooks tell endpoints of owners how responses of the background have ended, as Standard
-// Webhooks does: signed, again until an endpoint takes it, and always with the same
-// webhook-id. Set the fields before [New]; then call Run.
+// Hooks announces ended background responses as Standard Webhooks specifies: signed, retried, with a constant
+// webhook-id. Set the fields before [New], then call Run.
 type Hooks struct {
 	Book   Book
-	Client *http.Client // nil: one that reaches public addresses, and this machine for URLs that say so
+	Client *http.Client // nil: hookClient
 
 	api  *api
 	mu   sync.Mutex
 	ctx  context.Context //nolint:containedctx // of Run; nil before it
-	busy map[string]bool // responses that are watched
+	busy map[string]bool
 	due  map[string]*delivery
 	wake chan struct{}
 	work sync.WaitGroup
 }
 
-// A delivery is an event that an endpoint is to be told.
 type delivery struct {
-	ID       string    `json:"id"` // of the event, which is the webhook-id
+	ID       string    `json:"id"` // the webhook-id
 	Endpoint string    `json:"endpoint"`
 	Owner    string    `json:"owner"`
 	Body     string    `json:"body"`
 	Tries    int       `json:"tries,omitempty"`
 	Due      time.Time `json:"due"`
 
-	sent bool // it is being sent
+	sent bool // in progress
 }
 
 func (d *delivery) key() string { return d.ID + "." + d.Endpoint }
 
-// pauses are how long is waited between tries, as Standard Webhooks recommends.
+// pauses are those of Standard Webhooks.
 var pauses = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// Bounds of what is delivered.
 const (
-	mostDue     = 10_000 // deliveries that wait
-	mostSending = 8      // that are sent at once
+	mostDue     = 10_000 // in memory
+	mostSending = 8      // at once
 )
 
-// A hookEvent is what an endpoint is told.
 type hookEvent struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
@@ -88,8 +80,8 @@ type hookEvent struct {
 	} `json:"data"`
 }
 
-// Run delivers until ctx is done, and what an earlier server has left first. It returns
-// an error if that cannot be read.
+// Run delivers events, also those of an earlier server, until ctx is done. It returns an error if it cannot
+// read the stored records.
 func (h *Hooks) Run(ctx context.Context) error {
 	if err := h.load(ctx); err != nil {
 		return err
@@ -143,7 +135,7 @@ func (h *Hooks) load(ctx context.Context) error {
 	return nil
 }
 
-// expect has the end of a response be told.
+// expect watches a response across restarts.
 func (h *Hooks) expect(ctx context.Context, j job) error {
 	if err := h.Book.Put(ctx, watchKind, j.owner, j.id(), []byte("{}")); err != nil {
 		return fmt.Errorf("keep what webhooks wait for: %w", err)
@@ -152,12 +144,12 @@ func (h *Hooks) expect(ctx context.Context, j job) error {
 	return nil
 }
 
-// watch waits for the end of a response, unless that is waited for already.
+// watch starts at most one watcher of a response.
 func (h *Hooks) watch(owner, id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ctx == nil || h.ctx.Err() != nil || h.busy[id] {
-		return // Run will
+		return // Run starts it
 	}
 	h.busy[id] = true
 	ctx := h.ctx
@@ -167,12 +159,12 @@ func (h *Hooks) watch(owner, id string) {
 		delete(h.busy, id)
 		h.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
-			h.api.desk.FaultOf(err) // which logs it; the next server tries again
+			h.api.desk.FaultOf(err) // logs it; the next server retries
 		}
 	})
 }
 
-// told waits for the end of a response, and has the endpoints of its owner told.
+// told announces a response after its end.
 func (h *Hooks) told(ctx context.Context, owner, id string) error {
 	j, err := h.api.job(ctx, owner, id)
 	if err == nil {
@@ -190,7 +182,7 @@ func (h *Hooks) told(ctx context.Context, owner, id string) error {
 	return nil
 }
 
-// announce has an event delivered to the endpoints that want it.
+// announce queues events. Their ids depend only on the response, so that a repeat replaces them.
 func (h *Hooks) announce(ctx context.Context, j job, end compat.End) error {
 	res := j.response()
 	res.stand(end, end.At.Unix())
@@ -218,19 +210,18 @@ func newDelivery(name, owner, endpoint, kind, id string, at time.Time) *delivery
 	ev := hookEvent{ID: name, Object: "event", Created: at.Unix(), Type: kind}
 	ev.Data.ID = id
 	body, err := json.Marshal(ev)
-	if err != nil { // which texts cannot be
+	if err != nil { // strings encode
 		panic(err)
 	}
 	return &delivery{ID: name, Endpoint: endpoint, Owner: owner, Body: string(body), Due: time.Now()}
 }
 
-// add keeps a delivery, and has it sent.
 func (h *Hooks) add(ctx context.Context, d *delivery) error {
 	if err := h.put(ctx, d); err != nil {
 		return err
 	}
 	h.mu.Lock()
-	if len(h.due) < mostDue { // the others are for the next server
+	if len(h.due) < mostDue { // the next server sends the others
 		h.due[d.key()] = d
 	}
 	h.mu.Unlock()
@@ -252,14 +243,13 @@ func (h *Hooks) put(ctx context.Context, d *delivery) error {
 func (h *Hooks) rouse() {
 	select {
 	case h.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // a wakeup is pending
 	}
 }
 
-// idle is how long nothing is looked at if nothing is due.
 const idle = time.Hour
 
-// next returns a delivery that is due, or how long none will be.
+// next returns a due delivery, or the time until one.
 func (h *Hooks) next(now time.Time) (*delivery, time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -277,10 +267,10 @@ func (h *Hooks) next(now time.Time) (*delivery, time.Duration) {
 	return nil, wait
 }
 
-// try sends a delivery once, and settles when it is due again, if it is.
+// try sends a delivery, and schedules a retry or drops it.
 func (h *Hooks) try(ctx context.Context, d *delivery) {
 	e, err := h.endpoint(ctx, d.Owner, d.Endpoint)
-	status := http.StatusGone // if there is no such endpoint
+	status := http.StatusGone // for a missing endpoint
 	if err == nil {
 		status, err = h.send(ctx, e, d.ID, []byte(d.Body))
 	}
@@ -304,7 +294,7 @@ func (h *Hooks) try(ctx context.Context, d *delivery) {
 		err = h.Book.Drop(ctx, deliveryKind, kept.Owner, kept.key())
 	}
 	if err != nil {
-		h.api.desk.FaultOf(err) // which logs it: at worst it is sent once more
+		h.api.desk.FaultOf(err) // logs it; the event may repeat
 	}
 	h.rouse()
 }

@@ -17,7 +17,6 @@ import (
 	"ponder/internal/webhook"
 )
 
-// A book is a Book in memory.
 type book struct {
 	mu   sync.Mutex
 	list map[[3]string][]byte
@@ -51,7 +50,6 @@ func (b *book) Records(_ context.Context, kind, owner string) (list []Record, er
 	return list, nil
 }
 
-// A receiver takes what is posted to it.
 type receiver struct {
 	mu     sync.Mutex
 	status func(n int) int
@@ -80,8 +78,7 @@ func hookOf(t *testing.T, r *dialecttest.Rig) map[string]any {
 	return e
 }
 
-// What is not taken is sent again, later each time, by the next server too, and always as
-// the same.
+// Failed deliveries repeat unchanged with growing delays, across restarts.
 func TestHookRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook()
@@ -125,7 +122,7 @@ func TestHookRetries(t *testing.T) {
 	})
 }
 
-// A response that was begun, and whose server was stopped, is told by the next one.
+// After a restart, the server announces responses of its predecessor.
 func TestHookRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook()
@@ -184,7 +181,7 @@ func TestEndpoints(t *testing.T) {
 	})
 }
 
-// Names of strangers that stand for addresses in the network here are not posted to.
+// Names that resolve to private addresses are refused.
 func TestPublic(t *testing.T) {
 	for to, want := range map[string]bool{
 		"93.184.216.34:443": true, "[2606:2800::1]:443": true, "10.1.2.3:443": false, "192.168.0.1:443": false, "169.254.169.254:80": false,

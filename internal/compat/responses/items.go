@@ -14,12 +14,11 @@ import (
 	"ponder/llm"
 )
 
-// An entry is an item of a conversation.
 type entry struct {
 	item      map[string]any
-	turn      ponder.Seq      // of the message that it is, or that it answers; zero: it was added
-	answer    bool            // it answers
-	elsewhere ponder.ThreadID // where its response is, if that is another thread
+	turn      ponder.Seq      // of its or the answered message; zero: added
+	answer    bool            // an output item
+	elsewhere ponder.ThreadID // thread of its response, if another
 }
 
 func (e entry) id() string {
@@ -27,8 +26,7 @@ func (e entry) id() string {
 	return id
 }
 
-// entries returns the items of a conversation in their order; if until is set, those up to
-// the turn of that message.
+// entries returns the items in order, to the turn of until; zero: all.
 func (a *api) entries(ctx context.Context, owner string, info ponder.Info, until ponder.Seq) (list []entry, err error) {
 	notes, gone, err := a.remarks(ctx, info.ID)
 	if err != nil {
@@ -56,8 +54,7 @@ func (a *api) entries(ctx context.Context, owner string, info ponder.Info, until
 	return slices.DeleteFunc(list, func(e entry) bool { return gone[e.id()] }), nil
 }
 
-// remarks returns the notes of the responses of a conversation by their causes, and which
-// items were removed.
+// remarks returns notes by cause, and removed items.
 func (a *api) remarks(ctx context.Context, id ponder.ThreadID) (notes map[string]note, gone map[string]bool, err error) {
 	notes, gone = make(map[string]note), make(map[string]bool)
 	for ev, err := range a.desk.Store.Events(ctx, id, 0) {
@@ -84,7 +81,7 @@ func (a *api) remarks(ctx context.Context, id ponder.ThreadID) (notes map[string
 	return notes, gone, nil
 }
 
-// turn returns a message, and what came of it.
+// turn returns a message and its output.
 func (a *api) turn(ctx context.Context, owner string, info ponder.Info, ev ponder.Event, notes map[string]note) ([]entry, error) {
 	j := job{owner: owner, work: compat.Work{Thread: info.ID, Way: compat.Chat, After: ev.Seq - 1, Message: ev.ID, Begun: ev.Time}}
 	b, _ := ev.Body.(ponder.UserMessage)
@@ -106,7 +103,7 @@ func (a *api) turn(ctx context.Context, owner string, info ponder.Info, ev ponde
 	return list, err
 }
 
-// remarked returns the items of a remark.
+// remarked returns the items of an observation.
 func (a *api) remarked(ctx context.Context, owner string, b ponder.Observation) (list []entry, err error) {
 	switch b.Sensor {
 	case itemsNoted:
@@ -138,7 +135,7 @@ func (a *api) remarked(ctx context.Context, owner string, b ponder.Observation) 
 	return list, nil
 }
 
-// itemsOf returns what a response was asked and, if it has ended, has answered.
+// itemsOf returns the input and, after the end, the output.
 func (a *api) itemsOf(ctx context.Context, j job) (list []entry, err error) {
 	for _, it := range inputItems(j) {
 		list = append(list, entry{item: it})
@@ -164,8 +161,7 @@ func (a *api) itemsOf(ctx context.Context, j job) (list []entry, err error) {
 	return list, nil
 }
 
-// messagesOf reads items as messages behind others. Items that make no sense there are an
-// error.
+// messagesOf parses items that follow before.
 func messagesOf(js json.RawMessage, before []llm.Message) ([]llm.Message, error) {
 	items, err := itemsOf(js)
 	if err != nil {
@@ -180,8 +176,7 @@ func messagesOf(js json.RawMessage, before []llm.Message) ([]llm.Message, error)
 	return r.ask.Messages, nil
 }
 
-// say puts items before the messages of an Ask. What cannot be said, such as the result of
-// a call that was removed, is left out.
+// say prepends items to an Ask. It skips invalid ones, such as results of removed calls.
 func say(ask *compat.Ask, list []entry) error {
 	r := reader{ask: &compat.Ask{}, names: make(map[string]string)}
 	for _, e := range list {
@@ -191,7 +186,7 @@ func say(ask *compat.Ask, list []entry) error {
 		}
 		var it item
 		if json.Unmarshal(js, &it) == nil {
-			_ = r.item("item", it) // left out
+			_ = r.item("item", it)
 		}
 	}
 	ask.Messages = append(r.ask.Messages, ask.Messages...)
@@ -199,7 +194,6 @@ func say(ask *compat.Ask, list []entry) error {
 	return nil
 }
 
-// within has an Ask go on with a conversation.
 func (a *api) within(ctx context.Context, ask *compat.Ask, id string) error {
 	info, err := a.thread(ctx, ask.Owner, id)
 	if err != nil {
@@ -213,7 +207,6 @@ func (a *api) within(ctx context.Context, ask *compat.Ask, id string) error {
 	return say(ask, list)
 }
 
-// page answers with a page of items.
 func page(w http.ResponseWriter, r *http.Request, list []map[string]any) error {
 	list, limit, err := paged(r.URL.Query(), list)
 	if err != nil {
@@ -248,7 +241,6 @@ func (a *api) addItems(w http.ResponseWriter, r *http.Request, info ponder.Info)
 	return compat.Reply(w, http.StatusOK, pageOf(in.Items, len(in.Items)))
 }
 
-// entry returns an item of a conversation by its id.
 func (a *api) entry(r *http.Request, owner string) (ponder.Info, entry, error) {
 	info, err := a.thread(r.Context(), owner, r.PathValue("id"))
 	if err != nil {
@@ -273,8 +265,7 @@ func (a *api) getItem(w http.ResponseWriter, r *http.Request, owner string) erro
 	return compat.Reply(w, http.StatusOK, e.item)
 }
 
-// removeItem removes an item: it is not listed any more, and its words are erased from
-// what the conversation goes on with.
+// removeItem hides an item and erases its text.
 func (a *api) removeItem(w http.ResponseWriter, r *http.Request, owner string) error {
 	info, e, err := a.entry(r, owner)
 	if err != nil {
@@ -291,7 +282,6 @@ func (a *api) removeItem(w http.ResponseWriter, r *http.Request, owner string) e
 	return a.replyConversation(w, r, info.ID)
 }
 
-// erase erases the words of a message, or those of its answer.
 func (a *api) erase(ctx context.Context, id ponder.ThreadID, e entry) error {
 	seqs := []ponder.Seq{}
 	if !e.answer {

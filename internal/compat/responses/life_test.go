@@ -69,9 +69,9 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// What a model fails with is told in both ways that clients know.
+// Model failures appear in both error forms.
 func TestFailed(t *testing.T) {
-	for _, w := range ways[:3] { // research ends with what it has found
+	for _, w := range ways[:3] { // research completes with partial results
 		t.Run(w.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				broken := &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
@@ -105,19 +105,18 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-// begin begins a response of the background, and returns its id.
+// begin starts a background response.
 func begin(t *testing.T, r *dialecttest.Rig, body string) string {
 	t.Helper()
 	w := r.Do(post(body + `,"background":true`))
 	return one(t, w.Code, w.Body)["id"].(string)
 }
 
-// patient answers so slowly that there is time for something else.
 func patient() *dialecttest.Model {
 	return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: time.Hour, Text: "late"} }}
 }
 
-// A stream of what is cancelled ends without an event that says so.
+// The stream of a cancelled response has no end event.
 func TestCancel(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
@@ -161,7 +160,7 @@ func TestCancelSync(t *testing.T) {
 	})
 }
 
-// What is removed is not there any more, and what is not stored leaves nothing.
+// Removed responses are not found. Without storage, no data remains.
 func TestRemove(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
@@ -192,14 +191,14 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// A request that is sent again begins nothing.
+// A repeated request starts no work.
 func TestSentAgain(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := w.rig(t)
 				body := w.body + `,"background":true,"stream":true`
-				r.Stream(post(body), 2) // and goes away
+				r.Stream(post(body), 2) // disconnect early
 				check(t, r.Stream(post(body), 0))
 				again := post(body)
 				again.Header.Set("X-Stainless-Retry-Count", "1")
@@ -226,7 +225,7 @@ func TestSentAgain(t *testing.T) {
 	}
 }
 
-// A conversation goes on behind a response, in each way behind each.
+// Each way continues after a response of each way.
 func TestPrevious(t *testing.T) {
 	for _, first := range ways {
 		for _, next := range ways {
@@ -257,8 +256,7 @@ func TestPrevious(t *testing.T) {
 	}
 }
 
-// What is begun behind a response of a conversation is begun behind what that is now: it has
-// gone another way since, or is not there any more.
+// A successor continues the current conversation, even if it was changed or removed.
 func TestPreviousSince(t *testing.T) {
 	for name, tt := range map[string]struct {
 		input string
@@ -315,8 +313,7 @@ func TestPreviousSince(t *testing.T) {
 	}
 }
 
-// A message that was told while a response was being made is a part of what is gone on with:
-// a conversation that is cut there would never be answered.
+// A message during a response belongs to the continued conversation; a fork before it would never answer it.
 func TestPreviousBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
@@ -340,8 +337,7 @@ func TestPreviousBeside(t *testing.T) {
 	})
 }
 
-// A request that is sent again with its key is answered once, though the response behind which
-// it goes on is not the last one any more.
+// A keyed retry is answered once, even if its predecessor is no longer the last response.
 func TestPreviousAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, dialecttest.Options{Model: dialecttest.Says("It is deep.")}, nil)
@@ -406,7 +402,7 @@ func TestInputItems(t *testing.T) {
 	})
 }
 
-// A model that breaks off, and is asked again, has what it said first taken back.
+// A retried model call empties the first message.
 func TestTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(_ *llm.Request, n int) dialecttest.Answer {
@@ -422,7 +418,7 @@ func TestTakenBack(t *testing.T) {
 	})
 }
 
-// Whatever is sent, the answer is one or a refusal in OpenAI's form.
+// Each body gets an answer or an error in OpenAI's form.
 func FuzzBody(f *testing.F) {
 	for _, w := range ways[:2] {
 		f.Add("{"+w.body+"}", "stream=true")

@@ -16,8 +16,7 @@ import (
 	"ponder/internal/compat"
 )
 
-// A note is what a response says of its request. It is kept on the thread of the response,
-// as an internal remark, and goes with it.
+// A note has the request data of a response. It is an internal event on the response's thread.
 type note struct {
 	Model        string            `json:"model"`
 	Input        json.RawMessage   `json:"input,omitempty"`
@@ -39,11 +38,10 @@ type note struct {
 	Background   bool              `json:"background,omitempty"`
 	Safety       *string           `json:"safety_identifier,omitempty"`
 	CacheKey     *string           `json:"prompt_cache_key,omitempty"`
-	Created      int64             `json:"created_at,omitempty"` // zero: when its work began
-	Gone         bool              `json:"gone,omitempty"`       // the client has removed it
+	Created      int64             `json:"created_at,omitempty"` // zero: the start of the work
+	Gone         bool              `json:"gone,omitempty"`       // removed
 }
 
-// note returns what a response will say of a request.
 func (in *request) note() note {
 	n := note{
 		Model: in.Model, Input: in.Input, Instructions: in.Instructions, Previous: in.Previous, Conversation: conversationOf(in.Conversation), Tools: in.Tools,
@@ -56,7 +54,6 @@ func (in *request) note() note {
 	return n
 }
 
-// wants returns what the client wants beside what all get.
 func (n note) wants() wants {
 	return wants{
 		sources:   slices.Contains(n.Include, "web_search_call.action.sources"),
@@ -65,13 +62,11 @@ func (n note) wants() wants {
 	}
 }
 
-// noted is the sensor of observations that are notes.
 const noted = "openai.response"
 
-// cause returns that of the note of a response, so that it is kept once.
+// cause makes notes unique.
 func (j job) cause(what string) string { return what + "-" + j.id() }
 
-// observation returns a note as it is kept.
 func (n note) observation() (ponder.Observation, error) {
 	js, err := json.Marshal(n)
 	if err != nil {
@@ -80,8 +75,7 @@ func (n note) observation() (ponder.Observation, error) {
 	return ponder.Observation{Content: string(js), Sensor: noted}, nil
 }
 
-// keep keeps the note of a response, unless it is kept with the message that it answers,
-// and that it is of its conversation.
+// keep stores the note, unless it came with the message, and links the conversation.
 func (a *api) keep(ctx context.Context, j job) error {
 	if !j.work.Noted || j.segment > 0 {
 		if err := a.appendNote(ctx, j, j.cause("note"), j.note); err != nil {
@@ -95,7 +89,7 @@ func (a *api) keep(ctx context.Context, j job) error {
 	return nil
 }
 
-// forget has a response be gone, though its conversation is not.
+// forget hides a response and keeps its conversation.
 func (a *api) forget(ctx context.Context, j job) error {
 	return a.appendNote(ctx, j, j.cause("gone"), note{Gone: true})
 }
@@ -108,7 +102,7 @@ func (a *api) appendNote(ctx context.Context, j job, cause string, n note) error
 	return a.append(ctx, j.work.Thread, cause, remark)
 }
 
-// append keeps a remark on a thread, once for each cause.
+// append stores an event once for a cause.
 func (a *api) append(ctx context.Context, id ponder.ThreadID, cause string, remark ponder.Observation) error {
 	_, err := a.desk.Store.Append(ctx, id, 0, ponder.Event{ID: ponder.NewID("evt"), Cause: cause, Internal: true, Body: remark})
 	if err != nil && !errors.Is(err, ponder.ErrTaken) {
@@ -117,8 +111,8 @@ func (a *api) append(ctx context.Context, id ponder.ThreadID, cause string, rema
 	return nil
 }
 
-// read reads the note of a response, and reports whether it is there and not gone. A work
-// that was begun elsewhere has none, and is a response all the same.
+// read loads the note. It returns false for removed responses. Work of other surfaces is valid without a
+// note.
 func (a *api) read(ctx context.Context, j *job) (found bool, err error) {
 	j.note = note{Model: "ponder/" + string(j.work.Way), Store: true, Background: true}
 	if j.segment > 0 {
@@ -126,7 +120,7 @@ func (a *api) read(ctx context.Context, j *job) (found bool, err error) {
 			return false, err
 		}
 	}
-	with := "" // the cause of a note that was kept with the message
+	with := "" // the note's cause if it came with the message
 	for ev, err := range a.desk.Events(ctx, j.work) {
 		if err != nil {
 			return false, fmt.Errorf("read %s: %w", j.work.Thread, err)
@@ -151,7 +145,7 @@ func (a *api) read(ctx context.Context, j *job) (found bool, err error) {
 	return true, nil
 }
 
-// shared reports whether a conversation has more than a response.
+// shared reports whether the conversation has other messages.
 func (a *api) shared(ctx context.Context, j job) (bool, error) {
 	if j.note.Conversation != "" {
 		return true, nil
@@ -168,13 +162,11 @@ func (a *api) shared(ctx context.Context, j job) (bool, error) {
 	return said > 1, nil
 }
 
-// Bounds of a page of items.
 const (
 	pageItems = 20
 	mostItems = 100
 )
 
-// inputs lists what a response was asked.
 func (a *api) inputs(w http.ResponseWriter, r *http.Request, owner string) error {
 	j, err := a.job(r.Context(), owner, r.PathValue("id"))
 	if err != nil {
@@ -183,7 +175,7 @@ func (a *api) inputs(w http.ResponseWriter, r *http.Request, owner string) error
 	return page(w, r, inputItems(j))
 }
 
-// paged returns what of a list, the oldest first, a query asks for.
+// paged selects from an ascending list.
 func paged(q url.Values, list []map[string]any) (rest []map[string]any, limit int, err error) {
 	limit = pageItems
 	if text := q.Get("limit"); text != "" {
@@ -208,7 +200,6 @@ func paged(q url.Values, list []map[string]any) (rest []map[string]any, limit in
 	return list, limit, nil
 }
 
-// pageOf returns a list as clients page through it.
 func pageOf(list []map[string]any, limit int) map[string]any {
 	more := len(list) > limit
 	list = list[:min(len(list), limit)]
@@ -219,7 +210,6 @@ func pageOf(list []map[string]any, limit int) map[string]any {
 	return page
 }
 
-// inputItems returns what a response was asked, as items with ids.
 func inputItems(j job) (list []map[string]any) {
 	list = []map[string]any{}
 	var text string
@@ -232,8 +222,7 @@ func inputItems(j job) (list []map[string]any) {
 	return list
 }
 
-// fillItems gives items what they lack: an id, a type, a status, and parts. Of what is no
-// object nothing is left.
+// fillItems adds missing fields and replaces null items.
 func fillItems(list []map[string]any, name string) {
 	for i, it := range list {
 		if it == nil {
@@ -259,20 +248,19 @@ func fillItems(list []map[string]any, name string) {
 	}
 }
 
-// A session or research that is steered goes on as the same run, but as another response:
-// a segment of it ends where the wish is obeyed, and the next one begins there.
+// A steered run has several responses, its segments. A segment ends where the run applies a steer.
 
-// wishPrefix begins the causes of wishes that part a run. The id of the successor follows.
+// wishPrefix starts the causes of splitting steers; the submission's id follows.
 const wishPrefix = "resp-steer-"
 
 func parts(p compat.Part) bool {
 	return p.Kind == compat.Steered && !p.Refused && strings.HasPrefix(p.Item, wishPrefix)
 }
 
-// errSteered ends the telling of a response that has a successor.
+// errSteered ends reading at a successor.
 var errSteered = errors.New("steered")
 
-// tell hands the parts of a response to each until it has ended, and returns how.
+// tell calls each for the parts of a response.
 func (a *api) tell(ctx context.Context, j job, each func(compat.Part) error, flush, quiet func() error) (compat.End, error) {
 	at := 0
 	end, err := a.desk.Wait(ctx, j.work, func(p compat.Part) error {
@@ -295,7 +283,7 @@ func (a *api) tell(ctx context.Context, j job, each func(compat.Part) error, flu
 	return a.ended(ctx, j, end)
 }
 
-// result returns the parts of a response so far, and how it stands.
+// result returns the parts so far, and the state.
 func (a *api) result(ctx context.Context, j job) (list []compat.Part, end compat.End, err error) {
 	all, end, err := a.desk.Result(ctx, j.work)
 	if err != nil {
@@ -316,8 +304,7 @@ func (a *api) result(ctx context.Context, j job) (list []compat.Part, end compat
 	return list, end, err
 }
 
-// ended returns how a response has ended: one that was cancelled for what a user said in
-// between was steered.
+// ended reports cancellation by a steer as steered.
 func (a *api) ended(ctx context.Context, j job, end compat.End) (compat.End, error) {
 	if end.Status != ponder.Cancelled || j.work.Way == compat.Session || j.work.Way == compat.Research {
 		return end, nil
@@ -333,7 +320,6 @@ func (a *api) ended(ctx context.Context, j job, end compat.End) (compat.End, err
 	return end, nil
 }
 
-// isParted reports whether a run was steered so often that it has a segment.
 func (a *api) isParted(ctx context.Context, j job) (bool, error) {
 	all, _, err := a.desk.Result(ctx, j.work)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"ponder/internal/compat/dialecttest"
 )
 
-// notes returns the places of messages and of notes on a conversation.
 func notes(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) (messages, notes []ponder.Seq) {
 	t.Helper()
 	for ev, err := range r.Store.Events(t.Context(), id, 0) {
@@ -28,8 +27,7 @@ func notes(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) (messages, note
 	return messages, notes
 }
 
-// The note of a response is in the log with the message that it answers, right behind it,
-// and once, however often the request is sent.
+// The note follows its message in the log, once for all retries.
 func TestNoteWithMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := ways[0].rig(t)
@@ -53,7 +51,7 @@ func TestNoteWithMessage(t *testing.T) {
 	})
 }
 
-// A message that has no note with it gets one of its own, and that is read.
+// A message without a note gets a separate one.
 func TestNoteAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := ways[0].rig(t)

@@ -12,7 +12,7 @@ import (
 	"ponder/llm"
 )
 
-// A response is what comes of a request. All fields are always there: clients want them.
+// A response has all fields, because clients require them.
 type response struct {
 	ID           string            `json:"id"`
 	Object       string            `json:"object"`
@@ -56,7 +56,6 @@ type incomplete struct {
 	Reason string `json:"reason"`
 }
 
-// A failure is why there is no answer.
 type failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -86,7 +85,7 @@ func usageOf(u llm.Usage) *usage {
 	return out
 }
 
-// The items of an output. Their ids name them for good.
+// The output items. Their ids are permanent.
 type (
 	messageItem struct {
 		ID      string `json:"id"`
@@ -170,10 +169,9 @@ type (
 	}
 )
 
-// steered is how a response ends whose successor goes on with what a user said in between.
+// steered is the finish of a replaced response.
 const steered llm.Finish = "steered"
 
-// The statuses of a response.
 const (
 	queued      = "queued"
 	inProgress  = "in_progress"
@@ -216,7 +214,7 @@ func (r *response) stand(end compat.End, at int64) {
 	}
 }
 
-// note adds to the metadata, which are those of the client.
+// note adds metadata; keys of the client win.
 func (r *response) note(key, value string) {
 	all := map[string]string{key: value}
 	for k, v := range r.Metadata {
@@ -225,7 +223,6 @@ func (r *response) note(key, value string) {
 	r.Metadata = all
 }
 
-// response returns what a response says of its request, before anything has come.
 func (j job) response() *response {
 	n := j.note
 	r := &response{
@@ -273,8 +270,7 @@ func or(js json.RawMessage, otherwise string) json.RawMessage {
 
 func orNull(js json.RawMessage) json.RawMessage { return or(js, "null") }
 
-// stream sends the events of a response behind a number, as they come. A stream that ends
-// without [DONE] was cut off: the client comes again.
+// stream sends the events after a number. Clients resume a stream that lacks [DONE].
 func (a *api) stream(w http.ResponseWriter, r *http.Request, j job, after int, answered func()) {
 	ctx, cancel := a.untilGone(r.Context())
 	defer cancel()
@@ -293,7 +289,7 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, j job, after int, a
 	})
 	if ctx.Err() != nil || err != nil && out.Flush() != nil {
 		a.dropLater(j)
-		return // nobody reads it
+		return // disconnected
 	}
 	if err != nil {
 		if js, err := json.Marshal(errorOf(a.desk.FaultOf(err), max(f.number, after+1))); err == nil {
@@ -304,22 +300,20 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, j job, after int, a
 	if out.Flush() == nil && err == nil {
 		answered()
 		if err := a.drop(r.Context(), j); err != nil {
-			a.desk.FaultOf(err) // which logs it
+			a.desk.FaultOf(err) // logs it
 		}
 	}
 }
 
-// A pen writes events as JSON. Those that add to the same text differ in nothing but what
-// they add and their number. The zero pen is ready.
+// A pen encodes events. Deltas of one text share a template. The zero value is ready.
 type pen struct {
-	like event // the one before, if it added to a text
+	like event // the previous delta
 	head string
-	rest compat.Mould // behind the number
+	rest compat.Mould // after the number
 	js   []byte
 }
 
-// write returns an event, until it is called again; nil if it cannot be written, which is
-// not so of what was read from JSON.
+// write returns an encoded event, valid until the next write; nil on failure.
 func (p *pen) write(e event) []byte {
 	if e.Delta == nil {
 		js, err := json.Marshal(e)
@@ -339,13 +333,12 @@ func (p *pen) write(e event) []byte {
 	return p.js
 }
 
-// addsAs reports whether two events add to the same text.
+// addsAs reports whether both are deltas of the same text.
 func (e event) addsAs(other event) bool {
 	same := func(a, b *int) bool { return a == b || a != nil && b != nil && *a == *b }
 	return e.Delta != nil && e.Type == other.Type && e.ItemID == other.ItemID && same(e.Index, other.Index) && same(e.Content, other.Content) && same(e.Summary, other.Summary)
 }
 
-// errorOf returns the event of a fault in the server.
 func errorOf(fault *compat.Fault, number int) event {
 	return event{
 		Type: "error", Number: number, Code: "server_error", Message: fault.Detail,
@@ -353,7 +346,7 @@ func errorOf(fault *compat.Fault, number int) event {
 	}
 }
 
-// untilGone returns a context that ends when the server stops, too.
+// untilGone also ends when the server stops.
 func (a *api) untilGone(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	stop := context.AfterFunc(a.desk.Gone, func() { cancel(errGone) })
@@ -363,8 +356,7 @@ func (a *api) untilGone(parent context.Context) (context.Context, context.Cancel
 	}
 }
 
-// fold makes the events of a response from its beginning until it has ended. Flush is
-// called where all that there is was made, quiet where a sign of life is due.
+// fold emits all events of a response. It calls flush after each batch, and quiet when a heartbeat is due.
 func (a *api) fold(ctx context.Context, j job, f *fold, flush, quiet func() error) error {
 	f.begin()
 	if err := flush(); err != nil {

@@ -1,12 +1,9 @@
-// Package responses speaks the language of OpenAI's Responses API and of Open Responses:
-// answers that go on in the background, are polled, cancelled and gone on with, and whose
-// streams are taken up at any event; conversations, webhooks and the WebSocket mode.
+// Package responses serves OpenAI's Responses API and Open Responses: background responses, resumable
+// streams, conversations, webhooks and WebSockets.
 //
-// responses.go has the routes, ask.go reads requests, note.go keeps what a response says of
-// its request, response.go has the shapes, fold.go makes items and events of what comes,
-// stream.go sends them, and segment.go parts a run that was steered. What a stream sends
-// depends on nothing but the log. conversation.go, hooks.go, socket.go and compact.go are
-// what their names say.
+// responses.go has the routes, ask.go parses requests, note.go stores their data. response.go has the JSON
+// types and the stream, fold.go makes items and events. conversation.go and items.go serve conversations,
+// endpoint.go and hooks.go webhooks, socket.go and steering.go WebSockets. A stream depends only on the log.
 package responses
 
 import (
@@ -24,13 +21,12 @@ import (
 	"ponder/internal/textkit"
 )
 
-// An api is the handlers.
 type api struct {
 	desk  *compat.Desk
-	hooks *Hooks // nil: there are none
+	hooks *Hooks // nil: no webhooks
 }
 
-// New returns the handlers by their patterns. Without hooks there are no webhooks.
+// New returns the handlers by pattern. A nil hooks disables webhooks.
 func New(desk *compat.Desk, hooks *Hooks) map[string]http.Handler {
 	a := &api{desk, hooks}
 	if hooks != nil {
@@ -63,15 +59,14 @@ func New(desk *compat.Desk, hooks *Hooks) map[string]http.Handler {
 	return all
 }
 
-// prefix begins the ids of responses. The rest is that of the work.
+// prefix precedes the work's id.
 const prefix = "resp_"
 
-// A job is a response, and the work that it is of.
 type job struct {
 	work    compat.Work
 	owner   string
 	note    note
-	segment int // of a run that was steered: how often it was before
+	segment int // earlier segments of a steered run
 }
 
 func (j job) id() string {
@@ -118,8 +113,8 @@ func (a *api) create(w http.ResponseWriter, r *http.Request, owner string) error
 
 func nothing() error { return nil }
 
-// begin begins the work of a response behind what was said, once, and keeps what it says
-// of its request.
+// begin starts the work after the items in before, and stores its note. It retries if a cached conversation
+// is stale.
 func (a *api) begin(r *http.Request, owner string, in *request, js []byte, before []entry) (j job, answered func(), err error) {
 	in.begins = true
 	ask, err := a.ask(r.Context(), owner, in)
@@ -150,13 +145,13 @@ func (a *api) begin(r *http.Request, owner string, in *request, js []byte, befor
 	}
 	if a.hooks != nil && j.note.Background {
 		if err := a.hooks.expect(ctx, j); err != nil {
-			a.desk.FaultOf(err) // which logs it: the client has its response
+			a.desk.FaultOf(err) // logs it; the response is valid
 		}
 	}
 	return j, answered, nil
 }
 
-// ours names the field of a fault as this language does.
+// ours renames the field of a Fault.
 func ours(err error) error {
 	var known *compat.Fault
 	if errors.As(err, &known) && known.Field == "messages" {
@@ -165,7 +160,6 @@ func ours(err error) error {
 	return err
 }
 
-// now returns a response as it stands.
 func (a *api) now(ctx context.Context, j job) (*response, error) {
 	res := j.response()
 	f := newFold(res, j.note.wants(), func(event) {})
@@ -185,7 +179,7 @@ func (a *api) now(ctx context.Context, j job) (*response, error) {
 	return res, nil
 }
 
-// drop removes what the client does not want to be kept, once it has ended.
+// drop removes an unstored response.
 func (a *api) drop(ctx context.Context, j job) error {
 	if j.note.Store {
 		return nil
@@ -197,16 +191,14 @@ func (a *api) drop(ctx context.Context, j job) error {
 	return err
 }
 
-// missing reports whether an error says that something is not there.
 func (a *api) missing(err error) bool {
 	return err != nil && a.desk.FaultOf(err).Status == http.StatusNotFound
 }
 
-// waitDropped is how long what is not to be kept waits for a client that went away.
+// waitDropped delays dropLater.
 const waitDropped = 10 * time.Minute
 
-// dropLater removes what is not to be kept of a client that went away: not at once, since
-// it may send its request again.
+// dropLater removes an unstored response whose client left, after a delay for retries.
 func (a *api) dropLater(j job) {
 	if j.note.Store {
 		return
@@ -222,12 +214,11 @@ func (a *api) dropLater(j job) {
 			return
 		}
 		if err := a.drop(ctx, j); err != nil {
-			a.desk.FaultOf(err) // which logs it
+			a.desk.FaultOf(err) // logs it
 		}
 	}()
 }
 
-// job returns a response of an owner by its id.
 func (a *api) job(ctx context.Context, owner, id string) (j job, err error) {
 	missing := &compat.Fault{Status: http.StatusNotFound, Detail: "Response with id '" + textkit.Prefix(id, maxQuoted) + "' not found."}
 	name, ok := strings.CutPrefix(id, prefix)
@@ -254,8 +245,7 @@ func (a *api) job(ctx context.Context, owner, id string) (j job, err error) {
 	return j, err
 }
 
-// get answers with a response as it stands, or streams it. A client of Go asks for a
-// stream in the body.
+// get also streams. The Go client requests that in the body.
 func (a *api) get(w http.ResponseWriter, r *http.Request, owner string) error {
 	j, err := a.job(r.Context(), owner, r.PathValue("id"))
 	if err != nil {
@@ -287,7 +277,7 @@ func asksStream(r *http.Request) bool {
 	return r.ContentLength != 0 && json.NewDecoder(r.Body).Decode(&in) == nil && in.Stream
 }
 
-// cancel ends a response of the background.
+// cancel waits for the end.
 func (a *api) cancel(w http.ResponseWriter, r *http.Request, owner string) error {
 	j, err := a.job(r.Context(), owner, r.PathValue("id"))
 	if err != nil {
@@ -315,8 +305,7 @@ func (a *api) cancel(w http.ResponseWriter, r *http.Request, owner string) error
 	return compat.Reply(w, http.StatusOK, res)
 }
 
-// remove removes a response: a thread of its own as a whole; of a conversation that has
-// more, only what is known of it as a response.
+// remove deletes the thread or, in a shared conversation, only the response.
 func (a *api) remove(w http.ResponseWriter, r *http.Request, owner string) error {
 	j, err := a.job(r.Context(), owner, r.PathValue("id"))
 	if err != nil {
@@ -339,8 +328,7 @@ func (a *api) remove(w http.ResponseWriter, r *http.Request, owner string) error
 	return compat.Reply(w, http.StatusOK, map[string]any{"id": j.id(), "object": "response", "deleted": true})
 }
 
-// maxQuoted limits what an error quotes of a request, in bytes.
+// maxQuoted is in bytes.
 const maxQuoted = 100
 
-// errGone says that the server stops.
 var errGone = errors.New("the server stops")

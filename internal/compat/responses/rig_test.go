@@ -15,7 +15,6 @@ import (
 	"ponder/internal/compat/openai"
 )
 
-// newRig returns a rig with the routes of this package, and of openai's.
 func newRig(t *testing.T, o dialecttest.Options, hooks *Hooks) *dialecttest.Rig {
 	t.Helper()
 	o.Routes = func(d *compat.Desk) map[string]http.Handler { return New(d, hooks) }
@@ -26,12 +25,11 @@ func newRig(t *testing.T, o dialecttest.Options, hooks *Hooks) *dialecttest.Rig 
 	return dialecttest.New(t, o)
 }
 
-// keys are those that a response always has.
 var keys = strings.Fields(`id object created_at completed_at status incomplete_details model previous_response_id instructions
 	output error tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs
 	temperature reasoning usage max_output_tokens max_tool_calls store background service_tier metadata safety_identifier prompt_cache_key`)
 
-// wrong returns what is wrong with a response.
+// wrong returns the first violation.
 func wrong(r map[string]any) error {
 	for _, k := range keys {
 		if _, ok := r[k]; !ok {
@@ -64,20 +62,19 @@ func wrong(r map[string]any) error {
 	return nil
 }
 
-// A checker checks a stream as strict clients do.
+// A checker validates a stream like strict clients.
 type checker struct {
 	number   int // of the next event
 	response map[string]any
 	items    []map[string]any
-	parts    []int    // summaries or contents so far, of each item
-	texts    []string // of the part that is open, of each item
+	parts    []int    // per item: complete summaries or contents
+	texts    []string // per item: the open part
 	open     []bool
 	notes    []int
 	last     string
 	failure  bool
 }
 
-// known are the types of events that clients know.
 var known = strings.Fields(`response.created response.queued response.in_progress response.completed response.failed response.incomplete
 	response.output_item.added response.output_item.done response.content_part.added response.content_part.done
 	response.output_text.delta response.output_text.done response.output_text.annotation.added
@@ -86,7 +83,6 @@ var known = strings.Fields(`response.created response.queued response.in_progres
 	response.file_search_call.in_progress response.file_search_call.searching response.file_search_call.completed
 	response.function_call_arguments.delta response.function_call_arguments.done error`)
 
-// event takes in an event.
 func (c *checker) event(name string, js []byte) error {
 	var e map[string]any
 	if err := json.Unmarshal(js, &e); err != nil {
@@ -152,7 +148,6 @@ func (c *checker) lifecycle(kind string, res map[string]any) error {
 	return wrong(res)
 }
 
-// item takes in an event of an item.
 func (c *checker) item(kind string, i int, e map[string]any) error {
 	it, _ := e["item"].(map[string]any)
 	if kind == "response.output_item.added" {
@@ -211,7 +206,7 @@ func (c *checker) piece(kind string, i int, e map[string]any) error {
 	return nil
 }
 
-// check checks a whole stream, and returns its events and the response at its end.
+// check returns the events and the final response.
 func check(t *testing.T, s dialecttest.Stream) (list []dialecttest.Event, last map[string]any) {
 	t.Helper()
 	if s.Code != http.StatusOK || !strings.HasPrefix(s.Header.Get("Content-Type"), "text/event-stream") {
@@ -237,7 +232,6 @@ func check(t *testing.T, s dialecttest.Stream) (list []dialecttest.Event, last m
 	return list, c.response
 }
 
-// one reads a body, and checks it as a response.
 func one(t *testing.T, code int, body *bytes.Buffer) map[string]any {
 	t.Helper()
 	var r map[string]any
@@ -250,7 +244,6 @@ func one(t *testing.T, code int, body *bytes.Buffer) map[string]any {
 	return r
 }
 
-// text returns the answer in a response, as clients put it together.
 func textIn(r map[string]any, phase string) (text string) {
 	for _, it := range r["output"].([]any) {
 		it := it.(map[string]any)

@@ -18,46 +18,42 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Bounds of a connection.
 const (
 	socketTime  = time.Hour
-	socketWrite = 10 * time.Second // after which a client that takes nothing is given up
+	socketWrite = 10 * time.Second // of each write
 	maxMessage  = 8 << 20
-	mostQueued  = 16 // requests that wait for the one before
-	mostKept    = 32 // responses that only the connection knows
-	mostSteers  = 8  // that wait
+	mostQueued  = 16
+	mostKept    = 32 // unstored responses
+	mostSteers  = 8  // of a response
 )
 
-// A socket is a connection of the WebSocket mode. Its requests are answered in their
-// order; what steers the one that is answered does not wait.
+// A socket is a WebSocket connection. Requests run in order; steers apply at once.
 type socket struct {
 	*api
 	conn  *websocket.Conn
 	r     *http.Request
 	owner string
 
-	kept  map[string][]entry      // what was said up to responses that are not stored
-	order []string                // of kept, the oldest first
-	past  map[string]bool         // responses that have ended
-	held  map[string][]submission // what waits for what tools have answered, by response
-	fly   *flight                 // what is answered; nil: nothing
-	queue []json.RawMessage       // requests that wait
-	done  chan *flight            // what has been answered
+	kept  map[string][]entry // items up to each unstored response
+	order []string           // of kept, the oldest first
+	past  map[string]bool
+	held  map[string][]submission // steers that await tool results, by response
+	fly   *flight                 // running; nil: none
+	queue []json.RawMessage
+	done  chan *flight
 }
 
-// A flight is a response that is being told.
 type flight struct {
 	job      job
 	in       request
 	answered func()
-	before   []entry      // of a predecessor that only the connection knows
-	steers   []submission // that were accepted
-	told     atomic.Bool  // the client hears of its end
+	before   []entry      // of an unstored predecessor
+	steers   []submission // accepted, not applied
+	told     atomic.Bool  // the client has the end
 	err      error
 	end      *response
 }
 
-// A submission is what a client says in between.
 type submission struct {
 	ID    string          `json:"id,omitempty"`
 	To    string          `json:"previous_response_id"`
@@ -65,7 +61,6 @@ type submission struct {
 	text  string
 }
 
-// socket answers in the WebSocket mode.
 func (a *api) socket(w http.ResponseWriter, r *http.Request, owner string) error {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		w.Header().Set("Allow", http.MethodPost)
@@ -73,7 +68,7 @@ func (a *api) socket(w http.ResponseWriter, r *http.Request, owner string) error
 	}
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
-		return nil // it was answered
+		return nil // Accept has replied
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxMessage)
@@ -88,7 +83,6 @@ func (a *api) socket(w http.ResponseWriter, r *http.Request, owner string) error
 	return nil
 }
 
-// serve answers until the connection ends.
 func (s *socket) serve(ctx context.Context) {
 	said := make(chan json.RawMessage)
 	go func() {
@@ -126,7 +120,6 @@ func (s *socket) serve(ctx context.Context) {
 	}
 }
 
-// write sends an event.
 func (s *socket) write(ctx context.Context, e any) error {
 	js, err := json.Marshal(e)
 	if err != nil {
@@ -145,7 +138,6 @@ func (s *socket) fail(ctx context.Context, fault *compat.Fault, code string) {
 	_ = s.write(ctx, map[string]any{"type": "error", "status": fault.Status, "error": failure}) // the reader notices
 }
 
-// hear takes in what a client sends.
 func (s *socket) hear(ctx context.Context, js json.RawMessage) {
 	var c struct {
 		Type string `json:"type"`
@@ -167,7 +159,6 @@ func (s *socket) hear(ctx context.Context, js json.RawMessage) {
 	}
 }
 
-// create begins a response.
 func (s *socket) create(ctx context.Context, js json.RawMessage) {
 	var in request
 	if err := json.Unmarshal(js, &in); err != nil {
@@ -185,7 +176,6 @@ func (s *socket) create(ctx context.Context, js json.RawMessage) {
 	}
 }
 
-// begin begins a response, and has it told.
 func (s *socket) begin(ctx context.Context, in request, js []byte) error {
 	f := &flight{in: in, before: s.kept[in.Previous]}
 	if held := s.held[in.Previous]; len(held) > 0 {
@@ -210,7 +200,6 @@ func (s *socket) begin(ctx context.Context, in request, js []byte) error {
 	return nil
 }
 
-// joined puts what was said in between before an input.
 func joined(held []submission, input json.RawMessage) (json.RawMessage, error) {
 	var all []json.RawMessage
 	for _, h := range held {
@@ -235,7 +224,7 @@ func joined(held []submission, input json.RawMessage) (json.RawMessage, error) {
 	return js, nil
 }
 
-// start tells of a response, beside what the client says.
+// start streams a response in the background.
 func (s *socket) start(ctx context.Context, f *flight) {
 	s.fly = f
 	go func() {
@@ -260,8 +249,7 @@ func (s *socket) start(ctx context.Context, f *flight) {
 	}()
 }
 
-// landed goes on when a response has ended: with what was said in between, or with the
-// next request.
+// landed starts a successor for steers, or the next request.
 func (s *socket) landed(ctx context.Context, f *flight) {
 	s.fly = nil
 	id := f.job.id()
@@ -286,7 +274,7 @@ func (s *socket) landed(ctx context.Context, f *flight) {
 	}
 }
 
-// keepLocal keeps what the connection alone is to know of a response.
+// keepLocal caches the items of an unstored response and drops its thread.
 func (s *socket) keepLocal(ctx context.Context, f *flight) {
 	if f.job.note.Store {
 		return
@@ -296,7 +284,7 @@ func (s *socket) keepLocal(ctx context.Context, f *flight) {
 		err = s.drop(ctx, f.job)
 	}
 	if err != nil {
-		s.desk.FaultOf(err) // which logs it
+		s.desk.FaultOf(err) // logs it
 		return
 	}
 	s.kept[f.job.id()] = append(f.before[:len(f.before):len(f.before)], list...)
@@ -305,7 +293,6 @@ func (s *socket) keepLocal(ctx context.Context, f *flight) {
 	}
 }
 
-// evict forgets what the connection alone knows of a response.
 func (s *socket) evict(id string) {
 	delete(s.kept, id)
 	for i, o := range s.order {

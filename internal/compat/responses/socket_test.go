@@ -15,14 +15,12 @@ import (
 	"ponder/llm"
 )
 
-// A caller is a client of the WebSocket mode.
 type caller struct {
 	t    *testing.T
 	conn *websocket.Conn
 }
 
-// dial opens a connection to a server of a rig. These tests run in real time: a real
-// connection knows no other.
+// dial uses real time, because real connections do.
 func dial(t *testing.T, r *dialecttest.Rig) *caller {
 	t.Helper()
 	ctx := t.Context()
@@ -48,7 +46,6 @@ func (c *caller) say(format string, args ...any) {
 	}
 }
 
-// next returns the next event.
 func (c *caller) next() (map[string]any, []byte) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
@@ -64,8 +61,7 @@ func (c *caller) next() (map[string]any, []byte) {
 	return e, js
 }
 
-// whole reads a response to its end, checks it, and returns it. Events that are none of
-// its stream are handed to each.
+// whole validates a response. Other events go to each.
 func (c *caller) whole(each func(e map[string]any)) map[string]any {
 	c.t.Helper()
 	var check checker
@@ -101,7 +97,7 @@ func TestSocket(t *testing.T) {
 	if next := c.whole(ignore); next["previous_response_id"] != first["id"] || textIn(next, "") != "3 messages." {
 		t.Errorf("%v %q", next["previous_response_id"], textIn(next, ""))
 	}
-	for began := time.Now(); len(r.Threads(dialecttest.Owner)) > 0; time.Sleep(time.Millisecond) { // they go once the client has been told
+	for began := time.Now(); len(r.Threads(dialecttest.Owner)) > 0; time.Sleep(time.Millisecond) { // removed after the last event
 		if time.Since(began) > time.Minute {
 			t.Fatalf("%d threads are left", len(r.Threads(dialecttest.Owner)))
 		}
@@ -134,7 +130,7 @@ func TestSteerRefused(t *testing.T) {
 	}
 }
 
-// What is said while a conversation is answered ends the answer, and begins another.
+// A steer during a turn ends the answer and begins another.
 func TestSteerChat(t *testing.T) {
 	for _, body := range []string{`"model":"ponder/chat","input":"Tell me of the sea."`, `"model":"ponder/chat","store":false,"input":"Tell me of the sea."`} {
 		r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
@@ -163,7 +159,6 @@ func TestSteerChat(t *testing.T) {
 	}
 }
 
-// idOf returns the id of the response of an item.
 func idOf(t *testing.T, e map[string]any) string {
 	t.Helper()
 	rest, ok := strings.CutPrefix(e["item_id"].(string), "msg_")
@@ -173,8 +168,7 @@ func idOf(t *testing.T, e map[string]any) string {
 	return prefix + rest[:strings.LastIndex(rest, "_")]
 }
 
-// What is said while a session thinks is taken up, and the session goes on as another
-// response. Both can be streamed again, and polled.
+// A steered session continues as a second response. Both can be streamed and polled.
 func TestSteerSession(t *testing.T) {
 	slowly := &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: 20 * time.Millisecond} }}
 	r := newRig(t, dialecttest.Options{Model: slowly}, nil)

@@ -13,10 +13,9 @@ import (
 	"ponder/internal/steering"
 )
 
-// What a client says while it is answered. A session or research takes it up and goes on,
-// as the successor of the response; other answers are cancelled, and begun anew with it.
+// A steer arrives during a response. A session or research applies it and continues as a successor. Other
+// work is cancelled and restarted with it.
 
-// steer takes in what is said in between.
 func (s *socket) steer(ctx context.Context, js json.RawMessage) {
 	var in submission
 	if json.Unmarshal(js, &in) != nil {
@@ -57,7 +56,7 @@ func (s *socket) steer(ctx context.Context, js json.RawMessage) {
 	}
 }
 
-// steerFailed gives back what was not taken up.
+// steerFailed returns a steer to the client.
 func (s *socket) steerFailed(ctx context.Context, in submission, code, why string) {
 	if in.Input == nil {
 		in.Input = json.RawMessage(`""`)
@@ -68,7 +67,7 @@ func (s *socket) steerFailed(ctx context.Context, in submission, code, why strin
 	})
 }
 
-// userText reads what a user says: a text, or messages.
+// userText parses a string or user messages.
 func userText(js json.RawMessage) (string, error) {
 	items, err := itemsOf(js)
 	if err != nil {
@@ -94,10 +93,10 @@ func userText(js json.RawMessage) (string, error) {
 	return text, nil
 }
 
-// thinks reports whether a response is of a run that takes up what is said.
+// thinks reports whether the run can apply steers.
 func thinks(j job) bool { return j.work.Way == compat.Session || j.work.Way == compat.Research }
 
-// turnTo has a response end for what is said.
+// turnTo sends the steer, or cancels the work.
 func (s *socket) turnTo(ctx context.Context, f *flight, in submission) error {
 	if !thinks(f.job) {
 		if err := s.appendNote(ctx, f.job, f.job.cause("steered"), note{}); err != nil {
@@ -112,7 +111,7 @@ func (s *socket) turnTo(ctx context.Context, f *flight, in submission) error {
 	return s.desk.Steer(ctx, f.job.work, wishPrefix+in.ID, "input", command)
 }
 
-// succeed goes on with what was said while a response was answered.
+// succeed starts the successor.
 func (s *socket) succeed(ctx context.Context, f *flight) {
 	waits := f.steers
 	if len(waits) == 0 {
@@ -133,7 +132,7 @@ func (s *socket) succeed(ctx context.Context, f *flight) {
 		in := f.in
 		in.Previous = f.job.id()
 		if in.Input, err = joined(waits, nil); err == nil {
-			js, _ := json.Marshal(waits) // what tells it from other requests
+			js, _ := json.Marshal(waits) // distinguishes it from other requests
 			err = s.begin(ctx, in, js)
 		}
 	}
@@ -144,8 +143,7 @@ func (s *socket) succeed(ctx context.Context, f *flight) {
 	}
 }
 
-// goOn tells of the next segment of a run that was steered. Of what else was said, each
-// parts it once more.
+// goOn streams the next segment. Each further steer splits the run again.
 func (s *socket) goOn(ctx context.Context, f *flight) error {
 	next := f.job
 	next.segment++
@@ -160,7 +158,7 @@ func (s *socket) goOn(ctx context.Context, f *flight) error {
 	}
 	if s.hooks != nil && next.note.Background {
 		if err := s.hooks.expect(context.WithoutCancel(ctx), next); err != nil {
-			s.desk.FaultOf(err) // which logs it
+			s.desk.FaultOf(err) // logs it
 		}
 	}
 	in := f.in
@@ -169,8 +167,7 @@ func (s *socket) goOn(ctx context.Context, f *flight) error {
 	return nil
 }
 
-// waitsForTools reports whether a response ends with calls of tools of the client. What
-// was said then waits for the request that brings their results.
+// waitsForTools reports whether a response ends with client calls. Its steers then wait for the results.
 func (s *socket) waitsForTools(ctx context.Context, f *flight) bool {
 	required := []any{}
 	for _, it := range f.end.Output {

@@ -19,15 +19,13 @@ import (
 	"ponder/llm"
 )
 
-// A way is one of answering, with a model that makes it say something.
 type way struct {
 	name  string
-	body  string // without what asks for a stream
+	body  string // without stream
 	model func() *dialecttest.Model
-	text  string // of the answer; empty: any
+	text  string // expected answer; empty: any
 }
 
-// looking answers with a look into the memory and the web first.
 func looking(text string) func() *dialecttest.Model {
 	return func() *dialecttest.Model {
 		looked := false
@@ -43,7 +41,7 @@ func looking(text string) func() *dialecttest.Model {
 	}
 }
 
-// slow answers plausibly, in its time, so that not too much is thought.
+// slow limits the number of thoughts.
 func slow() *dialecttest.Model {
 	return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: 20 * time.Second} }}
 }
@@ -74,8 +72,7 @@ func get(path string) *http.Request {
 	return dialecttest.Request(context.Background(), http.MethodGet, path, "")
 }
 
-// In each way the stream is one that strict clients take, and what is polled is what the
-// stream ends with.
+// Strict clients accept each stream, and polling returns its end.
 func TestWays(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
@@ -97,7 +94,6 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// kinds returns how many items of each type a response has.
 func kinds(r map[string]any) map[string]int {
 	n := make(map[string]int)
 	for _, it := range r["output"].([]any) {
@@ -116,7 +112,7 @@ func TestItems(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := w.rig(t)
 				body := w.body
-				if w.name == "chat" { // of a conversation, searches are not told; of what stands alone they are
+				if w.name == "chat" { // conversations hide their searches
 					body += `,"store":false`
 				}
 				w := r.Do(post(body))
@@ -135,7 +131,6 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// checkItem checks an item that is whole.
 func checkItem(t *testing.T, it map[string]any) {
 	t.Helper()
 	switch it["type"] {
@@ -176,7 +171,6 @@ func checkItem(t *testing.T, it map[string]any) {
 	}
 }
 
-// transcript returns the events of a stream behind a number.
 func transcript(list []dialecttest.Event, after int) string {
 	js, err := json.Marshal(list[min(len(list), after+1):])
 	if err != nil {
@@ -185,7 +179,7 @@ func transcript(list []dialecttest.Event, after int) string {
 	return string(js)
 }
 
-// Whoever comes again, at any place, while it goes on or after its end, is told the same.
+// A stream resumed at any event equals the first one.
 func TestResume(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
@@ -212,7 +206,6 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// restarted returns the handlers of another server over the same store.
 func restarted(r *dialecttest.Rig) http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range New(&compat.Desk{Store: r.Store, Hub: stream.New(r.Store), Service: r.Service, Gone: context.Background()}, nil) {
@@ -223,8 +216,7 @@ func restarted(r *dialecttest.Rig) http.Handler {
 	})
 }
 
-// A client that goes away at any place of a run, and comes again at once, is told what it
-// would have been told.
+// A client that reconnects at any point misses nothing.
 func TestResumeLive(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
@@ -241,7 +233,6 @@ func TestResumeLive(t *testing.T) {
 	}
 }
 
-// resumeAt cuts a stream off behind so many events, and checks what comes with the rest.
 func resumeAt(t *testing.T, w way, at int) {
 	r := w.rig(t)
 	first := r.Stream(post(w.body+`,"stream":true,"background":true`), at).Events()
