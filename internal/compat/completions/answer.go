@@ -17,7 +17,6 @@ import (
 	"ponder/mode/research"
 )
 
-// A Chunk is a piece of an answer, as it is streamed.
 type Chunk struct {
 	Type    string `json:"type" enum:"text,tool-results,memory-sources,deep-think-progress,conversation-title,error"`
 	Content string `json:"content,omitempty" doc:"of text: what is added to the answer"`
@@ -35,7 +34,7 @@ type Chunk struct {
 	Models       []string `json:"models" nullable:"false" doc:"provider/model of those that answer"`
 }
 
-// The types of chunks that are not of package research.
+// Types of chunks that package research does not define.
 const (
 	chunkText  = "text"
 	chunkTools = "tool-results"
@@ -43,13 +42,11 @@ const (
 	chunkError = "error"
 )
 
-// A ToolOutcome is what the use of a tool came to.
 type ToolOutcome struct {
 	Tool   string     `json:"toolName"`
 	Result ToolResult `json:"result"`
 }
 
-// A ToolResult is what a search, or the reading of a page, has found.
 type ToolResult struct {
 	Query   string      `json:"query,omitempty"`
 	Results []ToolFound `json:"results" nullable:"false"`
@@ -58,7 +55,6 @@ type ToolResult struct {
 	Error   string      `json:"error,omitempty"`
 }
 
-// A ToolFound is one thing that was found.
 type ToolFound struct {
 	Title   string  `json:"title,omitempty"`
 	URL     string  `json:"url,omitempty"`
@@ -67,7 +63,6 @@ type ToolFound struct {
 	Score   float64 `json:"score,omitempty"`
 }
 
-// found returns what a search has found, as clients know it.
 func found(s *compat.Search) ToolOutcome {
 	o := ToolOutcome{Tool: s.Tool, Result: ToolResult{
 		Query: cmp.Or(s.Query, s.URL), Results: []ToolFound{}, Number: s.Number, Summary: fmt.Sprintf("Found %d items", s.Number), Error: s.Error,
@@ -82,36 +77,32 @@ func found(s *compat.Search) ToolOutcome {
 	case s.Tool == research.WebSearchTool || s.Tool == research.WebFetchTool:
 		o.Tool = "webSearch"
 	case s.Tool == research.SearchTool && s.Error == "" && !slices.ContainsFunc(s.Results, func(r compat.Result) bool { return strings.HasPrefix(r.Source, "/") }):
-		o.Tool = research.PersonaTool // what is remembered has no path
+		o.Tool = research.PersonaTool // memories have no path
 	}
 	return o
 }
 
-// threadHeader names the thread that an answer is written on.
 const threadHeader = "X-Thread-Id"
 
-// firstWords is how long a stream does not begin, so that what fails at once has a status of
-// its own.
+// firstWords delays a stream, so that early failures get a status.
 const firstWords = 2 * time.Second
 
-// pieceSize is how many bytes a chunk of text has at least, if more has come at once.
+// pieceSize is the minimum of a text chunk, in bytes, while more text is available.
 const pieceSize = 240
 
-// A telling sends an answer as it comes.
 type telling struct {
 	*compat.Desk
 	work   compat.Work
 	feed   *compat.Feed
-	name   string   // what the caller calls the conversation
-	fresh  bool     // the conversation begins with it
-	models []string // of the newest chunk that names any
+	name   string // of the conversation
+	fresh  bool   // a new conversation
+	models []string
 	title  string
-	text   Chunk // that more may be added to; zero: there is none
+	text   Chunk // pending text; zero: none
 	out    *stream.Writer
 }
 
-// first waits for what comes first. It returns a fault if that is the end, since nobody pays
-// for an answer: then nothing is streamed.
+// first returns a Fault if the quota ends before any output; then no stream starts.
 func (t *telling) first(ctx context.Context) *compat.Fault {
 	for _, p := range t.feed.First(ctx, firstWords) {
 		switch {
@@ -124,7 +115,6 @@ func (t *telling) first(ctx context.Context) *compat.Fault {
 	return nil
 }
 
-// stream sends an answer until it is at its end, or the client is gone; the work goes on.
 func (t *telling) stream(ctx context.Context, w http.ResponseWriter) {
 	w.Header().Set(threadHeader, string(t.work.Thread))
 	t.out = stream.NewWriter(w)
@@ -135,7 +125,7 @@ func (t *telling) stream(ctx context.Context, w http.ResponseWriter) {
 	t.feed.Tell(ctx, t)
 }
 
-// tells reports whether a part makes a chunk. What conversations look up is not told.
+// tells reports whether a part makes a chunk. Lookups of conversations make none.
 func (t *telling) tells(p compat.Part) bool {
 	switch p.Kind {
 	case compat.Text, compat.Progress, compat.Memories:
@@ -146,7 +136,6 @@ func (t *telling) tells(p compat.Part) bool {
 	return false
 }
 
-// Part implements [compat.Telling].
 func (t *telling) Part(p compat.Part) {
 	if len(p.Models) > 0 {
 		t.models = p.Models
@@ -170,10 +159,8 @@ func (t *telling) Part(p compat.Part) {
 	}
 }
 
-// Quiet implements [compat.Telling].
 func (t *telling) Quiet() { t.out.Comment("keep-alive") }
 
-// Fail implements [compat.Telling].
 func (t *telling) Fail(f *compat.Fault) {
 	why := "something failed in the server: send the request again"
 	switch f.Status {
@@ -186,7 +173,6 @@ func (t *telling) Fail(f *compat.Fault) {
 	t.done()
 }
 
-// End implements [compat.Telling].
 func (t *telling) End(e compat.End) {
 	t.whole()
 	if e.Status != ponder.Completed {
@@ -201,16 +187,13 @@ func (t *telling) End(e compat.End) {
 	t.done()
 }
 
-// done ends the stream.
 func (t *telling) done() { t.out.Event(0, "", []byte("[DONE]")) }
 
-// Flush implements [compat.Telling].
 func (t *telling) Flush() error {
 	t.whole()
 	return t.out.Flush()
 }
 
-// whole adds the text that has waited for more.
 func (t *telling) whole() {
 	if c := t.text; c.Type != "" {
 		t.text = Chunk{}
@@ -218,12 +201,11 @@ func (t *telling) whole() {
 	}
 }
 
-// put adds a chunk, behind the text that there is.
 func (t *telling) put(c Chunk) {
 	t.whole()
 	c.Conversation, c.Models = t.name, t.models
 	js, err := json.Marshal(c)
-	if err != nil { // which what was read from JSON is not
+	if err != nil {
 		t.Logger.Error("a chunk could not be written", "thread", t.work.Thread, "type", c.Type, "error", err)
 		return
 	}

@@ -19,8 +19,7 @@ import (
 	"ponder/llm"
 )
 
-// A completionBody is a request. Fields that are not known are ignored, since clients
-// send them.
+// completionBody ignores unknown fields, because clients send them.
 type completionBody struct {
 	_            struct{}            `additionalProperties:"true"`
 	Messages     []completionMessage `json:"messages" minItems:"1" maxItems:"5000" nullable:"false" doc:"what was said, the oldest first; the last is answered"`
@@ -33,7 +32,6 @@ type completionBody struct {
 	MessageID    *string             `json:"messageId,omitempty" nullable:"true" maxLength:"200" doc:"what the caller calls the last message; it is answered once"`
 }
 
-// A completionMessage is a message in the forms that there are: with a text, or with parts.
 type completionMessage struct {
 	_       struct{}        `additionalProperties:"true"`
 	Role    string          `json:"role" minLength:"1" maxLength:"40" doc:"user, assistant or system" example:"user"`
@@ -42,7 +40,6 @@ type completionMessage struct {
 	Files   json.RawMessage `json:"experimental_attachments,omitempty" doc:"a list of files"`
 }
 
-// A completion is a request with its messages, which Resolve reads.
 type completion struct {
 	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"a text of your choice: the same request with the same key is done once, and answered alike; another request with it is refused (422)"`
 	Body completionBody
@@ -50,14 +47,13 @@ type completion struct {
 	said []llm.Message
 }
 
-// Bounds of a message.
 const (
 	mostMessage  = 4 << 20 // bytes
 	mostImage    = 5 << 20 // bytes
-	mostQuestion = 20_000  // bytes, of what is researched
+	mostQuestion = 20_000  // bytes of a research question
 )
 
-// Resolve implements [huma.Resolver]: it reads the messages.
+// Resolve parses the messages.
 func (in *completion) Resolve(huma.Context) (errs []error) {
 	in.said = nil
 	for i, m := range in.Body.Messages {
@@ -78,7 +74,6 @@ func (in *completion) Resolve(huma.Context) (errs []error) {
 	return errs
 }
 
-// unanswerable says why the last message cannot be answered, or "".
 func (in *completion) unanswerable() (field, why string) {
 	last := in.last()
 	text, media := last.Text(), len(last.Parts) > 1
@@ -102,7 +97,6 @@ func (in *completion) deep() bool        { return in.Body.Deep != nil && *in.Bod
 func (in *completion) noWeb() bool       { return in.Body.Web != nil && !*in.Body.Web }
 func (in *completion) last() llm.Message { return in.said[len(in.said)-1] }
 
-// name returns what the caller calls the conversation, or "".
 func (in *completion) name() string {
 	if id := in.Body.Conversation; id != nil && *id != "" {
 		return *id
@@ -110,10 +104,8 @@ func (in *completion) name() string {
 	return textOf(in.Body.New)
 }
 
-// goesOn reports whether the conversation must be there.
 func (in *completion) goesOn() bool { return textOf(in.Body.Conversation) != "" }
 
-// model returns the first model that is named, or "".
 func (in *completion) model() string {
 	for _, m := range in.Body.Models {
 		if m = strings.TrimSpace(m); m != "" {
@@ -130,7 +122,7 @@ func textOf(s *string) string {
 	return *s
 }
 
-// A part is a piece of a message in any of the forms that clients send.
+// A part covers all client formats.
 type part struct {
 	Type      string `json:"type"`
 	Text      any    `json:"text"`
@@ -145,8 +137,7 @@ type part struct {
 	Name      string `json:"name"`
 }
 
-// read returns the message, and what is wrong with it by field. Of messages but the last,
-// files are left out.
+// read returns errors by field. It ignores files of earlier messages.
 func (m completionMessage) read(last bool) (msg llm.Message, bad map[string]string) {
 	bad = make(map[string]string)
 	var s said
@@ -159,7 +150,7 @@ func (m completionMessage) read(last bool) (msg llm.Message, bad map[string]stri
 	before := s.text
 	if err := s.take(m.Parts, last); err != "" {
 		bad["parts"] = err
-	} else if s.text != before && before != "" { // clients send the text twice
+	} else if s.text != before && before != "" { // some clients send the text in both fields
 		s.text = strings.TrimPrefix(s.text, before)
 	}
 	if last && len(m.Files) > 0 {
@@ -172,7 +163,6 @@ func (m completionMessage) read(last bool) (msg llm.Message, bad map[string]stri
 	return msg, bad
 }
 
-// roleOf returns the role of a name.
 func roleOf(name string) llm.Role {
 	switch name = strings.ToLower(strings.TrimSpace(name)); name {
 	case "user", "assistant", "system":
@@ -183,13 +173,12 @@ func roleOf(name string) llm.Role {
 	return "other"
 }
 
-// A said is a message while it is read.
 type said struct {
 	text  string
 	media []llm.Part
 }
 
-// take adds the parts of a list, and says what is wrong with it.
+// take returns an error text.
 func (s *said) take(js json.RawMessage, last bool) (wrong string) {
 	if len(js) == 0 || string(js) == "null" {
 		return ""
@@ -232,13 +221,12 @@ func (s *said) takeFiles(js json.RawMessage) (wrong string) {
 	return ""
 }
 
-// begin begins to answer a request, or finds the answer that was begun before.
 func (a *api) begin(ctx context.Context, owner string, in *completion) (*telling, error) {
 	p, err := a.placeOf(ctx, owner, in)
 	if err != nil {
 		return nil, err
 	}
-	ctx = context.WithoutCancel(ctx) // what is begun is not left half done by one who goes away
+	ctx = context.WithoutCancel(ctx) // a disconnect must not interrupt the start
 	var work compat.Work
 	begin := func() (string, error) {
 		ask, err := a.ask(ctx, owner, in, p)
@@ -247,9 +235,9 @@ func (a *api) begin(ctx context.Context, owner string, in *completion) (*telling
 		}
 		return wordsOf(work.Thread), err
 	}
-	once := cmp.Or(p.own, in.Key) // of a message with an id, other words are told by its thread
+	once := cmp.Or(p.own, in.Key) // a named message detects other words by its thread
 	err = a.Once(ctx, owner, route, once, wordsOf([]any{in.deep(), p.id, compat.Bare(in.last().Text())}), begin)
-	if err == nil && work.Thread == "" { // it was begun before: its threads know what it was
+	if err == nil && work.Thread == "" { // repeated
 		_, err = begin()
 	}
 	if err != nil {
@@ -263,16 +251,14 @@ func (a *api) begin(ctx context.Context, owner string, in *completion) (*telling
 	return t, nil
 }
 
-// wordsOf returns what tells a request from another one.
 func wordsOf(of any) string {
 	js, err := json.Marshal(of)
-	if err != nil { // which what was read from JSON cannot be
+	if err != nil {
 		return ""
 	}
 	return causeOf(string(js))
 }
 
-// ask returns what is asked at a place of a conversation.
 func (a *api) ask(ctx context.Context, owner string, in *completion, p place) (ask compat.Ask, err error) {
 	ask = compat.Ask{
 		Owner: owner, Messages: in.said, Model: compat.Model{Way: compat.Chat, Model: in.model()}, NoWeb: in.noWeb(), Persona: textOf(in.Body.App),
@@ -295,8 +281,7 @@ func (a *api) ask(ctx context.Context, owner string, in *completion, p place) (a
 	return ask, err
 }
 
-// researchThread returns the thread of a research: that of the conversation, if it begins
-// with it, or else one beside it.
+// researchThread returns the thread of the conversation if it begins with research, or else one beside it.
 func (a *api) researchThread(ctx context.Context, in *completion, p place, cause string) (ponder.ThreadID, error) {
 	if p.kind == "" {
 		return p.id, nil
@@ -309,7 +294,7 @@ func (a *api) researchThread(ctx context.Context, in *completion, p place, cause
 			if _, ok := ev.Body.(ponder.RunStarted); !ok {
 				continue
 			}
-			if ev.Cause == cause || !in.keyed() { // which is told that its words are others
+			if ev.Cause == cause || !in.keyed() { // Begin reports other words
 				return p.id, nil
 			}
 			break
@@ -318,11 +303,10 @@ func (a *api) researchThread(ctx context.Context, in *completion, p place, cause
 	return besides(p.id, "research", p.key), nil
 }
 
-// keyed reports whether the caller says which message it is.
+// keyed reports whether the request identifies its message.
 func (in *completion) keyed() bool { return in.Key != "" || textOf(in.Body.MessageID) != "" }
 
-// mended returns the error of a request. Without a key, it is the name of a conversation
-// that was used for other words.
+// mended renames the key error of a request without a key.
 func (in *completion) mended(err error) error {
 	var known *app.Error
 	if !errors.As(err, &known) || known.Field != keyField || in.keyed() {

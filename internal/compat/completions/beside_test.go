@@ -12,8 +12,7 @@ import (
 	"ponder/llm"
 )
 
-// What was researched is known in the conversation that goes on, also if the client does
-// not say it again; and what was said, to research.
+// A conversation and its research know each other, even if the client repeats nothing.
 func TestConversationOfThreads(t *testing.T) {
 	for _, deepFirst := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -55,7 +54,7 @@ func TestConversationOfThreads(t *testing.T) {
 	}
 }
 
-// checkBeside checks that the threads of a conversation are found and deleted with it.
+// checkBeside checks that threads beside are listed and deleted together.
 func (r *rig) checkBeside(first, second, third talked) {
 	r.t.Helper()
 	for _, path := range []string{"", "/events", "/export"} {

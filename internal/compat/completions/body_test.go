@@ -20,7 +20,7 @@ import (
 	"ponder/store/memory"
 )
 
-// What is wrong with a request is said before anything is streamed, all of it.
+// All problems of a request are reported before the stream.
 func TestCompletionProblems(t *testing.T) {
 	r := newRig(t, thinker(sea))
 	png := "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte("\x89PNG"))
@@ -65,7 +65,7 @@ func TestCompletionProblems(t *testing.T) {
 	}
 }
 
-// Images go to the model with the text; null is as if it were missing.
+// Images reach the model. null equals absence.
 func TestCompletionForms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, thinker(sea))
@@ -86,7 +86,7 @@ func TestCompletionForms(t *testing.T) {
 	})
 }
 
-// Whatever is sent, the server itself does not fail.
+// No body causes a server error.
 func FuzzCompletion(f *testing.F) {
 	for _, body := range []string{
 		`{"messages":[{"role":"user","content":"Why?"}]}`, `{"messages":[{"role":"user","parts":[{"type":"text","text":"a"}]}],"newUniqueId":"x","isDeepThinkMode":true}`,
@@ -116,7 +116,7 @@ func FuzzCompletion(f *testing.F) {
 	})
 }
 
-// A refusing service does nothing: it is not configured.
+// refusing is an unconfigured service.
 type refusing struct{ app.Dialects }
 
 func (refusing) Begin(context.Context, string, ponder.ThreadID, app.Start) error {

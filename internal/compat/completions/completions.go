@@ -1,9 +1,8 @@
-// Package completions is the language of deep think, as its seed has it: POST
-// /api/completions answers the last message, as a stream of chunks. The route is one of the
-// native API, which describes it, so that it is an operation of huma.
+// Package completions serves deep think as its seed defines it: POST /api/completions streams the answer to
+// the last message. The route is an operation of the native API.
 //
-// completions.go has the route, ask.go and media.go read requests, place.go knows the
-// threads of a conversation, begin.go has work begun, and answer.go writes streams.
+// completions.go has the route, ask.go parses requests, place.go finds the threads of a conversation,
+// answer.go writes streams.
 package completions
 
 import (
@@ -25,19 +24,15 @@ import (
 	"ponder/llm"
 )
 
-// A Config is what the route needs.
 type Config struct {
 	Desk *compat.Desk
 
-	// Once does a request of an owner once for a key, and returns an error of huma if there
-	// was another one with it, in other words. Without a key, it is done each time.
+	// Once runs do once for a key. A key with other words is a huma error. Without a key, do always runs.
 	Once func(ctx context.Context, owner, route, key, words string, do func() (string, error)) error
 }
 
-// Path is where the route is.
 const Path = "/api/completions"
 
-// route names it for keys.
 const route = "POST " + Path
 
 const doc = "With `isDeepThinkMode` the last message is researched, and what was said before is the context; else it is a turn of a conversation. " +
@@ -45,7 +40,7 @@ const doc = "With `isDeepThinkMode` the last message is researched, and what was
 	"`messageId` or `newUniqueId`, and gets the same answer from its beginning; nothing is asked twice. The `content` of the chunks of the type `text` is, put together, the answer as it is stored; " +
 	"a chunk with `replace` stands in the place of all text before it."
 
-// Register adds the route to an API, as an operation that says who may ask.
+// Register adds the route; op carries the authorization.
 func Register(to huma.API, op huma.Operation, c Config) {
 	op.Description = doc
 	op.Responses = map[string]*huma.Response{"200": {
@@ -57,11 +52,9 @@ func Register(to huma.API, op huma.Operation, c Config) {
 	huma.Register(to, op, (&api{c}).complete)
 }
 
-// An api is the handler.
 type api struct{ Config }
 
-// complete answers. What is known to be wrong before anything is said of the answer has a
-// status of its own.
+// complete gives errors before the first output an HTTP status.
 func (a *api) complete(ctx context.Context, in *completion) (*huma.StreamResponse, error) {
 	t, err := a.begin(ctx, auth.CallerOf(ctx).Owner, in)
 	if err != nil {
@@ -77,13 +70,11 @@ func (a *api) complete(ctx context.Context, in *completion) (*huma.StreamRespons
 	}}, nil
 }
 
-// fields are the names that fields have here, by those that they have elsewhere.
+// fields maps names of package app.
 var fields = map[string]string{"model": "models", "persona": "app", "question": "messages", "content": "messages"}
 
-// keyField is the field of the error of a request that was made before in other words.
 const keyField = "Idempotency-Key"
 
-// told returns an error as problem documents tell it.
 func (a *api) told(err error) error {
 	var known huma.StatusError
 	if errors.As(err, &known) {
@@ -103,13 +94,12 @@ func (a *api) told(err error) error {
 	return huma.NewError(f.Status, detail, &huma.ErrorDetail{Message: f.Detail, Location: at})
 }
 
-// imageTypes are those that models read.
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// mostName is how much is kept of the name of a file, in bytes.
+// mostName is in bytes.
 const mostName = 100
 
-// takeFile adds an image, or says why it cannot be taken.
+// takeFile returns an error text.
 func (s *said) takeFile(p part) (wrong string) {
 	var url string
 	for _, v := range []any{p.URL, p.Image, p.ImageURL, p.Data} {

@@ -23,7 +23,6 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// golden compares a text with a file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -38,8 +37,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// Deep think streams its course, its sources and the answer, in the seed's chunks; and
-// again, alike, to whoever asks again.
+// Deep think streams the seed's chunks, identically on a repeat.
 func TestDeepThink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, thinker(sea))
@@ -105,7 +103,7 @@ func checkSources(t *testing.T, a talked) {
 	}
 }
 
-// A turn of a conversation is streamed as it is written, and is what is stored in the end.
+// A turn streams live, and its text equals the stored one.
 func TestTalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const said = "  Because the air scatters blue light more than red light, and so the blue comes from everywhere.\n\nThat is all of it.  \n"
@@ -146,7 +144,7 @@ func TestTalk(t *testing.T) {
 	})
 }
 
-// What was said elsewhere, or found by research in between, is told the conversation.
+// A conversation knows messages from elsewhere and research.
 func TestTalkAfterResearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, thinker(sea))
@@ -183,7 +181,7 @@ func TestTalkAfterResearch(t *testing.T) {
 	})
 }
 
-// A client that is cut off comes again, and gets the whole answer; nothing is asked twice.
+// A repeated request gets the complete answer without another model call.
 func TestCompletionAttach(t *testing.T) {
 	for _, deep := range []bool{false, true} {
 		for ms := 100; ms < 14_000; ms += 650 * racetest.Stride(3) {
@@ -221,7 +219,7 @@ func TestCompletionAttach(t *testing.T) {
 	}
 }
 
-// A model that fails in the middle, and then says something else, is put right.
+// A retried model call replaces the text.
 func TestTalkPutRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fickle{}
@@ -236,7 +234,7 @@ func TestTalkPutRight(t *testing.T) {
 	})
 }
 
-// Why there is no answer is said, after what there was of it.
+// The reason of a failure follows the partial text.
 func TestTalkFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &llmtest.Model{ID: "test/model", Failures: 1000, Failure: &llm.Error{Class: llm.Auth, Model: "test/model", Message: "the key is wrong"}}
@@ -254,8 +252,7 @@ func TestTalkFails(t *testing.T) {
 	})
 }
 
-// A server that stops says so, and the answer is there when it comes back. Meanwhile there
-// are signs of life.
+// A stopping server ends the stream after heartbeats; the answer is there after the restart.
 func TestCompletionStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := thinker(func(*llm.Request) string { return "In the end." })
@@ -274,7 +271,6 @@ func TestCompletionStops(t *testing.T) {
 	})
 }
 
-// A conversation that is removed ends the stream.
 func TestCompletionRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := thinker(sea)
@@ -294,7 +290,7 @@ func TestCompletionRemoved(t *testing.T) {
 	})
 }
 
-// A turn that is stopped says so, after what there was of it.
+// A cancelled turn reports it after the partial text.
 func TestTalkStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := thinker(sea)

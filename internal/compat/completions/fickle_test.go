@@ -9,7 +9,7 @@ import (
 	"ponder/llm"
 )
 
-// A fickle model breaks off when it is asked first, and then says something else.
+// A fickle model fails once and then gives another answer.
 type fickle struct{ asked atomic.Int32 }
 
 func (*fickle) Name() string { return "test/fickle" }

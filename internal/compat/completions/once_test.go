@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// A key is for one request: in the same words, of the same conversation, researched or not.
+// A key identifies one request: its words, conversation and mode.
 func TestCompletionKeys(t *testing.T) {
 	body := func(deep bool, more, question string) string {
 		return fmt.Sprintf(`{"isDeepThinkMode":%v,%s"messages":[{"role":"user","content":%q}]}`, deep, more, question)

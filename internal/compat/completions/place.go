@@ -16,25 +16,22 @@ import (
 	"ponder/llm"
 )
 
-// A conversation that is researched and talked in has several threads: the one that it has
-// begun with, and those beside it, whose ids begin with its own.
+// A conversation with research has a first thread, and threads beside it whose ids extend its id.
 const (
 	ownLetters    = len("thr_") + 26
-	besideLetters = 10   // that the ids of those beside have more
-	mostBeside    = 50   // newest threads of a conversation that are read to tell what was said
-	readEnd       = 50   // newest events of research that its answer is looked for in
+	besideLetters = 10   // extra letters of an id beside
+	mostBeside    = 50   // newest threads that known reads
+	readEnd       = 50   // newest events with the answer of research
 	readSaid      = 4000 // newest events of a conversation that are read
 )
 
-// named returns the id of the conversation that an owner calls so.
 func named(owner, name string) ponder.ThreadID { return threadOf(owner, "newUniqueId", name) }
 
 func threadOf(parts ...string) ponder.ThreadID {
 	return ponder.ThreadID("thr_" + app.Letters(app.Sum(parts...)))
 }
 
-// Find returns a thread of an owner of one of the kinds, or of any if none is named, by its
-// id or by what a client has called it; else [ponder.ErrNoThread].
+// Find returns a thread by id or client name, of any of the kinds if given, or [ponder.ErrNoThread].
 func Find(ctx context.Context, store ponder.Store, owner, name string, kinds ...ponder.Kind) (ponder.Info, error) {
 	for _, id := range []ponder.ThreadID{ponder.ThreadID(name), named(owner, name)} {
 		info, err := store.Thread(ctx, id)
@@ -48,7 +45,7 @@ func Find(ctx context.Context, store ponder.Store, owner, name string, kinds ...
 	return ponder.Info{}, ponder.ErrNoThread
 }
 
-// Beside returns the threads beside a conversation, the oldest first.
+// Beside returns the threads beside id, the oldest first.
 func Beside(ctx context.Context, store ponder.Store, owner string, id ponder.ThreadID) ([]ponder.Info, error) {
 	if len(id) != ownLetters || owner == "" {
 		return nil, nil
@@ -62,30 +59,26 @@ func Beside(ctx context.Context, store ponder.Store, owner string, id ponder.Thr
 	return list, nil
 }
 
-// besides returns the id of a thread that belongs to a conversation, always the same for
-// the same use.
 func besides(conversation ponder.ThreadID, use, key string) ponder.ThreadID {
 	letters := app.Letters(app.Sum(string(conversation), use, key))
 	return conversation + ponder.ThreadID(letters[len(letters)-besideLetters:])
 }
 
-// causeOf returns the cause of what is begun.
 func causeOf(parts ...string) string {
 	sum := app.Sum(parts...)
 	return "post-" + hex.EncodeToString(sum[:16])
 }
 
-// A place in a conversation is where a message belongs.
 type place struct {
 	id    ponder.ThreadID // of the conversation
-	name  string          // what the caller calls it
-	kind  ponder.Kind     // of its thread; empty if there is none yet
+	name  string          // the client's name
+	kind  ponder.Kind     // empty: no thread yet
 	key   string          // of the message
-	found bool            // the conversation had to be there
-	own   string          // the key that the conversation is named by, if it has no name
+	found bool            // had to exist
+	own   string          // derives the id without a name
 }
 
-// placeOf finds the conversation of a request, as far as there is one.
+// placeOf finds or names the conversation.
 func (a *api) placeOf(ctx context.Context, owner string, in *completion) (p place, err error) {
 	p.name, p.found, p.key = in.name(), in.goesOn(), cmp.Or(in.Key, textOf(in.Body.MessageID))
 	if p.found {
@@ -113,8 +106,7 @@ func (a *api) placeOf(ctx context.Context, owner string, in *completion) (p plac
 	return p, nil
 }
 
-// known returns what was said in a conversation, the oldest first, but on one of its
-// threads.
+// known returns the messages of all threads but one, the oldest first.
 func (a *api) known(ctx context.Context, owner string, id, but ponder.ThreadID) (list []llm.Message, err error) {
 	threads, err := Beside(ctx, a.Desk.Store, owner, id)
 	if err != nil {
@@ -140,7 +132,6 @@ func (a *api) known(ctx context.Context, owner string, id, but ponder.ThreadID) 
 	return list, nil
 }
 
-// foundOn returns the question and the answer of research that has ended.
 func (a *api) foundOn(ctx context.Context, info ponder.Info) (list []llm.Message, err error) {
 	if !info.Status.Ended() {
 		return nil, nil
@@ -165,7 +156,6 @@ func (a *api) foundOn(ctx context.Context, info ponder.Info) (list []llm.Message
 	return list, nil
 }
 
-// saidOn returns what was said newest on the thread of a conversation.
 func (a *api) saidOn(ctx context.Context, info ponder.Info) (list []llm.Message, err error) {
 	for ev, err := range a.Desk.Store.Events(ctx, info.ID, max(0, info.Head-readSaid)) {
 		if err != nil {

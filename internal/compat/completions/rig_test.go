@@ -32,13 +32,11 @@ import (
 	"ponder/store/memory"
 )
 
-// A desk is an API over a store.
 type desk struct {
 	store ponder.Store
 	http.Handler
 }
 
-// ask sends a request with a token and returns the status and the body.
 func (d *desk) ask(token, method, path, body string) (int, string) {
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, newRequest(token, method, path, body))
@@ -52,14 +50,13 @@ func newRequest(token, method, path, body string) *http.Request {
 	return r
 }
 
-// A rig is an API whose threads are thought about, by scripted models.
 type rig struct {
 	*desk
 	t     *testing.T
 	hub   *stream.Hub
 	mind  *engine.Engine
 	place *placement.Placement
-	stop  func() // the server
+	stop  func() // stops the server
 
 	mu     sync.Mutex
 	starts []app.Start
@@ -68,7 +65,7 @@ type rig struct {
 	app.Dialects
 }
 
-// newRig returns one. It is for synctest.
+// newRig requires a synctest bubble.
 func newRig(t *testing.T, m llm.Model) *rig {
 	t.Helper()
 	store := memory.New()
@@ -103,7 +100,6 @@ func newRig(t *testing.T, m llm.Model) *rig {
 	return r
 }
 
-// A notebook keeps requests beside the process.
 type notebook struct{ sync.Map }
 
 func (n *notebook) Enter(_ context.Context, id, words string) (httpapi.Request, bool, error) {
@@ -122,11 +118,10 @@ func (n *notebook) Leave(_ context.Context, id string) error {
 	return nil
 }
 
-// searches returns tools that find something.
 func searches() []ponder.Tool {
 	tool := func(name string, takes time.Duration, result func(query string) string) ponder.Tool {
 		t := ponder.NewTool(name, "Look.", json.RawMessage(`{}`), func(ctx context.Context, in struct{ Query, URL string }) (string, error) {
-			own := time.Duration(crc32.ChecksumIEEE([]byte(name+in.Query+in.URL))%997) * time.Millisecond // so that no two end at once
+			own := time.Duration(crc32.ChecksumIEEE([]byte(name+in.Query+in.URL))%997) * time.Millisecond // distinct, so that no two end together
 			select {
 			case <-time.After(takes + own):
 				return result(in.Query + in.URL), nil
@@ -189,7 +184,6 @@ func (r *rig) Say(ctx context.Context, in ponder.Info, key string, m app.Message
 	return list[0], r.place.Start(ctx, in.ID)
 }
 
-// A talked is what a client was streamed.
 type talked struct {
 	code   int
 	body   string
@@ -198,7 +192,6 @@ type talked struct {
 	thread ponder.ThreadID
 }
 
-// text returns the answer as a client puts it together.
 func (a talked) text() (text string) {
 	for _, c := range a.chunks {
 		if c.Type != "text" {
@@ -212,7 +205,7 @@ func (a talked) text() (text string) {
 	return text
 }
 
-// types returns the types of the chunks, those of a kind in a row once.
+// types omits adjacent repeats.
 func (a talked) types() (list []string) {
 	for _, c := range a.chunks {
 		name := c.Type
@@ -224,7 +217,7 @@ func (a talked) types() (list []string) {
 	return slices.Compact(list)
 }
 
-// complete sends a request and reads the answer, until ctx is done.
+// complete sends a request and reads until ctx is done.
 func (r *rig) complete(ctx context.Context, token, key, body string) (a talked) {
 	req := newRequest(token, http.MethodPost, completions.Path, body).WithContext(ctx)
 	if key != "" {
@@ -253,7 +246,6 @@ func (r *rig) complete(ctx context.Context, token, key, body string) (a talked) 
 	return a
 }
 
-// count returns how many events of a thread there are for which is holds.
 func (r *rig) count(id ponder.ThreadID, is func(ponder.Event) bool) (n int) {
 	for ev, err := range r.store.Events(context.Background(), id, 0) {
 		if err != nil {
@@ -266,7 +258,6 @@ func (r *rig) count(id ponder.ThreadID, is func(ponder.Event) bool) (n int) {
 	return n
 }
 
-// stored returns the answers of a thread, as the log has them.
 func (r *rig) stored(id ponder.ThreadID) string {
 	var said []string
 	for ev, err := range r.store.Events(context.Background(), id, 0) {
@@ -287,13 +278,11 @@ func (r *rig) stored(id ponder.ThreadID) string {
 	return strings.Join(said, "\n\n")
 }
 
-// thinker returns a model that answers in a few seconds.
 func thinker(answer func(*llm.Request) string) *llmtest.Model {
 	return &llmtest.Model{ID: "test/model", Latency: llmtest.Delay{Mean: 2 * time.Second}, Between: llmtest.Delay{Mean: 100 * time.Millisecond}, Deltas: 20,
 		Answer: func(req *llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, answer(req)), nil }}
 }
 
-// sea answers what research on the sea asks.
 func sea(req *llm.Request) string {
 	switch {
 	case req.Schema == nil:

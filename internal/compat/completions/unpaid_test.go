@@ -14,8 +14,7 @@ import (
 	"ponder/llm"
 )
 
-// A poor model has nobody who pays for an answer, which is found out a while after what it
-// says.
+// A poor model fails with an exhausted quota after its text.
 type poor struct {
 	after time.Duration
 	says  string
@@ -35,14 +34,13 @@ func (m poor) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta,
 	}
 }
 
-// Where the day of a token is spent before anything is said, the status says so; the
-// conversation is there, as it is before each first chunk.
+// If the quota ends before any output, the status reports it, and the conversation exists.
 func TestTalkUnpaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, poor{})
 		const body = `{"newUniqueId":"c","messages":[{"role":"user","content":"Why?"}]}`
 		begun := time.Now()
-		for range 2 { // also whoever asks again
+		for range 2 { // a repeat too
 			a := r.complete(t.Context(), "mine", "", body)
 			var doc struct {
 				Status int
@@ -64,7 +62,7 @@ func TestTalkUnpaid(t *testing.T) {
 	})
 }
 
-// A stream that has begun ends with why there is no more.
+// If the quota ends later, the stream ends with an error chunk.
 func TestTalkUnpaidLate(t *testing.T) {
 	for name, m := range map[string]poor{"late": {after: time.Minute}, "said": {after: time.Second, says: "Because it is. "}} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +77,7 @@ func TestTalkUnpaidLate(t *testing.T) {
 	}
 }
 
-// What comes slowly begins to be streamed soon, with signs of life.
+// A slow answer starts its stream early, with heartbeats.
 func TestStreamBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := thinker(sea)
