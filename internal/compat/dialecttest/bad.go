@@ -11,15 +11,13 @@ import (
 	"ponder/llm"
 )
 
-// A Bad is a request that is refused.
 type Bad struct {
 	Path, Body string
-	Code       int    // 400 if zero
-	Why        string // what its error says, among other words
+	Code       int    // 0: 400
+	Why        string // part of the error
 }
 
-// CheckBad checks that requests are refused in the form of the language, and that nothing
-// is begun.
+// CheckBad checks that the requests are refused in the protocol's format and create nothing.
 func CheckBad(t *testing.T, l Language, list []Bad) {
 	synctest.Test(t, func(t *testing.T) {
 		r := l.rig(t, func(*llm.Request, int) Answer { return Plain("fine") })
@@ -37,8 +35,7 @@ func CheckBad(t *testing.T, l Language, list []Bad) {
 	})
 }
 
-// Fuzz sends bodies of all kinds. None is a failure of the server, and all that is
-// answered with an error has the form of the language.
+// Fuzz checks that no body causes a server error, and that errors have the protocol's format.
 func Fuzz(f *testing.F, l Language, path string, seeds ...string) {
 	for _, s := range seeds {
 		f.Add(s)

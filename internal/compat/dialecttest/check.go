@@ -15,43 +15,39 @@ import (
 	"ponder/llm"
 )
 
-// A Language is what [Check] has to know of one.
 type Language struct {
 	Routes func(*compat.Desk) map[string]http.Handler
 	Refuse func(w http.ResponseWriter, r *http.Request, why *auth.Refusal) bool
 
-	// Ask returns a request in the language.
+	// Ask encodes a request.
 	Ask func(Saying) (path, body string)
-	// Read reads what is answered, whether it was streamed or not. Its error says what is
-	// not as the language has it.
+	// Read parses any response. Violations of the protocol are errors.
 	Read func(Stream) (Reply, error)
 
-	Sign string // of life, in a stream
-	Chat string // the header by which a client names a conversation, if the language has one
+	Sign string // heartbeat of a stream
+	Chat string // header with the conversation's name; empty: none
 }
 
-// A Saying is a request before it is put in words.
 type Saying struct {
-	Model  string // ponder/chat if empty
+	Model  string // empty: ponder/chat
 	System string
-	Said   []string // by the user and the model in turn; the last one is answered
+	Said   []string // by user and model in turn
 	Stream bool
 	Tool   bool // the client has the tool weather
 }
 
-// A Reply is what a client makes of an answer.
 type Reply struct {
-	ID       string // the same for the same answer; empty if the language has none
+	ID       string // equal for equal answers; empty if the protocol has none
 	Text     string
 	Thinking string
 	Calls    []llm.ToolCall
-	Error    string // its words
+	Error    string
 }
 
-// canary is what no client may be told.
+// canary marks internal text.
 const canary = "CANARY-7f3"
 
-// Check checks what holds in every language, in virtual time.
+// Check checks all requirements of a protocol, in virtual time.
 func Check(t *testing.T, l Language) {
 	for name, f := range map[string]func(*testing.T, Language){
 		"answer": checkAnswer, "research": checkResearch, "calls": checkCalls, "failures": checkFailures, "the request is at fault": checkFault,
@@ -66,7 +62,7 @@ func (l Language) rig(t *testing.T, answer func(req *llm.Request, n int) Answer)
 	return New(t, Options{Model: &Model{Answer: answer}, Tools: Lookups(time.Second), Routes: l.Routes, Refuse: l.Refuse})
 }
 
-// request returns a request. Headers are names and values in turn.
+// request takes headers as names and values in turn.
 func (l Language) request(s Saying, headers ...string) *http.Request {
 	s.Model = cmp.Or(s.Model, "ponder/chat")
 	path, body := l.Ask(s)
@@ -77,7 +73,6 @@ func (l Language) request(s Saying, headers ...string) *http.Request {
 	return r
 }
 
-// ask returns what a client makes of the answer to a request.
 func (l Language) ask(t *testing.T, r *Rig, s Saying, headers ...string) (Reply, Stream) {
 	t.Helper()
 	got := r.Stream(l.request(s, headers...), 0)
@@ -91,7 +86,6 @@ func (l Language) ask(t *testing.T, r *Rig, s Saying, headers ...string) (Reply,
 	return reply, got
 }
 
-// both calls f for a request that is streamed, and for one that is not.
 func both(s Saying, f func(Saying)) {
 	for _, s.Stream = range []bool{true, false} {
 		f(s)
@@ -143,7 +137,7 @@ func checkCalls(t *testing.T, l Language) {
 	})
 }
 
-// A failure is told in the words of the server, and asking again is a new request.
+// checkFailures checks that failures hide provider messages and are not repeated from a cache.
 func checkFailures(t *testing.T, l Language) {
 	for _, after := range []int{0, 2} {
 		asked := 0
@@ -175,7 +169,7 @@ func checkFault(t *testing.T, l Language) {
 	}
 }
 
-// What nobody waits for is cancelled after a while; a conversation goes on.
+// checkLeave checks that an abandoned exchange is cancelled and a conversation continues.
 func checkLeave(t *testing.T, l Language) {
 	r := l.rig(t, func(*llm.Request, int) Answer {
 		return Answer{Text: strings.Repeat("The sea is deep. ", 40), Pause: time.Second}
@@ -202,7 +196,6 @@ func checkLife(t *testing.T, l Language) {
 	}
 }
 
-// conversations returns how many an owner has.
 func (r *Rig) conversations(owner string) (n int) {
 	for _, info := range r.Threads(owner) {
 		if info.Kind == ponder.KindConversation {
@@ -288,8 +281,7 @@ func checkAgain(t *testing.T, l Language) {
 	})
 }
 
-// An answer that breaks off is gone on with if it is the same once more; else a stream ends
-// with an error, and whoever asks again, or without streaming, has all of it.
+// checkAnew checks that a stream fails if a restarted answer does not extend the sent text.
 func checkAnew(t *testing.T, l Language) {
 	const question, first, heard = "How deep?", "The sea is deep, as all know who were there once.", 3
 	for name, c := range map[string]struct {
@@ -298,7 +290,7 @@ func checkAnew(t *testing.T, l Language) {
 	}{
 		"the same":             {first, false},
 		"more":                 {first + " So it is.", false},
-		"other than was heard": {"The sea is deep, as all know who sail.", false}, // but not than was sent
+		"other than was heard": {"The sea is deep, as all know who sail.", false}, // differs from received text, not from sent text
 		"other words":          {"It is 42.", true},
 		"other at last":        {"The sea is deep, as it was.", true},
 		"less":                 {"The sea is", true},
@@ -334,7 +326,7 @@ func checkAnew(t *testing.T, l Language) {
 	}
 }
 
-// What is internal, and what the system prompt says, is told nobody.
+// checkInternal checks that internal events and the system prompt never reach a client.
 func checkInternal(t *testing.T, l Language) {
 	r := l.rig(t, func(*llm.Request, int) Answer {
 		return Answer{Reasoning: "Hm.", Text: "The sea is deep.", Pause: time.Second, Piece: 2}
@@ -356,7 +348,6 @@ func checkInternal(t *testing.T, l Language) {
 	}
 }
 
-// whisper adds to a thread what is for nobody else.
 func (r *Rig) whisper(id ponder.ThreadID) {
 	_, err := r.Store.Append(context.Background(), id, 0,
 		ponder.Event{Internal: true, Body: ponder.AttachmentAdded{Name: canary, Media: "text/plain", Content: canary}})
@@ -379,7 +370,7 @@ func checkScopes(t *testing.T, l Language) {
 	}
 }
 
-// A stream ends when the server stops, in the words of the language.
+// checkStop checks that a stopping server ends streams with an error.
 func checkStop(t *testing.T, l Language) {
 	r := l.rig(t, func(*llm.Request, int) Answer { return Answer{Text: "deep", Wait: time.Hour} })
 	time.AfterFunc(time.Minute, r.Stop)

@@ -12,9 +12,8 @@ import (
 	"ponder/mode/research"
 )
 
-// Lookups returns tools of ours that find something: the memory, the web and its pages.
-// Each takes up to so long, and no two of different words the same. What asks for
-// "nothing" fails.
+// Lookups returns tools for memory, search and pages, with distinct delays up to most. Queries with "nothing"
+// fail.
 func Lookups(most time.Duration) []ponder.Tool {
 	return []ponder.Tool{
 		lookup(research.SearchTool, most, func(string) string {

@@ -12,56 +12,48 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A Model is a model that answers as a test says. Set its fields before it is asked.
+// A Model is a scripted model. Set the fields before its first use.
 type Model struct {
-	ID string // full name; test/model if empty
+	ID string // full name; empty: test/model
 
-	// Answer says what is answered to the nth request, from 0. It is called by one
-	// goroutine at a time. If its answer has no words, what is answered is plausible:
-	// sessions and research go on with it. If it is nil, that takes half a second, for
-	// whatever takes no time is thought about very often in a minute.
+	// Answer answers request n, from 0; calls are serialized. Empty or nil gives plausible content; nil takes
+	// half a second, because instant answers make sessions think very often.
 	Answer func(req *llm.Request, n int) Answer
 
 	mu    sync.Mutex
 	asked []*llm.Request
 }
 
-// An Answer is what a [Model] says, and how.
 type Answer struct {
-	Reasoning string // which comes first
+	Reasoning string // before the text
 	Text      string
 	Calls     []llm.ToolCall
-	Finish    llm.Finish // if empty, as the calls need it
-	Usage     llm.Usage  // if zero, one that is counted from the words
+	Finish    llm.Finish // empty: derived from Calls
+	Usage     llm.Usage  // zero: estimated from the text
 
 	Wait  time.Duration // before the first piece
-	Pause time.Duration // before each one after it
-	Piece int           // letters of a piece; 12 if zero
+	Pause time.Duration // before later pieces
+	Piece int           // letters of a piece; 0: 12
 	Cut   func(text string) []string
 
-	Err   error // it fails,
-	After int   // behind so many pieces, or before the end
+	Err   error // fails,
+	After int   // after this number of pieces; 0: at the end
 }
 
-// Plain is an answer that is but a text.
 func Plain(text string) Answer { return Answer{Text: text} }
 
-// Says returns a model that always says the same.
 func Says(text string) *Model {
 	return &Model{Answer: func(*llm.Request, int) Answer { return Plain(text) }}
 }
 
-// Asked returns what the model was asked so far.
 func (m *Model) Asked() []*llm.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.asked)
 }
 
-// Name implements [llm.Model].
 func (m *Model) Name() string { return cmp.Or(m.ID, "test/model") }
 
-// Generate implements [llm.Model].
 func (m *Model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		a, err := m.answer(req)
@@ -73,7 +65,6 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-// answer returns what is said to a request.
 func (m *Model) answer(req *llm.Request) (a Answer, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,7 +83,6 @@ func (m *Model) answer(req *llm.Request) (a Answer, err error) {
 	return a, err
 }
 
-// pieces returns what is yielded before the end.
 func (a Answer) pieces() (list []llm.Delta) {
 	cut := a.Cut
 	if cut == nil {
@@ -136,7 +126,7 @@ func (a Answer) play(ctx context.Context, name string, req *llm.Request, yield f
 	yield(llm.Delta{Done: a.response(name, req)}, nil)
 }
 
-// rest waits; false if ctx is done before.
+// rest returns false if ctx ends first.
 func rest(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -149,7 +139,6 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// response returns the whole answer.
 func (a Answer) response(name string, req *llm.Request) *llm.Response {
 	msg := llm.Message{Role: llm.Assistant}
 	if a.Reasoning != "" {

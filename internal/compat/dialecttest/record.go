@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Request returns a request with the token [Mine], and JSON if it has a body.
+// Request uses the token [Mine].
 func Request(ctx context.Context, method, path, body string) *http.Request {
 	r := httptest.NewRequestWithContext(ctx, method, "http://127.0.0.1"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+Mine)
@@ -20,39 +20,32 @@ func Request(ctx context.Context, method, path, body string) *http.Request {
 	return r
 }
 
-// Do returns the whole answer to a request.
 func (r *Rig) Do(req *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	r.Handler.ServeHTTP(w, req)
 	return w
 }
 
-// Post sends a body.
 func (r *Rig) Post(path, body string) *httptest.ResponseRecorder {
 	return r.Do(Request(context.Background(), http.MethodPost, path, body))
 }
 
-// Get asks for something.
 func (r *Rig) Get(path string) *httptest.ResponseRecorder {
 	return r.Do(Request(context.Background(), http.MethodGet, path, ""))
 }
 
-// An Event is one of a stream of server-sent events.
 type Event struct {
 	ID, Name, Data string
 }
 
-// A Stream is what a client was streamed.
 type Stream struct {
 	Code   int
 	Header http.Header
 	Body   string
 }
 
-// Events returns the events of a stream, without comments.
 func (s Stream) Events() []Event { return Events(s.Body) }
 
-// Lines returns the lines of a stream of JSON, without those that are empty.
 func (s Stream) Lines() (list []string) {
 	for line := range strings.SplitSeq(s.Body, "\n") {
 		if line = strings.TrimSpace(line); line != "" {
@@ -62,7 +55,7 @@ func (s Stream) Lines() (list []string) {
 	return list
 }
 
-// Events returns the whole events of a stream, without comments.
+// Events parses complete events, without comments.
 func Events(body string) (list []Event) {
 	for {
 		block, rest, ok := strings.Cut(body, "\n\n")
@@ -93,8 +86,7 @@ func Events(body string) (list []Event) {
 	}
 }
 
-// Stream returns what is answered to a request up to its end, or until the client has so
-// many events, or lines of JSON, and goes away. Zero is all.
+// Stream disconnects after most events or lines; zero reads all.
 func (r *Rig) Stream(req *http.Request, most int) Stream {
 	ctx, leave := context.WithCancel(req.Context())
 	defer leave()
@@ -105,7 +97,6 @@ func (r *Rig) Stream(req *http.Request, most int) Stream {
 	return Stream{Code: w.code, Header: w.header, Body: w.body.String()}
 }
 
-// A reader takes in a stream, and goes away behind so many of its events.
 type reader struct {
 	header http.Header
 	most   int
@@ -117,18 +108,14 @@ type reader struct {
 	gone bool
 }
 
-// Header implements [http.ResponseWriter].
 func (r *reader) Header() http.Header { return r.header }
 
-// WriteHeader implements [http.ResponseWriter].
 func (r *reader) WriteHeader(code int) {
 	r.code = cmp.Or(r.code, code)
 }
 
-// Flush implements [http.Flusher].
 func (*reader) Flush() {}
 
-// Write implements [http.ResponseWriter].
 func (r *reader) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +134,6 @@ func (r *reader) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// has returns how many events, or lines, there are.
 func (r *reader) has() int {
 	if strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream") {
 		return len(Events(r.body.String()))

@@ -1,9 +1,8 @@
-// Package dialecttest is a rig for tests of the languages of clients: a desk over a store
-// in memory, an engine that really thinks, with a model that answers as a test says, and
-// handlers behind the guard, as `ponder serve` has them.
+// Package dialecttest tests protocols with a Desk, an in-memory store, an engine with a scripted model, and
+// real authentication.
 //
-// In a testing/synctest bubble, thinking takes no time; there, use [Rig.Do] and
-// [Rig.Stream]. Outside of one, [Rig.Server] is for real clients.
+// In a testing/synctest bubble, use [Rig.Do] and [Rig.Stream]. [Rig.Server] serves real clients outside of
+// bubbles.
 package dialecttest
 
 import (
@@ -35,46 +34,43 @@ import (
 	"ponder/store/memory"
 )
 
-// The tokens that a rig knows.
+// The tokens of a rig.
 const (
-	Mine = "mine" // of the owner local, for all
-	Hers = "hers" // of the owner anna, for all
-	Look = "look" // of the owner local, to read only
+	Mine = "mine" // of local, all scopes
+	Hers = "hers" // of anna, all scopes
+	Look = "look" // of local, read only
 )
 
-// Owner is whose [Mine] is.
 const Owner = "local"
 
-// An Options says what a rig is made of. The zero value has a plausible model and no
-// tools.
+// The zero Options have a plausible model and no tools.
 type Options struct {
 	Model   *Model
-	Others  []llm.Model       // that may be named beside it
-	Tools   []ponder.Tool     // of ours: [Lookups] are some
-	Aliases map[string]string // names of models that stand for others
-	Retry   llm.Policy        // of the engine
-	Hosts   llm.Provider      // has the models that are named host/NAME
-	Bare    bool              // no model is configured: nothing is thought but by those of Hosts
-	Store   ponder.Store      // of a rig before; nil: a new one
+	Others  []llm.Model   // further models
+	Tools   []ponder.Tool // such as [Lookups]
+	Aliases map[string]string
+	Retry   llm.Policy
+	Hosts   llm.Provider // the models named host/NAME
+	Bare    bool         // only Hosts think
+	Store   ponder.Store // of an earlier rig; nil: a new one
 
-	// Routes returns the handlers of a language, by pattern.
+	// Routes returns handlers by pattern.
 	Routes func(*compat.Desk) map[string]http.Handler
-	// Refuse, if set, answers for the guard, as in httpapi.Config: it reports whether it did.
+	// Refuse is as in httpapi.Config.
 	Refuse func(w http.ResponseWriter, r *http.Request, why *auth.Refusal) bool
 }
 
-// A Rig is all that a language needs, at work.
 type Rig struct {
 	*Service
 	Desk    *compat.Desk
-	Handler http.Handler // of the routes, behind the guard
-	Stop    func()       // tells streams that the server stops
-	Close   func()       // ends all work where it stands; a test that ends does so
+	Handler http.Handler // with authentication
+	Stop    func()       // signals that the server stops
+	Close   func()       // ends all work; the end of a test calls it
 
 	t *testing.T
 }
 
-// New returns a rig, which ends with the test.
+// New returns a rig, which the test closes.
 func New(t *testing.T, o Options) *Rig {
 	t.Helper()
 	if o.Model == nil {
@@ -126,11 +122,9 @@ func New(t *testing.T, o Options) *Rig {
 	return r
 }
 
-// hostPrefix begins the names of models of Options.Hosts.
 const hostPrefix = "host/"
 
-// newMinds returns an engine, with the modes that answer, one for exchanges, and what makes
-// one of another model.
+// newMinds returns engines for all modes, for exchanges, and for other models.
 func newMinds(t *testing.T, store ponder.Store, hub *stream.Hub, o Options) (mind, relays *engine.Engine, of func(llm.Model) (*engine.Engine, error)) {
 	t.Helper()
 	specs := make([]llm.Tool, 0, len(o.Tools))
@@ -157,7 +151,7 @@ func newMinds(t *testing.T, store ponder.Store, hub *stream.Hub, o Options) (min
 	}
 	if err == nil {
 		exchanges := c
-		exchanges.Modes = []ponder.Mode{passthrough.New(passthrough.Config{Tools: specs})} // no more: they need no title
+		exchanges.Modes = []ponder.Mode{passthrough.New(passthrough.Config{Tools: specs})} // exchanges need no title
 		relays, err = mind.Derive(exchanges)
 	}
 	if err != nil {
@@ -166,7 +160,7 @@ func newMinds(t *testing.T, store ponder.Store, hub *stream.Hub, o Options) (min
 	return mind, relays, of
 }
 
-// guarded lets in who may ask, as internal/httpapi does.
+// guarded authenticates like internal/httpapi.
 func guarded(next http.Handler, o Options) http.Handler {
 	guard := auth.New(auth.Config{Tokens: []auth.Token{
 		{Name: "local", Owner: Owner, Scopes: auth.Scopes(), Hash: auth.HashOf(Mine)},
@@ -189,10 +183,9 @@ func guarded(next http.Handler, o Options) http.Handler {
 	})
 }
 
-const maxBody = 8 << 20 // as of internal/httpapi
+const maxBody = 8 << 20 // as in internal/httpapi
 
-// Server returns a server of the rig on an address of this machine. It is not for a
-// synctest bubble.
+// Server is not for synctest bubbles.
 func (r *Rig) Server() *httptest.Server {
 	s := httptest.NewServer(r.Handler)
 	r.t.Cleanup(func() {
@@ -203,7 +196,6 @@ func (r *Rig) Server() *httptest.Server {
 	return s
 }
 
-// Hear returns all that comes of a work, heard by a feed of its own.
 func (r *Rig) Hear(w compat.Work, titled bool) (list []compat.Part) {
 	r.t.Helper()
 	f := r.Desk.Feed(w, titled)
@@ -211,7 +203,6 @@ func (r *Rig) Hear(w compat.Work, titled bool) (list []compat.Part) {
 	return r.Rest(f)
 }
 
-// Rest returns what a feed still tells.
 func (r *Rig) Rest(f *compat.Feed) (list []compat.Part) {
 	r.t.Helper()
 	for {
@@ -228,7 +219,7 @@ func (r *Rig) Rest(f *compat.Feed) (list []compat.Part) {
 	}
 }
 
-// Start begins what is asked for, of [Owner] if it does not say whose it is.
+// Start starts a; its owner defaults to [Owner].
 func (r *Rig) Start(a compat.Ask) compat.Work {
 	r.t.Helper()
 	a.Owner = cmp.Or(a.Owner, Owner)
@@ -240,7 +231,6 @@ func (r *Rig) Start(a compat.Ask) compat.Work {
 	return w
 }
 
-// Events returns the log of a thread.
 func (r *Rig) Events(id ponder.ThreadID) (list []ponder.Event) {
 	r.t.Helper()
 	for ev, err := range r.Store.Events(context.Background(), id, 0) {
@@ -252,7 +242,6 @@ func (r *Rig) Events(id ponder.ThreadID) (list []ponder.Event) {
 	return list
 }
 
-// Threads returns the threads of an owner, by their ids.
 func (r *Rig) Threads(owner string) []ponder.Info {
 	r.t.Helper()
 	list, err := r.Store.List(context.Background(), ponder.Filter{Owner: owner})
@@ -263,7 +252,6 @@ func (r *Rig) Threads(owner string) []ponder.Info {
 	return list
 }
 
-// Tool returns a description of a tool, as clients send it.
 func Tool(name string) llm.Tool {
 	return llm.Tool{Name: name, Doc: name, Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
 }

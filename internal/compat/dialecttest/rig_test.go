@@ -15,7 +15,7 @@ import (
 	"ponder/mode/research"
 )
 
-// The rig really answers, in each way.
+// The rig answers in each way.
 func TestRig(t *testing.T) {
 	for name, want := range map[string]string{"ponder/chat": "indeed", "ponder/session": "", "ponder/research": ""} {
 		t.Run(name, func(t *testing.T) {

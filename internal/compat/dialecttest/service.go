@@ -22,18 +22,16 @@ import (
 	"ponder/mode/session"
 )
 
-// A Service does what is asked for, and keeps what that was. It implements
-// [app.Dialects].
+// A Service implements [app.Dialects] and records its calls.
 type Service struct {
 	Store ponder.Store
 	Model *Model
 
-	// Fail, if set, is asked before anything is done, by the name of the method; its error
-	// is that of the method.
+	// Fail returns the error of a method. It may be nil.
 	Fail func(method string) error
 
-	hosts bool // there are models of Options.Hosts
-	bare  bool // and no others
+	hosts bool // Options.Hosts is set
+	bare  bool // no other models
 	place *placement.Placement
 	mind  *engine.Engine
 	tools []string
@@ -45,14 +43,13 @@ type Service struct {
 	memories map[string][]app.Memory
 }
 
-// Asked is what a [Service] was asked to do.
 type Asked struct {
 	Begun   []app.Start
 	Opened  []app.Conversation
 	Said    []app.Message
 	Relayed []app.Exchange
 	Forked  []app.Fork
-	Texts   []string // that were embedded
+	Texts   []string // embedded texts
 	Went    []ponder.ThreadID
 }
 
@@ -68,7 +65,6 @@ func newService(store ponder.Store, o Options) *Service {
 	return s
 }
 
-// Asked returns what was asked for so far.
 func (s *Service) Asked() Asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +74,7 @@ func (s *Service) Asked() Asked {
 	return a
 }
 
-// note notes what is asked for, unless that is to fail.
+// note records a call that does not Fail.
 func (s *Service) note(method string, keep func(*Asked)) error {
 	if s.Fail != nil {
 		if err := s.Fail(method); err != nil {
@@ -91,7 +87,6 @@ func (s *Service) note(method string, keep func(*Asked)) error {
 	return nil
 }
 
-// known refuses models that are not there.
 func (s *Service) known(name string) error {
 	switch {
 	case s.hosts && strings.HasPrefix(name, hostPrefix):
@@ -104,10 +99,8 @@ func (s *Service) known(name string) error {
 	return app.Invalidf("model_id", "there is no model %s", name)
 }
 
-// looks reports whether a tool is there, and wanted.
 func (s *Service) looks(tool string, not bool) bool { return !not && slices.Contains(s.tools, tool) }
 
-// Begin implements [app.Thinker].
 func (s *Service) Begin(ctx context.Context, owner string, id ponder.ThreadID, st app.Start) error {
 	err := s.note("Begin", func(a *Asked) { a.Begun = append(a.Begun, st) })
 	if err == nil {
@@ -132,7 +125,6 @@ func (s *Service) Begin(ctx context.Context, owner string, id ponder.ThreadID, s
 	return s.start(ctx, thread, st.Cause, start, opts, nil)
 }
 
-// Relay implements [app.Relayer].
 func (s *Service) Relay(ctx context.Context, owner string, id ponder.ThreadID, x app.Exchange) error {
 	err := s.note("Relay", func(a *Asked) { a.Relayed = append(a.Relayed, x) })
 	if err == nil {
@@ -152,7 +144,6 @@ func (s *Service) Relay(ctx context.Context, owner string, id ponder.ThreadID, x
 	return s.start(ctx, thread, x.Cause, ponder.RunStarted{Mode: passthrough.Name, Input: cmp.Or(x.Title, "(a request)"), Budget: x.Budget}, opts, x.Made)
 }
 
-// start makes a thread on which a run begins, and has it worked on.
 func (s *Service) start(ctx context.Context, thread ponder.Thread, cause string, b ponder.RunStarted, opts any, made func()) (err error) {
 	if b.Options, err = json.Marshal(opts); err != nil {
 		return err
@@ -167,7 +158,6 @@ func (s *Service) start(ctx context.Context, thread ponder.Thread, cause string,
 	return s.place.Start(ctx, thread.ID)
 }
 
-// Go implements [app.Thinker].
 func (s *Service) Go(ctx context.Context, id ponder.ThreadID, model string) error {
 	err := s.note("Go", func(a *Asked) { a.Went = append(a.Went, id) })
 	if err == nil && model != "" {
@@ -179,7 +169,6 @@ func (s *Service) Go(ctx context.Context, id ponder.ThreadID, model string) erro
 	return s.place.Start(ctx, id)
 }
 
-// Fork implements [app.Thinker].
 func (s *Service) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f app.Fork) error {
 	err := s.note("Fork", func(a *Asked) { a.Forked = append(a.Forked, f) })
 	if err == nil {
@@ -203,7 +192,6 @@ func (s *Service) Fork(ctx context.Context, owner string, from, id ponder.Thread
 	return s.place.Start(ctx, id)
 }
 
-// Remove implements [app.Thinker].
 func (s *Service) Remove(ctx context.Context, id ponder.ThreadID) error {
 	if err := s.note("Remove", func(*Asked) {}); err != nil {
 		return err
@@ -211,7 +199,6 @@ func (s *Service) Remove(ctx context.Context, id ponder.ThreadID) error {
 	return s.Store.Remove(ctx, id)
 }
 
-// Report implements [app.Thinker].
 func (s *Service) Report(ctx context.Context, id ponder.ThreadID, format string) (app.Document, error) {
 	v := session.NewView()
 	for ev, err := range s.Store.Events(ctx, id, 0) {
@@ -228,7 +215,6 @@ func (s *Service) Report(ctx context.Context, id ponder.ThreadID, format string)
 	return app.Document{Type: "application/json", Name: string(id) + ".json", Body: js}, err
 }
 
-// Open implements [app.Talker].
 func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c app.Conversation) error {
 	err := s.note("Open", func(a *Asked) { a.Opened = append(a.Opened, c) })
 	if err == nil {
@@ -242,7 +228,6 @@ func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c 
 	})
 }
 
-// Say implements [app.Talker].
 func (s *Service) Say(ctx context.Context, in ponder.Info, key string, m app.Message) (ponder.Event, error) {
 	err := s.note("Say", func(a *Asked) { a.Said = append(a.Said, m) })
 	if err == nil {
@@ -268,7 +253,6 @@ func (s *Service) Say(ctx context.Context, in ponder.Info, key string, m app.Mes
 	return list[0], nil
 }
 
-// Remember implements [app.Rememberer].
 func (s *Service) Remember(_ context.Context, owner string, list ...app.Memory) ([]app.Memory, error) {
 	if err := s.note("Remember", func(*Asked) {}); err != nil {
 		return nil, err
@@ -283,7 +267,6 @@ func (s *Service) Remember(_ context.Context, owner string, list ...app.Memory) 
 	return list, nil
 }
 
-// Remembered implements [app.Rememberer].
 func (s *Service) Remembered(_ context.Context, owner string, ids ...string) (list []app.Memory, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -295,7 +278,7 @@ func (s *Service) Remembered(_ context.Context, owner string, ids ...string) (li
 	return list, nil
 }
 
-// Search implements [app.Rememberer]: it finds what has the words of the query in it.
+// Search matches words.
 func (s *Service) Search(_ context.Context, owner string, q app.Query) (list []app.Hit, err error) {
 	if err := s.note("Search", func(*Asked) {}); err != nil {
 		return nil, err
@@ -317,7 +300,6 @@ func (s *Service) Search(_ context.Context, owner string, q app.Query) (list []a
 	return list, nil
 }
 
-// Memories implements [app.Rememberer].
 func (s *Service) Memories(_ context.Context, owner string, q app.Query, after string) (list []app.Memory, err error) {
 	if err := s.note("Memories", func(*Asked) {}); err != nil {
 		return nil, err
@@ -334,7 +316,6 @@ func (s *Service) Memories(_ context.Context, owner string, q app.Query, after s
 	return list, nil
 }
 
-// Forget implements [app.Rememberer].
 func (s *Service) Forget(_ context.Context, owner, id string) error {
 	if err := s.note("Forget", func(*Asked) {}); err != nil {
 		return err
@@ -349,23 +330,19 @@ func (s *Service) Forget(_ context.Context, owner, id string) error {
 	return nil
 }
 
-// Thread implements [app.Minder].
 func (*Service) Thread(owner string) ponder.ThreadID { return ponder.ThreadID("thr_mind_" + owner) }
 
-// Mind implements [app.Minder]: nothing is on it.
 func (s *Service) Mind(context.Context, string) (json.RawMessage, error) {
 	return json.RawMessage(`{"version":1,"thoughts":[]}`), s.note("Mind", func(*Asked) {})
 }
 
-// Tick implements [app.Minder].
 func (s *Service) Tick(context.Context, string) (json.RawMessage, error) {
 	return json.RawMessage(`{"tick":1}`), s.note("Tick", func(*Asked) {})
 }
 
-// Dimensions is how many numbers a vector of [Service.Embed] has.
 const Dimensions = 8
 
-// Embed implements [app.Embedder]: the same text has the same vector, of length 1.
+// Embed returns equal unit vectors for equal texts.
 func (s *Service) Embed(_ context.Context, _, model string, texts []string) (list [][]float32, use llm.Usage, name string, err error) {
 	err = s.note("Embed", func(a *Asked) { a.Texts = append(a.Texts, texts...) })
 	if err == nil && model != "" && model != "test/embed" {
@@ -396,7 +373,6 @@ func vector(text string) []float32 {
 	return v
 }
 
-// Models implements [app.Lister].
 func (s *Service) Models(context.Context, string) ([]string, error) {
 	if s.bare {
 		return nil, nil
@@ -404,7 +380,6 @@ func (s *Service) Models(context.Context, string) ([]string, error) {
 	return append(slices.Clone(s.names), "test/embed"), s.note("Models", func(*Asked) {})
 }
 
-// FindChat implements [app.ChatFinder].
 func (s *Service) FindChat(_ context.Context, owner, digest string) (ponder.ThreadID, error) {
 	if err := s.note("FindChat", func(*Asked) {}); err != nil {
 		return "", err
@@ -414,7 +389,6 @@ func (s *Service) FindChat(_ context.Context, owner, digest string) (ponder.Thre
 	return s.chats[owner+"\n"+digest], nil
 }
 
-// NoteChat implements [app.ChatFinder].
 func (s *Service) NoteChat(_ context.Context, owner, digest string, id ponder.ThreadID, _ bool) error {
 	if err := s.note("NoteChat", func(*Asked) {}); err != nil {
 		return err
@@ -427,5 +401,4 @@ func (s *Service) NoteChat(_ context.Context, owner, digest string, id ponder.Th
 
 var _ app.Dialects = (*Service)(nil)
 
-// errNothing is what a lookup says that finds nothing.
 var errNothing = errors.New("nothing was found")
