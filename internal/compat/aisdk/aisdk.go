@@ -1,7 +1,7 @@
-// Package aisdk speaks the UI message stream of the AI SDK, as its versions 5, 6 and 7
-// read it: a chat in a web page, with what is thought and found beside the answer.
+// Package aisdk serves the UI message stream of the AI SDK, versions 5 to 7: a chat in a web page with
+// thoughts and sources.
 //
-// aisdk.go has the routes, ask.go reads requests, answer.go writes streams.
+// aisdk.go has the routes, ask.go parses requests, answer.go writes streams.
 package aisdk
 
 import (
@@ -15,10 +15,9 @@ import (
 	"ponder/internal/stream"
 )
 
-// An api is the handlers.
 type api struct{ desk *compat.Desk }
 
-// New returns the handlers by their patterns.
+// New returns the handlers by pattern.
 func New(desk *compat.Desk) map[string]http.Handler {
 	a := &api{desk}
 	return map[string]http.Handler{
@@ -29,17 +28,15 @@ func New(desk *compat.Desk) map[string]http.Handler {
 	}
 }
 
-// handle returns a handler that checks what the caller may do.
 func (a *api) handle(s auth.Scope, h compat.Handler) http.Handler {
 	return a.desk.Handle(s, h, func(w http.ResponseWriter, f *compat.Fault) { Refuse(w, f.Status, f.Detail) })
 }
 
-// Refuse answers with an error. The AI SDK shows the text of one.
+// Refuse writes an error. The AI SDK displays its text.
 func Refuse(w http.ResponseWriter, status int, detail string) {
 	_ = compat.Reply(w, status, map[string]string{"error": detail})
 }
 
-// chat answers a message.
 func (a *api) chat(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in body
 	js, err := compat.Read(r, &in)
@@ -64,7 +61,6 @@ func (a *api) chat(w http.ResponseWriter, r *http.Request, owner string) error {
 	return nil
 }
 
-// activate notes the thread of the newest work of a chat, unless it is the same as before.
 func (a *api) activate(ctx context.Context, owner, chat string, id ponder.ThreadID) error {
 	if before, err := a.desk.Service.FindChat(ctx, owner, active(chat)); err != nil || before == id {
 		return err
@@ -72,11 +68,10 @@ func (a *api) activate(ctx context.Context, owner, chat string, id ponder.Thread
 	return a.desk.Service.NoteChat(ctx, owner, active(chat), id, false)
 }
 
-// active is what the work of a chat is noted under.
+// active is a digest for [app.ChatFinder].
 func active(chat string) string { return "active " + chat }
 
-// work returns the newest work of a chat, and whether it goes on; a zero Work if there is
-// none.
+// work returns the newest work of a chat, and whether it runs; a zero Work if none.
 func (a *api) work(r *http.Request, owner string) (w compat.Work, goes bool, err error) {
 	thread, err := a.desk.Service.FindChat(r.Context(), owner, active(r.PathValue("id")))
 	if err != nil || thread == "" {
@@ -92,7 +87,6 @@ func (a *api) work(r *http.Request, owner string) (w compat.Work, goes bool, err
 	return w, !end.Status.Ended(), err
 }
 
-// resume sends what goes on in a chat from its beginning.
 func (a *api) resume(w http.ResponseWriter, r *http.Request, owner string) error {
 	work, goes, err := a.work(r, owner)
 	if err != nil {
@@ -106,7 +100,6 @@ func (a *api) resume(w http.ResponseWriter, r *http.Request, owner string) error
 	return nil
 }
 
-// stop ends what goes on in a chat.
 func (a *api) stop(w http.ResponseWriter, r *http.Request, owner string) error {
 	work, goes, err := a.work(r, owner)
 	if err != nil {
@@ -120,7 +113,7 @@ func (a *api) stop(w http.ResponseWriter, r *http.Request, owner string) error {
 	return compat.Reply(w, http.StatusOK, map[string]bool{"stopped": goes})
 }
 
-// steer adds a question to a session or research that goes on, or has it answer now.
+// steer adds a question, or requests the answer now.
 func (a *api) steer(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in struct {
 		Text   string `json:"text"`
@@ -146,7 +139,6 @@ func (a *api) steer(w http.ResponseWriter, r *http.Request, owner string) error 
 	return compat.Reply(w, http.StatusOK, map[string]bool{"accepted": true})
 }
 
-// stream sends a work from its beginning.
 func (a *api) stream(w http.ResponseWriter, r *http.Request, work compat.Work, answered func()) {
 	w.Header().Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
 	t := &telling{Writer: stream.NewWriter(w)}

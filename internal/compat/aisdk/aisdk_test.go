@@ -19,8 +19,7 @@ import (
 
 func routes(desk *compat.Desk) map[string]http.Handler { return New(desk) }
 
-// types are those that all versions of the AI SDK from 5 on know, with the fields that
-// each needs. Others are errors in them.
+// types have the required fields by type, since version 5.
 var types = map[string][]string{
 	"start": nil, "start-step": nil, "finish-step": nil, "finish": nil, "abort": nil,
 	"text-start": {"id"}, "text-delta": {"id", "delta"}, "text-end": {"id"},
@@ -30,7 +29,6 @@ var types = map[string][]string{
 	"source-document": {"sourceId", "mediaType", "title"}, "error": {"errorText"},
 }
 
-// A page is what a page of the AI SDK makes of a stream.
 type page struct {
 	types           []string
 	text, reasoning string
@@ -39,7 +37,7 @@ type page struct {
 	failed          string
 }
 
-// read checks a stream as strictly as the AI SDK does, and returns what is shown.
+// read validates a stream like the AI SDK.
 func read(t *testing.T, s dialecttest.Stream) page {
 	t.Helper()
 	if s.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "v1" || !strings.HasPrefix(s.Header.Get("Content-Type"), "text/event-stream") {
@@ -112,7 +110,6 @@ func read(t *testing.T, s dialecttest.Stream) page {
 	return p
 }
 
-// slow returns a model whose answers are plausible, and take a while.
 func slow() *dialecttest.Model {
 	return &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
 		msg, err := llmtest.Plausible(0)(req)
@@ -151,7 +148,7 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// Whoever comes again while it goes on gets all of it; whoever comes later, nothing.
+// A reconnect during the work gets all of it, a later one nothing.
 func TestResume(t *testing.T) {
 	for _, name := range []string{"ponder/chat", "ponder/session", "ponder/research"} {
 		t.Run(name, func(t *testing.T) {
@@ -185,7 +182,7 @@ func resume(t *testing.T, name string, cut int) {
 	again := r.Stream(dialecttest.Request(ctx, "GET", "/ai/chat/c1/stream", ""), 0)
 	first := read(t, <-whole)
 	if again.Code == http.StatusNoContent {
-		return // it was over by then
+		return // it had ended
 	}
 	second := read(t, again)
 	if second.text != first.text || second.reasoning != first.reasoning || fmt.Sprint(second.types) != fmt.Sprint(first.types) {
@@ -246,7 +243,7 @@ func TestSteer(t *testing.T) {
 	})
 }
 
-// A chat is gone on with, and a failure is told.
+// A chat continues, and a failure is reported.
 func TestGoesOnAndFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := &dialecttest.Model{Answer: func(_ *llm.Request, n int) dialecttest.Answer {
@@ -269,8 +266,7 @@ func TestGoesOnAndFails(t *testing.T) {
 	})
 }
 
-// An answer that breaks off is gone on with if it is the same once more, in the same text;
-// else the stream ends with an error, and whoever asks again has all of it.
+// A restarted answer must extend the sent text, or the stream fails. A repeat gets all of it.
 func TestBegunAnew(t *testing.T) {
 	const first = "The sea is deep, as all know who were there once."
 	for again, fails := range map[string]bool{first + " So it is.": false, "It is 42.": true, "The sea is": true} {

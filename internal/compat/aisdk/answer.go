@@ -11,34 +11,29 @@ import (
 	"ponder/llm"
 )
 
-// A part is one of a stream: an object with a type. Types that are not known are errors in
-// all versions of the AI SDK, so that what is Ponder's own is of a type that begins with
-// "data-".
+// A part is a stream object. The AI SDK rejects unknown types, except with the prefix "data-".
 type part map[string]any
 
-// A telling sends an answer as it comes.
 type telling struct {
 	*stream.Writer
-	open  string       // "text" or "reasoning", if one is open
-	id    string       // its id
-	count int          // of those so far
-	more  compat.Mould // of parts that add to it
+	open  string // "text" or "reasoning"; empty: none
+	id    string
+	count int
+	more  compat.Mould // of deltas
 	js    []byte
 	cited map[string]bool
 }
 
 func (t *telling) put(p part) {
 	js, err := json.Marshal(p)
-	if err != nil { // which what was read from JSON cannot be
+	if err != nil {
 		return
 	}
 	t.Event(0, "", js)
 }
 
-// Quiet implements [compat.Telling].
 func (t *telling) Quiet() { t.Comment("keep-alive") }
 
-// Part implements [compat.Telling].
 func (t *telling) Part(p compat.Part) {
 	switch p.Kind {
 	case compat.Text:
@@ -71,7 +66,7 @@ func (t *telling) Part(p compat.Part) {
 	}
 }
 
-// tool tells of the use of a tool of ours, which the client does not run.
+// tool writes the use of a tool of Ponder.
 func (t *telling) tool(p compat.Part) {
 	s := p.Search
 	switch {
@@ -96,7 +91,7 @@ func (t *telling) tool(p compat.Part) {
 	}
 }
 
-// sources tells what an answer rests on, each once.
+// sources writes each source once.
 func (t *telling) sources(list []compat.Citation) {
 	if t.cited == nil {
 		t.cited = make(map[string]bool)
@@ -117,7 +112,7 @@ func (t *telling) sources(list []compat.Citation) {
 	}
 }
 
-// delta adds to the text or the reasoning that is open, or opens one.
+// delta opens a part of kind if none is open.
 func (t *telling) delta(kind, text string) {
 	if t.open != kind {
 		t.close()
@@ -130,7 +125,6 @@ func (t *telling) delta(kind, text string) {
 	t.Event(0, "", t.js)
 }
 
-// close closes what is open.
 func (t *telling) close() {
 	if t.open != "" {
 		t.put(part{"type": t.open + "-end", "id": t.id})
@@ -138,7 +132,6 @@ func (t *telling) close() {
 	t.open = ""
 }
 
-// Fail implements [compat.Telling].
 func (t *telling) Fail(f *compat.Fault) { t.fail(f.Detail) }
 
 func (t *telling) fail(detail string) {
@@ -149,7 +142,6 @@ func (t *telling) fail(detail string) {
 
 func (t *telling) done() { t.Event(0, "", []byte("[DONE]")) }
 
-// End implements [compat.Telling].
 func (t *telling) End(end compat.End) {
 	t.close()
 	switch end.Status {

@@ -10,7 +10,7 @@ import (
 	"ponder/llm"
 )
 
-// A body is a request of useChat, with what pages add of their own.
+// A body has fields of useChat and of Ponder's pages.
 type body struct {
 	ID       string    `json:"id"` // of the chat
 	Messages []message `json:"messages"`
@@ -23,7 +23,6 @@ type body struct {
 	System string `json:"system"`
 }
 
-// A message is a UIMessage.
 type message struct {
 	Role    string   `json:"role"`
 	Parts   []uiPart `json:"parts"`
@@ -84,7 +83,7 @@ func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
 	return ask, nil
 }
 
-// textOf returns the text of a message: what was thought and found for it is left out.
+// textOf omits reasoning and tools.
 func textOf(m message) string {
 	var texts []string
 	for _, p := range m.Parts {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A file is in the request, or in the public internet.
+// A file is inline or on the public internet.
 func TestFileOf(t *testing.T) {
 	for url, want := range map[string]bool{
 		"data:image/png;base64,aGk=":      true,
