@@ -10,7 +10,6 @@ import (
 	"ponder/llm"
 )
 
-// An answer is a message.
 type answer struct {
 	ID       string  `json:"id"`
 	Type     string  `json:"type"`
@@ -22,7 +21,6 @@ type answer struct {
 	Usage    usage   `json:"usage"`
 }
 
-// A piece is a block of an answer.
 type piece struct {
 	Type      string          `json:"type"`
 	Text      *string         `json:"text,omitempty"`
@@ -42,10 +40,9 @@ type usage struct {
 
 func usageOf(u llm.Usage) usage { return usage{u.Input, u.CacheWrite, u.CacheRead, u.Output} }
 
-// signature stands under thinking. Nobody checks it: thinking that comes back is left out.
+// signature is constant, because returned thinking blocks are ignored.
 const signature = "cG9uZGVy"
 
-// messages answers.
 func (a *api) messages(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in body
 	js, err := compat.Read(r, &in)
@@ -77,7 +74,6 @@ func (a *api) messages(w http.ResponseWriter, r *http.Request, owner string) err
 	return compat.Reply(w, http.StatusOK, out)
 }
 
-// stopOf returns why an answer ends.
 func stopOf(end compat.End) *string {
 	stop := "end_turn"
 	switch end.Finish {
@@ -91,7 +87,6 @@ func stopOf(end compat.End) *string {
 	return &stop
 }
 
-// pieces returns the blocks of an answer that is sent at once.
 func pieces(end compat.Whole) []piece {
 	list := []piece{}
 	if end.Thinking != "" {
@@ -106,7 +101,7 @@ func pieces(end compat.Whole) []piece {
 	return list
 }
 
-// inputOf returns the input of a call, which is an object.
+// inputOf replaces invalid input by {}.
 func inputOf(c llm.ToolCall) json.RawMessage {
 	if !json.Valid(c.Input) || len(c.Input) == 0 || c.Input[0] != '{' {
 		return json.RawMessage(`{}`)
@@ -114,17 +109,15 @@ func inputOf(c llm.ToolCall) json.RawMessage {
 	return c.Input
 }
 
-// A telling sends an answer as it comes: blocks, one after the other.
 type telling struct {
 	*stream.Writer
-	index int    // of the block that is open, or of the next one
-	open  string // its type; empty if none is
+	index int    // of the open or next block
+	open  string // type of the open block; empty: none
 
-	more compat.Mould // of events that add to the block that is open
+	more compat.Mould // of deltas
 	js   []byte
 }
 
-// stream sends an answer as it comes.
 func (a *api) stream(w http.ResponseWriter, r *http.Request, work compat.Work, out answer, answered func()) {
 	t := &telling{Writer: stream.NewPlainWriter(w)}
 	t.event("message_start", map[string]any{"message": out})
@@ -134,16 +127,13 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, work compat.Work, o
 	}
 }
 
-// Quiet implements [compat.Telling].
 func (t *telling) Quiet() { t.event("ping", map[string]any{}) }
 
-// Fail implements [compat.Telling].
 func (t *telling) Fail(f *compat.Fault) {
 	t.close()
 	t.event("error", map[string]any{"error": failure{kindOf(f.Status), f.Detail}})
 }
 
-// End implements [compat.Telling].
 func (t *telling) End(end compat.End) {
 	if f := end.Fault(); f != nil {
 		t.Fail(f)
@@ -154,17 +144,15 @@ func (t *telling) End(end compat.End) {
 	t.event("message_stop", map[string]any{})
 }
 
-// event adds an event, whose type is its name.
 func (t *telling) event(name string, data map[string]any) {
 	data["type"] = name
 	js, err := json.Marshal(data)
-	if err != nil { // which what was read from JSON cannot be
+	if err != nil {
 		return
 	}
 	t.Event(0, name, js)
 }
 
-// Part implements [compat.Telling].
 func (t *telling) Part(p compat.Part) {
 	switch p.Kind {
 	case compat.Text:
@@ -184,7 +172,7 @@ func (t *telling) Part(p compat.Part) {
 	}
 }
 
-// begin opens a block, unless one of its type is open. More is how it is added to.
+// begin opens a block unless one of its kind is open. more is a delta.
 func (t *telling) begin(kind string, block, more map[string]any) {
 	if t.open == kind {
 		return
@@ -201,13 +189,11 @@ func (t *telling) delta(delta map[string]any) map[string]any {
 	return map[string]any{"type": deltaEvent, "index": t.index, "delta": delta}
 }
 
-// add adds to the block that is open.
 func (t *telling) add(text string) {
 	t.js = t.more.Append(t.js[:0], text)
 	t.Event(0, deltaEvent, t.js)
 }
 
-// close closes the block that is open.
 func (t *telling) close() {
 	if t.open == "" {
 		return

@@ -1,8 +1,6 @@
-// Package anthropic speaks the language of Anthropic's Messages API: /v1/messages, with
-// thinking blocks and tools of the client, and the counting of tokens.
+// Package anthropic serves Anthropic's Messages API with thinking blocks, client tools and token counts.
 //
-// anthropic.go has the routes and errors, ask.go reads requests, answer.go makes messages
-// of what comes, and stream.go sends them as they come.
+// anthropic.go has the routes and errors, ask.go parses requests, answer.go writes responses.
 package anthropic
 
 import (
@@ -14,10 +12,9 @@ import (
 	"ponder/llm"
 )
 
-// An api is the handlers.
 type api struct{ desk *compat.Desk }
 
-// New returns the handlers by their patterns.
+// New returns the handlers by pattern.
 func New(desk *compat.Desk) map[string]http.Handler {
 	a := &api{desk}
 	return map[string]http.Handler{
@@ -26,7 +23,7 @@ func New(desk *compat.Desk) map[string]http.Handler {
 	}
 }
 
-// handle returns a handler that checks what the caller may do. Each answer has an id.
+// handle adds a Request-Id.
 func (a *api) handle(s auth.Scope, h compat.Handler) http.Handler {
 	named := func(w http.ResponseWriter, r *http.Request, owner string) error {
 		w.Header().Set("Request-Id", ponder.NewID("req"))
@@ -35,27 +32,25 @@ func (a *api) handle(s auth.Scope, h compat.Handler) http.Handler {
 	return a.desk.Handle(s, named, func(w http.ResponseWriter, f *compat.Fault) { Refuse(w, f.Status, f.Detail) })
 }
 
-// Refuse answers with an error as Anthropic does.
+// Refuse writes an error in Anthropic's form.
 func Refuse(w http.ResponseWriter, status int, detail string) {
 	h := w.Header()
 	if h.Get("Request-Id") == "" {
 		h.Set("Request-Id", ponder.NewID("req"))
 	}
 	if status == http.StatusBadGateway {
-		h.Set("X-Should-Retry", "false") // of what a model failed at, the same request is told the same
+		h.Set("X-Should-Retry", "false") // a retry of a failed model call would fail too
 	}
 	_ = compat.Reply(w, status, map[string]any{
 		"type": "error", "error": failure{kindOf(status), detail}, "request_id": h.Get("Request-Id"),
 	})
 }
 
-// A failure is why there is no answer.
 type failure struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
-// kindOf returns the type of the error of a status.
 func kindOf(status int) string {
 	switch status {
 	case http.StatusUnauthorized:
@@ -77,7 +72,7 @@ func kindOf(status int) string {
 	return "invalid_request_error"
 }
 
-// count answers how many tokens a request has, about.
+// count returns an estimate of the tokens.
 func (a *api) count(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in body
 	if _, err := compat.Read(r, &in); err != nil {
@@ -91,5 +86,5 @@ func (a *api) count(w http.ResponseWriter, r *http.Request, owner string) error 
 	return compat.Reply(w, http.StatusOK, map[string]int{"input_tokens": (req.Size() + bytesOfToken - 1) / bytesOfToken})
 }
 
-// bytesOfToken is about how many bytes of English a token has.
+// bytesOfToken is a rough average for English.
 const bytesOfToken = 4

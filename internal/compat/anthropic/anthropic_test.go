@@ -44,7 +44,6 @@ func ask(s dialecttest.Saying) (path, body string) {
 	return "/v1/messages", string(js)
 }
 
-// A block is a piece of an answer, whole or not.
 type block struct {
 	Type, Text, Thinking, ID, Name string
 	Signature                      *string
@@ -52,7 +51,6 @@ type block struct {
 	Partial                        string `json:"partial_json"`
 }
 
-// A message is an answer, or an event, as a strict client reads it.
 type message struct {
 	Type, ID, Role, Model string
 	Content               []block
@@ -94,7 +92,6 @@ func read(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 	return out, nil
 }
 
-// whole reads an answer that is not streamed.
 func whole(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 	var m message
 	if err := json.Unmarshal([]byte(s.Body), &m); err != nil {
@@ -121,12 +118,12 @@ func whole(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 	return out, nil
 }
 
-// A reader reads events, and knows which may come.
+// A reader validates the order of events.
 type reader struct {
 	out   *dialecttest.Reply
 	begun bool
-	next  int // index of the block to come
-	open  int // index of the block that is open, or -1
+	next  int // index of the next block
+	open  int // index of the open block, or -1
 	kind  string
 	stop  bool
 	over  bool

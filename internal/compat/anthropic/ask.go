@@ -11,7 +11,6 @@ import (
 	"ponder/llm"
 )
 
-// A body is a request.
 type body struct {
 	Model       string          `json:"model"`
 	MaxTokens   *int            `json:"max_tokens"`
@@ -42,7 +41,7 @@ type message struct {
 }
 
 type tool struct {
-	Type   string          `json:"type"` // custom, or one of the server's own
+	Type   string          `json:"type"` // custom, or a server tool
 	Name   string          `json:"name"`
 	Doc    string          `json:"description"`
 	Schema json.RawMessage `json:"input_schema"`
@@ -53,7 +52,7 @@ type choice struct {
 	Name string `json:"name"`
 }
 
-// A block is a piece of a message, in any of the forms that a client sends.
+// A block has the fields of all types.
 type block struct {
 	Type    string          `json:"type"`
 	Text    string          `json:"text"`
@@ -67,7 +66,6 @@ type block struct {
 	IsError bool            `json:"is_error"`
 }
 
-// A source is where an image or a document is.
 type source struct {
 	Type  string `json:"type"` // base64, url or text
 	Media string `json:"media_type"`
@@ -111,7 +109,7 @@ func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
 	return ask, nil
 }
 
-// effort reads how hard to think: an effort, or how many tokens thinking may take.
+// effort parses the effort, or derives it from the thinking budget.
 func (in *body) effort(ask *compat.Ask) error {
 	if in.Output != nil {
 		if !compat.IsEffort(in.Output.Effort) {
@@ -147,7 +145,7 @@ func (in *body) effort(ask *compat.Ask) error {
 	return nil
 }
 
-// tools reads the tools of the client. Those of the server's own are Ponder's to have.
+// tools parses the client tools. Server tools are ignored: Ponder has its own.
 func (in *body) tools(ask *compat.Ask) error {
 	for i, t := range in.Tools {
 		if t.Type != "" && t.Type != "custom" {
@@ -178,7 +176,6 @@ func (in *body) tools(ask *compat.Ask) error {
 	return ask.CheckChoice("tool_choice")
 }
 
-// textOf reads a text, or a list of blocks of text.
 func textOf(where string, js json.RawMessage) (string, error) {
 	if len(js) == 0 || string(js) == "null" {
 		return "", nil
@@ -196,7 +193,6 @@ func textOf(where string, js json.RawMessage) (string, error) {
 	return strings.Join(texts, "\n\n"), nil
 }
 
-// blocks reads a text, or a list of blocks.
 func blocks(where string, js json.RawMessage) (list []block, err error) {
 	var text string
 	if json.Unmarshal(js, &text) == nil {
@@ -208,10 +204,9 @@ func blocks(where string, js json.RawMessage) (list []block, err error) {
 	return list, nil
 }
 
-// A reader reads messages.
 type reader struct {
 	ask   *compat.Ask
-	names map[string]string // of tools, by the ids of calls
+	names map[string]string // names of tools by call id
 }
 
 func (r *reader) message(i int, m message) error {
@@ -244,7 +239,7 @@ func (r *reader) message(i int, m message) error {
 	}
 	if len(msg.Parts) == 0 {
 		if msg.Role == llm.Assistant {
-			return nil // it was thinking alone
+			return nil // only thinking blocks
 		}
 		return compat.Wrong(where, "%s: content must be non-empty", where)
 	}
@@ -252,8 +247,7 @@ func (r *reader) message(i int, m message) error {
 	return nil
 }
 
-// part returns a block as a part, or nil if it is of no use: what was thought is not shown
-// again, for another model may answer.
+// part drops thinking, because another model may answer.
 func (r *reader) part(where string, b block) (*llm.Part, error) {
 	switch b.Type {
 	case "text":
@@ -282,7 +276,6 @@ func (r *reader) part(where string, b block) (*llm.Part, error) {
 	return nil, nil
 }
 
-// result returns what a tool has come to.
 func (r *reader) result(where string, b block) (*llm.Part, error) {
 	out := &llm.ToolResult{ID: b.UseID, Name: r.names[b.UseID], Failed: b.IsError}
 	if len(b.Content) == 0 || string(b.Content) == "null" {
@@ -307,7 +300,7 @@ func (r *reader) result(where string, b block) (*llm.Part, error) {
 	return &llm.Part{Result: out}, nil
 }
 
-// mediaOf reads an image or a document. A document of plain text is text.
+// mediaOf converts an image or document. Plain text becomes a text part.
 func mediaOf(where string, b block) (*llm.Part, error) {
 	switch s := b.Source; {
 	case s == nil:

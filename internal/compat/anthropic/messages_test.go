@@ -11,7 +11,7 @@ import (
 	"ponder/llm"
 )
 
-// post returns what a model is asked for a body.
+// post returns the model request for a body.
 func post(t *testing.T, body string) (asked *llm.Request) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// What is counted is counted without a model.
+// Counting calls no model.
 func TestCount(t *testing.T) {
 	r := dialecttest.New(t, dialecttest.Options{Routes: anthropic.New})
 	small := r.Post(at+"/count_tokens", `{"model":"ponder","messages":[{"role":"user","content":"hello"}]}`)
