@@ -11,19 +11,18 @@ import (
 	"ponder/llm"
 )
 
-// A chunk is a line of an answer.
 type chunk struct {
 	Model    string   `json:"model"`
 	Created  string   `json:"created_at"`
 	Message  *message `json:"message,omitempty"`  // of /api/chat
 	Response *string  `json:"response,omitempty"` // of /api/generate
-	Thinking string   `json:"thinking,omitempty"` // likewise
+	Thinking string   `json:"thinking,omitempty"` // of /api/generate
 	Done     bool     `json:"done"`
 	Reason   string   `json:"done_reason,omitempty"`
 	*counts
 }
 
-// Counts stand on the last line. Times are in nanoseconds.
+// counts has times in nanoseconds.
 type counts struct {
 	Total  int64 `json:"total_duration"`
 	Load   int64 `json:"load_duration"`
@@ -33,14 +32,13 @@ type counts struct {
 	EvalNS int64 `json:"eval_duration"`
 }
 
-// chat answers a conversation.
 func (a *api) chat(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in chatBody
 	body, err := compat.Read(r, &in)
 	if err != nil {
 		return err
 	}
-	if len(in.Messages) == 0 && in.Model != "" { // a client has the model loaded, which it always is
+	if len(in.Messages) == 0 && in.Model != "" { // a request to load the model, which needs nothing
 		if _, err := a.model(in.Model); err != nil {
 			return err
 		}
@@ -51,7 +49,6 @@ func (a *api) chat(w http.ResponseWriter, r *http.Request, owner string) error {
 	return a.tell(w, r, owner, &in, body, false)
 }
 
-// generate answers a prompt.
 func (a *api) generate(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in chatBody
 	body, err := compat.Read(r, &in)
@@ -70,7 +67,6 @@ func (a *api) generate(w http.ResponseWriter, r *http.Request, owner string) err
 	return a.tell(w, r, owner, &in, body, true)
 }
 
-// tell begins what is asked for, and tells what comes of it.
 func (a *api) tell(w http.ResponseWriter, r *http.Request, owner string, in *chatBody, body []byte, prompt bool) error {
 	ask, err := a.ask(owner, in)
 	if err != nil {
@@ -104,24 +100,22 @@ func (a *api) tell(w http.ResponseWriter, r *http.Request, owner string, in *cha
 	return t.err
 }
 
-// A telling writes the lines of an answer.
 type telling struct {
 	w      http.ResponseWriter
 	ctl    *http.ResponseController
 	model  string
 	prompt bool // of /api/generate
-	quiet  bool // no thinking is shown
+	quiet  bool // hide thinking
 	begun  time.Time
 	err    error
 
-	words, thoughts compat.Mould // of lines that have some of the text, or of the thinking
+	words, thoughts compat.Mould // of lines
 	js              []byte
 }
 
-// stream tells of a work as it goes.
 func (a *api) stream(r *http.Request, work compat.Work, t *telling, answered func()) error {
 	ctl := http.NewResponseController(t.w)
-	_ = ctl.SetWriteDeadline(time.Time{}) // a server without limits needs none lifted
+	_ = ctl.SetWriteDeadline(time.Time{}) // fails only for writers without deadlines
 	t.w.Header().Set("Content-Type", "application/x-ndjson")
 	t.w.Header().Set("Cache-Control", "no-cache, no-transform")
 	t.w.Header().Set("X-Accel-Buffering", "no")
@@ -134,13 +128,10 @@ func (a *api) stream(r *http.Request, work compat.Work, t *telling, answered fun
 	return nil
 }
 
-// Quiet implements [compat.Telling].
 func (t *telling) Quiet() { t.put("", "", nil) }
 
-// Fail implements [compat.Telling].
 func (t *telling) Fail(f *compat.Fault) { t.line(map[string]string{"error": f.Detail}) }
 
-// End implements [compat.Telling].
 func (t *telling) End(end compat.End) {
 	if end.Status != ponder.Completed {
 		t.line(map[string]string{"error": end.Reason})
@@ -151,7 +142,6 @@ func (t *telling) End(end compat.End) {
 	t.line(c)
 }
 
-// Flush implements [compat.Telling].
 func (t *telling) Flush() error {
 	if t.err == nil {
 		t.err = t.ctl.Flush()
@@ -159,7 +149,6 @@ func (t *telling) Flush() error {
 	return t.err
 }
 
-// Part implements [compat.Telling].
 func (t *telling) Part(p compat.Part) {
 	switch p.Kind {
 	case compat.Text:
@@ -187,21 +176,18 @@ func callOf(c llm.ToolCall) call {
 	return out
 }
 
-// put writes a line with some of the answer.
 func (t *telling) put(text, thinking string, calls []call) {
 	c := chunk{}
 	c.put(t.prompt, text, thinking, calls)
 	t.line(c)
 }
 
-// mould returns that of lines which have some of the answer, and the time.
 func (t *telling) mould(text, thinking string) compat.Mould {
 	c := chunk{Model: t.model, Created: compat.Gap}
 	c.put(t.prompt, text, thinking, nil)
 	return compat.NewMould(c)
 }
 
-// add writes a line of a mould.
 func (t *telling) add(m compat.Mould, text string) {
 	t.js = append(m.Append(t.js[:0], now(), text), '\n')
 	if t.err == nil {
@@ -219,7 +205,6 @@ func (c *chunk) put(prompt bool, text, thinking string, calls []call) {
 	c.Message = &message{Role: "assistant", Content: text, Thinking: thinking, Calls: calls}
 }
 
-// last returns the last line, without a text.
 func (t *telling) last(end compat.End) chunk {
 	took := time.Since(t.begun).Nanoseconds()
 	c := chunk{Done: true, Reason: "stop", counts: &counts{
@@ -244,7 +229,6 @@ func (t *telling) line(v any) {
 	}
 }
 
-// embed answers with vectors of texts.
 func (a *api) embed(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in struct {
 		Model string          `json:"model"`
@@ -267,7 +251,7 @@ func (a *api) embed(w http.ResponseWriter, r *http.Request, owner string) error 
 	})
 }
 
-// embedOne is embed as it was once.
+// embedOne serves the older embeddings route.
 func (a *api) embedOne(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in struct{ Model, Prompt string }
 	if _, err := compat.Read(r, &in); err != nil {

@@ -12,7 +12,7 @@ import (
 	"ponder/llm"
 )
 
-// A chatBody is a request of /api/chat, and, with a prompt, of /api/generate.
+// A chatBody with a prompt is of /api/generate.
 type chatBody struct {
 	Model    string          `json:"model"`
 	Messages []message       `json:"messages"`
@@ -28,13 +28,11 @@ type chatBody struct {
 	Images []string `json:"images"`
 }
 
-// Options are those that mean something here.
 type options struct {
 	Temperature *float64 `json:"temperature"`
 	Predict     float64  `json:"num_predict"` // tokens; negative: no limit
 }
 
-// A message is one of a conversation.
 type message struct {
 	Role     string   `json:"role"`
 	Content  string   `json:"content"`
@@ -45,7 +43,6 @@ type message struct {
 	CallID   string   `json:"tool_call_id,omitempty"`
 }
 
-// A call is the use of a tool. Its arguments are an object.
 type call struct {
 	ID       string `json:"id,omitempty"`
 	Function struct {
@@ -98,7 +95,7 @@ func (a *api) ask(owner string, in *chatBody) (ask compat.Ask, err error) {
 
 const maxPredict = 1 << 30
 
-// load returns what is done with a model that is asked nothing: it is loaded, or let go.
+// load returns the done_reason of a request to load or unload a model.
 func (in *chatBody) load() string {
 	switch strings.Trim(string(in.Keep), `"`) {
 	case "0", "0s", "0m":
@@ -107,7 +104,6 @@ func (in *chatBody) load() string {
 	return "load"
 }
 
-// effortOf reads how hard to think: true, false, or a word.
 func effortOf(js json.RawMessage) (string, error) {
 	switch text := strings.Trim(string(js), `"`); text {
 	case "", "null", "true":
@@ -122,7 +118,7 @@ func effortOf(js json.RawMessage) (string, error) {
 	}
 }
 
-// schemaOf reads the form of the answer: "json", or a schema.
+// schemaOf parses format: "json" or a schema.
 func schemaOf(js json.RawMessage) (*llm.Schema, error) {
 	switch text := strings.TrimSpace(string(js)); {
 	case text == "", text == "null", text == `""`:
@@ -135,11 +131,10 @@ func schemaOf(js json.RawMessage) (*llm.Schema, error) {
 	return nil, compat.Wrong("format", "format: expected \"json\" or a JSON schema")
 }
 
-// A reader reads messages.
 type reader struct {
 	ask   *compat.Ask
-	names map[string]string // of tools, by the ids of calls
-	last  []string          // ids of calls whose results are to come
+	names map[string]string // names of tools by call id
+	last  []string          // ids of calls without results
 }
 
 func (r *reader) message(i int, m message) error {
@@ -182,8 +177,7 @@ func (r *reader) assistant(i int, m message) {
 	r.add(msg)
 }
 
-// result adds what a tool has come to: of the call it names, else of the first that has
-// its name, else of the first.
+// result appends a tool result. Without an id it belongs to the first open call, of that name if given.
 func (r *reader) result(i int, m message) error {
 	id := m.CallID
 	if id == "" {
@@ -208,7 +202,7 @@ func (r *reader) result(i int, m message) error {
 	return nil
 }
 
-// argsOf returns the arguments of a call, which are an object; a text may have it in it.
+// argsOf accepts an object, or a string with one.
 func argsOf(js json.RawMessage) json.RawMessage {
 	var text string
 	if json.Unmarshal(js, &text) == nil {
@@ -222,7 +216,6 @@ func argsOf(js json.RawMessage) json.RawMessage {
 
 func (r *reader) add(m llm.Message) { r.ask.Messages = append(r.ask.Messages, m) }
 
-// imageOf reads an image.
 func imageOf(text string) (*llm.Media, error) {
 	if _, rest, ok := strings.Cut(text, ";base64,"); ok && strings.HasPrefix(text, "data:") {
 		text = rest

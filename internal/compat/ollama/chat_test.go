@@ -12,7 +12,7 @@ import (
 	"ponder/llm"
 )
 
-// post returns what a model is asked for a body.
+// post returns the model request for a body.
 func post(t *testing.T, body string) (asked *llm.Request) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -26,7 +26,7 @@ func post(t *testing.T, body string) (asked *llm.Request) {
 	return asked
 }
 
-// Results go to the calls that they are of, however a client says which.
+// Results reach their calls by id, name or order.
 func TestResults(t *testing.T) {
 	for results, want := range map[string]string{
 		`{"role":"tool","tool_name":"rain","content":"a"},{"role":"tool","tool_name":"weather","content":"b"}`:                                "rain:a weather:b",
@@ -71,7 +71,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// A client that wants no thinking is shown none.
+// think: false hides thinking.
 func TestQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {

@@ -1,8 +1,7 @@
-// Package ollama speaks the language of Ollama's own API, as of its version 0.17: for
-// clients that look for an Ollama, and find all of Ponder's ways of thinking as models.
+// Package ollama serves the API of Ollama 0.17, so that its clients find Ponder's ways of thinking as models.
 //
-// ollama.go has the routes and the models, ask.go reads requests, and answer.go writes
-// answers: lines of JSON, without signs of life but empty ones.
+// ollama.go has the routes and models, ask.go parses requests, answer.go writes lines of JSON. Heartbeats are
+// lines without text.
 package ollama
 
 import (
@@ -18,13 +17,12 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Version is that of Ollama whose language this is: clients ask for it.
+// Version is the emulated version of Ollama.
 const Version = "0.17.4"
 
-// An api is the handlers.
 type api struct{ desk *compat.Desk }
 
-// New returns the handlers by their patterns.
+// New returns the handlers by pattern.
 func New(desk *compat.Desk) map[string]http.Handler {
 	a := &api{desk}
 	return map[string]http.Handler{
@@ -44,12 +42,11 @@ func New(desk *compat.Desk) map[string]http.Handler {
 	}
 }
 
-// handle returns a handler that checks what the caller may do.
 func (a *api) handle(s auth.Scope, h compat.Handler) http.Handler {
 	return a.desk.Handle(s, h, func(w http.ResponseWriter, f *compat.Fault) { Refuse(w, f.Status, f.Detail) })
 }
 
-// Refuse answers with an error as Ollama does.
+// Refuse writes an error in Ollama's form.
 func Refuse(w http.ResponseWriter, status int, detail string) {
 	_ = reply(w, status, map[string]string{"error": detail})
 }
@@ -68,7 +65,6 @@ func (*api) version(w http.ResponseWriter, _ *http.Request) {
 	_ = reply(w, http.StatusOK, map[string]string{"version": Version})
 }
 
-// A model is one of a list.
 type model struct {
 	Name     string    `json:"name"`
 	Model    string    `json:"model"`
@@ -87,10 +83,10 @@ type details struct {
 	Quant    string   `json:"quantization_level"`
 }
 
-// since is when models are said to have been changed: they have no such time.
+// since is a fixed modification time, because models have none.
 var since = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// latest is what clients put behind a name that has no tag.
+// latest is the tag that clients append to names without one.
 const latest = ":latest"
 
 func modelOf(name string) model {
@@ -102,7 +98,6 @@ func detailsOf() details {
 	return details{Format: "ponder", Family: "ponder", Families: []string{"ponder"}}
 }
 
-// tags lists the models.
 func (a *api) tags(w http.ResponseWriter, r *http.Request, owner string) error {
 	names, err := a.desk.Names(r.Context(), owner)
 	if err != nil {
@@ -115,17 +110,17 @@ func (a *api) tags(w http.ResponseWriter, r *http.Request, owner string) error {
 	return reply(w, http.StatusOK, map[string]any{"models": list})
 }
 
-// running lists the models that are in memory: none, for they are elsewhere.
+// running lists the loaded models, which are always none.
 func (*api) running(w http.ResponseWriter, _ *http.Request, _ string) error {
 	return reply(w, http.StatusOK, map[string]any{"models": []model{}})
 }
 
-// fixed refuses to change what models there are.
+// fixed rejects changes of the models.
 func (*api) fixed(http.ResponseWriter, *http.Request, string) error {
 	return &compat.Fault{Status: http.StatusBadRequest, Detail: "models are not changed here: see the settings of Ponder, and `ponder model list`"}
 }
 
-// show says what a model can do.
+// show describes a model.
 func (a *api) show(w http.ResponseWriter, r *http.Request, _ string) error {
 	var in struct{ Model, Name string }
 	if _, err := compat.Read(r, &in); err != nil {
@@ -142,7 +137,7 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, _ string) error {
 	})
 }
 
-// model returns the model that a client names.
+// model parses a model name; unknown names are a Fault with status 404.
 func (a *api) model(name string) (compat.Model, error) {
 	if name == "" {
 		return compat.Model{}, compat.Wrong("model", "model is required")

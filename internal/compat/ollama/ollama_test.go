@@ -51,7 +51,7 @@ func ask(s dialecttest.Saying) (path, body string) {
 	return "/api/chat", string(js)
 }
 
-// A line is one of an answer, as a strict client reads it.
+// A line is a parsed response line.
 type line struct {
 	Model    string
 	Created  time.Time `json:"created_at"`
@@ -103,7 +103,7 @@ func read(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 	return out, nil
 }
 
-// add adds a line, and reports whether it is the last one.
+// add parses a line, and reports whether it is the last.
 func add(out *dialecttest.Reply, l line) (over bool, err error) {
 	if l.Model == "" || l.Created.IsZero() || l.Done == nil || (l.Message == nil) == (l.Response == nil) {
 		return false, fmt.Errorf("something is missing")
@@ -128,7 +128,7 @@ func add(out *dialecttest.Reply, l line) (over bool, err error) {
 	return *l.Done, nil
 }
 
-// A prompt is answered as a message is, and kept apart.
+// A prompt gets an answer without a conversation.
 func TestGenerate(t *testing.T) {
 	l := language
 	l.Ask = func(s dialecttest.Saying) (path, body string) {
