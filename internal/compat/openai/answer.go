@@ -12,7 +12,6 @@ import (
 	"ponder/llm"
 )
 
-// A completion is an answer, or a chunk of one.
 type completion struct {
 	ID      string   `json:"id"`
 	Object  string   `json:"object"`
@@ -30,15 +29,14 @@ type choice struct {
 	Logs    any     `json:"logprobs"`
 }
 
-// A whole is an answer. Clients count on some fields being there.
+// A whole has the fields that clients require.
 type whole struct {
 	said
 	Content *string `json:"content"`
 	Refusal *string `json:"refusal"`
 }
 
-// A said is an answer, or what is added to it. Reasoning has no place in OpenAI's own form;
-// that it is called so is what clients have agreed on.
+// A said is a message or a delta. reasoning_content is a convention of clients only.
 type said struct {
 	Role        string       `json:"role,omitempty"`
 	Content     *string      `json:"content,omitempty"`
@@ -47,7 +45,6 @@ type said struct {
 	Annotations []annotation `json:"annotations,omitempty"`
 }
 
-// An annotation is a source of the answer.
 type annotation struct {
 	Type string   `json:"type"`
 	URL  citation `json:"url_citation"`
@@ -82,7 +79,7 @@ func (a *api) chat(w http.ResponseWriter, r *http.Request, owner string) error {
 	return a.complete(w, r, owner, false)
 }
 
-// openWebUI is chat with events of its own kind in the stream.
+// openWebUI adds Open WebUI events to the stream.
 func (a *api) openWebUI(w http.ResponseWriter, r *http.Request, owner string) error {
 	return a.complete(w, r, owner, true)
 }
@@ -129,7 +126,7 @@ func callOf(c llm.ToolCall) call {
 	return call{ID: c.ID, Type: "function", Function: function{c.Name, argsOf(c)}}
 }
 
-// annotationsOf returns the sources that have addresses.
+// annotationsOf returns citations with URLs.
 func annotationsOf(cited []compat.Citation) (list []annotation) {
 	for _, c := range cited {
 		if c.URL != "" {
@@ -139,11 +136,10 @@ func annotationsOf(cited []compat.Citation) (list []annotation) {
 	return list
 }
 
-// argsOf returns the arguments of a call as a text.
 func argsOf(c llm.ToolCall) string {
 	var text string
 	if json.Unmarshal(c.Input, &text) == nil {
-		return text // what the model wrote is no JSON
+		return text // invalid JSON of the model
 	}
 	return string(c.Input)
 }
@@ -157,19 +153,17 @@ func finishOf(end compat.End) *string {
 	return &finish
 }
 
-// A telling sends an answer as it comes.
 type telling struct {
 	*stream.Writer
 	c      completion
 	events bool // of Open WebUI
 	usage  bool
-	calls  int // so far
+	calls  int
 
-	words, thoughts compat.Mould // of chunks that have some of the text, or of the reasoning
+	words, thoughts compat.Mould // of chunks
 	js              []byte
 }
 
-// stream sends an answer as it comes.
 func (a *api) stream(w http.ResponseWriter, r *http.Request, work compat.Work, t *telling, answered func()) {
 	t.Writer = stream.NewPlainWriter(w)
 	empty, gap := "", compat.Gap
@@ -180,16 +174,13 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, work compat.Work, t
 	}
 }
 
-// Quiet implements [compat.Telling].
 func (t *telling) Quiet() { t.Comment("keep-alive") }
 
-// Fail implements [compat.Telling].
 func (t *telling) Fail(f *compat.Fault) {
 	t.object(map[string]Failure{"error": FailureOf(f)})
 	t.done()
 }
 
-// End implements [compat.Telling].
 func (t *telling) End(end compat.End) {
 	switch end.Status {
 	case ponder.Failed:
@@ -207,7 +198,6 @@ func (t *telling) End(end compat.End) {
 
 func (t *telling) done() { t.Event(0, "", []byte("[DONE]")) }
 
-// Part implements [compat.Telling].
 func (t *telling) Part(p compat.Part) {
 	if t.events {
 		t.event(p)
@@ -231,7 +221,7 @@ func (t *telling) Part(p compat.Part) {
 	}
 }
 
-// event adds what Open WebUI shows beside an answer: how far it is, and its sources.
+// event writes status and source events.
 func (t *telling) event(p compat.Part) {
 	switch p.Kind {
 	case compat.Progress:
@@ -258,7 +248,6 @@ func (t *telling) chunk(s said, finish *string) completion {
 	return c
 }
 
-// add adds a chunk of a mould.
 func (t *telling) add(m compat.Mould, text string) {
 	t.js = m.Append(t.js[:0], text)
 	t.Event(0, "", t.js)
@@ -266,7 +255,7 @@ func (t *telling) add(m compat.Mould, text string) {
 
 func (t *telling) object(v any) {
 	js, err := json.Marshal(v)
-	if err != nil { // which what was read from JSON cannot be
+	if err != nil {
 		return
 	}
 	t.Event(0, "", js)

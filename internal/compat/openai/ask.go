@@ -10,7 +10,6 @@ import (
 	"ponder/llm"
 )
 
-// A body is a request of /v1/chat/completions.
 type body struct {
 	Model      string          `json:"model"`
 	Messages   []message       `json:"messages"`
@@ -28,7 +27,6 @@ type body struct {
 	N             *int     `json:"n"`
 }
 
-// A message is one of a conversation.
 type message struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
@@ -44,14 +42,11 @@ type call struct {
 	Function function `json:"function"`
 }
 
-// A function is what a call is of. Its arguments are a text.
 type function struct {
 	Name string `json:"name"`
 	Args string `json:"arguments"`
 }
 
-// A Tool is one of the client, in either form: with a function, or flat as responses have
-// it.
 type Tool struct {
 	Type     string `json:"type"`
 	Function *struct {
@@ -61,7 +56,6 @@ type Tool struct {
 	} `json:"function"`
 }
 
-// A format is the form of the answer.
 type format struct {
 	Type   string `json:"type"` // text, json_object or json_schema
 	Schema *struct {
@@ -103,7 +97,6 @@ func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
 
 const maxTemperature = 2
 
-// tools reads the tools of the client, and which are to be called.
 func (in *body) tools(ask *compat.Ask) (err error) {
 	for i, t := range in.Tools {
 		if t.Type != "function" && t.Type != "" {
@@ -124,7 +117,7 @@ func (in *body) tools(ask *compat.Ask) (err error) {
 	return ask.CheckChoice("tool_choice")
 }
 
-// ChoiceOf reads which tools are to be called: a word, or an object that names one.
+// ChoiceOf parses a word, or an object with a name.
 func ChoiceOf(js json.RawMessage) (string, error) {
 	if len(js) == 0 || string(js) == "null" {
 		return "", nil
@@ -166,10 +159,9 @@ func (f *format) schema() (*llm.Schema, error) {
 	return nil, compat.Wrong("response_format", "response_format: expected text, json_object, or json_schema with a schema")
 }
 
-// A reader reads messages.
 type reader struct {
 	ask   *compat.Ask
-	names map[string]string // of tools, by the ids of calls
+	names map[string]string // names of tools by call id
 }
 
 func (r *reader) message(where string, m message) error {
@@ -206,7 +198,7 @@ func (r *reader) message(where string, m message) error {
 	return nil
 }
 
-// result adds what a tool has come to: those of one round are one message.
+// result appends a tool result. Results of a round share a message.
 func (r *reader) result(res llm.ToolResult) {
 	list := r.ask.Messages
 	if n := len(list); n > 0 && list[n-1].Role == llm.User && list[n-1].Parts[0].Result != nil {
@@ -218,7 +210,7 @@ func (r *reader) result(res llm.ToolResult) {
 
 func (r *reader) add(m llm.Message) { r.ask.Messages = append(r.ask.Messages, m) }
 
-// InputOf returns the arguments of a call as JSON.
+// InputOf returns the arguments as JSON: an object, or else a string.
 func InputOf(args string) json.RawMessage {
 	if json.Valid([]byte(args)) && strings.HasPrefix(strings.TrimSpace(args), "{") {
 		return json.RawMessage(args)
@@ -227,18 +219,18 @@ func InputOf(args string) json.RawMessage {
 		return json.RawMessage(`{}`)
 	}
 	js, err := json.Marshal(args)
-	if err != nil { // which texts cannot be
+	if err != nil {
 		return json.RawMessage(`{}`)
 	}
 	return js
 }
 
-// A contentPart is a piece of a message, in the forms of chat completions and responses.
+// A contentPart covers chat completions and responses.
 type contentPart struct {
 	Type    string          `json:"type"`
 	Text    string          `json:"text"`
 	Refusal string          `json:"refusal"`
-	Image   json.RawMessage `json:"image_url"` // an object with a url, or that itself
+	Image   json.RawMessage `json:"image_url"` // an object with a url, or a string
 	File    *struct {
 		Data string `json:"file_data"`
 		Name string `json:"filename"`
@@ -248,7 +240,7 @@ type contentPart struct {
 	Filename string `json:"filename"`
 }
 
-// PartsOf reads the content of a message: a text, or a list of parts.
+// PartsOf parses a text or a list of parts. Errors name where.
 func PartsOf(where string, js json.RawMessage) ([]llm.Part, error) {
 	var text string
 	if len(js) == 0 || json.Unmarshal(js, &text) == nil {
@@ -299,7 +291,6 @@ func (c contentPart) part(where string) (llm.Part, error) {
 	return llm.Part{}, compat.Wrong("messages", "%s.type: expected text, image_url or file with its content", where)
 }
 
-// mediaAt reads an address: of the web, or one that is the data itself.
 func mediaAt(where, url, kind, name string) (llm.Part, error) {
 	m, ok := compat.MediaAt(url)
 	if !ok {

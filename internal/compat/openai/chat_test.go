@@ -21,7 +21,7 @@ func rig(t *testing.T, m *dialecttest.Model) *dialecttest.Rig {
 	return dialecttest.New(t, dialecttest.Options{Model: m, Tools: dialecttest.Lookups(time.Second), Routes: openai.New, Refuse: refuse})
 }
 
-// post returns the answer to a body, and what the model was asked for it.
+// post returns the response to a body, and the model request.
 func post(t *testing.T, body string) (dialecttest.Reply, *llm.Request) {
 	t.Helper()
 	var out dialecttest.Reply
@@ -159,7 +159,7 @@ func TestEmbeddings(t *testing.T) {
 	}
 }
 
-// The last chunk has what was used, if the client wants that.
+// The last chunk has the usage on request.
 func TestUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := rig(t, dialecttest.Says("fine"))
@@ -172,7 +172,7 @@ func TestUsage(t *testing.T) {
 	})
 }
 
-// Events of Open WebUI are told at its path, and only there; sources are cited at both.
+// Only the Open WebUI path has its events. Both paths have citations.
 func TestOpenWebUI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := rig(t, nil)

@@ -1,7 +1,7 @@
-// Package openai speaks the language of OpenAI's chat completions, models and embeddings.
-// That of responses is package responses beside it.
+// Package openai serves OpenAI's chat completions, models and embeddings. Package responses serves the
+// Responses API.
 //
-// openai.go has the routes and errors, ask.go reads requests, answer.go writes answers.
+// openai.go has the routes and errors, ask.go parses requests, answer.go writes responses.
 package openai
 
 import (
@@ -19,10 +19,9 @@ import (
 	"ponder/internal/textkit"
 )
 
-// An api is the handlers.
 type api struct{ desk *compat.Desk }
 
-// New returns the handlers by their patterns.
+// New returns the handlers by pattern.
 func New(desk *compat.Desk) map[string]http.Handler {
 	a := &api{desk}
 	return map[string]http.Handler{
@@ -36,13 +35,11 @@ func New(desk *compat.Desk) map[string]http.Handler {
 	}
 }
 
-// Handle returns a handler that checks what the caller may do, and tells errors as OpenAI
-// does.
+// Handle is [compat.Desk.Handle] with errors in OpenAI's form.
 func Handle(desk *compat.Desk, s auth.Scope, h compat.Handler) http.Handler {
 	return desk.Handle(s, h, Refuse)
 }
 
-// A Failure is why there is no answer, in OpenAI's form.
 type Failure struct {
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
@@ -50,7 +47,6 @@ type Failure struct {
 	Code    *string `json:"code"`
 }
 
-// FailureOf returns a fault in OpenAI's form.
 func FailureOf(f *compat.Fault) Failure {
 	out := Failure{Message: f.Detail, Type: "invalid_request_error"}
 	if f.Field != "" {
@@ -77,18 +73,16 @@ func FailureOf(f *compat.Fault) Failure {
 	return out
 }
 
-// Refuse answers with an error.
 func Refuse(w http.ResponseWriter, f *compat.Fault) {
 	again := f.Status > http.StatusBadGateway || f.Status == http.StatusInternalServerError ||
 		f.Status == http.StatusTooManyRequests || f.Status == http.StatusConflict
-	if !again { // of what a model failed at, the same request is told the same
+	if !again { // the model would fail again
 		w.Header().Set("X-Should-Retry", "false")
 	}
 	_ = compat.Reply(w, f.Status, map[string]Failure{"error": FailureOf(f)})
 }
 
-// A model is one of a list, as clients of OpenAI and of Anthropic read it: they ask under
-// the same path.
+// A model serves the clients of OpenAI and Anthropic on the same path.
 type model struct {
 	ID      string    `json:"id"`
 	Object  string    `json:"object"`
@@ -99,7 +93,7 @@ type model struct {
 	Since   time.Time `json:"created_at"`
 }
 
-// since is when models are said to have been made: they have no such time.
+// since is constant, because models have no creation time.
 var since = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func modelOf(id string) model {
@@ -130,7 +124,7 @@ func (a *api) oneModel(w http.ResponseWriter, r *http.Request, _ string) error {
 	return compat.Reply(w, http.StatusOK, modelOf(m.Name))
 }
 
-// ModelOf returns the model that a client names.
+// ModelOf returns a Fault with status 404 for an unknown name.
 func ModelOf(desk *compat.Desk, name string) (compat.Model, error) {
 	if name == "" {
 		return compat.Model{}, compat.Wrong("model", "you must provide a model parameter")
@@ -142,7 +136,6 @@ func ModelOf(desk *compat.Desk, name string) (compat.Model, error) {
 	return m, nil
 }
 
-// embeddings answers with vectors of texts.
 func (a *api) embeddings(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in struct {
 		Model    string          `json:"model"`
@@ -177,7 +170,7 @@ func (a *api) embeddings(w http.ResponseWriter, r *http.Request, owner string) e
 	})
 }
 
-// packed returns a vector as its bytes, little-endian, in base64.
+// packed returns little-endian base64.
 func packed(v []float32) string {
 	b := make([]byte, 0, 4*len(v))
 	for _, x := range v {

@@ -14,7 +14,6 @@ import (
 	"ponder/llm"
 )
 
-// language is chat completions.
 var language = dialecttest.Language{
 	Routes: openai.New, Refuse: refuse, Ask: ask, Read: read, Sign: ": keep-alive\n", Chat: "X-OpenWebUI-Chat-Id",
 }
@@ -53,7 +52,6 @@ func marshal(v any) string {
 	return string(js)
 }
 
-// A chunk is a piece of an answer, or all of it, as a strict client reads it.
 type chunk struct {
 	ID      string
 	Object  string
@@ -111,7 +109,7 @@ func read(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 	return out, nil
 }
 
-// add reads a chunk; code is that of an answer that is not streamed.
+// add parses a chunk. code is the status of a plain response.
 func add(out *dialecttest.Reply, js string, code int) error {
 	var c chunk
 	if err := json.Unmarshal([]byte(js), &c); err != nil {
