@@ -1,11 +1,8 @@
-// Package httpapi is the native API of Ponder: what `ponder serve` answers to programs.
+// Package httpapi is the native HTTP API of `ponder serve`.
 //
-// Each group of routes has a file: thinking.go (sessions), threads.go (threads and
-// conversations), completions.go (answers as streams of chunks: see internal/dialect/completions), memory.go, mind.go
-// and usage.go. A handler checks, asks a fold or an interface of service.go, and
-// answers; api.go is what all have in common. huma describes the routes, and binds them to
-// requests and answers. Errors are problem documents (RFC 9457)
-// that name every field that is wrong. Streams are those of package stream.
+// A handler validates a request, calls package app or a fold of the log, and encodes the result. api.go and
+// requests.go have shared code, stream.go event streams, and each other file a group of routes. huma
+// describes and binds the routes. Errors are problem documents (RFC 9457) that name all invalid fields.
 package httpapi
 
 import (
@@ -34,46 +31,42 @@ import (
 	"ponder/mode/session"
 )
 
-// A Config says what the API is made of. Store, Hub, Guard, Service and Requests are required.
+// A Config requires Store, Hub, Guard, Service and Requests. Its functions may be nil.
 type Config struct {
 	Store   ponder.Store
 	Hub     *stream.Hub
 	Guard   *auth.Guard
 	Service Service
 	Version string
-	Logger  *slog.Logger // one line a request, with ids and without content; slog.Default() if nil
+	Logger  *slog.Logger // without content; nil: slog.Default()
 
-	// Ready says why the server should not be sent work now, or nil.
+	// Ready returns why the server is not ready, or nil.
 	Ready func(context.Context) error
 
-	// Calibration, if set, returns what claims of sessions of an owner are worth. It is
-	// asked for each session that is shown, so it should be kept for a while.
+	// Calibration is called for each session of a list, so it should cache.
 	Calibration func(ctx context.Context, owner string) session.Calibration
 
-	// Afford, if set, calls do, which lets a session that has cost spent cost most in all, or
-	// returns an [Error] if its token does not pay for that.
+	// Afford calls do, which raises the cost limit of a session to most, of which spent is used. It returns
+	// an [Error] if the quota is too low.
 	Afford func(ctx context.Context, info ponder.Info, spent, most ponder.Money, do func() error) error
 
-	// Requests keep the Idempotency-Keys of requests whose thread does not.
+	// Requests has the idempotency keys that threads do not store.
 	Requests Requests
 
-	// Seen, if set, is told of each request that was answered: its route as a pattern, the
-	// status, and how long it took; zero for a stream.
+	// Seen observes each request. The duration of a stream is zero.
 	Seen func(method, route string, status int, took time.Duration)
 
-	// More are handlers beside those of the API, by pattern, behind the same guard.
+	// More has further handlers behind the Guard.
 	More map[string]http.Handler
 
-	// Refuse, if set, answers requests that the guard refuses, where they are for a handler
-	// of More with errors of another shape: it reports whether it did. Headers that belong
-	// to the refusal are set.
+	// Refuse writes a refusal of Guard in the format of a handler in More, with the headers already set. It
+	// reports whether it did.
 	Refuse func(w http.ResponseWriter, r *http.Request, why *auth.Refusal) bool
 }
 
-// MaxBody is the size of a request's body, in bytes.
+// MaxBody is in bytes.
 const MaxBody = 8 << 20
 
-// An api is the handlers, and what they share.
 type api struct {
 	Config
 	huma  huma.API
@@ -82,8 +75,7 @@ type api struct {
 	gone  context.Context //nolint:containedctx // done when streams must end
 }
 
-// New returns the handler of the API. Streams end, after a word to their readers, when
-// ctx is done.
+// New returns the handler. When ctx is done, streams send a closing event and end.
 func New(ctx context.Context, c Config) http.Handler {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	mux := http.NewServeMux()
@@ -100,11 +92,10 @@ func New(ctx context.Context, c Config) http.Handler {
 	return a.around(mux)
 }
 
-// settings are those of huma. Its own page of documentation would load scripts from
-// elsewhere, so docs.go has another.
+// settings disables the documentation page of huma, which loads external scripts.
 func settings(version string) huma.Config {
 	cfg := huma.DefaultConfig("Ponder", version)
-	cfg.CreateHooks = nil // which would add $schema to all bodies
+	cfg.CreateHooks = nil // which add $schema to bodies
 	cfg.DocsPath, cfg.SchemasPath, cfg.OpenAPIPath = "", "", ""
 	cfg.Transformers = []huma.Transformer{plainly}
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{bearer: {Type: "http", Scheme: "bearer"}}
@@ -112,7 +103,6 @@ func settings(version string) huma.Config {
 	return cfg
 }
 
-// around lets in who may ask, and answers for handlers that fail.
 func (a *api) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun, seen, caller := time.Now(), &status{ResponseWriter: w}, auth.Caller{}
@@ -150,12 +140,11 @@ func (a *api) around(next http.Handler) http.Handler {
 			a.refused(seen, r, refused)
 			return
 		}
-		r = r.WithContext(auth.With(r.Context(), caller)) // which is told its pattern
+		r = r.WithContext(auth.With(r.Context(), caller)) // the mux sets its pattern
 		next.ServeHTTP(seen, r)
 	})
 }
 
-// refused answers a request that is not let in.
 func (a *api) refused(w http.ResponseWriter, r *http.Request, why *auth.Refusal) {
 	dismiss(w, r)
 	if why.Status == http.StatusUnauthorized {
@@ -169,18 +158,17 @@ func (a *api) refused(w http.ResponseWriter, r *http.Request, why *auth.Refusal)
 	}
 }
 
-// A status notes what was answered.
 type status struct {
 	http.ResponseWriter
 	code int
 }
 
 func (s *status) WriteHeader(code int) {
-	if s.code != 0 { // huma writes a second one if the client disconnects
+	if s.code != 0 { // huma writes again after a disconnect
 		return
 	}
 	s.code = code
-	if h := s.Header(); code == http.StatusTooManyRequests && h.Get("Retry-After") == "" { // a day's worth, not a pace
+	if h := s.Header(); code == http.StatusTooManyRequests && h.Get("Retry-After") == "" { // a daily quota, not a rate
 		h.Set("Retry-After", strconv.Itoa(int(untilTomorrow(time.Now())/time.Second)+1))
 	}
 	s.ResponseWriter.WriteHeader(code)
@@ -191,10 +179,9 @@ func (s *status) Write(b []byte) (int, error) {
 	return s.ResponseWriter.Write(b)
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap serves [http.ResponseController].
 func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// health answers whether the server lives, and whether it takes work.
 func (a *api) health(mux *http.ServeMux) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
@@ -210,8 +197,7 @@ func (a *api) health(mux *http.ServeMux) {
 	})
 }
 
-// owned returns a thread of whoever asks, by its id or by what a client has called it: see
-// package completions. A thread of another owner is not there.
+// owned returns a thread of the caller by id or client name.
 func (a *api) owned(ctx context.Context, id string, kinds ...ponder.Kind) (ponder.Info, error) {
 	info, err := completions.Find(ctx, a.Store, auth.CallerOf(ctx).Owner, id, kinds...)
 	switch {
@@ -223,7 +209,6 @@ func (a *api) owned(ctx context.Context, id string, kinds ...ponder.Kind) (ponde
 	return info, nil
 }
 
-// The words of package service, which are those of this API.
 type (
 	Thinker      = app.Thinker
 	Talker       = app.Talker
@@ -241,18 +226,16 @@ type (
 	Document     = app.Document
 )
 
-// problem answers with a problem document.
 func problem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail})
 }
 
-// failed returns what a caller is told of an error: what he can mend in its own words,
-// and of others only that something failed, which the log says.
+// failed converts an error. It logs internal errors and hides them.
 func (a *api) failed(err error) error { return a.failedIn("body", err) }
 
-// failedIn is failed of a request whose fields are in a part of it.
+// failedIn is failed for a part of the request, such as "query".
 func (a *api) failedIn(part string, err error) error {
 	var answered huma.StatusError
 	if err == nil || errors.As(err, &answered) {
@@ -268,7 +251,6 @@ func (a *api) failedIn(part string, err error) error {
 	return huma.NewError(compat.StatusOf(e.Code), e.Message, &huma.ErrorDetail{Message: e.Message, Location: part + "." + e.Field})
 }
 
-// more adds the routes of completions, memories, the subconscious and usage.
 func (a *api) more() {
 	a.completions()
 	a.memory()
@@ -276,13 +258,12 @@ func (a *api) more() {
 	a.usage()
 }
 
-// An adapter has the operations of huma on a mux. Bodies have been read: see [takeBody].
+// An adapter registers huma operations. Bodies are in memory: see [takeBody].
 type adapter struct{ mux *http.ServeMux }
 
-// ServeHTTP implements [huma.Adapter].
 func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
 
-// Handle implements [huma.Adapter]. A path is the same with a slash at its end.
+// Handle implements [huma.Adapter]. A trailing slash is optional.
 func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	op.BodyReadTimeout, op.MaxBodyBytes = -1, MaxBody+1
 	serve := func(w http.ResponseWriter, r *http.Request) {
@@ -297,8 +278,7 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	a.mux.HandleFunc(pattern+"/{$}", serve)
 }
 
-// emptyOrJSON reports whether the body of a request, which is in memory, has nothing in it
-// that is no JSON.
+// emptyOrJSON reads the body from memory.
 func emptyOrJSON(r *http.Request) bool {
 	if !hasBody(r) {
 		return true
@@ -308,14 +288,12 @@ func emptyOrJSON(r *http.Request) bool {
 	return err == nil && (len(bytes.TrimSpace(body)) == 0 || json.Valid(body))
 }
 
-// Groups of routes.
 const (
 	tagSessions = "sessions"
 	tagThreads  = "threads"
 )
 
-// operation returns an operation that needs a scope, with the errors that it may answer
-// beside those that all may.
+// operation needs a scope. errs are its specific statuses.
 func (a *api) operation(scope auth.Scope, method, path, id, summary, tag string, errs ...int) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{tag},
@@ -325,10 +303,8 @@ func (a *api) operation(scope auth.Scope, method, path, id, summary, tag string,
 	}
 }
 
-// bearer is the name of how callers show who they are.
 const bearer = "token"
 
-// needs lets only callers on that may do what a scope is for.
 func (a *api) needs(scope auth.Scope) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		if !auth.CallerOf(ctx.Context()).May(scope) {
@@ -340,14 +316,12 @@ func (a *api) needs(scope auth.Scope) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// Bounds of what a problem document repeats of a request.
 const (
 	maxEchoed = 200 // bytes of a value
 	maxWrong  = 50  // violations
 )
 
-// plainly is a transformer of huma: problem documents say in their detail what is wrong
-// first, and repeat little of what was sent.
+// plainly puts the first violation into the detail, and shortens echoed values.
 func plainly(_ huma.Context, _ string, v any) (any, error) {
 	doc, ok := v.(*huma.ErrorModel)
 	if !ok {
@@ -373,7 +347,6 @@ func plainly(_ huma.Context, _ string, v any) (any, error) {
 	return &short, nil
 }
 
-// echoed returns a value that was sent, or nil if it is long.
 func echoed(v any) any {
 	switch v := v.(type) {
 	case nil, bool, float64, int, int64:
@@ -384,7 +357,6 @@ func echoed(v any) any {
 	return nil
 }
 
-// write answers with JSON where a handler may also answer with a stream.
 func (a *api) write(ctx huma.Context, status int, body any) {
 	ctx.SetHeader("Content-Type", "application/json")
 	ctx.SetStatus(status)
@@ -393,7 +365,7 @@ func (a *api) write(ctx huma.Context, status int, body any) {
 	}
 }
 
-// refuse answers with an error where a handler writes its answer itself.
+// refuse serves handlers that write their own response.
 func (a *api) refuse(ctx huma.Context, err error) {
 	var refused huma.StatusError
 	if !errors.As(err, &refused) && !errors.As(a.failed(err), &refused) {

@@ -16,7 +16,6 @@ import (
 	"ponder/store/memory"
 )
 
-// desk is an API over a store, and who asks it.
 type desk struct {
 	store ponder.Store
 	http.Handler
@@ -27,7 +26,6 @@ func serve(t *testing.T, service Service) *desk {
 	return serveWith(t, memory.New(), service)
 }
 
-// serveWith returns an API over a store.
 func serveWith(t *testing.T, store ponder.Store, service Service) *desk {
 	t.Helper()
 	return &desk{store, New(t.Context(), Config{
@@ -40,7 +38,6 @@ func serveWith(t *testing.T, store ponder.Store, service Service) *desk {
 	})}
 }
 
-// ask sends a request with a token and returns the status and the body.
 func (d *desk) ask(token, method, path, body string) (int, string) {
 	r := httptest.NewRequestWithContext(context.Background(), method, "http://127.0.0.1"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+token)
@@ -79,7 +76,7 @@ func TestSession(t *testing.T) {
 			t.Errorf("no %s in %s", field, body)
 		}
 	}
-	if got.Session["status"] != "paused" { // nobody works on it
+	if got.Session["status"] != "paused" { // no holder
 		t.Errorf("status %v", got.Session["status"])
 	}
 	if code, body := d.ask("hers", "GET", "/api/thinking/thr_1", ""); code != http.StatusNotFound || strings.Contains(body, "large") {
@@ -111,7 +108,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A handler of another language has its own shape for what the guard refuses.
+// Handlers of other protocols format refusals themselves.
 func TestRefuse(t *testing.T) {
 	store := memory.New()
 	api := New(t.Context(), Config{
@@ -148,5 +145,5 @@ func (d *desk) send(r *http.Request) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// canary marks what nobody may see.
+// canary marks internal text.
 const canary = "CANARY-7f3"

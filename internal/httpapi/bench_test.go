@@ -11,8 +11,7 @@ import (
 	"ponder/store/memory"
 )
 
-// BenchmarkRequests measures the cost of small requests: a GET with parameters, a POST with a
-// body, and a POST whose body is refused.
+// BenchmarkRequests measures a GET, a POST and a refused POST.
 func BenchmarkRequests(b *testing.B) {
 	store := memory.New()
 	api := New(b.Context(), Config{

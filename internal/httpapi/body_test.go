@@ -20,8 +20,7 @@ import (
 	"ponder/store/memory"
 )
 
-// A pipes is a listener whose connections are in memory, so that they are waited for in
-// virtual time.
+// pipes listens in memory, for virtual time.
 type pipes struct {
 	ch   chan net.Conn
 	once sync.Once
@@ -50,8 +49,8 @@ func (p *pipes) dial() net.Conn {
 	return here
 }
 
-// overPipes serves an API, with a handler of another language at POST /other that reads its
-// body and then streams for a minute, and one that never reads at GET /idle.
+// overPipes adds POST /other, which reads its body and streams for a minute, and GET /idle, which never
+// reads.
 func overPipes(t *testing.T) *pipes {
 	t.Helper()
 	store := memory.New()
@@ -88,12 +87,11 @@ func overPipes(t *testing.T) *pipes {
 	return p
 }
 
-// A body that comes slowly is given up in every route, and before that if nobody is asked:
-// the connection is closed then.
+// Slow bodies are refused on all routes, unauthenticated ones earlier, and the connection closes.
 func TestSlowBodies(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, token string
-		every             time.Duration // between two pieces of the body; 0: nothing comes behind the first
+		every             time.Duration // between pieces; 0: only one piece
 		piece, size       int
 		status            int
 		within            time.Duration
@@ -124,7 +122,7 @@ func TestSlowBodies(t *testing.T) {
 					t.Fatal(err)
 				}
 				body, _ := io.ReadAll(resp.Body)
-				if tt.status != http.StatusOK { // and then the connection is closed
+				if tt.status != http.StatusOK { // the connection closes
 					if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 						t.Errorf("the connection: %v", err)
 					}
@@ -137,7 +135,6 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// drip writes a body in pieces, as long as somebody takes them.
 func drip(c net.Conn, every time.Duration, piece, left int) {
 	for piece > 0 && left > 0 {
 		time.Sleep(every)
@@ -148,7 +145,7 @@ func drip(c net.Conn, every time.Duration, piece, left int) {
 	}
 }
 
-// In HTTP/2, slow bodies are given up one by one, and the connection goes on.
+// In HTTP/2 a slow body does not end the connection.
 func TestSlowBodiesOfHTTP2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := overPipes(t)

@@ -20,11 +20,9 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// browsers are names of programs that are a Chromium.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell"}
 
-// asking is a page that asks a server for a list, and talks to it in a stream, as its
-// parameters say, and tells what it could read.
+// asking requests a list and a turn stream, and posts what it could read.
 const asking = `<!doctype html><title>asks</title><script>
 const asked = new URLSearchParams(location.search), api = asked.get("api"), talk = asked.get("talk"), out = {};
 const head = {Authorization: "Bearer mine"};
@@ -49,7 +47,6 @@ const tries = async (name, does) => { try { out[name] = await does(); } catch (e
 })();
 </script>`
 
-// A page is a server of a page that asks, in the browser that shows it.
 type page struct {
 	*httptest.Server
 	told chan map[string]string
@@ -66,7 +63,7 @@ func newPage() *page {
 			}
 			select {
 			case p.told <- out:
-			default: // it was told before
+			default: // already reported
 			}
 		case r.URL.Path == "/":
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -78,19 +75,17 @@ func newPage() *page {
 	return p
 }
 
-// browserTime is how long a browser may take to start, and a page to ask: all of it for
-// machines that do much else.
+// browserTime is generous, because test hosts are slow.
 const browserTime = 3 * time.Minute
 
-// show has a browser show the page, which asks a server about a conversation, and returns
-// what that tells.
+// show returns the report of the page.
 func (p *page) show(t *testing.T, browser, api, talk string) map[string]string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "browser")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // the browser's helpers may write in it still
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // browser processes may still write
 	ctx, cancel := context.WithTimeout(t.Context(), browserTime)
 	defer cancel()
 	var says bytes.Buffer
@@ -115,8 +110,7 @@ func (p *page) show(t *testing.T, browser, api, talk string) map[string]string {
 	return nil
 }
 
-// In a real browser, a page of a site that is named may ask, and read what is streamed; one
-// of another may not.
+// In a real browser, only pages of configured origins can read responses and streams.
 func TestPagesInABrowser(t *testing.T) {
 	browser := ""
 	for _, name := range browsers {

@@ -15,8 +15,7 @@ import (
 	"ponder/internal/racetest"
 )
 
-// Clients that begin, steer, pause, fork, erase and go away at random get answers that make
-// sense, and leave nothing behind: the bubble ends only if no goroutine is left.
+// Random clients get valid answers and leave no goroutines.
 func TestRandomClients(t *testing.T) {
 	long := 2 * time.Minute / time.Duration(racetest.Stride(3))
 	synctest.Test(t, func(t *testing.T) {
@@ -59,7 +58,7 @@ func TestRandomClients(t *testing.T) {
 	})
 }
 
-// doAtRandom does something, and returns the id of a session that was made.
+// doAtRandom returns the id of a new session.
 func (h *house) doAtRandom(r *rand.Rand, id string) (made string) {
 	one := "/api/thinking/" + id
 	method, path, body := http.MethodPost, "", ""
@@ -82,7 +81,7 @@ func (h *house) doAtRandom(r *rand.Rand, id string) (made string) {
 		method, path = http.MethodGet, one+"/stats"
 	case 9:
 		method, path = http.MethodGet, one+"/export"
-	default: // look on, and go away
+	default: // stream and disconnect
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(r.IntN(60_000))*time.Millisecond)
 		defer cancel()
 		h.watch(ctx, one+"/stream", ponder.Seq(r.IntN(50)), r.IntN(30))

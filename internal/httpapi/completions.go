@@ -13,7 +13,6 @@ import (
 	"ponder/internal/compat/completions"
 )
 
-// completions adds the route of answers as streams of chunks, which is a language.
 func (a *api) completions() {
 	op := a.operation(auth.Think, http.MethodPost, completions.Path, "create-completion", "Answer the last message, as a stream of chunks", "completions",
 		http.StatusNotFound, http.StatusUnprocessableEntity)
@@ -26,7 +25,6 @@ func (a *api) completions() {
 	})
 }
 
-// idsBeside returns the ids of the threads beside a conversation: see package completions.
 func (a *api) idsBeside(ctx context.Context, info ponder.Info) (ids []ponder.ThreadID, err error) {
 	list, err := completions.Beside(ctx, a.Store, info.Owner, info.ID)
 	if err != nil {
@@ -38,7 +36,6 @@ func (a *api) idsBeside(ctx context.Context, info ponder.Info) (ids []ponder.Thr
 	return ids, nil
 }
 
-// linksTo returns the header that leads to what there is of threads beside, or "".
 func linksTo(ids []ponder.ThreadID, what string) string {
 	var links []string
 	for _, id := range ids {

@@ -13,7 +13,6 @@ import (
 	"ponder/mode/session"
 )
 
-// A counter counts the threads that a store has listed.
 type counter struct {
 	ponder.Store
 	listed int
@@ -25,7 +24,6 @@ func (c *counter) List(ctx context.Context, f ponder.Filter) ([]ponder.Info, err
 	return list, err
 }
 
-// page asks for a page of a list, and returns the ids that are in it and the next cursor.
 func (d *desk) page(t *testing.T, path, cursor string) (ids []string, next string) {
 	t.Helper()
 	code, body := d.ask("mine", "GET", path+"&cursor="+cursor, "")
@@ -51,7 +49,7 @@ func (d *desk) page(t *testing.T, path, cursor string) (ids []string, next strin
 	return ids, out.Next
 }
 
-// Page 100 is read as page 1 is: no more than it shows, and whether there is more.
+// Each page lists only one thread more than it returns.
 func TestLatePages(t *testing.T) {
 	d := serve(t, nil)
 	long := time.Now().Add(-time.Hour)
@@ -90,14 +88,14 @@ func compare(a, b string) int {
 	return x - y
 }
 
-// Pages go on where the one before ended, whatever comes and goes meanwhile.
+// Paging is stable under concurrent changes.
 func TestStablePages(t *testing.T) {
 	d := serve(t, nil)
 	for i := range 12 {
 		d.begin(t, ponder.ThreadID(fmt.Sprintf("thr_%d", 100+i)), "local")
 	}
 	first, cursor := d.page(t, "/api/thinking/?limit=4&status=paused", "")
-	for _, id := range []ponder.ThreadID{"thr_108", "thr_106"} { // that the cursor is of, and one behind it
+	for _, id := range []ponder.ThreadID{"thr_108", "thr_106"} { // the cursor's thread and the next one
 		if err := d.store.Remove(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}

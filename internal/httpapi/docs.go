@@ -26,8 +26,7 @@ var docsStyle string
 //go:embed docs.html
 var docsTemplate string
 
-// docs adds the description of the API, for programs and for people. The page has no
-// scripts, and nothing from elsewhere.
+// docs serves the OpenAPI description and a page without scripts and external resources.
 func (a *api) docs(mux *http.ServeMux) {
 	doc := a.huma.OpenAPI()
 	spec := sync.OnceValues(func() ([]byte, error) { return json.Marshal(doc) })
@@ -40,7 +39,7 @@ func (a *api) docs(mux *http.ServeMux) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/openapi+json")
-		_, _ = w.Write(js) // who has gone away needs nothing
+		_, _ = w.Write(js) // a disconnect needs no handling
 	})
 	sum := sha256.Sum256([]byte(docsStyle))
 	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -53,7 +52,7 @@ func (a *api) docs(mux *http.ServeMux) {
 	})
 }
 
-// notThere answers requests that no route is for.
+// notThere answers 404 and 405.
 func notThere(mux *http.ServeMux) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var allowed []string
@@ -73,7 +72,6 @@ func notThere(mux *http.ServeMux) http.HandlerFunc {
 	}
 }
 
-// docsPage returns the page that describes an API.
 func docsPage(doc *huma.OpenAPI) []byte {
 	schemas := docsSchemas{doc.Components.Schemas}
 	page := template.Must(template.New("").Funcs(template.FuncMap{
@@ -81,25 +79,22 @@ func docsPage(doc *huma.OpenAPI) []byte {
 		"parameters": parameters, "fields": schemas.table, "resolve": schemas.resolve, "curl": schemas.curl,
 	}).Parse(docsTemplate))
 	var b bytes.Buffer
-	if err := page.Execute(&b, doc); err != nil { // a mistake of the program, which tests find
+	if err := page.Execute(&b, doc); err != nil { // a bug that tests find
 		panic(err)
 	}
 	return b.Bytes()
 }
 
-// A docsGroup is operations that belong together.
 type docsGroup struct {
 	Tag        string
 	Operations []docsOperation
 }
 
-// A docsOperation is an operation and its route.
 type docsOperation struct {
 	Method, Path string
 	*huma.Operation
 }
 
-// operationsOf returns the operations of an API by their tags.
 func operationsOf(doc *huma.OpenAPI) (groups []docsGroup) {
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
 		item := doc.Paths[path]
@@ -125,7 +120,6 @@ func operationsOf(doc *huma.OpenAPI) (groups []docsGroup) {
 	return groups
 }
 
-// A docsTable is a table of the page.
 type docsTable struct {
 	Title string
 	Rows  []docsRow
@@ -141,17 +135,15 @@ func parameters(op docsOperation) docsTable {
 	return t
 }
 
-// A docsSchemas describes schemas.
 type docsSchemas struct{ huma.Registry }
 
 func (d docsSchemas) table(title string, s *huma.Schema) docsTable {
 	return docsTable{title, d.fields("", s, 0)}
 }
 
-// maxNested is how deep the fields of objects are listed.
 const maxNested = 3
 
-// fields lists the fields of a schema, those of the objects in it with their paths.
+// fields lists nested fields with their path.
 func (d docsSchemas) fields(prefix string, s *huma.Schema, depth int) (rows []docsRow) {
 	s = d.resolve(s)
 	for s != nil && s.Type == huma.TypeArray {
@@ -181,7 +173,6 @@ func (d docsSchemas) fields(prefix string, s *huma.Schema, depth int) (rows []do
 	return rows
 }
 
-// resolve returns what a schema refers to.
 func (d docsSchemas) resolve(s *huma.Schema) *huma.Schema {
 	for s != nil && s.Ref != "" {
 		s = d.SchemaFromRef(s.Ref)
@@ -189,7 +180,6 @@ func (d docsSchemas) resolve(s *huma.Schema) *huma.Schema {
 	return s
 }
 
-// kindOf says in a few words what values there are.
 func kindOf(s *huma.Schema) string {
 	if s == nil {
 		return "anything"
@@ -219,7 +209,6 @@ func kindOf(s *huma.Schema) string {
 	return strings.Join(words, " ")
 }
 
-// curl returns a command that calls an operation.
 func (d docsSchemas) curl(op docsOperation) string {
 	var b strings.Builder
 	b.WriteString("curl -sS")
@@ -251,8 +240,7 @@ func (d docsSchemas) curl(op docsOperation) string {
 	return b.String()
 }
 
-// example returns a value that a schema takes: of an object, what it needs and what has an
-// example.
+// example has the required fields and those with examples.
 func (d docsSchemas) example(s *huma.Schema, depth int) any {
 	s = d.resolve(s)
 	switch {

@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// walk calls f with all objects in a JSON value, and where they are.
 func walk(at string, v any, f func(at string, object map[string]any)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -25,8 +24,7 @@ func walk(at string, v any, f func(at string, object map[string]any)) {
 	}
 }
 
-// The description is one of OpenAPI 3.1: what it refers to is there, and each operation has
-// what callers need to know.
+// The OpenAPI 3.1 references resolve, and each operation is documented.
 func TestOpenAPI(t *testing.T) {
 	_, js := serve(t, nil).ask("mine", "GET", "/openapi.json", "")
 	var doc map[string]any
@@ -102,8 +100,7 @@ func checkResponses(t *testing.T, at string, responses map[string]any, named, bo
 	}
 }
 
-// The page of documentation has all operations, and nothing that runs or is from
-// elsewhere.
+// The page has all operations, no scripts and no external resources.
 func TestDocs(t *testing.T) {
 	d := serve(t, nil)
 	r := newRequest("/docs", "")
@@ -141,7 +138,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// What the page gives as an example of a body is taken.
+// Example bodies are valid.
 func TestDocsExamples(t *testing.T) {
 	d := serve(t, nil)
 	_, js := d.ask("mine", "GET", "/openapi.json", "")
@@ -164,7 +161,7 @@ func TestDocsExamples(t *testing.T) {
 	}
 }
 
-// A route that is there for another method says so, as a problem document.
+// A wrong method gets a problem document.
 func TestWrongMethod(t *testing.T) {
 	d := serve(t, nil)
 	r := newRequest("/api/thinking/start", "")

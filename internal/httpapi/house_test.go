@@ -26,26 +26,23 @@ import (
 	"ponder/store/memory"
 )
 
-// A house is an API with a service that begins sessions and talks, with a scripted model.
-// What it does not have of a service, it must not be asked.
+// A house is an API with sessions, conversations and a scripted model. Other methods panic.
 type house struct {
 	*desk
 	t     *testing.T
 	mind  *engine.Engine
 	place *placement.Placement
 	hub   *stream.Hub
-	close func() // tells streams that the server stops
+	close func() // ends streams
 	deny  error  // of Say
 	Service
 }
 
-// newHouse returns one. In a synctest bubble, it thinks in virtual time.
 func newHouse(t *testing.T, m *llmtest.Model) *house {
 	t.Helper()
 	return newHouseOn(t, m, memory.New())
 }
 
-// newHouseOn is newHouse on a store.
 func newHouseOn(t *testing.T, m *llmtest.Model, store ponder.Store) *house {
 	t.Helper()
 	hub := stream.New(store)
@@ -87,7 +84,7 @@ func guardOf() *auth.Guard {
 	}})
 }
 
-// affords refuses what costs more than four dollars.
+// affords refuses costs above four dollars.
 func (h *house) affords(_ context.Context, _ ponder.Info, _, most ponder.Money, do func() error) error {
 	if most > 4_000_000 {
 		return app.Errorf(app.OverBudget, "", "nobody pays for that")
@@ -165,7 +162,6 @@ func (h *house) Say(ctx context.Context, in ponder.Info, key string, m Message) 
 	return list[0], h.place.Start(ctx, in.ID)
 }
 
-// post sends a body with an Idempotency-Key, and decodes the answer.
 func (h *house) post(key, path, body string, into any) int {
 	h.t.Helper()
 	r := newRequest(path, body)
@@ -175,7 +171,6 @@ func (h *house) post(key, path, body string, into any) int {
 	return h.decode(r, into)
 }
 
-// get asks for something, and decodes the answer.
 func (h *house) get(path string, into any) int {
 	h.t.Helper()
 	r := newRequest(path, "")
@@ -195,7 +190,6 @@ func (h *house) decode(r *http.Request, into any) int {
 	return code
 }
 
-// start begins a session of so many minutes, and returns its id.
 func (h *house) start(minutes int) ponder.ThreadID {
 	h.t.Helper()
 	var out struct {
@@ -207,12 +201,10 @@ func (h *house) start(minutes int) ponder.ThreadID {
 	return out.ID
 }
 
-// slow is a model that takes some seconds for an answer.
 func slow() *llmtest.Model {
 	return &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second, Jitter: 0.3}, Between: llmtest.Delay{Mean: 100 * time.Millisecond}}
 }
 
-// says is a model that always says the same, in pieces.
 func says(text string) *llmtest.Model {
 	m := slow()
 	m.Deltas = 5
@@ -220,13 +212,12 @@ func says(text string) *llmtest.Model {
 	return m
 }
 
-// A frame is an event of a stream as a client gets it.
 type frame struct {
 	id         ponder.Seq
 	name, data string
 }
 
-// A reader takes in a stream, and breaks the connection behind so many events with an id.
+// A reader disconnects after some numbered events.
 type reader struct {
 	*httptest.ResponseRecorder
 	cut   int
@@ -271,8 +262,7 @@ func (r *reader) take(text string) {
 	}
 }
 
-// watch reads a stream behind an event until it ends, ctx is done, or so many events have
-// come (0: all).
+// watch reads to the end, or until cut events have come (0: all).
 func (d *desk) watch(ctx context.Context, path string, after ponder.Seq, cut int) (int, []frame) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -18,10 +18,8 @@ import (
 	"ponder/internal/auth"
 )
 
-// tagMemory is the group of these routes.
 const tagMemory = "memory"
 
-// memory adds the routes of what is remembered.
 func (a *api) memory() {
 	post := a.operation(auth.Think, http.MethodPost, "/api/memory", "remember", "Remember something, or a list of things", tagMemory, http.StatusUnprocessableEntity)
 	post.Description = "All is remembered or, on an error, nothing. What says the same as something of its kind and persona takes its place and keeps its id, so a request may be sent again."
@@ -32,7 +30,6 @@ func (a *api) memory() {
 	huma.Register(a.huma, a.operation(auth.Think, http.MethodDelete, "/api/memory/{id}", "forget", "Forget something for good", tagMemory, http.StatusNotFound), a.forget)
 }
 
-// A newMemory is something to remember.
 type newMemory struct {
 	Kind    string     `json:"kind,omitempty" enum:"memory,document,post,journal" doc:"memory, if missing"`
 	Title   string     `json:"title,omitempty" maxLength:"300" doc:"the beginning of the text, if missing"`
@@ -42,16 +39,14 @@ type newMemory struct {
 	Created *time.Time `json:"created_at,omitempty" doc:"when it was written or happened; now, if missing"`
 }
 
-// maxMemories is how many may be remembered with one request.
+// maxMemories is per request.
 const maxMemories = 1000
 
-// A memoryList is one memory, or a list of them.
 type memoryList struct {
-	parsed any // the same as JSON values, for a check by the schema
+	parsed any // for schema validation
 	list   []newMemory
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (m *memoryList) UnmarshalJSON(js []byte) error {
 	if err := json.Unmarshal(js, &m.parsed); err != nil {
 		return err
@@ -63,7 +58,6 @@ func (m *memoryList) UnmarshalJSON(js []byte) error {
 	return json.Unmarshal(js, &m.list[0])
 }
 
-// Schema implements [huma.SchemaProvider].
 func (memoryList) Schema(r huma.Registry) *huma.Schema {
 	one := r.Schema(reflect.TypeFor[newMemory](), true, "NewMemory")
 	return &huma.Schema{OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}}}
@@ -74,17 +68,15 @@ type remembering struct {
 	Body memoryList
 }
 
-// newMemorySchema returns the schema of a memory, and the registry that it is in.
 var newMemorySchema = sync.OnceValues(func() (huma.Registry, *huma.Schema) {
 	reg := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	return reg, reg.Schema(reflect.TypeFor[newMemory](), false, "")
 })
 
-// Resolve implements [huma.Resolver]. It checks each memory: the schema of the body does not
-// name the field that is wrong.
+// Resolve validates each memory, because the oneOf schema of the body names no fields.
 func (in *remembering) Resolve(huma.Context) []error {
 	if in.Body.list == nil {
-		return nil // the body is no JSON, and huma refuses it
+		return nil // huma refuses it
 	}
 	list, many := in.Body.parsed.([]any)
 	if !many {
@@ -150,7 +142,7 @@ func (a *api) remember(ctx context.Context, in *remembering) (*remembered, error
 		}
 		return idsOf(kept)
 	})
-	if err == nil && kept == nil { // it was done before: no words are kept beside the memories themselves
+	if err == nil && kept == nil { // repeated: the stored answer has only ids
 		kept, err = a.remembered(ctx, owner, ids)
 	}
 	if err != nil {
@@ -159,7 +151,6 @@ func (a *api) remember(ctx context.Context, in *remembering) (*remembered, error
 	return rememberedOf(kept), nil
 }
 
-// idsOf returns what is kept as the answer to a request to remember.
 func idsOf(list []Memory) (string, error) {
 	ids := make([]string, len(list))
 	for i, m := range list {
@@ -169,8 +160,7 @@ func idsOf(list []Memory) (string, error) {
 	return string(js), err
 }
 
-// remembered returns what a request was answered with before. What was forgotten since is
-// not brought back.
+// remembered returns an earlier answer, or a conflict if a memory was removed since.
 func (a *api) remembered(ctx context.Context, owner, answer string) ([]Memory, error) {
 	var ids []string
 	if err := json.Unmarshal([]byte(answer), &ids); err != nil {

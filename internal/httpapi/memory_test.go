@@ -17,7 +17,7 @@ import (
 	"ponder"
 )
 
-// A library remembers for tests, each owner's apart.
+// A library stores memories by owner.
 type library struct {
 	Service
 	owners map[string][]Memory
@@ -180,7 +180,6 @@ func TestMemoryProblems(t *testing.T) {
 	}
 }
 
-// A key belongs to one request.
 func TestMemoryKey(t *testing.T) {
 	d := serve(t, &library{owners: make(map[string][]Memory)})
 	for _, tt := range []struct {
@@ -208,7 +207,6 @@ func FuzzMemory(f *testing.F) {
 	})
 }
 
-// wise is a service with a subconscious.
 type wise struct {
 	Service
 	ticks int
@@ -319,7 +317,6 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// last returns the newest event of the subconscious.
 func last(t *testing.T, d *desk) (ev ponder.Event) {
 	t.Helper()
 	for e, err := range d.store.Events(t.Context(), "thr_mind_local", 0) {
@@ -331,7 +328,7 @@ func last(t *testing.T, d *desk) (ev ponder.Event) {
 	return ev
 }
 
-// The events of the subconscious go on behind the last one that was seen.
+// The stream resumes after the last event.
 func TestMindStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := serve(t, &wise{})
@@ -361,7 +358,7 @@ func (lost) Tick(context.Context, string) (json.RawMessage, error) {
 	return json.RawMessage(`{"ran":true,"failed_roles":{"watcher":"it breaks off"},"all_failed":true}`), nil
 }
 
-// A tick in which every role has failed is no success.
+// A tick without a successful role fails.
 func TestTickFails(t *testing.T) {
 	code, body := serve(t, lost{}).ask("mine", http.MethodPost, "/api/mind/tick", "")
 	if code != http.StatusOK || !strings.Contains(body, `"success":false`) || !strings.Contains(body, "it breaks off") {

@@ -21,10 +21,8 @@ import (
 	"ponder/internal/textkit"
 )
 
-// tagMind is the group of these routes.
 const tagMind = "mind"
 
-// mind adds the routes of the subconscious of whoever asks.
 func (a *api) mind() {
 	get := a.operation(auth.Read, http.MethodGet, "/api/mind", "get-mind", "What is on the mind of the subconscious", tagMind)
 	get.Responses = map[string]*huma.Response{"200": {Description: "As subconscious.json.", Content: map[string]*huma.MediaType{
@@ -42,8 +40,7 @@ func (a *api) mind() {
 		http.StatusNotFound, http.StatusUnprocessableEntity), a.forgetEntry)
 }
 
-// A Mind is what is on the mind of a subconscious, as it is documented; the answer is what
-// [Minder] returns.
+// A Mind documents the JSON of [Minder].
 type Mind struct {
 	Threads  []MindEntry                `json:"active_threads" nullable:"false"`
 	Patterns []MindEntry                `json:"patterns" nullable:"false"`
@@ -53,7 +50,6 @@ type Mind struct {
 	State    map[string]json.RawMessage `json:"thread_state" doc:"by role: last_findings, novelty_pressure, focus_hint"`
 }
 
-// A MindEntry is a thing on it.
 type MindEntry struct {
 	ID       string    `json:"id"`
 	Summary  string    `json:"summary" doc:"fewer than 20 words"`
@@ -103,7 +99,6 @@ type mindStream struct {
 	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"of JSON: how many at most"`
 }
 
-// mindEvents are events of the subconscious.
 type mindEvents struct {
 	Success bool              `json:"success"`
 	Count   int               `json:"event_count"`
@@ -111,7 +106,6 @@ type mindEvents struct {
 	After   ponder.Seq        `json:"next_after" doc:"go on with ?after="`
 }
 
-// mindThread returns the thread of the subconscious of whoever asks.
 func (a *api) mindThread(ctx context.Context) (ponder.Info, error) {
 	info, err := a.Store.Thread(ctx, a.Service.Thread(auth.CallerOf(ctx).Owner))
 	if gone(err) || err == nil && info.Owner != auth.CallerOf(ctx).Owner {
@@ -140,7 +134,6 @@ func (a *api) mindEvents(ctx context.Context, in *mindStream) (*written, error) 
 	}}, nil
 }
 
-// readMind reads a page of events.
 func (a *api) readMind(ctx context.Context, info ponder.Info, in *mindStream, many *mindEvents) error {
 	for ev, err := range a.Store.Events(ctx, info.ID, in.seq()) {
 		if err != nil {
@@ -161,7 +154,7 @@ func (a *api) readMind(ctx context.Context, info ponder.Info, in *mindStream, ma
 	return nil
 }
 
-// A MindRow is a line of the history of a subconscious.
+// A MindRow is a log entry.
 type MindRow struct {
 	Kind string          `json:"kind" enum:"tick,escalated,decided,resolved,forgotten,rolled_back"`
 	Seq  ponder.Seq      `json:"seq"`
@@ -211,7 +204,6 @@ func (a *api) mindLog(ctx context.Context, in *mindLogOf) (*mindHistory, error) 
 	return out, nil
 }
 
-// mindRowOf returns the line of an event, if it has one.
 func mindRowOf(ev ponder.Event) (MindRow, bool) {
 	r := MindRow{Seq: ev.Seq, At: ev.Time}
 	if ev.Internal {
@@ -233,14 +225,12 @@ func mindRowOf(ev ponder.Event) (MindRow, bool) {
 	return r, true
 }
 
-// What is said of a topic of the subconscious. In the log, what is resolved has no other
-// word.
+// Values of [ponder.Resolved.As]. The log stores "" for resolved.
 const (
 	resolved    = "resolved"
 	asForgotten = "forgotten"
 )
 
-// Bounds of a topic in the user's words.
 const (
 	leastTopic = 3   // letters
 	mostTopic  = 500 // bytes
@@ -254,7 +244,6 @@ type resolving struct {
 	}
 }
 
-// Resolve implements [huma.Resolver].
 func (in *resolving) Resolve(huma.Context) []error {
 	text := strings.TrimSpace(in.Body.Text)
 	switch {
@@ -308,7 +297,7 @@ func (a *api) forgetEntry(ctx context.Context, in *forgetting) (*settled, error)
 	return a.settle(ctx, in.OnceKey, forgetRoute, ponder.Resolved{Content: entry.Summary, Ref: entry.ID, As: asForgotten})
 }
 
-// entry returns the entry of an id, or else that which says the text, if there is one.
+// entry finds an entry by id or text. An unknown text gives a zero entry.
 func (a *api) entry(ctx context.Context, id, text string) (MindEntry, error) {
 	js, err := a.Service.Mind(ctx, auth.CallerOf(ctx).Owner)
 	if err != nil {
@@ -335,14 +324,13 @@ func (a *api) entry(ctx context.Context, id, text string) (MindEntry, error) {
 	return MindEntry{}, nil
 }
 
-// settle tells the subconscious of whoever asks what he says of it.
 func (a *api) settle(ctx context.Context, key OnceKey, route string, said ponder.Resolved) (*settled, error) {
 	info, err := a.mindThread(ctx)
 	if err != nil {
 		return nil, err
 	}
 	_, err = a.Store.Append(ctx, info.ID, 0, ponder.Event{Cause: key.cause(info.Owner, route), Body: said})
-	if err != nil && !errors.Is(err, ponder.ErrTaken) { // then it was said before
+	if err != nil && !errors.Is(err, ponder.ErrTaken) { // repeated
 		return nil, a.failed(err)
 	}
 	return settledOf(said), nil
@@ -354,7 +342,7 @@ func settledOf(said ponder.Resolved) *settled {
 	return out
 }
 
-// settledBefore returns what was said with a key; nil if nothing was.
+// settledBefore returns the answer of an earlier request, or nil.
 func (a *api) settledBefore(ctx context.Context, key OnceKey, route, entry, text string) (*settled, error) {
 	if key.Key == "" {
 		return nil, nil

@@ -16,7 +16,7 @@ import (
 	"ponder/store/memory"
 )
 
-// Pages of the origins that are configured may ask and read, and no others.
+// Only pages of configured origins can read responses.
 func TestPages(t *testing.T) {
 	const desk = "https://desk.example"
 	store := memory.New()
@@ -27,7 +27,7 @@ func TestPages(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, method, origin, host, token string
-		before                            bool // it is what a browser asks before
+		before                            bool // a preflight
 		closed                            bool // no pages are configured
 		code                              int
 		allowed                           bool
@@ -87,7 +87,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// What a token may do in a day is refused until the day ends.
+// A daily quota refuses until the day ends.
 func TestRetryTomorrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What huma reads of a request it also documents. It leaves out structs that are embedded
-// by a name that is not exported, so that a handler would get empty parameters.
+// huma ignores embedded structs with unexported names, so handlers would get empty parameters. All read
+// parameters are documented.
 func TestParametersAreRead(t *testing.T) {
 	d := serve(t, nil)
 	code, body := d.ask("mine", "GET", "/openapi.json", "")

@@ -23,24 +23,20 @@ import (
 	"ponder/internal/auth"
 )
 
-// Requests keep which requests were made with an Idempotency-Key that is in no event of a
-// thread, for a week at least. They are safe for concurrent use, by several processes.
+// Requests stores, for at least a week, requests whose Idempotency-Key no thread stores. It is safe for
+// concurrent use by several processes.
 type Requests interface {
-	// Enter notes a request, and returns what is known of it if it was made before. The id
-	// stands for the owner, the route and the key, words for what is asked for.
+	// Enter records a request, or returns an existing one. id covers owner, route and key; words the content.
 	Enter(ctx context.Context, id, words string) (before Request, known bool, err error)
-	// Answer notes what a request came to, as JSON.
 	Answer(ctx context.Context, id, answer string) error
-	// Leave forgets a request that came to nothing.
+	// Leave removes a failed request.
 	Leave(ctx context.Context, id string) error
 }
 
-// A Request is a request that a client made under an idempotency key.
 type Request = app.SentRequest
 
-// once does a request once, also where another process of the same database has done it,
-// and returns its answer. A request that was started and never answered is done again, and
-// so is each request without a key.
+// once runs do once for a key, across processes, and returns the stored answer. Without a key or an answer,
+// do runs.
 func (a *api) once(ctx context.Context, id onceID, words string, do func() (string, error)) (string, error) {
 	if id.key == "" {
 		return do()
@@ -72,16 +68,14 @@ func (a *api) once(ctx context.Context, id onceID, words string, do func() (stri
 	return answer, a.Requests.Answer(ctx, key, answer)
 }
 
-// Times of a request's body.
 const (
-	bodyTime  = 30 * time.Second // that every body may take to arrive
-	leastPace = 16 << 10         // bytes that give it a second more
-	leaveTime = 2 * time.Second  // for what is still sent by whom no answer is owed
+	bodyTime  = 30 * time.Second // for any body
+	leastPace = 16 << 10         // bytes for one more second
+	leaveTime = 2 * time.Second  // for ignored bodies
 )
 
-// takeBody reads the body of a request, so that no handler waits for it; those read it from
-// memory. It returns why a body that did not arrive is refused. A stream that comes after
-// it has no deadline.
+// takeBody reads the body into memory, so that handlers do not wait. It refuses incomplete, slow and large
+// bodies, and clears the deadline for streams.
 func takeBody(w http.ResponseWriter, r *http.Request) *auth.Refusal {
 	if !hasBody(r) {
 		return nil
@@ -89,7 +83,7 @@ func takeBody(w http.ResponseWriter, r *http.Request) *auth.Refusal {
 	src := &arriving{src: http.MaxBytesReader(w, r.Body, MaxBody), ctl: http.NewResponseController(w), begun: time.Now()}
 	body, err := io.ReadAll(src)
 	if err == nil {
-		_ = src.ctl.SetReadDeadline(time.Time{}) // what cannot do that has had none
+		_ = src.ctl.SetReadDeadline(time.Time{}) // other connections had no deadline
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		return nil
 	}
@@ -103,14 +97,13 @@ func takeBody(w http.ResponseWriter, r *http.Request) *auth.Refusal {
 	return &auth.Refusal{Status: http.StatusRequestTimeout, Detail: "the body of the request came too slowly"}
 }
 
-// dismiss is called before the answer to a request whose body nobody reads: the server would
-// wait for the rest of it otherwise, for as long as the client likes.
+// dismiss must precede the response if the body is unread, or the server waits for its rest.
 func dismiss(w http.ResponseWriter, r *http.Request) {
 	if !hasBody(r) {
 		return
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(leaveTime))
-	if r.ProtoMajor == 1 { // in HTTP/2 the stream alone is closed, and the word would end all others
+	if r.ProtoMajor == 1 { // would end the other streams in HTTP/2
 		w.Header().Set("Connection", "close")
 	}
 }
@@ -119,38 +112,36 @@ func hasBody(r *http.Request) bool {
 	return r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0
 }
 
-// An arriving is a body on its way, which has to keep a pace.
+// An arriving is a body with a minimum rate.
 type arriving struct {
 	src   io.Reader
 	ctl   *http.ResponseController
 	begun time.Time
-	until time.Time // the deadline
-	n     int64     // bytes that have come
+	until time.Time // deadline
+	n     int64     // received bytes
 }
 
 func (b *arriving) Read(p []byte) (int, error) {
 	until := b.begun.Add(bodyTime + time.Duration(b.n/leastPace)*time.Second)
 	if until.After(b.until) {
 		b.until = until
-		_ = b.ctl.SetReadDeadline(until) // what cannot do that is no connection
+		_ = b.ctl.SetReadDeadline(until) // not a connection
 	}
 	n, err := b.src.Read(p)
 	b.n += int64(n)
 	return n, err
 }
 
-// A Page is which part of a list is wanted.
 type Page struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"20" doc:"how many at most"`
 	Cursor string `query:"cursor" maxLength:"200" doc:"next_cursor of the page before"`
 }
 
-// cursorOf returns a position as a cursor, of which callers need not know the form.
+// cursorOf returns an opaque cursor.
 func cursorOf(p ponder.Position) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.Created.UnixMicro(), 10) + " " + string(p.ID)))
 }
 
-// positionOf reads a cursor.
 func positionOf(cursor string) (ponder.Position, error) {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	at, id, ok := strings.Cut(string(text), " ")
@@ -161,15 +152,14 @@ func positionOf(cursor string) (ponder.Position, error) {
 	return ponder.Position{Created: time.UnixMicro(micros).UTC(), ID: ponder.ThreadID(id)}, nil
 }
 
-// list returns a page of the threads of whoever asks, the newest first, and the cursor
-// of the next page; empty if this is the last.
+// list returns a page of the caller's threads, newest first. next is empty on the last.
 func (a *api) list(ctx context.Context, in Page, f ponder.Filter) (list []ponder.Info, next string, err error) {
 	if in.Cursor != "" {
 		if f.Before, err = positionOf(in.Cursor); err != nil {
 			return nil, "", err
 		}
 	}
-	if f.Owner = auth.CallerOf(ctx).Owner; f.Owner == "" { // to a filter, that is everybody
+	if f.Owner = auth.CallerOf(ctx).Owner; f.Owner == "" { // an empty owner would match all
 		return nil, "", nil
 	}
 	f.Limit = in.Limit + 1
@@ -183,7 +173,7 @@ func (a *api) list(ctx context.Context, in Page, f ponder.Filter) (list []ponder
 	return list, next, nil
 }
 
-// linkTo returns the header that leads to the next page, or "".
+// linkTo returns the Link header, or "".
 func linkTo(path string, query url.Values, next string) string {
 	if next == "" {
 		return ""
@@ -197,21 +187,19 @@ func linkTo(path string, query url.Values, next string) string {
 	return fmt.Sprintf(`<%s?%s>; rel="next"`, path, query.Encode())
 }
 
-// What pages of other sites that may ask are told (CORS). They send a token like all others:
-// no cookies are asked for or sent.
+// CORS headers. Pages send tokens, not cookies.
 const (
 	pageMethods = "GET, POST, DELETE"
 	pageReads   = "Content-Disposition, ETag, Link, Mcp-Session-Id, Ponder-Server, Request-Id, Retry-After, WWW-Authenticate, " +
 		"X-Request-Id, X-Should-Retry, X-Thread-Id, X-Vercel-AI-UI-Message-Stream"
-	pageKeeps = "600" // seconds that a browser takes this for granted
+	pageKeeps = "600" // seconds
 )
 
-// mostAsked is how long the list of headers may be that a page wants to send, in bytes.
+// mostAsked is in bytes.
 const mostAsked = 2 << 10
 
-// page lets pages read answers that were named in the configuration, and answers what
-// browsers ask before they let one ask: it reports whether that is all. No token comes with
-// that, and nothing but what holds for all is told.
+// page adds CORS headers for configured origins and answers preflights, which have no token. It reports
+// whether the response is complete.
 func (a *api) page(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if !a.Guard.HasPages() {
 		return false
@@ -230,7 +218,7 @@ func (a *api) page(w http.ResponseWriter, r *http.Request) (answered bool) {
 	h.Add("Vary", "Access-Control-Request-Headers")
 	h.Set("Access-Control-Allow-Methods", pageMethods)
 	h.Set("Access-Control-Max-Age", pageKeeps)
-	if asked := r.Header.Get("Access-Control-Request-Headers"); areNames(asked) { // which clients of all languages have many of
+	if asked := r.Header.Get("Access-Control-Request-Headers"); areNames(asked) { // client libraries send many
 		h.Set("Access-Control-Allow-Headers", asked)
 	}
 	if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
@@ -241,7 +229,6 @@ func (a *api) page(w http.ResponseWriter, r *http.Request) (answered bool) {
 	return true
 }
 
-// areNames reports whether a text is a list of names of headers.
 func areNames(list string) bool {
 	if list == "" || len(list) > mostAsked {
 		return false
@@ -251,21 +238,17 @@ func areNames(list string) bool {
 	}) < 0
 }
 
-// untilTomorrow returns how long this day still has: what a token may begin in a day is
-// free again then.
 func untilTomorrow(now time.Time) time.Duration {
 	y, m, d := now.Date()
 	return time.Date(y, m, d+1, 0, 0, 0, 0, now.Location()).Sub(now)
 }
 
-// An OnceKey is a header of requests that start work: a request that is sent again with
-// the same key does what it did, once.
+// An OnceKey is the idempotency header.
 type OnceKey struct {
 	Key string `header:"Idempotency-Key" maxLength:"255" doc:"a text of your choice: the same request with the same key is done once, and answered alike; another request with it is refused (422)"`
 }
 
-// thread returns the id of the thread that a request makes: a new one, or, if it has a
-// key, always the same for the owner, the route and the key.
+// thread derives an id from owner, route and key; without a key, the id is random.
 func (k OnceKey) thread(owner, route string) ponder.ThreadID {
 	if k.Key == "" {
 		return ponder.ThreadID(ponder.NewID("thr"))
@@ -273,13 +256,11 @@ func (k OnceKey) thread(owner, route string) ponder.ThreadID {
 	return ponder.ThreadID("thr_" + app.Letters(app.Sum(owner, route, k.Key)))
 }
 
-// spent is the error of a key that was used for something that is not there any more.
 func spent() error {
 	return huma.Error409Conflict("what this Idempotency-Key was used for was removed: choose a new one")
 }
 
-// unspent refuses a key that has made a thread which was removed since: what its owner has
-// removed is not done again because a request comes late.
+// unspent refuses a key whose thread was removed, so that a late retry cannot recreate it.
 func (a *api) unspent(ctx context.Context, key string, id ponder.ThreadID) error {
 	if key == "" {
 		return nil
@@ -290,8 +271,7 @@ func (a *api) unspent(ctx context.Context, key string, id ponder.ThreadID) error
 	return nil
 }
 
-// cause returns the cause of an event that a request appends, which the store takes
-// once; empty if the request has no key.
+// cause returns the unique cause of a request's event; empty without a key.
 func (k OnceKey) cause(owner, route string) string {
 	if k.Key == "" {
 		return ""
@@ -300,33 +280,30 @@ func (k OnceKey) cause(owner, route string) string {
 	return "post-" + hex.EncodeToString(sum[:16])
 }
 
-// words returns what tells a request from another one with the same key.
+// words returns a digest, to detect a reused key.
 func words(body any) string {
 	js, err := json.Marshal(body)
-	if err != nil { // which bodies that were read from JSON cannot be
+	if err != nil {
 		return ""
 	}
 	sum := app.Sum(string(js))
 	return "post-" + hex.EncodeToString(sum[:16])
 }
 
-// otherWords is the error of a key that was used for another request.
 func otherWords() error {
 	return huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
 		Location: "header.Idempotency-Key", Message: "this key was used for another request: choose a new one",
 	})
 }
 
-// A onceID names a request with an Idempotency-Key.
 type onceID struct{ owner, route, key string }
 
-// A onceLock is a lock for each request that is being answered. The zero value is ready.
+// A onceLock locks by id. The zero value is ready.
 type onceLock struct {
 	mu   sync.Mutex
 	held map[onceID]chan struct{} // closed when the request is answered
 }
 
-// lock waits until no other request has the same id.
 func (o *onceLock) lock(ctx context.Context, id onceID) (unlock func(), err error) {
 	for {
 		o.mu.Lock()

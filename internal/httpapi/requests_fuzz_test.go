@@ -18,8 +18,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// Whatever is sent, nothing panics, bad input is the fault of the caller, and an error is a
-// problem document.
+// No request panics. Invalid input is a client error with a problem document.
 func FuzzRequests(f *testing.F) {
 	for _, s := range [][5]string{
 		{"GET", "/api/thinking/?limit=3&status=paused", "", "Accept", "text/event-stream"},
@@ -68,7 +67,6 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// requestOf returns a request, if a server could get it.
 func requestOf(method, target string, body []byte, header, value string) (*http.Request, bool) {
 	u, err := url.ParseRequestURI(target)
 	if err != nil || !strings.HasPrefix(target, "/") || method == "" || strings.ContainsFunc(method, func(r rune) bool { return r < 'A' || r > 'Z' }) || method == "CONNECT" {
@@ -84,7 +82,6 @@ func requestOf(method, target string, body []byte, header, value string) (*http.
 	return r, true
 }
 
-// checkAnswer makes sure that an answer is one that callers can read.
 func checkAnswer(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
 	t.Helper()
 	kind, _, _ := mime.ParseMediaType(w.Header().Get("Content-Type"))

@@ -14,7 +14,6 @@ import (
 	"ponder/store/memory"
 )
 
-// A notebook keeps requests beside the process.
 type notebook struct{ sync.Map }
 
 func (n *notebook) Enter(_ context.Context, id, words string) (Request, bool, error) {
@@ -33,7 +32,7 @@ func (n *notebook) Leave(_ context.Context, id string) error {
 	return nil
 }
 
-// A ticker counts its ticks, of which the first fails.
+// A ticker counts its ticks; the first fails.
 type ticker struct {
 	library
 	ticks int
@@ -46,7 +45,7 @@ func (k *ticker) Tick(context.Context, string) (json.RawMessage, error) {
 	return json.RawMessage(`{"tick":` + strconv.Itoa(k.ticks) + `}`), nil
 }
 
-// A request is done once, whichever process gets it, and whenever it comes again.
+// A keyed request runs once across processes and restarts.
 func TestRequestsAfterRestart(t *testing.T) {
 	service, notes, store := &ticker{library: library{owners: make(map[string][]Memory)}}, &notebook{}, memory.New()
 	for i, tt := range []struct {
@@ -55,7 +54,7 @@ func TestRequestsAfterRestart(t *testing.T) {
 		want                   string
 	}{
 		{"mine", "k", "/api/mind/tick", "", 500, ""},
-		{"mine", "k", "/api/mind/tick", "", 200, `"tick":2`}, // what failed is done again
+		{"mine", "k", "/api/mind/tick", "", 200, `"tick":2`}, // failed requests run again
 		{"mine", "k", "/api/mind/tick", "", 200, `"tick":2`},
 		{"hers", "k", "/api/mind/tick", "", 200, `"tick":3`},
 		{"mine", "k2", "/api/mind/tick", "", 200, `"tick":4`},
@@ -66,7 +65,7 @@ func TestRequestsAfterRestart(t *testing.T) {
 		{"mine", "k", "/api/memory", `{"text":"a"}`, 201, `"mem_local_0"`},
 		{"mine", "k", "/api/memory", `{"text":"b"}`, 422, "header.Idempotency-Key"},
 		{"hers", "k", "/api/memory", `{"text":"b"}`, 201, `"mem_anna_0"`},
-	} { // each by a process of its own
+	} { // each in a new process
 		d := &desk{store, New(t.Context(), Config{Store: store, Hub: stream.New(store), Service: service, Guard: guardOf(), Requests: notes})}
 		r := newRequest(tt.path, tt.body)
 		r.Header.Set("Authorization", "Bearer "+tt.token)
@@ -82,7 +81,7 @@ func TestRequestsAfterRestart(t *testing.T) {
 	}
 	for id, v := range notes.Range {
 		r := v.(Request)
-		if strings.Contains(r.Answer, "mem_") && r.Answer != `["mem_local_0"]` && r.Answer != `["mem_anna_0"]` { // an id is no words
+		if strings.Contains(r.Answer, "mem_") && r.Answer != `["mem_local_0"]` && r.Answer != `["mem_anna_0"]` { // ids contain no text
 			t.Errorf("what is remembered is kept beside the memory: %s %+v", id, r)
 		}
 	}

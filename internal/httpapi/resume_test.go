@@ -15,19 +15,18 @@ import (
 	"ponder"
 )
 
-// A poor service has nobody pay for what goes on.
+// A poor service has no budget to continue work.
 type poor struct{ *house }
 
 func (poor) Resume(context.Context, ponder.ThreadID, string, func() error) error {
 	return app.Errorf(app.OverBudget, "", "nobody pays for that")
 }
 
-// Used has what is summed up of two places.
 func (poor) Used(_ context.Context, owner string, _ bool, _ ponder.GroupBy, _ time.Time) ([]ponder.UsageRow, error) {
 	return []ponder.UsageRow{{Key: "slow", Calls: 1, Money: 2}, {Key: "embed", Calls: 3, Money: 4}, {Key: "slow", Calls: 5, Money: 6}}, nil
 }
 
-// A session that may not go on is not told to.
+// A refused resume sends no command.
 func TestResumeIsPaidForFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
@@ -52,7 +51,7 @@ func TestResumeIsPaidForFirst(t *testing.T) {
 	})
 }
 
-// What an owner has used is said by who knows it, a row for each key.
+// The Accountant reports the usage, one row for each key.
 func TestUsageIsThatOfTheOwner(t *testing.T) {
 	var keys []string
 	d := &desk{nil, New(t.Context(), Config{Store: unlisted{}, Service: poor{}, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
@@ -67,7 +66,7 @@ func TestUsageIsThatOfTheOwner(t *testing.T) {
 	}
 }
 
-// Unlisted threads are too many to be listed for what was used.
+// unlisted rejects List.
 type unlisted struct{ ponder.Store }
 
 func (unlisted) List(context.Context, ponder.Filter) ([]ponder.Info, error) {

@@ -9,7 +9,7 @@ import (
 	"ponder"
 )
 
-// A request whose thread was removed does nothing when it comes again.
+// A late retry does not recreate a removed thread.
 func TestSpentKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
@@ -49,7 +49,7 @@ func TestSpentKeys(t *testing.T) {
 	})
 }
 
-// What was forgotten is not brought back by a request that comes again.
+// A retry does not restore a forgotten memory.
 func TestSpentKeyOfMemory(t *testing.T) {
 	d := serve(t, &library{owners: make(map[string][]Memory)})
 	post := func() (int, string) {

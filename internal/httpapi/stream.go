@@ -20,8 +20,7 @@ import (
 	"ponder/mode/session"
 )
 
-// An EventCursor says behind which event a stream begins. A client that comes again has
-// the header, which counts before the rest.
+// An EventCursor is the start of a stream. The header wins.
 type EventCursor struct {
 	After    int64 `query:"after" minimum:"0" doc:"begin behind the event of this seq"`
 	Starting int64 `query:"starting_after" minimum:"0" doc:"the same as after"`
@@ -30,25 +29,23 @@ type EventCursor struct {
 
 func (c EventCursor) seq() ponder.Seq { return ponder.Seq(cmp.Or(c.Last, c.After, c.Starting)) }
 
-// wantsEvents reports whether a request asks for server-sent events.
 func wantsEvents(r *http.Request) bool {
 	return strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), eventStream)
 }
 
 const eventStream = "text/event-stream"
 
-// Names of the events of a stream that have no id.
+// Events without an id.
 const (
-	deltaEvent   = "delta"   // a piece of what a model writes to the user: see [stream.Piece]
-	gapEvent     = "gap"     // the cursor is of no use; the stream goes on behind "after"
-	removedEvent = "removed" // the thread is not there any more
-	closingEvent = "closing" // the server stops: come again
-	troubleEvent = "trouble" // nothing can be written now: more comes once that is mended
+	deltaEvent   = "delta" // text for the user: see [stream.Piece]
+	gapEvent     = "gap"   // invalid cursor; the stream continues after "after"
+	removedEvent = "removed"
+	closingEvent = "closing" // reconnect
+	troubleEvent = "trouble" // the database cannot be written; the stream continues later
 )
 
-// isHeard reports whether a piece with a key is of what a user is told, on a thread of a
-// kind. What models write elsewhere is for the programs that asked them; of sessions, only
-// what [session.Writings] has found in it may be shown, whose key is that of an attempt.
+// isHeard reports whether a delta is text for the user. Of sessions, only deltas of [session.Writings] are;
+// their key is that of an attempt.
 func isHeard(kind ponder.Kind, key string) bool {
 	switch kind {
 	case ponder.KindConversation:
@@ -61,21 +58,18 @@ func isHeard(kind ponder.Kind, key string) bool {
 	return false
 }
 
-// endless reports whether there may always be more on a thread.
 func endless(kind ponder.Kind) bool {
 	return kind == ponder.KindConversation || kind == ponder.KindSubconscious
 }
 
-// A showing is what a client sees of a thread.
 type showing struct {
 	*api
 	watch *stream.Watcher
 	kind  ponder.Kind
 	ctx   context.Context //nolint:containedctx // of the request
-	until ponder.Seq      // the last event, once it is known
+	until ponder.Seq      // last event, once known
 }
 
-// events sends the events of a thread behind one, as they come.
 func (a *api) events(w http.ResponseWriter, r *http.Request, info ponder.Info, after ponder.Seq) {
 	s := &showing{api: a, kind: info.Kind, ctx: r.Context()}
 	if info.Status.Ended() && !endless(info.Kind) {
@@ -106,10 +100,10 @@ func (a *api) events(w http.ResponseWriter, r *http.Request, info ponder.Info, a
 	}, s.show, sayTrouble, func(*stream.Writer) {})
 }
 
-// noRoom is what owners are told while nothing can be written.
+// noRoom is shown while the database cannot be written.
 const noRoom = "the server cannot write to its database now: what was said is kept, and is gone on with once there is room"
 
-// sayTrouble adds that nothing can be written. Who looks on at a thread stays: it goes on.
+// sayTrouble keeps the stream open.
 func sayTrouble(out *stream.Writer) (stays bool) {
 	js, err := json.Marshal(map[string]string{"reason": noRoom})
 	if err == nil {
@@ -118,13 +112,12 @@ func sayTrouble(out *stream.Writer) (stays bool) {
 	return err == nil
 }
 
-// send sends a client what it watches. Begin adds what comes before all events, end what
-// comes behind the last. Trouble adds what is said when nothing can be written, and reports
-// whether the client stays.
+// send streams the frames of watch between begin and end. trouble reports whether the stream survives a
+// database that cannot be written.
 func (a *api) send(w http.ResponseWriter, r *http.Request, watch *stream.Watcher, begin func(*stream.Writer), show func(stream.Frame) ([]byte, string, bool), trouble func(*stream.Writer) bool, end func(*stream.Writer)) {
 	out := stream.NewWriter(w)
 	if r.Method == http.MethodHead {
-		_ = out.Flush() // who has gone away needs nothing
+		_ = out.Flush() // a disconnect needs no handling
 		return
 	}
 	begin(out)
@@ -150,7 +143,7 @@ func (a *api) send(w http.ResponseWriter, r *http.Request, watch *stream.Watcher
 	_ = out.Flush() // likewise
 }
 
-// show says how a frame is sent. See [stream.Writer.Send].
+// show is a callback of [stream.Writer.Send].
 func (s *showing) show(f stream.Frame) (data []byte, name string, last bool) {
 	if f.Seq == 0 {
 		if f.Delta.Text == "" || !isHeard(s.kind, f.Delta.Key) {
@@ -169,7 +162,6 @@ func (s *showing) show(f stream.Frame) (data []byte, name string, last bool) {
 	return data, "", s.until > 0 && f.Seq >= s.until
 }
 
-// visible reports whether a thread has an event behind one that users are shown.
 func (a *api) visible(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (bool, error) {
 	for ev, err := range a.Store.Events(ctx, id, after) {
 		if err != nil {
@@ -182,12 +174,11 @@ func (a *api) visible(ctx context.Context, id ponder.ThreadID, after ponder.Seq)
 	return false, nil
 }
 
-// A written is the answer of a handler which writes it itself.
 type written struct {
 	Body func(huma.Context)
 }
 
-// jsonOr documents that an operation answers with JSON, or with server-sent events.
+// jsonOr documents JSON or server-sent events.
 func (a *api) jsonOr(op huma.Operation, status string, body reflect.Type, hint, says string) huma.Operation {
 	if op.Responses == nil {
 		op.Responses = make(map[string]*huma.Response)
@@ -199,7 +190,6 @@ func (a *api) jsonOr(op huma.Operation, status string, body reflect.Type, hint, 
 	return op
 }
 
-// streamType is how streams are documented.
 var streamType = &huma.MediaType{
 	Schema: &huma.Schema{Type: huma.TypeString, Description: "server-sent events: each without a name is an event of the thread as JSON, with its seq as id. " +
 		"Named delta, without an id: a piece of what a model writes to the user, which may be lost. Named gap: the cursor is of no use, and what follows is behind \"after\". " +
@@ -207,19 +197,15 @@ var streamType = &huma.MediaType{
 	Example: "id: 12\ndata: {\"event_id\":\"evt_01\",\"thread_id\":\"thr_01\",\"seq\":12,\"type\":\"thought\",\"content\":\"...\"}\n\n",
 }
 
-// streamSays is what streams of a thread are.
 const streamSays = "its events as they come; a stream of what has ended closes behind the last event"
 
-// An Event is an event of a thread as it is stored.
 type Event json.RawMessage
 
-// eventOf returns an event as it is shown.
 func eventOf(ev ponder.Event) (Event, error) {
 	js, err := stream.Shown(ev).MarshalJSON()
 	return Event(js), err
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (e Event) MarshalJSON() ([]byte, error) {
 	if e == nil {
 		return []byte("null"), nil
@@ -227,7 +213,6 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return e, nil
 }
 
-// Schema implements [huma.SchemaProvider].
 func (Event) Schema(huma.Registry) *huma.Schema {
 	text := func(doc string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: doc} }
 	number := func(doc string) *huma.Schema {
@@ -247,14 +232,12 @@ func (Event) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-// Bounds of what is kept of sessions that are looked at.
 const (
 	maxViews = 256
-	viewLife = 5 * time.Minute // then it is read anew: another process may have erased contents, which nothing does of sessions
+	viewLife = 5 * time.Minute // another process may erase content
 )
 
-// Views keep what sessions look like, so that asking again reads only what is new. They
-// are safe for concurrent use.
+// views caches views, so that a request reads only new events. It is safe for concurrent use.
 type views struct {
 	log ponder.Log
 	now func() time.Time
@@ -263,7 +246,6 @@ type views struct {
 	list map[ponder.ThreadID]*view
 }
 
-// A view is a session, read up to a place.
 type view struct {
 	mu   sync.Mutex
 	made time.Time
@@ -276,8 +258,7 @@ func newViews(log ponder.Log) *views {
 	return &views{log: log, now: time.Now, list: make(map[ponder.ThreadID]*view)}
 }
 
-// look calls show with a session as it is now. The view is of that call alone: show
-// copies what it keeps of it.
+// look calls show with the current view, which show must not retain.
 func (v *views) look(ctx context.Context, info ponder.Info, show func(session.View)) error {
 	one := v.of(info.ID)
 	one.mu.Lock()
@@ -302,7 +283,7 @@ func (v *views) look(ctx context.Context, info ponder.Info, show func(session.Vi
 	return nil
 }
 
-// of returns the place of a thread's view. Where there are too many, some are dropped.
+// of evicts arbitrary views above the limit.
 func (v *views) of(id ponder.ThreadID) *view {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -318,7 +299,6 @@ func (v *views) of(id ponder.ThreadID) *view {
 	return v.list[id]
 }
 
-// drop forgets a thread that was removed.
 func (v *views) drop(id ponder.ThreadID) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -17,7 +17,6 @@ import (
 	"ponder/store/memory"
 )
 
-// longAnswer is what a model answers, as JSON.
 func longAnswer(req *llm.Request) (llm.Message, error) {
 	form := map[string]any{"thoughts": []map[string]any{{"thought": "Thoughts come as events.", "type": "insight", "confidence": 0.5}}}
 	if name := req.Schema.Name; name == "synthesis" || name == "answer" {
@@ -27,8 +26,7 @@ func longAnswer(req *llm.Request) (llm.Message, error) {
 	return llm.Say(llm.Assistant, string(js)), err
 }
 
-// A stream of a session has the text of the answer as it is written, and nothing else of
-// what models write: neither thoughts nor JSON. What is raw does not get out either.
+// A session stream has only deltas of the answer: no thoughts, JSON or raw output.
 func TestSessionDeltas(t *testing.T) {
 	for _, raw := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) { sessionDeltas(t, raw) })

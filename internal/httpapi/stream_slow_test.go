@@ -14,11 +14,11 @@ import (
 	"ponder"
 )
 
-// A stuck reader takes so many pieces from its connection, and then nothing.
+// A stuck reader stops reading after some writes.
 type stuck struct {
 	reader
 	takes int
-	over  chan struct{} // closed when it is given up
+	over  chan struct{} // closed when the server gives up
 }
 
 func (s *stuck) SetWriteDeadline(t time.Time) error {
@@ -36,8 +36,7 @@ func (s *stuck) Write(b []byte) (int, error) {
 	return s.reader.Write(b)
 }
 
-// Readers that take nothing slow no thinking: it takes as long as it does when nobody reads.
-// They are given up, and see all when they come again.
+// Slow readers do not slow a session. After a disconnect they still get all events.
 func TestSlowReadersSlowNothing(t *testing.T) {
 	think := func(readers int) (took time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
@@ -74,7 +73,6 @@ func TestSlowReadersSlowNothing(t *testing.T) {
 	}
 }
 
-// stumble reads a session over connections that take so many pieces each.
 func (h *house) stumble(ctx context.Context, id ponder.ThreadID, takes int) (got []frame) {
 	for {
 		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/api/thinking/"+string(id)+"/stream", http.NoBody)

@@ -16,7 +16,6 @@ import (
 	"ponder/internal/racetest"
 )
 
-// shown returns the events of a thread that users are shown, as the log has them.
 func (h *house) shown(id ponder.ThreadID) (list []frame) {
 	h.t.Helper()
 	for ev, err := range h.store.Events(context.Background(), id, 0) {
@@ -34,7 +33,6 @@ func (h *house) shown(id ponder.ThreadID) (list []frame) {
 	return list
 }
 
-// numbered returns the frames that have an id.
 func numbered(list []frame) (rest []frame) {
 	for _, f := range list {
 		if f.id > 0 {
@@ -44,7 +42,6 @@ func numbered(list []frame) (rest []frame) {
 	return rest
 }
 
-// sameFrames compares what was put together with what there is.
 func sameFrames(t *testing.T, what string, got, want []frame) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -59,8 +56,7 @@ func sameFrames(t *testing.T, what string, got, want []frame) {
 	}
 }
 
-// A connection that breaks behind any event of a run goes on with the next, on every
-// stream, and puts together what an unbroken one has.
+// After a break at any event, nothing is lost.
 func TestReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
@@ -96,8 +92,7 @@ func TestReconnect(t *testing.T) {
 	})
 }
 
-// Those who look on while it thinks, over connections that break all the time, see what
-// there is to see, and the stream ends by itself.
+// Live readers with broken connections get all events, and the stream ends.
 func TestReconnectLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
@@ -113,7 +108,7 @@ func TestReconnectLive(t *testing.T) {
 						last = got[i][len(got[i])-1].id
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+rand.IntN(40))*time.Second)
-					code, list := h.watch(ctx, path, last, i) // 0 breaks by time alone
+					code, list := h.watch(ctx, path, last, i) // 0: cut only by time
 					cancel()
 					got[i] = append(got[i], numbered(list)...)
 					if code == http.StatusNoContent || n > 10_000 {
@@ -130,8 +125,7 @@ func TestReconnectLive(t *testing.T) {
 	})
 }
 
-// A turn is streamed with what the model writes to the user, and with nothing else; whoever
-// comes again goes on with the events of the thread.
+// A turn stream has only text for the user. A reconnect gets the thread's events.
 func TestTurnStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, says("The sea is salt, and that is all there is to it."))
@@ -158,7 +152,7 @@ func TestTurnStream(t *testing.T) {
 		if code != http.StatusOK || len(whole) == 0 || whole[len(whole)-1].name != "turn" {
 			t.Fatalf("%d %v", code, whole)
 		}
-		sameFrames(t, "the turn", numbered(whole), want[:len(want)-1]) // the run ends behind it
+		sameFrames(t, "the turn", numbered(whole), want[:len(want)-1]) // the end of the run follows
 		var text strings.Builder
 		for _, f := range whole {
 			var piece struct{ Text string }
@@ -167,7 +161,7 @@ func TestTurnStream(t *testing.T) {
 			}
 		}
 		const answer = "The sea is salt, and that is all there is to it."
-		if text.Len() == 0 || !strings.HasPrefix(answer, text.String()) { // what comes behind the answer is left out
+		if text.Len() == 0 || !strings.HasPrefix(answer, text.String()) { // text after the answer is omitted
 			t.Errorf("pieces %q", text.String())
 		}
 		var turn Turn
@@ -187,7 +181,7 @@ func TestTurnStream(t *testing.T) {
 	})
 }
 
-// Nothing that a model writes to itself is heard on the streams of a session.
+// Streams of a session have no deltas of thoughts.
 func TestNoPiecesOfThoughts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
@@ -228,8 +222,7 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
-// A cursor that the thread has not come to yet is of another one: all comes again, after a
-// word.
+// A cursor beyond the head restarts the stream after a gap event.
 func TestGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())

@@ -16,22 +16,20 @@ import (
 	"ponder/mode/session"
 )
 
-// A Session is a thinking session as programs are shown it.
 type Session struct {
 	session.Session
 	Title       string `json:"title,omitempty"`
-	Interrupted bool   `json:"interrupted,omitempty"` // no process holds it, though nobody paused it
+	Interrupted bool   `json:"interrupted,omitempty"` // paused only because no process holds it
 }
 
-// sessionOf returns a copy of a session. One that no process holds does not think: it is paused,
-// whatever its log says.
+// sessionOf shows a session without a holder as paused.
 func sessionOf(info ponder.Info, v session.View, now time.Time) Session {
 	s := Session{Session: v.Session, Title: info.Title}
 	s.Confidence, s.Progress.Foci, s.Usage.Models = slices.Clone(s.Confidence), slices.Clone(s.Progress.Foci), slices.Clone(s.Usage.Models)
-	if s.ID == "" { // nothing has been started on the thread
+	if s.ID == "" { // no run has started
 		s.ID, s.Question, s.Status, s.Created = info.ID, info.Title, info.Status, &info.Created
 	}
-	if s.Model == "" { // none has answered yet
+	if s.Model == "" { // no model has answered
 		s.Model = info.Model
 	}
 	if info.Interrupted(now) {
@@ -40,7 +38,6 @@ func sessionOf(info ponder.Info, v session.View, now time.Time) Session {
 	return s
 }
 
-// A oneSession is the answer to questions about a session.
 type oneSession struct {
 	Body struct {
 		Success bool    `json:"success"`
@@ -52,7 +49,6 @@ type SessionPath struct {
 	ID string `path:"id" maxLength:"200" doc:"the id of the session"`
 }
 
-// thinking adds the routes of sessions.
 func (a *api) thinking() {
 	const one = "/api/thinking/{id}"
 	read, think := auth.Read, auth.Think
@@ -82,7 +78,6 @@ func (a *api) thinking() {
 	huma.Register(a.huma, a.operation(think, http.MethodDelete, one, "delete-session", "Erase a session and all that belongs to it", tagSessions, http.StatusNotFound), a.deleteSession)
 }
 
-// see returns a session of whoever asks, as it is now.
 func (a *api) see(ctx context.Context, id string) (s Session, err error) {
 	info, err := a.owned(ctx, id, ponder.KindSession)
 	if err != nil {
@@ -91,7 +86,7 @@ func (a *api) see(ctx context.Context, id string) (s Session, err error) {
 	return s, a.look(ctx, info, func(v session.View) { s = sessionOf(info, v, a.views.now()) })
 }
 
-// look calls show with what a session has come to. See [views.look].
+// look calls show with the calibrated view: see [views.look].
 func (a *api) look(ctx context.Context, info ponder.Info, show func(session.View)) error {
 	err := a.views.look(ctx, info, func(v session.View) {
 		if a.Calibration != nil {
@@ -126,7 +121,7 @@ type manySessions struct {
 
 func (a *api) listSessions(ctx context.Context, in *listSessions) (*manySessions, error) {
 	now := a.views.now()
-	// What is interrupted is paused to whoever asks.
+	// Idle makes interrupted sessions paused.
 	list, next, err := a.list(ctx, in.Page, ponder.Filter{Kind: ponder.KindSession, Status: in.Status, Idle: now.Add(-ponder.DeadAfter)})
 	if err != nil {
 		return nil, err
@@ -136,7 +131,7 @@ func (a *api) listSessions(ctx context.Context, in *listSessions) (*manySessions
 	for _, info := range list {
 		err := a.look(ctx, info, func(v session.View) { out.Body.Sessions = append(out.Body.Sessions, sessionOf(info, v, now)) })
 		if isMissing(err) {
-			continue // it was removed meanwhile
+			continue // removed meanwhile
 		}
 		if err != nil {
 			return nil, err
@@ -147,7 +142,6 @@ func (a *api) listSessions(ctx context.Context, in *listSessions) (*manySessions
 	return out, nil
 }
 
-// deleted is the answer to what erases.
 type deleted struct {
 	Body struct {
 		Success bool            `json:"success"`
@@ -169,7 +163,7 @@ func (a *api) deleteSession(ctx context.Context, in *SessionPath) (*deleted, err
 	return out, nil
 }
 
-// remove erases a thread.
+// remove also drops the cached view.
 func (a *api) remove(ctx context.Context, info ponder.Info) error {
 	if err := a.Service.Remove(ctx, info.ID); err != nil {
 		return a.failed(err)
@@ -178,10 +172,9 @@ func (a *api) remove(ctx context.Context, info ponder.Info) error {
 	return nil
 }
 
-// A Thought is a thought of a session as programs are shown it.
 type Thought struct {
 	session.Thought
-	Question *string `json:"related_to_question_id"` // the question that it is about; null if that is the user's
+	Question *string `json:"related_to_question_id"` // null: the user's
 }
 
 func thoughtsOf(v session.View) []Thought {
@@ -247,7 +240,6 @@ func (a *api) getSyntheses(ctx context.Context, in *SessionPath) (*manySyntheses
 	return out, err
 }
 
-// Stats are counts of a session.
 type Stats struct {
 	ID         ponder.ThreadID `json:"session_id"`
 	Status     ponder.Status   `json:"status"`
@@ -270,10 +262,10 @@ type Stats struct {
 	Output     int             `json:"output_tokens"`
 	Tokens     int             `json:"total_tokens"`
 	USD        float64         `json:"cost_usd"`
-	Unpriced   int             `json:"unpriced_calls"` // whose price is not known; not in cost_usd
+	Unpriced   int             `json:"unpriced_calls"` // excluded from cost_usd
 }
 
-// A Spread is what numbers there are. It is null as long as there are none.
+// A Spread has null fields without numbers.
 type Spread struct {
 	Min  *float64 `json:"min"`
 	Mean *float64 `json:"mean"`
@@ -298,7 +290,7 @@ func (a *api) getStats(ctx context.Context, in *SessionPath) (*oneStats, error) 
 	return out, err
 }
 
-// thoughtTypes are those of the contract, which all have a count.
+// thoughtTypes always have a count, by contract.
 var thoughtTypes = [...]string{"exploration", "critique", "connection", "insight", "question", "synthesis"}
 
 func statsOf(s Session, v session.View) Stats {

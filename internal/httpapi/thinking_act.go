@@ -19,7 +19,7 @@ import (
 	"ponder/mode/session"
 )
 
-// obeyTime is how long a request waits for a thread to do as it is told.
+// obeyTime bounds the wait for an acknowledgement.
 const obeyTime = 5 * time.Second
 
 type ActOn struct {
@@ -27,16 +27,14 @@ type ActOn struct {
 	OnceKey
 }
 
-// A target is a session that something is to be done with.
 type target struct {
 	ponder.Info
 	run    ponder.RunID
-	cause  string         // of what is appended; empty if the request has no key
-	before []ponder.Event // what an earlier request of the same key has appended
+	cause  string         // empty without a key
+	before []ponder.Event // of an earlier request with the key
 }
 
-// target returns the session that a request is about. It is an error if it has ended,
-// unless the request was answered before.
+// target returns a session that has not ended, except for a repeated request.
 func (a *api) target(ctx context.Context, id string, key OnceKey, route string) (t target, err error) {
 	if t.Info, err = a.owned(ctx, id, ponder.KindSession); err != nil {
 		return t, err
@@ -57,12 +55,11 @@ func (a *api) target(ctx context.Context, id string, key OnceKey, route string) 
 	return t, err
 }
 
-// wrongState is the error of what can't be done now.
 func wrongState(format string, args ...any) error {
 	return huma.Error409Conflict(fmt.Sprintf(format, args...))
 }
 
-// sent returns the inputs of a request on a thread, by their cause.
+// sent returns the inputs with a cause or its numbered variants.
 func (a *api) sent(ctx context.Context, id ponder.ThreadID, cause string) (list []ponder.Event, err error) {
 	for ev, err := range a.Store.Events(ctx, id, 0) {
 		if err != nil {
@@ -75,17 +72,15 @@ func (a *api) sent(ctx context.Context, id ponder.ThreadID, cause string) (list 
 	return list, nil
 }
 
-// tell tells a session something.
 func (a *api) tell(ctx context.Context, t target, body ponder.Body) error {
 	_, err := a.wish(ctx, t.ID, ponder.Event{Run: t.run, Cause: t.cause, Body: body})
 	return err
 }
 
-// wish appends wishes. See [ponder.SendCommands]; its error is one for callers.
 func (a *api) wish(ctx context.Context, id ponder.ThreadID, wished ...ponder.Event) (sent []ponder.Event, err error) {
 	for range 3 {
 		sent, err = ponder.SendCommands(ctx, a.Store, id, wished...)
-		if !errors.Is(err, ponder.ErrTaken) { // else the same request came twice at once
+		if !errors.Is(err, ponder.ErrTaken) { // ErrTaken: a concurrent duplicate request
 			break
 		}
 	}
@@ -95,7 +90,6 @@ func (a *api) wish(ctx context.Context, id ponder.ThreadID, wished ...ponder.Eve
 	return sent, a.unheard(err)
 }
 
-// unheard returns what a caller is told of an error of [ponder.SendCommands].
 func (a *api) unheard(err error) error {
 	switch {
 	case errors.Is(err, ponder.ErrEnded):
@@ -124,7 +118,6 @@ func (a *api) pauseSession(ctx context.Context, in *ActOn) (*acted, error) {
 	return a.did(ctx, t.ID, "the session is paused; resume it to go on")
 }
 
-// A goOnBody says how to go on.
 type goOnBody struct {
 	Model string `json:"model_id,omitempty" maxLength:"200" doc:"go on with this provider/model"`
 }
@@ -158,7 +151,7 @@ func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*acted, err
 	return a.did(ctx, t.ID, "the session goes on")
 }
 
-// goOn has a paused session go on. It is told nothing if that is refused.
+// goOn resumes a session, and pauses it again if work cannot start.
 func (a *api) goOn(ctx context.Context, t target, model string) error {
 	told := false
 	err := app.Resume(ctx, a.Service, t.ID, model, func() error {
@@ -166,7 +159,7 @@ func (a *api) goOn(ctx context.Context, t target, model string) error {
 		told = err == nil
 		return err
 	})
-	if err != nil && told { // it is as it was
+	if err != nil && told { // restore the pause
 		_, again := ponder.SendCommands(ctx, a.Store, t.ID, ponder.Event{Run: t.run, Body: ponder.RunPaused{Reason: "it could not go on"}})
 		err = errors.Join(err, again)
 	}
@@ -195,17 +188,17 @@ func (a *api) cancelSession(ctx context.Context, in *ActOn) (*acted, error) {
 	return out, err
 }
 
-// obey has somebody work on a thread that was told something, if nobody does.
+// obey starts work without a holder.
 func (a *api) obey(ctx context.Context, info ponder.Info) {
 	if info.Held {
 		return
 	}
-	if err := a.Service.Go(ctx, info.ID, ""); err != nil { // what it was told stands in the log
+	if err := a.Service.Go(ctx, info.ID, ""); err != nil { // the log keeps the command
 		a.Logger.Warn("nobody obeys", "thread", info.ID, "error", err)
 	}
 }
 
-// await waits until what is known of a thread satisfies ok, or for so long.
+// await waits until ok. A timeout is no error.
 func (a *api) await(ctx context.Context, id ponder.ThreadID, most time.Duration, ok func(ponder.Info) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -224,7 +217,6 @@ func (a *api) await(ctx context.Context, id ponder.ThreadID, most time.Duration,
 	}
 }
 
-// A Command is one command to a session.
 type Command struct {
 	Order    string `json:"order,omitempty" enum:"add_question,drop_question,rank_question,rank,correct,pin_source,pin,ban_source,ban,budget,answer_now" doc:"what to do" example:"budget"`
 	Content  string `json:"content,omitempty" maxLength:"20000" doc:"of add_question the question, of correct the fact as it is"`
@@ -234,13 +226,11 @@ type Command struct {
 	Limits
 }
 
-// A commandList has the commands of a request, in order.
 type commandList struct {
 	requests []steering.Request
-	at       []string // the location of each in the body
+	at       []string // locations in the body
 }
 
-// add adds a command that stands at a location of the body.
 func (c *commandList) add(one Command, at string) {
 	c.requests = append(c.requests, steering.Request{
 		Order: ponder.SteerOp(one.Order), Content: one.Content, Question: one.Question, Priority: one.Priority, Source: one.Source, Limits: one.budget(),
@@ -248,14 +238,12 @@ func (c *commandList) add(one Command, at string) {
 	c.at = append(c.at, at)
 }
 
-// addAll adds the commands of a list of the body.
 func (c *commandList) addAll(list []Command) {
 	for i, one := range list {
 		c.add(one, "body.wishes["+strconv.Itoa(i)+"]")
 	}
 }
 
-// problem returns the problem document of an error of package steering.
 func (c *commandList) problem(err error) error {
 	var wrong steering.Errors
 	if !errors.As(err, &wrong) {
@@ -272,8 +260,8 @@ func (c *commandList) problem(err error) error {
 	return huma.Error422UnprocessableEntity("validation failed", details...)
 }
 
-// commandEvents returns the events of commands to the run of a session, with causes that
-// begin with cause, if that is not empty. Wrong says what does not fit the session.
+// commandEvents returns events with numbered causes, if cause is set. wrong has the commands that do not fit
+// the session.
 func (a *api) commandEvents(ctx context.Context, info ponder.Info, cause string, c commandList) (list []ponder.Event, wrong, err error) {
 	var bodies []ponder.Steer
 	var run ponder.RunID
@@ -294,8 +282,7 @@ func (a *api) commandEvents(ctx context.Context, info ponder.Info, cause string,
 	return list, c.problem(wrong), err
 }
 
-// maxMoney returns the most that a session may cost by commands, or zero if they set no
-// limit.
+// maxMoney returns the highest cost limit, or zero.
 func maxMoney(commands []ponder.Event) (most ponder.Money) {
 	for _, ev := range commands {
 		b, _ := ev.Body.(ponder.Steer)
@@ -304,7 +291,6 @@ func maxMoney(commands []ponder.Event) (most ponder.Money) {
 	return most
 }
 
-// same reports whether the commands on a thread are those of a request.
 func same(stored, sent []ponder.Event) bool {
 	return slices.EqualFunc(stored, sent, func(a, b ponder.Event) bool {
 		x, okX := a.Body.(ponder.Steer)

@@ -40,7 +40,7 @@ func (a *api) exportSession(ctx context.Context, in *exportSession) (*written, e
 	return a.deliver(doc, in.Known), nil
 }
 
-// lines returns a thread as JSON Lines, without what is internal.
+// lines omits internal events.
 func (a *api) lines(ctx context.Context, info ponder.Info) (Document, error) {
 	var b bytes.Buffer
 	if err := jsonl.Write(&b, info.Thread, stream.ShownAll(a.Store.Events(ctx, info.ID, 0)), false); err != nil {
@@ -49,7 +49,7 @@ func (a *api) lines(ctx context.Context, info ponder.Info) (Document, error) {
 	return Document{Type: "application/x-ndjson", Name: string(info.ID) + ".jsonl", Body: b.Bytes()}, nil
 }
 
-// deliver answers with a document, unless it is known to whoever asks.
+// deliver writes 304 if known has the ETag.
 func (a *api) deliver(doc Document, known string) *written {
 	sum := sha256.Sum256(doc.Body)
 	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
@@ -69,7 +69,7 @@ func (a *api) deliver(doc Document, known string) *written {
 	}}
 }
 
-// knows reports whether an If-None-Match names a tag.
+// knows parses an If-None-Match header.
 func knows(header, tag string) bool {
 	for one := range strings.SplitSeq(header, ",") {
 		one = strings.TrimPrefix(strings.TrimSpace(one), "W/")
@@ -80,7 +80,7 @@ func knows(header, tag string) bool {
 	return false
 }
 
-// fileName returns a name that every header and file system takes.
+// fileName replaces characters that headers or file systems reject.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -92,7 +92,6 @@ func fileName(name string) string {
 	return strings.TrimLeft(name, ".-")
 }
 
-// documented says which documents an export answers with.
 func documented(op huma.Operation, types ...string) huma.Operation {
 	content := make(map[string]*huma.MediaType)
 	for _, t := range types {
@@ -115,7 +114,6 @@ type streamOf struct {
 	Limit int `query:"limit" minimum:"1" maximum:"100000" doc:"of JSON: only the newest so many thoughts"`
 }
 
-// manyThoughts is what a session has thought.
 type manyThoughts struct {
 	Success  bool            `json:"success"`
 	ID       ponder.ThreadID `json:"session_id"`

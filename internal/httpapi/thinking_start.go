@@ -18,7 +18,7 @@ import (
 	"ponder/internal/steering"
 )
 
-// Limits are how much a session may use, by the names of the contract.
+// Limits has the names of the contract.
 type Limits struct {
 	Minutes *float64 `json:"duration_minutes,omitempty" minimum:"1" maximum:"1440" doc:"how long to think, which may be a fraction; as configured, or 5, if missing" example:"30"`
 	Tokens  int      `json:"max_tokens,omitempty" minimum:"1" maximum:"1000000000" doc:"tokens to use at most"`
@@ -26,7 +26,6 @@ type Limits struct {
 	Calls   int      `json:"max_calls,omitempty" minimum:"1" maximum:"1000000" doc:"calls of models to make at most"`
 }
 
-// budget returns the limits; what is not limited is zero.
 func (l Limits) budget() (b ponder.Budget) {
 	b.Tokens, b.Calls = l.Tokens, l.Calls
 	if l.Minutes != nil {
@@ -38,7 +37,6 @@ func (l Limits) budget() (b ponder.Budget) {
 	return b
 }
 
-// A startBody is a question to think about.
 type startBody struct {
 	Question string   `json:"question" minLength:"3" maxLength:"20000" doc:"what to think about" example:"Why do large projects run late?"`
 	Model    string   `json:"model_id,omitempty" maxLength:"200" doc:"provider/model; as configured if missing" example:"ollama/llama3.1"`
@@ -53,10 +51,9 @@ type startSession struct {
 	Body startBody
 }
 
-// Resolve implements [huma.Resolver].
 func (in *startSession) Resolve(huma.Context) []error {
 	if n := utf8.RuneCountInString(in.Body.Question); n < app.MinQuestion || n > app.MaxQuestion {
-		return nil // which the schema says
+		return nil // the schema reports it
 	}
 	if _, err := app.CheckQuestion(in.Body.Question); err != nil {
 		return []error{&huma.ErrorDetail{Location: "body.question", Message: err.Error()}}
@@ -64,7 +61,6 @@ func (in *startSession) Resolve(huma.Context) []error {
 	return nil
 }
 
-// acted is the answer to what is done with a session.
 type acted struct {
 	Body struct {
 		Success bool            `json:"success"`
@@ -105,8 +101,7 @@ func (a *api) startSession(ctx context.Context, in *startSession) (*acted, error
 	return a.did(ctx, id, "the session has begun: look at it at /api/thinking/"+string(id))
 }
 
-// startedBefore answers a request that was answered already: with what has become of
-// what it began, unless it asks for something else.
+// startedBefore answers a repeated start, unless the requests differ.
 func (a *api) startedBefore(ctx context.Context, id ponder.ThreadID, cause string) (*acted, error) {
 	if _, err := a.owned(ctx, string(id), ponder.KindSession); err != nil {
 		return nil, spent()
@@ -127,7 +122,6 @@ func (a *api) startedBefore(ctx context.Context, id ponder.ThreadID, cause strin
 	return a.did(ctx, id, "the session had begun already: look at it at /api/thinking/"+string(id))
 }
 
-// did answers with a session after something was done with it.
 func (a *api) did(ctx context.Context, id ponder.ThreadID, message string) (*acted, error) {
 	s, err := a.see(ctx, string(id))
 	if err != nil {
@@ -138,16 +132,13 @@ func (a *api) did(ctx context.Context, id ponder.ThreadID, message string) (*act
 	return out, nil
 }
 
-// gone reports whether an error says that a thread is not there.
 func gone(err error) bool { return errors.Is(err, ponder.ErrNoThread) }
 
-// isMissing reports whether an error is a 404.
 func isMissing(err error) bool {
 	var refused huma.StatusError
 	return errors.As(err, &refused) && refused.GetStatus() == http.StatusNotFound
 }
 
-// A forkBody is where a session goes another way, and how.
 type forkBody struct {
 	At     int64     `json:"at,omitempty" minimum:"1" doc:"begin with what there was up to the event of this seq; the newest if missing, or, of a session that has ended, the newest before it began to conclude"`
 	Model  string    `json:"model_id,omitempty" maxLength:"200" doc:"go on with this provider/model"`
@@ -161,7 +152,6 @@ type forkSession struct {
 	Body *forkBody
 }
 
-// Resolve implements [huma.Resolver].
 func (in *forkSession) Resolve(huma.Context) []error {
 	if in.Body == nil {
 		in.Body = &forkBody{}
@@ -182,7 +172,7 @@ func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error
 	var c commandList
 	c.addAll(b.Wishes)
 	commands, wrong, err := a.commandEvents(ctx, info, in.cause(owner, route), c)
-	if b.At != 0 && wrong != nil { // of earlier events, only the fork itself knows what fits
+	if b.At != 0 && wrong != nil { // only the fork can check commands for earlier events
 		wrong = c.problem(steering.Check(c.requests))
 	}
 	if err != nil {
@@ -206,7 +196,6 @@ func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error
 	return a.forked(ctx, id, "the session goes its own way from here")
 }
 
-// fork makes the fork that a request asks for.
 func (a *api) fork(ctx context.Context, info ponder.Info, id ponder.ThreadID, b forkBody, commands []ponder.Event) error {
 	if b.At > int64(info.Head) {
 		return huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
@@ -217,13 +206,13 @@ func (a *api) fork(ctx context.Context, info ponder.Info, id ponder.ThreadID, b 
 	return a.Service.Fork(ctx, info.Owner, info.ID, id, f)
 }
 
-// forked answers with a fork, and what became of the wishes on it.
+// forked returns a fork and its outcomes.
 func (a *api) forked(ctx context.Context, id ponder.ThreadID, message string) (*steered, error) {
 	sent, _, err := a.ownWishes(ctx, id)
 	if err != nil {
 		return nil, a.failed(err)
 	}
-	if len(sent) > 0 { // also one that is paused says what it does about them
+	if len(sent) > 0 { // a paused fork acknowledges, too
 		info, err := a.owned(ctx, string(id), ponder.KindSession)
 		if err != nil {
 			return nil, err
@@ -237,7 +226,7 @@ func (a *api) forked(ctx context.Context, id ponder.ThreadID, message string) (*
 	return out, err
 }
 
-// ownWishes returns what a fork was told when it was made, and from which event it comes.
+// ownWishes returns the commands of a fork, and its first event.
 func (a *api) ownWishes(ctx context.Context, id ponder.ThreadID) (sent []ponder.Event, at ponder.Seq, err error) {
 	for ev, err := range a.Store.Events(ctx, id, 0) {
 		if err != nil {
@@ -246,7 +235,7 @@ func (a *api) ownWishes(ctx context.Context, id ponder.ThreadID) (sent []ponder.
 		switch b := ev.Body.(type) {
 		case ponder.SystemNote:
 			if b.From != "" {
-				sent, at = nil, b.At // wishes before it are those of the other
+				sent, at = nil, b.At // earlier ones are the original's
 			}
 		case ponder.Steer:
 			sent = append(sent, ev)
@@ -255,8 +244,7 @@ func (a *api) ownWishes(ctx context.Context, id ponder.ThreadID) (sent []ponder.
 	return sent, at, nil
 }
 
-// forkedBefore answers a request that was answered already, unless it asks for something
-// else.
+// forkedBefore answers a repeated fork, unless the requests differ.
 func (a *api) forkedBefore(ctx context.Context, id ponder.ThreadID, b forkBody, commands []ponder.Event) (*steered, error) {
 	info, err := a.owned(ctx, string(id), ponder.KindSession)
 	if err != nil {
@@ -273,8 +261,7 @@ func (a *api) forkedBefore(ctx context.Context, id ponder.ThreadID, b forkBody, 
 	return a.forked(ctx, id, "the session was forked already")
 }
 
-// alike reports whether a title that was asked for may be that of a thread, where it may
-// have been shortened.
+// alike reports whether title may be a shortened asked.
 func alike(asked, title string) bool {
 	const enough = 20
 	is := []rune(strings.Join(strings.Fields(asked), " "))

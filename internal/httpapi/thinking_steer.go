@@ -16,13 +16,11 @@ import (
 	"ponder/mode/session"
 )
 
-// A steerBody is one command to a session, or several.
 type steerBody struct {
 	Command
 	Wishes []Command `json:"wishes,omitempty" maxItems:"50" doc:"several at once, which are obeyed in their order"`
 }
 
-// commands returns all commands.
 func (b steerBody) commands() (c commandList) {
 	if b.Command != (Command{}) {
 		c.add(b.Command, "body")
@@ -37,18 +35,14 @@ type steerSession struct {
 	Body steerBody
 }
 
-// Resolve implements [huma.Resolver].
 func (in *steerSession) Resolve(huma.Context) []error { return in.Waiting.check() }
 
-// A Waiting is how long a request may wait for its answer.
 type Waiting struct {
 	Wait string `query:"wait" maxLength:"20" doc:"how long to wait for what comes of it, such as 10s" example:"10s"`
 }
 
-// mostWait is how long a request may wait.
 const mostWait = 10 * time.Minute
 
-// check returns what is wrong with it.
 func (w Waiting) check() []error {
 	if _, err := w.time(0); err != nil {
 		return []error{&huma.ErrorDetail{Location: "query.wait", Message: err.Error(), Value: w.Wait}}
@@ -56,7 +50,6 @@ func (w Waiting) check() []error {
 	return nil
 }
 
-// time returns how long to wait.
 func (w Waiting) time(without time.Duration) (time.Duration, error) {
 	if w.Wait == "" {
 		return without, nil
@@ -71,13 +64,11 @@ func (w Waiting) time(without time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// An Outcome says what became of a wish.
 type Outcome struct {
 	session.Steering
 	Outcome string `json:"outcome" enum:"done,refused,noted" doc:"noted: it takes effect when the session goes on, or nothing was heard of it yet"`
 }
 
-// steered is the answer to what tells a session something.
 type steered struct {
 	Body struct {
 		Success bool            `json:"success"`
@@ -118,11 +109,11 @@ func (a *api) steerSession(ctx context.Context, in *steerSession) (*steered, err
 		}
 	}
 	a.obey(ctx, t.Info)
-	wait, _ := in.time(obeyTime) // it was checked
+	wait, _ := in.time(obeyTime) // validated before
 	return a.outcomes(ctx, t.ID, sent, wait)
 }
 
-// afford does what lets a session cost so much, if that is paid for.
+// afford checks the quota for a higher cost limit.
 func (a *api) afford(ctx context.Context, info ponder.Info, most ponder.Money, do func() error) error {
 	if most == 0 || a.Afford == nil {
 		return do()
@@ -131,7 +122,7 @@ func (a *api) afford(ctx context.Context, info ponder.Info, most ponder.Money, d
 	if err := a.look(ctx, info, func(v session.View) {
 		spent = app.MoneyOf(v.Session.Usage.USD)
 		if limit := v.Session.Budget.USD; limit > 0 && most.USD() <= limit {
-			most = 0 // it may cost that already
+			most = 0 // within the current limit
 		}
 	}); err != nil {
 		return err
@@ -142,7 +133,7 @@ func (a *api) afford(ctx context.Context, info ponder.Info, most ponder.Money, d
 	return a.Afford(ctx, info, spent, most, do)
 }
 
-// outcomes waits for what becomes of wishes that were sent, and says it.
+// outcomes waits at most wait for acknowledgements.
 func (a *api) outcomes(ctx context.Context, id ponder.ThreadID, sent []ponder.Event, wait time.Duration) (*steered, error) {
 	short, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -172,7 +163,6 @@ func (a *api) outcomes(ctx context.Context, id ponder.ThreadID, sent []ponder.Ev
 	return out, err
 }
 
-// outcomeOf says what became of a wish.
 func outcomeOf(v session.View, ev ponder.Event) (o Outcome) {
 	o.ID, o.Created = ev.ID, ev.Time
 	for _, w := range v.Steering {
@@ -193,7 +183,6 @@ func outcomeOf(v session.View, ev ponder.Event) (o Outcome) {
 	return o
 }
 
-// spoken says in a sentence what became of wishes.
 func spoken(list []Outcome) string {
 	n := make(map[string]int)
 	for _, o := range list {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// What a session may cost more is asked for before it is told, and what it may cost
-// anyway is not.
+// A higher cost limit needs a quota before it is sent; a limit within the current one does not.
 func TestSteerCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())

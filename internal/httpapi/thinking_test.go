@@ -14,7 +14,6 @@ import (
 	"ponder/mode/session"
 )
 
-// A problemDoc is an error as callers read it.
 type problemDoc struct {
 	Title, Detail string
 	Status        int
@@ -70,7 +69,7 @@ func TestStartIsChecked(t *testing.T) {
 	}
 }
 
-// A session from its beginning to its end, and what it may be told when.
+// The commands that each state of a session accepts.
 func TestLifeOfASession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
@@ -141,7 +140,7 @@ func TestLifeOfASession(t *testing.T) {
 	})
 }
 
-// Cancelled sessions have no answer, whether they think or rest.
+// Cancelled sessions have no answer, active or paused.
 func TestCancelSession(t *testing.T) {
 	for _, paused := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -165,7 +164,7 @@ func TestCancelSession(t *testing.T) {
 	}
 }
 
-// What is shown of a session is what its events say.
+// The view equals the events of the session.
 func TestLookAtSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
@@ -249,8 +248,7 @@ func checkStats(t *testing.T, h *house, one string, v session.View) {
 	}
 }
 
-// The same request with the same key is done once, and answered alike, also when it comes
-// many times at once.
+// A keyed request runs once with equal answers, also concurrently.
 func TestSameKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
@@ -289,7 +287,7 @@ func TestSameKey(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		one := "/api/thinking/" + ids[0]
-		for i := range 3 { // a pause and a resumption that are sent again
+		for i := range 3 { // repeated requests
 			for _, what := range []string{"pause", "resume"} {
 				if code := h.post("key two", one+"/"+what, "", nil); code != 200 {
 					t.Errorf("%s, time %d: %d", what, i, code)
@@ -331,7 +329,6 @@ func TestSameKey(t *testing.T) {
 	})
 }
 
-// count returns how many events of a type a thread has.
 func (h *house) count(id string, like ponder.Body) (n int) {
 	for ev, err := range h.store.Events(h.t.Context(), ponder.ThreadID(id), 0) {
 		if err != nil {
@@ -365,7 +362,7 @@ func TestSteer(t *testing.T) {
 			var out steered
 			body := `{"wishes":[{"order":"add_question","content":"What does it cost?","priority":9},{"order":"correct","content":"It is ` + strconv.FormatBool(resting) + `."},` +
 				`{"order":"rank","question":"What does it cost?","priority":10},{"order":"budget","duration_minutes":20,"max_calls":900}]}`
-			if !resting { // the question is not there yet
+			if !resting { // the question does not exist yet
 				body = strings.Replace(body, `{"order":"rank","question":"What does it cost?","priority":10},`, "", 1)
 			}
 			if code := h.post("", one+"/steer", body, &out); code != 200 || !out.Success || len(out.Wishes) < 3 || out.Session.Budget["calls"] != 900.0 {

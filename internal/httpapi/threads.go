@@ -20,10 +20,9 @@ import (
 	"ponder/mode/chat"
 )
 
-// A Thread is what is known of a thread.
 type Thread struct {
 	ponder.Info
-	Interrupted bool `json:"interrupted,omitempty"` // nobody works on it, though there is something to do
+	Interrupted bool `json:"interrupted,omitempty"` // unfinished work has no holder
 }
 
 func (a *api) threadOf(info ponder.Info) Thread {
@@ -34,7 +33,6 @@ type ThreadPath struct {
 	ID string `path:"id" maxLength:"200" doc:"the id of the thread"`
 }
 
-// threads adds the routes of threads and conversations.
 func (a *api) threads() {
 	const all, one = "/api/threads", "/api/threads/{id}"
 	read, think := auth.Read, auth.Think
@@ -134,7 +132,7 @@ func (a *api) openThread(ctx context.Context, in *openThread) (*oneThread, error
 	return a.getThread(ctx, &ThreadPath{string(id)})
 }
 
-// inConversation returns an error with its field as bodies of conversations name it.
+// inConversation renames the model field of an error.
 func inConversation(err error) error {
 	var known *Error
 	if errors.As(err, &known) && known.Field == "model_id" {
@@ -143,14 +141,13 @@ func inConversation(err error) error {
 	return err
 }
 
-// openedBefore answers a request that was answered already, unless it asks for something
-// else.
+// openedBefore answers a repeated request, unless the requests differ.
 func (a *api) openedBefore(ctx context.Context, id ponder.ThreadID, c Conversation) (*oneThread, error) {
 	info, err := a.owned(ctx, string(id), ponder.KindConversation)
 	if err != nil {
 		return nil, spent()
 	}
-	fresh := info.Head == 0 // later, it may have got another title
+	fresh := info.Head == 0 // titles can change later
 	if fresh && (!alike(c.Title, info.Title) || c.Title == "" && info.Title != "") || c.Model != "" && info.Model != "" && !strings.HasSuffix(info.Model, c.Model) {
 		return nil, otherWords()
 	}
@@ -168,7 +165,6 @@ func (a *api) getThread(ctx context.Context, in *ThreadPath) (*oneThread, error)
 	return out, err
 }
 
-// told is the answer to what tells a thread something.
 type told struct {
 	Body struct {
 		Success bool            `json:"success"`
@@ -195,7 +191,7 @@ func (a *api) deleteThread(ctx context.Context, in *ThreadPath) (*told, error) {
 	if err != nil {
 		return nil, a.failed(err)
 	}
-	for _, one := range append(also, info) { // itself last, so that it is found again if one cannot be
+	for _, one := range append(also, info) { // last, so that a failed request can be repeated
 		if err := a.remove(ctx, one); err != nil {
 			return nil, err
 		}
@@ -231,27 +227,24 @@ func (a *api) exportThread(ctx context.Context, in *exportThread) (*written, err
 	}}, nil
 }
 
-// A Turn is how far the answer to a message has come.
 type Turn struct {
-	Message string       `json:"message_id"` // the event of the message
+	Message string       `json:"message_id"` // an event id
 	Run     ponder.RunID `json:"run_id,omitempty"`
 	Status  string       `json:"status" enum:"answering,answered,failed"`
-	Answer  string       `json:"answer"` // what is said, as far as it is written
+	Answer  string       `json:"answer"` // so far
 	Model   string       `json:"model,omitempty"`
-	Error   string       `json:"error_message"` // why there is no answer
+	Error   string       `json:"error_message"` // empty on success
 }
 
-// The statuses of a Turn.
 const (
 	answering = "answering"
 	answered  = "answered"
 	failed    = "failed"
 )
 
-// maxReason is how many bytes of the reason of a failure a Turn has.
+// maxReason is in bytes.
 const maxReason = 300
 
-// turnOf returns a turn as clients are shown it.
 func turnOf(v *chat.TurnView) Turn {
 	t := Turn{Message: v.Message, Run: v.Run, Status: answering, Answer: v.Text.Stored()}
 	if t.Answer != "" {
@@ -266,8 +259,7 @@ func turnOf(v *chat.TurnView) Turn {
 	return t
 }
 
-// A workOn asks for work on a thread. Asking twice is as asking once, with a key or
-// without.
+// workOn is idempotent with and without a key.
 type workOn struct {
 	ThreadPath
 	OnceKey
@@ -276,8 +268,7 @@ type workOn struct {
 	}
 }
 
-// workOnThread has what is left to do on a thread done here. It is for whoever has made or
-// changed a thread beside the server, on the same database.
+// workOnThread serves threads that other processes changed.
 func (a *api) workOnThread(ctx context.Context, in *workOn) (*told, error) {
 	info, err := a.owned(ctx, in.ID)
 	switch {
@@ -287,7 +278,7 @@ func (a *api) workOnThread(ctx context.Context, in *workOn) (*told, error) {
 		return nil, wrongState("it is %s: nothing is left to do", info.Status)
 	case info.Status == ponder.Paused:
 		return nil, wrongState("it is paused: resume it first")
-	case info.Held && info.Kind != ponder.KindConversation: // in which a message may just have come
+	case info.Held && info.Kind != ponder.KindConversation: // which may have a new message
 		return toldOf(info.ID, "it is being worked on already"), nil
 	}
 	model := ""
@@ -319,7 +310,7 @@ func (a *api) stopThread(ctx context.Context, in *stopThread) (*told, error) {
 			return toldOf(info.ID, "it was stopped already"), err
 		}
 	}
-	if info.Open == 0 && info.Status == ponder.Thinking { // it begins in a moment
+	if info.Open == 0 && info.Status == ponder.Thinking { // not started yet
 		if err := a.await(ctx, info.ID, obeyTime, func(i ponder.Info) bool { return i.Open > 0 || i.Status != ponder.Thinking }); err != nil {
 			return nil, a.failed(err)
 		}
@@ -346,8 +337,7 @@ func (a *api) stopThread(ctx context.Context, in *stopThread) (*told, error) {
 	return toldOf(info.ID, "it is stopped"), nil
 }
 
-// goingOn returns the root run that is being worked on: the one that talks, if there is
-// one. It is empty if there is none.
+// goingOn prefers the chat run; empty if no run is open.
 func (a *api) goingOn(ctx context.Context, id ponder.ThreadID) (run ponder.RunID, err error) {
 	open, err := ponder.OpenRuns(ctx, a.Store, id)
 	for one, mode := range open {
@@ -365,7 +355,6 @@ type listEvents struct {
 	Limit  int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"of JSON: how many at most"`
 }
 
-// manyEvents is a page of the events of a thread.
 type manyEvents struct {
 	Success bool            `json:"success"`
 	ID      ponder.ThreadID `json:"thread_id"`
@@ -403,7 +392,6 @@ func (a *api) listEvents(ctx context.Context, in *listEvents) (*written, error) 
 	}}, nil
 }
 
-// eventsAfter returns so many events of a thread behind one, without what is internal.
 func (a *api) eventsAfter(ctx context.Context, id ponder.ThreadID, after ponder.Seq, most int) (page manyEvents, err error) {
 	page = manyEvents{Success: true, ID: id, Events: []Event{}}
 	var last ponder.Seq

@@ -19,7 +19,6 @@ import (
 	"ponder/mode/chat"
 )
 
-// A messageBody is what a user says.
 type messageBody struct {
 	Content string      `json:"content,omitempty" maxLength:"400000" doc:"what you say" example:"What have I forgotten?"`
 	Media   []llm.Media `json:"media,omitempty" maxItems:"20" doc:"images and other files for the model"`
@@ -34,7 +33,6 @@ type postMessage struct {
 	Body messageBody
 }
 
-// Resolve implements [huma.Resolver].
 func (in *postMessage) Resolve(huma.Context) []error {
 	wrong, b := in.Waiting.check(), in.Body
 	if strings.TrimSpace(b.Content) == "" && len(b.Media) == 0 {
@@ -55,7 +53,6 @@ func (in *postMessage) Resolve(huma.Context) []error {
 	return wrong
 }
 
-// posted is the answer to a message.
 type posted struct {
 	Success bool            `json:"success"`
 	ID      ponder.ThreadID `json:"thread_id"`
@@ -80,8 +77,8 @@ func (a *api) postMessage(ctx context.Context, in *postMessage) (*written, error
 	}}, nil
 }
 
-// sayOnce appends a message, once if the request has a key. Whether it came before is
-// looked for only if it is refused: the whole thread is read for that.
+// sayOnce appends a message, once for a key. It searches for an earlier one only after a refusal, because it
+// must read the whole thread.
 func (a *api) sayOnce(ctx context.Context, info ponder.Info, in *postMessage) (ponder.Event, error) {
 	cause := in.cause(info.Owner, "message "+string(info.ID))
 	m := Message{UserMessage: ponder.UserMessage{Content: in.Body.Content, Media: in.Body.Media}, Deep: in.Body.Deep, Model: in.Body.Model}
@@ -94,8 +91,7 @@ func (a *api) sayOnce(ctx context.Context, info ponder.Info, in *postMessage) (p
 	return ev, a.failed(inConversation(err))
 }
 
-// saidBefore returns the message of a cause, or a zero event. It is an error if that says
-// something else.
+// saidBefore returns the message of a cause, or a zero event. Different content is an error.
 func (a *api) saidBefore(ctx context.Context, id ponder.ThreadID, cause string, m Message) (ponder.Event, error) {
 	sent, err := a.sent(ctx, id, cause)
 	if err != nil {
@@ -112,7 +108,7 @@ func (a *api) saidBefore(ctx context.Context, id ponder.ThreadID, cause string, 
 	return ponder.Event{}, nil
 }
 
-// lettersOf returns what is left of a text however it is tidied: its letters.
+// lettersOf returns the letters and digits, which survive cleaning.
 func lettersOf(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsNumber(r) {
@@ -122,26 +118,24 @@ func lettersOf(text string) string {
 	}, escapes.ReplaceAllString(text, ""))
 }
 
-// escapes are what terminals obey.
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
-// sayWatched is sayOnce, with a watcher of what comes of the message.
+// sayWatched also watches the turn.
 func (a *api) sayWatched(ctx context.Context, info ponder.Info, in *postMessage) (ponder.Event, *stream.Watcher, error) {
-	watch := a.Hub.WatchOn(info) // before anything is written
+	watch := a.Hub.WatchOn(info) // before the append
 	message, err := a.sayOnce(ctx, info, in)
 	if err != nil {
 		watch.Close()
 		return message, nil, err
 	}
-	if message.Seq <= info.Head { // it was said before
+	if message.Seq <= info.Head { // repeated
 		watch.Close()
 		watch = a.Hub.Watch(info.ID, message.Seq-1)
 	}
 	return message, watch, nil
 }
 
-// answerTurn says something, and answers with the message and its turn, having waited for
-// the end of that as long as is asked for.
+// answerTurn waits for the turn, at most as long as requested.
 func (a *api) answerTurn(hc huma.Context, info ponder.Info, in *postMessage) {
 	message, watch, err := a.sayWatched(hc.Context(), info, in)
 	if err != nil {
@@ -149,7 +143,7 @@ func (a *api) answerTurn(hc huma.Context, info ponder.Info, in *postMessage) {
 		return
 	}
 	defer watch.Close()
-	wait, _ := in.time(0) // it was checked
+	wait, _ := in.time(0) // validated before
 	view := chat.NewTurnView(message.ID, message.Seq)
 	ctx, cancel := context.WithTimeout(hc.Context(), wait)
 	defer cancel()
@@ -171,7 +165,6 @@ func (a *api) answerTurn(hc huma.Context, info ponder.Info, in *postMessage) {
 	a.write(hc, status, posted{Success: ok, ID: message.Thread, Message: shown, Turn: turnOf(&view)})
 }
 
-// followTurn applies the events of a turn until that is over.
 func (a *api) followTurn(ctx context.Context, watch *stream.Watcher, v *chat.TurnView) error {
 	for !v.Over() {
 		frames, err := watch.Next(ctx)
@@ -191,7 +184,6 @@ func (a *api) followTurn(ctx context.Context, watch *stream.Watcher, v *chat.Tur
 	return nil
 }
 
-// talk says something, and sends what comes of it until the turn is over.
 func (a *api) talk(hc huma.Context, w http.ResponseWriter, r *http.Request, info ponder.Info, in *postMessage) {
 	message, watch, err := a.sayWatched(r.Context(), info, in)
 	if err != nil {
@@ -225,11 +217,10 @@ func (a *api) talk(hc huma.Context, w http.ResponseWriter, r *http.Request, info
 	})
 }
 
-// turnEvent is the name of the event that says how a turn has ended.
+// turnEvent ends a turn stream.
 const turnEvent = "turn"
 
-// applyFrame applies an event as it is sent. If a run ended and none is known to answer, the
-// turn fails unless a run is left that could.
+// applyFrame fails the turn if a run ended unclaimed and no other can answer.
 func (a *api) applyFrame(ctx context.Context, v *chat.TurnView, f stream.Frame) {
 	var ev ponder.Event
 	if err := ev.UnmarshalJSON(f.JSON); err != nil {

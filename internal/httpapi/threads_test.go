@@ -79,7 +79,7 @@ func TestMessages(t *testing.T) {
 	})
 }
 
-// A message that was said is answered as it was, whatever is refused by now.
+// A repeated message keeps its answer, even if a new message would be refused.
 func TestMessageAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, says("It is salt."))
@@ -101,7 +101,6 @@ func TestMessageAgain(t *testing.T) {
 	})
 }
 
-// A turn that fails is said to.
 func TestTurnFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, &llmtest.Model{Failures: 1000, Failure: &llm.Error{Class: llm.Auth, Model: "test/model", Message: "the key is wrong"}})
@@ -190,7 +189,7 @@ func TestThreads(t *testing.T) {
 	})
 }
 
-// Pages of events, put together, are all that users are shown.
+// The pages of events contain all public events.
 func TestEventPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())

@@ -10,7 +10,7 @@ import (
 	"ponder/mode/session"
 )
 
-// What was made beside the server is worked on by it, if there is something to do.
+// The server works on threads of other processes if work is left.
 func TestWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
@@ -45,7 +45,7 @@ func TestWork(t *testing.T) {
 	})
 }
 
-// A message that was put into a conversation beside the server is answered.
+// The server answers a message that another process appended.
 func TestWorkOnConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, says("It is salt."))

@@ -17,7 +17,7 @@ import (
 	"ponder/store/memory"
 )
 
-// A fullStore takes nothing while it is full, but what says that work has ended.
+// A fullStore rejects all but ends of work.
 type fullStore struct {
 	ponder.Store
 	full atomic.Bool
@@ -30,8 +30,7 @@ func (s *fullStore) Append(ctx context.Context, id ponder.ThreadID, fence ponder
 	return s.Store.Append(ctx, id, fence, list...)
 }
 
-// A turn that is in flight when the disk becomes full is told to have failed, to who said
-// something and who looks on; nothing of the conversation is lost, and the next is answered.
+// When the disk fills, the turn fails for all readers. No event is lost, and the next turn works.
 func TestTurnWithoutRoom(t *testing.T) {
 	for _, streamed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("streamed %t", streamed), func(t *testing.T) {
@@ -44,7 +43,7 @@ func turnWithoutRoom(t *testing.T, streamed bool) {
 	store, m := &fullStore{Store: memory.New()}, says("It is salt.")
 	answer, fill := m.Answer, sync.OnceFunc(func() { store.full.Store(true) })
 	m.Answer = func(req *llm.Request) (llm.Message, error) {
-		fill() // while the model thinks
+		fill() // during the model call
 		return answer(req)
 	}
 	h := newHouseOn(t, m, store)
@@ -82,7 +81,6 @@ func turnWithoutRoom(t *testing.T, streamed bool) {
 	}
 }
 
-// say says something, and returns the turn.
 func say(h *house, path, text string, streamed bool) Turn {
 	h.t.Helper()
 	if !streamed {

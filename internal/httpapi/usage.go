@@ -19,7 +19,6 @@ import (
 	"ponder/internal/compat"
 )
 
-// usage adds the route of what models have cost.
 func (a *api) usage() {
 	op := a.operation(auth.Read, http.MethodGet, "/api/usage", "get-usage", "What models were asked, and what that cost", "usage", http.StatusUnprocessableEntity)
 	op.Description = "What you have ever used: also on threads that were removed, and for vectors, which are of the role embed and of no thread, run or mode."
@@ -31,18 +30,17 @@ type usageOf struct {
 	Since string `query:"since" maxLength:"40" doc:"only since then: 24h, 7d, 2026-11-01 or a time of RFC 3339" example:"7d"`
 }
 
-// A UsageRow is a sum over calls of models.
 type UsageRow struct {
 	Key      string  `json:"key"`
 	Thread   string  `json:"thread_id,omitempty" doc:"by run: of which thread, since a fork has the ids of the runs that it goes on with"`
 	Calls    int     `json:"calls"`
 	Failed   int     `json:"failed_calls"`
-	Input    int     `json:"input_tokens"` // read, from caches too
+	Input    int     `json:"input_tokens"` // including cached ones
 	Output   int     `json:"output_tokens"`
 	Tokens   int     `json:"total_tokens"`
 	Micros   int64   `json:"micro_usd"`
 	USD      float64 `json:"cost_usd"`
-	Unpriced int     `json:"unpriced_calls"` // whose price is not known; not in cost_usd
+	Unpriced int     `json:"unpriced_calls"` // excluded from cost_usd
 }
 
 type usageSums struct {
@@ -85,7 +83,7 @@ func usageRowOf(r ponder.UsageRow) UsageRow {
 	}
 }
 
-// added returns the sum of two rows, under the key of the first.
+// added keeps the key of a.
 func added(a, b ponder.UsageRow) ponder.UsageRow {
 	a.Calls, a.Failed, a.Money, a.Unknown = a.Calls+b.Calls, a.Failed+b.Failed, a.Money+b.Money, a.Unknown+b.Unknown
 	u := &a.Usage
@@ -94,7 +92,7 @@ func added(a, b ponder.UsageRow) ponder.UsageRow {
 	return a
 }
 
-// sinceOf reads "24h", "7d", a day or a time.
+// sinceOf parses "24h", "7d", a day or an RFC 3339 time.
 func sinceOf(text string, now time.Time) (time.Time, error) {
 	if text = strings.TrimSpace(text); text == "" {
 		return time.Time{}, nil
@@ -118,9 +116,8 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 	})
 }
 
-// usageRows returns sums of an owner. Where nobody knows what owners have used but the
-// ledger, which knows no owners: if there is only one, its sums are his; else what is not
-// by thread is summed up from his logs.
+// usageRows returns the usage of an owner. The ledger has no owners: without an [app.Accountant], several
+// owners need sums over logs, except by thread.
 func (a *api) usageRows(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
 	alone := len(a.Guard.Owners()) == 1
 	if acc, ok := a.Service.(app.Accountant); ok {
@@ -150,7 +147,6 @@ func (a *api) usageRows(ctx context.Context, owner string, by ponder.GroupBy, si
 	return slices.DeleteFunc(rows, func(r ponder.UsageRow) bool { return !his[r.Key] }), nil
 }
 
-// A rowID is what a row is a sum of.
 type rowID struct {
 	key    string
 	thread ponder.ThreadID
@@ -158,8 +154,7 @@ type rowID struct {
 
 func idOf(r ponder.UsageRow) rowID { return rowID{r.Key, r.Thread} }
 
-// merged returns the sums of rows of the same key, and of the same thread where they have
-// one, in the order of both.
+// merged sums rows with equal key and thread.
 func merged(rows []ponder.UsageRow) []ponder.UsageRow {
 	sums := make(map[rowID]ponder.UsageRow)
 	for _, r := range rows {
@@ -173,10 +168,9 @@ func merged(rows []ponder.UsageRow) []ponder.UsageRow {
 	})
 }
 
-// maxSummed is how many events are read at most to sum up usage.
+// maxSummed bounds sumUp.
 const maxSummed = 500_000
 
-// sumUp sums up the calls in logs.
 func (a *api) sumUp(ctx context.Context, own []ponder.Info, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
 	own = slices.DeleteFunc(own, func(i ponder.Info) bool { return i.Updated.Before(since) })
 	events := 0
@@ -202,14 +196,12 @@ func (a *api) sumUp(ctx context.Context, own []ponder.Info, by ponder.GroupBy, s
 	return merged(all), nil
 }
 
-// A callID names an attempt at a call on a thread.
 type callID struct {
 	run   ponder.RunID
 	cause string
 }
 
-// sumUpThread sums up the calls of a thread. Those that it has from another thread, of
-// which it is a copy, were counted there.
+// sumUpThread ignores events that a fork copied.
 func (a *api) sumUpThread(ctx context.Context, id ponder.ThreadID, by ponder.GroupBy, since time.Time) (map[string]ponder.UsageRow, error) {
 	sums, begun := make(map[string]ponder.UsageRow), make(map[callID]ponder.CallStarted)
 	for ev, err := range a.Store.Events(ctx, id, 0) {
@@ -222,7 +214,7 @@ func (a *api) sumUpThread(ctx context.Context, id ponder.ThreadID, by ponder.Gro
 			b.Request = nil
 			begun[c] = b
 		case ponder.SystemNote:
-			if b.From != "" { // all before it was copied
+			if b.From != "" { // copies precede it
 				clear(sums)
 			}
 		case ponder.CallFinished:
@@ -236,7 +228,6 @@ func (a *api) sumUpThread(ctx context.Context, id ponder.ThreadID, by ponder.Gro
 	return sums, nil
 }
 
-// callRow returns the row of one call.
 func callRow(b ponder.CallFinished, key string) ponder.UsageRow {
 	row := ponder.UsageRow{Key: key, Calls: 1, Usage: b.Usage}
 	if b.Error != "" && !b.Dropped {
@@ -250,7 +241,6 @@ func callRow(b ponder.CallFinished, key string) ponder.UsageRow {
 	return row
 }
 
-// groupOf returns what a call is summed under.
 func groupOf(ev ponder.Event, b ponder.CallFinished, start ponder.CallStarted, by ponder.GroupBy) string {
 	switch by {
 	case ponder.ByRun:

@@ -16,7 +16,6 @@ import (
 	"ponder/store/memory"
 )
 
-// spend makes a thread of an owner, with calls of models.
 func spend(t *testing.T, store ponder.Store, id ponder.ThreadID, owner string, at time.Time, models ...string) {
 	t.Helper()
 	events := []ponder.Event{{Run: "run_" + ponder.RunID(id), Body: ponder.RunStarted{Mode: "session", Input: "Why?"}}}
@@ -50,7 +49,6 @@ func spend(t *testing.T, store ponder.Store, id ponder.ThreadID, owner string, a
 	}
 }
 
-// fork has a fork of a thread call a model once more.
 func fork(t *testing.T, store ponder.Store) {
 	t.Helper()
 	if err := engine.Fork(t.Context(), store, "thr_1", 3, ponder.Thread{ID: "thr_fork"}); err != nil {
@@ -82,7 +80,7 @@ func (d *desk) used(t *testing.T, token, query string) (a usageAnswer) {
 	return a
 }
 
-// What one owner is told is what the ledger would tell him if the store were his alone.
+// An owner's usage equals the ledger of a store with only that owner.
 func TestUsage(t *testing.T) {
 	shared, alone := serve(t, nil), memory.New()
 	single := &desk{alone, New(t.Context(), Config{Store: alone, Hub: stream.New(alone), Guard: auth.New(auth.Config{Tokens: []auth.Token{

@@ -22,13 +22,12 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// Marks of what must never come out.
+// Marks of private content.
 const (
-	innerMark = "INNERMARK" // in all that is internal
-	annaMark  = "ANNAMARK"  // in all that is another owner's
+	innerMark = "INNERMARK" // internal events
+	annaMark  = "ANNAMARK"  // another owner
 )
 
-// What a house says of memories and the subconscious: what belongs to the owner.
 func markOf(owner string) string {
 	if owner == "anna" {
 		return annaMark
@@ -72,7 +71,7 @@ func (h *house) Tick(_ context.Context, owner string) (json.RawMessage, error) {
 	return json.Marshal(map[string]any{"report": markOf(owner)})
 }
 
-// furnish fills a house with threads of two owners, each with internal events of all sorts.
+// furnish adds threads of two owners with all internal events.
 func (h *house) furnish() (ids []string) {
 	h.t.Helper()
 	for _, owner := range []string{"local", "anna"} {
@@ -91,7 +90,7 @@ func (h *house) furnish() (ids []string) {
 	return ids
 }
 
-// eventsOf returns events of a thread, those that are internal with marks.
+// eventsOf marks internal events.
 func eventsOf(kind ponder.Kind, owner string) []ponder.Event {
 	const run ponder.RunID = "run_1"
 	mark := markOf(owner)
@@ -121,16 +120,14 @@ func eventsOf(kind ponder.Kind, owner string) []ponder.Event {
 	return list
 }
 
-// A call is a request that can be made of an operation.
 type call struct {
 	op      docsOperation
 	target  string
 	body    string
-	foreign bool // it names a thread of another owner
+	foreign bool // names a thread of another owner
 }
 
-// calls returns requests for all operations of an API: for each thread, and with all
-// parameters there are.
+// calls returns requests for all operations and threads, with and without parameters.
 func calls(t *testing.T, d *desk, ids []string) (list []call) {
 	t.Helper()
 	_, js := d.ask("mine", "GET", "/openapi.json", "")
@@ -163,7 +160,6 @@ func calls(t *testing.T, d *desk, ids []string) (list []call) {
 	return list
 }
 
-// queriesOf returns queries that use what an operation knows.
 func queriesOf(op docsOperation) []string {
 	least, all := url.Values{}, url.Values{}
 	for _, param := range op.Parameters {
@@ -189,7 +185,6 @@ func queriesOf(op docsOperation) []string {
 	return slices.Compact([]string{"?" + least.Encode(), "?" + all.Encode()})
 }
 
-// docOf reads a description as huma has it.
 func docOf(t *testing.T, js string) *huma.OpenAPI {
 	t.Helper()
 	var raw struct {
@@ -213,7 +208,6 @@ func docOf(t *testing.T, js string) *huma.OpenAPI {
 	return doc
 }
 
-// try makes a request, for a minute at most, and returns all that comes of it.
 func (d *desk) try(token string, c call, accept string) (int, string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -233,8 +227,7 @@ func (d *desk) try(token string, c call, accept string) (int, string) {
 	return w.Code, b.String()
 }
 
-// Neither what is internal nor what is another owner's comes out of any route, whatever is
-// asked; also not in an error.
+// No route, nor any error, reveals internal content or that of another owner.
 func TestNothingLeaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &llmtest.Model{Answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "It is well."), nil }}
@@ -268,7 +261,7 @@ func TestNothingLeaks(t *testing.T) {
 	})
 }
 
-// methodOrder is that in which requests are made: what erases comes last.
+// methodOrder puts erasing requests last.
 var methodOrder = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 func near(all, mark string) string {
@@ -276,7 +269,7 @@ func near(all, mark string) string {
 	return all[max(0, i-200):min(len(all), i+50)]
 }
 
-// A thread of another owner is not there, on any route, and stays as it is.
+// On all routes, threads of other owners are not found and stay unchanged.
 func TestOwnersDoNotMeet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())

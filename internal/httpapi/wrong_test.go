@@ -14,7 +14,6 @@ import (
 	"ponder/mode/session"
 )
 
-// What is wrong is said once.
 func TestViolationsOnce(t *testing.T) {
 	d := serve(t, nil)
 	for name, body := range map[string]string{
@@ -31,7 +30,7 @@ func TestViolationsOnce(t *testing.T) {
 	}
 }
 
-// A body that is no JSON is refused also where none is needed.
+// Invalid JSON is refused even if no body is needed.
 func TestBodyOfNoUse(t *testing.T) {
 	d := serve(t, nil)
 	for body, want := range map[string]int{"{": http.StatusBadRequest, "pause": http.StatusBadRequest, "": http.StatusNotFound, " ": http.StatusNotFound, "{}": http.StatusNotFound} {
@@ -41,7 +40,7 @@ func TestBodyOfNoUse(t *testing.T) {
 	}
 }
 
-// A key that was used for other words is named, whichever route answers.
+// All routes name the header of a reused key.
 func TestKeyIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
@@ -65,7 +64,7 @@ func TestKeyIsNamed(t *testing.T) {
 	})
 }
 
-// A session has the model of its thread until one has answered.
+// A session has the model of its thread until a model has answered.
 func TestModelBeforeAnswers(t *testing.T) {
 	s := sessionOf(ponder.Info{Thread: ponder.Thread{ID: "thr_1", Model: "p/m"}}, session.NewView(), time.Now())
 	if s.Model != "p/m" {
