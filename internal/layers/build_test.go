@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// TestModule keeps out of go.mod the directives that other modules do not follow: with them,
-// go install and programs that import ponder would build something else than this module's
-// own tests, or nothing.
+// TestModule rejects go.mod directives that apply only to the main module. With them, go install and
+// importing programs would build something untested.
 func TestModule(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
@@ -34,8 +33,7 @@ func TestModule(t *testing.T) {
 	}
 }
 
-// TestExamples compiles the programs of examples in a module of their own, which imports
-// this module as those of users do.
+// TestExamples compiles the examples in a separate module, like programs of users.
 func TestExamples(t *testing.T) {
 	programs, err := filepath.Glob(filepath.Join(root, "examples", "*", "main.go"))
 	if err != nil || len(programs) == 0 {

@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// flagless are the packages whose texts reach callers without a command line: programs that
-// use the HTTP API, a foreign protocol or MCP. Each includes the folders below it.
+// flagless are packages whose errors also reach callers without a command line: HTTP, other protocols, MCP.
+// Subfolders are included.
 var flagless = []string{"internal/app", "internal/httpapi", "internal/compat", "internal/quota", "internal/stream", "engine", "mode", "tool"}
 
 var flagName = regexp.MustCompile(`--[a-z]`)
 
-// TestNoFlagsInAnswers keeps names of flags out of the texts of these packages: the command
-// line adds its flags to the errors that it prints.
+// TestNoFlagsInAnswers rejects flag names in these packages. The command line adds its flags to the errors
+// that it prints.
 func TestNoFlagsInAnswers(t *testing.T) {
 	seen := 0
 	for _, file := range sources(t) {
@@ -45,7 +45,6 @@ func TestNoFlagsInAnswers(t *testing.T) {
 	}
 }
 
-// flagsIn returns the strings of a file that name a flag.
 func flagsIn(f *ast.File) (list []string) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {

@@ -1,5 +1,4 @@
-// Package layers keeps the layers of Ponder apart. The rules are those of
-// docs/ARCHITECTURE.md; when you change one, change the other.
+// Package layers tests the import rules of docs/ARCHITECTURE.md. Change both together.
 package layers
 
 import (
@@ -13,21 +12,20 @@ import (
 
 const module = "ponder"
 
-// A rule says what the packages that match may import. Patterns are those of
-// path.Match, relative to the module; the standard library is always allowed.
+// A rule lists the imports that packages may have besides the standard library. Patterns are those of
+// path.Match, relative to the module.
 type rule struct {
 	packages string
 	ours     []string // packages of this module
-	theirs   []string // prefixes of other modules' packages
+	theirs   []string // path prefixes of other modules
 }
 
-// everywhere lists the packages of this module that every package may import.
+// everywhere lists the packages that every package may import.
 var everywhere = []string{"internal/textkit", "internal/limitio", "internal/netaddr", "internal/toolname"}
 
-// The first rule that matches a package is its rule. A package without a rule
-// fails the test: to add a folder is to say where it belongs.
+// The first matching rule applies. A package without a rule fails the test.
 var rules = []rule{
-	// Text and bytes: they import nothing of ours, and every package may import them.
+	// Text and bytes: they import nothing of this module.
 	{packages: "internal/textkit"},
 	{packages: "internal/toolname"},
 	{packages: "internal/limitio"},
@@ -35,18 +33,18 @@ var rules = []rule{
 	{packages: "internal/netaddr"},
 	{packages: "internal/webhook"},
 
-	// The core: the vocabulary of models, the vocabulary of thinking, and the engine.
+	// The core: models, the vocabulary and the engine.
 	{packages: "llm", theirs: []string{"github.com/google/jsonschema-go/"}},
 	{packages: ".", ours: []string{"llm"}},
 	{packages: "engine", ours: []string{".", "llm"}},
 
-	// Providers know the wire and each other not at all.
+	// Providers import the wire format, but not each other.
 	{packages: "llm/internal/*", ours: []string{"llm"}},
 	{packages: "llm/llmtest/internal/*", ours: []string{"llm"}},
 	{packages: "llm/llmtest", ours: []string{"llm", "llm/llmtest/internal/*"}},
 	{packages: "llm/*", ours: []string{"llm", "llm/internal/*"}},
 
-	// Leaves: each knows the core, and none knows another, but as said here.
+	// Leaves import the core and, with few exceptions, no other leaf.
 	{packages: "internal/textkit/similarity", theirs: []string{"golang.org/x/text/", "github.com/blevesearch/snowballstem"}},
 	{packages: "internal/calibration"},
 	{packages: "internal/transcript", ours: []string{"."}},
@@ -102,7 +100,7 @@ var rules = []rule{
 	{packages: "store/sqlite", ours: []string{".", "llm", "store/internal/*", "store/sqldb"}, theirs: []string{"modernc.org/sqlite"}},
 	{packages: "engine/enginetest", ours: []string{".", "engine", "llm", "store/memory"}},
 
-	// Surfaces and plumbing: they know the core only, so that each can be read alone.
+	// Surfaces and plumbing import the core only, so that each can be read alone.
 	{packages: "internal/config", ours: []string{".", "llm", "internal/redact", "internal/retention"}, theirs: []string{"github.com/BurntSushi/toml"}},
 	{packages: "internal/placement", ours: []string{"."}, theirs: []string{"github.com/dbos-inc/dbos-transact-golang/", "github.com/robfig/cron/", "golang.org/x/sys/"}},
 	{packages: "internal/mindrunner", ours: []string{".", "mode/subconscious", "sensor", "sensor/notify"}},
@@ -130,16 +128,15 @@ var rules = []rule{
 	{packages: "internal/layers"},
 	{packages: "internal/racetest"},
 
-	// The places that put them together.
+	// The packages that combine all others.
 	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest", "knowledge/web/search/searchtest"}},
 	{packages: "cmd/ponder", ours: []string{".", "*", "*/*", "*/*/*", "*/*/*/*"}, theirs: []string{"github.com/spf13/", "charm.land/", "golang.org/x/term", "golang.org/x/sys/", "github.com/charmbracelet/"}},
 	{packages: "examples/*", ours: []string{".", "client", "engine", "llm/*", "mode/*", "store/*"}}, // compiled outside of the module too
-	{packages: "test/clients"}, // tests alone, which start the programs; clients/go is a module of its own
+	{packages: "test/clients"}, // tests only; clients/go is a separate module
 	{packages: "cmd/ponder-bench", ours: []string{".", "*", "*/*", "*/*/*"}, theirs: []string{"codeberg.org/readeck/go-readability/", "golang.org/x/sys/unix", "modernc.org/sqlite"}},
 }
 
-// The test reads the sources itself, rather than ask "go list", so that the go
-// command knows what the result depends on and does not serve an old one.
+// TestImports reads the sources itself: with "go list", the go command would cache a stale result.
 func TestImports(t *testing.T) {
 	seen := 0
 	for _, file := range sources(t) {
@@ -150,10 +147,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// root is where the module is.
 var root = filepath.Join("..", "..")
 
-// sources returns the files of the module that are no tests.
 func sources(t *testing.T) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
@@ -174,7 +169,7 @@ func sources(t *testing.T) (files []string) {
 	return files
 }
 
-// check checks the imports of a file and returns how many they are.
+// check returns the number of imports.
 func check(t *testing.T, file string) int {
 	t.Helper()
 	pkg, imports := packageOf(t, file), importsOf(t, file)

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// The limits of the layout. They count folders at the top and Go files without tests.
+// The limits of the layout, for top-level folders and for Go files without tests.
 const (
 	maxTopFolders   = 15
 	maxRootFiles    = 20
@@ -59,7 +59,6 @@ func TestPackageFiles(t *testing.T) {
 	}
 }
 
-// TestCommandLine keeps the command line, its library and the terminal in their layers.
 func TestCommandLine(t *testing.T) {
 	lines := 0
 	for _, file := range sources(t) {
@@ -88,7 +87,6 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// packageOf returns the folder of a file, relative to the module.
 func packageOf(t *testing.T, file string) string {
 	t.Helper()
 	dir, err := filepath.Rel(root, filepath.Dir(file))
@@ -98,7 +96,6 @@ func packageOf(t *testing.T, file string) string {
 	return path.Clean(filepath.ToSlash(dir))
 }
 
-// importsOf returns the paths that a file imports.
 func importsOf(t *testing.T, file string) (paths []string) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)

@@ -10,17 +10,15 @@ import (
 	"testing"
 )
 
-// ownedTexts are names of tools that only package toolname spells out. "think" and
-// "remember" are words of other things, too.
+// ownedTexts are tool names that only package toolname may contain. "think" and "remember" have other
+// meanings too.
 var ownedTexts = []string{
 	"deep_think", "knowledge_search", "knowledge_read", "personaMemorySearch", "earlier_sessions", "thread_read", "web_search", "web_fetch",
 }
 
-// ownedConstants are constants with the beginnings of keys of actions. Their mode alone
-// declares each, and has a function for others.
+// ownedConstants are prefixes of action keys, which only their mode declares.
 var ownedConstants = []string{"turnKey", "finalKey", "writeKey"}
 
-// Each name that several packages use is declared once.
 func TestOwnedNames(t *testing.T) {
 	found := make(map[string][]string)
 	for _, file := range sources(t) {
@@ -54,8 +52,7 @@ func TestOwnedNames(t *testing.T) {
 	}
 }
 
-// ownedFunctions are names of functions that cut texts. Package textkit alone declares them,
-// but for those that cut something else.
+// ownedFunctions are function names for cutting text, which belong to package textkit, with few exceptions.
 var ownedFunctions = []string{"clip", "clipped", "truncate", "oneline", "shorten", "ellipsis"}
 
 var otherFunctions = map[string]string{
@@ -67,8 +64,7 @@ var otherFunctions = map[string]string{
 	"cmd/ponder oneLine":         "calls textkit",
 }
 
-// Texts are cut by package textkit, and readers that report too many bytes are bounded by
-// package limitio.
+// TestOwnedFunctions checks that only textkit cuts texts and limitio bounds readers.
 func TestOwnedFunctions(t *testing.T) {
 	seen := 0
 	for _, file := range sources(t) {
@@ -92,19 +88,17 @@ func TestOwnedFunctions(t *testing.T) {
 	}
 }
 
-// otherReaders are the numbers of bounded readers of packages that handle what is read before
-// it is too much.
+// otherReaders counts the bounded readers in packages that must handle excess input themselves.
 var otherReaders = map[string]int{
 	"client":              1, // imports nothing internal
 	"cmd/ponder":          1, // package app refuses the text
-	"internal/compat/mcp": 1, // gives the body back
-	"internal/transcript": 1, // a line is too much
+	"internal/compat/mcp": 1, // restores the body
+	"internal/transcript": 1, // limits a line
 	"knowledge/document":  1, // knows the size of the file
-	"knowledge/web":       1, // may return the beginning
+	"knowledge/web":       1, // may return a prefix
 	"llm":                 1, // the parser refuses the text
 }
 
-// cutters returns the functions of a file that have an owned name.
 func cutters(f *ast.File) (names []string) {
 	for _, d := range f.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && slices.Contains(ownedFunctions, strings.ToLower(fn.Name.Name)) {
@@ -114,7 +108,7 @@ func cutters(f *ast.File) (names []string) {
 	return names
 }
 
-// boundedReaders returns how often a file reads one byte more than a limit.
+// boundedReaders counts the reads of one byte beyond a limit.
 func boundedReaders(f *ast.File) (n int) {
 	ast.Inspect(f, func(node ast.Node) bool {
 		call, ok := node.(*ast.CallExpr)

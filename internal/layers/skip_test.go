@@ -11,15 +11,14 @@ import (
 	"testing"
 )
 
-// The most calls that skip a test, and that keep a test or a part of one from the race
-// detector. A change that removes one lowers the number.
+// Limits on calls that skip a test, or exclude code from the race detector. A change that removes a call
+// lowers the number.
 const (
 	maxSkips    = 27
 	maxRaceless = 55
 )
 
-// TestSkips caps the calls that skip a test: anywhere, where something is missing, and under
-// the race detector. Each call gives its reason.
+// TestSkips enforces the limits and requires a reason in each call.
 func TestSkips(t *testing.T) {
 	var all skips
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
@@ -51,11 +50,10 @@ func TestSkips(t *testing.T) {
 	}
 }
 
-// skips counts the calls in a file that skip tests.
 type skips struct {
-	tests    int      // with a method of testing.TB
-	raceless int      // with a function of internal/racetest
-	wrong    []string // functions with a call that has no reason, or is not where scripts/tests looks for it
+	tests    int      // methods of testing.TB
+	raceless int      // functions of internal/racetest
+	wrong    []string // functions whose call lacks a reason, or is where scripts/tests does not search
 }
 
 func skipsOf(f *ast.File) (all skips) {
