@@ -61,16 +61,15 @@ func New(address, token string) *Client {
 	return &Client{HTTP: &http.Client{CheckRedirect: refuse}, base: base, token: token}
 }
 
-// A call is a request that may be sent several times.
+// A call is a repeatable request.
 type call struct {
 	method, path string
 	query        url.Values
-	body         any    // sent as JSON; nil for none
+	body         any    // encoded as JSON; nil for none
 	key          string // the Idempotency-Key
 	header       http.Header
 }
 
-// get sends a GET request and reads the answer into out.
 func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
 	return c.do(ctx, call{method: http.MethodGet, path: path, query: query}, out)
 }
@@ -83,7 +82,6 @@ func (c *Client) post(ctx context.Context, path string, body, out any) error {
 	return c.do(ctx, call{method: http.MethodPost, path: path, body: body, key: newKey()}, out)
 }
 
-// newKey returns an idempotency key.
 func newKey() string { return rand.Text() }
 
 // remove sends a DELETE request. A 404 after a lost answer counts as success.
@@ -113,7 +111,6 @@ func (c *Client) do(ctx context.Context, r call, out any) error {
 	return nil
 }
 
-// sendOnce sends a request without retries.
 func (c *Client) sendOnce(ctx context.Context, r call, out any) error {
 	resp, err := c.send(ctx, r)
 	if err != nil {

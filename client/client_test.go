@@ -233,7 +233,6 @@ func TestDeletedOnce(t *testing.T) {
 	})
 }
 
-// Which failures are retried, when, and for how long.
 func TestRetries(t *testing.T) {
 	for _, tt := range []struct {
 		name        string

@@ -11,7 +11,6 @@ import (
 	"ponder"
 )
 
-// A Memory is an item of the memory.
 type Memory struct {
 	ID      string    `json:"id,omitempty"`
 	Kind    string    `json:"kind,omitempty"` // memory, document, post or journal
@@ -63,7 +62,6 @@ func (c *Client) Search(ctx context.Context, text string, limit int) ([]Hit, err
 	return out.Hits, err
 }
 
-// Forget erases a memory.
 func (c *Client) Forget(ctx context.Context, id string) error {
 	return c.remove(ctx, path("memory", id))
 }

@@ -14,8 +14,8 @@ import (
 
 // A Problem is an error answer of the server (RFC 9457).
 type Problem struct {
-	Status int           // the HTTP status
-	Title  string        // the kind of problem
+	Status int
+	Title  string
 	Detail string        // a sentence with the remedy
 	Fields []Field       // all invalid parts of the request
 	Retry  time.Duration // the wait that the server asks for, or zero
@@ -45,7 +45,6 @@ func (p *Problem) Is(target error) bool {
 	return ok && t.Status == p.Status && t.Detail == "" && t.Fields == nil
 }
 
-// maxProblem limits the size of a problem, in bytes.
 const maxProblem = 64 << 10
 
 // problemOf decodes a problem. If the answer is not a problem, the server is not Ponder,
@@ -69,7 +68,6 @@ func problemOf(resp *http.Response) *Problem {
 	return p
 }
 
-// maxRetry limits the wait that a server may ask for.
 const maxRetry = time.Hour
 
 // retryAfter parses a Retry-After in seconds or as a date. It returns zero for other texts.

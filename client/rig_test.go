@@ -77,14 +77,12 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: a.header, Body: hangUp{in, cancel}, Request: r}, nil
 }
 
-// lead connects the wire to another handler.
 func (w *wire) lead(to http.Handler) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.Handler = to
 }
 
-// count returns the number of requests.
 func (w *wire) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

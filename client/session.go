@@ -49,7 +49,6 @@ type Session struct {
 	Error       string        `json:"error_message"`
 }
 
-// Progress is the progress of a session.
 type Progress struct {
 	Thoughts   int     `json:"total_thoughts"`
 	Questions  int     `json:"total_questions"`
@@ -67,7 +66,6 @@ type Limits struct {
 	USD     float64 `json:"cost_usd"`
 }
 
-// Used is the usage of a session.
 type Used struct {
 	Calls    int     `json:"calls"`
 	Failed   int     `json:"failed_calls"`
@@ -115,19 +113,16 @@ type Synthesis struct {
 
 const sessions = "thinking"
 
-// A sessionAnswer is an answer with a session.
 type sessionAnswer struct {
 	Session Session `json:"session"`
 }
 
-// Start starts a session.
 func (c *Client) Start(ctx context.Context, q Question) (Session, error) {
 	var out sessionAnswer
 	err := c.post(ctx, path(sessions, "start"), q, &out)
 	return out.Session, err
 }
 
-// Session returns the current state of a session.
 func (c *Client) Session(ctx context.Context, id string) (Session, error) {
 	var out sessionAnswer
 	err := c.get(ctx, path(sessions, id), nil, &out)
@@ -191,7 +186,6 @@ func (c *Client) Thoughts(ctx context.Context, id string, limit int) ([]Thought,
 	return out.Thoughts, err
 }
 
-// Questions returns the sub-questions of a session.
 func (c *Client) Questions(ctx context.Context, id string) ([]SubQuestion, error) {
 	var out struct {
 		Questions []SubQuestion `json:"questions"`
@@ -214,7 +208,6 @@ func (c *Client) Watch(ctx context.Context, id string, after ponder.Seq) iter.Se
 	return c.follow(ctx, path(sessions, id, "stream"), after)
 }
 
-// Pause pauses a session.
 func (c *Client) Pause(ctx context.Context, id string) (Session, error) {
 	return c.act(ctx, id, "pause", nil)
 }

@@ -67,7 +67,6 @@ func (r *eventReader) next() (message, error) {
 	}
 }
 
-// field parses a line.
 func (r *eventReader) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))

@@ -107,7 +107,6 @@ func (f *follower) wait(ctx context.Context, err error) bool {
 	return time.Since(f.alive)+d <= patience && sleep(ctx, d)
 }
 
-// connect reads one connection to its end.
 func (f *follower) connect(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -202,7 +201,6 @@ func (f *follower) handle(m message) error {
 	return nil
 }
 
-// An activityReader calls onRead after each read.
 type activityReader struct {
 	io.Reader
 	onRead func()
