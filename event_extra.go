@@ -67,7 +67,7 @@ func (ev *Event) takeExtra(data json.RawMessage) (json.RawMessage, error) {
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
-		return data, nil // decoding the body returns a better error
+		return data, nil //nolint:nilerr // decoding the body returns a better error
 	}
 	var names []string
 	if list, ok := fields[foreignField]; ok {

@@ -15,7 +15,7 @@ import (
 )
 
 type evalFlags struct {
-	variants, models     []string
+	variants             []string
 	samples, parallel    string
 	model, judge, rubric string
 	time, cost, calls    string

@@ -55,7 +55,7 @@ func Examine(ctx context.Context, a *app.App, o Options) ([]Finding, error) {
 	e := &examiner{a, o}
 	cfg, err := a.Config()
 	if err != nil {
-		return []Finding{{"settings", Broken, err.Error()}}, nil
+		return []Finding{{"settings", Broken, err.Error()}}, nil //nolint:nilerr // the finding reports it
 	}
 	found := append([]Finding{configFinding(cfg)}, e.databaseFindings(ctx)...)
 	models, err := e.modelFindings(ctx)

@@ -39,7 +39,6 @@ type View struct {
 	// BrokeOff says how the answer of the model broke off, or is empty; see [llm.Finish.BrokeOff].
 	BrokeOff string `json:"-"`
 
-	only ponder.RunID // the run to show; empty means the newest
 	fold viewFold
 }
 

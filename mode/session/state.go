@@ -139,10 +139,8 @@ func (p step) key() string {
 
 func (p step) inWave() bool { return p.Do == look || p.Do == reads || p.Do == thoughts }
 
-type (
-	note   = pendingwrites.Note
-	bodies = pendingwrites.Bodies
-)
+// A note is a Write that the session has decided on.
+type note = pendingwrites.Note
 
 type out = runstate.End
 

@@ -107,7 +107,7 @@ func (s *Statements) stmt(ctx context.Context, db *sql.DB, query string) (*sql.S
 	}
 	stored := s.put(query, stmt)
 	if stored != stmt {
-		stmt.Close() // not shared
+		stmt.Close() //nolint:sqlclosecheck // not shared
 	}
 	return stored, nil
 }

@@ -30,7 +30,7 @@ func TestSQLExplains(t *testing.T) {
 		t.Errorf("a full disk: %v", err)
 	}
 	other := errors.New("another error")
-	if err := db.Tx(t.Context(), func(*sql.Tx) error { return other }); err != other { // unchanged
+	if err := db.Tx(t.Context(), func(*sql.Tx) error { return other }); err != other { //nolint:errorlint // unchanged
 		t.Errorf("an error of others: %v", err)
 	}
 }

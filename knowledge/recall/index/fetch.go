@@ -256,7 +256,6 @@ type reader struct {
 	s    *segment
 	from int // first chunk in data
 	data []byte
-	size int
 }
 
 const readAhead = 16
