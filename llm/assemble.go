@@ -7,41 +7,38 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A TextAssembler assembles the text of an answer that a model writes in rounds: from the
-// deltas that arrive of each round, and from the text that is stored of it in the end. It
-// never shows a text twice and never joins two attempts. Whatever arrives, its text in the
-// end is that of the stored rounds. The zero value is ready. It is not safe for concurrent
-// use.
+// A TextAssembler assembles an answer that a model writes in rounds, from streamed deltas
+// and from each round's stored text. It never shows a text twice or joins two attempts,
+// and always ends with the stored text. The zero value is ready. It is not safe for
+// concurrent use.
 type TextAssembler struct {
-	// Eager replaces a round as soon as another attempt at it uses other words. If false,
-	// such an attempt is not shown before the round is stored.
+	// Eager replaces a round as soon as a new attempt uses other words. Otherwise the
+	// attempt stays hidden until the round is stored.
 	Eager bool
 
-	text    []byte // that is shown
-	stored  int    // bytes of text that are stored
-	start   int    // where the words of the open round begin; stored, if there are none
-	last    int    // the newest round that is stored
-	round   int    // that is being written
-	attempt int    // at it
-	next    int    // bytes of the attempt that have arrived
-	matched int    // bytes of the open round that the attempt has repeated
-	held    string // behind them, until it is the beginning of a word: space, and a part of a letter
-	muted   bool   // the attempt has a gap, or other words than are shown
+	text    []byte // shown
+	stored  int    // bytes of stored text
+	start   int    // offset of the open round; stored if it is empty
+	last    int    // newest stored round
+	round   int    // the round being written
+	attempt int    // its attempt
+	next    int    // bytes of the attempt received
+	matched int    // bytes of the open round that the attempt repeated
+	held    string // trailing space and incomplete runes of the attempt
+	muted   bool   // the attempt has a gap or diverged from the shown text
 }
 
-// An Edit is a change at the end of a text: Back bytes are taken back, then Text is added.
+// An Edit removes Back bytes from the end of a text, then appends Text.
 type Edit struct {
 	Back int
 	Text string
 }
 
-// roundGap separates the texts of two rounds.
 const roundGap = "\n\n"
 
-// Hear takes a delta of an attempt at a round. Rounds and attempts count from 1; offset is
-// how many bytes of text the attempt wrote before. A late delta and a repeated one change
-// nothing; behind a gap, nothing more of the attempt is shown. Space around a round is left
-// out.
+// Hear adds a delta of an attempt at a round. Rounds and attempts count from 1; offset is
+// the attempt's bytes of text before the delta. Late and repeated deltas change nothing.
+// After a gap, the rest of the attempt is hidden. Hear trims space around a round.
 func (a *TextAssembler) Hear(round, attempt, offset int, delta string) Edit {
 	switch {
 	case round <= a.last, round < a.round, round == a.round && attempt < a.attempt:
@@ -65,7 +62,7 @@ func (a *TextAssembler) Hear(round, attempt, offset int, delta string) Edit {
 	return a.match(words)
 }
 
-// match shows what an attempt says behind the words that it has repeated.
+// match compares said with the shown round and adds the new words.
 func (a *TextAssembler) match(said string) Edit {
 	shown := a.text[a.start:]
 	n := min(len(shown)-a.matched, len(said))
@@ -83,7 +80,7 @@ func (a *TextAssembler) match(said string) Edit {
 	return e
 }
 
-// add adds to the open round, and returns what that adds to the text.
+// add appends to the open round and returns the appended text.
 func (a *TextAssembler) add(words string) string {
 	if words == "" {
 		return ""
@@ -96,8 +93,8 @@ func (a *TextAssembler) add(words string) string {
 	return words
 }
 
-// Store takes the text that is stored of a round, and shows what is missing of it. Rounds
-// are stored in their order, each once: a repeated one changes nothing.
+// Store sets the final text of a round and shows its missing part. Rounds must come in
+// order; a repeated round changes nothing.
 func (a *TextAssembler) Store(round int, text string) (e Edit) {
 	if round <= a.last {
 		return e
@@ -113,7 +110,7 @@ func (a *TextAssembler) Store(round int, text string) (e Edit) {
 	return e
 }
 
-// Drop takes back what is not stored.
+// Drop removes the text that is not stored.
 func (a *TextAssembler) Drop() Edit {
 	e := Edit{Back: len(a.text) - a.stored}
 	a.text, a.start = a.text[:a.stored], a.stored
@@ -121,11 +118,10 @@ func (a *TextAssembler) Drop() Edit {
 	return e
 }
 
-// Text returns what is shown.
 func (a *TextAssembler) Text() string { return string(a.text) }
 
-// Stored returns what is shown of the rounds that are stored.
+// Stored returns the text of the stored rounds.
 func (a *TextAssembler) Stored() string { return string(a.text[:a.stored]) }
 
-// Open returns what is shown of the round that is not stored.
+// Open returns the shown text of the round that is not stored.
 func (a *TextAssembler) Open() string { return string(a.text[a.start:]) }

@@ -12,18 +12,16 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxAnswer bounds the answers that Decode reads, in bytes. Text that needs
-// repair is bounded lower, by [MaxRepair].
+// maxAnswer limits an answer, in bytes. Repair has the lower limit [MaxRepair].
 const maxAnswer = 8 << 20
 
-// Decode reads a model's answer as a T. The text may be a JSON value, or
-// anything that [Repair] finds one in; of several values the first that fits the
-// schema counts. Small slips are forgiven where the schema leaves no doubt:
-// unknown members and nulls are dropped, a null list is empty, a number in
-// quotes is a number. A nil schema only asks that the value decodes into a T.
+// Decode reads a model's answer as a T. Text is a JSON value, or text in which [Repair]
+// finds one; the first value that fits the schema wins. Decode fixes unambiguous slips:
+// it drops unknown members and nulls, turns a null list into an empty one and unquotes
+// numbers. With a nil schema it only unmarshals.
 //
-// The error is an [*Error] of class Malformed. Its text is one short line that
-// says what is wrong with the answer, fit to be sent to the model: see [Reask].
+// The error is an [*Error] of class Malformed. Its one short line tells the model what to
+// fix: see [Reask].
 func Decode[T any](text string, schema *Schema) (T, error) {
 	var zero T
 	c, err := newChecker(schema)
@@ -45,7 +43,7 @@ func Decode[T any](text string, schema *Schema) (T, error) {
 	return zero, malformed("%v", first)
 }
 
-// candidates returns the values in text that may be the answer, best first.
+// candidates returns the values in text, most likely answer first.
 func candidates(text string) ([]json.RawMessage, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxAnswer {
@@ -56,7 +54,7 @@ func candidates(text string) ([]json.RawMessage, error) {
 		return RepairAll(text)
 	}
 	values := []json.RawMessage{data}
-	if text[0] == '"' { // perhaps JSON in a JSON string
+	if text[0] == '"' { // possibly JSON inside a JSON string
 		var inner string
 		if json.Unmarshal(data, &inner) == nil {
 			more, err := RepairAll(inner)
@@ -68,7 +66,6 @@ func candidates(text string) ([]json.RawMessage, error) {
 	return values, nil
 }
 
-// decodeOne fits one value to the schema and decodes it.
 func decodeOne[T any](data json.RawMessage, c *checker) (v T, err error) {
 	if c != nil {
 		if data, err = c.check(data); err != nil {
@@ -81,7 +78,7 @@ func decodeOne[T any](data json.RawMessage, c *checker) (v T, err error) {
 	return v, nil
 }
 
-// A checker checks values against one schema.
+// A checker validates values against one schema.
 type checker struct {
 	schema   jsonschema.Schema
 	resolved *jsonschema.Resolved
@@ -102,13 +99,13 @@ func newChecker(schema *Schema) (*checker, error) {
 	return &c, nil
 }
 
-// check returns data, with small slips set right, if it fits the schema.
+// check returns data, with small slips fixed, if it fits the schema.
 func (c *checker) check(data json.RawMessage) (json.RawMessage, error) {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
 		return nil, errors.New("the answer is not JSON")
 	}
-	if c.resolved.Validate(v) == nil { // as is, so that large integers keep their digits
+	if c.resolved.Validate(v) == nil { // unchanged, so that large integers keep their digits
 		return data, nil
 	}
 	v = fit(&c.schema, v)
@@ -122,7 +119,7 @@ func (c *checker) check(data json.RawMessage) (json.RawMessage, error) {
 	return nil, plainFault(err)
 }
 
-// plainFault drops from a validator's error the way it took through the schema.
+// plainFault replaces the validator's schema path by the path of the value.
 func plainFault(err error) error {
 	text := err.Error()
 	path := ""
@@ -137,19 +134,18 @@ func plainFault(err error) error {
 	return errors.New(fault(strings.TrimPrefix(strings.TrimPrefix(path, "root"), "."), text))
 }
 
-// maxFaultText bounds the text of a decoding error, in bytes.
+// maxFaultText limits a decoding error, in bytes.
 const maxFaultText = 600
 
-// malformed returns the error of an answer that is not what was asked for.
 func malformed(format string, args ...any) *Error {
 	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 	return &Error{Class: Malformed, Message: textkit.TruncateBytes(text, maxFaultText)}
 }
 
-// Reask returns req with a model's answer to it and a message that names what is
-// wrong with the answer appended, so that the prefix stays cached. Asking more
-// than once again is seldom worth it. Tool calls of the answer are left out, for
-// nothing answers them. It shares all but the end of the messages with req.
+// Reask returns req plus the model's answer and a message that names its fault. The
+// cached prefix stays valid. Asking again more than once seldom helps. Reask drops the
+// answer's tool calls, which have no results. The result shares the other messages with
+// req.
 func Reask(req *Request, answer Message, err error) *Request {
 	what := err.Error()
 	var e *Error
@@ -162,8 +158,7 @@ func Reask(req *Request, answer Message, err error) *Request {
 	return &again
 }
 
-// spoken returns an answer as it can stand in a conversation: not empty, and
-// without tool calls.
+// spoken returns answer without tool calls and never empty, as a conversation requires.
 func spoken(answer Message) Message {
 	if strings.TrimSpace(answer.Text()) == "" {
 		return Say(Assistant, "(no answer)")

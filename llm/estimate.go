@@ -10,44 +10,41 @@ import (
 	"sync"
 )
 
-// Tokens per byte of text: what is assumed of a model that nothing is known of,
-// and the range in which what is learned stays, whatever a model reports.
+// Tokens per byte of text: the initial rate, and the range of learned rates.
 const (
 	tokensPerByte    = 1 / 3.6
 	minTokensPerByte = 1.0 / 8
 	maxTokensPerByte = 1.0
 )
 
-// Numbers of learning.
 const (
-	estimateWeight = 0.2 // of a new report against what was known
-	estimateMin    = 200 // bytes; in less, what providers add outweighs the text
+	estimateWeight = 0.2 // weight of a new report
+	estimateMin    = 200 // bytes; below that, the providers' own additions outweigh the text
 	maxEstimated   = 500 // models
 )
 
-// An Estimator guesses how many tokens a text is, before a provider counts them.
-// It begins with 3.6 bytes a token and learns a rate for each model from what is
-// reported. The zero value is ready; it is safe for concurrent use.
+// An Estimator estimates token counts from bytes. It starts at 3.6 bytes a token and
+// learns a rate for each model from reported usage. The zero value is ready. It is safe
+// for concurrent use.
 type Estimator struct {
 	mu    sync.Mutex
 	rates map[string]float64 // tokens per byte
 }
 
-// Tokens returns about how many tokens a text of so many bytes is for a model,
-// rounded up. For a request see [Request.Size].
+// Tokens returns the estimated tokens of bytes of text for a model, rounded up. See
+// [Request.Size].
 func (e *Estimator) Tokens(model string, bytes int) int {
 	return int(math.Ceil(float64(max(0, bytes)) * e.rate(model)))
 }
 
-// Usage returns a guess of what a request and an answer of so many bytes used,
-// marked as such, for when the provider gave no count.
+// Usage returns the estimated usage of a request and answer, in bytes, marked Estimated.
 func (e *Estimator) Usage(model string, request, answer int) Usage {
 	return Usage{Input: e.Tokens(model, request), Output: e.Tokens(model, answer), Estimated: true}
 }
 
-// Learn notes what a provider reported for a request of so many bytes. A report
-// moves the rate by a fifth of the way, and never out of 1 to 8 bytes a token.
-// Guesses, sums of two requests, and requests too small to tell are ignored.
+// Learn adjusts a model's rate to the usage reported for a request of bytes. A report has
+// a weight of 0.2; rates stay within 1 to 8 bytes a token. Learn ignores estimates,
+// hedged usage and small requests.
 func (e *Estimator) Learn(model string, bytes int, u Usage) {
 	read := count(u.Input) + count(u.CacheRead) + count(u.CacheWrite)
 	if u.Estimated || u.Hedged || bytes < estimateMin || read == 0 {
@@ -64,7 +61,6 @@ func (e *Estimator) Learn(model string, bytes int, u Usage) {
 	e.rates[model] = rate + estimateWeight*(seen-rate)
 }
 
-// rate returns the tokens per byte of a model.
 func (e *Estimator) rate(model string) float64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -74,7 +70,7 @@ func (e *Estimator) rate(model string) float64 {
 	return tokensPerByte
 }
 
-// makeRoom makes sure that one more model fits, forgetting the first by name if need be.
+// makeRoom makes room for one model; it drops the first by name if the map is full.
 func (e *Estimator) makeRoom() {
 	if e.rates == nil {
 		e.rates = make(map[string]float64)
@@ -84,14 +80,14 @@ func (e *Estimator) makeRoom() {
 	}
 }
 
-// MarshalJSON returns what was learned: tokens per byte by model.
+// MarshalJSON returns the tokens per byte by model.
 func (e *Estimator) MarshalJSON() ([]byte, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return json.Marshal(e.rates)
 }
 
-// UnmarshalJSON takes what was learned. Rates that cannot have been are an error.
+// UnmarshalJSON restores the rates. A rate out of range is an error.
 func (e *Estimator) UnmarshalJSON(js []byte) error {
 	var rates map[string]float64
 	if err := json.Unmarshal(js, &rates); err != nil {
@@ -108,13 +104,12 @@ func (e *Estimator) UnmarshalJSON(js []byte) error {
 	return nil
 }
 
-// An aside is what models write before their answer where a server does not keep it
-// apart: reasoning, or the names of channels and turns. It ends with its own end; one
-// that has but a beginning is a mark.
+// An aside is a preamble that some servers leave in the text: reasoning, or channel and
+// turn markers. Without an end it is a single marker.
 type aside struct{ begin, end string }
 
-// asides are those of DeepSeek, Qwen and most others, of Mistral, OpenThinker, Kimi, and
-// of OpenAI's harmony.
+// asides has the markers of DeepSeek, Qwen and most others, of Mistral, OpenThinker and
+// Kimi, and of OpenAI's harmony format.
 var asides = []aside{
 	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<reasoning>", "</reasoning>"}, {"[THINK]", "[/THINK]"},
 	{"<|begin_of_thought|>", "<|end_of_thought|>"}, {"◁think▷", "◁/think▷"},
@@ -122,15 +117,15 @@ var asides = []aside{
 	{begin: "<|constrain|>json"}, {begin: "<|message|>"}, {begin: "<|start|>assistant"}, {begin: "<|im_start|>assistant"},
 }
 
-// ends are what models write behind their answer: the ends of turns.
+// ends has the end-of-turn markers that models leave after an answer.
 var ends = []string{
 	"<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|return|>", "<|endoftext|>", "<|end_of_text|>", "<|end_of_turn|>", "<end_of_turn>", "<|EOT|>",
 	"<｜end▁of▁sentence｜>", "<eos>", "</s>",
 }
 
-// Aside tells whether text begins with something that is no part of an answer, such as
-// reasoning in <think> tags: then that ends with the next end, which may be in what Aside
-// was given already. If it may be the beginning of such a thing, more has to be heard.
+// Aside checks whether text begins with a preamble, such as reasoning in <think> tags.
+// Then end is the marker that closes it, or the marker itself. If text is a prefix of
+// such a marker, more is true and the caller must read on.
 func Aside(text string) (end string, more bool) {
 	text = strings.TrimLeft(text, " \t\r\n")
 	for _, a := range asides {
@@ -145,10 +140,9 @@ func Aside(text string) (end string, more bool) {
 	return "", more
 }
 
-// Spoken returns what of a model's text is its answer: without the reasoning before it,
-// and without the marks of channels and turns around it. It is empty if there is nothing
-// but reasoning. The end of reasoning whose beginning a template has swallowed counts only
-// where it stands as an end does, and not where an answer speaks of it.
+// Spoken returns the answer in a model's text, without reasoning and markers. It is empty
+// if there is only reasoning. Some templates drop the start tag. A lone end tag counts
+// only at the start or end of a line or before JSON, because answers may mention the tag.
 func Spoken(text string) string {
 	if isBare(text) || json.Valid([]byte(text)) {
 		return text
@@ -156,8 +150,8 @@ func Spoken(text string) string {
 	return unframed(text)
 }
 
-// isBare reports whether a text is an object, as it seems, that neither has anything around
-// it nor the end of reasoning in it, as most answers are: then nothing is taken from it.
+// isBare reports whether text looks like a JSON object without any reasoning end, as most
+// answers do.
 func isBare(text string) bool {
 	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
 		return false
@@ -165,7 +159,7 @@ func isBare(text string) bool {
 	return !slices.ContainsFunc(asides, func(a aside) bool { return a.end != "" && strings.Contains(text, a.end) })
 }
 
-// unframed is Spoken of a text that is more than JSON.
+// unframed removes leading asides and trailing ends.
 func unframed(text string) string {
 	for {
 		end, _ := Aside(text)
@@ -186,7 +180,7 @@ func unframed(text string) string {
 	return text
 }
 
-// loneEnd returns where text goes on behind reasoning that only ends in it, or 0.
+// loneEnd returns the offset after reasoning that lacks its start tag, or 0.
 func loneEnd(text string) int {
 	for _, a := range asides {
 		i := strings.LastIndex(text, a.end)

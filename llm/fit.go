@@ -8,28 +8,27 @@ import (
 	"time"
 )
 
-// A TokenCounter is a [Model] whose provider counts the tokens of a request, at no cost.
+// A TokenCounter is a [Model] whose provider counts a request's tokens at no cost.
 type TokenCounter interface {
-	// CountTokens returns how many tokens the model would read of a request. Its errors
-	// are those of Generate.
+	// CountTokens returns the tokens that the model would read. Its errors are those of
+	// Generate.
 	CountTokens(ctx context.Context, req *Request) (int, error)
 }
 
-// Numbers that Fit goes by.
 const (
-	fitMargin = 5.0 / 4         // the estimate may be wrong by so much, up or down
-	fitLeast  = 256             // tokens: fewer are no answer's worth
-	fitTime   = 5 * time.Second // for a count
+	fitMargin = 5.0 / 4         // factor by which the estimate may be wrong, either way
+	fitLeast  = 256             // tokens; the smallest useful answer
+	fitTime   = 5 * time.Second // limit for a count
 )
 
-// Fit returns m for a context of so many tokens, request and answer together. A request
-// that may be too long for it, by a guess, is counted before it is sent: if its answer has
-// not as much room as it may take, it is sent with MaxTokens cut to that, and if there is
-// next to none, it fails with an [*Error] of the class TooLong, unsent.
+// Fit wraps m for a context window of that many tokens, request and answer together. If
+// the estimate is near the limit, Fit counts the request's tokens before it sends the
+// request. It then cuts MaxTokens to the room left. If too little is left, it fails
+// unsent with an [*Error] of class TooLong.
 //
-// What is surely far too long is sent, and so is what cannot be counted within seconds: the
-// provider is the judge. A request is counted once at most, and never before it is
-// released; see [Holder].
+// Requests that are far too long, or that cannot be counted in time, are sent for the
+// provider to judge. Fit counts at most once per request, and only after its release; see
+// [Holder].
 func Fit(m Model, counter TokenCounter, context int) Model {
 	return &fitted{Model: m, counter: counter, context: context}
 }
@@ -38,11 +37,10 @@ type fitted struct {
 	Model
 	counter TokenCounter
 	context int
-	guess   Estimator   // learns from what is counted
-	mute    atomic.Bool // the provider does not know how to count
+	guess   Estimator   // learns from the counts
+	mute    atomic.Bool // the provider cannot count
 }
 
-// Generate implements [Model].
 func (m *fitted) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		if m.near(req) {
@@ -59,7 +57,8 @@ func (m *fitted) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, er
 // Admits implements [Admitter].
 func (m *fitted) Admits() (time.Duration, bool) { return Admits(m.Model) }
 
-// Hold implements [Holder]. A request that has to be counted is begun with when it is released.
+// Hold implements [Holder]. A request that needs a count is not prepared before its
+// release.
 func (m *fitted) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	if m.near(req) {
 		return Hold(ctx, struct{ Model }{m}, released, req)
@@ -67,13 +66,13 @@ func (m *fitted) Hold(ctx context.Context, released <-chan struct{}, req *Reques
 	return Hold(ctx, m.Model, released, req)
 }
 
-// near reports whether only a count can tell that a request and its answer fit.
+// near reports whether only a count can tell if request and answer fit.
 func (m *fitted) near(req *Request) bool {
 	guess := float64(m.guess.Tokens(m.Name(), req.Size()))
 	return !m.mute.Load() && guess*fitMargin > float64(m.context-max(req.MaxTokens, fitLeast)) && guess < float64(m.context)*fitMargin
 }
 
-// fit counts a request, and returns it so that it fits.
+// fit counts a request and returns one that fits.
 func (m *fitted) fit(ctx context.Context, req *Request) (*Request, error) {
 	ctx, cancel := context.WithTimeout(ctx, fitTime)
 	defer cancel()

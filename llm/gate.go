@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// A GateConfig configures a [Gate]. Its zero value is a good one.
+// A GateConfig configures a [Gate]. The zero value uses the defaults.
 type GateConfig struct {
-	// MaxConcurrent is how many requests may be in flight at most. Zero means 16.
+	// MaxConcurrent limits the requests in flight. Zero means 16.
 	MaxConcurrent int
 
-	// MaxWait is how long a request waits for the end of a rate limit before it
-	// is sent. If the limit lasts longer it fails at once, and says when to come
-	// back. If there is no limit yet but nothing left, it is sent after that time
-	// all the same. Zero means 10 seconds, negative not at all.
+	// MaxWait limits how long a request waits for the end of a rate limit. If the limit
+	// lasts longer, the request fails at once with a RetryAfter. If the quota is only
+	// believed to be used up, the request is sent after MaxWait. Zero means 10 seconds,
+	// negative no wait.
 	MaxWait time.Duration
 
-	// The breaker of a model opens when, of at least MinRequests requests in a
-	// Window, the share FailureRate or more failed. After CoolDown one request
-	// is let through to find out. Zero means 1 minute, 10, 0.5 and 30 seconds;
-	// CoolDown is never less than that.
+	// A model's breaker opens when a Window has at least MinRequests requests and the
+	// share FailureRate of them failed. After CoolDown it lets one probe through. Zero
+	// means 1 minute, 10, 0.5 and 30 seconds; CoolDown is at least 30 seconds.
 	Window      time.Duration
 	MinRequests int
 	FailureRate float64
@@ -40,33 +39,29 @@ func (c GateConfig) withDefaults() GateConfig {
 	return c
 }
 
-// A Gate limits what is in flight to one provider. It is safe for concurrent use.
+// A Gate limits the requests in flight to one provider. It is safe for concurrent use.
 //
-// At most MaxConcurrent requests are in flight; the others wait their turn, first
-// come first served, interactive ones before those of [Request].Background,
-// which get one turn in five while both wait. A request keeps its place until its
-// stream ends. A rate limit (429) halves the number that may be in flight, each
-// full round of successes raises it by one. A rate limit that says how long it
-// lasts keeps back the requests to that model until then.
+// At most MaxConcurrent requests are in flight, each until its stream ends. The others
+// wait in order, interactive ones before [Request].Background, which get one turn in five
+// while both wait. A rate limit (429) halves the concurrency; each full round of
+// successes raises it by one. A rate limit with a duration holds the requests to that
+// model until then.
 //
-// So does a provider that says, beside an answer, that it will take no more (see
-// [Allowance]), and no more are sent than it says are left. That is a guess of what
-// it would answer: it halves nothing, counts as no failure and refuses nobody.
+// The gate also holds requests when answers report that the quota is used up (see
+// [Allowance]). That is only a prediction, so it halves nothing, counts as no failure and
+// refuses no request.
 //
-// Each model has a circuit breaker. Failures of the server, the connection and
-// the stream open it, and then requests fail at once with an [*Error] of the
-// last failure's class. Its RetryAfter, and that of the failures that opened it,
-// says when to come back. A refused key or
-// an exhausted account (401, 402, 403) opens it until [Gate.Reset]. Rate limits,
-// requests that the provider does not like, and cancelled ones do not count.
+// Each model has a circuit breaker. Failures of the server, the connection or the stream
+// open it; requests then fail at once with the class and RetryAfter of the last failure.
+// A refused key or exhausted account (401, 402, 403) opens it until [Gate.Reset]. Rate
+// limits, invalid requests and cancelled ones do not count.
 //
-// A request that the gate refuses was not sent: it has cost nothing.
+// A refused request was not sent and costs nothing.
 //
-// A request that may be hedged ([Request].Hedge) and says nothing for longer than 95 in
-// 100 of those to its model did is made a second time, if there is a place for it at
-// once and the breaker is closed; so are at most one in twenty. The answer is that of
-// the one that begins first, the other one is ended, and both are in its usage. If both
-// fail it is one failure, so that a hedge takes nothing from the retries.
+// A hedged request ([Request].Hedge) is sent twice if its first delta takes longer than
+// for 95 % of the model's requests. The gate does so only if there is a free slot and the
+// breaker is closed, for at most one request in twenty. The first to start wins and the
+// other is cancelled; usage counts both. If both fail, that is one failure.
 type Gate struct {
 	cfg GateConfig
 
@@ -75,11 +70,10 @@ type Gate struct {
 	tickets  uint64
 	waiting  [2]queue // interactive, background
 	breakers map[string]breaker
-	stands   map[string]*stand // of models that were asked of late
+	stands   map[string]*stand // recently used models
 	paces    map[string]*pace
 }
 
-// NewGate returns a gate for one provider.
 func NewGate(cfg GateConfig) *Gate {
 	cfg = cfg.withDefaults()
 	return &Gate{
@@ -91,15 +85,13 @@ func NewGate(cfg GateConfig) *Gate {
 	}
 }
 
-// Provider returns p behind the gate: its models and embeddings. Check is let
-// through.
+// Provider returns p with its models and embeddings behind the gate. Check passes freely.
 func (g *Gate) Provider(p Provider) Provider { return gatedProvider{p, g} }
 
-// Model returns m behind the gate.
 func (g *Gate) Model(m Model) Model { return &gatedModel{m, g} }
 
-// Reset forgets all failures, denials and rate limits, for when the
-// configuration has changed. Requests in flight stay counted.
+// Reset clears all failures, denials and rate limits after a change of configuration.
+// Requests in flight stay counted.
 func (g *Gate) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -113,29 +105,27 @@ func (g *Gate) Reset() {
 	g.grant(now)
 }
 
-// Forgive forgets denials, for when a user says that a key or an account is mended: the next
-// request finds out.
+// Forgive clears denials, so that the next request tests a repaired key or account.
 func (g *Gate) Forgive() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	maps.DeleteFunc(g.breakers, func(_ string, b breaker) bool { return b.state == breakerDenied })
 }
 
-// A GateLoad says how busy a gate is.
 type GateLoad struct {
-	Limit    int // requests that may be in flight
+	Limit    int // maximum in flight
 	InFlight int
-	Waiting  int // for a place; those that wait for the end of a rate limit apart
+	Waiting  int // for a slot; excludes those held by a rate limit
 }
 
-// Load returns how busy the gate is.
 func (g *Gate) Load() GateLoad {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return GateLoad{Limit: g.lane.limit, InFlight: g.lane.inFlight, Waiting: len(g.waiting[0]) + len(g.waiting[1])}
 }
 
-// admits reports whether a request to a model would be sent now, or in a moment, or when.
+// admits reports whether a request would be sent within probeWait, and otherwise the
+// wait.
 func (g *Gate) admits(model string) (wait time.Duration, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -146,25 +136,25 @@ func (g *Gate) admits(model string) (wait time.Duration, ok bool) {
 	return a.wait, a.wait <= probeWait
 }
 
-// An entry is a request that wants to get in.
+// An entry is a request that asks for a slot.
 type entry struct {
 	model  string
-	class  int       // of waiting
-	ticket uint64    // its place in the order, drawn when it first asks
-	since  time.Time // when it first asked
+	class  int       // index into Gate.waiting
+	ticket uint64    // position in the order, drawn at the first admit
+	since  time.Time // time of the first admit
 }
 
-// A pass is the place of a request in flight.
+// A pass is a request's slot.
 type pass struct {
 	model    string
 	probe    bool
 	started  time.Time
-	waiter   *waiter // set while the place is not yet had
-	answered bool    // the provider has said what is left after it
+	waiter   *waiter // set until the slot is granted
+	answered bool    // the provider reported the remaining quota
 	left     bool
 }
 
-// enter waits until a request to a model may be sent.
+// enter blocks until the request may be sent, and returns its slot.
 func (g *Gate) enter(ctx context.Context, model string, background bool) (*pass, error) {
 	e := entry{model: model}
 	if background {
@@ -197,8 +187,8 @@ func (g *Gate) enter(ctx context.Context, model string, background bool) (*pass,
 	}
 }
 
-// admit lets a request in or into the queue, or says how long it has to wait
-// before it asks again, or why it is refused.
+// admit returns a slot, a queued slot (with a waiter), the time to wait before the next
+// admit, or the refusal.
 func (g *Gate) admit(e *entry) (*pass, time.Duration, error) {
 	now := time.Now()
 	g.mu.Lock()
@@ -229,7 +219,7 @@ func (g *Gate) admit(e *entry) (*pass, time.Duration, error) {
 		w.due = now
 	}
 	s := g.stand(e.model, now)
-	if s.held() > 0 { // what is left now is for those who came before
+	if s.held() > 0 { // the remaining quota belongs to earlier requests
 		g.relieve(e.model, now)
 	}
 	switch {
@@ -246,7 +236,7 @@ func (g *Gate) admit(e *entry) (*pass, time.Duration, error) {
 	return p, 0, nil
 }
 
-// await waits until p has its place, or has to ask again.
+// await blocks until p has its slot (in) or must call admit again.
 func (g *Gate) await(ctx context.Context, p *pass) (in bool, err error) {
 	w := p.waiter
 	select {
@@ -265,16 +255,15 @@ func (g *Gate) await(ctx context.Context, p *pass) (in bool, err error) {
 		return true, nil
 	case w.in:
 		g.end(p, outcomeUnknown, nil)
-	case p.probe: // let another find out
+	case p.probe: // let another request probe
 		g.breakers[p.model] = g.breakers[p.model].done(outcomeUnknown, nil, true, p.started, g.cfg)
-	case err != nil && g.stands[p.model] != nil: // let another have what was left for it
+	case err != nil && g.stands[p.model] != nil: // pass its quota on
 		g.relieve(p.model, p.started)
 	}
 	return false, err
 }
 
-// grant lets in who may go, so that nobody waits while there is a place. The
-// gate is locked.
+// grant admits waiting requests while slots are free. The caller holds g.mu.
 func (g *Gate) grant(now time.Time) {
 	for g.lane.free() && len(g.waiting[0])+len(g.waiting[1]) > 0 {
 		next, class := g.lane.next(len(g.waiting[0]) > 0, len(g.waiting[1]) > 0)
@@ -290,7 +279,7 @@ func (g *Gate) grant(now time.Time) {
 	}
 }
 
-// leave ends a request. Only the first call for a pass counts.
+// leave ends a request. Only the first call counts.
 func (g *Gate) leave(p *pass, o outcome, err error) {
 	if p.left {
 		return
@@ -301,7 +290,7 @@ func (g *Gate) leave(p *pass, o outcome, err error) {
 	g.end(p, o, err)
 }
 
-// end is leave for a locked gate.
+// end is leave with g.mu held.
 func (g *Gate) end(p *pass, o outcome, err error) {
 	now := time.Now()
 	g.lane = g.lane.done(o, p.started, now)
@@ -317,8 +306,7 @@ func (g *Gate) end(p *pass, o outcome, err error) {
 	g.grant(now)
 }
 
-// alive tells the breaker of a probe that the provider answers, without waiting
-// for the end of the stream.
+// alive reports a probe's success to the breaker before its stream ends.
 func (g *Gate) alive(p *pass) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -326,8 +314,8 @@ func (g *Gate) alive(p *pass) {
 	p.probe = false
 }
 
-// note tells the breaker of an outcome. If requests to the model cannot go on as
-// they are, those that wait ask again.
+// note reports an outcome to the breaker. If the model's state changed for the worse,
+// waiting requests call admit again.
 func (g *Gate) note(p *pass, o outcome, err error, now time.Time) {
 	if o == outcomeUnknown && !p.probe {
 		return
@@ -349,8 +337,7 @@ func (g *Gate) note(p *pass, o outcome, err error, now time.Time) {
 	}
 }
 
-// told returns the error of a request that was made, which says when to come back if the
-// breaker is open now.
+// told adds the open breaker's RetryAfter to a request's error.
 func (g *Gate) told(model string, err error) error {
 	if err == nil || outcomeOf(err) != outcomeFailed {
 		return err
@@ -365,10 +352,10 @@ func (g *Gate) told(model string, err error) error {
 	return &e
 }
 
-// maxBreakers bounds how many models a gate remembers.
+// maxBreakers limits the models that a gate remembers.
 const maxBreakers = 1000
 
-// forget makes room for another breaker.
+// forget deletes idle breakers to make room.
 func (g *Gate) forget(now time.Time) {
 	if len(g.breakers) < maxBreakers {
 		return
@@ -385,12 +372,11 @@ func (g *Gate) forget(now time.Time) {
 	}
 }
 
-// cancelledWaiting returns the error of a request whose ctx ended before it was sent.
+// cancelledWaiting returns the error of a request that ctx ended before it was sent.
 func cancelledWaiting(ctx context.Context, model string) *Error {
 	return &Error{Class: Cancelled, Model: model, Message: "cancelled before it was asked", Err: context.Cause(ctx), Unsent: true}
 }
 
-// sleep waits for d or the end of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// An outcome is how a request ended, as far as the gate cares.
+// An outcome classifies how a request ended.
 type outcome int
 
 const (
-	outcomeUnknown outcome = iota // cancelled, or nobody read to the end
-	outcomeGood                   // an answer
-	outcomeRefused                // the provider is well but not this request: 400, 404, content
-	outcomeFailed                 // 5xx, no connection, a broken stream
-	outcomeLimited                // 429
-	outcomeDenied                 // 401, 402, 403
+	outcomeUnknown outcome = iota // cancelled, or not read to the end
+	outcomeGood
+	outcomeRefused // the provider works but rejects this request: 400, 404, content
+	outcomeFailed  // 5xx, no connection, a broken stream
+	outcomeLimited // 429
+	outcomeDenied  // 401, 402, 403
 )
 
-// outcomeOf returns the outcome that err is, nil being a good one.
 func outcomeOf(err error) outcome {
 	if err == nil {
 		return outcomeGood
@@ -35,46 +34,44 @@ func outcomeOf(err error) outcome {
 	return outcomeRefused
 }
 
-// A breaker decides whether requests to one model make sense now. It is a value:
-// each decision returns the breaker after it. The zero breaker is closed: it
-// lets requests through.
+// A breaker decides whether requests to one model make sense now. It is a value: each
+// decision returns the next breaker. The zero breaker is closed.
 type breaker struct {
 	state   breakerState
-	until   time.Time // open: when a probe may go
-	limited time.Time // when the provider's rate limit is over
-	probing bool      // half open: the probe is under way
-	why     *Error    // open and denied: what was the reason
+	until   time.Time // open: time of the next probe
+	limited time.Time // end of the provider's rate limit
+	probing bool      // half open: a probe is in flight
+	why     *Error    // reason, if open or denied
 
-	halves [2]tally // of the window; the newer first
+	halves [2]tally // of the window, newer first
 	since  time.Time
-	used   time.Time // last asked
+	used   time.Time // time of the last ask
 }
 
 type breakerState int
 
 const (
 	breakerClosed breakerState = iota
-	breakerOpen                // too many failures; a probe may go after a while
-	breakerDenied              // key or account; stays until the configuration changes
+	breakerOpen                // too many failures; admits a probe after until
+	breakerDenied              // key or account refused; stays until the configuration changes
 )
 
-// A tally counts requests.
 type tally struct{ all, failed int }
 
-// An admission is what a breaker says to a request.
+// An admission is a breaker's decision.
 type admission struct {
-	probe  bool          // the request is the one that finds out
-	wait   time.Duration // not before that
-	refuse *Error        // not at all
+	probe  bool          // the request is the probe
+	wait   time.Duration // delay before the next ask
+	refuse *Error        // refusal
 }
 
-// maxLimited bounds how long the gate believes a rate limit's hint.
+// maxLimited limits the accepted duration of a rate limit.
 const maxLimited = time.Hour
 
-// probeWait is when to come back while a probe is under way.
+// probeWait is the retry delay while a probe is in flight.
 const probeWait = time.Second
 
-// ask decides about a request at now.
+// ask decides on a request at now.
 func (b breaker) ask(now time.Time) (breaker, admission) {
 	b.used = now
 	switch {
@@ -93,7 +90,7 @@ func (b breaker) ask(now time.Time) (breaker, admission) {
 	return b, admission{}
 }
 
-// refusal returns the error of a request that is not made.
+// refusal returns the error of an unsent request.
 func (b breaker) refusal(after time.Duration) *Error {
 	e := *b.why
 	e.RetryAfter = after
@@ -104,7 +101,7 @@ func (b breaker) refusal(after time.Duration) *Error {
 	return &e
 }
 
-// done notes how a request ended at now. The error is the cause, if any.
+// done records how a request ended at now. e is the cause, or nil.
 func (b breaker) done(o outcome, e *Error, probe bool, now time.Time, cfg GateConfig) breaker {
 	if o == outcomeLimited && e.RetryAfter > 0 {
 		if until := now.Add(min(e.RetryAfter, maxLimited)); until.After(b.limited) {
@@ -118,13 +115,13 @@ func (b breaker) done(o outcome, e *Error, probe bool, now time.Time, cfg GateCo
 		return b
 	case probe:
 		return b.probed(o, e, now, cfg)
-	case b.state == breakerOpen: // begun before it opened
+	case b.state == breakerOpen: // sent before the breaker opened
 		return b
 	}
 	return b.count(o, e, now, cfg)
 }
 
-// probed notes the end of a probe.
+// probed records the end of a probe.
 func (b breaker) probed(o outcome, e *Error, now time.Time, cfg GateConfig) breaker {
 	if b.state != breakerOpen {
 		return b
@@ -140,8 +137,8 @@ func (b breaker) probed(o outcome, e *Error, now time.Time, cfg GateConfig) brea
 	return breaker{limited: b.limited, used: b.used}
 }
 
-// count notes the end of a request while the breaker is closed, and opens it if
-// too many of the window have failed.
+// count records an outcome while closed, and opens the breaker if too many requests of
+// the window failed.
 func (b breaker) count(o outcome, e *Error, now time.Time, cfg GateConfig) breaker {
 	if o != outcomeGood && o != outcomeFailed {
 		return b
@@ -164,7 +161,7 @@ func (b breaker) count(o outcome, e *Error, now time.Time, cfg GateConfig) break
 	return b
 }
 
-// idle reports whether nothing would be lost by forgetting b.
+// idle reports whether deleting b loses nothing.
 func (b breaker) idle(now time.Time, cfg GateConfig) bool {
 	return b.state == breakerClosed && now.After(b.limited) && now.Sub(b.used) > cfg.Window
 }

@@ -8,33 +8,31 @@ import (
 	"time"
 )
 
-// A lane decides how many requests may be in flight and whose turn it is. It is
-// a value: each decision returns the lane after it.
+// A lane decides how many requests may be in flight and which goes next. It is a value:
+// each decision returns the next lane.
 type lane struct {
-	max      int       // the limit's limit
-	limit    int       // requests that may be in flight now, 1 to max
-	inFlight int       //
-	good     int       // successes since the limit changed
-	cut      time.Time // when the limit was halved last
-	passed   int       // interactive requests let in since a background one had to wait
+	max      int // upper bound of limit
+	limit    int // current concurrency, 1 to max
+	inFlight int
+	good     int       // successes since limit changed
+	cut      time.Time // time of the last halving
+	passed   int       // interactive requests admitted while a background one waited
 }
 
-// backgroundShare is how many interactive requests may go before a background
-// request that waits.
+// backgroundShare is the number of interactive requests that may overtake a waiting
+// background request.
 const backgroundShare = 4
 
-// free reports whether a request may go.
 func (l lane) free() bool { return l.inFlight < l.limit }
 
-// next decides which class goes, of those with requests waiting.
 func (l lane) next(interactive, background bool) (after lane, class int) {
 	class, l.passed = turn(l.passed, interactive, background)
 	l.inFlight++
 	return l, class
 }
 
-// turn decides which class goes, of those with requests waiting: interactive (0)
-// before background (1), but after backgroundShare of them a background one.
+// turn picks the next class: interactive (0) before background (1), except after
+// backgroundShare interactive ones in a row.
 func turn(passed int, interactive, background bool) (class, after int) {
 	switch {
 	case background && (!interactive || passed >= backgroundShare):
@@ -45,9 +43,8 @@ func turn(passed int, interactive, background bool) (class, after int) {
 	return 0, passed + 1
 }
 
-// done notes the end of a request that was let in at the time started. A rate
-// limit halves the lane, once for all requests that were in flight together; a
-// full window of successes widens it by one.
+// done records the end of a request admitted at started. A rate limit halves the lane,
+// once for all requests in flight together. A full round of successes widens it by one.
 func (l lane) done(o outcome, started, now time.Time) lane {
 	l.inFlight--
 	switch o {
@@ -63,19 +60,19 @@ func (l lane) done(o outcome, started, now time.Time) lane {
 	return l
 }
 
-// A waiter is a request that waits for its turn.
+// A waiter is a queued request.
 type waiter struct {
-	ticket uint64 // its place in the order
+	ticket uint64 // position in the order
 	model  string
 	class  int           // 0: interactive, 1: background
-	due    time.Time     // when it goes whatever the provider said is left
-	woken  chan struct{} // closed when it was let in or has to ask again
-	in     bool          // let in; valid once woken is closed
-	queue  *queue        // in which it waits
-	index  int           // in the queue, -1 when it is out
+	due    time.Time     // time to go regardless of the quota
+	woken  chan struct{} // closed on admission, or to ask again
+	in     bool          // admitted; valid once woken is closed
+	queue  *queue
+	index  int // in queue; -1 outside
 }
 
-// A queue holds waiters by ticket, the oldest first.
+// A queue is a heap of waiters by ticket, oldest first.
 type queue []*waiter
 
 func (q queue) Len() int           { return len(q) }
@@ -95,13 +92,12 @@ func (q *queue) Pop() any {
 	return w
 }
 
-// add puts a waiter in its place.
 func (q *queue) add(w *waiter) {
 	w.queue = q
 	heap.Push(q, w)
 }
 
-// wakeAll takes the waiters for a model out and has them ask again.
+// wakeAll removes the model's waiters and wakes them to ask again.
 func (q *queue) wakeAll(model string) {
 	kept := (*q)[:0]
 	for _, w := range *q {
@@ -142,22 +138,20 @@ type gatedModel struct {
 	gate *Gate
 }
 
-// Generate implements [Model]. The place is given back before the last delta or
-// the error is handed on, so that whoever gets it may ask again from there.
+// Generate implements [Model]. It frees the slot before it yields the last delta or the
+// error, so that the caller may send another request from there.
 func (m *gatedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return m.pass(ctx, nil, req)
 }
 
-// Admits implements [Admitter].
 func (m *gatedModel) Admits() (time.Duration, bool) { return m.gate.admits(m.Name()) }
 
-// Hold implements [Holder]. The place is taken while the request is held back.
+// Hold implements [Holder]. A held request occupies a slot.
 func (m *gatedModel) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return m.pass(ctx, released, req)
 }
 
-// pass makes a request once it has a place; it is held back until released is closed,
-// unless that is nil.
+// pass sends a request once it has a slot and released, if not nil, is closed.
 func (m *gatedModel) pass(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		p, err := m.gate.enter(ctx, m.Name(), req.Background)
@@ -172,10 +166,10 @@ func (m *gatedModel) pass(ctx context.Context, released <-chan struct{}, req *Re
 	}
 }
 
-// through makes a request that has its place.
+// through sends a request that has its slot.
 func (m *gatedModel) through(ctx context.Context, p *pass, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		defer m.gate.leave(p, outcomeUnknown, nil) // whoever looked on left, or panicked
+		defer m.gate.leave(p, outcomeUnknown, nil) // the reader left or panicked
 		heard := m.gate.hearing(ctx, p)
 		deltas := m.Model.Generate(heard, req)
 		if released != nil {
@@ -196,8 +190,8 @@ func (m *gatedModel) through(ctx context.Context, p *pass, released <-chan struc
 	}
 }
 
-// why returns why a call was ended: for a failure of the model that whoever asked has
-// noticed, if that is the cause of its context.
+// why returns the caller's reason for cancelling, if that is a failure of the model;
+// otherwise err.
 func why(ctx context.Context, err error) error {
 	var cause *Error
 	if ClassOf(err) == Cancelled && errors.As(context.Cause(ctx), &cause) {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// A quota is how many requests a provider will still take, as far as it says. It is a
-// value: each change returns the quota after it. The zero quota has no bound.
+// A quota predicts how many requests a provider still accepts. It is a value: each change
+// returns the next quota. The zero quota is unbounded.
 type quota struct {
 	bound  bool
-	left   int           // requests that may be sent until then
-	until  time.Time     // when there are more
-	each   time.Duration // steady: there is one more that often; else zero, and then there is no bound any more
-	unsaid int           // requests sent whose answers have not begun: the provider may not have counted them
+	left   int           // requests left until then
+	until  time.Time     // time of the next refill
+	each   time.Duration // steady: interval of one more request; if zero, the bound ends at until
+	unsaid int           // unanswered requests, which the provider may not have counted
 }
 
-// at returns the quota with what has come to it by now.
+// at returns the quota at now.
 func (q quota) at(now time.Time) quota {
 	switch {
 	case !q.bound || now.Before(q.until):
@@ -29,7 +29,7 @@ func (q quota) at(now time.Time) quota {
 	return q
 }
 
-// told returns the quota after the provider said what it allows.
+// told returns the quota after a report of the provider.
 func (q quota) told(a Allowance, now time.Time) quota {
 	after := max(a.After, time.Millisecond)
 	q = quota{bound: true, left: max(0, a.Requests-q.unsaid), until: now.Add(after), unsaid: q.unsaid}
@@ -39,7 +39,6 @@ func (q quota) told(a Allowance, now time.Time) quota {
 	return q
 }
 
-// sent returns the quota after one more request.
 func (q quota) sent() quota {
 	q.left = max(0, q.left-1)
 	q.unsaid++
@@ -48,20 +47,19 @@ func (q quota) sent() quota {
 
 func (q quota) spent() bool { return q.bound && q.left == 0 }
 
-// A stand is how a model stands with its provider, and the requests to it that wait
-// because nothing is left.
+// A stand is the quota of one model, with the requests it holds.
 type stand struct {
 	quota
 	waiting [2]queue // interactive, background
-	passed  int      // as in a lane
+	passed  int      // as in lane
 	timer   *time.Timer
 
-	// slow is by how many doublings there is more later than the provider says, for what
-	// it says of a steady limit may be of another one than it goes by.
+	// slow doubles the reported interval that many times, because a provider may report
+	// another steady limit than it enforces.
 	slow int
 }
 
-// maxSlow bounds slow: then the wait is a thousand times what was said.
+// maxSlow limits the factor to about a thousand.
 const maxSlow = 10
 
 func (g *Gate) stand(model string, now time.Time) *stand {
@@ -74,7 +72,7 @@ func (g *Gate) stand(model string, now time.Time) *stand {
 	return s
 }
 
-// hearing returns a context with which adapters tell the gate what is left for a request's model.
+// hearing returns a context in which adapters report allowances to the gate.
 func (g *Gate) hearing(ctx context.Context, p *pass) context.Context {
 	return WithAllowance(ctx, func(a Allowance) {
 		now := time.Now()
@@ -93,7 +91,7 @@ func (g *Gate) hearing(ctx context.Context, p *pass) context.Context {
 	})
 }
 
-// answered notes that the provider has counted a request.
+// answered notes that the provider has counted p.
 func (s *stand) answered(p *pass) {
 	if !p.answered {
 		p.answered = true
@@ -101,16 +99,16 @@ func (s *stand) answered(p *pass) {
 	}
 }
 
-// waits reports whether a request has to wait for more.
+// waits reports whether the quota holds w.
 func (w *waiter) waits(s *stand, now time.Time) bool { return s.spent() && now.Before(w.due) }
 
-// hold keeps a request back until there is more, or it has waited long enough.
+// hold queues w until the quota has room or w is due.
 func (g *Gate) hold(s *stand, w *waiter, now time.Time) {
 	s.waiting[w.class].add(w)
 	g.schedule(s, w.model, now)
 }
 
-// relieve lets those go on that need not wait any more.
+// relieve moves requests that are due or within the quota to the lane's queues.
 func (g *Gate) relieve(model string, now time.Time) {
 	s := g.stand(model, now)
 	left := s.left
@@ -129,7 +127,7 @@ func (g *Gate) relieve(model string, now time.Time) {
 	g.grant(now)
 }
 
-// schedule sees to it that those who wait are let go on in time.
+// schedule sets the timer for the next relieve.
 func (g *Gate) schedule(s *stand, model string, now time.Time) {
 	at := s.until
 	for _, q := range s.waiting {
@@ -155,32 +153,31 @@ func (g *Gate) schedule(s *stand, model string, now time.Time) {
 	}
 }
 
-// idle reports whether nothing is lost by forgetting s but a hint.
+// idle reports whether deleting s loses only a hint.
 func (s *stand) idle() bool {
 	return s.unsaid == 0 && s.held() == 0
 }
 
-// held returns how many requests are kept back.
+// held returns the number of held requests.
 func (s *stand) held() int { return len(s.waiting[0]) + len(s.waiting[1]) }
 
-// An Allowance is what a provider says, beside an answer or a refusal, that it will
-// still take before it limits the rate. It is a hint: the provider is the judge.
+// An Allowance is a provider's report of how many more requests it accepts before it
+// limits the rate. It is only a hint.
 type Allowance struct {
-	Requests int           // that it takes, not negative
-	After    time.Duration // until it takes more, positive
-	Steady   bool          // it takes one more each time After has passed; else as many as ever after it
+	Requests int           // accepted now; not negative
+	After    time.Duration // until more are accepted; positive
+	Steady   bool          // one more request after each After; otherwise no known limit after it
 }
 
 type allowanceKey struct{}
 
-// WithAllowance returns a context with which adapters tell what a provider says it will
-// still take, each time it says so and before the answer is read.
+// WithAllowance returns a context with which adapters call tell for each report, before
+// they read the answer.
 func WithAllowance(ctx context.Context, tell func(Allowance)) context.Context {
 	return context.WithValue(ctx, allowanceKey{}, tell)
 }
 
-// AllowanceOf returns whom to tell what a provider will still take, or nil if nobody
-// wants to know.
+// AllowanceOf returns the context's report function, or nil.
 func AllowanceOf(ctx context.Context) func(Allowance) {
 	tell, _ := ctx.Value(allowanceKey{}).(func(Allowance))
 	return tell

@@ -11,29 +11,28 @@ import (
 	"time"
 )
 
-// loserTime is how long a request may take to end once it is not wanted.
+// loserTime limits the wait for a cancelled request's end.
 const loserTime = time.Second
 
-// A rival is one of the requests of a race, made in a goroutine of its own.
+// A rival is one of the two requests of a race, in its own goroutine.
 type rival struct {
 	stop   context.CancelCauseFunc
-	sent   time.Time     // zero while it is held back, and once it has failed
-	pieces chan piece    // what it says; closed when it has ended
-	gone   chan struct{} // closed when nobody listens any more
-	used   Usage         // to be read once it has said how it ended, or pieces is closed
-	ended  bool          // it has said how; what it does after that is not heard
+	sent   time.Time     // zero while held and after a failure
+	pieces chan piece    // deltas and error; closed at the end
+	gone   chan struct{} // closed when the reader is gone
+	used   Usage         // valid after the last piece or the close of pieces
+	ended  bool          // sent its last piece; ignores everything after that
 }
 
-// A piece is what a rival says.
 type piece struct {
 	Delta
 	err error
 }
 
-// errLost is why a request is ended that did not begin first.
+// errLost cancels the request that lost.
 var errLost = errors.New("another request was answered first")
 
-// start makes a request that has its place.
+// start sends a request that has its slot.
 func (m *gatedModel) start(ctx context.Context, p *pass, released <-chan struct{}, req *Request) *rival {
 	ctx, stop := context.WithCancelCause(ctx)
 	r := &rival{stop: stop, pieces: make(chan piece), gone: make(chan struct{}), used: guess(req)}
@@ -50,7 +49,7 @@ func (m *gatedModel) start(ctx context.Context, p *pass, released <-chan struct{
 	return r
 }
 
-// say hands on what a request says, and reports whether somebody wanted it.
+// say passes a piece on, and reports whether the reader took it.
 func (r *rival) say(d Delta, err error) bool {
 	if r.ended {
 		return false
@@ -71,7 +70,7 @@ func (r *rival) say(d Delta, err error) bool {
 	}
 }
 
-// leave ends a request that is not wanted. It is called by one goroutine.
+// leave cancels a request. Only one goroutine may call it.
 func (r *rival) leave() {
 	if r != nil && r.stop != nil {
 		close(r.gone)
@@ -80,7 +79,7 @@ func (r *rival) leave() {
 	}
 }
 
-// usage returns what a request used that has ended or was left.
+// usage waits for the request's end and returns its usage.
 func (r *rival) usage(req *Request) Usage {
 	wedged := time.After(loserTime)
 	for {
@@ -95,13 +94,13 @@ func (r *rival) usage(req *Request) Usage {
 	}
 }
 
-// guess returns a guess of what a request used that was not answered.
+// guess estimates the usage of an unanswered request.
 func guess(req *Request) Usage {
 	return Usage{Input: int(math.Ceil(float64(req.Size()) * tokensPerByte)), Estimated: true}
 }
 
-// with returns the usage of two requests together. If the provider says what the first
-// cost and not what the second did, that is taken to have cost as much for each token.
+// with returns the usage of two requests. If only the first has a cost, the second counts
+// at the same cost per token.
 func (u Usage) with(o Usage) Usage {
 	sum := Usage{
 		Input: u.Input + o.Input, CacheRead: u.CacheRead + o.CacheRead, CacheWrite: u.CacheWrite + o.CacheWrite,
@@ -119,16 +118,15 @@ func (u Usage) with(o Usage) Usage {
 	return sum
 }
 
-// A race is a request, and the second one that is made if the first is slow to begin.
+// A race is a request and its hedge.
 type race struct {
 	*gatedModel
 	req           *Request
 	pace          *pace
-	first, second *rival // second is nil if there is none
+	first, second *rival // nil without a hedge
 }
 
-// hedged makes a request that has its place, and a second one if the first is slow to
-// begin.
+// hedged sends a request that has its slot, and a hedge if the first delta is late.
 func (m *gatedModel) hedged(ctx context.Context, p *pass, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		r := &race{gatedModel: m, req: req, pace: m.gate.pace(m.Name()), first: m.start(ctx, p, released, req)}
@@ -141,8 +139,8 @@ func (m *gatedModel) hedged(ctx context.Context, p *pass, released <-chan struct
 	}
 }
 
-// run waits until one of the requests says something, or both have failed. It returns
-// which it was and what it said.
+// run returns the first request to deliver a delta, with its first piece; or, if both
+// fail, the last failure.
 func (r *race) run(ctx context.Context, released <-chan struct{}) (*rival, piece) {
 	var late <-chan time.Time
 	if released == nil {
@@ -172,15 +170,14 @@ func (r *race) run(ctx context.Context, released <-chan struct{}) (*rival, piece
 			r.began(from)
 			return from, p
 		}
-		if first == nil && second == nil { // a hedge is no second try: where there is none, none is made
+		if first == nil && second == nil { // a hedge is no retry: a failed request gets none
 			return from, p
 		}
 		from.sent = time.Time{}
 	}
 }
 
-// sent notes that the first request is sent now. It returns what tells that it is late,
-// or nil.
+// sent notes that the first request is sent. It returns a timer for the hedge, or nil.
 func (r *race) sent() <-chan time.Time {
 	r.first.sent = time.Now()
 	if late, known := r.pace.request(); known {
@@ -189,7 +186,7 @@ func (r *race) sent() <-chan time.Time {
 	return nil
 }
 
-// again makes the second request if it may be made, and returns what that says.
+// again sends the hedge, if allowed, and returns its pieces.
 func (r *race) again(ctx context.Context) chan piece {
 	if ctx.Err() != nil {
 		return nil
@@ -203,9 +200,8 @@ func (r *race) again(ctx context.Context) chan piece {
 	return r.second.pieces
 }
 
-// began notes how long the requests took up to now, when one has begun to answer. What
-// the first would have taken, if it is not that one, is more than that; what the second
-// would have, nobody knows.
+// began records latencies once winner has started. The loser's elapsed time is a lower
+// bound; only the first request's is recorded.
 func (r *race) began(winner *rival) {
 	now := time.Now()
 	if !r.first.sent.IsZero() {
@@ -216,8 +212,7 @@ func (r *race) began(winner *rival) {
 	}
 }
 
-// tell hands on what the winner says, from its first piece on. The last one has the usage
-// of both requests.
+// tell passes on the winner's pieces. The last has the usage of both requests.
 func (r *race) tell(winner *rival, p piece, yield func(Delta, error) bool) {
 	loser := r.second
 	if winner == r.second {
@@ -235,7 +230,7 @@ func (r *race) tell(winner *rival, p piece, yield func(Delta, error) bool) {
 	}
 }
 
-// bill makes the last piece say what was used.
+// bill sets the usage of the last piece.
 func (p *piece) bill(used Usage) {
 	if p.err != nil {
 		e := *asError(p.err, "")
@@ -246,25 +241,23 @@ func (p *piece) bill(used Usage) {
 	done.Usage, p.Done = used, &done
 }
 
-// Numbers of hedging.
 const (
-	paceLeast  = 20  // requests that have begun to answer; of fewer it is not known what is slow
-	paceMost   = 100 // of which it is remembered
-	hedgeShare = 20  // requests that pay for one hedge
+	paceLeast  = 20  // samples below which no latency counts as slow
+	paceMost   = 100 // samples kept
+	hedgeShare = 20  // requests that earn one hedge
 	hedgeBurst = 2   // hedges that can be saved up
 )
 
-// A pace is how soon one model begins to answer, and how many requests to it may be
-// hedged. The zero pace knows nothing and has nothing saved up. It has no clock, and is
-// safe for concurrent use.
+// A pace holds one model's latencies to the first delta and its budget of hedges. The
+// zero pace is empty. It is safe for concurrent use.
 type pace struct {
 	mu     sync.Mutex
-	firsts []time.Duration // from a request to the first of its answer; the last paceMost
-	oldest int             // of firsts, once they are so many
-	saved  int             // requests that have not paid for a hedge yet
+	firsts []time.Duration // the last paceMost latencies
+	oldest int             // index into firsts, once full
+	saved  int             // requests not yet spent on a hedge
 }
 
-// note notes how long a request took to begin with its answer.
+// note records a latency.
 func (p *pace) note(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -276,8 +269,8 @@ func (p *pace) note(d time.Duration) {
 	p.oldest = (p.oldest + 1) % paceMost
 }
 
-// request notes a request that may be hedged. It returns how long 95 in 100 took at most
-// to begin with their answers, if enough have.
+// request adds to the hedge budget. It returns the 95th percentile of the latencies, if
+// there are enough.
 func (p *pace) request() (late time.Duration, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -289,7 +282,7 @@ func (p *pace) request() (late time.Duration, known bool) {
 	return slices.Sorted(slices.Values(p.firsts))[(95*n+99)/100-1], true
 }
 
-// hedge takes a hedge, and reports whether there was one to take.
+// hedge spends a hedge, if there is one.
 func (p *pace) hedge() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -300,7 +293,7 @@ func (p *pace) hedge() bool {
 	return true
 }
 
-// maxPaces bounds of how many models a gate knows the pace.
+// maxPaces limits the models whose latencies a gate keeps.
 const maxPaces = 200
 
 func (g *Gate) pace(model string) *pace {
@@ -317,7 +310,7 @@ func (g *Gate) pace(model string) *pace {
 	return p
 }
 
-// hedge lets a second request to a model in, or returns nil: it waits for nothing.
+// hedge returns a slot for a hedge, or nil; it never waits.
 func (g *Gate) hedge(model string, of *pace) *pass {
 	now := time.Now()
 	g.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A Price is what a model costs, in US dollars per million tokens.
+// A Price is a model's price in US dollars per million tokens.
 type Price struct {
 	Input      float64
 	Output     float64
@@ -17,9 +17,8 @@ type Price struct {
 	CacheWrite float64
 }
 
-// An Override is a price as far as it is given: in a configuration file, or in a
-// table. What is not given for caches is the input price, or keeps its
-// proportion to it.
+// An Override is a possibly partial price. Missing cache prices keep their ratio to the
+// input price, or equal it.
 type Override struct {
 	Input      *float64 `json:"input,omitempty" toml:"input"`
 	Output     *float64 `json:"output,omitempty" toml:"output"`
@@ -27,10 +26,10 @@ type Override struct {
 	CacheWrite *float64 `json:"cache_write,omitempty" toml:"cache_write"`
 }
 
-// maxPrice bounds prices: 100 times the dearest there is.
+// maxPrice is 100 times the dearest known price.
 const maxPrice = 100_000
 
-// check reports a price that cannot be meant.
+// check returns an error if a price is out of range.
 func (o Override) check() error {
 	for _, f := range []struct {
 		name  string
@@ -43,7 +42,7 @@ func (o Override) check() error {
 	return nil
 }
 
-// over returns the price base changed by o.
+// over returns base with o's prices.
 func (o Override) over(base Price) Price {
 	p := base
 	if o.Input != nil {
@@ -61,47 +60,46 @@ func (o Override) over(base Price) Price {
 	return p
 }
 
-// A PriceSource says where a price is from.
+// A PriceSource names the origin of a price.
 type PriceSource string
 
-// The sources, the one that wins first.
+// The sources, highest precedence first.
 const (
-	FromProvider  PriceSource = "provider"  // the provider said what the request cost
+	FromProvider  PriceSource = "provider"  // cost reported for the request
 	FromOverride  PriceSource = "override"  // the configuration
-	FromRefreshed PriceSource = "refreshed" // a table that was fetched
-	FromTable     PriceSource = "table"     // the built-in table
+	FromRefreshed PriceSource = "refreshed" // a fetched table
+	FromTable     PriceSource = "table"
 	PriceUnknown  PriceSource = ""
 )
 
-// An Info is what is known of a model. Zero numbers are unknown.
+// An Info is the known facts about a model; zero numbers are unknown.
 type Info struct {
-	Price Price // if Source is not PriceUnknown
+	Price Price // valid unless Source is PriceUnknown
 
-	// Long is the price of requests that read more than Over tokens, caches
-	// included. Over is zero if there is no such price.
+	// Long is the price of requests that read more than Over tokens, caches included.
+	// Zero Over means that there is none.
 	Over int
 	Long Price
 
 	Source PriceSource // of the prices
 
-	Context   int // tokens of a request and its answer
+	Context   int // tokens of request and answer
 	MaxOutput int // tokens of an answer
 	Reasoning bool
 	Vision    bool
 	Tools     bool
 }
 
-// Prices knows what models cost. It is a value that does not change: safe for
-// concurrent use. The zero value knows nothing.
+// Prices is an immutable set of prices, safe for concurrent use. The zero value is empty.
 type Prices struct {
-	tables    []priceTable // the one that wins first
+	tables    []priceTable // highest precedence first
 	overrides map[string]Override
 }
 
 //go:embed prices.json
 var pricesJSON []byte
 
-// BuiltIn returns the prices that Ponder comes with, as of [Prices.AsOf].
+// BuiltIn returns the embedded prices, as of [Prices.AsOf].
 func BuiltIn() Prices {
 	t, err := ParseTable(pricesJSON)
 	if err != nil {
@@ -110,7 +108,7 @@ func BuiltIn() Prices {
 	return Prices{tables: []priceTable{t.index(FromTable)}}
 }
 
-// AsOf returns the date, as 2026-10-27, of the newest table, or "".
+// AsOf returns the newest table's date, such as 2026-10-27, or "".
 func (p Prices) AsOf() string {
 	if len(p.tables) == 0 {
 		return ""
@@ -118,15 +116,15 @@ func (p Prices) AsOf() string {
 	return p.tables[0].asOf
 }
 
-// WithTable returns p with a table that wins over those p has.
+// WithTable returns p with a table that takes precedence over p's.
 func (p Prices) WithTable(t Table) Prices {
 	p.tables = append([]priceTable{t.index(FromRefreshed)}, p.tables...)
 	return p
 }
 
-// With returns p with prices for model, a full name, or "provider/*" for all
-// models of a provider. They win over every table. For a model that is in no
-// table, input and output are both needed to make a price.
+// With returns p with the price of model, a full name, or "provider/*" for all of a
+// provider's models. It takes precedence over every table. A model in no table needs both
+// input and output.
 func (p Prices) With(model string, o Override) (Prices, error) {
 	if err := o.check(); err != nil {
 		return p, fmt.Errorf("price of %s: %w", model, err)
@@ -140,10 +138,9 @@ func (p Prices) With(model string, o Override) (Prices, error) {
 	return p, nil
 }
 
-// Lookup returns what is known of a model by its full name. Dated versions, as
-// anthropic/claude-opus-4-6-20260205, and openrouter's names for models that are
-// known from elsewhere are found. It returns false if nothing at all is known;
-// the price may be unknown even if it returns true.
+// Lookup returns the facts about a model by full name. It also resolves dated versions,
+// such as anthropic/claude-opus-4-6-20260205, and openrouter's names of other providers'
+// models. It reports whether anything is known; even then the price may be unknown.
 func (p Prices) Lookup(model string) (Info, bool) {
 	names := aliases(model)
 	var info Info
@@ -162,12 +159,12 @@ func (p Prices) Lookup(model string) (Info, bool) {
 	}
 	info.Price, info.Source = o.over(info.Price), FromOverride
 	if o.Input != nil || o.Output != nil {
-		info.Over, info.Long = 0, Price{} // a price of one's own has no tiers
+		info.Over, info.Long = 0, Price{} // an override has no tiers
 	}
 	return info, true
 }
 
-// fill returns i with what it lacks from other.
+// fill returns i with its gaps filled from other.
 func (i Info) fill(other Info) Info {
 	if i.Source == PriceUnknown {
 		i.Price, i.Over, i.Long, i.Source = other.Price, other.Over, other.Long, other.Source
@@ -180,13 +177,12 @@ func (i Info) fill(other Info) Info {
 	return i
 }
 
-// maxCost bounds the cost of a request, in millionths of a dollar: a million dollars.
+// maxCost limits the cost of a request: a million dollars, in millionths.
 const maxCost = 1e12
 
-// Cost returns what a request to model cost, in millionths of a US dollar, and
-// how that is known. What the provider says wins over an override in the
-// configuration, that over a fetched table, that over the built-in one. An
-// unknown price is unknown, never 0; ollama's models cost 0 by declaration.
+// Cost returns a request's cost in millionths of a US dollar, and its source. The
+// precedence is provider, override, fetched table, built-in table. If no price is known,
+// known is false; ollama's models are declared to cost 0.
 func (p Prices) Cost(u Usage, model string) (microdollars int64, known bool, source PriceSource) {
 	if u.Cost != nil && *u.Cost >= 0 {
 		return min(*u.Cost, maxCost), true, FromProvider
@@ -198,8 +194,8 @@ func (p Prices) Cost(u Usage, model string) (microdollars int64, known bool, sou
 	return info.cost(u), true, info.Source
 }
 
-// cost returns what u costs: dollars per million tokens are millionths of a
-// dollar per token.
+// cost returns u's cost. Dollars per million tokens equal millionths of a dollar per
+// token.
 func (i Info) cost(u Usage) int64 {
 	input, read, write, output := count(u.Input), count(u.CacheRead), count(u.CacheWrite), count(u.Output)
 	price := i.Price
@@ -207,13 +203,13 @@ func (i Info) cost(u Usage) int64 {
 		price = i.Long
 	}
 	sum := input*price.Input + read*price.CacheRead + write*price.CacheWrite + output*price.Output
-	return int64(math.Ceil(math.Min(sum, maxCost) - 1e-6)) // a part counts, rounding errors do not
+	return int64(math.Ceil(math.Min(sum, maxCost) - 1e-6)) // round up fractions, but not rounding errors
 }
 
-// count returns a number of tokens; a negative one is none.
+// count returns tokens, or 0 if negative.
 func count(tokens int) float64 { return float64(max(0, tokens)) }
 
-// find returns the entry of the first of names that m has.
+// find returns m's entry for the first matching name.
 func find[V any](m map[string]V, names []string) (v V, ok bool) {
 	for _, name := range names {
 		if v, ok = m[name]; ok {
@@ -223,8 +219,8 @@ func find[V any](m map[string]V, names []string) (v V, ok bool) {
 	return v, false
 }
 
-// canonical returns the form of a name that tables are searched for: dots and
-// case do not count, for providers disagree on them.
+// canonical returns a name's lookup form. It ignores case and equates dots with dashes,
+// because providers differ in both.
 func canonical(name string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), ".", "-")
 }

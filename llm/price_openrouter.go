@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// RefreshOpenRouter fetches the list of models that OpenRouter has at url, which needs no
-// key, and puts what it says of them into the models of t. Errors leave t as it was.
+// RefreshOpenRouter fetches OpenRouter's public model list from url and updates t.Models
+// in place. On errors t is unchanged.
 func (t Table) RefreshOpenRouter(ctx context.Context, client *http.Client, url string) error {
 	page, err := fetchModels(ctx, client, url, "")
 	if err != nil {
@@ -36,7 +36,7 @@ func (t Table) RefreshOpenRouter(ctx context.Context, client *http.Client, url s
 	return nil
 }
 
-// A brokeredModel is a model in OpenRouter's list, as far as we read it.
+// A brokeredModel is an entry of OpenRouter's list.
 type brokeredModel struct {
 	ID           string  `json:"id"`
 	Context      float64 `json:"context_length"`
@@ -57,22 +57,21 @@ type brokeredModel struct {
 	Supported []string `json:"supported_parameters"`
 }
 
-// A perToken is a price in dollars for a token, in a string or not; zero, if it is not given.
+// A perToken is a price per token in dollars, as a number or string; nil if missing.
 type perToken struct{ perMillion *float64 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. What is no number is no price.
+// UnmarshalJSON implements [json.Unmarshaler]. It ignores values that are no number.
 func (p *perToken) UnmarshalJSON(b []byte) error {
 	if f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64); err == nil {
-		f = math.Round(f*1e14) / 1e8 // 0.0000003 is 0.3 and not 0.29999999999999998
+		f = math.Round(f*1e14) / 1e8 // 0.0000003 becomes 0.3, not 0.29999999999999998
 		p.perMillion = &f
 	}
 	return nil
 }
 
-// ParseOpenRouter reads the list of models in the form of OpenRouter, whose names there
-// begin with openrouter/. Entries that make no sense are left out. A price that depends on
-// what is chosen, or has a part for each request, is unknown; one of 0 is believed only of
-// models that are called free.
+// ParseOpenRouter parses OpenRouter's model list; the names get the prefix openrouter/.
+// It skips invalid entries. Variable and per-request prices are unknown. So is a price of
+// 0, unless the model's name ends in :free.
 func ParseOpenRouter(data []byte) (Table, error) {
 	if len(data) > maxTable {
 		return Table{}, fmt.Errorf("list of models is longer than %d MB", maxTable>>20)
@@ -89,11 +88,10 @@ func ParseOpenRouter(data []byte) (Table, error) {
 	return Table{Models: list.Data}, nil
 }
 
-// brokered is what a list of models comes to. Its entries are read one at a time, for
-// those that are left out may be many.
+// brokered parses a model list entry by entry, because it may skip many.
 type brokered map[string]TableEntry
 
-// UnmarshalJSON implements [json.Unmarshaler]. What is no list is an empty one.
+// UnmarshalJSON implements [json.Unmarshaler]. Any value but a list gives an empty map.
 func (b *brokered) UnmarshalJSON(list []byte) error {
 	d := json.NewDecoder(bytes.NewReader(list))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
@@ -103,7 +101,7 @@ func (b *brokered) UnmarshalJSON(list []byte) error {
 	var m brokeredModel
 	for d.More() {
 		m = brokeredModel{}
-		var other *json.UnmarshalTypeError // of a field, which is left out
+		var other *json.UnmarshalTypeError // of one field, which is skipped
 		if err := d.Decode(&m); err != nil && !errors.As(err, &other) {
 			return err
 		}
@@ -115,7 +113,7 @@ func (b *brokered) UnmarshalJSON(list []byte) error {
 	return nil
 }
 
-// named reports whether a model has a name that is not that of all of them.
+// named reports whether the model has a name other than the wildcard.
 func (m brokeredModel) named() bool { return m.ID != "" && strings.TrimSpace(m.ID) != "*" }
 
 func (m brokeredModel) entry() TableEntry {
@@ -124,7 +122,7 @@ func (m brokeredModel) entry() TableEntry {
 		Reasoning: slices.Contains(m.Supported, "reasoning"), Tools: slices.Contains(m.Supported, "tools"),
 		Vision: slices.Contains(m.Architecture.Input, "image"),
 	}
-	if top := tokens(m.Top.Context); top != 0 { // who is asked first
+	if top := tokens(m.Top.Context); top != 0 { // the provider that OpenRouter prefers
 		e.Context = top
 	}
 	p := m.Pricing

@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// ModelsURL is the page that [Refresh] is meant for.
+// ModelsURL is the default page for [Refresh].
 const ModelsURL = "https://models.dev/api.json"
 
-// Refresh fetches a table in the form of models.dev from url, unless the page is
-// still the one that have was made from: then it returns have, as of today. Store
-// what it returns, and give it to [Prices.WithTable]. Errors leave have as good
-// as it was. The request lasts as long as ctx and client let it.
+// Refresh fetches a table in the form of models.dev from url. If the page still has
+// have's ETag, it returns have, dated today. On errors have stays usable. Callers store
+// the result and pass it to [Prices.WithTable]. Only ctx and client limit the time.
 func Refresh(ctx context.Context, client *http.Client, url string, have Table) (Table, error) {
 	tag := have.ETag
 	if len(have.Models) == 0 {
@@ -42,11 +41,11 @@ func Refresh(ctx context.Context, client *http.Client, url string, have Table) (
 	return t, nil
 }
 
-// A modelPage is a list of models as it was fetched.
+// A modelPage is a fetched model list.
 type modelPage struct {
 	data []byte
 	tag  string
-	same bool // as the one with the tag that was sent
+	same bool // not modified since tag
 }
 
 func fetchModels(ctx context.Context, client *http.Client, url, tag string) (modelPage, error) {
@@ -77,7 +76,7 @@ func fetchModels(ctx context.Context, client *http.Client, url, tag string) (mod
 	return modelPage{data: data, tag: resp.Header.Get("ETag")}, nil
 }
 
-// A foreignModel is a model on models.dev, as far as we read it.
+// A foreignModel is an entry of models.dev.
 type foreignModel struct {
 	Reasoning  bool `json:"reasoning"`
 	ToolCall   bool `json:"tool_call"`
@@ -102,10 +101,9 @@ type foreignCost struct {
 	Over200k *Override `json:"context_over_200k"`
 }
 
-// ParseModels reads the list of models in the form of models.dev. Entries that
-// make no sense are left out; a price of 0 for all is not believed, for there it
-// often means that a subscription pays. Ollama's models are left out: they cost
-// 0 by declaration.
+// ParseModels parses a model list in the form of models.dev. It skips invalid entries and
+// ollama's models, which cost 0 by declaration. It treats prices that are all 0 as
+// unknown, because they often mean a subscription.
 func ParseModels(data []byte) (Table, error) {
 	if len(data) > maxTable {
 		return Table{}, fmt.Errorf("list of models is longer than %d MB", maxTable>>20)
@@ -166,7 +164,7 @@ func (m foreignModel) entry() TableEntry {
 	return e
 }
 
-// tokens returns a foreign number of tokens, -1 if it is none.
+// tokens returns f as a token count, or -1 if out of range.
 func tokens(f float64) int {
 	if f >= 0 && f <= maxTokens {
 		return int(f)

@@ -10,17 +10,15 @@ import (
 	"strings"
 )
 
-// A Table is a list of models with prices, limits and abilities, in the form in
-// which it is stored as JSON: the built-in one, and the one that [Refresh]
-// fetches.
+// A Table is a list of models with prices, limits and abilities, in its stored JSON form.
 type Table struct {
-	AsOf   string                `json:"as_of"`          // date, as 2026-10-27
-	ETag   string                `json:"etag,omitempty"` // of the page it was fetched from
-	Models map[string]TableEntry `json:"models"`         // by full name; provider/* stands for all of a provider
+	AsOf   string                `json:"as_of"`          // date, such as 2026-10-27
+	ETag   string                `json:"etag,omitempty"` // of the fetched page
+	Models map[string]TableEntry `json:"models"`         // by full name; provider/* matches all models of a provider
 }
 
-// A TableEntry is a model in a [Table]. Without a price, input and output both,
-// its price is unknown.
+// A TableEntry is a model in a [Table]. Its price is unknown unless it has both input and
+// output.
 type TableEntry struct {
 	Price     *Override  `json:"price,omitempty"`
 	Long      *LongPrice `json:"long,omitempty"`
@@ -31,13 +29,12 @@ type TableEntry struct {
 	Tools     bool       `json:"tools,omitempty"`
 }
 
-// A LongPrice is the price of requests that read more than Over tokens.
 type LongPrice struct {
 	Over  int      `json:"over"`
 	Price Override `json:"price"`
 }
 
-// Bounds of tables.
+// Limits of tables.
 const (
 	maxTable      = 64 << 20 // bytes
 	maxTableModel = 50_000
@@ -45,7 +42,7 @@ const (
 	maxTokens     = 1 << 40
 )
 
-// ParseTable reads a stored table. It fails on prices that cannot be meant.
+// ParseTable parses a stored table. A price or limit out of range is an error.
 func ParseTable(data []byte) (Table, error) {
 	var t Table
 	if len(data) > maxTable {
@@ -65,7 +62,7 @@ func ParseTable(data []byte) (Table, error) {
 	return t, nil
 }
 
-// check reports what cannot be meant.
+// check returns an error if a number is out of range.
 func (e TableEntry) check() error {
 	if e.Context < 0 || e.MaxOutput < 0 || e.Context > maxTokens || e.MaxOutput > maxTokens {
 		return errors.New("a limit is out of range")
@@ -84,13 +81,13 @@ func (e TableEntry) check() error {
 	return nil
 }
 
-// A priceTable is a table made for looking up.
+// A priceTable is an indexed Table.
 type priceTable struct {
 	asOf   string
 	models map[string]Info // by canonical name
 }
 
-// index returns t made for looking up. Entries that cannot be meant are left out.
+// index skips invalid entries.
 func (t Table) index(source PriceSource) priceTable {
 	models := make(map[string]Info, len(t.Models))
 	for _, name := range slices.Sorted(maps.Keys(t.Models)) {
@@ -113,9 +110,8 @@ func (e TableEntry) info(source PriceSource) Info {
 	return i
 }
 
-// aliases returns the canonical names under which a model may be found, the most
-// exact first: its own, that without a version, for openrouter those of the
-// maker, and its provider's for all models.
+// aliases returns a model's canonical names, most specific first. They are its own,
+// without version, for openrouter the maker's, and the provider's wildcard.
 func aliases(model string) []string {
 	name := canonical(textkit.TruncateBytes(model, maxModelName))
 	names := []string{name, withoutVersion(name)}
@@ -129,7 +125,7 @@ func aliases(model string) []string {
 	return slices.Compact(append(names, provider+"/*"))
 }
 
-// providerOf returns the provider whose prices openrouter's makers have.
+// providerOf maps an openrouter maker to a provider.
 func providerOf(maker string) string {
 	switch maker {
 	case "google":
@@ -144,8 +140,8 @@ func providerOf(maker string) string {
 	return maker
 }
 
-// withoutVersion returns a canonical name without the date or number of a
-// version at its end: -20260205, -2026-02-05, @20260205, -0613, -001, -latest.
+// withoutVersion removes a final version from a canonical name: -20260205, -2026-02-05,
+// @20260205, -0613, -001, -latest.
 func withoutVersion(name string) string {
 	if at := strings.LastIndexByte(name, '@'); at > 0 {
 		name = name[:at]
@@ -159,7 +155,7 @@ func withoutVersion(name string) string {
 	return name
 }
 
-// hasForm reports whether s is form, in which d stands for a digit.
+// hasForm reports whether s matches form, in which d matches a digit.
 func hasForm(s, form string) bool {
 	for i := range len(form) {
 		if form[i] != s[i] && (form[i] != 'd' || !digit(s[i])) {

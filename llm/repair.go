@@ -8,32 +8,30 @@ import (
 	"strings"
 )
 
-// MaxRepair is the longest text that [Repair] looks at, in bytes.
+// MaxRepair limits the text that [Repair] reads, in bytes.
 const MaxRepair = 256 << 10
 
-// maxRepairDepth bounds how deep a repaired value may be nested.
+// maxRepairDepth limits the nesting of a repaired value.
 const maxRepairDepth = 200
 
-// maxFound bounds how many values of one text are looked at.
+// maxFound limits the values found in one text.
 const maxFound = 16
 
-// Errors of Repair, fit to be shown to a model.
+// Errors of Repair, worded for a model.
 var (
 	errNoValue   = errors.New("there is no JSON value in the answer")
 	errRepairLen = fmt.Errorf("the answer is not JSON and longer than %d KB", MaxRepair>>10)
 	errDepth     = fmt.Errorf("the JSON value is nested deeper than %d levels", maxRepairDepth)
 )
 
-// Repair returns the JSON value that a model meant by text. It passes over
-// thinking in <think> tags, prose and code fences, prefers a value in a fence to
-// one without and an object or a list of them to "[1]", and takes the first of
-// equals. It closes what was cut off, and mends commas, quotes, keys without
-// quotes, comments, raw line breaks, ellipses, literals of Python and
-// JavaScript, and JSON that is escaped once too often. The result is compact, but
-// a text that is JSON already comes back as it is.
+// Repair returns the JSON value that a model's text contains. It skips <think> reasoning,
+// prose and code fences. It prefers fenced values, then objects and lists of them, and
+// among equals the first. It closes truncated values. It also fixes commas, quotes, bare
+// keys, comments, raw line breaks, ellipses, Python and JavaScript literals, and doubly
+// escaped JSON. The result is compact, but valid JSON is only trimmed.
 //
-// It takes steps linear in the length of text, which may be at most [MaxRepair]
-// bytes, and fails if there is no value or one is nested too deeply.
+// The time is linear in the text, which may have [MaxRepair] bytes. Repair fails if there
+// is no value or one is nested too deeply.
 func Repair(text string) (json.RawMessage, error) {
 	values, err := RepairAll(text)
 	if err != nil {
@@ -42,9 +40,8 @@ func Repair(text string) (json.RawMessage, error) {
 	return values[0], nil
 }
 
-// RepairAll returns the JSON values in text, mended as by [Repair], the likeliest first,
-// and equals in the order of the text: at least one, if there is no error, and at most
-// sixteen.
+// RepairAll returns all values in text, repaired as by [Repair] and best first. Without
+// an error it returns 1 to 16 values.
 func RepairAll(text string) ([]json.RawMessage, error) {
 	if len(text) <= MaxRepair {
 		if data := bytes.TrimSpace([]byte(text)); json.Valid(data) {
@@ -55,13 +52,13 @@ func RepairAll(text string) ([]json.RawMessage, error) {
 	return values, err
 }
 
-// repairSteps is RepairAll with the number of steps it took.
+// repairSteps is RepairAll, with the number of steps taken.
 func repairSteps(text string) (values []json.RawMessage, steps int, err error) {
 	if len(text) > MaxRepair {
 		return nil, 0, errRepairLen
 	}
-	// What follows the end of thinking counts, if there is a value in it.
-	// The opening tag is often missing, for templates swallow it.
+	// Text after the end of reasoning wins if it has a value. The start tag is often
+	// missing, because templates drop it.
 	for _, tail := range []string{afterThinking(text), text} {
 		s := scanner{text: tail, unescape: true}
 		err = s.find()
@@ -79,7 +76,7 @@ func repairSteps(text string) (values []json.RawMessage, steps int, err error) {
 	return nil, steps, errNoValue
 }
 
-// afterThinking returns what follows the last end of thinking, wherever that stands.
+// afterThinking returns the text after the last end of reasoning.
 func afterThinking(text string) string {
 	for _, a := range append(asides[:len(asides):len(asides)], aside{end: "</thought>"}) {
 		if i := strings.LastIndex(text, a.end); i >= 0 && a.end != "" {
@@ -89,22 +86,22 @@ func afterThinking(text string) string {
 	return text
 }
 
-// A found is a value in a text, with how likely it is to be the answer.
+// A found is a value in a text, with its rank.
 type found struct {
 	json json.RawMessage
 	rank int
 }
 
-// The ranks, the likeliest first.
+// The ranks, best first.
 const (
-	rankFenced = iota // in a code fence for JSON or for nothing in particular
-	rankValue         // an object, or a list with more than plain words and numbers
+	rankFenced = iota // in a code fence for JSON or without a language
+	rankValue         // a non-empty object, or a list with strings or containers
 	rankPlain         // a list such as [1], which may be a citation
 	rankScalar
 	rankCount
 )
 
-// ranked returns the values by rank, in the order of the text within a rank.
+// ranked returns the values by rank, then in text order.
 func ranked(list []found) []json.RawMessage {
 	values := make([]json.RawMessage, 0, len(list))
 	for rank := range rankCount {
@@ -117,8 +114,7 @@ func ranked(list []found) []json.RawMessage {
 	return values
 }
 
-// find looks for values from left to right, each begun after the end of the one
-// before.
+// find collects values from left to right, without overlap.
 func (s *scanner) find() error {
 	if s.bareObject() {
 		return s.add(s.object)
@@ -149,7 +145,7 @@ func (s *scanner) find() error {
 	return nil
 }
 
-// add reads a container, whose opening bracket is read, and keeps it.
+// add reads a container after its opening bracket and records it.
 func (s *scanner) add(read func(depth int) error) error {
 	start := len(s.out)
 	s.rich = false
@@ -167,8 +163,7 @@ func (s *scanner) add(read func(depth int) error) error {
 	return nil
 }
 
-// fence passes over the marker of a code fence and notes whether what follows
-// is code that may be JSON.
+// fence reads a code fence marker and updates fenced and inFence.
 func (s *scanner) fence() {
 	for s.at(s.i) == '`' {
 		s.i++
@@ -186,8 +181,8 @@ func (s *scanner) fence() {
 	s.inFence = !s.inFence
 }
 
-// findUnescaped looks for values in the rest of the text with one level of
-// escapes removed, as in {\"a\": \"b\"}.
+// findUnescaped searches the rest of the text without one level of escapes, as in {\"a\":
+// \"b\"}.
 func (s *scanner) findUnescaped() error {
 	rest := s.text[s.i:]
 	s.steps += len(rest)
@@ -198,10 +193,9 @@ func (s *scanner) findUnescaped() error {
 	return err
 }
 
-// unescaper removes one level of escapes.
 var unescaper = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\/`, "/")
 
-// addScalar takes a text that is nothing but a scalar as a value.
+// addScalar records a text that is only a scalar.
 func (s *scanner) addScalar() {
 	text := strings.Trim(s.text, " \t\r\n`")
 	if lit, ok := literal(text); ok {

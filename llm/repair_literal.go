@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// literalAt reports whether a literal without quotes is at i, or what is left of one.
+// literalAt reports whether a bare literal, or a truncated one, is at i.
 func (s *scanner) literalAt(i int) bool {
 	start := i
 	for i < len(s.text) && i-start < 10 && letter(s.at(i)) {
@@ -16,7 +16,8 @@ func (s *scanner) literalAt(i int) bool {
 	return ok || i > start && i == len(s.text) && prefixed(s.text[start:i]) != ""
 }
 
-// constant returns a literal that is no number as JSON. What JSON cannot say is null.
+// constant converts a literal other than a number to JSON; values without a JSON form
+// become null.
 func constant(word string) (string, bool) {
 	switch word {
 	case "true", "True", "TRUE":
@@ -29,7 +30,7 @@ func constant(word string) (string, bool) {
 	return "", false
 }
 
-// literal returns a literal or number as JSON, if text is nothing else.
+// literal converts text to JSON if it is a literal or number.
 func literal(text string) (string, bool) {
 	if lit, ok := constant(text); ok {
 		return lit, true
@@ -42,11 +43,10 @@ func isLiteral(text string) bool {
 	return ok
 }
 
-// maxNumber bounds the length of numbers, in bytes.
+// maxNumber limits numbers, in bytes.
 const maxNumber = 400
 
-// number returns a number as JSON writes it: 007, +1, .5, 5., 1_000 and 0x1F are
-// understood.
+// number converts a number to JSON; it accepts 007, +1, .5, 5., 1_000 and 0x1F.
 func number(text string) (string, bool) {
 	if text == "" || len(text) > maxNumber || strings.IndexByte("+-.0123456789", text[0]) < 0 {
 		return "", false
@@ -84,7 +84,7 @@ func number(text string) (string, bool) {
 	return n, true
 }
 
-// cutAny cuts s at the first of the given bytes.
+// cutAny cuts s at the first byte in bytes.
 func cutAny(s, bytes string) (before, after string, found bool) {
 	if i := strings.IndexAny(s, bytes); i >= 0 {
 		return s[:i], s[i+1:], true
@@ -92,7 +92,6 @@ func cutAny(s, bytes string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// orZero returns digits, or 0 for none.
 func orZero(digits string) string {
 	if digits == "" {
 		return "0"
@@ -100,8 +99,7 @@ func orZero(digits string) string {
 	return digits
 }
 
-// prefixed returns the literal or number that text is the beginning of, for a
-// text that was cut off, or "".
+// prefixed completes a truncated literal or number, or returns "".
 func prefixed(text string) string {
 	if text == "" {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A place is where a string stands, which tells what may follow it.
+// A place is a string's context, which determines what may follow it.
 type place int
 
 const (
@@ -14,7 +14,7 @@ const (
 	inArray
 )
 
-// maxKey bounds how far keys are looked at ahead, in bytes.
+// maxKey limits the look-ahead for keys, in bytes.
 const maxKey = 128
 
 // quoteAt returns the opening quote at i, or 0.
@@ -33,8 +33,7 @@ func (s *scanner) quoteAt(i int) rune {
 	return 0
 }
 
-// closingAt returns the length of the quote at i if it may close a string that q
-// opened, else 0.
+// closingAt returns the length of the quote at i if it can close q, else 0.
 func (s *scanner) closingAt(i int, q rune) int {
 	closing := string(q)
 	switch q {
@@ -58,8 +57,8 @@ func (s *scanner) closingAt(i int, q rune) int {
 	return 0
 }
 
-// string reads a string that q opens at s.i. Quotes that are not the end of it,
-// to judge by what follows, are part of it.
+// string reads a string that q opens at s.i. It keeps inner quotes, which it recognizes
+// by what follows them.
 func (s *scanner) string(q rune, where place) {
 	s.i += utf8.RuneLen(q)
 	s.out = append(s.out, '"')
@@ -77,7 +76,7 @@ func (s *scanner) string(q rune, where place) {
 				s.out = append(s.out, '"')
 				return
 			}
-		case !utf8.FullRuneInString(s.text[s.i:]): // cut off
+		case !utf8.FullRuneInString(s.text[s.i:]): // truncated rune
 			s.i = len(s.text)
 		default:
 			r, n := utf8.DecodeRuneInString(s.text[s.i:])
@@ -91,9 +90,9 @@ func (s *scanner) string(q rune, where place) {
 	s.out = append(s.out, '"')
 }
 
-// lineBreak reads a raw line break in a string, and the space after it. It
-// reports whether the string ended before it, its closing quote forgotten: if
-// the next line begins with a key.
+// lineBreak reads a raw line break and the following space. It reports whether the string
+// ended before the break without a closing quote, because the next line starts with a
+// key.
 func (s *scanner) lineBreak() (ended bool) {
 	end := s.blank(s.i)
 	if s.quoteAt(end) != 0 && s.keyAt(end, false) {
@@ -109,7 +108,7 @@ func (s *scanner) lineBreak() (ended bool) {
 	return false
 }
 
-// trimFence drops the end of a code fence from a string that was cut off.
+// trimFence removes a closing code fence from a truncated string.
 func (s *scanner) trimFence() {
 	out, ok := strings.CutSuffix(strings.TrimRight(string(s.out[len(s.out)-min(len(s.out), 64):]), " "), "```")
 	if ok {
@@ -117,7 +116,6 @@ func (s *scanner) trimFence() {
 	}
 }
 
-// escape reads a backslash and what it escapes.
 func (s *scanner) escape() {
 	c := s.at(s.i + 1)
 	switch c {
@@ -133,7 +131,7 @@ func (s *scanner) escape() {
 		s.hexEscape(2)
 	case '\n':
 		s.i += 2
-	case 0: // cut off, or a NUL
+	case 0: // truncated, or a NUL
 		s.i++
 	default:
 		s.out = append(s.out, `\\`...)
@@ -141,7 +139,7 @@ func (s *scanner) escape() {
 	}
 }
 
-// hexEscape reads \u or \x with its n digits. Without them it is plain text.
+// hexEscape reads \u or \x with n digits. Without the digits it is plain text.
 func (s *scanner) hexEscape(n int) {
 	digits := s.text[min(s.i+2, len(s.text)):min(s.i+2+n, len(s.text))]
 	s.steps += n
@@ -149,7 +147,7 @@ func (s *scanner) hexEscape(n int) {
 	case strings.Trim(digits, "0123456789abcdefABCDEF") != "":
 		s.out = append(s.out, `\\`...)
 		s.i++
-	case len(digits) < n: // cut off
+	case len(digits) < n: // truncated
 		s.i = len(s.text)
 	default:
 		s.out = append(append(s.out, `\u00`[:6-n]...), digits...)
@@ -157,8 +155,7 @@ func (s *scanner) hexEscape(n int) {
 	}
 }
 
-// closes reports whether a quote before i ends a string: whether what follows
-// can follow a string there.
+// closes reports whether a quote that ends at i closes a string, judged by what follows.
 func (s *scanner) closes(i int, where place) bool {
 	j := s.blank(i)
 	if s.end(j) {
@@ -178,13 +175,13 @@ func (s *scanner) closes(i int, where place) bool {
 		return s.quoteAt(s.blank(j+1)) != 0
 	case j == i:
 		return false
-	case where == inArray: // the comma is missing
+	case where == inArray: // missing comma
 		return s.quoteAt(j) != 0 || c == '{'
 	}
 	return s.keyAt(j, true) && (s.quoteAt(j) != 0 || strings.IndexByte(s.text[i:j], '\n') >= 0)
 }
 
-// followsComma reports whether what is at i can follow a string and a comma.
+// followsComma reports whether the text at i can follow a string and a comma.
 func (s *scanner) followsComma(i int, where place) bool {
 	if s.end(i) || s.commentAt(i) {
 		return true
@@ -201,7 +198,7 @@ func (s *scanner) followsComma(i int, where place) bool {
 	return c == '[' || c == '-' || digit(c) || s.quoteAt(i) != 0 || s.literalAt(i)
 }
 
-// blank returns the index after white space from i.
+// blank skips white space from i.
 func (s *scanner) blank(i int) int {
 	for {
 		n := spaceLen(s.text, i)
@@ -213,8 +210,8 @@ func (s *scanner) blank(i int) int {
 	}
 }
 
-// keyAt reports whether a key and its colon begin at i. What is too long to be
-// seen to the end, or cut off, counts as one if unseen is set.
+// keyAt reports whether a key and its colon are at i. It returns unseen for a key that is
+// truncated or too long.
 func (s *scanner) keyAt(i int, unseen bool) bool {
 	if s.quoteAt(i) == 0 {
 		return s.wordKeyAt(i)
@@ -229,8 +226,8 @@ func (s *scanner) keyAt(i int, unseen bool) bool {
 	return s.colonAt(end)
 }
 
-// keyEnd returns the index after the quoted key at i, or -1 if its end is out of
-// sight. It returns false for what is no key.
+// keyEnd returns the index after the quoted key at i, or -1 if the key is truncated or
+// too long. ok is false if there is no key.
 func (s *scanner) keyEnd(i int) (end int, ok bool) {
 	q := s.quoteAt(i)
 	i += utf8.RuneLen(q)
@@ -248,7 +245,7 @@ func (s *scanner) keyEnd(i int) (end int, ok bool) {
 	return -1, true
 }
 
-// wordKeyAt reports whether a key without quotes and its colon begin at i.
+// wordKeyAt reports whether a bare key and its colon are at i.
 func (s *scanner) wordKeyAt(i int) bool {
 	start := i
 	for i < len(s.text) && i-start < maxKey && wordByte(s.at(i)) {
@@ -257,14 +254,14 @@ func (s *scanner) wordKeyAt(i int) bool {
 	return i > start && i < len(s.text) && s.colonAt(i)
 }
 
-// colonAt reports whether the next thing at i is a colon, or what is used as one.
+// colonAt reports whether a colon or => follows.
 func (s *scanner) colonAt(i int) bool {
 	i = s.blank(i)
 	c := s.at(i)
 	return c == ':' || c == '=' && s.at(i+1) == '>'
 }
 
-// objectAt reports whether what is at i can follow the opening brace of an object.
+// objectAt reports whether the text at i can follow an object's opening brace.
 func (s *scanner) objectAt(i int) bool {
 	i = s.blank(i)
 	if c := s.at(i); c == '}' || s.end(i) || c == '/' && s.commentAt(i) {
@@ -277,7 +274,7 @@ func (s *scanner) objectAt(i int) bool {
 	return ok && (end < 0 || s.closes(end, inKey))
 }
 
-// arrayAt reports whether what is at i can follow the opening bracket of an array.
+// arrayAt reports whether the text at i can follow an array's opening bracket.
 func (s *scanner) arrayAt(i int) bool {
 	for range 4 {
 		i = s.blank(i)
@@ -300,8 +297,7 @@ func (s *scanner) arrayAt(i int) bool {
 	return true
 }
 
-// escapedAt reports whether an escaped quote is the first thing at i, line
-// breaks apart, as in {\n  \"a\": 1}.
+// escapedAt reports whether an escaped quote follows, as in {\n \"a\": 1}.
 func (s *scanner) escapedAt(i int) bool {
 	for {
 		i = s.blank(i)
@@ -313,8 +309,7 @@ func (s *scanner) escapedAt(i int) bool {
 	}
 }
 
-// bareObject reports whether the text is the members of an object without its
-// braces, and moves to them.
+// bareObject moves to the first member if the text is an object without its braces.
 func (s *scanner) bareObject() bool {
 	i := s.blank(0)
 	if s.quoteAt(i) == 0 || !s.keyAt(i, false) {
@@ -324,14 +319,14 @@ func (s *scanner) bareObject() bool {
 	return true
 }
 
-// wordByte reports whether c may be in a key without quotes.
+// wordByte reports whether c may be in a bare key.
 func wordByte(c byte) bool {
 	return letter(c) || digit(c) || c == '-' || c == '.'
 }
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// letter reports whether c is a letter, or a part of a character beyond ASCII.
+// letter reports whether c is a letter or part of a non-ASCII rune.
 func letter(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '$' || c >= utf8.RuneSelf
 }

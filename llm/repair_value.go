@@ -5,25 +5,24 @@ import (
 	"unicode/utf8"
 )
 
-// A scanner reads values from a text, leniently, and writes them as JSON. It
-// never goes back further than a bounded look ahead has gone, and counts its
-// steps so that a test can hold it to that.
+// A scanner leniently reads values from a text and writes them as JSON. Backtracking is
+// limited to a bounded look-ahead; a test checks the counted steps.
 type scanner struct {
 	text  string
-	i     int // next byte
+	i     int
 	out   []byte
 	found []found
 	steps int
 
-	arrays, objects int  // open containers
-	parent          byte // '[' or '{', the innermost open container, 0 for none
-	rich            bool // the value has a string or a container in it
-	inFence         bool // between code fences
-	fenced          bool // between code fences that may hold JSON
-	unescape        bool // look for JSON escaped once too often
+	arrays, objects int  // numbers of open containers
+	parent          byte // innermost open container, '[' or '{', or 0
+	rich            bool // the value contains a string or container
+	inFence         bool
+	fenced          bool // the fence may hold JSON
+	unescape        bool // look for doubly escaped JSON
 }
 
-// at returns the byte at i, 0 past the end.
+// at returns the byte at i, or 0 past the end.
 func (s *scanner) at(i int) byte {
 	s.steps++
 	if i < len(s.text) {
@@ -32,15 +31,14 @@ func (s *scanner) at(i int) byte {
 	return 0
 }
 
-// end reports whether i is at the end of the value's text: of all text, or of
-// the code fence.
+// end reports whether i is at the end of the text or its code fence.
 func (s *scanner) end(i int) bool { return i >= len(s.text) || s.fenceAt(i) }
 
 func (s *scanner) fenceAt(i int) bool {
 	return s.at(i) == '`' && strings.HasPrefix(s.text[i:], "```")
 }
 
-// space returns the index after white space and comments from i.
+// space skips white space and comments from i.
 func (s *scanner) space(i int) int {
 	for {
 		n := spaceLen(s.text, i)
@@ -56,8 +54,8 @@ func (s *scanner) space(i int) int {
 	}
 }
 
-// spaceLen returns the length of the white space character at i, or 0. No-break
-// spaces, byte order marks and zero-width spaces count.
+// spaceLen returns the length of the white space character at i, or 0. It includes
+// no-break and zero-width spaces and byte order marks.
 func spaceLen(text string, i int) int {
 	if i >= len(text) {
 		return 0
@@ -86,7 +84,7 @@ func (s *scanner) commentAt(i int) bool {
 	return false
 }
 
-// comment returns the index after the comment at i.
+// comment skips the comment at i.
 func (s *scanner) comment(i int) int {
 	n, after := 0, 0
 	if s.at(i) == '/' && s.at(i+1) == '*' {
@@ -101,7 +99,7 @@ func (s *scanner) comment(i int) int {
 	return i + n + after
 }
 
-// gap passes over what may stand between members: space, commas, ellipses.
+// gap skips space, commas and ellipses between members.
 func (s *scanner) gap() {
 	for {
 		s.i = s.space(s.i)
@@ -122,7 +120,6 @@ func (s *scanner) gap() {
 	}
 }
 
-// object reads the members of an object and its end.
 func (s *scanner) object(depth int) error {
 	if depth > maxRepairDepth {
 		return errDepth
@@ -142,10 +139,10 @@ func (s *scanner) object(depth int) error {
 			s.i++
 			break
 		}
-		if c == ']' && s.arrays > 0 || c == '{' && outer == '[' && !first { // the object was not closed
+		if c == ']' && s.arrays > 0 || c == '{' && outer == '[' && !first { // unclosed object
 			break
 		}
-		if c == ']' || c == '{' || c == '[' || c == ':' { // nothing that can begin a member
+		if c == ']' || c == '{' || c == '[' || c == ':' { // cannot start a member
 			s.i++
 			continue
 		}
@@ -159,7 +156,7 @@ func (s *scanner) object(depth int) error {
 	return nil
 }
 
-// member reads a key and its value. It writes nothing for a key without a value.
+// member reads a key and its value; it writes nothing if there is no value.
 func (s *scanner) member(depth int, first bool) (wrote bool, err error) {
 	mark := len(s.out)
 	if !first {
@@ -193,7 +190,7 @@ func (s *scanner) member(depth int, first bool) (wrote bool, err error) {
 	return true, s.value(depth, inObject)
 }
 
-// bareKey reads a key without quotes: up to a colon or whatever cannot be in one.
+// bareKey reads an unquoted key.
 func (s *scanner) bareKey() {
 	start := s.i
 	for s.i < len(s.text) && strings.IndexByte(":=,{}[]\"\n", s.at(s.i)) < 0 {
@@ -205,7 +202,6 @@ func (s *scanner) bareKey() {
 	s.quote(strings.TrimSpace(s.text[start:s.i]))
 }
 
-// array reads the items of an array and its end.
 func (s *scanner) array(depth int) error {
 	if depth > maxRepairDepth {
 		return errDepth
@@ -225,7 +221,7 @@ func (s *scanner) array(depth int) error {
 			s.i++
 			break
 		}
-		if s.objects > 0 && (c == '}' || s.quoteAt(s.i) != 0 && s.keyAt(s.i, false)) { // the array was not closed
+		if s.objects > 0 && (c == '}' || s.quoteAt(s.i) != 0 && s.keyAt(s.i, false)) { // unclosed array
 			break
 		}
 		if c == '}' || c == ':' {
@@ -244,7 +240,7 @@ func (s *scanner) array(depth int) error {
 	return nil
 }
 
-// value reads one value, or writes null where there is none.
+// value reads one value, or writes null for a missing one.
 func (s *scanner) value(depth int, where place) error {
 	c := s.at(s.i)
 	switch {
@@ -257,7 +253,7 @@ func (s *scanner) value(depth int, where place) error {
 		s.i++
 		return s.array(depth + 1)
 	case c == '}' || c == ']' || c == ',':
-		s.out = append(s.out, "null"...) // nothing where a value should be
+		s.out = append(s.out, "null"...) // missing value
 		return nil
 	}
 	if q := s.quoteAt(s.i); q != 0 {
@@ -270,7 +266,7 @@ func (s *scanner) value(depth int, where place) error {
 	return nil
 }
 
-// concatenate joins strings with + between them.
+// concatenate joins strings that are added with +.
 func (s *scanner) concatenate(where place) {
 	for {
 		i := s.space(s.i)
@@ -289,7 +285,7 @@ func (s *scanner) concatenate(where place) {
 	}
 }
 
-// word reads a literal, a number, or a string without quotes.
+// word reads a literal, a number or an unquoted string.
 func (s *scanner) word() {
 	start := s.i
 	for s.i < len(s.text) {
@@ -305,7 +301,7 @@ func (s *scanner) word() {
 		}
 		s.i++
 	}
-	if s.i == start { // a quote that opens nothing
+	if s.i == start { // a stray quote
 		s.i++
 	}
 	text := strings.TrimSpace(s.text[start:s.i])
@@ -320,7 +316,6 @@ func (s *scanner) word() {
 	s.quote(text)
 }
 
-// quote writes text as a JSON string.
 func (s *scanner) quote(text string) {
 	s.out = append(s.out, '"')
 	for len(text) > 0 {
@@ -331,7 +326,6 @@ func (s *scanner) quote(text string) {
 	s.out = append(s.out, '"')
 }
 
-// writeRune writes a character of a string.
 func (s *scanner) writeRune(r rune) {
 	switch {
 	case r == '"' || r == '\\':

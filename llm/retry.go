@@ -10,59 +10,54 @@ import (
 	"time"
 )
 
-// Back-off without a hint from the provider: a random part of backoffBase,
-// doubled with each failure up to backoffCap.
+// Back-off without a hint from the provider: a random fraction of backoffBase, which
+// doubles with each failure up to backoffCap.
 const (
 	backoffBase = 500 * time.Millisecond
 	backoffCap  = 8 * time.Second
 )
 
-// A Policy says what to do after a model failed. Its zero value suits slow,
-// thorough work; FastPolicy suits talking.
+// A Policy decides what to do after a model failed. The zero value suits background work;
+// see [FastPolicy].
 type Policy struct {
-	// Attempts is how often one model is asked. Zero means 3.
+	// Attempts is the number of requests to one model. Zero means 3.
 	Attempts int
 
-	// Patience is the longest wait that a provider may ask for before the next
-	// model of the chain is asked instead. Zero means SlowPatience.
+	// Patience is the longest wait before the policy moves to the next model. Zero means
+	// SlowPatience.
 	Patience time.Duration
 
-	// LastPatience is the longest wait for the end of a rate limit when there is
-	// no other model to ask. Zero means 5 minutes.
+	// LastPatience is the longest wait for the end of the last model's rate limit. Zero
+	// means 5 minutes.
 	LastPatience time.Duration
 }
 
-// SlowPatience is the Patience of a policy that names none.
 const SlowPatience = time.Minute
 
-// FastPolicy is the policy of what a user waits for: patience of 10 seconds.
+// FastPolicy returns the policy for interactive requests: a patience of 10 seconds.
 func FastPolicy() Policy { return Policy{Patience: 10 * time.Second} }
 
-// A Position is where in a chain of models an action stands.
+// A Position is an action's position in a chain of models.
 type Position struct {
-	Model int `json:"model"` // index of the model that just failed
-	Chain int `json:"chain"` // how many models the chain has
-	Fails int `json:"fails"` // how often that model has failed at this action, this time included
+	Model int `json:"model"` // the model that failed
+	Chain int `json:"chain"` // length of the chain
+	Fails int `json:"fails"` // failures of that model at this action, this one included
 }
 
-// A Decision is what to do after a failure.
 type Decision struct {
-	Again bool          `json:"again"`           // ask again; else give up
-	Wait  time.Duration `json:"wait,omitempty"`  // before that
-	Model int           `json:"model,omitempty"` // which model of the chain to ask
+	Again bool          `json:"again"`           // send another request; false gives up
+	Wait  time.Duration `json:"wait,omitempty"`  // before the request
+	Model int           `json:"model,omitempty"` // index in the chain
 }
 
-// Next decides what to do after err. It is pure: rnd, from 0 to less than 1, is
-// the chance in the back-off, so a decision can be stored and made again.
+// Next decides what to do after err. It is a pure function: rnd, in [0, 1), is the
+// randomness of the back-off.
 //
-// A failure that another try will not mend (key, account, no such model, too
-// long, filtered, not understood) goes to the next model at once; the chain is
-// never gone back. Otherwise the same model is asked up to Attempts times, after
-// the wait the provider asks for ([Error].RetryAfter, which has all of its ways
-// to say so) or after a random back-off. A wait beyond Patience goes to the next
-// model instead, and so does what was not sent, for the model is closed for now; on the
-// last one that is the end, save that a rate limit is waited out up to LastPatience.
-// Cancelled is always the end.
+// Permanent failures (key, account, model, length, filter, bad request) move to the next
+// model at once, never back. Others repeat the request up to Attempts times, after
+// [Error].RetryAfter or a random back-off. A wait beyond Patience or an unsent request
+// moves to the next model, if there is one. On the last model, a wait beyond Patience
+// ends the chain, but a rate limit may last up to LastPatience. Cancelled always ends it.
 func (p Policy) Next(err error, at Position, rnd float64) Decision {
 	attempts := max(1, cmp.Or(p.Attempts, 3))
 	patience := cmp.Or(p.Patience, SlowPatience)
@@ -87,7 +82,6 @@ func (p Policy) Next(err error, at Position, rnd float64) Decision {
 	return Decision{Again: true, Wait: wait, Model: at.Model}
 }
 
-// next goes to the next model of the chain, or gives up.
 func next(at Position) Decision {
 	if at.Model >= at.Chain-1 {
 		return Decision{}
@@ -95,13 +89,13 @@ func next(at Position) Decision {
 	return Decision{Again: true, Model: at.Model + 1}
 }
 
-// unsent reports whether no request was made.
+// unsent reports whether no request was sent.
 func unsent(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Unsent
 }
 
-// hint returns how long err says to wait, or zero.
+// hint returns err's RetryAfter, or zero.
 func hint(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {
@@ -122,32 +116,31 @@ func backoff(n int, rnd float64) time.Duration {
 	return time.Duration(math.Min(rnd, 1) * float64(most))
 }
 
-// Numbers of a [RetryBudget], in thousandths of a retry.
+// Units of a [RetryBudget]: thousandths of a retry.
 const (
 	retryOne   = 1000
-	retryShare = retryOne / 10  // what a request earns
-	retryFloor = 10 * retryOne  // to begin with, and again each minute
-	retryMost  = 100 * retryOne // that can be saved up
+	retryShare = retryOne / 10  // earned by a request
+	retryFloor = 10 * retryOne  // initially, and again each minute
+	retryMost  = 100 * retryOne // maximum saved
 )
 
-// A RetryBudget keeps retries from adding to the load of a provider in trouble:
-// over time, one request in ten may be a retry. Ten retries a minute are always
-// allowed, so that small programs may retry too. The zero value is full. It is
-// safe for concurrent use.
+// A RetryBudget limits retries, so that they do not overload a failing provider: over
+// time to one in ten requests. It always allows ten a minute for small programs. The zero
+// value is full. It is safe for concurrent use.
 type RetryBudget struct {
 	mu   sync.Mutex
-	debt int64     // retries taken beyond what was earned; negative: saved up
+	debt int64     // retries beyond the earned ones; negative: saved
 	at   time.Time // of the last Retry
 }
 
-// Request notes a request that is no retry.
+// Request counts a request that is no retry.
 func (b *RetryBudget) Request() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.debt = max(b.debt-retryShare, retryFloor-retryMost)
 }
 
-// Retry takes a retry, and reports whether there was one to take.
+// Retry spends a retry, if there is one.
 func (b *RetryBudget) Retry() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -163,54 +156,52 @@ func (b *RetryBudget) Retry() bool {
 	return true
 }
 
-// A Class is what kind of failure an [Error] is: what to do about it.
+// A Class is the kind of an [Error].
 type Class string
 
-// The classes.
 const (
-	Transient   Class = "transient"      // overloaded, 5xx, connection lost, no answer in time: worth trying again
-	RateLimited Class = "rate_limited"   // 429: worth trying again after RetryAfter
-	Truncated   Class = "truncated"      // the stream ended without its terminal signal: worth trying again
-	Unreachable Class = "unreachable"    // no connection at all: refused, no such host
-	Auth        Class = "auth"           // 401, 403: the key is missing, wrong or not allowed
-	Payment     Class = "payment"        // 402 and exhausted quotas: no use until the account changes
+	Transient   Class = "transient"      // overloaded, 5xx, connection lost, timeout: retry
+	RateLimited Class = "rate_limited"   // 429: retry after RetryAfter
+	Truncated   Class = "truncated"      // the stream ended without its terminal event: retry
+	Unreachable Class = "unreachable"    // no connection: refused, unknown host
+	Auth        Class = "auth"           // 401, 403: the key is missing, invalid or not permitted
+	Payment     Class = "payment"        // 402 and exhausted quotas: permanent until the account changes
 	NotFound    Class = "not_found"      // no such model or route
-	TooLong     Class = "context_length" // the request does not fit the model's window
+	TooLong     Class = "context_length" // the request exceeds the context window
 	Filtered    Class = "content_filter" // refused for its content
-	BadRequest  Class = "bad_request"    // the provider does not understand the request
-	Malformed   Class = "malformed"      // the answer is not what the protocol says
+	BadRequest  Class = "bad_request"    // the provider rejects the request as invalid
+	Malformed   Class = "malformed"      // the answer violates the protocol
 	Cancelled   Class = "cancelled"      // ctx ended
 )
 
-// Again reports whether the same request to the same model may well succeed
-// later.
+// Again reports whether the same request may succeed later.
 func (c Class) Again() bool {
 	return c == Transient || c == RateLimited || c == Truncated || c == Unreachable || c == Malformed
 }
 
-// An Error is how a request failed. Its text is one line that a user
-// understands and never holds a key.
+// An Error describes a failed request. Its text is one line for users and never contains
+// a key.
 type Error struct {
 	Class   Class
 	Model   string // full name
-	Status  int    // of HTTP, or zero
-	Message string // the provider's own words, or what happened; one line
-	Advice  string // what the user can do, such as "set ANTHROPIC_API_KEY", or empty
+	Status  int    // HTTP status, or zero
+	Message string // one line: the provider's message, or a description
+	Advice  string // remedy, such as "set ANTHROPIC_API_KEY", or empty
 
-	// RetryAfter is how long the provider asks to wait. Zero: it does not say.
+	// RetryAfter is the delay that the provider asks for, or zero.
 	RetryAfter time.Duration
 
-	// Usage is what the failed attempt used, as far as known: it is billed too.
+	// Usage is the failed attempt's usage, as far as known; it is billed.
 	Usage Usage
 
-	// Unsent says that no request left this process, so that nothing can have been billed:
-	// a gate refused it, or it did not fit.
+	// Unsent reports that no request left this process, so that nothing can be billed.
 	Unsent bool
 
-	Err error // the cause, or nil
+	Err error
 }
 
-// Error implements error: "anthropic/claude-opus-4-6: key rejected (401): set ANTHROPIC_API_KEY".
+// Error returns text such as "anthropic/claude-opus-4-6: key rejected (401): set
+// ANTHROPIC_API_KEY".
 func (e *Error) Error() string {
 	s := e.Message
 	if e.Model != "" {
@@ -228,7 +219,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// inWords returns a time to the second, or to the minute if it is long.
+// inWords rounds d to seconds, or from 10 minutes on to minutes.
 func inWords(d time.Duration) string {
 	unit := time.Second
 	if d >= 10*time.Minute {
@@ -240,11 +231,9 @@ func inWords(d time.Duration) string {
 	return d.String()
 }
 
-// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ClassOf returns the class of err: that of the [Error] in it, or Transient for
-// any other error.
+// ClassOf returns the class of the [Error] in err, or Transient.
 func ClassOf(err error) Class {
 	var e *Error
 	if errors.As(err, &e) {

@@ -8,18 +8,17 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// SchemaFor returns the JSON schema of T under name, in the form that every
-// provider's schema mode starts from: objects allow no further properties, all
-// fields are required but those with omitempty or omitzero, and nothing is
-// nullable. A field's jsonschema tag is its description. The bytes depend on T
-// and name alone, so prompt caches hit; compute a schema once and keep it.
+// SchemaFor returns the JSON schema of T under name, as a base for every provider's
+// schema mode. Objects allow no other properties, all fields without omitempty or
+// omitzero are required, and nothing is nullable. A field's jsonschema tag is its
+// description. The bytes depend only on T and name, so prompt caches hit; compute a
+// schema once.
 //
-// A field that a model may have nothing for is best marked omitempty. Maps and
-// fields of type any make schemas that strict modes refuse: use lists of named
-// pairs instead.
+// Mark optional fields omitempty. Strict modes refuse maps and fields of type any; use
+// lists of named pairs.
 //
-// SchemaFor panics if T has no schema (it is recursive, or holds channels or
-// functions) or if name has anything but letters, digits, _ and -.
+// SchemaFor panics if T has no schema (recursion, channels, functions) or name is not 1
+// to 64 letters, digits, _ and -.
 func SchemaFor[T any](name string) *Schema {
 	if !schemaName(name) {
 		panic(fmt.Sprintf("llm: schema name %q: want 1 to 64 letters, digits, _ and -", name))
@@ -36,14 +35,14 @@ func SchemaFor[T any](name string) *Schema {
 	return &Schema{Name: name, JSON: data}
 }
 
-// schemaName reports whether every provider takes name as a schema's.
+// schemaName reports whether every provider accepts name.
 func schemaName(name string) bool {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 	return name != "" && len(name) <= 64 && strings.Trim(name, allowed) == ""
 }
 
-// plain removes from an inferred schema what some provider refuses: null beside
-// a type, and the bounds of Go's integer types, which decoding checks anyway.
+// plain removes schema parts that some provider refuses: nullable types, and integer
+// ranges, which decoding checks anyway.
 func plain(s *jsonschema.Schema) {
 	if s == nil {
 		return

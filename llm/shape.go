@@ -13,7 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// typesOf returns the types that a schema names. One without types allows all.
+// typesOf returns a schema's types; none means any.
 func typesOf(s *jsonschema.Schema) []string {
 	if s != nil && s.Type != "" {
 		return []string{s.Type}
@@ -24,13 +24,11 @@ func typesOf(s *jsonschema.Schema) []string {
 	return s.Types
 }
 
-// isFalse reports whether a schema is that which no value fits.
+// isFalse reports whether no value fits s.
 func isFalse(s *jsonschema.Schema) bool { return s != nil && s.Not != nil && len(typesOf(s)) == 0 }
 
-// fit returns v with what a schema can settle by itself set right, in place
-// where it can: members that are null or unknown where the schema allows neither
-// are dropped, null for a list is the empty list, and a number or a truth value
-// in quotes is one without.
+// fit returns v with unambiguous slips fixed, in place where possible. It drops null and
+// unknown members, turns null into an empty list, and unquotes numbers and booleans.
 func fit(s *jsonschema.Schema, v any) any {
 	if s == nil {
 		return v
@@ -57,7 +55,7 @@ func fit(s *jsonschema.Schema, v any) any {
 	return v
 }
 
-// member returns the schema of a member of an object, nil for any.
+// member returns the schema of a member, or nil if unrestricted.
 func member(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	if p, ok := s.Properties[name]; ok {
 		return p
@@ -65,15 +63,15 @@ func member(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	return s.AdditionalProperties
 }
 
-// superfluous reports whether an object is better off without a member.
+// superfluous reports whether fit drops a member.
 func superfluous(m *jsonschema.Schema, v any) bool {
 	return isFalse(m) || v == nil && len(typesOf(m)) > 0 && !wants(m, "null")
 }
 
-// wants reports whether s names a type. Without types it allows all, and wants none.
+// wants reports whether s names typ. A schema without types names none.
 func wants(s *jsonschema.Schema, typ string) bool { return slices.Contains(typesOf(s), typ) }
 
-// unquote returns the number or truth value in text if s wants one and no string.
+// unquote converts text to the number or boolean that s requires.
 func unquote(s *jsonschema.Schema, text string) any {
 	if wants(s, "string") || len(text) > 32 {
 		return text
@@ -88,10 +86,10 @@ func unquote(s *jsonschema.Schema, text string) any {
 	return text
 }
 
-// maxFaults bounds how many faults one message names.
+// maxFaults limits the faults in one message.
 const maxFaults = 5
 
-// faults appends what is wrong with v, which is at path in the answer.
+// faults appends the faults of v, which is at path.
 func faults(s *jsonschema.Schema, list []string, path string, v any) []string {
 	if s == nil || len(list) >= maxFaults {
 		return list
@@ -128,7 +126,6 @@ func objectFaults(s *jsonschema.Schema, list []string, path string, v map[string
 	return list
 }
 
-// fault says what is wrong at path.
 func fault(path, what string) string {
 	if path == "" {
 		return "the answer: " + what
@@ -144,7 +141,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// typeOf names the JSON type of a decoded value.
+// typeOf returns a decoded value's JSON type.
 func typeOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -165,7 +162,7 @@ func typeOf(v any) string {
 	}
 }
 
-// sample shows a scalar.
+// sample formats a scalar.
 func sample(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// maxCited bounds how much of an answer its error shows, in bytes.
+// maxCited limits the quoted part of an answer, in bytes.
 const maxCited = 120
 
-// Unanswered returns the error of an answer that is no use as one: what came instead, and
-// what a user can do. Why says what is wrong with the words that came; without any, it is
-// not read. The class is Filtered where the provider says that it withheld the answer,
-// else Malformed.
+// Unanswered returns the error of an unusable answer, with what the model returned and a
+// remedy. why describes the fault of a non-empty text. The class is Filtered if f is
+// FinishFilter, else Malformed.
 func Unanswered(model string, m Message, f Finish, why string) *Error {
 	e := &Error{Class: Malformed, Model: model, Advice: "try again, or ask another model"}
 	words := textkit.OneLine(textkit.Visible(Spoken(m.Text())))
@@ -39,7 +38,7 @@ func Unanswered(model string, m Message, f Finish, why string) *Error {
 func (m Message) reasons() bool {
 	for _, p := range m.Parts {
 		if p.Reasoning != "" || p.Opaque != nil || strings.TrimSpace(p.Text) != "" {
-			return true // text that is not spoken is reasoning
+			return true // text that Spoken drops is reasoning
 		}
 	}
 	return false
