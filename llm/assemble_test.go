@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// A page has the text that edits lead to.
+// A page applies edits to a text.
 type page struct {
 	text     string
 	replaced int
@@ -22,13 +22,14 @@ func (p *page) edit(e Edit) {
 	p.text = p.text[:len(p.text)-e.Back] + e.Text
 }
 
-// Each step is ROUND.ATTEMPT@OFFSET:DELTA or ROUND=STORED; the page is as it is behind the last.
+// Each step is ROUND.ATTEMPT@OFFSET:DELTA or ROUND=STORED. The page is checked after the
+// last step.
 func TestTextAssembler(t *testing.T) {
 	for name, tt := range map[string]struct {
 		steps    []string
 		want     string
 		replaced int
-		eager    string // what is shown before the last step, if Eager
+		eager    string // shown before the last step, if Eager
 	}{
 		"in deltas":               {[]string{"1.1@0:It ", "1.1@3:is ", "1.1@6:so.", "1=It is so."}, "It is so.", 0, "It is so."},
 		"not in deltas":           {[]string{"1=It is so."}, "It is so.", 0, ""},
@@ -79,7 +80,6 @@ func TestTextAssembler(t *testing.T) {
 	}
 }
 
-// What is not stored can be dropped.
 func TestTextAssemblerDrop(t *testing.T) {
 	var a TextAssembler
 	var p page
@@ -95,8 +95,8 @@ func TestTextAssemblerDrop(t *testing.T) {
 	}
 }
 
-// Whatever is lost, late, repeated and attempted again, the edits lead to the text that is
-// stored; and nothing is taken back of one attempt that is stored as it was written.
+// Despite lost, late and repeated deltas, the edits produce the stored text. They remove
+// nothing if the stored text equals a single attempt.
 func TestTextAssemblerProperty(t *testing.T) {
 	words := []string{"a", " b", "\n", "  ", "é", "日本", " c.", "\n\nd", "**e**", ""}
 	for seed := range uint64(5000) {

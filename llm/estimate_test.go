@@ -44,7 +44,7 @@ func TestEstimator(t *testing.T) {
 	}
 }
 
-// TestEstimatorConverges: after some reports the guess is near the truth.
+// TestEstimatorConverges checks that the estimate approaches the true rate.
 func TestEstimatorConverges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for _, truth := range []float64{0.15, 0.25, 0.5, 0.9} {
@@ -59,8 +59,7 @@ func TestEstimatorConverges(t *testing.T) {
 	}
 }
 
-// TestEstimatorBounds: no report moves the rate out of its range, and no number
-// of models makes the estimator grow without end.
+// TestEstimatorBounds checks that rates stay in range and the number of models limited.
 func TestEstimatorBounds(t *testing.T) {
 	var e Estimator
 	rng := rand.New(rand.NewPCG(13, 14))

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// A countingModel counts, and notes what it is asked.
+// A countingModel counts tokens and records its requests.
 type countingModel struct {
 	fakeModel
 	count func(context.Context) (int, error)
 
-	mu     sync.Mutex // of writing; who reads has waited for the writers
+	mu     sync.Mutex // for writers; readers wait for them first
 	counts int
 	asked  []*Request
 }
@@ -39,7 +39,7 @@ func counting(n int, err error) *countingModel {
 }
 
 func TestFit(t *testing.T) {
-	// Requests of 36,000 bytes, which are 10,000 tokens by the guess.
+	// Requests of 36,000 bytes, estimated at 10,000 tokens.
 	tests := []struct {
 		name    string
 		context int
@@ -47,7 +47,7 @@ func TestFit(t *testing.T) {
 		counted int
 		err     error
 		counts  int
-		sent    int // MaxTokens of what is sent, -1: nothing
+		sent    int // MaxTokens of the sent request; -1: unsent
 	}{
 		{"far from the limit", 20_000, 4_000, 0, nil, 0, 4_000},
 		{"just far enough", 16_500, 4_000, 0, nil, 0, 4_000},
@@ -82,8 +82,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// A provider that cannot count is asked once, one that is slow is not waited for, and what
-// answers report moves the guess.
+// Fit asks a provider that cannot count only once, does not wait for a slow one, and
+// learns from counts.
 func TestFitCounter(t *testing.T) {
 	req := &Request{System: strings.Repeat("x", 36_000), MaxTokens: 4_000}
 	m := counting(0, &Error{Class: NotFound})
@@ -137,7 +137,7 @@ func TestFitCounter(t *testing.T) {
 	}
 }
 
-// Nothing of a request that is held back is counted before it is released.
+// Fit does not count a held request before its release.
 func TestFitHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := counting(9_000, nil)

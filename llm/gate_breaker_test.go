@@ -21,7 +21,7 @@ func TestGateBreaker(t *testing.T) {
 			return result
 		}}})
 		m := p.Model("m")
-		for _, wait := range []time.Duration{0, 0, 0, 30 * time.Second} { // the last opens the breaker
+		for _, wait := range []time.Duration{0, 0, 0, 30 * time.Second} { // the last one opens the breaker
 			if err := asError(ask(t.Context(), m), ""); err.Status != 503 || err.Message != "overloaded" || err.RetryAfter != wait {
 				t.Fatalf("error = %#v, want it to wait %s", err, wait)
 			}
@@ -54,8 +54,8 @@ func TestGateBreaker(t *testing.T) {
 	})
 }
 
-// TestGateProbe: one request finds out, others are told to come back, and its
-// first delta is enough.
+// TestGateProbe checks that one request probes, others get a RetryAfter, and the first
+// delta closes the breaker.
 func TestGateProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateConfig{MinRequests: 1})
@@ -83,7 +83,7 @@ func TestGateProbe(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go ask(ctx, g.Model(silent{"p/m", nil}))
 		synctest.Wait()
-		cancel() // a probe that was given up tells nothing
+		cancel() // a cancelled probe decides nothing
 		synctest.Wait()
 		if err := ask(t.Context(), ok); err != nil {
 			t.Errorf("after a cancelled probe: %v", err)
@@ -91,7 +91,7 @@ func TestGateProbe(t *testing.T) {
 	})
 }
 
-// silent says nothing until its channel is closed.
+// A silent model yields nothing until its channel is closed.
 type silent struct {
 	name string
 	mute chan struct{}
@@ -122,7 +122,7 @@ func TestGateDenied(t *testing.T) {
 			return &Error{Class: Auth, Model: "p/m", Status: 401, Message: "key rejected", Advice: "set P_KEY"}
 		}})
 		var wg sync.WaitGroup
-		for range 5 { // four wait, and are told without being sent
+		for range 5 { // four wait and fail unsent
 			wg.Go(func() {
 				if got := ask(t.Context(), m).Error(); got != "p/m: key rejected (401): set P_KEY" {
 					t.Error(got)
@@ -149,8 +149,8 @@ func TestGateDenied(t *testing.T) {
 	})
 }
 
-// TestGateCause: a call that its caller ends because the model says nothing is the model's
-// failure; one that nobody wants any more is not.
+// TestGateCause checks that cancelling a stalled call counts as the model's failure, but
+// an unwanted call does not.
 func TestGateCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

@@ -41,7 +41,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// A log notes when requests reach a provider, by their System.
+// An askedLog records when requests, named by System, reach a provider.
 type askedLog struct {
 	mu    sync.Mutex
 	start time.Time
@@ -54,8 +54,8 @@ func (l *askedLog) note(req *Request) {
 	l.lines = append(l.lines, fmt.Sprint(req.System, " ", time.Since(l.start)))
 }
 
-// telling returns a model that notes when it is asked, says after a second what it
-// allows, if anything, and answers after another.
+// telling returns a model that logs a request, reports its allowance after a second and
+// answers after another.
 func telling(l *askedLog, allow map[string]Allowance) fakeModel {
 	return fakeModel{"p/m", func(ctx context.Context, req *Request) error {
 		l.note(req)
@@ -70,7 +70,7 @@ func telling(l *askedLog, allow map[string]Allowance) fakeModel {
 
 func TestGateAllowance(t *testing.T) {
 	type request struct {
-		after      time.Duration // since the one before
+		after      time.Duration // since the previous one
 		name       string
 		background bool
 	}
@@ -121,7 +121,7 @@ func TestGateAllowance(t *testing.T) {
 					synctest.Wait()
 				}
 				wg.Wait()
-				slices.Sort(l.lines) // those of one moment come in any order
+				slices.Sort(l.lines) // simultaneous requests come in any order
 				slices.Sort(test.want)
 				if diff := cmp.Diff(test.want, l.lines); diff != "" {
 					t.Errorf("asked (-want +got):\n%s", diff)
@@ -134,8 +134,8 @@ func TestGateAllowance(t *testing.T) {
 	}
 }
 
-// What one model has left says nothing of another; who waits for more can give up, is told
-// when the model fails, and goes at once after Reset.
+// Quotas of models are independent. A waiting request can be cancelled, fails with the
+// model, and goes at once after Reset.
 func TestGateAllowanceWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateConfig{MaxWait: time.Hour, MinRequests: 1})
@@ -184,7 +184,7 @@ func TestGateAllowanceWaiters(t *testing.T) {
 	})
 }
 
-// A gate that thousands of requests pass, with models that allow little, loses no place.
+// Thousands of requests to models with small allowances lose no slot.
 func TestGateAllowanceCrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateConfig{MaxConcurrent: 20, MaxWait: time.Minute})
@@ -221,7 +221,7 @@ func TestGateAllowanceCrowd(t *testing.T) {
 	})
 }
 
-// Who gives up in the queue for a place leaves what was left to the next in order.
+// A request that leaves the queue passes its quota to the next.
 func TestGateAllowanceAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &askedLog{start: time.Now()}
@@ -256,7 +256,7 @@ func TestGateAllowanceAbandoned(t *testing.T) {
 	})
 }
 
-// Nothing that was learned of rate limits outlives Reset.
+// Reset clears all rate limits.
 func TestGateResetAllowance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, limited := &askedLog{start: time.Now()}, 3
@@ -282,9 +282,9 @@ func TestGateResetAllowance(t *testing.T) {
 	})
 }
 
-// Whoever comes just when there is more does not go before those who wait for it.
+// A request that arrives at a refill does not overtake waiting ones.
 func TestGateAllowanceOrder(t *testing.T) {
-	for range 20 { // of what happens at one moment any may be first
+	for range 20 { // simultaneous events may come in any order
 		synctest.Test(t, func(t *testing.T) {
 			l := &askedLog{start: time.Now()}
 			m := NewGate(GateConfig{MaxWait: time.Hour}).Model(fakeModel{"p/m", func(ctx context.Context, req *Request) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// A fakeModel answers with what its function says.
+// A fakeModel answers with its function's result.
 type fakeModel struct {
 	name string
 	f    func(ctx context.Context, req *Request) error
@@ -37,7 +37,7 @@ func (m fakeModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, 
 	}
 }
 
-// A fakeProvider has models that all do the same.
+// A fakeProvider has identical models.
 type fakeProvider struct{ fakeModel }
 
 func (p fakeProvider) Model(id string) Model {
@@ -51,7 +51,7 @@ func (p fakeProvider) Embed(ctx context.Context, id string, texts []string) ([][
 	return make([][]float32, len(texts)), Usage{Input: 1}, p.f(ctx, &Request{})
 }
 
-// lasting returns a function that takes d and answers err.
+// lasting returns a function that waits d and returns err.
 func lasting(d time.Duration, err error) func(context.Context, *Request) error {
 	return func(ctx context.Context, _ *Request) error {
 		if sleep(ctx, d) != nil {
@@ -242,8 +242,8 @@ func TestGateRateLimit(t *testing.T) {
 	})
 }
 
-// TestGateRateLimitMovesWaiters: requests that wait for a place do not block
-// other models when theirs is limited, and go when that is over.
+// TestGateRateLimitMovesWaiters checks that rate-limited waiters do not block other
+// models, and go when the limit ends.
 func TestGateRateLimitMovesWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateConfig{MaxConcurrent: 1})
@@ -302,8 +302,8 @@ func TestGateProvider(t *testing.T) {
 	})
 }
 
-// TestGateCrowd has 10,000 callers, a third of which give up, with failures of
-// all kinds: no place is lost, and no more than the limit are in flight.
+// TestGateCrowd has 10,000 callers with failures of all kinds, a third of which give up.
+// No slot is lost and the limit holds.
 func TestGateCrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 50

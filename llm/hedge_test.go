@@ -49,7 +49,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// However requests come and want to be hedged, one in twenty is at most, and few at once.
+// At most one request in twenty is hedged, and few at once.
 func TestHedgesAreFew(t *testing.T) {
 	p := new(pace)
 	for range 1000 {
@@ -84,26 +84,26 @@ func TestHedgesAreFew(t *testing.T) {
 	}
 }
 
-// A stint is how a request is met.
+// A stint scripts how a relay serves a request.
 type stint struct {
-	first    time.Duration // to the first delta
-	rest     time.Duration // to the end after that
-	err      error         // in place of the first delta
-	breaks   error         // in place of the end
-	panics   bool          // in place of the first delta
-	wedged   bool          // it does not notice that it was cancelled
-	mute     bool          // it does not say what it used when it is
-	stops    bool          // in place of the first delta, without an error
-	trips    bool          // it panics after the last one
+	first    time.Duration // before the first delta
+	rest     time.Duration // from there to the end
+	err      error         // instead of the first delta
+	breaks   error         // instead of the end
+	panics   bool          // instead of the first delta
+	wedged   bool          // ignores cancellation
+	mute     bool          // reports no usage when cancelled
+	stops    bool          // ends without error instead of the first delta
+	trips    bool          // panics after the last delta
 	says     string
 	reported Usage // 100 and 10 tokens if zero
 }
 
-// A relay is a model that meets its requests in order.
+// A relay is a model that serves its stints in order.
 type relay struct {
 	mu     sync.Mutex
 	stints []stint
-	log    []string // what became of them
+	log    []string // outcome of each request
 }
 
 func (*relay) Name() string { return "p/m" }
@@ -167,7 +167,7 @@ func (m *relay) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, error
 	}
 }
 
-// warm has a gate find out that a model begins to answer within a second.
+// warm teaches a gate that the model starts within a second.
 func warm(t *testing.T, g *Gate, m Model, n int) {
 	t.Helper()
 	for range n {
@@ -177,14 +177,14 @@ func warm(t *testing.T, g *Gate, m Model, n int) {
 	}
 }
 
-// became returns what became of the requests from one on.
+// became returns the outcomes from request from on.
 func (m *relay) became(from int) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return strings.Join(m.log[from:], " ")
 }
 
-// usual returns so many requests that are met within a second, and then others.
+// usual returns n stints of a second, then others.
 func usual(n int, then ...stint) []stint {
 	return append(slices.Repeat([]stint{{first: time.Second}}, n), then...)
 }
@@ -197,13 +197,13 @@ func TestHedge(t *testing.T) {
 		name   string
 		first  stint
 		second stint
-		until  time.Duration // the caller waits so long
-		text   string        // that was told, of an answer
-		class  Class         // of the error, if it ended in one
+		until  time.Duration // the caller waits that long
+		text   string        // the answer
+		class  Class         // of the error, if any
 		took   time.Duration
 		usage  Usage
-		log    string          // what became of the requests
-		noted  []time.Duration // how long they took to begin
+		log    string          // outcomes of the requests
+		noted  []time.Duration // recorded latencies
 	}{
 		{
 			name: "in time", first: stint{first: 900 * ms, says: "one"},
@@ -305,7 +305,7 @@ func TestHedge(t *testing.T) {
 	}
 }
 
-// told reads a stream, and sees that deltas say truly whether it is one of two.
+// told reads a stream and checks that Hedged is consistent.
 func told(stream iter.Seq2[Delta, error]) (text string, used Usage, err error) {
 	hedged := false
 	for d, err := range stream {
@@ -328,7 +328,6 @@ func told(stream iter.Seq2[Delta, error]) (text string, used Usage, err error) {
 	return text, used, errors.New("no end")
 }
 
-// What may not be sent is not.
 func TestNoHedge(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -357,7 +356,7 @@ func TestNoHedge(t *testing.T) {
 				m := &relay{stints: usual(tt.warm, stint{first: time.Minute}, stint{first: time.Second})}
 				g := NewGate(GateConfig{MaxConcurrent: tt.limit})
 				warm(t, g, m, tt.warm)
-				if tt.spoil != nil { // while the first request is under way
+				if tt.spoil != nil { // while the first request is in flight
 					time.AfterFunc(500*time.Millisecond, func() {
 						g.mu.Lock()
 						defer g.mu.Unlock()
@@ -378,7 +377,7 @@ func TestNoHedge(t *testing.T) {
 	}
 }
 
-// What is held back is not late before it is sent.
+// A held request is not late before its release.
 func TestHedgeOfHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &relay{stints: usual(20, stint{first: time.Hour}, stint{first: time.Second})}
@@ -405,7 +404,7 @@ func TestHedgeOfHeld(t *testing.T) {
 	})
 }
 
-// In an hour of a model of which one request in ten hangs, one in twenty is made twice.
+// If one request in ten hangs, one in twenty is hedged within an hour.
 func TestHedgesInAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const calls = 2000

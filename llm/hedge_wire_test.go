@@ -17,8 +17,8 @@ import (
 	"ponder/llm/openai"
 )
 
-// Over the wire, a request that is slow once is made twice; the server sees that the
-// first one is closed at once when the second begins to answer, and both are billed.
+// Over the wire, a slow request is hedged. The server sees the first connection close
+// when the second starts to answer, and both are billed.
 func TestHedgeOverTheWire(t *testing.T) {
 	for name, dial := range map[string]func(*http.Client) llm.Provider{
 		"openai": func(c *http.Client) llm.Provider { return openai.New(openai.Config{BaseURL: "http://sim", HTTP: c}) },
@@ -41,7 +41,7 @@ func TestHedgeOverTheWire(t *testing.T) {
 						Behaviours: []llmtest.Behaviour{llmtest.Comments},
 					}},
 					Record: func(r llmtest.Record) {
-						if r.PromptBytes > 0 { // a model was asked
+						if r.PromptBytes > 0 { // a model request
 							mu.Lock()
 							defer mu.Unlock()
 							ended = append(ended, r)

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A model that knows nothing of being held back is asked when the request is released,
-// behind a gate, too.
+// A model that is no Holder gets its request at the release, with or without a gate.
 func TestHold(t *testing.T) {
 	for _, gated := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -55,7 +55,7 @@ func TestParseOpenRouter(t *testing.T) {
 	}
 }
 
-// No entry of a list speaks for the models that are not in it.
+// A wildcard entry is skipped.
 func TestParseOpenRouterAll(t *testing.T) {
 	for _, id := range []string{"*", "* ", "\\t*"} {
 		price := `"pricing":{"prompt":"0.000001","completion":"0.000001"}`
@@ -69,7 +69,7 @@ func TestParseOpenRouterAll(t *testing.T) {
 	}
 }
 
-// Entries that are left out take no room, however many they are.
+// Skipped entries do not count towards the limit.
 func TestParseOpenRouterMany(t *testing.T) {
 	list := []byte(`{"data":[` + strings.Repeat("{},", 1<<18) + `{"id":"a/b"}]}`)
 	var before, after runtime.MemStats
@@ -84,7 +84,7 @@ func TestParseOpenRouterMany(t *testing.T) {
 	}
 }
 
-// What OpenRouter says wins over what a table says of its models, and is added to it.
+// OpenRouter's entries extend a table and win over it.
 func TestRefreshOpenRouter(t *testing.T) {
 	status, page := http.StatusOK, brokersPage(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -115,7 +115,7 @@ func TestRefreshOpenRouter(t *testing.T) {
 			t.Errorf("%s: %+v", name, info)
 		}
 	}
-	status = http.StatusNotModified // though nobody has asked whether
+	status = http.StatusNotModified // though the request was not conditional
 	if err := have.RefreshOpenRouter(t.Context(), server.Client(), server.URL); err == nil {
 		t.Error("no error of a page that is not one")
 	}

@@ -17,7 +17,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// TestBuiltInPrices checks that the table makes sense as a whole.
+// TestBuiltInPrices checks that the table is consistent.
 func TestBuiltInPrices(t *testing.T) {
 	table, err := ParseTable(pricesJSON)
 	if err != nil {
@@ -186,7 +186,7 @@ func TestOverrideChecks(t *testing.T) {
 	}
 }
 
-// TestPricesAreValues: With and WithTable leave what they are called on alone.
+// TestPricesAreValues checks that With and WithTable do not change their receiver.
 func TestPricesAreValues(t *testing.T) {
 	base := BuiltIn()
 	one, _ := base.With("a/b", Override{Input: ptr(1.0), Output: ptr(1.0)})
@@ -242,7 +242,7 @@ func TestParseModels(t *testing.T) {
 		t.Errorf("ParseModels (-want +got):\n%s", diff)
 	}
 
-	// Stored and read back, it is the same, and looked up it wins.
+	// It survives storage and wins in lookups.
 	data, err := json.Marshal(got)
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +334,7 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestCostGrows: more tokens never cost less.
+// TestCostGrows checks that more tokens never cost less.
 func TestCostGrows(t *testing.T) {
 	p := BuiltIn()
 	rng := rand.New(rand.NewPCG(9, 10))

@@ -15,7 +15,7 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A repairCase is a text of testdata/repair.txt and what should come of it.
+// A repairCase is a case of testdata/repair.txt.
 type repairCase struct {
 	name, text, want, err string
 }
@@ -73,8 +73,8 @@ func decoded(t *testing.T, data string) (v any) {
 	return v
 }
 
-// TestRepairTruncated cuts an answer at every byte: what comes out must be valid
-// and agree with the whole as far as it goes.
+// TestRepairTruncated cuts an answer at every byte. The result must be valid and agree
+// with the whole.
 func TestRepairTruncated(t *testing.T) {
 	const whole = "Here:\n```json\n" + `{"thoughts": [{"text": "It's \"so\", caf\u00e9 né", "confidence": 0.75, "n": -12}, {"text": "b", "tags": ["x", null, true]}], "done": false}` + "\n```\nBye."
 	var want map[string]any
@@ -96,7 +96,7 @@ func TestRepairTruncated(t *testing.T) {
 	}
 }
 
-// partOf reports whether got is want or the beginning of it.
+// partOf reports whether got equals want or a prefix of it.
 func partOf(got, want any) bool {
 	switch got := got.(type) {
 	case map[string]any:
@@ -122,7 +122,7 @@ func partOf(got, want any) bool {
 	return got == want || got == nil && want != nil
 }
 
-// TestRepairKeepsValid: a valid value in prose comes out as it went in.
+// TestRepairKeepsValid checks that a valid value in prose stays unchanged.
 func TestRepairKeepsValid(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
@@ -181,11 +181,11 @@ func randomText(rng *rand.Rand) string {
 	return b.String()
 }
 
-// stepsPerByte bounds what Repair may look at, per byte of the text.
+// stepsPerByte limits Repair's steps.
 const stepsPerByte = 16
 
-// TestRepairIsLinear counts steps for repetitions of all short patterns that
-// might make a scanner go back.
+// TestRepairIsLinear counts steps for repeated short patterns that might cause
+// backtracking.
 func TestRepairIsLinear(t *testing.T) {
 	racetest.Skip(t, "one goroutine, and it compares times")
 	pieces := []string{`{`, `[`, `}`, `]`, `"`, `'`, `,`, `:`, ` `, "\n", `\`, `a`, `1`, `/`, `*`, `//`, `/*`, `#`, "```", "`", `<think>`, `</think>`, `"a":`, `{"`, `["`, `\"`, `“`, `...`, "-", "+", "\u00a0", "{\\n", "\x00", "\xff"}

@@ -72,8 +72,8 @@ func TestPolicyNext(t *testing.T) {
 	}
 }
 
-// TestPolicyEnds: whatever fails, an action ends after Attempts a model at most,
-// and never goes back in the chain.
+// TestPolicyEnds checks that an action ends after at most Attempts for each model and
+// never goes back in the chain.
 func TestPolicyEnds(t *testing.T) {
 	classes := []Class{Transient, RateLimited, Truncated, Unreachable, Auth, Payment, NotFound, TooLong, Filtered, BadRequest, Malformed, Cancelled}
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -137,8 +137,7 @@ func TestRetryBudget(t *testing.T) {
 	})
 }
 
-// TestRetryBudgetShare: when everything fails, retries are a tenth of the
-// requests, apart from the floor.
+// TestRetryBudgetShare checks that retries are a tenth of the requests, beyond the floor.
 func TestRetryBudgetShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b RetryBudget

@@ -42,8 +42,7 @@ func TestSchemaFor(t *testing.T) {
 	}
 }
 
-// TestSchemaStoredBytes: a request that was stored and read back has the same
-// schema, byte for byte.
+// TestSchemaStoredBytes checks that a stored request keeps its schema's bytes.
 func TestSchemaStoredBytes(t *testing.T) {
 	req := Request{Schema: SchemaFor[thoughts]("thoughts")}
 	data, err := json.Marshal(req)
@@ -82,8 +81,8 @@ func TestSchemaForPanics(t *testing.T) {
 	}
 }
 
-// TestFaultsAgree compares faults with the validator, on random values and random schemas of
-// the kind that SchemaFor makes.
+// TestFaultsAgree compares faults with the validator on random values and schemas of
+// SchemaFor's kind.
 func TestFaultsAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	accepted := 0

@@ -51,7 +51,7 @@ func TestAside(t *testing.T) {
 	}
 }
 
-// What is spoken is a part of the text, and nothing more is taken from it.
+// Spoken returns a substring and leaves bare objects unchanged.
 func FuzzSpoken(f *testing.F) {
 	for _, text := range []string{"<think>a</think>b", "a\n</think>\nb</s>", "<|channel|>analysis<|message|>a<|channel|>final<|message|>b", "[THINK][/THINK][THINK]", "</think></think>", "{</think>}", "{}"} {
 		f.Add(text)

@@ -7,7 +7,6 @@ import (
 	"ponder/llm"
 )
 
-// What came in place of an answer is said, with the model and what to do.
 func TestUnanswered(t *testing.T) {
 	of := func(p ...llm.Part) llm.Message { return llm.Message{Role: llm.Assistant, Parts: p} }
 	const retry, otherwise = "try again, or ask another model", "word it otherwise, or ask another model"
