@@ -25,7 +25,7 @@ func TestAllowance(t *testing.T) {
 	tests := []struct {
 		name   string
 		header http.Header
-		want   llm.Allowance // zero: it says nothing
+		want   llm.Allowance // zero: no limit in the headers
 	}{
 		{"nothing", nil, llm.Allowance{}},
 		{"openai", heads("x-ratelimit-limit-requests", "200", "x-ratelimit-remaining-requests", "196", "x-ratelimit-reset-requests", "23m16.298s",
@@ -103,8 +103,8 @@ func FuzzAllowance(f *testing.F) {
 	})
 }
 
-// What an answer says is told, whatever its status, before its body is read; a refusal
-// that says nothing else lasts as long.
+// Do reports the limits for any status and before the body is read. They become the
+// RetryAfter of a refusal without one.
 func TestClientTellsAllowance(t *testing.T) {
 	for _, tt := range []struct {
 		status int

@@ -17,34 +17,34 @@ import (
 	"ponder/llm"
 )
 
-// drainTime and drainSize bound what is read after the end of an answer to
-// keep its connection.
+// drainTime and drainSize limit the rest of an answer that is read to keep the
+// connection.
 const (
 	drainTime = time.Second
 	drainSize = 64 << 10
 )
 
-// A call is one request under way, and then the body of its answer. It ends the
-// request's own context when the caller's ends or nothing has come for too long.
+// A call is one request and then the body of its answer. It cancels the request when the
+// caller's context ends or the server is silent for too long.
 type call struct {
 	client *Client
-	model  string // the provider's own name
+	model  string // provider's own name
 	caller context.Context
-	ctx    context.Context // of the request
+	ctx    context.Context // the request's
 	cancel context.CancelCauseFunc
-	detach func() bool // stops following the caller's context
+	detach func() bool // detaches from the caller's context
 	silent *time.Timer
 	limit  atomic.Int64    // of silence, a time.Duration
-	clock  *clock          // of what has to come, whatever else does
-	held   <-chan struct{} // closed when it may be sent; nil: at once
+	clock  *clock          // limits the wait for events
+	held   <-chan struct{} // closed at the release; nil: not held
 	way    passage
 
 	rc       io.ReadCloser
 	ended    error // what Read returns from now on
-	complete bool  // the rest is of no interest
+	complete bool  // the answer is complete; see Finish
 }
 
-// errSilence is the cause when nothing came for too long.
+// errSilence is the cause after too long a silence.
 type errSilence time.Duration
 
 func (e errSilence) Error() string { return fmt.Sprintf("no data for %v", time.Duration(e)) }
@@ -53,7 +53,7 @@ func (c *Client) call(ctx context.Context, model string) *call {
 	k := &call{client: c, model: model, caller: ctx}
 	k.ctx, k.cancel = context.WithCancelCause(k.way.follow(context.WithoutCancel(ctx)))
 	if ctx.Err() != nil {
-		k.cancel(ctx.Err()) // before the request is made, not beside it
+		k.cancel(ctx.Err()) // synchronously, before the request is made
 	}
 	k.detach = context.AfterFunc(ctx, func() { k.cancel(ctx.Err()) })
 	first := orElse(c.HeaderTimeout, defaultHeader)
@@ -69,7 +69,7 @@ func orElse(d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// release frees what the call holds and closes its connection if it is open.
+// release frees the call's resources and closes an open connection.
 func (k *call) release() {
 	k.silent.Stop()
 	k.clock.stop()
@@ -77,15 +77,14 @@ func (k *call) release() {
 	k.cancel(nil)
 }
 
-// wrap makes the call the body of its answer. The clock of silence stands until
-// it is read.
+// wrap makes the call the body of resp. The silence timer stops until the first Read.
 func (k *call) wrap(resp *http.Response) {
 	k.silent.Stop()
 	k.limit.Store(int64(orElse(k.client.IdleTimeout, defaultIdle)))
 	k.rc, resp.Body = unzipped(resp), k
 }
 
-// fail completes an error with what the call knows.
+// fail adds the model and advice to e.
 func (k *call) fail(e *llm.Error) *llm.Error {
 	e.Model = k.client.full(k.model)
 	if e.Advice == "" {
@@ -94,7 +93,7 @@ func (k *call) fail(e *llm.Error) *llm.Error {
 	return e
 }
 
-// unsent says why there is no answer at all.
+// unsent returns the error of a call without an answer.
 func (k *call) unsent(err error) error {
 	var e *llm.Error
 	if errors.As(err, &e) {
@@ -110,13 +109,13 @@ func (k *call) unsent(err error) error {
 	if why := unreachable(err); why != "" {
 		return k.fail(&llm.Error{Class: llm.Unreachable, Message: why, Err: err})
 	}
-	if strings.Contains(err.Error(), "malformed HTTP ") { // which has no type
+	if strings.Contains(err.Error(), "malformed HTTP ") { // has no type
 		return k.fail(&llm.Error{Class: llm.Malformed, Message: "what answers there does not speak HTTP: is the base URL right?", Err: err})
 	}
 	return k.fail(&llm.Error{Class: llm.Transient, Message: "connection lost: " + textkit.VisibleLine(err.Error(), maxMessage), Err: err})
 }
 
-// broken says why the body could not be read on.
+// broken returns the error of a failed body read.
 func (k *call) broken(err error) error {
 	if e := k.stopped(); e != nil {
 		return e
@@ -124,7 +123,7 @@ func (k *call) broken(err error) error {
 	return k.fail(&llm.Error{Class: llm.Truncated, Message: "connection lost in mid-answer: " + textkit.VisibleLine(cause(err).Error(), maxMessage), Err: err})
 }
 
-// stopped returns the error of a call that was ended on this side, or nil.
+// stopped returns the error of a call that this side ended, or nil.
 func (k *call) stopped() *llm.Error {
 	if err := k.caller.Err(); err != nil {
 		return k.fail(&llm.Error{Class: llm.Cancelled, Message: "cancelled", Err: err})
@@ -136,7 +135,7 @@ func (k *call) stopped() *llm.Error {
 	return nil
 }
 
-// cause takes off the wrapper that holds the address, which may hold a key.
+// cause unwraps a url.Error, whose URL may contain a key.
 func cause(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -145,8 +144,7 @@ func cause(err error) error {
 	return err
 }
 
-// unreachable says in plain words why there is no connection, or "" if there
-// was one.
+// unreachable describes a failed connection, or returns "" if there was one.
 func unreachable(err error) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
@@ -172,7 +170,7 @@ func unreachable(err error) string {
 	return ""
 }
 
-// Read implements io.Reader; the clock of silence runs only within it.
+// Read implements io.Reader. The silence timer runs only within it.
 func (k *call) Read(p []byte) (int, error) {
 	if k.ended != nil {
 		return 0, k.ended
@@ -187,31 +185,31 @@ func (k *call) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. It closes the connection unless the body was
-// read to its end or finished.
+// Close implements io.Closer. It closes the connection unless the body was read to its
+// end or [Finish] was called.
 func (k *call) Close() error {
 	ended := k.ended
 	k.ended = http.ErrBodyReadAfterClose
 	if k.complete && ended == nil {
-		k.detach() // the caller is done and may end its context
+		k.detach() // the caller may now cancel its context
 		go k.drain()
 		return nil
 	}
-	k.release() // first, so that Close waits for nothing
+	k.release() // first, so that Close does not block
 	return k.rc.Close()
 }
 
-// drain reads the rest if it is short and comes soon.
+// drain reads a short rest, so that the connection can be reused.
 func (k *call) drain() {
 	k.silent.Reset(drainTime)
-	_, _ = io.CopyN(io.Discard, k.rc, drainSize) // whatever it is, nobody waits for it
+	_, _ = io.CopyN(io.Discard, k.rc, drainSize) // best effort
 	k.release()
 	_ = k.rc.Close()
 }
 
-// Finish says that an answer of [Client.Do] is complete though its body may
-// not have ended: closing it then keeps the connection if the rest is short and
-// comes at once. It does not wait.
+// Finish marks an answer of [Client.Do] as complete, although its body may continue.
+// Closing it then keeps the connection if the rest is short and prompt. Finish does not
+// block.
 func Finish(resp *http.Response) {
 	if k, ok := resp.Body.(*call); ok {
 		k.complete = true
@@ -220,40 +218,38 @@ func Finish(resp *http.Response) {
 
 type heldKey struct{}
 
-// Hold returns a context with which [Client.Do] holds back what it sends until released is
-// closed: it has found or made a connection by then, and nothing of a body leaves before.
-// A request without a body begins when it is released.
+// Hold returns a context with which [Client.Do] connects but sends no byte of the body
+// until released is closed. A request without a body starts at the release.
 func Hold(ctx context.Context, released <-chan struct{}) context.Context {
 	return context.WithValue(ctx, heldKey{}, released)
 }
 
-// Free returns a context like ctx with which nothing is held back: for questions that cost
-// nothing, which others may wait for.
+// Free returns ctx without a hold, for free requests that others may wait for.
 func Free(ctx context.Context) context.Context { return Hold(ctx, nil) }
 
-// hold holds a request back if its caller is to.
+// hold applies the context's hold to req.
 func hold(k *call, req *http.Request) error {
 	k.held, _ = k.ctx.Value(heldKey{}).(<-chan struct{})
 	if !k.waits() {
 		return nil
 	}
-	k.silent.Stop() // nobody can answer yet
+	k.silent.Stop() // no answer is due yet
 	if req.Body == nil {
 		return k.await()
 	}
 	again := req.GetBody
 	req.Body = &heldBody{k, req.Body}
-	req.GetBody = func() (io.ReadCloser, error) { // for a connection that was closed meanwhile
+	req.GetBody = func() (io.ReadCloser, error) { // for a connection closed meanwhile
 		body, err := again()
 		return &heldBody{k, body}, err
 	}
 	return nil
 }
 
-// errUnsent is of a request that was given up before it was released.
+// errUnsent marks a request that ended before its release.
 var errUnsent = errors.New("not sent")
 
-// waits reports whether the call is held back.
+// waits reports whether the call is held.
 func (k *call) waits() bool {
 	select {
 	case <-k.held:
@@ -263,7 +259,7 @@ func (k *call) waits() bool {
 	}
 }
 
-// await waits until the call is released. The clock of silence begins then.
+// await blocks until the release and then starts the silence timer.
 func (k *call) await() error {
 	select {
 	case <-k.held:
@@ -274,7 +270,7 @@ func (k *call) await() error {
 	}
 }
 
-// A heldBody is a body of which nothing can be read before its call is released.
+// A heldBody blocks reads until its call is released.
 type heldBody struct {
 	call *call
 	io.ReadCloser
@@ -289,15 +285,15 @@ func (b *heldBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// lingerTime is how long what follows the terminal signal of an answer may take.
+// lingerTime limits the wait for events after the terminal one.
 const lingerTime = 10 * time.Second
 
-// A clock ends a call if what has to come does not, though something else does, such as
-// comments. All methods of a nil one do nothing. It is used by one goroutine.
+// A clock ends a call whose stream carries only comments. Methods of a nil clock do
+// nothing. Only one goroutine may use it.
 type clock struct{ timer *time.Timer }
 
-// clockOf returns the clock of an answer. Of a stream of events it runs until the first has
-// come; of what has no comments, each byte is a part of the answer.
+// clockOf returns an answer's clock. For an event stream it runs until the first event;
+// other streams have no comments and need none.
 func clockOf(resp *http.Response) *clock {
 	k, ok := resp.Body.(*call)
 	if !ok {
@@ -311,8 +307,8 @@ func clockOf(resp *http.Response) *clock {
 	return k.clock
 }
 
-// piece notes that a piece has come. Over says that the answer is complete, and more that
-// the clock of what follows begins anew.
+// piece records a piece. over reports that the terminal event was seen; more restarts the
+// clock then.
 func (c *clock) piece(over, more bool) {
 	switch {
 	case c == nil:

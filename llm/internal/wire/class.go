@@ -15,17 +15,16 @@ import (
 	"ponder/llm"
 )
 
-// never is a time to reckon from where a date cannot occur.
+// never is the base time where no date can occur.
 var never time.Time
 
-// keyRejected is the whole message of a wrong key, for providers' own words
-// hold pieces of it.
+// keyRejected replaces the provider's message, which may contain parts of the key.
 const keyRejected = "key rejected"
 
 const unexplained = "the provider failed without saying why"
 
-// err makes an error of a fault that came with an HTTP status. A status within
-// the fault counts if the answer's own was a success.
+// err converts the fault of an answer with an HTTP status. If that was a success, the
+// status in the fault counts.
 func (f fault) err(status int) *llm.Error {
 	if status/100 == 2 {
 		status = f.status
@@ -43,8 +42,8 @@ func (f fault) err(status int) *llm.Error {
 	return e
 }
 
-// class sorts a fault: by its words where they tell what no code does, by the
-// names that mean one thing, by the status, and by the general names.
+// class classifies a fault by telling phrases, then specific names, the status, and
+// general names.
 func (f fault) class(status int) llm.Class {
 	if c := byText(strings.ToLower(f.text), status); c != "" {
 		return c
@@ -65,8 +64,7 @@ func (f fault) class(status int) llm.Class {
 	return llm.Transient
 }
 
-// byText knows failures by their words, which are the only thing that tells
-// them apart at some providers.
+// byText classifies failures by phrases, the only distinction at some providers.
 func byText(text string, status int) llm.Class {
 	switch {
 	case status == http.StatusUnauthorized, status >= 500 && status != http.StatusInternalServerError:
@@ -86,7 +84,7 @@ func byText(text string, status int) llm.Class {
 	case status != http.StatusTooManyRequests && anyOf(text, "content management policy", "content filtering policy", "input was flagged",
 		"safety system", "content_filter", "violates our usage", "violated our usage", "usage guidelines", "usage policies"):
 		return llm.Filtered
-	case anyOf(text, "requires more system memory"): // Ollama, with status 500: it will not have more later
+	case anyOf(text, "requires more system memory"): // Ollama with status 500; a retry cannot help
 		return llm.BadRequest
 	}
 	return ""
@@ -96,7 +94,7 @@ func anyOf(text string, phrases ...string) bool {
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(text, p) })
 }
 
-// byName knows the names that mean one thing.
+// byName classifies specific names.
 func byName(name string) llm.Class {
 	switch name {
 	case "context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_above_max_length",
@@ -126,7 +124,7 @@ func byName(name string) llm.Class {
 	return ""
 }
 
-// byKind knows the general names, which say less than a status.
+// byKind classifies general names, which are weaker than a status.
 func byKind(name string) llm.Class {
 	switch name {
 	case "invalid_request_error", "invalid_argument", "failed_precondition", "badrequesterror", "invalid_request",
@@ -140,7 +138,6 @@ func byKind(name string) llm.Class {
 	return ""
 }
 
-// byStatus sorts by the HTTP status alone.
 func byStatus(status int) llm.Class {
 	switch status {
 	case 0:
@@ -171,10 +168,9 @@ func byStatus(status int) llm.Class {
 	return ""
 }
 
-// InBand returns the error that a piece of an answer with status 200 is, or nil
-// if it is none. It knows the shapes of all dialects: an error object or string,
-// an object that calls itself an error, a list that holds one. Class, Status,
-// Message and RetryAfter are set.
+// InBand returns the error in a piece of an answer with status 200, or nil. It recognizes
+// all dialects: an error object or string, an object of type error, a list of errors. It
+// sets Class, Status, Message and RetryAfter.
 func InBand(data []byte) *llm.Error {
 	if n := bytes.Count(data, []byte(`"error"`)); n == 0 || n == bytes.Count(data, []byte(`"error":null`)) {
 		return nil
@@ -188,14 +184,14 @@ func InBand(data []byte) *llm.Error {
 	return e
 }
 
-// A fault is what a provider says about a failure.
+// A fault is a provider's description of a failure.
 type fault struct {
-	names  []string // its codes, types and statuses, the most telling first
+	names  []string // codes, types and statuses, most specific first
 	text   string
 	status int // an HTTP status among the codes
 }
 
-// envelope has the fields of all known error shapes.
+// envelope has the fields of all known error formats.
 type envelope struct {
 	Object   string          `json:"object"`
 	Type     string          `json:"type"`
@@ -220,8 +216,8 @@ type detail struct {
 	Reason string `json:"reason"`
 }
 
-// parseFault reads an error. If whole is set, data is the body of a failed
-// answer and is an error whatever it looks like.
+// parseFault parses an error. With whole, data is the body of a failed answer and always
+// an error.
 func parseFault(data []byte, whole bool) (fault, bool) {
 	data = bytes.TrimSpace(data)
 	var list []json.RawMessage
@@ -245,7 +241,7 @@ func parseFault(data []byte, whole bool) (fault, bool) {
 	return f, true
 }
 
-// open reads an object, as far as its fields are of the types they should be.
+// open parses an object and ignores fields of the wrong type.
 func open(data []byte) (env envelope, ok bool) {
 	var bad *json.UnmarshalTypeError
 	err := json.Unmarshal(data, &env)
@@ -257,7 +253,7 @@ func present(raw json.RawMessage) bool {
 	return s != "" && s != "null" && s != "false" && s != `""` && s != "{}"
 }
 
-// plain returns the text of a body that is not JSON, unless it is a page.
+// plain returns a body that is neither JSON nor HTML.
 func plain(data []byte) string {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	if bytes.HasPrefix(data, []byte("<")) {
@@ -266,10 +262,10 @@ func plain(data []byte) string {
 	return string(data)
 }
 
-// maxNesting bounds how often an error may hold another.
+// maxNesting limits the depth of nested errors.
 const maxNesting = 4
 
-// read takes what is under "error": an object, a string, or JSON in a string.
+// read parses an "error" value: an object, a string, or JSON in a string.
 func (f *fault) read(raw json.RawMessage, depth int) {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -296,7 +292,7 @@ func (f *fault) read(raw json.RawMessage, depth int) {
 	f.add(env)
 }
 
-// add takes the fields of one object.
+// add adds the fields of one object.
 func (f *fault) add(env envelope) {
 	f.name(scalar(env.Code))
 	if env.Inner != nil {
@@ -327,7 +323,7 @@ func (f *fault) say(s string) {
 	f.text = cmp.Or(f.text, s)
 }
 
-// scalar returns a JSON string's value, and any other JSON but null as it is.
+// scalar returns a JSON string's value, and other JSON but null unchanged.
 func scalar(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

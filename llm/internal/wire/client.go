@@ -19,52 +19,48 @@ import (
 	"ponder/llm"
 )
 
-// Defaults of [Client].
 const (
-	defaultHeader = 5 * time.Minute // a local server may read a model from disk first
+	defaultHeader = 5 * time.Minute // a local server may load the model first
 	defaultIdle   = 3 * time.Minute // some reasoning models are silent while they think
 )
 
-// A Client sends the requests of one provider. It never follows a redirect and
-// sets no limit on a whole answer's time, only on silences. It is safe for
-// concurrent use; its fields are not to be changed.
+// A Client sends the requests of one provider. It follows no redirects and limits only
+// silences, not the total time. It is safe for concurrent use; do not change its fields.
 //
-// It sends a request a second time, on a new connection, only if the first went
-// out on a kept one that the server then closed at once without a byte of an
-// answer. Nearly always the server had closed it before and read nothing; that
-// says nothing of the model. Yet it may have read the request, so a model may be
-// asked twice and one answer more be billed. RFC 9110, 9.2.2 and RFC 9112, 9.3.1
-// allow it of requests that can be repeated without harm, and a model's answer
-// changes nothing at the server. No other failure is tried again here.
+// It repeats a request, on a new connection, only after a stale one: a kept connection
+// that the server closed at once without an answer. Usually the server had closed it
+// before and read nothing. If it did read the request, a second answer may be billed. RFC
+// 9110, 9.2.2 and RFC 9112, 9.3.1 allow the repetition, because an answer changes nothing
+// at the server.
 type Client struct {
-	// HTTP does the work; see [HTTP]. Its Timeout and CheckRedirect are not used.
-	// Nil is one of the zero value.
+	// HTTP is the underlying client; see [HTTP]. Its Timeout and CheckRedirect are
+	// ignored. Nil means the zero value.
 	HTTP *http.Client
 
-	// Name is the provider's, the first part of models' names.
+	// Name is the provider's name, the first part of full model names.
 	Name string
 
-	// Advice says what a user can do about a class of failure: "set
-	// OPENAI_API_KEY". It may be nil and may return "".
+	// Advice returns a remedy for a class of failure, such as "set OPENAI_API_KEY", or
+	// "". It may be nil.
 	Advice func(llm.Class) string
 
-	// HeaderTimeout is how long an answer may take to begin (0: 5 minutes) and
-	// IdleTimeout how long it may be silent after that (0: 3 minutes).
+	// HeaderTimeout limits the wait for an answer (0: 5 minutes), IdleTimeout each later
+	// silence (0: 3 minutes).
 	HeaderTimeout, IdleTimeout time.Duration
 
 	once  sync.Once
 	fresh http.RoundTripper // see anew
 }
 
-// HTTP returns a client for many long streams to few hosts, with the proxy
-// that the environment names.
+// HTTP returns a client for many long streams to few hosts. It uses the environment's
+// proxy.
 func HTTP() *http.Client {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           dialer.DialContext,
 		ForceAttemptHTTP2:     true,
-		ReadBufferSize:        firstRead, // of each connection, busy or not; what is larger is read past it
+		ReadBufferSize:        firstRead, // per connection, even idle; larger reads bypass it
 		WriteBufferSize:       6 << 10,
 		MaxIdleConnsPerHost:   2048,
 		IdleConnTimeout:       90 * time.Second,
@@ -80,16 +76,15 @@ func HTTP() *http.Client {
 	}}
 }
 
-// Do sends one request and returns the answer if its status is 2xx. The body is
-// sent as JSON unless it is nil; a []byte or json.RawMessage is sent as it is. The
-// model is the provider's own name for it, for errors, and may be empty.
+// Do sends one request and returns an answer with status 2xx. It sends body as JSON, a
+// []byte or json.RawMessage unchanged, and nil as no body. model is the provider's own
+// name, for errors, and may be empty.
 //
-// Every error is an *[llm.Error], also those of the returned body: Cancelled if
-// ctx ended, Transient after too long a silence, Truncated if the connection was
-// lost. Closing the body before its end closes the connection; see [Finish].
+// Every error, including those of the body, is an *[llm.Error]. It is Cancelled if ctx
+// ended, Transient after a silence, Truncated if the connection broke. Closing the body
+// early closes the connection; see [Finish].
 //
-// What the answer's headers say is left of rate limits is told to whom ctx names, see
-// [llm.WithAllowance].
+// Do reports the rate limits in the headers to ctx's [llm.WithAllowance].
 func (c *Client) Do(ctx context.Context, model, method, address string, header http.Header, body any) (*http.Response, error) {
 	call := c.call(ctx, model)
 	resp, err := c.send(call, method, address, header, body)
@@ -105,7 +100,7 @@ func (c *Client) Do(ctx context.Context, model, method, address string, header h
 		}
 	}
 	if err := c.check(call, resp, header); err != nil {
-		_ = resp.Body.Close() // nothing of it is wanted any more
+		_ = resp.Body.Close() // unused
 		return nil, err
 	}
 	return resp, nil
@@ -129,7 +124,7 @@ func (c *Client) send(call *call, method, address string, header http.Header, bo
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if req.Header.Get("Accept-Encoding") == "" {
-		req.Header.Set("Accept-Encoding", "identity") // a compressed stream is a delayed one
+		req.Header.Set("Accept-Encoding", "identity") // compression delays a stream
 	}
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", "ponder")
@@ -140,9 +135,8 @@ func (c *Client) send(call *call, method, address string, header http.Header, bo
 	return c.trip(req, &call.way)
 }
 
-// trip sends a request as an HTTP client does that follows no redirect and has
-// no time limit. It is the transport alone that does it, unless there are
-// cookies to see to.
+// trip sends a request without redirects or a time limit. It uses the transport directly
+// unless there is a cookie jar.
 func (c *Client) trip(req *http.Request, way *passage) (*http.Response, error) {
 	if c.HTTP != nil && c.HTTP.Jar != nil {
 		h := *c.HTTP
@@ -175,7 +169,7 @@ func encode(body any) ([]byte, error) {
 	return Body(body)
 }
 
-// check returns an error if the answer is not one to read on.
+// check returns an error if the answer is unusable.
 func (c *Client) check(call *call, resp *http.Response, header http.Header) error {
 	if c := coding(resp); c != "" && c != "gzip" {
 		return call.fail(&llm.Error{Class: llm.Malformed, Status: resp.StatusCode, Message: "the answer is encoded as nobody asked: " + textkit.VisibleLine(c, maxMessage)})
@@ -189,8 +183,7 @@ func (c *Client) check(call *call, resp *http.Response, header http.Header) erro
 	return call.fail(c.refusal(resp, header))
 }
 
-// IsType reports whether an answer's content type is the given one, whatever
-// its parameters.
+// IsType reports whether an answer has the content type want; it ignores parameters.
 func IsType(resp *http.Response, want string) bool {
 	got, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(got), want)
@@ -204,8 +197,7 @@ func (c *Client) full(model string) string {
 	return c.Name + "/" + model
 }
 
-// adviceOf returns what a user can do about a class of failure: what the adapter says, or
-// what is the same with all of them.
+// adviceOf returns the adapter's remedy, or one common to all providers.
 func adviceOf(own func(llm.Class) string, class llm.Class) string {
 	if own != nil {
 		if says := own(class); says != "" {
@@ -221,11 +213,10 @@ func adviceOf(own func(llm.Class) string, class llm.Class) string {
 	return ""
 }
 
-// maxSmall bounds an answer of a few numbers, in bytes.
+// maxSmall limits a small answer, in bytes.
 const maxSmall = 1 << 20
 
-// Count asks how many tokens a request has, and returns the number that the answer has
-// under a name.
+// Count requests a token count and returns the answer's field name.
 func (c *Client) Count(ctx context.Context, model, address string, header http.Header, body any, name string) (int, error) {
 	data, err := c.Fetch(ctx, model, http.MethodPost, address, header, body, maxSmall)
 	if err == nil {
@@ -239,8 +230,8 @@ func (c *Client) Count(ctx context.Context, model, address string, header http.H
 	return 0, Ask{Model: c.full(model), Sent: header, Advice: c.Advice}.Blame(err, llm.Usage{})
 }
 
-// Fetch sends one request and returns its whole answer, up to a number of bytes, unless
-// that is an error. Errors of the answer name no model, see [Ask.Blame].
+// Fetch sends one request and returns at most most bytes of its answer. Its in-band
+// errors lack the model; see [Ask.Blame].
 func (c *Client) Fetch(ctx context.Context, model, method, address string, header http.Header, body any, most int64) ([]byte, error) {
 	resp, err := c.Do(ctx, model, method, address, header, body)
 	if err != nil {
@@ -257,7 +248,7 @@ func (c *Client) Fetch(ctx context.Context, model, method, address string, heade
 	return data, nil
 }
 
-// coding returns how the body of an answer is encoded, or nothing.
+// coding returns the body's content encoding, or "".
 func coding(resp *http.Response) string {
 	c := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
 	switch c {
@@ -269,8 +260,8 @@ func coding(resp *http.Response) string {
 	return c
 }
 
-// unzipped returns the body of an answer as it was before it was encoded. None is asked to
-// be, but a proxy may do as it likes.
+// unzipped returns the decoded body. Requests ask for no encoding, but a proxy may add
+// one.
 func unzipped(resp *http.Response) io.ReadCloser {
 	if coding(resp) != "gzip" {
 		return resp.Body
@@ -278,7 +269,7 @@ func unzipped(resp *http.Response) io.ReadCloser {
 	return &unzipper{ReadCloser: resp.Body}
 }
 
-// An unzipper reads what gzip has compressed, from its first Read on.
+// An unzipper decompresses gzip; it reads nothing before its first Read.
 type unzipper struct {
 	io.ReadCloser
 	zip *gzip.Reader

@@ -56,7 +56,7 @@ func TestDoSends(t *testing.T) {
 		body any
 		want string
 	}{
-		{"value", value, `{"a":"\u003c\u0026\u003e"}`}, // as stored requests are escaped
+		{"value", value, `{"a":"\u003c\u0026\u003e"}`}, // escaped as in stored requests
 		{"bytes", []byte(`{"a":"<&>"}`), `{"a":"<&>"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -157,8 +157,7 @@ func TestNoKey(t *testing.T) {
 	}
 }
 
-// TestDoAsClient checks that a request is sent as the HTTP client would that is
-// given: with the address's password, and with cookies if it keeps them.
+// TestDoAsClient checks that Do uses the URL's password and the client's cookies.
 func TestDoAsClient(t *testing.T) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -287,12 +286,11 @@ func TestBrokenConnection(t *testing.T) {
 	}
 }
 
-// roundTrip is a transport without a network.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// silentBody gives text and then nothing until its request's context ends.
+// silentBody yields text and then blocks until the request's context ends.
 func silentBody(r *http.Request, text string) io.ReadCloser {
 	in, out := io.Pipe()
 	go func() {
@@ -338,8 +336,8 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// TestFinishKeepsConnection checks that a stream left at its terminal signal
-// does not cost a new connection, even if its context ends at once.
+// TestFinishKeepsConnection checks that a finished stream keeps its connection, even if
+// its context ends at once.
 func TestFinishKeepsConnection(t *testing.T) {
 	rest := make(chan struct{})
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -385,7 +383,7 @@ func TestFinishKeepsConnection(t *testing.T) {
 	}
 }
 
-// signalling tells when it is closed.
+// A signalling body reports its Close.
 type signalling struct {
 	io.ReadCloser
 	closed chan struct{}
@@ -426,7 +424,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestProxyRefuses sees that a proxy which will not connect is no lost connection.
+// TestProxyRefuses checks that a refusing proxy is Unreachable.
 func TestProxyRefuses(t *testing.T) {
 	proxy := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) })
 	c := client()

@@ -13,7 +13,7 @@ import (
 	"ponder/llm"
 )
 
-// A drip is a body whose pieces come at intervals; the last again and again, or \x00 for the
+// A drip is a body that yields its pieces at intervals and repeats the last; \x00 is the
 // end.
 type drip struct {
 	every  time.Duration
@@ -39,8 +39,8 @@ func (d *drip) Read(p []byte) (int, error) {
 
 func (d *drip) Close() error { return nil }
 
-// TestClock sees that no answer goes on for ever: neither before its first piece nor after
-// its terminal signal.
+// TestClock checks that answers end: before the first event as well as after the terminal
+// one.
 func TestClock(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -85,13 +85,13 @@ func TestClock(t *testing.T) {
 					t.Errorf("got %q after %v, want %q after %v", class, took, tt.class, tt.after)
 				}
 				resp.Body.Close()
-				time.Sleep(2 * drainTime) // what is left is read for so long
+				time.Sleep(2 * drainTime) // longer than drain reads
 			})
 		})
 	}
 }
 
-// TestNamedErrors sees that the error of an event named so is sorted by all that it says.
+// TestNamedErrors checks that error events are classified by all their fields.
 func TestNamedErrors(t *testing.T) {
 	for _, tt := range []struct {
 		body  string

@@ -12,7 +12,7 @@ import (
 	"ponder/llm"
 )
 
-// TestUnsent sees that a request which was given up before it was released used nothing.
+// TestUnsent checks that a request cancelled before its release has no usage.
 func TestUnsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := client()
@@ -24,7 +24,7 @@ func TestUnsent(t *testing.T) {
 			return nil, err
 		})
 		ctx, cancel := context.WithCancel(Hold(t.Context(), make(chan struct{})))
-		time.AfterFunc(time.Hour, cancel) // longer than an answer may take to begin
+		time.AfterFunc(time.Hour, cancel) // longer than HeaderTimeout
 		_, err := post(ctx, c, "http://h/", struct{}{})
 		var e *llm.Error
 		if !errors.As(Ask{Size: 36}.Cut(err, llm.Usage{}), &e) || e.Class != llm.Cancelled || e.Usage != (llm.Usage{}) {

@@ -10,20 +10,18 @@ import (
 	"ponder/llm"
 )
 
-// An Object is a JSON object whose fields keep their order, which models follow
-// when they fill a schema in.
+// An Object is a JSON object that keeps the order of its fields, because models fill in
+// schemas in that order.
 type Object []Field
 
-// A Field is a key and its JSON value.
 type Field struct {
 	Key   string
 	Value json.RawMessage
 }
 
-// errNoObject is the error of JSON that is not an object.
 var errNoObject = errors.New("not a JSON object")
 
-// ParseObject reads an object. Of keys that occur twice the last one counts.
+// ParseObject parses an object. The last of duplicate keys wins.
 func ParseObject(raw []byte) (Object, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -40,7 +38,7 @@ func ParseObject(raw []byte) (Object, error) {
 		if err := dec.Decode(&v); err != nil {
 			return nil, err
 		}
-		key, _ := t.(string) // the decoder takes no other key
+		key, _ := t.(string) // the decoder accepts only string keys
 		if i, twice := at[key]; twice {
 			o[i].Value = v
 			continue
@@ -54,7 +52,7 @@ func ParseObject(raw []byte) (Object, error) {
 	return o, nil
 }
 
-// Value returns the value of a key, or nil.
+// Value returns the value of key, or nil.
 func (o Object) Value(key string) json.RawMessage {
 	for _, f := range o {
 		if f.Key == key {
@@ -64,7 +62,7 @@ func (o Object) Value(key string) json.RawMessage {
 	return nil
 }
 
-// String returns the value of a key if it is a string, or "".
+// String returns the string value of key, or "".
 func (o Object) String(key string) string {
 	var s string
 	if json.Unmarshal(o.Value(key), &s) != nil {
@@ -73,7 +71,7 @@ func (o Object) String(key string) string {
 	return s
 }
 
-// Set gives a key a value, at its place or at the end.
+// Set sets key in place, or appends it.
 func (o *Object) Set(key string, value json.RawMessage) {
 	for i, f := range *o {
 		if f.Key == key {
@@ -84,8 +82,8 @@ func (o *Object) Set(key string, value json.RawMessage) {
 	*o = append(*o, Field{key, value})
 }
 
-// MapObject returns a JSON object with what f makes of each value, and whether there is an
-// object and f took all of it.
+// MapObject applies f to each value of a JSON object. It reports failure if raw is no
+// object or f fails.
 func MapObject(raw json.RawMessage, f func(json.RawMessage) (json.RawMessage, bool)) (json.RawMessage, bool) {
 	o, err := ParseObject(raw)
 	ok := err == nil
@@ -99,7 +97,7 @@ func MapObject(raw json.RawMessage, f func(json.RawMessage) (json.RawMessage, bo
 	return text, err == nil
 }
 
-// MapList is [MapObject] of a JSON list.
+// MapList is [MapObject] for a JSON list.
 func MapList(raw json.RawMessage, f func(json.RawMessage) (json.RawMessage, bool)) (json.RawMessage, bool) {
 	var list []json.RawMessage
 	ok := json.Unmarshal(raw, &list) == nil
@@ -113,7 +111,6 @@ func MapList(raw json.RawMessage, f func(json.RawMessage) (json.RawMessage, bool
 	return text, err == nil
 }
 
-// MarshalJSON implements json.Marshaler.
 func (o Object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -133,14 +130,14 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// SchemaPrompt asks in words for an answer of a JSON schema, for models that
-// have no better way.
+// SchemaPrompt returns a prompt that asks for JSON of a schema, for models without a
+// schema mode.
 func SchemaPrompt(schema json.RawMessage) string {
 	return "Answer with one JSON value that is valid under the JSON schema below, and with nothing else: " +
 		"no words around it, no code fence.\n\n" + Text(schema)
 }
 
-// Paragraphs joins texts that are not empty, with a blank line between.
+// Paragraphs joins the texts that are not empty with blank lines.
 func Paragraphs(texts ...string) string {
 	var kept []string
 	for _, t := range texts {
@@ -151,7 +148,7 @@ func Paragraphs(texts ...string) string {
 	return strings.Join(kept, "\n\n")
 }
 
-// SchemaName returns a name for a schema that every provider takes.
+// SchemaName returns s's name in a form that every provider accepts.
 func SchemaName(s *llm.Schema) string {
 	name := strings.Map(func(r rune) rune {
 		if keyRune(r) && r != '*' {
@@ -165,7 +162,7 @@ func SchemaName(s *llm.Schema) string {
 	return name[:min(len(name), 64)]
 }
 
-// SchemaDoc returns the description of a schema, or "".
+// SchemaDoc returns a schema's description, or "".
 func SchemaDoc(schema json.RawMessage) string {
 	o, err := ParseObject(schema)
 	if err != nil {
@@ -174,14 +171,13 @@ func SchemaDoc(schema json.RawMessage) string {
 	return o.String("description")
 }
 
-// IsObjectSchema reports whether a schema is of objects, as inputs of tools must be.
+// IsObjectSchema reports whether a schema has type object, as tool inputs require.
 func IsObjectSchema(schema json.RawMessage) bool {
 	o, err := ParseObject(schema)
 	return err == nil && o.String("type") == "object"
 }
 
-// ToolName returns an id or a name as every provider takes it: letters, digits,
-// _ and - only.
+// ToolName replaces all but letters, digits, _ and - by _, for every provider.
 func ToolName(s string) string {
 	for i := range len(s) {
 		if !keyRune(rune(s[i])) || s[i] == '*' {
@@ -196,7 +192,7 @@ func ToolName(s string) string {
 	return s
 }
 
-// Vectors returns an error unless there are n vectors, all of one length.
+// Vectors returns an error unless there are n vectors of equal length.
 func Vectors(vectors [][]float32, n int) error {
 	if len(vectors) != n {
 		return &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the answer has %d vectors for %d texts", len(vectors), n)}

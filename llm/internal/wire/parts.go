@@ -11,25 +11,23 @@ import (
 	"ponder/llm"
 )
 
-// maxParts bounds the parts of one answer.
+// maxParts limits the parts of one answer.
 const maxParts = 10000
 
-// firstText is the room for a part's text to begin with, in bytes.
+// firstText is the initial capacity for a part's text, in bytes.
 const firstText = 256
 
-// Parts gathers the parts of an answer as they stream in: pieces of text, or of
-// reasoning, that follow one another are one part. The zero value is empty.
+// Parts collects the parts of a streamed answer. It joins consecutive pieces of text, or
+// of reasoning, into one part. The zero value is empty.
 type Parts struct {
 	parts   []llm.Part
 	text    strings.Builder
-	thought bool // text is reasoning
+	thought bool
 	size    int
 }
 
-// Text adds a piece of the answer's text.
 func (p *Parts) Text(s string) error { return p.piece(s, false) }
 
-// Reasoning adds a piece of reasoning.
 func (p *Parts) Reasoning(s string) error { return p.piece(s, true) }
 
 // Show adds a piece of reasoning and one of text.
@@ -52,7 +50,7 @@ func (p *Parts) piece(s string, thought bool) error {
 	return p.grow(len(s))
 }
 
-// Add adds a part of its own, which nothing is added to later.
+// Add adds a complete part.
 func (p *Parts) Add(part llm.Part) error {
 	p.flush()
 	p.parts = append(p.parts, part)
@@ -69,7 +67,7 @@ func (p *Parts) Add(part llm.Part) error {
 	return p.grow(n)
 }
 
-// Seal puts what must go back beside the last part, and ends it.
+// Seal attaches o to the last part and completes it.
 func (p *Parts) Seal(o *llm.Opaque) error {
 	p.flush()
 	if n := len(p.parts); n > 0 {
@@ -98,10 +96,9 @@ func (p *Parts) flush() {
 	p.text = strings.Builder{}
 }
 
-// Size returns the bytes added.
 func (p *Parts) Size() int { return p.size }
 
-// Done returns the parts and begins anew.
+// Done returns the parts and resets p.
 func (p *Parts) Done() []llm.Part {
 	p.flush()
 	parts := p.parts
@@ -109,8 +106,8 @@ func (p *Parts) Done() []llm.Part {
 	return parts
 }
 
-// CallInput returns the input of a tool call: text as it is if it is JSON, an
-// empty object if there is none, and else the text as a JSON string.
+// CallInput returns a tool call's input: valid JSON unchanged, {} for blank text, and
+// other text as a JSON string.
 func CallInput(text []byte) json.RawMessage {
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return json.RawMessage("{}")
@@ -119,14 +116,14 @@ func CallInput(text []byte) json.RawMessage {
 		return json.RawMessage(text)
 	}
 	quoted, err := json.Marshal(string(text))
-	if err != nil { // strings always encode
+	if err != nil { // cannot happen
 		return json.RawMessage("{}")
 	}
 	return quoted
 }
 
-// CallObject returns the input of a call as an object, for providers that take
-// nothing else: any other value is put under the key "input".
+// CallObject returns a call's input as an object, for providers that require one. It puts
+// other values under the key "input".
 func CallObject(input json.RawMessage) json.RawMessage {
 	trimmed := strings.TrimSpace(string(input))
 	switch {
@@ -138,8 +135,7 @@ func CallObject(input json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"input":` + trimmed + `}`)
 }
 
-// Own returns the data that the named model wants back, or nil if there is none
-// or another model made it.
+// Own returns o's data if the named model made it, or nil.
 func Own(o *llm.Opaque, model string) json.RawMessage {
 	if o == nil || o.Model != model || len(o.Data) == 0 {
 		return nil
@@ -147,8 +143,8 @@ func Own(o *llm.Opaque, model string) json.RawMessage {
 	return o.Data
 }
 
-// CountedOr returns used if the provider counted it, and else an estimate; also of
-// what was written, if only that was not counted.
+// CountedOr returns used, with an estimate for uncounted output, or an estimate if
+// nothing was counted.
 func CountedOr(used llm.Usage, in, out int) llm.Usage {
 	if used.Output == 0 && out > 0 && used.Total() > 0 {
 		used.Output, used.Estimated = Tokens(out), true
@@ -165,20 +161,19 @@ const (
 	thinkOpen  = "<think>"
 	thinkClose = "</think>"
 
-	// maxLead is how many bytes of space there may be before the tag.
+	// maxLead limits the white space before the tag, in bytes.
 	maxLead = 64
 )
 
-// Think splits reasoning from answer in text that opens with <think>. A tag
-// anywhere else is text. The zero value is ready; do not use it on an answer
-// that was asked to be JSON.
+// Think separates reasoning from the answer in text that starts with <think>. Tags
+// elsewhere are text. The zero value is ready. Do not use it for JSON answers.
 type Think struct {
-	// Open says that the model's template swallows the opening tag, so that
-	// text begins as reasoning.
+	// Open declares that the template drops the start tag, so that text starts with
+	// reasoning.
 	Open bool
 
 	state thinkState
-	held  string // what may be part of a tag
+	held  string // possible part of a tag
 }
 
 type thinkState int
@@ -186,12 +181,11 @@ type thinkState int
 const (
 	atStart thinkState = iota
 	inThought
-	afterThought // between the closing tag and the answer
+	afterThought // between the end tag and the answer
 	inAnswer
 )
 
-// Push takes a piece of text and returns what of it, and of what was held back
-// before, is reasoning and what is answer.
+// Push adds a piece of text and returns the new reasoning and answer, held text included.
 func (t *Think) Push(text string) (reasoning, answer string) {
 	if t.state == inAnswer {
 		return "", text
@@ -233,7 +227,7 @@ func (t *Think) Push(text string) (reasoning, answer string) {
 	return reasoning, text
 }
 
-// Flush returns what was held back when the text has ended.
+// Flush returns the held text at the end.
 func (t *Think) Flush() (reasoning, answer string) {
 	held := t.held
 	t.held = ""
@@ -243,7 +237,7 @@ func (t *Think) Flush() (reasoning, answer string) {
 	return "", held
 }
 
-// partial returns the length of the longest end of text that begins tag.
+// partial returns the length of the longest suffix of text that is a prefix of tag.
 func partial(text, tag string) int {
 	for n := min(len(tag)-1, len(text)); n > 0; n-- {
 		if strings.HasSuffix(text, tag[:n]) {
@@ -253,16 +247,15 @@ func partial(text, tag string) int {
 	return 0
 }
 
-// maxCount bounds a count of tokens, so that sums of lies do not overflow.
+// maxCount limits a token count, so that sums cannot overflow.
 const maxCount = 1 << 28
 
-// A Count is a number of tokens. What is not one, however it was written, is zero: a whole
-// answer is not lost for it.
+// A Count is a number of tokens. Invalid values decode as zero, so that they do not cost
+// the answer.
 type Count int
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (c *Count) UnmarshalJSON(b []byte) error {
-	f, _ := strconv.ParseFloat(string(bytes.Trim(b, `"`)), 64) // with an error, it is zero or infinite
+	f, _ := strconv.ParseFloat(string(bytes.Trim(b, `"`)), 64) // on error f is zero or infinite
 	if math.IsNaN(f) {
 		f = 0
 	}

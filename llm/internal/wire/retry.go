@@ -17,19 +17,17 @@ import (
 )
 
 const (
-	// maxRetryAfter bounds what a provider can ask for.
+	// maxRetryAfter limits a provider's delay.
 	maxRetryAfter = 24 * time.Hour
 
-	// notSoon is the least wait when a provider says not to try again: longer
-	// than the patience of any [llm.Policy] that says nothing of it, so that callers turn to another model.
+	// notSoon is the minimum delay if a provider asks for no retry. It exceeds the
+	// default patience of every [llm.Policy], so that callers use another model.
 	notSoon = 6 * time.Minute
 )
 
-// RetryAfter returns how long a failed answer asks to wait: by the headers
-// retry-after-ms and Retry-After (seconds, fractions of them, or a date), by
-// Google's retryDelay in the body, or by the words "try again in" there. Zero
-// means that it does not say. If x-should-retry says no, it is at least six
-// minutes. It never exceeds a day.
+// RetryAfter returns the delay that a failed answer asks for, or zero; at most a day. It
+// reads the headers retry-after-ms and Retry-After, then the body's retryDelay (Google)
+// and "try again in". If x-should-retry is false, it is at least six minutes.
 func RetryAfter(header http.Header, body []byte, now time.Time) time.Duration {
 	d := hint(header, body, now)
 	if strings.EqualFold(header.Get("x-should-retry"), "false") {
@@ -58,7 +56,7 @@ func hint(header http.Header, body []byte, now time.Time) time.Duration {
 	return 0
 }
 
-// amount parses a number of units, zero if it is not one.
+// amount parses a number of units, or returns zero.
 func amount(s string, unit time.Duration) time.Duration {
 	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || math.IsNaN(f) || f <= 0 {
@@ -67,7 +65,7 @@ func amount(s string, unit time.Duration) time.Duration {
 	return time.Duration(min(f*float64(unit), float64(maxRetryAfter)))
 }
 
-// spoken finds mark in the body, in whatever case, and parses the duration after it.
+// spoken parses the duration after mark in a lower-case body.
 func spoken(body []byte, mark string) time.Duration {
 	_, rest, ok := bytes.Cut(body, []byte(mark))
 	if !ok {
@@ -76,8 +74,8 @@ func spoken(body []byte, mark string) time.Duration {
 	return duration(strings.TrimLeft(string(rest[:min(len(rest), 64)]), "\\\": \t\r\n{second"))
 }
 
-// duration parses what a text in lower case begins with: 53s, 1.5s, 200ms, 6m0s, 2 minutes,
-// 1 hour 30 minutes. A number alone is of seconds; one of a unit that is not known is none.
+// duration parses a lower-case prefix such as 53s, 1.5s, 200ms, 6m0s, 2 minutes, 1 hour
+// 30 minutes. A bare number means seconds. It ignores unknown units.
 func duration(s string) (d time.Duration) {
 	for first := true; ; first = false {
 		n := span(s, "0123456789.")
@@ -104,19 +102,18 @@ var units = map[string]time.Duration{
 	"day": 24 * time.Hour, "days": 24 * time.Hour,
 }
 
-// span returns how many bytes s begins with that are among some.
+// span returns the length of s's prefix of bytes in some.
 func span(s, some string) int { return len(s) - len(strings.TrimLeft(s, some)) }
 
-// A rateHeader is how a provider says what is left of one of its limits. All of its
-// names are in their canonical form.
+// A rateHeader names the headers of one rate limit, in canonical form.
 type rateHeader struct {
 	left  string
 	reset string
-	limit string // if the limit fills steadily, and reset is when it is full again
-	token bool   // it is of tokens
+	limit string // set for limits that refill steadily; reset is then the time until full
+	token bool   // limit of tokens
 }
 
-// rateHeaders are those that providers send, as their documentation says and answers show.
+// rateHeaders has the headers from providers' documentation and observed answers.
 var rateHeaders = [...]rateHeader{
 	{left: "Anthropic-Ratelimit-Requests-Remaining", reset: "Anthropic-Ratelimit-Requests-Reset", limit: "Anthropic-Ratelimit-Requests-Limit"},
 	{left: "Anthropic-Ratelimit-Tokens-Remaining", reset: "Anthropic-Ratelimit-Tokens-Reset", token: true},
@@ -125,22 +122,22 @@ var rateHeaders = [...]rateHeader{
 	// OpenAI, Groq, Azure and many others.
 	{left: "X-Ratelimit-Remaining-Requests", reset: "X-Ratelimit-Reset-Requests", limit: "X-Ratelimit-Limit-Requests"},
 	{left: "X-Ratelimit-Remaining-Tokens", reset: "X-Ratelimit-Reset-Tokens", token: true},
-	// Cerebras, whose limits begin anew.
+	// Cerebras, with fixed windows.
 	{left: "X-Ratelimit-Remaining-Requests-Day", reset: "X-Ratelimit-Reset-Requests-Day"},
 	{left: "X-Ratelimit-Remaining-Tokens-Minute", reset: "X-Ratelimit-Reset-Tokens-Minute", token: true},
-	// OpenRouter and gateways, whose limits begin anew.
+	// OpenRouter and gateways, with fixed windows.
 	{left: "X-Ratelimit-Remaining", reset: "X-Ratelimit-Reset"},
 }
 
 const (
-	maxAllowed  = 1e9              // requests that are believed to be left
-	leastReset  = time.Millisecond // between two requests more
-	maxResetLen = 64               // bytes of a time
+	maxAllowed  = 1e9              // maximum plausible number of requests
+	leastReset  = time.Millisecond // minimum interval of requests
+	maxResetLen = 64               // bytes
 )
 
-// Allowance returns what an answer's headers say is left of the tightest of its limits,
-// and whether they say it. Of tokens only that none are left counts. What is negative,
-// absurd, more than a day ahead or not a number says nothing.
+// Allowance returns the tightest rate limit in an answer's headers, if any. Token limits
+// count only when used up. It ignores values that are negative, absurd, not numeric or
+// more than a day ahead.
 func Allowance(h http.Header, now time.Time) (a llm.Allowance, ok bool) {
 	if at, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = at // dates are by the server's clock
@@ -173,7 +170,7 @@ func (r rateHeader) read(h http.Header, now time.Time) (llm.Allowance, bool) {
 	return a, true
 }
 
-// allowed reads a number of requests or tokens.
+// allowed parses a number of requests or tokens.
 func allowed(h http.Header, name string) (int, bool) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(h.Get(name)), 64)
 	if err != nil || !(f >= 0 && f <= maxAllowed) {
@@ -182,14 +179,14 @@ func allowed(h http.Header, name string) (int, bool) {
 	return int(f), true
 }
 
-// Numbers that are too large for seconds are dates: seconds since 1970, or milliseconds.
+// Larger numbers are dates in seconds or milliseconds since 1970.
 const (
 	leastUnix   = 1e8
 	leastMillis = 1e11
 	mostMillis  = 1e14
 )
 
-// resetIn reads a time from now on: 6m0s, 7.66s, 120ms, seconds, or a date.
+// resetIn parses a time from now: 6m0s, 7.66s, 120ms, seconds, or a date.
 func resetIn(s string, now time.Time) (time.Duration, bool) {
 	if s = strings.TrimSpace(s); s == "" || len(s) > maxResetLen {
 		return 0, false
@@ -212,15 +209,15 @@ func resetIn(s string, now time.Time) (time.Duration, bool) {
 	return time.Duration(f * float64(time.Second)), true
 }
 
-// leastHint is the least time that what is left of a limit is taken for a time to wait: for
-// less, a back-off is wiser.
+// leastHint is the minimum reset time that becomes a RetryAfter; below it, back-off is
+// safer.
 const leastHint = time.Second
 
-// maxErrorBody bounds what is read of a failed answer, in bytes. What is JSON can be
-// understood as a whole only.
+// maxErrorBody limits the body of a failed answer, in bytes. JSON can only be parsed
+// whole.
 const maxErrorBody = 1 << 20
 
-// refusal turns an answer that is not 2xx into an error.
+// refusal converts an answer that is not 2xx to an error.
 func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	var broken *llm.Error
@@ -246,7 +243,7 @@ func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {
 	return e
 }
 
-// untrusted reports whether a TLS connection failed for what the server is.
+// untrusted reports whether TLS failed because of the server's identity or protocol.
 func untrusted(err error) bool {
 	var verify *tls.CertificateVerificationError
 	var header tls.RecordHeaderError

@@ -10,22 +10,19 @@ import (
 	"unicode/utf8"
 )
 
-// A Scanner walks once over a JSON value whose form is known, for the many small
-// pieces of a stream that are all alike. Its methods pass over what they name, and
-// report false if something else is next: then the piece is for the decoder. Of
-// what they pass over without reading they check only that it ends.
+// A Scanner reads a JSON value of known form in one pass, for streams of many similar
+// pieces. Its methods consume a value and return false if another is next; the caller
+// then uses the decoder. They do not validate skipped values.
 type Scanner struct {
 	data []byte
 	at   int
 }
 
-// Scan returns a scanner at the beginning of data.
 func Scan(data []byte) Scanner { return Scanner{data: data} }
 
-// Members calls f with each key of an object, to pass over its value, until it
-// returns false. It reports whether the whole object was read so; a key that is
-// not of small letters, digits and _ stops it too, for the decoder takes a key in
-// capitals for the same.
+// Members calls f with each key of an object; f must consume the value or return false.
+// It reports whether f consumed all members. It also fails on keys with other characters
+// than a-z, 0-9 and _, because the decoder ignores case.
 func (s *Scanner) Members(f func(key []byte) bool) bool {
 	if !s.Take('{') {
 		return false
@@ -73,13 +70,13 @@ func (s *Scanner) space() {
 	}
 }
 
-// End reports whether nothing is left.
+// End reports whether only white space is left.
 func (s *Scanner) End() bool {
 	s.space()
 	return s.at == len(s.data)
 }
 
-// Take passes over one byte.
+// Take consumes one byte.
 func (s *Scanner) Take(b byte) bool {
 	s.space()
 	if s.at == len(s.data) || s.data[s.at] != b {
@@ -89,10 +86,10 @@ func (s *Scanner) Take(b byte) bool {
 	return true
 }
 
-// Null passes over null.
+// Null consumes null.
 func (s *Scanner) Null() bool { return s.Word("null") }
 
-// Word passes over a word, as true or a quoted name.
+// Word consumes a token, such as true or a quoted name.
 func (s *Scanner) Word(word string) bool {
 	s.space()
 	if end := s.at + len(word); end > len(s.data) || string(s.data[s.at:end]) != word {
@@ -102,13 +99,13 @@ func (s *Scanner) Word(word string) bool {
 	return true
 }
 
-// Scalar passes over a value that is no object and no list.
+// Scalar skips a value that is no object or list.
 func (s *Scanner) Scalar() bool {
 	s.space()
 	return s.at < len(s.data) && s.data[s.at] != '{' && s.data[s.at] != '[' && s.Skip()
 }
 
-// Skip passes over any value.
+// Skip skips any value.
 func (s *Scanner) Skip() bool {
 	s.space()
 	start, depth := s.at, 0
@@ -142,8 +139,7 @@ func (s *Scanner) Skip() bool {
 	return depth == 0 && s.at > start
 }
 
-// Raw passes over any value and returns it as it stands, part of the data; nil if
-// there is none.
+// Raw consumes any value and returns it as a slice of the data, or nil.
 func (s *Scanner) Raw() []byte {
 	s.space()
 	start := s.at
@@ -153,7 +149,7 @@ func (s *Scanner) Raw() []byte {
 	return s.data[start:s.at]
 }
 
-// quoted passes over a string.
+// quoted skips a string.
 func (s *Scanner) quoted() bool {
 	for s.at++; ; s.at++ {
 		n := bytes.IndexByte(s.data[s.at:], '"')
@@ -172,7 +168,7 @@ func (s *Scanner) quoted() bool {
 	}
 }
 
-// Int passes over a whole number and puts it into to, and leaves it for null.
+// Int consumes a whole number into to, or null, which leaves to unchanged.
 func (s *Scanner) Int(to *int) bool {
 	if s.Null() {
 		return true
@@ -182,7 +178,7 @@ func (s *Scanner) Int(to *int) bool {
 	return err == nil
 }
 
-// Text passes over a string and puts its text into to, and leaves it for null.
+// Text consumes a string into to, or null, which leaves to unchanged.
 func (s *Scanner) Text(to *string) bool {
 	if s.Null() {
 		return true
@@ -225,9 +221,8 @@ func (s *Scanner) Text(to *string) bool {
 	return err == nil
 }
 
-// run passes over what stands for itself in a string and is ASCII: some of it or all.
-// It looks at eight bytes at once; the first that is not so, and perhaps some behind
-// it, has its highest bit set then.
+// run skips plain ASCII characters of a string. It tests eight bytes at once. The first
+// special byte, and perhaps later ones, then has its high bit set.
 func (s *Scanner) run() {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for s.at+8 <= len(s.data) {
@@ -240,8 +235,7 @@ func (s *Scanner) run() {
 	}
 }
 
-// Same is Text for what is most likely in to already. It does not take no text
-// for another.
+// Same is Text, but reuses *to if unchanged. It fails if *to is empty afterwards.
 func (s *Scanner) Same(to *string) bool {
 	s.space()
 	if end := s.at + len(*to) + 2; end <= len(s.data) && s.data[s.at] == '"' && s.data[end-1] == '"' &&
@@ -252,14 +246,13 @@ func (s *Scanner) Same(to *string) bool {
 	return s.Text(to) && *to != ""
 }
 
-// The letters of escapes and what they stand for.
+// Escape letters and their characters.
 const (
 	escapes = `"\/bfnrt`
 	escaped = "\"\\/\b\f\n\r\t"
 )
 
-// unescape puts the text of a JSON string into to, unless it has an escape that
-// is a number or none.
+// unescape decodes a JSON string into to. It returns false for \u and unknown escapes.
 func unescape(text []byte, to *string) bool {
 	var out strings.Builder
 	out.Grow(len(text))
@@ -268,7 +261,7 @@ func unescape(text []byte, to *string) bool {
 		if i < 0 {
 			break
 		}
-		n := strings.IndexByte(escapes, text[i+1]) // a string does not end in a lone backslash
+		n := strings.IndexByte(escapes, text[i+1]) // text never ends with a lone backslash
 		if n < 0 {
 			return false
 		}

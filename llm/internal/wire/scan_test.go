@@ -95,7 +95,7 @@ func TestScannerMembers(t *testing.T) {
 	}
 }
 
-// walk returns the members of an object as they stand.
+// walk returns the raw members of an object.
 func walk(data []byte) (map[string]string, bool) {
 	s := Scan(data)
 	found := map[string]string{}
@@ -107,7 +107,7 @@ func walk(data []byte) (map[string]string, bool) {
 	return found, ok && s.End()
 }
 
-// FuzzScanner checks that of what is JSON it reads the same as the decoder.
+// FuzzScanner checks that the scanner agrees with the decoder on JSON.
 func FuzzScanner(f *testing.F) {
 	f.Add([]byte(`{"a":1,"b":[{"x":"]"}],"c":{"d":"}\""}}`))
 	f.Add([]byte(`"a\n\"\u00e9"`))

@@ -10,25 +10,23 @@ import (
 	"ponder/llm"
 )
 
-// maxEvent bounds a line and an event, in bytes. Images and encrypted
-// reasoning come as single lines of megabytes.
+// maxEvent limits a line and an event, in bytes. Images and encrypted reasoning are
+// single lines of megabytes.
 const maxEvent = 32 << 20
 
-// An Event is one server-sent event. Data is valid until the next one is read or
-// the loop is left.
+// An Event is one server-sent event. Data is valid until the next iteration.
 type Event struct {
-	Name string // of the event field, "" if there was none; "error" for an error field
+	Name string // event field, or ""; "error" for an error field
 	Data []byte // lines joined by \n
 }
 
-// Events reads server-sent events until r ends, as browsers do, with three
-// liberties that providers make necessary: the last event needs no blank line
-// after it, a field named "error" is an event named so, and a line that starts
-// a JSON object is data, together with the lines up to the next blank one.
-// Events without data are left out unless they are named "error".
+// Events reads server-sent events until r ends, as browsers do, with three exceptions for
+// providers. The last event needs no blank line, an "error" field is an event of that
+// name, and JSON lines outside a field are data. It skips events without data unless they
+// are errors.
 //
-// If r fails, its error is yielded last and what was read of the event it broke
-// is dropped. An event of more than 32 MB ends the stream with an [llm.Error].
+// If r fails, Events drops the incomplete event and yields the error last. An event of
+// more than 32 MB is an [llm.Error].
 func Events(r io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		s := begin(r)
@@ -66,8 +64,8 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// Lines reads newline-delimited values until r ends, leaving out blank lines.
-// A line is valid until the next one is read or the loop is left. Errors are those of [Events].
+// Lines reads newline-delimited values until r ends and skips blank lines. A line is
+// valid until the next iteration. Errors are those of [Events].
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		s := begin(r)
@@ -88,16 +86,16 @@ func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// A stream is what reads one, with its buffers.
+// A stream has the reader, parser and buffers of one stream.
 type stream struct {
 	lineReader
 	parser
 }
 
-// streams keeps the buffers of streams that have ended for those to come.
+// streams pools buffers.
 var streams = sync.Pool{New: func() any { return new(stream) }}
 
-// maxKept bounds the buffers that are kept, in bytes.
+// maxKept limits a pooled buffer, in bytes.
 const maxKept = 16 << 10
 
 func begin(r io.Reader) *stream {
@@ -106,7 +104,7 @@ func begin(r io.Reader) *stream {
 	return s
 }
 
-// end gives the buffers back. Nothing read from them is valid any more.
+// end returns the buffers to the pool, which invalidates all data read.
 func (s *stream) end() {
 	if len(s.buf) > maxKept || cap(s.data) > maxKept {
 		return
@@ -119,12 +117,12 @@ func tooBig() error {
 	return &llm.Error{Class: llm.Malformed, Message: "the answer has a line of more than 32 MB"}
 }
 
-// A parser gathers the lines of one event.
+// A parser collects the lines of one event.
 type parser struct {
 	name string
-	last string // the last name seen
+	last string // last name seen
 	data []byte
-	got  bool // a data line, which may have been empty
+	got  bool // a data line, perhaps empty
 	raw  bool // in a JSON object outside any field
 }
 
@@ -133,10 +131,10 @@ func (p *parser) size() int    { return len(p.data) }
 func (p *parser) event() Event { return Event{Name: p.name, Data: p.data} }
 func (p *parser) reset()       { *p = parser{data: p.data[:0], last: p.last} }
 
-// line takes a line that is not empty.
+// line adds a line that is not empty.
 func (p *parser) line(line []byte) {
 	if p.raw && bytes.HasPrefix(line, []byte("data:")) {
-		return // "[DONE]", say, behind an error that has no blank line after it
+		return // such as "[DONE]" after an error without a blank line
 	}
 	if p.raw = p.raw || line[0] == '{' && !p.got; p.raw {
 		p.add(line)
@@ -148,7 +146,7 @@ func (p *parser) line(line []byte) {
 	case "data":
 		p.add(value)
 	case "event":
-		if p.last != string(value) { // most events have the name of the one before
+		if p.last != string(value) { // reuse the string: most events repeat the last name
 			p.last = string(value)
 		}
 		p.name = p.last
@@ -166,22 +164,21 @@ func (p *parser) add(value []byte) {
 	p.data = append(p.data, value...)
 }
 
-// A lineReader cuts a stream into lines that end in LF, CR or CRLF.
+// A lineReader splits a stream at LF, CR or CRLF.
 type lineReader struct {
 	r           io.Reader
 	buf         []byte
-	start, stop int  // of what is read and not yet returned
-	seen        int  // no line ends in buf[start:seen]
+	start, stop int  // unread part of buf
+	seen        int  // buf[start:seen] has no line end
 	skipLF      bool // the last line ended in CR
 	err         error
 }
 
-// firstRead is the size of a stream's first buffer: many streams wait with it for
-// a few words.
+// firstRead is the initial buffer size, small because many streams wait idly.
 const firstRead = 2 << 10
 
-// next returns the next line without its end, valid until the next call. The
-// last line needs no end. A line that the reader's failure cuts is lost.
+// next returns the next line without its end, valid until the next call. The last line
+// needs no end. A read error drops the incomplete line.
 func (l *lineReader) next() ([]byte, error) {
 	for {
 		if l.skipLF && l.start < l.stop {
@@ -210,7 +207,7 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// last returns what is left when the reader has ended.
+// last returns the rest after the reader's end.
 func (l *lineReader) last() ([]byte, error) {
 	line := l.buf[l.start:l.stop]
 	l.start, l.seen = l.stop, l.stop
@@ -231,7 +228,7 @@ func lineEnd(b []byte) int {
 	return i
 }
 
-// fill reads more, making room first.
+// fill makes room and reads more.
 func (l *lineReader) fill() {
 	if l.start > 0 {
 		copy(l.buf, l.buf[l.start:l.stop])

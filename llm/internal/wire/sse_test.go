@@ -98,7 +98,6 @@ func TestEventsTooLong(t *testing.T) {
 	}
 }
 
-// endless repeats a text forever.
 type endless struct {
 	unit string
 	at   int
@@ -144,7 +143,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// pieces gives a reader's bytes in random small pieces.
+// pieces splits a reader's bytes into random small reads.
 type pieces struct {
 	r   io.Reader
 	rnd *rand.Rand

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// staleTime is how soon after a request a connection shows that it had been
-// closed before. A server that closes it later has read the request.
+// staleTime is the maximum delay after which a closed connection counts as stale. A
+// server that closes it later has read the request.
 const staleTime = 5 * time.Second
 
-// A passage is what is known of the way of a request. The transport may tell it
-// from several goroutines.
+// A passage traces a request's connection. The transport may update it from several
+// goroutines.
 type passage struct {
 	trace  httptrace.ClientTrace
-	reused atomic.Bool  // the connection was kept from an earlier call and nothing came on it since
-	sent   atomic.Int64 // when the whole request was written, in Unix ns; 0: not yet
+	reused atomic.Bool  // kept from an earlier call, and no answer byte since
+	sent   atomic.Int64 // Unix ns when the whole request was written, or 0
 }
 
-// follow returns a context with which a request tells its passage.
+// follow returns a context that traces the request in p.
 func (p *passage) follow(ctx context.Context) context.Context {
 	p.trace.GotConn = func(i httptrace.GotConnInfo) {
 		p.sent.Store(0)
@@ -37,8 +37,8 @@ func (p *passage) follow(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &p.trace)
 }
 
-// stale reports whether a request failed because the server had closed a kept
-// connection, as far as can be told from here.
+// stale reports whether a request probably failed because the server had closed a kept
+// connection.
 func (p *passage) stale(err error) bool {
 	if !p.reused.Load() || !closed(err) {
 		return false
@@ -47,21 +47,20 @@ func (p *passage) stale(err error) bool {
 	return sent == 0 || time.Now().UnixNano()-sent < int64(staleTime)
 }
 
-// closed reports whether an error is of a connection that the other side closed.
-// It is net.ErrClosed if the transport saw that while it wrote.
+// closed reports whether the peer closed the connection. The error is net.ErrClosed if
+// the transport noticed while it wrote.
 func closed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) ||
-		strings.Contains(err.Error(), "server closed idle connection") // which has no type
+		strings.Contains(err.Error(), "server closed idle connection") // has no type
 }
 
-// A carrier is a [Client] as a transport: its own, but that a request which
-// met a stale connection goes once more, on a new one.
+// A carrier is a [Client]'s transport that repeats a request on a new connection after a
+// stale one.
 type carrier struct {
 	*Client
-	way *passage // of the one request
+	way *passage
 }
 
-// RoundTrip implements http.RoundTripper.
 func (c carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	transport := c.transport()
 	resp, err := transport.RoundTrip(req)
@@ -92,8 +91,8 @@ func (c *Client) transport() http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// anew returns a transport like the given one that uses no kept connection, for
-// others may be stale too. One of an unknown kind stands for itself.
+// anew returns a copy of transport without kept connections, which may be stale too. It
+// returns unknown transports unchanged.
 func (c *Client) anew(transport http.RoundTripper) http.RoundTripper {
 	c.once.Do(func() {
 		c.fresh = transport
@@ -101,7 +100,7 @@ func (c *Client) anew(transport http.RoundTripper) http.RoundTripper {
 			f := t.Clone()
 			f.DisableKeepAlives = true
 			if f.TLSClientConfig != nil && slices.Contains(f.TLSClientConfig.NextProtos, "h2") {
-				f.ForceAttemptHTTP2 = true // else a clone may offer what it does not speak
+				f.ForceAttemptHTTP2 = true // otherwise a clone may offer h2 without support
 			}
 			c.fresh = f
 		}

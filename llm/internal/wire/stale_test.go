@@ -16,7 +16,7 @@ import (
 	"ponder/llm"
 )
 
-// listen serves raw connections, each with its number from 1.
+// listen serves raw connections, numbered from 1.
 func listen(t *testing.T, serve func(conn *net.TCPConn, n int)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -39,7 +39,6 @@ func listen(t *testing.T, serve func(conn *net.TCPConn, n int)) string {
 	return "http://" + l.Addr().String()
 }
 
-// take reads one request and returns its body.
 func take(r *bufio.Reader) (string, error) {
 	req, err := http.ReadRequest(r)
 	if err != nil {
@@ -49,10 +48,9 @@ func take(r *bufio.Reader) (string, error) {
 	return string(body), err
 }
 
-// answer is one that promises to keep the connection.
+// answer promises to keep the connection.
 const answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
-// exchange posts and reads the answer.
 func exchange(ctx context.Context, c *Client, url, body string) error {
 	resp, err := post(ctx, c, url, []byte(body))
 	if err != nil {
@@ -63,8 +61,8 @@ func exchange(ctx context.Context, c *Client, url, body string) error {
 	return err
 }
 
-// TestClosedWhileIdle sees that calls survive a server that closes its connections
-// without saying so.
+// TestClosedWhileIdle checks that calls survive a server that silently closes
+// connections.
 func TestClosedWhileIdle(t *testing.T) {
 	for name, rests := range map[string]bool{"at once": false, "once it rests": true} {
 		for size, body := range map[string]string{"small": `"ask"`, "large": `"` + strings.Repeat("a", 1<<20) + `"`} {
@@ -99,12 +97,12 @@ func TestClosedWhileIdle(t *testing.T) {
 	}
 }
 
-// TestStale sees what is sent again and what is not.
+// TestStale checks which requests are repeated.
 func TestStale(t *testing.T) {
 	const drop = "" // instead of an answer
 	for _, tt := range []struct {
 		name    string
-		answers [][]string // of each connection; those after the last are as the last
+		answers [][]string // by connection; the last repeats
 		jar     bool
 		asked   int
 		fails   bool
@@ -154,7 +152,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestStaleHeld sees that a request which was held back is sent again whole.
+// TestStaleHeld checks that a held request is repeated in full.
 func TestStaleHeld(t *testing.T) {
 	url := listen(t, func(conn *net.TCPConn, n int) {
 		r := bufio.NewReader(conn)
@@ -176,7 +174,7 @@ func TestStaleHeld(t *testing.T) {
 	}
 }
 
-// TestStaleLate sees that a connection lost long after the request is no stale one.
+// TestStaleLate checks that a connection lost long after the request is not stale.
 func TestStaleLate(t *testing.T) {
 	var p passage
 	p.reused.Store(true)

@@ -17,44 +17,42 @@ import (
 	"ponder/llm"
 )
 
-// maxAnswer bounds what is kept of one answer, in bytes.
+// maxAnswer limits one answer, in bytes.
 const maxAnswer = 64 << 20
 
-// A Fold makes an answer of the pieces of a stream. It is used by one goroutine.
+// A Fold builds an answer from the pieces of a stream. Only one goroutine may use it.
 type Fold interface {
-	// Add takes a piece, valid until Add returns, and returns what is new to
-	// see in it. Last says that the answer is complete and nothing after this
-	// piece matters.
+	// Add adds a piece, valid until Add returns, and returns its visible part. last
+	// reports that the answer is complete and later pieces do not matter.
 	Add(piece []byte) (delta llm.Delta, last bool, err error)
 
-	// Over reports whether the terminal signal was seen. What follows it, such as
-	// counts, is waited for only a moment.
+	// Over reports whether the terminal event was seen. Stream waits only briefly for
+	// later events, such as usage.
 	Over() bool
 
-	// Answer returns the answer if its terminal signal was seen, else nil.
+	// Answer returns the answer, or nil before the terminal event.
 	Answer() (*llm.Response, error)
 
-	// Usage returns what the answer used so far, as far as is known.
+	// Usage returns the usage so far, as far as known.
 	Usage() llm.Usage
 }
 
-// An Ask says what was asked, for the errors of an answer.
+// An Ask describes the request, for errors.
 type Ask struct {
 	Model string // full name
-	Size  int    // of the request, in bytes
+	Size  int    // request bytes
 
-	// Sent is the header of the request. Keys in it are shown in no error.
+	// Sent is the request's header. Errors never show its keys.
 	Sent http.Header
 
-	// Advice says what a user can do about a class of failure. It may be nil.
+	// Advice returns a remedy for a class of failure. It may be nil.
 	Advice func(llm.Class) string
 }
 
-// Stream reads the pieces of resp into fold and yields what comes of them, to
-// the end that [llm.Model] asks of Generate. A piece that is an error ends it;
-// so does the end of the pieces before the terminal signal, as Truncated. What
-// goes wrong after the signal does no harm. Every error names the model and the
-// usage until then. It does not close the body.
+// Stream feeds pieces into fold and yields deltas as [llm.Model] requires of Generate. An
+// error in a piece ends it. A stream that ends before its terminal event is Truncated;
+// failures after that event are ignored. Errors carry the model and the usage so far.
+// Stream does not close the body.
 func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold Fold, yield func(llm.Delta, error) bool) {
 	var lost error
 	clock := clockOf(resp)
@@ -99,9 +97,8 @@ func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold F
 	yield(llm.Delta{Done: answer}, nil)
 }
 
-// Cut is the error of an attempt that was cut off and may be billed all the
-// same. If the provider counted nothing until then, its usage is a guess, unless
-// nothing reached it.
+// Cut returns the error of an interrupted attempt, which may be billed. Its usage is
+// estimated if the provider counted nothing, unless the request never arrived.
 func (a Ask) Cut(err error, used llm.Usage) error {
 	var e *llm.Error
 	refused := errors.As(err, &e) && (e.Status != 0 || e.Class == llm.Unreachable || e.Class == llm.BadRequest) || errors.Is(err, errUnsent)
@@ -111,8 +108,7 @@ func (a Ask) Cut(err error, used llm.Usage) error {
 	return a.Blame(err, used)
 }
 
-// Blame makes an *[llm.Error] of err that names the model and the usage, and says
-// what to do.
+// Blame converts err to an *[llm.Error] with the model, usage and advice.
 func (a Ask) Blame(err error, used llm.Usage) error {
 	var e *llm.Error
 	if !errors.As(err, &e) {
@@ -129,9 +125,8 @@ func (a Ask) Blame(err error, used llm.Usage) error {
 	return &blamed
 }
 
-// Mangled is the error of a piece that is not what the protocol says: Truncated
-// if it ends in the middle. An err that is an [llm.Error] already is returned as
-// it is. It quotes nothing of the piece.
+// Mangled returns the error of an invalid piece: Truncated if JSON ends early, otherwise
+// Malformed. It returns an [llm.Error] unchanged. It quotes nothing of the piece.
 func Mangled(what string, err error) error {
 	var e *llm.Error
 	if errors.As(err, &e) {
@@ -143,16 +138,16 @@ func Mangled(what string, err error) error {
 	return &llm.Error{Class: llm.Malformed, Message: "cannot read " + what + " of the answer", Err: err}
 }
 
-// short reports whether err is of JSON that ends in the middle. The decoder
-// tries a blank at the end, which words, numbers and escapes do not take.
+// short reports whether err means incomplete JSON. The decoder adds a blank at the end,
+// which is invalid in words, numbers and escapes.
 func short(err error) bool {
 	var syntax *json.SyntaxError
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &syntax) &&
 		(syntax.Error() == "unexpected end of JSON input" || strings.Contains(syntax.Error(), "character ' ' in "))
 }
 
-// Data reads the data of server-sent events. An event named "error" is an error
-// that [InBand] knows, whatever its data.
+// Data reads the data of server-sent events. It gives events named "error" a form that
+// [InBand] recognizes.
 func Data(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for ev, err := range Events(r) {
@@ -167,7 +162,7 @@ func Data(r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// named makes an error that [InBand] knows of the data of an event that is called one.
+// named converts an error event's data to a form that [InBand] recognizes.
 func named(data []byte) ([]byte, error) {
 	if env, ok := open(data); ok && present(data) && !reflect.DeepEqual(env, envelope{}) {
 		return slices.Concat([]byte(`{"error":`), data, []byte("}")), nil

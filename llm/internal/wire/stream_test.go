@@ -13,7 +13,7 @@ import (
 	"ponder/llm"
 )
 
-// TestStreamLost breaks connections before and after the terminal signal.
+// TestStreamLost breaks connections before and after the terminal event.
 func TestStreamLost(t *testing.T) {
 	for _, test := range []struct {
 		name, body string
@@ -43,8 +43,7 @@ func TestStreamLost(t *testing.T) {
 	}
 }
 
-// A list is a fold that keeps pieces; "end" is the last, and after "almost"
-// there may be more.
+// A list is a fold that keeps pieces; "end" is the last, "almost" the terminal event.
 type list struct {
 	pieces []string
 	ended  bool

@@ -15,10 +15,10 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendText appends a string as [Body] writes it, for texts that are long.
+// AppendText appends a string as [Body] encodes it, for long texts.
 func AppendText(b []byte, s string) []byte {
 	b = append(b, '"')
-	from := 0 // what comes after it is not appended yet
+	from := 0 // start of the text not yet appended
 	for i := 0; i < len(s); {
 		if i+8 <= len(s) {
 			plain := plainBytes(s[i : i+8])
@@ -47,8 +47,8 @@ func AppendText(b []byte, s string) []byte {
 	return append(append(b, s[from:]...), '"')
 }
 
-// appendRune appends one of the runes that are not written as they are: the
-// replacement for what is no rune, and ends of lines that JavaScript does not like.
+// appendRune appends an invalid rune's replacement, or an escaped U+2028 or U+2029, which
+// JavaScript rejects.
 func appendRune(b []byte, r rune) []byte {
 	if r == utf8.RuneError {
 		return utf8.AppendRune(b, r)
@@ -74,9 +74,9 @@ func appendEscape(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
 }
 
-// plainBytes returns how many of eight bytes stand in JSON as they are, before the
-// first that does not or is not ASCII. It looks at all of them at once: that one, and
-// perhaps some behind it, has its highest bit set then.
+// plainBytes returns the number of leading bytes, out of eight, that JSON leaves
+// unescaped and that are ASCII. It tests all at once. The first special byte, and perhaps
+// later ones, has its high bit set.
 func plainBytes(s string) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	_ = s[7]
@@ -86,14 +86,13 @@ func plainBytes(s string) int {
 	special |= (v ^ ones*'"') - ones
 	special |= (v ^ ones*'\\') - ones
 	special |= (v ^ ones*'&') - ones
-	special |= ((v &^ (ones * 2)) ^ ones*'<') - ones // and '>', which differs from it in one bit
+	special |= ((v &^ (ones * 2)) ^ ones*'<') - ones // and '>', which differs in one bit
 	return bits.TrailingZeros64(special&tops) / 8
 }
 
-// Body writes a request's body so that a request that was stored as JSON and
-// read back gives the same bytes: schemas and other raw JSON are escaped as the
-// store escapes them, and a byte that is not UTF-8 is the replacement character
-// that it is after one turn through JSON.
+// Body encodes a request's body so that a stored request gives the same bytes when read
+// back. It escapes raw JSON as the store does and replaces invalid UTF-8 as one round
+// trip through JSON does.
 func Body(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -102,9 +101,8 @@ func Body(v any) ([]byte, error) {
 	return unescaped(data, []byte(`\ufffd`), "\uFFFD"), nil
 }
 
-// Text returns JSON as a model should read it, in a prompt or as the arguments of
-// a call: without blanks, with <, > and & as they are, and the same whether or
-// not it was stored meanwhile. What is not JSON becomes "{}".
+// Text returns JSON for a model to read: compact, with unescaped <, > and &, and
+// independent of storage. Invalid JSON becomes "{}".
 func Text(raw json.RawMessage) string {
 	data, err := Body(raw)
 	if err != nil {
@@ -116,7 +114,7 @@ func Text(raw json.RawMessage) string {
 	return string(data)
 }
 
-// unescaped replaces an escape in JSON, unless its backslash is escaped itself.
+// unescaped replaces an escape in JSON, unless its backslash is escaped.
 func unescaped(data, escape []byte, by string) []byte {
 	at := bytes.Index(data, escape)
 	if at < 0 {
@@ -140,19 +138,19 @@ func unescaped(data, escape []byte, by string) []byte {
 	return append(out, data...)
 }
 
-// maxMessage bounds the text of an error, in bytes.
+// maxMessage limits an error's text, in bytes.
 const maxMessage = 400
 
 const redacted = "[redacted]"
 
-// secrets returns the values in a request's header that must not be shown.
+// secrets returns the keys in a request's header.
 func secrets(header http.Header) (keys []string) {
 	for k, values := range header {
 		switch strings.ToLower(k) {
 		case "authorization", "proxy-authorization", "api-key", "x-api-key", "x-goog-api-key":
 			for _, v := range values {
 				if _, after, ok := strings.Cut(v, " "); ok {
-					v = after // Bearer
+					v = after // after Bearer
 				}
 				if v != "" {
 					keys = append(keys, v)
@@ -163,12 +161,11 @@ func secrets(header http.Header) (keys []string) {
 	return keys
 }
 
-// shortKey is the length of keys, in bytes, that are taken out wherever they stand; of
-// those that are shorter, like the "x" that servers without keys are given, only where they
-// are a word.
+// shortKey is the length in bytes from which keys are redacted anywhere. Shorter ones,
+// such as a dummy "x", are redacted only as whole words.
 const shortKey = 6
 
-// redact takes keys out of a line: those given, and words that look like one.
+// redact removes the keys, and words that look like one, from a line.
 func redact(s string, keys []string) string {
 	for _, k := range keys {
 		if len(k) >= shortKey {
@@ -201,7 +198,7 @@ func keyRune(r rune) bool {
 	return r == '-' || r == '_' || r == '*' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-// looksSecret reports whether a word begins as vendors' keys do and is as long.
+// looksSecret reports whether a word has the prefix and length of a vendor's key.
 func looksSecret(word string) bool {
 	if len(word) < 12 {
 		return false

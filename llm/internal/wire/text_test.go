@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestText checks that JSON reads the same before and after it was stored.
+// TestText checks that storage does not change how JSON reads.
 func TestText(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"blanks", `{ "a" : [1, 2] }`, `{"a":[1,2]}`},
@@ -29,7 +29,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A text by itself is written as one in a body is.
+// AppendText encodes a text as Body does.
 func FuzzAppendText(f *testing.F) {
 	f.Add("plain and long enough to be looked at by eights")
 	f.Add("<question>\nIs \"this\" & that > those?\n</question> \\ too\t\b\f\r\x00\x1f\x7f")
