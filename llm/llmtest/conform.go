@@ -14,35 +14,31 @@ import (
 	"ponder/llm"
 )
 
-// An Adapter is what [Conform] tests: how to make a provider that speaks to a
-// server, and what its dialect has no way to say.
+// An Adapter describes the adapter that [Conform] tests.
 type Adapter struct {
-	// New returns a provider for a server. It adds the path its dialect wants
-	// to the server's URL.
+	// New returns a provider for a server. It appends its dialect's path to the URL.
 	New func(Server) llm.Provider
 
-	// Model is the name of a model that can do all that the dialect can; Other
-	// is another one.
+	// Model is a model that supports the whole dialect; Other is another one.
 	Model, Other string
 
-	// Lacks are the things that the dialect does not have.
+	// Lacks are the features that the dialect does not have.
 	Lacks []Lack
 }
 
-// A Server is what an adapter is to talk to.
+// A Server is the server that an adapter connects to.
 type Server struct {
 	URL string // such as http://127.0.0.1:1234
 	Key string
 
-	// Patience is how long the server may be silent, before its answer and in
-	// it. Zero is the adapter's usual time.
+	// Patience limits the server's silence before and during an answer. Zero means the
+	// adapter's default.
 	Patience time.Duration
 }
 
-// A Lack is something that a dialect does not have.
+// A Lack is a missing feature of a dialect.
 type Lack string
 
-// What dialects lack.
 const (
 	NoEmbeddings   Lack = "embeddings"
 	NoFilter       Lack = "content filter"
@@ -56,10 +52,9 @@ const (
 
 func (a Adapter) has(l Lack) bool { return !slices.Contains(a.Lacks, l) }
 
-// Conform checks an adapter against a [Sim] over the wire: that text, reasoning,
-// tools, schemas, images and usage come through, that each failure has its
-// class, that a broken stream is not an answer, and that whoever stops reading
-// closes the connection.
+// Conform tests an adapter against a [Sim] over the wire. It checks text, reasoning,
+// tools, schemas, images and usage, the class of each failure, and that a broken stream
+// is no answer. It also checks that a reader that stops closes the connection.
 func Conform(t *testing.T, a Adapter) {
 	for _, group := range []struct {
 		name  string
@@ -80,17 +75,16 @@ func Conform(t *testing.T, a Adapter) {
 	}
 }
 
-// A conformTest is one thing that is checked.
 type conformTest struct {
 	name   string
-	needs  Lack // not run for dialects that lack it
+	needs  Lack // skipped for dialects that lack it
 	config SimConfig
 	run    func(*rig)
 }
 
 const rigKey = "sk-test-0123456789abcdefghijklmnop"
 
-// A rig is an adapter and the server it talks to.
+// A rig is an adapter and its server.
 type rig struct {
 	*testing.T
 	adapter  Adapter
@@ -98,8 +92,8 @@ type rig struct {
 	base     string
 	provider llm.Provider
 	model    llm.Model
-	asked    chan struct{} // questions to models that came
-	records  chan Record   // of questions to models
+	asked    chan struct{} // model requests received
+	records  chan Record   // of model requests
 }
 
 func newRig(t *testing.T, a Adapter, c SimConfig) *rig {
@@ -118,10 +112,10 @@ func newRig(t *testing.T, a Adapter, c SimConfig) *rig {
 	return r
 }
 
-// patience bounds how long a test waits for what must happen.
+// patience limits the wait for an expected event.
 const patience = 20 * time.Second
 
-// record returns what the server says of the next question.
+// record returns the record of the next request.
 func (r *rig) record() Record {
 	r.Helper()
 	select {
@@ -133,8 +127,7 @@ func (r *rig) record() Record {
 	}
 }
 
-// ask asks a question and returns the answer, after checking what holds of all
-// answers.
+// ask sends a request, checks the general rules for answers and returns the answer.
 func (r *rig) ask(req *llm.Request) *llm.Response {
 	r.Helper()
 	return r.askOf(r.model, req)
@@ -173,8 +166,8 @@ func (r *rig) askOf(m llm.Model, req *llm.Request) *llm.Response {
 	return done
 }
 
-// fail asks a question that must fail with one of the classes, and returns the
-// error after checking what holds of all errors.
+// fail sends a request that must fail with one of the classes, checks the general rules
+// for errors and returns the error.
 func (r *rig) fail(ctx context.Context, req *llm.Request, want ...llm.Class) *llm.Error {
 	r.Helper()
 	var err error
@@ -211,17 +204,17 @@ func reasoningOf(m llm.Message) string {
 	return b.String()
 }
 
-// question returns a request of one message.
+// question returns a request with one message.
 func question(text string) *llm.Request {
 	return &llm.Request{Messages: []llm.Message{llm.Say(llm.User, text)}}
 }
 
-// on returns a script line that answers text wherever the pattern matches.
+// on returns a script line that answers text if the pattern matches.
 func on(pattern, text string) Line {
 	return Line{Match: regexp.MustCompile(pattern), Reply: encode(text)}
 }
 
-// always returns the chances that give every request these behaviours.
+// always returns behaviours with chance 1.
 func always(of ...Behaviour) map[Behaviour]float64 {
 	m := make(map[Behaviour]float64, len(of))
 	for _, b := range of {
@@ -230,7 +223,7 @@ func always(of ...Behaviour) map[Behaviour]float64 {
 	return m
 }
 
-// hasBody reports whether any string in a JSON body contains text.
+// hasBody reports whether a string in a JSON body contains text.
 func hasBody(body []byte, text string) bool {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
@@ -255,7 +248,7 @@ func hasBody(body []byte, text string) bool {
 	return in(v)
 }
 
-// statusOf is the status of a record, to be compared with that of an error.
+// statusOf returns the status that an error should have.
 func statusOf(rec Record) int {
 	if rec.Status == http.StatusOK {
 		return 0
@@ -300,7 +293,7 @@ func usageTests() []conformTest {
 	}
 }
 
-// conformSane checks that no count is below zero, whatever the server claims.
+// conformSane checks that no count is negative.
 func conformSane(r *rig) {
 	u := r.ask(question("Say something.")).Usage
 	for _, n := range []int{u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.Total()} {

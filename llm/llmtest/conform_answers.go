@@ -11,7 +11,7 @@ import (
 	"ponder/llm"
 )
 
-// awkward is text that is easily damaged on its way.
+// awkward is text that is easily damaged in transit.
 const awkward = "He said: \"α → ω\" — 🧠👩‍👩‍👧; back\\slash, <tag> & data: x\n\n\ttab, null byte \\u0000, 你好, ٠١٢, e\u0301.\r\nend"
 
 func answerTests() []conformTest {
@@ -109,7 +109,7 @@ func conformHistory(r *rig) {
 
 func conformLength(r *rig) {
 	req := question("Write a long story about a fox.")
-	req.MaxTokens = 120 // enough to think first
+	req.MaxTokens = 120 // enough to reason first
 	done := r.ask(req)
 	if done.Finish != llm.FinishLength {
 		r.Errorf("Finish is %q, want %q", done.Finish, llm.FinishLength)
@@ -119,7 +119,7 @@ func conformLength(r *rig) {
 	}
 }
 
-// person is what a schema asks for in the tests.
+// person is the type of the schema tests.
 type person struct {
 	Name   string   `json:"name"`
 	Age    int      `json:"age"`
@@ -155,7 +155,7 @@ func conformSchema(r *rig) {
 	}
 }
 
-// conformNoSchema allows a fallback as well as an error that says what is wrong.
+// conformNoSchema accepts a fallback or a BadRequest error.
 func conformNoSchema(r *rig) {
 	req := personRequest()
 	done, err := llm.Collect(r.model.Generate(r.Context(), req))
@@ -170,8 +170,8 @@ func conformNoSchema(r *rig) {
 	}
 }
 
-// conformReasoning also sends the reasoning back, to the model that had it and
-// to another: the server refuses what the wrong model could not read.
+// conformReasoning also sends the reasoning back to its model and to another. The server
+// refuses reasoning of another model.
 func conformReasoning(r *rig) {
 	req := question("Which is more, a dozen or eleven?")
 	req.Effort, req.MaxTokens = "medium", 30000
@@ -208,7 +208,7 @@ func conformImages(r *rig) {
 	}
 }
 
-// conformStored sends a request and what was read back of its JSON.
+// conformStored sends a request, and the same request read back from JSON.
 func conformStored(r *rig) {
 	first := personRequest()
 	first.System, first.MaxTokens, first.Effort, first.Cache = "Think well.", 9000, "low", true

@@ -62,8 +62,8 @@ func needing(l Lack, c conformTest) conformTest {
 	return c
 }
 
-// refused checks the class of an error that comes before any answer, that it
-// has the status, and that the adapter asked once: it is not the retry loop.
+// refused checks the class and status of an error without an answer, and that the adapter
+// did not retry.
 func refused(b Behaviour, class llm.Class) conformTest {
 	return conformTest{name: string(b), config: SimConfig{Behaviours: always(b)}, run: func(r *rig) {
 		e := r.fail(r.Context(), question("Will this fail?"), class)
@@ -106,7 +106,7 @@ func breakTests() []conformTest {
 	}
 }
 
-// silent checks that an adapter gives up on a server that says nothing.
+// silent checks that an adapter gives up on a silent server.
 func silent(name string, b Behaviour) conformTest {
 	return conformTest{name: name, config: SimConfig{Behaviours: always(b)}, run: func(r *rig) {
 		r.model = r.adapter.New(Server{URL: r.base, Key: rigKey, Patience: 50 * time.Millisecond}).Model(r.adapter.Model)
@@ -196,13 +196,12 @@ func cancelTests() []conformTest {
 	}
 }
 
-// A held is a request that is held back.
 type held struct {
 	released chan struct{}
 	ended    chan error
 }
 
-// hold begins with a request and holds it back.
+// hold starts a held request.
 func (r *rig) hold(ctx context.Context) held {
 	h := held{make(chan struct{}), make(chan error, 1)}
 	model, ok := r.model.(llm.Holder)
@@ -222,7 +221,7 @@ func (r *rig) hold(ctx context.Context) held {
 	return h
 }
 
-// closed checks that the server saw the client go away.
+// closed checks that the server saw the connection close.
 func (r *rig) closed() {
 	r.Helper()
 	if rec := r.record(); !rec.Cancelled {
@@ -327,7 +326,7 @@ func toolTests() []conformTest {
 			req.Tools = conformTools()
 			done := r.ask(req)
 			if len(done.Message.Calls()) > 0 {
-				return // it may look around first
+				return // it may call a tool first
 			}
 			if _, err := llm.Decode[person](done.Message.Text(), req.Schema); err != nil {
 				r.Errorf("decode %q: %v", done.Message.Text(), err)
@@ -343,9 +342,8 @@ func (r *rig) askWithTools(text, choice string) *llm.Response {
 	return r.ask(req)
 }
 
-// conformCalls has the model call two tools, one of which fails, gives it what
-// they returned, and goes on. The server refuses a conversation whose calls and
-// results do not belong together.
+// conformCalls has the model call two tools, one of which fails, and returns the results.
+// The server refuses mismatched calls and results.
 func conformCalls(r *rig) {
 	req := question("Please add and multiply 2 and 3.")
 	req.Tools = conformTools()
@@ -382,8 +380,8 @@ func conformCalls(r *rig) {
 	r.askOther(req)
 }
 
-// askOther sends the conversation to the other model, which must not be sent what
-// only the first can read.
+// askOther sends the conversation to the other model, without data that only the first
+// can read.
 func (r *rig) askOther(req *llm.Request) {
 	r.Helper()
 	if done := r.askOf(r.provider.Model(r.adapter.Other), req); done.Finish == "" {

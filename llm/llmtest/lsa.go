@@ -17,34 +17,31 @@ import (
 	"unicode"
 )
 
-// LSAModel is the name by which a [Sim] that has an [LSA] serves it.
+// LSAModel is the model name under which a [Sim] serves its [LSA].
 const LSAModel = "sim-lsa"
 
-// An LSA is an embedder that is fitted to a collection by latent semantic
-// analysis: texts are near each other that are about the same, also in other
-// words of which the collection shows that they belong together. So it can do
-// what an embedding model does for a search, without one. It is the same for the
-// same texts, and safe for concurrent use.
+// An LSA is an embedder fitted to a collection by latent semantic analysis. Texts about
+// the same topic are close, even in different words, if the collection relates the words.
+// It can replace an embedding model in search tests. It is deterministic and safe for
+// concurrent use.
 //
-// A text is its terms, weighted by how often they are in it and how rare they are
-// in the collection; what is embedded is where that points among the directions
-// in which the texts of the collection differ most.
+// It weights a text's terms by frequency and rarity and projects them onto the directions
+// of greatest variance.
 type LSA struct {
 	terms  map[string]int
-	weight []float64   // of each term
-	axes   [][]float64 // one of length 1 for each dimension, the most telling first
+	weight []float64   // by term
+	axes   [][]float64 // unit vectors, most significant first
 }
 
-// What an LSA is fitted to at most.
+// Limits of the fit.
 const (
-	lsaTexts = 20_000 // more are sampled evenly
-	lsaTerms = 30_000 // those in the most texts
+	lsaTexts = 20_000 // larger collections are sampled evenly
+	lsaTerms = 30_000 // the most frequent ones
 	lsaLine  = 16 << 20
 )
 
-// NewLSA returns an embedder with up to so many dimensions for texts like
-// these; a collection has fewer if it is small. It takes some seconds for some
-// thousand texts and 256 dimensions.
+// NewLSA fits an embedder with up to dimensions dimensions; a small collection has fewer.
+// It takes seconds for thousands of texts and 256 dimensions.
 func NewLSA(texts []string, dimensions int) (*LSA, error) {
 	if dimensions < 1 || dimensions > 1024 {
 		return nil, fmt.Errorf("fit embedder: %d dimensions are not from 1 to 1024", dimensions)
@@ -73,8 +70,8 @@ func NewLSA(texts []string, dimensions int) (*LSA, error) {
 	return l, nil
 }
 
-// ReadLSA returns an embedder for the texts of collections in the form of BEIR: a
-// JSON object a line, with title and text.
+// ReadLSA fits an embedder to collections in BEIR format: one JSON object with title and
+// text a line.
 func ReadLSA(dimensions int, collections ...io.Reader) (*LSA, error) {
 	var texts []string
 	for _, r := range collections {
@@ -97,14 +94,13 @@ func ReadLSA(dimensions int, collections ...io.Reader) (*LSA, error) {
 	return NewLSA(texts, dimensions)
 }
 
-// Dimensions is how long the vectors are.
+// Dimensions returns the length of the vectors.
 func (l *LSA) Dimensions() int { return len(l.axes) }
 
-// Embed returns a vector of length 1. That of a text without any term of the
-// collection points anywhere.
+// Embed returns a unit vector. It is arbitrary for a text without known terms.
 func (l *LSA) Embed(text string) []float32 { return l.embed(text, len(l.axes)) }
 
-// embed returns a vector of some dimensions, up to those there are.
+// embed returns a vector of size dimensions, at most all.
 func (l *LSA) embed(text string, size int) []float32 {
 	if size <= 0 || size > len(l.axes) {
 		size = len(l.axes)
@@ -125,7 +121,7 @@ func (l *LSA) embed(text string, size int) []float32 {
 	return out
 }
 
-// A sparse is a vector that is mostly zeros, by place.
+// A sparse is a sparse vector, sorted by index.
 type sparse []entry
 
 type entry struct {
@@ -140,13 +136,13 @@ func (s sparse) dot(v []float64) (sum float64) {
 	return sum
 }
 
-// lsaRounds is how often the axes are turned towards where the rows differ most.
+// lsaRounds is the number of subspace iterations.
 const lsaRounds = 4
 
-// principal returns up to n vectors of length 1, at right angles to each other,
-// that span nearly what the first right singular vectors of the rows do, in about
-// their order: a subspace is iterated from a random one (Halko, Martinsson and
-// Tropp, 2011). A turn within it does not change an angle, so it stays.
+// principal returns up to n orthonormal vectors that nearly span the first right singular
+// vectors of rows, in about their order. It uses subspace iteration from a random start
+// (Halko, Martinsson and Tropp, 2011). It skips the final rotation, which changes no
+// angle.
 func principal(rows []sparse, width, n int) [][]float64 {
 	n = min(n, len(rows), width)
 	left := columns(n, func(i int) []float64 {
@@ -165,7 +161,7 @@ func principal(rows []sparse, width, n int) [][]float64 {
 	return straighten(columns(len(left), func(i int) []float64 { return timesTransposed(rows, left[i], width) }))
 }
 
-// columns makes n columns, on all cores.
+// columns computes n columns on all cores.
 func columns(n int, make1 func(i int) []float64) [][]float64 {
 	out := make([][]float64, n)
 	var wg sync.WaitGroup
@@ -181,7 +177,7 @@ func columns(n int, make1 func(i int) []float64) [][]float64 {
 	return out
 }
 
-// times returns the product of each row with a vector.
+// times returns the product of rows and v.
 func times(rows []sparse, v []float64) []float64 {
 	out := make([]float64, len(rows))
 	for i, r := range rows {
@@ -190,7 +186,7 @@ func times(rows []sparse, v []float64) []float64 {
 	return out
 }
 
-// timesTransposed returns the sum of the rows, each as often as a vector says.
+// timesTransposed returns the product of v and rows.
 func timesTransposed(rows []sparse, v []float64, width int) []float64 {
 	out := make([]float64, width)
 	for i, r := range rows {
@@ -201,14 +197,13 @@ func timesTransposed(rows []sparse, v []float64, width int) []float64 {
 	return out
 }
 
-// straighten returns vectors of length 1 at right angles that span what some do,
-// the first as the first does, and so on. Those that add nothing are left out. It
-// changes what it is given.
+// straighten orthonormalizes vectors in order (Gram-Schmidt) and drops dependent ones. It
+// modifies its argument.
 func straighten(vectors [][]float64) [][]float64 {
 	out := vectors[:0]
 	for _, v := range vectors {
 		before := norm(v)
-		for range 2 { // for the first time leaves what is lost in rounding
+		for range 2 { // the second pass removes rounding errors
 			for _, axis := range out {
 				along := 0.0
 				for i, x := range axis {
@@ -239,7 +234,7 @@ func norm(v []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// lsaBag returns how often each term is in a text.
+// lsaBag counts the terms of a text.
 func lsaBag(text string) map[string]int {
 	bag := map[string]int{}
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -250,12 +245,10 @@ func lsaBag(text string) map[string]int {
 	return bag
 }
 
-// lsaEndings are endings of English words, none before a longer one that ends
-// with it. What is short without one keeps it.
+// lsaEndings are English suffixes; longer ones come first. Stems have at least 3 bytes.
 var lsaEndings = strings.Fields("ization ational fulness ousness iveness ations ation ments ement ment ness ities ity ings ing edly ed ally ly ies ives ive ers er ic al es s e y")
 
-// lsaStem returns a word without its ending, roughly: that endings mean little
-// is all that is needed.
+// lsaStem removes a word's suffix, roughly: suffixes carry little meaning.
 func lsaStem(word string) string {
 	for _, e := range lsaEndings {
 		if rest, ok := strings.CutSuffix(word, e); ok && len(rest) >= 3 {
@@ -265,8 +258,7 @@ func lsaStem(word string) string {
 	return word
 }
 
-// weigh numbers the terms that more than one text has, and weighs them by how few
-// have them.
+// weigh numbers the terms that occur in several texts and weights them by rarity.
 func (l *LSA) weigh(bags []map[string]int) {
 	in := map[string]int{}
 	for _, bag := range bags {
@@ -289,7 +281,7 @@ func (l *LSA) weigh(bags []map[string]int) {
 	}
 }
 
-// point returns the weights of the terms of a text, as a vector of length 1.
+// point returns a text's term weights as a unit vector.
 func (l *LSA) point(bag map[string]int) sparse {
 	var out sparse
 	for term, n := range bag {

@@ -1,16 +1,14 @@
-// Package llmtest is for testing what talks to models.
+// Package llmtest tests code that talks to models.
 //
-// A [Model] is a model in this process that answers by a function of the
-// request, with virtual latency; a [Provider] makes such models. They are for
-// tests of what asks models.
+// A [Model] answers in-process by a function of the request, with virtual latency; a
+// [Provider] makes such models.
 //
-// A [Sim] is a simulated server that speaks the wire formats of all providers,
-// well or badly; [Serve] and [Pipe] connect tests to one, and cmd/ponder-sim is
-// one as a command. [Conform] checks an adapter against it, and [Recordings]
-// are exchanges that were had with real providers.
+// A [Sim] is a simulated server that speaks all providers' wire formats, with or without
+// faults. [Serve] and [Pipe] connect tests to it; cmd/ponder-sim runs it as a command.
+// [Conform] checks an adapter against it, and [Recordings] returns recorded exchanges
+// with real providers.
 //
-// What is made up is plausible text about the words of the prompt, and valid
-// JSON where a schema asks for it.
+// Generated answers are plausible text about the prompt, or valid JSON for a schema.
 package llmtest
 
 import (
@@ -28,16 +26,15 @@ import (
 	"ponder/llm/llmtest/internal/mimic"
 )
 
-// An Answer says what a model answers. It depends on the request alone, so that
-// the same request is answered the same in whatever order it comes.
+// An Answer returns a model's answer. It must depend only on the request, so that the
+// order of requests does not matter.
 type Answer func(*llm.Request) (llm.Message, error)
 
-// Echo answers with the text of the last message.
 func Echo(r *llm.Request) (llm.Message, error) {
 	return llm.Say(llm.Assistant, lastText(r)), nil
 }
 
-// Plausible returns what a [Sim] with the seed would answer, tools aside.
+// Plausible returns the answers of a [Sim] with that seed, without tools.
 func Plausible(seed uint64) Answer {
 	return func(r *llm.Request) (llm.Message, error) {
 		p := mimic.Prompt{System: r.System, Text: lastText(r)}
@@ -48,37 +45,36 @@ func Plausible(seed uint64) Answer {
 	}
 }
 
-// A Model is an [llm.Model] in this process. The zero value answers every
-// request plausibly and at once. Set its fields before the first Generate.
+// A Model is an in-process [llm.Model]. The zero value answers plausibly and at once. Set
+// the fields before the first Generate.
 //
-// Latency is waited out with timers of package time, so that it is virtual in a
-// testing/synctest bubble.
+// Latency uses timers of package time, so that it is virtual in a testing/synctest
+// bubble.
 type Model struct {
 	ID     string // full name; "" is test/model
 	Answer Answer // nil is Plausible(0)
 
-	// Latency is the time to the first delta, Between the time from one to the
-	// next. Both are drawn by the request and how often it came.
+	// Latency is the time to the first delta, Between the time between deltas. Both
+	// depend on the request and its attempt.
 	Latency, Between Delay
 
-	// Deltas is how many pieces of text an answer comes in; zero is 4.
+	// Deltas is the number of text pieces; zero is 4.
 	Deltas int
 
-	// Failures is how often each distinct request fails, with Failure, before it
-	// is answered. A nil Failure is a Transient [llm.Error].
+	// Failures is the number of times that each distinct request fails with Failure
+	// before its answer. A nil Failure is a Transient [llm.Error].
 	Failures int
 	Failure  error
 
-	// Behaviours are what all answers have in common, of: Hang, Stall, Cut,
-	// Endless, Overlong, Empty, Malformed, Reason and the false usages. Cut is
-	// an error of class Truncated in the middle.
+	// Behaviours apply to all answers. A Model supports Hang, Stall, Cut, Endless,
+	// Overlong, Empty, Malformed, Reason and the false usages. Cut yields a Truncated
+	// error midway.
 	Behaviours []Behaviour
 
-	// Usage, if set, changes what the model says it used.
+	// Usage, if set, modifies the reported usage.
 	Usage func(*llm.Request, *llm.Usage)
 
-	// Asked, if set, is called with each request when it comes, from several
-	// goroutines.
+	// Asked, if set, is called with each request, from several goroutines.
 	Asked func(*llm.Request)
 
 	mu    sync.Mutex
@@ -86,25 +82,24 @@ type Model struct {
 	seen  tally
 }
 
-// Counts says what a [Model] was asked.
+// Counts are the counters of a [Model].
 type Counts struct {
-	Calls     int // begun
-	Answers   int // ended well
-	Failures  int // ended with an error other than that ctx ended
-	Cancelled int // ended by ctx or by whoever read the stream
-	Repeated  int // asked what had been asked before
-	Active    int // now
-	Peak      int // most at a time
+	Calls     int // started
+	Answers   int // succeeded
+	Failures  int // failed for a reason other than ctx
+	Cancelled int // ended by ctx or the reader
+	Repeated  int // repeated requests
+	Active    int // in flight
+	Peak      int // maximum in flight
 }
 
-// Counts returns what was counted. It is safe to call at any time.
+// Counts returns the counters. It is safe for concurrent use.
 func (m *Model) Counts() Counts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.count
 }
 
-// Name implements [llm.Model].
 func (m *Model) Name() string {
 	if m.ID == "" {
 		return "test/model"
@@ -112,7 +107,6 @@ func (m *Model) Name() string {
 	return m.ID
 }
 
-// Generate implements [llm.Model].
 func (m *Model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		if m.Asked != nil {
@@ -156,7 +150,7 @@ func (m *Model) ended(how func(*Counts) *int) {
 	*how(&m.count)++
 }
 
-// failure makes an error an [llm.Error] of this model.
+// failure converts err to an [llm.Error] of this model.
 func (m *Model) failure(err error) error {
 	e := llm.Error{Class: llm.ClassOf(err), Message: err.Error(), Err: err}
 	if known := (*llm.Error)(nil); errors.As(err, &known) {
@@ -179,24 +173,23 @@ func lastText(r *llm.Request) string {
 	return ""
 }
 
-// hashOf tells requests apart.
+// hashOf identifies a request.
 func hashOf(r *llm.Request) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(encode(r)) // never fails
 	return h.Sum64()
 }
 
-// A Provider is an [llm.Provider] in this process, for tests of what chooses
-// models. The zero value has every model. Set its fields before its first use.
+// A Provider is an in-process [llm.Provider]. The zero value has every model. Set the
+// fields before the first use.
 type Provider struct {
 	Name   string            // "" is test
-	Models map[string]*Model // by id; others are not found, if it is not nil
+	Models map[string]*Model // by ID; nil means that every model exists
 
 	mu   sync.Mutex
 	made map[string]*Model
 }
 
-// Model implements [llm.Provider].
 func (p *Provider) Model(id string) llm.Model {
 	if m := p.Models[id]; m != nil {
 		return m
@@ -217,7 +210,6 @@ func (p *Provider) Model(id string) llm.Model {
 	return m
 }
 
-// Check implements [llm.Provider].
 func (p *Provider) Check(_ context.Context, id string) error {
 	if p.Models != nil && p.Models[id] == nil {
 		return p.missing(id)
@@ -225,8 +217,7 @@ func (p *Provider) Check(_ context.Context, id string) error {
 	return nil
 }
 
-// Embed implements [llm.Provider]: texts with the same words are near each
-// other.
+// Embed implements [llm.Provider]. Texts with the same words are close.
 func (p *Provider) Embed(ctx context.Context, _ string, texts []string) ([][]float32, llm.Usage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, llm.Usage{}, &llm.Error{Class: llm.Cancelled, Message: "cancelled", Err: err}
@@ -250,17 +241,17 @@ func (p *Provider) missing(id string) error {
 	return &llm.Error{Class: llm.NotFound, Model: p.full(id), Status: 404, Message: "no such model"}
 }
 
-// A take is one answer of a [Model] as it is given.
+// A take is one answer in progress.
 type take struct {
 	model  *Model
 	ctx    context.Context
 	yield  func(llm.Delta, error) bool
 	rng    *rand.Rand
 	finish llm.Finish
-	broken bool // whoever reads has stopped
+	broken bool // the reader stopped
 }
 
-// play gives the answer. It returns why there is none.
+// play streams the answer, or returns an error.
 func (t *take) play(req *llm.Request, attempt int) error {
 	m := t.model
 	if err := t.wait(m.Latency); err != nil {
@@ -291,7 +282,7 @@ func (t *take) play(req *llm.Request, attempt int) error {
 	return nil
 }
 
-// conduct changes an answer as the model behaves.
+// conduct applies the model's behaviours to an answer.
 func (t *take) conduct(req *llm.Request, msg llm.Message) llm.Message {
 	m, text := t.model, msg.Text()
 	if t.finish = llm.FinishStop; len(msg.Calls()) > 0 {
@@ -314,7 +305,7 @@ func (t *take) conduct(req *llm.Request, msg llm.Message) llm.Message {
 	return msg
 }
 
-// stream gives the text of an answer in pieces.
+// stream yields an answer's text in pieces.
 func (t *take) stream(msg llm.Message) error {
 	for _, p := range msg.Parts {
 		if p.Reasoning != "" && !t.give(llm.Delta{Reasoning: p.Reasoning}) {
@@ -348,7 +339,7 @@ func (t *take) stream(msg llm.Message) error {
 	return nil
 }
 
-// between is the time from one delta to the next. An endless answer takes some.
+// between returns the delay between deltas. An endless answer always has one.
 func (t *take) between() Delay {
 	if d := t.model.Between; d.Mean > 0 || !t.model.has(Endless) {
 		return d
@@ -356,7 +347,7 @@ func (t *take) between() Delay {
 	return Delay{Mean: time.Millisecond}
 }
 
-// give yields a delta and reports whether there is someone who reads on.
+// give yields a delta and reports whether the reader continues.
 func (t *take) give(d llm.Delta) bool {
 	t.broken = !t.yield(d, nil)
 	return !t.broken
@@ -374,7 +365,7 @@ func (t *take) forever() error {
 	return t.ctx.Err()
 }
 
-// usage is what the model says it used.
+// usage returns the reported usage.
 func (t *take) usage(req *llm.Request, msg llm.Message) llm.Usage {
 	u := llm.Usage{Input: (req.Size() + 3) / 4, Output: (msg.Size() + 3) / 4}
 	for _, p := range msg.Parts {

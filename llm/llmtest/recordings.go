@@ -18,22 +18,22 @@ import (
 	"ponder/llm"
 )
 
-// A Recording is one exchange that somebody had with a provider.
+// A Recording is one recorded exchange with a provider.
 type Recording struct {
-	File    string // where it comes from, which tells it apart together with the URL
+	File    string // source; unique together with the URL
 	URL     string
 	Dialect string // oaichat, oairesp, anth or gem
 	Status  int
-	Request []byte // the body sent, JSON
-	Body    []byte // the body that came back
-	Type    string // its content type
+	Request []byte // JSON body
+	Body    []byte // response body
+	Type    string // response content type
 }
 
-// recordings is the file of all exchanges, seen from the repository's root.
+// recordings is the file of all exchanges, relative to the repository's root.
 const recordings = "../shared/data/llm-recordings/fantasy.jsonl"
 
-// Recordings returns the recorded exchanges of a dialect in a fixed order. It
-// skips the test if the data are not there.
+// Recordings returns the recorded exchanges of a dialect in a fixed order. It skips the
+// test if the file does not exist.
 func Recordings(t testing.TB, dialect string) []Recording {
 	t.Helper()
 	f, err := os.Open(filepath.Join(root(t), filepath.FromSlash(recordings)))
@@ -69,7 +69,7 @@ func readRecordings(r io.Reader, dialect string) (found []Recording, err error) 
 	}
 }
 
-// root returns the folder that holds go.mod.
+// root returns the folder of go.mod.
 func root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -88,7 +88,7 @@ func root(t testing.TB) string {
 	}
 }
 
-// Sent is a request that a replaying server got.
+// Sent is a request that a replaying server received.
 type Sent struct {
 	Method string
 	Path   string // with the query
@@ -96,9 +96,9 @@ type Sent struct {
 	Body   []byte
 }
 
-// Replay starts a server that answers every request with the recorded body, cut
-// into random small pieces by seed, until the test ends. What it is asked goes
-// to the channel, which holds 16.
+// Replay starts a server that answers every request with the recorded body, in random
+// small pieces by seed, until the test ends. It sends the requests to the channel, which
+// holds 16.
 func Replay(t testing.TB, rec Recording, seed uint64) (*httptest.Server, <-chan Sent) {
 	t.Helper()
 	sent := make(chan Sent, 16)
@@ -118,8 +118,8 @@ func Replay(t testing.TB, rec Recording, seed uint64) (*httptest.Server, <-chan 
 	return server, sent
 }
 
-// InPieces writes data in random pieces chosen by seed, most of a few bytes and
-// some of many, and flushes w after each if it can.
+// InPieces writes data in random pieces by seed, mostly small, and flushes w after each
+// if possible.
 func InPieces(w io.Writer, data []byte, seed uint64) error {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	flusher, _ := w.(http.Flusher)
@@ -137,10 +137,9 @@ func InPieces(w io.Writer, data []byte, seed uint64) error {
 	return nil
 }
 
-// RoundTrip replays a recording to the model that open makes for the server's
-// base URL, asks it req, and returns the answer or error and the request that
-// was sent. It checks that the deltas add up to the answer, that one request was
-// sent, and that req gives the same bytes after a trip through JSON.
+// RoundTrip replays a recording to the model that open returns for the server's base URL.
+// It returns the answer or error and the sent request. It checks the stream, that the
+// model sent one request, and that JSON storage does not change it.
 func RoundTrip(t testing.TB, rec Recording, seed uint64, open func(base string) llm.Model, req *llm.Request) (*llm.Response, Sent, error) {
 	t.Helper()
 	server, sent := Replay(t, rec, seed)
@@ -173,9 +172,8 @@ func RoundTrip(t testing.TB, rec Recording, seed uint64, open func(base string) 
 	return resp, first, err
 }
 
-// Generate reads a model's answer to the end and checks that the stream keeps
-// its promises: one last delta or one last error of type [llm.Error], and
-// deltas that add up to the answer.
+// Generate reads a model's answer and checks the stream. It must end with one last delta
+// or one [llm.Error], and the deltas must add up to the answer.
 func Generate(t testing.TB, m llm.Model, req *llm.Request) (resp *llm.Response, err error) {
 	t.Helper()
 	var text, reasoning strings.Builder

@@ -16,32 +16,30 @@ import (
 	"time"
 )
 
-// A Sim is a simulated model server: an [http.Handler] that speaks the wire
-// formats of OpenAI (chat completions and Responses), Anthropic, Gemini and
-// Ollama at the paths where they do, streaming and not:
+// A Sim is a simulated model server. It is an [http.Handler] for the wire formats of
+// OpenAI (chat completions and Responses), Anthropic, Gemini and Ollama, streaming or
+// not:
 //
 //	/v1/chat/completions /v1/responses /v1/embeddings /v1/models
 //	/v1/messages /v1/messages/count_tokens
 //	/v1beta/models/{model}:generateContent and its siblings
 //	/api/chat /api/generate /api/embed /api/show /api/tags /api/version
 //
-// A path may be preceded by /openai, /anthropic, /gemini or /ollama. What it
-// answers is a pure function of the seed and of what the request asks, whatever
-// the dialect and the order of requests. It checks requests as the providers
-// do, so that one they would refuse with 400 is refused here.
+// Paths may have the prefix /openai, /anthropic, /gemini or /ollama. The answer is a pure
+// function of the seed and the request's meaning, independent of dialect and order. A Sim
+// refuses invalid requests as the providers do.
 //
-// GET /sim/stats returns [Stats], GET /sim/config the [SimConfig]; POST
-// /sim/config changes the fields it is sent, POST /sim/reset forgets what was
-// counted and how often prompts and script lines were met.
+// GET /sim/stats returns [Stats], GET /sim/config the [SimConfig]. POST /sim/config
+// changes the given fields, POST /sim/reset calls Reset.
 //
 // A Sim is safe for concurrent use.
 type Sim struct {
 	config atomic.Pointer[SimConfig]
 	limit  limiter
 	held   atomic.Int64 // requests that count against Parallel
-	seen   tally        // prompts and script lines met
+	seen   tally        // counts of prompts and script lines
 
-	mu    sync.Mutex // of stats
+	mu    sync.Mutex // guards stats
 	stats Stats
 }
 
@@ -53,10 +51,10 @@ func NewSim(c SimConfig) *Sim {
 	return s
 }
 
-// Configure changes how requests are met that come from now on.
+// Configure applies c to future requests.
 func (s *Sim) Configure(c SimConfig) { s.config.Store(&c) }
 
-// Reset forgets what was counted and how often prompts and script lines were met.
+// Reset clears the counts of requests, prompts and script lines.
 func (s *Sim) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,10 +66,9 @@ func (s *Sim) Reset() {
 const (
 	maxBody     = 64 << 20 // bytes of a request
 	maxSettings = 4 << 20  // bytes of a configuration
-	maxReserved = 1 << 20  // bytes of a body that are reserved before they come
+	maxReserved = 1 << 20  // bytes allocated before the body arrives
 )
 
-// ServeHTTP implements [http.Handler].
 func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + r.URL.Path {
 	case "GET /sim/stats":
@@ -88,7 +85,7 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reconfigure changes the fields of the configuration that the body has.
+// reconfigure merges the body's fields into the configuration.
 func (s *Sim) reconfigure(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSettings))
 	if err == nil {
@@ -102,7 +99,7 @@ func (s *Sim) reconfigure(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusBadRequest, map[string]string{"error": fmt.Sprintf("change configuration: %v", err)})
 }
 
-// serve answers a request to a provider.
+// serve answers a provider request.
 func (s *Sim) serve(w http.ResponseWriter, r *http.Request) {
 	to := route(r)
 	if to.serve == nil {
@@ -134,13 +131,13 @@ func (s *Sim) serve(w http.ResponseWriter, r *http.Request) {
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var b bytes.Buffer
 	if n := r.ContentLength; n > 0 && n <= maxReserved {
-		b.Grow(int(n) + bytes.MinRead) // for it grows once more before it sees the end
+		b.Grow(int(n) + bytes.MinRead) // ReadFrom needs this room to see the end
 	}
 	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	return b.Bytes(), err
 }
 
-// An exchange is a request that is being answered.
+// An exchange is one request and its answer.
 type exchange struct {
 	sim     *Sim
 	config  *SimConfig
@@ -149,10 +146,9 @@ type exchange struct {
 	r       *http.Request
 	rec     Record
 	held    bool // counts against Parallel
-	done    bool // what was to be sent is sent
+	done    bool // fully sent
 }
 
-// admit checks the key.
 func (x *exchange) admit() (failure, bool) {
 	if x.config.Key == "" || x.dialect.key(x.r) == x.config.Key {
 		return failure{}, true
@@ -160,7 +156,6 @@ func (x *exchange) admit() (failure, bool) {
 	return failure{kind: wrongKey}, false
 }
 
-// refuse answers with an error.
 func (x *exchange) refuse(f failure) {
 	status, body := x.dialect.refuse(f)
 	if f.status != 0 {
@@ -177,7 +172,6 @@ func (x *exchange) refuse(f failure) {
 	x.send(status, cmp.Or(f.contentType, "application/json"), body)
 }
 
-// send writes a whole body.
 func (x *exchange) send(status int, contentType string, body []byte) {
 	h := x.w.Header()
 	h.Set("Content-Type", contentType)
@@ -190,7 +184,7 @@ func (x *exchange) send(status int, contentType string, body []byte) {
 
 func (x *exchange) answer(v any) { x.send(http.StatusOK, "application/json", encode(v)) }
 
-// end counts the exchange.
+// end records the exchange.
 func (x *exchange) end() {
 	if x.held {
 		x.sim.held.Add(-1)
@@ -209,7 +203,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(append(encode(v), '\n'))
 }
 
-// encode returns v, which is made of plain values, as JSON.
+// encode returns v, made of plain values, as JSON.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -218,38 +212,38 @@ func encode(v any) []byte {
 	return b
 }
 
-// A Record is what became of one request to a [Sim].
+// A Record describes one request to a [Sim].
 type Record struct {
-	Time        time.Time   `json:"time"` // when it came
+	Time        time.Time   `json:"time"` // arrival
 	Dialect     string      `json:"dialect"`
 	Path        string      `json:"path"`
 	Client      string      `json:"client,omitempty"` // address of the connection
 	Model       string      `json:"model,omitempty"`
-	Prompt      string      `json:"prompt,omitempty"`  // hash of what was asked, whatever the dialect
-	Attempt     int         `json:"attempt,omitempty"` // counts how often it was asked
+	Prompt      string      `json:"prompt,omitempty"`  // hash of the request's meaning, independent of dialect
+	Attempt     int         `json:"attempt,omitempty"` // counts requests with this Prompt
 	PromptBytes int         `json:"prompt_bytes"`
 	Input       int         `json:"input_tokens"`
-	Output      int         `json:"output_tokens"` // written until the end, truly
+	Output      int         `json:"output_tokens"` // actual, until the end
 	Status      int         `json:"status"`
 	Behaviours  []Behaviour `json:"behaviours,omitempty"`
 	Streamed    bool        `json:"streamed,omitempty"`
-	Started     time.Time   `json:"started"` // first byte of the answer; zero if there was none
+	Started     time.Time   `json:"started"` // first byte of the answer, or zero
 	Ended       time.Time   `json:"ended"`
-	Whole       bool        `json:"whole"`               // the answer was sent to its end
-	Cancelled   bool        `json:"cancelled,omitempty"` // the client closed the connection before the end
+	Whole       bool        `json:"whole"`               // the answer was sent completely
+	Cancelled   bool        `json:"cancelled,omitempty"` // the client closed the connection early
 
-	Body []byte `json:"-"` // as it came
+	Body []byte `json:"-"` // as received
 }
 
-// Stats counts what a [Sim] was asked.
+// Stats are the counters of a [Sim].
 type Stats struct {
 	Requests   int               `json:"requests"`  // ended
-	Answers    int               `json:"answers"`   // whole ones of models
-	Cancelled  int               `json:"cancelled"` // closed by the client before the end
+	Answers    int               `json:"answers"`   // complete model answers
+	Cancelled  int               `json:"cancelled"` // closed early by the client
 	Failed     int               `json:"failed"`    // answered with an error status
-	Repeated   int               `json:"repeated"`  // asked what had been asked before
-	Active     int               `json:"active"`    // now
-	Peak       int               `json:"peak"`      // most at a time
+	Repeated   int               `json:"repeated"`  // repeated requests
+	Active     int               `json:"active"`    // in flight
+	Peak       int               `json:"peak"`      // maximum in flight
 	Input      int               `json:"input_tokens"`
 	Output     int               `json:"output_tokens"`
 	Dialects   map[string]int    `json:"dialects"`
@@ -264,7 +258,7 @@ func newStats(active int) Stats {
 	}
 }
 
-// Stats returns what was counted since the start or the last Reset.
+// Stats returns the counts since the start or the last Reset.
 func (s *Sim) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -309,16 +303,16 @@ func (s *Sim) ended(r Record) {
 	}
 }
 
-// A tally counts by number. The zero value is ready.
+// A tally counts occurrences by key. The zero value is ready.
 type tally struct {
 	mu sync.Mutex
 	n  map[uint64]int
 }
 
-// maxTally bounds what a tally remembers: it then begins anew.
+// maxTally limits the keys of a tally; a full one restarts.
 const maxTally = 1 << 20
 
-// add counts one more and returns how many there are.
+// add increments key's count and returns it.
 func (t *tally) add(key uint64) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -335,7 +329,7 @@ func (t *tally) reset() {
 	t.n = nil
 }
 
-// Serve serves h on the loopback until the test ends and returns its address:
+// Serve serves h on the loopback interface until the test ends and returns its URL,
 // http://127.0.0.1:port.
 func Serve(t testing.TB, h http.Handler) string {
 	t.Helper()
@@ -347,9 +341,9 @@ func Serve(t testing.TB, h http.Handler) string {
 	return "http://" + l.Addr().String()
 }
 
-// Pipe returns a client whose requests all go to h, whatever host they name,
-// without a network: in a testing/synctest bubble the server's delays are
-// virtual. Close its idle connections or end the test to end its goroutines.
+// Pipe returns a client that sends all requests to h without a network. In a
+// testing/synctest bubble the server's delays are virtual. Its goroutines end with the
+// test, or when idle connections close.
 func Pipe(t testing.TB, h http.Handler) *http.Client {
 	t.Helper()
 	l := &pipes{ready: make(chan net.Conn), closed: make(chan struct{})}
@@ -364,7 +358,7 @@ func serve(t testing.TB, h http.Handler, l net.Listener) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(l) // ends with ErrServerClosed
+		_ = server.Serve(l) // ErrServerClosed
 	}()
 	t.Cleanup(func() {
 		_ = server.Close()
@@ -372,7 +366,7 @@ func serve(t testing.TB, h http.Handler, l net.Listener) {
 	})
 }
 
-// pipes is a listener whose connections are pipes.
+// pipes is a listener of in-memory connections.
 type pipes struct {
 	ready  chan net.Conn
 	closed chan struct{}
@@ -391,7 +385,6 @@ func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// Accept implements [net.Listener].
 func (p *pipes) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.ready:
@@ -401,11 +394,9 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements [net.Listener].
 func (p *pipes) Close() error {
 	p.once.Do(func() { close(p.closed) })
 	return nil
 }
 
-// Addr implements [net.Listener].
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }

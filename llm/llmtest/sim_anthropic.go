@@ -12,7 +12,7 @@ import (
 	"ponder/llm"
 )
 
-// anthropicDialect is Anthropic's Messages.
+// anthropicDialect is Anthropic's Messages API.
 func anthropicDialect() *dialect {
 	return &dialect{
 		name: "anthropic", key: anthropicKey, refuse: anthropicRefusal, inband: anthropicInband,
@@ -30,7 +30,6 @@ func anthropicKey(r *http.Request) string {
 	return bearer(r)
 }
 
-// anthropicRefusal writes an error as Anthropic does.
 func anthropicRefusal(f failure) (int, []byte) {
 	status, typ, message := anthropicWords(f)
 	return status, encode(map[string]any{
@@ -38,7 +37,6 @@ func anthropicRefusal(f failure) (int, []byte) {
 	})
 }
 
-// anthropicInband writes an error event.
 func anthropicInband(f failure) []byte {
 	_, body := anthropicRefusal(f)
 	return append([]byte("event: error\n"), sse(nil, string(body))...)
@@ -91,7 +89,7 @@ type anthropicRequest struct {
 	Output      struct {
 		Format anthropicFormat `json:"format"`
 	} `json:"output_config"`
-	Format anthropicFormat `json:"output_format"` // the name it had first
+	Format anthropicFormat `json:"output_format"` // its former name
 }
 
 type anthropicFormat struct {
@@ -104,7 +102,6 @@ type anthropicMessage struct {
 	Content content `json:"content"`
 }
 
-// parseAnthropic reads a request for a message.
 func parseAnthropic(x *exchange, _ string, body []byte) (*ask, failure, bool) {
 	var q anthropicRequest
 	if why, ok := read(body, &q); !ok {
@@ -156,7 +153,7 @@ func (q *anthropicRequest) ask() *ask {
 	return a
 }
 
-// firstSource is the first image in what a tool returned.
+// firstSource returns the first image in a tool's result.
 func firstSource(c content) *mediaSource {
 	for _, p := range c {
 		if p.Source != nil {
@@ -166,7 +163,7 @@ func firstSource(c content) *mediaSource {
 	return nil
 }
 
-// check returns why Anthropic would refuse the request.
+// check returns Anthropic's reason to refuse the request, or "".
 func (q *anthropicRequest) check() string {
 	switch {
 	case q.Model == "":
@@ -200,7 +197,7 @@ func (q *anthropicRequest) check() string {
 	return q.checkMessages()
 }
 
-// anthropicSchema finds what Anthropic does not take in a schema.
+// anthropicSchema finds schema features that Anthropic refuses.
 var anthropicSchema = checker{check: func(_ string, raw json.RawMessage, s shape) string {
 	if !closed(s) {
 		return "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
@@ -217,7 +214,7 @@ var anthropicSchema = checker{check: func(_ string, raw json.RawMessage, s shape
 	return ""
 }}
 
-// checkMessages returns what is wrong with the order of calls and results.
+// checkMessages returns the fault in the order of calls and results, or "".
 func (q *anthropicRequest) checkMessages() string {
 	var open []string // calls that the next message must answer
 	for i, m := range q.Messages {
@@ -254,7 +251,7 @@ func (q *anthropicRequest) checkMessages() string {
 	return ""
 }
 
-// anthropicModels serves what Anthropic has at GET /v1/models.
+// anthropicModels serves GET /v1/models.
 func anthropicModels(path string) target {
 	name := strings.TrimPrefix(strings.TrimPrefix(path, "/v1/models"), "/")
 	model := func(id string) map[string]any {
@@ -278,7 +275,6 @@ func anthropicModels(path string) target {
 	}}
 }
 
-// serveAnthropicCount counts the tokens of a prompt.
 func serveAnthropicCount(x *exchange, _ string, body []byte) {
 	var q anthropicRequest
 	if why, ok := read(body, &q); !ok {
@@ -290,7 +286,6 @@ func serveAnthropicCount(x *exchange, _ string, body []byte) {
 	x.answer(map[string]int{"input_tokens": a.tokens()})
 }
 
-// anthropicFinish is why a message ended, in Anthropic's words.
 func anthropicFinish(f llm.Finish) string {
 	switch f {
 	case llm.FinishLength:
@@ -303,7 +298,7 @@ func anthropicFinish(f llm.Finish) string {
 	return "end_turn"
 }
 
-// anthropicUsage is the usage of a message, with so many tokens written.
+// anthropicUsage returns usage with output tokens so far.
 func anthropicUsage(u llm.Usage, output int) map[string]any {
 	return map[string]any{
 		"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite, "cache_read_input_tokens": u.CacheRead,
@@ -312,7 +307,7 @@ func anthropicUsage(u llm.Usage, output int) map[string]any {
 	}
 }
 
-// anthropicMessageOf is the message with the blocks it has.
+// anthropicMessageOf returns the message object with blocks.
 func anthropicMessageOf(r *reply, blocks []any, finish any, output int) map[string]any {
 	m := map[string]any{
 		"model": r.model, "id": "msg_01" + r.id, "type": "message", "role": "assistant", "content": blocks,
@@ -324,7 +319,6 @@ func anthropicMessageOf(r *reply, blocks []any, finish any, output int) map[stri
 	return m
 }
 
-// anthropicWhole writes a message in one piece.
 func anthropicWhole(_ *ask, r *reply) []byte {
 	blocks := []any{}
 	if r.reasoning != "" {
@@ -339,7 +333,6 @@ func anthropicWhole(_ *ask, r *reply) []byte {
 	return encode(anthropicMessageOf(r, blocks, anthropicFinish(r.finish), r.use.Output))
 }
 
-// An anthropicWriter writes the events of a message.
 type anthropicWriter struct {
 	*stream
 	index int // of the block
@@ -349,7 +342,6 @@ func (w *anthropicWriter) event(name, data string) {
 	w.buf = sse(append(append(append(w.buf, "event: "...), name...), '\n'), data)
 }
 
-// anthropicStream writes a message in events.
 func anthropicStream(s *stream, _ *ask, r *reply) {
 	w := &anthropicWriter{stream: s}
 	w.event("message_start", `{"type":"message_start","message":`+string(encode(anthropicMessageOf(r, []any{}, nil, min(r.use.Output, 1))))+`}`)
@@ -376,12 +368,11 @@ func anthropicStream(s *stream, _ *ask, r *reply) {
 	w.event("message_stop", `{"type":"message_stop"}`)
 }
 
-// at is the beginning of an event of the block.
+// at returns the start of an event of the current block.
 func (w *anthropicWriter) at(typ string) string {
 	return `{"type":"` + typ + `","index":` + strconv.Itoa(w.index)
 }
 
-// block writes a content block.
 func (w *anthropicWriter) block(start string, inside func()) {
 	if w.over {
 		return
@@ -398,7 +389,7 @@ func (w *anthropicWriter) block(start string, inside func()) {
 	w.index++
 }
 
-// piece writes pieces of a text as events.
+// piece returns a function that writes text pieces as events.
 func (w *anthropicWriter) piece(typ, field string) func(string) bool {
 	head := "event: content_block_delta\ndata: " + w.at("content_block_delta") + `,"delta":{"type":"` + typ + `","` + field + `":`
 	return func(p string) bool {

@@ -12,59 +12,59 @@ import (
 	"time"
 )
 
-// A Behaviour is something that a model or its server does, mostly wrong.
+// A Behaviour is a deliberate, mostly faulty, behaviour of a model or server.
 type Behaviour string
 
-// What ends a request with an error before there is an answer.
+// Failures before an answer.
 const (
 	RateLimit      Behaviour = "rate-limit"     // 429
 	ServerError    Behaviour = "server-error"   // 500
-	BadGateway     Behaviour = "bad-gateway"    // 502 with a page of HTML
+	BadGateway     Behaviour = "bad-gateway"    // 502 with an HTML page
 	Unavailable    Behaviour = "unavailable"    // 503
 	Overloaded     Behaviour = "overloaded"     // 529 or 503
 	WrongKey       Behaviour = "wrong-key"      // 401, as if the key were wrong
-	NoCredit       Behaviour = "no-credit"      // 402 or 429: the account is empty
+	NoCredit       Behaviour = "no-credit"      // 402 or 429: the account is exhausted
 	NoModel        Behaviour = "no-model"       // 404
 	ContextLength  Behaviour = "context-length" // 400: the prompt is too long
-	FilteredPrompt Behaviour = "filter-prompt"  // refused for the prompt's content
-	HTML           Behaviour = "html"           // 200 with a page of HTML
-	Hang           Behaviour = "hang"           // nothing, until the client goes away
+	FilteredPrompt Behaviour = "filter-prompt"  // refused for its content
+	HTML           Behaviour = "html"           // 200 with an HTML page
+	Hang           Behaviour = "hang"           // no answer until the client disconnects
 )
 
-// What breaks an answer that has begun.
+// Failures during an answer.
 const (
 	OverloadedMidway Behaviour = "overloaded-midway" // an error in the stream
-	Cut              Behaviour = "cut"               // ends in the middle as if all were well
-	Drop             Behaviour = "drop"              // the connection closes in the middle
-	ResetMidway      Behaviour = "reset"             // the connection is reset in the middle
-	NoEnd            Behaviour = "no-end"            // all of the text, and no terminal signal
-	Stall            Behaviour = "stall"             // nothing more, from the middle on
+	Cut              Behaviour = "cut"               // ends midway without an error
+	Drop             Behaviour = "drop"              // closes the connection midway
+	ResetMidway      Behaviour = "reset"             // resets the connection midway
+	NoEnd            Behaviour = "no-end"            // full text without the terminal event
+	Stall            Behaviour = "stall"             // sends nothing more from midway on
 	BadFrame         Behaviour = "bad-frame"         // an event that is not JSON
 )
 
-// What is wrong with an answer, or else remarkable.
+// Faulty or unusual answers.
 const (
 	Malformed      Behaviour = "malformed"       // badly formatted: broken JSON, fences, other digits, ...
-	Endless        Behaviour = "endless"         // goes on until the client goes away
-	Overlong       Behaviour = "overlong"        // ten times too long, whatever max_tokens says
-	Empty          Behaviour = "empty"           // no text at all
-	Filtered       Behaviour = "filter"          // breaks off for its content
-	FalseCitations Behaviour = "false-citations" // cites passages that are not there
-	UsageZero      Behaviour = "usage-zero"      // claims to have used nothing
-	UsageNegative  Behaviour = "usage-negative"  // claims to have used less than nothing
-	UsageHuge      Behaviour = "usage-huge"      // claims to have used billions
-	UsageMissing   Behaviour = "usage-missing"   // says nothing of usage
+	Endless        Behaviour = "endless"         // continues until the client disconnects
+	Overlong       Behaviour = "overlong"        // ten times too long, beyond max_tokens
+	Empty          Behaviour = "empty"           // no text
+	Filtered       Behaviour = "filter"          // ends early for its content
+	FalseCitations Behaviour = "false-citations" // cites nonexistent passages
+	UsageZero      Behaviour = "usage-zero"      // reports no usage tokens
+	UsageNegative  Behaviour = "usage-negative"  // reports negative usage
+	UsageHuge      Behaviour = "usage-huge"      // reports billions of tokens
+	UsageMissing   Behaviour = "usage-missing"   // reports no usage
 	NoSchema       Behaviour = "no-schema"       // 400 for a JSON schema
 	NoTools        Behaviour = "no-tools"        // 400 for tools
-	Obey           Behaviour = "obey"            // follows instructions that documents plant in the prompt
+	Obey           Behaviour = "obey"            // follows instructions planted in the prompt's documents
 	Reason         Behaviour = "reasoning"       // shows its reasoning
 	CallTools      Behaviour = "call-tools"      // calls a tool where it may
 	Slow           Behaviour = "slow"            // ten times slower
-	Comments       Behaviour = "comments"        // keeps the stream alive with comments and pings
+	Comments       Behaviour = "comments"        // adds comments and pings to the stream
 )
 
-// Behaviours returns all behaviours with what each does, in the order in which
-// they are drawn.
+// Behaviours returns the names and descriptions of all behaviours, in the order of the
+// random draws.
 func Behaviours() [][2]string {
 	return slices.Clone(behaviours[:])
 }
@@ -112,7 +112,7 @@ func (b Behaviour) known() bool {
 	return slices.ContainsFunc(behaviours[:], func(k [2]string) bool { return k[0] == string(b) })
 }
 
-// failures are the errors that some behaviours are.
+// failure returns the kind of error that a behaviour causes, if any.
 func (b Behaviour) failure() (kind, bool) {
 	k, ok := map[Behaviour]kind{
 		RateLimit: rateLimited, ServerError: serverError, BadGateway: badGateway, Unavailable: unavailable, Overloaded: overloaded, OverloadedMidway: overloaded,
@@ -121,7 +121,7 @@ func (b Behaviour) failure() (kind, bool) {
 	return k, ok
 }
 
-// conduct is the behaviours that a request meets.
+// conduct is the set of behaviours of one request.
 type conduct []Behaviour
 
 func (c conduct) has(b Behaviour) bool { return slices.Contains(c, b) }
@@ -140,8 +140,7 @@ func draw(chances map[Behaviour]float64, rng *rand.Rand) (c conduct) {
 	return c
 }
 
-// A kind is what is wrong with a request or with the server. Each dialect has
-// its own status and words for it.
+// A kind classifies a failure. Each dialect has its own status and message for it.
 type kind string
 
 const (
@@ -159,34 +158,34 @@ const (
 	page        kind = "page"
 )
 
-// A failure is an error to answer with.
+// A failure is an error response.
 type failure struct {
 	kind        kind
-	message     string // "" for the provider's usual words
-	param       string // of a bad request, where the dialect names it
+	message     string // "" for the provider's usual message
+	param       string // parameter of a bad request, if the dialect names it
 	model       string
-	tokens      int // of a prompt that is too long
+	tokens      int // of an oversized prompt
 	limit       int
-	status      int // 0 for the provider's usual one
+	status      int // 0 for the provider's usual status
 	contentType string
-	retry       time.Duration // when to try again
+	retry       time.Duration // delay before a retry
 }
 
-// A RetryForm is how a server says when to try again.
+// A RetryForm is how a server reports the retry delay.
 type RetryForm string
 
-// The forms. The zero value is the provider's own.
+// The forms; "" is the provider's own.
 const (
 	RetrySeconds  RetryForm = "seconds"  // Retry-After: 2
 	RetryFraction RetryForm = "fraction" // Retry-After: 1.5
 	RetryMillis   RetryForm = "millis"   // retry-after-ms: 1500
 	RetryDate     RetryForm = "date"     // Retry-After: Wed, 21 Oct 2015 07:28:00 GMT
-	RetryBody     RetryForm = "body"     // in the body alone
+	RetryBody     RetryForm = "body"     // only in the body
 	RetryNever    RetryForm = "never"    // x-should-retry: false
 	RetryUnsaid   RetryForm = "unsaid"
 )
 
-// retryHeaders says when to try again.
+// retryHeaders sets the headers for the retry delay.
 func retryHeaders(h http.Header, form RetryForm, after time.Duration) {
 	seconds := strconv.Itoa(int(math.Ceil(after.Seconds())))
 	switch form {
@@ -208,7 +207,7 @@ const gatewayPage = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<b
 
 const loginPage = "<!DOCTYPE html>\n<html><head><title>Sign in to the network</title></head><body><form method=\"post\"></form></body></html>\n"
 
-// fail refuses the exchange with what the kind of failure needs.
+// fail sends the response for a failure.
 func (x *exchange) fail(f failure) {
 	f.model = x.rec.Model
 	switch f.kind {
@@ -230,7 +229,7 @@ func (x *exchange) fail(f failure) {
 	x.refuse(f)
 }
 
-// said returns the failure's message, or else the usual one.
+// said returns the failure's message or the usual one.
 func (f failure) said(usual string, args ...any) string {
 	if f.message != "" {
 		return f.message
@@ -238,11 +237,10 @@ func (f failure) said(usual string, args ...any) string {
 	return fmt.Sprintf(usual, args...)
 }
 
-// A limiter lets requests through at a rate: a bucket that fills steadily. Its
-// zero value is a full one.
+// A limiter is a token bucket. The zero value is full.
 type limiter struct {
 	mu   sync.Mutex
-	full time.Time // when the bucket will be full again
+	full time.Time // time when the bucket is full again
 }
 
 func (l *limiter) reset() {
@@ -251,8 +249,8 @@ func (l *limiter) reset() {
 	l.full = time.Time{}
 }
 
-// take takes a request out of the bucket. It returns how many are left, when
-// the bucket will be full again, and how long to wait if it is empty.
+// take takes a request from the bucket. It returns the requests left, the time until full
+// and, if it is empty, the time to wait.
 func (l *limiter) take(perMinute, burst int, now time.Time) (left int, full, wait time.Duration) {
 	if burst <= 0 {
 		burst = perMinute
@@ -272,7 +270,7 @@ func (l *limiter) take(perMinute, burst int, now time.Time) (left int, full, wai
 	return int((time.Duration(burst)*each - full) / each), full, 0
 }
 
-// within checks the limits on requests and says how the client stands.
+// within checks the request limits and sets their headers.
 func (x *exchange) within() (failure, bool) {
 	c := x.config
 	x.held = true
@@ -291,7 +289,7 @@ func (x *exchange) within() (failure, bool) {
 	return failure{}, true
 }
 
-// retryAfter is how long to wait where no limit says it.
+// retryAfter returns the retry delay if no limit determines it.
 func (x *exchange) retryAfter() time.Duration {
 	if d := x.config.RetryAfter.Mean; d > 0 {
 		return d
@@ -313,7 +311,7 @@ func anthropicLimits(h http.Header, limit, left int, full time.Duration, now tim
 
 func noLimits(http.Header, int, int, time.Duration, time.Time) {}
 
-// retryWords is how OpenAI and others write a time to wait in a message.
+// retryWords formats a delay as OpenAI does in messages.
 func retryWords(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%dms", d.Milliseconds())

@@ -8,7 +8,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// The providers refuse these requests, so the simulated server does.
 func TestSimRefusesWhatProvidersRefuse(t *testing.T) {
 	chat := func(rest string) call { return call{path: "/v1/chat/completions", body: `{"model":"m",` + rest + `}`} }
 	responses := func(rest string) call { return call{path: "/v1/responses", body: `{"model":"m",` + rest + `}`} }
@@ -73,8 +72,7 @@ func TestSimRefusesWhatProvidersRefuse(t *testing.T) {
 	}
 }
 
-// FuzzSim sends any body to any endpoint: the answer is JSON or a stream, and
-// nothing panics.
+// FuzzSim sends any body to any endpoint. The answer must be JSON or a stream.
 func FuzzSim(f *testing.F) {
 	paths := []string{
 		"/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/v1/embeddings",

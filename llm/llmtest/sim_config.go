@@ -18,73 +18,67 @@ import (
 	"ponder/llm"
 )
 
-// A SimConfig says how a [Sim] behaves. The zero value answers at once, well
-// and truthfully.
+// A SimConfig configures a [Sim]. The zero value answers at once and without faults.
 type SimConfig struct {
 	Seed uint64 `json:"seed"`
 
-	// Key, if set, is the only one that is let in; others get what the
-	// provider answers to a wrong key.
+	// Key, if set, is the only accepted key.
 	Key string `json:"key,omitempty"`
 
-	// Models, if set, are the only models there are.
+	// Models, if set, are the only models.
 	Models []string `json:"models,omitempty"`
 
-	// Context is how many tokens a prompt may have. Zero is no limit.
+	// Context is the context window in tokens. Zero means no limit.
 	Context int `json:"context,omitempty"`
 
-	// FirstToken is the time from the request to the first token, Token the
-	// time between tokens or, with Chunks set, between chunks.
+	// FirstToken is the delay before the first token, Token the delay between tokens, or
+	// between chunks if Chunks is set.
 	FirstToken Delay `json:"first_token"`
 	Token      Delay `json:"token"`
 
-	// Chunks, if set, is the most pieces that an answer streams in. Fewer
-	// pieces cost less.
+	// Chunks, if set, limits the pieces of a streamed answer. Fewer pieces cost less.
 	Chunks int `json:"chunks,omitempty"`
 
 	// Stretch multiplies the length of answers. Zero is 1.
 	Stretch int `json:"stretch,omitempty"`
 
-	// Cached is the share of the prompt that is reported as read from a cache.
+	// Cached is the share of the prompt reported as read from a cache.
 	Cached float64 `json:"cached,omitempty"`
 
-	// PerMinute, if set, is how many requests may come in a minute, Burst how
-	// many of them at once (zero: all of them), Parallel how many may be in
-	// flight. More are answered with 429.
+	// PerMinute, if set, limits requests a minute, Burst how many at once (zero:
+	// PerMinute). Parallel limits those in flight. Further requests get 429.
 	PerMinute int `json:"per_minute,omitempty"`
 	Burst     int `json:"burst,omitempty"`
 	Parallel  int `json:"parallel,omitempty"`
 
-	// RetryForm is how to say when to try again, RetryAfter when that is,
-	// where no limit determines it (zero: a second).
+	// RetryForm is the form of the retry delay. RetryAfter is the delay if no limit
+	// determines it (zero: a second).
 	RetryForm  RetryForm `json:"retry_form,omitempty"`
 	RetryAfter Delay     `json:"retry_after"`
 
-	// Behaviours have the chance, from 0 to 1, with which a request meets
-	// them. It is drawn by the seed, the prompt and how often the prompt came
-	// before, so a prompt that is sent again may fare better.
+	// Behaviours have chances from 0 to 1. The draw depends on seed, prompt and attempt,
+	// so a repeated prompt may succeed.
 	Behaviours map[Behaviour]float64 `json:"behaviours,omitempty"`
 
-	// Script has the answers to give before any is made up.
+	// Script has answers that take precedence over generated ones.
 	Script Script `json:"script,omitempty"`
 
-	// LSA, if set, makes the embeddings of the model [LSAModel]; what is asked
-	// for is how many of its dimensions.
+	// LSA, if set, provides the embeddings of [LSAModel]; requests may ask for fewer
+	// dimensions.
 	LSA *LSA `json:"-"`
 
-	// Asked, if set, is called when a model is asked and has not answered yet;
-	// Record at the end of each exchange. Both are called from several
-	// goroutines.
+	// Asked, if set, is called before each answer, Record after each exchange. Both are
+	// called from several goroutines.
 	Asked  func(Record) `json:"-"`
 	Record func(Record) `json:"-"`
 }
 
-// merge changes the fields that the JSON object has.
+// merge sets the fields in the JSON object.
 func (c *SimConfig) merge(text []byte) error {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
 	old := *c
-	c.Models, c.Behaviours, c.Script = nil, nil, nil // others read them
+	c.Models, c.Behaviours, c.Script = nil, nil, nil // copy-on-write: concurrent requests read the old ones
 	if err := d.Decode(c); err != nil {
 		return fmt.Errorf("read settings: %w", err)
 	}
@@ -112,20 +106,20 @@ func (c *SimConfig) check() error {
 	return nil
 }
 
-// A Delay is a distribution of waiting times.
+// A Delay is a distribution of delays.
 type Delay struct {
 	Mean time.Duration
 
-	// Jitter spreads the times: evenly over Mean*(1-Jitter) .. Mean*(1+Jitter),
-	// or as the sigma of a lognormal distribution.
+	// Jitter spreads the delay uniformly over Mean*(1-Jitter) .. Mean*(1+Jitter). With
+	// Lognormal it is the sigma.
 	Jitter    float64
 	Lognormal bool
 }
 
-// maxDelay bounds what is drawn.
+// maxDelay limits a delay.
 const maxDelay = 24 * time.Hour
 
-// draw returns a time to wait.
+// draw returns a random delay.
 func (d Delay) draw(rng *rand.Rand) time.Duration {
 	if d.Mean <= 0 {
 		return 0
@@ -135,7 +129,7 @@ func (d Delay) draw(rng *rand.Rand) time.Duration {
 	}
 	f := 1 + d.Jitter*(2*rng.Float64()-1)
 	if d.Lognormal {
-		f = math.Exp(d.Jitter*rng.NormFloat64() - d.Jitter*d.Jitter/2) // of mean 1
+		f = math.Exp(d.Jitter*rng.NormFloat64() - d.Jitter*d.Jitter/2) // mean 1
 	}
 	return time.Duration(min(max(f, 0)*float64(d.Mean), float64(maxDelay)))
 }
@@ -146,12 +140,12 @@ type delayJSON struct {
 	Lognormal bool    `json:"lognormal,omitempty"`
 }
 
-// MarshalJSON implements [json.Marshaler]: {"mean": "1.5s", "jitter": 0.5}.
+// MarshalJSON returns JSON such as {"mean": "1.5s", "jitter": 0.5}.
 func (d Delay) MarshalJSON() ([]byte, error) {
 	return json.Marshal(delayJSON{d.Mean.String(), d.Jitter, d.Lognormal})
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. It also takes a mean alone: "1.5s".
+// UnmarshalJSON implements [json.Unmarshaler]. It also accepts just a mean: "1.5s".
 func (d *Delay) UnmarshalJSON(b []byte) error {
 	var j delayJSON
 	if len(b) > 0 && b[0] == '"' {
@@ -170,55 +164,54 @@ func (d *Delay) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// A Script is a list of answers. The first line that matches a request answers it.
+// A Script is a list of answers. The first matching line answers a request.
 type Script []Line
 
-// A Line of a script is an answer and what it is for. The zero value matches
-// everything and changes nothing.
+// A Line is a scripted answer with its condition. The zero value matches everything and
+// changes nothing.
 type Line struct {
-	// Match is looked for in the last message, then in the system prompt;
-	// Model in the model's name. A nil one matches everything.
+	// Match matches the last message or the system prompt, Model the model's name. Nil
+	// matches everything.
 	Match *regexp.Regexp `json:"match,omitempty"`
 	Model *regexp.Regexp `json:"model,omitempty"`
 
-	// Times, if set, is how often the line answers, Each how often it answers
-	// the same prompt. After that it matches nothing.
+	// Times, if set, limits the line's answers, Each its answers to the same prompt.
 	Times int `json:"times,omitempty"`
 	Each  int `json:"each,omitempty"`
 
-	// Reply is the answer: a JSON string is its text, any other value its JSON.
-	// Without Reply and Calls the answer is made up.
+	// Reply is the answer: a JSON string is text, other values are JSON. Without Reply
+	// and Calls the answer is generated.
 	Reply     json.RawMessage `json:"reply,omitempty"`
 	Reasoning string          `json:"reasoning,omitempty"`
 	Calls     []ScriptCall    `json:"calls,omitempty"`
 
-	// Behaviours come on top of those that are drawn.
+	// Behaviours add to the drawn ones.
 	Behaviours []Behaviour `json:"behaviours,omitempty"`
 
-	// Latency, if set, is the time to the first token.
+	// Latency, if set, replaces FirstToken.
 	Latency *Delay `json:"latency,omitempty"`
 
-	// Usage, if set, is what the answer claims to have used.
+	// Usage, if set, is the reported usage.
 	Usage *llm.Usage `json:"usage,omitempty"`
 
-	// Error, if set, is answered in place of anything else.
+	// Error, if set, replaces the answer.
 	Error *ScriptError `json:"error,omitempty"`
 }
 
-// A ScriptCall is a call of a tool in a scripted answer.
+// A ScriptCall is a scripted tool call.
 type ScriptCall struct {
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
 }
 
-// A ScriptError is an error status with a message.
+// A ScriptError is a scripted error response.
 type ScriptError struct {
 	Status     int    `json:"status"`
 	Message    string `json:"message,omitempty"`
 	RetryAfter Delay  `json:"retry_after"`
 }
 
-// ReadScript reads a script: a JSON array of lines, or one line after another.
+// ReadScript reads a JSON array of lines, or a sequence of lines.
 func ReadScript(r io.Reader) (Script, error) {
 	in := bufio.NewReader(r)
 	d := json.NewDecoder(in)
@@ -244,7 +237,7 @@ func ReadScript(r io.Reader) (Script, error) {
 	}
 }
 
-// firstByte returns the first byte that is not space, and leaves it.
+// firstByte peeks at the first byte that is not white space.
 func firstByte(in *bufio.Reader) (byte, error) {
 	for {
 		b, err := in.ReadByte()
@@ -268,7 +261,7 @@ func (s Script) check() error {
 	return nil
 }
 
-// line returns the first line for a request, or nil.
+// line returns the first matching line, or nil.
 func (s *Sim) line(script Script, a *ask) *Line {
 	for i := range script {
 		l := &script[i]
@@ -285,10 +278,10 @@ func (s *Sim) line(script Script, a *ask) *Line {
 	return nil
 }
 
-// scriptKey tells counts of script lines from counts of prompts.
+// scriptKey separates counts of script lines from those of prompts.
 const scriptKey = 0x5c1297
 
-// text returns the text of the reply.
+// text returns the reply's text.
 func (l *Line) text() string {
 	var s string
 	if json.Unmarshal(l.Reply, &s) == nil {
@@ -301,7 +294,7 @@ func (l *Line) text() string {
 	return b.String()
 }
 
-// mix joins two numbers into one that looks random.
+// mix hashes two numbers into one.
 func mix(a, b uint64) uint64 {
 	x := a ^ b*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

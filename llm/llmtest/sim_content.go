@@ -17,8 +17,8 @@ import (
 	"ponder/llm/llmtest/internal/mimic"
 )
 
-// content is the content of a message: a string, or parts. It reads the forms
-// of chat completions, Responses and Anthropic.
+// content is a message's content: a string, or parts in the forms of chat completions,
+// Responses and Anthropic.
 type content []contentPart
 
 type contentPart struct {
@@ -30,7 +30,7 @@ type contentPart struct {
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"`
-	Content   content         `json:"content"` // of a tool's result
+	Content   content         `json:"content"` // of a tool result
 	Thinking  string          `json:"thinking"`
 	Signature string          `json:"signature"`
 	Data      string          `json:"data"`
@@ -42,10 +42,9 @@ type mediaSource struct {
 	URL  string `json:"url"`
 }
 
-// maxNested bounds how deep results of tools may nest parts.
+// maxNested limits the nesting of tool results.
 const maxNested = 64
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (c *content) UnmarshalJSON(b []byte) error {
 	b = bytes.TrimSpace(b)
 	if bytes.Equal(b, []byte("null")) {
@@ -68,7 +67,7 @@ func (c *content) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]contentPart)(c))
 }
 
-// bracketDepth returns how deep brackets nest, those in strings included.
+// bracketDepth returns the nesting of brackets, including those in strings.
 func bracketDepth(b []byte) (most int) {
 	depth := 0
 	for _, ch := range b {
@@ -83,7 +82,6 @@ func bracketDepth(b []byte) (most int) {
 	return most
 }
 
-// text returns the text of the parts.
 func (c content) text() string {
 	if len(c) == 1 {
 		return c[0].Text
@@ -95,14 +93,14 @@ func (c content) text() string {
 	return string(b)
 }
 
-// add says the parts that a user or an assistant says.
+// add adds the parts to a.
 func (c content) add(a *ask, role string) {
 	for _, p := range c {
 		switch {
 		case p.ImageURL != nil:
 			var url struct{ URL string }
 			if json.Unmarshal(p.ImageURL, &url) != nil {
-				_ = json.Unmarshal(p.ImageURL, &url.URL) // else it is no image
+				_ = json.Unmarshal(p.ImageURL, &url.URL) // otherwise no image
 			}
 			a.image(url.URL)
 		case p.Source != nil:
@@ -113,7 +111,7 @@ func (c content) add(a *ask, role string) {
 	}
 }
 
-// read decodes the body of a request.
+// read decodes a request's body.
 func read(body []byte, into any) (failure, bool) {
 	if err := json.Unmarshal(body, into); err != nil {
 		return failure{kind: badRequest, message: "We could not parse the JSON body of your request: " + err.Error()}, false
@@ -121,7 +119,7 @@ func read(body []byte, into any) (failure, bool) {
 	return failure{}, true
 }
 
-// A shape is what providers check of a schema.
+// A shape has the schema fields that providers check.
 type shape struct {
 	Type                 json.RawMessage            `json:"type"`
 	Properties           map[string]json.RawMessage `json:"properties"`
@@ -132,16 +130,16 @@ type shape struct {
 	Defs                 map[string]json.RawMessage `json:"$defs"`
 }
 
-// maxShape bounds how deep schemas are checked.
+// maxShape limits the depth of schema checks.
 const maxShape = 32
 
 // A checker checks schemas as a provider does.
 type checker struct {
-	fine  mimic.Memo[struct{}] // those that it found nothing wrong with
+	fine  mimic.Memo[struct{}] // valid schemas
 	check func(at string, raw json.RawMessage, s shape) string
 }
 
-// why returns what is wrong with a schema, or nothing. At is what it is called.
+// why returns the fault of a schema named at, or "".
 func (c *checker) why(schema json.RawMessage, at string) string {
 	if _, ok := c.fine.Load(schema); ok {
 		return ""
@@ -153,7 +151,7 @@ func (c *checker) why(schema json.RawMessage, at string) string {
 	return why
 }
 
-// everyShape calls check for the schema and each one in it, with where it is.
+// everyShape calls check for the schema and its subschemas, with their paths.
 func everyShape(schema json.RawMessage, at string, depth int, check func(at string, raw json.RawMessage, s shape) string) string {
 	var s shape
 	if depth > maxShape || len(schema) == 0 || json.Unmarshal(schema, &s) != nil {
@@ -181,19 +179,18 @@ func everyShape(schema json.RawMessage, at string, depth int, check func(at stri
 	return ""
 }
 
-// closed is what OpenAI in strict mode and Anthropic want of every object: that
-// it allows no other properties.
+// closed reports whether a schema allows no other properties, as OpenAI's strict mode and
+// Anthropic require.
 func closed(s shape) bool {
 	return len(s.Properties) == 0 && !bytes.Equal(s.Type, []byte(`"object"`)) || bytes.Equal(bytes.TrimSpace(s.AdditionalProperties), []byte("false"))
 }
 
-// dimensions is the length of embeddings where the request does not say.
+// dimensions is the default length of embeddings.
 const dimensions = 256
 
-// strList is a string or several.
+// strList is a JSON string or list of strings.
 type strList []string
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (l *strList) UnmarshalJSON(b []byte) error {
 	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '"' {
 		*l = strList{""}
@@ -202,8 +199,8 @@ func (l *strList) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(l))
 }
 
-// embed returns vectors for texts and how many tokens they have. It answers the
-// request itself, and reports false, if that is an error.
+// embed returns the vectors and token count of texts. On failure it sends the response
+// and returns false.
 func (x *exchange) embed(model string, texts []string, size int) (vectors [][]float32, tokens int, ok bool) {
 	x.rec.Model = model
 	if why, ok := x.within(); !ok {
@@ -240,7 +237,7 @@ func (x *exchange) embed(model string, texts []string, size int) (vectors [][]fl
 	return vectors, tokens, true
 }
 
-// vector returns the embedding of a text by a model.
+// vector returns a model's embedding of a text.
 func (x *exchange) vector(model, text string, size int) []float32 {
 	if x.config.LSA != nil && strings.TrimSuffix(model, ":latest") == LSAModel {
 		return x.config.LSA.embed(text, size)
@@ -251,15 +248,14 @@ func (x *exchange) vector(model, text string, size int) []float32 {
 	return embedding(text, size)
 }
 
-// embedding returns a vector of length 1 that is near those of texts with the
-// same words.
+// embedding returns a unit vector, close to those of texts with the same words.
 func embedding(text string, size int) []float32 {
 	v := make([]float32, size)
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(strings.TrimSuffix(word, "s"))) // never fails
 		x := h.Sum64()
-		for range 4 { // some coordinates of each word
+		for range 4 { // several coordinates for each word
 			x = mix(x, 1)
 			v[x%uint64(size)] += float32(int(x>>32&1)*2 - 1)
 		}
@@ -277,8 +273,8 @@ func embedding(text string, size int) []float32 {
 	return v
 }
 
-// embeddingFormat returns a vector as OpenAI sends it: numbers, or base64 of
-// little-endian floats.
+// embeddingFormat returns a vector in OpenAI's form: numbers, or base64 of little-endian
+// floats.
 func embeddingFormat(v []float32, format string) any {
 	if format != "base64" {
 		return v
@@ -290,34 +286,34 @@ func embeddingFormat(v []float32, format string) any {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// An ask is what a request asks for, whatever its dialect.
+// An ask is a request's meaning, independent of dialect.
 type ask struct {
 	model    string
 	system   string
-	last     string // the last user's text, when sealed with results of tools after it
-	results  string // what tools returned since
-	fresh    bool   // the next text of the user begins a question
-	all      []byte // all that was said, for the hash and to look for planted instructions
+	last     string // the last user text; after seal with later tool results
+	results  string // later tool results
+	fresh    bool   // the next user text starts a question
+	all      []byte // all texts, for the hash and planted instructions
 	tools    []llm.Tool
 	choice   string // as in llm.Request
 	schema   json.RawMessage
-	json     bool // a JSON object without a schema
+	json     bool // JSON without a schema
 	max      int  // tokens, or 0
 	stream   bool
-	usage    bool // usage in the stream
-	think    bool // reasoning is to be shown
-	encrypt  bool // reasoning is to come with an opaque copy
-	answered bool // the last message has results of tools
+	usage    bool // report usage in the stream
+	think    bool // show reasoning
+	encrypt  bool // return encrypted reasoning
+	answered bool // the last message has tool results
 	messages int
 	images   int
 	size     int // bytes of the prompt
 	hash     uint64
 }
 
-// imageTokens is what an image counts.
+// imageTokens is an image's token count.
 const imageTokens = 258
 
-// turn begins a message.
+// turn starts a message.
 func (a *ask) turn(role string) {
 	a.all = append(append(a.all, 1), role...)
 	a.messages++
@@ -339,7 +335,7 @@ func (a *ask) say(role, text string) {
 	}
 }
 
-// result adds what a tool returned.
+// result adds a tool result.
 func (a *ask) result(text string) {
 	a.say("tool", text)
 	a.results = paragraph(a.results, text)
@@ -353,7 +349,7 @@ func paragraph(before, text string) string {
 	return before + "\n\n" + text
 }
 
-// call adds a call of a tool that the model made.
+// call adds a tool call of the model.
 func (a *ask) call(name string, input []byte) {
 	a.say("call", name)
 	a.say("input", string(input))
@@ -370,7 +366,7 @@ func (a *ask) tool(name, doc string, schema json.RawMessage) {
 	a.size += len(name) + len(doc) + len(schema)
 }
 
-// seal computes what is known when all is said.
+// seal completes the ask and computes its hash.
 func (a *ask) seal() {
 	a.last = strings.TrimPrefix(paragraph(a.last, a.results), "\n\n")
 	h := sha256.New()
@@ -384,7 +380,6 @@ func (a *ask) seal() {
 	a.size += len(a.schema)
 }
 
-// tokens estimates the tokens of the prompt.
 func (a *ask) tokens() int {
 	return (a.size+3)/4 + 4*a.messages + 3 + imageTokens*a.images
 }

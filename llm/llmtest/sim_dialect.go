@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// A dialect is how one provider writes what all of them say.
+// A dialect is one provider's wire format.
 type dialect struct {
 	name        string
-	key         func(*http.Request) string           // that the request came with
-	refuse      func(failure) (status int, b []byte) // of an error
-	inband      func(failure) []byte                 // an error event in a stream
-	whole       func(*ask, *reply) []byte            // an answer in one piece
-	stream      func(*stream, *ask, *reply)          // an answer in events
+	key         func(*http.Request) string           // returns the request's key
+	refuse      func(failure) (status int, b []byte) // returns an error response
+	inband      func(failure) []byte                 // returns an error event
+	whole       func(*ask, *reply) []byte            // returns a complete answer
+	stream      func(*stream, *ask, *reply)          // writes a streamed answer
 	limits      func(h http.Header, limit, left int, full time.Duration, now time.Time)
 	retryForm   RetryForm
-	blocks      bool   // refuses prompts in an answer rather than with an error
+	blocks      bool   // refuses a prompt in an answer, not by an error
 	contentType string // of a stream
-	garbage     string // an event that cannot be read
-	comment     string // what keeps a stream alive
+	garbage     string // an invalid event
+	comment     string // a keep-alive
 }
 
-// A parser reads what a request asks for, and checks it as the provider does.
+// A parser parses and checks a request as the provider does.
 type parser func(x *exchange, model string, body []byte) (*ask, failure, bool)
 
-// A target is where a request goes.
+// A target is a request's route.
 type target struct {
 	dialect *dialect
-	model   string // in the path
+	model   string // from the path
 	serve   func(x *exchange, model string, body []byte)
 }
 
-// generate returns what serves a model's answers.
+// generate returns a handler for model answers.
 func generate(parse parser) func(*exchange, string, []byte) {
 	return func(x *exchange, model string, body []byte) {
 		a, why, ok := parse(x, model, body)
@@ -44,7 +44,7 @@ func generate(parse parser) func(*exchange, string, []byte) {
 	}
 }
 
-// route finds out where a request goes; its serve is nil if nowhere.
+// route returns a request's target; serve is nil if there is none.
 func route(r *http.Request) target {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	for _, host := range []string{"/openai", "/anthropic", "/gemini", "/ollama"} {
@@ -80,12 +80,12 @@ func route(r *http.Request) target {
 	return ollamaTarget(r.Method, path)
 }
 
-// bearer is the key of an Authorization header.
+// bearer returns the key in the Authorization header.
 func bearer(r *http.Request) string {
 	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
-// sse appends an event of data.
+// sse appends a data event.
 func sse(b []byte, data string) []byte {
 	return append(append(append(b, "data: "...), data...), "\n\n"...)
 }

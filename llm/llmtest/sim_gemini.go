@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// geminiDialect is Gemini's generateContent.
+// geminiDialect is Gemini's generateContent API.
 func geminiDialect() *dialect {
 	return &dialect{
 		name: "gemini", key: geminiKey, refuse: geminiRefusal, inband: geminiInband,
@@ -28,7 +28,6 @@ func geminiKey(r *http.Request) string {
 	return bearer(r)
 }
 
-// geminiRefusal writes an error as Google does.
 func geminiRefusal(f failure) (int, []byte) {
 	code, status, message := geminiWords(f)
 	e := map[string]any{"code": code, "message": message, "status": status}
@@ -50,7 +49,6 @@ func geminiRefusal(f failure) (int, []byte) {
 	return code, encode(map[string]any{"error": e})
 }
 
-// geminiInband writes an error event.
 func geminiInband(f failure) []byte {
 	_, body := geminiRefusal(f)
 	return append(append([]byte("data: "), body...), "\r\n\r\n"...)
@@ -132,7 +130,7 @@ type geminiData struct {
 	URI  string `json:"fileUri"`
 }
 
-// geminiTarget serves what Gemini has at /v1beta/models.
+// geminiTarget serves /v1beta/models.
 func geminiTarget(method, name string) target {
 	model, verb, _ := strings.Cut(name, ":")
 	to := target{geminiDialect(), model, nil}
@@ -152,7 +150,6 @@ func geminiTarget(method, name string) target {
 	return to
 }
 
-// parseGemini reads a request for content.
 func parseGemini(x *exchange, model string, body []byte, stream bool) (*ask, failure, bool) {
 	var q geminiRequest
 	if why, ok := read(body, &q); !ok {
@@ -229,7 +226,7 @@ func (c geminiContent) add(a *ask, role string) {
 	}
 }
 
-// check returns why Gemini would refuse the request.
+// check returns Gemini's reason to refuse the request, or "".
 func (q *geminiRequest) check(model string) string {
 	if len(q.Contents) == 0 {
 		return "* GenerateContentRequest.contents: contents is not specified"
@@ -272,7 +269,7 @@ func (q *geminiRequest) check(model string) string {
 
 var geminiSchema = checker{check: geminiShape}
 
-// geminiShape returns what Gemini's own schema dialect does not know.
+// geminiShape finds schema features that Gemini's dialect does not know.
 func geminiShape(at string, raw json.RawMessage, s shape) string {
 	if len(s.Type) > 0 && s.Type[0] == '[' {
 		return "Invalid JSON payload received. Unknown name \"type\" at '" + at + "': Proto field is not repeating, cannot start list."
@@ -311,7 +308,6 @@ func serveGeminiModels(x *exchange, name string, _ []byte) {
 	}
 }
 
-// serveGeminiCount counts the tokens of a prompt.
 func serveGeminiCount(x *exchange, model string, body []byte) {
 	var q struct {
 		geminiRequest
@@ -329,7 +325,6 @@ func serveGeminiCount(x *exchange, model string, body []byte) {
 	x.answer(map[string]int{"totalTokens": a.tokens()})
 }
 
-// serveGeminiEmbeddings answers a request for one embedding or several.
 func serveGeminiEmbeddings(x *exchange, model string, body []byte) {
 	type one struct {
 		Content    geminiContent `json:"content"`

@@ -6,7 +6,6 @@ import (
 	"ponder/llm"
 )
 
-// geminiFinish is why a candidate ended, in Gemini's words.
 func geminiFinish(f llm.Finish) string {
 	switch f {
 	case llm.FinishLength:
@@ -17,8 +16,7 @@ func geminiFinish(f llm.Finish) string {
 	return "STOP"
 }
 
-// geminiUsage is the usage when so many tokens of the answer are written:
-// Gemini counts on with each chunk.
+// geminiUsage returns the usage after written tokens; Gemini's counts are cumulative.
 func geminiUsage(u llm.Usage, written int) map[string]any {
 	in := u.Input + u.CacheRead + u.CacheWrite
 	m := map[string]any{
@@ -34,7 +32,7 @@ func geminiUsage(u llm.Usage, written int) map[string]any {
 	return m
 }
 
-// geminiChunk is a response with parts of the answer.
+// geminiChunk returns a response with parts of the answer.
 func geminiChunk(r *reply, parts []any, finish string, written int) map[string]any {
 	candidate := map[string]any{"content": map[string]any{"parts": parts, "role": "model"}, "index": 0}
 	if finish != "" {
@@ -49,7 +47,7 @@ func geminiChunk(r *reply, parts []any, finish string, written int) map[string]a
 
 func geminiThought(text string) map[string]any { return map[string]any{"text": text, "thought": true} }
 
-// geminiCall is the part for call i. The first one has the signature.
+// geminiCall returns the part for call i. The first one has the signature.
 func geminiCall(r *reply, i int) map[string]any {
 	c := r.calls[i]
 	part := map[string]any{"functionCall": map[string]any{"name": c.Name, "args": c.Input, "id": strings.ToLower(c.ID[:8])}}
@@ -59,7 +57,7 @@ func geminiCall(r *reply, i int) map[string]any {
 	return part
 }
 
-// geminiBlocked is the response to a prompt that is refused.
+// geminiBlocked returns the response to a refused prompt.
 func geminiBlocked(r *reply) []byte {
 	return encode(map[string]any{
 		"promptFeedback": map[string]string{"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": geminiUsage(r.use, 0),
@@ -67,7 +65,6 @@ func geminiBlocked(r *reply) []byte {
 	})
 }
 
-// geminiWhole writes a response in one piece.
 func geminiWhole(_ *ask, r *reply) []byte {
 	if r.conduct.has(FilteredPrompt) {
 		return geminiBlocked(r)
@@ -89,8 +86,7 @@ func geminiWhole(_ *ask, r *reply) []byte {
 	return encode(geminiChunk(r, parts, geminiFinish(r.finish), r.use.Output-r.use.Reasoning))
 }
 
-// A geminiWriter writes the chunks of a response, as events or as the elements
-// of an array.
+// A geminiWriter writes the chunks of a response as events or array elements.
 type geminiWriter struct {
 	*stream
 	array   bool
@@ -110,10 +106,9 @@ func (w *geminiWriter) chunk(body []byte) {
 	w.chunks++
 }
 
-// geminiStream writes a response in events.
 func geminiStream(s *stream, _ *ask, r *reply) { (&geminiWriter{stream: s}).answer(r) }
 
-// geminiArrayDialect streams an array, as Gemini does if not asked for events.
+// geminiArrayDialect streams an array, as Gemini does without alt=sse.
 func geminiArrayDialect() *dialect {
 	d := geminiDialect()
 	d.contentType, d.garbage, d.comment = "application/json; charset=UTF-8", `,{"candidates": [{`, "\r\n"

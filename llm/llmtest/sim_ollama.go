@@ -11,7 +11,7 @@ import (
 	"ponder/llm"
 )
 
-// ollamaDialect is Ollama's own API.
+// ollamaDialect is Ollama's native API.
 func ollamaDialect() *dialect {
 	return &dialect{
 		name: "ollama", key: bearer, refuse: ollamaRefusal, inband: ollamaInband,
@@ -22,13 +22,11 @@ func ollamaDialect() *dialect {
 	}
 }
 
-// ollamaRefusal writes an error as Ollama does.
 func ollamaRefusal(f failure) (int, []byte) {
 	status, message := ollamaWords(f)
 	return status, encode(map[string]string{"error": message})
 }
 
-// ollamaInband writes an error line.
 func ollamaInband(failure) []byte {
 	return []byte(`{"error":"an error was encountered while running the model: unexpected EOF"}` + "\n")
 }
@@ -55,7 +53,7 @@ func ollamaWords(f failure) (int, string) {
 	return 400, f.said("invalid request")
 }
 
-// ollamaRequest is a request for a chat or, with a prompt, for a completion.
+// ollamaRequest is a chat request or, with a prompt, a completion request.
 type ollamaRequest struct {
 	Model    string          `json:"model"`
 	Messages []ollamaMessage `json:"messages"`
@@ -83,7 +81,7 @@ type ollamaMessage struct {
 	} `json:"tool_calls"`
 }
 
-// ollamaTarget serves what Ollama has at /api.
+// ollamaTarget serves /api.
 func ollamaTarget(method, path string) target {
 	to := target{ollamaDialect(), "", nil}
 	switch method + " " + path {
@@ -105,7 +103,6 @@ func ollamaTarget(method, path string) target {
 	return to
 }
 
-// parseOllama reads a request for a chat or a completion.
 func parseOllama(x *exchange, _ string, body []byte) (*ask, failure, bool) {
 	var q ollamaRequest
 	if why, ok := read(body, &q); !ok {
@@ -159,8 +156,7 @@ func (m ollamaMessage) add(a *ask) {
 	}
 }
 
-// An ollamaLine is a line of an answer. Chats have a message, completions a
-// response.
+// An ollamaLine is a line of an answer. Chats have a message, completions a response.
 type ollamaLine struct {
 	Model      string         `json:"model"`
 	CreatedAt  string         `json:"created_at"`
@@ -204,7 +200,7 @@ func (r *reply) line(completion bool, spoken ollamaSpoken) ollamaLine {
 	return l
 }
 
-// done makes a line the last one.
+// done completes the last line.
 func (l ollamaLine) done(r *reply) ollamaLine {
 	l.Done, l.DoneReason = true, "stop"
 	if r.finish == llm.FinishLength {
@@ -227,12 +223,11 @@ func ollamaCalls(r *reply) (calls []ollamaCall) {
 	return calls
 }
 
-// ollamaWhole writes a chat in one piece.
 func ollamaWhole(_ *ask, r *reply) []byte {
 	return encode(r.line(false, ollamaSpoken{Content: r.text, Thinking: r.reasoning, Calls: ollamaCalls(r)}).done(r))
 }
 
-// ollamaGenerateDialect is Ollama's completions.
+// ollamaGenerateDialect is Ollama's completion API.
 func ollamaGenerateDialect() *dialect {
 	d := ollamaDialect()
 	d.whole = func(_ *ask, r *reply) []byte {
@@ -242,7 +237,6 @@ func ollamaGenerateDialect() *dialect {
 	return d
 }
 
-// ollamaStream writes a chat in lines.
 func ollamaStream(s *stream, _ *ask, r *reply) { ollamaLines(s, r, false) }
 
 func ollamaLines(s *stream, r *reply, completion bool) {
@@ -302,7 +296,6 @@ func serveOllamaShow(x *exchange, _ string, body []byte) {
 	})
 }
 
-// serveOllamaEmbeddings answers a request for embeddings.
 func serveOllamaEmbeddings(x *exchange, _ string, body []byte) {
 	var q struct {
 		Model      string  `json:"model"`

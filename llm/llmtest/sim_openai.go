@@ -11,7 +11,7 @@ import (
 	"ponder/llm"
 )
 
-// openaiDialect is chat completions, as OpenAI and many others speak it.
+// openaiDialect is the chat completions API of OpenAI and many others.
 func openaiDialect() *dialect {
 	return &dialect{
 		name: "openai", key: bearer, refuse: openaiRefusal, inband: openaiInband,
@@ -29,13 +29,11 @@ type openaiError struct {
 	Code    *string `json:"code"`
 }
 
-// openaiRefusal writes an error as OpenAI does.
 func openaiRefusal(f failure) (int, []byte) {
 	status, e := openaiWords(f)
 	return status, encode(map[string]any{"error": e})
 }
 
-// openaiInband writes an error event.
 func openaiInband(f failure) []byte {
 	_, body := openaiRefusal(f)
 	return sse(nil, string(body))
@@ -120,10 +118,9 @@ type chatFormat struct {
 	} `json:"json_schema"`
 }
 
-// A choice is a tool_choice: a word, or the tool that must be called.
+// A choice is a tool_choice: a word, or the name of a required tool.
 type choice string
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (c *choice) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, (*string)(c))
@@ -137,7 +134,6 @@ func (c *choice) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// parseChat reads a request for a chat completion.
 func parseChat(_ *exchange, _ string, body []byte) (*ask, failure, bool) {
 	var q chatRequest
 	if why, ok := read(body, &q); !ok {
@@ -175,7 +171,7 @@ func (m chatMessage) add(a *ask) {
 	}
 }
 
-// check refuses what OpenAI refuses.
+// check returns OpenAI's reason to refuse the request, if any.
 func (q *chatRequest) check() (failure, bool) {
 	bad := func(param, format string, args ...any) (failure, bool) {
 		return failure{kind: badRequest, param: param, message: fmt.Sprintf(format, args...)}, false
@@ -221,7 +217,7 @@ func (q *chatRequest) check() (failure, bool) {
 	return failure{}, true
 }
 
-// strictSchema checks a schema as OpenAI does when it is to be strict.
+// strictSchema checks a schema for OpenAI's strict mode.
 func strictSchema(param, name string, schema json.RawMessage) (failure, bool) {
 	if why := strict.why(schema, ""); why != "" {
 		return failure{kind: badRequest, param: param, message: fmt.Sprintf("Invalid schema for %s '%s': %s", param, name, why)}, false
@@ -243,8 +239,8 @@ var strict = checker{check: func(at string, _ json.RawMessage, s shape) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// serveOpenAIModels lists the models. Where every name is one the list is empty,
-// for whoever reads it looks for the one that is to be used.
+// serveOpenAIModels lists the configured models. Without any, every name is valid; the
+// list is then empty, because clients search it for their model.
 func serveOpenAIModels(x *exchange, _ string, _ []byte) {
 	list := []any{}
 	for _, m := range x.config.Models {
@@ -265,7 +261,7 @@ func openaiModel(name string) map[string]any {
 	return map[string]any{"id": name, "object": "model", "created": 1715367049, "owned_by": "system"}
 }
 
-// models are those there are, or examples where every name is one.
+// models returns the configured models, or examples.
 func (x *exchange) models() []string {
 	if len(x.config.Models) > 0 {
 		return x.config.Models
@@ -277,7 +273,6 @@ func (x *exchange) models() []string {
 	return names
 }
 
-// serveOpenAIEmbeddings answers a request for embeddings.
 func serveOpenAIEmbeddings(x *exchange, _ string, body []byte) {
 	var q struct {
 		Model      string  `json:"model"`
@@ -307,7 +302,7 @@ func serveOpenAIEmbeddings(x *exchange, _ string, body []byte) {
 	})
 }
 
-// status of a scripted error.
+// kindOf returns the kind of a scripted error.
 func kindOf(status int) kind {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -331,10 +326,8 @@ func kindOf(status int) kind {
 	return serverError
 }
 
-// openaiFinish is why an answer ended, in OpenAI's words.
 func openaiFinish(f llm.Finish) string { return string(f) }
 
-// openaiUsage is the usage of a chat completion.
 func openaiUsage(u llm.Usage) map[string]any {
 	in := u.Input + u.CacheRead + u.CacheWrite
 	return map[string]any{
@@ -346,7 +339,6 @@ func openaiUsage(u llm.Usage) map[string]any {
 	}
 }
 
-// chatWhole writes a chat completion in one piece.
 func chatWhole(_ *ask, r *reply) []byte {
 	message := map[string]any{"role": "assistant", "content": r.text, "refusal": nil, "annotations": []any{}}
 	if len(r.calls) > 0 {
@@ -382,7 +374,6 @@ type chatWriter struct {
 	head, tail string
 }
 
-// chatStream writes a chat completion in chunks.
 func chatStream(s *stream, a *ask, r *reply) {
 	w := chatWriter{stream: s, head: `data: {"id":"chatcmpl-` + r.id + `","object":"chat.completion.chunk","created":` +
 		strconv.FormatInt(r.created.Unix(), 10) + `,"model":` + string(quote(nil, r.model)) +
@@ -420,7 +411,7 @@ func (w chatWriter) delta(fields string) {
 	w.chunk(`{"index":0,"delta":{` + fields + `},"finish_reason":null}`)
 }
 
-// piece writes pieces of text in a field.
+// piece returns a function that writes text pieces in a field.
 func (w chatWriter) piece(field string) func(string) bool {
 	return func(p string) bool {
 		b := append(append(append(append(w.buf, w.head...), `{"index":0,"delta":{"`...), field...), `":`...)
@@ -429,7 +420,7 @@ func (w chatWriter) piece(field string) func(string) bool {
 	}
 }
 
-// call writes a call of a tool: its name, then its arguments in pieces.
+// call writes a tool call: its name, then its arguments in pieces.
 func (w chatWriter) call(i int, c llm.ToolCall) {
 	index := `"tool_calls":[{"index":` + strconv.Itoa(i)
 	w.delta(index + `,"id":"call_` + c.ID + `","type":"function","function":{"name":` + string(quote(nil, c.Name)) + `,"arguments":""}}]`)

@@ -11,9 +11,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// The simulated server says nothing that a recorded provider does not, and
-// nothing in an order in which it does not: each field of each event is known
-// from the recordings, and so is each step from one type of event to the next.
+// Each field and each transition between event types of the Sim occurs in the recordings.
 func TestSimIsLikeTheRecordings(t *testing.T) {
 	tests := []struct{ name, dialect, host string }{
 		{"openai", "oaichat", "api.openai.com"}, {"responses", "oairesp", "api.openai.com"},
@@ -36,7 +34,7 @@ func TestSimIsLikeTheRecordings(t *testing.T) {
 				}
 				c := with(llmtest.Reason)
 				if test.name == "openai" {
-					c = with() // OpenAI itself keeps its reasoning to itself
+					c = with() // OpenAI does not show reasoning
 				}
 				compare(t, asks(story, stream)[test.name].to(t, c).body, fields, steps)
 			}
@@ -44,7 +42,7 @@ func TestSimIsLikeTheRecordings(t *testing.T) {
 	}
 }
 
-// toolCalls are questions that lead to two calls of tools.
+// toolCalls returns requests that cause two tool calls.
 func toolCalls(stream bool) map[string]call {
 	schema := `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}`
 	tools := map[string]string{
@@ -63,7 +61,7 @@ func toolCalls(stream bool) map[string]call {
 	return calls
 }
 
-// learn notes the fields of events, and which type follows which.
+// learn records the fields of events and the transitions between types.
 func learn(body string, fields, steps map[string]bool) {
 	last := "start"
 	for _, ev := range events(body) {
@@ -97,7 +95,7 @@ func compare(t *testing.T, body string, fields, steps map[string]bool) {
 	}
 }
 
-// events are the data of a stream, or the one object that a body is.
+// events returns the data of a stream, or a single JSON body.
 func events(body string) (all []string) {
 	if strings.HasPrefix(strings.TrimSpace(body), "{") {
 		return []string{body}
@@ -110,7 +108,7 @@ func events(body string) (all []string) {
 	return all
 }
 
-// kindOfEvent is the type of an event and what tells such events apart.
+// kindOfEvent returns an event's type and distinguishing fields.
 func kindOfEvent(v any) string {
 	m, _ := v.(map[string]any)
 	kind, _ := m["type"].(string)
@@ -127,7 +125,7 @@ func kindOfEvent(v any) string {
 	return kind
 }
 
-// walk notes the paths of all fields.
+// walk records the paths of all fields.
 func walk(path string, v any, fields map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -12,7 +12,7 @@ import (
 	"ponder/llm/llmtest/internal/mimic"
 )
 
-// A reply is the answer to an ask, whatever its dialect.
+// A reply is the answer to an ask, independent of dialect.
 type reply struct {
 	id        string
 	created   time.Time
@@ -21,18 +21,18 @@ type reply struct {
 	reasoning string
 	calls     []llm.ToolCall
 	finish    llm.Finish
-	use       llm.Usage // as claimed
-	silent    bool      // says nothing of usage
-	seal      string    // opaque copy of the reasoning, bound to the model
+	use       llm.Usage // as reported
+	silent    bool      // reports no usage
+	seal      string    // encrypted reasoning, bound to the model
 	conduct   conduct
 	rng       *rand.Rand
-	first     Delay // the time to the first token
+	first     Delay // delay before the first token
 }
 
-// overlong is how many times too long an overlong answer is.
+// overlong is the length factor of an overlong answer.
 const overlong = 10
 
-// plan decides how to answer. It returns a failure if the answer is one.
+// plan decides the answer, or returns a failure.
 func (x *exchange) plan(a *ask) (*reply, failure, bool) {
 	a.seal()
 	c := x.config
@@ -63,7 +63,7 @@ func (x *exchange) plan(a *ask) (*reply, failure, bool) {
 	return r, failure{}, true
 }
 
-// objection returns why the request gets no answer.
+// objection returns the reason for no answer, if any.
 func (x *exchange) objection(a *ask, met conduct, rng *rand.Rand) (failure, bool) {
 	for _, b := range met {
 		f, ok := b.failure()
@@ -91,7 +91,7 @@ func (x *exchange) objection(a *ask, met conduct, rng *rand.Rand) (failure, bool
 	return failure{}, true
 }
 
-// write makes up the answer, or takes it from the script.
+// write generates the answer or takes it from the script.
 func (x *exchange) write(a *ask, line *Line, met conduct) *reply {
 	w := mimic.New(mix(x.config.Seed, a.hash), mimic.Prompt{
 		System: a.system, Text: a.last, Schema: a.schema, JSON: a.json,
@@ -127,11 +127,10 @@ func (x *exchange) write(a *ask, line *Line, met conduct) *reply {
 	return r
 }
 
-// bytesPerPiece is how many bytes a token of an answer has at least, on average.
+// bytesPerPiece is the minimum average size of a token.
 const bytesPerPiece = 3
 
-// bytesWithin returns how many bytes an answer may have that is to keep within so many
-// tokens; zero if it does not keep to that.
+// bytesWithin returns the size limit of an answer of tokens, or zero for none.
 func bytesWithin(tokens int, met conduct) int {
 	if tokens <= 0 || met.has(Overlong) || met.has(Endless) {
 		return 0
@@ -146,7 +145,7 @@ func stretch(met conduct) int {
 	return 1
 }
 
-// scripted answers with a line of the script.
+// scripted answers with a script line.
 func (r *reply) scripted(line *Line, id uint64) {
 	if len(line.Reply) > 0 {
 		r.text = line.text()
@@ -160,7 +159,6 @@ func (r *reply) scripted(line *Line, id uint64) {
 	}
 }
 
-// generate makes up an answer.
 func (r *reply) generate(a *ask, w *mimic.Writer, met conduct, id uint64) {
 	var told mimic.Order
 	if met.has(Obey) {
@@ -177,8 +175,8 @@ func (r *reply) generate(a *ask, w *mimic.Writer, met conduct, id uint64) {
 	}
 }
 
-// wanted returns the tools that the answer calls: those it must, else on the
-// first turn those that the prompt names.
+// wanted returns the tools to call: required ones, or on the first turn those that the
+// prompt names.
 func wanted(a *ask, told string, met conduct, id uint64) (tools []llm.Tool) {
 	if len(a.tools) == 0 || a.choice == "none" {
 		return nil
@@ -200,7 +198,7 @@ func wanted(a *ask, told string, met conduct, id uint64) (tools []llm.Tool) {
 	return tools
 }
 
-// bound cuts the answer where it must end.
+// bound truncates the answer at its limits.
 func (r *reply) bound(a *ask, met conduct) {
 	if met.has(Filtered) && len(r.calls) == 0 {
 		r.text, r.finish = cutPieces(r.text, countPieces(r.text)/2), llm.FinishFilter
@@ -228,12 +226,12 @@ func (r *reply) callTokens() (n int) {
 	return n
 }
 
-// output is how many tokens the answer has.
+// output returns the answer's token count.
 func (r *reply) output() int {
 	return countPieces(r.reasoning) + countPieces(r.text) + r.callTokens()
 }
 
-// account says what the answer used, truly or not.
+// account sets the reported usage.
 func (r *reply) account(a *ask, c *SimConfig, met conduct) {
 	in := a.tokens()
 	cached := int(float64(in) * min(max(c.Cached, 0), 1))
@@ -250,7 +248,7 @@ func (r *reply) account(a *ask, c *SimConfig, met conduct) {
 	}
 }
 
-// token returns n letters and digits that a number determines.
+// token returns n letters and digits determined by seed.
 func token(seed uint64, n int) string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	b := make([]byte, n)
@@ -261,15 +259,15 @@ func token(seed uint64, n int) string {
 	return string(b)
 }
 
-// sealMark begins what is sealed.
+// sealMark is the prefix of sealed data.
 const sealMark = "ponder-sim "
 
-// sealed returns an opaque string that only its model takes back.
+// sealed returns an opaque string bound to the model.
 func sealed(model string, id uint64) string {
 	return base64.StdEncoding.EncodeToString([]byte(sealMark + strconv.FormatUint(id, 16) + " " + token(id, 48) + " " + model))
 }
 
-// unsealed reports whether a string was sealed for the model.
+// unsealed reports whether s was sealed for the model.
 func unsealed(model, s string) bool {
 	b, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"ponder/llm"
 )
 
-// responsesDialect is OpenAI's Responses.
+// responsesDialect is OpenAI's Responses API.
 func responsesDialect() *dialect {
 	d := openaiDialect()
 	d.name, d.whole, d.stream, d.inband = "responses", responsesWhole, responsesStream, responsesInband
@@ -17,7 +17,6 @@ func responsesDialect() *dialect {
 	return d
 }
 
-// responsesInband writes an error event.
 func responsesInband(f failure) []byte {
 	_, e := openaiWords(f)
 	return append([]byte("event: error\n"), sse(nil, string(encode(map[string]any{
@@ -73,7 +72,7 @@ type responsesItem struct {
 	ID        string  `json:"id"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]: input is a string or items.
+// UnmarshalJSON implements [json.Unmarshaler] for a string or items.
 func (in *responsesInput) UnmarshalJSON(b []byte) error {
 	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '"' {
 		var text string
@@ -84,7 +83,6 @@ func (in *responsesInput) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]responsesItem)(in))
 }
 
-// parseResponses reads a request for a response.
 func parseResponses(_ *exchange, _ string, body []byte) (*ask, failure, bool) {
 	var q responsesRequest
 	if why, ok := read(body, &q); !ok {
@@ -128,7 +126,7 @@ func (it responsesItem) add(a *ask) {
 	}
 }
 
-// check refuses what OpenAI refuses.
+// check returns OpenAI's reason to refuse the request, if any.
 func (q *responsesRequest) check() (failure, bool) {
 	bad := func(param, format string, args ...any) (failure, bool) {
 		return failure{kind: badRequest, param: param, message: fmt.Sprintf(format, args...)}, false
@@ -177,7 +175,6 @@ func (q *responsesRequest) check() (failure, bool) {
 	return failure{}, true
 }
 
-// responsesUsage is the usage of a response.
 func responsesUsage(u llm.Usage) map[string]any {
 	in := u.Input + u.CacheRead + u.CacheWrite
 	return map[string]any{
@@ -187,7 +184,7 @@ func responsesUsage(u llm.Usage) map[string]any {
 	}
 }
 
-// responsesObject is the response itself, as it stands with so much output.
+// responsesObject returns the response object with the output so far.
 func responsesObject(a *ask, r *reply, status string, output []any) map[string]any {
 	var most, why, usage any
 	if a.max > 0 {
@@ -212,7 +209,7 @@ func responsesObject(a *ask, r *reply, status string, output []any) map[string]a
 	}
 }
 
-// responsesStatus is how the response ended.
+// responsesStatus returns the final status.
 func responsesStatus(r *reply) string {
 	if r.finish == llm.FinishLength || r.finish == llm.FinishFilter {
 		return "incomplete"
@@ -248,7 +245,6 @@ func callItem(c llm.ToolCall, status, arguments string) map[string]any {
 	return map[string]any{"id": "fc_" + c.ID, "type": "function_call", "status": status, "arguments": arguments, "call_id": "call_" + c.ID, "name": c.Name}
 }
 
-// responsesOutput is the whole output.
 func responsesOutput(a *ask, r *reply) (items []any) {
 	if r.seal != "" {
 		items = append(items, r.reasoningItem(a))
@@ -262,7 +258,6 @@ func responsesOutput(a *ask, r *reply) (items []any) {
 	return items
 }
 
-// responsesWhole writes a response in one piece.
 func responsesWhole(a *ask, r *reply) []byte {
 	return encode(responsesObject(a, r, responsesStatus(r), responsesOutput(a, r)))
 }
@@ -271,7 +266,7 @@ func responsesWhole(a *ask, r *reply) []byte {
 type responsesWriter struct {
 	*stream
 	a     *ask
-	n     int // of the next event
+	n     int // number of the next event
 	index int // of the output item
 }
 
@@ -281,7 +276,6 @@ func (w *responsesWriter) event(name string, fields map[string]any) {
 	w.buf = sse(append(append(append(w.buf, "event: "...), name...), '\n'), string(encode(fields)))
 }
 
-// responsesStream writes a response in events.
 func responsesStream(s *stream, a *ask, r *reply) {
 	w := &responsesWriter{stream: s, a: a}
 	w.event("response.created", map[string]any{"response": responsesObject(a, r, "in_progress", []any{})})
@@ -305,7 +299,7 @@ func responsesStream(s *stream, a *ask, r *reply) {
 	w.event("response."+status, map[string]any{"response": responsesObject(a, r, status, responsesOutput(a, r))})
 }
 
-// item writes the begin or the end of an item.
+// item writes the "added" or "done" event of an item.
 func (w *responsesWriter) item(what string, item map[string]any) {
 	w.event("response.output_item."+what, map[string]any{"item": item, "output_index": w.index})
 	if what == "done" {
@@ -331,7 +325,7 @@ func (w *responsesWriter) reasoning() {
 	w.item("done", w.r.reasoningItem(w.a))
 }
 
-// piece writes pieces of a text as events.
+// piece returns a function that writes text pieces as events.
 func (w *responsesWriter) piece(name, fields string) func(string) bool {
 	head := "event: " + name + "\ndata: {\"type\":\"" + name + "\"," + fields + `,"output_index":` + strconv.Itoa(w.index) + `,"obfuscation":"` + w.r.id[:8] + `","delta":`
 	return func(p string) bool {

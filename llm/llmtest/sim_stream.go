@@ -12,16 +12,16 @@ import (
 	"ponder/llm/llmtest/internal/mimic"
 )
 
-// A stream writes an answer at the speed of the model and breaks it where it
-// is to break. After that, what is written to it is lost.
+// A stream writes an answer at the model's speed and breaks it as its behaviours require.
+// It discards later writes.
 type stream struct {
 	x       *exchange
 	r       *reply
-	buf     []byte // not sent yet
+	buf     []byte // unsent
 	strike  Behaviour
-	after   int // deltas until it strikes
+	after   int // deltas before strike
 	deltas  int
-	slow    int // factor
+	slow    int // delay factor
 	over    bool
 	flusher *http.ResponseController
 }
@@ -33,7 +33,7 @@ const (
 	endlessPause = time.Millisecond
 )
 
-// midway are the behaviours that break an answer that has begun.
+// midway returns the behaviour that breaks the answer, if any.
 func (c conduct) midway() Behaviour {
 	for _, b := range c {
 		switch b {
@@ -44,7 +44,6 @@ func (c conduct) midway() Behaviour {
 	return ""
 }
 
-// complete answers an ask.
 func (x *exchange) complete(a *ask) {
 	x.rec.Model = a.model
 	if why, ok := x.within(); !ok {
@@ -63,7 +62,7 @@ func (x *exchange) complete(a *ask) {
 	if x.config.Record == nil {
 		x.rec.Body = nil
 	}
-	a.last, a.system, a.results, a.all = "", "", "", nil // a slow stream need not hold them
+	a.last, a.system, a.results, a.all = "", "", "", nil // free them during a slow stream
 	s := &stream{x: x, r: r, strike: r.conduct.midway(), slow: 1, flusher: http.NewResponseController(x.w)}
 	if r.conduct.has(Slow) {
 		s.slow = slowFactor
@@ -88,7 +87,7 @@ func (x *exchange) has(model string) bool {
 	return slices.ContainsFunc(x.config.Models, func(m string) bool { return m == model || m+":latest" == model })
 }
 
-// count returns how many deltas the answer will have, about.
+// count estimates the deltas of the answer.
 func (s *stream) count(a *ask) int {
 	n := 0
 	for _, text := range []string{s.r.reasoning, s.r.text} {
@@ -101,7 +100,6 @@ func (s *stream) count(a *ask) int {
 	return n + len(s.r.calls)
 }
 
-// events streams the answer.
 func (s *stream) events(a *ask) {
 	if !s.wait(s.r.first) {
 		return
@@ -119,7 +117,7 @@ func (s *stream) events(a *ask) {
 	s.x.rec.Whole = !s.over && !s.r.conduct.has(NoEnd)
 }
 
-// text cuts a text into what comes in one event each.
+// text yields one piece of text for each event.
 func (s *stream) text(text string, yield func(piece string) bool) {
 	for p := range pieces(text, s.x.config.Chunks, s.r.conduct.has(Endless) && text == s.r.text) {
 		if !yield(p) || !s.delta(countPieces(p)) {
@@ -128,8 +126,8 @@ func (s *stream) text(text string, yield func(piece string) bool) {
 	}
 }
 
-// delta ends an event of so many tokens: it waits as long as the next one
-// takes, or breaks the answer. It reports whether the answer goes on.
+// delta ends an event of tokens: it waits for the next one or breaks the answer. It
+// reports whether the answer continues.
 func (s *stream) delta(tokens int) bool {
 	if s.over {
 		return false
@@ -151,10 +149,10 @@ func (s *stream) delta(tokens int) bool {
 	return s.wait(s.x.config.Token)
 }
 
-// ends reports whether the terminal signal is to be written.
+// ends reports whether to write the terminal event.
 func (s *stream) ends() bool { return !s.over && !s.r.conduct.has(NoEnd) }
 
-// snap breaks the answer and reports whether it goes on all the same.
+// snap breaks the answer and reports whether it continues anyway.
 func (s *stream) snap() bool {
 	strike := s.strike
 	s.strike = ""
@@ -176,19 +174,19 @@ func (s *stream) snap() bool {
 	return false
 }
 
-// hangUp closes the connection under the answer.
+// hangUp closes the connection.
 func (s *stream) hangUp(reset bool) {
 	conn, _, err := s.flusher.Hijack()
 	if err != nil {
 		return
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok && reset {
-		_ = tcp.SetLinger(0) // or it is closed politely
+		_ = tcp.SetLinger(0) // otherwise it closes gracefully
 	}
 	_ = conn.Close()
 }
 
-// wait sends what there is and waits. It reports false if the client went away.
+// wait flushes and waits. It returns false if the client disconnected.
 func (s *stream) wait(d Delay) bool {
 	for range s.slow {
 		if s.over {
@@ -202,7 +200,7 @@ func (s *stream) wait(d Delay) bool {
 	return !s.over
 }
 
-// sleep waits, and reports false if ctx ended before.
+// sleep waits for d. It returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -214,7 +212,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// flush sends what is written.
 func (s *stream) flush() {
 	if len(s.buf) == 0 || s.over {
 		return
@@ -227,7 +224,7 @@ func (s *stream) flush() {
 	s.over = err != nil
 }
 
-// whole sends the answer in one piece, when the model is done.
+// whole sends the answer in one piece after the model's delays.
 func (s *stream) whole(a *ask) {
 	if !s.wait(s.r.first) {
 		return
@@ -259,18 +256,18 @@ func (s *stream) whole(a *ask) {
 	}
 }
 
-// half sends the first half of a body that was announced to be whole.
+// half sends the first half of a body, then breaks it.
 func (s *stream) half(body []byte) {
 	s.x.w.Header().Set("Content-Type", "application/json")
 	s.buf = append(s.buf, body[:len(body)/2]...)
 	s.snap()
 }
 
-// pieceBytes is the most of a word that is one token.
+// pieceBytes is the maximum size of a token.
 const pieceBytes = 8
 
-// nextPiece returns the length of the first token of s: a word with the space
-// before it, or a part of a long one.
+// nextPiece returns the length of s's first token: a word with its leading space, or part
+// of a long word.
 func nextPiece(s string) int {
 	n := 0
 	for n < len(s) && s[n] <= ' ' {
@@ -286,7 +283,7 @@ func nextPiece(s string) int {
 	return n
 }
 
-// countPieces returns how many tokens s has.
+// countPieces returns the tokens in s.
 func countPieces(s string) (n int) {
 	for s != "" {
 		s = s[nextPiece(s):]
@@ -307,8 +304,8 @@ func cutPieces(s string, n int) string {
 	return s[:len(s)-len(rest)]
 }
 
-// pieces cuts s into at most chunks pieces of whole tokens, or into tokens if
-// chunks is 0. With endless it begins anew at the end.
+// pieces splits s into at most chunks pieces of whole tokens, or into tokens if chunks is
+// 0. With endless it repeats.
 func pieces(s string, chunks int, endless bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		each := 1

@@ -19,13 +19,11 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// A call is a request to the simulated server.
 type call struct {
 	method, path, body string
 	header             map[string]string
 }
 
-// answer is what came back.
 type answer struct {
 	status int
 	header http.Header
@@ -55,13 +53,13 @@ func (c call) do(t *testing.T, client *http.Client, base string) answer {
 	return answer{resp.StatusCode, resp.Header, string(b), err}
 }
 
-// to asks a server of its own.
+// to sends the call to a new server.
 func (c call) to(t *testing.T, config llmtest.SimConfig) answer {
 	t.Helper()
 	return c.do(t, http.DefaultClient, llmtest.Serve(t, llmtest.NewSim(config)))
 }
 
-// version is the header that Anthropic wants.
+// version returns the header that Anthropic requires.
 func version() map[string]string { return map[string]string{"anthropic-version": "2023-06-01"} }
 
 // asks returns a question in each dialect.
@@ -85,8 +83,7 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// textOf reads the text of a streamed or whole answer in any dialect: all the
-// strings under the names that hold text.
+// textOf returns the text of an answer in any dialect: all strings in text fields.
 func textOf(body string) string {
 	var text strings.Builder
 	for line := range strings.Lines(body) {
@@ -180,7 +177,7 @@ func TestSimAnswersDifferBySeedAndQuestion(t *testing.T) {
 	}
 }
 
-// volatile are the values that change from run to run.
+// volatile matches the values that differ between runs.
 var volatile = regexp.MustCompile(`("(?:created|created_at|total_duration|eval_duration)": ?)(?:\d+|"[^"]*")`)
 
 func TestSimGolden(t *testing.T) {

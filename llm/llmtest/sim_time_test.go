@@ -13,7 +13,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// In a bubble with a pipe for a network, the server's delays are virtual.
+// In a bubble with Pipe the server's delays are virtual.
 func TestSimLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := llmtest.SimConfig{
@@ -35,7 +35,7 @@ func TestSimLatency(t *testing.T) {
 	})
 }
 
-// A line of a script has a latency of its own.
+// A script line has its own latency.
 func TestSimScriptLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := llmtest.Pipe(t, llmtest.NewSim(llmtest.SimConfig{
@@ -103,7 +103,7 @@ func TestSimLimitsRequests(t *testing.T) {
 		if a := ask("gemini"); a.status != 429 || !strings.Contains(a.body, `"retryDelay":"1s"`) || a.header.Get("Retry-After") != "" {
 			t.Errorf("status %d, headers %v, %s", a.status, a.header, a.body)
 		}
-		time.Sleep(time.Second) // of the bubble
+		time.Sleep(time.Second) // virtual
 		if a := ask("openai"); a.status != http.StatusOK {
 			t.Errorf("status %d after the time it said", a.status)
 		}
@@ -152,8 +152,8 @@ func TestRetryForms(t *testing.T) {
 	}
 }
 
-// A client that goes away is noticed at once, before and in the middle of an
-// answer, and is recorded.
+// The Sim notices and records a disconnecting client at once, before and during an
+// answer.
 func TestSimNoticesCancelling(t *testing.T) {
 	for _, b := range []llmtest.Behaviour{llmtest.Hang, llmtest.Stall, llmtest.Endless} {
 		t.Run(string(b), func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestSimNoticesCancelling(t *testing.T) {
 					t.Fatal(err)
 				}
 				go func() {
-					time.Sleep(10 * time.Second) // of the bubble
+					time.Sleep(10 * time.Second) // virtual
 					cancel()
 				}()
 				if resp, err := client.Do(req); err == nil {
