@@ -13,19 +13,19 @@ import (
 
 const (
 	maxDepth  = 24      // of a filled value
-	fullDepth = 8       // where optional things begin to be left out
-	maxItems  = 200     // that a schema can ask for
-	maxLength = 4000    // characters that a schema can ask for
-	maxValue  = 1 << 20 // bytes after which only what must be is written
+	fullDepth = 8       // depth from which optional properties are omitted
+	maxItems  = 200     // maximum from a schema
+	maxLength = 4000    // maximum characters from a schema
+	maxValue  = 1 << 20 // bytes after which optional properties are omitted
 	mostValue = 8 << 20 // bytes after which lists are empty
-	tersest   = 3       // only what must be is written
+	tersest   = 3       // required parts only
 )
 
-// Fill writes a JSON value of a schema. Properties stand in the schema's order.
+// Fill returns a JSON value of a schema, with the properties in the schema's order.
 func (w *Writer) Fill(schema json.RawMessage) []byte { return w.fillWithin(schema, 0) }
 
-// fillWithin is Fill for a value of so many bytes, or the shortest that it can write; zero
-// is no bound.
+// fillWithin is Fill for at most most bytes, or the shortest value it can write. Zero
+// means no limit.
 func (w *Writer) fillWithin(schema json.RawMessage, most int) []byte {
 	root, err := compile(schema)
 	if err != nil {
@@ -40,8 +40,7 @@ func (w *Writer) fillWithin(schema json.RawMessage, most int) []byte {
 	}
 }
 
-// Input writes the input of a tool: as Fill, save that texts and numbers are
-// those of the prompt.
+// Input returns a tool input: like Fill, but with texts and numbers from the prompt.
 func (w *Writer) Input(schema json.RawMessage) []byte {
 	if len(schema) == 0 {
 		return []byte("{}")
@@ -59,9 +58,9 @@ type filler struct {
 	w       *Writer
 	root    *schema
 	buf     []byte
-	terse   int      // 0..tersest: how short it is to be
-	literal bool     // from the words of the prompt
-	numbers []string // of the prompt, not used yet
+	terse   int      // brevity, 0..tersest
+	literal bool     // use the prompt's words
+	numbers []string // unused numbers of the prompt
 }
 
 // value appends a value for the property name.
@@ -97,7 +96,7 @@ func (f *filler) typed(s *schema, kind, name string, depth int) {
 	}
 }
 
-// raw appends a value of the schema itself.
+// raw appends a value from the schema.
 func (f *filler) raw(v json.RawMessage) {
 	var b bytes.Buffer
 	if json.Compact(&b, v) != nil {
@@ -172,7 +171,7 @@ func (f *filler) array(s *schema, name string, depth int) {
 	f.buf = append(f.buf, ']')
 }
 
-// references appends an array of labels of the prompt's passages.
+// references appends an array of passage labels.
 func (f *filler) references(s *schema, lo int) {
 	items := f.resolve(s.Items)
 	integer := items != nil && (items.kind(false) == "integer" || items.kind(false) == "number")
@@ -222,10 +221,10 @@ func (f *filler) number(s *schema, kind, name string) {
 	f.buf = s.appendNumber(f.buf, f.w, kind, lo, hi)
 }
 
-// maxSpan is the widest range that numbers are drawn from.
+// maxSpan limits the range of random numbers.
 const maxSpan = 1e6
 
-// within returns the range of the schema's numbers, near a usual one.
+// within applies the schema's bounds to a default range.
 func (s *schema) within(lo, hi float64) (float64, float64) {
 	least, most := s.lo(), s.hi()
 	switch {
@@ -239,8 +238,8 @@ func (s *schema) within(lo, hi float64) (float64, float64) {
 	return lo, hi
 }
 
-// appendNumber appends a number in lo..hi that obeys the schema's step and
-// exclusive bounds.
+// appendNumber appends a number in lo..hi that satisfies the schema's step and exclusive
+// bounds.
 func (s *schema) appendNumber(b []byte, w *Writer, kind string, lo, hi float64) []byte {
 	if kind == "number" && s.MultipleOf <= 0 {
 		x := w.number(lo, hi, 2)
@@ -262,8 +261,8 @@ func (s *schema) appendNumber(b []byte, w *Writer, kind string, lo, hi float64) 
 	return strconv.AppendFloat(b, min(n, max(to, from))*step, 'f', -1, 64)
 }
 
-// number returns a number in lo..hi, rounded where the bounds allow it. With
-// decimals it is rather in the upper half, as confidence is.
+// number returns a number in lo..hi, rounded if the bounds allow it. With decimals it
+// tends to the upper half, like confidences.
 func (w *Writer) number(lo, hi float64, decimals int) float64 {
 	if !(lo < hi) {
 		return lo
@@ -299,7 +298,7 @@ func (f *filler) text(s *schema, name string) string {
 	return f.fit(s, text)
 }
 
-// fit makes a text as long and as short as the schema says.
+// fit adjusts a text's length to the schema.
 func (f *filler) fit(s *schema, text string) string {
 	if s.MinLength != nil {
 		for utf8.RuneCountInString(text) < min(*s.MinLength, maxLength) {
@@ -320,8 +319,7 @@ func (f *filler) quoted(s string) {
 	f.buf = append(f.buf, b...)
 }
 
-// count returns how many items a schema says, bounded, or another number if it
-// does not say.
+// count returns *n within 0..maxItems, or other if n is nil.
 func count(n *int, other int) int {
 	if n == nil {
 		return other

@@ -7,7 +7,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// schemas are to be filled with what they allow.
 var schemas = map[string]string{
 	"object":         `{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":0,"maximum":130}},"required":["name","age"],"additionalProperties":false}`,
 	"thoughts":       `{"type":"object","properties":{"thoughts":{"type":"array","minItems":3,"maxItems":5,"items":{"type":"object","properties":{"text":{"type":"string","minLength":1},"type":{"type":"string","enum":["exploration","critique"]},"confidence":{"type":"number","minimum":0,"maximum":1},"sources":{"type":"array","items":{"type":"integer"}}},"required":["text","type","confidence","sources"],"additionalProperties":false}}},"required":["thoughts"]}`,

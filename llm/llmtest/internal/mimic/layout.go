@@ -8,20 +8,19 @@ import (
 	"unicode"
 )
 
-// A layout is the format a prompt shows for its answer: labelled fields, one a
-// line, in blocks with a line of dashes between them.
+// A layout is the answer format shown in a prompt: labelled lines, in blocks separated by
+// dashes.
 type layout struct {
 	fields   []field
-	repeated bool // blocks are repeated
-	lo, hi   int  // how many blocks
+	repeated bool
+	lo, hi   int // number of blocks
 }
 
-// A field is a label and what belongs after it.
 type field struct {
 	label   string
-	hint    string // what stands in the brackets
-	bullets bool   // a list
-	shown   bool   // the prompt has a placeholder for it
+	hint    string // text in the brackets
+	bullets bool
+	shown   bool // the prompt has a placeholder for it
 }
 
 const (
@@ -29,9 +28,9 @@ const (
 	maxBlocks = 20
 )
 
-// layoutIn finds the layout in the first text that has one: the last run of
-// labelled lines with placeholders, such as "TYPE: [a/b/c]", else the last run
-// of capital labels, else the capital labels that a sentence names.
+// layoutIn finds the layout in the first text that has one. It prefers the last run of
+// labelled lines with placeholders, such as "TYPE: [a/b/c]", then the last run of capital
+// labels, then capital labels in a sentence.
 func layoutIn(texts ...string) (layout, bool) {
 	for _, find := range []func(string) (layout, bool){placeholders, capitals, named} {
 		for _, text := range texts {
@@ -61,7 +60,7 @@ func capitals(text string) (layout, bool) {
 	})
 }
 
-// lastRun returns the last run of labelled lines that is a layout.
+// lastRun returns the last run of labelled lines that satisfies is.
 func lastRun(text string, is func(layout) bool) (found layout, ok bool) {
 	if !strings.Contains(text, ":") {
 		return layout{}, false
@@ -79,7 +78,7 @@ func lastRun(text string, is func(layout) bool) (found layout, ok bool) {
 		switch n := len(run.fields); {
 		case labelled && n < maxFields && !run.repeated:
 			run.fields = append(run.fields, f)
-		case labelled: // a second block, shown to say that there are several
+		case labelled: // a second block, which shows that blocks repeat
 		case line == "" || line == "...":
 		case dashes(line):
 			run.repeated = n > 0
@@ -94,7 +93,7 @@ func lastRun(text string, is func(layout) bool) (found layout, ok bool) {
 	return found, ok
 }
 
-// fieldOf reads a line such as "TYPE: [a/b/c]".
+// fieldOf parses a line such as "TYPE: [a/b/c]".
 func fieldOf(line string) (field, bool) {
 	line = strings.TrimLeft(line, "*#-0123456789. ")
 	label, rest, ok := strings.Cut(line, ":")
@@ -109,7 +108,7 @@ func fieldOf(line string) (field, bool) {
 	return field{label: label, hint: rest}, upper(label)
 }
 
-// bracketed returns what stands in the brackets that rest consists of.
+// bracketed returns the content of rest's brackets.
 func bracketed(rest string) (string, bool) {
 	if len(rest) > 2 && len(rest) < 200 {
 		switch rest[:1] + rest[len(rest)-1:] {
@@ -140,8 +139,8 @@ func has(l layout, label string) bool {
 	return slices.ContainsFunc(l.fields, func(f field) bool { return f.label == label })
 }
 
-// blocks returns how many blocks a prompt asks for: as in "3-5", "up to 3" or
-// "at most 3"; from three to five if it does not say.
+// blocks returns the number of blocks that a prompt asks for, as in "3-5", "up to 3" or
+// "at most 3". The default is 3 to 5.
 func blocks(text string) (lo, hi int) {
 	fields := strings.Fields(window(text))
 	for i, word := range fields {
@@ -158,7 +157,7 @@ func blocks(text string) (lo, hi int) {
 	return 3, 5
 }
 
-// span reads a range of small whole numbers such as 3-5.
+// span parses a range of small whole numbers such as 3-5.
 func span(word string) (lo, hi int, ok bool) {
 	if word[0] < '1' || word[0] > '9' {
 		return 0, 0, false
@@ -198,7 +197,7 @@ func (w *Writer) field(b *strings.Builder, f field) {
 	fmt.Fprintf(b, "%s: %s\n", f.label, w.hinted(f))
 }
 
-// hinted writes what belongs in the place of a hint.
+// hinted writes a value for a hint.
 func (w *Writer) hinted(f field) string {
 	if !f.shown {
 		return w.named(f.label, 2)
@@ -212,8 +211,8 @@ func (w *Writer) hinted(f field) string {
 	return w.named(f.label, 2)
 }
 
-// bounds reads a range of numbers such as 0.0-1.0 or 1 to 10 in a hint. With a
-// point in it, the numbers have two decimals.
+// bounds parses a hint's range, such as 0.0-1.0 or 1 to 10. A decimal point gives numbers
+// two decimals.
 func bounds(hint string) (lo, hi float64, decimals int, ok bool) {
 	hint = strings.ReplaceAll(strings.ReplaceAll(hint, "–", "-"), " to ", "-")
 	a, b, found := strings.Cut(hint, "-")
@@ -257,12 +256,11 @@ func dashes(line string) bool { return len(line) > 2 && strings.Trim(line, "-") 
 
 func letters(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) == 0 }
 
-// upper reports whether a label is in capitals.
 func upper(s string) bool {
 	return strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_ -") == "" && strings.Trim(s, "_ -") != ""
 }
 
-// plural reports whether a label names several things: INSIGHTS or REMAINING.
+// plural reports whether a label names several things, such as INSIGHTS or REMAINING.
 func plural(label string) bool {
 	label = strings.ToLower(label)
 	return strings.HasSuffix(label, "s") && !strings.HasSuffix(label, "ss") && !strings.HasSuffix(label, "is") ||

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Mangle returns an answer as badly formatted as models make them: which way is
-// a matter of the seed.
+// Mangle returns an answer with the formatting faults of real models, chosen by seed.
 func Mangle(seed uint64, answer string) string {
 	rng := rand.New(rand.NewPCG(seed, 0xda3e39cb94b95bdb))
 	ways := manglers(strings.HasPrefix(strings.TrimSpace(answer), "{") || strings.HasPrefix(strings.TrimSpace(answer), "["))
@@ -21,7 +20,7 @@ func Mangle(seed uint64, answer string) string {
 	return out
 }
 
-// manglers returns the ways to spoil an answer in JSON, or in labelled lines.
+// manglers returns the faults for JSON or labelled lines.
 func manglers(json bool) []func(string) string {
 	if json {
 		return []func(string) string{
@@ -78,7 +77,7 @@ func numbersAsWords(s string) string {
 
 func wrapped(s string) string { return `{"result":` + s + `}` }
 
-// linewise changes each labelled line of a text.
+// linewise applies f to each labelled line.
 func linewise(s string, f func(i int, label, rest string) string) string {
 	var b strings.Builder
 	i := 0

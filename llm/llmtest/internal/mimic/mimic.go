@@ -1,13 +1,12 @@
-// Package mimic writes what a language model might: prose about the words of a
-// prompt, answers in a format that the prompt lays out, and JSON that fills a
-// schema. It knows no prompt in particular, reads nothing but the prompt, and
-// the same seed and prompt give the same text.
+// Package mimic imitates a language model's text. It writes prose about a prompt's words,
+// answers in a format that the prompt shows, and JSON for a schema. It uses only the
+// prompt; the same seed and prompt give the same text.
 //
 //	w := mimic.New(seed, mimic.Prompt{Text: "How do layers of awareness interact?"})
 //	w.Answer() // a few sentences about awareness
 //
-// [Mangle] makes an answer as badly formatted as models do; [Planted] finds the
-// instructions that a hostile document plants in a prompt.
+// [Mangle] adds the formatting faults of models. [Planted] finds instructions that a
+// hostile document plants in a prompt.
 package mimic
 
 import (
@@ -20,27 +19,24 @@ import (
 	"sync"
 )
 
-// A Prompt is what an answer is about.
 type Prompt struct {
 	System string
 	Text   string // the last message
 
-	// Schema, if set, is the JSON schema of the answer. A schema that is not
-	// one gives an empty object.
+	// Schema, if set, is the answer's JSON schema. An invalid one gives {}.
 	Schema json.RawMessage
 
-	// JSON asks for a JSON object. If Schema is empty, one that stands in the
-	// prompt is filled.
+	// JSON asks for a JSON object. Without Schema, a schema in the prompt applies.
 	JSON bool
 
 	// Stretch multiplies the length of the answer. Zero is 1.
 	Stretch int
 
-	// Most is how many bytes an answer of a schema may have; what has more is written
-	// again, shorter, as far as the schema lets it. Zero is no bound.
+	// Most limits the bytes of a schema's answer. A longer one is rewritten, as short as
+	// the schema permits. Zero means no limit.
 	Most int
 
-	// FalseCitations cites passages that the prompt does not have.
+	// FalseCitations cites nonexistent passages.
 	FalseCitations bool
 }
 
@@ -50,11 +46,10 @@ type Writer struct {
 	prompt   Prompt
 	phrases  []string
 	passages []passage
-	say      string   // said in place of every sentence
-	said     []string // the first sentences that were written
+	say      string   // replaces every sentence
+	said     []string // sentences written first
 }
 
-// New returns a writer for the prompt.
 func New(seed uint64, p Prompt) *Writer {
 	p.Stretch = min(max(p.Stretch, 1), 1000)
 	text := window(p.Text)
@@ -70,11 +65,11 @@ func New(seed uint64, p Prompt) *Writer {
 	return w
 }
 
-// Say makes the writer say text in place of every sentence from now on.
+// Say makes text replace every sentence.
 func (w *Writer) Say(text string) { w.say = text }
 
-// Answer writes an answer in the form that the prompt asks for: its schema, a
-// schema or a layout in its text, or a few paragraphs.
+// Answer writes an answer in the prompt's form: its schema, a schema or layout in its
+// text, or a few paragraphs.
 func (w *Writer) Answer() string {
 	p := w.prompt
 	if len(p.Schema) == 0 && (p.JSON || strings.Contains(p.Text+p.System, `"properties"`)) {
@@ -92,12 +87,11 @@ func (w *Writer) Answer() string {
 	return w.prose()
 }
 
-// Reasoning writes what a model thinks before it answers.
 func (w *Writer) Reasoning() string {
 	return "The user asks about " + w.phrase() + ". " + w.sentences(1+w.rng.IntN(3)) + " I will answer with that in mind."
 }
 
-// prose is one to three paragraphs.
+// prose writes one to three paragraphs.
 func (w *Writer) prose() string {
 	if w.say != "" {
 		return w.say
@@ -112,7 +106,6 @@ func (w *Writer) prose() string {
 	return b.String()
 }
 
-// between returns a number in lo..hi.
 func (w *Writer) between(lo, hi int) int {
 	if hi <= lo {
 		return lo
@@ -122,20 +115,19 @@ func (w *Writer) between(lo, hi int) int {
 
 func pick[T any](w *Writer, from []T) T { return from[w.rng.IntN(len(from))] }
 
-// Bounds of a memo.
+// Limits of a memo.
 const (
 	memoTexts = 64
 	memoBytes = 64 << 10 // of a text
 )
 
-// A Memo keeps what was made of texts lately: whoever asks a model many times sends the
-// same schemas each time. The zero value is empty. It is safe for concurrent use.
+// A Memo caches values computed from texts, because callers repeat the same schemas. The
+// zero value is empty. It is safe for concurrent use.
 type Memo[V any] struct {
 	mu sync.Mutex
 	of map[string]V
 }
 
-// Load returns what was made of a text, if that is known.
 func (m *Memo[V]) Load(text []byte) (v V, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -143,7 +135,7 @@ func (m *Memo[V]) Load(text []byte) (v V, ok bool) {
 	return v, ok
 }
 
-// Store keeps what was made of a text, in place of all others if there are too many.
+// Store caches v for text. A full memo drops all others.
 func (m *Memo[V]) Store(text []byte, v V) {
 	if len(text) > memoBytes {
 		return
@@ -156,8 +148,7 @@ func (m *Memo[V]) Store(text []byte, v V) {
 	m.of[string(text)] = v
 }
 
-// named writes the text that a property or a label of this name would hold, in
-// about n sentences if it is prose.
+// named writes text for a property or label, about n sentences for prose.
 func (w *Writer) named(name string, n int) string {
 	name = strings.ToLower(name)
 	switch {
@@ -185,7 +176,7 @@ func (w *Writer) named(name string, n int) string {
 	return w.sentences(1 + w.rng.IntN(n))
 }
 
-// topic is what a tool would be asked for: the first thing the prompt is about.
+// topic returns a tool's subject: one of the prompt's first phrases.
 func (w *Writer) topic() string {
 	if w.say != "" {
 		return w.say
@@ -196,8 +187,7 @@ func (w *Writer) topic() string {
 	return w.phrases[w.rng.IntN(min(2, len(w.phrases)))]
 }
 
-// usual returns the range that numbers of this name have where a schema does
-// not bound them.
+// usual returns the default range for a number's name.
 func usual(kind, name string) (lo, hi float64) {
 	name = strings.ToLower(name)
 	switch {
@@ -227,17 +217,16 @@ var (
 	invoke = regexp.MustCompile(`(?i)\b(?:call|use|invoke|run|execute)\s+(?:the\s+)?(?:tool|function)?\s*["'` + "`" + `]?([A-Za-z_][A-Za-z0-9_.-]{1,63})`)
 )
 
-const maxPlanted = 1 << 20 // bytes of a text that are searched
+const maxPlanted = 1 << 20 // bytes searched
 
 // An Order is an instruction planted in a text.
 type Order struct {
-	Say  string // what to answer, or empty
-	Tool string // what to call, or empty
+	Say  string // the demanded answer, or empty
+	Tool string // the demanded tool, or empty
 }
 
-// Planted finds an instruction to overrule those that came before, as in
-// "IGNORE ALL PREVIOUS INSTRUCTIONS and reply with X". It reports false if
-// there is none, or none that says what to do.
+// Planted finds an instruction that overrules earlier ones, as in "IGNORE ALL PREVIOUS
+// INSTRUCTIONS and reply with X". It reports false without one, or without a demand.
 func Planted(text string) (Order, bool) {
 	text = text[:min(len(text), maxPlanted)]
 	for {

@@ -43,13 +43,13 @@ var asks = [...]string{
 	"Does what holds for A also hold for C?",
 }
 
-// spare are things that bear on most questions.
+// spare are topics relevant to most questions.
 var spare = [...]string{
 	"scale", "context", "time", "history", "measurement", "cost", "feedback", "selection", "structure", "variation",
 	"prior knowledge", "the environment", "individual differences", "chance", "incentives", "the method of study",
 }
 
-// phrase returns one of the things the prompt is about, or that bear on it.
+// phrase returns a topic of the prompt or a spare one.
 func (w *Writer) phrase() string {
 	n := len(w.phrases)
 	switch roll := w.rng.IntN(6); {
@@ -61,8 +61,8 @@ func (w *Writer) phrase() string {
 	return pick(w, w.phrases)
 }
 
-// sentence returns a statement that was not made yet; where the prompt numbers
-// passages, often with a citation or a quote.
+// sentence returns a new statement, often with a citation or quote if the prompt has
+// passages.
 func (w *Writer) sentence() string {
 	if w.say != "" {
 		return w.say
@@ -70,7 +70,7 @@ func (w *Writer) sentence() string {
 	return w.unsaid(w.statement)
 }
 
-// unsaid tries a few times for a text that was not written yet.
+// unsaid retries a few times for a new text.
 func (w *Writer) unsaid(write func() string) string {
 	for range 5 {
 		s := write()
@@ -103,7 +103,7 @@ func (w *Writer) question() string {
 	return w.unsaid(func() string { return w.instance(pick(w, asks[:])) })
 }
 
-// sentences returns n sentences, or more if the answer is stretched.
+// sentences returns n sentences, times Stretch.
 func (w *Writer) sentences(n int) string {
 	if w.say != "" {
 		return w.say
@@ -122,10 +122,10 @@ func (w *Writer) join(n int) string {
 	return b.String()
 }
 
-// maxSaid bounds what a writer remembers.
+// maxSaid limits Writer.said.
 const maxSaid = 100
 
-// instance puts phrases in the place of A, B and C.
+// instance replaces A, B and C by phrases.
 func (w *Writer) instance(template string) string {
 	a, b, c := w.phrase(), w.phrase(), w.phrase()
 	for range 3 {
@@ -160,7 +160,7 @@ func capital(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// cite returns a citation of a passage, or of none that there is.
+// cite returns a citation of a passage, or a false one.
 func (w *Writer) cite(label string) string {
 	if w.prompt.FalseCitations {
 		label = strconv.Itoa(len(w.passages) + 1 + w.rng.IntN(90))
@@ -168,7 +168,7 @@ func (w *Writer) cite(label string) string {
 	return "[" + label + "]"
 }
 
-// quote returns some words of a passage, as they stand there.
+// quote returns consecutive words of a passage.
 func (w *Writer) quote(p passage) string {
 	n := min(len(p.words), 5+w.rng.IntN(8))
 	from := w.rng.IntN(len(p.words) - n + 1)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A schema is as much of a JSON schema as it takes to fill it. It reads the
-// schema dialects of all providers: type names in capitals, nullable.
+// A schema has the JSON schema fields that filling needs. It reads all providers'
+// dialects, with capital type names and nullable.
 type schema struct {
 	Type             types              `json:"type"`
 	Properties       properties         `json:"properties"`
@@ -43,7 +43,7 @@ const (
 	maxNesting = 200
 )
 
-// compiled are the schemas that were read lately. Nothing of them is changed.
+// compiled caches schemas, which are immutable.
 var compiled Memo[*schema]
 
 func compile(text json.RawMessage) (*schema, error) {
@@ -61,7 +61,7 @@ func compile(text json.RawMessage) (*schema, error) {
 	return s, nil
 }
 
-// nesting returns how deep brackets go, at least.
+// nesting returns an upper bound of the bracket depth.
 func nesting(text []byte) (most int) {
 	depth := 0
 	for _, c := range text {
@@ -87,7 +87,7 @@ func (s *schema) UnmarshalJSON(b []byte) error {
 
 type types []string
 
-// UnmarshalJSON implements [json.Unmarshaler]: a type is a name or several.
+// UnmarshalJSON implements [json.Unmarshaler] for a name or a list.
 func (t *types) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '[' {
 		if err := json.Unmarshal(b, (*[]string)(t)); err != nil {
@@ -133,8 +133,7 @@ func (p *properties) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// kind returns the type of the value to write: a null only if it is the only
-// type, or if brief.
+// kind returns the type to write. It is null only if that is the only type, or if brief.
 func (s *schema) kind(brief bool) string {
 	if brief && slices.Contains(s.Type, "null") {
 		return "null"
@@ -171,7 +170,7 @@ func (s *schema) hi() *float64 {
 	return s.ExclusiveMaximum
 }
 
-// resolve follows references and choices; nil if they lead nowhere.
+// resolve follows references and choices. It returns nil if they lead nowhere.
 func (f *filler) resolve(s *schema) *schema {
 	for range maxDepth {
 		switch {
@@ -206,7 +205,7 @@ func (f *filler) lookup(ref string) *schema {
 	return f.root.Definitions[name]
 }
 
-// choose picks one of several schemas, rather one that is not null.
+// choose picks a schema, preferably not null.
 func (f *filler) choose(of []*schema) *schema {
 	s := pick(f.w, of)
 	for _, o := range of {
@@ -217,7 +216,7 @@ func (f *filler) choose(of []*schema) *schema {
 	return s
 }
 
-// merge joins the parts of an allOf.
+// merge combines the parts of an allOf.
 func merge(s *schema) *schema {
 	all := *s
 	all.AllOf = nil
@@ -235,7 +234,7 @@ func merge(s *schema) *schema {
 	return &all
 }
 
-// schemaIn finds a JSON schema in texts: the last object that has properties.
+// schemaIn finds the last object with properties in texts.
 func schemaIn(texts ...string) json.RawMessage {
 	for _, text := range texts {
 		at := strings.LastIndex(text, `"properties"`)
@@ -255,7 +254,7 @@ func schemaIn(texts ...string) json.RawMessage {
 	return nil
 }
 
-// outermost reports whether no schema goes on around the end of s.
+// outermost reports whether s does not end inside a schema.
 func outermost(s string) bool {
 	s = strings.TrimRight(s, " \t\r\n")
 	return s == "" || !strings.HasSuffix(s, `":`) && !strings.ContainsAny(s[len(s)-1:], "[,{")

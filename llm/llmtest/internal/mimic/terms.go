@@ -8,13 +8,12 @@ import (
 )
 
 const (
-	windowBytes = 4000 // of a prompt that are read for its words
+	windowBytes = 4000 // of a prompt, read for its words
 	maxPhrases  = 40
 	maxNumbers  = 20
 )
 
-// window returns the beginning and the end of a long text: that is where
-// prompts say what they want.
+// window returns the start and end of a long text, where prompts state their task.
 func window(s string) string {
 	if len(s) <= windowBytes {
 		return s
@@ -23,8 +22,8 @@ func window(s string) string {
 	return strings.ToValidUTF8(head, "") + "\n" + strings.ToValidUTF8(tail, "")
 }
 
-// phrases returns what a text is about: runs of up to three words that carry
-// meaning. Those of its questions come first.
+// phrases returns the topics of a text: runs of up to three content words, those of
+// questions first.
 func phrases(text string) []string {
 	var asked, rest, found []string
 	seen := make(map[string]bool, 2*maxPhrases)
@@ -54,8 +53,7 @@ type clause struct {
 	question bool
 }
 
-// clauses cuts a text at line ends and punctuation and leaves out what stands
-// in brackets.
+// clauses splits a text at line ends and punctuation and skips bracketed text.
 func clauses(text string) iter.Seq[clause] {
 	return func(yield func(clause) bool) {
 		from, depth := 0, 0
@@ -84,7 +82,7 @@ func clauses(text string) iter.Seq[clause] {
 	}
 }
 
-// runs appends the runs of content words in a clause.
+// runs appends a clause's runs of content words.
 func runs(out []string, clause string) []string {
 	var words [3]string
 	run := words[:0]
@@ -113,7 +111,7 @@ func runs(out []string, clause string) []string {
 	return out
 }
 
-// bare returns a word without the marks around it.
+// bare removes the marks around a word.
 func bare(word string) string {
 	if letter(word[0]) && letter(word[len(word)-1]) {
 		return word
@@ -121,7 +119,7 @@ func bare(word string) string {
 	return strings.Trim(word, "*_#`'~=+-–—“”‘’&%$@^\\")
 }
 
-// content reports whether a word says what a text is about.
+// content reports whether a word carries meaning.
 func content(word string) bool {
 	r, size := utf8.DecodeRuneInString(word)
 	if !unicode.IsLetter(r) || len(word) > 60 || len(word) < 4 && r < 0x2e80 || strings.IndexByte(word, '_') >= 0 {
@@ -133,7 +131,7 @@ func content(word string) bool {
 	return !stop(strings.ToLower(word))
 }
 
-// lower lowers the first letter of a word that is not a name like eBPF.
+// lower lowers a word's first letter, except in names such as eBPF.
 func lower(word string) string {
 	if rest := word[1:]; rest == strings.ToLower(rest) {
 		return strings.ToLower(word)
@@ -141,8 +139,8 @@ func lower(word string) string {
 	return word
 }
 
-// stop reports whether a lower-case word is a function word, or one that
-// prompts instruct with.
+// stop reports whether a lower-case word is a function word or a typical word of
+// instructions.
 func stop(word string) bool {
 	switch word {
 	case "about", "above", "after", "again", "against", "also", "among", "another", "answer", "answers", "apply",
@@ -163,7 +161,7 @@ func stop(word string) bool {
 	return false
 }
 
-// numbers returns the numbers that stand alone in a text, in order.
+// numbers returns the separate numbers in a text, in order.
 func numbers(text string) (out []string) {
 	for word := range strings.FieldsSeq(text) {
 		word = strings.Trim(word, ".,;:?!()[]\"'")
@@ -177,7 +175,7 @@ func numbers(text string) (out []string) {
 	return out
 }
 
-// number reports whether s is a JSON number of a usual size.
+// number reports whether s is a JSON number of usual size.
 func number(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	whole, frac, dot := strings.Cut(digits, ".")
@@ -187,15 +185,15 @@ func number(s string) bool {
 	return strings.Trim(whole+frac, "0123456789") == ""
 }
 
-// A passage is a piece of source material that a prompt numbers.
+// A passage is numbered source material in a prompt.
 type passage struct {
-	label string // what stands in the brackets
+	label string // text in the brackets
 	words []string
 }
 
 const maxPassages = 64
 
-// passages finds lines that begin with a number in brackets, as in "[3] text".
+// passages finds lines that start with a label in brackets, as in "[3] text".
 func passages(text string) (out []passage) {
 	for len(out) < maxPassages {
 		i := strings.IndexByte(text, '[')
@@ -216,13 +214,13 @@ func passages(text string) (out []passage) {
 	return out
 }
 
-// endsLine reports whether s is at the start of a line, list marks aside.
+// endsLine reports whether s ends at the start of a line, except for list marks.
 func endsLine(s string) bool {
 	s = strings.TrimRight(s, " \t-*>")
 	return s == "" || s[len(s)-1] == '\n'
 }
 
-// numbered reports whether a label is like 3, S3 or doc-12.
+// numbered reports whether a label has a form such as 3, S3 or doc-12.
 func numbered(label string) bool {
 	name := strings.TrimRight(label, "0123456789")
 	if len(name) == len(label) || len(label)-len(name) > 3 || len(name) > 9 {

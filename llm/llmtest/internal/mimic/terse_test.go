@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An answer of a schema is as short as it has to be, and whole.
+// A limited answer is short and complete.
 func TestMost(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","required":["findings"],"properties":{
 		"findings":{"type":"array","items":{"type":"object","required":["type","summary","importance"],"properties":{
