@@ -13,7 +13,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// call is a chat chunk with pieces of calls.
+// callChunk returns a chat chunk with pieces of calls.
 func callChunk(pieces string) string {
 	return `data: {"choices":[{"index":0,"delta":{"tool_calls":[` + pieces + "]}}]}\n\n"
 }
@@ -22,16 +22,16 @@ func event1(typ, rest string) string {
 	return "event: " + typ + "\ndata: {\"type\":\"" + typ + "\"" + rest + "}\n\n"
 }
 
-// cumulated is a chunk with a delta, and with the message so far.
+// cumulated returns a chunk with a delta and the message so far.
 func cumulated(delta, message, finish string) string {
 	return fmt.Sprintf(`data: {"id":"c1","model":"m-1","object":"chat.completion","choices":[{"index":0,"finish_reason":%q,"message":{"role":"assistant","content":%q},"delta":{"role":"assistant","content":%q}}]}`+"\n\n", finish, message, delta)
 }
 
 const completed = `,"response":{"id":"r1","model":"m-1","status":"completed","error":null,"usage":{"input_tokens":10,"output_tokens":5,"total_tokens":15}}`
 
-var used = llm.Usage{Input: 10, Output: 5} // what counted says
+var used = llm.Usage{Input: 10, Output: 5} // usage in counted
 
-// TestAnswers reads answers in all the ways that servers write them.
+// TestAnswers reads answers in all forms of servers.
 func TestAnswers(t *testing.T) {
 	one := func(id, name string, in any) []toldCall { return []toldCall{{id, name, in}} }
 	x1 := object{"x": 1.0}
@@ -151,7 +151,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestWholeAnswers reads answers that come in one piece.
+// TestWholeAnswers reads answers in one piece.
 func TestWholeAnswers(t *testing.T) {
 	tests := []struct {
 		name, body string
@@ -194,7 +194,7 @@ func TestWholeAnswers(t *testing.T) {
 	}
 }
 
-// TestThinkTagsInJSON checks that an answer asked to be JSON is left as it is.
+// TestThinkTagsInJSON checks that think tags stay in a JSON answer.
 func TestThinkTagsInJSON(t *testing.T) {
 	_, p := serveCanned(t, Config{Chat: true}, stream(say("<think>x</think>{}")+finish+done))
 	req := ask("x")
@@ -205,7 +205,7 @@ func TestThinkTagsInJSON(t *testing.T) {
 	}
 }
 
-// TestCallIDs checks that calls without an id, or with the same, get their own.
+// TestCallIDs checks that calls without a unique ID get one.
 func TestCallIDs(t *testing.T) {
 	_, p := serveCanned(t, Config{Chat: true}, stream(callChunk(`{"index":0,"function":{"name":"f","arguments":"{}"}},{"index":1,"id":"a","function":{"name":"f"}},{"index":2,"id":"a","function":{"name":"f"}}`)+finish+done))
 	resp, err := llmtest.Generate(t, p.Model("m"), ask("x"))
@@ -224,7 +224,6 @@ func TestCallIDs(t *testing.T) {
 	}
 }
 
-// TestBrokenAnswers reads answers that are none.
 func TestBrokenAnswers(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -276,8 +275,8 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere cuts a stream after every byte: before its terminal signal it
-// is Truncated, and after it an answer.
+// TestCutAnywhere cuts a stream after every byte. Before its terminal event the stream is
+// Truncated, after it an answer.
 func TestCutAnywhere(t *testing.T) {
 	chat := say("Hi") + callChunk(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`) + finish + counted + done
 	resp := event1("response.created", `,"response":{"id":"r","status":"in_progress","error":null}`) + event1("response.output_text.delta", `,"delta":"Hi"`) +

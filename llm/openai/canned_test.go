@@ -9,8 +9,8 @@ import (
 	"ponder/llm"
 )
 
-// A canned server gives its answers in turn, the last one over and over, and
-// keeps what it was asked. It needs no network.
+// A canned server gives its answers in turn, repeats the last and records requests. It
+// needs no network.
 type canned struct {
 	answers []answer
 	asked   []object
@@ -25,10 +25,9 @@ type answer struct {
 	body   string
 }
 
-// stream is a good answer.
 func stream(body string) answer { return answer{200, "text/event-stream", body} }
 
-// refuse is a 4xx in OpenAI's form.
+// refuse returns a 4xx in OpenAI's form.
 func refuse(status int, message string) answer {
 	return answer{status, "application/json", `{"error":{"message":` + string(raw(message)) + `,"type":"invalid_request_error","param":null,"code":null}}`}
 }
@@ -46,7 +45,7 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: http.Header{"Content-Type": {a.ctype}}, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
 }
 
-// serveCanned returns a server with answers and a provider that asks it.
+// serveCanned returns a server with answers and its provider.
 func serveCanned(t testing.TB, c Config, answers ...answer) (*canned, *Provider) {
 	server := &canned{answers: answers, t: t}
 	c.HTTP = &http.Client{Transport: server}
@@ -56,7 +55,7 @@ func serveCanned(t testing.TB, c Config, answers ...answer) (*canned, *Provider)
 	return server, New(c)
 }
 
-// say is a chat chunk with text.
+// say returns a chat chunk with text.
 func say(text string) string {
 	return `data: {"id":"c1","model":"m-1","choices":[{"index":0,"delta":{"content":` + string(raw(text)) + "}}]}\n\n"
 }

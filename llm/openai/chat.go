@@ -9,8 +9,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The body of a chat request. The order of fields is fixed, and what grows
-// comes last.
+// The body of a chat request. The order of fields is fixed; growing fields are last.
 type (
 	chatRequest struct {
 		Model           string         `json:"model"`
@@ -56,7 +55,7 @@ type (
 		Schema json.RawMessage `json:"schema"`
 		Strict bool            `json:"strict"`
 
-		written []byte // Schema, as it is sent; nil if that is not known
+		written []byte // Schema as encoded, or nil if unknown
 	}
 	tool struct {
 		Type     string   `json:"type"`
@@ -108,7 +107,7 @@ func (m *model) planChat(req *llm.Request, without feature) (*plan, error) {
 	return p, nil
 }
 
-// may reports whether a feature can be used, and notes that it is.
+// may reports whether a feature may be used, and records its use.
 func (p *plan) may(f, without feature) bool {
 	if without&f != 0 {
 		return false
@@ -117,8 +116,7 @@ func (p *plan) may(f, without feature) bool {
 	return true
 }
 
-// splitter returns what tells thoughts from the answer, nil if the answer is to
-// be JSON.
+// splitter returns a splitter for reasoning, or nil for a JSON answer.
 func (m *model) splitter(req *llm.Request) *wire.Think {
 	if req.Schema != nil {
 		return nil
@@ -126,8 +124,8 @@ func (m *model) splitter(req *llm.Request) *wire.Think {
 	return &wire.Think{Open: m.thinking}
 }
 
-// limit puts the bound on the answer in the field that is usual at the host, or
-// in the other one if that was refused.
+// limit sets the answer's limit in the host's usual field, or in the other one if that
+// was refused.
 func (m *model) limit(body *chatRequest, p *plan, tokens int, without feature) {
 	if tokens <= 0 {
 		return
@@ -139,7 +137,7 @@ func (m *model) limit(body *chatRequest, p *plan, tokens int, without feature) {
 	}
 }
 
-// chatEffort puts the effort where the host reads it.
+// chatEffort sets the effort in the host's form.
 func (m *model) chatEffort(body *chatRequest, p *plan, level string, without feature) {
 	if level == "" || m.host.effort == effortSilent || m.host.openai && !m.traits.reasons || !p.may(featEffort, without) {
 		return
@@ -168,7 +166,7 @@ func (m *model) chatEffort(body *chatRequest, p *plan, level string, without fea
 	}
 }
 
-// orUsual returns the levels of a model, or those that nearly every server takes.
+// orUsual returns a model's levels, or those that nearly every server accepts.
 func orUsual(levels []string) []string {
 	if levels == nil {
 		return []string{"low", "medium", "high"}
@@ -176,8 +174,8 @@ func orUsual(levels []string) []string {
 	return levels
 }
 
-// chatSchema asks for an answer of a schema in the best way left, and returns
-// the words that must be in the prompt for it.
+// chatSchema asks for a schema by the best available tier, and returns the words that it
+// needs in the prompt.
 func (m *model) chatSchema(body *chatRequest, p *plan, s *llm.Schema, without feature) (words string) {
 	if s == nil {
 		return ""
@@ -212,7 +210,7 @@ func (m *model) chatTools(tools []llm.Tool) (out []any) {
 	return out
 }
 
-// parameters returns a tool's schema; servers want one even of no parameters.
+// parameters returns a tool's schema; servers require one even without parameters.
 func parameters(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 || string(schema) == "null" {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
@@ -220,7 +218,7 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-// choose returns what to call: nil if there are no tools to choose from.
+// choose returns the tool choice, or nil without tools.
 func (m *model) choose(req *llm.Request) any {
 	switch {
 	case len(req.Tools)+len(m.builtin) == 0:
@@ -233,8 +231,8 @@ func (m *model) choose(req *llm.Request) any {
 	return choice{Type: "function", Function: &toolName{req.ToolChoice}}
 }
 
-// cacheKey returns the same key for all requests of a conversation, so that
-// they reach the machine that has its beginning in the cache.
+// cacheKey returns the same key for all requests of a conversation, so that they reach
+// the machine with the cached prefix.
 func cacheKey(req *llm.Request) string {
 	h := sha256.New()
 	write := func(s string) {
@@ -251,8 +249,8 @@ func cacheKey(req *llm.Request) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// encode writes the body of a request. Chat requests write what is long by
-// themselves, byte for byte as [wire.Body] would.
+// encode encodes a request's body. It writes the long parts of chat requests itself, with
+// the same bytes as [wire.Body].
 func encode(body any) ([]byte, error) {
 	r, ok := body.(*chatRequest)
 	if !ok || len(r.Messages) == 0 {
@@ -286,8 +284,7 @@ func encode(body any) ([]byte, error) {
 	return append(b, ']', '}'), nil
 }
 
-// lastFormat returns the schema of a request, if nothing but messages is written
-// behind it and it was written before; else nil.
+// lastFormat returns a request's encoded schema if only the messages follow it, or nil.
 func (r *chatRequest) lastFormat() *namedShape {
 	if r.ToolChoice != nil || r.Tools != nil || r.Format == nil || r.Format.Schema == nil || r.Format.Schema.written == nil {
 		return nil
@@ -295,7 +292,7 @@ func (r *chatRequest) lastFormat() *namedShape {
 	return r.Format.Schema
 }
 
-// size returns about how long the schema and the messages are, in bytes.
+// size estimates the bytes of the schema and messages.
 func (r *chatRequest) size() int {
 	n := 256
 	if f := r.lastFormat(); f != nil {
@@ -308,7 +305,7 @@ func (r *chatRequest) size() int {
 	return n
 }
 
-// appendTo appends the field of a schema.
+// appendTo appends the response_format field.
 func (s *namedShape) appendTo(b []byte) []byte {
 	b = wire.AppendText(append(b, `"response_format":{"type":"json_schema","json_schema":{"name":`...), s.Name)
 	if s.Doc != "" {
@@ -321,7 +318,7 @@ func (s *namedShape) appendTo(b []byte) []byte {
 	return append(b, `,"strict":false}}`...)
 }
 
-// appendTo appends a message; most are nothing but one text.
+// appendTo appends a message; most have only text.
 func (m *message) appendTo(b []byte) ([]byte, error) {
 	text, ok := m.Content.(string)
 	if !ok || m.ReasoningContent != "" || m.Reasoning != "" || m.CallID != "" || len(m.Details) > 0 || len(m.Calls) > 0 {

@@ -9,23 +9,23 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// Bounds of an answer.
+// Limits of an answer.
 const (
 	maxAnswer = 64 << 20 // bytes
 	maxCalls  = 1000
 )
 
-// A chatFold makes an answer of the chunks of a chat completion. It implements
+// A chatFold builds an answer from the chunks of a chat completion. It implements
 // wire.Fold.
 type chatFold struct {
-	model  string // full name of the model asked
-	size   int    // of the request, in bytes
-	answer string // name of the tool whose input is the answer
+	model  string // full name of the requested model
+	size   int    // request bytes
+	answer string // tool whose input is the answer
 	think  *wire.Think
 
 	id, served string
 	parts      wire.Parts
-	field      string // that reasoning came in
+	field      string // field of the reasoning
 	details    details
 	calls      []*growingCall
 	inputs     int // bytes of calls
@@ -35,14 +35,13 @@ type chatFold struct {
 	used       llm.Usage
 }
 
-// growingCall is a call whose pieces come in.
+// growingCall is a call whose pieces are arriving.
 type growingCall struct {
 	index    int
 	id, name string
 	input    []byte
 }
 
-// Add implements wire.Fold.
 func (f *chatFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	if string(data) == "[DONE]" {
 		f.done = true
@@ -55,14 +54,14 @@ func (f *chatFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	return f.decode(data)
 }
 
-// decode takes a chunk that is not like most.
+// decode adds a chunk that quickChunk cannot read.
 func (f *chatFold) decode(data []byte) (out llm.Delta, last bool, err error) {
 	var c chunk
 	switch err := lenient(data, &c); {
 	case err != nil && f.finish != "":
 		return out, true, nil // the answer is complete
 	case err != nil && strings.HasPrefix("[DONE]", string(data)):
-		return out, false, nil // cut off
+		return out, false, nil // truncated
 	case err != nil:
 		return out, false, wire.Mangled("a chunk", err)
 	}
@@ -88,20 +87,20 @@ func (f *chatFold) decode(data []byte) (out llm.Delta, last bool, err error) {
 	return out, last, f.broken()
 }
 
-// choose leaves out the message of a choice that has a delta too, unless it alone says
-// anything: beside deltas, it is what they came to so far (Perplexity).
+// choose drops the message of a choice that also has a delta, unless only the message has
+// content. Perplexity repeats the text so far in it.
 func (f *chatFold) choose(p *picked) {
 	if p.Delta != nil && p.Message != nil && (p.Delta.says() || !p.Message.says() || f.parts.Size()+f.inputs > 0) {
 		p.Message = nil
 	}
 }
 
-// says reports whether there is anything in it.
+// says reports whether s has content.
 func (s *said) says() bool {
 	return s.Content != content{} || s.ReasoningContent != "" || s.Reasoning != "" || s.Refusal != "" || len(s.Details)+len(s.Calls) > 0
 }
 
-// pick takes the choice that is the answer.
+// pick adds the chosen choice.
 func (f *chatFold) pick(p *picked, out *llm.Delta) error {
 	f.count(p.Usage)
 	if e := wire.InBand(errorOf(p.Error)); e != nil {
@@ -125,7 +124,7 @@ func (f *chatFold) pick(p *picked, out *llm.Delta) error {
 	return f.flush(out)
 }
 
-// quick takes a chunk that was read quickly.
+// quick adds a chunk read by quickChunk.
 func (f *chatFold) quick(q *quick, out *llm.Delta) error {
 	f.id, f.served = q.id, q.model
 	f.count(&q.used)
@@ -139,7 +138,7 @@ func (f *chatFold) quick(q *quick, out *llm.Delta) error {
 	return errors.Join(f.flush(out), f.broken())
 }
 
-// head takes what is said about the answer as a whole.
+// head updates the fields of the whole answer.
 func (f *chatFold) head(c *chunk) {
 	if c.ID != "" {
 		f.id = c.ID
@@ -153,11 +152,10 @@ func (f *chatFold) head(c *chunk) {
 	}
 }
 
-// count takes a count; each replaces the one before.
-// A cost stays until there is another.
+// count replaces the usage by u; a cost persists until the next one.
 func (f *chatFold) count(u *usage) { f.used = newer(f.used, u) }
 
-// newer returns a count in place of the one before, as far as there is one.
+// newer returns u's usage, with parts of before that u lacks.
 func newer(before llm.Usage, u *usage) llm.Usage {
 	used := u.normal()
 	if used.Cost == nil {
@@ -170,7 +168,7 @@ func newer(before llm.Usage, u *usage) llm.Usage {
 	return used
 }
 
-// broken returns an error if the server says that it could not finish.
+// broken returns an error if the server could not finish.
 func (f *chatFold) broken() error {
 	switch strings.ToLower(f.finish) {
 	case "error", "network_error", "insufficient_system_resource":
@@ -179,7 +177,7 @@ func (f *chatFold) broken() error {
 	return nil
 }
 
-// hear takes a piece of the message.
+// hear adds a piece of the message.
 func (f *chatFold) hear(s *said, out *llm.Delta) error {
 	if err := f.details.add(s.Details); err != nil {
 		return err
@@ -193,7 +191,7 @@ func (f *chatFold) hear(s *said, out *llm.Delta) error {
 	case thought == "" && len(s.Details) > 0:
 		thought = words(s.Details)
 	}
-	if thought != "" { // reasoning has a place of its own, so tags are text
+	if thought != "" { // separate reasoning ends the search for tags
 		if err := f.flush(out); err != nil {
 			return err
 		}
@@ -213,14 +211,14 @@ func (f *chatFold) hear(s *said, out *llm.Delta) error {
 	return f.call(s.Calls, out)
 }
 
-// show adds what is to be seen to the answer and to the delta.
+// show adds visible text to the answer and the delta.
 func (f *chatFold) show(out *llm.Delta, thought, text string) error {
 	out.Reasoning += thought
 	out.Text += text
 	return f.parts.Show(thought, text)
 }
 
-// flush shows what was held back because it might have been a tag.
+// flush shows text that was held as a possible tag.
 func (f *chatFold) flush(out *llm.Delta) error {
 	if f.think == nil {
 		return nil
@@ -254,14 +252,14 @@ func (f *chatFold) call(pieces []callPiece, out *llm.Delta) error {
 	return nil
 }
 
-// apart numbers the calls of a whole message, whatever it says itself.
+// apart renumbers the calls of a whole message.
 func apart(calls []callPiece, n int) {
 	for i := range calls {
 		calls[i].Index = new(n + i)
 	}
 }
 
-// errorOf puts an error where the errors of all dialects are found.
+// errorOf wraps an error in the form that InBand reads.
 func errorOf(raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return nil
@@ -269,9 +267,8 @@ func errorOf(raw json.RawMessage) []byte {
 	return []byte(`{"error":` + string(raw) + `}`)
 }
 
-// find returns the call that a piece belongs to, a new one if there is none.
-// Pieces may lack an index or repeat the id; some servers give all calls the
-// same index.
+// find returns the call of a piece, or a new one. Pieces may lack an index or repeat the
+// ID; some servers give all calls the same index.
 func (f *chatFold) find(p *callPiece) *growingCall {
 	n := len(f.calls)
 	index := n
@@ -297,7 +294,7 @@ func (f *chatFold) find(p *callPiece) *growingCall {
 	return c
 }
 
-// other reports whether a piece begins another call than c.
+// other reports whether a piece starts another call.
 func (c *growingCall) other(p *callPiece) bool {
 	if p.Function.Name == "" || c.name == "" {
 		return false
@@ -308,7 +305,6 @@ func (c *growingCall) other(p *callPiece) bool {
 	return p.Function.Arguments != "" && len(c.input) > 0 && json.Valid(c.input) // c is complete
 }
 
-// Usage implements wire.Fold.
 func (f *chatFold) Usage() llm.Usage {
 	if f.parts.Size()+f.inputs == 0 && f.used.Total() == 0 {
 		return f.used
@@ -316,10 +312,8 @@ func (f *chatFold) Usage() llm.Usage {
 	return wire.CountedOr(f.used, f.size, f.parts.Size()+f.inputs)
 }
 
-// Over implements wire.Fold.
 func (f *chatFold) Over() bool { return f.finish != "" || f.done }
 
-// Answer implements wire.Fold.
 func (f *chatFold) Answer() (*llm.Response, error) {
 	if !f.Over() {
 		return nil, nil
@@ -335,13 +329,13 @@ func (f *chatFold) Answer() (*llm.Response, error) {
 	}, nil
 }
 
-// called returns the calls, each with an id of its own.
+// called returns the calls, each with a unique ID.
 func (f *chatFold) called() (parts []llm.Part, err error) {
 	seen := map[string]bool{}
 	for _, c := range f.calls {
 		switch {
 		case f.answer != "" && c.name == f.answer, c.name == "" && c.id == "" && len(c.input) == 0:
-			continue // the answer itself, or nothing at all
+			continue // the answer itself, or an empty call
 		case c.name == "":
 			return nil, errNameless
 		case c.id == "" || seen[c.id]:
@@ -353,13 +347,11 @@ func (f *chatFold) called() (parts []llm.Part, err error) {
 	return parts, nil
 }
 
-// errTooLarge is the error of an answer beyond its bounds.
 var errTooLarge = &llm.Error{Class: llm.Malformed, Message: "the answer is too large"}
 
-// errNameless is the error of a call that does not say of what.
 var errNameless = &llm.Error{Class: llm.Malformed, Message: "the answer has a call without a name"}
 
-// keep puts what must go back with the reasoning beside it.
+// keep attaches the data to return with the reasoning.
 func (f *chatFold) keep(parts []llm.Part) []llm.Part {
 	keep := chatOpaque{Details: f.details.done()}
 	if len(f.calls) > 0 {
@@ -369,7 +361,7 @@ func (f *chatFold) keep(parts []llm.Part) []llm.Part {
 		return parts
 	}
 	data, err := json.Marshal(keep)
-	if err != nil { // details are JSON that was read
+	if err != nil { // cannot happen: details are valid JSON
 		return parts
 	}
 	opaque := &llm.Opaque{Model: f.model, Data: data}
@@ -382,7 +374,6 @@ func (f *chatFold) keep(parts []llm.Part) []llm.Part {
 	return append([]llm.Part{{Opaque: opaque}}, parts...)
 }
 
-// reason returns why the answer ended.
 func (f *chatFold) reason(called bool) llm.Finish {
 	if f.refused {
 		return llm.FinishFilter
@@ -390,8 +381,8 @@ func (f *chatFold) reason(called bool) llm.Finish {
 	return finishOf(f.finish, called)
 }
 
-// finishOf sorts the reasons that servers give. Calls count for more than a
-// plain end, for some servers never say that there are calls.
+// finishOf converts a finish reason. Calls override a plain end, because some servers
+// never report calls.
 func finishOf(reason string, called bool) llm.Finish {
 	switch strings.ToLower(reason) {
 	case "", "stop", "tool_calls", "function_call", "tool_use", "end_turn", "eos", "stop_sequence", "completed":

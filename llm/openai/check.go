@@ -14,11 +14,11 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// maxList bounds a list of models, in bytes.
+// maxList limits a model list, in bytes.
 const maxList = 16 << 20
 
-// Check implements llm.Provider: it reads the list of models. A server without
-// one cannot say, nor can one that is known to list only some.
+// Check implements llm.Provider with the model list. It returns nil for servers without a
+// list, and for models missing in a partial one.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	if p.baseErr != nil {
 		return p.baseErr
@@ -43,26 +43,25 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	}
 }
 
-// noRoute reports whether a server does not know what it is asked.
+// noRoute reports whether the server lacks the route.
 func noRoute(err error) bool {
 	c := llm.ClassOf(err)
 	return err != nil && (c == llm.NotFound || c == llm.BadRequest)
 }
 
-// unlisted reports whether a list may leave out a model that is there: a name
-// for the latest one, or one for vectors at a broker.
+// unlisted reports whether a list may omit an existing model: a -latest alias, or an
+// embedding model at a broker.
 func (h host) unlisted(id string) bool {
 	return strings.HasSuffix(id, "-latest") || h.account != "" && strings.Contains(strings.ToLower(id), "embed")
 }
 
-// listed is a model in a list.
 type listed struct {
 	ID        string   `json:"id"`
 	Owner     string   `json:"owned_by"`
-	Supported []string `json:"supported_parameters"` // OpenRouter's, which ignores others
+	Supported []string `json:"supported_parameters"` // from OpenRouter, which ignores other parameters
 }
 
-// abilities are the features that a list says a model has, by a name of each.
+// abilities maps features to the names in supported_parameters.
 var abilities = [...]struct {
 	feature feature
 	name    string
@@ -71,7 +70,7 @@ var abilities = [...]struct {
 	{featEffort, "reasoning"}, {featTemperature, "temperature"},
 }
 
-// lack remembers what models lack, of those that the list says it of.
+// lack records which features the listed models lack.
 func (p *Provider) lack(list []listed) {
 	lacks := make(map[string]feature)
 	for _, m := range list {
@@ -92,18 +91,18 @@ func (p *Provider) lack(list []listed) {
 	}
 }
 
-// has reports whether a list has a model. llama.cpp serves one, by any name.
+// has reports whether a list has a model. llama.cpp serves one model under any name.
 func has(list []listed, id string) bool {
-	base, _, _ := strings.Cut(id, ":") // openrouter's and huggingface's variants
+	base, _, _ := strings.Cut(id, ":") // variants of openrouter and huggingface
 	return slices.ContainsFunc(list, func(m listed) bool {
 		return m.ID == id || m.ID == base || m.ID == "models/"+id || m.Owner == "llamacpp"
 	})
 }
 
-// maxExamples is how many models an error names.
+// maxExamples limits the models in an error.
 const maxExamples = 5
 
-// examples names a few models, those first that resemble the one that is missing.
+// examples names a few models, those most similar to id first.
 func examples(models []listed, id string) string {
 	names := make([]string, len(models))
 	for i, m := range models {
@@ -117,7 +116,7 @@ func examples(models []listed, id string) string {
 	return text
 }
 
-// alike returns how many letters two names begin with alike, vendors left out.
+// alike returns the length of the common prefix, without vendors.
 func alike(a, b string) (n int) {
 	a, b = strings.ToLower(path.Base(a)), strings.ToLower(path.Base(b))
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -126,19 +125,19 @@ func alike(a, b string) (n int) {
 	return n
 }
 
-// get asks for a JSON value. It leaves v as it is if it cannot be read, or is nil.
+// get fetches a JSON value into v, if v is not nil and the value is readable.
 func (p *Provider) get(ctx context.Context, id, route string, v any) error {
 	data, err := p.client.Fetch(ctx, id, http.MethodGet, p.url(route), p.header, nil, maxList)
 	if err != nil {
 		return wire.Ask{Model: p.client.Name + "/" + id, Sent: p.header, Advice: p.client.Advice}.Blame(err, llm.Usage{})
 	}
 	if v != nil {
-		_ = json.Unmarshal(data, v) // a list in another form says nothing
+		_ = json.Unmarshal(data, v) // ignore a list of another form
 	}
 	return nil
 }
 
-// Bounds of one request for vectors, below those of all known servers.
+// Limits of one embedding request, below those of all known servers.
 const (
 	maxTexts     = 256
 	maxTextBytes = 400 << 10
@@ -175,7 +174,7 @@ func (p *Provider) Embed(ctx context.Context, id string, texts []string) (vector
 	return vectors, used, nil
 }
 
-// batch returns how many texts go into one request, at least one.
+// batch returns the number of texts for one request, at least one.
 func batch(texts []string) (n int) {
 	size := 0
 	for n < len(texts) && n < maxTexts {
@@ -209,7 +208,7 @@ func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]fl
 	input := make([]string, len(texts))
 	for i, t := range texts {
 		if size += len(t); t == "" {
-			t = " " // an empty text is refused
+			t = " " // servers refuse an empty text
 		}
 		input[i] = t
 	}
@@ -240,7 +239,7 @@ func (r *embedResponse) vectors(n int) ([][]float32, error) {
 	for i, d := range r.Data {
 		at := d.Index
 		if at < 0 || at >= len(vectors) || vectors[at] != nil {
-			at = i // a server that does not number them
+			at = i // the server sends no valid index
 		}
 		vectors[at] = d.Vector
 	}

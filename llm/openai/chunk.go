@@ -13,7 +13,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The chunks of a stream, and the whole answer that a server may give instead.
+// The chunks of a stream, or a whole answer.
 type (
 	chunk struct {
 		ID      string   `json:"id"`
@@ -52,8 +52,8 @@ type (
 	}
 )
 
-// lenient reads JSON. Fields of a wrong type are taken as missing, for servers
-// differ most in what matters least.
+// lenient parses JSON and ignores fields of a wrong type, because servers vary in minor
+// fields.
 func lenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	var wrong *json.UnmarshalTypeError
@@ -63,13 +63,13 @@ func lenient(data []byte, v any) error {
 	return err
 }
 
-// content is text, and thoughts where a server puts them into it.
+// content is text, with reasoning if a server embeds it.
 type content struct{ text, thought string }
 
 var errContent = &llm.Error{Class: llm.Malformed, Message: "the answer's content is neither text nor a list of parts"}
 
-// UnmarshalJSON implements json.Unmarshaler. It takes a string, null, or a list
-// of parts as Mistral gives it.
+// UnmarshalJSON implements json.Unmarshaler for a string, null, or Mistral's list of
+// parts.
 func (c *content) UnmarshalJSON(b []byte) error {
 	switch b[0] {
 	case '"':
@@ -110,10 +110,9 @@ func (c *content) list(b []byte) error {
 	return nil
 }
 
-// rawText is the text in a string, or any other JSON as it is.
+// rawText is the text of a string, or other JSON verbatim.
 type rawText string
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (t *rawText) UnmarshalJSON(b []byte) error {
 	switch b[0] {
 	case '"':
@@ -136,7 +135,7 @@ type detail struct {
 	Signature string          `json:"signature"`
 }
 
-// words returns what of a list of details can be read.
+// words returns the readable text of details.
 func words(details []json.RawMessage) string {
 	var b strings.Builder
 	for _, raw := range details {
@@ -149,14 +148,14 @@ func words(details []json.RawMessage) string {
 	return b.String()
 }
 
-// details puts the pieces of reasoning_details together again: pieces of one
-// text or summary follow one another, all else stands for itself.
+// details joins consecutive pieces of reasoning_details that belong to one text or
+// summary.
 type details struct {
 	list []growing
 	size int
 }
 
-// growing is a detail of which more may come.
+// growing is an incomplete detail.
 type growing struct {
 	detail
 	raw    json.RawMessage // the first piece
@@ -164,7 +163,7 @@ type growing struct {
 	pieces int
 }
 
-// add takes the details of one chunk.
+// add adds the details of one chunk.
 func (d *details) add(raws []json.RawMessage) error {
 	for _, raw := range raws {
 		if d.size += len(raw); d.size > maxAnswer {
@@ -183,7 +182,7 @@ func (d *details) add(raws []json.RawMessage) error {
 	return nil
 }
 
-// continues reports whether a piece is of the same detail.
+// continues reports whether in belongs to the same detail.
 func (g *growing) continues(in detail) bool {
 	return in.Type == g.Type && (in.Type == "reasoning.text" || in.Type == "reasoning.summary") &&
 		string(in.Index) == string(g.Index) && (in.ID == "" || g.ID == "" || in.ID == g.ID) &&
@@ -200,7 +199,7 @@ func (g *growing) grow(in detail) {
 	g.Format = cmp.Or(g.Format, in.Format)
 }
 
-// done returns the details, word for word where they came whole.
+// done returns the details, verbatim if they came in one piece.
 func (d *details) done() (out []json.RawMessage) {
 	for _, g := range d.list {
 		out = append(out, g.done())
@@ -229,7 +228,7 @@ func (g *growing) done() json.RawMessage {
 	return text
 }
 
-// usage is what servers count, in the fields of all of them.
+// usage has the usage fields of all servers.
 type usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
@@ -260,10 +259,10 @@ type counts struct {
 	Reasoning  int `json:"reasoning_tokens"`
 }
 
-// An amount is a number that may come as a string.
+// An amount is a number or a numeric string.
 type amount float64
 
-// UnmarshalJSON implements json.Unmarshaler. What is no number is none.
+// UnmarshalJSON implements json.Unmarshaler. Other values become NaN.
 func (a *amount) UnmarshalJSON(b []byte) error {
 	f, err := strconv.ParseFloat(string(bytes.Trim(b, `"`)), 64)
 	if err != nil {
@@ -278,7 +277,7 @@ const (
 	ticksPerMicro   = 1e4 // 1e10 a dollar
 )
 
-// normal returns the count in its normal form.
+// normal converts the usage to disjoint parts.
 func (u *usage) normal() llm.Usage {
 	if u == nil {
 		return llm.Usage{}
@@ -288,7 +287,7 @@ func (u *usage) normal() llm.Usage {
 	write := min(first(u.PromptDetails.CacheWrite, u.InputDetails.CacheWrite, u.CacheWrite), prompt-read)
 	out := first(u.Completion, u.Output)
 	reasoning := first(u.CompletionDetails.Reasoning, u.OutputDetails.Reasoning)
-	if u.Total == prompt+out+reasoning || reasoning > out { // it was counted apart
+	if u.Total == prompt+out+reasoning || reasoning > out { // it was counted separately
 		out += reasoning
 	}
 	return llm.Usage{
@@ -297,7 +296,7 @@ func (u *usage) normal() llm.Usage {
 	}
 }
 
-// cost returns what the provider says it cost in millionths of a dollar, or nil.
+// cost returns the reported cost in millionths of a dollar, or nil.
 func (u *usage) cost() *int64 {
 	micros := math.NaN()
 	switch {
@@ -305,7 +304,7 @@ func (u *usage) cost() *int64 {
 		micros = float64(*u.Ticks) / ticksPerMicro
 	case u.Cost != nil:
 		micros = float64(*u.Cost) * microsPerDollar
-		if u.BYOK && u.CostDetails.Upstream != nil { // the cost is the broker's fee
+		if u.BYOK && u.CostDetails.Upstream != nil { // the cost is only the broker's fee
 			micros += float64(*u.CostDetails.Upstream) * microsPerDollar
 		}
 	}
@@ -316,10 +315,10 @@ func (u *usage) cost() *int64 {
 	return &n
 }
 
-// maxCount bounds a count of tokens, so that sums of lies do not overflow.
+// maxCount limits a token count, so that sums cannot overflow.
 const maxCount = 1 << 28
 
-// first returns the first number above zero, or zero.
+// first returns the first positive number, or zero.
 func first(list ...int) int {
 	for _, n := range list {
 		if n > 0 {

@@ -11,8 +11,8 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// TestSecondRequest checks what is left out when a server refuses it, that it is
-// asked once more and no oftener, and that the next request knows.
+// TestSecondRequest checks that a refused feature is omitted in one repetition and in
+// later requests.
 func TestSecondRequest(t *testing.T) {
 	warm := 0.5
 	schema := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
@@ -24,7 +24,7 @@ func TestSecondRequest(t *testing.T) {
 		req       llm.Request
 		refusal   string
 		path      []any  // into the request
-		before    string // what is there
+		before    string // value before the refusal
 		after     string
 		forgotten bool // by the next request
 	}{
@@ -78,8 +78,8 @@ func TestSecondRequest(t *testing.T) {
 	}
 }
 
-// TestRefusedSchema checks for how long it is remembered that a schema is
-// refused: the schema's own fault is not, and tools beside it matter.
+// TestRefusedSchema checks how long a refusal of a schema lasts: an invalid schema is not
+// remembered, and tools matter.
 func TestRefusedSchema(t *testing.T) {
 	schema := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
 	tools := []llm.Tool{{Name: "f"}}
@@ -87,7 +87,7 @@ func TestRefusedSchema(t *testing.T) {
 		name    string
 		refusal string
 		tools   [3][]llm.Tool
-		want    string // the formats of four requests
+		want    string // formats of four requests
 	}{
 		{"the schema's fault", "Invalid schema for response_format 's': too deep", [3][]llm.Tool{}, "json_schema none json_schema json_schema"},
 		{"with tools only", "response format `json_schema` cannot be combined with tools", [3][]llm.Tool{tools, nil, tools}, "json_schema json_object json_schema json_object"},
@@ -118,8 +118,8 @@ func TestRefusedSchema(t *testing.T) {
 	}
 }
 
-// TestTiers checks that a server which knows none of the ways to ask for a schema is asked
-// in words by the first action already.
+// TestTiers checks that a server without any schema tier gets the prompt already in the
+// first action.
 func TestTiers(t *testing.T) {
 	server, p := serveCanned(t, Config{BaseURL: "https://openrouter.ai"},
 		refuse(400, "This model does not support response format `json_schema`"), refuse(400, "tool_choice only supports auto"),
@@ -144,8 +144,7 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// TestListed checks that a model is not asked for what the list says it lacks, which a
-// broker would ignore without a word.
+// TestListed checks that requests omit features that the list says a model lacks.
 func TestListed(t *testing.T) {
 	list := answer{200, "application/json", `{"data":[
 		{"id":"a/all","supported_parameters":["structured_outputs","response_format","tools","tool_choice","reasoning","temperature"]},
@@ -190,7 +189,7 @@ func TestListed(t *testing.T) {
 	}
 }
 
-// TestTooLarge checks that no part of an answer grows without a bound.
+// TestTooLarge checks the limits of an answer.
 func TestTooLarge(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	var call callPiece
@@ -208,7 +207,6 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestNoSecondRequest checks when there is none.
 func TestNoSecondRequest(t *testing.T) {
 	warm := 0.5
 	with := llm.Request{Messages: ask("x").Messages, Temperature: &warm, MaxTokens: 9}
@@ -238,7 +236,7 @@ func TestNoSecondRequest(t *testing.T) {
 	}
 }
 
-// TestForcedTool checks that the input of a forced tool is the answer.
+// TestForcedTool checks that the forced tool's input is the answer.
 func TestForcedTool(t *testing.T) {
 	schema := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
 	pieces := callChunk(`{"index":0,"id":"c","function":{"name":"s","arguments":"{\"a\""}}`) + callChunk(`{"index":0,"function":{"arguments":":\"b\"}"}}`) +
@@ -258,8 +256,7 @@ func TestForcedTool(t *testing.T) {
 	}
 }
 
-// TestSchemaPrompt checks that the schema is in the prompt whenever nothing else
-// holds it.
+// TestSchemaPrompt checks that the prompt has the schema if nothing else does.
 func TestSchemaPrompt(t *testing.T) {
 	list := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)}
 	server, p := serveCanned(t, Config{}, stream(event1("response.completed", completed)))

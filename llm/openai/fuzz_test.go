@@ -8,7 +8,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// fuzzAnswer reads an answer and checks what holds of every one.
+// fuzzAnswer reads an answer and checks its invariants.
 func fuzzAnswer(t *testing.T, c Config, a answer) {
 	_, p := serveCanned(t, c, a)
 	req := ask("x")

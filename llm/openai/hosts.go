@@ -10,54 +10,54 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// An effortStyle is where a host wants to read how hard a model should think.
+// An effortStyle is a host's form of the reasoning effort.
 type effortStyle int
 
 const (
 	effortLevel    effortStyle = iota // reasoning_effort: low, medium, high; off in chat_template_kwargs
-	effortPlain                       // reasoning_effort: low, medium, high; no way to say off
-	effortOpenAI                      // reasoning_effort, with the levels each of OpenAI's models has
+	effortPlain                       // reasoning_effort: low, medium, high; cannot switch off
+	effortOpenAI                      // reasoning_effort, with the model's levels
 	effortObject                      // reasoning: {effort}
 	effortThinking                    // reasoning_effort; off is thinking: {type: disabled}
-	effortSilent                      // nowhere
+	effortSilent                      // not sent
 )
 
-// A tier is a way to ask for an answer of a schema, the strongest first.
+// A tier is a way to ask for an answer of a schema, strongest first.
 type tier int
 
 const (
 	tierNative tier = iota // response_format json_schema
-	tierForced             // a tool that must be called
-	tierMode               // response_format json_object, and words
-	tierWords              // words in the prompt
+	tierForced             // a forced tool
+	tierMode               // response_format json_object, and the prompt
+	tierWords              // the prompt
 )
 
-// A host is what the servers of some domains do in their own way. The zero value is
-// a server nobody knows: most likely vLLM, llama.cpp, LM Studio or a proxy.
+// A host describes the peculiarities of the servers of some domains. The zero value is an
+// unknown server, most likely vLLM, llama.cpp, LM Studio or a proxy.
 type host struct {
-	domains []string // itself and those below it
-	key     string   // the variable its key is usually in
-	apiKey  bool     // the key goes in a header of its own
+	domains []string // with their subdomains
+	key     string   // usual variable of the key
+	apiKey  bool     // sends the key in the Api-Key header
 
-	responses bool        // has the Responses API
-	maxAll    bool        // says max_completion_tokens instead of max_tokens
-	openai    bool        // serves OpenAI's models, with their limits
-	effort    effortStyle // where the effort goes
-	schema    tier        // the best way to ask for a schema
-	noOptions bool        // does not know stream_options
-	usage     bool        // wants usage: {include: true}
-	cacheKey  bool        // takes prompt_cache_key
-	cacheMark bool        // passes cache_control on to models that want it
-	callID    int         // the length that ids of calls must have, or 0
+	responses bool
+	maxAll    bool // requires max_completion_tokens instead of max_tokens
+	openai    bool // serves OpenAI's models, with their limits
+	effort    effortStyle
+	schema    tier // best tier
+	noOptions bool // rejects stream_options
+	usage     bool // requires usage: {include: true}
+	cacheKey  bool // accepts prompt_cache_key
+	cacheMark bool // passes cache_control on to models that need it
+	callID    int  // required length of call IDs, or 0
 
-	replay string // field that reasoning goes back in beside tool calls, "" for none
-	must   bool   // refuses calls without it while thinking
+	replay string // field to return reasoning in with tool calls, or ""
+	must   bool   // refuses calls without it while reasoning
 
 	partial bool   // lists only some of its models
-	account string // route that tells whether a key is good, where the list does not
+	account string // route that checks the key if the list does not
 }
 
-// hosts returns what is known. The order does not matter.
+// hosts returns the table of known hosts, in any order.
 func hosts() []host {
 	return []host{
 		{domains: []string{"api.openai.com"}, key: "OPENAI_API_KEY", responses: true, maxAll: true, openai: true,
@@ -88,7 +88,7 @@ func hosts() []host {
 	}
 }
 
-// hostOf returns what is known of a host by its name.
+// hostOf returns the entry for a host name, or a default.
 func hostOf(name string) host {
 	name = strings.ToLower(name)
 	for _, h := range hosts() {
@@ -101,11 +101,11 @@ func hostOf(name string) host {
 	return host{replay: "reasoning_content"}
 }
 
-// traits are what a model does in its own way at its host.
+// traits describe a model's peculiarities at its host.
 type traits struct {
-	reasons bool // an OpenAI model that reasons: it takes an effort and no temperature
+	reasons bool // an OpenAI reasoning model: accepts an effort and no temperature
 	levels  []string
-	must    bool // refuses calls without reasoning while thinking
+	must    bool // refuses calls without reasoning while reasoning
 	claude  bool
 }
 
@@ -122,8 +122,7 @@ func (h host) traits(id string) traits {
 	return t
 }
 
-// openaiLevels returns the levels of effort of an OpenAI model, none if it does
-// not reason.
+// openaiLevels returns the effort levels of an OpenAI model, or nil without reasoning.
 func openaiLevels(name string) []string {
 	switch {
 	case strings.Contains(name, "-chat"):
@@ -139,7 +138,7 @@ func openaiLevels(name string) []string {
 	return nil
 }
 
-// nearest returns the level closest to what is wanted, the higher of two.
+// nearest returns the level closest to want, the later one of two.
 func nearest(want string, levels []string) string {
 	far := func(level string) int {
 		n := wire.EffortRank(level) - wire.EffortRank(want)
@@ -154,25 +153,25 @@ func nearest(want string, levels []string) string {
 	return best
 }
 
-// A feature is a part of a request that some server refuses; a set of bits.
+// A feature is a part of a request that some servers refuse. It is a bit set.
 type feature uint
 
 const (
 	featTemperature feature = 1 << iota
 	featEffort
-	featOff       // the switch of templates
-	featSummary   // of reasoning, which OpenAI gives to some accounts only
-	featEncrypted // reasoning to be given back
-	featMax       // the field that is usual at the host
-	featOptions   // stream_options
+	featOff       // enable_thinking: false
+	featSummary   // of reasoning; OpenAI restricts it to some accounts
+	featEncrypted // encrypted reasoning, to be returned later
+	featMax       // the host's usual field for MaxTokens
+	featOptions
 	featCacheKey
-	featOpaque // reasoning that is given back
-	featNative // the tiers of asking for a schema
+	featOpaque // returned reasoning
+	featNative // the tiers
 	featForced
 	featMode
 )
 
-// tierFeatures returns the feature that a tier is, 0 for words.
+// feature returns the tier's feature, or 0 for words.
 func (t tier) feature() feature {
 	switch t {
 	case tierNative:
@@ -185,7 +184,7 @@ func (t tier) feature() feature {
 	return 0
 }
 
-// tier returns the best way to ask for a schema that is not refused.
+// tier returns the best tier that is not refused.
 func (h host) tier(without feature) tier {
 	t := h.schema
 	for t < tierWords && without&t.feature() != 0 {
@@ -194,8 +193,8 @@ func (h host) tier(without feature) tier {
 	return t
 }
 
-// tierFor returns the best way to ask for a schema beside so many tools. Objects says that
-// the native way is for schemas of objects only, as a forced call is.
+// tierFor returns the best tier for a schema next to tools. objects reports that the
+// native tier accepts only object schemas; a forced call always does.
 func (h host) tierFor(s shape, tools int, objects bool, without feature) tier {
 	t := h.tier(without)
 	if t == tierNative && objects && !s.object {
@@ -210,8 +209,8 @@ func (h host) tierFor(s shape, tools int, objects bool, without feature) tier {
 	return t
 }
 
-// refusedBy returns the features that an error names, and those of them that
-// the server will never take. They need not be in the request that it answers.
+// refusedBy returns the features that an error names, and those that the server will
+// always refuse. The request need not use them.
 func refusedBy(err error) (f, always feature) {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Class != llm.BadRequest && e.Class != llm.NotFound {
@@ -236,24 +235,24 @@ func refusedBy(err error) (f, always feature) {
 	}
 	if strings.Contains(text, "json_schema") || strings.Contains(text, "json schema") || strings.Contains(text, "invalid schema") {
 		if f&featNative != 0 {
-			f &^= featMode // it is the schema that is refused
+			f &^= featMode // the schema is refused, not the mode
 		}
 	}
 	always = f &^ featOpaque
-	if strings.Contains(text, "invalid schema") { // another one may do
+	if strings.Contains(text, "invalid schema") { // another schema may work
 		always &^= featNative | featForced
 	}
 	return f, always
 }
 
-// unknownField reports whether a refusal is of a field itself and not of its value.
+// unknownField reports whether a refusal is about a field, not its value.
 func unknownField(text string) bool {
 	return slices.ContainsFunc([]string{"unsupported", "not supported", "unknown", "unrecognized", "extra", "not permitted", "instead", "unexpected", "not allowed"}, func(phrase string) bool {
 		return strings.Contains(text, phrase)
 	})
 }
 
-// A refusal is the words that name a feature.
+// A refusal lists the phrases that name a feature.
 type refusal struct {
 	feature feature
 	phrases []string

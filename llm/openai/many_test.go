@@ -25,7 +25,7 @@ func readAll(f wire.Fold, body []byte) (resp *llm.Response, err error) {
 	return resp, err
 }
 
-// sse makes server-sent events of JSON, one a line.
+// sse returns server-sent events of JSON lines.
 func sse(lines string) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {
@@ -36,7 +36,7 @@ func sse(lines string) string {
 	return b.String()
 }
 
-// TestMany has a thousand streams of each dialect open at once.
+// TestMany opens a thousand streams of each dialect at once.
 func TestMany(t *testing.T) {
 	const many, words = 1000, 20
 	for name, dialect := range map[string]struct{ begin, word, end string }{
@@ -57,7 +57,7 @@ func TestMany(t *testing.T) {
 			open.Add(many)
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
-				_, _ = io.WriteString(w, sse(dialect.begin+"\n"+strings.Repeat(dialect.word+"\n", words))) // a lost client shows in the test
+				_, _ = io.WriteString(w, sse(dialect.begin+"\n"+strings.Repeat(dialect.word+"\n", words))) // the test notices a lost client
 				w.(http.Flusher).Flush()
 				open.Done()
 				open.Wait()

@@ -54,24 +54,23 @@ type (
 	}
 )
 
-// chatOpaque is what a part of a chat answer keeps beside it.
+// chatOpaque is the Opaque data of a chat answer.
 type chatOpaque struct {
-	Field   string            `json:"field,omitempty"`             // that the reasoning came in
-	Details []json.RawMessage `json:"reasoning_details,omitempty"` // word for word
+	Field   string            `json:"field,omitempty"`             // of the reasoning
+	Details []json.RawMessage `json:"reasoning_details,omitempty"` // verbatim
 }
 
-// A chatWriter makes the messages of a request.
+// A chatWriter builds the messages of a request.
 type chatWriter struct {
 	*model
-	bare   bool // leave opaque parts out
-	mark   bool // mark what is worth caching
-	opaque bool // there are opaque parts in it
+	bare   bool // omit opaque parts
+	mark   bool // mark cacheable parts
+	opaque bool // opaque parts were used
 	out    []message
 	open   []string // calls without a result
 }
 
-// conversation writes all messages. Words are what the system prompt must say
-// beyond what was asked.
+// conversation writes all messages. words extend the system prompt.
 func (w *chatWriter) conversation(req *llm.Request, words string) error {
 	if system := wire.Paragraphs(req.System, words); system != "" {
 		w.add(message{Role: "system", Content: system})
@@ -95,7 +94,7 @@ func (w *chatWriter) conversation(req *llm.Request, words string) error {
 
 func (w *chatWriter) add(m message) { w.out = append(w.out, m) }
 
-// marked returns content whose end is worth caching up to.
+// marked returns content with a cache mark at its end.
 func marked(content any) any {
 	mark := &typed{Type: "ephemeral"}
 	switch c := content.(type) {
@@ -109,7 +108,7 @@ func marked(content any) any {
 	return content
 }
 
-// close answers calls that have no result, which servers refuse.
+// close adds results for unanswered calls, which servers refuse.
 func (w *chatWriter) close() {
 	for _, id := range w.open {
 		w.add(message{Role: "tool", Content: noResult, CallID: id})
@@ -119,7 +118,7 @@ func (w *chatWriter) close() {
 
 const noResult = "(no result)"
 
-// user writes the results in a message and then the rest of it.
+// user writes a message's results, then the rest.
 func (w *chatWriter) user(m llm.Message) error {
 	var rest []part
 	for _, p := range m.Parts {
@@ -158,7 +157,7 @@ func (w *chatWriter) user(m llm.Message) error {
 	return nil
 }
 
-// take removes an element, and reports whether it was there.
+// take removes an element and reports whether it existed.
 func take(list *[]string, s string) bool {
 	i := slices.Index(*list, s)
 	if i >= 0 {
@@ -169,8 +168,7 @@ func take(list *[]string, s string) bool {
 
 func textPart(s string) part { return part{Type: "text", Text: &s} }
 
-// plainest returns parts as one string if they are all text, which every server
-// and template takes.
+// plainest joins parts to one string if all are text, which every server accepts.
 func plainest(parts []part) any {
 	texts := make([]string, 0, len(parts))
 	for _, p := range parts {
@@ -182,7 +180,7 @@ func plainest(parts []part) any {
 	return wire.Paragraphs(texts...)
 }
 
-// appendMedia appends a file in the form its type has.
+// appendMedia appends a file in the form for its type.
 func appendMedia(parts []part, m *llm.Media) ([]part, error) {
 	kind, _, _ := strings.Cut(m.Type, "/")
 	switch {
@@ -199,7 +197,7 @@ func appendMedia(parts []part, m *llm.Media) ([]part, error) {
 	return nil, &llm.Error{Class: llm.BadRequest, Message: "cannot send a link to " + m.Type + " with a chat completion"}
 }
 
-// audioFormat returns the name that audio of a MIME type has here.
+// audioFormat returns the API's name of an audio MIME type.
 func audioFormat(mime string) string {
 	switch mime {
 	case "audio/mpeg", "audio/mp3":
@@ -210,7 +208,7 @@ func audioFormat(mime string) string {
 	return strings.TrimPrefix(mime, "audio/")
 }
 
-// mediaURL returns where a file is, or a URL that is the file.
+// mediaURL returns a file's URL or data URL.
 func mediaURL(m *llm.Media) string {
 	if m.URL != "" {
 		return m.URL
@@ -218,7 +216,7 @@ func mediaURL(m *llm.Media) string {
 	return "data:" + m.Type + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
 }
 
-// assistant writes a message of the model, or of another one.
+// assistant writes an assistant message of any model.
 func (w *chatWriter) assistant(m llm.Message) {
 	w.close()
 	out := message{Role: "assistant"}
@@ -236,8 +234,8 @@ func (w *chatWriter) assistant(m llm.Message) {
 	}
 }
 
-// reasoning gives back what the model thought: details always, words beside
-// calls only. What other models thought goes only where there must be something.
+// reasoning returns the model's own reasoning: details always, words only with calls.
+// Reasoning of other models goes only where the server requires some.
 func (w *chatWriter) reasoning(out *message, m llm.Message) {
 	words, field := "", w.host.replay
 	for _, p := range m.Parts {
@@ -259,7 +257,7 @@ func (w *chatWriter) reasoning(out *message, m llm.Message) {
 	if w.traits.must {
 		field = cmp.Or(field, "reasoning_content")
 		if strings.TrimSpace(words) == "" && out.Details == nil {
-			words = " " // it must be there
+			words = " " // the field is required
 		}
 	}
 	switch field {
@@ -270,17 +268,17 @@ func (w *chatWriter) reasoning(out *message, m llm.Message) {
 	}
 }
 
-// arguments returns a call's input as the text of a JSON object.
+// arguments returns a call's input as a JSON object's text.
 func arguments(input json.RawMessage) string { return wire.Text(wire.CallObject(input)) }
 
-// callID returns an id as the host takes it.
+// callID returns an ID in the host's form.
 func (w *chatWriter) callID(id string) string { return fitID(id, w.host.callID) }
 
-// maxID is the longest id of a call that OpenAI takes.
+// maxID is OpenAI's limit for call IDs.
 const maxID = 64
 
-// fitID returns an id that is of exactly n letters and digits, or if n is 0 not
-// too long: itself, or one made from it.
+// fitID returns id, or a hash of it that fits: exactly n letters and digits, or with n =
+// 0 at most maxID bytes.
 func fitID(id string, n int) string {
 	if n == 0 && len(id) <= maxID || n > 0 && len(id) == n && !strings.ContainsAny(id, "-_.:") {
 		return id

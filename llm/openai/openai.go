@@ -1,28 +1,24 @@
-// Package openai talks to OpenAI and to the many servers that speak its
-// dialects: chat completions everywhere, the Responses API at OpenAI's own host.
+// Package openai talks to OpenAI and the many servers with its dialects: chat completions
+// everywhere, the Responses API at OpenAI's own host.
 //
-// hosts.go is a table of what hosts do differently. A chat request is
-// translated in chat.go and message.go and written by chat_write.go, its answer is
-// read in chat_fold.go; the Responses API has responses.go and responses_fold.go. strict.go rewrites
-// schemas for modes that enforce them, usage.go counts, quick.go finds the words in
-// the many small pieces of a stream, check.go and embed.go ask for other things
-// than answers.
+// hosts.go is the table of host peculiarities. chat.go and message.go build a chat
+// request, chat_fold.go and chunk.go read its answer; responses.go and responses_fold.go
+// do the same for the Responses API. strict.go rewrites schemas for strict modes,
+// quick.go reads small stream pieces fast, and check.go lists models and embeds texts.
 //
 // # Second requests
 //
-// Servers refuse what they do not know: a way of asking for JSON, a
-// temperature, a level of effort. If one refuses a request with a 4xx that
-// names such a thing, Generate asks once more without it (feature.go), and the
-// provider remembers it for that model. That is the only second request.
+// Servers refuse unknown features: a JSON mode, a temperature, an effort level. If a 4xx
+// names such a feature, Generate repeats the request without it, and the provider
+// remembers that for the model. It repeats requests for no other reason.
 //
 // # Reasoning
 //
-// Reasoning that a server gives in a field of its own goes back in that field to
-// the model that had it, beside the tool calls it led to; reasoning of other
-// models goes back where a server insists on some. What a part cannot hold is
-// kept as the part's Opaque: for chat completions an object with the name of the
-// field and the list of reasoning_details, for Responses the item itself: reasoning,
-// or what the server did on its own, such as a search.
+// Reasoning in a separate field goes back in that field to its own model, with the tool
+// calls it led to. Reasoning of other models goes back only where a server requires some.
+// Other data is kept as the part's Opaque. For chat completions that is an object with
+// the field's name and the reasoning_details. For Responses it is the item itself:
+// reasoning, or a server action such as a search.
 package openai
 
 import (
@@ -44,29 +40,28 @@ import (
 
 const defaultBase = "https://api.openai.com/v1"
 
-// A Config says where a provider is and who asks. The zero value is OpenAI
-// without a key.
+// A Config configures a provider. The zero value is OpenAI without a key.
 type Config struct {
-	Name    string       // first part of models' names; "" is "openai"
-	BaseURL string       // up to the version: https://api.groq.com/openai/v1; without a path, /v1 is added
+	Name    string       // first part of model names; "" is "openai"
+	BaseURL string       // up to the version: https://api.groq.com/openai/v1; /v1 is added to an empty path
 	Key     string       // secret
-	KeyEnv  string       // the variable the key should be in, for advice; "" is what is usual for the host
-	HTTP    *http.Client // nil is a client of its own
+	KeyEnv  string       // variable of the key, for advice; "" is the host's usual one
+	HTTP    *http.Client // nil is a new client
 	Header  http.Header  // sent with every request
 
-	// Tools are tools that the server has itself, such as its web search,
-	// offered with every request as they are.
+	// Tools are the server's own tools, such as web search, sent verbatim with every
+	// request.
 	Tools []json.RawMessage
 
-	// Responses says to use the Responses API, which is the default at OpenAI's
-	// own host and nowhere else; Chat says not to use it there either.
+	// Responses selects the Responses API, the default only at OpenAI's own host. Chat
+	// disables it there.
 	Responses, Chat bool
 
-	// Thinking says that answers begin with reasoning and only the end of it is
-	// marked, by </think>: some templates swallow the opening tag.
+	// Thinking declares that answers start with reasoning that ends with </think>,
+	// because some templates drop the start tag.
 	Thinking bool
 
-	// HeaderTimeout and IdleTimeout bound silences; see wire.Client.
+	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
@@ -86,10 +81,10 @@ type Provider struct {
 
 	mu      sync.Mutex
 	refused map[kind]feature
-	lacks   map[string]feature // what models cannot do, as the list says that Check read last
+	lacks   map[string]feature // features that models lack, from Check's last list
 }
 
-// New returns a provider. It does no I/O; a base URL that is none fails on use.
+// New returns a provider, without I/O. An invalid base URL fails on use.
 func New(c Config) *Provider {
 	c.Name = cmp.Or(c.Name, "openai")
 	if c.HTTP == nil {
@@ -105,7 +100,7 @@ func New(c Config) *Provider {
 	return p
 }
 
-// parseBase returns the address below which the routes are, never nil.
+// parseBase returns the base URL of the routes, never nil.
 func parseBase(s string) (*url.URL, error) {
 	base, err := url.Parse(cmp.Or(s, defaultBase))
 	if err != nil || base.Host == "" {
@@ -126,7 +121,7 @@ func header(c Config, h host) http.Header {
 	}
 	switch {
 	case c.Key == "":
-	case h.apiKey && !strings.HasPrefix(c.Key, "eyJ"): // not a token of a user
+	case h.apiKey && !strings.HasPrefix(c.Key, "eyJ"): // not a user token
 		head.Set("Api-Key", c.Key)
 	default:
 		head.Set("Authorization", "Bearer "+c.Key)
@@ -144,20 +139,19 @@ func advice(c Config, h host) func(llm.Class) string {
 	}
 }
 
-// url returns the address of a route.
 func (p *Provider) url(route ...string) string {
 	u := p.base.JoinPath(route...)
 	return u.String()
 }
 
-// A kind of request is a model's, with tools or without: some servers take a
-// schema only where there are no tools.
+// A kind is a model with or without tools: some servers accept a schema only without
+// tools.
 type kind struct {
 	id    string
 	tools bool
 }
 
-// without returns what a model is known to refuse, or to lack, in such a request.
+// without returns the features that a model refuses or lacks in such a request.
 func (p *Provider) without(id string, req *llm.Request) feature {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,11 +162,11 @@ func (p *Provider) without(id string, req *llm.Request) feature {
 	return p.refused[kind{id, len(req.Tools) > 0}] | lacks
 }
 
-// maxRemembered bounds the models that something is remembered of.
+// maxRemembered limits the remembered models.
 const maxRemembered = 10000
 
-// learn remembers what a model refuses in such a request, and but for ways to
-// ask for a schema, in any other.
+// learn records the features that a model refuses in such a request. All but the tiers
+// apply with and without tools.
 func (p *Provider) learn(id string, req *llm.Request, f feature) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,12 +177,10 @@ func (p *Provider) learn(id string, req *llm.Request, f feature) {
 	p.refused[kind{id, len(req.Tools) == 0}] |= f &^ (featNative | featForced | featMode)
 }
 
-// Model implements llm.Provider.
 func (p *Provider) Model(id string) llm.Model {
 	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: p.host.traits(id)}
 }
 
-// A model is one model of a provider.
 type model struct {
 	*Provider
 	id     string
@@ -200,21 +192,18 @@ type model struct {
 type plan struct {
 	url    string
 	body   any
-	uses   feature // of what a server may refuse
-	answer string  // name of the tool whose input is the answer, or ""
+	uses   feature // features that a server may refuse
+	answer string  // tool whose input is the answer, or ""
 	fold   wire.Fold
 }
 
-// Name implements llm.Model.
 func (m *model) Name() string { return m.name }
 
-// Hold implements [llm.Holder].
 func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return m.Generate(wire.Hold(ctx, released), req)
 }
 
-// Generate implements llm.Model. See the package comment for when it sends a
-// second request.
+// Generate implements llm.Model. See the package comment for second requests.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
@@ -232,7 +221,7 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-// whole reads an answer in one piece, or a stream that is called one.
+// whole reads an answer in one piece, or a stream with a wrong content type.
 func whole(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for data, err := range wire.Whole(r) {
@@ -250,8 +239,7 @@ func isStream(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("data:")) || bytes.HasPrefix(data, []byte("event:")) || bytes.HasPrefix(data, []byte(":"))
 }
 
-// ask sends a request, and again without what is refused in it for as long as there is
-// such a thing.
+// ask sends a request, and repeats it without refused features.
 func (m *model) ask(ctx context.Context, req *llm.Request) (*plan, *http.Response, error) {
 	for without := m.without(m.id, req); ; {
 		p, resp, err := m.send(ctx, req, without)
@@ -263,22 +251,22 @@ func (m *model) ask(ctx context.Context, req *llm.Request) (*plan, *http.Respons
 	}
 }
 
-// drop returns what of a plan was refused, and remembers it if it is the model
-// that it does not suit.
+// drop returns the refused features of a plan, and records those that the model always
+// refuses.
 func (m *model) drop(p *plan, req *llm.Request, err error) feature {
 	if p == nil || err == nil {
 		return 0
 	}
 	f, always := refusedBy(err)
 	drop := p.uses & f
-	if drop&featNative != 0 { // then the mode may be refused by the same words
+	if drop&featNative != 0 { // the same words may refuse the mode
 		drop |= f & featMode
 	}
 	m.learn(m.id, req, drop&always)
 	return drop
 }
 
-// send plans and sends a request. The plan is nil if there could be none.
+// send plans and sends a request. The plan is nil if planning failed.
 func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*plan, *http.Response, error) {
 	if m.baseErr != nil {
 		return nil, nil, m.baseErr
@@ -295,7 +283,7 @@ func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*p
 	if err != nil {
 		return nil, nil, err
 	}
-	p.body = nil // it is not needed while the answer comes
+	p.body = nil // free it while the answer streams
 	resp, err := m.client.Do(ctx, m.id, http.MethodPost, p.url, m.header, body)
 	return p, resp, err
 }

@@ -15,7 +15,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// TestAddresses checks where requests go and how they show the key.
+// TestAddresses checks the URLs and key headers of requests.
 func TestAddresses(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -50,7 +50,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestFailures checks what users read.
+// TestFailures checks the error texts.
 func TestFailures(t *testing.T) {
 	wrongKey := refuse(401, "Incorrect API key provided: secret-key")
 	tests := []struct {
@@ -79,7 +79,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestCancelledUsage checks that what was cut off is billed by a guess.
+// TestCancelledUsage checks that a cancelled answer has estimated usage.
 func TestCancelledUsage(t *testing.T) {
 	_, p := serveCanned(t, Config{Chat: true}, stream(say("123456")+say("x")))
 	var last error
@@ -219,7 +219,7 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// TestEmbedMany checks that many texts take several requests and stay in order.
+// TestEmbedMany checks that many texts take several requests and keep their order.
 func TestEmbedMany(t *testing.T) {
 	server, p := serveCanned(t, Config{}, answer{})
 	server.answers = nil

@@ -2,21 +2,19 @@ package openai
 
 import "ponder/llm/internal/wire"
 
-// Nearly all that streams is the same small object around a few words. These
-// functions find the words without decoding the object, and leave whatever is
-// not quite so to the decoder.
+// Most chunks are the same small object around a few words. These functions extract the
+// words without decoding, and leave all other chunks to the decoder.
 
-// A quick is what a chunk says that is read without the decoder.
+// A quick is a chunk read without the decoder.
 type quick struct {
-	id, model string // as before where the chunk does not say
+	id, model string // the known values if missing
 	said      said   // words only
 	finish    string
 	used      usage
 }
 
-// quickChunk returns what a chunk says, if it is one of the many that only say
-// words, why the answer ended, or how much was used. The id and the model are
-// those known so far, which chunks repeat.
+// quickChunk reads a chunk that has only words, a finish reason or usage. id and model
+// are the known values, which chunks repeat.
 func quickChunk(data []byte, id, model string) (q quick, ok bool) {
 	q = quick{id: id, model: model}
 	choices, counts := 0, 0
@@ -83,8 +81,7 @@ func quickDelta(s *wire.Scanner, key []byte, said *said) bool {
 	return *to == "" && s.Text(to)
 }
 
-// quickUsage reads what was used, if there is nothing in it but the tokens that
-// nearly all servers count.
+// quickUsage reads usage with only the common token counts.
 func quickUsage(s *wire.Scanner, u *usage) bool {
 	return s.Members(func(key []byte) bool {
 		switch string(key) {
@@ -117,8 +114,8 @@ func quickCounts(s *wire.Scanner, c *counts) bool {
 	})
 }
 
-// quickEvent reads an event of the Responses API, if it only brings words, or
-// nothing but its type matters.
+// quickEvent reads an event of the Responses API that has only words, or in which only
+// the type matters.
 func quickEvent(data []byte) (ev event, ok bool) {
 	types, deltas, more := 0, 0, false
 	s := wire.Scan(data)
@@ -142,13 +139,12 @@ func quickEvent(data []byte) (ev event, ok bool) {
 	return ev, ok && s.End() && types == 1 && (words || !bringsWords(ev.Type))
 }
 
-// bringsWords reports whether the delta of an event of a type matters.
+// bringsWords reports whether an event type's delta matters.
 func bringsWords(typ string) bool {
 	return typ == "response.output_text.delta" || typ == "response.reasoning_summary_text.delta"
 }
 
-// quickType returns a type of event of which the words matter or nothing does,
-// else "".
+// quickType returns the type of an event that quickEvent reads, or "".
 func quickType(quoted []byte) string {
 	switch string(quoted) {
 	case `"response.output_text.delta"`:

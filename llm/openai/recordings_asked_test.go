@@ -7,12 +7,12 @@ import (
 	"ponder/llm"
 )
 
-// askedChat makes the request that a recorded chat request is.
+// askedChat converts a recorded chat request to an llm.Request.
 func askedChat(t testing.TB, q object) *llm.Request {
 	req := &llm.Request{MaxTokens: max(num(q, "max_tokens"), num(q, "max_completion_tokens")), Effort: str(q, "reasoning_effort")}
 	if r, ok := q["reasoning"].(object); ok {
 		if req.Effort = str(r, "effort"); r["enabled"] == true {
-			req.Effort = "medium" // the nearest that a request can say
+			req.Effort = "medium" // the nearest level of a request
 		}
 	}
 	full := provider + "/" + str(q, "model")
@@ -101,7 +101,7 @@ func askedResult(req *llm.Request, p llm.Part) {
 	req.Messages = append(req.Messages, llm.Message{Role: llm.User, Parts: []llm.Part{p}})
 }
 
-// carried is what a request carries, whatever the form it carries it in.
+// carried is a request's content, independent of form.
 type carried struct {
 	Model    string
 	Messages []carriedMessage
@@ -149,7 +149,7 @@ func carriedByChat(t testing.TB, q object) carried {
 	return c
 }
 
-// plainTool returns a tool without what only says how it is enforced.
+// plainTool returns a tool without strictness fields.
 func plainTool(f any) any {
 	return object{"name": str(f, "name"), "description": str(f, "description"), "parameters": at(f, "parameters")}
 }
@@ -193,7 +193,7 @@ func askedResponses(t testing.TB, q object) *llm.Request {
 func carriedByResponses(t testing.TB, q object) carried {
 	c := carried{Model: str(q, "model"), Max: num(q, "max_output_tokens"), Effort: str(q, "reasoning", "effort"), Format: at(q, "text", "format")}
 	if f, ok := c.Format.(object); ok {
-		delete(f, "strict") // which we add
+		delete(f, "strict") // added by the adapter
 	}
 	for _, f := range list(q, "tools") {
 		if str(f, "type") == "function" {

@@ -10,7 +10,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// told is what an answer comes to, without what only goes back.
+// told is an answer without its Opaque data.
 type told struct {
 	Text, Reasoning string
 	Calls           []toldCall
@@ -39,7 +39,7 @@ func tell(t testing.TB, r *llm.Response) told {
 	return out
 }
 
-// expectChat reads a recorded chat answer in the simplest way there is.
+// expectChat reads a recorded chat answer in the simplest way.
 func expectChat(t testing.TB, rec llmtest.Recording) (want told) {
 	type growing struct{ id, name, args string }
 	calls := map[int]*growing{}
@@ -116,7 +116,7 @@ func expectChat(t testing.TB, rec llmtest.Recording) (want told) {
 	return want
 }
 
-// expectUsage counts as LLM-WIRE tells, from either dialect.
+// expectUsage computes the usage of either dialect as LLM-WIRE defines it.
 func expectUsage(u object) llm.Usage {
 	prompt, completion := num(u, "prompt_tokens"), num(u, "completion_tokens")
 	in, out := "prompt_tokens_details", "completion_tokens_details"
@@ -131,7 +131,7 @@ func expectUsage(u object) llm.Usage {
 		got.Output += got.Reasoning
 	}
 	if got.Reasoning > completion && got.Output == completion {
-		got.Output += got.Reasoning // Vercel's Gemini: the reported cost says so too
+		got.Output += got.Reasoning // Vercel's Gemini: the reported cost agrees
 	}
 	if ticks, ok := u["cost_in_usd_ticks"].(float64); ok {
 		micros := int64(math.Round(ticks / 1e4))

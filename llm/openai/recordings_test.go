@@ -15,7 +15,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// object is JSON read without any knowledge of what it means.
+// object is uninterpreted JSON.
 type object = map[string]any
 
 func parse(t testing.TB, data []byte) object {
@@ -27,7 +27,7 @@ func parse(t testing.TB, data []byte) object {
 	return o
 }
 
-// at follows keys and indices into a value, nil if there is nothing.
+// at follows keys and indices into a value, or returns nil.
 func at(v any, path ...any) any {
 	for _, p := range path {
 		switch p := p.(type) {
@@ -57,7 +57,7 @@ func raw(v any) json.RawMessage {
 	return data
 }
 
-// payloads returns the JSON values of an answer, read by splitting lines.
+// payloads returns an answer's JSON values, split by lines.
 func payloads(t testing.TB, rec llmtest.Recording) (out []object) {
 	if !strings.Contains(rec.Type, "event-stream") {
 		return []object{parse(t, rec.Body)}
@@ -73,7 +73,7 @@ func payloads(t testing.TB, rec llmtest.Recording) (out []object) {
 
 const provider = "acme"
 
-// open makes the provider for a recording, as if the server were its host.
+// openAs returns the provider for a recording, as if the server were its host.
 func openAs(t testing.TB, rec llmtest.Recording, q object) (func(base string) llm.Model, string) {
 	u, err := url.Parse(rec.URL)
 	if err != nil {
@@ -93,7 +93,7 @@ func openAs(t testing.TB, rec llmtest.Recording, q object) (func(base string) ll
 	}, u.RequestURI()
 }
 
-// the numbers of recordings there are.
+// Numbers of recordings.
 const (
 	chatRecordings      = 297
 	responsesRecordings = 78
@@ -130,7 +130,7 @@ func TestChatRecordings(t *testing.T) {
 	}
 }
 
-// checkMarks checks that what the recorded request caches is cached.
+// checkMarks checks that parts cached in the recorded request are cached.
 func checkMarks(t *testing.T, want, got object) {
 	msgs := list(got, "messages")
 	marked := func(m any) bool {
@@ -138,14 +138,13 @@ func checkMarks(t *testing.T, want, got object) {
 		return len(parts) > 0 && at(parts[len(parts)-1], "cache_control") != nil
 	}
 	for i, m := range list(want, "messages") {
-		if at(m, "cache_control") != nil && !marked(msgs[i]) && i != 1 { // the last message is marked by us, and recorded as a call
+		if at(m, "cache_control") != nil && !marked(msgs[i]) && i != 1 { // the adapter marks the last message, the recording a call
 			t.Errorf("message %d is not marked for the cache", i)
 		}
 	}
 }
 
-// checkKept checks that reasoning details come back word for word with the
-// next request.
+// checkKept checks that the next request returns reasoning details verbatim.
 func checkKept(t *testing.T, rec llmtest.Recording, resp *llm.Response) {
 	if strings.Contains(rec.Type, "event-stream") {
 		return

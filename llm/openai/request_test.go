@@ -37,7 +37,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// everything is a request with all there is.
+// everything returns a request with all features.
 func everything(model string) *llm.Request {
 	warm := 0.5
 	return &llm.Request{
@@ -63,8 +63,7 @@ func everything(model string) *llm.Request {
 	}
 }
 
-// TestRequests compares what is sent to each known host, which is the table of
-// hosts put to work.
+// TestRequests compares the requests to each known host with golden files.
 func TestRequests(t *testing.T) {
 	models := map[string]string{
 		"api.openai.com": "gpt-5.2", "openai.azure.com": "gpt-4o", "openrouter.ai": "anthropic/claude-haiku-4.5", "ai-gateway.vercel.sh": "openai/gpt-5",
@@ -99,7 +98,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestEffort checks the level that each kind of model is asked for.
+// TestEffort checks the effort level for each kind of model.
 func TestEffort(t *testing.T) {
 	tests := []struct {
 		host, model, want string
@@ -134,7 +133,7 @@ func TestEffort(t *testing.T) {
 	}
 }
 
-// TestOffSwitches checks how thinking is switched off where there is no level for it.
+// TestOffSwitches checks how reasoning is switched off without a level for it.
 func TestOffSwitches(t *testing.T) {
 	for host, want := range map[string]string{
 		"api.z.ai": `{"type":"disabled"}`, "localhost": `{"enable_thinking":false}`, "openrouter.ai": `{"effort":"none"}`,
@@ -158,7 +157,7 @@ func TestOffSwitches(t *testing.T) {
 	}
 }
 
-// thinker is a conversation in which a model thought and then called a tool.
+// thinker returns a conversation in which a model reasoned and called a tool.
 func thinker(model, field string) *llm.Request {
 	thought := llm.Part{Reasoning: "why"}
 	if field != "" {
@@ -180,7 +179,7 @@ func TestReplay(t *testing.T) {
 	tests := []struct {
 		name, host, model string
 		req               *llm.Request
-		field, words      string // what is sent
+		field, words      string // sent
 		details           bool
 	}{
 		{"own field, whatever the host's", "localhost", "m", thinker("openai/m", "reasoning"), "reasoning", "why", true},
@@ -201,7 +200,7 @@ func TestReplay(t *testing.T) {
 			for i, m := range list(server.asked[0], "messages") {
 				field, words, details := tt.field, tt.words, tt.details
 				if i != 3 {
-					field, words, details = "", "", false // only beside calls
+					field, words, details = "", "", false // only with calls
 				}
 				for _, f := range []string{"reasoning_content", "reasoning"} {
 					want := ""
@@ -220,8 +219,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayResponses checks that reasoning items go back to their model alone,
-// and only with the calls they led to.
+// TestReplayResponses checks that reasoning items go back only to their model, with their
+// calls.
 func TestReplayResponses(t *testing.T) {
 	item := `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"why"}],"encrypted_content":"secret"}`
 	body := event1("response.output_item.added", `,"item":{"type":"reasoning"}`) +
@@ -254,14 +253,13 @@ func TestReplayResponses(t *testing.T) {
 		if diff := cmp.Diff(wanted, server.asked[len(server.asked)-1]["input"]); diff != "" {
 			t.Errorf("%s: input (-want +got):\n%s", id, diff)
 		}
-		// The other model gets neither the reasoning nor the phase.
+		// The other model gets neither reasoning nor phase.
 		want = `[{"role":"user","content":[{"type":"input_text","text":"x"}]},{"role":"assistant","content":"Wait."},` +
 			`{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}]`
 	}
 }
 
-// TestLooseEnds checks that calls without results and results without calls
-// make a conversation that servers take.
+// TestLooseEnds checks that unmatched calls and results become a valid conversation.
 func TestLooseEnds(t *testing.T) {
 	call := func(id string) llm.Part {
 		return llm.Part{Call: &llm.ToolCall{ID: id, Name: "f", Input: json.RawMessage("{}")}}
@@ -355,7 +353,7 @@ func TestMedia(t *testing.T) {
 	}
 }
 
-// TestCacheKey checks that a conversation keeps its key as it grows.
+// TestCacheKey checks that a growing conversation keeps its key.
 func TestCacheKey(t *testing.T) {
 	req := everything("m")
 	key := cacheKey(req)

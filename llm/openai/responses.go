@@ -39,7 +39,7 @@ type (
 		Name       string          `json:"name"`
 		Doc        string          `json:"description,omitempty"`
 		Parameters json.RawMessage `json:"parameters"`
-		Strict     bool            `json:"strict"` // the default would be true
+		Strict     bool            `json:"strict"` // the default is true
 	}
 )
 
@@ -71,11 +71,11 @@ type (
 	}
 )
 
-// minOutput is the least that the API takes as a bound.
+// minOutput is the API's minimum for max_output_tokens.
 const minOutput = 16
 
-// planResponses plans a request to the Responses API. Nothing is stored there:
-// reasoning comes encrypted and goes back with the calls it led to.
+// planResponses plans a request to the Responses API. The server stores nothing:
+// reasoning arrives encrypted and goes back with its calls.
 func (m *model) planResponses(req *llm.Request, without feature) (*plan, error) {
 	body := &responsesRequest{Model: m.id, Stream: true, Tools: m.responsesTools(req.Tools)}
 	p := &plan{url: m.responsesURL, body: body}
@@ -115,8 +115,8 @@ func (m *model) planResponses(req *llm.Request, without feature) (*plan, error) 
 	return p, nil
 }
 
-// responsesSchema asks for an answer of a schema in the best way left, and
-// returns the words that must be in the prompt for it.
+// responsesSchema asks for a schema by the best available tier, and returns the words
+// that it needs in the prompt.
 func (m *model) responsesSchema(body *responsesRequest, p *plan, s *llm.Schema, without feature) (words string) {
 	if s == nil {
 		return ""
@@ -159,17 +159,16 @@ func (m *model) responsesChoice(req *llm.Request) any {
 	return c
 }
 
-// A responsesWriter makes the items of a request.
+// A responsesWriter builds the items of a request.
 type responsesWriter struct {
 	*model
-	bare   bool // leave opaque parts out
-	opaque bool // there are opaque parts in it
+	bare   bool // omit opaque parts
+	opaque bool // opaque parts were used
 	out    []any
 	open   []string // calls without a result
 }
 
-// conversation writes all items. Words are what the system prompt must say
-// beyond what was asked.
+// conversation writes all items. words extend the system prompt.
 func (w *responsesWriter) conversation(req *llm.Request, words string) error {
 	if system := wire.Paragraphs(req.System, words); system != "" {
 		role := "system"
@@ -191,7 +190,7 @@ func (w *responsesWriter) conversation(req *llm.Request, words string) error {
 
 func (w *responsesWriter) add(item any) { w.out = append(w.out, item) }
 
-// close answers calls that have no result, which the API refuses.
+// close adds results for unanswered calls, which the API refuses.
 func (w *responsesWriter) close() {
 	for _, id := range w.open {
 		w.add(inputResult{Type: "function_call_output", CallID: id, Output: noResult})
@@ -199,7 +198,7 @@ func (w *responsesWriter) close() {
 	w.open = nil
 }
 
-// user writes the results in a message and then the rest of it.
+// user writes a message's results, then the rest.
 func (w *responsesWriter) user(m llm.Message) error {
 	var rest []inputPart
 	for _, p := range m.Parts {
@@ -237,7 +236,7 @@ func (w *responsesWriter) user(m llm.Message) error {
 
 func inputText(s string) inputPart { return inputPart{Type: "input_text", Text: &s} }
 
-// inputMedia returns a file in the form its type has.
+// inputMedia returns a file in the form for its type.
 func inputMedia(m *llm.Media) inputPart {
 	switch {
 	case strings.HasPrefix(m.Type, "image/"):
@@ -252,13 +251,13 @@ func inputMedia(m *llm.Media) inputPart {
 
 func isOwn(item any) bool { _, ok := item.(wire.Object); return ok }
 
-// assistant writes what a model said, in order. Its own reasoning, and what its
-// server did meanwhile, go back if they led to calls.
+// assistant writes an assistant message in order. Its own reasoning and server actions go
+// back only with calls.
 func (w *responsesWriter) assistant(m llm.Message) {
 	w.close()
 	calls := len(m.Calls()) > 0
 	for _, p := range m.Parts {
-		own, _ := wire.ParseObject(wire.Own(p.Opaque, w.name)) // of another kind: nothing
+		own, _ := wire.ParseObject(wire.Own(p.Opaque, w.name)) // nil for another kind
 		switch {
 		case p.Call != nil:
 			id := fitID(p.Call.ID, 0)
@@ -272,6 +271,6 @@ func (w *responsesWriter) assistant(m llm.Message) {
 		}
 	}
 	for n := len(w.out); n > 0 && isOwn(w.out[n-1]); n-- {
-		w.out = w.out[:n-1] // refused unless something follows
+		w.out = w.out[:n-1] // refused as the last item
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The events of a stream, and the whole response that a server may give instead.
+// The events of a stream, or a whole response.
 type (
 	event struct {
 		Type     string          `json:"type"`
@@ -51,26 +51,25 @@ type (
 	}
 )
 
-// A responsesFold makes an answer of the events of a response. It implements
-// wire.Fold. Text and reasoning are taken as they stream; an item that is done
-// brings the rest, and all of it if nothing was streamed.
+// A responsesFold builds an answer from the events of a response. It implements
+// wire.Fold. It uses streamed text and reasoning; a finished item adds the rest, or
+// everything if nothing was streamed.
 type responsesFold struct {
-	model  string // full name of the model asked
-	size   int    // of the request, in bytes
-	answer string // name of the tool whose input is the answer
+	model  string // full name of the requested model
+	size   int    // request bytes
+	answer string // tool whose input is the answer
 
 	id, served string
 	parts      wire.Parts
-	streamed   bool // something of the item under way
-	summary    int  // number of the paragraph of reasoning under way
+	streamed   bool // part of the current item was streamed
+	summary    int  // current paragraph of reasoning
 	status     string
-	reason     string          // of incompleteness
-	calls      map[string]bool // by id
+	reason     string          // if incomplete
+	calls      map[string]bool // by ID
 	refused    bool
 	used       llm.Usage
 }
 
-// Add implements wire.Fold.
 func (f *responsesFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	if string(data) == "[DONE]" {
 		return out, f.status != "", nil
@@ -117,7 +116,7 @@ func (f *responsesFold) show(out *llm.Delta, thought, text string) error {
 	return f.parts.Show(thought, text)
 }
 
-// think takes a piece of reasoning; summaries come in numbered paragraphs.
+// think adds a piece of reasoning; summaries have numbered paragraphs.
 func (f *responsesFold) think(ev *event, out *llm.Delta) error {
 	text := string(ev.Delta)
 	if f.streamed && ev.Summary != f.summary {
@@ -145,8 +144,8 @@ func (f *responsesFold) item(raw json.RawMessage, out *llm.Delta) error {
 	return f.other(&it, raw)
 }
 
-// other keeps what the server did by itself, such as a search: the reasoning
-// before it goes back only together with it.
+// other keeps a server action, such as a search: earlier reasoning can only go back with
+// it.
 func (f *responsesFold) other(it *item, raw json.RawMessage) error {
 	o, err := wire.ParseObject(raw)
 	if err != nil || it.Type == "" {
@@ -200,7 +199,7 @@ func (f *responsesFold) reasoning(it *item, streamed bool, raw json.RawMessage, 
 	shown := f.streamed || streamed
 	f.streamed = false
 	if it.Encrypted == "" {
-		return nil // without it, the API does not know the item again
+		return nil // the API does not accept it without
 	}
 	data, err := giveBack(raw)
 	if err != nil {
@@ -213,8 +212,7 @@ func (f *responsesFold) reasoning(it *item, streamed bool, raw json.RawMessage, 
 	return f.parts.Add(llm.Part{Opaque: opaque})
 }
 
-// giveBack returns a reasoning item as it goes back: what the API says about
-// it beyond that is not for its input.
+// giveBack returns a reasoning item with only the fields that the API accepts as input.
 func giveBack(raw json.RawMessage) (json.RawMessage, error) {
 	in, err := wire.ParseObject(bytes.Clone(raw))
 	if err != nil {
@@ -266,7 +264,7 @@ func (f *responsesFold) head(r *response) {
 	f.used = newer(f.used, r.Usage)
 }
 
-// end takes the last event.
+// end adds the last event.
 func (f *responsesFold) end(r *response) error {
 	if r == nil {
 		return wire.Mangled("the last event", nil)
@@ -283,8 +281,8 @@ func (f *responsesFold) end(r *response) error {
 	return &llm.Error{Class: llm.Transient, Message: "the provider broke off the answer: " + r.Status}
 }
 
-// whole takes a response that came in one piece. Other objects without a type
-// are nothing that the API knows, and are left out.
+// whole adds a response in one piece. It ignores other objects without a type, which the
+// API does not define.
 func (f *responsesFold) whole(data []byte, object string) (out llm.Delta, last bool, err error) {
 	if object != "response" {
 		return out, false, nil
@@ -302,7 +300,7 @@ func (f *responsesFold) whole(data []byte, object string) (out llm.Delta, last b
 	return out, true, f.end(&r)
 }
 
-// output takes all items of a response at once.
+// output adds all items of a response.
 func (f *responsesFold) output(r *response, out *llm.Delta) error {
 	for _, raw := range r.Output {
 		f.streamed = false
@@ -313,7 +311,6 @@ func (f *responsesFold) output(r *response, out *llm.Delta) error {
 	return nil
 }
 
-// Usage implements wire.Fold.
 func (f *responsesFold) Usage() llm.Usage {
 	if f.parts.Size() == 0 && f.used.Total() == 0 {
 		return f.used
@@ -321,10 +318,8 @@ func (f *responsesFold) Usage() llm.Usage {
 	return wire.CountedOr(f.used, f.size, f.parts.Size())
 }
 
-// Over implements wire.Fold.
 func (f *responsesFold) Over() bool { return f.status != "" }
 
-// Answer implements wire.Fold.
 func (f *responsesFold) Answer() (*llm.Response, error) {
 	if !f.Over() {
 		return nil, nil

@@ -8,23 +8,21 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// A shape is a schema as a request says it.
+// A shape is a schema prepared for requests.
 type shape struct {
 	schema  json.RawMessage
-	written []byte // schema as it is sent, or nil if it is none
+	written []byte // schema as encoded, or nil if invalid
 	doc     string
-	strict  bool // it can be enforced
-	object  bool // it is of objects
+	strict  bool // strict mode accepts it
+	object  bool // of type object
 }
 
-// shapes remembers schemas, for a program has few and asks for them often. It is
-// safe for concurrent use.
+// shapes caches schemas, which programs repeat. It is safe for concurrent use.
 type shapes struct {
 	mu    sync.Mutex
 	known map[string]shape // by the schema's text
 }
 
-// maxShapes bounds the schemas that are remembered.
 const maxShapes = 200
 
 func (s *shapes) of(schema json.RawMessage) shape {
@@ -47,14 +45,12 @@ func (s *shapes) of(schema json.RawMessage) shape {
 	return out
 }
 
-// maxSchemaDepth bounds how deep a schema may nest.
 const maxSchemaDepth = 60
 
-// strictSchema rewrites a schema for modes that enforce it: every object is
-// closed and every field required, so one that was optional may be null, which
-// llm.Decode takes for missing. Bounds that the modes do not know are left out,
-// for whoever asked validates the answer. It reports whether the schema can be
-// said so; maps with free keys and conditions cannot.
+// strictSchema rewrites a schema for strict modes. It closes every object and requires
+// every field. Optional fields become nullable, and llm.Decode treats null as missing. It
+// drops unsupported bounds, because callers validate the answer. It returns false for
+// schemas without a strict form, such as maps with free keys and conditions.
 func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	return strictAt(schema, 0)
 }
@@ -110,7 +106,7 @@ func strictField(out *wire.Object, f wire.Field, depth int) bool {
 	return true
 }
 
-// closeObject forbids further keys and requires all others.
+// closeObject forbids additional properties and requires all others.
 func closeObject(out *wire.Object, in wire.Object) bool {
 	if more := in.Value("additionalProperties"); more != nil && !forbids(more) {
 		return false
@@ -121,7 +117,7 @@ func closeObject(out *wire.Object, in wire.Object) bool {
 	}
 	members, err := wire.ParseObject(out.Value("properties"))
 	if err != nil {
-		return false // an object of which nothing is known
+		return false // an unspecified object
 	}
 	required = slices.DeleteFunc(required, func(name string) bool { return members.Value(name) == nil })
 	for i, f := range members {
@@ -158,7 +154,7 @@ func forbids(raw json.RawMessage) bool {
 	return err == nil && len(not) == 0
 }
 
-// orNull returns a schema that allows null beside what it allows.
+// orNull returns a nullable schema.
 func orNull(raw json.RawMessage) json.RawMessage {
 	in, err := wire.ParseObject(raw)
 	if err != nil {
