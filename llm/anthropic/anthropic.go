@@ -1,14 +1,10 @@
-// Package anthropic talks to Claude, and to servers that speak its dialect, by
-// the Messages API.
+// Package anthropic talks to Claude, and to servers with its dialect, by the Messages
+// API.
 //
-// A request is translated in request.go (what is asked) and block.go (the
-// conversation), an answer in fold.go; models.go knows what each line of models
-// takes. Thoughts go back with their signatures to the model that had them and
-// to no other. What a part cannot hold (signatures, redacted thoughts, searches
-// that the server made) is kept as the part's Opaque: an object with the type
-// of the block and what of it is not in the part, or the whole block.
-//
-// Answers are streamed; one that comes as a single JSON message is read too.
+// request.go and block.go build a request, fold.go reads its answer, streamed or as one
+// JSON message; models.go knows each model line's features. Reasoning goes back with its
+// signature to its own model only. The part's Opaque keeps other data: the block's type
+// and the fields that the part lacks, or the whole block.
 package anthropic
 
 import (
@@ -32,42 +28,40 @@ const (
 	vertexVersion = "vertex-2023-10-16"
 )
 
-// A Config says where a provider is and who asks. The zero value is the public
-// API without a key.
+// A Config configures a provider. The zero value is the public API without a key.
 type Config struct {
-	Name    string       // first part of models' names; "" is "anthropic"
+	Name    string       // first part of model names; "" is "anthropic"
 	BaseURL string       // with or without /v1; "" is the public API
 	Key     string       // secret
-	KeyEnv  string       // the variable the key should be in, for advice; "" is ANTHROPIC_API_KEY
-	HTTP    *http.Client // nil is a client of its own
+	KeyEnv  string       // variable of the key, for advice; "" is ANTHROPIC_API_KEY
+	HTTP    *http.Client // nil is a new client
 
-	// Vertex says that BaseURL is Google's: it ends in publishers/anthropic/models,
+	// Vertex declares that BaseURL is Google's. It ends in publishers/anthropic/models,
 	// and Key is an access token.
 	Vertex bool
 
-	// Betas are features to switch on by their names.
+	// Betas are names of beta features.
 	Betas []string
 
-	// Tools are tools of the provider's own, such as its web search, offered
-	// with every request as they are.
+	// Tools are the provider's own tools, such as web search, sent verbatim with every
+	// request.
 	Tools []json.RawMessage
 
-	// HeaderTimeout and IdleTimeout bound silences; see wire.Client.
+	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
-// A Provider makes models that speak the Messages API. It is safe for
-// concurrent use.
+// A Provider makes models of the Messages API. It is safe for concurrent use.
 type Provider struct {
 	client  *wire.Client
 	base    string
 	header  http.Header
 	vertex  bool
-	own     bool // the base is the public API
+	own     bool // base is the public API
 	builtin []json.RawMessage
 }
 
-// New returns a provider. It does no I/O.
+// New returns a provider, without I/O.
 func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
@@ -97,13 +91,12 @@ func header(c Config) http.Header {
 	return h
 }
 
-// Model implements llm.Provider.
 func (p *Provider) Model(id string) llm.Model {
 	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: traitsOf(id)}
 }
 
-// Check implements llm.Provider. Only the public API is sure to list its
-// models: elsewhere a missing list says nothing.
+// Check implements llm.Provider. It ignores a missing model except at the public API,
+// because other servers may lack the list.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	if p.vertex {
 		return nil
@@ -119,7 +112,7 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	return err
 }
 
-// Embed implements llm.Provider: this API has no embeddings.
+// Embed returns an error: this API has no embeddings.
 func (p *Provider) Embed(_ context.Context, id string, _ []string) ([][]float32, llm.Usage, error) {
 	return nil, llm.Usage{}, &llm.Error{
 		Class: llm.BadRequest, Model: p.client.Name + "/" + id,
@@ -127,7 +120,6 @@ func (p *Provider) Embed(_ context.Context, id string, _ []string) ([][]float32,
 	}
 }
 
-// A model is one model of a provider.
 type model struct {
 	*Provider
 	id     string
@@ -135,16 +127,14 @@ type model struct {
 	traits traits
 }
 
-// Name implements llm.Model.
 func (m *model) Name() string { return m.name }
 
-// Hold implements [llm.Holder].
 func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return m.Generate(wire.Hold(ctx, released), req)
 }
 
-// Generate implements llm.Model. It sends a second request in one case: if the
-// API refuses the signature of a thought, all opaque parts are left out.
+// Generate implements llm.Model. If the API refuses the signature of reasoning, it
+// repeats the request once without opaque parts.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
@@ -165,7 +155,7 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-// ask sends a request. The plan is nil if there could be none.
+// ask sends a request. The plan is nil if planning failed.
 func (m *model) ask(ctx context.Context, req *llm.Request, strip bool) (*plan, *http.Response, error) {
 	p, err := m.plan(req, strip)
 	if err != nil {
@@ -186,8 +176,8 @@ func (m *model) url() string {
 	return m.base + "/v1/messages"
 }
 
-// refusedSignature reports whether the API refused a thought that was given
-// back: another account's, or one of a conversation that was edited since.
+// refusedSignature reports whether the API refused returned reasoning, which may be
+// another account's or from an edited conversation.
 func refusedSignature(err error) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Status != http.StatusBadRequest {
@@ -197,7 +187,7 @@ func refusedSignature(err error) bool {
 	return strings.Contains(text, "signature") || strings.Contains(text, "thinking") && strings.Contains(text, "cannot be modified")
 }
 
-// CountTokens implements [llm.TokenCounter], but for Vertex AI, which counts in another way.
+// CountTokens implements [llm.TokenCounter], except for Vertex AI, which has another API.
 func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) {
 	if m.vertex {
 		return 0, &llm.Error{Class: llm.BadRequest, Model: m.name, Message: "no counts of tokens by Vertex AI"}
@@ -207,6 +197,6 @@ func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) 
 		return 0, err
 	}
 	b := &p.body
-	b.MaxTokens, b.Temperature, b.Stream = 0, nil, false // it does not know these
+	b.MaxTokens, b.Temperature, b.Stream = 0, nil, false // unknown to the count API
 	return m.client.Count(ctx, m.id, m.url()+"/count_tokens", m.header, b, "input_tokens")
 }

@@ -47,7 +47,7 @@ func TestSignatureRefused(t *testing.T) {
 		t.Errorf("%d requests, want 2", len(sent))
 	}
 
-	// Without anything to leave out there is no second request.
+	// Without opaque parts there is no second request.
 	sent = nil
 	_, err = llmtest.Generate(t, model, &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "thinking")}})
 	if c := llm.ClassOf(err); c != llm.BadRequest || len(sent) != 1 {
@@ -110,7 +110,7 @@ func TestCancelled(t *testing.T) {
 			cancel()
 		}
 	}
-	<-gone // the connection is closed
+	<-gone // the connection closed
 	if c := llm.ClassOf(last); c != llm.Cancelled {
 		t.Errorf("class %s: %v", c, last)
 	}

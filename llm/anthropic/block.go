@@ -15,7 +15,7 @@ type block struct {
 	Type         string          `json:"type"`
 	Text         string          `json:"text,omitempty"`
 	Citations    json.RawMessage `json:"citations,omitempty"`
-	Thinking     *string         `json:"thinking,omitempty"` // a pointer, for it may be empty and must be there
+	Thinking     *string         `json:"thinking,omitempty"` // a pointer, because an empty value must be sent
 	Signature    string          `json:"signature,omitempty"`
 	Data         string          `json:"data,omitempty"`
 	Source       *source         `json:"source,omitempty"`
@@ -29,7 +29,7 @@ type block struct {
 	CacheControl *cacheControl   `json:"cache_control,omitempty"`
 }
 
-// A source is where an image or a document is.
+// A source locates an image or document.
 type source struct {
 	Type      string `json:"type"`
 	MediaType string `json:"media_type,omitempty"`
@@ -37,9 +37,8 @@ type source struct {
 	URL       string `json:"url,omitempty"`
 }
 
-// An opaque is what is kept beside a part to make its block again: the type of
-// the block and what of it is not in the part. A block of a kind that is not
-// listed here is kept whole.
+// An opaque has the block type and the fields that a part lacks, so that the block can be
+// rebuilt. Blocks of other types are kept whole.
 type opaque struct {
 	Type      string          `json:"type"`
 	Signature string          `json:"signature,omitempty"` // of thinking
@@ -50,9 +49,9 @@ type opaque struct {
 // A conversation translates messages for one model.
 type conversation struct {
 	model string // full name
-	strip bool   // leave opaque parts behind
+	strip bool   // omit opaque parts
 	cache bool
-	sent  bool // an opaque part was translated
+	sent  bool // an opaque part was used
 }
 
 func (c *conversation) messages(in []llm.Message) ([]message, error) {
@@ -62,13 +61,13 @@ func (c *conversation) messages(in []llm.Message) ([]message, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(content) > 0 { // the API takes no empty message
+		if len(content) > 0 { // the API refuses empty messages
 			out = append(out, message{Role: msg.Role, Content: content})
 		}
 	}
 	if c.cache {
-		// The one before the last is where the next request still agrees with
-		// this one if the last message was the user's.
+		// The next request shares the prefix up to the message before the last, if the
+		// last is the user's.
 		for i := max(0, len(out)-2); i < len(out); i++ {
 			mark(out[i].Content)
 		}
@@ -76,7 +75,7 @@ func (c *conversation) messages(in []llm.Message) ([]message, error) {
 	return out, nil
 }
 
-// mark asks for a cache up to the last block that can carry the mark.
+// mark puts a cache mark on the last block that may have one.
 func mark(content []any) {
 	for _, c := range slices.Backward(content) {
 		if b, ok := c.(*block); ok && b.Type != "thinking" && b.Type != "redacted_thinking" {
@@ -86,8 +85,7 @@ func mark(content []any) {
 	}
 }
 
-// content translates the parts of a message; results of tools come first, as
-// the API demands.
+// content translates a message's parts, results first as the API requires.
 func (c *conversation) content(msg llm.Message) ([]any, error) {
 	var results, rest []any
 	for _, p := range msg.Parts {
@@ -105,7 +103,7 @@ func (c *conversation) content(msg llm.Message) ([]any, error) {
 	return append(results, rest...), nil
 }
 
-// part translates a part, to nil if there is nothing to send of it.
+// part translates a part, or returns nil.
 func (c *conversation) part(p llm.Part) (any, error) {
 	switch {
 	case p.Call != nil:
@@ -117,7 +115,7 @@ func (c *conversation) part(p llm.Part) (any, error) {
 	}
 	own := c.own(p)
 	switch {
-	case strings.TrimSpace(p.Text) != "": // the API refuses text of nothing but blanks
+	case strings.TrimSpace(p.Text) != "": // the API refuses blank text
 		b := &block{Type: "text", Text: p.Text}
 		var o opaque
 		if json.Unmarshal(own, &o) == nil && o.Type == "text" {
@@ -127,7 +125,7 @@ func (c *conversation) part(p llm.Part) (any, error) {
 	case own != nil && p.Text == "":
 		return again(own, p.Reasoning), nil
 	}
-	return nil, nil // reasoning without a signature cannot be given back
+	return nil, nil // unsigned reasoning cannot be returned
 }
 
 func (c *conversation) own(p llm.Part) json.RawMessage {
@@ -139,7 +137,7 @@ func (c *conversation) own(p llm.Part) json.RawMessage {
 	return own
 }
 
-// again makes the block anew that opaque data was taken of.
+// again rebuilds the block of opaque data.
 func again(own json.RawMessage, thought string) any {
 	var o opaque
 	if json.Unmarshal(own, &o) != nil {
@@ -169,7 +167,7 @@ func result(r *llm.ToolResult) (*block, error) {
 	return b, nil
 }
 
-// media translates an image, a PDF or a text file.
+// media translates an image, PDF or text file.
 func media(m *llm.Media) (*block, error) {
 	b := &block{Type: "document", Title: m.Name, Source: &source{Type: "base64", MediaType: m.Type}}
 	switch {

@@ -9,8 +9,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The events of a stream, and the whole message that a server may answer with
-// instead.
+// The events of a stream, or a whole message.
 type (
 	event struct {
 		Type         string          `json:"type"`
@@ -60,36 +59,35 @@ type (
 	}
 )
 
-// A piece is a block of an answer as it grows.
+// A piece is a growing block of an answer.
 type piece struct {
 	answered
 	index int
-	raw   json.RawMessage // of a block of a kind that only goes back
-	grown []byte          // text, thought or JSON
+	raw   json.RawMessage // of a block that is kept whole
+	grown []byte          // text, reasoning or JSON
 }
 
-// A fold makes an answer of events. It implements wire.Fold.
+// A fold builds an answer from events. It implements wire.Fold.
 type fold struct {
-	full   string // name of the model asked
-	answer string // name of the tool whose input is the answer
-	size   int    // of the request, in bytes
+	full   string // name of the requested model
+	answer string // tool whose input is the answer
+	size   int    // request bytes
 
 	id, served string
 	pieces     []*piece
 	stop       string
 	stopped    bool
 	used       llm.Usage
-	final      bool // used has the last count
+	final      bool // used is final
 	grown      int  // bytes of all pieces
 }
 
-// Limits of what a fold takes.
+// Limits of an answer.
 const (
 	maxGrown  = 64 << 20
 	maxPieces = 10000
 )
 
-// Add implements wire.Fold.
 func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
 	if index, d, ok := quickDelta(data); ok {
 		return f.grow(index, d)
@@ -97,7 +95,7 @@ func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
 	return f.decode(data)
 }
 
-// decode takes an event that is not like most.
+// decode adds an event that quickDelta cannot read.
 func (f *fold) decode(data []byte) (llm.Delta, bool, error) {
 	var ev event
 	if err := json.Unmarshal(data, &ev); err != nil {
@@ -105,7 +103,7 @@ func (f *fold) decode(data []byte) (llm.Delta, bool, error) {
 	}
 	switch ev.Type {
 	case "message":
-		ev.Counts = ev.Usage // the outer field of that name is found first
+		ev.Counts = ev.Usage // the decoder prefers the outer field of that name
 		return f.all(&ev.whole)
 	case "message_start":
 		if ev.Message != nil {
@@ -133,7 +131,7 @@ func (f *fold) begin(m *whole) {
 	f.count(m.Counts)
 }
 
-// all takes a message that came in one piece.
+// all adds a message in one piece.
 func (f *fold) all(m *whole) (llm.Delta, bool, error) {
 	f.begin(m)
 	f.final, f.stopped, f.stop = m.Counts != nil && m.Counts.Output != nil, true, m.StopReason
@@ -149,7 +147,7 @@ func (f *fold) all(m *whole) (llm.Delta, bool, error) {
 	return out, true, nil
 }
 
-// start begins a block, which may bring its content along.
+// start adds a block, which may already have content.
 func (f *fold) start(index int, raw json.RawMessage) (llm.Delta, bool, error) {
 	p := &piece{index: index}
 	if err := json.Unmarshal(raw, &p.answered); err != nil {
@@ -207,7 +205,7 @@ func (f *fold) piece(index int) *piece {
 	return nil
 }
 
-// add appends text to a block and returns what of it is to be seen.
+// add appends text to a block and returns its visible part.
 func (f *fold) add(p *piece, text string) (llm.Delta, bool, error) {
 	p.grown = append(p.grown, text...)
 	if f.grown += len(text); f.grown > maxGrown || len(f.pieces) > maxPieces {
@@ -224,7 +222,7 @@ func (f *fold) add(p *piece, text string) (llm.Delta, bool, error) {
 
 func (f *fold) answers(p *piece) bool { return f.answer != "" && p.Name == f.answer }
 
-// count takes what is counted; later counts replace earlier ones.
+// count merges usage; later counts replace earlier ones.
 func (f *fold) count(u *usage) {
 	if u == nil {
 		return
@@ -247,8 +245,8 @@ func (f *fold) count(u *usage) {
 	}
 }
 
-// Usage implements wire.Fold. Until the end the API has only counted what it
-// read, so what it has written is guessed.
+// Usage implements wire.Fold. The API counts output only at the end; before that it is
+// estimated.
 func (f *fold) Usage() llm.Usage {
 	if f.final && f.used.Output > 0 || f.grown == 0 {
 		return f.used
@@ -259,10 +257,8 @@ func (f *fold) Usage() llm.Usage {
 	return used
 }
 
-// Over implements wire.Fold.
 func (f *fold) Over() bool { return f.stopped && f.stop != "" }
 
-// Answer implements wire.Fold.
 func (f *fold) Answer() (*llm.Response, error) {
 	if !f.Over() {
 		return nil, nil
@@ -287,7 +283,7 @@ func (f *fold) Answer() (*llm.Response, error) {
 	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, ID: f.id, Usage: f.Usage()}, nil
 }
 
-// part makes a part of a block, unless nothing is in it.
+// part converts a block to a part; ok is false for an empty one.
 func (f *fold) part(p *piece) (part llm.Part, ok bool, err error) {
 	switch p.Type {
 	case "text":
@@ -321,7 +317,7 @@ func (f *fold) part(p *piece) (part llm.Part, ok bool, err error) {
 	return part, true, err
 }
 
-// whole keeps a block as it is, with the input that came in pieces.
+// whole keeps a block verbatim, with the streamed input.
 func (f *fold) whole(p *piece) (*llm.Opaque, error) {
 	if len(p.grown) == 0 {
 		return &llm.Opaque{Model: f.full, Data: p.raw}, nil
@@ -356,8 +352,8 @@ func finishOf(stop string) llm.Finish {
 	return llm.FinishOther
 }
 
-// quickDelta reads an event that is like most, a piece of a block, without
-// decoding it, and leaves whatever is not quite so to the decoder.
+// quickDelta reads the common event, a piece of a block, without decoding. It leaves
+// other events to the decoder.
 func quickDelta(data []byte) (index int, d delta, ok bool) {
 	types, deltas := 0, 0
 	s := wire.Scan(data)
@@ -377,7 +373,7 @@ func quickDelta(data []byte) (index int, d delta, ok bool) {
 	return index, d, ok && s.End() && types > 0 && d.Type != ""
 }
 
-// quickField reads a field of a piece of text, of thinking or of a call's input.
+// quickField reads a field of a piece of text, reasoning or call input.
 func quickField(s *wire.Scanner, key []byte, d *delta) bool {
 	switch string(key) {
 	case "type":

@@ -2,31 +2,31 @@ package anthropic
 
 import "strings"
 
-// A reasoning says how a model is told to think.
+// A reasoning is a model's way to control reasoning.
 type reasoning int
 
 const (
 	noThinking   reasoning = iota
-	byBudget               // a number of tokens; off unless asked for
-	adaptive               // an effort; off unless asked for
-	adaptiveOn             // an effort; on unless disabled
-	betweenTools           // an effort; the least is to think between tool calls
-	always                 // an effort; cannot be turned off
+	byBudget               // token budget; off by default
+	adaptive               // effort; off by default
+	adaptiveOn             // effort; on unless disabled
+	betweenTools           // effort; at least between tool calls
+	always                 // effort; always on
 )
 
-// traits are what an adapter must know of a model to ask it well.
+// traits describe a model's features.
 type traits struct {
-	prefix   string // of the model's name from "claude" on; "" if it is not known
-	output   int    // most tokens of an answer
+	prefix   string // of the name from "claude" on; "" if unknown
+	output   int    // maximum output tokens
 	thinks   reasoning
-	sampling bool // takes a temperature
-	schema   bool // takes a schema for the answer
-	forced   bool // takes a tool choice that forces a tool
-	effort   bool // takes an effort beside a budget
+	sampling bool // accepts a temperature
+	schema   bool // accepts an answer schema
+	forced   bool // accepts a forced tool choice
+	effort   bool // accepts an effort next to a budget
 }
 
-// known is what the providers' documentation said of each line of models in
-// November 2026. The longest prefix wins.
+// known has the model lines according to the documentation of November 2026. The longest
+// prefix wins.
 func known() []traits {
 	return []traits{
 		{prefix: "claude-3-", output: 4096, sampling: true, forced: true},
@@ -52,9 +52,9 @@ func known() []traits {
 	}
 }
 
-// traitsOf returns the traits of a model. Of a Claude that is not known it
-// assumes what the newest ones need, which older ones mostly accept; of another
-// maker's model behind this API, what such servers mostly accept.
+// traitsOf returns a model's traits. An unknown Claude gets those of the newest models,
+// which older ones mostly accept; other models get those that compatible servers mostly
+// accept.
 func traitsOf(id string) traits {
 	at := strings.Index(id, "claude")
 	if at < 0 {
@@ -70,15 +70,14 @@ func traitsOf(id string) traits {
 }
 
 const (
-	// usualOutput bounds an answer whose length the caller left open.
+	// usualOutput is the default limit of an answer.
 	usualOutput = 32000
 
-	// leastBudget is the least the API takes.
+	// leastBudget is the API's minimum.
 	leastBudget = 1024
 )
 
-// budgetOf returns the tokens an effort is worth to a model that wants a
-// number, or zero for none.
+// budgetOf returns an effort's token budget, or zero.
 func budgetOf(effort string) int {
 	switch effort {
 	case "minimal":

@@ -13,7 +13,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// recorded is how many exchanges of this dialect there are.
+// recorded is the number of exchanges in this dialect.
 const recorded = 55
 
 type object = map[string]any
@@ -46,7 +46,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// checkExtras checks what a request of ours has beyond the recorded one.
+// checkExtras checks the additional fields of the adapter's requests.
 func checkExtras(t *testing.T, sent llmtest.Sent, ask ask) {
 	t.Helper()
 	body := decode(t, sent.Body)
@@ -73,8 +73,8 @@ func checkExtras(t *testing.T, sent llmtest.Sent, ask ask) {
 	}
 }
 
-// common is what of a request's body must be the same in ours: all of it but
-// the way the answer comes, the number of tokens to think and the cache of tools.
+// common returns the fields of a request's body that must match: all but streaming, the
+// reasoning budget and the cache of tools.
 func common(t *testing.T, body []byte, ask ask) object {
 	t.Helper()
 	r := decode(t, body)
@@ -95,7 +95,7 @@ func common(t *testing.T, body []byte, ask ask) object {
 	return r
 }
 
-// An ask is a recorded request in our words.
+// An ask is a recorded request as an llm.Request.
 type ask struct {
 	id     string
 	vertex bool
@@ -198,11 +198,11 @@ func picture(t *testing.T, b object) *llm.Media {
 	return &llm.Media{Type: source["media_type"].(string), Data: data}
 }
 
-// A reading is what an answer comes to.
+// A reading is the content of an answer.
 type reading struct {
 	Text, Reasoning string
 	Calls           []object
-	Opaque          []object // blocks that only go back, and signatures
+	Opaque          []object // opaque blocks and signatures
 	Finish          llm.Finish
 	ID, Served      string
 	Usage           llm.Usage
@@ -218,7 +218,7 @@ func seen(t *testing.T, resp *llm.Response) *reading {
 	r := &reading{Text: resp.Message.Text(), Finish: resp.Finish, ID: resp.ID, Served: resp.Served, Usage: resp.Usage}
 	var answer any
 	if json.Unmarshal([]byte(r.Text), &answer) == nil {
-		r.Text = string(encode(t, answer)) // in one spelling
+		r.Text = string(encode(t, answer)) // normalized
 	}
 	for _, p := range resp.Message.Parts {
 		r.Reasoning += p.Reasoning
@@ -232,7 +232,7 @@ func seen(t *testing.T, resp *llm.Response) *reading {
 	return r
 }
 
-// read reads a recorded answer anew, in the plainest way.
+// read reads a recorded answer in the simplest way.
 func read(t *testing.T, rec llmtest.Recording) *reading {
 	t.Helper()
 	msg := object{}

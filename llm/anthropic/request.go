@@ -9,12 +9,12 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The request as the Messages API wants it.
+// The request of the Messages API.
 type (
 	messageRequest struct {
 		Model        string            `json:"model,omitempty"`
 		Version      string            `json:"anthropic_version,omitempty"`
-		MaxTokens    int               `json:"max_tokens,omitempty"` // zero only where tokens are counted
+		MaxTokens    int               `json:"max_tokens,omitempty"` // zero only for token counts
 		System       []*block          `json:"system,omitempty"`
 		Messages     []message         `json:"messages"`
 		Tools        []json.RawMessage `json:"tools,omitempty"`
@@ -26,7 +26,7 @@ type (
 	}
 	message struct {
 		Role    llm.Role `json:"role"`
-		Content []any    `json:"content"` // *block, or json.RawMessage for what only goes back
+		Content []any    `json:"content"` // *block, or json.RawMessage for blocks kept whole
 	}
 	tool struct {
 		Name         string          `json:"name"`
@@ -56,14 +56,14 @@ type (
 	}
 )
 
-// A plan is a request ready to send, with what is needed to read the answer.
+// A plan is a request with the data to read its answer.
 type plan struct {
 	body   messageRequest
-	answer string // name of the tool whose input is the answer, or empty
-	opaque bool   // parts that only this model can read are in it
+	answer string // tool whose input is the answer, or ""
+	opaque bool   // has opaque parts
 }
 
-// plan translates a request. With strip, opaque parts stay behind.
+// plan translates a request; strip omits opaque parts.
 func (m *model) plan(req *llm.Request, strip bool) (*plan, error) {
 	history := conversation{model: m.name, strip: strip, cache: req.Cache}
 	messages, err := history.messages(req.Messages)
@@ -88,8 +88,7 @@ func (m *model) plan(req *llm.Request, strip bool) (*plan, error) {
 	return p, nil
 }
 
-// system sets the system prompt: the caller's, and words of the adapter's own
-// behind the part that is cached.
+// system sets the caller's system prompt, and the adapter's words after the cached part.
 func (p *plan) system(req *llm.Request, words string) {
 	if strings.TrimSpace(req.System) != "" {
 		b := &block{Type: "text", Text: req.System}
@@ -103,7 +102,7 @@ func (p *plan) system(req *llm.Request, words string) {
 	}
 }
 
-// think sets how long the answer may be and how much of it may be thought.
+// think sets the limits of the answer and its reasoning.
 func (m *model) think(p *plan, req *llm.Request) {
 	p.body.MaxTokens = req.MaxTokens
 	if m.traits.thinks == byBudget {
@@ -114,14 +113,14 @@ func (m *model) think(p *plan, req *llm.Request) {
 	if p.body.MaxTokens <= 0 {
 		p.body.MaxTokens = min(usualOutput, m.traits.output)
 	}
-	if m.traits.prefix != "" { // else the limit is a guess, and more may be right
+	if m.traits.prefix != "" { // otherwise the limit is a guess
 		p.body.MaxTokens = min(p.body.MaxTokens, m.traits.output)
 	}
 }
 
-// thinkByBudget leaves at least a quarter of the answer to what is not thought.
-// Thinking stays off where the API would refuse it: in answers too short for
-// it, when a tool is forced, and in an open tool loop that was begun without.
+// thinkByBudget reserves a quarter of the answer for text. It leaves reasoning off where
+// the API refuses it: for short answers, forced tools, and open tool loops that started
+// without it.
 func (m *model) thinkByBudget(p *plan, req *llm.Request) {
 	budget := budgetOf(req.Effort)
 	if m.traits.effort && budget > 0 {
@@ -143,7 +142,7 @@ func (m *model) thinkByBudget(p *plan, req *llm.Request) {
 }
 
 func (m *model) thinkByEffort(p *plan, req *llm.Request) {
-	// Without a display the newest models keep their thoughts to themselves.
+	// The newest models hide their reasoning without a display.
 	on := &thinking{Type: "adaptive", Display: "summarized"}
 	asked := req.Effort != "" && req.Effort != "none"
 	switch m.traits.thinks {
@@ -181,14 +180,14 @@ func (p *plan) effort(effort string) {
 	p.body.OutputConfig.Effort = effort
 }
 
-// thinksNow reports whether the answer may begin with thoughts, which rules
-// forced tools out.
+// thinksNow reports whether the answer may start with reasoning, which excludes forced
+// tools.
 func (p *plan) thinksNow() bool {
 	return p.body.Thinking != nil && p.body.Thinking.Type != "disabled"
 }
 
-// midLoop reports whether the conversation ends in results of tools that were
-// called without a thought before them.
+// midLoop reports whether the conversation ends in results of calls made without
+// reasoning.
 func midLoop(messages []message) bool {
 	n := len(messages)
 	if n < 2 || messages[n-2].Role != llm.Assistant || messages[n-1].Role != llm.User {
@@ -202,9 +201,8 @@ func midLoop(messages []message) bool {
 	return !ok || first.Type != "thinking" && first.Type != "redacted_thinking"
 }
 
-// tools sets the tools, the choice among them and the schema of the answer, in
-// the strongest way the model has. What it has no way for becomes words for
-// the system prompt.
+// tools sets the tools, the tool choice and the answer's schema by the model's strongest
+// means. It returns words for the system prompt for the rest.
 func (m *model) tools(p *plan, req *llm.Request) (words string, err error) {
 	p.body.Tools = append(p.body.Tools, m.builtin...)
 	for i, t := range req.Tools {
@@ -230,7 +228,7 @@ func (m *model) tools(p *plan, req *llm.Request) (words string, err error) {
 	return words, p.answerByTool(req)
 }
 
-// choose sets the tool choice, or returns words where it cannot be forced.
+// choose sets the tool choice, or returns words if it cannot be forced.
 func (m *model) choose(p *plan, req *llm.Request) string {
 	if len(p.body.Tools) == 0 || req.ToolChoice == "" {
 		return ""
@@ -254,8 +252,8 @@ func (m *model) choose(p *plan, req *llm.Request) string {
 	return ""
 }
 
-// answerByTool makes the answer the input of a tool that must be called, or,
-// if there are other tools to use, may be called instead of them.
+// answerByTool makes the answer a forced tool's input. With other tools, the model must
+// call any of them.
 func (p *plan) answerByTool(req *llm.Request) error {
 	p.answer = wire.SchemaName(req.Schema)
 	others := len(p.body.Tools) > 0 && req.ToolChoice != "none"

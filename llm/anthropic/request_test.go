@@ -11,7 +11,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// body returns the fields of the body that a request makes, as JSON.
+// body returns fields of a request's body, as JSON.
 func body(t *testing.T, id string, req *llm.Request, fields ...string) string {
 	t.Helper()
 	m := New(Config{}).Model(id).(*model)

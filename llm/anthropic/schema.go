@@ -6,13 +6,13 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// maxSchemaDepth bounds how deep a schema may nest.
+// maxSchemaDepth limits the nesting of a schema.
 const maxSchemaDepth = 50
 
-// strictSchema rewrites a schema for structured output, which wants every object
-// closed and knows no bounds on numbers, strings and lists: those are left out,
-// for whoever asked validates the answer anyway. It reports whether the schema
-// can be said so; maps with free keys and schemas that hold themselves cannot.
+// strictSchema rewrites a schema for structured output, which requires closed objects. It
+// drops unsupported bounds on numbers, strings and lists, because callers validate the
+// answer. It returns false for schemas without such a form, such as maps with free keys
+// and recursive ones.
 func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	s := strict{}
 	out, ok := s.schema(schema, 0)
@@ -22,10 +22,9 @@ func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	return out, true
 }
 
-// A strict is a rewriting under way.
 type strict struct {
-	refs bool // there is a reference
-	defs int  // definitions it may be to
+	refs bool // has references
+	defs int  // number of definitions
 }
 
 func (s *strict) schema(raw json.RawMessage, depth int) (json.RawMessage, bool) {
@@ -57,13 +56,13 @@ func (s *strict) schema(raw json.RawMessage, depth int) (json.RawMessage, bool) 
 	return text, err == nil
 }
 
-// closed reports whether a schema for further keys forbids them.
+// closed reports whether additionalProperties forbids other keys.
 func closed(raw json.RawMessage) bool {
 	text, err := json.Marshal(raw) // compacts
 	return err == nil && (string(text) == "false" || string(text) == `{"not":{}}`)
 }
 
-// field rewrites one keyword; keep says whether the API knows it.
+// field rewrites one keyword; keep reports whether the API supports it.
 func (s *strict) field(f wire.Field, depth int) (value json.RawMessage, keep, ok bool) {
 	switch f.Key {
 	case "properties", "$defs", "definitions":
@@ -86,8 +85,8 @@ func (s *strict) field(f wire.Field, depth int) (value json.RawMessage, keep, ok
 	return nil, false, true
 }
 
-// members rewrites the schemas of an object's values. Definitions may not
-// refer to one another, which rules out that they hold themselves.
+// members rewrites an object's schemas. Definitions must not have references, which
+// excludes recursion.
 func (s *strict) members(f wire.Field, depth int) (json.RawMessage, bool) {
 	return wire.MapObject(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) {
 		if f.Key == "properties" {

@@ -70,7 +70,7 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// TestMany has a thousand streams open at once.
+// TestMany opens a thousand streams at once.
 func TestMany(t *testing.T) {
 	const many = 1000
 	var open sync.WaitGroup
@@ -80,7 +80,7 @@ func TestMany(t *testing.T) {
 		` + strings.Repeat(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word "}}`+"\n", 20)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, stream(body)) // a lost client shows in the test
+		_, _ = io.WriteString(w, stream(body)) // the test notices a lost client
 		w.(http.Flusher).Flush()
 		open.Done()
 		open.Wait()
