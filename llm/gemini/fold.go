@@ -12,7 +12,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The pieces of an answer; an answer in one piece looks the same.
+// The pieces of an answer, streamed or whole.
 type (
 	generateResponse struct {
 		Candidates []struct {
@@ -40,21 +40,21 @@ type (
 	}
 )
 
-// A fold makes an answer of pieces. It implements wire.Fold.
+// A fold builds an answer from pieces. It implements wire.Fold.
 type fold struct {
-	full string // name of the model asked
-	size int    // of the request, in bytes
+	full string // name of the requested model
+	size int    // request bytes
 
 	parts      wire.Parts
 	calls      int
 	finish     string
-	why        string // the provider's words for finish
+	why        string // finishMessage
 	used       llm.Usage
 	id, served string
 }
 
-// Add implements wire.Fold. No piece is known to be the last: some models give
-// every piece a reason to finish.
+// Add implements wire.Fold. last is always false, because some models send a finish
+// reason in every piece.
 func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
 	var r generateResponse
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -87,7 +87,7 @@ func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
 	return out, false, nil
 }
 
-// blocked is the error of a prompt that the provider will not answer.
+// blocked returns the error of a blocked prompt.
 func blocked(reason, words string) error {
 	text := "the prompt was blocked: " + strings.ToLower(reason)
 	if words != "" {
@@ -96,8 +96,8 @@ func blocked(reason, words string) error {
 	return &llm.Error{Class: llm.Filtered, Message: text}
 }
 
-// part takes a part of an answer. One with a signature stands alone, for the
-// signature goes back with exactly this part.
+// part adds a part. A signed part stays separate, because its signature belongs to
+// exactly that part.
 func (f *fold) part(out *llm.Delta, raw json.RawMessage) error {
 	var p part
 	if err := json.Unmarshal(raw, &p); err != nil {
@@ -155,8 +155,7 @@ func (f *fold) call(c *functionCall, own *llm.Opaque) error {
 	return f.parts.Add(llm.Part{Call: call, Opaque: own})
 }
 
-// count takes a count, which replaces the ones before: they are cumulative.
-// Some pieces bring one that is empty.
+// count replaces the usage, which is cumulative. Some pieces have empty usage.
 func (f *fold) count(u *usage) {
 	if u == nil || u.Prompt == nil && u.Candidates+u.Thoughts == 0 {
 		return
@@ -173,7 +172,6 @@ func (f *fold) count(u *usage) {
 	}
 }
 
-// Usage implements wire.Fold.
 func (f *fold) Usage() llm.Usage {
 	if f.parts.Size() == 0 {
 		return f.used
@@ -181,10 +179,8 @@ func (f *fold) Usage() llm.Usage {
 	return wire.CountedOr(f.used, f.size, f.parts.Size())
 }
 
-// Over implements wire.Fold.
 func (f *fold) Over() bool { return f.finish != "" }
 
-// Answer implements wire.Fold.
 func (f *fold) Answer() (*llm.Response, error) {
 	if !f.Over() {
 		return nil, nil
@@ -205,7 +201,7 @@ func (f *fold) Answer() (*llm.Response, error) {
 	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, ID: f.id, Usage: used}, nil
 }
 
-// failure returns the class of the reasons that are failures of the model.
+// failure returns the class of finish reasons that are failures.
 func failure(reason string) llm.Class {
 	switch reason {
 	case "MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE":
@@ -229,8 +225,8 @@ func finishOf(reason string) llm.Finish {
 	return llm.FinishOther
 }
 
-// each yields the elements of pieces that are JSON lists, as servers send whose
-// streams are not server-sent events.
+// each yields the elements of JSON lists, which servers send instead of server-sent
+// events.
 func each(pieces iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for piece, err := range pieces {

@@ -18,7 +18,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// stream makes server-sent events of JSON, one a line.
+// stream returns server-sent events of JSON lines.
 func stream(lines string) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {
@@ -101,7 +101,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestUsage reads counts that are not all there, or are lies.
+// TestUsage reads missing and absurd counts.
 func TestUsage(t *testing.T) {
 	const most = 1 << 28
 	for _, test := range []struct {
@@ -184,8 +184,8 @@ func follow(f *fold, body []byte) (resp *llm.Response, err error) {
 	return resp, err
 }
 
-// TestCuts cuts recorded answers at every tenth byte: no part of one is an
-// answer before the reason to finish.
+// TestCuts cuts recorded answers at every tenth byte: no prefix before the finish reason
+// is an answer.
 func TestCuts(t *testing.T) {
 	for _, rec := range llmtest.Recordings(t, "gem") {
 		if !strings.HasPrefix(rec.Type, sse) {

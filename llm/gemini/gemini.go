@@ -1,15 +1,11 @@
-// Package gemini talks to Google's models by generateContent, at the Gemini API
-// or at Vertex AI.
+// Package gemini talks to Google's models by generateContent, at the Gemini API or Vertex
+// AI.
 //
-// A request is translated in request.go (what is asked) and part.go (the
-// conversation), its schemas in schema.go, an answer in fold.go; models.go knows
-// what each line of models takes. A signature is kept as the Opaque of the part
-// it came with, a JSON string, and goes back with that part to the model that
-// made it and to no other; a part of a kind that llm has no word for is kept
-// whole, a JSON object.
-//
-// Answers are streamed; one that comes as a single JSON object or list is read
-// too. The key is sent in a header, never in an address.
+// request.go, part.go and schema.go build a request, fold.go reads its answer, streamed
+// or as one JSON object or list; models.go knows each model line's features. A part's
+// Opaque is its signature, a JSON string, or the whole part, an object, if llm has no
+// field for it. Either goes back with that part to its own model only. The key is sent in
+// a header, never in a URL.
 package gemini
 
 import (
@@ -29,25 +25,23 @@ import (
 
 const defaultBase = "https://generativelanguage.googleapis.com/v1beta"
 
-// A Config says where a provider is and who asks. The zero value is the Gemini
-// API without a key.
+// A Config configures a provider. The zero value is the Gemini API without a key.
 type Config struct {
-	Name    string       // first part of models' names; "" is "gemini"
+	Name    string       // first part of model names; "" is "gemini"
 	BaseURL string       // up to the version; "" is the Gemini API
 	Key     string       // secret
-	KeyEnv  string       // the variable the key should be in, for advice; "" is GEMINI_API_KEY
-	HTTP    *http.Client // nil is a client of its own
+	KeyEnv  string       // variable of the key, for advice; "" is GEMINI_API_KEY
+	HTTP    *http.Client // nil is a new client
 
-	// Vertex says that BaseURL is Vertex AI's: it ends in publishers/google, and
-	// Key is an access token.
+	// Vertex declares that BaseURL is Vertex AI's. It ends in publishers/google, and Key
+	// is an access token.
 	Vertex bool
 
-	// HeaderTimeout and IdleTimeout bound silences; see wire.Client.
+	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
-// A Provider makes models that speak generateContent. It is safe for concurrent
-// use.
+// A Provider makes models of generateContent. It is safe for concurrent use.
 type Provider struct {
 	client *wire.Client
 	base   string
@@ -55,7 +49,7 @@ type Provider struct {
 	vertex bool
 }
 
-// New returns a provider. It does no I/O.
+// New returns a provider, without I/O.
 func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
@@ -72,12 +66,11 @@ func New(c Config) *Provider {
 	return p
 }
 
-// Model implements llm.Provider.
 func (p *Provider) Model(id string) llm.Model {
 	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: traitsOf(id)}
 }
 
-// url returns the address of a model, with what is to be done with it.
+// url returns the URL of a model, with a verb.
 func (p *Provider) url(id, verb string) string {
 	parts := strings.Split(resource(id), "/")
 	for i := range parts {
@@ -86,8 +79,8 @@ func (p *Provider) url(id, verb string) string {
 	return p.base + "/" + strings.Join(parts, "/") + verb
 }
 
-// resource returns a model's name as the API knows it: models/x, or what has a
-// collection of its own, such as tunedModels/x.
+// resource returns a model's resource name: models/x, or id itself if it names a
+// collection, such as tunedModels/x.
 func resource(id string) string {
 	if strings.Contains(id, "/") {
 		return id
@@ -95,7 +88,7 @@ func resource(id string) string {
 	return "models/" + id
 }
 
-// Check implements llm.Provider. Vertex AI has no way to say.
+// Check implements llm.Provider. It returns nil for Vertex AI, which cannot tell.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	if p.vertex {
 		return nil
@@ -108,7 +101,6 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	return resp.Body.Close()
 }
 
-// A model is one model of a provider.
 type model struct {
 	*Provider
 	id     string
@@ -116,16 +108,14 @@ type model struct {
 	traits traits
 }
 
-// Name implements llm.Model.
 func (m *model) Name() string { return m.name }
 
-// Hold implements [llm.Holder].
 func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return m.Generate(wire.Hold(ctx, released), req)
 }
 
-// Generate implements llm.Model. It sends a second request in one case: if the
-// API refuses the signature of a thought, all opaque parts are left out.
+// Generate implements llm.Model. If the API refuses a signature, it repeats the request
+// once without opaque parts.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
@@ -159,8 +149,7 @@ func (m *model) ask(ctx context.Context, req *llm.Request, strip bool) (resp *ht
 	return resp, opaque, err
 }
 
-// refusedSignature reports whether the API refused a signature that was given
-// back.
+// refusedSignature reports whether the API refused a returned signature.
 func refusedSignature(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && e.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(e.Message), "signature")
@@ -176,7 +165,7 @@ type (
 	}
 )
 
-// CountTokens implements [llm.TokenCounter], but for Vertex AI, which counts in another way.
+// CountTokens implements [llm.TokenCounter], except for Vertex AI, which has another API.
 func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) {
 	if m.vertex {
 		return 0, &llm.Error{Class: llm.BadRequest, Model: m.name, Message: "no counts of tokens by Vertex AI"}
@@ -188,10 +177,10 @@ func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) 
 	return m.client.Count(ctx, m.id, m.url(m.id, ":countTokens"), m.header, countRequest{countedRequest{resource(m.id), plan}}, "totalTokens")
 }
 
-// batch is the most texts the API takes at once.
+// batch is the API's limit of texts.
 const batch = 100
 
-// maxEmbeddings bounds an answer, in bytes.
+// maxEmbeddings limits an answer, in bytes.
 const maxEmbeddings = 64 << 20
 
 type (
@@ -209,9 +198,8 @@ type (
 	}
 )
 
-// Embed implements llm.Provider. The API does not count the tokens, so the
-// usage is an estimate. Vertex AI embeds in another way, which this does not
-// speak.
+// Embed implements llm.Provider, except for Vertex AI, which has another API. The usage
+// is estimated, because the API does not report it.
 func (p *Provider) Embed(ctx context.Context, id string, texts []string) ([][]float32, llm.Usage, error) {
 	name := p.client.Name + "/" + id
 	if p.vertex {

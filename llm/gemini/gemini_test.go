@@ -109,14 +109,14 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// TestMany has a thousand streams open at once.
+// TestMany opens a thousand streams at once.
 func TestMany(t *testing.T) {
 	const many = 1000
 	var open sync.WaitGroup
 	open.Add(many)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", sse)
-		_, _ = io.WriteString(w, stream(strings.Repeat(parts(`{"text":"word "}`)+"\n", 20))) // a lost client shows in the test
+		_, _ = io.WriteString(w, stream(strings.Repeat(parts(`{"text":"word "}`)+"\n", 20))) // the test notices a lost client
 		w.(http.Flusher).Flush()
 		open.Done()
 		open.Wait()

@@ -7,29 +7,29 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// A reasoning says how a model is told to think.
+// A reasoning is a model's way to control reasoning.
 type reasoning int
 
 const (
 	noThinking reasoning = iota
-	byBudget             // a number of tokens
-	byLevel              // a word
+	byBudget             // token budget
+	byLevel              // level
 )
 
-// traits are what an adapter must know of a model to ask it well.
+// traits describe a model's features.
 type traits struct {
 	thinks      reasoning
-	least, most int      // tokens to think by budget; least is what "none" comes to
-	some        int      // the least that is thinking
-	levels      []string // the efforts it knows by level, least first
-	jsonSchema  bool     // takes responseJsonSchema
-	both        bool     // takes a schema beside tools
-	signed      bool     // wants a signature on calls
-	inResult    bool     // takes media within results of tools
+	least, most int      // range of the token budget; least is also that of "none"
+	some        int      // minimum budget with reasoning
+	levels      []string // supported efforts, lowest first
+	jsonSchema  bool     // accepts responseJsonSchema
+	both        bool     // accepts a schema next to tools
+	signed      bool     // requires a signature on calls
+	inResult    bool     // accepts media in tool results
 }
 
-// traitsOf returns the traits of a model, by what the documentation said in
-// November 2026. Of a model that is not known it assumes what the newest take.
+// traitsOf returns a model's traits, according to the documentation of November 2026.
+// Unknown models get those of the newest.
 func traitsOf(id string) traits {
 	id = id[strings.LastIndexByte(id, '/')+1:]
 	version, ok := versionOf(id)
@@ -66,8 +66,8 @@ func traits25(id string) traits {
 	return t
 }
 
-// versionOf returns 2.5 of gemini-2.5-pro; names such as gemini-flash-latest
-// have no version.
+// versionOf returns 2.5 for gemini-2.5-pro; names such as gemini-flash-latest have no
+// version.
 func versionOf(id string) (float64, bool) {
 	id = strings.TrimPrefix(id, "gemini-")
 	id, _, _ = strings.Cut(id, "-")
@@ -75,7 +75,7 @@ func versionOf(id string) (float64, bool) {
 	return v, err == nil
 }
 
-// budgetOf returns the tokens an effort is worth, within what the model takes.
+// budgetOf returns an effort's token budget, within the model's range.
 func (t traits) budgetOf(effort string) int {
 	n := 0
 	switch effort {
@@ -91,7 +91,7 @@ func (t traits) budgetOf(effort string) int {
 	return min(max(n, t.least), t.most)
 }
 
-// levelOf returns the level that is nearest to an effort, rather more than less.
+// levelOf returns the lowest level that reaches effort, or the highest.
 func (t traits) levelOf(effort string) string {
 	for _, l := range t.levels {
 		if wire.EffortRank(l) >= wire.EffortRank(effort) {

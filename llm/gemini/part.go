@@ -9,7 +9,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// A part of a content, in requests and answers.
+// A part is a piece of content, in requests and answers.
 type part struct {
 	Text             *string           `json:"text,omitempty"`
 	Thought          bool              `json:"thought,omitempty"`
@@ -42,17 +42,17 @@ type (
 	}
 )
 
-// noSignature stands for the signature of a call that another model made, or
-// that lost its own: the models that check signatures let it pass.
+// noSignature replaces the missing signature of a call, for instance another model's;
+// models that check signatures accept it.
 const noSignature = "skip_thought_signature_validator"
 
 // A conversation translates messages for one model.
 type conversation struct {
 	model  string // full name
 	traits traits
-	ids    bool // calls and results carry their ids
-	strip  bool // leave opaque parts behind
-	sent   bool // an opaque part was translated
+	ids    bool // send IDs of calls and results
+	strip  bool // omit opaque parts
+	sent   bool // an opaque part was used
 	names  map[string]string
 }
 
@@ -79,7 +79,7 @@ func (c *conversation) contents(in []llm.Message) ([]content, error) {
 	return out, nil
 }
 
-// part translates a part; calls counts those of the message.
+// part translates a part; calls counts the message's calls.
 func (c *conversation) part(p llm.Part, calls *int) ([]any, error) {
 	own := c.own(p)
 	var out part
@@ -101,7 +101,7 @@ func (c *conversation) part(p llm.Part, calls *int) ([]any, error) {
 			return nil, err
 		}
 	case out.ThoughtSignature == "":
-		return nil, nil // thoughts go back only if they are signed
+		return nil, nil // unsigned reasoning is not returned
 	case p.Reasoning != "":
 		out.Text, out.Thought = &p.Reasoning, true
 	default:
@@ -152,7 +152,7 @@ func (c *conversation) result(r *llm.ToolResult) ([]any, error) {
 	return append(out, m), nil
 }
 
-// media translates an image or another file, whatever its type.
+// media translates a file of any type.
 func media(to *part, m *llm.Media) error {
 	switch {
 	case m.URL != "":

@@ -14,7 +14,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// recorded is how many exchanges of this dialect there are.
+// recorded is the number of exchanges in this dialect.
 const recorded = 84
 
 type object = map[string]any
@@ -46,7 +46,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// checkHead checks the address and the key.
+// checkHead checks the URL and key.
 func checkHead(t *testing.T, sent llmtest.Sent, ask ask) {
 	t.Helper()
 	if want := "/models/" + ask.id + ":streamGenerateContent?alt=sse"; sent.Path != want {
@@ -61,8 +61,8 @@ func checkHead(t *testing.T, sent llmtest.Sent, ask ask) {
 	}
 }
 
-// madeUp compares ids of calls only where the recording has them; ours must
-// differ from one another all the same.
+// madeUp compares call IDs only if the recording has them; the adapter's must always be
+// unique.
 func madeUp(want *reading) cmp.Option {
 	for _, c := range want.Calls {
 		if c["id"] != nil {
@@ -72,7 +72,7 @@ func madeUp(want *reading) cmp.Option {
 	return cmpopts.IgnoreMapEntries(func(k string, _ any) bool { return k == "id" })
 }
 
-// An ask is a recorded request in our words.
+// An ask is a recorded request as an llm.Request.
 type ask struct {
 	id     string
 	vertex bool
@@ -117,7 +117,7 @@ func (a *ask) configure(t *testing.T, config object) {
 	}
 }
 
-// lower undoes the dialect's types.
+// lower converts the dialect's types to lower case.
 func lower(v any) any {
 	switch v := v.(type) {
 	case object:
@@ -175,11 +175,11 @@ func (a *ask) message(t *testing.T, turn int, c object) llm.Message {
 	return out
 }
 
-// A reading is what an answer comes to.
+// A reading is the content of an answer.
 type reading struct {
 	Text, Reasoning string
 	Calls           []object
-	Signed          []object // what was signed, and how
+	Signed          []object // signed parts with their signatures
 	Finish          llm.Finish
 	ID, Served      string
 	Usage           llm.Usage
@@ -211,7 +211,7 @@ func seen(t *testing.T, resp *llm.Response) *reading {
 	return r
 }
 
-// read reads a recorded answer anew, in the plainest way.
+// read reads a recorded answer in the simplest way.
 func read(t *testing.T, rec llmtest.Recording) *reading {
 	t.Helper()
 	r := &reading{}

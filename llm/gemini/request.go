@@ -8,7 +8,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The request as generateContent wants it.
+// The request of generateContent.
 type (
 	generateRequest struct {
 		SystemInstruction *content          `json:"systemInstruction,omitempty"`
@@ -19,7 +19,7 @@ type (
 	}
 	content struct {
 		Role  string `json:"role,omitempty"`
-		Parts []any  `json:"parts"` // part, or json.RawMessage for what only goes back
+		Parts []any  `json:"parts"` // part, or json.RawMessage for parts kept whole
 	}
 	toolSet struct {
 		FunctionDeclarations []function `json:"functionDeclarations"`
@@ -51,8 +51,8 @@ type (
 	}
 )
 
-// plan translates a request. With strip, opaque parts stay behind. Opaque says
-// that there are parts that only this model can read.
+// plan translates a request; strip omits opaque parts. opaque reports that the body has
+// some.
 func (m *model) plan(req *llm.Request, strip bool) (body *generateRequest, opaque bool, err error) {
 	c := conversation{model: m.name, traits: m.traits, ids: !m.vertex, strip: strip}
 	contents, err := c.contents(req.Messages)
@@ -81,7 +81,7 @@ func (g *generationConfig) empty() bool {
 	return g.MaxOutputTokens == 0 && g.Temperature == nil && g.ResponseMimeType == "" && g.ThinkingConfig == nil
 }
 
-// think returns how to think, or nil to leave it to the model.
+// think returns the reasoning settings, or nil for the model's default.
 func (m *model) think(effort string) *thinkingConfig {
 	if effort == "" || m.traits.thinks == noThinking {
 		return nil
@@ -96,7 +96,7 @@ func (m *model) think(effort string) *thinkingConfig {
 	return t
 }
 
-// schema asks for an answer of a schema, if the model can be asked so.
+// schema sets the answer's schema and reports whether the model supports it.
 func (m *model) schema(config *generationConfig, body *generateRequest, s *llm.Schema) bool {
 	if len(body.Tools) > 0 && !m.traits.both {
 		return false
@@ -118,7 +118,7 @@ func (m *model) schema(config *generationConfig, body *generateRequest, s *llm.S
 	return true
 }
 
-// tools declares the tools and the choice among them.
+// tools sets the tools and the tool choice.
 func (m *model) tools(body *generateRequest, req *llm.Request) error {
 	if len(req.Tools) == 0 || req.ToolChoice == "none" && req.Schema != nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// body returns the fields of the body that a request makes, as JSON.
+// body returns fields of a request's body, as JSON.
 func body(t *testing.T, m *model, req *llm.Request, fields ...string) string {
 	t.Helper()
 	p, _, err := m.plan(req, false)

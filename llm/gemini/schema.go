@@ -9,31 +9,31 @@ import (
 )
 
 const (
-	// maxSchemaDepth bounds how deep a schema may nest, references followed.
+	// maxSchemaDepth limits the nesting of a schema, references included.
 	maxSchemaDepth = 30
 
-	// maxSchemaSize bounds a schema with its references put in, in bytes.
+	// maxSchemaSize limits a schema with expanded references, in bytes.
 	maxSchemaSize = 256 << 10
 )
 
-// ownSchema rewrites a JSON schema in Gemini's dialect of OpenAPI: types are in
-// upper case, a type or null is nullable, references are put in, and keywords
-// that the API refuses are left out. It reports whether the schema could be
-// read. A schema that holds itself ends in an object of any kind.
+// ownSchema rewrites a JSON schema in Gemini's OpenAPI dialect. Types become upper case,
+// unions with null become nullable, references are expanded, and unsupported keywords
+// dropped. It reports whether the schema is readable. Recursion ends in an arbitrary
+// object.
 func ownSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	d := dialect{own: true}
 	return d.rewrite(schema)
 }
 
-// plainSchema rewrites a JSON schema for models that take JSON Schema as it
-// is: only references are put in and foreign keywords left out.
+// plainSchema rewrites a JSON schema for models that accept JSON Schema: it only expands
+// references and drops unsupported keywords.
 func plainSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	d := dialect{}
 	return d.rewrite(schema)
 }
 
-// parameters returns a tool's schema as the API takes it: nil for an object
-// without fields, which it refuses.
+// parameters returns a tool's schema, or nil for an object without fields, which the API
+// refuses.
 func parameters(schema json.RawMessage) json.RawMessage {
 	o, err := wire.ParseObject(schema)
 	if err != nil || o.Value("properties") == nil && o.String("type") == "OBJECT" {
@@ -42,10 +42,10 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-// A dialect is a rewriting under way.
+// A dialect is the state of a rewrite.
 type dialect struct {
 	own  bool
-	root wire.Object // where references lead
+	root wire.Object // target of references
 	size int
 }
 
@@ -58,7 +58,7 @@ func (d *dialect) rewrite(schema json.RawMessage) (json.RawMessage, bool) {
 	return d.schema(root, nil, 0)
 }
 
-// schema rewrites a schema; open are the references it is within.
+// schema rewrites a schema; open are the enclosing references.
 func (d *dialect) schema(in wire.Object, open []string, depth int) (json.RawMessage, bool) {
 	if ref := in.String("$ref"); ref != "" {
 		if slices.Contains(open, ref) || depth > maxSchemaDepth {
@@ -87,7 +87,7 @@ func (d *dialect) schema(in wire.Object, open []string, depth int) (json.RawMess
 	return text, err == nil && d.size <= maxSchemaSize
 }
 
-// anything is where a schema that holds itself, or refers elsewhere, ends.
+// anything replaces a recursive or external reference.
 func (d *dialect) anything() json.RawMessage {
 	if d.own {
 		return json.RawMessage(`{"type":"OBJECT"}`)
@@ -95,7 +95,7 @@ func (d *dialect) anything() json.RawMessage {
 	return json.RawMessage(`{"type":"object"}`)
 }
 
-// find returns what a reference within the schema is to.
+// find resolves a reference within the schema.
 func (d *dialect) find(ref string) (wire.Object, bool) {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -144,13 +144,13 @@ func (d *dialect) field(out *wire.Object, f wire.Field, open []string, depth int
 			out.Set(f.Key, f.Value)
 		}
 	case "allOf", "not", "if", "then", "else", "patternProperties", "prefixItems":
-		// The API refuses them. Leaving them out asks for less than was
-		// wanted, and the answer is validated anyway.
+		// The API refuses these. The schema is looser without them, but callers validate
+		// the answer.
 	}
 	return true
 }
 
-// additional rewrites the schema of further keys.
+// additional rewrites additionalProperties.
 func (d *dialect) additional(out *wire.Object, raw json.RawMessage, open []string, depth int) bool {
 	inner, ok := d.inner(raw, open, depth)
 	if isBool(raw) {
@@ -167,7 +167,7 @@ func isBool(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &b) == nil
 }
 
-// format keeps the formats that the API knows of each type.
+// format keeps the formats that the API supports.
 func (d *dialect) format(out *wire.Object, f wire.Field) {
 	var format string
 	if json.Unmarshal(f.Value, &format) != nil {
@@ -182,7 +182,7 @@ func (d *dialect) format(out *wire.Object, f wire.Field) {
 	}
 }
 
-// kind rewrites a type, or a list of types.
+// kind rewrites a type or list of types.
 func (d *dialect) kind(out *wire.Object, raw json.RawMessage) bool {
 	if !d.own {
 		out.Set("type", raw)
@@ -230,13 +230,13 @@ func setJSON(out *wire.Object, key string, v any) bool {
 
 func (d *dialect) members(out *wire.Object, f wire.Field, open []string, depth int) bool {
 	members, ok := wire.MapObject(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) { return d.inner(raw, open, depth) })
-	if string(members) != "{}" { // an empty set, which the API refuses
+	if string(members) != "{}" { // the API refuses an empty set
 		out.Set("properties", members)
 	}
 	return ok
 }
 
-// inner rewrites a schema within another. The schema true is any value.
+// inner rewrites a nested schema. The schema true allows any value.
 func (d *dialect) inner(raw json.RawMessage, open []string, depth int) (json.RawMessage, bool) {
 	if isBool(raw) {
 		return json.RawMessage("{}"), true
@@ -248,8 +248,8 @@ func (d *dialect) inner(raw json.RawMessage, open []string, depth int) (json.Raw
 	return d.schema(in, open, depth+1)
 }
 
-// alternatives rewrites anyOf; in Gemini's dialect null among them is nullable,
-// and one that is left is put in place.
+// alternatives rewrites anyOf. In Gemini's dialect null becomes nullable, and a single
+// alternative is inlined.
 func (d *dialect) alternatives(out *wire.Object, raw json.RawMessage, open []string, depth int) bool {
 	var in, kept []json.RawMessage
 	if json.Unmarshal(raw, &in) != nil {
@@ -276,13 +276,12 @@ func (d *dialect) alternatives(out *wire.Object, raw json.RawMessage, open []str
 	return setJSON(out, "anyOf", kept)
 }
 
-// constant makes a list of one of a constant.
+// constant rewrites const as an enum.
 func (d *dialect) constant(out *wire.Object, raw json.RawMessage) bool {
 	return d.enum(out, json.RawMessage("["+string(raw)+"]"))
 }
 
-// enum keeps a list of strings; the API has no other, so of any other list
-// only the type is kept.
+// enum keeps a list of strings. The own dialect supports no others and drops them.
 func (d *dialect) enum(out *wire.Object, raw json.RawMessage) bool {
 	var values []any
 	if json.Unmarshal(raw, &values) != nil {

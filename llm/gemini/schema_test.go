@@ -49,7 +49,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestSchemaThatGrows has a schema of which each level doubles the one below.
+// TestSchemaThatGrows has a schema whose size doubles at each level.
 func TestSchemaThatGrows(t *testing.T) {
 	var defs []string
 	for c := 'a'; c < 'z'; c++ {
