@@ -13,26 +13,25 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// facts are what the server says of a model. The zero value is of a server that
-// says nothing.
+// facts is the server's description of a model. The zero value is that of a server
+// without descriptions.
 type facts struct {
 	capabilities []string
 	family       string
-	thinking     []any // values of think: booleans and words; nil if it does not say
-	context      int   // the most tokens of the model's context, or 0
-	usual        int   // the context that its maker set, or 0
+	thinking     []any // values of think: booleans and words; nil if not reported
+	context      int   // context window in tokens, or 0
+	usual        int   // default num_ctx, or 0
 }
 
-// thinks reports whether the server tells the model's thoughts from its answer.
+// thinks reports whether the server separates reasoning from the answer.
 func (f facts) thinks() bool {
 	return slices.Contains(f.capabilities, "thinking") || slices.ContainsFunc(f.thinking, func(v any) bool { return v != false })
 }
 
-// An entry is what is known of a model. Whoever holds the turn may ask the
-// server.
+// An entry is the cached description of a model. The holder of turn may request it.
 type entry struct {
-	turn  chan struct{} // of capacity 1
-	facts *facts        // set once, under the turn
+	turn  chan struct{} // capacity 1
+	facts *facts        // set once, by the holder of turn
 }
 
 func (p *Provider) entry(id string) *entry {
@@ -46,16 +45,15 @@ func (p *Provider) entry(id string) *entry {
 	return e
 }
 
-// forget makes the next request ask again, for a model that was removed.
+// forget drops a model's description, in case the model was removed.
 func (p *Provider) forget(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.known, id)
 }
 
-// facts returns what is known of a model, and asks the server if that is
-// nothing yet; of many callers at once one asks. A server that cannot say is no
-// error, one that has no such model is.
+// facts returns a model's description. Of concurrent callers one requests it. A server
+// without descriptions is no error; a missing model is.
 func (p *Provider) facts(ctx context.Context, id string) (facts, error) {
 	e := p.entry(id)
 	select {
@@ -72,23 +70,22 @@ func (p *Provider) facts(ctx context.Context, id string) (facts, error) {
 	case err == nil:
 		e.facts = &f
 	case mute(err):
-		err = nil // f is zero; the next request asks again
+		err = nil // f is zero; the next request tries again
 	}
 	return f, err
 }
 
-// mute reports whether an error only says that the server does not know the
-// question, as imitations of it may not.
+// mute reports whether err means that the server lacks the API, as imitations may.
 func mute(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && (e.Class == llm.BadRequest || e.Class == llm.Malformed ||
 		e.Class == llm.NotFound && !strings.Contains(e.Message, "model"))
 }
 
-// maxShow bounds what is read of a model's description, in bytes.
+// maxShow limits a model's description, in bytes.
 const maxShow = 16 << 20
 
-// show asks the server about a model.
+// show requests a model's description.
 func (p *Provider) show(ctx context.Context, id string) (facts, error) {
 	body, err := wire.Body(map[string]string{"model": id})
 	if err != nil {
@@ -101,7 +98,7 @@ func (p *Provider) show(ctx context.Context, id string) (facts, error) {
 	return readFacts(data)
 }
 
-// readFacts reads a model's description.
+// readFacts parses a model's description.
 func readFacts(data []byte) (facts, error) {
 	var got struct {
 		Capabilities []string                   `json:"capabilities"`
@@ -123,7 +120,7 @@ func readFacts(data []byte) (facts, error) {
 	}
 	for line := range strings.Lines(got.Parameters) {
 		if words := strings.Fields(line); len(words) == 2 && words[0] == "num_ctx" {
-			f.usual, _ = strconv.Atoi(words[1]) // zero if it is no number
+			f.usual, _ = strconv.Atoi(words[1]) // zero if invalid
 		}
 	}
 	return f, nil
@@ -137,9 +134,8 @@ func number(raw json.RawMessage) int {
 	return int(n)
 }
 
-// think returns what to send for an effort, or nil to leave it to the model. A
-// word that a model does not know would be ignored without a sign, so only
-// words are sent that the server says the model knows.
+// think returns the value for an effort, or nil for the model's default. The server
+// silently ignores unknown words, so think sends only reported ones.
 func (f facts) think(effort string) any {
 	if effort == "" || !f.thinks() {
 		return nil
@@ -162,8 +158,7 @@ func (f facts) think(effort string) any {
 	return nil
 }
 
-// nearest returns the word that is nearest to an effort, rather more than less,
-// or "" if there are none.
+// nearest returns the lowest word that reaches effort, or the highest, or "".
 func nearest(effort string, values []any) (best string) {
 	for rank, word := range wire.Efforts() {
 		if !slices.Contains(values, any(word)) {

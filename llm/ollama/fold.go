@@ -12,7 +12,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// A line is a piece of an answer; an answer in one piece looks the same.
+// A line is a piece of an answer, streamed or whole.
 type line struct {
 	Model   string `json:"model"`
 	Message struct {
@@ -32,10 +32,10 @@ type line struct {
 	Wrote      *wire.Count `json:"eval_count"`
 }
 
-// A fold makes an answer of lines. It implements wire.Fold.
+// A fold builds an answer from lines. It implements wire.Fold.
 type fold struct {
-	full  string // name of the model asked
-	size  int    // of the request, in bytes
+	full  string // name of the requested model
+	size  int    // request bytes
 	think *wire.Think
 
 	parts  wire.Parts
@@ -46,7 +46,6 @@ type fold struct {
 	used   llm.Usage
 }
 
-// Add implements wire.Fold.
 func (f *fold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	l, ok := quickLine(data, f.served)
 	if !ok {
@@ -93,13 +92,12 @@ func (f *fold) finish(l *line) {
 	}
 	if l.Read != nil {
 		f.used.Input = int(*l.Read)
-	} else { // all of it was still in the server's memory
+	} else { // the whole prompt was cached
 		f.used.Input, f.used.Estimated = wire.Tokens(f.size), true
 	}
 }
 
-// arguments returns the input of a call, which some models' templates give as
-// JSON in a string.
+// arguments returns a call's input, which some templates give as JSON in a string.
 func arguments(raw json.RawMessage) json.RawMessage {
 	var s string
 	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
@@ -108,7 +106,6 @@ func arguments(raw json.RawMessage) json.RawMessage {
 	return wire.CallInput(raw)
 }
 
-// Usage implements wire.Fold.
 func (f *fold) Usage() llm.Usage {
 	if f.parts.Size() == 0 && !f.done {
 		return f.used
@@ -116,10 +113,8 @@ func (f *fold) Usage() llm.Usage {
 	return wire.CountedOr(f.used, f.size, f.parts.Size())
 }
 
-// Over implements wire.Fold.
 func (f *fold) Over() bool { return f.done }
 
-// Answer implements wire.Fold.
 func (f *fold) Answer() (*llm.Response, error) {
 	if !f.done {
 		return nil, nil
@@ -141,10 +136,10 @@ func (f *fold) Answer() (*llm.Response, error) {
 	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, Usage: used}, nil
 }
 
-// maxValues bounds what is read of an answer that is not a stream, in bytes.
+// maxValues limits an answer that is no stream, in bytes.
 const maxValues = 64 << 20
 
-// values reads JSON values one after another, whatever is between them.
+// values reads consecutive JSON values.
 func values(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		dec := json.NewDecoder(io.LimitReader(r, maxValues))
@@ -164,9 +159,8 @@ func values(r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// quickLine reads a line that is like most, words with more to come, without
-// decoding it, and leaves whatever is not quite so to the decoder. The model is
-// the one known so far, which lines repeat.
+// quickLine reads the common line, words with more to come, without decoding. It leaves
+// other lines to the decoder. model is the known name, which lines repeat.
 func quickLine(data []byte, model string) (l line, ok bool) {
 	l.Model = model
 	messages := 0

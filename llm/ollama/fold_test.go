@@ -26,7 +26,7 @@ func hello() *llm.Request {
 	return &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "hello")}}
 }
 
-// An outcome is what a stream comes to, as golden files have it.
+// An outcome is a stream's result in golden files.
 type outcome struct {
 	Response *llm.Response `json:"response,omitempty"`
 	Error    *failure      `json:"error,omitempty"`
@@ -38,7 +38,7 @@ type failure struct {
 	Usage llm.Usage `json:"usage"`
 }
 
-// outcomeOf puts a fixed name in place of the ids that were made up.
+// outcomeOf replaces generated IDs by a fixed one.
 func outcomeOf(resp *llm.Response, err error) (o outcome) {
 	var e *llm.Error
 	if errors.As(err, &e) {
@@ -54,8 +54,8 @@ func outcomeOf(resp *llm.Response, err error) (o outcome) {
 	return o
 }
 
-// TestStreams reads the streams in testdata, which follow the API's
-// documentation, in random small pieces.
+// TestStreams reads the streams in testdata, which follow the API's documentation, in
+// random small pieces.
 func TestStreams(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.*json")
 	if err != nil || len(files) == 0 {
@@ -102,8 +102,7 @@ func golden(t *testing.T, file string, got outcome) {
 	}
 }
 
-// ask answers a question with body. A stream with thoughts of its own is of a
-// model that can think.
+// ask answers a question with body. The model of a stream with reasoning can reason.
 func ask(t *testing.T, kind string, body []byte, seed uint64) (*llm.Response, error) {
 	t.Helper()
 	show := `{"capabilities":["completion"]}`
@@ -112,7 +111,7 @@ func ask(t *testing.T, kind string, body []byte, seed uint64) (*llm.Response, er
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/show" {
-			_, _ = io.WriteString(w, show) // a lost client shows in the test
+			_, _ = io.WriteString(w, show) // the test notices a lost client
 			return
 		}
 		w.Header().Set("Content-Type", kind)
@@ -135,7 +134,7 @@ func follow(f *fold, body []byte) (resp *llm.Response, err error) {
 	return resp, err
 }
 
-// TestCuts cuts a stream at every byte: no part of it is an answer.
+// TestCuts cuts a stream at every byte: no prefix is an answer.
 func TestCuts(t *testing.T) {
 	for _, file := range []string{"testdata/thinking.ndjson", "testdata/tools.ndjson"} {
 		body, err := os.ReadFile(file)

@@ -1,16 +1,14 @@
-// Package ollama talks to models on this machine or another by Ollama's own
-// API, which can do what its imitation of others cannot: it says what a model
-// can do, takes the size of the context and tells thoughts from answers.
+// Package ollama talks to local or remote models by Ollama's own API. Unlike its OpenAI
+// imitation, that API describes models, sets the context size and separates reasoning
+// from answers.
 //
-// A request is translated in request.go, an answer in fold.go; facts.go asks the
-// server once what each model can do and show.go what it has. The size of the
-// context follows from the request alone, in steps of powers of two, for a server
-// loads the model anew whenever it changes; and prompts that do not fit are an
-// error, where by default the server would drop their beginning without a word.
+// request.go builds a request and fold.go reads its answer; facts.go caches each model's
+// description, show.go lists models and embeds texts. The context size depends on the
+// request alone, in powers of two, because each change reloads the model. Oversized
+// prompts are an error; by default the server would silently drop their start.
 //
-// What runs on one's own machine costs nothing: the usage says so. Models that
-// the server only passes on (their names end in "cloud"), and those of ollama.com, have
-// no known price.
+// Local models report a cost of zero. Models with names that end in "cloud", and those of
+// ollama.com, run elsewhere and have no known price.
 package ollama
 
 import (
@@ -33,23 +31,23 @@ const (
 	defaultPort = "11434"
 )
 
-// A Config says where a server is. The zero value is one on this machine.
+// A Config configures a provider. The zero value is the server on this machine.
 type Config struct {
-	Name    string       // first part of models' names; "" is "ollama"
-	BaseURL string       // as in OLLAMA_HOST: scheme and port may be missing
-	Key     string       // secret; for servers behind a proxy and for ollama.com
-	KeyEnv  string       // the variable the key should be in, for advice; "" is OLLAMA_API_KEY
-	HTTP    *http.Client // nil is a client of its own
+	Name    string       // first part of model names; "" is "ollama"
+	BaseURL string       // as in OLLAMA_HOST: scheme and port are optional
+	Key     string       // secret; for ollama.com and servers behind a proxy
+	KeyEnv  string       // variable of the key, for advice; "" is OLLAMA_API_KEY
+	HTTP    *http.Client // nil is a new client
 
-	// KeepAlive is how long the server keeps a model in memory after a request,
-	// such as "30m"; "" leaves it to the server.
+	// KeepAlive is the time that the server keeps a model in memory, such as "30m"; "" is
+	// the server's default.
 	KeepAlive string
 
-	// Context is the size of the context in tokens. Zero is as much as each
-	// request needs, which costs a reload when it grows past a power of two.
+	// Context is the context size in tokens. Zero adapts it to each request, which
+	// reloads the model when the size passes a power of two.
 	Context int
 
-	// HeaderTimeout and IdleTimeout bound silences; see wire.Client.
+	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
@@ -66,7 +64,7 @@ type Provider struct {
 	known map[string]*entry
 }
 
-// New returns a provider. It does no I/O.
+// New returns a provider, without I/O.
 func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
@@ -79,8 +77,8 @@ func New(c Config) *Provider {
 	return p
 }
 
-// Base returns the address of a server as OLLAMA_HOST names it, without a
-// slash at its end: "0.0.0.0", ":11434" and "box" are all addresses.
+// Base returns the URL of an OLLAMA_HOST value, such as "0.0.0.0", ":11434" or "box",
+// without a final slash.
 func Base(host string) string {
 	host = strings.TrimSpace(host)
 	if host == "" {
@@ -91,7 +89,7 @@ func Base(host string) string {
 	}
 	u, err := url.Parse(host)
 	if err != nil {
-		return strings.TrimRight(host, "/") // the first request says what is wrong with it
+		return strings.TrimRight(host, "/") // the first request reports the fault
 	}
 	name, port := u.Hostname(), u.Port()
 	switch name {
@@ -108,7 +106,7 @@ func Base(host string) string {
 	return strings.TrimRight(u.String(), "/")
 }
 
-// ask says what is asked of a model, and what to do when it fails.
+// ask returns the Ask for requests of size bytes to a model.
 func (p *Provider) ask(id string, size int) wire.Ask {
 	return wire.Ask{Model: p.client.Name + "/" + id, Size: size, Sent: p.header, Advice: func(c llm.Class) string {
 		switch c {
@@ -126,34 +124,30 @@ func (p *Provider) ask(id string, size int) wire.Ask {
 	}}
 }
 
-// Model implements llm.Provider.
 func (p *Provider) Model(id string) llm.Model {
 	return &model{Provider: p, id: id, name: p.client.Name + "/" + id}
 }
 
-// A model is one model of a server.
 type model struct {
 	*Provider
 	id   string
 	name string // full
 }
 
-// Name implements llm.Model.
 func (m *model) Name() string { return m.name }
 
-// Hold implements [llm.Holder].
 func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return m.Generate(wire.Hold(ctx, released), req)
 }
 
-// Generate implements llm.Model. Before a model's first request it asks the
-// server what the model can do.
+// Generate implements llm.Model. It requests the model's description before the first
+// request.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := m.ask(m.id, req.Size())
 		facts, err := m.facts(ctx, m.id)
 		if err != nil {
-			yield(llm.Delta{}, ask.Blame(err, llm.Usage{})) // nothing was asked yet
+			yield(llm.Delta{}, ask.Blame(err, llm.Usage{})) // no request was sent
 			return
 		}
 		if err := m.generate(ctx, req, facts, ask, yield); err != nil {
@@ -192,7 +186,7 @@ func (m *model) generate(ctx context.Context, req *llm.Request, facts facts, ask
 	return nil
 }
 
-// cost returns the cost of whatever is asked of the model, or nil if unknown.
+// cost returns zero for local models, otherwise nil.
 func (m *model) cost() *int64 {
 	if m.away() {
 		return nil
@@ -200,13 +194,12 @@ func (m *model) cost() *int64 {
 	return new(int64)
 }
 
-// away reports whether a model runs elsewhere, by its name or its server's.
+// away reports whether a model runs elsewhere, by its name or server.
 func (m *model) away() bool {
 	return strings.HasSuffix(m.id, "-cloud") || strings.HasSuffix(m.id, ":cloud") || Hosted(m.base)
 }
 
-// Hosted reports whether the server at an address is Ollama's own on the web, and not
-// the user's.
+// Hosted reports whether base is a server of ollama.com.
 func Hosted(base string) bool {
 	u, err := url.Parse(Base(base))
 	return err == nil && (u.Hostname() == "ollama.com" || strings.HasSuffix(u.Hostname(), ".ollama.com"))

@@ -25,8 +25,7 @@ const (
 	over = `{"model":"m","done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":4}` + "\n"
 )
 
-// serve answers paths with bodies; a body that begins with a number has that
-// status.
+// serve answers paths with bodies; a leading number in a body is the status.
 func serve(t *testing.T, paths map[string]string) *Provider {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +110,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestFactsAreAskedOnce asks a new model many questions at once, then removes it.
+// TestFactsAreAskedOnce sends concurrent requests to a new model, then removes it.
 func TestFactsAreAskedOnce(t *testing.T) {
 	var shows, chats atomic.Int32
 	var gone atomic.Bool
@@ -155,7 +154,7 @@ func TestFactsAreAskedOnce(t *testing.T) {
 		t.Errorf("%d descriptions and %d chats", s, c)
 	}
 	gone.Store(true)
-	for range 2 { // at the chat, then at the description
+	for range 2 { // by the chat, then by the description
 		if _, err := llm.Collect(model.Generate(context.Background(), req)); llm.ClassOf(err) != llm.NotFound {
 			t.Error(err)
 		}
@@ -166,7 +165,7 @@ func TestFactsAreAskedOnce(t *testing.T) {
 	}
 }
 
-// TestWithoutFacts asks servers that cannot describe a model.
+// TestWithoutFacts covers servers that cannot describe a model.
 func TestWithoutFacts(t *testing.T) {
 	for name, show := range map[string]string{"no such path": "404 404 page not found", "no sense": "hello", "refused": `400 {"error":"bad"}`} {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +181,7 @@ func TestWithoutFacts(t *testing.T) {
 func TestWaitingForFactsIsCancelled(t *testing.T) {
 	asked := make(chan struct{}, 2)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // until then the server does not see that the client is gone
+		_, _ = io.Copy(io.Discard, r.Body) // the server only then notices a disconnect
 		asked <- struct{}{}
 		<-r.Context().Done()
 	}))
@@ -278,14 +277,14 @@ func TestHosted(t *testing.T) {
 	}
 }
 
-// TestMany has a thousand streams open at once.
+// TestMany opens a thousand streams at once.
 func TestMany(t *testing.T) {
 	const many = 1000
 	var open sync.WaitGroup
 	open.Add(many)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/show" {
-			_, _ = io.WriteString(w, "{}") // a lost client shows in the test
+			_, _ = io.WriteString(w, "{}") // the test notices a lost client
 			return
 		}
 		_, _ = io.WriteString(w, strings.Repeat(said, 20))

@@ -32,7 +32,7 @@ func TestQuickLine(t *testing.T) {
 	}
 }
 
-// FuzzQuickLine checks that what is read quickly is what the decoder reads.
+// FuzzQuickLine checks that quick reading agrees with the decoder.
 func FuzzQuickLine(f *testing.F) {
 	f.Add([]byte(`{"model":"m","created_at":"x","message":{"role":"assistant","content":"a\u00e9","thinking":null},"done":false}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -42,7 +42,7 @@ func FuzzQuickLine(f *testing.F) {
 		}
 		var want line
 		if err := json.Unmarshal(data, &want); err != nil {
-			return // the decoder checks what does not matter, such as the type of a role
+			return // the decoder also checks unused fields, such as role
 		}
 		if want.Model == "" {
 			want.Model = "known"

@@ -8,7 +8,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The request as /api/chat wants it.
+// The request of /api/chat.
 type (
 	chatRequest struct {
 		Model     string          `json:"model"`
@@ -17,8 +17,8 @@ type (
 		Format    json.RawMessage `json:"format,omitempty"`
 		Think     any             `json:"think,omitempty"`
 		Stream    bool            `json:"stream"`
-		Truncate  bool            `json:"truncate"` // always false: do not drop the beginning of what does not fit
-		Shift     bool            `json:"shift"`    // always false: do not forget it later either
+		Truncate  bool            `json:"truncate"` // always false: do not drop the start of an oversized prompt
+		Shift     bool            `json:"shift"`    // always false: do not drop it during the answer
 		KeepAlive string          `json:"keep_alive,omitempty"`
 		Options   options         `json:"options"`
 	}
@@ -60,7 +60,7 @@ func (m *model) plan(req *llm.Request, f facts) (*chatRequest, error) {
 	plan.Options = options{NumPredict: max(0, req.MaxTokens), Temperature: req.Temperature}
 	system := req.System
 	if req.Schema != nil {
-		if plan.Format = req.Schema.JSON; len(plan.Tools) > 0 { // a format leaves no room for calls
+		if plan.Format = req.Schema.JSON; len(plan.Tools) > 0 { // a format prevents calls
 			plan.Format = nil
 			system = wire.Paragraphs(system, wire.SchemaPrompt(req.Schema.JSON))
 		}
@@ -87,8 +87,8 @@ func (m *model) plan(req *llm.Request, f facts) (*chatRequest, error) {
 	return plan, nil
 }
 
-// tools returns the tools that may be called. The server knows no choice among
-// them, so those that are not to be called are not offered.
+// tools returns the tools to offer. The server has no tool choice, so tools omits those
+// that must not be called.
 func tools(req *llm.Request) (out []tool) {
 	if req.ToolChoice == "none" {
 		return nil
@@ -106,8 +106,8 @@ func tools(req *llm.Request) (out []tool) {
 	return out
 }
 
-// openLoop returns where the messages after the user's last words begin:
-// models want back what they thought since then, and nothing older.
+// openLoop returns the index of the user's last text: models need their reasoning back
+// only from there on.
 func openLoop(messages []llm.Message) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role == llm.User && messages[i].Text() != "" {
@@ -117,8 +117,7 @@ func openLoop(messages []llm.Message) int {
 	return 0
 }
 
-// translate makes messages of a message: one for each result of a tool, and one
-// for the rest.
+// translate returns one message for each tool result, and one for the rest.
 func translate(msg llm.Message, thoughts bool) (out []message, err error) {
 	rest := message{Role: string(msg.Role)}
 	var text []string
@@ -169,7 +168,7 @@ func toolResult(r *llm.ToolResult) (message, error) {
 	return m, nil
 }
 
-// attach adds an image to a message, or returns what is written in a text file.
+// attach adds an image, or returns the text of a text file.
 func (m *message) attach(media *llm.Media) ([]string, error) {
 	switch {
 	case media.URL != "":
@@ -184,25 +183,24 @@ func (m *message) attach(media *llm.Media) ([]string, error) {
 }
 
 const (
-	// leastContext spares reloads while conversations are short.
+	// leastContext avoids reloads in short conversations.
 	leastContext = 8192
 
-	// usualAnswer is room for an answer whose length the caller left open, and
-	// mostAnswer the most that is kept free for one.
+	// usualAnswer is the default room for an answer, mostAnswer the maximum.
 	usualAnswer, mostAnswer = 4096, 16384
 
-	// unknownContext bounds the context of a model that does not say its own.
+	// unknownContext limits the context of a model without a reported one.
 	unknownContext = 32768
 )
 
-// room returns the size of the context that a request needs: a power of two,
-// unless the model has no more than something less.
+// room returns the context size that a request needs: a power of two, or the model's
+// maximum.
 func (f facts) room(req *llm.Request) int {
 	answer := usualAnswer
 	if req.MaxTokens > 0 {
 		answer = min(req.MaxTokens, mostAnswer)
 	}
-	prompt := wire.Tokens(req.Size()) + 16*len(req.Messages) + 256 // of the template
+	prompt := wire.Tokens(req.Size()) + 16*len(req.Messages) + 256 // for the template
 	need := max(prompt+prompt/5+answer, f.usual)
 	most := f.context
 	if most <= 0 {

@@ -9,7 +9,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// Check implements llm.Provider.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	if _, err := p.show(ctx, id); err != nil {
 		return p.ask(id, 0).Blame(err, llm.Usage{})
@@ -17,11 +16,11 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	return nil
 }
 
-// maxAnswer bounds lists of models and vectors, in bytes.
+// maxAnswer limits lists of models and vectors, in bytes.
 const maxAnswer = 64 << 20
 
-// Models returns the names of the models that the server has, newest first.
-// Its errors are those of Generate.
+// Models returns the names of the server's models, newest first. Its errors are those of
+// Generate.
 func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	var got struct {
 		Models []struct {
@@ -40,11 +39,11 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// batch is the most texts that are sent at once.
+// batch limits the texts of one request.
 const batch = 256
 
-// Embed implements llm.Provider. Texts that are longer than the model's context
-// are cut by the server.
+// Embed implements llm.Provider. The server truncates texts that exceed the model's
+// context.
 func (p *Provider) Embed(ctx context.Context, id string, texts []string) ([][]float32, llm.Usage, error) {
 	m := &model{Provider: p, id: id, name: p.client.Name + "/" + id}
 	used := llm.Usage{Cost: m.cost()}
@@ -85,7 +84,7 @@ func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]fl
 	return got.Embeddings, int(got.Read), wire.Vectors(got.Embeddings, len(texts))
 }
 
-// do sends a request and reads its answer into out.
+// do sends a request and decodes its answer into out.
 func (p *Provider) do(ctx context.Context, id, method, path string, ask, out any) error {
 	var body any
 	if ask != nil {
