@@ -1,9 +1,9 @@
-// Package structured reads the answers of models that were asked for structured output. A
-// [Form] describes an answer by a struct: its members, and the labels that stand for them
-// in text. It reads the JSON that the model was asked for, JSON with slips, JSON within
+// Package structured reads models' structured answers. A [Form] describes an answer by a
+// struct and the text labels of its fields. It reads JSON, JSON with slips or within
 // other text, and labelled lines. [Paragraphs] reads prose and lists.
 //
-// Other formats are read as prose. docs/design/structured.md has the counts behind that.
+// Other formats are read as prose; docs/design/structured.md has the counts that justify
+// this.
 package structured
 
 import (
@@ -18,18 +18,17 @@ import (
 	"ponder/llm"
 )
 
-// A Form is a kind of answer that is read as a T. T is a struct of texts, numbers, booleans,
-// lists of texts, and lists of such structs. A pointer tells a value that is missing from
-// zero. The tag "labels" of a field has further names of the member, between commas. The
-// tag "scale" is the end of the scale of a number, 1 if there is none. Of a struct in a list,
-// the member with the tag "head", or else the first, is the head: a text in place of the
-// struct stands for it.
+// A Form reads answers as a T: a struct of texts, numbers, booleans, lists of texts, and
+// lists of such structs. A pointer distinguishes a missing value from zero. The tag
+// "labels" has further names of the field, separated by commas. The tag "scale" is the
+// end of a number's scale, by default 1. In a list's struct, the field with the tag
+// "head", or the first, is the head. A text instead of the struct is its head.
 type Form[T any] struct {
 	schema *llm.Schema
 	*form
 }
 
-// A form is the part of a Form that does not depend on its type.
+// form is the part of a Form without its type.
 type form struct {
 	record
 	labels map[string]place
@@ -40,10 +39,10 @@ type record struct {
 	head    *member
 }
 
-// A member is a field of a struct that is read.
+// A member is a field of the struct.
 type member struct {
 	name     string
-	names    []string // as [letters] returns them
+	names    []string // as returned by [letters]
 	kind     kind
 	scale    float64
 	optional bool
@@ -62,12 +61,12 @@ const (
 	recordsKind
 )
 
-// A place is what a label stands for: a member of the answer, a list of records, or a member
-// of a record in the list.
+// A place is a label's target: a member of the answer, a list of records, or a member of
+// its records.
 type place struct{ list, member *member }
 
-// New returns the form of the answers that schema describes. It panics if T has fields that
-// no form can have.
+// New returns the form of the answers that schema describes. It panics if T has
+// unsupported fields.
 func New[T any](schema *llm.Schema) *Form[T] {
 	f := &form{record: describe(reflect.TypeFor[T]()), labels: make(map[string]place)}
 	for _, m := range f.members {
@@ -83,7 +82,7 @@ func New[T any](schema *llm.Schema) *Form[T] {
 	return &Form[T]{schema, f}
 }
 
-// label gives a place its labels, but for those that are taken.
+// label registers a place's labels that are free.
 func (f *form) label(m *member, p place) {
 	for _, name := range m.names {
 		if _, taken := f.labels[name]; !taken {
@@ -92,7 +91,7 @@ func (f *form) label(m *member, p place) {
 	}
 }
 
-// describe returns what is read of a struct.
+// describe returns the record of a struct type.
 func describe(t reflect.Type) (r record) {
 	for _, field := range reflect.VisibleFields(t) {
 		if field.Anonymous {
@@ -139,10 +138,10 @@ func describe(t reflect.Type) (r record) {
 	return r
 }
 
-// maxName bounds the names that are compared, in bytes.
+// maxName limits compared names, in bytes.
 const maxName = 60
 
-// letters returns the letters of a name in lower case.
+// letters returns a name's letters in lower case.
 func letters(name string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) {
@@ -152,12 +151,12 @@ func letters(name string) string {
 	}, textkit.Prefix(name, maxName))
 }
 
-// Read returns the answer in text, as far as text has it, and reports whether there is any
-// of it: see [Form]. The values are not checked.
+// Read returns the answer in text, as far as it exists, and reports whether there is any.
+// It does not check the values.
 func (f *Form[T]) Read(text string) (v T, ok bool) {
 	if strings.HasPrefix(text, "{") {
 		d := json.NewDecoder(strings.NewReader(text))
-		d.DisallowUnknownFields() // they may be members by other names
+		d.DisallowUnknownFields() // they may be other names of members
 		if d.Decode(&v) == nil && f.isWhole(reflect.ValueOf(v)) && strings.TrimSpace(text[d.InputOffset():]) == "" {
 			return v, true
 		}
@@ -176,8 +175,8 @@ func (f *Form[T]) Read(text string) (v T, ok bool) {
 	return v, ok && 2*tree.size > len(text)
 }
 
-// Fault returns the error of an answer that cannot be used. It says what is wrong with its
-// JSON, or else why, and is fit for [llm.Reask].
+// Fault returns the error of an unusable answer, for [llm.Reask]: the fault of its JSON,
+// or else why.
 func (f *Form[T]) Fault(text, why string) error {
 	if _, err := llm.Decode[json.RawMessage](text, f.schema); err != nil {
 		return err
@@ -185,7 +184,7 @@ func (f *Form[T]) Fault(text, why string) error {
 	return errors.New(why)
 }
 
-// typed returns members as a T, and reports whether there are any.
+// typed converts members to a T, and reports whether there are any.
 func (f *Form[T]) typed(members map[string]any) (v T, ok bool) {
 	js, err := json.Marshal(members)
 	if len(members) == 0 || err != nil {
@@ -198,7 +197,7 @@ func (f *Form[T]) typed(members map[string]any) (v T, ok bool) {
 	return t, true
 }
 
-// isWhole reports whether all members are there that are not optional.
+// isWhole reports whether v has all required members.
 func (r *record) isWhole(v reflect.Value) bool {
 	for _, m := range r.members {
 		field := v.FieldByIndex(m.field)
@@ -219,7 +218,7 @@ func (r *record) isWhole(v reflect.Value) bool {
 	return true
 }
 
-// isEmpty reports whether members are lists without elements.
+// isEmpty reports whether all members are empty lists.
 func isEmpty(members map[string]any) bool {
 	for _, v := range members {
 		if list, ok := v.([]any); !ok || len(list) > 0 {

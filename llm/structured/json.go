@@ -11,20 +11,20 @@ import (
 	"ponder/llm"
 )
 
-// Bounds on JSON that is searched.
+// Limits of the search in JSON.
 const (
 	maxDepth    = 2
 	maxElements = 64
 )
 
-// A tree has the members of an answer that were found in JSON.
+// A tree has the members found in JSON.
 type tree struct {
-	members map[string]any // by their names, as their kinds want them
-	size    int            // bytes of the values that have them
+	members map[string]any // by name, as fit returns them
+	size    int            // bytes of the values with members
 }
 
-// inJSON returns what is found in the JSON values of a text. Lists of records of all values
-// are one list; of other members the first counts.
+// inJSON collects the members in a text's JSON values. It concatenates lists of records;
+// for other members the first wins.
 func (f *form) inJSON(text string) (t tree) {
 	t.members = make(map[string]any)
 	values, err := llm.RepairAll(text)
@@ -44,7 +44,7 @@ func (f *form) inJSON(text string) (t tree) {
 	return t
 }
 
-// merge adds to members what they lack, and the records of others.
+// merge adds missing members and the records of others.
 func merge(members, others map[string]any) {
 	for name, v := range others {
 		if more, ok := v.([]any); ok {
@@ -57,9 +57,9 @@ func merge(members, others map[string]any) {
 	}
 }
 
-// find returns the members of an answer in a value: an object that has them, or that is a
-// record of the first list, or values that have such objects in them. What an object within
-// another has counts before what the outer one has.
+// find returns the members in a value. It accepts an object with members, a record of the
+// first list, or values that contain such objects. Inner objects take precedence over
+// outer ones.
 func (f *form) find(v any, depth int) map[string]any {
 	found, first := make(map[string]any), f.members[0]
 	if depth > maxDepth {
@@ -97,7 +97,7 @@ func (f *form) find(v any, depth int) map[string]any {
 	return found
 }
 
-// inner returns the value in a text that is JSON, or the value as it is.
+// inner parses a text that is JSON and returns other values unchanged.
 func inner(v any) any {
 	s, ok := v.(string)
 	if !ok || !IsJSON(s) {
@@ -110,14 +110,14 @@ func inner(v any) any {
 	return value
 }
 
-// IsJSON reports whether a text begins as JSON of an answer does.
+// IsJSON reports whether text starts like a JSON answer.
 func IsJSON(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") || strings.HasPrefix(text, `["`)
 }
 
-// bare returns an object as a record, or nil if it is none: it has the head, and another
-// member or nothing else.
+// bare returns an object as a record, or nil. A record has the head, and either another
+// member or no other key.
 func (r *record) bare(o map[string]any) map[string]any {
 	found := r.fit(o)
 	if _, ok := found[r.head.name]; ok && (len(found) > 1 || len(o) == 1) {
@@ -128,7 +128,7 @@ func (r *record) bare(o map[string]any) map[string]any {
 
 func (r *record) headed(s string) map[string]any { return map[string]any{r.head.name: s} }
 
-// fit returns the members of an object by their names, as their kinds want them.
+// fit returns an object's members by name.
 func (r *record) fit(o map[string]any) map[string]any {
 	given, found := make(map[string]any, len(o)), make(map[string]any, len(o))
 	for _, name := range slices.Sorted(maps.Keys(o)) {
@@ -149,7 +149,7 @@ func (r *record) fit(o map[string]any) map[string]any {
 	return found
 }
 
-// fit returns a value as a member wants it, or nil.
+// fit converts a value to the member's kind, or returns nil.
 func (m *member) fit(v any) any {
 	switch m.kind {
 	case textKind:
@@ -174,7 +174,7 @@ func (m *member) fit(v any) any {
 	return nil
 }
 
-// list returns a value as a list of records: those of a list, one that is alone, or pairs.
+// list converts a value to a list of records, from a list, a single record, or pairs.
 func (r *record) list(v any) any {
 	all := []any{}
 	switch v := inner(v).(type) {
@@ -203,7 +203,7 @@ func (r *record) list(v any) any {
 	return all
 }
 
-// pairs returns the members of an object as records of two members: the name, and the value.
+// pairs converts an object's members to records of name and value.
 func (r *record) pairs(o map[string]any) (all []any) {
 	if len(r.members) != 2 {
 		return nil
@@ -216,7 +216,7 @@ func (r *record) pairs(o map[string]any) (all []any) {
 	return all[:min(len(all), maxElements)]
 }
 
-// texts returns a value as a list of texts.
+// texts converts a value to a list of texts.
 func texts(v any) any {
 	all := []string{}
 	switch v := v.(type) {
@@ -242,7 +242,7 @@ func texts(v any) any {
 	return all
 }
 
-// joined returns the texts in a value with something between them.
+// joined joins the texts in a value.
 func joined(v any, between string) string {
 	var all []string
 	switch v := v.(type) {
@@ -267,7 +267,7 @@ func joined(v any, between string) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return strings.TrimSpace(s) == "" }), between)
 }
 
-// truthOf returns a value as a truth value, or nil.
+// truthOf converts a value to a boolean, or returns nil.
 func truthOf(v any) any {
 	switch v := v.(type) {
 	case bool:

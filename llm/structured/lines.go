@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// inLines returns the members that labelled lines of a text have, as their kinds want them.
+// inLines returns the members in a text's labelled lines.
 func (f *form) inLines(text string) map[string]any {
 	text = Unfenced(text)
 	if !strings.Contains(text, "\n") {
@@ -22,8 +22,8 @@ func (f *form) inLines(text string) map[string]any {
 	return f.sections(lines)
 }
 
-// Label returns the name of the member that a line begins with the label of, and what
-// follows the label.
+// Label returns the member named by the label at a line's start, and the text after the
+// label.
 func (f *form) Label(line string) (name, rest string, ok bool) {
 	p, rest, ok := f.labelled(line)
 	if ok && p.list == nil {
@@ -32,11 +32,11 @@ func (f *form) Label(line string) (name, rest string, ok bool) {
 	return "", "", false
 }
 
-// separator matches what stands behind a label.
+// separator matches the end of a label.
 var separator = regexp.MustCompile(`[:：]| [-–—] `)
 
-// labelled splits a line that begins with a label, such as "2. **Thought 2:** text". A label
-// may also stand alone as a heading.
+// labelled splits a line that starts with a label, such as "2. **Thought 2:** text". A
+// label may also be a heading of its own.
 func (f *form) labelled(line string) (p place, rest string, ok bool) {
 	line = Unlisted(line)
 	at := separator.FindStringIndex(line)
@@ -54,7 +54,7 @@ func (f *form) labelled(line string) (p place, rest string, ok bool) {
 		return p, "", false
 	}
 	rest = strings.TrimSpace(line[at[1]:])
-	for _, mark := range []string{"**", "__", "*", "_"} { // a mark before the label ends behind the label or the line
+	for _, mark := range []string{"**", "__", "*", "_"} { // emphasis before the label ends after the label or the line
 		if strings.Count(head, mark)%2 == 1 {
 			after, ok := strings.CutPrefix(rest, mark)
 			if !ok {
@@ -66,17 +66,17 @@ func (f *form) labelled(line string) (p place, rest string, ok bool) {
 	return p, rest, true
 }
 
-// A recorder makes members of lines.
+// A recorder converts lines to members.
 type recorder struct {
 	found map[string]any
-	list  *member        // of the records at hand
-	cur   map[string]any // the record at hand, or nil
-	open  place          // whose text continues
-	lines []string       // of the text, or before a record
+	list  *member        // of the current records
+	cur   map[string]any // current record, or nil
+	open  place          // target of the current text
+	lines []string       // of the current text, or before a record
 }
 
-// recordLines reads lines of which labels begin records. A value may stand before the head
-// of its record.
+// recordLines reads lines whose labels start records. A value may precede its record's
+// head.
 func (f *form) recordLines(lines []string) map[string]any {
 	r := recorder{found: make(map[string]any)}
 	for _, line := range lines {
@@ -112,16 +112,16 @@ func (f *form) recordLines(lines []string) map[string]any {
 	return r.found
 }
 
-// A part is a part of a line with the label before it.
+// A part is a label's target and its text.
 type part struct {
 	place
 	text string
 }
 
-// inline matches what may be a label in the middle of a line: in capitals, or behind a bar.
+// inline matches a possible label within a line: in capitals or after a bar.
 var inline = regexp.MustCompile(`(?:[\s(,;]\s*[*_]*([A-Z][A-Z ]{2,20})|\|\s*[*_]*([A-Za-z][A-Za-z ]{2,20}))[*_]*:`)
 
-// split splits what follows a label before the labels in capitals, or behind bars, within.
+// split splits the text after a label at further labels in capitals or after bars.
 func (f *form) split(rest string) (parts []part) {
 	from, at := 0, place{}
 	for _, m := range inline.FindAllStringSubmatchIndex(rest, -1) {
@@ -133,7 +133,7 @@ func (f *form) split(rest string) (parts []part) {
 	return append(parts, part{at, strings.TrimSpace(rest[from:])})
 }
 
-// set begins the text of what a label stands for.
+// set starts a label's text.
 func (r *recorder) set(p place, text string) {
 	before := r.close(p.list != nil && p.list == r.list && p.member != nil && p.member != p.list.of.head)
 	if r.open = p; p.list != nil && p.member == nil {
@@ -157,14 +157,14 @@ func (r *recorder) set(p place, text string) {
 	r.lines = append(r.lines, text)
 }
 
-// record begins a record of a list.
+// record starts a record of a list.
 func (r *recorder) record(m *member) {
 	r.list, r.cur = m, make(map[string]any)
 	had, _ := r.found[m.name].([]any)
 	r.found[m.name] = append(had, r.cur)
 }
 
-// more takes a line without a label.
+// more adds a line without a label.
 func (r *recorder) more(line string) {
 	if m := r.open.member; m != nil && m.kind != textKind && m.kind != listKind && strings.Join(r.lines, "") != "" {
 		r.close(false)
@@ -183,8 +183,9 @@ func (r *recorder) more(line string) {
 	}
 }
 
-// close ends the text that is open. Of a record without another label behind it, what stands
-// behind a blank line is not of the text. It returns a paragraph that no label is before.
+// close ends the current text and returns a paragraph that has no label. Text of a record
+// ends at a blank line, unless it is the head and another label of the record follows
+// (whole).
 func (r *recorder) close(whole bool) (before string) {
 	s := strings.TrimSpace(strings.Join(r.lines, "\n"))
 	if p := r.open; p.list != nil && p.member != nil {
@@ -201,12 +202,12 @@ func (r *recorder) close(whole bool) (before string) {
 	return before
 }
 
-// maxLead is how long a text before a labelled answer may be that only leads to it, in bytes.
+// maxLead limits an introduction before a labelled answer, in bytes.
 const maxLead = 400
 
-// sections reads lines of which labels begin sections. The first text of the form is the
-// text of the answer, also without its label if another label follows. Of sections with one
-// label the last counts: those before, and what has another heading, belong to the text.
+// sections reads lines whose labels start sections. The form's first text is the main
+// text, even without its label if another label follows. Of sections with the same label
+// the last wins; earlier ones and other headings belong to the main text.
 func (f *form) sections(lines []string) map[string]any {
 	var main *member
 	if f.members[0].kind == textKind {
@@ -274,13 +275,13 @@ func (f *form) sections(lines []string) map[string]any {
 	return found
 }
 
-// isParagraph reports whether a paragraph begins with a line, and not an item of a list.
+// isParagraph reports whether line i starts a paragraph, not a list item.
 func isParagraph(lines []string, i int) bool {
 	bare := strings.TrimSpace(lines[i])
 	return bare != "" && strings.TrimSpace(lines[i-1]) == "" && Unlisted(bare) == bare && !isRule(bare)
 }
 
-// trimmed returns lines as one text without blank lines and rules around it.
+// trimmed joins lines without outer blank lines and rules.
 func trimmed(lines []string) string {
 	isLoose := func(l string) bool { return strings.TrimSpace(l) == "" || isRule(strings.TrimSpace(l)) }
 	for len(lines) > 0 && isLoose(lines[0]) {
@@ -292,12 +293,12 @@ func trimmed(lines []string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// isRule reports whether a line has nothing but dashes or the like.
+// isRule reports whether a line is only dashes or similar.
 func isRule(line string) bool {
 	return utf8.RuneCountInString(line) >= 3 && strings.Trim(line, "-—–=*_ ") == ""
 }
 
-// level returns the level of a heading in Markdown, or 0.
+// level returns a Markdown heading's level, or 0.
 func level(line string) int {
 	rest := strings.TrimLeft(line, "#")
 	if n := len(line) - len(rest); n <= 6 && strings.HasPrefix(rest, " ") {
@@ -306,19 +307,19 @@ func level(line string) int {
 	return 0
 }
 
-// bullet matches the marks before an item of a list.
+// bullet matches the marks before a list item.
 var bullet = regexp.MustCompile(`^[\s>]*(?:[-*+•–·]\s+|[・●○]\s*|\(?\d{1,3}[.)]\s*|\[[ xX]\]\s+)+`)
 
-// Unlisted returns a line without its bullet or number, and without blanks around it.
+// Unlisted returns a line without its bullet or number, trimmed.
 func Unlisted(line string) string {
 	return strings.TrimSpace(line[len(bullet.FindString(line)):])
 }
 
-// maxItem is the length from which on an item takes no more lines, in bytes.
+// maxItem is the length in bytes from which an item accepts no more lines.
 const maxItem = 1000
 
-// Items returns the items of a list: a line each, with the lines that are indented below it
-// or follow it without a bullet. In a text without bullets, semicolons divide items too.
+// Items returns a list's items, one a line, joined with indented or unmarked lines that
+// follow. Without bullets, semicolons also separate items.
 func Items(text string) []string {
 	items := []string{}
 	depth, goes := -1, false
@@ -352,7 +353,7 @@ func Items(text string) []string {
 	return items
 }
 
-// sep returns what stands between an item and one below it.
+// sep returns the separator between an item and its subitem.
 func sep(item string) string {
 	if strings.HasSuffix(item, ":") || strings.HasSuffix(item, "：") {
 		return " "

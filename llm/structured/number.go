@@ -8,10 +8,10 @@ import (
 	"ponder/internal/textkit"
 )
 
-// figure matches a number with its unit, if it has one: 0.8, 0,8, .8, 80%, 8/10, 8 out of 10.
+// figure matches a number with an optional unit: 0.8, 0,8, .8, 80%, 8/10, 8 out of 10.
 var figure = regexp.MustCompile(`(?i)(^-)?(\d+(?:[.,]\d+)?|[.,]\d+)(?:\s*(%|percent\b)|\s*(?:/|out of|of)\s*(\d+(?:\.\d+)?))?`)
 
-// levels are words for shares. Those that begin with others come first.
+// levels are words for shares; longer ones precede their prefixes.
 var levels = []struct {
 	word  string
 	share float64
@@ -20,11 +20,10 @@ var levels = []struct {
 	{"high", 0.8}, {"likely", 0.7}, {"medium", 0.5}, {"moderate", 0.5}, {"low", 0.2},
 }
 
-// maxFigure bounds the text that a number is looked for in, in bytes.
+// maxFigure limits the text searched for a number, in bytes.
 const maxFigure = 80
 
-// number returns the number that is meant, and reports whether there is one. A share of the
-// scale, such as 80% or 8/10, is scaled.
+// number returns the number in v, if any. It scales shares such as 80% or 8/10.
 func (m *member) number(v any) (x float64, ok bool) {
 	switch v := v.(type) {
 	case float64:
@@ -38,8 +37,8 @@ func (m *member) number(v any) (x float64, ok bool) {
 	return x, ok
 }
 
-// figureIn returns the first number with a unit in text, or else the first between 0 and 1,
-// or else the first.
+// figureIn returns the first number with a unit, else the first between 0 and 1, else the
+// first.
 func figureIn(text string, scale float64) (x float64, ok bool) {
 	for _, f := range figure.FindAllStringSubmatch(text, -1) {
 		n, err := strconv.ParseFloat(f[1]+strings.Replace(f[2], ",", ".", 1), 64)

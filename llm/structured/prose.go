@@ -10,7 +10,7 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Unfenced returns text without a code fence around all of it.
+// Unfenced returns text without an enclosing code fence.
 func Unfenced(text string) string {
 	text = textkit.CleanTrim(text)
 	if !strings.HasPrefix(text, "```") {
@@ -20,15 +20,15 @@ func Unfenced(text string) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "```"))
 }
 
-// A block is a paragraph, or an item of a list with the lines below it.
+// A block is a paragraph, or a list item with its subordinate lines.
 type block struct {
 	lines  []string
 	item   bool
 	indent int
 }
 
-// Paragraphs returns the paragraphs of a text and the items of its lists, without the
-// sentences that lead to them and refusals. Those of JSON are its sentences.
+// Paragraphs returns a text's paragraphs and list items, without introductions and
+// refusals. For JSON it returns the sentences.
 func Paragraphs(text string) (kept []string) {
 	if text = Unfenced(text); IsJSON(text) {
 		return sentences(inner(text))
@@ -47,10 +47,10 @@ func Paragraphs(text string) (kept []string) {
 	return kept
 }
 
-// minWords is the number of words from which on a text in JSON is a sentence.
+// minWords is the minimum length of a sentence in JSON.
 const minWords = 4
 
-// sentences returns the texts in a JSON value that have several words.
+// sentences returns the texts of several words in a JSON value.
 func sentences(v any) (list []string) {
 	switch v := v.(type) {
 	case string:
@@ -69,11 +69,11 @@ func sentences(v any) (list []string) {
 	return list
 }
 
-// isLead reports whether a text is a line that leads to what follows.
+// isLead reports whether a text is a line that introduces others.
 func isLead(s string) bool { return strings.HasSuffix(s, ":") && !strings.Contains(s, "\n") }
 
-// blocks splits a text. A list right below a paragraph belongs to it, and so does what
-// follows a paragraph that ends with a colon.
+// blocks splits a text. A list directly below a paragraph belongs to it, as does the
+// block after a colon.
 func blocks(text string) (all []*block) {
 	gap, code := false, false
 	for line := range strings.SplitSeq(text, "\n") {
@@ -106,13 +106,13 @@ func blocks(text string) (all []*block) {
 
 func bareOf(b *block) string { return strings.TrimSpace(b.lines[0]) }
 
-// maxRefusal is how long a refusal or the like may be, in bytes.
+// maxRefusal limits a refusal or similar phrase, in bytes.
 const maxRefusal = 200
 
-// more are words beside what there is none of.
+// more matches words that accompany a negation.
 const more = `(?:new|further|more|additional|other|remaining|open|unanswered|worthwhile|significant|major|else|to add|to ask|left|relevant|key)`
 
-// The sentences of models that say nothing of the matter. They match from the beginning.
+// Phrases without content, matched from the start.
 var (
 	refusal = regexp.MustCompile(`(?i)^(?:(?:i['’]m|i am) (?:very )?sorry,? (?:but )?|sorry,? (?:but )?|unfortunately,? |as an ai[^.]{0,60}, )*(?:i (?:can['’]?t|cannot|can not|am unable to|won['’]?t)|i['’]m (?:unable|not able) to) (?:help|assist|comply|fulfill|do that)\b`)
 
@@ -127,11 +127,11 @@ var (
 		`|if you(?:['’]d| would)? (?:like|want|need)[^.\n]{0,80}(?:let me|feel free|just ask|i can|i['’]d be|i['’]ll))`)
 )
 
-// IsRefusal reports whether a text says that a model won't do what it was asked.
+// IsRefusal reports whether a text refuses the task.
 func IsRefusal(text string) bool { return len(text) <= maxRefusal && refusal.MatchString(text) }
 
-// HasContent reports whether a text says anything. A word for nothing does not, nor does the
-// placeholder of a prompt.
+// HasContent reports whether a text has content, unlike a word for nothing or a prompt's
+// placeholder.
 func HasContent(text string) bool {
 	bare := strings.Trim(text, " .…!-–—*_[]()。")
 	return bare != "" && (len(bare) > maxRefusal || !nothing.MatchString(bare))

@@ -7,25 +7,25 @@ import (
 	"ponder/llm"
 )
 
-// Bounds on what is kept of an answer that is asked for again, in bytes.
+// Limits of a repeated answer, in bytes.
 const (
 	maxBad    = 8 << 10
 	maxReason = 500
 )
 
-// A Retry says that an answer is asked for again: Bad is the one that could not be read, and
-// Why what is wrong with it. The zero Retry says that no answer was bad.
+// A Retry describes an unreadable answer, so that the model can try again: Bad is the
+// answer, Why its fault. The zero Retry has none.
 type Retry struct {
 	Bad string `json:"bad,omitempty"`
 	Why string `json:"why,omitempty"`
 }
 
-// RetryOf returns the Retry of an answer that could not be read.
+// RetryOf returns the Retry of an unreadable answer.
 func RetryOf(text string, err error) Retry {
 	return Retry{textkit.TruncateBytes(textkit.CleanTrim(text), maxBad), Reason(err)}
 }
 
-// Request returns a request as it is sent, with the bad answer if there is one.
+// Request returns req, extended by the bad answer if there is one.
 func (r Retry) Request(req llm.Request) llm.Request {
 	if r.Why == "" {
 		return req
@@ -33,7 +33,7 @@ func (r Retry) Request(req llm.Request) llm.Request {
 	return *llm.Reask(&req, llm.Say(llm.Assistant, r.Bad), &llm.Error{Class: llm.Malformed, Message: r.Why})
 }
 
-// Reason returns the text of an error for a model to read.
+// Reason returns an error's text for a model.
 func Reason(err error) string {
 	why := err.Error()
 	var e *llm.Error

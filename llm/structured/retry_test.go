@@ -8,7 +8,7 @@ import (
 	"ponder/llm"
 )
 
-// A request is asked again with the bad answer and its fault, both bounded.
+// The retried request has the bad answer and its fault, both limited.
 func TestRetry(t *testing.T) {
 	req := llm.Request{System: "s", Messages: []llm.Message{llm.Say(llm.User, "q")}}
 	if got := (Retry{}).Request(req); len(got.Messages) != 1 {
