@@ -7,25 +7,24 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A TextAssembler assembles an answer that a model writes in rounds, from streamed deltas
-// and from each round's stored text. It never shows a text twice or joins two attempts,
-// and always ends with the stored text. The zero value is ready. It is not safe for
-// concurrent use.
+// A TextAssembler assembles an answer written in rounds from streamed deltas and stored
+// texts. It never shows a text twice or joins two attempts; the stored text wins. The
+// zero value is ready. It is not safe for concurrent use.
 type TextAssembler struct {
-	// Eager replaces a round as soon as a new attempt uses other words. Otherwise the
-	// attempt stays hidden until the round is stored.
+	// Eager shows a new attempt as soon as it diverges. Otherwise it stays hidden until
+	// the round is stored.
 	Eager bool
 
-	text    []byte // shown
-	stored  int    // bytes of stored text
-	start   int    // offset of the open round; stored if it is empty
-	last    int    // newest stored round
-	round   int    // the round being written
-	attempt int    // its attempt
+	text    []byte
+	stored  int // bytes of stored text
+	start   int // offset of the open round; stored if it is empty
+	last    int
+	round   int
+	attempt int
 	next    int    // bytes of the attempt received
 	matched int    // bytes of the open round that the attempt repeated
-	held    string // trailing space and incomplete runes of the attempt
-	muted   bool   // the attempt has a gap or diverged from the shown text
+	held    string // trailing space and incomplete runes
+	muted   bool   // after a gap or divergence
 }
 
 // An Edit removes Back bytes from the end of a text, then appends Text.
@@ -36,9 +35,9 @@ type Edit struct {
 
 const roundGap = "\n\n"
 
-// Hear adds a delta of an attempt at a round. Rounds and attempts count from 1; offset is
-// the attempt's bytes of text before the delta. Late and repeated deltas change nothing.
-// After a gap, the rest of the attempt is hidden. Hear trims space around a round.
+// Hear adds a delta. Rounds and attempts count from 1; offset is the attempt's bytes
+// before the delta. Late and repeated deltas change nothing. After a gap the attempt is
+// hidden. Hear trims each round.
 func (a *TextAssembler) Hear(round, attempt, offset int, delta string) Edit {
 	switch {
 	case round <= a.last, round < a.round, round == a.round && attempt < a.attempt:
@@ -80,7 +79,6 @@ func (a *TextAssembler) match(said string) Edit {
 	return e
 }
 
-// add appends to the open round and returns the appended text.
 func (a *TextAssembler) add(words string) string {
 	if words == "" {
 		return ""
@@ -93,8 +91,8 @@ func (a *TextAssembler) add(words string) string {
 	return words
 }
 
-// Store sets the final text of a round and shows its missing part. Rounds must come in
-// order; a repeated round changes nothing.
+// Store sets a round's final text. Rounds must come in order; a repeated one changes
+// nothing.
 func (a *TextAssembler) Store(round int, text string) (e Edit) {
 	if round <= a.last {
 		return e
@@ -110,7 +108,7 @@ func (a *TextAssembler) Store(round int, text string) (e Edit) {
 	return e
 }
 
-// Drop removes the text that is not stored.
+// Drop removes text that is not stored.
 func (a *TextAssembler) Drop() Edit {
 	e := Edit{Back: len(a.text) - a.stored}
 	a.text, a.start = a.text[:a.stored], a.stored
@@ -120,8 +118,6 @@ func (a *TextAssembler) Drop() Edit {
 
 func (a *TextAssembler) Text() string { return string(a.text) }
 
-// Stored returns the text of the stored rounds.
 func (a *TextAssembler) Stored() string { return string(a.text[:a.stored]) }
 
-// Open returns the shown text of the round that is not stored.
 func (a *TextAssembler) Open() string { return string(a.text[a.start:]) }

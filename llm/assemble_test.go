@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 )
 
-// A page applies edits to a text.
 type page struct {
 	text     string
 	replaced int
@@ -22,8 +21,7 @@ func (p *page) edit(e Edit) {
 	p.text = p.text[:len(p.text)-e.Back] + e.Text
 }
 
-// Each step is ROUND.ATTEMPT@OFFSET:DELTA or ROUND=STORED. The page is checked after the
-// last step.
+// Steps are ROUND.ATTEMPT@OFFSET:DELTA or ROUND=STORED.
 func TestTextAssembler(t *testing.T) {
 	for name, tt := range map[string]struct {
 		steps    []string
@@ -95,8 +93,8 @@ func TestTextAssemblerDrop(t *testing.T) {
 	}
 }
 
-// Despite lost, late and repeated deltas, the edits produce the stored text. They remove
-// nothing if the stored text equals a single attempt.
+// Lost, late and repeated deltas do not change the result. A single attempt that is
+// stored unchanged loses nothing.
 func TestTextAssemblerProperty(t *testing.T) {
 	words := []string{"a", " b", "\n", "  ", "é", "日本", " c.", "\n\nd", "**e**", ""}
 	for seed := range uint64(5000) {

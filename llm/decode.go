@@ -12,16 +12,16 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxAnswer limits an answer, in bytes. Repair has the lower limit [MaxRepair].
+// Repair has the lower limit [MaxRepair].
 const maxAnswer = 8 << 20
 
-// Decode reads a model's answer as a T. Text is a JSON value, or text in which [Repair]
-// finds one; the first value that fits the schema wins. Decode fixes unambiguous slips:
-// it drops unknown members and nulls, turns a null list into an empty one and unquotes
-// numbers. With a nil schema it only unmarshals.
+// Decode reads a model's answer as a T: JSON, or text in which [Repair] finds a value.
+// The first value that fits the schema wins. Decode drops unknown members and nulls,
+// turns a null list into an empty one and unquotes numbers. A nil schema accepts any
+// value.
 //
-// The error is an [*Error] of class Malformed. Its one short line tells the model what to
-// fix: see [Reask].
+// The error is a Malformed [*Error] whose one line tells the model what to fix: see
+// [Reask].
 func Decode[T any](text string, schema *Schema) (T, error) {
 	var zero T
 	c, err := newChecker(schema)
@@ -43,7 +43,7 @@ func Decode[T any](text string, schema *Schema) (T, error) {
 	return zero, malformed("%v", first)
 }
 
-// candidates returns the values in text, most likely answer first.
+// candidates returns the values in text, best first.
 func candidates(text string) ([]json.RawMessage, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxAnswer {
@@ -78,7 +78,6 @@ func decodeOne[T any](data json.RawMessage, c *checker) (v T, err error) {
 	return v, nil
 }
 
-// A checker validates values against one schema.
 type checker struct {
 	schema   jsonschema.Schema
 	resolved *jsonschema.Resolved
@@ -99,13 +98,13 @@ func newChecker(schema *Schema) (*checker, error) {
 	return &c, nil
 }
 
-// check returns data, with small slips fixed, if it fits the schema.
+// check returns data with slips fixed.
 func (c *checker) check(data json.RawMessage) (json.RawMessage, error) {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
 		return nil, errors.New("the answer is not JSON")
 	}
-	if c.resolved.Validate(v) == nil { // unchanged, so that large integers keep their digits
+	if c.resolved.Validate(v) == nil { // large integers keep their digits
 		return data, nil
 	}
 	v = fit(&c.schema, v)
@@ -119,7 +118,7 @@ func (c *checker) check(data json.RawMessage) (json.RawMessage, error) {
 	return nil, plainFault(err)
 }
 
-// plainFault replaces the validator's schema path by the path of the value.
+// plainFault replaces the schema path by the value's.
 func plainFault(err error) error {
 	text := err.Error()
 	path := ""
@@ -134,7 +133,6 @@ func plainFault(err error) error {
 	return errors.New(fault(strings.TrimPrefix(strings.TrimPrefix(path, "root"), "."), text))
 }
 
-// maxFaultText limits a decoding error, in bytes.
 const maxFaultText = 600
 
 func malformed(format string, args ...any) *Error {
@@ -142,10 +140,9 @@ func malformed(format string, args ...any) *Error {
 	return &Error{Class: Malformed, Message: textkit.TruncateBytes(text, maxFaultText)}
 }
 
-// Reask returns req plus the model's answer and a message that names its fault. The
-// cached prefix stays valid. Asking again more than once seldom helps. Reask drops the
-// answer's tool calls, which have no results. The result shares the other messages with
-// req.
+// Reask appends the answer and its fault to req, so that cached prefixes stay valid. It
+// drops the answer's tool calls, which have no results. Repeating it more than once
+// seldom helps. The result shares messages with req.
 func Reask(req *Request, answer Message, err error) *Request {
 	what := err.Error()
 	var e *Error
@@ -158,7 +155,7 @@ func Reask(req *Request, answer Message, err error) *Request {
 	return &again
 }
 
-// spoken returns answer without tool calls and never empty, as a conversation requires.
+// spoken returns a valid turn: without calls, never empty.
 func spoken(answer Message) Message {
 	if strings.TrimSpace(answer.Text()) == "" {
 		return Say(Assistant, "(no answer)")

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Tokens per byte of text: the initial rate, and the range of learned rates.
+// Tokens per byte: initial rate and range.
 const (
 	tokensPerByte    = 1 / 3.6
 	minTokensPerByte = 1.0 / 8
@@ -19,32 +19,29 @@ const (
 
 const (
 	estimateWeight = 0.2 // weight of a new report
-	estimateMin    = 200 // bytes; below that, the providers' own additions outweigh the text
+	estimateMin    = 200 // bytes; below it, providers' additions outweigh the text
 	maxEstimated   = 500 // models
 )
 
 // An Estimator estimates token counts from bytes. It starts at 3.6 bytes a token and
-// learns a rate for each model from reported usage. The zero value is ready. It is safe
-// for concurrent use.
+// learns each model's rate. The zero value is ready. It is safe for concurrent use.
 type Estimator struct {
 	mu    sync.Mutex
 	rates map[string]float64 // tokens per byte
 }
 
-// Tokens returns the estimated tokens of bytes of text for a model, rounded up. See
-// [Request.Size].
+// Tokens returns a model's estimated tokens for bytes of text; see [Request.Size].
 func (e *Estimator) Tokens(model string, bytes int) int {
 	return int(math.Ceil(float64(max(0, bytes)) * e.rate(model)))
 }
 
-// Usage returns the estimated usage of a request and answer, in bytes, marked Estimated.
+// Usage returns the estimated usage for bytes of request and answer.
 func (e *Estimator) Usage(model string, request, answer int) Usage {
 	return Usage{Input: e.Tokens(model, request), Output: e.Tokens(model, answer), Estimated: true}
 }
 
-// Learn adjusts a model's rate to the usage reported for a request of bytes. A report has
-// a weight of 0.2; rates stay within 1 to 8 bytes a token. Learn ignores estimates,
-// hedged usage and small requests.
+// Learn adjusts a model's rate within 1 to 8 bytes a token, with weight 0.2. It ignores
+// estimates, hedged usage and small requests.
 func (e *Estimator) Learn(model string, bytes int, u Usage) {
 	read := count(u.Input) + count(u.CacheRead) + count(u.CacheWrite)
 	if u.Estimated || u.Hedged || bytes < estimateMin || read == 0 {
@@ -70,7 +67,6 @@ func (e *Estimator) rate(model string) float64 {
 	return tokensPerByte
 }
 
-// makeRoom makes room for one model; it drops the first by name if the map is full.
 func (e *Estimator) makeRoom() {
 	if e.rates == nil {
 		e.rates = make(map[string]float64)
@@ -87,7 +83,7 @@ func (e *Estimator) MarshalJSON() ([]byte, error) {
 	return json.Marshal(e.rates)
 }
 
-// UnmarshalJSON restores the rates. A rate out of range is an error.
+// UnmarshalJSON rejects rates out of range.
 func (e *Estimator) UnmarshalJSON(js []byte) error {
 	var rates map[string]float64
 	if err := json.Unmarshal(js, &rates); err != nil {
@@ -104,12 +100,11 @@ func (e *Estimator) UnmarshalJSON(js []byte) error {
 	return nil
 }
 
-// An aside is a preamble that some servers leave in the text: reasoning, or channel and
-// turn markers. Without an end it is a single marker.
+// An aside is a preamble that some servers leave in the text. Without end it is a single
+// marker.
 type aside struct{ begin, end string }
 
-// asides has the markers of DeepSeek, Qwen and most others, of Mistral, OpenThinker and
-// Kimi, and of OpenAI's harmony format.
+// Markers of DeepSeek, Qwen and others, Mistral, OpenThinker, Kimi, and OpenAI's harmony.
 var asides = []aside{
 	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<reasoning>", "</reasoning>"}, {"[THINK]", "[/THINK]"},
 	{"<|begin_of_thought|>", "<|end_of_thought|>"}, {"◁think▷", "◁/think▷"},
@@ -117,15 +112,14 @@ var asides = []aside{
 	{begin: "<|constrain|>json"}, {begin: "<|message|>"}, {begin: "<|start|>assistant"}, {begin: "<|im_start|>assistant"},
 }
 
-// ends has the end-of-turn markers that models leave after an answer.
+// ends has end-of-turn markers.
 var ends = []string{
 	"<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|return|>", "<|endoftext|>", "<|end_of_text|>", "<|end_of_turn|>", "<end_of_turn>", "<|EOT|>",
 	"<｜end▁of▁sentence｜>", "<eos>", "</s>",
 }
 
-// Aside checks whether text begins with a preamble, such as reasoning in <think> tags.
-// Then end is the marker that closes it, or the marker itself. If text is a prefix of
-// such a marker, more is true and the caller must read on.
+// Aside returns the closing marker of a preamble such as <think>, or a single marker.
+// more reports that text may be an incomplete marker.
 func Aside(text string) (end string, more bool) {
 	text = strings.TrimLeft(text, " \t\r\n")
 	for _, a := range asides {
@@ -140,9 +134,9 @@ func Aside(text string) (end string, more bool) {
 	return "", more
 }
 
-// Spoken returns the answer in a model's text, without reasoning and markers. It is empty
-// if there is only reasoning. Some templates drop the start tag. A lone end tag counts
-// only at the start or end of a line or before JSON, because answers may mention the tag.
+// Spoken returns the answer without reasoning and markers, or "". Templates may drop the
+// start tag. A lone end tag counts only next to a line break or before JSON, because
+// answers may mention it.
 func Spoken(text string) string {
 	if isBare(text) || json.Valid([]byte(text)) {
 		return text
@@ -150,8 +144,7 @@ func Spoken(text string) string {
 	return unframed(text)
 }
 
-// isBare reports whether text looks like a JSON object without any reasoning end, as most
-// answers do.
+// isBare reports whether text is like most answers: an object without reasoning.
 func isBare(text string) bool {
 	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
 		return false
@@ -159,7 +152,6 @@ func isBare(text string) bool {
 	return !slices.ContainsFunc(asides, func(a aside) bool { return a.end != "" && strings.Contains(text, a.end) })
 }
 
-// unframed removes leading asides and trailing ends.
 func unframed(text string) string {
 	for {
 		end, _ := Aside(text)
@@ -180,7 +172,7 @@ func unframed(text string) string {
 	return text
 }
 
-// loneEnd returns the offset after reasoning that lacks its start tag, or 0.
+// loneEnd returns the offset after reasoning without a start tag, or 0.
 func loneEnd(text string) int {
 	for _, a := range asides {
 		i := strings.LastIndex(text, a.end)

@@ -44,7 +44,6 @@ func TestEstimator(t *testing.T) {
 	}
 }
 
-// TestEstimatorConverges checks that the estimate approaches the true rate.
 func TestEstimatorConverges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for _, truth := range []float64{0.15, 0.25, 0.5, 0.9} {
@@ -59,7 +58,6 @@ func TestEstimatorConverges(t *testing.T) {
 	}
 }
 
-// TestEstimatorBounds checks that rates stay in range and the number of models limited.
 func TestEstimatorBounds(t *testing.T) {
 	var e Estimator
 	rng := rand.New(rand.NewPCG(13, 14))

@@ -8,27 +8,24 @@ import (
 	"time"
 )
 
-// A TokenCounter is a [Model] whose provider counts a request's tokens at no cost.
+// A TokenCounter is a [Model] that counts a request's tokens at no cost.
 type TokenCounter interface {
-	// CountTokens returns the tokens that the model would read. Its errors are those of
-	// Generate.
+	// CountTokens has the errors of Generate.
 	CountTokens(ctx context.Context, req *Request) (int, error)
 }
 
 const (
-	fitMargin = 5.0 / 4         // factor by which the estimate may be wrong, either way
-	fitLeast  = 256             // tokens; the smallest useful answer
-	fitTime   = 5 * time.Second // limit for a count
+	fitMargin = 5.0 / 4 // the estimate's error factor
+	fitLeast  = 256     // smallest useful answer
+	fitTime   = 5 * time.Second
 )
 
-// Fit wraps m for a context window of that many tokens, request and answer together. If
-// the estimate is near the limit, Fit counts the request's tokens before it sends the
-// request. It then cuts MaxTokens to the room left. If too little is left, it fails
-// unsent with an [*Error] of class TooLong.
+// Fit limits m to context tokens, request and answer together. If the estimate is near
+// the limit, Fit counts the request. It cuts MaxTokens to the room left, or fails unsent
+// with class TooLong.
 //
-// Requests that are far too long, or that cannot be counted in time, are sent for the
-// provider to judge. Fit counts at most once per request, and only after its release; see
-// [Holder].
+// The provider judges requests that are far too long or cannot be counted in time. Fit
+// counts once, and only after the release; see [Holder].
 func Fit(m Model, counter TokenCounter, context int) Model {
 	return &fitted{Model: m, counter: counter, context: context}
 }
@@ -37,7 +34,7 @@ type fitted struct {
 	Model
 	counter TokenCounter
 	context int
-	guess   Estimator   // learns from the counts
+	guess   Estimator
 	mute    atomic.Bool // the provider cannot count
 }
 
@@ -54,11 +51,9 @@ func (m *fitted) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, er
 	}
 }
 
-// Admits implements [Admitter].
 func (m *fitted) Admits() (time.Duration, bool) { return Admits(m.Model) }
 
-// Hold implements [Holder]. A request that needs a count is not prepared before its
-// release.
+// Hold prepares a request that needs a count only at its release.
 func (m *fitted) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	if m.near(req) {
 		return Hold(ctx, struct{ Model }{m}, released, req)
@@ -66,13 +61,12 @@ func (m *fitted) Hold(ctx context.Context, released <-chan struct{}, req *Reques
 	return Hold(ctx, m.Model, released, req)
 }
 
-// near reports whether only a count can tell if request and answer fit.
+// near reports whether fitting requires a count.
 func (m *fitted) near(req *Request) bool {
 	guess := float64(m.guess.Tokens(m.Name(), req.Size()))
 	return !m.mute.Load() && guess*fitMargin > float64(m.context-max(req.MaxTokens, fitLeast)) && guess < float64(m.context)*fitMargin
 }
 
-// fit counts a request and returns one that fits.
 func (m *fitted) fit(ctx context.Context, req *Request) (*Request, error) {
 	ctx, cancel := context.WithTimeout(ctx, fitTime)
 	defer cancel()

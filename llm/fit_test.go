@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// A countingModel counts tokens and records its requests.
 type countingModel struct {
 	fakeModel
 	count func(context.Context) (int, error)
 
-	mu     sync.Mutex // for writers; readers wait for them first
+	mu     sync.Mutex // for writers only
 	counts int
 	asked  []*Request
 }
@@ -39,7 +38,7 @@ func counting(n int, err error) *countingModel {
 }
 
 func TestFit(t *testing.T) {
-	// Requests of 36,000 bytes, estimated at 10,000 tokens.
+	// 36,000 bytes, estimated at 10,000 tokens.
 	tests := []struct {
 		name    string
 		context int
@@ -82,8 +81,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// Fit asks a provider that cannot count only once, does not wait for a slow one, and
-// learns from counts.
+// Fit retries no failed count, times out slow ones, and learns.
 func TestFitCounter(t *testing.T) {
 	req := &Request{System: strings.Repeat("x", 36_000), MaxTokens: 4_000}
 	m := counting(0, &Error{Class: NotFound})
@@ -137,7 +135,7 @@ func TestFitCounter(t *testing.T) {
 	}
 }
 
-// Fit does not count a held request before its release.
+// Fit counts a held request only at its release.
 func TestFitHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := counting(9_000, nil)

@@ -9,20 +9,19 @@ import (
 	"time"
 )
 
-// A GateConfig configures a [Gate]. The zero value uses the defaults.
+// A GateConfig configures a [Gate].
 type GateConfig struct {
-	// MaxConcurrent limits the requests in flight. Zero means 16.
+	// MaxConcurrent limits requests in flight. Zero means 16.
 	MaxConcurrent int
 
-	// MaxWait limits how long a request waits for the end of a rate limit. If the limit
-	// lasts longer, the request fails at once with a RetryAfter. If the quota is only
-	// believed to be used up, the request is sent after MaxWait. Zero means 10 seconds,
+	// MaxWait limits the wait for a rate limit. A longer limit fails the request at once
+	// with RetryAfter; a predicted one lets it go after MaxWait. Zero means 10 seconds,
 	// negative no wait.
 	MaxWait time.Duration
 
-	// A model's breaker opens when a Window has at least MinRequests requests and the
-	// share FailureRate of them failed. After CoolDown it lets one probe through. Zero
-	// means 1 minute, 10, 0.5 and 30 seconds; CoolDown is at least 30 seconds.
+	// A breaker opens when FailureRate of at least MinRequests failed in a Window.
+	// CoolDown later it admits a probe. Zero means 1 minute, 10, 0.5 and 30 seconds, the
+	// minimum of CoolDown.
 	Window      time.Duration
 	MinRequests int
 	FailureRate float64
@@ -39,29 +38,24 @@ func (c GateConfig) withDefaults() GateConfig {
 	return c
 }
 
-// A Gate limits the requests in flight to one provider. It is safe for concurrent use.
+// A Gate limits the requests to one provider. It is safe for concurrent use.
 //
 // At most MaxConcurrent requests are in flight, each until its stream ends. The others
-// wait in order, interactive ones before [Request].Background, which get one turn in five
-// while both wait. A rate limit (429) halves the concurrency; each full round of
-// successes raises it by one. A rate limit with a duration holds the requests to that
-// model until then.
+// wait in order, interactive ones before [Request].Background, which get one turn in
+// five. A rate limit (429) halves the concurrency and holds the model's requests for its
+// duration; each full round of successes adds one.
 //
-// The gate also holds requests when answers report that the quota is used up (see
-// [Allowance]). That is only a prediction, so it halves nothing, counts as no failure and
-// refuses no request.
+// An [Allowance] that is used up also holds requests. As a prediction, it never halves,
+// fails or refuses anything.
 //
-// Each model has a circuit breaker. Failures of the server, the connection or the stream
-// open it; requests then fail at once with the class and RetryAfter of the last failure.
-// A refused key or exhausted account (401, 402, 403) opens it until [Gate.Reset]. Rate
-// limits, invalid requests and cancelled ones do not count.
+// Each model has a circuit breaker. Failures of the server, connection or stream open it.
+// Requests then fail at once with the last failure's class and RetryAfter. A refused key
+// or account (401, 402, 403) opens it until [Gate.Reset]. Rate limits, invalid requests
+// and cancellations do not count. Refused requests were not sent and cost nothing.
 //
-// A refused request was not sent and costs nothing.
-//
-// A hedged request ([Request].Hedge) is sent twice if its first delta takes longer than
-// for 95 % of the model's requests. The gate does so only if there is a free slot and the
-// breaker is closed, for at most one request in twenty. The first to start wins and the
-// other is cancelled; usage counts both. If both fail, that is one failure.
+// A [Request].Hedge is sent twice if its first delta is later than the 95th percentile, a
+// slot is free, and the breaker closed. At most one in twenty is. The first to start
+// wins; usage counts both; two failures count as one.
 type Gate struct {
 	cfg GateConfig
 
@@ -70,7 +64,7 @@ type Gate struct {
 	tickets  uint64
 	waiting  [2]queue // interactive, background
 	breakers map[string]breaker
-	stands   map[string]*stand // recently used models
+	stands   map[string]*stand
 	paces    map[string]*pace
 }
 
@@ -85,13 +79,12 @@ func NewGate(cfg GateConfig) *Gate {
 	}
 }
 
-// Provider returns p with its models and embeddings behind the gate. Check passes freely.
+// Provider returns p behind the gate. Check passes freely.
 func (g *Gate) Provider(p Provider) Provider { return gatedProvider{p, g} }
 
 func (g *Gate) Model(m Model) Model { return &gatedModel{m, g} }
 
-// Reset clears all failures, denials and rate limits after a change of configuration.
-// Requests in flight stay counted.
+// Reset clears failures, denials and rate limits.
 func (g *Gate) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,7 +98,7 @@ func (g *Gate) Reset() {
 	g.grant(now)
 }
 
-// Forgive clears denials, so that the next request tests a repaired key or account.
+// Forgive clears denials, so that the next request tests a repaired key.
 func (g *Gate) Forgive() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -115,7 +108,7 @@ func (g *Gate) Forgive() {
 type GateLoad struct {
 	Limit    int // maximum in flight
 	InFlight int
-	Waiting  int // for a slot; excludes those held by a rate limit
+	Waiting  int // for a slot, not for a rate limit
 }
 
 func (g *Gate) Load() GateLoad {
@@ -124,8 +117,6 @@ func (g *Gate) Load() GateLoad {
 	return GateLoad{Limit: g.lane.limit, InFlight: g.lane.inFlight, Waiting: len(g.waiting[0]) + len(g.waiting[1])}
 }
 
-// admits reports whether a request would be sent within probeWait, and otherwise the
-// wait.
 func (g *Gate) admits(model string) (wait time.Duration, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,25 +127,24 @@ func (g *Gate) admits(model string) (wait time.Duration, ok bool) {
 	return a.wait, a.wait <= probeWait
 }
 
-// An entry is a request that asks for a slot.
 type entry struct {
 	model  string
-	class  int       // index into Gate.waiting
-	ticket uint64    // position in the order, drawn at the first admit
-	since  time.Time // time of the first admit
+	class  int    // index into Gate.waiting
+	ticket uint64 // order, drawn at the first admit
+	since  time.Time
 }
 
-// A pass is a request's slot.
+// A pass is a slot.
 type pass struct {
 	model    string
 	probe    bool
 	started  time.Time
-	waiter   *waiter // set until the slot is granted
-	answered bool    // the provider reported the remaining quota
+	waiter   *waiter // until granted
+	answered bool    // the quota was reported
 	left     bool
 }
 
-// enter blocks until the request may be sent, and returns its slot.
+// enter blocks until the request has a slot.
 func (g *Gate) enter(ctx context.Context, model string, background bool) (*pass, error) {
 	e := entry{model: model}
 	if background {
@@ -187,8 +177,7 @@ func (g *Gate) enter(ctx context.Context, model string, background bool) (*pass,
 	}
 }
 
-// admit returns a slot, a queued slot (with a waiter), the time to wait before the next
-// admit, or the refusal.
+// admit returns a granted or queued slot, a wait before the next admit, or the refusal.
 func (g *Gate) admit(e *entry) (*pass, time.Duration, error) {
 	now := time.Now()
 	g.mu.Lock()
@@ -219,7 +208,7 @@ func (g *Gate) admit(e *entry) (*pass, time.Duration, error) {
 		w.due = now
 	}
 	s := g.stand(e.model, now)
-	if s.held() > 0 { // the remaining quota belongs to earlier requests
+	if s.held() > 0 { // earlier requests own the quota
 		g.relieve(e.model, now)
 	}
 	switch {
@@ -236,7 +225,7 @@ func (g *Gate) admit(e *entry) (*pass, time.Duration, error) {
 	return p, 0, nil
 }
 
-// await blocks until p has its slot (in) or must call admit again.
+// await blocks until p is granted (in) or must call admit again.
 func (g *Gate) await(ctx context.Context, p *pass) (in bool, err error) {
 	w := p.waiter
 	select {
@@ -257,13 +246,13 @@ func (g *Gate) await(ctx context.Context, p *pass) (in bool, err error) {
 		g.end(p, outcomeUnknown, nil)
 	case p.probe: // let another request probe
 		g.breakers[p.model] = g.breakers[p.model].done(outcomeUnknown, nil, true, p.started, g.cfg)
-	case err != nil && g.stands[p.model] != nil: // pass its quota on
+	case err != nil && g.stands[p.model] != nil: // pass the quota on
 		g.relieve(p.model, p.started)
 	}
 	return false, err
 }
 
-// grant admits waiting requests while slots are free. The caller holds g.mu.
+// grant admits waiters while slots are free. g.mu is locked.
 func (g *Gate) grant(now time.Time) {
 	for g.lane.free() && len(g.waiting[0])+len(g.waiting[1]) > 0 {
 		next, class := g.lane.next(len(g.waiting[0]) > 0, len(g.waiting[1]) > 0)
@@ -279,7 +268,7 @@ func (g *Gate) grant(now time.Time) {
 	}
 }
 
-// leave ends a request. Only the first call counts.
+// leave ends a request, once.
 func (g *Gate) leave(p *pass, o outcome, err error) {
 	if p.left {
 		return
@@ -290,7 +279,7 @@ func (g *Gate) leave(p *pass, o outcome, err error) {
 	g.end(p, o, err)
 }
 
-// end is leave with g.mu held.
+// end is leave with g.mu locked.
 func (g *Gate) end(p *pass, o outcome, err error) {
 	now := time.Now()
 	g.lane = g.lane.done(o, p.started, now)
@@ -306,7 +295,7 @@ func (g *Gate) end(p *pass, o outcome, err error) {
 	g.grant(now)
 }
 
-// alive reports a probe's success to the breaker before its stream ends.
+// alive reports a probe's success before its stream ends.
 func (g *Gate) alive(p *pass) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -314,8 +303,7 @@ func (g *Gate) alive(p *pass) {
 	p.probe = false
 }
 
-// note reports an outcome to the breaker. If the model's state changed for the worse,
-// waiting requests call admit again.
+// note reports an outcome. If the model got worse, waiters call admit again.
 func (g *Gate) note(p *pass, o outcome, err error, now time.Time) {
 	if o == outcomeUnknown && !p.probe {
 		return
@@ -337,7 +325,7 @@ func (g *Gate) note(p *pass, o outcome, err error, now time.Time) {
 	}
 }
 
-// told adds the open breaker's RetryAfter to a request's error.
+// told adds the open breaker's RetryAfter.
 func (g *Gate) told(model string, err error) error {
 	if err == nil || outcomeOf(err) != outcomeFailed {
 		return err
@@ -352,10 +340,8 @@ func (g *Gate) told(model string, err error) error {
 	return &e
 }
 
-// maxBreakers limits the models that a gate remembers.
 const maxBreakers = 1000
 
-// forget deletes idle breakers to make room.
 func (g *Gate) forget(now time.Time) {
 	if len(g.breakers) < maxBreakers {
 		return
@@ -372,7 +358,6 @@ func (g *Gate) forget(now time.Time) {
 	}
 }
 
-// cancelledWaiting returns the error of a request that ctx ended before it was sent.
 func cancelledWaiting(ctx context.Context, model string) *Error {
 	return &Error{Class: Cancelled, Model: model, Message: "cancelled before it was asked", Err: context.Cause(ctx), Unsent: true}
 }

@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// An outcome classifies how a request ended.
 type outcome int
 
 const (
-	outcomeUnknown outcome = iota // cancelled, or not read to the end
+	outcomeUnknown outcome = iota // cancelled or abandoned
 	outcomeGood
-	outcomeRefused // the provider works but rejects this request: 400, 404, content
+	outcomeRefused // works but rejects this request: 400, 404, content
 	outcomeFailed  // 5xx, no connection, a broken stream
-	outcomeLimited // 429
-	outcomeDenied  // 401, 402, 403
+	outcomeLimited
+	outcomeDenied
 )
 
 func outcomeOf(err error) outcome {
@@ -34,44 +33,42 @@ func outcomeOf(err error) outcome {
 	return outcomeRefused
 }
 
-// A breaker decides whether requests to one model make sense now. It is a value: each
-// decision returns the next breaker. The zero breaker is closed.
+// A breaker decides whether to send requests to one model. It is a value: each decision
+// returns the next breaker. Zero is closed.
 type breaker struct {
 	state   breakerState
 	until   time.Time // open: time of the next probe
 	limited time.Time // end of the provider's rate limit
-	probing bool      // half open: a probe is in flight
-	why     *Error    // reason, if open or denied
+	probing bool      // half open
+	why     *Error
 
 	halves [2]tally // of the window, newer first
 	since  time.Time
-	used   time.Time // time of the last ask
+	used   time.Time
 }
 
 type breakerState int
 
 const (
 	breakerClosed breakerState = iota
-	breakerOpen                // too many failures; admits a probe after until
-	breakerDenied              // key or account refused; stays until the configuration changes
+	breakerOpen                // admits a probe after until
+	breakerDenied              // until the configuration changes
 )
 
 type tally struct{ all, failed int }
 
-// An admission is a breaker's decision.
 type admission struct {
 	probe  bool          // the request is the probe
-	wait   time.Duration // delay before the next ask
-	refuse *Error        // refusal
+	wait   time.Duration // before the next ask
+	refuse *Error
 }
 
-// maxLimited limits the accepted duration of a rate limit.
+// maxLimited caps a rate limit's hint.
 const maxLimited = time.Hour
 
-// probeWait is the retry delay while a probe is in flight.
+// probeWait is the retry delay during a probe.
 const probeWait = time.Second
 
-// ask decides on a request at now.
 func (b breaker) ask(now time.Time) (breaker, admission) {
 	b.used = now
 	switch {
@@ -90,7 +87,6 @@ func (b breaker) ask(now time.Time) (breaker, admission) {
 	return b, admission{}
 }
 
-// refusal returns the error of an unsent request.
 func (b breaker) refusal(after time.Duration) *Error {
 	e := *b.why
 	e.RetryAfter = after
@@ -101,7 +97,7 @@ func (b breaker) refusal(after time.Duration) *Error {
 	return &e
 }
 
-// done records how a request ended at now. e is the cause, or nil.
+// done records an outcome; e is the cause, or nil.
 func (b breaker) done(o outcome, e *Error, probe bool, now time.Time, cfg GateConfig) breaker {
 	if o == outcomeLimited && e.RetryAfter > 0 {
 		if until := now.Add(min(e.RetryAfter, maxLimited)); until.After(b.limited) {
@@ -121,7 +117,6 @@ func (b breaker) done(o outcome, e *Error, probe bool, now time.Time, cfg GateCo
 	return b.count(o, e, now, cfg)
 }
 
-// probed records the end of a probe.
 func (b breaker) probed(o outcome, e *Error, now time.Time, cfg GateConfig) breaker {
 	if b.state != breakerOpen {
 		return b
@@ -137,8 +132,7 @@ func (b breaker) probed(o outcome, e *Error, now time.Time, cfg GateConfig) brea
 	return breaker{limited: b.limited, used: b.used}
 }
 
-// count records an outcome while closed, and opens the breaker if too many requests of
-// the window failed.
+// count opens the breaker if too many requests failed.
 func (b breaker) count(o outcome, e *Error, now time.Time, cfg GateConfig) breaker {
 	if o != outcomeGood && o != outcomeFailed {
 		return b
@@ -161,7 +155,6 @@ func (b breaker) count(o outcome, e *Error, now time.Time, cfg GateConfig) break
 	return b
 }
 
-// idle reports whether deleting b loses nothing.
 func (b breaker) idle(now time.Time, cfg GateConfig) bool {
 	return b.state == breakerClosed && now.After(b.limited) && now.Sub(b.used) > cfg.Window
 }

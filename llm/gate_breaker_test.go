@@ -54,8 +54,7 @@ func TestGateBreaker(t *testing.T) {
 	})
 }
 
-// TestGateProbe checks that one request probes, others get a RetryAfter, and the first
-// delta closes the breaker.
+// One request probes, others get RetryAfter; the first delta suffices.
 func TestGateProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateConfig{MinRequests: 1})
@@ -91,7 +90,7 @@ func TestGateProbe(t *testing.T) {
 	})
 }
 
-// A silent model yields nothing until its channel is closed.
+// A silent model waits for its channel to close.
 type silent struct {
 	name string
 	mute chan struct{}
@@ -122,7 +121,7 @@ func TestGateDenied(t *testing.T) {
 			return &Error{Class: Auth, Model: "p/m", Status: 401, Message: "key rejected", Advice: "set P_KEY"}
 		}})
 		var wg sync.WaitGroup
-		for range 5 { // four wait and fail unsent
+		for range 5 { // four fail unsent
 			wg.Go(func() {
 				if got := ask(t.Context(), m).Error(); got != "p/m: key rejected (401): set P_KEY" {
 					t.Error(got)
@@ -149,8 +148,7 @@ func TestGateDenied(t *testing.T) {
 	})
 }
 
-// TestGateCause checks that cancelling a stalled call counts as the model's failure, but
-// an unwanted call does not.
+// A stalled call that is cancelled is the model's failure; an unwanted one is not.
 func TestGateCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

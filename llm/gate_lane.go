@@ -8,19 +8,17 @@ import (
 	"time"
 )
 
-// A lane decides how many requests may be in flight and which goes next. It is a value:
-// each decision returns the next lane.
+// A lane decides how many requests are in flight and which is next. It is a value: each
+// decision returns the next lane.
 type lane struct {
-	max      int // upper bound of limit
-	limit    int // current concurrency, 1 to max
+	max      int
+	limit    int // 1 to max
 	inFlight int
-	good     int       // successes since limit changed
-	cut      time.Time // time of the last halving
-	passed   int       // interactive requests admitted while a background one waited
+	good     int       // since limit changed
+	cut      time.Time // last halving
+	passed   int       // interactive requests admitted before a waiting background one
 }
 
-// backgroundShare is the number of interactive requests that may overtake a waiting
-// background request.
 const backgroundShare = 4
 
 func (l lane) free() bool { return l.inFlight < l.limit }
@@ -31,8 +29,8 @@ func (l lane) next(interactive, background bool) (after lane, class int) {
 	return l, class
 }
 
-// turn picks the next class: interactive (0) before background (1), except after
-// backgroundShare interactive ones in a row.
+// turn picks interactive (0) before background (1), except after backgroundShare in a
+// row.
 func turn(passed int, interactive, background bool) (class, after int) {
 	switch {
 	case background && (!interactive || passed >= backgroundShare):
@@ -43,8 +41,8 @@ func turn(passed int, interactive, background bool) (class, after int) {
 	return 0, passed + 1
 }
 
-// done records the end of a request admitted at started. A rate limit halves the lane,
-// once for all requests in flight together. A full round of successes widens it by one.
+// done halves the lane at a rate limit, once for requests in flight together. A full
+// round of successes widens it by one.
 func (l lane) done(o outcome, started, now time.Time) lane {
 	l.inFlight--
 	switch o {
@@ -60,19 +58,18 @@ func (l lane) done(o outcome, started, now time.Time) lane {
 	return l
 }
 
-// A waiter is a queued request.
 type waiter struct {
-	ticket uint64 // position in the order
+	ticket uint64 // order
 	model  string
 	class  int           // 0: interactive, 1: background
-	due    time.Time     // time to go regardless of the quota
-	woken  chan struct{} // closed on admission, or to ask again
-	in     bool          // admitted; valid once woken is closed
+	due    time.Time     // goes then regardless of quota
+	woken  chan struct{} // closed when admitted, or to ask again
+	in     bool          // valid once woken is closed
 	queue  *queue
-	index  int // in queue; -1 outside
+	index  int // -1 outside
 }
 
-// A queue is a heap of waiters by ticket, oldest first.
+// A queue is a heap by ticket.
 type queue []*waiter
 
 func (q queue) Len() int           { return len(q) }
@@ -97,7 +94,7 @@ func (q *queue) add(w *waiter) {
 	heap.Push(q, w)
 }
 
-// wakeAll removes the model's waiters and wakes them to ask again.
+// wakeAll makes the model's waiters ask again.
 func (q *queue) wakeAll(model string) {
 	kept := (*q)[:0]
 	for _, w := range *q {
@@ -138,20 +135,20 @@ type gatedModel struct {
 	gate *Gate
 }
 
-// Generate implements [Model]. It frees the slot before it yields the last delta or the
-// error, so that the caller may send another request from there.
+// Generate frees the slot before the last yield, so that the caller may send the next
+// request there.
 func (m *gatedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return m.pass(ctx, nil, req)
 }
 
 func (m *gatedModel) Admits() (time.Duration, bool) { return m.gate.admits(m.Name()) }
 
-// Hold implements [Holder]. A held request occupies a slot.
+// Hold occupies a slot.
 func (m *gatedModel) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return m.pass(ctx, released, req)
 }
 
-// pass sends a request once it has a slot and released, if not nil, is closed.
+// pass sends a request when it has a slot and released, if any, is closed.
 func (m *gatedModel) pass(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		p, err := m.gate.enter(ctx, m.Name(), req.Background)
@@ -166,7 +163,6 @@ func (m *gatedModel) pass(ctx context.Context, released <-chan struct{}, req *Re
 	}
 }
 
-// through sends a request that has its slot.
 func (m *gatedModel) through(ctx context.Context, p *pass, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		defer m.gate.leave(p, outcomeUnknown, nil) // the reader left or panicked
@@ -190,8 +186,7 @@ func (m *gatedModel) through(ctx context.Context, p *pass, released <-chan struc
 	}
 }
 
-// why returns the caller's reason for cancelling, if that is a failure of the model;
-// otherwise err.
+// why returns the caller's cause for cancelling, if it is a model failure.
 func why(ctx context.Context, err error) error {
 	var cause *Error
 	if ClassOf(err) == Cancelled && errors.As(context.Cause(ctx), &cause) {

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// A quota predicts how many requests a provider still accepts. It is a value: each change
-// returns the next quota. The zero quota is unbounded.
+// A quota predicts how many requests a provider accepts. It is a value: each change
+// returns the next quota. Zero is unbounded.
 type quota struct {
 	bound  bool
-	left   int           // requests left until then
-	until  time.Time     // time of the next refill
-	each   time.Duration // steady: interval of one more request; if zero, the bound ends at until
-	unsaid int           // unanswered requests, which the provider may not have counted
+	left   int
+	until  time.Time     // next refill
+	each   time.Duration // interval of one more; zero: unbounded from until on
+	unsaid int           // unanswered, perhaps not counted yet
 }
 
-// at returns the quota at now.
 func (q quota) at(now time.Time) quota {
 	switch {
 	case !q.bound || now.Before(q.until):
@@ -29,7 +28,6 @@ func (q quota) at(now time.Time) quota {
 	return q
 }
 
-// told returns the quota after a report of the provider.
 func (q quota) told(a Allowance, now time.Time) quota {
 	after := max(a.After, time.Millisecond)
 	q = quota{bound: true, left: max(0, a.Requests-q.unsaid), until: now.Add(after), unsaid: q.unsaid}
@@ -47,19 +45,18 @@ func (q quota) sent() quota {
 
 func (q quota) spent() bool { return q.bound && q.left == 0 }
 
-// A stand is the quota of one model, with the requests it holds.
+// A stand is one model's quota with the requests it holds.
 type stand struct {
 	quota
 	waiting [2]queue // interactive, background
 	passed  int      // as in lane
 	timer   *time.Timer
 
-	// slow doubles the reported interval that many times, because a provider may report
-	// another steady limit than it enforces.
+	// slow doubles the reported interval that often, because providers may enforce
+	// another limit than they report.
 	slow int
 }
 
-// maxSlow limits the factor to about a thousand.
 const maxSlow = 10
 
 func (g *Gate) stand(model string, now time.Time) *stand {
@@ -72,7 +69,7 @@ func (g *Gate) stand(model string, now time.Time) *stand {
 	return s
 }
 
-// hearing returns a context in which adapters report allowances to the gate.
+// hearing returns a context whose allowances go to the gate.
 func (g *Gate) hearing(ctx context.Context, p *pass) context.Context {
 	return WithAllowance(ctx, func(a Allowance) {
 		now := time.Now()
@@ -91,7 +88,6 @@ func (g *Gate) hearing(ctx context.Context, p *pass) context.Context {
 	})
 }
 
-// answered notes that the provider has counted p.
 func (s *stand) answered(p *pass) {
 	if !p.answered {
 		p.answered = true
@@ -99,16 +95,14 @@ func (s *stand) answered(p *pass) {
 	}
 }
 
-// waits reports whether the quota holds w.
 func (w *waiter) waits(s *stand, now time.Time) bool { return s.spent() && now.Before(w.due) }
 
-// hold queues w until the quota has room or w is due.
 func (g *Gate) hold(s *stand, w *waiter, now time.Time) {
 	s.waiting[w.class].add(w)
 	g.schedule(s, w.model, now)
 }
 
-// relieve moves requests that are due or within the quota to the lane's queues.
+// relieve releases held requests that are due or within quota.
 func (g *Gate) relieve(model string, now time.Time) {
 	s := g.stand(model, now)
 	left := s.left
@@ -127,7 +121,6 @@ func (g *Gate) relieve(model string, now time.Time) {
 	g.grant(now)
 }
 
-// schedule sets the timer for the next relieve.
 func (g *Gate) schedule(s *stand, model string, now time.Time) {
 	at := s.until
 	for _, q := range s.waiting {
@@ -153,31 +146,27 @@ func (g *Gate) schedule(s *stand, model string, now time.Time) {
 	}
 }
 
-// idle reports whether deleting s loses only a hint.
 func (s *stand) idle() bool {
 	return s.unsaid == 0 && s.held() == 0
 }
 
-// held returns the number of held requests.
 func (s *stand) held() int { return len(s.waiting[0]) + len(s.waiting[1]) }
 
-// An Allowance is a provider's report of how many more requests it accepts before it
-// limits the rate. It is only a hint.
+// An Allowance is a provider's hint on how many more requests it accepts.
 type Allowance struct {
 	Requests int           // accepted now; not negative
 	After    time.Duration // until more are accepted; positive
-	Steady   bool          // one more request after each After; otherwise no known limit after it
+	Steady   bool          // one more after each After; otherwise unknown after it
 }
 
 type allowanceKey struct{}
 
-// WithAllowance returns a context with which adapters call tell for each report, before
-// they read the answer.
+// WithAllowance makes adapters call tell before they read an answer.
 func WithAllowance(ctx context.Context, tell func(Allowance)) context.Context {
 	return context.WithValue(ctx, allowanceKey{}, tell)
 }
 
-// AllowanceOf returns the context's report function, or nil.
+// AllowanceOf returns WithAllowance's function, or nil.
 func AllowanceOf(ctx context.Context) func(Allowance) {
 	tell, _ := ctx.Value(allowanceKey{}).(func(Allowance))
 	return tell

@@ -41,7 +41,6 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// An askedLog records when requests, named by System, reach a provider.
 type askedLog struct {
 	mu    sync.Mutex
 	start time.Time
@@ -54,8 +53,7 @@ func (l *askedLog) note(req *Request) {
 	l.lines = append(l.lines, fmt.Sprint(req.System, " ", time.Since(l.start)))
 }
 
-// telling returns a model that logs a request, reports its allowance after a second and
-// answers after another.
+// telling answers after 2 seconds and reports its allowance after one.
 func telling(l *askedLog, allow map[string]Allowance) fakeModel {
 	return fakeModel{"p/m", func(ctx context.Context, req *Request) error {
 		l.note(req)
@@ -134,8 +132,7 @@ func TestGateAllowance(t *testing.T) {
 	}
 }
 
-// Quotas of models are independent. A waiting request can be cancelled, fails with the
-// model, and goes at once after Reset.
+// Models are independent. Waiters can be cancelled, fail with the model, and go at Reset.
 func TestGateAllowanceWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateConfig{MaxWait: time.Hour, MinRequests: 1})
@@ -184,7 +181,7 @@ func TestGateAllowanceWaiters(t *testing.T) {
 	})
 }
 
-// Thousands of requests to models with small allowances lose no slot.
+// Many requests with small allowances lose no slot.
 func TestGateAllowanceCrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateConfig{MaxConcurrent: 20, MaxWait: time.Minute})
@@ -221,7 +218,7 @@ func TestGateAllowanceCrowd(t *testing.T) {
 	})
 }
 
-// A request that leaves the queue passes its quota to the next.
+// A leaving request passes its quota on.
 func TestGateAllowanceAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &askedLog{start: time.Now()}
@@ -256,7 +253,6 @@ func TestGateAllowanceAbandoned(t *testing.T) {
 	})
 }
 
-// Reset clears all rate limits.
 func TestGateResetAllowance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, limited := &askedLog{start: time.Now()}, 3
@@ -282,7 +278,7 @@ func TestGateResetAllowance(t *testing.T) {
 	})
 }
 
-// A request that arrives at a refill does not overtake waiting ones.
+// New requests do not overtake waiting ones at a refill.
 func TestGateAllowanceOrder(t *testing.T) {
 	for range 20 { // simultaneous events may come in any order
 		synctest.Test(t, func(t *testing.T) {

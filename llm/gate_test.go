@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// A fakeModel answers with its function's result.
 type fakeModel struct {
 	name string
 	f    func(ctx context.Context, req *Request) error
@@ -37,7 +36,6 @@ func (m fakeModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, 
 	}
 }
 
-// A fakeProvider has identical models.
 type fakeProvider struct{ fakeModel }
 
 func (p fakeProvider) Model(id string) Model {
@@ -51,7 +49,6 @@ func (p fakeProvider) Embed(ctx context.Context, id string, texts []string) ([][
 	return make([][]float32, len(texts)), Usage{Input: 1}, p.f(ctx, &Request{})
 }
 
-// lasting returns a function that waits d and returns err.
 func lasting(d time.Duration, err error) func(context.Context, *Request) error {
 	return func(ctx context.Context, _ *Request) error {
 		if sleep(ctx, d) != nil {
@@ -242,8 +239,7 @@ func TestGateRateLimit(t *testing.T) {
 	})
 }
 
-// TestGateRateLimitMovesWaiters checks that rate-limited waiters do not block other
-// models, and go when the limit ends.
+// Rate-limited waiters block no other model and go when the limit ends.
 func TestGateRateLimitMovesWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateConfig{MaxConcurrent: 1})
@@ -302,8 +298,7 @@ func TestGateProvider(t *testing.T) {
 	})
 }
 
-// TestGateCrowd has 10,000 callers with failures of all kinds, a third of which give up.
-// No slot is lost and the limit holds.
+// 10,000 callers, a third of whom give up, lose no slot and keep the limit.
 func TestGateCrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 50

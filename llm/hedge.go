@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// loserTime limits the wait for a cancelled request's end.
+// loserTime limits the wait for the loser's usage.
 const loserTime = time.Second
 
-// A rival is one of the two requests of a race, in its own goroutine.
+// A rival is one request of a race, in its own goroutine.
 type rival struct {
 	stop   context.CancelCauseFunc
-	sent   time.Time     // zero while held and after a failure
-	pieces chan piece    // deltas and error; closed at the end
-	gone   chan struct{} // closed when the reader is gone
-	used   Usage         // valid after the last piece or the close of pieces
-	ended  bool          // sent its last piece; ignores everything after that
+	sent   time.Time     // zero while held or failed
+	pieces chan piece    // closed at the end
+	gone   chan struct{} // closed without a reader
+	used   Usage         // valid after the last piece
+	ended  bool          // the last piece was sent
 }
 
 type piece struct {
@@ -29,10 +29,8 @@ type piece struct {
 	err error
 }
 
-// errLost cancels the request that lost.
 var errLost = errors.New("another request was answered first")
 
-// start sends a request that has its slot.
 func (m *gatedModel) start(ctx context.Context, p *pass, released <-chan struct{}, req *Request) *rival {
 	ctx, stop := context.WithCancelCause(ctx)
 	r := &rival{stop: stop, pieces: make(chan piece), gone: make(chan struct{}), used: guess(req)}
@@ -49,7 +47,7 @@ func (m *gatedModel) start(ctx context.Context, p *pass, released <-chan struct{
 	return r
 }
 
-// say passes a piece on, and reports whether the reader took it.
+// say reports whether the reader took a piece.
 func (r *rival) say(d Delta, err error) bool {
 	if r.ended {
 		return false
@@ -70,7 +68,7 @@ func (r *rival) say(d Delta, err error) bool {
 	}
 }
 
-// leave cancels a request. Only one goroutine may call it.
+// leave cancels a request. It is not safe for concurrent use.
 func (r *rival) leave() {
 	if r != nil && r.stop != nil {
 		close(r.gone)
@@ -79,7 +77,6 @@ func (r *rival) leave() {
 	}
 }
 
-// usage waits for the request's end and returns its usage.
 func (r *rival) usage(req *Request) Usage {
 	wedged := time.After(loserTime)
 	for {
@@ -94,13 +91,12 @@ func (r *rival) usage(req *Request) Usage {
 	}
 }
 
-// guess estimates the usage of an unanswered request.
+// guess estimates an unanswered request's usage.
 func guess(req *Request) Usage {
 	return Usage{Input: int(math.Ceil(float64(req.Size()) * tokensPerByte)), Estimated: true}
 }
 
-// with returns the usage of two requests. If only the first has a cost, the second counts
-// at the same cost per token.
+// with adds two usages. A missing second cost counts at the first's rate per token.
 func (u Usage) with(o Usage) Usage {
 	sum := Usage{
 		Input: u.Input + o.Input, CacheRead: u.CacheRead + o.CacheRead, CacheWrite: u.CacheWrite + o.CacheWrite,
@@ -118,15 +114,13 @@ func (u Usage) with(o Usage) Usage {
 	return sum
 }
 
-// A race is a request and its hedge.
 type race struct {
 	*gatedModel
 	req           *Request
 	pace          *pace
-	first, second *rival // nil without a hedge
+	first, second *rival // nil without hedge
 }
 
-// hedged sends a request that has its slot, and a hedge if the first delta is late.
 func (m *gatedModel) hedged(ctx context.Context, p *pass, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		r := &race{gatedModel: m, req: req, pace: m.gate.pace(m.Name()), first: m.start(ctx, p, released, req)}
@@ -139,8 +133,7 @@ func (m *gatedModel) hedged(ctx context.Context, p *pass, released <-chan struct
 	}
 }
 
-// run returns the first request to deliver a delta, with its first piece; or, if both
-// fail, the last failure.
+// run returns the first request with a delta, or the last failure.
 func (r *race) run(ctx context.Context, released <-chan struct{}) (*rival, piece) {
 	var late <-chan time.Time
 	if released == nil {
@@ -170,14 +163,14 @@ func (r *race) run(ctx context.Context, released <-chan struct{}) (*rival, piece
 			r.began(from)
 			return from, p
 		}
-		if first == nil && second == nil { // a hedge is no retry: a failed request gets none
+		if first == nil && second == nil { // a hedge is no retry
 			return from, p
 		}
 		from.sent = time.Time{}
 	}
 }
 
-// sent notes that the first request is sent. It returns a timer for the hedge, or nil.
+// sent returns the hedge's timer, or nil.
 func (r *race) sent() <-chan time.Time {
 	r.first.sent = time.Now()
 	if late, known := r.pace.request(); known {
@@ -186,7 +179,7 @@ func (r *race) sent() <-chan time.Time {
 	return nil
 }
 
-// again sends the hedge, if allowed, and returns its pieces.
+// again sends the hedge if allowed.
 func (r *race) again(ctx context.Context) chan piece {
 	if ctx.Err() != nil {
 		return nil
@@ -200,8 +193,7 @@ func (r *race) again(ctx context.Context) chan piece {
 	return r.second.pieces
 }
 
-// began records latencies once winner has started. The loser's elapsed time is a lower
-// bound; only the first request's is recorded.
+// began records latencies. The first request's elapsed time is a lower bound if it lost.
 func (r *race) began(winner *rival) {
 	now := time.Now()
 	if !r.first.sent.IsZero() {
@@ -212,7 +204,7 @@ func (r *race) began(winner *rival) {
 	}
 }
 
-// tell passes on the winner's pieces. The last has the usage of both requests.
+// tell yields the winner's pieces; the last has both usages.
 func (r *race) tell(winner *rival, p piece, yield func(Delta, error) bool) {
 	loser := r.second
 	if winner == r.second {
@@ -230,7 +222,6 @@ func (r *race) tell(winner *rival, p piece, yield func(Delta, error) bool) {
 	}
 }
 
-// bill sets the usage of the last piece.
 func (p *piece) bill(used Usage) {
 	if p.err != nil {
 		e := *asError(p.err, "")
@@ -242,22 +233,21 @@ func (p *piece) bill(used Usage) {
 }
 
 const (
-	paceLeast  = 20  // samples below which no latency counts as slow
-	paceMost   = 100 // samples kept
-	hedgeShare = 20  // requests that earn one hedge
-	hedgeBurst = 2   // hedges that can be saved up
+	paceLeast  = 20 // minimum samples
+	paceMost   = 100
+	hedgeShare = 20 // requests per hedge
+	hedgeBurst = 2  // saved hedges
 )
 
-// A pace holds one model's latencies to the first delta and its budget of hedges. The
-// zero pace is empty. It is safe for concurrent use.
+// A pace has one model's latencies and hedge budget. The zero value is ready. It is safe
+// for concurrent use.
 type pace struct {
 	mu     sync.Mutex
-	firsts []time.Duration // the last paceMost latencies
-	oldest int             // index into firsts, once full
-	saved  int             // requests not yet spent on a hedge
+	firsts []time.Duration // ring buffer of paceMost
+	oldest int
+	saved  int // unspent requests
 }
 
-// note records a latency.
 func (p *pace) note(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -269,8 +259,7 @@ func (p *pace) note(d time.Duration) {
 	p.oldest = (p.oldest + 1) % paceMost
 }
 
-// request adds to the hedge budget. It returns the 95th percentile of the latencies, if
-// there are enough.
+// request adds to the budget and returns the 95th percentile, if known.
 func (p *pace) request() (late time.Duration, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -282,7 +271,6 @@ func (p *pace) request() (late time.Duration, known bool) {
 	return slices.Sorted(slices.Values(p.firsts))[(95*n+99)/100-1], true
 }
 
-// hedge spends a hedge, if there is one.
 func (p *pace) hedge() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -293,7 +281,6 @@ func (p *pace) hedge() bool {
 	return true
 }
 
-// maxPaces limits the models whose latencies a gate keeps.
 const maxPaces = 200
 
 func (g *Gate) pace(model string) *pace {
@@ -310,7 +297,7 @@ func (g *Gate) pace(model string) *pace {
 	return p
 }
 
-// hedge returns a slot for a hedge, or nil; it never waits.
+// hedge returns a slot at once, or nil.
 func (g *Gate) hedge(model string, of *pace) *pass {
 	now := time.Now()
 	g.mu.Lock()

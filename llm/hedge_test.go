@@ -49,7 +49,6 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// At most one request in twenty is hedged, and few at once.
 func TestHedgesAreFew(t *testing.T) {
 	p := new(pace)
 	for range 1000 {
@@ -84,7 +83,7 @@ func TestHedgesAreFew(t *testing.T) {
 	}
 }
 
-// A stint scripts how a relay serves a request.
+// A stint scripts one request.
 type stint struct {
 	first    time.Duration // before the first delta
 	rest     time.Duration // from there to the end
@@ -99,11 +98,11 @@ type stint struct {
 	reported Usage // 100 and 10 tokens if zero
 }
 
-// A relay is a model that serves its stints in order.
+// A relay serves its stints in order.
 type relay struct {
 	mu     sync.Mutex
 	stints []stint
-	log    []string // outcome of each request
+	log    []string
 }
 
 func (*relay) Name() string { return "p/m" }
@@ -167,7 +166,7 @@ func (m *relay) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, error
 	}
 }
 
-// warm teaches a gate that the model starts within a second.
+// warm teaches the gate a latency of a second.
 func warm(t *testing.T, g *Gate, m Model, n int) {
 	t.Helper()
 	for range n {
@@ -177,7 +176,6 @@ func warm(t *testing.T, g *Gate, m Model, n int) {
 	}
 }
 
-// became returns the outcomes from request from on.
 func (m *relay) became(from int) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -197,12 +195,12 @@ func TestHedge(t *testing.T) {
 		name   string
 		first  stint
 		second stint
-		until  time.Duration // the caller waits that long
-		text   string        // the answer
-		class  Class         // of the error, if any
+		until  time.Duration // of the caller
+		text   string
+		class  Class
 		took   time.Duration
 		usage  Usage
-		log    string          // outcomes of the requests
+		log    string
 		noted  []time.Duration // recorded latencies
 	}{
 		{
@@ -305,7 +303,7 @@ func TestHedge(t *testing.T) {
 	}
 }
 
-// told reads a stream and checks that Hedged is consistent.
+// told checks that Hedged is consistent.
 func told(stream iter.Seq2[Delta, error]) (text string, used Usage, err error) {
 	hedged := false
 	for d, err := range stream {
@@ -356,7 +354,7 @@ func TestNoHedge(t *testing.T) {
 				m := &relay{stints: usual(tt.warm, stint{first: time.Minute}, stint{first: time.Second})}
 				g := NewGate(GateConfig{MaxConcurrent: tt.limit})
 				warm(t, g, m, tt.warm)
-				if tt.spoil != nil { // while the first request is in flight
+				if tt.spoil != nil { // in flight
 					time.AfterFunc(500*time.Millisecond, func() {
 						g.mu.Lock()
 						defer g.mu.Unlock()
@@ -377,7 +375,6 @@ func TestNoHedge(t *testing.T) {
 	}
 }
 
-// A held request is not late before its release.
 func TestHedgeOfHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &relay{stints: usual(20, stint{first: time.Hour}, stint{first: time.Second})}
@@ -404,7 +401,7 @@ func TestHedgeOfHeld(t *testing.T) {
 	})
 }
 
-// If one request in ten hangs, one in twenty is hedged within an hour.
+// If one request in ten hangs, one in twenty is hedged.
 func TestHedgesInAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const calls = 2000

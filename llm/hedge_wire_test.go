@@ -17,8 +17,7 @@ import (
 	"ponder/llm/openai"
 )
 
-// Over the wire, a slow request is hedged. The server sees the first connection close
-// when the second starts to answer, and both are billed.
+// A slow request is hedged; the server sees the loser close at once, and both are billed.
 func TestHedgeOverTheWire(t *testing.T) {
 	for name, dial := range map[string]func(*http.Client) llm.Provider{
 		"openai": func(c *http.Client) llm.Provider { return openai.New(openai.Config{BaseURL: "http://sim", HTTP: c}) },

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A model that is no Holder gets its request at the release, with or without a gate.
+// Hold delays models that are no Holder.
 func TestHold(t *testing.T) {
 	for _, gated := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

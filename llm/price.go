@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A Price is a model's price in US dollars per million tokens.
+// A Price is in US dollars per million tokens.
 type Price struct {
 	Input      float64
 	Output     float64
@@ -17,8 +17,8 @@ type Price struct {
 	CacheWrite float64
 }
 
-// An Override is a possibly partial price. Missing cache prices keep their ratio to the
-// input price, or equal it.
+// An Override is a partial price. Missing cache prices keep their ratio to Input, or
+// equal it.
 type Override struct {
 	Input      *float64 `json:"input,omitempty" toml:"input"`
 	Output     *float64 `json:"output,omitempty" toml:"output"`
@@ -26,10 +26,9 @@ type Override struct {
 	CacheWrite *float64 `json:"cache_write,omitempty" toml:"cache_write"`
 }
 
-// maxPrice is 100 times the dearest known price.
+// 100 times the highest known price.
 const maxPrice = 100_000
 
-// check returns an error if a price is out of range.
 func (o Override) check() error {
 	for _, f := range []struct {
 		name  string
@@ -42,7 +41,6 @@ func (o Override) check() error {
 	return nil
 }
 
-// over returns base with o's prices.
 func (o Override) over(base Price) Price {
 	p := base
 	if o.Input != nil {
@@ -60,7 +58,6 @@ func (o Override) over(base Price) Price {
 	return p
 }
 
-// A PriceSource names the origin of a price.
 type PriceSource string
 
 // The sources, highest precedence first.
@@ -72,12 +69,12 @@ const (
 	PriceUnknown  PriceSource = ""
 )
 
-// An Info is the known facts about a model; zero numbers are unknown.
+// An Info describes a model; zero numbers are unknown.
 type Info struct {
 	Price Price // valid unless Source is PriceUnknown
 
-	// Long is the price of requests that read more than Over tokens, caches included.
-	// Zero Over means that there is none.
+	// Long applies to requests that read more than Over tokens, caches included. Zero
+	// Over: none.
 	Over int
 	Long Price
 
@@ -90,7 +87,7 @@ type Info struct {
 	Tools     bool
 }
 
-// Prices is an immutable set of prices, safe for concurrent use. The zero value is empty.
+// Prices is immutable and safe for concurrent use. The zero value is empty.
 type Prices struct {
 	tables    []priceTable // highest precedence first
 	overrides map[string]Override
@@ -99,7 +96,7 @@ type Prices struct {
 //go:embed prices.json
 var pricesJSON []byte
 
-// BuiltIn returns the embedded prices, as of [Prices.AsOf].
+// BuiltIn returns the embedded prices.
 func BuiltIn() Prices {
 	t, err := ParseTable(pricesJSON)
 	if err != nil {
@@ -108,7 +105,7 @@ func BuiltIn() Prices {
 	return Prices{tables: []priceTable{t.index(FromTable)}}
 }
 
-// AsOf returns the newest table's date, such as 2026-10-27, or "".
+// AsOf returns the newest table's date, such as 2026-10-27.
 func (p Prices) AsOf() string {
 	if len(p.tables) == 0 {
 		return ""
@@ -116,15 +113,14 @@ func (p Prices) AsOf() string {
 	return p.tables[0].asOf
 }
 
-// WithTable returns p with a table that takes precedence over p's.
+// WithTable gives t precedence.
 func (p Prices) WithTable(t Table) Prices {
 	p.tables = append([]priceTable{t.index(FromRefreshed)}, p.tables...)
 	return p
 }
 
-// With returns p with the price of model, a full name, or "provider/*" for all of a
-// provider's models. It takes precedence over every table. A model in no table needs both
-// input and output.
+// With overrides the price of a full name, or of "provider/*". A model in no table needs
+// both input and output.
 func (p Prices) With(model string, o Override) (Prices, error) {
 	if err := o.check(); err != nil {
 		return p, fmt.Errorf("price of %s: %w", model, err)
@@ -138,9 +134,8 @@ func (p Prices) With(model string, o Override) (Prices, error) {
 	return p, nil
 }
 
-// Lookup returns the facts about a model by full name. It also resolves dated versions,
-// such as anthropic/claude-opus-4-6-20260205, and openrouter's names of other providers'
-// models. It reports whether anything is known; even then the price may be unknown.
+// Lookup describes a model by full name. It resolves dated versions and openrouter's
+// names of other providers' models. The price may be unknown even if ok.
 func (p Prices) Lookup(model string) (Info, bool) {
 	names := aliases(model)
 	var info Info
@@ -164,7 +159,6 @@ func (p Prices) Lookup(model string) (Info, bool) {
 	return info, true
 }
 
-// fill returns i with its gaps filled from other.
 func (i Info) fill(other Info) Info {
 	if i.Source == PriceUnknown {
 		i.Price, i.Over, i.Long, i.Source = other.Price, other.Over, other.Long, other.Source
@@ -177,12 +171,11 @@ func (i Info) fill(other Info) Info {
 	return i
 }
 
-// maxCost limits the cost of a request: a million dollars, in millionths.
+// A million dollars, in millionths.
 const maxCost = 1e12
 
-// Cost returns a request's cost in millionths of a US dollar, and its source. The
-// precedence is provider, override, fetched table, built-in table. If no price is known,
-// known is false; ollama's models are declared to cost 0.
+// Cost returns millionths of a US dollar, by precedence: provider, override, fetched
+// table, built-in table. ollama's models cost 0 by declaration.
 func (p Prices) Cost(u Usage, model string) (microdollars int64, known bool, source PriceSource) {
 	if u.Cost != nil && *u.Cost >= 0 {
 		return min(*u.Cost, maxCost), true, FromProvider
@@ -194,8 +187,7 @@ func (p Prices) Cost(u Usage, model string) (microdollars int64, known bool, sou
 	return info.cost(u), true, info.Source
 }
 
-// cost returns u's cost. Dollars per million tokens equal millionths of a dollar per
-// token.
+// Dollars per million tokens equal millionths of a dollar per token.
 func (i Info) cost(u Usage) int64 {
 	input, read, write, output := count(u.Input), count(u.CacheRead), count(u.CacheWrite), count(u.Output)
 	price := i.Price
@@ -206,10 +198,8 @@ func (i Info) cost(u Usage) int64 {
 	return int64(math.Ceil(math.Min(sum, maxCost) - 1e-6)) // round up fractions, but not rounding errors
 }
 
-// count returns tokens, or 0 if negative.
 func count(tokens int) float64 { return float64(max(0, tokens)) }
 
-// find returns m's entry for the first matching name.
 func find[V any](m map[string]V, names []string) (v V, ok bool) {
 	for _, name := range names {
 		if v, ok = m[name]; ok {
@@ -219,8 +209,7 @@ func find[V any](m map[string]V, names []string) (v V, ok bool) {
 	return v, false
 }
 
-// canonical returns a name's lookup form. It ignores case and equates dots with dashes,
-// because providers differ in both.
+// canonical ignores case and equates dots with dashes, because providers differ in both.
 func canonical(name string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), ".", "-")
 }

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// RefreshOpenRouter fetches OpenRouter's public model list from url and updates t.Models
-// in place. On errors t is unchanged.
+// RefreshOpenRouter updates t.Models in place from OpenRouter's public list. On errors t
+// is unchanged.
 func (t Table) RefreshOpenRouter(ctx context.Context, client *http.Client, url string) error {
 	page, err := fetchModels(ctx, client, url, "")
 	if err != nil {
@@ -36,7 +36,6 @@ func (t Table) RefreshOpenRouter(ctx context.Context, client *http.Client, url s
 	return nil
 }
 
-// A brokeredModel is an entry of OpenRouter's list.
 type brokeredModel struct {
 	ID           string  `json:"id"`
 	Context      float64 `json:"context_length"`
@@ -57,10 +56,10 @@ type brokeredModel struct {
 	Supported []string `json:"supported_parameters"`
 }
 
-// A perToken is a price per token in dollars, as a number or string; nil if missing.
+// A perToken is a number or string in dollars; nil if missing.
 type perToken struct{ perMillion *float64 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. It ignores values that are no number.
+// UnmarshalJSON ignores values that are no number.
 func (p *perToken) UnmarshalJSON(b []byte) error {
 	if f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64); err == nil {
 		f = math.Round(f*1e14) / 1e8 // 0.0000003 becomes 0.3, not 0.29999999999999998
@@ -69,9 +68,8 @@ func (p *perToken) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ParseOpenRouter parses OpenRouter's model list; the names get the prefix openrouter/.
-// It skips invalid entries. Variable and per-request prices are unknown. So is a price of
-// 0, unless the model's name ends in :free.
+// ParseOpenRouter prefixes names with openrouter/ and skips invalid entries. Variable and
+// per-request prices are unknown, as is 0, except for names in :free.
 func ParseOpenRouter(data []byte) (Table, error) {
 	if len(data) > maxTable {
 		return Table{}, fmt.Errorf("list of models is longer than %d MB", maxTable>>20)
@@ -88,10 +86,10 @@ func ParseOpenRouter(data []byte) (Table, error) {
 	return Table{Models: list.Data}, nil
 }
 
-// brokered parses a model list entry by entry, because it may skip many.
+// brokered decodes entry by entry, because it may skip many.
 type brokered map[string]TableEntry
 
-// UnmarshalJSON implements [json.Unmarshaler]. Any value but a list gives an empty map.
+// UnmarshalJSON treats any value but a list as empty.
 func (b *brokered) UnmarshalJSON(list []byte) error {
 	d := json.NewDecoder(bytes.NewReader(list))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
@@ -101,7 +99,7 @@ func (b *brokered) UnmarshalJSON(list []byte) error {
 	var m brokeredModel
 	for d.More() {
 		m = brokeredModel{}
-		var other *json.UnmarshalTypeError // of one field, which is skipped
+		var other *json.UnmarshalTypeError
 		if err := d.Decode(&m); err != nil && !errors.As(err, &other) {
 			return err
 		}
@@ -113,7 +111,6 @@ func (b *brokered) UnmarshalJSON(list []byte) error {
 	return nil
 }
 
-// named reports whether the model has a name other than the wildcard.
 func (m brokeredModel) named() bool { return m.ID != "" && strings.TrimSpace(m.ID) != "*" }
 
 func (m brokeredModel) entry() TableEntry {

@@ -55,7 +55,6 @@ func TestParseOpenRouter(t *testing.T) {
 	}
 }
 
-// A wildcard entry is skipped.
 func TestParseOpenRouterAll(t *testing.T) {
 	for _, id := range []string{"*", "* ", "\\t*"} {
 		price := `"pricing":{"prompt":"0.000001","completion":"0.000001"}`
@@ -69,7 +68,6 @@ func TestParseOpenRouterAll(t *testing.T) {
 	}
 }
 
-// Skipped entries do not count towards the limit.
 func TestParseOpenRouterMany(t *testing.T) {
 	list := []byte(`{"data":[` + strings.Repeat("{},", 1<<18) + `{"id":"a/b"}]}`)
 	var before, after runtime.MemStats
@@ -84,7 +82,6 @@ func TestParseOpenRouterMany(t *testing.T) {
 	}
 }
 
-// OpenRouter's entries extend a table and win over it.
 func TestRefreshOpenRouter(t *testing.T) {
 	status, page := http.StatusOK, brokersPage(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

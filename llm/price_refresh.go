@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// ModelsURL is the default page for [Refresh].
+// ModelsURL is [Refresh]'s page.
 const ModelsURL = "https://models.dev/api.json"
 
-// Refresh fetches a table in the form of models.dev from url. If the page still has
-// have's ETag, it returns have, dated today. On errors have stays usable. Callers store
-// the result and pass it to [Prices.WithTable]. Only ctx and client limit the time.
+// Refresh fetches a table in models.dev's form, or returns have with today's date if the
+// ETag matches. Store the result and pass it to [Prices.WithTable]. Only ctx and client
+// limit the time.
 func Refresh(ctx context.Context, client *http.Client, url string, have Table) (Table, error) {
 	tag := have.ETag
 	if len(have.Models) == 0 {
@@ -41,11 +41,10 @@ func Refresh(ctx context.Context, client *http.Client, url string, have Table) (
 	return t, nil
 }
 
-// A modelPage is a fetched model list.
 type modelPage struct {
 	data []byte
 	tag  string
-	same bool // not modified since tag
+	same bool // as tag
 }
 
 func fetchModels(ctx context.Context, client *http.Client, url, tag string) (modelPage, error) {
@@ -76,7 +75,6 @@ func fetchModels(ctx context.Context, client *http.Client, url, tag string) (mod
 	return modelPage{data: data, tag: resp.Header.Get("ETag")}, nil
 }
 
-// A foreignModel is an entry of models.dev.
 type foreignModel struct {
 	Reasoning  bool `json:"reasoning"`
 	ToolCall   bool `json:"tool_call"`
@@ -101,9 +99,8 @@ type foreignCost struct {
 	Over200k *Override `json:"context_over_200k"`
 }
 
-// ParseModels parses a model list in the form of models.dev. It skips invalid entries and
-// ollama's models, which cost 0 by declaration. It treats prices that are all 0 as
-// unknown, because they often mean a subscription.
+// ParseModels parses models.dev's form. It skips invalid entries and ollama's models,
+// which cost 0. All-zero prices are unknown: they often mean a subscription.
 func ParseModels(data []byte) (Table, error) {
 	if len(data) > maxTable {
 		return Table{}, fmt.Errorf("list of models is longer than %d MB", maxTable>>20)
@@ -164,7 +161,7 @@ func (m foreignModel) entry() TableEntry {
 	return e
 }
 
-// tokens returns f as a token count, or -1 if out of range.
+// tokens returns -1 if out of range.
 func tokens(f float64) int {
 	if f >= 0 && f <= maxTokens {
 		return int(f)

@@ -10,15 +10,14 @@ import (
 	"strings"
 )
 
-// A Table is a list of models with prices, limits and abilities, in its stored JSON form.
+// A Table is a price list in stored form.
 type Table struct {
-	AsOf   string                `json:"as_of"`          // date, such as 2026-10-27
-	ETag   string                `json:"etag,omitempty"` // of the fetched page
-	Models map[string]TableEntry `json:"models"`         // by full name; provider/* matches all models of a provider
+	AsOf   string                `json:"as_of"` // 2026-10-27
+	ETag   string                `json:"etag,omitempty"`
+	Models map[string]TableEntry `json:"models"` // by full name or provider/*
 }
 
-// A TableEntry is a model in a [Table]. Its price is unknown unless it has both input and
-// output.
+// A TableEntry has a price only with both input and output.
 type TableEntry struct {
 	Price     *Override  `json:"price,omitempty"`
 	Long      *LongPrice `json:"long,omitempty"`
@@ -34,7 +33,6 @@ type LongPrice struct {
 	Price Override `json:"price"`
 }
 
-// Limits of tables.
 const (
 	maxTable      = 64 << 20 // bytes
 	maxTableModel = 50_000
@@ -42,7 +40,7 @@ const (
 	maxTokens     = 1 << 40
 )
 
-// ParseTable parses a stored table. A price or limit out of range is an error.
+// ParseTable rejects numbers out of range.
 func ParseTable(data []byte) (Table, error) {
 	var t Table
 	if len(data) > maxTable {
@@ -62,7 +60,6 @@ func ParseTable(data []byte) (Table, error) {
 	return t, nil
 }
 
-// check returns an error if a number is out of range.
 func (e TableEntry) check() error {
 	if e.Context < 0 || e.MaxOutput < 0 || e.Context > maxTokens || e.MaxOutput > maxTokens {
 		return errors.New("a limit is out of range")
@@ -81,7 +78,6 @@ func (e TableEntry) check() error {
 	return nil
 }
 
-// A priceTable is an indexed Table.
 type priceTable struct {
 	asOf   string
 	models map[string]Info // by canonical name
@@ -110,8 +106,8 @@ func (e TableEntry) info(source PriceSource) Info {
 	return i
 }
 
-// aliases returns a model's canonical names, most specific first. They are its own,
-// without version, for openrouter the maker's, and the provider's wildcard.
+// aliases returns a model's canonical names, most specific first: its own, without
+// version, openrouter's maker, the wildcard.
 func aliases(model string) []string {
 	name := canonical(textkit.TruncateBytes(model, maxModelName))
 	names := []string{name, withoutVersion(name)}
@@ -125,7 +121,7 @@ func aliases(model string) []string {
 	return slices.Compact(append(names, provider+"/*"))
 }
 
-// providerOf maps an openrouter maker to a provider.
+// providerOf maps openrouter's makers.
 func providerOf(maker string) string {
 	switch maker {
 	case "google":
@@ -140,8 +136,7 @@ func providerOf(maker string) string {
 	return maker
 }
 
-// withoutVersion removes a final version from a canonical name: -20260205, -2026-02-05,
-// @20260205, -0613, -001, -latest.
+// withoutVersion drops -20260205, -2026-02-05, @20260205, -0613, -001 or -latest.
 func withoutVersion(name string) string {
 	if at := strings.LastIndexByte(name, '@'); at > 0 {
 		name = name[:at]
@@ -155,7 +150,7 @@ func withoutVersion(name string) string {
 	return name
 }
 
-// hasForm reports whether s matches form, in which d matches a digit.
+// hasForm matches form, in which d is a digit.
 func hasForm(s, form string) bool {
 	for i := range len(form) {
 		if form[i] != s[i] && (form[i] != 'd' || !digit(s[i])) {

@@ -17,7 +17,6 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// TestBuiltInPrices checks that the table is consistent.
 func TestBuiltInPrices(t *testing.T) {
 	table, err := ParseTable(pricesJSON)
 	if err != nil {
@@ -186,7 +185,6 @@ func TestOverrideChecks(t *testing.T) {
 	}
 }
 
-// TestPricesAreValues checks that With and WithTable do not change their receiver.
 func TestPricesAreValues(t *testing.T) {
 	base := BuiltIn()
 	one, _ := base.With("a/b", Override{Input: ptr(1.0), Output: ptr(1.0)})
@@ -242,7 +240,7 @@ func TestParseModels(t *testing.T) {
 		t.Errorf("ParseModels (-want +got):\n%s", diff)
 	}
 
-	// It survives storage and wins in lookups.
+	// It survives storage and wins.
 	data, err := json.Marshal(got)
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +332,6 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestCostGrows checks that more tokens never cost less.
 func TestCostGrows(t *testing.T) {
 	p := BuiltIn()
 	rng := rand.New(rand.NewPCG(9, 10))

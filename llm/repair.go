@@ -8,30 +8,28 @@ import (
 	"strings"
 )
 
-// MaxRepair limits the text that [Repair] reads, in bytes.
+// MaxRepair limits [Repair]'s text, in bytes.
 const MaxRepair = 256 << 10
 
-// maxRepairDepth limits the nesting of a repaired value.
 const maxRepairDepth = 200
 
-// maxFound limits the values found in one text.
 const maxFound = 16
 
-// Errors of Repair, worded for a model.
+// Worded for a model.
 var (
 	errNoValue   = errors.New("there is no JSON value in the answer")
 	errRepairLen = fmt.Errorf("the answer is not JSON and longer than %d KB", MaxRepair>>10)
 	errDepth     = fmt.Errorf("the JSON value is nested deeper than %d levels", maxRepairDepth)
 )
 
-// Repair returns the JSON value that a model's text contains. It skips <think> reasoning,
-// prose and code fences. It prefers fenced values, then objects and lists of them, and
-// among equals the first. It closes truncated values. It also fixes commas, quotes, bare
-// keys, comments, raw line breaks, ellipses, Python and JavaScript literals, and doubly
-// escaped JSON. The result is compact, but valid JSON is only trimmed.
+// Repair returns the JSON value in a model's text. It skips <think> reasoning and prose,
+// prefers fenced values, then objects and lists of them, then the first. It closes
+// truncated values and fixes commas, quotes, bare keys, comments, raw line breaks,
+// ellipses, Python and JavaScript literals, and double escapes. Valid JSON is only
+// trimmed, the rest compact.
 //
-// The time is linear in the text, which may have [MaxRepair] bytes. Repair fails if there
-// is no value or one is nested too deeply.
+// The time is linear in the text, up to [MaxRepair]. Repair fails without a value or if
+// one is too deep.
 func Repair(text string) (json.RawMessage, error) {
 	values, err := RepairAll(text)
 	if err != nil {
@@ -40,8 +38,7 @@ func Repair(text string) (json.RawMessage, error) {
 	return values[0], nil
 }
 
-// RepairAll returns all values in text, repaired as by [Repair] and best first. Without
-// an error it returns 1 to 16 values.
+// RepairAll returns 1 to 16 repaired values, best first.
 func RepairAll(text string) ([]json.RawMessage, error) {
 	if len(text) <= MaxRepair {
 		if data := bytes.TrimSpace([]byte(text)); json.Valid(data) {
@@ -52,13 +49,11 @@ func RepairAll(text string) ([]json.RawMessage, error) {
 	return values, err
 }
 
-// repairSteps is RepairAll, with the number of steps taken.
 func repairSteps(text string) (values []json.RawMessage, steps int, err error) {
 	if len(text) > MaxRepair {
 		return nil, 0, errRepairLen
 	}
-	// Text after the end of reasoning wins if it has a value. The start tag is often
-	// missing, because templates drop it.
+	// Text after the reasoning wins; its start tag is often missing.
 	for _, tail := range []string{afterThinking(text), text} {
 		s := scanner{text: tail, unescape: true}
 		err = s.find()
@@ -76,7 +71,6 @@ func repairSteps(text string) (values []json.RawMessage, steps int, err error) {
 	return nil, steps, errNoValue
 }
 
-// afterThinking returns the text after the last end of reasoning.
 func afterThinking(text string) string {
 	for _, a := range append(asides[:len(asides):len(asides)], aside{end: "</thought>"}) {
 		if i := strings.LastIndex(text, a.end); i >= 0 && a.end != "" {
@@ -86,22 +80,20 @@ func afterThinking(text string) string {
 	return text
 }
 
-// A found is a value in a text, with its rank.
 type found struct {
 	json json.RawMessage
 	rank int
 }
 
-// The ranks, best first.
+// Best first.
 const (
-	rankFenced = iota // in a code fence for JSON or without a language
-	rankValue         // a non-empty object, or a list with strings or containers
-	rankPlain         // a list such as [1], which may be a citation
+	rankFenced = iota // for JSON or no language
+	rankValue         // non-empty object, or list with strings or containers
+	rankPlain         // such as [1], perhaps a citation
 	rankScalar
 	rankCount
 )
 
-// ranked returns the values by rank, then in text order.
 func ranked(list []found) []json.RawMessage {
 	values := make([]json.RawMessage, 0, len(list))
 	for rank := range rankCount {
@@ -114,7 +106,7 @@ func ranked(list []found) []json.RawMessage {
 	return values
 }
 
-// find collects values from left to right, without overlap.
+// find collects values from left to right.
 func (s *scanner) find() error {
 	if s.bareObject() {
 		return s.add(s.object)
@@ -145,7 +137,7 @@ func (s *scanner) find() error {
 	return nil
 }
 
-// add reads a container after its opening bracket and records it.
+// add records a container after its bracket.
 func (s *scanner) add(read func(depth int) error) error {
 	start := len(s.out)
 	s.rich = false
@@ -163,7 +155,7 @@ func (s *scanner) add(read func(depth int) error) error {
 	return nil
 }
 
-// fence reads a code fence marker and updates fenced and inFence.
+// fence updates fenced and inFence.
 func (s *scanner) fence() {
 	for s.at(s.i) == '`' {
 		s.i++
@@ -181,8 +173,7 @@ func (s *scanner) fence() {
 	s.inFence = !s.inFence
 }
 
-// findUnescaped searches the rest of the text without one level of escapes, as in {\"a\":
-// \"b\"}.
+// findUnescaped removes one level of escapes, as in {\"a\": \"b\"}.
 func (s *scanner) findUnescaped() error {
 	rest := s.text[s.i:]
 	s.steps += len(rest)
@@ -195,7 +186,6 @@ func (s *scanner) findUnescaped() error {
 
 var unescaper = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\/`, "/")
 
-// addScalar records a text that is only a scalar.
 func (s *scanner) addScalar() {
 	text := strings.Trim(s.text, " \t\r\n`")
 	if lit, ok := literal(text); ok {

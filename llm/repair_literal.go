@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// literalAt reports whether a bare literal, or a truncated one, is at i.
+// literalAt also accepts truncated literals.
 func (s *scanner) literalAt(i int) bool {
 	start := i
 	for i < len(s.text) && i-start < 10 && letter(s.at(i)) {
@@ -16,8 +16,7 @@ func (s *scanner) literalAt(i int) bool {
 	return ok || i > start && i == len(s.text) && prefixed(s.text[start:i]) != ""
 }
 
-// constant converts a literal other than a number to JSON; values without a JSON form
-// become null.
+// constant returns null for values without a JSON form.
 func constant(word string) (string, bool) {
 	switch word {
 	case "true", "True", "TRUE":
@@ -30,7 +29,6 @@ func constant(word string) (string, bool) {
 	return "", false
 }
 
-// literal converts text to JSON if it is a literal or number.
 func literal(text string) (string, bool) {
 	if lit, ok := constant(text); ok {
 		return lit, true
@@ -43,10 +41,9 @@ func isLiteral(text string) bool {
 	return ok
 }
 
-// maxNumber limits numbers, in bytes.
 const maxNumber = 400
 
-// number converts a number to JSON; it accepts 007, +1, .5, 5., 1_000 and 0x1F.
+// number accepts 007, +1, .5, 5., 1_000 and 0x1F.
 func number(text string) (string, bool) {
 	if text == "" || len(text) > maxNumber || strings.IndexByte("+-.0123456789", text[0]) < 0 {
 		return "", false
@@ -84,7 +81,6 @@ func number(text string) (string, bool) {
 	return n, true
 }
 
-// cutAny cuts s at the first byte in bytes.
 func cutAny(s, bytes string) (before, after string, found bool) {
 	if i := strings.IndexAny(s, bytes); i >= 0 {
 		return s[:i], s[i+1:], true
@@ -99,7 +95,7 @@ func orZero(digits string) string {
 	return digits
 }
 
-// prefixed completes a truncated literal or number, or returns "".
+// prefixed completes a truncated literal or number.
 func prefixed(text string) string {
 	if text == "" {
 		return ""

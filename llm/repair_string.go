@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A place is a string's context, which determines what may follow it.
+// A place is a string's context.
 type place int
 
 const (
@@ -14,10 +14,9 @@ const (
 	inArray
 )
 
-// maxKey limits the look-ahead for keys, in bytes.
+// maxKey limits the look-ahead, in bytes.
 const maxKey = 128
 
-// quoteAt returns the opening quote at i, or 0.
 func (s *scanner) quoteAt(i int) rune {
 	switch c := s.at(i); {
 	case c == '"' || c == '\'':
@@ -33,7 +32,7 @@ func (s *scanner) quoteAt(i int) rune {
 	return 0
 }
 
-// closingAt returns the length of the quote at i if it can close q, else 0.
+// closingAt returns the length of a quote that can close q, or 0.
 func (s *scanner) closingAt(i int, q rune) int {
 	closing := string(q)
 	switch q {
@@ -57,8 +56,7 @@ func (s *scanner) closingAt(i int, q rune) int {
 	return 0
 }
 
-// string reads a string that q opens at s.i. It keeps inner quotes, which it recognizes
-// by what follows them.
+// string reads a string opened by q; context tells inner quotes from its end.
 func (s *scanner) string(q rune, where place) {
 	s.i += utf8.RuneLen(q)
 	s.out = append(s.out, '"')
@@ -90,9 +88,7 @@ func (s *scanner) string(q rune, where place) {
 	s.out = append(s.out, '"')
 }
 
-// lineBreak reads a raw line break and the following space. It reports whether the string
-// ended before the break without a closing quote, because the next line starts with a
-// key.
+// lineBreak reports whether the string ended without a quote, because a key follows.
 func (s *scanner) lineBreak() (ended bool) {
 	end := s.blank(s.i)
 	if s.quoteAt(end) != 0 && s.keyAt(end, false) {
@@ -108,7 +104,6 @@ func (s *scanner) lineBreak() (ended bool) {
 	return false
 }
 
-// trimFence removes a closing code fence from a truncated string.
 func (s *scanner) trimFence() {
 	out, ok := strings.CutSuffix(strings.TrimRight(string(s.out[len(s.out)-min(len(s.out), 64):]), " "), "```")
 	if ok {
@@ -139,7 +134,7 @@ func (s *scanner) escape() {
 	}
 }
 
-// hexEscape reads \u or \x with n digits. Without the digits it is plain text.
+// hexEscape treats \u and \x without n digits as text.
 func (s *scanner) hexEscape(n int) {
 	digits := s.text[min(s.i+2, len(s.text)):min(s.i+2+n, len(s.text))]
 	s.steps += n
@@ -155,7 +150,7 @@ func (s *scanner) hexEscape(n int) {
 	}
 }
 
-// closes reports whether a quote that ends at i closes a string, judged by what follows.
+// closes reports whether the text after a quote can follow a string.
 func (s *scanner) closes(i int, where place) bool {
 	j := s.blank(i)
 	if s.end(j) {
@@ -181,7 +176,6 @@ func (s *scanner) closes(i int, where place) bool {
 	return s.keyAt(j, true) && (s.quoteAt(j) != 0 || strings.IndexByte(s.text[i:j], '\n') >= 0)
 }
 
-// followsComma reports whether the text at i can follow a string and a comma.
 func (s *scanner) followsComma(i int, where place) bool {
 	if s.end(i) || s.commentAt(i) {
 		return true
@@ -198,7 +192,6 @@ func (s *scanner) followsComma(i int, where place) bool {
 	return c == '[' || c == '-' || digit(c) || s.quoteAt(i) != 0 || s.literalAt(i)
 }
 
-// blank skips white space from i.
 func (s *scanner) blank(i int) int {
 	for {
 		n := spaceLen(s.text, i)
@@ -210,8 +203,7 @@ func (s *scanner) blank(i int) int {
 	}
 }
 
-// keyAt reports whether a key and its colon are at i. It returns unseen for a key that is
-// truncated or too long.
+// keyAt returns unseen for truncated or overlong keys.
 func (s *scanner) keyAt(i int, unseen bool) bool {
 	if s.quoteAt(i) == 0 {
 		return s.wordKeyAt(i)
@@ -226,8 +218,7 @@ func (s *scanner) keyAt(i int, unseen bool) bool {
 	return s.colonAt(end)
 }
 
-// keyEnd returns the index after the quoted key at i, or -1 if the key is truncated or
-// too long. ok is false if there is no key.
+// keyEnd returns -1 for truncated or overlong keys.
 func (s *scanner) keyEnd(i int) (end int, ok bool) {
 	q := s.quoteAt(i)
 	i += utf8.RuneLen(q)
@@ -245,7 +236,6 @@ func (s *scanner) keyEnd(i int) (end int, ok bool) {
 	return -1, true
 }
 
-// wordKeyAt reports whether a bare key and its colon are at i.
 func (s *scanner) wordKeyAt(i int) bool {
 	start := i
 	for i < len(s.text) && i-start < maxKey && wordByte(s.at(i)) {
@@ -254,14 +244,13 @@ func (s *scanner) wordKeyAt(i int) bool {
 	return i > start && i < len(s.text) && s.colonAt(i)
 }
 
-// colonAt reports whether a colon or => follows.
 func (s *scanner) colonAt(i int) bool {
 	i = s.blank(i)
 	c := s.at(i)
 	return c == ':' || c == '=' && s.at(i+1) == '>'
 }
 
-// objectAt reports whether the text at i can follow an object's opening brace.
+// objectAt reports whether an object can start so.
 func (s *scanner) objectAt(i int) bool {
 	i = s.blank(i)
 	if c := s.at(i); c == '}' || s.end(i) || c == '/' && s.commentAt(i) {
@@ -274,7 +263,7 @@ func (s *scanner) objectAt(i int) bool {
 	return ok && (end < 0 || s.closes(end, inKey))
 }
 
-// arrayAt reports whether the text at i can follow an array's opening bracket.
+// arrayAt reports whether an array can start so.
 func (s *scanner) arrayAt(i int) bool {
 	for range 4 {
 		i = s.blank(i)
@@ -297,7 +286,7 @@ func (s *scanner) arrayAt(i int) bool {
 	return true
 }
 
-// escapedAt reports whether an escaped quote follows, as in {\n \"a\": 1}.
+// escapedAt matches {\n \"a\": 1}.
 func (s *scanner) escapedAt(i int) bool {
 	for {
 		i = s.blank(i)
@@ -309,7 +298,7 @@ func (s *scanner) escapedAt(i int) bool {
 	}
 }
 
-// bareObject moves to the first member if the text is an object without its braces.
+// bareObject accepts members without braces.
 func (s *scanner) bareObject() bool {
 	i := s.blank(0)
 	if s.quoteAt(i) == 0 || !s.keyAt(i, false) {
@@ -319,14 +308,12 @@ func (s *scanner) bareObject() bool {
 	return true
 }
 
-// wordByte reports whether c may be in a bare key.
 func wordByte(c byte) bool {
 	return letter(c) || digit(c) || c == '-' || c == '.'
 }
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// letter reports whether c is a letter or part of a non-ASCII rune.
 func letter(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '$' || c >= utf8.RuneSelf
 }

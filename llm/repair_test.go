@@ -15,7 +15,6 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A repairCase is a case of testdata/repair.txt.
 type repairCase struct {
 	name, text, want, err string
 }
@@ -73,8 +72,7 @@ func decoded(t *testing.T, data string) (v any) {
 	return v
 }
 
-// TestRepairTruncated cuts an answer at every byte. The result must be valid and agree
-// with the whole.
+// Every prefix of an answer gives valid JSON that agrees with the whole.
 func TestRepairTruncated(t *testing.T) {
 	const whole = "Here:\n```json\n" + `{"thoughts": [{"text": "It's \"so\", caf\u00e9 né", "confidence": 0.75, "n": -12}, {"text": "b", "tags": ["x", null, true]}], "done": false}` + "\n```\nBye."
 	var want map[string]any
@@ -96,7 +94,6 @@ func TestRepairTruncated(t *testing.T) {
 	}
 }
 
-// partOf reports whether got equals want or a prefix of it.
 func partOf(got, want any) bool {
 	switch got := got.(type) {
 	case map[string]any:
@@ -122,7 +119,7 @@ func partOf(got, want any) bool {
 	return got == want || got == nil && want != nil
 }
 
-// TestRepairKeepsValid checks that a valid value in prose stays unchanged.
+// Valid values in prose stay unchanged.
 func TestRepairKeepsValid(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
@@ -181,11 +178,9 @@ func randomText(rng *rand.Rand) string {
 	return b.String()
 }
 
-// stepsPerByte limits Repair's steps.
 const stepsPerByte = 16
 
-// TestRepairIsLinear counts steps for repeated short patterns that might cause
-// backtracking.
+// Repeated short patterns cause no backtracking.
 func TestRepairIsLinear(t *testing.T) {
 	racetest.Skip(t, "one goroutine, and it compares times")
 	pieces := []string{`{`, `[`, `}`, `]`, `"`, `'`, `,`, `:`, ` `, "\n", `\`, `a`, `1`, `/`, `*`, `//`, `/*`, `#`, "```", "`", `<think>`, `</think>`, `"a":`, `{"`, `["`, `\"`, `“`, `...`, "-", "+", "\u00a0", "{\\n", "\x00", "\xff"}

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// A scanner leniently reads values from a text and writes them as JSON. Backtracking is
-// limited to a bounded look-ahead; a test checks the counted steps.
+// A scanner reads values leniently and writes JSON. Its look-ahead is bounded; a test
+// counts the steps.
 type scanner struct {
 	text  string
 	i     int
@@ -14,15 +14,14 @@ type scanner struct {
 	found []found
 	steps int
 
-	arrays, objects int  // numbers of open containers
-	parent          byte // innermost open container, '[' or '{', or 0
-	rich            bool // the value contains a string or container
+	arrays, objects int  // open
+	parent          byte // '[' or '{', or 0
+	rich            bool // has a string or container
 	inFence         bool
-	fenced          bool // the fence may hold JSON
-	unescape        bool // look for doubly escaped JSON
+	fenced          bool
+	unescape        bool // try double escapes
 }
 
-// at returns the byte at i, or 0 past the end.
 func (s *scanner) at(i int) byte {
 	s.steps++
 	if i < len(s.text) {
@@ -31,14 +30,13 @@ func (s *scanner) at(i int) byte {
 	return 0
 }
 
-// end reports whether i is at the end of the text or its code fence.
+// end includes the end of a fence.
 func (s *scanner) end(i int) bool { return i >= len(s.text) || s.fenceAt(i) }
 
 func (s *scanner) fenceAt(i int) bool {
 	return s.at(i) == '`' && strings.HasPrefix(s.text[i:], "```")
 }
 
-// space skips white space and comments from i.
 func (s *scanner) space(i int) int {
 	for {
 		n := spaceLen(s.text, i)
@@ -54,8 +52,7 @@ func (s *scanner) space(i int) int {
 	}
 }
 
-// spaceLen returns the length of the white space character at i, or 0. It includes
-// no-break and zero-width spaces and byte order marks.
+// spaceLen includes no-break and zero-width spaces and byte order marks.
 func spaceLen(text string, i int) int {
 	if i >= len(text) {
 		return 0
@@ -84,7 +81,6 @@ func (s *scanner) commentAt(i int) bool {
 	return false
 }
 
-// comment skips the comment at i.
 func (s *scanner) comment(i int) int {
 	n, after := 0, 0
 	if s.at(i) == '/' && s.at(i+1) == '*' {
@@ -99,7 +95,6 @@ func (s *scanner) comment(i int) int {
 	return i + n + after
 }
 
-// gap skips space, commas and ellipses between members.
 func (s *scanner) gap() {
 	for {
 		s.i = s.space(s.i)
@@ -156,7 +151,7 @@ func (s *scanner) object(depth int) error {
 	return nil
 }
 
-// member reads a key and its value; it writes nothing if there is no value.
+// member writes nothing without a value.
 func (s *scanner) member(depth int, first bool) (wrote bool, err error) {
 	mark := len(s.out)
 	if !first {
@@ -190,7 +185,6 @@ func (s *scanner) member(depth int, first bool) (wrote bool, err error) {
 	return true, s.value(depth, inObject)
 }
 
-// bareKey reads an unquoted key.
 func (s *scanner) bareKey() {
 	start := s.i
 	for s.i < len(s.text) && strings.IndexByte(":=,{}[]\"\n", s.at(s.i)) < 0 {
@@ -240,7 +234,7 @@ func (s *scanner) array(depth int) error {
 	return nil
 }
 
-// value reads one value, or writes null for a missing one.
+// value writes null for a missing one.
 func (s *scanner) value(depth int, where place) error {
 	c := s.at(s.i)
 	switch {
@@ -266,7 +260,7 @@ func (s *scanner) value(depth int, where place) error {
 	return nil
 }
 
-// concatenate joins strings that are added with +.
+// concatenate joins strings with +.
 func (s *scanner) concatenate(where place) {
 	for {
 		i := s.space(s.i)
@@ -285,7 +279,6 @@ func (s *scanner) concatenate(where place) {
 	}
 }
 
-// word reads a literal, a number or an unquoted string.
 func (s *scanner) word() {
 	start := s.i
 	for s.i < len(s.text) {

@@ -72,8 +72,7 @@ func TestPolicyNext(t *testing.T) {
 	}
 }
 
-// TestPolicyEnds checks that an action ends after at most Attempts for each model and
-// never goes back in the chain.
+// An action ends after Attempts for each model and never goes back.
 func TestPolicyEnds(t *testing.T) {
 	classes := []Class{Transient, RateLimited, Truncated, Unreachable, Auth, Payment, NotFound, TooLong, Filtered, BadRequest, Malformed, Cancelled}
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -137,7 +136,7 @@ func TestRetryBudget(t *testing.T) {
 	})
 }
 
-// TestRetryBudgetShare checks that retries are a tenth of the requests, beyond the floor.
+// Beyond the floor, retries are a tenth of the requests.
 func TestRetryBudgetShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b RetryBudget

@@ -8,14 +8,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// SchemaFor returns the JSON schema of T under name, as a base for every provider's
-// schema mode. Objects allow no other properties, all fields without omitempty or
-// omitzero are required, and nothing is nullable. A field's jsonschema tag is its
-// description. The bytes depend only on T and name, so prompt caches hit; compute a
-// schema once.
+// SchemaFor returns T's JSON schema, a base for every schema mode. Objects are closed,
+// fields without omitempty or omitzero required, and nothing is nullable. jsonschema tags
+// are descriptions. The bytes depend only on T and name, so prompt caches hit; compute it
+// once.
 //
-// Mark optional fields omitempty. Strict modes refuse maps and fields of type any; use
-// lists of named pairs.
+// Mark optional fields omitempty. Strict modes refuse maps and any; use lists of named
+// pairs.
 //
 // SchemaFor panics if T has no schema (recursion, channels, functions) or name is not 1
 // to 64 letters, digits, _ and -.
@@ -35,14 +34,12 @@ func SchemaFor[T any](name string) *Schema {
 	return &Schema{Name: name, JSON: data}
 }
 
-// schemaName reports whether every provider accepts name.
 func schemaName(name string) bool {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 	return name != "" && len(name) <= 64 && strings.Trim(name, allowed) == ""
 }
 
-// plain removes schema parts that some provider refuses: nullable types, and integer
-// ranges, which decoding checks anyway.
+// plain removes nullable types and integer ranges, which some providers refuse.
 func plain(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -42,7 +42,6 @@ func TestSchemaFor(t *testing.T) {
 	}
 }
 
-// TestSchemaStoredBytes checks that a stored request keeps its schema's bytes.
 func TestSchemaStoredBytes(t *testing.T) {
 	req := Request{Schema: SchemaFor[thoughts]("thoughts")}
 	data, err := json.Marshal(req)
@@ -81,8 +80,6 @@ func TestSchemaForPanics(t *testing.T) {
 	}
 }
 
-// TestFaultsAgree compares faults with the validator on random values and schemas of
-// SchemaFor's kind.
 func TestFaultsAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	accepted := 0

@@ -13,7 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// typesOf returns a schema's types; none means any.
+// No types means any.
 func typesOf(s *jsonschema.Schema) []string {
 	if s != nil && s.Type != "" {
 		return []string{s.Type}
@@ -24,11 +24,10 @@ func typesOf(s *jsonschema.Schema) []string {
 	return s.Types
 }
 
-// isFalse reports whether no value fits s.
 func isFalse(s *jsonschema.Schema) bool { return s != nil && s.Not != nil && len(typesOf(s)) == 0 }
 
-// fit returns v with unambiguous slips fixed, in place where possible. It drops null and
-// unknown members, turns null into an empty list, and unquotes numbers and booleans.
+// fit fixes slips, in place where possible: it drops null and unknown members, turns null
+// into an empty list, and unquotes numbers and booleans.
 func fit(s *jsonschema.Schema, v any) any {
 	if s == nil {
 		return v
@@ -55,7 +54,6 @@ func fit(s *jsonschema.Schema, v any) any {
 	return v
 }
 
-// member returns the schema of a member, or nil if unrestricted.
 func member(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	if p, ok := s.Properties[name]; ok {
 		return p
@@ -63,15 +61,13 @@ func member(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	return s.AdditionalProperties
 }
 
-// superfluous reports whether fit drops a member.
 func superfluous(m *jsonschema.Schema, v any) bool {
 	return isFalse(m) || v == nil && len(typesOf(m)) > 0 && !wants(m, "null")
 }
 
-// wants reports whether s names typ. A schema without types names none.
+// wants is false without types.
 func wants(s *jsonschema.Schema, typ string) bool { return slices.Contains(typesOf(s), typ) }
 
-// unquote converts text to the number or boolean that s requires.
 func unquote(s *jsonschema.Schema, text string) any {
 	if wants(s, "string") || len(text) > 32 {
 		return text
@@ -86,10 +82,8 @@ func unquote(s *jsonschema.Schema, text string) any {
 	return text
 }
 
-// maxFaults limits the faults in one message.
 const maxFaults = 5
 
-// faults appends the faults of v, which is at path.
 func faults(s *jsonschema.Schema, list []string, path string, v any) []string {
 	if s == nil || len(list) >= maxFaults {
 		return list
@@ -141,7 +135,6 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// typeOf returns a decoded value's JSON type.
 func typeOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -162,7 +155,6 @@ func typeOf(v any) string {
 	}
 }
 
-// sample formats a scalar.
 func sample(v any) string {
 	switch v := v.(type) {
 	case string:

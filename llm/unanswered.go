@@ -5,12 +5,10 @@ import (
 	"strings"
 )
 
-// maxCited limits the quoted part of an answer, in bytes.
 const maxCited = 120
 
-// Unanswered returns the error of an unusable answer, with what the model returned and a
-// remedy. why describes the fault of a non-empty text. The class is Filtered if f is
-// FinishFilter, else Malformed.
+// Unanswered returns the error of an unusable answer, with a remedy. why describes the
+// fault of a non-empty text. The class is Filtered for FinishFilter, else Malformed.
 func Unanswered(model string, m Message, f Finish, why string) *Error {
 	e := &Error{Class: Malformed, Model: model, Advice: "try again, or ask another model"}
 	words := textkit.OneLine(textkit.Visible(Spoken(m.Text())))
