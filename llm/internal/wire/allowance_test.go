@@ -103,8 +103,8 @@ func FuzzAllowance(f *testing.F) {
 	})
 }
 
-// Do reports the limits for any status and before the body is read. They become the
-// RetryAfter of a refusal without one.
+// Do reports limits for any status before it reads the body. They become RetryAfter of a
+// refusal.
 func TestClientTellsAllowance(t *testing.T) {
 	for _, tt := range []struct {
 		status int

@@ -17,34 +17,32 @@ import (
 	"ponder/llm"
 )
 
-// drainTime and drainSize limit the rest of an answer that is read to keep the
-// connection.
+// Limits of the rest read to keep a connection.
 const (
 	drainTime = time.Second
 	drainSize = 64 << 10
 )
 
-// A call is one request and then the body of its answer. It cancels the request when the
-// caller's context ends or the server is silent for too long.
+// A call is a request and its answer's body. It ends with the caller's context or after
+// too long a silence.
 type call struct {
 	client *Client
-	model  string // provider's own name
+	model  string
 	caller context.Context
-	ctx    context.Context // the request's
+	ctx    context.Context
 	cancel context.CancelCauseFunc
-	detach func() bool // detaches from the caller's context
+	detach func() bool
 	silent *time.Timer
-	limit  atomic.Int64    // of silence, a time.Duration
-	clock  *clock          // limits the wait for events
-	held   <-chan struct{} // closed at the release; nil: not held
+	limit  atomic.Int64 // of silence, a time.Duration
+	clock  *clock
+	held   <-chan struct{} // nil: not held
 	way    passage
 
 	rc       io.ReadCloser
-	ended    error // what Read returns from now on
-	complete bool  // the answer is complete; see Finish
+	ended    error // next result of Read
+	complete bool  // see Finish
 }
 
-// errSilence is the cause after too long a silence.
 type errSilence time.Duration
 
 func (e errSilence) Error() string { return fmt.Sprintf("no data for %v", time.Duration(e)) }
@@ -53,7 +51,7 @@ func (c *Client) call(ctx context.Context, model string) *call {
 	k := &call{client: c, model: model, caller: ctx}
 	k.ctx, k.cancel = context.WithCancelCause(k.way.follow(context.WithoutCancel(ctx)))
 	if ctx.Err() != nil {
-		k.cancel(ctx.Err()) // synchronously, before the request is made
+		k.cancel(ctx.Err()) // before the request is made
 	}
 	k.detach = context.AfterFunc(ctx, func() { k.cancel(ctx.Err()) })
 	first := orElse(c.HeaderTimeout, defaultHeader)
@@ -69,7 +67,6 @@ func orElse(d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// release frees the call's resources and closes an open connection.
 func (k *call) release() {
 	k.silent.Stop()
 	k.clock.stop()
@@ -77,14 +74,13 @@ func (k *call) release() {
 	k.cancel(nil)
 }
 
-// wrap makes the call the body of resp. The silence timer stops until the first Read.
+// wrap makes the call resp's body. The silence timer waits for the first Read.
 func (k *call) wrap(resp *http.Response) {
 	k.silent.Stop()
 	k.limit.Store(int64(orElse(k.client.IdleTimeout, defaultIdle)))
 	k.rc, resp.Body = unzipped(resp), k
 }
 
-// fail adds the model and advice to e.
 func (k *call) fail(e *llm.Error) *llm.Error {
 	e.Model = k.client.full(k.model)
 	if e.Advice == "" {
@@ -93,7 +89,6 @@ func (k *call) fail(e *llm.Error) *llm.Error {
 	return e
 }
 
-// unsent returns the error of a call without an answer.
 func (k *call) unsent(err error) error {
 	var e *llm.Error
 	if errors.As(err, &e) {
@@ -115,7 +110,6 @@ func (k *call) unsent(err error) error {
 	return k.fail(&llm.Error{Class: llm.Transient, Message: "connection lost: " + textkit.VisibleLine(err.Error(), maxMessage), Err: err})
 }
 
-// broken returns the error of a failed body read.
 func (k *call) broken(err error) error {
 	if e := k.stopped(); e != nil {
 		return e
@@ -123,7 +117,7 @@ func (k *call) broken(err error) error {
 	return k.fail(&llm.Error{Class: llm.Truncated, Message: "connection lost in mid-answer: " + textkit.VisibleLine(cause(err).Error(), maxMessage), Err: err})
 }
 
-// stopped returns the error of a call that this side ended, or nil.
+// stopped returns the error if this side ended the call.
 func (k *call) stopped() *llm.Error {
 	if err := k.caller.Err(); err != nil {
 		return k.fail(&llm.Error{Class: llm.Cancelled, Message: "cancelled", Err: err})
@@ -135,7 +129,7 @@ func (k *call) stopped() *llm.Error {
 	return nil
 }
 
-// cause unwraps a url.Error, whose URL may contain a key.
+// cause removes the URL, which may contain a key.
 func cause(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -144,7 +138,7 @@ func cause(err error) error {
 	return err
 }
 
-// unreachable describes a failed connection, or returns "" if there was one.
+// unreachable is "" if there was a connection.
 func unreachable(err error) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
@@ -170,7 +164,7 @@ func unreachable(err error) string {
 	return ""
 }
 
-// Read implements io.Reader. The silence timer runs only within it.
+// Read alone runs the silence timer.
 func (k *call) Read(p []byte) (int, error) {
 	if k.ended != nil {
 		return 0, k.ended
@@ -185,31 +179,29 @@ func (k *call) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. It closes the connection unless the body was read to its
-// end or [Finish] was called.
+// Close closes the connection unless the body was read or [Finish] was called.
 func (k *call) Close() error {
 	ended := k.ended
 	k.ended = http.ErrBodyReadAfterClose
 	if k.complete && ended == nil {
-		k.detach() // the caller may now cancel its context
+		k.detach() // the caller may cancel its context
 		go k.drain()
 		return nil
 	}
-	k.release() // first, so that Close does not block
+	k.release() // do not block
 	return k.rc.Close()
 }
 
-// drain reads a short rest, so that the connection can be reused.
+// drain lets the connection be reused.
 func (k *call) drain() {
 	k.silent.Reset(drainTime)
-	_, _ = io.CopyN(io.Discard, k.rc, drainSize) // best effort
+	_, _ = io.CopyN(io.Discard, k.rc, drainSize)
 	k.release()
 	_ = k.rc.Close()
 }
 
-// Finish marks an answer of [Client.Do] as complete, although its body may continue.
-// Closing it then keeps the connection if the rest is short and prompt. Finish does not
-// block.
+// Finish marks a body as complete. Its Close then keeps the connection if the rest is
+// short and prompt, without blocking.
 func Finish(resp *http.Response) {
 	if k, ok := resp.Body.(*call); ok {
 		k.complete = true
@@ -218,16 +210,15 @@ func Finish(resp *http.Response) {
 
 type heldKey struct{}
 
-// Hold returns a context with which [Client.Do] connects but sends no byte of the body
-// until released is closed. A request without a body starts at the release.
+// Hold lets [Client.Do] connect, but send no body before released is closed. Without a
+// body the request starts then.
 func Hold(ctx context.Context, released <-chan struct{}) context.Context {
 	return context.WithValue(ctx, heldKey{}, released)
 }
 
-// Free returns ctx without a hold, for free requests that others may wait for.
+// Free removes the hold, for free requests that others await.
 func Free(ctx context.Context) context.Context { return Hold(ctx, nil) }
 
-// hold applies the context's hold to req.
 func hold(k *call, req *http.Request) error {
 	k.held, _ = k.ctx.Value(heldKey{}).(<-chan struct{})
 	if !k.waits() {
@@ -239,17 +230,15 @@ func hold(k *call, req *http.Request) error {
 	}
 	again := req.GetBody
 	req.Body = &heldBody{k, req.Body}
-	req.GetBody = func() (io.ReadCloser, error) { // for a connection closed meanwhile
+	req.GetBody = func() (io.ReadCloser, error) { // after a stale connection
 		body, err := again()
 		return &heldBody{k, body}, err
 	}
 	return nil
 }
 
-// errUnsent marks a request that ended before its release.
 var errUnsent = errors.New("not sent")
 
-// waits reports whether the call is held.
 func (k *call) waits() bool {
 	select {
 	case <-k.held:
@@ -259,7 +248,7 @@ func (k *call) waits() bool {
 	}
 }
 
-// await blocks until the release and then starts the silence timer.
+// await also starts the silence timer.
 func (k *call) await() error {
 	select {
 	case <-k.held:
@@ -270,7 +259,7 @@ func (k *call) await() error {
 	}
 }
 
-// A heldBody blocks reads until its call is released.
+// A heldBody blocks until the release.
 type heldBody struct {
 	call *call
 	io.ReadCloser
@@ -285,15 +274,14 @@ func (b *heldBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// lingerTime limits the wait for events after the terminal one.
+// lingerTime limits the wait after the terminal event.
 const lingerTime = 10 * time.Second
 
-// A clock ends a call whose stream carries only comments. Methods of a nil clock do
-// nothing. Only one goroutine may use it.
+// A clock ends a stream that carries only comments. A nil clock does nothing. It is not
+// safe for concurrent use.
 type clock struct{ timer *time.Timer }
 
-// clockOf returns an answer's clock. For an event stream it runs until the first event;
-// other streams have no comments and need none.
+// clockOf runs until the first event. Streams without comments need no clock.
 func clockOf(resp *http.Response) *clock {
 	k, ok := resp.Body.(*call)
 	if !ok {
@@ -307,8 +295,7 @@ func clockOf(resp *http.Response) *clock {
 	return k.clock
 }
 
-// piece records a piece. over reports that the terminal event was seen; more restarts the
-// clock then.
+// over means after the terminal event; more then restarts the clock.
 func (c *clock) piece(over, more bool) {
 	switch {
 	case c == nil:

@@ -15,16 +15,14 @@ import (
 	"ponder/llm"
 )
 
-// never is the base time where no date can occur.
 var never time.Time
 
-// keyRejected replaces the provider's message, which may contain parts of the key.
+// The provider's message may contain parts of the key.
 const keyRejected = "key rejected"
 
 const unexplained = "the provider failed without saying why"
 
-// err converts the fault of an answer with an HTTP status. If that was a success, the
-// status in the fault counts.
+// err prefers a status in f to a successful one.
 func (f fault) err(status int) *llm.Error {
 	if status/100 == 2 {
 		status = f.status
@@ -42,8 +40,7 @@ func (f fault) err(status int) *llm.Error {
 	return e
 }
 
-// class classifies a fault by telling phrases, then specific names, the status, and
-// general names.
+// class tries phrases, specific names, the status, then general names.
 func (f fault) class(status int) llm.Class {
 	if c := byText(strings.ToLower(f.text), status); c != "" {
 		return c
@@ -64,7 +61,7 @@ func (f fault) class(status int) llm.Class {
 	return llm.Transient
 }
 
-// byText classifies failures by phrases, the only distinction at some providers.
+// byText is the only distinction at some providers.
 func byText(text string, status int) llm.Class {
 	switch {
 	case status == http.StatusUnauthorized, status >= 500 && status != http.StatusInternalServerError:
@@ -84,7 +81,7 @@ func byText(text string, status int) llm.Class {
 	case status != http.StatusTooManyRequests && anyOf(text, "content management policy", "content filtering policy", "input was flagged",
 		"safety system", "content_filter", "violates our usage", "violated our usage", "usage guidelines", "usage policies"):
 		return llm.Filtered
-	case anyOf(text, "requires more system memory"): // Ollama with status 500; a retry cannot help
+	case anyOf(text, "requires more system memory"): // Ollama, status 500: permanent
 		return llm.BadRequest
 	}
 	return ""
@@ -94,7 +91,6 @@ func anyOf(text string, phrases ...string) bool {
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(text, p) })
 }
 
-// byName classifies specific names.
 func byName(name string) llm.Class {
 	switch name {
 	case "context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_above_max_length",
@@ -114,7 +110,7 @@ func byName(name string) llm.Class {
 		return llm.Auth
 	case "model_not_found", "not_found_error", "model_not_available", "deploymentnotfound", "notfounderror":
 		return llm.NotFound
-	case "json_validate_failed", "tool_use_failed", "output_parse_failed": // the model's fault, at Groq
+	case "json_validate_failed", "tool_use_failed", "output_parse_failed": // Groq: the model's fault
 		return llm.Malformed
 	case "overloaded_error", "unavailable", "service_unavailable", "server_error", "internal_server_error", "internal",
 		"deadline_exceeded", "timeout_error", "overloaded", "server_overloaded", "engine_overloaded_error",
@@ -124,7 +120,7 @@ func byName(name string) llm.Class {
 	return ""
 }
 
-// byKind classifies general names, which are weaker than a status.
+// byKind has names that say less than a status.
 func byKind(name string) llm.Class {
 	switch name {
 	case "invalid_request_error", "invalid_argument", "failed_precondition", "badrequesterror", "invalid_request",
@@ -168,9 +164,9 @@ func byStatus(status int) llm.Class {
 	return ""
 }
 
-// InBand returns the error in a piece of an answer with status 200, or nil. It recognizes
-// all dialects: an error object or string, an object of type error, a list of errors. It
-// sets Class, Status, Message and RetryAfter.
+// InBand returns the error in a piece of a successful answer, or nil. It knows all
+// dialects: an error object or string, an object of type error, a list of errors. It sets
+// Class, Status, Message and RetryAfter.
 func InBand(data []byte) *llm.Error {
 	if n := bytes.Count(data, []byte(`"error"`)); n == 0 || n == bytes.Count(data, []byte(`"error":null`)) {
 		return nil
@@ -184,14 +180,12 @@ func InBand(data []byte) *llm.Error {
 	return e
 }
 
-// A fault is a provider's description of a failure.
 type fault struct {
-	names  []string // codes, types and statuses, most specific first
+	names  []string // most specific first
 	text   string
-	status int // an HTTP status among the codes
+	status int // from the codes
 }
 
-// envelope has the fields of all known error formats.
 type envelope struct {
 	Object   string          `json:"object"`
 	Type     string          `json:"type"`
@@ -216,8 +210,7 @@ type detail struct {
 	Reason string `json:"reason"`
 }
 
-// parseFault parses an error. With whole, data is the body of a failed answer and always
-// an error.
+// parseFault treats data as an error in any case if it is whole.
 func parseFault(data []byte, whole bool) (fault, bool) {
 	data = bytes.TrimSpace(data)
 	var list []json.RawMessage
@@ -241,7 +234,7 @@ func parseFault(data []byte, whole bool) (fault, bool) {
 	return f, true
 }
 
-// open parses an object and ignores fields of the wrong type.
+// open ignores fields of the wrong type.
 func open(data []byte) (env envelope, ok bool) {
 	var bad *json.UnmarshalTypeError
 	err := json.Unmarshal(data, &env)
@@ -253,7 +246,7 @@ func present(raw json.RawMessage) bool {
 	return s != "" && s != "null" && s != "false" && s != `""` && s != "{}"
 }
 
-// plain returns a body that is neither JSON nor HTML.
+// plain excludes JSON and HTML.
 func plain(data []byte) string {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	if bytes.HasPrefix(data, []byte("<")) {
@@ -262,10 +255,9 @@ func plain(data []byte) string {
 	return string(data)
 }
 
-// maxNesting limits the depth of nested errors.
 const maxNesting = 4
 
-// read parses an "error" value: an object, a string, or JSON in a string.
+// read parses an object, a string, or JSON in a string.
 func (f *fault) read(raw json.RawMessage, depth int) {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -292,7 +284,6 @@ func (f *fault) read(raw json.RawMessage, depth int) {
 	f.add(env)
 }
 
-// add adds the fields of one object.
 func (f *fault) add(env envelope) {
 	f.name(scalar(env.Code))
 	if env.Inner != nil {
@@ -323,7 +314,7 @@ func (f *fault) say(s string) {
 	f.text = cmp.Or(f.text, s)
 }
 
-// scalar returns a JSON string's value, and other JSON but null unchanged.
+// scalar returns a string's value, or other JSON verbatim.
 func scalar(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

@@ -20,47 +20,42 @@ import (
 )
 
 const (
-	defaultHeader = 5 * time.Minute // a local server may load the model first
-	defaultIdle   = 3 * time.Minute // some reasoning models are silent while they think
+	defaultHeader = 5 * time.Minute // a local server may load the model
+	defaultIdle   = 3 * time.Minute // models may reason silently
 )
 
-// A Client sends the requests of one provider. It follows no redirects and limits only
-// silences, not the total time. It is safe for concurrent use; do not change its fields.
+// A Client sends one provider's requests. It follows no redirects and limits only
+// silences. It is safe for concurrent use; do not change its fields.
 //
-// It repeats a request, on a new connection, only after a stale one: a kept connection
-// that the server closed at once without an answer. Usually the server had closed it
-// before and read nothing. If it did read the request, a second answer may be billed. RFC
-// 9110, 9.2.2 and RFC 9112, 9.3.1 allow the repetition, because an answer changes nothing
+// It repeats a request once, on a new connection, if a kept one closed at once without an
+// answer. Nearly always the server had closed it before; otherwise a second answer may be
+// billed. RFC 9110, 9.2.2 and RFC 9112, 9.3.1 allow that, because answers change nothing
 // at the server.
 type Client struct {
-	// HTTP is the underlying client; see [HTTP]. Its Timeout and CheckRedirect are
-	// ignored. Nil means the zero value.
+	// HTTP's Timeout and CheckRedirect are ignored. Nil is the zero value; see [HTTP].
 	HTTP *http.Client
 
-	// Name is the provider's name, the first part of full model names.
+	// Name is the first part of model names.
 	Name string
 
-	// Advice returns a remedy for a class of failure, such as "set OPENAI_API_KEY", or
-	// "". It may be nil.
+	// Advice returns a remedy such as "set OPENAI_API_KEY", or "". It may be nil.
 	Advice func(llm.Class) string
 
-	// HeaderTimeout limits the wait for an answer (0: 5 minutes), IdleTimeout each later
-	// silence (0: 3 minutes).
+	// Limits before an answer (0: 5 minutes) and within it (0: 3 minutes).
 	HeaderTimeout, IdleTimeout time.Duration
 
 	once  sync.Once
 	fresh http.RoundTripper // see anew
 }
 
-// HTTP returns a client for many long streams to few hosts. It uses the environment's
-// proxy.
+// HTTP suits many long streams to few hosts. It uses the environment's proxy.
 func HTTP() *http.Client {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           dialer.DialContext,
 		ForceAttemptHTTP2:     true,
-		ReadBufferSize:        firstRead, // per connection, even idle; larger reads bypass it
+		ReadBufferSize:        firstRead, // per connection; larger reads bypass it
 		WriteBufferSize:       6 << 10,
 		MaxIdleConnsPerHost:   2048,
 		IdleConnTimeout:       90 * time.Second,
@@ -76,15 +71,14 @@ func HTTP() *http.Client {
 	}}
 }
 
-// Do sends one request and returns an answer with status 2xx. It sends body as JSON, a
-// []byte or json.RawMessage unchanged, and nil as no body. model is the provider's own
-// name, for errors, and may be empty.
+// Do returns a 2xx answer. It encodes body, unless it is nil, []byte or json.RawMessage.
+// model is for errors and may be empty.
 //
-// Every error, including those of the body, is an *[llm.Error]. It is Cancelled if ctx
-// ended, Transient after a silence, Truncated if the connection broke. Closing the body
-// early closes the connection; see [Finish].
+// Every error, also of the body, is an *[llm.Error]: Cancelled by ctx, Transient after a
+// silence, Truncated by a broken connection. Closing the body early closes the
+// connection; see [Finish].
 //
-// Do reports the rate limits in the headers to ctx's [llm.WithAllowance].
+// Rate limits in the headers go to [llm.WithAllowance].
 func (c *Client) Do(ctx context.Context, model, method, address string, header http.Header, body any) (*http.Response, error) {
 	call := c.call(ctx, model)
 	resp, err := c.send(call, method, address, header, body)
@@ -100,7 +94,7 @@ func (c *Client) Do(ctx context.Context, model, method, address string, header h
 		}
 	}
 	if err := c.check(call, resp, header); err != nil {
-		_ = resp.Body.Close() // unused
+		_ = resp.Body.Close()
 		return nil, err
 	}
 	return resp, nil
@@ -135,8 +129,7 @@ func (c *Client) send(call *call, method, address string, header http.Header, bo
 	return c.trip(req, &call.way)
 }
 
-// trip sends a request without redirects or a time limit. It uses the transport directly
-// unless there is a cookie jar.
+// trip avoids http.Client unless there is a cookie jar.
 func (c *Client) trip(req *http.Request, way *passage) (*http.Response, error) {
 	if c.HTTP != nil && c.HTTP.Jar != nil {
 		h := *c.HTTP
@@ -169,7 +162,6 @@ func encode(body any) ([]byte, error) {
 	return Body(body)
 }
 
-// check returns an error if the answer is unusable.
 func (c *Client) check(call *call, resp *http.Response, header http.Header) error {
 	if c := coding(resp); c != "" && c != "gzip" {
 		return call.fail(&llm.Error{Class: llm.Malformed, Status: resp.StatusCode, Message: "the answer is encoded as nobody asked: " + textkit.VisibleLine(c, maxMessage)})
@@ -183,13 +175,12 @@ func (c *Client) check(call *call, resp *http.Response, header http.Header) erro
 	return call.fail(c.refusal(resp, header))
 }
 
-// IsType reports whether an answer has the content type want; it ignores parameters.
+// IsType ignores parameters.
 func IsType(resp *http.Response, want string) bool {
 	got, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(got), want)
 }
 
-// full returns a model's full name.
 func (c *Client) full(model string) string {
 	if model == "" {
 		return c.Name
@@ -197,7 +188,7 @@ func (c *Client) full(model string) string {
 	return c.Name + "/" + model
 }
 
-// adviceOf returns the adapter's remedy, or one common to all providers.
+// adviceOf prefers the adapter's own.
 func adviceOf(own func(llm.Class) string, class llm.Class) string {
 	if own != nil {
 		if says := own(class); says != "" {
@@ -213,10 +204,9 @@ func adviceOf(own func(llm.Class) string, class llm.Class) string {
 	return ""
 }
 
-// maxSmall limits a small answer, in bytes.
 const maxSmall = 1 << 20
 
-// Count requests a token count and returns the answer's field name.
+// Count returns the token count in the answer's field name.
 func (c *Client) Count(ctx context.Context, model, address string, header http.Header, body any, name string) (int, error) {
 	data, err := c.Fetch(ctx, model, http.MethodPost, address, header, body, maxSmall)
 	if err == nil {
@@ -230,8 +220,7 @@ func (c *Client) Count(ctx context.Context, model, address string, header http.H
 	return 0, Ask{Model: c.full(model), Sent: header, Advice: c.Advice}.Blame(err, llm.Usage{})
 }
 
-// Fetch sends one request and returns at most most bytes of its answer. Its in-band
-// errors lack the model; see [Ask.Blame].
+// Fetch reads up to most bytes. In-band errors lack the model; see [Ask.Blame].
 func (c *Client) Fetch(ctx context.Context, model, method, address string, header http.Header, body any, most int64) ([]byte, error) {
 	resp, err := c.Do(ctx, model, method, address, header, body)
 	if err != nil {
@@ -248,7 +237,6 @@ func (c *Client) Fetch(ctx context.Context, model, method, address string, heade
 	return data, nil
 }
 
-// coding returns the body's content encoding, or "".
 func coding(resp *http.Response) string {
 	c := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
 	switch c {
@@ -260,8 +248,7 @@ func coding(resp *http.Response) string {
 	return c
 }
 
-// unzipped returns the decoded body. Requests ask for no encoding, but a proxy may add
-// one.
+// A proxy may compress an answer.
 func unzipped(resp *http.Response) io.ReadCloser {
 	if coding(resp) != "gzip" {
 		return resp.Body
@@ -269,7 +256,7 @@ func unzipped(resp *http.Response) io.ReadCloser {
 	return &unzipper{ReadCloser: resp.Body}
 }
 
-// An unzipper decompresses gzip; it reads nothing before its first Read.
+// An unzipper reads nothing before its first Read.
 type unzipper struct {
 	io.ReadCloser
 	zip *gzip.Reader

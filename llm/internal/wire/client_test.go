@@ -157,7 +157,7 @@ func TestNoKey(t *testing.T) {
 	}
 }
 
-// TestDoAsClient checks that Do uses the URL's password and the client's cookies.
+// Do uses the URL's password and the client's cookies.
 func TestDoAsClient(t *testing.T) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -290,7 +290,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// silentBody yields text and then blocks until the request's context ends.
+// silentBody yields text, then blocks.
 func silentBody(r *http.Request, text string) io.ReadCloser {
 	in, out := io.Pipe()
 	go func() {
@@ -336,8 +336,7 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// TestFinishKeepsConnection checks that a finished stream keeps its connection, even if
-// its context ends at once.
+// A finished stream keeps its connection, even if its context ends.
 func TestFinishKeepsConnection(t *testing.T) {
 	rest := make(chan struct{})
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -383,7 +382,6 @@ func TestFinishKeepsConnection(t *testing.T) {
 	}
 }
 
-// A signalling body reports its Close.
 type signalling struct {
 	io.ReadCloser
 	closed chan struct{}
@@ -424,7 +422,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestProxyRefuses checks that a refusing proxy is Unreachable.
+// A refusing proxy is Unreachable.
 func TestProxyRefuses(t *testing.T) {
 	proxy := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) })
 	c := client()

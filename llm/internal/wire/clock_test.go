@@ -13,8 +13,7 @@ import (
 	"ponder/llm"
 )
 
-// A drip is a body that yields its pieces at intervals and repeats the last; \x00 is the
-// end.
+// A drip yields pieces at intervals and repeats the last; \x00 is the end.
 type drip struct {
 	every  time.Duration
 	pieces []string
@@ -39,8 +38,7 @@ func (d *drip) Read(p []byte) (int, error) {
 
 func (d *drip) Close() error { return nil }
 
-// TestClock checks that answers end: before the first event as well as after the terminal
-// one.
+// Answers end, with or without a terminal event.
 func TestClock(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -91,7 +89,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestNamedErrors checks that error events are classified by all their fields.
+// All fields classify error events.
 func TestNamedErrors(t *testing.T) {
 	for _, tt := range []struct {
 		body  string

@@ -12,7 +12,7 @@ import (
 	"ponder/llm"
 )
 
-// TestUnsent checks that a request cancelled before its release has no usage.
+// A request that ends before its release has no usage.
 func TestUnsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := client()

@@ -10,8 +10,7 @@ import (
 	"ponder/llm"
 )
 
-// An Object is a JSON object that keeps the order of its fields, because models fill in
-// schemas in that order.
+// An Object keeps the order of its fields, which models follow in schemas.
 type Object []Field
 
 type Field struct {
@@ -21,7 +20,7 @@ type Field struct {
 
 var errNoObject = errors.New("not a JSON object")
 
-// ParseObject parses an object. The last of duplicate keys wins.
+// The last of duplicate keys wins.
 func ParseObject(raw []byte) (Object, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -52,7 +51,6 @@ func ParseObject(raw []byte) (Object, error) {
 	return o, nil
 }
 
-// Value returns the value of key, or nil.
 func (o Object) Value(key string) json.RawMessage {
 	for _, f := range o {
 		if f.Key == key {
@@ -62,7 +60,6 @@ func (o Object) Value(key string) json.RawMessage {
 	return nil
 }
 
-// String returns the string value of key, or "".
 func (o Object) String(key string) string {
 	var s string
 	if json.Unmarshal(o.Value(key), &s) != nil {
@@ -71,7 +68,7 @@ func (o Object) String(key string) string {
 	return s
 }
 
-// Set sets key in place, or appends it.
+// Set sets in place, or appends.
 func (o *Object) Set(key string, value json.RawMessage) {
 	for i, f := range *o {
 		if f.Key == key {
@@ -82,8 +79,7 @@ func (o *Object) Set(key string, value json.RawMessage) {
 	*o = append(*o, Field{key, value})
 }
 
-// MapObject applies f to each value of a JSON object. It reports failure if raw is no
-// object or f fails.
+// MapObject fails if raw is no object or f fails.
 func MapObject(raw json.RawMessage, f func(json.RawMessage) (json.RawMessage, bool)) (json.RawMessage, bool) {
 	o, err := ParseObject(raw)
 	ok := err == nil
@@ -130,14 +126,13 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// SchemaPrompt returns a prompt that asks for JSON of a schema, for models without a
-// schema mode.
+// SchemaPrompt is for models without a schema mode.
 func SchemaPrompt(schema json.RawMessage) string {
 	return "Answer with one JSON value that is valid under the JSON schema below, and with nothing else: " +
 		"no words around it, no code fence.\n\n" + Text(schema)
 }
 
-// Paragraphs joins the texts that are not empty with blank lines.
+// Paragraphs skips empty texts.
 func Paragraphs(texts ...string) string {
 	var kept []string
 	for _, t := range texts {
@@ -148,7 +143,7 @@ func Paragraphs(texts ...string) string {
 	return strings.Join(kept, "\n\n")
 }
 
-// SchemaName returns s's name in a form that every provider accepts.
+// SchemaName fits every provider.
 func SchemaName(s *llm.Schema) string {
 	name := strings.Map(func(r rune) rune {
 		if keyRune(r) && r != '*' {
@@ -162,7 +157,6 @@ func SchemaName(s *llm.Schema) string {
 	return name[:min(len(name), 64)]
 }
 
-// SchemaDoc returns a schema's description, or "".
 func SchemaDoc(schema json.RawMessage) string {
 	o, err := ParseObject(schema)
 	if err != nil {
@@ -171,13 +165,13 @@ func SchemaDoc(schema json.RawMessage) string {
 	return o.String("description")
 }
 
-// IsObjectSchema reports whether a schema has type object, as tool inputs require.
+// IsObjectSchema is required for tool inputs.
 func IsObjectSchema(schema json.RawMessage) bool {
 	o, err := ParseObject(schema)
 	return err == nil && o.String("type") == "object"
 }
 
-// ToolName replaces all but letters, digits, _ and - by _, for every provider.
+// ToolName fits every provider: letters, digits, _ and -.
 func ToolName(s string) string {
 	for i := range len(s) {
 		if !keyRune(rune(s[i])) || s[i] == '*' {
@@ -192,7 +186,6 @@ func ToolName(s string) string {
 	return s
 }
 
-// Vectors returns an error unless there are n vectors of equal length.
 func Vectors(vectors [][]float32, n int) error {
 	if len(vectors) != n {
 		return &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the answer has %d vectors for %d texts", len(vectors), n)}

@@ -11,14 +11,11 @@ import (
 	"ponder/llm"
 )
 
-// maxParts limits the parts of one answer.
 const maxParts = 10000
 
-// firstText is the initial capacity for a part's text, in bytes.
 const firstText = 256
 
-// Parts collects the parts of a streamed answer. It joins consecutive pieces of text, or
-// of reasoning, into one part. The zero value is empty.
+// Parts joins consecutive pieces of text, or of reasoning. The zero value is empty.
 type Parts struct {
 	parts   []llm.Part
 	text    strings.Builder
@@ -30,7 +27,6 @@ func (p *Parts) Text(s string) error { return p.piece(s, false) }
 
 func (p *Parts) Reasoning(s string) error { return p.piece(s, true) }
 
-// Show adds a piece of reasoning and one of text.
 func (p *Parts) Show(thought, text string) error {
 	return errors.Join(p.Reasoning(thought), p.Text(text))
 }
@@ -50,7 +46,6 @@ func (p *Parts) piece(s string, thought bool) error {
 	return p.grow(len(s))
 }
 
-// Add adds a complete part.
 func (p *Parts) Add(part llm.Part) error {
 	p.flush()
 	p.parts = append(p.parts, part)
@@ -67,7 +62,7 @@ func (p *Parts) Add(part llm.Part) error {
 	return p.grow(n)
 }
 
-// Seal attaches o to the last part and completes it.
+// Seal attaches o to the last part and ends it.
 func (p *Parts) Seal(o *llm.Opaque) error {
 	p.flush()
 	if n := len(p.parts); n > 0 {
@@ -98,7 +93,7 @@ func (p *Parts) flush() {
 
 func (p *Parts) Size() int { return p.size }
 
-// Done returns the parts and resets p.
+// Done also resets p.
 func (p *Parts) Done() []llm.Part {
 	p.flush()
 	parts := p.parts
@@ -106,8 +101,7 @@ func (p *Parts) Done() []llm.Part {
 	return parts
 }
 
-// CallInput returns a tool call's input: valid JSON unchanged, {} for blank text, and
-// other text as a JSON string.
+// CallInput returns JSON verbatim, {} for blanks, and other text as a string.
 func CallInput(text []byte) json.RawMessage {
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return json.RawMessage("{}")
@@ -122,8 +116,7 @@ func CallInput(text []byte) json.RawMessage {
 	return quoted
 }
 
-// CallObject returns a call's input as an object, for providers that require one. It puts
-// other values under the key "input".
+// CallObject puts values other than objects under "input".
 func CallObject(input json.RawMessage) json.RawMessage {
 	trimmed := strings.TrimSpace(string(input))
 	switch {
@@ -135,7 +128,7 @@ func CallObject(input json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"input":` + trimmed + `}`)
 }
 
-// Own returns o's data if the named model made it, or nil.
+// Own returns o's data if the named model made it.
 func Own(o *llm.Opaque, model string) json.RawMessage {
 	if o == nil || o.Model != model || len(o.Data) == 0 {
 		return nil
@@ -143,8 +136,7 @@ func Own(o *llm.Opaque, model string) json.RawMessage {
 	return o.Data
 }
 
-// CountedOr returns used, with an estimate for uncounted output, or an estimate if
-// nothing was counted.
+// CountedOr estimates what used lacks.
 func CountedOr(used llm.Usage, in, out int) llm.Usage {
 	if used.Output == 0 && out > 0 && used.Total() > 0 {
 		used.Output, used.Estimated = Tokens(out), true
@@ -161,19 +153,18 @@ const (
 	thinkOpen  = "<think>"
 	thinkClose = "</think>"
 
-	// maxLead limits the white space before the tag, in bytes.
+	// bytes of white space before the tag
 	maxLead = 64
 )
 
-// Think separates reasoning from the answer in text that starts with <think>. Tags
-// elsewhere are text. The zero value is ready. Do not use it for JSON answers.
+// Think separates reasoning from text that starts with <think>; other tags are text. The
+// zero value is ready. Do not use it for JSON.
 type Think struct {
-	// Open declares that the template drops the start tag, so that text starts with
-	// reasoning.
+	// Open means that the template drops the start tag.
 	Open bool
 
 	state thinkState
-	held  string // possible part of a tag
+	held  string
 }
 
 type thinkState int
@@ -181,11 +172,11 @@ type thinkState int
 const (
 	atStart thinkState = iota
 	inThought
-	afterThought // between the end tag and the answer
+	afterThought // before the answer
 	inAnswer
 )
 
-// Push adds a piece of text and returns the new reasoning and answer, held text included.
+// Push may hold text back.
 func (t *Think) Push(text string) (reasoning, answer string) {
 	if t.state == inAnswer {
 		return "", text
@@ -227,7 +218,7 @@ func (t *Think) Push(text string) (reasoning, answer string) {
 	return reasoning, text
 }
 
-// Flush returns the held text at the end.
+// Flush returns held text.
 func (t *Think) Flush() (reasoning, answer string) {
 	held := t.held
 	t.held = ""
@@ -237,7 +228,7 @@ func (t *Think) Flush() (reasoning, answer string) {
 	return "", held
 }
 
-// partial returns the length of the longest suffix of text that is a prefix of tag.
+// partial returns the length of tag's longest prefix at text's end.
 func partial(text, tag string) int {
 	for n := min(len(tag)-1, len(text)); n > 0; n-- {
 		if strings.HasSuffix(text, tag[:n]) {
@@ -247,11 +238,10 @@ func partial(text, tag string) int {
 	return 0
 }
 
-// maxCount limits a token count, so that sums cannot overflow.
+// Sums must not overflow.
 const maxCount = 1 << 28
 
-// A Count is a number of tokens. Invalid values decode as zero, so that they do not cost
-// the answer.
+// A Count decodes invalid values as zero, to save the answer.
 type Count int
 
 func (c *Count) UnmarshalJSON(b []byte) error {

@@ -17,17 +17,16 @@ import (
 )
 
 const (
-	// maxRetryAfter limits a provider's delay.
 	maxRetryAfter = 24 * time.Hour
 
-	// notSoon is the minimum delay if a provider asks for no retry. It exceeds the
-	// default patience of every [llm.Policy], so that callers use another model.
+	// notSoon applies if a provider asks for no retry. It exceeds every default patience
+	// in [llm.Policy].
 	notSoon = 6 * time.Minute
 )
 
-// RetryAfter returns the delay that a failed answer asks for, or zero; at most a day. It
-// reads the headers retry-after-ms and Retry-After, then the body's retryDelay (Google)
-// and "try again in". If x-should-retry is false, it is at least six minutes.
+// RetryAfter returns the requested delay, at most a day, or zero. It reads
+// retry-after-ms, Retry-After, Google's retryDelay, and "try again in". With
+// x-should-retry false it is at least six minutes.
 func RetryAfter(header http.Header, body []byte, now time.Time) time.Duration {
 	d := hint(header, body, now)
 	if strings.EqualFold(header.Get("x-should-retry"), "false") {
@@ -56,7 +55,6 @@ func hint(header http.Header, body []byte, now time.Time) time.Duration {
 	return 0
 }
 
-// amount parses a number of units, or returns zero.
 func amount(s string, unit time.Duration) time.Duration {
 	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || math.IsNaN(f) || f <= 0 {
@@ -65,7 +63,7 @@ func amount(s string, unit time.Duration) time.Duration {
 	return time.Duration(min(f*float64(unit), float64(maxRetryAfter)))
 }
 
-// spoken parses the duration after mark in a lower-case body.
+// spoken expects lower case.
 func spoken(body []byte, mark string) time.Duration {
 	_, rest, ok := bytes.Cut(body, []byte(mark))
 	if !ok {
@@ -74,8 +72,8 @@ func spoken(body []byte, mark string) time.Duration {
 	return duration(strings.TrimLeft(string(rest[:min(len(rest), 64)]), "\\\": \t\r\n{second"))
 }
 
-// duration parses a lower-case prefix such as 53s, 1.5s, 200ms, 6m0s, 2 minutes, 1 hour
-// 30 minutes. A bare number means seconds. It ignores unknown units.
+// duration parses 53s, 1.5s, 200ms, 6m0s, 2 minutes, 1 hour 30 minutes; bare numbers are
+// seconds. It expects lower case.
 func duration(s string) (d time.Duration) {
 	for first := true; ; first = false {
 		n := span(s, "0123456789.")
@@ -102,18 +100,17 @@ var units = map[string]time.Duration{
 	"day": 24 * time.Hour, "days": 24 * time.Hour,
 }
 
-// span returns the length of s's prefix of bytes in some.
 func span(s, some string) int { return len(s) - len(strings.TrimLeft(s, some)) }
 
-// A rateHeader names the headers of one rate limit, in canonical form.
+// A rateHeader names one limit's headers, in canonical form.
 type rateHeader struct {
 	left  string
 	reset string
-	limit string // set for limits that refill steadily; reset is then the time until full
-	token bool   // limit of tokens
+	limit string // of a steady limit; reset is the time until full
+	token bool
 }
 
-// rateHeaders has the headers from providers' documentation and observed answers.
+// From documentation and observed answers.
 var rateHeaders = [...]rateHeader{
 	{left: "Anthropic-Ratelimit-Requests-Remaining", reset: "Anthropic-Ratelimit-Requests-Reset", limit: "Anthropic-Ratelimit-Requests-Limit"},
 	{left: "Anthropic-Ratelimit-Tokens-Remaining", reset: "Anthropic-Ratelimit-Tokens-Reset", token: true},
@@ -130,17 +127,16 @@ var rateHeaders = [...]rateHeader{
 }
 
 const (
-	maxAllowed  = 1e9              // maximum plausible number of requests
-	leastReset  = time.Millisecond // minimum interval of requests
-	maxResetLen = 64               // bytes
+	maxAllowed  = 1e9 // maximum plausible
+	leastReset  = time.Millisecond
+	maxResetLen = 64 // bytes
 )
 
-// Allowance returns the tightest rate limit in an answer's headers, if any. Token limits
-// count only when used up. It ignores values that are negative, absurd, not numeric or
-// more than a day ahead.
+// Allowance returns the tightest limit. Token limits count only when used up. Values that
+// are negative, absurd, not numeric or more than a day ahead are ignored.
 func Allowance(h http.Header, now time.Time) (a llm.Allowance, ok bool) {
 	if at, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = at // dates are by the server's clock
+		now = at // the server's clock
 	}
 	for _, r := range rateHeaders {
 		b, said := r.read(h, now)
@@ -170,7 +166,6 @@ func (r rateHeader) read(h http.Header, now time.Time) (llm.Allowance, bool) {
 	return a, true
 }
 
-// allowed parses a number of requests or tokens.
 func allowed(h http.Header, name string) (int, bool) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(h.Get(name)), 64)
 	if err != nil || !(f >= 0 && f <= maxAllowed) {
@@ -179,14 +174,14 @@ func allowed(h http.Header, name string) (int, bool) {
 	return int(f), true
 }
 
-// Larger numbers are dates in seconds or milliseconds since 1970.
+// Larger numbers are seconds or milliseconds since 1970.
 const (
 	leastUnix   = 1e8
 	leastMillis = 1e11
 	mostMillis  = 1e14
 )
 
-// resetIn parses a time from now: 6m0s, 7.66s, 120ms, seconds, or a date.
+// resetIn parses 6m0s, 7.66s, 120ms, seconds, or a date.
 func resetIn(s string, now time.Time) (time.Duration, bool) {
 	if s = strings.TrimSpace(s); s == "" || len(s) > maxResetLen {
 		return 0, false
@@ -209,15 +204,12 @@ func resetIn(s string, now time.Time) (time.Duration, bool) {
 	return time.Duration(f * float64(time.Second)), true
 }
 
-// leastHint is the minimum reset time that becomes a RetryAfter; below it, back-off is
-// safer.
+// For shorter resets, back-off is safer.
 const leastHint = time.Second
 
-// maxErrorBody limits the body of a failed answer, in bytes. JSON can only be parsed
-// whole.
+// JSON must be parsed whole.
 const maxErrorBody = 1 << 20
 
-// refusal converts an answer that is not 2xx to an error.
 func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	var broken *llm.Error
@@ -243,7 +235,7 @@ func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {
 	return e
 }
 
-// untrusted reports whether TLS failed because of the server's identity or protocol.
+// untrusted reports a TLS failure due to the server.
 func untrusted(err error) bool {
 	var verify *tls.CertificateVerificationError
 	var header tls.RecordHeaderError

@@ -10,9 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Scanner reads a JSON value of known form in one pass, for streams of many similar
-// pieces. Its methods consume a value and return false if another is next; the caller
-// then uses the decoder. They do not validate skipped values.
+// A Scanner reads JSON of known form in one pass. Its methods consume a value, or return
+// false for the caller to use the decoder. They do not validate skipped values.
 type Scanner struct {
 	data []byte
 	at   int
@@ -20,9 +19,8 @@ type Scanner struct {
 
 func Scan(data []byte) Scanner { return Scanner{data: data} }
 
-// Members calls f with each key of an object; f must consume the value or return false.
-// It reports whether f consumed all members. It also fails on keys with other characters
-// than a-z, 0-9 and _, because the decoder ignores case.
+// Members calls f with each key, to consume its value, while f returns true. It accepts
+// only keys of a-z, 0-9 and _, because the decoder ignores case.
 func (s *Scanner) Members(f func(key []byte) bool) bool {
 	if !s.Take('{') {
 		return false
@@ -70,13 +68,11 @@ func (s *Scanner) space() {
 	}
 }
 
-// End reports whether only white space is left.
 func (s *Scanner) End() bool {
 	s.space()
 	return s.at == len(s.data)
 }
 
-// Take consumes one byte.
 func (s *Scanner) Take(b byte) bool {
 	s.space()
 	if s.at == len(s.data) || s.data[s.at] != b {
@@ -86,10 +82,9 @@ func (s *Scanner) Take(b byte) bool {
 	return true
 }
 
-// Null consumes null.
 func (s *Scanner) Null() bool { return s.Word("null") }
 
-// Word consumes a token, such as true or a quoted name.
+// Word consumes a token such as true.
 func (s *Scanner) Word(word string) bool {
 	s.space()
 	if end := s.at + len(word); end > len(s.data) || string(s.data[s.at:end]) != word {
@@ -99,13 +94,11 @@ func (s *Scanner) Word(word string) bool {
 	return true
 }
 
-// Scalar skips a value that is no object or list.
 func (s *Scanner) Scalar() bool {
 	s.space()
 	return s.at < len(s.data) && s.data[s.at] != '{' && s.data[s.at] != '[' && s.Skip()
 }
 
-// Skip skips any value.
 func (s *Scanner) Skip() bool {
 	s.space()
 	start, depth := s.at, 0
@@ -139,7 +132,7 @@ func (s *Scanner) Skip() bool {
 	return depth == 0 && s.at > start
 }
 
-// Raw consumes any value and returns it as a slice of the data, or nil.
+// Raw returns a value's bytes, or nil.
 func (s *Scanner) Raw() []byte {
 	s.space()
 	start := s.at
@@ -149,7 +142,6 @@ func (s *Scanner) Raw() []byte {
 	return s.data[start:s.at]
 }
 
-// quoted skips a string.
 func (s *Scanner) quoted() bool {
 	for s.at++; ; s.at++ {
 		n := bytes.IndexByte(s.data[s.at:], '"')
@@ -168,7 +160,7 @@ func (s *Scanner) quoted() bool {
 	}
 }
 
-// Int consumes a whole number into to, or null, which leaves to unchanged.
+// Int leaves to unchanged for null.
 func (s *Scanner) Int(to *int) bool {
 	if s.Null() {
 		return true
@@ -178,7 +170,7 @@ func (s *Scanner) Int(to *int) bool {
 	return err == nil
 }
 
-// Text consumes a string into to, or null, which leaves to unchanged.
+// Text leaves to unchanged for null.
 func (s *Scanner) Text(to *string) bool {
 	if s.Null() {
 		return true
@@ -221,8 +213,8 @@ func (s *Scanner) Text(to *string) bool {
 	return err == nil
 }
 
-// run skips plain ASCII characters of a string. It tests eight bytes at once. The first
-// special byte, and perhaps later ones, then has its high bit set.
+// run skips plain ASCII, eight bytes at once. The first special byte, and perhaps later
+// ones, gets its high bit set.
 func (s *Scanner) run() {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for s.at+8 <= len(s.data) {
@@ -235,7 +227,7 @@ func (s *Scanner) run() {
 	}
 }
 
-// Same is Text, but reuses *to if unchanged. It fails if *to is empty afterwards.
+// Same is Text that reuses *to. An empty result fails.
 func (s *Scanner) Same(to *string) bool {
 	s.space()
 	if end := s.at + len(*to) + 2; end <= len(s.data) && s.data[s.at] == '"' && s.data[end-1] == '"' &&
@@ -246,13 +238,12 @@ func (s *Scanner) Same(to *string) bool {
 	return s.Text(to) && *to != ""
 }
 
-// Escape letters and their characters.
 const (
 	escapes = `"\/bfnrt`
 	escaped = "\"\\/\b\f\n\r\t"
 )
 
-// unescape decodes a JSON string into to. It returns false for \u and unknown escapes.
+// unescape returns false for \u and unknown escapes.
 func unescape(text []byte, to *string) bool {
 	var out strings.Builder
 	out.Grow(len(text))
@@ -261,7 +252,7 @@ func unescape(text []byte, to *string) bool {
 		if i < 0 {
 			break
 		}
-		n := strings.IndexByte(escapes, text[i+1]) // text never ends with a lone backslash
+		n := strings.IndexByte(escapes, text[i+1]) // never a lone backslash
 		if n < 0 {
 			return false
 		}

@@ -95,7 +95,6 @@ func TestScannerMembers(t *testing.T) {
 	}
 }
 
-// walk returns the raw members of an object.
 func walk(data []byte) (map[string]string, bool) {
 	s := Scan(data)
 	found := map[string]string{}
@@ -107,7 +106,6 @@ func walk(data []byte) (map[string]string, bool) {
 	return found, ok && s.End()
 }
 
-// FuzzScanner checks that the scanner agrees with the decoder on JSON.
 func FuzzScanner(f *testing.F) {
 	f.Add([]byte(`{"a":1,"b":[{"x":"]"}],"c":{"d":"}\""}}`))
 	f.Add([]byte(`"a\n\"\u00e9"`))

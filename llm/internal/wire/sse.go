@@ -10,23 +10,21 @@ import (
 	"ponder/llm"
 )
 
-// maxEvent limits a line and an event, in bytes. Images and encrypted reasoning are
-// single lines of megabytes.
+// Images and encrypted reasoning are single lines of megabytes.
 const maxEvent = 32 << 20
 
-// An Event is one server-sent event. Data is valid until the next iteration.
+// An Event's Data is valid until the next iteration.
 type Event struct {
-	Name string // event field, or ""; "error" for an error field
+	Name string // "" if missing; "error" for an error field
 	Data []byte // lines joined by \n
 }
 
-// Events reads server-sent events until r ends, as browsers do, with three exceptions for
-// providers. The last event needs no blank line, an "error" field is an event of that
-// name, and JSON lines outside a field are data. It skips events without data unless they
-// are errors.
+// Events reads server-sent events like browsers, except that the last needs no blank
+// line, an "error" field names an event, and bare JSON lines are data. It skips events
+// without data that are no errors.
 //
-// If r fails, Events drops the incomplete event and yields the error last. An event of
-// more than 32 MB is an [llm.Error].
+// If r fails, it drops the incomplete event and yields the error last. Events of more
+// than 32 MB are an [llm.Error].
 func Events(r io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		s := begin(r)
@@ -64,8 +62,8 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// Lines reads newline-delimited values until r ends and skips blank lines. A line is
-// valid until the next iteration. Errors are those of [Events].
+// Lines skips blank lines. A line is valid until the next iteration. Errors are those of
+// [Events].
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		s := begin(r)
@@ -86,16 +84,13 @@ func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// A stream has the reader, parser and buffers of one stream.
 type stream struct {
 	lineReader
 	parser
 }
 
-// streams pools buffers.
 var streams = sync.Pool{New: func() any { return new(stream) }}
 
-// maxKept limits a pooled buffer, in bytes.
 const maxKept = 16 << 10
 
 func begin(r io.Reader) *stream {
@@ -104,7 +99,7 @@ func begin(r io.Reader) *stream {
 	return s
 }
 
-// end returns the buffers to the pool, which invalidates all data read.
+// end invalidates all data read.
 func (s *stream) end() {
 	if len(s.buf) > maxKept || cap(s.data) > maxKept {
 		return
@@ -117,13 +112,12 @@ func tooBig() error {
 	return &llm.Error{Class: llm.Malformed, Message: "the answer has a line of more than 32 MB"}
 }
 
-// A parser collects the lines of one event.
 type parser struct {
 	name string
 	last string // last name seen
 	data []byte
-	got  bool // a data line, perhaps empty
-	raw  bool // in a JSON object outside any field
+	got  bool // perhaps empty
+	raw  bool // in bare JSON
 }
 
 func (p *parser) ready() bool  { return len(p.data) > 0 || p.name == "error" }
@@ -131,10 +125,9 @@ func (p *parser) size() int    { return len(p.data) }
 func (p *parser) event() Event { return Event{Name: p.name, Data: p.data} }
 func (p *parser) reset()       { *p = parser{data: p.data[:0], last: p.last} }
 
-// line adds a line that is not empty.
 func (p *parser) line(line []byte) {
 	if p.raw && bytes.HasPrefix(line, []byte("data:")) {
-		return // such as "[DONE]" after an error without a blank line
+		return // "[DONE]" after an error without a blank line
 	}
 	if p.raw = p.raw || line[0] == '{' && !p.got; p.raw {
 		p.add(line)
@@ -146,7 +139,7 @@ func (p *parser) line(line []byte) {
 	case "data":
 		p.add(value)
 	case "event":
-		if p.last != string(value) { // reuse the string: most events repeat the last name
+		if p.last != string(value) { // most events repeat the name
 			p.last = string(value)
 		}
 		p.name = p.last
@@ -164,21 +157,21 @@ func (p *parser) add(value []byte) {
 	p.data = append(p.data, value...)
 }
 
-// A lineReader splits a stream at LF, CR or CRLF.
+// A lineReader splits at LF, CR or CRLF.
 type lineReader struct {
 	r           io.Reader
 	buf         []byte
-	start, stop int  // unread part of buf
+	start, stop int  // unread
 	seen        int  // buf[start:seen] has no line end
 	skipLF      bool // the last line ended in CR
 	err         error
 }
 
-// firstRead is the initial buffer size, small because many streams wait idly.
+// Many streams wait idly, so buffers start small.
 const firstRead = 2 << 10
 
-// next returns the next line without its end, valid until the next call. The last line
-// needs no end. A read error drops the incomplete line.
+// next returns a line valid until the next call. The last needs no end. A read error
+// drops an incomplete line.
 func (l *lineReader) next() ([]byte, error) {
 	for {
 		if l.skipLF && l.start < l.stop {
@@ -207,7 +200,6 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// last returns the rest after the reader's end.
 func (l *lineReader) last() ([]byte, error) {
 	line := l.buf[l.start:l.stop]
 	l.start, l.seen = l.stop, l.stop
@@ -228,7 +220,6 @@ func lineEnd(b []byte) int {
 	return i
 }
 
-// fill makes room and reads more.
 func (l *lineReader) fill() {
 	if l.start > 0 {
 		copy(l.buf, l.buf[l.start:l.stop])

@@ -143,7 +143,6 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// pieces splits a reader's bytes into random small reads.
 type pieces struct {
 	r   io.Reader
 	rnd *rand.Rand

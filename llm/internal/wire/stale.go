@@ -14,19 +14,16 @@ import (
 	"time"
 )
 
-// staleTime is the maximum delay after which a closed connection counts as stale. A
-// server that closes it later has read the request.
+// A server that closes later has read the request.
 const staleTime = 5 * time.Second
 
-// A passage traces a request's connection. The transport may update it from several
-// goroutines.
+// A passage traces a connection. It is safe for concurrent use.
 type passage struct {
 	trace  httptrace.ClientTrace
-	reused atomic.Bool  // kept from an earlier call, and no answer byte since
-	sent   atomic.Int64 // Unix ns when the whole request was written, or 0
+	reused atomic.Bool  // kept, and no answer byte yet
+	sent   atomic.Int64 // when written, in Unix ns, or 0
 }
 
-// follow returns a context that traces the request in p.
 func (p *passage) follow(ctx context.Context) context.Context {
 	p.trace.GotConn = func(i httptrace.GotConnInfo) {
 		p.sent.Store(0)
@@ -37,8 +34,7 @@ func (p *passage) follow(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &p.trace)
 }
 
-// stale reports whether a request probably failed because the server had closed a kept
-// connection.
+// stale reports whether the server had probably closed the kept connection.
 func (p *passage) stale(err error) bool {
 	if !p.reused.Load() || !closed(err) {
 		return false
@@ -47,15 +43,13 @@ func (p *passage) stale(err error) bool {
 	return sent == 0 || time.Now().UnixNano()-sent < int64(staleTime)
 }
 
-// closed reports whether the peer closed the connection. The error is net.ErrClosed if
-// the transport noticed while it wrote.
+// closed includes net.ErrClosed, which the transport returns while it writes.
 func closed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) ||
 		strings.Contains(err.Error(), "server closed idle connection") // has no type
 }
 
-// A carrier is a [Client]'s transport that repeats a request on a new connection after a
-// stale one.
+// A carrier repeats a request after a stale connection.
 type carrier struct {
 	*Client
 	way *passage
@@ -91,8 +85,8 @@ func (c *Client) transport() http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// anew returns a copy of transport without kept connections, which may be stale too. It
-// returns unknown transports unchanged.
+// anew returns transport without kept connections, which may be stale too, if its type is
+// known.
 func (c *Client) anew(transport http.RoundTripper) http.RoundTripper {
 	c.once.Do(func() {
 		c.fresh = transport
@@ -100,7 +94,7 @@ func (c *Client) anew(transport http.RoundTripper) http.RoundTripper {
 			f := t.Clone()
 			f.DisableKeepAlives = true
 			if f.TLSClientConfig != nil && slices.Contains(f.TLSClientConfig.NextProtos, "h2") {
-				f.ForceAttemptHTTP2 = true // otherwise a clone may offer h2 without support
+				f.ForceAttemptHTTP2 = true // otherwise the clone may not speak h2
 			}
 			c.fresh = f
 		}

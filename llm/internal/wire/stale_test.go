@@ -16,7 +16,7 @@ import (
 	"ponder/llm"
 )
 
-// listen serves raw connections, numbered from 1.
+// Connections are numbered from 1.
 func listen(t *testing.T, serve func(conn *net.TCPConn, n int)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,7 +48,6 @@ func take(r *bufio.Reader) (string, error) {
 	return string(body), err
 }
 
-// answer promises to keep the connection.
 const answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
 func exchange(ctx context.Context, c *Client, url, body string) error {
@@ -61,8 +60,7 @@ func exchange(ctx context.Context, c *Client, url, body string) error {
 	return err
 }
 
-// TestClosedWhileIdle checks that calls survive a server that silently closes
-// connections.
+// Calls survive silently closed connections.
 func TestClosedWhileIdle(t *testing.T) {
 	for name, rests := range map[string]bool{"at once": false, "once it rests": true} {
 		for size, body := range map[string]string{"small": `"ask"`, "large": `"` + strings.Repeat("a", 1<<20) + `"`} {
@@ -97,7 +95,6 @@ func TestClosedWhileIdle(t *testing.T) {
 	}
 }
 
-// TestStale checks which requests are repeated.
 func TestStale(t *testing.T) {
 	const drop = "" // instead of an answer
 	for _, tt := range []struct {
@@ -152,7 +149,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestStaleHeld checks that a held request is repeated in full.
+// A held request is repeated in full.
 func TestStaleHeld(t *testing.T) {
 	url := listen(t, func(conn *net.TCPConn, n int) {
 		r := bufio.NewReader(conn)
@@ -174,7 +171,7 @@ func TestStaleHeld(t *testing.T) {
 	}
 }
 
-// TestStaleLate checks that a connection lost long after the request is not stale.
+// A connection lost late is not stale.
 func TestStaleLate(t *testing.T) {
 	var p passage
 	p.reused.Store(true)

@@ -17,42 +17,38 @@ import (
 	"ponder/llm"
 )
 
-// maxAnswer limits one answer, in bytes.
 const maxAnswer = 64 << 20
 
-// A Fold builds an answer from the pieces of a stream. Only one goroutine may use it.
+// A Fold builds an answer. It is not safe for concurrent use.
 type Fold interface {
-	// Add adds a piece, valid until Add returns, and returns its visible part. last
-	// reports that the answer is complete and later pieces do not matter.
+	// Add returns what is new to see. It must not keep piece. last makes later pieces
+	// irrelevant.
 	Add(piece []byte) (delta llm.Delta, last bool, err error)
 
-	// Over reports whether the terminal event was seen. Stream waits only briefly for
-	// later events, such as usage.
+	// Over reports the terminal event; later ones, such as usage, are awaited briefly.
 	Over() bool
 
-	// Answer returns the answer, or nil before the terminal event.
+	// Answer returns nil before the terminal event.
 	Answer() (*llm.Response, error)
 
-	// Usage returns the usage so far, as far as known.
+	// Usage is as far as known.
 	Usage() llm.Usage
 }
 
-// An Ask describes the request, for errors.
 type Ask struct {
 	Model string // full name
 	Size  int    // request bytes
 
-	// Sent is the request's header. Errors never show its keys.
+	// Sent's keys never appear in errors.
 	Sent http.Header
 
-	// Advice returns a remedy for a class of failure. It may be nil.
+	// Advice may be nil.
 	Advice func(llm.Class) string
 }
 
-// Stream feeds pieces into fold and yields deltas as [llm.Model] requires of Generate. An
-// error in a piece ends it. A stream that ends before its terminal event is Truncated;
-// failures after that event are ignored. Errors carry the model and the usage so far.
-// Stream does not close the body.
+// Stream yields deltas as [llm.Model] requires. A stream without terminal event is
+// Truncated; later failures are ignored. Errors have the model and usage. Stream does not
+// close the body.
 func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold Fold, yield func(llm.Delta, error) bool) {
 	var lost error
 	clock := clockOf(resp)
@@ -97,8 +93,7 @@ func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold F
 	yield(llm.Delta{Done: answer}, nil)
 }
 
-// Cut returns the error of an interrupted attempt, which may be billed. Its usage is
-// estimated if the provider counted nothing, unless the request never arrived.
+// Cut estimates the usage of an interrupted attempt, unless it never arrived.
 func (a Ask) Cut(err error, used llm.Usage) error {
 	var e *llm.Error
 	refused := errors.As(err, &e) && (e.Status != 0 || e.Class == llm.Unreachable || e.Class == llm.BadRequest) || errors.Is(err, errUnsent)
@@ -108,7 +103,7 @@ func (a Ask) Cut(err error, used llm.Usage) error {
 	return a.Blame(err, used)
 }
 
-// Blame converts err to an *[llm.Error] with the model, usage and advice.
+// Blame returns an *[llm.Error] with model, usage and advice.
 func (a Ask) Blame(err error, used llm.Usage) error {
 	var e *llm.Error
 	if !errors.As(err, &e) {
@@ -125,8 +120,8 @@ func (a Ask) Blame(err error, used llm.Usage) error {
 	return &blamed
 }
 
-// Mangled returns the error of an invalid piece: Truncated if JSON ends early, otherwise
-// Malformed. It returns an [llm.Error] unchanged. It quotes nothing of the piece.
+// Mangled returns Truncated for incomplete JSON, otherwise Malformed, and an [llm.Error]
+// as it is. It quotes nothing.
 func Mangled(what string, err error) error {
 	var e *llm.Error
 	if errors.As(err, &e) {
@@ -138,16 +133,14 @@ func Mangled(what string, err error) error {
 	return &llm.Error{Class: llm.Malformed, Message: "cannot read " + what + " of the answer", Err: err}
 }
 
-// short reports whether err means incomplete JSON. The decoder adds a blank at the end,
-// which is invalid in words, numbers and escapes.
+// The decoder adds a blank, which is invalid in words, numbers and escapes.
 func short(err error) bool {
 	var syntax *json.SyntaxError
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &syntax) &&
 		(syntax.Error() == "unexpected end of JSON input" || strings.Contains(syntax.Error(), "character ' ' in "))
 }
 
-// Data reads the data of server-sent events. It gives events named "error" a form that
-// [InBand] recognizes.
+// Data converts events named "error" for [InBand].
 func Data(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for ev, err := range Events(r) {
@@ -162,7 +155,6 @@ func Data(r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// named converts an error event's data to a form that [InBand] recognizes.
 func named(data []byte) ([]byte, error) {
 	if env, ok := open(data); ok && present(data) && !reflect.DeepEqual(env, envelope{}) {
 		return slices.Concat([]byte(`{"error":`), data, []byte("}")), nil
@@ -170,7 +162,7 @@ func named(data []byte) ([]byte, error) {
 	return json.Marshal(map[string]string{"error": cmp.Or(textkit.VisibleLine(plain(data), maxMessage), unexplained)})
 }
 
-// Whole reads all of r, up to 64 MB, as one piece.
+// Whole reads up to 64 MB as one piece.
 func Whole(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		data, err := limitio.ReadAll(r, maxAnswer)

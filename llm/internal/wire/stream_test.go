@@ -13,7 +13,6 @@ import (
 	"ponder/llm"
 )
 
-// TestStreamLost breaks connections before and after the terminal event.
 func TestStreamLost(t *testing.T) {
 	for _, test := range []struct {
 		name, body string
@@ -43,7 +42,7 @@ func TestStreamLost(t *testing.T) {
 	}
 }
 
-// A list is a fold that keeps pieces; "end" is the last, "almost" the terminal event.
+// "end" is the last piece, "almost" the terminal event.
 type list struct {
 	pieces []string
 	ended  bool

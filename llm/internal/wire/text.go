@@ -15,10 +15,10 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendText appends a string as [Body] encodes it, for long texts.
+// AppendText encodes a long text as [Body] does.
 func AppendText(b []byte, s string) []byte {
 	b = append(b, '"')
-	from := 0 // start of the text not yet appended
+	from := 0 // start of the rest
 	for i := 0; i < len(s); {
 		if i+8 <= len(s) {
 			plain := plainBytes(s[i : i+8])
@@ -47,8 +47,8 @@ func AppendText(b []byte, s string) []byte {
 	return append(append(b, s[from:]...), '"')
 }
 
-// appendRune appends an invalid rune's replacement, or an escaped U+2028 or U+2029, which
-// JavaScript rejects.
+// appendRune replaces an invalid rune, or escapes U+2028 or U+2029, which JavaScript
+// rejects.
 func appendRune(b []byte, r rune) []byte {
 	if r == utf8.RuneError {
 		return utf8.AppendRune(b, r)
@@ -74,9 +74,8 @@ func appendEscape(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
 }
 
-// plainBytes returns the number of leading bytes, out of eight, that JSON leaves
-// unescaped and that are ASCII. It tests all at once. The first special byte, and perhaps
-// later ones, has its high bit set.
+// plainBytes counts leading bytes of eight that JSON leaves as they are and that are
+// ASCII. The first special byte, and perhaps later ones, gets its high bit set.
 func plainBytes(s string) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	_ = s[7]
@@ -90,9 +89,8 @@ func plainBytes(s string) int {
 	return bits.TrailingZeros64(special&tops) / 8
 }
 
-// Body encodes a request's body so that a stored request gives the same bytes when read
-// back. It escapes raw JSON as the store does and replaces invalid UTF-8 as one round
-// trip through JSON does.
+// Body gives the same bytes for a stored request. It escapes raw JSON as the store does
+// and replaces invalid UTF-8 as a round trip through JSON does.
 func Body(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -101,8 +99,8 @@ func Body(v any) ([]byte, error) {
 	return unescaped(data, []byte(`\ufffd`), "\uFFFD"), nil
 }
 
-// Text returns JSON for a model to read: compact, with unescaped <, > and &, and
-// independent of storage. Invalid JSON becomes "{}".
+// Text returns JSON for models: compact, without escapes of <, > and &, independent of
+// storage. Invalid JSON becomes "{}".
 func Text(raw json.RawMessage) string {
 	data, err := Body(raw)
 	if err != nil {
@@ -114,7 +112,7 @@ func Text(raw json.RawMessage) string {
 	return string(data)
 }
 
-// unescaped replaces an escape in JSON, unless its backslash is escaped.
+// An escaped backslash starts no escape.
 func unescaped(data, escape []byte, by string) []byte {
 	at := bytes.Index(data, escape)
 	if at < 0 {
@@ -138,12 +136,10 @@ func unescaped(data, escape []byte, by string) []byte {
 	return append(out, data...)
 }
 
-// maxMessage limits an error's text, in bytes.
 const maxMessage = 400
 
 const redacted = "[redacted]"
 
-// secrets returns the keys in a request's header.
 func secrets(header http.Header) (keys []string) {
 	for k, values := range header {
 		switch strings.ToLower(k) {
@@ -161,11 +157,9 @@ func secrets(header http.Header) (keys []string) {
 	return keys
 }
 
-// shortKey is the length in bytes from which keys are redacted anywhere. Shorter ones,
-// such as a dummy "x", are redacted only as whole words.
+// Shorter keys, such as a dummy "x", are redacted only as words.
 const shortKey = 6
 
-// redact removes the keys, and words that look like one, from a line.
 func redact(s string, keys []string) string {
 	for _, k := range keys {
 		if len(k) >= shortKey {
@@ -198,7 +192,7 @@ func keyRune(r rune) bool {
 	return r == '-' || r == '_' || r == '*' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-// looksSecret reports whether a word has the prefix and length of a vendor's key.
+// looksSecret knows vendors' prefixes.
 func looksSecret(word string) bool {
 	if len(word) < 12 {
 		return false

@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// TestText checks that storage does not change how JSON reads.
 func TestText(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"blanks", `{ "a" : [1, 2] }`, `{"a":[1,2]}`},
@@ -29,7 +28,6 @@ func TestText(t *testing.T) {
 	}
 }
 
-// AppendText encodes a text as Body does.
 func FuzzAppendText(f *testing.F) {
 	f.Add("plain and long enough to be looked at by eights")
 	f.Add("<question>\nIs \"this\" & that > those?\n</question> \\ too\t\b\f\r\x00\x1f\x7f")

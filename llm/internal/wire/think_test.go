@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// split pushes text in pieces of random size.
 func split(th *Think, text string, size func() int) (reasoning, answer string) {
 	var r, a strings.Builder
 	add := func(x, y string) { r.WriteString(x); a.WriteString(y) }
