@@ -13,7 +13,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// callChunk returns a chat chunk with pieces of calls.
 func callChunk(pieces string) string {
 	return `data: {"choices":[{"index":0,"delta":{"tool_calls":[` + pieces + "]}}]}\n\n"
 }
@@ -22,7 +21,7 @@ func event1(typ, rest string) string {
 	return "event: " + typ + "\ndata: {\"type\":\"" + typ + "\"" + rest + "}\n\n"
 }
 
-// cumulated returns a chunk with a delta and the message so far.
+// The message has the text so far.
 func cumulated(delta, message, finish string) string {
 	return fmt.Sprintf(`data: {"id":"c1","model":"m-1","object":"chat.completion","choices":[{"index":0,"finish_reason":%q,"message":{"role":"assistant","content":%q},"delta":{"role":"assistant","content":%q}}]}`+"\n\n", finish, message, delta)
 }
@@ -31,7 +30,6 @@ const completed = `,"response":{"id":"r1","model":"m-1","status":"completed","er
 
 var used = llm.Usage{Input: 10, Output: 5} // usage in counted
 
-// TestAnswers reads answers in all forms of servers.
 func TestAnswers(t *testing.T) {
 	one := func(id, name string, in any) []toldCall { return []toldCall{{id, name, in}} }
 	x1 := object{"x": 1.0}
@@ -39,7 +37,7 @@ func TestAnswers(t *testing.T) {
 	tests := []struct {
 		name string
 		chat string
-		resp string // the same in the other dialect
+		resp string // in the other dialect
 		want told
 	}{
 		{name: "text", chat: say("Hel") + say("lo") + finish + counted + done,
@@ -151,7 +149,6 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestWholeAnswers reads answers in one piece.
 func TestWholeAnswers(t *testing.T) {
 	tests := []struct {
 		name, body string
@@ -194,7 +191,7 @@ func TestWholeAnswers(t *testing.T) {
 	}
 }
 
-// TestThinkTagsInJSON checks that think tags stay in a JSON answer.
+// Think tags stay in JSON.
 func TestThinkTagsInJSON(t *testing.T) {
 	_, p := serveCanned(t, Config{Chat: true}, stream(say("<think>x</think>{}")+finish+done))
 	req := ask("x")
@@ -205,7 +202,7 @@ func TestThinkTagsInJSON(t *testing.T) {
 	}
 }
 
-// TestCallIDs checks that calls without a unique ID get one.
+// Calls without a unique ID get one.
 func TestCallIDs(t *testing.T) {
 	_, p := serveCanned(t, Config{Chat: true}, stream(callChunk(`{"index":0,"function":{"name":"f","arguments":"{}"}},{"index":1,"id":"a","function":{"name":"f"}},{"index":2,"id":"a","function":{"name":"f"}}`)+finish+done))
 	resp, err := llmtest.Generate(t, p.Model("m"), ask("x"))
@@ -275,8 +272,7 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere cuts a stream after every byte. Before its terminal event the stream is
-// Truncated, after it an answer.
+// A prefix without terminal event is Truncated.
 func TestCutAnywhere(t *testing.T) {
 	chat := say("Hi") + callChunk(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`) + finish + counted + done
 	resp := event1("response.created", `,"response":{"id":"r","status":"in_progress","error":null}`) + event1("response.output_text.delta", `,"delta":"Hi"`) +

@@ -9,8 +9,7 @@ import (
 	"ponder/llm"
 )
 
-// A canned server gives its answers in turn, repeats the last and records requests. It
-// needs no network.
+// A canned server gives answers in turn, repeats the last and records requests.
 type canned struct {
 	answers []answer
 	asked   []object
@@ -27,7 +26,6 @@ type answer struct {
 
 func stream(body string) answer { return answer{200, "text/event-stream", body} }
 
-// refuse returns a 4xx in OpenAI's form.
 func refuse(status int, message string) answer {
 	return answer{status, "application/json", `{"error":{"message":` + string(raw(message)) + `,"type":"invalid_request_error","param":null,"code":null}}`}
 }
@@ -45,7 +43,6 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: http.Header{"Content-Type": {a.ctype}}, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
 }
 
-// serveCanned returns a server with answers and its provider.
 func serveCanned(t testing.TB, c Config, answers ...answer) (*canned, *Provider) {
 	server := &canned{answers: answers, t: t}
 	c.HTTP = &http.Client{Transport: server}
@@ -55,7 +52,6 @@ func serveCanned(t testing.TB, c Config, answers ...answer) (*canned, *Provider)
 	return server, New(c)
 }
 
-// say returns a chat chunk with text.
 func say(text string) string {
 	return `data: {"id":"c1","model":"m-1","choices":[{"index":0,"delta":{"content":` + string(raw(text)) + "}}]}\n\n"
 }

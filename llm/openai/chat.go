@@ -9,7 +9,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The body of a chat request. The order of fields is fixed; growing fields are last.
+// The order of fields is fixed; growing ones are last.
 type (
 	chatRequest struct {
 		Model           string         `json:"model"`
@@ -55,7 +55,7 @@ type (
 		Schema json.RawMessage `json:"schema"`
 		Strict bool            `json:"strict"`
 
-		written []byte // Schema as encoded, or nil if unknown
+		written []byte // as encoded, or nil
 	}
 	tool struct {
 		Type     string   `json:"type"`
@@ -76,7 +76,6 @@ type (
 	}
 )
 
-// planChat plans a chat completion.
 func (m *model) planChat(req *llm.Request, without feature) (*plan, error) {
 	body := &chatRequest{Model: m.id, Stream: true, Tools: m.chatTools(req.Tools), ToolChoice: m.choose(req)}
 	p := &plan{url: m.chatURL, body: body}
@@ -107,7 +106,7 @@ func (m *model) planChat(req *llm.Request, without feature) (*plan, error) {
 	return p, nil
 }
 
-// may reports whether a feature may be used, and records its use.
+// may also records the use of f.
 func (p *plan) may(f, without feature) bool {
 	if without&f != 0 {
 		return false
@@ -116,7 +115,7 @@ func (p *plan) may(f, without feature) bool {
 	return true
 }
 
-// splitter returns a splitter for reasoning, or nil for a JSON answer.
+// splitter is nil for JSON.
 func (m *model) splitter(req *llm.Request) *wire.Think {
 	if req.Schema != nil {
 		return nil
@@ -124,8 +123,7 @@ func (m *model) splitter(req *llm.Request) *wire.Think {
 	return &wire.Think{Open: m.thinking}
 }
 
-// limit sets the answer's limit in the host's usual field, or in the other one if that
-// was refused.
+// limit uses the other field if the host's usual one was refused.
 func (m *model) limit(body *chatRequest, p *plan, tokens int, without feature) {
 	if tokens <= 0 {
 		return
@@ -137,7 +135,6 @@ func (m *model) limit(body *chatRequest, p *plan, tokens int, without feature) {
 	}
 }
 
-// chatEffort sets the effort in the host's form.
 func (m *model) chatEffort(body *chatRequest, p *plan, level string, without feature) {
 	if level == "" || m.host.effort == effortSilent || m.host.openai && !m.traits.reasons || !p.may(featEffort, without) {
 		return
@@ -166,7 +163,7 @@ func (m *model) chatEffort(body *chatRequest, p *plan, level string, without fea
 	}
 }
 
-// orUsual returns a model's levels, or those that nearly every server accepts.
+// orUsual defaults to levels that nearly all servers accept.
 func orUsual(levels []string) []string {
 	if levels == nil {
 		return []string{"low", "medium", "high"}
@@ -174,8 +171,7 @@ func orUsual(levels []string) []string {
 	return levels
 }
 
-// chatSchema asks for a schema by the best available tier, and returns the words that it
-// needs in the prompt.
+// chatSchema returns the words that the best tier needs in the prompt.
 func (m *model) chatSchema(body *chatRequest, p *plan, s *llm.Schema, without feature) (words string) {
 	if s == nil {
 		return ""
@@ -199,7 +195,6 @@ func (m *model) chatSchema(body *chatRequest, p *plan, s *llm.Schema, without fe
 	return wire.SchemaPrompt(s.JSON)
 }
 
-// chatTools returns the server's tools and the caller's.
 func (m *model) chatTools(tools []llm.Tool) (out []any) {
 	for _, raw := range m.builtin {
 		out = append(out, raw)
@@ -210,7 +205,7 @@ func (m *model) chatTools(tools []llm.Tool) (out []any) {
 	return out
 }
 
-// parameters returns a tool's schema; servers require one even without parameters.
+// Servers require a schema.
 func parameters(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 || string(schema) == "null" {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
@@ -218,7 +213,7 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-// choose returns the tool choice, or nil without tools.
+// choose is nil without tools.
 func (m *model) choose(req *llm.Request) any {
 	switch {
 	case len(req.Tools)+len(m.builtin) == 0:
@@ -231,8 +226,8 @@ func (m *model) choose(req *llm.Request) any {
 	return choice{Type: "function", Function: &toolName{req.ToolChoice}}
 }
 
-// cacheKey returns the same key for all requests of a conversation, so that they reach
-// the machine with the cached prefix.
+// Requests of a conversation share the key, so that they reach the machine with the
+// cached prefix.
 func cacheKey(req *llm.Request) string {
 	h := sha256.New()
 	write := func(s string) {
@@ -249,8 +244,7 @@ func cacheKey(req *llm.Request) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// encode encodes a request's body. It writes the long parts of chat requests itself, with
-// the same bytes as [wire.Body].
+// encode writes long parts itself, with the bytes of [wire.Body].
 func encode(body any) ([]byte, error) {
 	r, ok := body.(*chatRequest)
 	if !ok || len(r.Messages) == 0 {
@@ -284,7 +278,7 @@ func encode(body any) ([]byte, error) {
 	return append(b, ']', '}'), nil
 }
 
-// lastFormat returns a request's encoded schema if only the messages follow it, or nil.
+// lastFormat returns the encoded schema if only messages follow it.
 func (r *chatRequest) lastFormat() *namedShape {
 	if r.ToolChoice != nil || r.Tools != nil || r.Format == nil || r.Format.Schema == nil || r.Format.Schema.written == nil {
 		return nil
@@ -292,7 +286,6 @@ func (r *chatRequest) lastFormat() *namedShape {
 	return r.Format.Schema
 }
 
-// size estimates the bytes of the schema and messages.
 func (r *chatRequest) size() int {
 	n := 256
 	if f := r.lastFormat(); f != nil {
@@ -305,7 +298,6 @@ func (r *chatRequest) size() int {
 	return n
 }
 
-// appendTo appends the response_format field.
 func (s *namedShape) appendTo(b []byte) []byte {
 	b = wire.AppendText(append(b, `"response_format":{"type":"json_schema","json_schema":{"name":`...), s.Name)
 	if s.Doc != "" {
@@ -318,7 +310,7 @@ func (s *namedShape) appendTo(b []byte) []byte {
 	return append(b, `,"strict":false}}`...)
 }
 
-// appendTo appends a message; most have only text.
+// Most messages have only text.
 func (m *message) appendTo(b []byte) ([]byte, error) {
 	text, ok := m.Content.(string)
 	if !ok || m.ReasoningContent != "" || m.Reasoning != "" || m.CallID != "" || len(m.Details) > 0 || len(m.Calls) > 0 {

@@ -9,33 +9,30 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// Limits of an answer.
 const (
 	maxAnswer = 64 << 20 // bytes
 	maxCalls  = 1000
 )
 
-// A chatFold builds an answer from the chunks of a chat completion. It implements
-// wire.Fold.
+// A chatFold implements wire.Fold for chat completions.
 type chatFold struct {
-	model  string // full name of the requested model
+	model  string // full, requested
 	size   int    // request bytes
-	answer string // tool whose input is the answer
+	answer string // tool that answers
 	think  *wire.Think
 
 	id, served string
 	parts      wire.Parts
-	field      string // field of the reasoning
+	field      string // of the reasoning
 	details    details
 	calls      []*growingCall
-	inputs     int // bytes of calls
+	inputs     int
 	refused    bool
 	finish     string
 	done       bool
 	used       llm.Usage
 }
 
-// growingCall is a call whose pieces are arriving.
 type growingCall struct {
 	index    int
 	id, name string
@@ -54,12 +51,12 @@ func (f *chatFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	return f.decode(data)
 }
 
-// decode adds a chunk that quickChunk cannot read.
+// decode reads chunks that quickChunk cannot.
 func (f *chatFold) decode(data []byte) (out llm.Delta, last bool, err error) {
 	var c chunk
 	switch err := lenient(data, &c); {
 	case err != nil && f.finish != "":
-		return out, true, nil // the answer is complete
+		return out, true, nil // complete
 	case err != nil && strings.HasPrefix("[DONE]", string(data)):
 		return out, false, nil // truncated
 	case err != nil:
@@ -87,20 +84,17 @@ func (f *chatFold) decode(data []byte) (out llm.Delta, last bool, err error) {
 	return out, last, f.broken()
 }
 
-// choose drops the message of a choice that also has a delta, unless only the message has
-// content. Perplexity repeats the text so far in it.
+// choose prefers a delta to a message, in which Perplexity repeats the text so far.
 func (f *chatFold) choose(p *picked) {
 	if p.Delta != nil && p.Message != nil && (p.Delta.says() || !p.Message.says() || f.parts.Size()+f.inputs > 0) {
 		p.Message = nil
 	}
 }
 
-// says reports whether s has content.
 func (s *said) says() bool {
 	return s.Content != content{} || s.ReasoningContent != "" || s.Reasoning != "" || s.Refusal != "" || len(s.Details)+len(s.Calls) > 0
 }
 
-// pick adds the chosen choice.
 func (f *chatFold) pick(p *picked, out *llm.Delta) error {
 	f.count(p.Usage)
 	if e := wire.InBand(errorOf(p.Error)); e != nil {
@@ -124,7 +118,6 @@ func (f *chatFold) pick(p *picked, out *llm.Delta) error {
 	return f.flush(out)
 }
 
-// quick adds a chunk read by quickChunk.
 func (f *chatFold) quick(q *quick, out *llm.Delta) error {
 	f.id, f.served = q.id, q.model
 	f.count(&q.used)
@@ -138,7 +131,6 @@ func (f *chatFold) quick(q *quick, out *llm.Delta) error {
 	return errors.Join(f.flush(out), f.broken())
 }
 
-// head updates the fields of the whole answer.
 func (f *chatFold) head(c *chunk) {
 	if c.ID != "" {
 		f.id = c.ID
@@ -152,10 +144,10 @@ func (f *chatFold) head(c *chunk) {
 	}
 }
 
-// count replaces the usage by u; a cost persists until the next one.
+// A cost persists until the next one.
 func (f *chatFold) count(u *usage) { f.used = newer(f.used, u) }
 
-// newer returns u's usage, with parts of before that u lacks.
+// newer fills gaps from before.
 func newer(before llm.Usage, u *usage) llm.Usage {
 	used := u.normal()
 	if used.Cost == nil {
@@ -168,7 +160,7 @@ func newer(before llm.Usage, u *usage) llm.Usage {
 	return used
 }
 
-// broken returns an error if the server could not finish.
+// broken reports that the server gave up.
 func (f *chatFold) broken() error {
 	switch strings.ToLower(f.finish) {
 	case "error", "network_error", "insufficient_system_resource":
@@ -177,7 +169,6 @@ func (f *chatFold) broken() error {
 	return nil
 }
 
-// hear adds a piece of the message.
 func (f *chatFold) hear(s *said, out *llm.Delta) error {
 	if err := f.details.add(s.Details); err != nil {
 		return err
@@ -191,7 +182,7 @@ func (f *chatFold) hear(s *said, out *llm.Delta) error {
 	case thought == "" && len(s.Details) > 0:
 		thought = words(s.Details)
 	}
-	if thought != "" { // separate reasoning ends the search for tags
+	if thought != "" { // no more tags
 		if err := f.flush(out); err != nil {
 			return err
 		}
@@ -211,14 +202,13 @@ func (f *chatFold) hear(s *said, out *llm.Delta) error {
 	return f.call(s.Calls, out)
 }
 
-// show adds visible text to the answer and the delta.
 func (f *chatFold) show(out *llm.Delta, thought, text string) error {
 	out.Reasoning += thought
 	out.Text += text
 	return f.parts.Show(thought, text)
 }
 
-// flush shows text that was held as a possible tag.
+// flush shows a held possible tag.
 func (f *chatFold) flush(out *llm.Delta) error {
 	if f.think == nil {
 		return nil
@@ -252,14 +242,13 @@ func (f *chatFold) call(pieces []callPiece, out *llm.Delta) error {
 	return nil
 }
 
-// apart renumbers the calls of a whole message.
+// apart renumbers a whole message's calls.
 func apart(calls []callPiece, n int) {
 	for i := range calls {
 		calls[i].Index = new(n + i)
 	}
 }
 
-// errorOf wraps an error in the form that InBand reads.
 func errorOf(raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return nil
@@ -267,8 +256,7 @@ func errorOf(raw json.RawMessage) []byte {
 	return []byte(`{"error":` + string(raw) + `}`)
 }
 
-// find returns the call of a piece, or a new one. Pieces may lack an index or repeat the
-// ID; some servers give all calls the same index.
+// Pieces may lack an index or repeat the ID; some servers give all calls the same index.
 func (f *chatFold) find(p *callPiece) *growingCall {
 	n := len(f.calls)
 	index := n
@@ -294,7 +282,6 @@ func (f *chatFold) find(p *callPiece) *growingCall {
 	return c
 }
 
-// other reports whether a piece starts another call.
 func (c *growingCall) other(p *callPiece) bool {
 	if p.Function.Name == "" || c.name == "" {
 		return false
@@ -329,13 +316,13 @@ func (f *chatFold) Answer() (*llm.Response, error) {
 	}, nil
 }
 
-// called returns the calls, each with a unique ID.
+// IDs become unique.
 func (f *chatFold) called() (parts []llm.Part, err error) {
 	seen := map[string]bool{}
 	for _, c := range f.calls {
 		switch {
 		case f.answer != "" && c.name == f.answer, c.name == "" && c.id == "" && len(c.input) == 0:
-			continue // the answer itself, or an empty call
+			continue // the answer, or empty
 		case c.name == "":
 			return nil, errNameless
 		case c.id == "" || seen[c.id]:
@@ -351,7 +338,7 @@ var errTooLarge = &llm.Error{Class: llm.Malformed, Message: "the answer is too l
 
 var errNameless = &llm.Error{Class: llm.Malformed, Message: "the answer has a call without a name"}
 
-// keep attaches the data to return with the reasoning.
+// keep attaches data to return.
 func (f *chatFold) keep(parts []llm.Part) []llm.Part {
 	keep := chatOpaque{Details: f.details.done()}
 	if len(f.calls) > 0 {
@@ -361,7 +348,7 @@ func (f *chatFold) keep(parts []llm.Part) []llm.Part {
 		return parts
 	}
 	data, err := json.Marshal(keep)
-	if err != nil { // cannot happen: details are valid JSON
+	if err != nil { // cannot happen
 		return parts
 	}
 	opaque := &llm.Opaque{Model: f.model, Data: data}
@@ -381,8 +368,7 @@ func (f *chatFold) reason(called bool) llm.Finish {
 	return finishOf(f.finish, called)
 }
 
-// finishOf converts a finish reason. Calls override a plain end, because some servers
-// never report calls.
+// Calls override a plain end, because some servers never report them.
 func finishOf(reason string, called bool) llm.Finish {
 	switch strings.ToLower(reason) {
 	case "", "stop", "tool_calls", "function_call", "tool_use", "end_turn", "eos", "stop_sequence", "completed":

@@ -8,7 +8,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// encode gives the same bytes as package json.
 func FuzzEncode(f *testing.F) {
 	f.Add("gpt-5", "Be brief.", "What <is> this?", `{"type":"object","description":"<An> answer.","properties":{"a":{"type":"string"}}}`, "answer", "", 100, uint8(0))
 	f.Add("m", "", "\xff \u2028 \"\\", `{ "type" : "string" , "x": "\ufffd" }`, "<a>", "look", 0, uint8(255))

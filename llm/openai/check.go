@@ -14,11 +14,9 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// maxList limits a model list, in bytes.
 const maxList = 16 << 20
 
-// Check implements llm.Provider with the model list. It returns nil for servers without a
-// list, and for models missing in a partial one.
+// Check returns nil for servers without a list, and for models missing in a partial one.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	if p.baseErr != nil {
 		return p.baseErr
@@ -43,14 +41,12 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	}
 }
 
-// noRoute reports whether the server lacks the route.
 func noRoute(err error) bool {
 	c := llm.ClassOf(err)
 	return err != nil && (c == llm.NotFound || c == llm.BadRequest)
 }
 
-// unlisted reports whether a list may omit an existing model: a -latest alias, or an
-// embedding model at a broker.
+// unlisted matches aliases, and embedding models of brokers.
 func (h host) unlisted(id string) bool {
 	return strings.HasSuffix(id, "-latest") || h.account != "" && strings.Contains(strings.ToLower(id), "embed")
 }
@@ -58,10 +54,10 @@ func (h host) unlisted(id string) bool {
 type listed struct {
 	ID        string   `json:"id"`
 	Owner     string   `json:"owned_by"`
-	Supported []string `json:"supported_parameters"` // from OpenRouter, which ignores other parameters
+	Supported []string `json:"supported_parameters"` // OpenRouter ignores others
 }
 
-// abilities maps features to the names in supported_parameters.
+// abilities are names in supported_parameters.
 var abilities = [...]struct {
 	feature feature
 	name    string
@@ -70,7 +66,7 @@ var abilities = [...]struct {
 	{featEffort, "reasoning"}, {featTemperature, "temperature"},
 }
 
-// lack records which features the listed models lack.
+// lack records missing features.
 func (p *Provider) lack(list []listed) {
 	lacks := make(map[string]feature)
 	for _, m := range list {
@@ -91,18 +87,17 @@ func (p *Provider) lack(list []listed) {
 	}
 }
 
-// has reports whether a list has a model. llama.cpp serves one model under any name.
+// llama.cpp serves one model by any name.
 func has(list []listed, id string) bool {
-	base, _, _ := strings.Cut(id, ":") // variants of openrouter and huggingface
+	base, _, _ := strings.Cut(id, ":") // variants
 	return slices.ContainsFunc(list, func(m listed) bool {
 		return m.ID == id || m.ID == base || m.ID == "models/"+id || m.Owner == "llamacpp"
 	})
 }
 
-// maxExamples limits the models in an error.
 const maxExamples = 5
 
-// examples names a few models, those most similar to id first.
+// examples prefers names similar to id.
 func examples(models []listed, id string) string {
 	names := make([]string, len(models))
 	for i, m := range models {
@@ -116,7 +111,7 @@ func examples(models []listed, id string) string {
 	return text
 }
 
-// alike returns the length of the common prefix, without vendors.
+// alike measures common prefixes without vendors.
 func alike(a, b string) (n int) {
 	a, b = strings.ToLower(path.Base(a)), strings.ToLower(path.Base(b))
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -125,23 +120,23 @@ func alike(a, b string) (n int) {
 	return n
 }
 
-// get fetches a JSON value into v, if v is not nil and the value is readable.
+// get leaves v unchanged if it cannot read the answer.
 func (p *Provider) get(ctx context.Context, id, route string, v any) error {
 	data, err := p.client.Fetch(ctx, id, http.MethodGet, p.url(route), p.header, nil, maxList)
 	if err != nil {
 		return wire.Ask{Model: p.client.Name + "/" + id, Sent: p.header, Advice: p.client.Advice}.Blame(err, llm.Usage{})
 	}
 	if v != nil {
-		_ = json.Unmarshal(data, v) // ignore a list of another form
+		_ = json.Unmarshal(data, v) // another form
 	}
 	return nil
 }
 
-// Limits of one embedding request, below those of all known servers.
+// Below the limits of all known servers.
 const (
 	maxTexts     = 256
 	maxTextBytes = 400 << 10
-	maxVectors   = 64 << 20 // of an answer
+	maxVectors   = 64 << 20
 )
 
 type (
@@ -159,7 +154,7 @@ type (
 	}
 )
 
-// Embed implements llm.Provider. It sends as many requests as the texts need.
+// Embed sends as many requests as needed.
 func (p *Provider) Embed(ctx context.Context, id string, texts []string) (vectors [][]float32, used llm.Usage, err error) {
 	for len(texts) > 0 {
 		n := batch(texts)
@@ -174,7 +169,7 @@ func (p *Provider) Embed(ctx context.Context, id string, texts []string) (vector
 	return vectors, used, nil
 }
 
-// batch returns the number of texts for one request, at least one.
+// batch is at least one.
 func batch(texts []string) (n int) {
 	size := 0
 	for n < len(texts) && n < maxTexts {
@@ -208,7 +203,7 @@ func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]fl
 	input := make([]string, len(texts))
 	for i, t := range texts {
 		if size += len(t); t == "" {
-			t = " " // servers refuse an empty text
+			t = " " // required
 		}
 		input[i] = t
 	}
@@ -233,13 +228,12 @@ func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]fl
 	return vectors, used, err
 }
 
-// vectors returns n vectors in order.
 func (r *embedResponse) vectors(n int) ([][]float32, error) {
 	vectors := make([][]float32, len(r.Data))
 	for i, d := range r.Data {
 		at := d.Index
 		if at < 0 || at >= len(vectors) || vectors[at] != nil {
-			at = i // the server sends no valid index
+			at = i // no valid index
 		}
 		vectors[at] = d.Vector
 	}

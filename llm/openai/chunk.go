@@ -13,7 +13,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The chunks of a stream, or a whole answer.
 type (
 	chunk struct {
 		ID      string   `json:"id"`
@@ -52,8 +51,7 @@ type (
 	}
 )
 
-// lenient parses JSON and ignores fields of a wrong type, because servers vary in minor
-// fields.
+// lenient ignores fields of a wrong type, because servers vary.
 func lenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	var wrong *json.UnmarshalTypeError
@@ -63,13 +61,11 @@ func lenient(data []byte, v any) error {
 	return err
 }
 
-// content is text, with reasoning if a server embeds it.
 type content struct{ text, thought string }
 
 var errContent = &llm.Error{Class: llm.Malformed, Message: "the answer's content is neither text nor a list of parts"}
 
-// UnmarshalJSON implements json.Unmarshaler for a string, null, or Mistral's list of
-// parts.
+// UnmarshalJSON takes a string, null, or Mistral's parts.
 func (c *content) UnmarshalJSON(b []byte) error {
 	switch b[0] {
 	case '"':
@@ -110,7 +106,7 @@ func (c *content) list(b []byte) error {
 	return nil
 }
 
-// rawText is the text of a string, or other JSON verbatim.
+// rawText is a string's text, or other JSON.
 type rawText string
 
 func (t *rawText) UnmarshalJSON(b []byte) error {
@@ -124,7 +120,7 @@ func (t *rawText) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// A detail is a piece of reasoning in OpenRouter's form.
+// OpenRouter's form.
 type detail struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
@@ -135,7 +131,6 @@ type detail struct {
 	Signature string          `json:"signature"`
 }
 
-// words returns the readable text of details.
 func words(details []json.RawMessage) string {
 	var b strings.Builder
 	for _, raw := range details {
@@ -148,22 +143,19 @@ func words(details []json.RawMessage) string {
 	return b.String()
 }
 
-// details joins consecutive pieces of reasoning_details that belong to one text or
-// summary.
+// details joins pieces of one text or summary.
 type details struct {
 	list []growing
 	size int
 }
 
-// growing is an incomplete detail.
 type growing struct {
 	detail
 	raw    json.RawMessage // the first piece
-	text   []byte          // of all pieces
+	text   []byte
 	pieces int
 }
 
-// add adds the details of one chunk.
 func (d *details) add(raws []json.RawMessage) error {
 	for _, raw := range raws {
 		if d.size += len(raw); d.size > maxAnswer {
@@ -182,7 +174,6 @@ func (d *details) add(raws []json.RawMessage) error {
 	return nil
 }
 
-// continues reports whether in belongs to the same detail.
 func (g *growing) continues(in detail) bool {
 	return in.Type == g.Type && (in.Type == "reasoning.text" || in.Type == "reasoning.summary") &&
 		string(in.Index) == string(g.Index) && (in.ID == "" || g.ID == "" || in.ID == g.ID) &&
@@ -199,7 +190,7 @@ func (g *growing) grow(in detail) {
 	g.Format = cmp.Or(g.Format, in.Format)
 }
 
-// done returns the details, verbatim if they came in one piece.
+// Details in one piece stay verbatim.
 func (d *details) done() (out []json.RawMessage) {
 	for _, g := range d.list {
 		out = append(out, g.done())
@@ -228,7 +219,7 @@ func (g *growing) done() json.RawMessage {
 	return text
 }
 
-// usage has the usage fields of all servers.
+// Fields of all servers.
 type usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
@@ -259,10 +250,10 @@ type counts struct {
 	Reasoning  int `json:"reasoning_tokens"`
 }
 
-// An amount is a number or a numeric string.
+// or a numeric string
 type amount float64
 
-// UnmarshalJSON implements json.Unmarshaler. Other values become NaN.
+// Other values become NaN.
 func (a *amount) UnmarshalJSON(b []byte) error {
 	f, err := strconv.ParseFloat(string(bytes.Trim(b, `"`)), 64)
 	if err != nil {
@@ -277,7 +268,7 @@ const (
 	ticksPerMicro   = 1e4 // 1e10 a dollar
 )
 
-// normal converts the usage to disjoint parts.
+// normal returns disjoint parts.
 func (u *usage) normal() llm.Usage {
 	if u == nil {
 		return llm.Usage{}
@@ -287,7 +278,7 @@ func (u *usage) normal() llm.Usage {
 	write := min(first(u.PromptDetails.CacheWrite, u.InputDetails.CacheWrite, u.CacheWrite), prompt-read)
 	out := first(u.Completion, u.Output)
 	reasoning := first(u.CompletionDetails.Reasoning, u.OutputDetails.Reasoning)
-	if u.Total == prompt+out+reasoning || reasoning > out { // it was counted separately
+	if u.Total == prompt+out+reasoning || reasoning > out { // counted separately
 		out += reasoning
 	}
 	return llm.Usage{
@@ -296,7 +287,7 @@ func (u *usage) normal() llm.Usage {
 	}
 }
 
-// cost returns the reported cost in millionths of a dollar, or nil.
+// In millionths of a dollar, or nil.
 func (u *usage) cost() *int64 {
 	micros := math.NaN()
 	switch {
@@ -304,7 +295,7 @@ func (u *usage) cost() *int64 {
 		micros = float64(*u.Ticks) / ticksPerMicro
 	case u.Cost != nil:
 		micros = float64(*u.Cost) * microsPerDollar
-		if u.BYOK && u.CostDetails.Upstream != nil { // the cost is only the broker's fee
+		if u.BYOK && u.CostDetails.Upstream != nil { // only the broker's fee
 			micros += float64(*u.CostDetails.Upstream) * microsPerDollar
 		}
 	}
@@ -315,10 +306,10 @@ func (u *usage) cost() *int64 {
 	return &n
 }
 
-// maxCount limits a token count, so that sums cannot overflow.
+// Sums must not overflow.
 const maxCount = 1 << 28
 
-// first returns the first positive number, or zero.
+// first returns the first positive number.
 func first(list ...int) int {
 	for _, n := range list {
 		if n > 0 {

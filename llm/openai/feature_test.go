@@ -11,8 +11,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// TestSecondRequest checks that a refused feature is omitted in one repetition and in
-// later requests.
+// A refused feature is omitted now and later.
 func TestSecondRequest(t *testing.T) {
 	warm := 0.5
 	schema := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
@@ -78,8 +77,7 @@ func TestSecondRequest(t *testing.T) {
 	}
 }
 
-// TestRefusedSchema checks how long a refusal of a schema lasts: an invalid schema is not
-// remembered, and tools matter.
+// An invalid schema is not remembered, and tools matter.
 func TestRefusedSchema(t *testing.T) {
 	schema := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
 	tools := []llm.Tool{{Name: "f"}}
@@ -87,7 +85,7 @@ func TestRefusedSchema(t *testing.T) {
 		name    string
 		refusal string
 		tools   [3][]llm.Tool
-		want    string // formats of four requests
+		want    string // of four requests
 	}{
 		{"the schema's fault", "Invalid schema for response_format 's': too deep", [3][]llm.Tool{}, "json_schema none json_schema json_schema"},
 		{"with tools only", "response format `json_schema` cannot be combined with tools", [3][]llm.Tool{tools, nil, tools}, "json_schema json_object json_schema json_object"},
@@ -118,8 +116,7 @@ func TestRefusedSchema(t *testing.T) {
 	}
 }
 
-// TestTiers checks that a server without any schema tier gets the prompt already in the
-// first action.
+// Without any tier the prompt is used at once.
 func TestTiers(t *testing.T) {
 	server, p := serveCanned(t, Config{BaseURL: "https://openrouter.ai"},
 		refuse(400, "This model does not support response format `json_schema`"), refuse(400, "tool_choice only supports auto"),
@@ -144,7 +141,7 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// TestListed checks that requests omit features that the list says a model lacks.
+// Requests omit features that the list denies.
 func TestListed(t *testing.T) {
 	list := answer{200, "application/json", `{"data":[
 		{"id":"a/all","supported_parameters":["structured_outputs","response_format","tools","tool_choice","reasoning","temperature"]},
@@ -189,7 +186,6 @@ func TestListed(t *testing.T) {
 	}
 }
 
-// TestTooLarge checks the limits of an answer.
 func TestTooLarge(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	var call callPiece
@@ -236,7 +232,6 @@ func TestNoSecondRequest(t *testing.T) {
 	}
 }
 
-// TestForcedTool checks that the forced tool's input is the answer.
 func TestForcedTool(t *testing.T) {
 	schema := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
 	pieces := callChunk(`{"index":0,"id":"c","function":{"name":"s","arguments":"{\"a\""}}`) + callChunk(`{"index":0,"function":{"arguments":":\"b\"}"}}`) +
@@ -256,7 +251,7 @@ func TestForcedTool(t *testing.T) {
 	}
 }
 
-// TestSchemaPrompt checks that the prompt has the schema if nothing else does.
+// The prompt has the schema if nothing else does.
 func TestSchemaPrompt(t *testing.T) {
 	list := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)}
 	server, p := serveCanned(t, Config{}, stream(event1("response.completed", completed)))

@@ -8,7 +8,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// fuzzAnswer reads an answer and checks its invariants.
 func fuzzAnswer(t *testing.T, c Config, a answer) {
 	_, p := serveCanned(t, c, a)
 	req := ask("x")

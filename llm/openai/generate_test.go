@@ -16,7 +16,6 @@ func (s served) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(string(s))), Request: r}, nil
 }
 
-// BenchmarkGenerate reads a short streamed answer, without a network.
 func BenchmarkGenerate(b *testing.B) {
 	chat := strings.Repeat(say("word "), 20) + finish + counted + done
 	resp := strings.Repeat(event1("response.output_text.delta", `,"item_id":"i","output_index":0,"delta":"word "`), 20) + event1("response.completed", completed)
@@ -34,8 +33,7 @@ func BenchmarkGenerate(b *testing.B) {
 	}
 }
 
-// BenchmarkAsk sends 3 KB and reads a few large chunks, with and without a schema: the
-// cost of a thought without a network.
+// BenchmarkAsk measures a thought's cost without a network.
 func BenchmarkAsk(b *testing.B) {
 	const head = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1795244585,"model":"m","system_fingerprint":null,`
 	word := head + `"choices":[{"index":0,"delta":{"content":` + string(raw(strings.Repeat("Text of an \"answer\".\n", 20))) + `},"finish_reason":null}],"usage":null}` + "\n\n"

@@ -10,54 +10,53 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// An effortStyle is a host's form of the reasoning effort.
+// An effortStyle is a form of the effort.
 type effortStyle int
 
 const (
 	effortLevel    effortStyle = iota // reasoning_effort: low, medium, high; off in chat_template_kwargs
-	effortPlain                       // reasoning_effort: low, medium, high; cannot switch off
-	effortOpenAI                      // reasoning_effort, with the model's levels
+	effortPlain                       // the same; cannot switch off
+	effortOpenAI                      // reasoning_effort, by model
 	effortObject                      // reasoning: {effort}
 	effortThinking                    // reasoning_effort; off is thinking: {type: disabled}
 	effortSilent                      // not sent
 )
 
-// A tier is a way to ask for an answer of a schema, strongest first.
+// A tier is a way to ask for a schema, strongest first.
 type tier int
 
 const (
 	tierNative tier = iota // response_format json_schema
 	tierForced             // a forced tool
-	tierMode               // response_format json_object, and the prompt
+	tierMode               // response_format json_object, and prompt
 	tierWords              // the prompt
 )
 
-// A host describes the peculiarities of the servers of some domains. The zero value is an
-// unknown server, most likely vLLM, llama.cpp, LM Studio or a proxy.
+// A host describes servers' peculiarities. Zero is unknown: most likely vLLM, llama.cpp,
+// LM Studio or a proxy.
 type host struct {
 	domains []string // with their subdomains
-	key     string   // usual variable of the key
-	apiKey  bool     // sends the key in the Api-Key header
+	key     string   // usual variable
+	apiKey  bool     // key goes in Api-Key
 
 	responses bool
-	maxAll    bool // requires max_completion_tokens instead of max_tokens
-	openai    bool // serves OpenAI's models, with their limits
+	maxAll    bool // max_completion_tokens, not max_tokens
+	openai    bool // with OpenAI's models and limits
 	effort    effortStyle
-	schema    tier // best tier
+	schema    tier
 	noOptions bool // rejects stream_options
 	usage     bool // requires usage: {include: true}
-	cacheKey  bool // accepts prompt_cache_key
-	cacheMark bool // passes cache_control on to models that need it
-	callID    int  // required length of call IDs, or 0
+	cacheKey  bool
+	cacheMark bool // passes cache_control on
+	callID    int  // required length, or 0
 
-	replay string // field to return reasoning in with tool calls, or ""
-	must   bool   // refuses calls without it while reasoning
+	replay string // field for reasoning with calls, or ""
+	must   bool   // required while reasoning
 
-	partial bool   // lists only some of its models
-	account string // route that checks the key if the list does not
+	partial bool   // incomplete list
+	account string // checks the key if the list does not
 }
 
-// hosts returns the table of known hosts, in any order.
 func hosts() []host {
 	return []host{
 		{domains: []string{"api.openai.com"}, key: "OPENAI_API_KEY", responses: true, maxAll: true, openai: true,
@@ -88,7 +87,7 @@ func hosts() []host {
 	}
 }
 
-// hostOf returns the entry for a host name, or a default.
+// hostOf has a default.
 func hostOf(name string) host {
 	name = strings.ToLower(name)
 	for _, h := range hosts() {
@@ -101,11 +100,10 @@ func hostOf(name string) host {
 	return host{replay: "reasoning_content"}
 }
 
-// traits describe a model's peculiarities at its host.
 type traits struct {
-	reasons bool // an OpenAI reasoning model: accepts an effort and no temperature
+	reasons bool // OpenAI: effort, no temperature
 	levels  []string
-	must    bool // refuses calls without reasoning while reasoning
+	must    bool // requires reasoning with calls
 	claude  bool
 }
 
@@ -122,7 +120,7 @@ func (h host) traits(id string) traits {
 	return t
 }
 
-// openaiLevels returns the effort levels of an OpenAI model, or nil without reasoning.
+// openaiLevels is nil without reasoning.
 func openaiLevels(name string) []string {
 	switch {
 	case strings.Contains(name, "-chat"):
@@ -138,7 +136,7 @@ func openaiLevels(name string) []string {
 	return nil
 }
 
-// nearest returns the level closest to want, the later one of two.
+// nearest prefers the later of two.
 func nearest(want string, levels []string) string {
 	far := func(level string) int {
 		n := wire.EffortRank(level) - wire.EffortRank(want)
@@ -153,16 +151,16 @@ func nearest(want string, levels []string) string {
 	return best
 }
 
-// A feature is a part of a request that some servers refuse. It is a bit set.
+// A feature is a set of parts that some servers refuse.
 type feature uint
 
 const (
 	featTemperature feature = 1 << iota
 	featEffort
 	featOff       // enable_thinking: false
-	featSummary   // of reasoning; OpenAI restricts it to some accounts
-	featEncrypted // encrypted reasoning, to be returned later
-	featMax       // the host's usual field for MaxTokens
+	featSummary   // OpenAI restricts it
+	featEncrypted // to be returned
+	featMax       // usual field of MaxTokens
 	featOptions
 	featCacheKey
 	featOpaque // returned reasoning
@@ -171,7 +169,6 @@ const (
 	featMode
 )
 
-// feature returns the tier's feature, or 0 for words.
 func (t tier) feature() feature {
 	switch t {
 	case tierNative:
@@ -184,7 +181,6 @@ func (t tier) feature() feature {
 	return 0
 }
 
-// tier returns the best tier that is not refused.
 func (h host) tier(without feature) tier {
 	t := h.schema
 	for t < tierWords && without&t.feature() != 0 {
@@ -193,8 +189,7 @@ func (h host) tier(without feature) tier {
 	return t
 }
 
-// tierFor returns the best tier for a schema next to tools. objects reports that the
-// native tier accepts only object schemas; a forced call always does.
+// objects means that the native tier needs an object schema, as forced calls do.
 func (h host) tierFor(s shape, tools int, objects bool, without feature) tier {
 	t := h.tier(without)
 	if t == tierNative && objects && !s.object {
@@ -209,8 +204,8 @@ func (h host) tierFor(s shape, tools int, objects bool, without feature) tier {
 	return t
 }
 
-// refusedBy returns the features that an error names, and those that the server will
-// always refuse. The request need not use them.
+// refusedBy returns the features that an error names, and the permanent ones. The request
+// may lack them.
 func refusedBy(err error) (f, always feature) {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Class != llm.BadRequest && e.Class != llm.NotFound {
@@ -235,24 +230,23 @@ func refusedBy(err error) (f, always feature) {
 	}
 	if strings.Contains(text, "json_schema") || strings.Contains(text, "json schema") || strings.Contains(text, "invalid schema") {
 		if f&featNative != 0 {
-			f &^= featMode // the schema is refused, not the mode
+			f &^= featMode // not the mode
 		}
 	}
 	always = f &^ featOpaque
-	if strings.Contains(text, "invalid schema") { // another schema may work
+	if strings.Contains(text, "invalid schema") { // another may work
 		always &^= featNative | featForced
 	}
 	return f, always
 }
 
-// unknownField reports whether a refusal is about a field, not its value.
+// unknownField excludes complaints about a value.
 func unknownField(text string) bool {
 	return slices.ContainsFunc([]string{"unsupported", "not supported", "unknown", "unrecognized", "extra", "not permitted", "instead", "unexpected", "not allowed"}, func(phrase string) bool {
 		return strings.Contains(text, phrase)
 	})
 }
 
-// A refusal lists the phrases that name a feature.
 type refusal struct {
 	feature feature
 	phrases []string

@@ -15,7 +15,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// readAll reads a stream without a server.
 func readAll(f wire.Fold, body []byte) (resp *llm.Response, err error) {
 	answer := &http.Response{Body: io.NopCloser(bytes.NewReader(body))}
 	wire.Ask{Model: "acme/m", Size: 10}.Stream(answer, wire.Data(answer.Body), f, func(d llm.Delta, e error) bool {
@@ -25,7 +24,6 @@ func readAll(f wire.Fold, body []byte) (resp *llm.Response, err error) {
 	return resp, err
 }
 
-// sse returns server-sent events of JSON lines.
 func sse(lines string) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {
@@ -36,7 +34,6 @@ func sse(lines string) string {
 	return b.String()
 }
 
-// TestMany opens a thousand streams of each dialect at once.
 func TestMany(t *testing.T) {
 	const many, words = 1000, 20
 	for name, dialect := range map[string]struct{ begin, word, end string }{
@@ -82,7 +79,6 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// BenchmarkFold reads the longest recorded stream of each dialect.
 func BenchmarkFold(b *testing.B) {
 	for dialect, open := range map[string]func() wire.Fold{
 		"oaichat": func() wire.Fold { return &chatFold{model: "acme/m", think: &wire.Think{}} },

@@ -13,7 +13,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The messages of a chat request.
 type (
 	message struct {
 		Role             string            `json:"role"`
@@ -54,23 +53,21 @@ type (
 	}
 )
 
-// chatOpaque is the Opaque data of a chat answer.
 type chatOpaque struct {
-	Field   string            `json:"field,omitempty"`             // of the reasoning
+	Field   string            `json:"field,omitempty"`             // of reasoning
 	Details []json.RawMessage `json:"reasoning_details,omitempty"` // verbatim
 }
 
-// A chatWriter builds the messages of a request.
 type chatWriter struct {
 	*model
 	bare   bool // omit opaque parts
 	mark   bool // mark cacheable parts
-	opaque bool // opaque parts were used
+	opaque bool // has opaque parts
 	out    []message
-	open   []string // calls without a result
+	open   []string // unanswered
 }
 
-// conversation writes all messages. words extend the system prompt.
+// words extend the system prompt.
 func (w *chatWriter) conversation(req *llm.Request, words string) error {
 	if system := wire.Paragraphs(req.System, words); system != "" {
 		w.add(message{Role: "system", Content: system})
@@ -94,7 +91,7 @@ func (w *chatWriter) conversation(req *llm.Request, words string) error {
 
 func (w *chatWriter) add(m message) { w.out = append(w.out, m) }
 
-// marked returns content with a cache mark at its end.
+// marked puts a cache mark at the end.
 func marked(content any) any {
 	mark := &typed{Type: "ephemeral"}
 	switch c := content.(type) {
@@ -108,7 +105,7 @@ func marked(content any) any {
 	return content
 }
 
-// close adds results for unanswered calls, which servers refuse.
+// Servers refuse unanswered calls.
 func (w *chatWriter) close() {
 	for _, id := range w.open {
 		w.add(message{Role: "tool", Content: noResult, CallID: id})
@@ -118,7 +115,7 @@ func (w *chatWriter) close() {
 
 const noResult = "(no result)"
 
-// user writes a message's results, then the rest.
+// Results come first.
 func (w *chatWriter) user(m llm.Message) error {
 	var rest []part
 	for _, p := range m.Parts {
@@ -157,7 +154,7 @@ func (w *chatWriter) user(m llm.Message) error {
 	return nil
 }
 
-// take removes an element and reports whether it existed.
+// take reports whether s was in list.
 func take(list *[]string, s string) bool {
 	i := slices.Index(*list, s)
 	if i >= 0 {
@@ -168,7 +165,7 @@ func take(list *[]string, s string) bool {
 
 func textPart(s string) part { return part{Type: "text", Text: &s} }
 
-// plainest joins parts to one string if all are text, which every server accepts.
+// Every server accepts one string.
 func plainest(parts []part) any {
 	texts := make([]string, 0, len(parts))
 	for _, p := range parts {
@@ -180,7 +177,6 @@ func plainest(parts []part) any {
 	return wire.Paragraphs(texts...)
 }
 
-// appendMedia appends a file in the form for its type.
 func appendMedia(parts []part, m *llm.Media) ([]part, error) {
 	kind, _, _ := strings.Cut(m.Type, "/")
 	switch {
@@ -197,7 +193,6 @@ func appendMedia(parts []part, m *llm.Media) ([]part, error) {
 	return nil, &llm.Error{Class: llm.BadRequest, Message: "cannot send a link to " + m.Type + " with a chat completion"}
 }
 
-// audioFormat returns the API's name of an audio MIME type.
 func audioFormat(mime string) string {
 	switch mime {
 	case "audio/mpeg", "audio/mp3":
@@ -208,7 +203,6 @@ func audioFormat(mime string) string {
 	return strings.TrimPrefix(mime, "audio/")
 }
 
-// mediaURL returns a file's URL or data URL.
 func mediaURL(m *llm.Media) string {
 	if m.URL != "" {
 		return m.URL
@@ -216,7 +210,6 @@ func mediaURL(m *llm.Media) string {
 	return "data:" + m.Type + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
 }
 
-// assistant writes an assistant message of any model.
 func (w *chatWriter) assistant(m llm.Message) {
 	w.close()
 	out := message{Role: "assistant"}
@@ -234,8 +227,8 @@ func (w *chatWriter) assistant(m llm.Message) {
 	}
 }
 
-// reasoning returns the model's own reasoning: details always, words only with calls.
-// Reasoning of other models goes only where the server requires some.
+// Details always go back, words only with calls. Other models' reasoning goes only where
+// required.
 func (w *chatWriter) reasoning(out *message, m llm.Message) {
 	words, field := "", w.host.replay
 	for _, p := range m.Parts {
@@ -257,7 +250,7 @@ func (w *chatWriter) reasoning(out *message, m llm.Message) {
 	if w.traits.must {
 		field = cmp.Or(field, "reasoning_content")
 		if strings.TrimSpace(words) == "" && out.Details == nil {
-			words = " " // the field is required
+			words = " " // required
 		}
 	}
 	switch field {
@@ -268,17 +261,15 @@ func (w *chatWriter) reasoning(out *message, m llm.Message) {
 	}
 }
 
-// arguments returns a call's input as a JSON object's text.
+// arguments is an object's text.
 func arguments(input json.RawMessage) string { return wire.Text(wire.CallObject(input)) }
 
-// callID returns an ID in the host's form.
 func (w *chatWriter) callID(id string) string { return fitID(id, w.host.callID) }
 
-// maxID is OpenAI's limit for call IDs.
+// OpenAI's limit.
 const maxID = 64
 
-// fitID returns id, or a hash of it that fits: exactly n letters and digits, or with n =
-// 0 at most maxID bytes.
+// fitID hashes id unless it fits: n letters and digits, or for 0 at most maxID bytes.
 func fitID(id string, n int) string {
 	if n == 0 && len(id) <= maxID || n > 0 && len(id) == n && !strings.ContainsAny(id, "-_.:") {
 		return id

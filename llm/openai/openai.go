@@ -1,22 +1,20 @@
-// Package openai talks to OpenAI and the many servers with its dialects: chat completions
+// Package openai talks to OpenAI and to servers with its dialects: chat completions
 // everywhere, the Responses API at OpenAI's own host.
 //
-// hosts.go is the table of host peculiarities. chat.go and message.go build a chat
-// request, chat_fold.go and chunk.go read its answer; responses.go and responses_fold.go
-// do the same for the Responses API. strict.go rewrites schemas for strict modes,
-// quick.go reads small stream pieces fast, and check.go lists models and embeds texts.
+// hosts.go is the table of peculiarities. chat.go, message.go, chat_fold.go and chunk.go
+// are for chat completions, responses.go and responses_fold.go for Responses. strict.go
+// rewrites schemas, quick.go reads small pieces fast, check.go lists models and embeds
+// texts.
 //
 // # Second requests
 //
-// Servers refuse unknown features: a JSON mode, a temperature, an effort level. If a 4xx
-// names such a feature, Generate repeats the request without it, and the provider
-// remembers that for the model. It repeats requests for no other reason.
+// If a 4xx names an unsupported feature, such as a JSON mode, Generate repeats the
+// request without it, and the provider remembers that. It repeats nothing else.
 //
 // # Reasoning
 //
-// Reasoning in a separate field goes back in that field to its own model, with the tool
-// calls it led to. Reasoning of other models goes back only where a server requires some.
-// Other data is kept as the part's Opaque. For chat completions that is an object with
+// Reasoning goes back in its field to its own model, with the calls it led to; other
+// models' reasoning goes only where required. A part's Opaque is, for chat completions,
 // the field's name and the reasoning_details. For Responses it is the item itself:
 // reasoning, or a server action such as a search.
 package openai
@@ -40,32 +38,29 @@ import (
 
 const defaultBase = "https://api.openai.com/v1"
 
-// A Config configures a provider. The zero value is OpenAI without a key.
+// A Config's zero value is OpenAI without a key.
 type Config struct {
-	Name    string       // first part of model names; "" is "openai"
-	BaseURL string       // up to the version: https://api.groq.com/openai/v1; /v1 is added to an empty path
+	Name    string       // prefix of model names; "" is "openai"
+	BaseURL string       // such as https://api.groq.com/openai/v1; an empty path is /v1
 	Key     string       // secret
-	KeyEnv  string       // variable of the key, for advice; "" is the host's usual one
-	HTTP    *http.Client // nil is a new client
-	Header  http.Header  // sent with every request
+	KeyEnv  string       // key's variable, for advice; "" is the usual one
+	HTTP    *http.Client // nil: a new one
+	Header  http.Header  // for every request
 
-	// Tools are the server's own tools, such as web search, sent verbatim with every
-	// request.
+	// Tools are the server's own, such as web search, sent verbatim.
 	Tools []json.RawMessage
 
-	// Responses selects the Responses API, the default only at OpenAI's own host. Chat
-	// disables it there.
+	// Responses selects that API, the default at OpenAI's host; Chat disables it.
 	Responses, Chat bool
 
-	// Thinking declares that answers start with reasoning that ends with </think>,
-	// because some templates drop the start tag.
+	// Thinking means that templates drop the start tag of reasoning.
 	Thinking bool
 
-	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
+	// Limits of silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
-// A Provider makes models of one server. It is safe for concurrent use.
+// A Provider is safe for concurrent use.
 type Provider struct {
 	client    *wire.Client
 	base      *url.URL
@@ -81,10 +76,10 @@ type Provider struct {
 
 	mu      sync.Mutex
 	refused map[kind]feature
-	lacks   map[string]feature // features that models lack, from Check's last list
+	lacks   map[string]feature // from Check's last list
 }
 
-// New returns a provider, without I/O. An invalid base URL fails on use.
+// New does no I/O. An invalid base URL fails on use.
 func New(c Config) *Provider {
 	c.Name = cmp.Or(c.Name, "openai")
 	if c.HTTP == nil {
@@ -100,7 +95,7 @@ func New(c Config) *Provider {
 	return p
 }
 
-// parseBase returns the base URL of the routes, never nil.
+// parseBase never returns nil.
 func parseBase(s string) (*url.URL, error) {
 	base, err := url.Parse(cmp.Or(s, defaultBase))
 	if err != nil || base.Host == "" {
@@ -144,14 +139,13 @@ func (p *Provider) url(route ...string) string {
 	return u.String()
 }
 
-// A kind is a model with or without tools: some servers accept a schema only without
-// tools.
+// Some servers accept a schema only without tools.
 type kind struct {
 	id    string
 	tools bool
 }
 
-// without returns the features that a model refuses or lacks in such a request.
+// without returns refused and missing features.
 func (p *Provider) without(id string, req *llm.Request) feature {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,11 +156,9 @@ func (p *Provider) without(id string, req *llm.Request) feature {
 	return p.refused[kind{id, len(req.Tools) > 0}] | lacks
 }
 
-// maxRemembered limits the remembered models.
 const maxRemembered = 10000
 
-// learn records the features that a model refuses in such a request. All but the tiers
-// apply with and without tools.
+// All but the tiers apply with and without tools.
 func (p *Provider) learn(id string, req *llm.Request, f feature) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,12 +180,11 @@ type model struct {
 	traits traits
 }
 
-// A plan is a request ready to send.
 type plan struct {
 	url    string
 	body   any
-	uses   feature // features that a server may refuse
-	answer string  // tool whose input is the answer, or ""
+	uses   feature // refusable
+	answer string  // tool that answers, or ""
 	fold   wire.Fold
 }
 
@@ -203,7 +194,7 @@ func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Req
 	return m.Generate(wire.Hold(ctx, released), req)
 }
 
-// Generate implements llm.Model. See the package comment for second requests.
+// Generate may send a second request; see the package.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
@@ -221,7 +212,7 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-// whole reads an answer in one piece, or a stream with a wrong content type.
+// A stream may have a wrong content type.
 func whole(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for data, err := range wire.Whole(r) {
@@ -239,7 +230,7 @@ func isStream(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("data:")) || bytes.HasPrefix(data, []byte("event:")) || bytes.HasPrefix(data, []byte(":"))
 }
 
-// ask sends a request, and repeats it without refused features.
+// ask repeats a request without refused features.
 func (m *model) ask(ctx context.Context, req *llm.Request) (*plan, *http.Response, error) {
 	for without := m.without(m.id, req); ; {
 		p, resp, err := m.send(ctx, req, without)
@@ -251,22 +242,21 @@ func (m *model) ask(ctx context.Context, req *llm.Request) (*plan, *http.Respons
 	}
 }
 
-// drop returns the refused features of a plan, and records those that the model always
-// refuses.
+// drop also records permanent refusals.
 func (m *model) drop(p *plan, req *llm.Request, err error) feature {
 	if p == nil || err == nil {
 		return 0
 	}
 	f, always := refusedBy(err)
 	drop := p.uses & f
-	if drop&featNative != 0 { // the same words may refuse the mode
+	if drop&featNative != 0 { // the words are the same
 		drop |= f & featMode
 	}
 	m.learn(m.id, req, drop&always)
 	return drop
 }
 
-// send plans and sends a request. The plan is nil if planning failed.
+// The plan is nil if planning failed.
 func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*plan, *http.Response, error) {
 	if m.baseErr != nil {
 		return nil, nil, m.baseErr
@@ -283,7 +273,7 @@ func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*p
 	if err != nil {
 		return nil, nil, err
 	}
-	p.body = nil // free it while the answer streams
+	p.body = nil
 	resp, err := m.client.Do(ctx, m.id, http.MethodPost, p.url, m.header, body)
 	return p, resp, err
 }

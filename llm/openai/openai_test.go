@@ -15,7 +15,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// TestAddresses checks the URLs and key headers of requests.
 func TestAddresses(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -50,7 +49,6 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestFailures checks the error texts.
 func TestFailures(t *testing.T) {
 	wrongKey := refuse(401, "Incorrect API key provided: secret-key")
 	tests := []struct {
@@ -79,7 +77,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestCancelledUsage checks that a cancelled answer has estimated usage.
+// A cancelled answer has estimated usage.
 func TestCancelledUsage(t *testing.T) {
 	_, p := serveCanned(t, Config{Chat: true}, stream(say("123456")+say("x")))
 	var last error
@@ -219,7 +217,7 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// TestEmbedMany checks that many texts take several requests and keep their order.
+// Many texts take several requests, in order.
 func TestEmbedMany(t *testing.T) {
 	server, p := serveCanned(t, Config{}, answer{})
 	server.answers = nil

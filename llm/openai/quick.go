@@ -2,19 +2,18 @@ package openai
 
 import "ponder/llm/internal/wire"
 
-// Most chunks are the same small object around a few words. These functions extract the
-// words without decoding, and leave all other chunks to the decoder.
+// Most chunks are the same small object around a few words. These functions leave all
+// others to the decoder.
 
-// A quick is a chunk read without the decoder.
 type quick struct {
-	id, model string // the known values if missing
+	id, model string // or the known values
 	said      said   // words only
 	finish    string
 	used      usage
 }
 
-// quickChunk reads a chunk that has only words, a finish reason or usage. id and model
-// are the known values, which chunks repeat.
+// quickChunk reads words, a finish reason or usage. id and model are known values, which
+// chunks repeat.
 func quickChunk(data []byte, id, model string) (q quick, ok bool) {
 	q = quick{id: id, model: model}
 	choices, counts := 0, 0
@@ -41,7 +40,7 @@ func quickChunk(data []byte, id, model string) (q quick, ok bool) {
 	return q, ok && s.End() && choices == 1 && counts <= 1
 }
 
-// quickChoice reads a list of at most one choice.
+// At most one choice.
 func quickChoice(s *wire.Scanner, q *quick) bool {
 	if !s.Take('[') {
 		return false
@@ -81,7 +80,7 @@ func quickDelta(s *wire.Scanner, key []byte, said *said) bool {
 	return *to == "" && s.Text(to)
 }
 
-// quickUsage reads usage with only the common token counts.
+// Common counts only.
 func quickUsage(s *wire.Scanner, u *usage) bool {
 	return s.Members(func(key []byte) bool {
 		switch string(key) {
@@ -114,8 +113,7 @@ func quickCounts(s *wire.Scanner, c *counts) bool {
 	})
 }
 
-// quickEvent reads an event of the Responses API that has only words, or in which only
-// the type matters.
+// quickEvent reads events with words, or of which only the type matters.
 func quickEvent(data []byte) (ev event, ok bool) {
 	types, deltas, more := 0, 0, false
 	s := wire.Scan(data)
@@ -139,12 +137,11 @@ func quickEvent(data []byte) (ev event, ok bool) {
 	return ev, ok && s.End() && types == 1 && (words || !bringsWords(ev.Type))
 }
 
-// bringsWords reports whether an event type's delta matters.
 func bringsWords(typ string) bool {
 	return typ == "response.output_text.delta" || typ == "response.reasoning_summary_text.delta"
 }
 
-// quickType returns the type of an event that quickEvent reads, or "".
+// quickType returns "" for other types.
 func quickType(quoted []byte) string {
 	switch string(quoted) {
 	case `"response.output_text.delta"`:

@@ -78,7 +78,7 @@ func TestQuickEvent(t *testing.T) {
 	}
 }
 
-// TestQuickRecordings checks that most recorded chunks are read quickly.
+// Most recorded chunks are read quickly.
 func TestQuickRecordings(t *testing.T) {
 	for dialect, quick := range map[string]func([]byte) bool{
 		"oaichat": func(b []byte) bool { _, ok := quickChunk(b, "", ""); return ok },
@@ -101,7 +101,6 @@ func TestQuickRecordings(t *testing.T) {
 	}
 }
 
-// FuzzQuick checks that quick reading agrees with the decoder.
 func FuzzQuick(f *testing.F) {
 	f.Add([]byte(`{"id":"c","choices":[{"index":0,"delta":{"role":"x","content":"a\u00e9\"","reasoning":null},"finish_reason":null}],"usage":null}`))
 	f.Add([]byte(`{"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"\"\\\/\n\t"},"finish_reason":"stop"}],"usage":null}`))
@@ -130,7 +129,6 @@ func FuzzQuick(f *testing.F) {
 	})
 }
 
-// decodedQuick decodes the fields of quickChunk.
 func decodedQuick(t *testing.T, data []byte) quick {
 	c := chunk{ID: "known", Model: "known"}
 	if err := lenient(data, &c); err != nil || len(c.Choices) > 1 {

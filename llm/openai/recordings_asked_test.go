@@ -7,12 +7,11 @@ import (
 	"ponder/llm"
 )
 
-// askedChat converts a recorded chat request to an llm.Request.
 func askedChat(t testing.TB, q object) *llm.Request {
 	req := &llm.Request{MaxTokens: max(num(q, "max_tokens"), num(q, "max_completion_tokens")), Effort: str(q, "reasoning_effort")}
 	if r, ok := q["reasoning"].(object); ok {
 		if req.Effort = str(r, "effort"); r["enabled"] == true {
-			req.Effort = "medium" // the nearest level of a request
+			req.Effort = "medium" // nearest
 		}
 	}
 	full := provider + "/" + str(q, "model")
@@ -92,7 +91,6 @@ func askedAssistant(m any, full string) llm.Message {
 	return out
 }
 
-// askedResult appends a result to the last message if that has results.
 func askedResult(req *llm.Request, p llm.Part) {
 	if n := len(req.Messages) - 1; req.Messages[n].Role == llm.User {
 		req.Messages[n].Parts = append(req.Messages[n].Parts, p)
@@ -101,7 +99,7 @@ func askedResult(req *llm.Request, p llm.Part) {
 	req.Messages = append(req.Messages, llm.Message{Role: llm.User, Parts: []llm.Part{p}})
 }
 
-// carried is a request's content, independent of form.
+// carried is independent of form.
 type carried struct {
 	Model    string
 	Messages []carriedMessage
@@ -149,7 +147,7 @@ func carriedByChat(t testing.TB, q object) carried {
 	return c
 }
 
-// plainTool returns a tool without strictness fields.
+// plainTool drops strictness.
 func plainTool(f any) any {
 	return object{"name": str(f, "name"), "description": str(f, "description"), "parameters": at(f, "parameters")}
 }
@@ -193,7 +191,7 @@ func askedResponses(t testing.TB, q object) *llm.Request {
 func carriedByResponses(t testing.TB, q object) carried {
 	c := carried{Model: str(q, "model"), Max: num(q, "max_output_tokens"), Effort: str(q, "reasoning", "effort"), Format: at(q, "text", "format")}
 	if f, ok := c.Format.(object); ok {
-		delete(f, "strict") // added by the adapter
+		delete(f, "strict") // ours
 	}
 	for _, f := range list(q, "tools") {
 		if str(f, "type") == "function" {

@@ -10,7 +10,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// told is an answer without its Opaque data.
+// without Opaque
 type told struct {
 	Text, Reasoning string
 	Calls           []toldCall
@@ -39,7 +39,6 @@ func tell(t testing.TB, r *llm.Response) told {
 	return out
 }
 
-// expectChat reads a recorded chat answer in the simplest way.
 func expectChat(t testing.TB, rec llmtest.Recording) (want told) {
 	type growing struct{ id, name, args string }
 	calls := map[int]*growing{}
@@ -116,7 +115,7 @@ func expectChat(t testing.TB, rec llmtest.Recording) (want told) {
 	return want
 }
 
-// expectUsage computes the usage of either dialect as LLM-WIRE defines it.
+// As LLM-WIRE defines it.
 func expectUsage(u object) llm.Usage {
 	prompt, completion := num(u, "prompt_tokens"), num(u, "completion_tokens")
 	in, out := "prompt_tokens_details", "completion_tokens_details"
@@ -143,7 +142,6 @@ func expectUsage(u object) llm.Usage {
 	return got
 }
 
-// expectResponses reads a recorded response from its last event alone.
 func expectResponses(t testing.TB, rec llmtest.Recording) (want told) {
 	all := payloads(t, rec)
 	last := all[len(all)-1]

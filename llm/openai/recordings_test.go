@@ -15,7 +15,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// object is uninterpreted JSON.
 type object = map[string]any
 
 func parse(t testing.TB, data []byte) object {
@@ -27,7 +26,6 @@ func parse(t testing.TB, data []byte) object {
 	return o
 }
 
-// at follows keys and indices into a value, or returns nil.
 func at(v any, path ...any) any {
 	for _, p := range path {
 		switch p := p.(type) {
@@ -57,7 +55,6 @@ func raw(v any) json.RawMessage {
 	return data
 }
 
-// payloads returns an answer's JSON values, split by lines.
 func payloads(t testing.TB, rec llmtest.Recording) (out []object) {
 	if !strings.Contains(rec.Type, "event-stream") {
 		return []object{parse(t, rec.Body)}
@@ -73,7 +70,7 @@ func payloads(t testing.TB, rec llmtest.Recording) (out []object) {
 
 const provider = "acme"
 
-// openAs returns the provider for a recording, as if the server were its host.
+// openAs acts as the recorded host.
 func openAs(t testing.TB, rec llmtest.Recording, q object) (func(base string) llm.Model, string) {
 	u, err := url.Parse(rec.URL)
 	if err != nil {
@@ -93,7 +90,6 @@ func openAs(t testing.TB, rec llmtest.Recording, q object) (func(base string) ll
 	}, u.RequestURI()
 }
 
-// Numbers of recordings.
 const (
 	chatRecordings      = 297
 	responsesRecordings = 78
@@ -130,7 +126,7 @@ func TestChatRecordings(t *testing.T) {
 	}
 }
 
-// checkMarks checks that parts cached in the recorded request are cached.
+// Recorded cache marks are kept.
 func checkMarks(t *testing.T, want, got object) {
 	msgs := list(got, "messages")
 	marked := func(m any) bool {
@@ -144,7 +140,7 @@ func checkMarks(t *testing.T, want, got object) {
 	}
 }
 
-// checkKept checks that the next request returns reasoning details verbatim.
+// The next request returns details verbatim.
 func checkKept(t *testing.T, rec llmtest.Recording, resp *llm.Response) {
 	if strings.Contains(rec.Type, "event-stream") {
 		return

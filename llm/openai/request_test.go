@@ -16,7 +16,6 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// golden compares data with a file.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -37,7 +36,6 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// everything returns a request with all features.
 func everything(model string) *llm.Request {
 	warm := 0.5
 	return &llm.Request{
@@ -63,7 +61,7 @@ func everything(model string) *llm.Request {
 	}
 }
 
-// TestRequests compares the requests to each known host with golden files.
+// Requests to each known host match golden files.
 func TestRequests(t *testing.T) {
 	models := map[string]string{
 		"api.openai.com": "gpt-5.2", "openai.azure.com": "gpt-4o", "openrouter.ai": "anthropic/claude-haiku-4.5", "ai-gateway.vercel.sh": "openai/gpt-5",
@@ -98,7 +96,6 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestEffort checks the effort level for each kind of model.
 func TestEffort(t *testing.T) {
 	tests := []struct {
 		host, model, want string
@@ -133,7 +130,6 @@ func TestEffort(t *testing.T) {
 	}
 }
 
-// TestOffSwitches checks how reasoning is switched off without a level for it.
 func TestOffSwitches(t *testing.T) {
 	for host, want := range map[string]string{
 		"api.z.ai": `{"type":"disabled"}`, "localhost": `{"enable_thinking":false}`, "openrouter.ai": `{"effort":"none"}`,
@@ -157,7 +153,7 @@ func TestOffSwitches(t *testing.T) {
 	}
 }
 
-// thinker returns a conversation in which a model reasoned and called a tool.
+// thinker reasons, then calls a tool.
 func thinker(model, field string) *llm.Request {
 	thought := llm.Part{Reasoning: "why"}
 	if field != "" {
@@ -172,7 +168,6 @@ func thinker(model, field string) *llm.Request {
 	}}
 }
 
-// TestReplay checks which reasoning goes back where.
 func TestReplay(t *testing.T) {
 	none := thinker("", "")
 	none.Messages[3].Parts = none.Messages[3].Parts[1:]
@@ -219,8 +214,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayResponses checks that reasoning items go back only to their model, with their
-// calls.
+// Reasoning goes back only to its model, with calls.
 func TestReplayResponses(t *testing.T) {
 	item := `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"why"}],"encrypted_content":"secret"}`
 	body := event1("response.output_item.added", `,"item":{"type":"reasoning"}`) +
@@ -253,13 +247,13 @@ func TestReplayResponses(t *testing.T) {
 		if diff := cmp.Diff(wanted, server.asked[len(server.asked)-1]["input"]); diff != "" {
 			t.Errorf("%s: input (-want +got):\n%s", id, diff)
 		}
-		// The other model gets neither reasoning nor phase.
+		// Neither reasoning nor phase.
 		want = `[{"role":"user","content":[{"type":"input_text","text":"x"}]},{"role":"assistant","content":"Wait."},` +
 			`{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}]`
 	}
 }
 
-// TestLooseEnds checks that unmatched calls and results become a valid conversation.
+// Unmatched calls and results become valid.
 func TestLooseEnds(t *testing.T) {
 	call := func(id string) llm.Part {
 		return llm.Part{Call: &llm.ToolCall{ID: id, Name: "f", Input: json.RawMessage("{}")}}
@@ -353,7 +347,7 @@ func TestMedia(t *testing.T) {
 	}
 }
 
-// TestCacheKey checks that a growing conversation keeps its key.
+// A growing conversation keeps its key.
 func TestCacheKey(t *testing.T) {
 	req := everything("m")
 	key := cacheKey(req)

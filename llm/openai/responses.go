@@ -8,7 +8,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The body of a request to the Responses API, in a fixed order of fields.
+// The order of fields is fixed.
 type (
 	responsesRequest struct {
 		Model       string      `json:"model"`
@@ -43,7 +43,6 @@ type (
 	}
 )
 
-// The items of a conversation.
 type (
 	inputMessage struct {
 		Role    string          `json:"role"`
@@ -71,11 +70,10 @@ type (
 	}
 )
 
-// minOutput is the API's minimum for max_output_tokens.
+// The API's minimum.
 const minOutput = 16
 
-// planResponses plans a request to the Responses API. The server stores nothing:
-// reasoning arrives encrypted and goes back with its calls.
+// The server stores nothing: encrypted reasoning goes back with its calls.
 func (m *model) planResponses(req *llm.Request, without feature) (*plan, error) {
 	body := &responsesRequest{Model: m.id, Stream: true, Tools: m.responsesTools(req.Tools)}
 	p := &plan{url: m.responsesURL, body: body}
@@ -115,8 +113,7 @@ func (m *model) planResponses(req *llm.Request, without feature) (*plan, error) 
 	return p, nil
 }
 
-// responsesSchema asks for a schema by the best available tier, and returns the words
-// that it needs in the prompt.
+// responsesSchema returns the words that the best tier needs in the prompt.
 func (m *model) responsesSchema(body *responsesRequest, p *plan, s *llm.Schema, without feature) (words string) {
 	if s == nil {
 		return ""
@@ -140,7 +137,6 @@ func (m *model) responsesSchema(body *responsesRequest, p *plan, s *llm.Schema, 
 	return wire.SchemaPrompt(s.JSON)
 }
 
-// responsesTools returns the server's tools and the caller's.
 func (m *model) responsesTools(tools []llm.Tool) (out []any) {
 	for _, raw := range m.builtin {
 		out = append(out, raw)
@@ -159,16 +155,15 @@ func (m *model) responsesChoice(req *llm.Request) any {
 	return c
 }
 
-// A responsesWriter builds the items of a request.
 type responsesWriter struct {
 	*model
 	bare   bool // omit opaque parts
-	opaque bool // opaque parts were used
+	opaque bool // has opaque parts
 	out    []any
-	open   []string // calls without a result
+	open   []string // unanswered
 }
 
-// conversation writes all items. words extend the system prompt.
+// words extend the system prompt.
 func (w *responsesWriter) conversation(req *llm.Request, words string) error {
 	if system := wire.Paragraphs(req.System, words); system != "" {
 		role := "system"
@@ -190,7 +185,7 @@ func (w *responsesWriter) conversation(req *llm.Request, words string) error {
 
 func (w *responsesWriter) add(item any) { w.out = append(w.out, item) }
 
-// close adds results for unanswered calls, which the API refuses.
+// The API refuses unanswered calls.
 func (w *responsesWriter) close() {
 	for _, id := range w.open {
 		w.add(inputResult{Type: "function_call_output", CallID: id, Output: noResult})
@@ -198,7 +193,7 @@ func (w *responsesWriter) close() {
 	w.open = nil
 }
 
-// user writes a message's results, then the rest.
+// Results come first.
 func (w *responsesWriter) user(m llm.Message) error {
 	var rest []inputPart
 	for _, p := range m.Parts {
@@ -236,7 +231,6 @@ func (w *responsesWriter) user(m llm.Message) error {
 
 func inputText(s string) inputPart { return inputPart{Type: "input_text", Text: &s} }
 
-// inputMedia returns a file in the form for its type.
 func inputMedia(m *llm.Media) inputPart {
 	switch {
 	case strings.HasPrefix(m.Type, "image/"):
@@ -251,13 +245,12 @@ func inputMedia(m *llm.Media) inputPart {
 
 func isOwn(item any) bool { _, ok := item.(wire.Object); return ok }
 
-// assistant writes an assistant message in order. Its own reasoning and server actions go
-// back only with calls.
+// Reasoning and server actions go back only with calls.
 func (w *responsesWriter) assistant(m llm.Message) {
 	w.close()
 	calls := len(m.Calls()) > 0
 	for _, p := range m.Parts {
-		own, _ := wire.ParseObject(wire.Own(p.Opaque, w.name)) // nil for another kind
+		own, _ := wire.ParseObject(wire.Own(p.Opaque, w.name)) // else nil
 		switch {
 		case p.Call != nil:
 			id := fitID(p.Call.ID, 0)
@@ -271,6 +264,6 @@ func (w *responsesWriter) assistant(m llm.Message) {
 		}
 	}
 	for n := len(w.out); n > 0 && isOwn(w.out[n-1]); n-- {
-		w.out = w.out[:n-1] // refused as the last item
+		w.out = w.out[:n-1] // refused at the end
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The events of a stream, or a whole response.
 type (
 	event struct {
 		Type     string          `json:"type"`
@@ -51,18 +50,16 @@ type (
 	}
 )
 
-// A responsesFold builds an answer from the events of a response. It implements
-// wire.Fold. It uses streamed text and reasoning; a finished item adds the rest, or
-// everything if nothing was streamed.
+// A responsesFold implements wire.Fold. A finished item adds what was not streamed.
 type responsesFold struct {
-	model  string // full name of the requested model
+	model  string // full, requested
 	size   int    // request bytes
-	answer string // tool whose input is the answer
+	answer string // tool that answers
 
 	id, served string
 	parts      wire.Parts
-	streamed   bool // part of the current item was streamed
-	summary    int  // current paragraph of reasoning
+	streamed   bool // of the current item
+	summary    int  // paragraph of reasoning
 	status     string
 	reason     string          // if incomplete
 	calls      map[string]bool // by ID
@@ -116,7 +113,7 @@ func (f *responsesFold) show(out *llm.Delta, thought, text string) error {
 	return f.parts.Show(thought, text)
 }
 
-// think adds a piece of reasoning; summaries have numbered paragraphs.
+// Summaries have numbered paragraphs.
 func (f *responsesFold) think(ev *event, out *llm.Delta) error {
 	text := string(ev.Delta)
 	if f.streamed && ev.Summary != f.summary {
@@ -144,8 +141,7 @@ func (f *responsesFold) item(raw json.RawMessage, out *llm.Delta) error {
 	return f.other(&it, raw)
 }
 
-// other keeps a server action, such as a search: earlier reasoning can only go back with
-// it.
+// Reasoning before a server action goes back only with it.
 func (f *responsesFold) other(it *item, raw json.RawMessage) error {
 	o, err := wire.ParseObject(raw)
 	if err != nil || it.Type == "" {
@@ -199,7 +195,7 @@ func (f *responsesFold) reasoning(it *item, streamed bool, raw json.RawMessage, 
 	shown := f.streamed || streamed
 	f.streamed = false
 	if it.Encrypted == "" {
-		return nil // the API does not accept it without
+		return nil // required by the API
 	}
 	data, err := giveBack(raw)
 	if err != nil {
@@ -212,7 +208,7 @@ func (f *responsesFold) reasoning(it *item, streamed bool, raw json.RawMessage, 
 	return f.parts.Add(llm.Part{Opaque: opaque})
 }
 
-// giveBack returns a reasoning item with only the fields that the API accepts as input.
+// giveBack keeps the fields that the API accepts.
 func giveBack(raw json.RawMessage) (json.RawMessage, error) {
 	in, err := wire.ParseObject(bytes.Clone(raw))
 	if err != nil {
@@ -264,7 +260,6 @@ func (f *responsesFold) head(r *response) {
 	f.used = newer(f.used, r.Usage)
 }
 
-// end adds the last event.
 func (f *responsesFold) end(r *response) error {
 	if r == nil {
 		return wire.Mangled("the last event", nil)
@@ -281,8 +276,7 @@ func (f *responsesFold) end(r *response) error {
 	return &llm.Error{Class: llm.Transient, Message: "the provider broke off the answer: " + r.Status}
 }
 
-// whole adds a response in one piece. It ignores other objects without a type, which the
-// API does not define.
+// The API defines no other objects without a type.
 func (f *responsesFold) whole(data []byte, object string) (out llm.Delta, last bool, err error) {
 	if object != "response" {
 		return out, false, nil
@@ -300,7 +294,6 @@ func (f *responsesFold) whole(data []byte, object string) (out llm.Delta, last b
 	return out, true, f.end(&r)
 }
 
-// output adds all items of a response.
 func (f *responsesFold) output(r *response, out *llm.Delta) error {
 	for _, raw := range r.Output {
 		f.streamed = false

@@ -8,16 +8,15 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// A shape is a schema prepared for requests.
 type shape struct {
 	schema  json.RawMessage
-	written []byte // schema as encoded, or nil if invalid
+	written []byte // as encoded, or nil
 	doc     string
 	strict  bool // strict mode accepts it
 	object  bool // of type object
 }
 
-// shapes caches schemas, which programs repeat. It is safe for concurrent use.
+// shapes caches schemas. It is safe for concurrent use.
 type shapes struct {
 	mu    sync.Mutex
 	known map[string]shape // by the schema's text
@@ -47,10 +46,9 @@ func (s *shapes) of(schema json.RawMessage) shape {
 
 const maxSchemaDepth = 60
 
-// strictSchema rewrites a schema for strict modes. It closes every object and requires
-// every field. Optional fields become nullable, and llm.Decode treats null as missing. It
-// drops unsupported bounds, because callers validate the answer. It returns false for
-// schemas without a strict form, such as maps with free keys and conditions.
+// strictSchema closes every object and requires every field. Optional fields become
+// nullable; llm.Decode drops the nulls. Unsupported bounds are dropped, because callers
+// validate. Maps with free keys and conditions have no strict form.
 func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	return strictAt(schema, 0)
 }
@@ -75,7 +73,6 @@ func strictAt(raw json.RawMessage, depth int) (json.RawMessage, bool) {
 	return text, err == nil
 }
 
-// strictField rewrites one keyword into out.
 func strictField(out *wire.Object, f wire.Field, depth int) bool {
 	inner := func(raw json.RawMessage) (json.RawMessage, bool) { return strictAt(raw, depth+1) }
 	switch f.Key {
@@ -106,7 +103,6 @@ func strictField(out *wire.Object, f wire.Field, depth int) bool {
 	return true
 }
 
-// closeObject forbids additional properties and requires all others.
 func closeObject(out *wire.Object, in wire.Object) bool {
 	if more := in.Value("additionalProperties"); more != nil && !forbids(more) {
 		return false
@@ -117,7 +113,7 @@ func closeObject(out *wire.Object, in wire.Object) bool {
 	}
 	members, err := wire.ParseObject(out.Value("properties"))
 	if err != nil {
-		return false // an unspecified object
+		return false // unspecified
 	}
 	required = slices.DeleteFunc(required, func(name string) bool { return members.Value(name) == nil })
 	for i, f := range members {
@@ -127,7 +123,7 @@ func closeObject(out *wire.Object, in wire.Object) bool {
 		}
 	}
 	if required == nil {
-		required = []string{} // of an object without fields
+		required = []string{} // without fields
 	}
 	text, err := members.MarshalJSON()
 	if err != nil {
@@ -140,7 +136,6 @@ func closeObject(out *wire.Object, in wire.Object) bool {
 	return err == nil
 }
 
-// forbids reports whether a schema allows nothing.
 func forbids(raw json.RawMessage) bool {
 	var b bool
 	if json.Unmarshal(raw, &b) == nil {
@@ -154,7 +149,6 @@ func forbids(raw json.RawMessage) bool {
 	return err == nil && len(not) == 0
 }
 
-// orNull returns a nullable schema.
 func orNull(raw json.RawMessage) json.RawMessage {
 	in, err := wire.ParseObject(raw)
 	if err != nil {
