@@ -1,10 +1,8 @@
-// Package anthropic talks to Claude, and to servers with its dialect, by the Messages
-// API.
+// Package anthropic talks to Claude, and servers with its dialect, by the Messages API.
 //
-// request.go and block.go build a request, fold.go reads its answer, streamed or as one
-// JSON message; models.go knows each model line's features. Reasoning goes back with its
-// signature to its own model only. The part's Opaque keeps other data: the block's type
-// and the fields that the part lacks, or the whole block.
+// request.go and block.go build a request, fold.go reads the answer, models.go knows the
+// models. Reasoning goes back with its signature to its own model only. A part's Opaque
+// is the block's type with the fields that the part lacks, or the whole block.
 package anthropic
 
 import (
@@ -28,30 +26,28 @@ const (
 	vertexVersion = "vertex-2023-10-16"
 )
 
-// A Config configures a provider. The zero value is the public API without a key.
+// A Config's zero value is the public API without a key.
 type Config struct {
-	Name    string       // first part of model names; "" is "anthropic"
+	Name    string       // prefix of model names; "" is "anthropic"
 	BaseURL string       // with or without /v1; "" is the public API
 	Key     string       // secret
-	KeyEnv  string       // variable of the key, for advice; "" is ANTHROPIC_API_KEY
-	HTTP    *http.Client // nil is a new client
+	KeyEnv  string       // key's variable, for advice; "" is ANTHROPIC_API_KEY
+	HTTP    *http.Client // nil: a new one
 
-	// Vertex declares that BaseURL is Google's. It ends in publishers/anthropic/models,
-	// and Key is an access token.
+	// Vertex means that BaseURL ends in publishers/anthropic/models and Key is an access
+	// token.
 	Vertex bool
 
-	// Betas are names of beta features.
 	Betas []string
 
-	// Tools are the provider's own tools, such as web search, sent verbatim with every
-	// request.
+	// Tools are the provider's own, such as web search, sent verbatim.
 	Tools []json.RawMessage
 
-	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
+	// Limits of silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
-// A Provider makes models of the Messages API. It is safe for concurrent use.
+// A Provider is safe for concurrent use.
 type Provider struct {
 	client  *wire.Client
 	base    string
@@ -61,7 +57,7 @@ type Provider struct {
 	builtin []json.RawMessage
 }
 
-// New returns a provider, without I/O.
+// New does no I/O.
 func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
@@ -95,8 +91,8 @@ func (p *Provider) Model(id string) llm.Model {
 	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: traitsOf(id)}
 }
 
-// Check implements llm.Provider. It ignores a missing model except at the public API,
-// because other servers may lack the list.
+// Check ignores a missing model except at the public API: other servers may lack the
+// list.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	if p.vertex {
 		return nil
@@ -112,7 +108,7 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	return err
 }
 
-// Embed returns an error: this API has no embeddings.
+// The API has no embeddings.
 func (p *Provider) Embed(_ context.Context, id string, _ []string) ([][]float32, llm.Usage, error) {
 	return nil, llm.Usage{}, &llm.Error{
 		Class: llm.BadRequest, Model: p.client.Name + "/" + id,
@@ -133,8 +129,7 @@ func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Req
 	return m.Generate(wire.Hold(ctx, released), req)
 }
 
-// Generate implements llm.Model. If the API refuses the signature of reasoning, it
-// repeats the request once without opaque parts.
+// Generate repeats a request without opaque parts if the API refuses a signature.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
@@ -155,7 +150,7 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-// ask sends a request. The plan is nil if planning failed.
+// The plan is nil if planning failed.
 func (m *model) ask(ctx context.Context, req *llm.Request, strip bool) (*plan, *http.Response, error) {
 	p, err := m.plan(req, strip)
 	if err != nil {
@@ -176,8 +171,7 @@ func (m *model) url() string {
 	return m.base + "/v1/messages"
 }
 
-// refusedSignature reports whether the API refused returned reasoning, which may be
-// another account's or from an edited conversation.
+// Refused reasoning may be another account's or edited.
 func refusedSignature(err error) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Status != http.StatusBadRequest {
@@ -187,7 +181,7 @@ func refusedSignature(err error) bool {
 	return strings.Contains(text, "signature") || strings.Contains(text, "thinking") && strings.Contains(text, "cannot be modified")
 }
 
-// CountTokens implements [llm.TokenCounter], except for Vertex AI, which has another API.
+// CountTokens does not support Vertex AI.
 func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) {
 	if m.vertex {
 		return 0, &llm.Error{Class: llm.BadRequest, Model: m.name, Message: "no counts of tokens by Vertex AI"}
@@ -197,6 +191,6 @@ func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) 
 		return 0, err
 	}
 	b := &p.body
-	b.MaxTokens, b.Temperature, b.Stream = 0, nil, false // unknown to the count API
+	b.MaxTokens, b.Temperature, b.Stream = 0, nil, false // not accepted
 	return m.client.Count(ctx, m.id, m.url()+"/count_tokens", m.header, b, "input_tokens")
 }

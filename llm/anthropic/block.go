@@ -10,12 +10,11 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// A block is a piece of a message's content, in requests.
 type block struct {
 	Type         string          `json:"type"`
 	Text         string          `json:"text,omitempty"`
 	Citations    json.RawMessage `json:"citations,omitempty"`
-	Thinking     *string         `json:"thinking,omitempty"` // a pointer, because an empty value must be sent
+	Thinking     *string         `json:"thinking,omitempty"` // may be empty, but required
 	Signature    string          `json:"signature,omitempty"`
 	Data         string          `json:"data,omitempty"`
 	Source       *source         `json:"source,omitempty"`
@@ -29,7 +28,6 @@ type block struct {
 	CacheControl *cacheControl   `json:"cache_control,omitempty"`
 }
 
-// A source locates an image or document.
 type source struct {
 	Type      string `json:"type"`
 	MediaType string `json:"media_type,omitempty"`
@@ -37,8 +35,7 @@ type source struct {
 	URL       string `json:"url,omitempty"`
 }
 
-// An opaque has the block type and the fields that a part lacks, so that the block can be
-// rebuilt. Blocks of other types are kept whole.
+// An opaque has the fields that a part lacks. Blocks of other types are kept whole.
 type opaque struct {
 	Type      string          `json:"type"`
 	Signature string          `json:"signature,omitempty"` // of thinking
@@ -46,12 +43,11 @@ type opaque struct {
 	Citations json.RawMessage `json:"citations,omitempty"` // of text
 }
 
-// A conversation translates messages for one model.
 type conversation struct {
 	model string // full name
 	strip bool   // omit opaque parts
 	cache bool
-	sent  bool // an opaque part was used
+	sent  bool // has opaque parts
 }
 
 func (c *conversation) messages(in []llm.Message) ([]message, error) {
@@ -61,13 +57,12 @@ func (c *conversation) messages(in []llm.Message) ([]message, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(content) > 0 { // the API refuses empty messages
+		if len(content) > 0 { // refused
 			out = append(out, message{Role: msg.Role, Content: content})
 		}
 	}
 	if c.cache {
-		// The next request shares the prefix up to the message before the last, if the
-		// last is the user's.
+		// The next request shares this prefix if the last message is the user's.
 		for i := max(0, len(out)-2); i < len(out); i++ {
 			mark(out[i].Content)
 		}
@@ -75,7 +70,6 @@ func (c *conversation) messages(in []llm.Message) ([]message, error) {
 	return out, nil
 }
 
-// mark puts a cache mark on the last block that may have one.
 func mark(content []any) {
 	for _, c := range slices.Backward(content) {
 		if b, ok := c.(*block); ok && b.Type != "thinking" && b.Type != "redacted_thinking" {
@@ -85,7 +79,7 @@ func mark(content []any) {
 	}
 }
 
-// content translates a message's parts, results first as the API requires.
+// Results must come first.
 func (c *conversation) content(msg llm.Message) ([]any, error) {
 	var results, rest []any
 	for _, p := range msg.Parts {
@@ -103,7 +97,7 @@ func (c *conversation) content(msg llm.Message) ([]any, error) {
 	return append(results, rest...), nil
 }
 
-// part translates a part, or returns nil.
+// part may return nil.
 func (c *conversation) part(p llm.Part) (any, error) {
 	switch {
 	case p.Call != nil:
@@ -115,7 +109,7 @@ func (c *conversation) part(p llm.Part) (any, error) {
 	}
 	own := c.own(p)
 	switch {
-	case strings.TrimSpace(p.Text) != "": // the API refuses blank text
+	case strings.TrimSpace(p.Text) != "": // refused if blank
 		b := &block{Type: "text", Text: p.Text}
 		var o opaque
 		if json.Unmarshal(own, &o) == nil && o.Type == "text" {
@@ -125,7 +119,7 @@ func (c *conversation) part(p llm.Part) (any, error) {
 	case own != nil && p.Text == "":
 		return again(own, p.Reasoning), nil
 	}
-	return nil, nil // unsigned reasoning cannot be returned
+	return nil, nil // unsigned
 }
 
 func (c *conversation) own(p llm.Part) json.RawMessage {
@@ -137,7 +131,6 @@ func (c *conversation) own(p llm.Part) json.RawMessage {
 	return own
 }
 
-// again rebuilds the block of opaque data.
 func again(own json.RawMessage, thought string) any {
 	var o opaque
 	if json.Unmarshal(own, &o) != nil {
@@ -167,7 +160,6 @@ func result(r *llm.ToolResult) (*block, error) {
 	return b, nil
 }
 
-// media translates an image, PDF or text file.
 func media(m *llm.Media) (*block, error) {
 	b := &block{Type: "document", Title: m.Name, Source: &source{Type: "base64", MediaType: m.Type}}
 	switch {

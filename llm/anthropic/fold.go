@@ -9,7 +9,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The events of a stream, or a whole message.
 type (
 	event struct {
 		Type         string          `json:"type"`
@@ -45,7 +44,6 @@ type (
 			Thinking wire.Count `json:"thinking_tokens"`
 		} `json:"output_tokens_details"`
 	}
-	// answered is a block of an answer.
 	answered struct {
 		Type      string            `json:"type"`
 		Text      string            `json:"text"`
@@ -59,18 +57,17 @@ type (
 	}
 )
 
-// A piece is a growing block of an answer.
 type piece struct {
 	answered
 	index int
-	raw   json.RawMessage // of a block that is kept whole
+	raw   json.RawMessage // kept whole
 	grown []byte          // text, reasoning or JSON
 }
 
-// A fold builds an answer from events. It implements wire.Fold.
+// A fold implements wire.Fold.
 type fold struct {
-	full   string // name of the requested model
-	answer string // tool whose input is the answer
+	full   string // requested
+	answer string // tool that answers
 	size   int    // request bytes
 
 	id, served string
@@ -78,11 +75,10 @@ type fold struct {
 	stop       string
 	stopped    bool
 	used       llm.Usage
-	final      bool // used is final
-	grown      int  // bytes of all pieces
+	final      bool
+	grown      int
 }
 
-// Limits of an answer.
 const (
 	maxGrown  = 64 << 20
 	maxPieces = 10000
@@ -95,7 +91,7 @@ func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
 	return f.decode(data)
 }
 
-// decode adds an event that quickDelta cannot read.
+// decode reads events that quickDelta cannot.
 func (f *fold) decode(data []byte) (llm.Delta, bool, error) {
 	var ev event
 	if err := json.Unmarshal(data, &ev); err != nil {
@@ -103,7 +99,7 @@ func (f *fold) decode(data []byte) (llm.Delta, bool, error) {
 	}
 	switch ev.Type {
 	case "message":
-		ev.Counts = ev.Usage // the decoder prefers the outer field of that name
+		ev.Counts = ev.Usage // the outer field wins
 		return f.all(&ev.whole)
 	case "message_start":
 		if ev.Message != nil {
@@ -131,7 +127,6 @@ func (f *fold) begin(m *whole) {
 	f.count(m.Counts)
 }
 
-// all adds a message in one piece.
 func (f *fold) all(m *whole) (llm.Delta, bool, error) {
 	f.begin(m)
 	f.final, f.stopped, f.stop = m.Counts != nil && m.Counts.Output != nil, true, m.StopReason
@@ -147,7 +142,7 @@ func (f *fold) all(m *whole) (llm.Delta, bool, error) {
 	return out, true, nil
 }
 
-// start adds a block, which may already have content.
+// A block may start with content.
 func (f *fold) start(index int, raw json.RawMessage) (llm.Delta, bool, error) {
 	p := &piece{index: index}
 	if err := json.Unmarshal(raw, &p.answered); err != nil {
@@ -195,7 +190,7 @@ func (f *fold) grow(index int, d delta) (llm.Delta, bool, error) {
 	return f.add(p, "")
 }
 
-// piece returns the block of an index, nearly always the last.
+// nearly always the last
 func (f *fold) piece(index int) *piece {
 	for _, p := range slices.Backward(f.pieces) {
 		if p.index == index {
@@ -205,7 +200,7 @@ func (f *fold) piece(index int) *piece {
 	return nil
 }
 
-// add appends text to a block and returns its visible part.
+// add returns the visible part.
 func (f *fold) add(p *piece, text string) (llm.Delta, bool, error) {
 	p.grown = append(p.grown, text...)
 	if f.grown += len(text); f.grown > maxGrown || len(f.pieces) > maxPieces {
@@ -222,7 +217,7 @@ func (f *fold) add(p *piece, text string) (llm.Delta, bool, error) {
 
 func (f *fold) answers(p *piece) bool { return f.answer != "" && p.Name == f.answer }
 
-// count merges usage; later counts replace earlier ones.
+// Later counts replace earlier ones.
 func (f *fold) count(u *usage) {
 	if u == nil {
 		return
@@ -245,8 +240,7 @@ func (f *fold) count(u *usage) {
 	}
 }
 
-// Usage implements wire.Fold. The API counts output only at the end; before that it is
-// estimated.
+// Output is counted only at the end, before that estimated.
 func (f *fold) Usage() llm.Usage {
 	if f.final && f.used.Output > 0 || f.grown == 0 {
 		return f.used
@@ -283,7 +277,7 @@ func (f *fold) Answer() (*llm.Response, error) {
 	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, ID: f.id, Usage: f.Usage()}, nil
 }
 
-// part converts a block to a part; ok is false for an empty one.
+// ok is false for an empty block.
 func (f *fold) part(p *piece) (part llm.Part, ok bool, err error) {
 	switch p.Type {
 	case "text":
@@ -317,7 +311,6 @@ func (f *fold) part(p *piece) (part llm.Part, ok bool, err error) {
 	return part, true, err
 }
 
-// whole keeps a block verbatim, with the streamed input.
 func (f *fold) whole(p *piece) (*llm.Opaque, error) {
 	if len(p.grown) == 0 {
 		return &llm.Opaque{Model: f.full, Data: p.raw}, nil
@@ -352,8 +345,7 @@ func finishOf(stop string) llm.Finish {
 	return llm.FinishOther
 }
 
-// quickDelta reads the common event, a piece of a block, without decoding. It leaves
-// other events to the decoder.
+// quickDelta reads the most common event and leaves others to the decoder.
 func quickDelta(data []byte) (index int, d delta, ok bool) {
 	types, deltas := 0, 0
 	s := wire.Scan(data)
@@ -373,7 +365,6 @@ func quickDelta(data []byte) (index int, d delta, ok bool) {
 	return index, d, ok && s.End() && types > 0 && d.Type != ""
 }
 
-// quickField reads a field of a piece of text, reasoning or call input.
 func quickField(s *wire.Scanner, key []byte, d *delta) bool {
 	switch string(key) {
 	case "type":

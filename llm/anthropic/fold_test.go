@@ -15,7 +15,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// stream returns server-sent events of JSON lines, named by type.
 func stream(lines string) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {
@@ -132,7 +131,6 @@ func TestAnswers(t *testing.T) {
 
 func stop0(reason string) string { return "\n" + stop(reason) + "\n" + end }
 
-// TestUsage reads missing and invalid counts.
 func TestUsage(t *testing.T) {
 	text := begin + `
 		{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"four letters and so on"}}
@@ -216,7 +214,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestCuts cuts recorded answers at every tenth byte: no prefix is an answer.
+// No prefix is an answer.
 func TestCuts(t *testing.T) {
 	for _, rec := range llmtest.Recordings(t, "anth") {
 		if !strings.HasPrefix(rec.Type, "text/event-stream") || len(rec.Body) > 20000 {

@@ -2,31 +2,28 @@ package anthropic
 
 import "strings"
 
-// A reasoning is a model's way to control reasoning.
 type reasoning int
 
 const (
 	noThinking   reasoning = iota
 	byBudget               // token budget; off by default
 	adaptive               // effort; off by default
-	adaptiveOn             // effort; on unless disabled
+	adaptiveOn             // effort; on by default
 	betweenTools           // effort; at least between tool calls
 	always                 // effort; always on
 )
 
-// traits describe a model's features.
 type traits struct {
-	prefix   string // of the name from "claude" on; "" if unknown
+	prefix   string // from "claude" on; "" if unknown
 	output   int    // maximum output tokens
 	thinks   reasoning
 	sampling bool // accepts a temperature
-	schema   bool // accepts an answer schema
-	forced   bool // accepts a forced tool choice
-	effort   bool // accepts an effort next to a budget
+	schema   bool // accepts a schema
+	forced   bool // accepts forced tools
+	effort   bool // next to a budget
 }
 
-// known has the model lines according to the documentation of November 2026. The longest
-// prefix wins.
+// As documented in November 2026. The longest prefix wins.
 func known() []traits {
 	return []traits{
 		{prefix: "claude-3-", output: 4096, sampling: true, forced: true},
@@ -52,9 +49,8 @@ func known() []traits {
 	}
 }
 
-// traitsOf returns a model's traits. An unknown Claude gets those of the newest models,
-// which older ones mostly accept; other models get those that compatible servers mostly
-// accept.
+// An unknown Claude gets the newest traits, which older ones mostly accept. Other models
+// get those of most compatible servers.
 func traitsOf(id string) traits {
 	at := strings.Index(id, "claude")
 	if at < 0 {
@@ -70,14 +66,13 @@ func traitsOf(id string) traits {
 }
 
 const (
-	// usualOutput is the default limit of an answer.
+	// Default limit of an answer.
 	usualOutput = 32000
 
-	// leastBudget is the API's minimum.
+	// The API's minimum.
 	leastBudget = 1024
 )
 
-// budgetOf returns an effort's token budget, or zero.
 func budgetOf(effort string) int {
 	switch effort {
 	case "minimal":

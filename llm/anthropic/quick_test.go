@@ -37,7 +37,6 @@ func TestQuickDelta(t *testing.T) {
 	}
 }
 
-// FuzzQuickDelta checks that quick reading agrees with the decoder.
 func FuzzQuickDelta(f *testing.F) {
 	f.Add([]byte(`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"a\u00e9"}}`))
 	f.Add([]byte(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a\""},"x":null}`))

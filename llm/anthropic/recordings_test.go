@@ -13,7 +13,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// recorded is the number of exchanges in this dialect.
 const recorded = 55
 
 type object = map[string]any
@@ -46,7 +45,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// checkExtras checks the additional fields of the adapter's requests.
+// checkExtras checks the adapter's additions.
 func checkExtras(t *testing.T, sent llmtest.Sent, ask ask) {
 	t.Helper()
 	body := decode(t, sent.Body)
@@ -73,8 +72,7 @@ func checkExtras(t *testing.T, sent llmtest.Sent, ask ask) {
 	}
 }
 
-// common returns the fields of a request's body that must match: all but streaming, the
-// reasoning budget and the cache of tools.
+// common drops streaming, the budget and tool caches.
 func common(t *testing.T, body []byte, ask ask) object {
 	t.Helper()
 	r := decode(t, body)
@@ -95,7 +93,6 @@ func common(t *testing.T, body []byte, ask ask) object {
 	return r
 }
 
-// An ask is a recorded request as an llm.Request.
 type ask struct {
 	id     string
 	vertex bool
@@ -198,11 +195,10 @@ func picture(t *testing.T, b object) *llm.Media {
 	return &llm.Media{Type: source["media_type"].(string), Data: data}
 }
 
-// A reading is the content of an answer.
 type reading struct {
 	Text, Reasoning string
 	Calls           []object
-	Opaque          []object // opaque blocks and signatures
+	Opaque          []object // and signatures
 	Finish          llm.Finish
 	ID, Served      string
 	Usage           llm.Usage
@@ -232,7 +228,6 @@ func seen(t *testing.T, resp *llm.Response) *reading {
 	return r
 }
 
-// read reads a recorded answer in the simplest way.
 func read(t *testing.T, rec llmtest.Recording) *reading {
 	t.Helper()
 	msg := object{}
@@ -277,7 +272,6 @@ func (r *reading) block(t *testing.T, b object) {
 	}
 }
 
-// follow applies an event to a message.
 func follow(t *testing.T, msg, ev object) {
 	t.Helper()
 	block := func() object { return msg["content"].([]any)[int(ev["index"].(float64))].(object) }

@@ -9,12 +9,11 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The request of the Messages API.
 type (
 	messageRequest struct {
 		Model        string            `json:"model,omitempty"`
 		Version      string            `json:"anthropic_version,omitempty"`
-		MaxTokens    int               `json:"max_tokens,omitempty"` // zero only for token counts
+		MaxTokens    int               `json:"max_tokens,omitempty"` // zero only in counts
 		System       []*block          `json:"system,omitempty"`
 		Messages     []message         `json:"messages"`
 		Tools        []json.RawMessage `json:"tools,omitempty"`
@@ -26,7 +25,7 @@ type (
 	}
 	message struct {
 		Role    llm.Role `json:"role"`
-		Content []any    `json:"content"` // *block, or json.RawMessage for blocks kept whole
+		Content []any    `json:"content"` // *block or json.RawMessage
 	}
 	tool struct {
 		Name         string          `json:"name"`
@@ -56,14 +55,13 @@ type (
 	}
 )
 
-// A plan is a request with the data to read its answer.
 type plan struct {
 	body   messageRequest
-	answer string // tool whose input is the answer, or ""
+	answer string // tool that answers, or ""
 	opaque bool   // has opaque parts
 }
 
-// plan translates a request; strip omits opaque parts.
+// strip omits opaque parts.
 func (m *model) plan(req *llm.Request, strip bool) (*plan, error) {
 	history := conversation{model: m.name, strip: strip, cache: req.Cache}
 	messages, err := history.messages(req.Messages)
@@ -88,7 +86,7 @@ func (m *model) plan(req *llm.Request, strip bool) (*plan, error) {
 	return p, nil
 }
 
-// system sets the caller's system prompt, and the adapter's words after the cached part.
+// The adapter's words follow the cached part.
 func (p *plan) system(req *llm.Request, words string) {
 	if strings.TrimSpace(req.System) != "" {
 		b := &block{Type: "text", Text: req.System}
@@ -102,7 +100,6 @@ func (p *plan) system(req *llm.Request, words string) {
 	}
 }
 
-// think sets the limits of the answer and its reasoning.
 func (m *model) think(p *plan, req *llm.Request) {
 	p.body.MaxTokens = req.MaxTokens
 	if m.traits.thinks == byBudget {
@@ -113,14 +110,13 @@ func (m *model) think(p *plan, req *llm.Request) {
 	if p.body.MaxTokens <= 0 {
 		p.body.MaxTokens = min(usualOutput, m.traits.output)
 	}
-	if m.traits.prefix != "" { // otherwise the limit is a guess
+	if m.traits.prefix != "" { // else a guess
 		p.body.MaxTokens = min(p.body.MaxTokens, m.traits.output)
 	}
 }
 
-// thinkByBudget reserves a quarter of the answer for text. It leaves reasoning off where
-// the API refuses it: for short answers, forced tools, and open tool loops that started
-// without it.
+// thinkByBudget leaves a quarter for text. The API refuses reasoning in short answers,
+// with forced tools, and in open tool loops without it.
 func (m *model) thinkByBudget(p *plan, req *llm.Request) {
 	budget := budgetOf(req.Effort)
 	if m.traits.effort && budget > 0 {
@@ -142,7 +138,7 @@ func (m *model) thinkByBudget(p *plan, req *llm.Request) {
 }
 
 func (m *model) thinkByEffort(p *plan, req *llm.Request) {
-	// The newest models hide their reasoning without a display.
+	// The newest models hide reasoning without it.
 	on := &thinking{Type: "adaptive", Display: "summarized"}
 	asked := req.Effort != "" && req.Effort != "none"
 	switch m.traits.thinks {
@@ -180,14 +176,12 @@ func (p *plan) effort(effort string) {
 	p.body.OutputConfig.Effort = effort
 }
 
-// thinksNow reports whether the answer may start with reasoning, which excludes forced
-// tools.
+// Reasoning excludes forced tools.
 func (p *plan) thinksNow() bool {
 	return p.body.Thinking != nil && p.body.Thinking.Type != "disabled"
 }
 
-// midLoop reports whether the conversation ends in results of calls made without
-// reasoning.
+// midLoop reports results of calls made without reasoning.
 func midLoop(messages []message) bool {
 	n := len(messages)
 	if n < 2 || messages[n-2].Role != llm.Assistant || messages[n-1].Role != llm.User {
@@ -201,8 +195,7 @@ func midLoop(messages []message) bool {
 	return !ok || first.Type != "thinking" && first.Type != "redacted_thinking"
 }
 
-// tools sets the tools, the tool choice and the answer's schema by the model's strongest
-// means. It returns words for the system prompt for the rest.
+// tools returns words for what the model cannot enforce.
 func (m *model) tools(p *plan, req *llm.Request) (words string, err error) {
 	p.body.Tools = append(p.body.Tools, m.builtin...)
 	for i, t := range req.Tools {
@@ -228,7 +221,7 @@ func (m *model) tools(p *plan, req *llm.Request) (words string, err error) {
 	return words, p.answerByTool(req)
 }
 
-// choose sets the tool choice, or returns words if it cannot be forced.
+// choose returns words if it cannot force a tool.
 func (m *model) choose(p *plan, req *llm.Request) string {
 	if len(p.body.Tools) == 0 || req.ToolChoice == "" {
 		return ""
@@ -252,8 +245,7 @@ func (m *model) choose(p *plan, req *llm.Request) string {
 	return ""
 }
 
-// answerByTool makes the answer a forced tool's input. With other tools, the model must
-// call any of them.
+// With other tools, any must be called.
 func (p *plan) answerByTool(req *llm.Request) error {
 	p.answer = wire.SchemaName(req.Schema)
 	others := len(p.body.Tools) > 0 && req.ToolChoice != "none"

@@ -11,7 +11,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// body returns fields of a request's body, as JSON.
 func body(t *testing.T, id string, req *llm.Request, fields ...string) string {
 	t.Helper()
 	m := New(Config{}).Model(id).(*model)

@@ -6,13 +6,10 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// maxSchemaDepth limits the nesting of a schema.
 const maxSchemaDepth = 50
 
-// strictSchema rewrites a schema for structured output, which requires closed objects. It
-// drops unsupported bounds on numbers, strings and lists, because callers validate the
-// answer. It returns false for schemas without such a form, such as maps with free keys
-// and recursive ones.
+// strictSchema closes objects and drops unsupported bounds, because callers validate.
+// Maps with free keys and recursive schemas fail.
 func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	s := strict{}
 	out, ok := s.schema(schema, 0)
@@ -23,8 +20,8 @@ func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
 }
 
 type strict struct {
-	refs bool // has references
-	defs int  // number of definitions
+	refs bool
+	defs int
 }
 
 func (s *strict) schema(raw json.RawMessage, depth int) (json.RawMessage, bool) {
@@ -46,7 +43,7 @@ func (s *strict) schema(raw json.RawMessage, depth int) (json.RawMessage, bool) 
 		}
 	}
 	if in.String("type") == "object" || in.Value("properties") != nil {
-		// Closing an object only makes the answer stricter, but a map would be empty.
+		// Closing is only stricter, but a map would be empty.
 		if in.Value("properties") == nil && !closed(in.Value("additionalProperties")) {
 			return nil, false
 		}
@@ -56,13 +53,12 @@ func (s *strict) schema(raw json.RawMessage, depth int) (json.RawMessage, bool) 
 	return text, err == nil
 }
 
-// closed reports whether additionalProperties forbids other keys.
 func closed(raw json.RawMessage) bool {
 	text, err := json.Marshal(raw) // compacts
 	return err == nil && (string(text) == "false" || string(text) == `{"not":{}}`)
 }
 
-// field rewrites one keyword; keep reports whether the API supports it.
+// keep reports support.
 func (s *strict) field(f wire.Field, depth int) (value json.RawMessage, keep, ok bool) {
 	switch f.Key {
 	case "properties", "$defs", "definitions":
@@ -85,8 +81,7 @@ func (s *strict) field(f wire.Field, depth int) (value json.RawMessage, keep, ok
 	return nil, false, true
 }
 
-// members rewrites an object's schemas. Definitions must not have references, which
-// excludes recursion.
+// References in definitions are excluded, as they may recurse.
 func (s *strict) members(f wire.Field, depth int) (json.RawMessage, bool) {
 	return wire.MapObject(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) {
 		if f.Key == "properties" {

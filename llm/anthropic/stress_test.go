@@ -15,7 +15,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// follow1 reads a stream without a server.
 func follow1(f *fold, body []byte) (resp *llm.Response, err error) {
 	answer := &http.Response{Body: io.NopCloser(bytes.NewReader(body))}
 	ask := wire.Ask{Model: f.full, Size: f.size}
@@ -70,7 +69,6 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// TestMany opens a thousand streams at once.
 func TestMany(t *testing.T) {
 	const many = 1000
 	var open sync.WaitGroup
@@ -102,7 +100,6 @@ func TestMany(t *testing.T) {
 	all.Wait()
 }
 
-// BenchmarkFold reads the longest recorded stream.
 func BenchmarkFold(b *testing.B) {
 	var longest []byte
 	for _, rec := range llmtest.Recordings(b, "anth") {
