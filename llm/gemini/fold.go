@@ -12,7 +12,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The pieces of an answer, streamed or whole.
 type (
 	generateResponse struct {
 		Candidates []struct {
@@ -40,9 +39,9 @@ type (
 	}
 )
 
-// A fold builds an answer from pieces. It implements wire.Fold.
+// A fold implements wire.Fold.
 type fold struct {
-	full string // name of the requested model
+	full string // requested
 	size int    // request bytes
 
 	parts      wire.Parts
@@ -53,8 +52,7 @@ type fold struct {
 	id, served string
 }
 
-// Add implements wire.Fold. last is always false, because some models send a finish
-// reason in every piece.
+// last is always false: some models send a finish reason in every piece.
 func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
 	var r generateResponse
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -87,7 +85,6 @@ func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
 	return out, false, nil
 }
 
-// blocked returns the error of a blocked prompt.
 func blocked(reason, words string) error {
 	text := "the prompt was blocked: " + strings.ToLower(reason)
 	if words != "" {
@@ -96,8 +93,7 @@ func blocked(reason, words string) error {
 	return &llm.Error{Class: llm.Filtered, Message: text}
 }
 
-// part adds a part. A signed part stays separate, because its signature belongs to
-// exactly that part.
+// A signature belongs to exactly its part.
 func (f *fold) part(out *llm.Delta, raw json.RawMessage) error {
 	var p part
 	if err := json.Unmarshal(raw, &p); err != nil {
@@ -155,7 +151,7 @@ func (f *fold) call(c *functionCall, own *llm.Opaque) error {
 	return f.parts.Add(llm.Part{Call: call, Opaque: own})
 }
 
-// count replaces the usage, which is cumulative. Some pieces have empty usage.
+// Usage is cumulative. Some pieces have empty usage.
 func (f *fold) count(u *usage) {
 	if u == nil || u.Prompt == nil && u.Candidates+u.Thoughts == 0 {
 		return
@@ -201,7 +197,6 @@ func (f *fold) Answer() (*llm.Response, error) {
 	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, ID: f.id, Usage: used}, nil
 }
 
-// failure returns the class of finish reasons that are failures.
 func failure(reason string) llm.Class {
 	switch reason {
 	case "MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE":
@@ -225,8 +220,7 @@ func finishOf(reason string) llm.Finish {
 	return llm.FinishOther
 }
 
-// each yields the elements of JSON lists, which servers send instead of server-sent
-// events.
+// Some servers send JSON lists instead of events.
 func each(pieces iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for piece, err := range pieces {

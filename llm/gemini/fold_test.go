@@ -18,7 +18,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// stream returns server-sent events of JSON lines.
 func stream(lines string) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {
@@ -101,7 +100,6 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestUsage reads missing and absurd counts.
 func TestUsage(t *testing.T) {
 	const most = 1 << 28
 	for _, test := range []struct {
@@ -173,7 +171,6 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// follow reads a stream without a server.
 func follow(f *fold, body []byte) (resp *llm.Response, err error) {
 	answer := &http.Response{Body: io.NopCloser(bytes.NewReader(body))}
 	ask := wire.Ask{Model: f.full, Size: f.size}
@@ -184,8 +181,7 @@ func follow(f *fold, body []byte) (resp *llm.Response, err error) {
 	return resp, err
 }
 
-// TestCuts cuts recorded answers at every tenth byte: no prefix before the finish reason
-// is an answer.
+// No prefix before the finish reason is an answer.
 func TestCuts(t *testing.T) {
 	for _, rec := range llmtest.Recordings(t, "gem") {
 		if !strings.HasPrefix(rec.Type, sse) {
@@ -231,7 +227,6 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-// BenchmarkFold reads the longest recorded stream.
 func BenchmarkFold(b *testing.B) {
 	var longest []byte
 	for _, rec := range llmtest.Recordings(b, "gem") {

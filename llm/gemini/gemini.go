@@ -1,11 +1,9 @@
 // Package gemini talks to Google's models by generateContent, at the Gemini API or Vertex
 // AI.
 //
-// request.go, part.go and schema.go build a request, fold.go reads its answer, streamed
-// or as one JSON object or list; models.go knows each model line's features. A part's
-// Opaque is its signature, a JSON string, or the whole part, an object, if llm has no
-// field for it. Either goes back with that part to its own model only. The key is sent in
-// a header, never in a URL.
+// request.go, part.go and schema.go build a request, fold.go reads the answer, models.go
+// knows the models. A part's Opaque is its signature, a JSON string, or a whole unknown
+// part, an object. It goes back to its own model only. The key is never in a URL.
 package gemini
 
 import (
@@ -25,23 +23,22 @@ import (
 
 const defaultBase = "https://generativelanguage.googleapis.com/v1beta"
 
-// A Config configures a provider. The zero value is the Gemini API without a key.
+// A Config's zero value is the Gemini API without a key.
 type Config struct {
-	Name    string       // first part of model names; "" is "gemini"
+	Name    string       // prefix of model names; "" is "gemini"
 	BaseURL string       // up to the version; "" is the Gemini API
 	Key     string       // secret
-	KeyEnv  string       // variable of the key, for advice; "" is GEMINI_API_KEY
-	HTTP    *http.Client // nil is a new client
+	KeyEnv  string       // key's variable, for advice; "" is GEMINI_API_KEY
+	HTTP    *http.Client // nil: a new one
 
-	// Vertex declares that BaseURL is Vertex AI's. It ends in publishers/google, and Key
-	// is an access token.
+	// Vertex means that BaseURL ends in publishers/google and Key is an access token.
 	Vertex bool
 
-	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
+	// Limits of silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
-// A Provider makes models of generateContent. It is safe for concurrent use.
+// A Provider is safe for concurrent use.
 type Provider struct {
 	client *wire.Client
 	base   string
@@ -49,7 +46,7 @@ type Provider struct {
 	vertex bool
 }
 
-// New returns a provider, without I/O.
+// New does no I/O.
 func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
@@ -70,7 +67,6 @@ func (p *Provider) Model(id string) llm.Model {
 	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: traitsOf(id)}
 }
 
-// url returns the URL of a model, with a verb.
 func (p *Provider) url(id, verb string) string {
 	parts := strings.Split(resource(id), "/")
 	for i := range parts {
@@ -79,8 +75,7 @@ func (p *Provider) url(id, verb string) string {
 	return p.base + "/" + strings.Join(parts, "/") + verb
 }
 
-// resource returns a model's resource name: models/x, or id itself if it names a
-// collection, such as tunedModels/x.
+// resource returns models/x, or a name in another collection.
 func resource(id string) string {
 	if strings.Contains(id, "/") {
 		return id
@@ -88,7 +83,7 @@ func resource(id string) string {
 	return "models/" + id
 }
 
-// Check implements llm.Provider. It returns nil for Vertex AI, which cannot tell.
+// Check returns nil for Vertex AI, which cannot tell.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	if p.vertex {
 		return nil
@@ -114,8 +109,7 @@ func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Req
 	return m.Generate(wire.Hold(ctx, released), req)
 }
 
-// Generate implements llm.Model. If the API refuses a signature, it repeats the request
-// once without opaque parts.
+// Generate repeats a request without opaque parts if the API refuses a signature.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
@@ -149,7 +143,6 @@ func (m *model) ask(ctx context.Context, req *llm.Request, strip bool) (resp *ht
 	return resp, opaque, err
 }
 
-// refusedSignature reports whether the API refused a returned signature.
 func refusedSignature(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && e.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(e.Message), "signature")
@@ -165,7 +158,7 @@ type (
 	}
 )
 
-// CountTokens implements [llm.TokenCounter], except for Vertex AI, which has another API.
+// CountTokens does not support Vertex AI.
 func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) {
 	if m.vertex {
 		return 0, &llm.Error{Class: llm.BadRequest, Model: m.name, Message: "no counts of tokens by Vertex AI"}
@@ -177,10 +170,9 @@ func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) 
 	return m.client.Count(ctx, m.id, m.url(m.id, ":countTokens"), m.header, countRequest{countedRequest{resource(m.id), plan}}, "totalTokens")
 }
 
-// batch is the API's limit of texts.
+// The API's limit.
 const batch = 100
 
-// maxEmbeddings limits an answer, in bytes.
 const maxEmbeddings = 64 << 20
 
 type (
@@ -198,8 +190,7 @@ type (
 	}
 )
 
-// Embed implements llm.Provider, except for Vertex AI, which has another API. The usage
-// is estimated, because the API does not report it.
+// Embed does not support Vertex AI. The usage is estimated, because the API reports none.
 func (p *Provider) Embed(ctx context.Context, id string, texts []string) ([][]float32, llm.Usage, error) {
 	name := p.client.Name + "/" + id
 	if p.vertex {

@@ -109,7 +109,6 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// TestMany opens a thousand streams at once.
 func TestMany(t *testing.T) {
 	const many = 1000
 	var open sync.WaitGroup

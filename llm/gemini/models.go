@@ -7,7 +7,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// A reasoning is a model's way to control reasoning.
 type reasoning int
 
 const (
@@ -16,20 +15,18 @@ const (
 	byLevel              // level
 )
 
-// traits describe a model's features.
 type traits struct {
 	thinks      reasoning
-	least, most int      // range of the token budget; least is also that of "none"
-	some        int      // minimum budget with reasoning
-	levels      []string // supported efforts, lowest first
-	jsonSchema  bool     // accepts responseJsonSchema
-	both        bool     // accepts a schema next to tools
-	signed      bool     // requires a signature on calls
-	inResult    bool     // accepts media in tool results
+	least, most int      // budget; least also for "none"
+	some        int      // minimum to reason
+	levels      []string // lowest first
+	jsonSchema  bool     // responseJsonSchema
+	both        bool     // schema with tools
+	signed      bool     // calls need signatures
+	inResult    bool     // media in results
 }
 
-// traitsOf returns a model's traits, according to the documentation of November 2026.
-// Unknown models get those of the newest.
+// As documented in November 2026. Unknown models get the newest traits.
 func traitsOf(id string) traits {
 	id = id[strings.LastIndexByte(id, '/')+1:]
 	version, ok := versionOf(id)
@@ -51,7 +48,6 @@ func traitsOf(id string) traits {
 	return t
 }
 
-// traits25 returns the traits of version 2.5.
 func traits25(id string) traits {
 	t := traits{thinks: byBudget, some: 128, most: 24576, jsonSchema: true}
 	switch {
@@ -66,8 +62,7 @@ func traits25(id string) traits {
 	return t
 }
 
-// versionOf returns 2.5 for gemini-2.5-pro; names such as gemini-flash-latest have no
-// version.
+// versionOf returns 2.5 for gemini-2.5-pro; gemini-flash-latest has none.
 func versionOf(id string) (float64, bool) {
 	id = strings.TrimPrefix(id, "gemini-")
 	id, _, _ = strings.Cut(id, "-")
@@ -75,7 +70,6 @@ func versionOf(id string) (float64, bool) {
 	return v, err == nil
 }
 
-// budgetOf returns an effort's token budget, within the model's range.
 func (t traits) budgetOf(effort string) int {
 	n := 0
 	switch effort {
@@ -91,7 +85,7 @@ func (t traits) budgetOf(effort string) int {
 	return min(max(n, t.least), t.most)
 }
 
-// levelOf returns the lowest level that reaches effort, or the highest.
+// levelOf prefers higher levels.
 func (t traits) levelOf(effort string) string {
 	for _, l := range t.levels {
 		if wire.EffortRank(l) >= wire.EffortRank(effort) {

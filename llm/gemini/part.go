@@ -9,7 +9,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// A part is a piece of content, in requests and answers.
 type part struct {
 	Text             *string           `json:"text,omitempty"`
 	Thought          bool              `json:"thought,omitempty"`
@@ -42,17 +41,15 @@ type (
 	}
 )
 
-// noSignature replaces the missing signature of a call, for instance another model's;
-// models that check signatures accept it.
+// noSignature replaces a missing signature; models that check accept it.
 const noSignature = "skip_thought_signature_validator"
 
-// A conversation translates messages for one model.
 type conversation struct {
 	model  string // full name
 	traits traits
-	ids    bool // send IDs of calls and results
+	ids    bool // send IDs
 	strip  bool // omit opaque parts
-	sent   bool // an opaque part was used
+	sent   bool // has opaque parts
 	names  map[string]string
 }
 
@@ -79,7 +76,7 @@ func (c *conversation) contents(in []llm.Message) ([]content, error) {
 	return out, nil
 }
 
-// part translates a part; calls counts the message's calls.
+// calls counts the message's.
 func (c *conversation) part(p llm.Part, calls *int) ([]any, error) {
 	own := c.own(p)
 	var out part
@@ -101,7 +98,7 @@ func (c *conversation) part(p llm.Part, calls *int) ([]any, error) {
 			return nil, err
 		}
 	case out.ThoughtSignature == "":
-		return nil, nil // unsigned reasoning is not returned
+		return nil, nil // unsigned
 	case p.Reasoning != "":
 		out.Text, out.Thought = &p.Reasoning, true
 	default:
@@ -152,7 +149,6 @@ func (c *conversation) result(r *llm.ToolResult) ([]any, error) {
 	return append(out, m), nil
 }
 
-// media translates a file of any type.
 func media(to *part, m *llm.Media) error {
 	switch {
 	case m.URL != "":

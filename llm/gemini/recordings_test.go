@@ -14,7 +14,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// recorded is the number of exchanges in this dialect.
 const recorded = 84
 
 type object = map[string]any
@@ -46,7 +45,6 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// checkHead checks the URL and key.
 func checkHead(t *testing.T, sent llmtest.Sent, ask ask) {
 	t.Helper()
 	if want := "/models/" + ask.id + ":streamGenerateContent?alt=sse"; sent.Path != want {
@@ -61,8 +59,7 @@ func checkHead(t *testing.T, sent llmtest.Sent, ask ask) {
 	}
 }
 
-// madeUp compares call IDs only if the recording has them; the adapter's must always be
-// unique.
+// The adapter's made-up IDs must be unique.
 func madeUp(want *reading) cmp.Option {
 	for _, c := range want.Calls {
 		if c["id"] != nil {
@@ -72,7 +69,6 @@ func madeUp(want *reading) cmp.Option {
 	return cmpopts.IgnoreMapEntries(func(k string, _ any) bool { return k == "id" })
 }
 
-// An ask is a recorded request as an llm.Request.
 type ask struct {
 	id     string
 	vertex bool
@@ -117,7 +113,6 @@ func (a *ask) configure(t *testing.T, config object) {
 	}
 }
 
-// lower converts the dialect's types to lower case.
 func lower(v any) any {
 	switch v := v.(type) {
 	case object:
@@ -175,11 +170,10 @@ func (a *ask) message(t *testing.T, turn int, c object) llm.Message {
 	return out
 }
 
-// A reading is the content of an answer.
 type reading struct {
 	Text, Reasoning string
 	Calls           []object
-	Signed          []object // signed parts with their signatures
+	Signed          []object // with signatures
 	Finish          llm.Finish
 	ID, Served      string
 	Usage           llm.Usage
@@ -211,7 +205,6 @@ func seen(t *testing.T, resp *llm.Response) *reading {
 	return r
 }
 
-// read reads a recorded answer in the simplest way.
 func read(t *testing.T, rec llmtest.Recording) *reading {
 	t.Helper()
 	r := &reading{}

@@ -8,7 +8,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The request of generateContent.
 type (
 	generateRequest struct {
 		SystemInstruction *content          `json:"systemInstruction,omitempty"`
@@ -19,7 +18,7 @@ type (
 	}
 	content struct {
 		Role  string `json:"role,omitempty"`
-		Parts []any  `json:"parts"` // part, or json.RawMessage for parts kept whole
+		Parts []any  `json:"parts"` // part or json.RawMessage
 	}
 	toolSet struct {
 		FunctionDeclarations []function `json:"functionDeclarations"`
@@ -51,8 +50,7 @@ type (
 	}
 )
 
-// plan translates a request; strip omits opaque parts. opaque reports that the body has
-// some.
+// strip omits opaque parts; opaque reports them.
 func (m *model) plan(req *llm.Request, strip bool) (body *generateRequest, opaque bool, err error) {
 	c := conversation{model: m.name, traits: m.traits, ids: !m.vertex, strip: strip}
 	contents, err := c.contents(req.Messages)
@@ -81,7 +79,7 @@ func (g *generationConfig) empty() bool {
 	return g.MaxOutputTokens == 0 && g.Temperature == nil && g.ResponseMimeType == "" && g.ThinkingConfig == nil
 }
 
-// think returns the reasoning settings, or nil for the model's default.
+// think is nil for the default.
 func (m *model) think(effort string) *thinkingConfig {
 	if effort == "" || m.traits.thinks == noThinking {
 		return nil
@@ -96,7 +94,7 @@ func (m *model) think(effort string) *thinkingConfig {
 	return t
 }
 
-// schema sets the answer's schema and reports whether the model supports it.
+// schema reports support.
 func (m *model) schema(config *generationConfig, body *generateRequest, s *llm.Schema) bool {
 	if len(body.Tools) > 0 && !m.traits.both {
 		return false
@@ -118,7 +116,6 @@ func (m *model) schema(config *generationConfig, body *generateRequest, s *llm.S
 	return true
 }
 
-// tools sets the tools and the tool choice.
 func (m *model) tools(body *generateRequest, req *llm.Request) error {
 	if len(req.Tools) == 0 || req.ToolChoice == "none" && req.Schema != nil {
 		return nil

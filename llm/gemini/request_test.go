@@ -10,7 +10,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// body returns fields of a request's body, as JSON.
 func body(t *testing.T, m *model, req *llm.Request, fields ...string) string {
 	t.Helper()
 	p, _, err := m.plan(req, false)

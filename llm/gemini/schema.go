@@ -9,31 +9,27 @@ import (
 )
 
 const (
-	// maxSchemaDepth limits the nesting of a schema, references included.
 	maxSchemaDepth = 30
 
-	// maxSchemaSize limits a schema with expanded references, in bytes.
+	// with references, in bytes
 	maxSchemaSize = 256 << 10
 )
 
-// ownSchema rewrites a JSON schema in Gemini's OpenAPI dialect. Types become upper case,
-// unions with null become nullable, references are expanded, and unsupported keywords
-// dropped. It reports whether the schema is readable. Recursion ends in an arbitrary
-// object.
+// ownSchema rewrites a schema in Gemini's OpenAPI dialect: upper-case types, nullable,
+// expanded references, supported keywords. Recursion ends in any object. It fails for
+// unreadable schemas.
 func ownSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	d := dialect{own: true}
 	return d.rewrite(schema)
 }
 
-// plainSchema rewrites a JSON schema for models that accept JSON Schema: it only expands
-// references and drops unsupported keywords.
+// plainSchema only expands references and drops unsupported keywords.
 func plainSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	d := dialect{}
 	return d.rewrite(schema)
 }
 
-// parameters returns a tool's schema, or nil for an object without fields, which the API
-// refuses.
+// The API refuses an object without fields.
 func parameters(schema json.RawMessage) json.RawMessage {
 	o, err := wire.ParseObject(schema)
 	if err != nil || o.Value("properties") == nil && o.String("type") == "OBJECT" {
@@ -42,7 +38,6 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-// A dialect is the state of a rewrite.
 type dialect struct {
 	own  bool
 	root wire.Object // target of references
@@ -58,7 +53,7 @@ func (d *dialect) rewrite(schema json.RawMessage) (json.RawMessage, bool) {
 	return d.schema(root, nil, 0)
 }
 
-// schema rewrites a schema; open are the enclosing references.
+// open are enclosing references.
 func (d *dialect) schema(in wire.Object, open []string, depth int) (json.RawMessage, bool) {
 	if ref := in.String("$ref"); ref != "" {
 		if slices.Contains(open, ref) || depth > maxSchemaDepth {
@@ -87,7 +82,7 @@ func (d *dialect) schema(in wire.Object, open []string, depth int) (json.RawMess
 	return text, err == nil && d.size <= maxSchemaSize
 }
 
-// anything replaces a recursive or external reference.
+// anything replaces recursive and external references.
 func (d *dialect) anything() json.RawMessage {
 	if d.own {
 		return json.RawMessage(`{"type":"OBJECT"}`)
@@ -95,7 +90,6 @@ func (d *dialect) anything() json.RawMessage {
 	return json.RawMessage(`{"type":"object"}`)
 }
 
-// find resolves a reference within the schema.
 func (d *dialect) find(ref string) (wire.Object, bool) {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -116,7 +110,6 @@ func (d *dialect) find(ref string) (wire.Object, bool) {
 	return slices.Clone(at), true
 }
 
-// field rewrites one keyword into out.
 func (d *dialect) field(out *wire.Object, f wire.Field, open []string, depth int) bool {
 	switch f.Key {
 	case "type":
@@ -144,13 +137,11 @@ func (d *dialect) field(out *wire.Object, f wire.Field, open []string, depth int
 			out.Set(f.Key, f.Value)
 		}
 	case "allOf", "not", "if", "then", "else", "patternProperties", "prefixItems":
-		// The API refuses these. The schema is looser without them, but callers validate
-		// the answer.
+		// The API refuses these. Callers validate the answer.
 	}
 	return true
 }
 
-// additional rewrites additionalProperties.
 func (d *dialect) additional(out *wire.Object, raw json.RawMessage, open []string, depth int) bool {
 	inner, ok := d.inner(raw, open, depth)
 	if isBool(raw) {
@@ -167,7 +158,7 @@ func isBool(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &b) == nil
 }
 
-// format keeps the formats that the API supports.
+// format keeps supported formats.
 func (d *dialect) format(out *wire.Object, f wire.Field) {
 	var format string
 	if json.Unmarshal(f.Value, &format) != nil {
@@ -182,7 +173,6 @@ func (d *dialect) format(out *wire.Object, f wire.Field) {
 	}
 }
 
-// kind rewrites a type or list of types.
 func (d *dialect) kind(out *wire.Object, raw json.RawMessage) bool {
 	if !d.own {
 		out.Set("type", raw)
@@ -230,13 +220,13 @@ func setJSON(out *wire.Object, key string, v any) bool {
 
 func (d *dialect) members(out *wire.Object, f wire.Field, open []string, depth int) bool {
 	members, ok := wire.MapObject(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) { return d.inner(raw, open, depth) })
-	if string(members) != "{}" { // the API refuses an empty set
+	if string(members) != "{}" { // refused if empty
 		out.Set("properties", members)
 	}
 	return ok
 }
 
-// inner rewrites a nested schema. The schema true allows any value.
+// The schema true allows any value.
 func (d *dialect) inner(raw json.RawMessage, open []string, depth int) (json.RawMessage, bool) {
 	if isBool(raw) {
 		return json.RawMessage("{}"), true
@@ -248,8 +238,7 @@ func (d *dialect) inner(raw json.RawMessage, open []string, depth int) (json.Raw
 	return d.schema(in, open, depth+1)
 }
 
-// alternatives rewrites anyOf. In Gemini's dialect null becomes nullable, and a single
-// alternative is inlined.
+// In the own dialect, null becomes nullable and a single alternative is inlined.
 func (d *dialect) alternatives(out *wire.Object, raw json.RawMessage, open []string, depth int) bool {
 	var in, kept []json.RawMessage
 	if json.Unmarshal(raw, &in) != nil {
@@ -276,12 +265,11 @@ func (d *dialect) alternatives(out *wire.Object, raw json.RawMessage, open []str
 	return setJSON(out, "anyOf", kept)
 }
 
-// constant rewrites const as an enum.
 func (d *dialect) constant(out *wire.Object, raw json.RawMessage) bool {
 	return d.enum(out, json.RawMessage("["+string(raw)+"]"))
 }
 
-// enum keeps a list of strings. The own dialect supports no others and drops them.
+// The own dialect allows only strings.
 func (d *dialect) enum(out *wire.Object, raw json.RawMessage) bool {
 	var values []any
 	if json.Unmarshal(raw, &values) != nil {

@@ -49,7 +49,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestSchemaThatGrows has a schema whose size doubles at each level.
+// Each level doubles the size.
 func TestSchemaThatGrows(t *testing.T) {
 	var defs []string
 	for c := 'a'; c < 'z'; c++ {
