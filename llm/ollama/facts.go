@@ -13,25 +13,24 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// facts is the server's description of a model. The zero value is that of a server
-// without descriptions.
+// facts describes a model. Zero: no description.
 type facts struct {
 	capabilities []string
 	family       string
-	thinking     []any // values of think: booleans and words; nil if not reported
-	context      int   // context window in tokens, or 0
+	thinking     []any // booleans and words, or nil
+	context      int   // tokens, or 0
 	usual        int   // default num_ctx, or 0
 }
 
-// thinks reports whether the server separates reasoning from the answer.
+// thinks reports separate reasoning.
 func (f facts) thinks() bool {
 	return slices.Contains(f.capabilities, "thinking") || slices.ContainsFunc(f.thinking, func(v any) bool { return v != false })
 }
 
-// An entry is the cached description of a model. The holder of turn may request it.
+// The holder of an entry's turn may request the description.
 type entry struct {
 	turn  chan struct{} // capacity 1
-	facts *facts        // set once, by the holder of turn
+	facts *facts        // set once
 }
 
 func (p *Provider) entry(id string) *entry {
@@ -45,15 +44,14 @@ func (p *Provider) entry(id string) *entry {
 	return e
 }
 
-// forget drops a model's description, in case the model was removed.
+// The model may have been removed.
 func (p *Provider) forget(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.known, id)
 }
 
-// facts returns a model's description. Of concurrent callers one requests it. A server
-// without descriptions is no error; a missing model is.
+// Of concurrent callers one asks. A missing description is no error, a missing model is.
 func (p *Provider) facts(ctx context.Context, id string) (facts, error) {
 	e := p.entry(id)
 	select {
@@ -70,22 +68,20 @@ func (p *Provider) facts(ctx context.Context, id string) (facts, error) {
 	case err == nil:
 		e.facts = &f
 	case mute(err):
-		err = nil // f is zero; the next request tries again
+		err = nil // try again next time
 	}
 	return f, err
 }
 
-// mute reports whether err means that the server lacks the API, as imitations may.
+// mute matches errors of imitations without the API.
 func mute(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && (e.Class == llm.BadRequest || e.Class == llm.Malformed ||
 		e.Class == llm.NotFound && !strings.Contains(e.Message, "model"))
 }
 
-// maxShow limits a model's description, in bytes.
 const maxShow = 16 << 20
 
-// show requests a model's description.
 func (p *Provider) show(ctx context.Context, id string) (facts, error) {
 	body, err := wire.Body(map[string]string{"model": id})
 	if err != nil {
@@ -98,7 +94,6 @@ func (p *Provider) show(ctx context.Context, id string) (facts, error) {
 	return readFacts(data)
 }
 
-// readFacts parses a model's description.
 func readFacts(data []byte) (facts, error) {
 	var got struct {
 		Capabilities []string                   `json:"capabilities"`
@@ -134,8 +129,8 @@ func number(raw json.RawMessage) int {
 	return int(n)
 }
 
-// think returns the value for an effort, or nil for the model's default. The server
-// silently ignores unknown words, so think sends only reported ones.
+// think is nil for the default. The server silently ignores unknown words, so only
+// reported ones are sent.
 func (f facts) think(effort string) any {
 	if effort == "" || !f.thinks() {
 		return nil
@@ -158,7 +153,7 @@ func (f facts) think(effort string) any {
 	return nil
 }
 
-// nearest returns the lowest word that reaches effort, or the highest, or "".
+// nearest prefers higher words.
 func nearest(effort string, values []any) (best string) {
 	for rank, word := range wire.Efforts() {
 		if !slices.Contains(values, any(word)) {

@@ -12,7 +12,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// A line is a piece of an answer, streamed or whole.
 type line struct {
 	Model   string `json:"model"`
 	Message struct {
@@ -32,9 +31,9 @@ type line struct {
 	Wrote      *wire.Count `json:"eval_count"`
 }
 
-// A fold builds an answer from lines. It implements wire.Fold.
+// A fold implements wire.Fold.
 type fold struct {
-	full  string // name of the requested model
+	full  string // requested
 	size  int    // request bytes
 	think *wire.Think
 
@@ -92,12 +91,12 @@ func (f *fold) finish(l *line) {
 	}
 	if l.Read != nil {
 		f.used.Input = int(*l.Read)
-	} else { // the whole prompt was cached
+	} else { // fully cached
 		f.used.Input, f.used.Estimated = wire.Tokens(f.size), true
 	}
 }
 
-// arguments returns a call's input, which some templates give as JSON in a string.
+// Some templates give JSON in a string.
 func arguments(raw json.RawMessage) json.RawMessage {
 	var s string
 	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
@@ -136,10 +135,9 @@ func (f *fold) Answer() (*llm.Response, error) {
 	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, Usage: used}, nil
 }
 
-// maxValues limits an answer that is no stream, in bytes.
+// For answers that are no stream.
 const maxValues = 64 << 20
 
-// values reads consecutive JSON values.
 func values(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		dec := json.NewDecoder(io.LimitReader(r, maxValues))
@@ -159,8 +157,8 @@ func values(r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// quickLine reads the common line, words with more to come, without decoding. It leaves
-// other lines to the decoder. model is the known name, which lines repeat.
+// quickLine reads the most common line and leaves others to the decoder. model is known,
+// as lines repeat it.
 func quickLine(data []byte, model string) (l line, ok bool) {
 	l.Model = model
 	messages := 0

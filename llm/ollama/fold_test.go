@@ -26,7 +26,6 @@ func hello() *llm.Request {
 	return &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "hello")}}
 }
 
-// An outcome is a stream's result in golden files.
 type outcome struct {
 	Response *llm.Response `json:"response,omitempty"`
 	Error    *failure      `json:"error,omitempty"`
@@ -38,7 +37,6 @@ type failure struct {
 	Usage llm.Usage `json:"usage"`
 }
 
-// outcomeOf replaces generated IDs by a fixed one.
 func outcomeOf(resp *llm.Response, err error) (o outcome) {
 	var e *llm.Error
 	if errors.As(err, &e) {
@@ -54,8 +52,7 @@ func outcomeOf(resp *llm.Response, err error) (o outcome) {
 	return o
 }
 
-// TestStreams reads the streams in testdata, which follow the API's documentation, in
-// random small pieces.
+// The streams follow the API's documentation.
 func TestStreams(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.*json")
 	if err != nil || len(files) == 0 {
@@ -102,7 +99,7 @@ func golden(t *testing.T, file string, got outcome) {
 	}
 }
 
-// ask answers a question with body. The model of a stream with reasoning can reason.
+// Only a stream with reasoning has a model that reasons.
 func ask(t *testing.T, kind string, body []byte, seed uint64) (*llm.Response, error) {
 	t.Helper()
 	show := `{"capabilities":["completion"]}`
@@ -123,7 +120,6 @@ func ask(t *testing.T, kind string, body []byte, seed uint64) (*llm.Response, er
 	return llmtest.Generate(t, New(Config{BaseURL: server.URL}).Model("llama3.2"), hello())
 }
 
-// follow reads a stream without a server.
 func follow(f *fold, body []byte) (resp *llm.Response, err error) {
 	answer := &http.Response{Body: io.NopCloser(bytes.NewReader(body))}
 	ask := wire.Ask{Model: f.full, Size: f.size}
@@ -134,7 +130,7 @@ func follow(f *fold, body []byte) (resp *llm.Response, err error) {
 	return resp, err
 }
 
-// TestCuts cuts a stream at every byte: no prefix is an answer.
+// No prefix is an answer.
 func TestCuts(t *testing.T) {
 	for _, file := range []string{"testdata/thinking.ndjson", "testdata/tools.ndjson"} {
 		body, err := os.ReadFile(file)

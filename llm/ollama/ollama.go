@@ -1,14 +1,12 @@
-// Package ollama talks to local or remote models by Ollama's own API. Unlike its OpenAI
-// imitation, that API describes models, sets the context size and separates reasoning
-// from answers.
+// Package ollama talks to models by Ollama's own API. Unlike its OpenAI imitation, it
+// describes models, sets the context size and separates reasoning.
 //
-// request.go builds a request and fold.go reads its answer; facts.go caches each model's
-// description, show.go lists models and embeds texts. The context size depends on the
-// request alone, in powers of two, because each change reloads the model. Oversized
-// prompts are an error; by default the server would silently drop their start.
+// request.go builds a request, fold.go reads the answer, facts.go caches descriptions,
+// show.go lists models and embeds texts. The context size depends only on the request, in
+// powers of two, because changes reload the model. Oversized prompts fail; by default the
+// server would drop their start.
 //
-// Local models report a cost of zero. Models with names that end in "cloud", and those of
-// ollama.com, run elsewhere and have no known price.
+// Local models cost zero. Those in "cloud", or at ollama.com, have no known price.
 package ollama
 
 import (
@@ -31,27 +29,25 @@ const (
 	defaultPort = "11434"
 )
 
-// A Config configures a provider. The zero value is the server on this machine.
+// A Config's zero value is the server on this machine.
 type Config struct {
-	Name    string       // first part of model names; "" is "ollama"
-	BaseURL string       // as in OLLAMA_HOST: scheme and port are optional
-	Key     string       // secret; for ollama.com and servers behind a proxy
-	KeyEnv  string       // variable of the key, for advice; "" is OLLAMA_API_KEY
-	HTTP    *http.Client // nil is a new client
+	Name    string       // prefix of model names; "" is "ollama"
+	BaseURL string       // as OLLAMA_HOST: scheme and port are optional
+	Key     string       // secret; for ollama.com or a proxy
+	KeyEnv  string       // key's variable, for advice; "" is OLLAMA_API_KEY
+	HTTP    *http.Client // nil: a new one
 
-	// KeepAlive is the time that the server keeps a model in memory, such as "30m"; "" is
-	// the server's default.
+	// KeepAlive keeps a model in memory, such as "30m"; "" is the server's default.
 	KeepAlive string
 
-	// Context is the context size in tokens. Zero adapts it to each request, which
-	// reloads the model when the size passes a power of two.
+	// Context is in tokens. Zero adapts to each request, with a reload at powers of two.
 	Context int
 
-	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
+	// Limits of silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
-// A Provider makes models of one server. It is safe for concurrent use.
+// A Provider is safe for concurrent use.
 type Provider struct {
 	client    *wire.Client
 	base      string
@@ -64,7 +60,7 @@ type Provider struct {
 	known map[string]*entry
 }
 
-// New returns a provider, without I/O.
+// New does no I/O.
 func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
@@ -77,8 +73,7 @@ func New(c Config) *Provider {
 	return p
 }
 
-// Base returns the URL of an OLLAMA_HOST value, such as "0.0.0.0", ":11434" or "box",
-// without a final slash.
+// Base resolves OLLAMA_HOST values such as "0.0.0.0", ":11434" or "box".
 func Base(host string) string {
 	host = strings.TrimSpace(host)
 	if host == "" {
@@ -89,7 +84,7 @@ func Base(host string) string {
 	}
 	u, err := url.Parse(host)
 	if err != nil {
-		return strings.TrimRight(host, "/") // the first request reports the fault
+		return strings.TrimRight(host, "/") // the first request fails
 	}
 	name, port := u.Hostname(), u.Port()
 	switch name {
@@ -106,7 +101,7 @@ func Base(host string) string {
 	return strings.TrimRight(u.String(), "/")
 }
 
-// ask returns the Ask for requests of size bytes to a model.
+// size is in bytes.
 func (p *Provider) ask(id string, size int) wire.Ask {
 	return wire.Ask{Model: p.client.Name + "/" + id, Size: size, Sent: p.header, Advice: func(c llm.Class) string {
 		switch c {
@@ -140,14 +135,13 @@ func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Req
 	return m.Generate(wire.Hold(ctx, released), req)
 }
 
-// Generate implements llm.Model. It requests the model's description before the first
-// request.
+// Generate requests the model's description first.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := m.ask(m.id, req.Size())
 		facts, err := m.facts(ctx, m.id)
 		if err != nil {
-			yield(llm.Delta{}, ask.Blame(err, llm.Usage{})) // no request was sent
+			yield(llm.Delta{}, ask.Blame(err, llm.Usage{})) // nothing was sent
 			return
 		}
 		if err := m.generate(ctx, req, facts, ask, yield); err != nil {
@@ -156,7 +150,7 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-// generate returns an error only if nothing was yielded.
+// An error means that nothing was yielded.
 func (m *model) generate(ctx context.Context, req *llm.Request, facts facts, ask wire.Ask, yield func(llm.Delta, error) bool) error {
 	plan, err := m.plan(req, facts)
 	if err != nil {
@@ -186,7 +180,7 @@ func (m *model) generate(ctx context.Context, req *llm.Request, facts facts, ask
 	return nil
 }
 
-// cost returns zero for local models, otherwise nil.
+// cost is zero for local models, else nil.
 func (m *model) cost() *int64 {
 	if m.away() {
 		return nil
@@ -194,12 +188,12 @@ func (m *model) cost() *int64 {
 	return new(int64)
 }
 
-// away reports whether a model runs elsewhere, by its name or server.
+// away reports whether a model runs elsewhere.
 func (m *model) away() bool {
 	return strings.HasSuffix(m.id, "-cloud") || strings.HasSuffix(m.id, ":cloud") || Hosted(m.base)
 }
 
-// Hosted reports whether base is a server of ollama.com.
+// Hosted reports a server of ollama.com.
 func Hosted(base string) bool {
 	u, err := url.Parse(Base(base))
 	return err == nil && (u.Hostname() == "ollama.com" || strings.HasSuffix(u.Hostname(), ".ollama.com"))

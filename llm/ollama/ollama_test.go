@@ -25,7 +25,7 @@ const (
 	over = `{"model":"m","done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":4}` + "\n"
 )
 
-// serve answers paths with bodies; a leading number in a body is the status.
+// A leading number is the status.
 func serve(t *testing.T, paths map[string]string) *Provider {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -110,7 +110,6 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestFactsAreAskedOnce sends concurrent requests to a new model, then removes it.
 func TestFactsAreAskedOnce(t *testing.T) {
 	var shows, chats atomic.Int32
 	var gone atomic.Bool
@@ -154,7 +153,7 @@ func TestFactsAreAskedOnce(t *testing.T) {
 		t.Errorf("%d descriptions and %d chats", s, c)
 	}
 	gone.Store(true)
-	for range 2 { // by the chat, then by the description
+	for range 2 { // chat, then description
 		if _, err := llm.Collect(model.Generate(context.Background(), req)); llm.ClassOf(err) != llm.NotFound {
 			t.Error(err)
 		}
@@ -165,7 +164,6 @@ func TestFactsAreAskedOnce(t *testing.T) {
 	}
 }
 
-// TestWithoutFacts covers servers that cannot describe a model.
 func TestWithoutFacts(t *testing.T) {
 	for name, show := range map[string]string{"no such path": "404 404 page not found", "no sense": "hello", "refused": `400 {"error":"bad"}`} {
 		t.Run(name, func(t *testing.T) {
@@ -181,7 +179,7 @@ func TestWithoutFacts(t *testing.T) {
 func TestWaitingForFactsIsCancelled(t *testing.T) {
 	asked := make(chan struct{}, 2)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // the server only then notices a disconnect
+		_, _ = io.Copy(io.Discard, r.Body) // needed to notice a disconnect
 		asked <- struct{}{}
 		<-r.Context().Done()
 	}))
@@ -277,7 +275,6 @@ func TestHosted(t *testing.T) {
 	}
 }
 
-// TestMany opens a thousand streams at once.
 func TestMany(t *testing.T) {
 	const many = 1000
 	var open sync.WaitGroup

@@ -8,7 +8,6 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// The request of /api/chat.
 type (
 	chatRequest struct {
 		Model     string          `json:"model"`
@@ -17,8 +16,8 @@ type (
 		Format    json.RawMessage `json:"format,omitempty"`
 		Think     any             `json:"think,omitempty"`
 		Stream    bool            `json:"stream"`
-		Truncate  bool            `json:"truncate"` // always false: do not drop the start of an oversized prompt
-		Shift     bool            `json:"shift"`    // always false: do not drop it during the answer
+		Truncate  bool            `json:"truncate"` // false: keep the start of oversized prompts
+		Shift     bool            `json:"shift"`    // false: also during the answer
 		KeepAlive string          `json:"keep_alive,omitempty"`
 		Options   options         `json:"options"`
 	}
@@ -54,13 +53,12 @@ type (
 	}
 )
 
-// plan translates a request.
 func (m *model) plan(req *llm.Request, f facts) (*chatRequest, error) {
 	plan := &chatRequest{Model: m.id, Stream: true, KeepAlive: m.keepAlive, Think: f.think(req.Effort), Tools: tools(req)}
 	plan.Options = options{NumPredict: max(0, req.MaxTokens), Temperature: req.Temperature}
 	system := req.System
 	if req.Schema != nil {
-		if plan.Format = req.Schema.JSON; len(plan.Tools) > 0 { // a format prevents calls
+		if plan.Format = req.Schema.JSON; len(plan.Tools) > 0 { // it prevents calls
 			plan.Format = nil
 			system = wire.Paragraphs(system, wire.SchemaPrompt(req.Schema.JSON))
 		}
@@ -87,8 +85,7 @@ func (m *model) plan(req *llm.Request, f facts) (*chatRequest, error) {
 	return plan, nil
 }
 
-// tools returns the tools to offer. The server has no tool choice, so tools omits those
-// that must not be called.
+// Without a tool choice in the API, tools omits those not to be called.
 func tools(req *llm.Request) (out []tool) {
 	if req.ToolChoice == "none" {
 		return nil
@@ -106,8 +103,7 @@ func tools(req *llm.Request) (out []tool) {
 	return out
 }
 
-// openLoop returns the index of the user's last text: models need their reasoning back
-// only from there on.
+// Models need their reasoning only from the user's last text on.
 func openLoop(messages []llm.Message) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role == llm.User && messages[i].Text() != "" {
@@ -117,7 +113,7 @@ func openLoop(messages []llm.Message) int {
 	return 0
 }
 
-// translate returns one message for each tool result, and one for the rest.
+// Each result is a message.
 func translate(msg llm.Message, thoughts bool) (out []message, err error) {
 	rest := message{Role: string(msg.Role)}
 	var text []string
@@ -168,7 +164,6 @@ func toolResult(r *llm.ToolResult) (message, error) {
 	return m, nil
 }
 
-// attach adds an image, or returns the text of a text file.
 func (m *message) attach(media *llm.Media) ([]string, error) {
 	switch {
 	case media.URL != "":
@@ -183,24 +178,23 @@ func (m *message) attach(media *llm.Media) ([]string, error) {
 }
 
 const (
-	// leastContext avoids reloads in short conversations.
+	// Avoids reloads in short conversations.
 	leastContext = 8192
 
-	// usualAnswer is the default room for an answer, mostAnswer the maximum.
+	// Default and maximum room for an answer.
 	usualAnswer, mostAnswer = 4096, 16384
 
-	// unknownContext limits the context of a model without a reported one.
+	// For models that report none.
 	unknownContext = 32768
 )
 
-// room returns the context size that a request needs: a power of two, or the model's
-// maximum.
+// room is a power of two, or the model's maximum.
 func (f facts) room(req *llm.Request) int {
 	answer := usualAnswer
 	if req.MaxTokens > 0 {
 		answer = min(req.MaxTokens, mostAnswer)
 	}
-	prompt := wire.Tokens(req.Size()) + 16*len(req.Messages) + 256 // for the template
+	prompt := wire.Tokens(req.Size()) + 16*len(req.Messages) + 256 // template
 	need := max(prompt+prompt/5+answer, f.usual)
 	most := f.context
 	if most <= 0 {

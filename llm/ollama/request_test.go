@@ -14,7 +14,6 @@ var (
 	thinker = facts{capabilities: []string{"completion", "thinking"}, context: 40960}
 )
 
-// body returns fields of a request's body, as JSON.
 func body(t *testing.T, id string, f facts, req *llm.Request, fields ...string) string {
 	t.Helper()
 	m := New(Config{KeepAlive: "30m"}).Model(id).(*model)

@@ -16,11 +16,9 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	return nil
 }
 
-// maxAnswer limits lists of models and vectors, in bytes.
 const maxAnswer = 64 << 20
 
-// Models returns the names of the server's models, newest first. Its errors are those of
-// Generate.
+// Newest first. Errors are those of Generate.
 func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	var got struct {
 		Models []struct {
@@ -39,11 +37,9 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// batch limits the texts of one request.
 const batch = 256
 
-// Embed implements llm.Provider. The server truncates texts that exceed the model's
-// context.
+// The server truncates long texts.
 func (p *Provider) Embed(ctx context.Context, id string, texts []string) ([][]float32, llm.Usage, error) {
 	m := &model{Provider: p, id: id, name: p.client.Name + "/" + id}
 	used := llm.Usage{Cost: m.cost()}
@@ -84,7 +80,6 @@ func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]fl
 	return got.Embeddings, int(got.Read), wire.Vectors(got.Embeddings, len(texts))
 }
 
-// do sends a request and decodes its answer into out.
 func (p *Provider) do(ctx context.Context, id, method, path string, ask, out any) error {
 	var body any
 	if ask != nil {
