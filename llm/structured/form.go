@@ -1,9 +1,8 @@
 // Package structured reads models' structured answers. A [Form] describes an answer by a
-// struct and the text labels of its fields. It reads JSON, JSON with slips or within
-// other text, and labelled lines. [Paragraphs] reads prose and lists.
+// struct and its fields' labels in text. It reads JSON, also with slips or within text,
+// and labelled lines. [Paragraphs] reads prose and lists.
 //
-// Other formats are read as prose; docs/design/structured.md has the counts that justify
-// this.
+// Other formats are prose; docs/design/structured.md has the evidence.
 package structured
 
 import (
@@ -18,17 +17,15 @@ import (
 	"ponder/llm"
 )
 
-// A Form reads answers as a T: a struct of texts, numbers, booleans, lists of texts, and
-// lists of such structs. A pointer distinguishes a missing value from zero. The tag
-// "labels" has further names of the field, separated by commas. The tag "scale" is the
-// end of a number's scale, by default 1. In a list's struct, the field with the tag
-// "head", or the first, is the head. A text instead of the struct is its head.
+// A Form reads a T: a struct of texts, numbers, booleans, lists of texts, and lists of
+// such structs. A pointer distinguishes missing from zero. Tag "labels": more names,
+// separated by commas. Tag "scale": end of a number's scale, by default 1. Tag "head", or
+// the first field: what a text instead of a listed struct sets.
 type Form[T any] struct {
 	schema *llm.Schema
 	*form
 }
 
-// form is the part of a Form without its type.
 type form struct {
 	record
 	labels map[string]place
@@ -39,7 +36,6 @@ type record struct {
 	head    *member
 }
 
-// A member is a field of the struct.
 type member struct {
 	name     string
 	names    []string // as returned by [letters]
@@ -61,12 +57,10 @@ const (
 	recordsKind
 )
 
-// A place is a label's target: a member of the answer, a list of records, or a member of
-// its records.
+// A place is a label's target: a member, a list of records, or a record's member.
 type place struct{ list, member *member }
 
-// New returns the form of the answers that schema describes. It panics if T has
-// unsupported fields.
+// New panics if T has unsupported fields.
 func New[T any](schema *llm.Schema) *Form[T] {
 	f := &form{record: describe(reflect.TypeFor[T]()), labels: make(map[string]place)}
 	for _, m := range f.members {
@@ -82,7 +76,7 @@ func New[T any](schema *llm.Schema) *Form[T] {
 	return &Form[T]{schema, f}
 }
 
-// label registers a place's labels that are free.
+// label skips taken labels.
 func (f *form) label(m *member, p place) {
 	for _, name := range m.names {
 		if _, taken := f.labels[name]; !taken {
@@ -91,7 +85,6 @@ func (f *form) label(m *member, p place) {
 	}
 }
 
-// describe returns the record of a struct type.
 func describe(t reflect.Type) (r record) {
 	for _, field := range reflect.VisibleFields(t) {
 		if field.Anonymous {
@@ -138,10 +131,8 @@ func describe(t reflect.Type) (r record) {
 	return r
 }
 
-// maxName limits compared names, in bytes.
 const maxName = 60
 
-// letters returns a name's letters in lower case.
 func letters(name string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) {
@@ -151,12 +142,11 @@ func letters(name string) string {
 	}, textkit.Prefix(name, maxName))
 }
 
-// Read returns the answer in text, as far as it exists, and reports whether there is any.
-// It does not check the values.
+// Read reports whether text has any part of the answer. It checks no values.
 func (f *Form[T]) Read(text string) (v T, ok bool) {
 	if strings.HasPrefix(text, "{") {
 		d := json.NewDecoder(strings.NewReader(text))
-		d.DisallowUnknownFields() // they may be other names of members
+		d.DisallowUnknownFields() // perhaps other names
 		if d.Decode(&v) == nil && f.isWhole(reflect.ValueOf(v)) && strings.TrimSpace(text[d.InputOffset():]) == "" {
 			return v, true
 		}
@@ -175,8 +165,7 @@ func (f *Form[T]) Read(text string) (v T, ok bool) {
 	return v, ok && 2*tree.size > len(text)
 }
 
-// Fault returns the error of an unusable answer, for [llm.Reask]: the fault of its JSON,
-// or else why.
+// Fault returns the fault of the JSON, or else why, for [llm.Reask].
 func (f *Form[T]) Fault(text, why string) error {
 	if _, err := llm.Decode[json.RawMessage](text, f.schema); err != nil {
 		return err
@@ -184,7 +173,6 @@ func (f *Form[T]) Fault(text, why string) error {
 	return errors.New(why)
 }
 
-// typed converts members to a T, and reports whether there are any.
 func (f *Form[T]) typed(members map[string]any) (v T, ok bool) {
 	js, err := json.Marshal(members)
 	if len(members) == 0 || err != nil {
@@ -197,7 +185,7 @@ func (f *Form[T]) typed(members map[string]any) (v T, ok bool) {
 	return t, true
 }
 
-// isWhole reports whether v has all required members.
+// isWhole checks required members.
 func (r *record) isWhole(v reflect.Value) bool {
 	for _, m := range r.members {
 		field := v.FieldByIndex(m.field)
@@ -218,7 +206,6 @@ func (r *record) isWhole(v reflect.Value) bool {
 	return true
 }
 
-// isEmpty reports whether all members are empty lists.
 func isEmpty(members map[string]any) bool {
 	for _, v := range members {
 		if list, ok := v.([]any); !ok || len(list) > 0 {

@@ -41,8 +41,6 @@ var (
 	essay  = New[essayForm](llm.SchemaFor[essayForm]("essay"))
 )
 
-// Read finds records in JSON, also with slips and within other text, and in labelled
-// lines.
 func TestReadRecords(t *testing.T) {
 	const one = `{"items":[{"kind":"a","item":"One.","sure":0.8}]}`
 	for _, tt := range []struct{ name, text, want string }{

@@ -11,20 +11,17 @@ import (
 	"ponder/llm"
 )
 
-// Limits of the search in JSON.
 const (
 	maxDepth    = 2
 	maxElements = 64
 )
 
-// A tree has the members found in JSON.
 type tree struct {
-	members map[string]any // by name, as fit returns them
-	size    int            // bytes of the values with members
+	members map[string]any // as fit returns them
+	size    int            // bytes of values with members
 }
 
-// inJSON collects the members in a text's JSON values. It concatenates lists of records;
-// for other members the first wins.
+// Lists of records are concatenated; otherwise the first wins.
 func (f *form) inJSON(text string) (t tree) {
 	t.members = make(map[string]any)
 	values, err := llm.RepairAll(text)
@@ -44,7 +41,7 @@ func (f *form) inJSON(text string) (t tree) {
 	return t
 }
 
-// merge adds missing members and the records of others.
+// merge adds missing members and records.
 func merge(members, others map[string]any) {
 	for name, v := range others {
 		if more, ok := v.([]any); ok {
@@ -57,9 +54,8 @@ func merge(members, others map[string]any) {
 	}
 }
 
-// find returns the members in a value. It accepts an object with members, a record of the
-// first list, or values that contain such objects. Inner objects take precedence over
-// outer ones.
+// find accepts an object with members, a record of the first list, or a container of
+// such. Inner objects win.
 func (f *form) find(v any, depth int) map[string]any {
 	found, first := make(map[string]any), f.members[0]
 	if depth > maxDepth {
@@ -97,7 +93,7 @@ func (f *form) find(v any, depth int) map[string]any {
 	return found
 }
 
-// inner parses a text that is JSON and returns other values unchanged.
+// inner parses JSON in a text.
 func inner(v any) any {
 	s, ok := v.(string)
 	if !ok || !IsJSON(s) {
@@ -110,14 +106,13 @@ func inner(v any) any {
 	return value
 }
 
-// IsJSON reports whether text starts like a JSON answer.
+// IsJSON checks the start.
 func IsJSON(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") || strings.HasPrefix(text, `["`)
 }
 
-// bare returns an object as a record, or nil. A record has the head, and either another
-// member or no other key.
+// A record has the head and another member, or only the head.
 func (r *record) bare(o map[string]any) map[string]any {
 	found := r.fit(o)
 	if _, ok := found[r.head.name]; ok && (len(found) > 1 || len(o) == 1) {
@@ -128,7 +123,6 @@ func (r *record) bare(o map[string]any) map[string]any {
 
 func (r *record) headed(s string) map[string]any { return map[string]any{r.head.name: s} }
 
-// fit returns an object's members by name.
 func (r *record) fit(o map[string]any) map[string]any {
 	given, found := make(map[string]any, len(o)), make(map[string]any, len(o))
 	for _, name := range slices.Sorted(maps.Keys(o)) {
@@ -149,7 +143,7 @@ func (r *record) fit(o map[string]any) map[string]any {
 	return found
 }
 
-// fit converts a value to the member's kind, or returns nil.
+// fit returns nil for misfits.
 func (m *member) fit(v any) any {
 	switch m.kind {
 	case textKind:
@@ -174,7 +168,7 @@ func (m *member) fit(v any) any {
 	return nil
 }
 
-// list converts a value to a list of records, from a list, a single record, or pairs.
+// list accepts a list, a record, or pairs.
 func (r *record) list(v any) any {
 	all := []any{}
 	switch v := inner(v).(type) {
@@ -203,7 +197,7 @@ func (r *record) list(v any) any {
 	return all
 }
 
-// pairs converts an object's members to records of name and value.
+// pairs makes records of name and value.
 func (r *record) pairs(o map[string]any) (all []any) {
 	if len(r.members) != 2 {
 		return nil
@@ -216,7 +210,6 @@ func (r *record) pairs(o map[string]any) (all []any) {
 	return all[:min(len(all), maxElements)]
 }
 
-// texts converts a value to a list of texts.
 func texts(v any) any {
 	all := []string{}
 	switch v := v.(type) {
@@ -242,7 +235,6 @@ func texts(v any) any {
 	return all
 }
 
-// joined joins the texts in a value.
 func joined(v any, between string) string {
 	var all []string
 	switch v := v.(type) {
@@ -267,7 +259,6 @@ func joined(v any, between string) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return strings.TrimSpace(s) == "" }), between)
 }
 
-// truthOf converts a value to a boolean, or returns nil.
 func truthOf(v any) any {
 	switch v := v.(type) {
 	case bool:

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 )
 
-// inLines returns the members in a text's labelled lines.
 func (f *form) inLines(text string) map[string]any {
 	text = Unfenced(text)
 	if !strings.Contains(text, "\n") {
@@ -22,8 +21,7 @@ func (f *form) inLines(text string) map[string]any {
 	return f.sections(lines)
 }
 
-// Label returns the member named by the label at a line's start, and the text after the
-// label.
+// Label splits a line into the label's member and text.
 func (f *form) Label(line string) (name, rest string, ok bool) {
 	p, rest, ok := f.labelled(line)
 	if ok && p.list == nil {
@@ -32,11 +30,9 @@ func (f *form) Label(line string) (name, rest string, ok bool) {
 	return "", "", false
 }
 
-// separator matches the end of a label.
 var separator = regexp.MustCompile(`[:：]| [-–—] `)
 
-// labelled splits a line that starts with a label, such as "2. **Thought 2:** text". A
-// label may also be a heading of its own.
+// labelled accepts "2. **Thought 2:** text", and headings.
 func (f *form) labelled(line string) (p place, rest string, ok bool) {
 	line = Unlisted(line)
 	at := separator.FindStringIndex(line)
@@ -54,7 +50,7 @@ func (f *form) labelled(line string) (p place, rest string, ok bool) {
 		return p, "", false
 	}
 	rest = strings.TrimSpace(line[at[1]:])
-	for _, mark := range []string{"**", "__", "*", "_"} { // emphasis before the label ends after the label or the line
+	for _, mark := range []string{"**", "__", "*", "_"} { // emphasis may end after the label or line
 		if strings.Count(head, mark)%2 == 1 {
 			after, ok := strings.CutPrefix(rest, mark)
 			if !ok {
@@ -66,17 +62,15 @@ func (f *form) labelled(line string) (p place, rest string, ok bool) {
 	return p, rest, true
 }
 
-// A recorder converts lines to members.
 type recorder struct {
 	found map[string]any
 	list  *member        // of the current records
-	cur   map[string]any // current record, or nil
+	cur   map[string]any // or nil
 	open  place          // target of the current text
-	lines []string       // of the current text, or before a record
+	lines []string       // or before a record
 }
 
-// recordLines reads lines whose labels start records. A value may precede its record's
-// head.
+// A value may precede its head.
 func (f *form) recordLines(lines []string) map[string]any {
 	r := recorder{found: make(map[string]any)}
 	for _, line := range lines {
@@ -112,16 +106,15 @@ func (f *form) recordLines(lines []string) map[string]any {
 	return r.found
 }
 
-// A part is a label's target and its text.
 type part struct {
 	place
 	text string
 }
 
-// inline matches a possible label within a line: in capitals or after a bar.
+// Labels within a line are in capitals or after a bar.
 var inline = regexp.MustCompile(`(?:[\s(,;]\s*[*_]*([A-Z][A-Z ]{2,20})|\|\s*[*_]*([A-Za-z][A-Za-z ]{2,20}))[*_]*:`)
 
-// split splits the text after a label at further labels in capitals or after bars.
+// split splits at labels within rest.
 func (f *form) split(rest string) (parts []part) {
 	from, at := 0, place{}
 	for _, m := range inline.FindAllStringSubmatchIndex(rest, -1) {
@@ -133,7 +126,6 @@ func (f *form) split(rest string) (parts []part) {
 	return append(parts, part{at, strings.TrimSpace(rest[from:])})
 }
 
-// set starts a label's text.
 func (r *recorder) set(p place, text string) {
 	before := r.close(p.list != nil && p.list == r.list && p.member != nil && p.member != p.list.of.head)
 	if r.open = p; p.list != nil && p.member == nil {
@@ -157,14 +149,13 @@ func (r *recorder) set(p place, text string) {
 	r.lines = append(r.lines, text)
 }
 
-// record starts a record of a list.
 func (r *recorder) record(m *member) {
 	r.list, r.cur = m, make(map[string]any)
 	had, _ := r.found[m.name].([]any)
 	r.found[m.name] = append(had, r.cur)
 }
 
-// more adds a line without a label.
+// more adds an unlabelled line.
 func (r *recorder) more(line string) {
 	if m := r.open.member; m != nil && m.kind != textKind && m.kind != listKind && strings.Join(r.lines, "") != "" {
 		r.close(false)
@@ -183,9 +174,8 @@ func (r *recorder) more(line string) {
 	}
 }
 
-// close ends the current text and returns a paragraph that has no label. Text of a record
-// ends at a blank line, unless it is the head and another label of the record follows
-// (whole).
+// close returns a paragraph without label. A record's text ends at a blank line, unless
+// whole and the head.
 func (r *recorder) close(whole bool) (before string) {
 	s := strings.TrimSpace(strings.Join(r.lines, "\n"))
 	if p := r.open; p.list != nil && p.member != nil {
@@ -202,12 +192,11 @@ func (r *recorder) close(whole bool) (before string) {
 	return before
 }
 
-// maxLead limits an introduction before a labelled answer, in bytes.
+// maxLead limits an introduction, in bytes.
 const maxLead = 400
 
-// sections reads lines whose labels start sections. The form's first text is the main
-// text, even without its label if another label follows. Of sections with the same label
-// the last wins; earlier ones and other headings belong to the main text.
+// The first text is the main one, even without label if another follows. The last section
+// of a label wins; earlier ones and other headings are main text.
 func (f *form) sections(lines []string) map[string]any {
 	var main *member
 	if f.members[0].kind == textKind {
@@ -275,13 +264,12 @@ func (f *form) sections(lines []string) map[string]any {
 	return found
 }
 
-// isParagraph reports whether line i starts a paragraph, not a list item.
 func isParagraph(lines []string, i int) bool {
 	bare := strings.TrimSpace(lines[i])
 	return bare != "" && strings.TrimSpace(lines[i-1]) == "" && Unlisted(bare) == bare && !isRule(bare)
 }
 
-// trimmed joins lines without outer blank lines and rules.
+// trimmed drops outer blank lines and rules.
 func trimmed(lines []string) string {
 	isLoose := func(l string) bool { return strings.TrimSpace(l) == "" || isRule(strings.TrimSpace(l)) }
 	for len(lines) > 0 && isLoose(lines[0]) {
@@ -293,12 +281,11 @@ func trimmed(lines []string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// isRule reports whether a line is only dashes or similar.
+// isRule matches dashes and the like.
 func isRule(line string) bool {
 	return utf8.RuneCountInString(line) >= 3 && strings.Trim(line, "-—–=*_ ") == ""
 }
 
-// level returns a Markdown heading's level, or 0.
 func level(line string) int {
 	rest := strings.TrimLeft(line, "#")
 	if n := len(line) - len(rest); n <= 6 && strings.HasPrefix(rest, " ") {
@@ -307,19 +294,18 @@ func level(line string) int {
 	return 0
 }
 
-// bullet matches the marks before a list item.
 var bullet = regexp.MustCompile(`^[\s>]*(?:[-*+•–·]\s+|[・●○]\s*|\(?\d{1,3}[.)]\s*|\[[ xX]\]\s+)+`)
 
-// Unlisted returns a line without its bullet or number, trimmed.
+// Unlisted drops bullets and numbers.
 func Unlisted(line string) string {
 	return strings.TrimSpace(line[len(bullet.FindString(line)):])
 }
 
-// maxItem is the length in bytes from which an item accepts no more lines.
+// Longer items accept no more lines.
 const maxItem = 1000
 
-// Items returns a list's items, one a line, joined with indented or unmarked lines that
-// follow. Without bullets, semicolons also separate items.
+// Items joins indented and unmarked lines with the item above. Without bullets,
+// semicolons separate items too.
 func Items(text string) []string {
 	items := []string{}
 	depth, goes := -1, false
@@ -353,7 +339,6 @@ func Items(text string) []string {
 	return items
 }
 
-// sep returns the separator between an item and its subitem.
 func sep(item string) string {
 	if strings.HasSuffix(item, ":") || strings.HasSuffix(item, "：") {
 		return " "

@@ -8,10 +8,10 @@ import (
 	"ponder/internal/textkit"
 )
 
-// figure matches a number with an optional unit: 0.8, 0,8, .8, 80%, 8/10, 8 out of 10.
+// 0.8, 0,8, .8, 80%, 8/10, 8 out of 10.
 var figure = regexp.MustCompile(`(?i)(^-)?(\d+(?:[.,]\d+)?|[.,]\d+)(?:\s*(%|percent\b)|\s*(?:/|out of|of)\s*(\d+(?:\.\d+)?))?`)
 
-// levels are words for shares; longer ones precede their prefixes.
+// Longer words precede their prefixes.
 var levels = []struct {
 	word  string
 	share float64
@@ -20,10 +20,10 @@ var levels = []struct {
 	{"high", 0.8}, {"likely", 0.7}, {"medium", 0.5}, {"moderate", 0.5}, {"low", 0.2},
 }
 
-// maxFigure limits the text searched for a number, in bytes.
+// In bytes.
 const maxFigure = 80
 
-// number returns the number in v, if any. It scales shares such as 80% or 8/10.
+// number scales shares such as 80% or 8/10.
 func (m *member) number(v any) (x float64, ok bool) {
 	switch v := v.(type) {
 	case float64:
@@ -37,8 +37,7 @@ func (m *member) number(v any) (x float64, ok bool) {
 	return x, ok
 }
 
-// figureIn returns the first number with a unit, else the first between 0 and 1, else the
-// first.
+// figureIn prefers a number with a unit, then one between 0 and 1, then the first.
 func figureIn(text string, scale float64) (x float64, ok bool) {
 	for _, f := range figure.FindAllStringSubmatch(text, -1) {
 		n, err := strconv.ParseFloat(f[1]+strings.Replace(f[2], ",", ".", 1), 64)

@@ -10,7 +10,6 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Unfenced returns text without an enclosing code fence.
 func Unfenced(text string) string {
 	text = textkit.CleanTrim(text)
 	if !strings.HasPrefix(text, "```") {
@@ -20,15 +19,15 @@ func Unfenced(text string) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "```"))
 }
 
-// A block is a paragraph, or a list item with its subordinate lines.
+// A block is a paragraph or list item.
 type block struct {
 	lines  []string
 	item   bool
 	indent int
 }
 
-// Paragraphs returns a text's paragraphs and list items, without introductions and
-// refusals. For JSON it returns the sentences.
+// Paragraphs returns paragraphs and list items without introductions and refusals, or the
+// sentences of JSON.
 func Paragraphs(text string) (kept []string) {
 	if text = Unfenced(text); IsJSON(text) {
 		return sentences(inner(text))
@@ -47,10 +46,9 @@ func Paragraphs(text string) (kept []string) {
 	return kept
 }
 
-// minWords is the minimum length of a sentence in JSON.
+// Of a sentence in JSON.
 const minWords = 4
 
-// sentences returns the texts of several words in a JSON value.
 func sentences(v any) (list []string) {
 	switch v := v.(type) {
 	case string:
@@ -69,11 +67,9 @@ func sentences(v any) (list []string) {
 	return list
 }
 
-// isLead reports whether a text is a line that introduces others.
 func isLead(s string) bool { return strings.HasSuffix(s, ":") && !strings.Contains(s, "\n") }
 
-// blocks splits a text. A list directly below a paragraph belongs to it, as does the
-// block after a colon.
+// A list directly below a paragraph belongs to it, as does a block after a colon.
 func blocks(text string) (all []*block) {
 	gap, code := false, false
 	for line := range strings.SplitSeq(text, "\n") {
@@ -106,13 +102,13 @@ func blocks(text string) (all []*block) {
 
 func bareOf(b *block) string { return strings.TrimSpace(b.lines[0]) }
 
-// maxRefusal limits a refusal or similar phrase, in bytes.
+// In bytes.
 const maxRefusal = 200
 
-// more matches words that accompany a negation.
+// With a negation.
 const more = `(?:new|further|more|additional|other|remaining|open|unanswered|worthwhile|significant|major|else|to add|to ask|left|relevant|key)`
 
-// Phrases without content, matched from the start.
+// Phrases without content, from the start.
 var (
 	refusal = regexp.MustCompile(`(?i)^(?:(?:i['’]m|i am) (?:very )?sorry,? (?:but )?|sorry,? (?:but )?|unfortunately,? |as an ai[^.]{0,60}, )*(?:i (?:can['’]?t|cannot|can not|am unable to|won['’]?t)|i['’]m (?:unable|not able) to) (?:help|assist|comply|fulfill|do that)\b`)
 
@@ -127,11 +123,9 @@ var (
 		`|if you(?:['’]d| would)? (?:like|want|need)[^.\n]{0,80}(?:let me|feel free|just ask|i can|i['’]d be|i['’]ll))`)
 )
 
-// IsRefusal reports whether a text refuses the task.
 func IsRefusal(text string) bool { return len(text) <= maxRefusal && refusal.MatchString(text) }
 
-// HasContent reports whether a text has content, unlike a word for nothing or a prompt's
-// placeholder.
+// HasContent excludes words for nothing and prompts' placeholders.
 func HasContent(text string) bool {
 	bare := strings.Trim(text, " .…!-–—*_[]()。")
 	return bare != "" && (len(bare) > maxRefusal || !nothing.MatchString(bare))

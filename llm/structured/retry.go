@@ -7,25 +7,23 @@ import (
 	"ponder/llm"
 )
 
-// Limits of a repeated answer, in bytes.
+// In bytes.
 const (
 	maxBad    = 8 << 10
 	maxReason = 500
 )
 
-// A Retry describes an unreadable answer, so that the model can try again: Bad is the
-// answer, Why its fault. The zero Retry has none.
+// A Retry is an unreadable answer and its fault. Zero: none.
 type Retry struct {
 	Bad string `json:"bad,omitempty"`
 	Why string `json:"why,omitempty"`
 }
 
-// RetryOf returns the Retry of an unreadable answer.
 func RetryOf(text string, err error) Retry {
 	return Retry{textkit.TruncateBytes(textkit.CleanTrim(text), maxBad), Reason(err)}
 }
 
-// Request returns req, extended by the bad answer if there is one.
+// Request adds the bad answer, if any.
 func (r Retry) Request(req llm.Request) llm.Request {
 	if r.Why == "" {
 		return req
@@ -33,7 +31,7 @@ func (r Retry) Request(req llm.Request) llm.Request {
 	return *llm.Reask(&req, llm.Say(llm.Assistant, r.Bad), &llm.Error{Class: llm.Malformed, Message: r.Why})
 }
 
-// Reason returns an error's text for a model.
+// Reason is for a model.
 func Reason(err error) string {
 	why := err.Error()
 	var e *llm.Error

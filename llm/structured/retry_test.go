@@ -8,7 +8,6 @@ import (
 	"ponder/llm"
 )
 
-// The retried request has the bad answer and its fault, both limited.
 func TestRetry(t *testing.T) {
 	req := llm.Request{System: "s", Messages: []llm.Message{llm.Say(llm.User, "q")}}
 	if got := (Retry{}).Request(req); len(got.Messages) != 1 {
