@@ -14,25 +14,23 @@ import (
 	"ponder/llm"
 )
 
-// An Adapter describes the adapter that [Conform] tests.
+// An Adapter is an adapter under test by [Conform].
 type Adapter struct {
-	// New returns a provider for a server. It appends its dialect's path to the URL.
+	// New returns a provider; it appends its dialect's path to the URL.
 	New func(Server) llm.Provider
 
-	// Model is a model that supports the whole dialect; Other is another one.
+	// Model supports the whole dialect; Other is another model.
 	Model, Other string
 
-	// Lacks are the features that the dialect does not have.
+	// Lacks lists missing features.
 	Lacks []Lack
 }
 
-// A Server is the server that an adapter connects to.
 type Server struct {
-	URL string // such as http://127.0.0.1:1234
+	URL string
 	Key string
 
-	// Patience limits the server's silence before and during an answer. Zero means the
-	// adapter's default.
+	// Patience limits the server's silence. Zero is the adapter's default.
 	Patience time.Duration
 }
 
@@ -52,9 +50,9 @@ const (
 
 func (a Adapter) has(l Lack) bool { return !slices.Contains(a.Lacks, l) }
 
-// Conform tests an adapter against a [Sim] over the wire. It checks text, reasoning,
-// tools, schemas, images and usage, the class of each failure, and that a broken stream
-// is no answer. It also checks that a reader that stops closes the connection.
+// Conform tests an adapter against a [Sim] over the wire: text, reasoning, tools,
+// schemas, images, usage, and each failure's class. A broken stream must be no answer,
+// and a reader that stops must close the connection.
 func Conform(t *testing.T, a Adapter) {
 	for _, group := range []struct {
 		name  string
@@ -92,8 +90,8 @@ type rig struct {
 	base     string
 	provider llm.Provider
 	model    llm.Model
-	asked    chan struct{} // model requests received
-	records  chan Record   // of model requests
+	asked    chan struct{} // received
+	records  chan Record
 }
 
 func newRig(t *testing.T, a Adapter, c SimConfig) *rig {
@@ -112,10 +110,8 @@ func newRig(t *testing.T, a Adapter, c SimConfig) *rig {
 	return r
 }
 
-// patience limits the wait for an expected event.
 const patience = 20 * time.Second
 
-// record returns the record of the next request.
 func (r *rig) record() Record {
 	r.Helper()
 	select {
@@ -127,7 +123,7 @@ func (r *rig) record() Record {
 	}
 }
 
-// ask sends a request, checks the general rules for answers and returns the answer.
+// ask checks what holds for all answers.
 func (r *rig) ask(req *llm.Request) *llm.Response {
 	r.Helper()
 	return r.askOf(r.model, req)
@@ -166,8 +162,7 @@ func (r *rig) askOf(m llm.Model, req *llm.Request) *llm.Response {
 	return done
 }
 
-// fail sends a request that must fail with one of the classes, checks the general rules
-// for errors and returns the error.
+// fail expects one of the classes and checks what holds for all errors.
 func (r *rig) fail(ctx context.Context, req *llm.Request, want ...llm.Class) *llm.Error {
 	r.Helper()
 	var err error
@@ -204,17 +199,16 @@ func reasoningOf(m llm.Message) string {
 	return b.String()
 }
 
-// question returns a request with one message.
 func question(text string) *llm.Request {
 	return &llm.Request{Messages: []llm.Message{llm.Say(llm.User, text)}}
 }
 
-// on returns a script line that answers text if the pattern matches.
+// on returns a line that answers text to a pattern.
 func on(pattern, text string) Line {
 	return Line{Match: regexp.MustCompile(pattern), Reply: encode(text)}
 }
 
-// always returns behaviours with chance 1.
+// always returns chances of 1.
 func always(of ...Behaviour) map[Behaviour]float64 {
 	m := make(map[Behaviour]float64, len(of))
 	for _, b := range of {
@@ -223,7 +217,6 @@ func always(of ...Behaviour) map[Behaviour]float64 {
 	return m
 }
 
-// hasBody reports whether a string in a JSON body contains text.
 func hasBody(body []byte, text string) bool {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
@@ -248,7 +241,7 @@ func hasBody(body []byte, text string) bool {
 	return in(v)
 }
 
-// statusOf returns the status that an error should have.
+// statusOf returns the expected status of the error.
 func statusOf(rec Record) int {
 	if rec.Status == http.StatusOK {
 		return 0
@@ -293,7 +286,6 @@ func usageTests() []conformTest {
 	}
 }
 
-// conformSane checks that no count is negative.
 func conformSane(r *rig) {
 	u := r.ask(question("Say something.")).Usage
 	for _, n := range []int{u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.Total()} {

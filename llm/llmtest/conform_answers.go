@@ -11,7 +11,7 @@ import (
 	"ponder/llm"
 )
 
-// awkward is text that is easily damaged in transit.
+// awkward is text that transit easily damages.
 const awkward = "He said: \"α → ω\" — 🧠👩‍👩‍👧; back\\slash, <tag> & data: x\n\n\ttab, null byte \\u0000, 你好, ٠١٢, e\u0301.\r\nend"
 
 func answerTests() []conformTest {
@@ -119,7 +119,6 @@ func conformLength(r *rig) {
 	}
 }
 
-// person is the type of the schema tests.
 type person struct {
 	Name   string   `json:"name"`
 	Age    int      `json:"age"`
@@ -155,7 +154,7 @@ func conformSchema(r *rig) {
 	}
 }
 
-// conformNoSchema accepts a fallback or a BadRequest error.
+// conformNoSchema accepts a fallback or BadRequest.
 func conformNoSchema(r *rig) {
 	req := personRequest()
 	done, err := llm.Collect(r.model.Generate(r.Context(), req))
@@ -170,8 +169,8 @@ func conformNoSchema(r *rig) {
 	}
 }
 
-// conformReasoning also sends the reasoning back to its model and to another. The server
-// refuses reasoning of another model.
+// conformReasoning also returns reasoning to both models; the server refuses another
+// model's.
 func conformReasoning(r *rig) {
 	req := question("Which is more, a dozen or eleven?")
 	req.Effort, req.MaxTokens = "medium", 30000
@@ -208,7 +207,7 @@ func conformImages(r *rig) {
 	}
 }
 
-// conformStored sends a request, and the same request read back from JSON.
+// conformStored compares a request with its stored form.
 func conformStored(r *rig) {
 	first := personRequest()
 	first.System, first.MaxTokens, first.Effort, first.Cache = "Think well.", 9000, "low", true

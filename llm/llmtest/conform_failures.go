@@ -62,8 +62,7 @@ func needing(l Lack, c conformTest) conformTest {
 	return c
 }
 
-// refused checks the class and status of an error without an answer, and that the adapter
-// did not retry.
+// refused expects a class and status, and no retry.
 func refused(b Behaviour, class llm.Class) conformTest {
 	return conformTest{name: string(b), config: SimConfig{Behaviours: always(b)}, run: func(r *rig) {
 		e := r.fail(r.Context(), question("Will this fail?"), class)
@@ -106,7 +105,7 @@ func breakTests() []conformTest {
 	}
 }
 
-// silent checks that an adapter gives up on a silent server.
+// silent expects the adapter to give up on a silent server.
 func silent(name string, b Behaviour) conformTest {
 	return conformTest{name: name, config: SimConfig{Behaviours: always(b)}, run: func(r *rig) {
 		r.model = r.adapter.New(Server{URL: r.base, Key: rigKey, Patience: 50 * time.Millisecond}).Model(r.adapter.Model)
@@ -201,7 +200,6 @@ type held struct {
 	ended    chan error
 }
 
-// hold starts a held request.
 func (r *rig) hold(ctx context.Context) held {
 	h := held{make(chan struct{}), make(chan error, 1)}
 	model, ok := r.model.(llm.Holder)
@@ -221,7 +219,7 @@ func (r *rig) hold(ctx context.Context) held {
 	return h
 }
 
-// closed checks that the server saw the connection close.
+// closed expects the connection to be closed.
 func (r *rig) closed() {
 	r.Helper()
 	if rec := r.record(); !rec.Cancelled {
@@ -342,8 +340,7 @@ func (r *rig) askWithTools(text, choice string) *llm.Response {
 	return r.ask(req)
 }
 
-// conformCalls has the model call two tools, one of which fails, and returns the results.
-// The server refuses mismatched calls and results.
+// conformCalls returns results of two calls, one failed. The server refuses mismatches.
 func conformCalls(r *rig) {
 	req := question("Please add and multiply 2 and 3.")
 	req.Tools = conformTools()
@@ -380,8 +377,7 @@ func conformCalls(r *rig) {
 	r.askOther(req)
 }
 
-// askOther sends the conversation to the other model, without data that only the first
-// can read.
+// askOther must not send what only the first model can read.
 func (r *rig) askOther(req *llm.Request) {
 	r.Helper()
 	if done := r.askOf(r.provider.Model(r.adapter.Other), req); done.Finish == "" {

@@ -17,31 +17,29 @@ import (
 	"unicode"
 )
 
-// LSAModel is the model name under which a [Sim] serves its [LSA].
+// LSAModel is a [Sim]'s name for its [LSA].
 const LSAModel = "sim-lsa"
 
-// An LSA is an embedder fitted to a collection by latent semantic analysis. Texts about
-// the same topic are close, even in different words, if the collection relates the words.
-// It can replace an embedding model in search tests. It is deterministic and safe for
-// concurrent use.
+// An LSA embeds texts by latent semantic analysis of a collection. Texts on a topic are
+// close, even in other words that the collection relates. It replaces an embedding model
+// in search tests. It is deterministic and safe for concurrent use.
 //
-// It weights a text's terms by frequency and rarity and projects them onto the directions
-// of greatest variance.
+// It weights terms by frequency and rarity and projects them onto the directions of
+// greatest variance.
 type LSA struct {
 	terms  map[string]int
 	weight []float64   // by term
 	axes   [][]float64 // unit vectors, most significant first
 }
 
-// Limits of the fit.
 const (
-	lsaTexts = 20_000 // larger collections are sampled evenly
-	lsaTerms = 30_000 // the most frequent ones
+	lsaTexts = 20_000 // sampled evenly beyond
+	lsaTerms = 30_000 // most frequent
 	lsaLine  = 16 << 20
 )
 
-// NewLSA fits an embedder with up to dimensions dimensions; a small collection has fewer.
-// It takes seconds for thousands of texts and 256 dimensions.
+// NewLSA returns up to dimensions dimensions. It takes seconds for thousands of texts and
+// 256 dimensions.
 func NewLSA(texts []string, dimensions int) (*LSA, error) {
 	if dimensions < 1 || dimensions > 1024 {
 		return nil, fmt.Errorf("fit embedder: %d dimensions are not from 1 to 1024", dimensions)
@@ -70,8 +68,7 @@ func NewLSA(texts []string, dimensions int) (*LSA, error) {
 	return l, nil
 }
 
-// ReadLSA fits an embedder to collections in BEIR format: one JSON object with title and
-// text a line.
+// ReadLSA reads BEIR: a JSON object with title and text a line.
 func ReadLSA(dimensions int, collections ...io.Reader) (*LSA, error) {
 	var texts []string
 	for _, r := range collections {
@@ -94,13 +91,12 @@ func ReadLSA(dimensions int, collections ...io.Reader) (*LSA, error) {
 	return NewLSA(texts, dimensions)
 }
 
-// Dimensions returns the length of the vectors.
 func (l *LSA) Dimensions() int { return len(l.axes) }
 
-// Embed returns a unit vector. It is arbitrary for a text without known terms.
+// Embed returns a unit vector, arbitrary without known terms.
 func (l *LSA) Embed(text string) []float32 { return l.embed(text, len(l.axes)) }
 
-// embed returns a vector of size dimensions, at most all.
+// embed returns size dimensions, or all.
 func (l *LSA) embed(text string, size int) []float32 {
 	if size <= 0 || size > len(l.axes) {
 		size = len(l.axes)
@@ -121,7 +117,7 @@ func (l *LSA) embed(text string, size int) []float32 {
 	return out
 }
 
-// A sparse is a sparse vector, sorted by index.
+// A sparse vector is sorted by index.
 type sparse []entry
 
 type entry struct {
@@ -136,13 +132,11 @@ func (s sparse) dot(v []float64) (sum float64) {
 	return sum
 }
 
-// lsaRounds is the number of subspace iterations.
 const lsaRounds = 4
 
-// principal returns up to n orthonormal vectors that nearly span the first right singular
-// vectors of rows, in about their order. It uses subspace iteration from a random start
-// (Halko, Martinsson and Tropp, 2011). It skips the final rotation, which changes no
-// angle.
+// principal returns up to n orthonormal vectors near the first right singular vectors'
+// span, in about their order. It iterates a random subspace (Halko, Martinsson and Tropp,
+// 2011), without the final rotation, which changes no angle.
 func principal(rows []sparse, width, n int) [][]float64 {
 	n = min(n, len(rows), width)
 	left := columns(n, func(i int) []float64 {
@@ -161,7 +155,7 @@ func principal(rows []sparse, width, n int) [][]float64 {
 	return straighten(columns(len(left), func(i int) []float64 { return timesTransposed(rows, left[i], width) }))
 }
 
-// columns computes n columns on all cores.
+// columns uses all cores.
 func columns(n int, make1 func(i int) []float64) [][]float64 {
 	out := make([][]float64, n)
 	var wg sync.WaitGroup
@@ -177,7 +171,6 @@ func columns(n int, make1 func(i int) []float64) [][]float64 {
 	return out
 }
 
-// times returns the product of rows and v.
 func times(rows []sparse, v []float64) []float64 {
 	out := make([]float64, len(rows))
 	for i, r := range rows {
@@ -186,7 +179,6 @@ func times(rows []sparse, v []float64) []float64 {
 	return out
 }
 
-// timesTransposed returns the product of v and rows.
 func timesTransposed(rows []sparse, v []float64, width int) []float64 {
 	out := make([]float64, width)
 	for i, r := range rows {
@@ -197,13 +189,13 @@ func timesTransposed(rows []sparse, v []float64, width int) []float64 {
 	return out
 }
 
-// straighten orthonormalizes vectors in order (Gram-Schmidt) and drops dependent ones. It
-// modifies its argument.
+// straighten orthonormalizes its argument in place (Gram-Schmidt) and drops dependent
+// vectors.
 func straighten(vectors [][]float64) [][]float64 {
 	out := vectors[:0]
 	for _, v := range vectors {
 		before := norm(v)
-		for range 2 { // the second pass removes rounding errors
+		for range 2 { // against rounding errors
 			for _, axis := range out {
 				along := 0.0
 				for i, x := range axis {
@@ -234,7 +226,6 @@ func norm(v []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// lsaBag counts the terms of a text.
 func lsaBag(text string) map[string]int {
 	bag := map[string]int{}
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -245,10 +236,10 @@ func lsaBag(text string) map[string]int {
 	return bag
 }
 
-// lsaEndings are English suffixes; longer ones come first. Stems have at least 3 bytes.
+// lsaEndings are English suffixes; a longer one precedes its own endings.
 var lsaEndings = strings.Fields("ization ational fulness ousness iveness ations ation ments ement ment ness ities ity ings ing edly ed ally ly ies ives ive ers er ic al es s e y")
 
-// lsaStem removes a word's suffix, roughly: suffixes carry little meaning.
+// lsaStem removes a suffix, which carries little meaning.
 func lsaStem(word string) string {
 	for _, e := range lsaEndings {
 		if rest, ok := strings.CutSuffix(word, e); ok && len(rest) >= 3 {
@@ -258,7 +249,7 @@ func lsaStem(word string) string {
 	return word
 }
 
-// weigh numbers the terms that occur in several texts and weights them by rarity.
+// weigh weights terms of several texts by rarity.
 func (l *LSA) weigh(bags []map[string]int) {
 	in := map[string]int{}
 	for _, bag := range bags {
@@ -281,7 +272,7 @@ func (l *LSA) weigh(bags []map[string]int) {
 	}
 }
 
-// point returns a text's term weights as a unit vector.
+// point returns term weights as a unit vector.
 func (l *LSA) point(bag map[string]int) sparse {
 	var out sparse
 	for term, n := range bag {

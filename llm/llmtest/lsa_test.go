@@ -12,7 +12,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// collection covers two topics, in several words each.
 const collection = `{"_id": "1", "title": "Cars", "text": "The car has an engine and four wheels."}
 {"_id": "2", "title": "", "text": "An automobile has an engine, wheels and a driver."}
 {"_id": "3", "text": "The driver of the car turns the wheels."}
@@ -89,7 +88,6 @@ func TestLSARefuses(t *testing.T) {
 	}
 }
 
-// Every dialect with embeddings serves LSAModel.
 func TestSimServesLSA(t *testing.T) {
 	l := fitted(t)
 	base := llmtest.Serve(t, llmtest.NewSim(llmtest.SimConfig{LSA: l}))
@@ -116,7 +114,6 @@ func TestSimServesLSA(t *testing.T) {
 	}
 }
 
-// embeddings requests embeddings in any dialect.
 func embeddings(t *testing.T, url, body string) (out [][]float32) {
 	t.Helper()
 	resp, err := http.Post(url, "application/json", strings.NewReader(body))

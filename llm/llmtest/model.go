@@ -1,14 +1,11 @@
 // Package llmtest tests code that talks to models.
 //
 // A [Model] answers in-process by a function of the request, with virtual latency; a
-// [Provider] makes such models.
+// [Provider] makes such models. A [Sim] is a simulated server of all wire formats, with
+// or without faults. [Serve] and [Pipe] connect tests to it; cmd/ponder-sim is a command.
+// [Conform] checks an adapter against it; [Recordings] are exchanges with real providers.
 //
-// A [Sim] is a simulated server that speaks all providers' wire formats, with or without
-// faults. [Serve] and [Pipe] connect tests to it; cmd/ponder-sim runs it as a command.
-// [Conform] checks an adapter against it, and [Recordings] returns recorded exchanges
-// with real providers.
-//
-// Generated answers are plausible text about the prompt, or valid JSON for a schema.
+// Generated answers are plausible text about the prompt, or JSON of a schema.
 package llmtest
 
 import (
@@ -26,15 +23,14 @@ import (
 	"ponder/llm/llmtest/internal/mimic"
 )
 
-// An Answer returns a model's answer. It must depend only on the request, so that the
-// order of requests does not matter.
+// An Answer must depend only on the request, so that order does not matter.
 type Answer func(*llm.Request) (llm.Message, error)
 
 func Echo(r *llm.Request) (llm.Message, error) {
 	return llm.Say(llm.Assistant, lastText(r)), nil
 }
 
-// Plausible returns the answers of a [Sim] with that seed, without tools.
+// Plausible answers like a [Sim] with that seed, without tools.
 func Plausible(seed uint64) Answer {
 	return func(r *llm.Request) (llm.Message, error) {
 		p := mimic.Prompt{System: r.System, Text: lastText(r)}
@@ -46,35 +42,33 @@ func Plausible(seed uint64) Answer {
 }
 
 // A Model is an in-process [llm.Model]. The zero value answers plausibly and at once. Set
-// the fields before the first Generate.
+// fields before the first Generate.
 //
-// Latency uses timers of package time, so that it is virtual in a testing/synctest
-// bubble.
+// Latency is virtual in a testing/synctest bubble.
 type Model struct {
 	ID     string // full name; "" is test/model
 	Answer Answer // nil is Plausible(0)
 
-	// Latency is the time to the first delta, Between the time between deltas. Both
-	// depend on the request and its attempt.
+	// Latency precedes the first delta, Between each other. Both depend on request and
+	// attempt.
 	Latency, Between Delay
 
-	// Deltas is the number of text pieces; zero is 4.
+	// Deltas is the number of pieces; zero is 4.
 	Deltas int
 
-	// Failures is the number of times that each distinct request fails with Failure
-	// before its answer. A nil Failure is a Transient [llm.Error].
+	// Failures is how many times each request fails with Failure first. A nil Failure is
+	// Transient.
 	Failures int
 	Failure  error
 
-	// Behaviours apply to all answers. A Model supports Hang, Stall, Cut, Endless,
-	// Overlong, Empty, Malformed, Reason and the false usages. Cut yields a Truncated
-	// error midway.
+	// Behaviours may be Hang, Stall, Cut (Truncated midway), Endless, Overlong, Empty,
+	// Malformed, Reason and the false usages.
 	Behaviours []Behaviour
 
-	// Usage, if set, modifies the reported usage.
+	// Usage modifies the reported usage.
 	Usage func(*llm.Request, *llm.Usage)
 
-	// Asked, if set, is called with each request, from several goroutines.
+	// Asked gets each request, from several goroutines.
 	Asked func(*llm.Request)
 
 	mu    sync.Mutex
@@ -82,18 +76,17 @@ type Model struct {
 	seen  tally
 }
 
-// Counts are the counters of a [Model].
 type Counts struct {
 	Calls     int // started
 	Answers   int // succeeded
-	Failures  int // failed for a reason other than ctx
+	Failures  int // except by ctx
 	Cancelled int // ended by ctx or the reader
-	Repeated  int // repeated requests
-	Active    int // in flight
-	Peak      int // maximum in flight
+	Repeated  int
+	Active    int
+	Peak      int // of Active
 }
 
-// Counts returns the counters. It is safe for concurrent use.
+// Counts is safe for concurrent use.
 func (m *Model) Counts() Counts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -150,7 +143,6 @@ func (m *Model) ended(how func(*Counts) *int) {
 	*how(&m.count)++
 }
 
-// failure converts err to an [llm.Error] of this model.
 func (m *Model) failure(err error) error {
 	e := llm.Error{Class: llm.ClassOf(err), Message: err.Error(), Err: err}
 	if known := (*llm.Error)(nil); errors.As(err, &known) {
@@ -173,18 +165,17 @@ func lastText(r *llm.Request) string {
 	return ""
 }
 
-// hashOf identifies a request.
 func hashOf(r *llm.Request) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(encode(r)) // never fails
 	return h.Sum64()
 }
 
-// A Provider is an in-process [llm.Provider]. The zero value has every model. Set the
-// fields before the first use.
+// A Provider is an in-process [llm.Provider]. The zero value has every model. Set fields
+// before use.
 type Provider struct {
 	Name   string            // "" is test
-	Models map[string]*Model // by ID; nil means that every model exists
+	Models map[string]*Model // by ID; nil: every model exists
 
 	mu   sync.Mutex
 	made map[string]*Model
@@ -217,7 +208,7 @@ func (p *Provider) Check(_ context.Context, id string) error {
 	return nil
 }
 
-// Embed implements [llm.Provider]. Texts with the same words are close.
+// Embed makes texts with the same words close.
 func (p *Provider) Embed(ctx context.Context, _ string, texts []string) ([][]float32, llm.Usage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, llm.Usage{}, &llm.Error{Class: llm.Cancelled, Message: "cancelled", Err: err}
@@ -241,17 +232,15 @@ func (p *Provider) missing(id string) error {
 	return &llm.Error{Class: llm.NotFound, Model: p.full(id), Status: 404, Message: "no such model"}
 }
 
-// A take is one answer in progress.
 type take struct {
 	model  *Model
 	ctx    context.Context
 	yield  func(llm.Delta, error) bool
 	rng    *rand.Rand
 	finish llm.Finish
-	broken bool // the reader stopped
+	broken bool // reader stopped
 }
 
-// play streams the answer, or returns an error.
 func (t *take) play(req *llm.Request, attempt int) error {
 	m := t.model
 	if err := t.wait(m.Latency); err != nil {
@@ -282,7 +271,7 @@ func (t *take) play(req *llm.Request, attempt int) error {
 	return nil
 }
 
-// conduct applies the model's behaviours to an answer.
+// conduct applies behaviours.
 func (t *take) conduct(req *llm.Request, msg llm.Message) llm.Message {
 	m, text := t.model, msg.Text()
 	if t.finish = llm.FinishStop; len(msg.Calls()) > 0 {
@@ -305,7 +294,6 @@ func (t *take) conduct(req *llm.Request, msg llm.Message) llm.Message {
 	return msg
 }
 
-// stream yields an answer's text in pieces.
 func (t *take) stream(msg llm.Message) error {
 	for _, p := range msg.Parts {
 		if p.Reasoning != "" && !t.give(llm.Delta{Reasoning: p.Reasoning}) {
@@ -339,7 +327,7 @@ func (t *take) stream(msg llm.Message) error {
 	return nil
 }
 
-// between returns the delay between deltas. An endless answer always has one.
+// between is never zero in an endless answer.
 func (t *take) between() Delay {
 	if d := t.model.Between; d.Mean > 0 || !t.model.has(Endless) {
 		return d
@@ -347,7 +335,7 @@ func (t *take) between() Delay {
 	return Delay{Mean: time.Millisecond}
 }
 
-// give yields a delta and reports whether the reader continues.
+// give reports whether the reader continues.
 func (t *take) give(d llm.Delta) bool {
 	t.broken = !t.yield(d, nil)
 	return !t.broken
@@ -365,7 +353,6 @@ func (t *take) forever() error {
 	return t.ctx.Err()
 }
 
-// usage returns the reported usage.
 func (t *take) usage(req *llm.Request, msg llm.Message) llm.Usage {
 	u := llm.Usage{Input: (req.Size() + 3) / 4, Output: (msg.Size() + 3) / 4}
 	for _, p := range msg.Parts {

@@ -18,22 +18,21 @@ import (
 	"ponder/llm"
 )
 
-// A Recording is one recorded exchange with a provider.
 type Recording struct {
-	File    string // source; unique together with the URL
+	File    string // unique with the URL
 	URL     string
 	Dialect string // oaichat, oairesp, anth or gem
 	Status  int
-	Request []byte // JSON body
-	Body    []byte // response body
-	Type    string // response content type
+	Request []byte // JSON
+	Body    []byte
+	Type    string // content type
 }
 
-// recordings is the file of all exchanges, relative to the repository's root.
+// recordings is relative to the repository's root.
 const recordings = "../shared/data/llm-recordings/fantasy.jsonl"
 
-// Recordings returns the recorded exchanges of a dialect in a fixed order. It skips the
-// test if the file does not exist.
+// Recordings returns a dialect's exchanges in fixed order, or skips the test without the
+// file.
 func Recordings(t testing.TB, dialect string) []Recording {
 	t.Helper()
 	f, err := os.Open(filepath.Join(root(t), filepath.FromSlash(recordings)))
@@ -69,7 +68,6 @@ func readRecordings(r io.Reader, dialect string) (found []Recording, err error) 
 	}
 }
 
-// root returns the folder of go.mod.
 func root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -88,17 +86,15 @@ func root(t testing.TB) string {
 	}
 }
 
-// Sent is a request that a replaying server received.
 type Sent struct {
 	Method string
-	Path   string // with the query
+	Path   string
 	Header http.Header
 	Body   []byte
 }
 
-// Replay starts a server that answers every request with the recorded body, in random
-// small pieces by seed, until the test ends. It sends the requests to the channel, which
-// holds 16.
+// Replay serves the recorded body in random pieces by seed until the test ends. The
+// channel gets the requests and holds 16.
 func Replay(t testing.TB, rec Recording, seed uint64) (*httptest.Server, <-chan Sent) {
 	t.Helper()
 	sent := make(chan Sent, 16)
@@ -118,8 +114,7 @@ func Replay(t testing.TB, rec Recording, seed uint64) (*httptest.Server, <-chan 
 	return server, sent
 }
 
-// InPieces writes data in random pieces by seed, mostly small, and flushes w after each
-// if possible.
+// InPieces writes mostly small random pieces by seed, and flushes w if possible.
 func InPieces(w io.Writer, data []byte, seed uint64) error {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	flusher, _ := w.(http.Flusher)
@@ -137,9 +132,8 @@ func InPieces(w io.Writer, data []byte, seed uint64) error {
 	return nil
 }
 
-// RoundTrip replays a recording to the model that open returns for the server's base URL.
-// It returns the answer or error and the sent request. It checks the stream, that the
-// model sent one request, and that JSON storage does not change it.
+// RoundTrip replays a recording to a model at the server's base URL. It checks the
+// stream, that one request was sent, and that storage does not change it.
 func RoundTrip(t testing.TB, rec Recording, seed uint64, open func(base string) llm.Model, req *llm.Request) (*llm.Response, Sent, error) {
 	t.Helper()
 	server, sent := Replay(t, rec, seed)
@@ -172,8 +166,8 @@ func RoundTrip(t testing.TB, rec Recording, seed uint64, open func(base string) 
 	return resp, first, err
 }
 
-// Generate reads a model's answer and checks the stream. It must end with one last delta
-// or one [llm.Error], and the deltas must add up to the answer.
+// Generate checks that the stream ends with one last delta or [llm.Error], and that the
+// deltas add up.
 func Generate(t testing.TB, m llm.Model, req *llm.Request) (resp *llm.Response, err error) {
 	t.Helper()
 	var text, reasoning strings.Builder

@@ -16,34 +16,33 @@ import (
 	"time"
 )
 
-// A Sim is a simulated model server. It is an [http.Handler] for the wire formats of
-// OpenAI (chat completions and Responses), Anthropic, Gemini and Ollama, streaming or
-// not:
+// A Sim is a simulated model server, an [http.Handler] for OpenAI (chat completions and
+// Responses), Anthropic, Gemini and Ollama, streaming or not:
 //
 //	/v1/chat/completions /v1/responses /v1/embeddings /v1/models
 //	/v1/messages /v1/messages/count_tokens
 //	/v1beta/models/{model}:generateContent and its siblings
 //	/api/chat /api/generate /api/embed /api/show /api/tags /api/version
 //
-// Paths may have the prefix /openai, /anthropic, /gemini or /ollama. The answer is a pure
-// function of the seed and the request's meaning, independent of dialect and order. A Sim
-// refuses invalid requests as the providers do.
+// Paths may start with /openai, /anthropic, /gemini or /ollama. Answers are a pure
+// function of the seed and the request's meaning, in any dialect and order. A Sim refuses
+// invalid requests as providers do.
 //
 // GET /sim/stats returns [Stats], GET /sim/config the [SimConfig]. POST /sim/config
-// changes the given fields, POST /sim/reset calls Reset.
+// merges fields, POST /sim/reset calls Reset.
 //
 // A Sim is safe for concurrent use.
 type Sim struct {
 	config atomic.Pointer[SimConfig]
 	limit  limiter
-	held   atomic.Int64 // requests that count against Parallel
-	seen   tally        // counts of prompts and script lines
+	held   atomic.Int64 // count against Parallel
+	seen   tally        // prompts and script lines
 
-	mu    sync.Mutex // guards stats
+	mu    sync.Mutex // of stats
 	stats Stats
 }
 
-// NewSim returns a simulated server. The zero configuration answers at once.
+// NewSim with a zero configuration answers at once.
 func NewSim(c SimConfig) *Sim {
 	s := new(Sim)
 	s.Configure(c)
@@ -51,10 +50,10 @@ func NewSim(c SimConfig) *Sim {
 	return s
 }
 
-// Configure applies c to future requests.
+// Configure affects future requests.
 func (s *Sim) Configure(c SimConfig) { s.config.Store(&c) }
 
-// Reset clears the counts of requests, prompts and script lines.
+// Reset clears all counts.
 func (s *Sim) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,9 +63,9 @@ func (s *Sim) Reset() {
 }
 
 const (
-	maxBody     = 64 << 20 // bytes of a request
-	maxSettings = 4 << 20  // bytes of a configuration
-	maxReserved = 1 << 20  // bytes allocated before the body arrives
+	maxBody     = 64 << 20
+	maxSettings = 4 << 20
+	maxReserved = 1 << 20 // bytes allocated in advance
 )
 
 func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +84,6 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reconfigure merges the body's fields into the configuration.
 func (s *Sim) reconfigure(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSettings))
 	if err == nil {
@@ -99,7 +97,6 @@ func (s *Sim) reconfigure(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusBadRequest, map[string]string{"error": fmt.Sprintf("change configuration: %v", err)})
 }
 
-// serve answers a provider request.
 func (s *Sim) serve(w http.ResponseWriter, r *http.Request) {
 	to := route(r)
 	if to.serve == nil {
@@ -127,17 +124,15 @@ func (s *Sim) serve(w http.ResponseWriter, r *http.Request) {
 	to.serve(x, to.model, body)
 }
 
-// readBody reads a body of up to 64 MB.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var b bytes.Buffer
 	if n := r.ContentLength; n > 0 && n <= maxReserved {
-		b.Grow(int(n) + bytes.MinRead) // ReadFrom needs this room to see the end
+		b.Grow(int(n) + bytes.MinRead) // to see the end
 	}
 	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	return b.Bytes(), err
 }
 
-// An exchange is one request and its answer.
 type exchange struct {
 	sim     *Sim
 	config  *SimConfig
@@ -184,7 +179,6 @@ func (x *exchange) send(status int, contentType string, body []byte) {
 
 func (x *exchange) answer(v any) { x.send(http.StatusOK, "application/json", encode(v)) }
 
-// end records the exchange.
 func (x *exchange) end() {
 	if x.held {
 		x.sim.held.Add(-1)
@@ -203,7 +197,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(append(encode(v), '\n'))
 }
 
-// encode returns v, made of plain values, as JSON.
+// encode expects plain values.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -212,38 +206,38 @@ func encode(v any) []byte {
 	return b
 }
 
-// A Record describes one request to a [Sim].
+// A Record describes a request to a [Sim].
 type Record struct {
 	Time        time.Time   `json:"time"` // arrival
 	Dialect     string      `json:"dialect"`
 	Path        string      `json:"path"`
-	Client      string      `json:"client,omitempty"` // address of the connection
+	Client      string      `json:"client,omitempty"` // address
 	Model       string      `json:"model,omitempty"`
-	Prompt      string      `json:"prompt,omitempty"`  // hash of the request's meaning, independent of dialect
-	Attempt     int         `json:"attempt,omitempty"` // counts requests with this Prompt
+	Prompt      string      `json:"prompt,omitempty"`  // hash of the meaning, in any dialect
+	Attempt     int         `json:"attempt,omitempty"` // with this Prompt
 	PromptBytes int         `json:"prompt_bytes"`
 	Input       int         `json:"input_tokens"`
-	Output      int         `json:"output_tokens"` // actual, until the end
+	Output      int         `json:"output_tokens"` // actual
 	Status      int         `json:"status"`
 	Behaviours  []Behaviour `json:"behaviours,omitempty"`
 	Streamed    bool        `json:"streamed,omitempty"`
-	Started     time.Time   `json:"started"` // first byte of the answer, or zero
+	Started     time.Time   `json:"started"` // first byte, or zero
 	Ended       time.Time   `json:"ended"`
-	Whole       bool        `json:"whole"`               // the answer was sent completely
-	Cancelled   bool        `json:"cancelled,omitempty"` // the client closed the connection early
+	Whole       bool        `json:"whole"`               // sent completely
+	Cancelled   bool        `json:"cancelled,omitempty"` // closed early by the client
 
-	Body []byte `json:"-"` // as received
+	Body []byte `json:"-"`
 }
 
-// Stats are the counters of a [Sim].
+// Stats counts since the start or the last Reset.
 type Stats struct {
-	Requests   int               `json:"requests"`  // ended
-	Answers    int               `json:"answers"`   // complete model answers
-	Cancelled  int               `json:"cancelled"` // closed early by the client
-	Failed     int               `json:"failed"`    // answered with an error status
-	Repeated   int               `json:"repeated"`  // repeated requests
-	Active     int               `json:"active"`    // in flight
-	Peak       int               `json:"peak"`      // maximum in flight
+	Requests   int               `json:"requests"`
+	Answers    int               `json:"answers"`   // complete
+	Cancelled  int               `json:"cancelled"` // by the client
+	Failed     int               `json:"failed"`    // error status
+	Repeated   int               `json:"repeated"`
+	Active     int               `json:"active"`
+	Peak       int               `json:"peak"` // of Active
 	Input      int               `json:"input_tokens"`
 	Output     int               `json:"output_tokens"`
 	Dialects   map[string]int    `json:"dialects"`
@@ -258,7 +252,6 @@ func newStats(active int) Stats {
 	}
 }
 
-// Stats returns the counts since the start or the last Reset.
 func (s *Sim) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -303,16 +296,15 @@ func (s *Sim) ended(r Record) {
 	}
 }
 
-// A tally counts occurrences by key. The zero value is ready.
+// A tally's zero value is ready.
 type tally struct {
 	mu sync.Mutex
 	n  map[uint64]int
 }
 
-// maxTally limits the keys of a tally; a full one restarts.
+// maxTally restarts a tally.
 const maxTally = 1 << 20
 
-// add increments key's count and returns it.
 func (t *tally) add(key uint64) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -329,8 +321,7 @@ func (t *tally) reset() {
 	t.n = nil
 }
 
-// Serve serves h on the loopback interface until the test ends and returns its URL,
-// http://127.0.0.1:port.
+// Serve serves h on the loopback until the test ends and returns http://127.0.0.1:port.
 func Serve(t testing.TB, h http.Handler) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -341,9 +332,8 @@ func Serve(t testing.TB, h http.Handler) string {
 	return "http://" + l.Addr().String()
 }
 
-// Pipe returns a client that sends all requests to h without a network. In a
-// testing/synctest bubble the server's delays are virtual. Its goroutines end with the
-// test, or when idle connections close.
+// Pipe returns a client of h without a network; delays are virtual in a testing/synctest
+// bubble. Its goroutines end with the test or idle connections.
 func Pipe(t testing.TB, h http.Handler) *http.Client {
 	t.Helper()
 	l := &pipes{ready: make(chan net.Conn), closed: make(chan struct{})}
@@ -366,7 +356,6 @@ func serve(t testing.TB, h http.Handler, l net.Listener) {
 	})
 }
 
-// pipes is a listener of in-memory connections.
 type pipes struct {
 	ready  chan net.Conn
 	closed chan struct{}

@@ -16,7 +16,7 @@ import (
 	"ponder/llm/openai"
 )
 
-// A deaf transport hides rate limits except refusals.
+// A deaf transport hides limits, except refusals.
 type deaf struct{ http.RoundTripper }
 
 func (d deaf) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -31,8 +31,8 @@ func (d deaf) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// crowd sends 150 requests through a gate, 8 at a time, each until it succeeds. It
-// returns the refusals by a limit of 60 a minute, and the time.
+// crowd sends 150 requests through a gate, 8 at a time until each succeeds, against a
+// limit of 60 a minute.
 func crowd(t *testing.T, burst int, hears bool, provider func(*http.Client) llm.Provider) (refused int, took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int32
@@ -76,8 +76,7 @@ func crowd(t *testing.T, burst int, hears bool, provider func(*http.Client) llm.
 	return refused, took
 }
 
-// A gate that sees the limits is refused far less often than one that does not, and
-// hardly slower.
+// Visible limits avoid most refusals at hardly any cost.
 func TestGateHearsAllowance(t *testing.T) {
 	for name, provider := range map[string]func(*http.Client) llm.Provider{
 		"openai": func(c *http.Client) llm.Provider {
@@ -90,7 +89,7 @@ func TestGateHearsAllowance(t *testing.T) {
 			return anthropic.New(anthropic.Config{BaseURL: "http://sim", HTTP: c})
 		},
 	} {
-		for _, burst := range []int{0, 10} { // with 10 the server reports another limit than it enforces
+		for _, burst := range []int{0, 10} { // with 10 it enforces another limit than it reports
 			t.Run(fmt.Sprint(name, " ", burst), func(t *testing.T) {
 				refused, took := crowd(t, burst, true, provider)
 				without, took2 := crowd(t, burst, false, provider)

@@ -12,7 +12,6 @@ import (
 	"ponder/llm"
 )
 
-// anthropicDialect is Anthropic's Messages API.
 func anthropicDialect() *dialect {
 	return &dialect{
 		name: "anthropic", key: anthropicKey, refuse: anthropicRefusal, inband: anthropicInband,
@@ -89,7 +88,7 @@ type anthropicRequest struct {
 	Output      struct {
 		Format anthropicFormat `json:"format"`
 	} `json:"output_config"`
-	Format anthropicFormat `json:"output_format"` // its former name
+	Format anthropicFormat `json:"output_format"` // former name
 }
 
 type anthropicFormat struct {
@@ -153,7 +152,6 @@ func (q *anthropicRequest) ask() *ask {
 	return a
 }
 
-// firstSource returns the first image in a tool's result.
 func firstSource(c content) *mediaSource {
 	for _, p := range c {
 		if p.Source != nil {
@@ -163,7 +161,7 @@ func firstSource(c content) *mediaSource {
 	return nil
 }
 
-// check returns Anthropic's reason to refuse the request, or "".
+// check returns Anthropic's refusal, or "".
 func (q *anthropicRequest) check() string {
 	switch {
 	case q.Model == "":
@@ -197,7 +195,7 @@ func (q *anthropicRequest) check() string {
 	return q.checkMessages()
 }
 
-// anthropicSchema finds schema features that Anthropic refuses.
+// anthropicSchema refuses what Anthropic does.
 var anthropicSchema = checker{check: func(_ string, raw json.RawMessage, s shape) string {
 	if !closed(s) {
 		return "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
@@ -214,9 +212,9 @@ var anthropicSchema = checker{check: func(_ string, raw json.RawMessage, s shape
 	return ""
 }}
 
-// checkMessages returns the fault in the order of calls and results, or "".
+// checkMessages checks the order of calls and results.
 func (q *anthropicRequest) checkMessages() string {
-	var open []string // calls that the next message must answer
+	var open []string // to be answered next
 	for i, m := range q.Messages {
 		if m.Role != "user" && m.Role != "assistant" {
 			return fmt.Sprintf("messages: Unexpected role %q. Allowed roles are \"user\" or \"assistant\".", m.Role)
@@ -251,7 +249,6 @@ func (q *anthropicRequest) checkMessages() string {
 	return ""
 }
 
-// anthropicModels serves GET /v1/models.
 func anthropicModels(path string) target {
 	name := strings.TrimPrefix(strings.TrimPrefix(path, "/v1/models"), "/")
 	model := func(id string) map[string]any {
@@ -298,7 +295,6 @@ func anthropicFinish(f llm.Finish) string {
 	return "end_turn"
 }
 
-// anthropicUsage returns usage with output tokens so far.
 func anthropicUsage(u llm.Usage, output int) map[string]any {
 	return map[string]any{
 		"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite, "cache_read_input_tokens": u.CacheRead,
@@ -307,7 +303,6 @@ func anthropicUsage(u llm.Usage, output int) map[string]any {
 	}
 }
 
-// anthropicMessageOf returns the message object with blocks.
 func anthropicMessageOf(r *reply, blocks []any, finish any, output int) map[string]any {
 	m := map[string]any{
 		"model": r.model, "id": "msg_01" + r.id, "type": "message", "role": "assistant", "content": blocks,
@@ -368,7 +363,7 @@ func anthropicStream(s *stream, _ *ask, r *reply) {
 	w.event("message_stop", `{"type":"message_stop"}`)
 }
 
-// at returns the start of an event of the current block.
+// at starts an event of the block.
 func (w *anthropicWriter) at(typ string) string {
 	return `{"type":"` + typ + `","index":` + strconv.Itoa(w.index)
 }
@@ -389,7 +384,6 @@ func (w *anthropicWriter) block(start string, inside func()) {
 	w.index++
 }
 
-// piece returns a function that writes text pieces as events.
 func (w *anthropicWriter) piece(typ, field string) func(string) bool {
 	head := "event: content_block_delta\ndata: " + w.at("content_block_delta") + `,"delta":{"type":"` + typ + `","` + field + `":`
 	return func(p string) bool {

@@ -12,59 +12,58 @@ import (
 	"time"
 )
 
-// A Behaviour is a deliberate, mostly faulty, behaviour of a model or server.
+// A Behaviour is a deliberate, mostly faulty, behaviour.
 type Behaviour string
 
-// Failures before an answer.
+// Before an answer.
 const (
 	RateLimit      Behaviour = "rate-limit"     // 429
 	ServerError    Behaviour = "server-error"   // 500
-	BadGateway     Behaviour = "bad-gateway"    // 502 with an HTML page
+	BadGateway     Behaviour = "bad-gateway"    // 502 with HTML
 	Unavailable    Behaviour = "unavailable"    // 503
 	Overloaded     Behaviour = "overloaded"     // 529 or 503
-	WrongKey       Behaviour = "wrong-key"      // 401, as if the key were wrong
-	NoCredit       Behaviour = "no-credit"      // 402 or 429: the account is exhausted
+	WrongKey       Behaviour = "wrong-key"      // 401
+	NoCredit       Behaviour = "no-credit"      // 402 or 429
 	NoModel        Behaviour = "no-model"       // 404
-	ContextLength  Behaviour = "context-length" // 400: the prompt is too long
+	ContextLength  Behaviour = "context-length" // 400
 	FilteredPrompt Behaviour = "filter-prompt"  // refused for its content
-	HTML           Behaviour = "html"           // 200 with an HTML page
-	Hang           Behaviour = "hang"           // no answer until the client disconnects
+	HTML           Behaviour = "html"           // 200 with HTML
+	Hang           Behaviour = "hang"           // no answer
 )
 
-// Failures during an answer.
+// During an answer.
 const (
-	OverloadedMidway Behaviour = "overloaded-midway" // an error in the stream
-	Cut              Behaviour = "cut"               // ends midway without an error
-	Drop             Behaviour = "drop"              // closes the connection midway
-	ResetMidway      Behaviour = "reset"             // resets the connection midway
-	NoEnd            Behaviour = "no-end"            // full text without the terminal event
-	Stall            Behaviour = "stall"             // sends nothing more from midway on
-	BadFrame         Behaviour = "bad-frame"         // an event that is not JSON
+	OverloadedMidway Behaviour = "overloaded-midway" // error in the stream
+	Cut              Behaviour = "cut"               // ends midway
+	Drop             Behaviour = "drop"
+	ResetMidway      Behaviour = "reset"
+	NoEnd            Behaviour = "no-end"    // no terminal event
+	Stall            Behaviour = "stall"     // silent from midway on
+	BadFrame         Behaviour = "bad-frame" // invalid JSON
 )
 
-// Faulty or unusual answers.
+// In an answer.
 const (
-	Malformed      Behaviour = "malformed"       // badly formatted: broken JSON, fences, other digits, ...
-	Endless        Behaviour = "endless"         // continues until the client disconnects
-	Overlong       Behaviour = "overlong"        // ten times too long, beyond max_tokens
-	Empty          Behaviour = "empty"           // no text
-	Filtered       Behaviour = "filter"          // ends early for its content
-	FalseCitations Behaviour = "false-citations" // cites nonexistent passages
-	UsageZero      Behaviour = "usage-zero"      // reports no usage tokens
-	UsageNegative  Behaviour = "usage-negative"  // reports negative usage
-	UsageHuge      Behaviour = "usage-huge"      // reports billions of tokens
-	UsageMissing   Behaviour = "usage-missing"   // reports no usage
-	NoSchema       Behaviour = "no-schema"       // 400 for a JSON schema
-	NoTools        Behaviour = "no-tools"        // 400 for tools
-	Obey           Behaviour = "obey"            // follows instructions planted in the prompt's documents
-	Reason         Behaviour = "reasoning"       // shows its reasoning
-	CallTools      Behaviour = "call-tools"      // calls a tool where it may
-	Slow           Behaviour = "slow"            // ten times slower
-	Comments       Behaviour = "comments"        // adds comments and pings to the stream
+	Malformed      Behaviour = "malformed" // broken JSON, fences, other digits, ...
+	Endless        Behaviour = "endless"
+	Overlong       Behaviour = "overlong" // ten times, beyond max_tokens
+	Empty          Behaviour = "empty"
+	Filtered       Behaviour = "filter"          // ends early
+	FalseCitations Behaviour = "false-citations" // nonexistent passages
+	UsageZero      Behaviour = "usage-zero"
+	UsageNegative  Behaviour = "usage-negative"
+	UsageHuge      Behaviour = "usage-huge" // billions
+	UsageMissing   Behaviour = "usage-missing"
+	NoSchema       Behaviour = "no-schema" // 400 for a JSON schema
+	NoTools        Behaviour = "no-tools"  // 400 for tools
+	Obey           Behaviour = "obey"      // follows planted instructions
+	Reason         Behaviour = "reasoning"
+	CallTools      Behaviour = "call-tools" // if possible
+	Slow           Behaviour = "slow"       // ten times
+	Comments       Behaviour = "comments"   // and pings
 )
 
-// Behaviours returns the names and descriptions of all behaviours, in the order of the
-// random draws.
+// Behaviours returns names and descriptions, in the order of draws.
 func Behaviours() [][2]string {
 	return slices.Clone(behaviours[:])
 }
@@ -112,7 +111,6 @@ func (b Behaviour) known() bool {
 	return slices.ContainsFunc(behaviours[:], func(k [2]string) bool { return k[0] == string(b) })
 }
 
-// failure returns the kind of error that a behaviour causes, if any.
 func (b Behaviour) failure() (kind, bool) {
 	k, ok := map[Behaviour]kind{
 		RateLimit: rateLimited, ServerError: serverError, BadGateway: badGateway, Unavailable: unavailable, Overloaded: overloaded, OverloadedMidway: overloaded,
@@ -121,12 +119,11 @@ func (b Behaviour) failure() (kind, bool) {
 	return k, ok
 }
 
-// conduct is the set of behaviours of one request.
 type conduct []Behaviour
 
 func (c conduct) has(b Behaviour) bool { return slices.Contains(c, b) }
 
-// draw picks behaviours by their chances.
+// draw applies chances.
 func draw(chances map[Behaviour]float64, rng *rand.Rand) (c conduct) {
 	if len(chances) == 0 {
 		return nil
@@ -140,7 +137,7 @@ func draw(chances map[Behaviour]float64, rng *rand.Rand) (c conduct) {
 	return c
 }
 
-// A kind classifies a failure. Each dialect has its own status and message for it.
+// A kind of failure has its own status and message in each dialect.
 type kind string
 
 const (
@@ -158,23 +155,22 @@ const (
 	page        kind = "page"
 )
 
-// A failure is an error response.
 type failure struct {
 	kind        kind
-	message     string // "" for the provider's usual message
-	param       string // parameter of a bad request, if the dialect names it
+	message     string // "": the usual one
+	param       string // if the dialect names it
 	model       string
 	tokens      int // of an oversized prompt
 	limit       int
-	status      int // 0 for the provider's usual status
+	status      int // 0: the usual one
 	contentType string
-	retry       time.Duration // delay before a retry
+	retry       time.Duration
 }
 
-// A RetryForm is how a server reports the retry delay.
+// A RetryForm is a form of the retry delay.
 type RetryForm string
 
-// The forms; "" is the provider's own.
+// "" is the provider's.
 const (
 	RetrySeconds  RetryForm = "seconds"  // Retry-After: 2
 	RetryFraction RetryForm = "fraction" // Retry-After: 1.5
@@ -185,7 +181,6 @@ const (
 	RetryUnsaid   RetryForm = "unsaid"
 )
 
-// retryHeaders sets the headers for the retry delay.
 func retryHeaders(h http.Header, form RetryForm, after time.Duration) {
 	seconds := strconv.Itoa(int(math.Ceil(after.Seconds())))
 	switch form {
@@ -207,7 +202,6 @@ const gatewayPage = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<b
 
 const loginPage = "<!DOCTYPE html>\n<html><head><title>Sign in to the network</title></head><body><form method=\"post\"></form></body></html>\n"
 
-// fail sends the response for a failure.
 func (x *exchange) fail(f failure) {
 	f.model = x.rec.Model
 	switch f.kind {
@@ -229,7 +223,6 @@ func (x *exchange) fail(f failure) {
 	x.refuse(f)
 }
 
-// said returns the failure's message or the usual one.
 func (f failure) said(usual string, args ...any) string {
 	if f.message != "" {
 		return f.message
@@ -237,10 +230,10 @@ func (f failure) said(usual string, args ...any) string {
 	return fmt.Sprintf(usual, args...)
 }
 
-// A limiter is a token bucket. The zero value is full.
+// A limiter is a token bucket. Zero is full.
 type limiter struct {
 	mu   sync.Mutex
-	full time.Time // time when the bucket is full again
+	full time.Time // again
 }
 
 func (l *limiter) reset() {
@@ -249,8 +242,7 @@ func (l *limiter) reset() {
 	l.full = time.Time{}
 }
 
-// take takes a request from the bucket. It returns the requests left, the time until full
-// and, if it is empty, the time to wait.
+// take returns requests left, time until full, and the wait if empty.
 func (l *limiter) take(perMinute, burst int, now time.Time) (left int, full, wait time.Duration) {
 	if burst <= 0 {
 		burst = perMinute
@@ -270,7 +262,7 @@ func (l *limiter) take(perMinute, burst int, now time.Time) (left int, full, wai
 	return int((time.Duration(burst)*each - full) / each), full, 0
 }
 
-// within checks the request limits and sets their headers.
+// within checks limits and sets headers.
 func (x *exchange) within() (failure, bool) {
 	c := x.config
 	x.held = true
@@ -289,7 +281,7 @@ func (x *exchange) within() (failure, bool) {
 	return failure{}, true
 }
 
-// retryAfter returns the retry delay if no limit determines it.
+// retryAfter applies without a limit.
 func (x *exchange) retryAfter() time.Duration {
 	if d := x.config.RetryAfter.Mean; d > 0 {
 		return d
@@ -311,7 +303,6 @@ func anthropicLimits(h http.Header, limit, left int, full time.Duration, now tim
 
 func noLimits(http.Header, int, int, time.Duration, time.Time) {}
 
-// retryWords formats a delay as OpenAI does in messages.
 func retryWords(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%dms", d.Milliseconds())

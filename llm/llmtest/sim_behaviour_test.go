@@ -39,7 +39,7 @@ func TestSimErrorStatuses(t *testing.T) {
 		llmtest.NoCredit:      {"openai": 429, "responses": 429, "anthropic": 400, "gemini": 429, "ollama": 402},
 		llmtest.NoModel:       {"openai": 404, "responses": 404, "anthropic": 404, "gemini": 404, "ollama": 404},
 		llmtest.ContextLength: {"openai": 400, "responses": 400, "anthropic": 400, "gemini": 400, "ollama": 400},
-		// Gemini refuses in an answer with status 200.
+		// refused in an answer
 		llmtest.FilteredPrompt: {"openai": 400, "responses": 400, "anthropic": 400, "gemini": 200, "ollama": 400},
 		llmtest.HTML:           {"openai": 200, "responses": 200, "anthropic": 200, "gemini": 200, "ollama": 200},
 	}
@@ -97,7 +97,7 @@ func TestSimBreaksStreams(t *testing.T) {
 	}
 }
 
-// validFrames counts events or lines that are not JSON.
+// validFrames counts invalid JSON.
 func validFrames(body string) (broken int) {
 	for line := range strings.Lines(body) {
 		line, data := strings.CutPrefix(strings.TrimSpace(line), "data: ")
@@ -176,7 +176,7 @@ func TestSimRefusesSchemasAndTools(t *testing.T) {
 	}
 }
 
-// The draw depends on prompt and attempt: in any order the same requests fail.
+// In any order the same requests fail.
 func TestSimFailsTheSameInAnyOrder(t *testing.T) {
 	failed := func(order []int) []string {
 		c := with()
@@ -190,7 +190,7 @@ func TestSimFailsTheSameInAnyOrder(t *testing.T) {
 		slices.Sort(out)
 		return out
 	}
-	order := make([]int, 200) // each question twice
+	order := make([]int, 200) // twice each
 	for i := range order {
 		order[i] = i
 	}

@@ -9,7 +9,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// BenchmarkSim measures the server's cost of an answer, without a network.
+// BenchmarkSim excludes the network.
 func BenchmarkSim(b *testing.B) {
 	prompt := strings.Repeat("- an earlier thought about layered awareness and how it is measured in animals\n", 60) +
 		"Question: What is consciousness, %d?\nGenerate 3-5 thoughts.\nTHOUGHT: [text]\nTYPE: [critique/insight]\nCONFIDENCE: [0.0-1.0]\n---"

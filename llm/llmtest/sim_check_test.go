@@ -72,7 +72,7 @@ func TestSimRefusesWhatProvidersRefuse(t *testing.T) {
 	}
 }
 
-// FuzzSim sends any body to any endpoint. The answer must be JSON or a stream.
+// Any body gives JSON or a stream.
 func FuzzSim(f *testing.F) {
 	paths := []string{
 		"/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/v1/embeddings",
@@ -104,7 +104,6 @@ func FuzzSim(f *testing.F) {
 	})
 }
 
-// A recorder keeps an answer.
 type recorder struct {
 	header http.Header
 	status int

@@ -18,67 +18,62 @@ import (
 	"ponder/llm"
 )
 
-// A SimConfig configures a [Sim]. The zero value answers at once and without faults.
+// A SimConfig configures a [Sim]. The zero value has no delays or faults.
 type SimConfig struct {
 	Seed uint64 `json:"seed"`
 
-	// Key, if set, is the only accepted key.
+	// Key is the only accepted key, if set.
 	Key string `json:"key,omitempty"`
 
-	// Models, if set, are the only models.
+	// Models are the only models, if set.
 	Models []string `json:"models,omitempty"`
 
-	// Context is the context window in tokens. Zero means no limit.
+	// Context is in tokens. Zero: no limit.
 	Context int `json:"context,omitempty"`
 
-	// FirstToken is the delay before the first token, Token the delay between tokens, or
-	// between chunks if Chunks is set.
+	// FirstToken delays the first token, Token the others, or chunks.
 	FirstToken Delay `json:"first_token"`
 	Token      Delay `json:"token"`
 
-	// Chunks, if set, limits the pieces of a streamed answer. Fewer pieces cost less.
+	// Chunks limits the pieces of a stream, if set. Fewer cost less.
 	Chunks int `json:"chunks,omitempty"`
 
-	// Stretch multiplies the length of answers. Zero is 1.
+	// Stretch multiplies answers' length. Zero is 1.
 	Stretch int `json:"stretch,omitempty"`
 
-	// Cached is the share of the prompt reported as read from a cache.
+	// Cached is the share of the prompt reported as cached.
 	Cached float64 `json:"cached,omitempty"`
 
-	// PerMinute, if set, limits requests a minute, Burst how many at once (zero:
-	// PerMinute). Parallel limits those in flight. Further requests get 429.
+	// PerMinute limits requests, Burst those at once (zero: PerMinute), Parallel those in
+	// flight. The answer beyond is 429.
 	PerMinute int `json:"per_minute,omitempty"`
 	Burst     int `json:"burst,omitempty"`
 	Parallel  int `json:"parallel,omitempty"`
 
-	// RetryForm is the form of the retry delay. RetryAfter is the delay if no limit
-	// determines it (zero: a second).
+	// RetryForm and RetryAfter set the retry delay without a limit (zero: a second).
 	RetryForm  RetryForm `json:"retry_form,omitempty"`
 	RetryAfter Delay     `json:"retry_after"`
 
-	// Behaviours have chances from 0 to 1. The draw depends on seed, prompt and attempt,
-	// so a repeated prompt may succeed.
+	// Behaviours are chances from 0 to 1, drawn by seed, prompt and attempt, so that a
+	// retry may succeed.
 	Behaviours map[Behaviour]float64 `json:"behaviours,omitempty"`
 
-	// Script has answers that take precedence over generated ones.
+	// Script precedes generated answers.
 	Script Script `json:"script,omitempty"`
 
-	// LSA, if set, provides the embeddings of [LSAModel]; requests may ask for fewer
-	// dimensions.
+	// LSA embeds for [LSAModel]; requests may use fewer dimensions.
 	LSA *LSA `json:"-"`
 
-	// Asked, if set, is called before each answer, Record after each exchange. Both are
-	// called from several goroutines.
+	// Asked precedes each answer, Record follows each exchange, from several goroutines.
 	Asked  func(Record) `json:"-"`
 	Record func(Record) `json:"-"`
 }
 
-// merge sets the fields in the JSON object.
 func (c *SimConfig) merge(text []byte) error {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
 	old := *c
-	c.Models, c.Behaviours, c.Script = nil, nil, nil // copy-on-write: concurrent requests read the old ones
+	c.Models, c.Behaviours, c.Script = nil, nil, nil // concurrent requests read the old ones
 	if err := d.Decode(c); err != nil {
 		return fmt.Errorf("read settings: %w", err)
 	}
@@ -106,20 +101,17 @@ func (c *SimConfig) check() error {
 	return nil
 }
 
-// A Delay is a distribution of delays.
 type Delay struct {
 	Mean time.Duration
 
-	// Jitter spreads the delay uniformly over Mean*(1-Jitter) .. Mean*(1+Jitter). With
-	// Lognormal it is the sigma.
+	// Jitter spreads uniformly over Mean*(1-Jitter) .. Mean*(1+Jitter), or is Lognormal's
+	// sigma.
 	Jitter    float64
 	Lognormal bool
 }
 
-// maxDelay limits a delay.
 const maxDelay = 24 * time.Hour
 
-// draw returns a random delay.
 func (d Delay) draw(rng *rand.Rand) time.Duration {
 	if d.Mean <= 0 {
 		return 0
@@ -140,12 +132,12 @@ type delayJSON struct {
 	Lognormal bool    `json:"lognormal,omitempty"`
 }
 
-// MarshalJSON returns JSON such as {"mean": "1.5s", "jitter": 0.5}.
+// MarshalJSON returns {"mean": "1.5s", "jitter": 0.5}.
 func (d Delay) MarshalJSON() ([]byte, error) {
 	return json.Marshal(delayJSON{d.Mean.String(), d.Jitter, d.Lognormal})
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. It also accepts just a mean: "1.5s".
+// UnmarshalJSON also accepts "1.5s".
 func (d *Delay) UnmarshalJSON(b []byte) error {
 	var j delayJSON
 	if len(b) > 0 && b[0] == '"' {
@@ -164,54 +156,51 @@ func (d *Delay) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// A Script is a list of answers. The first matching line answers a request.
+// A Script answers with its first matching line.
 type Script []Line
 
-// A Line is a scripted answer with its condition. The zero value matches everything and
-// changes nothing.
+// A Line is a conditional answer. The zero value matches everything and changes nothing.
 type Line struct {
-	// Match matches the last message or the system prompt, Model the model's name. Nil
-	// matches everything.
+	// Match is for the last message or system prompt, Model for the name. Nil matches
+	// all.
 	Match *regexp.Regexp `json:"match,omitempty"`
 	Model *regexp.Regexp `json:"model,omitempty"`
 
-	// Times, if set, limits the line's answers, Each its answers to the same prompt.
+	// Times limits the line's answers, Each those to a prompt, if set.
 	Times int `json:"times,omitempty"`
 	Each  int `json:"each,omitempty"`
 
-	// Reply is the answer: a JSON string is text, other values are JSON. Without Reply
-	// and Calls the answer is generated.
+	// Reply is text in a string, or other JSON. Without Reply and Calls the answer is
+	// generated.
 	Reply     json.RawMessage `json:"reply,omitempty"`
 	Reasoning string          `json:"reasoning,omitempty"`
 	Calls     []ScriptCall    `json:"calls,omitempty"`
 
-	// Behaviours add to the drawn ones.
+	// Behaviours add to drawn ones.
 	Behaviours []Behaviour `json:"behaviours,omitempty"`
 
-	// Latency, if set, replaces FirstToken.
+	// Latency replaces FirstToken.
 	Latency *Delay `json:"latency,omitempty"`
 
-	// Usage, if set, is the reported usage.
+	// Usage is reported.
 	Usage *llm.Usage `json:"usage,omitempty"`
 
-	// Error, if set, replaces the answer.
+	// Error replaces the answer.
 	Error *ScriptError `json:"error,omitempty"`
 }
 
-// A ScriptCall is a scripted tool call.
 type ScriptCall struct {
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
 }
 
-// A ScriptError is a scripted error response.
 type ScriptError struct {
 	Status     int    `json:"status"`
 	Message    string `json:"message,omitempty"`
 	RetryAfter Delay  `json:"retry_after"`
 }
 
-// ReadScript reads a JSON array of lines, or a sequence of lines.
+// ReadScript reads a JSON array or a sequence of lines.
 func ReadScript(r io.Reader) (Script, error) {
 	in := bufio.NewReader(r)
 	d := json.NewDecoder(in)
@@ -237,7 +226,6 @@ func ReadScript(r io.Reader) (Script, error) {
 	}
 }
 
-// firstByte peeks at the first byte that is not white space.
 func firstByte(in *bufio.Reader) (byte, error) {
 	for {
 		b, err := in.ReadByte()
@@ -261,7 +249,6 @@ func (s Script) check() error {
 	return nil
 }
 
-// line returns the first matching line, or nil.
 func (s *Sim) line(script Script, a *ask) *Line {
 	for i := range script {
 		l := &script[i]
@@ -278,10 +265,9 @@ func (s *Sim) line(script Script, a *ask) *Line {
 	return nil
 }
 
-// scriptKey separates counts of script lines from those of prompts.
+// scriptKey separates counts of lines and prompts.
 const scriptKey = 0x5c1297
 
-// text returns the reply's text.
 func (l *Line) text() string {
 	var s string
 	if json.Unmarshal(l.Reply, &s) == nil {
@@ -294,7 +280,6 @@ func (l *Line) text() string {
 	return b.String()
 }
 
-// mix hashes two numbers into one.
 func mix(a, b uint64) uint64 {
 	x := a ^ b*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

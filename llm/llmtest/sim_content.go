@@ -17,8 +17,7 @@ import (
 	"ponder/llm/llmtest/internal/mimic"
 )
 
-// content is a message's content: a string, or parts in the forms of chat completions,
-// Responses and Anthropic.
+// content is a string, or parts as in chat completions, Responses and Anthropic.
 type content []contentPart
 
 type contentPart struct {
@@ -30,7 +29,7 @@ type contentPart struct {
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"`
-	Content   content         `json:"content"` // of a tool result
+	Content   content         `json:"content"` // of a result
 	Thinking  string          `json:"thinking"`
 	Signature string          `json:"signature"`
 	Data      string          `json:"data"`
@@ -42,7 +41,6 @@ type mediaSource struct {
 	URL  string `json:"url"`
 }
 
-// maxNested limits the nesting of tool results.
 const maxNested = 64
 
 func (c *content) UnmarshalJSON(b []byte) error {
@@ -67,7 +65,7 @@ func (c *content) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]contentPart)(c))
 }
 
-// bracketDepth returns the nesting of brackets, including those in strings.
+// bracketDepth includes brackets in strings.
 func bracketDepth(b []byte) (most int) {
 	depth := 0
 	for _, ch := range b {
@@ -93,14 +91,13 @@ func (c content) text() string {
 	return string(b)
 }
 
-// add adds the parts to a.
 func (c content) add(a *ask, role string) {
 	for _, p := range c {
 		switch {
 		case p.ImageURL != nil:
 			var url struct{ URL string }
 			if json.Unmarshal(p.ImageURL, &url) != nil {
-				_ = json.Unmarshal(p.ImageURL, &url.URL) // otherwise no image
+				_ = json.Unmarshal(p.ImageURL, &url.URL) // else no image
 			}
 			a.image(url.URL)
 		case p.Source != nil:
@@ -111,7 +108,6 @@ func (c content) add(a *ask, role string) {
 	}
 }
 
-// read decodes a request's body.
 func read(body []byte, into any) (failure, bool) {
 	if err := json.Unmarshal(body, into); err != nil {
 		return failure{kind: badRequest, message: "We could not parse the JSON body of your request: " + err.Error()}, false
@@ -119,7 +115,7 @@ func read(body []byte, into any) (failure, bool) {
 	return failure{}, true
 }
 
-// A shape has the schema fields that providers check.
+// A shape has what providers check.
 type shape struct {
 	Type                 json.RawMessage            `json:"type"`
 	Properties           map[string]json.RawMessage `json:"properties"`
@@ -130,16 +126,14 @@ type shape struct {
 	Defs                 map[string]json.RawMessage `json:"$defs"`
 }
 
-// maxShape limits the depth of schema checks.
 const maxShape = 32
 
-// A checker checks schemas as a provider does.
 type checker struct {
 	fine  mimic.Memo[struct{}] // valid schemas
 	check func(at string, raw json.RawMessage, s shape) string
 }
 
-// why returns the fault of a schema named at, or "".
+// why names the schema at.
 func (c *checker) why(schema json.RawMessage, at string) string {
 	if _, ok := c.fine.Load(schema); ok {
 		return ""
@@ -151,7 +145,7 @@ func (c *checker) why(schema json.RawMessage, at string) string {
 	return why
 }
 
-// everyShape calls check for the schema and its subschemas, with their paths.
+// everyShape includes subschemas, with paths.
 func everyShape(schema json.RawMessage, at string, depth int, check func(at string, raw json.RawMessage, s shape) string) string {
 	var s shape
 	if depth > maxShape || len(schema) == 0 || json.Unmarshal(schema, &s) != nil {
@@ -179,16 +173,15 @@ func everyShape(schema json.RawMessage, at string, depth int, check func(at stri
 	return ""
 }
 
-// closed reports whether a schema allows no other properties, as OpenAI's strict mode and
-// Anthropic require.
+// OpenAI's strict mode and Anthropic require closed objects.
 func closed(s shape) bool {
 	return len(s.Properties) == 0 && !bytes.Equal(s.Type, []byte(`"object"`)) || bytes.Equal(bytes.TrimSpace(s.AdditionalProperties), []byte("false"))
 }
 
-// dimensions is the default length of embeddings.
+// Default length.
 const dimensions = 256
 
-// strList is a JSON string or list of strings.
+// A string or list.
 type strList []string
 
 func (l *strList) UnmarshalJSON(b []byte) error {
@@ -199,8 +192,7 @@ func (l *strList) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(l))
 }
 
-// embed returns the vectors and token count of texts. On failure it sends the response
-// and returns false.
+// embed sends the response itself on failure.
 func (x *exchange) embed(model string, texts []string, size int) (vectors [][]float32, tokens int, ok bool) {
 	x.rec.Model = model
 	if why, ok := x.within(); !ok {
@@ -237,7 +229,6 @@ func (x *exchange) embed(model string, texts []string, size int) (vectors [][]fl
 	return vectors, tokens, true
 }
 
-// vector returns a model's embedding of a text.
 func (x *exchange) vector(model, text string, size int) []float32 {
 	if x.config.LSA != nil && strings.TrimSuffix(model, ":latest") == LSAModel {
 		return x.config.LSA.embed(text, size)
@@ -248,14 +239,14 @@ func (x *exchange) vector(model, text string, size int) []float32 {
 	return embedding(text, size)
 }
 
-// embedding returns a unit vector, close to those of texts with the same words.
+// embedding returns a unit vector, close for the same words.
 func embedding(text string, size int) []float32 {
 	v := make([]float32, size)
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(strings.TrimSuffix(word, "s"))) // never fails
 		x := h.Sum64()
-		for range 4 { // several coordinates for each word
+		for range 4 { // for each word
 			x = mix(x, 1)
 			v[x%uint64(size)] += float32(int(x>>32&1)*2 - 1)
 		}
@@ -273,8 +264,7 @@ func embedding(text string, size int) []float32 {
 	return v
 }
 
-// embeddingFormat returns a vector in OpenAI's form: numbers, or base64 of little-endian
-// floats.
+// OpenAI's numbers, or base64 of little-endian floats.
 func embeddingFormat(v []float32, format string) any {
 	if format != "base64" {
 		return v
@@ -286,41 +276,38 @@ func embeddingFormat(v []float32, format string) any {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// An ask is a request's meaning, independent of dialect.
+// An ask is a request's meaning, in any dialect.
 type ask struct {
 	model    string
 	system   string
-	last     string // the last user text; after seal with later tool results
-	results  string // later tool results
-	fresh    bool   // the next user text starts a question
-	all      []byte // all texts, for the hash and planted instructions
+	last     string // last user text; seal adds results
+	results  string // later results
+	fresh    bool   // next user text starts a question
+	all      []byte // for the hash and planted instructions
 	tools    []llm.Tool
 	choice   string // as in llm.Request
 	schema   json.RawMessage
 	json     bool // JSON without a schema
 	max      int  // tokens, or 0
 	stream   bool
-	usage    bool // report usage in the stream
-	think    bool // show reasoning
-	encrypt  bool // return encrypted reasoning
-	answered bool // the last message has tool results
+	usage    bool // in the stream
+	think    bool
+	encrypt  bool // encrypted reasoning
+	answered bool // ends in results
 	messages int
 	images   int
-	size     int // bytes of the prompt
+	size     int // of the prompt
 	hash     uint64
 }
 
-// imageTokens is an image's token count.
 const imageTokens = 258
 
-// turn starts a message.
 func (a *ask) turn(role string) {
 	a.all = append(append(a.all, 1), role...)
 	a.messages++
 	a.fresh = role == "user"
 }
 
-// say adds text to the message.
 func (a *ask) say(role, text string) {
 	a.all = append(append(append(a.all, role...), 0), text...)
 	a.size += len(text)
@@ -335,7 +322,6 @@ func (a *ask) say(role, text string) {
 	}
 }
 
-// result adds a tool result.
 func (a *ask) result(text string) {
 	a.say("tool", text)
 	a.results = paragraph(a.results, text)
@@ -349,7 +335,6 @@ func paragraph(before, text string) string {
 	return before + "\n\n" + text
 }
 
-// call adds a tool call of the model.
 func (a *ask) call(name string, input []byte) {
 	a.say("call", name)
 	a.say("input", string(input))
@@ -366,7 +351,7 @@ func (a *ask) tool(name, doc string, schema json.RawMessage) {
 	a.size += len(name) + len(doc) + len(schema)
 }
 
-// seal completes the ask and computes its hash.
+// seal computes the hash at the end.
 func (a *ask) seal() {
 	a.last = strings.TrimPrefix(paragraph(a.last, a.results), "\n\n")
 	h := sha256.New()

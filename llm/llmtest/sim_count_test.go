@@ -13,7 +13,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// The count equals the model's input and decides whether the request is sent.
+// The count is the model's input, and decides.
 func TestCountTokens(t *testing.T) {
 	for name, provider := range map[string]func(base string) llm.Provider{
 		"anthropic": func(base string) llm.Provider {
@@ -69,7 +69,6 @@ func TestCountTokens(t *testing.T) {
 	}
 }
 
-// An invalid count is an error.
 func TestCountTokensNonsense(t *testing.T) {
 	for _, body := range []string{``, `{}`, `[]`, `{"input_tokens":-5}`, `{"input_tokens":"many"}`, `{"input_tokens":null}`, `{"error":{"type":"overloaded_error","message":"x"}}`} {
 		base := llmtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

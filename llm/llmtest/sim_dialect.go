@@ -6,33 +6,30 @@ import (
 	"time"
 )
 
-// A dialect is one provider's wire format.
 type dialect struct {
 	name        string
-	key         func(*http.Request) string           // returns the request's key
-	refuse      func(failure) (status int, b []byte) // returns an error response
-	inband      func(failure) []byte                 // returns an error event
-	whole       func(*ask, *reply) []byte            // returns a complete answer
-	stream      func(*stream, *ask, *reply)          // writes a streamed answer
+	key         func(*http.Request) string           // of the request
+	refuse      func(failure) (status int, b []byte) // error
+	inband      func(failure) []byte                 // error event
+	whole       func(*ask, *reply) []byte
+	stream      func(*stream, *ask, *reply)
 	limits      func(h http.Header, limit, left int, full time.Duration, now time.Time)
 	retryForm   RetryForm
-	blocks      bool   // refuses a prompt in an answer, not by an error
+	blocks      bool   // refuses in an answer
 	contentType string // of a stream
-	garbage     string // an invalid event
-	comment     string // a keep-alive
+	garbage     string // invalid event
+	comment     string // keep-alive
 }
 
-// A parser parses and checks a request as the provider does.
+// A parser also checks like the provider.
 type parser func(x *exchange, model string, body []byte) (*ask, failure, bool)
 
-// A target is a request's route.
 type target struct {
 	dialect *dialect
 	model   string // from the path
 	serve   func(x *exchange, model string, body []byte)
 }
 
-// generate returns a handler for model answers.
 func generate(parse parser) func(*exchange, string, []byte) {
 	return func(x *exchange, model string, body []byte) {
 		a, why, ok := parse(x, model, body)
@@ -44,7 +41,7 @@ func generate(parse parser) func(*exchange, string, []byte) {
 	}
 }
 
-// route returns a request's target; serve is nil if there is none.
+// The target's serve may be nil.
 func route(r *http.Request) target {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	for _, host := range []string{"/openai", "/anthropic", "/gemini", "/ollama"} {
@@ -80,12 +77,10 @@ func route(r *http.Request) target {
 	return ollamaTarget(r.Method, path)
 }
 
-// bearer returns the key in the Authorization header.
 func bearer(r *http.Request) string {
 	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
-// sse appends a data event.
 func sse(b []byte, data string) []byte {
 	return append(append(append(b, "data: "...), data...), "\n\n"...)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// geminiDialect is Gemini's generateContent API.
 func geminiDialect() *dialect {
 	return &dialect{
 		name: "gemini", key: geminiKey, refuse: geminiRefusal, inband: geminiInband,
@@ -130,7 +129,6 @@ type geminiData struct {
 	URI  string `json:"fileUri"`
 }
 
-// geminiTarget serves /v1beta/models.
 func geminiTarget(method, name string) target {
 	model, verb, _ := strings.Cut(name, ":")
 	to := target{geminiDialect(), model, nil}
@@ -226,7 +224,7 @@ func (c geminiContent) add(a *ask, role string) {
 	}
 }
 
-// check returns Gemini's reason to refuse the request, or "".
+// check returns Gemini's refusal, or "".
 func (q *geminiRequest) check(model string) string {
 	if len(q.Contents) == 0 {
 		return "* GenerateContentRequest.contents: contents is not specified"
@@ -269,7 +267,7 @@ func (q *geminiRequest) check(model string) string {
 
 var geminiSchema = checker{check: geminiShape}
 
-// geminiShape finds schema features that Gemini's dialect does not know.
+// geminiShape refuses what Gemini does.
 func geminiShape(at string, raw json.RawMessage, s shape) string {
 	if len(s.Type) > 0 && s.Type[0] == '[' {
 		return "Invalid JSON payload received. Unknown name \"type\" at '" + at + "': Proto field is not repeating, cannot start list."
@@ -286,7 +284,6 @@ func geminiShape(at string, raw json.RawMessage, s shape) string {
 	return ""
 }
 
-// serveGeminiModels serves GET /v1beta/models and /v1beta/models/{id}.
 func serveGeminiModels(x *exchange, name string, _ []byte) {
 	model := func(id string) map[string]any {
 		return map[string]any{

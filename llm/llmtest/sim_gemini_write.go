@@ -16,7 +16,7 @@ func geminiFinish(f llm.Finish) string {
 	return "STOP"
 }
 
-// geminiUsage returns the usage after written tokens; Gemini's counts are cumulative.
+// Gemini's counts are cumulative.
 func geminiUsage(u llm.Usage, written int) map[string]any {
 	in := u.Input + u.CacheRead + u.CacheWrite
 	m := map[string]any{
@@ -32,7 +32,6 @@ func geminiUsage(u llm.Usage, written int) map[string]any {
 	return m
 }
 
-// geminiChunk returns a response with parts of the answer.
 func geminiChunk(r *reply, parts []any, finish string, written int) map[string]any {
 	candidate := map[string]any{"content": map[string]any{"parts": parts, "role": "model"}, "index": 0}
 	if finish != "" {
@@ -47,7 +46,7 @@ func geminiChunk(r *reply, parts []any, finish string, written int) map[string]a
 
 func geminiThought(text string) map[string]any { return map[string]any{"text": text, "thought": true} }
 
-// geminiCall returns the part for call i. The first one has the signature.
+// The first call is signed.
 func geminiCall(r *reply, i int) map[string]any {
 	c := r.calls[i]
 	part := map[string]any{"functionCall": map[string]any{"name": c.Name, "args": c.Input, "id": strings.ToLower(c.ID[:8])}}
@@ -57,7 +56,6 @@ func geminiCall(r *reply, i int) map[string]any {
 	return part
 }
 
-// geminiBlocked returns the response to a refused prompt.
 func geminiBlocked(r *reply) []byte {
 	return encode(map[string]any{
 		"promptFeedback": map[string]string{"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": geminiUsage(r.use, 0),
@@ -86,7 +84,7 @@ func geminiWhole(_ *ask, r *reply) []byte {
 	return encode(geminiChunk(r, parts, geminiFinish(r.finish), r.use.Output-r.use.Reasoning))
 }
 
-// A geminiWriter writes the chunks of a response as events or array elements.
+// A geminiWriter writes events or array elements.
 type geminiWriter struct {
 	*stream
 	array   bool
@@ -108,7 +106,7 @@ func (w *geminiWriter) chunk(body []byte) {
 
 func geminiStream(s *stream, _ *ask, r *reply) { (&geminiWriter{stream: s}).answer(r) }
 
-// geminiArrayDialect streams an array, as Gemini does without alt=sse.
+// Gemini streams an array without alt=sse.
 func geminiArrayDialect() *dialect {
 	d := geminiDialect()
 	d.contentType, d.garbage, d.comment = "application/json; charset=UTF-8", `,{"candidates": [{`, "\r\n"

@@ -11,7 +11,6 @@ import (
 	"ponder/llm"
 )
 
-// ollamaDialect is Ollama's native API.
 func ollamaDialect() *dialect {
 	return &dialect{
 		name: "ollama", key: bearer, refuse: ollamaRefusal, inband: ollamaInband,
@@ -53,7 +52,7 @@ func ollamaWords(f failure) (int, string) {
 	return 400, f.said("invalid request")
 }
 
-// ollamaRequest is a chat request or, with a prompt, a completion request.
+// With a prompt, it is a completion.
 type ollamaRequest struct {
 	Model    string          `json:"model"`
 	Messages []ollamaMessage `json:"messages"`
@@ -81,7 +80,6 @@ type ollamaMessage struct {
 	} `json:"tool_calls"`
 }
 
-// ollamaTarget serves /api.
 func ollamaTarget(method, path string) target {
 	to := target{ollamaDialect(), "", nil}
 	switch method + " " + path {
@@ -156,7 +154,7 @@ func (m ollamaMessage) add(a *ask) {
 	}
 }
 
-// An ollamaLine is a line of an answer. Chats have a message, completions a response.
+// Chats have a message, completions a response.
 type ollamaLine struct {
 	Model      string         `json:"model"`
 	CreatedAt  string         `json:"created_at"`
@@ -188,7 +186,6 @@ type ollamaCall struct {
 	} `json:"function"`
 }
 
-// line returns a line of the answer.
 func (r *reply) line(completion bool, spoken ollamaSpoken) ollamaLine {
 	l := ollamaLine{Model: r.model, CreatedAt: r.created.UTC().Format(time.RFC3339Nano)}
 	if completion {
@@ -200,7 +197,6 @@ func (r *reply) line(completion bool, spoken ollamaSpoken) ollamaLine {
 	return l
 }
 
-// done completes the last line.
 func (l ollamaLine) done(r *reply) ollamaLine {
 	l.Done, l.DoneReason = true, "stop"
 	if r.finish == llm.FinishLength {
@@ -227,7 +223,6 @@ func ollamaWhole(_ *ask, r *reply) []byte {
 	return encode(r.line(false, ollamaSpoken{Content: r.text, Thinking: r.reasoning, Calls: ollamaCalls(r)}).done(r))
 }
 
-// ollamaGenerateDialect is Ollama's completion API.
 func ollamaGenerateDialect() *dialect {
 	d := ollamaDialect()
 	d.whole = func(_ *ask, r *reply) []byte {

@@ -11,7 +11,6 @@ import (
 	"ponder/llm"
 )
 
-// openaiDialect is the chat completions API of OpenAI and many others.
 func openaiDialect() *dialect {
 	return &dialect{
 		name: "openai", key: bearer, refuse: openaiRefusal, inband: openaiInband,
@@ -118,7 +117,7 @@ type chatFormat struct {
 	} `json:"json_schema"`
 }
 
-// A choice is a tool_choice: a word, or the name of a required tool.
+// A choice is a word or a required tool.
 type choice string
 
 func (c *choice) UnmarshalJSON(b []byte) error {
@@ -171,7 +170,7 @@ func (m chatMessage) add(a *ask) {
 	}
 }
 
-// check returns OpenAI's reason to refuse the request, if any.
+// check refuses like OpenAI.
 func (q *chatRequest) check() (failure, bool) {
 	bad := func(param, format string, args ...any) (failure, bool) {
 		return failure{kind: badRequest, param: param, message: fmt.Sprintf(format, args...)}, false
@@ -186,7 +185,7 @@ func (q *chatRequest) check() (failure, bool) {
 	case q.Choice != "" && len(q.Tools) == 0:
 		return bad("tool_choice", "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
 	}
-	open := make(map[string]bool) // calls without a result
+	open := make(map[string]bool) // unanswered
 	for i, m := range q.Messages {
 		if m.Role != "tool" && len(open) > 0 {
 			return bad("messages", "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %v", slices.Sorted(maps.Keys(open)))
@@ -217,7 +216,6 @@ func (q *chatRequest) check() (failure, bool) {
 	return failure{}, true
 }
 
-// strictSchema checks a schema for OpenAI's strict mode.
 func strictSchema(param, name string, schema json.RawMessage) (failure, bool) {
 	if why := strict.why(schema, ""); why != "" {
 		return failure{kind: badRequest, param: param, message: fmt.Sprintf("Invalid schema for %s '%s': %s", param, name, why)}, false
@@ -239,8 +237,7 @@ var strict = checker{check: func(at string, _ json.RawMessage, s shape) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// serveOpenAIModels lists the configured models. Without any, every name is valid; the
-// list is then empty, because clients search it for their model.
+// serveOpenAIModels lists none if every name is valid, because clients search for theirs.
 func serveOpenAIModels(x *exchange, _ string, _ []byte) {
 	list := []any{}
 	for _, m := range x.config.Models {
@@ -261,7 +258,7 @@ func openaiModel(name string) map[string]any {
 	return map[string]any{"id": name, "object": "model", "created": 1715367049, "owned_by": "system"}
 }
 
-// models returns the configured models, or examples.
+// models may be examples.
 func (x *exchange) models() []string {
 	if len(x.config.Models) > 0 {
 		return x.config.Models
@@ -302,7 +299,6 @@ func serveOpenAIEmbeddings(x *exchange, _ string, body []byte) {
 	})
 }
 
-// kindOf returns the kind of a scripted error.
 func kindOf(status int) kind {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -368,7 +364,6 @@ func chatWhole(_ *ask, r *reply) []byte {
 	return encode(v)
 }
 
-// A chatWriter writes the chunks of a chat completion.
 type chatWriter struct {
 	*stream
 	head, tail string
@@ -411,7 +406,6 @@ func (w chatWriter) delta(fields string) {
 	w.chunk(`{"index":0,"delta":{` + fields + `},"finish_reason":null}`)
 }
 
-// piece returns a function that writes text pieces in a field.
 func (w chatWriter) piece(field string) func(string) bool {
 	return func(p string) bool {
 		b := append(append(append(append(w.buf, w.head...), `{"index":0,"delta":{"`...), field...), `":`...)
@@ -420,7 +414,6 @@ func (w chatWriter) piece(field string) func(string) bool {
 	}
 }
 
-// call writes a tool call: its name, then its arguments in pieces.
 func (w chatWriter) call(i int, c llm.ToolCall) {
 	index := `"tool_calls":[{"index":` + strconv.Itoa(i)
 	w.delta(index + `,"id":"call_` + c.ID + `","type":"function","function":{"name":` + string(quote(nil, c.Name)) + `,"arguments":""}}]`)

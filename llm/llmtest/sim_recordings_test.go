@@ -11,7 +11,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// Each field and each transition between event types of the Sim occurs in the recordings.
+// The recordings have each field and transition of the Sim's events.
 func TestSimIsLikeTheRecordings(t *testing.T) {
 	tests := []struct{ name, dialect, host string }{
 		{"openai", "oaichat", "api.openai.com"}, {"responses", "oairesp", "api.openai.com"},
@@ -34,7 +34,7 @@ func TestSimIsLikeTheRecordings(t *testing.T) {
 				}
 				c := with(llmtest.Reason)
 				if test.name == "openai" {
-					c = with() // OpenAI does not show reasoning
+					c = with() // not shown by OpenAI
 				}
 				compare(t, asks(story, stream)[test.name].to(t, c).body, fields, steps)
 			}
@@ -42,7 +42,6 @@ func TestSimIsLikeTheRecordings(t *testing.T) {
 	}
 }
 
-// toolCalls returns requests that cause two tool calls.
 func toolCalls(stream bool) map[string]call {
 	schema := `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}`
 	tools := map[string]string{
@@ -61,7 +60,7 @@ func toolCalls(stream bool) map[string]call {
 	return calls
 }
 
-// learn records the fields of events and the transitions between types.
+// learn records fields and transitions.
 func learn(body string, fields, steps map[string]bool) {
 	last := "start"
 	for _, ev := range events(body) {
@@ -95,7 +94,6 @@ func compare(t *testing.T, body string, fields, steps map[string]bool) {
 	}
 }
 
-// events returns the data of a stream, or a single JSON body.
 func events(body string) (all []string) {
 	if strings.HasPrefix(strings.TrimSpace(body), "{") {
 		return []string{body}
@@ -108,7 +106,7 @@ func events(body string) (all []string) {
 	return all
 }
 
-// kindOfEvent returns an event's type and distinguishing fields.
+// kindOfEvent includes distinguishing fields.
 func kindOfEvent(v any) string {
 	m, _ := v.(map[string]any)
 	kind, _ := m["type"].(string)
@@ -125,7 +123,6 @@ func kindOfEvent(v any) string {
 	return kind
 }
 
-// walk records the paths of all fields.
 func walk(path string, v any, fields map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -12,7 +12,7 @@ import (
 	"ponder/llm/llmtest/internal/mimic"
 )
 
-// A reply is the answer to an ask, independent of dialect.
+// A reply is an answer in any dialect.
 type reply struct {
 	id        string
 	created   time.Time
@@ -23,16 +23,16 @@ type reply struct {
 	finish    llm.Finish
 	use       llm.Usage // as reported
 	silent    bool      // reports no usage
-	seal      string    // encrypted reasoning, bound to the model
+	seal      string    // encrypted, bound to the model
 	conduct   conduct
 	rng       *rand.Rand
-	first     Delay // delay before the first token
+	first     Delay
 }
 
-// overlong is the length factor of an overlong answer.
+// times the length
 const overlong = 10
 
-// plan decides the answer, or returns a failure.
+// plan may return a failure.
 func (x *exchange) plan(a *ask) (*reply, failure, bool) {
 	a.seal()
 	c := x.config
@@ -63,7 +63,6 @@ func (x *exchange) plan(a *ask) (*reply, failure, bool) {
 	return r, failure{}, true
 }
 
-// objection returns the reason for no answer, if any.
 func (x *exchange) objection(a *ask, met conduct, rng *rand.Rand) (failure, bool) {
 	for _, b := range met {
 		f, ok := b.failure()
@@ -91,7 +90,6 @@ func (x *exchange) objection(a *ask, met conduct, rng *rand.Rand) (failure, bool
 	return failure{}, true
 }
 
-// write generates the answer or takes it from the script.
 func (x *exchange) write(a *ask, line *Line, met conduct) *reply {
 	w := mimic.New(mix(x.config.Seed, a.hash), mimic.Prompt{
 		System: a.system, Text: a.last, Schema: a.schema, JSON: a.json,
@@ -127,10 +125,10 @@ func (x *exchange) write(a *ask, line *Line, met conduct) *reply {
 	return r
 }
 
-// bytesPerPiece is the minimum average size of a token.
+// Minimum average.
 const bytesPerPiece = 3
 
-// bytesWithin returns the size limit of an answer of tokens, or zero for none.
+// bytesWithin is zero for no limit.
 func bytesWithin(tokens int, met conduct) int {
 	if tokens <= 0 || met.has(Overlong) || met.has(Endless) {
 		return 0
@@ -145,7 +143,6 @@ func stretch(met conduct) int {
 	return 1
 }
 
-// scripted answers with a script line.
 func (r *reply) scripted(line *Line, id uint64) {
 	if len(line.Reply) > 0 {
 		r.text = line.text()
@@ -175,8 +172,7 @@ func (r *reply) generate(a *ask, w *mimic.Writer, met conduct, id uint64) {
 	}
 }
 
-// wanted returns the tools to call: required ones, or on the first turn those that the
-// prompt names.
+// wanted returns required tools, or in the first turn those that the prompt names.
 func wanted(a *ask, told string, met conduct, id uint64) (tools []llm.Tool) {
 	if len(a.tools) == 0 || a.choice == "none" {
 		return nil
@@ -198,7 +194,6 @@ func wanted(a *ask, told string, met conduct, id uint64) (tools []llm.Tool) {
 	return tools
 }
 
-// bound truncates the answer at its limits.
 func (r *reply) bound(a *ask, met conduct) {
 	if met.has(Filtered) && len(r.calls) == 0 {
 		r.text, r.finish = cutPieces(r.text, countPieces(r.text)/2), llm.FinishFilter
@@ -226,12 +221,10 @@ func (r *reply) callTokens() (n int) {
 	return n
 }
 
-// output returns the answer's token count.
 func (r *reply) output() int {
 	return countPieces(r.reasoning) + countPieces(r.text) + r.callTokens()
 }
 
-// account sets the reported usage.
 func (r *reply) account(a *ask, c *SimConfig, met conduct) {
 	in := a.tokens()
 	cached := int(float64(in) * min(max(c.Cached, 0), 1))
@@ -248,7 +241,7 @@ func (r *reply) account(a *ask, c *SimConfig, met conduct) {
 	}
 }
 
-// token returns n letters and digits determined by seed.
+// token is determined by seed.
 func token(seed uint64, n int) string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	b := make([]byte, n)
@@ -259,15 +252,13 @@ func token(seed uint64, n int) string {
 	return string(b)
 }
 
-// sealMark is the prefix of sealed data.
 const sealMark = "ponder-sim "
 
-// sealed returns an opaque string bound to the model.
+// sealed is bound to the model.
 func sealed(model string, id uint64) string {
 	return base64.StdEncoding.EncodeToString([]byte(sealMark + strconv.FormatUint(id, 16) + " " + token(id, 48) + " " + model))
 }
 
-// unsealed reports whether s was sealed for the model.
 func unsealed(model, s string) bool {
 	b, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"ponder/llm"
 )
 
-// responsesDialect is OpenAI's Responses API.
 func responsesDialect() *dialect {
 	d := openaiDialect()
 	d.name, d.whole, d.stream, d.inband = "responses", responsesWhole, responsesStream, responsesInband
@@ -72,7 +71,7 @@ type responsesItem struct {
 	ID        string  `json:"id"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler] for a string or items.
+// A string or items.
 func (in *responsesInput) UnmarshalJSON(b []byte) error {
 	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '"' {
 		var text string
@@ -126,7 +125,7 @@ func (it responsesItem) add(a *ask) {
 	}
 }
 
-// check returns OpenAI's reason to refuse the request, if any.
+// check refuses like OpenAI.
 func (q *responsesRequest) check() (failure, bool) {
 	bad := func(param, format string, args ...any) (failure, bool) {
 		return failure{kind: badRequest, param: param, message: fmt.Sprintf(format, args...)}, false
@@ -184,7 +183,6 @@ func responsesUsage(u llm.Usage) map[string]any {
 	}
 }
 
-// responsesObject returns the response object with the output so far.
 func responsesObject(a *ask, r *reply, status string, output []any) map[string]any {
 	var most, why, usage any
 	if a.max > 0 {
@@ -209,7 +207,6 @@ func responsesObject(a *ask, r *reply, status string, output []any) map[string]a
 	}
 }
 
-// responsesStatus returns the final status.
 func responsesStatus(r *reply) string {
 	if r.finish == llm.FinishLength || r.finish == llm.FinishFilter {
 		return "incomplete"
@@ -262,12 +259,12 @@ func responsesWhole(a *ask, r *reply) []byte {
 	return encode(responsesObject(a, r, responsesStatus(r), responsesOutput(a, r)))
 }
 
-// A responsesWriter numbers and writes the events of a response.
+// A responsesWriter numbers the events.
 type responsesWriter struct {
 	*stream
 	a     *ask
-	n     int // number of the next event
-	index int // of the output item
+	n     int // next event
+	index int // output item
 }
 
 func (w *responsesWriter) event(name string, fields map[string]any) {
@@ -299,7 +296,7 @@ func responsesStream(s *stream, a *ask, r *reply) {
 	w.event("response."+status, map[string]any{"response": responsesObject(a, r, status, responsesOutput(a, r))})
 }
 
-// item writes the "added" or "done" event of an item.
+// item writes "added" or "done".
 func (w *responsesWriter) item(what string, item map[string]any) {
 	w.event("response.output_item."+what, map[string]any{"item": item, "output_index": w.index})
 	if what == "done" {
@@ -325,7 +322,6 @@ func (w *responsesWriter) reasoning() {
 	w.item("done", w.r.reasoningItem(w.a))
 }
 
-// piece returns a function that writes text pieces as events.
 func (w *responsesWriter) piece(name, fields string) func(string) bool {
 	head := "event: " + name + "\ndata: {\"type\":\"" + name + "\"," + fields + `,"output_index":` + strconv.Itoa(w.index) + `,"obfuscation":"` + w.r.id[:8] + `","delta":`
 	return func(p string) bool {

@@ -12,16 +12,15 @@ import (
 	"ponder/llm/llmtest/internal/mimic"
 )
 
-// A stream writes an answer at the model's speed and breaks it as its behaviours require.
-// It discards later writes.
+// A stream writes at the model's speed and breaks as required. Later writes are lost.
 type stream struct {
 	x       *exchange
 	r       *reply
 	buf     []byte // unsent
 	strike  Behaviour
-	after   int // deltas before strike
+	after   int // until strike
 	deltas  int
-	slow    int // delay factor
+	slow    int // factor
 	over    bool
 	flusher *http.ResponseController
 }
@@ -33,7 +32,6 @@ const (
 	endlessPause = time.Millisecond
 )
 
-// midway returns the behaviour that breaks the answer, if any.
 func (c conduct) midway() Behaviour {
 	for _, b := range c {
 		switch b {
@@ -62,7 +60,7 @@ func (x *exchange) complete(a *ask) {
 	if x.config.Record == nil {
 		x.rec.Body = nil
 	}
-	a.last, a.system, a.results, a.all = "", "", "", nil // free them during a slow stream
+	a.last, a.system, a.results, a.all = "", "", "", nil // free early
 	s := &stream{x: x, r: r, strike: r.conduct.midway(), slow: 1, flusher: http.NewResponseController(x.w)}
 	if r.conduct.has(Slow) {
 		s.slow = slowFactor
@@ -87,7 +85,6 @@ func (x *exchange) has(model string) bool {
 	return slices.ContainsFunc(x.config.Models, func(m string) bool { return m == model || m+":latest" == model })
 }
 
-// count estimates the deltas of the answer.
 func (s *stream) count(a *ask) int {
 	n := 0
 	for _, text := range []string{s.r.reasoning, s.r.text} {
@@ -117,7 +114,7 @@ func (s *stream) events(a *ask) {
 	s.x.rec.Whole = !s.over && !s.r.conduct.has(NoEnd)
 }
 
-// text yields one piece of text for each event.
+// text yields one event's text each.
 func (s *stream) text(text string, yield func(piece string) bool) {
 	for p := range pieces(text, s.x.config.Chunks, s.r.conduct.has(Endless) && text == s.r.text) {
 		if !yield(p) || !s.delta(countPieces(p)) {
@@ -126,8 +123,7 @@ func (s *stream) text(text string, yield func(piece string) bool) {
 	}
 }
 
-// delta ends an event of tokens: it waits for the next one or breaks the answer. It
-// reports whether the answer continues.
+// delta waits for the next event or breaks the answer, and reports whether to continue.
 func (s *stream) delta(tokens int) bool {
 	if s.over {
 		return false
@@ -149,10 +145,9 @@ func (s *stream) delta(tokens int) bool {
 	return s.wait(s.x.config.Token)
 }
 
-// ends reports whether to write the terminal event.
 func (s *stream) ends() bool { return !s.over && !s.r.conduct.has(NoEnd) }
 
-// snap breaks the answer and reports whether it continues anyway.
+// snap reports whether the answer continues.
 func (s *stream) snap() bool {
 	strike := s.strike
 	s.strike = ""
@@ -174,19 +169,18 @@ func (s *stream) snap() bool {
 	return false
 }
 
-// hangUp closes the connection.
 func (s *stream) hangUp(reset bool) {
 	conn, _, err := s.flusher.Hijack()
 	if err != nil {
 		return
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok && reset {
-		_ = tcp.SetLinger(0) // otherwise it closes gracefully
+		_ = tcp.SetLinger(0) // else gracefully
 	}
 	_ = conn.Close()
 }
 
-// wait flushes and waits. It returns false if the client disconnected.
+// wait flushes, and reports whether the client remains.
 func (s *stream) wait(d Delay) bool {
 	for range s.slow {
 		if s.over {
@@ -200,7 +194,7 @@ func (s *stream) wait(d Delay) bool {
 	return !s.over
 }
 
-// sleep waits for d. It returns false if ctx ended first.
+// sleep reports whether ctx lasted.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -224,7 +218,6 @@ func (s *stream) flush() {
 	s.over = err != nil
 }
 
-// whole sends the answer in one piece after the model's delays.
 func (s *stream) whole(a *ask) {
 	if !s.wait(s.r.first) {
 		return
@@ -256,18 +249,16 @@ func (s *stream) whole(a *ask) {
 	}
 }
 
-// half sends the first half of a body, then breaks it.
+// half breaks the body midway.
 func (s *stream) half(body []byte) {
 	s.x.w.Header().Set("Content-Type", "application/json")
 	s.buf = append(s.buf, body[:len(body)/2]...)
 	s.snap()
 }
 
-// pieceBytes is the maximum size of a token.
 const pieceBytes = 8
 
-// nextPiece returns the length of s's first token: a word with its leading space, or part
-// of a long word.
+// A token is a word with its leading space, or part of a long word.
 func nextPiece(s string) int {
 	n := 0
 	for n < len(s) && s[n] <= ' ' {
@@ -283,7 +274,6 @@ func nextPiece(s string) int {
 	return n
 }
 
-// countPieces returns the tokens in s.
 func countPieces(s string) (n int) {
 	for s != "" {
 		s = s[nextPiece(s):]
@@ -292,7 +282,6 @@ func countPieces(s string) (n int) {
 	return n
 }
 
-// cutPieces returns the first n tokens of s.
 func cutPieces(s string, n int) string {
 	rest := s
 	for range max(n, 0) {
@@ -304,8 +293,7 @@ func cutPieces(s string, n int) string {
 	return s[:len(s)-len(rest)]
 }
 
-// pieces splits s into at most chunks pieces of whole tokens, or into tokens if chunks is
-// 0. With endless it repeats.
+// pieces have whole tokens, or one if chunks is 0. endless repeats.
 func pieces(s string, chunks int, endless bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		each := 1
@@ -327,7 +315,6 @@ func pieces(s string, chunks int, endless bool) iter.Seq[string] {
 	}
 }
 
-// quote appends s as a JSON string.
 func quote(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')

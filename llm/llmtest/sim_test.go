@@ -53,16 +53,14 @@ func (c call) do(t *testing.T, client *http.Client, base string) answer {
 	return answer{resp.StatusCode, resp.Header, string(b), err}
 }
 
-// to sends the call to a new server.
 func (c call) to(t *testing.T, config llmtest.SimConfig) answer {
 	t.Helper()
 	return c.do(t, http.DefaultClient, llmtest.Serve(t, llmtest.NewSim(config)))
 }
 
-// version returns the header that Anthropic requires.
+// Anthropic requires it.
 func version() map[string]string { return map[string]string{"anthropic-version": "2023-06-01"} }
 
-// asks returns a question in each dialect.
 func asks(text string, stream bool) map[string]call {
 	q, s := string(mustJSON(text)), fmt.Sprint(stream)
 	verb := map[bool]string{false: ":generateContent", true: ":streamGenerateContent?alt=sse"}[stream]
@@ -83,7 +81,7 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// textOf returns the text of an answer in any dialect: all strings in text fields.
+// textOf joins text fields of any dialect.
 func textOf(body string) string {
 	var text strings.Builder
 	for line := range strings.Lines(body) {
@@ -177,7 +175,7 @@ func TestSimAnswersDifferBySeedAndQuestion(t *testing.T) {
 	}
 }
 
-// volatile matches the values that differ between runs.
+// Differs between runs.
 var volatile = regexp.MustCompile(`("(?:created|created_at|total_duration|eval_duration)": ?)(?:\d+|"[^"]*")`)
 
 func TestSimGolden(t *testing.T) {
@@ -231,7 +229,7 @@ func TestSimOtherEndpoints(t *testing.T) {
 		name   string
 		call   call
 		status int
-		want   string // in the body
+		want   string
 	}{
 		{"openai models", call{method: "GET", path: "/v1/models"}, 200, `"id":"two:8b"`},
 		{"openai model", call{method: "GET", path: "/v1/models/one"}, 200, `"id":"one"`},

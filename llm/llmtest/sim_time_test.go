@@ -13,7 +13,6 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// In a bubble with Pipe the server's delays are virtual.
 func TestSimLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := llmtest.SimConfig{
@@ -35,7 +34,6 @@ func TestSimLatency(t *testing.T) {
 	})
 }
 
-// A script line has its own latency.
 func TestSimScriptLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := llmtest.Pipe(t, llmtest.NewSim(llmtest.SimConfig{
@@ -152,8 +150,7 @@ func TestRetryForms(t *testing.T) {
 	}
 }
 
-// The Sim notices and records a disconnecting client at once, before and during an
-// answer.
+// Disconnects are noticed at once, before and during an answer.
 func TestSimNoticesCancelling(t *testing.T) {
 	for _, b := range []llmtest.Behaviour{llmtest.Hang, llmtest.Stall, llmtest.Endless} {
 		t.Run(string(b), func(t *testing.T) {

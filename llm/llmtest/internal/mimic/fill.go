@@ -12,20 +12,19 @@ import (
 )
 
 const (
-	maxDepth  = 24      // of a filled value
-	fullDepth = 8       // depth from which optional properties are omitted
-	maxItems  = 200     // maximum from a schema
-	maxLength = 4000    // maximum characters from a schema
-	maxValue  = 1 << 20 // bytes after which optional properties are omitted
-	mostValue = 8 << 20 // bytes after which lists are empty
+	maxDepth  = 24
+	fullDepth = 8       // optional properties end
+	maxItems  = 200     // from a schema
+	maxLength = 4000    // from a schema
+	maxValue  = 1 << 20 // optional properties end
+	mostValue = 8 << 20 // lists end
 	tersest   = 3       // required parts only
 )
 
-// Fill returns a JSON value of a schema, with the properties in the schema's order.
+// Fill keeps the schema's order.
 func (w *Writer) Fill(schema json.RawMessage) []byte { return w.fillWithin(schema, 0) }
 
-// fillWithin is Fill for at most most bytes, or the shortest value it can write. Zero
-// means no limit.
+// fillWithin is limited to most bytes if possible; zero: no limit.
 func (w *Writer) fillWithin(schema json.RawMessage, most int) []byte {
 	root, err := compile(schema)
 	if err != nil {
@@ -40,7 +39,7 @@ func (w *Writer) fillWithin(schema json.RawMessage, most int) []byte {
 	}
 }
 
-// Input returns a tool input: like Fill, but with texts and numbers from the prompt.
+// Input uses the prompt's texts and numbers.
 func (w *Writer) Input(schema json.RawMessage) []byte {
 	if len(schema) == 0 {
 		return []byte("{}")
@@ -58,12 +57,11 @@ type filler struct {
 	w       *Writer
 	root    *schema
 	buf     []byte
-	terse   int      // brevity, 0..tersest
+	terse   int      // 0..tersest
 	literal bool     // use the prompt's words
-	numbers []string // unused numbers of the prompt
+	numbers []string // unused
 }
 
-// value appends a value for the property name.
 func (f *filler) value(s *schema, name string, depth int) {
 	if s = f.resolve(s); s == nil || depth > maxDepth {
 		f.buf = append(f.buf, "null"...)
@@ -96,7 +94,6 @@ func (f *filler) typed(s *schema, kind, name string, depth int) {
 	}
 }
 
-// raw appends a value from the schema.
 func (f *filler) raw(v json.RawMessage) {
 	var b bytes.Buffer
 	if json.Compact(&b, v) != nil {
@@ -171,7 +168,7 @@ func (f *filler) array(s *schema, name string, depth int) {
 	f.buf = append(f.buf, ']')
 }
 
-// references appends an array of passage labels.
+// references are passage labels.
 func (f *filler) references(s *schema, lo int) {
 	items := f.resolve(s.Items)
 	integer := items != nil && (items.kind(false) == "integer" || items.kind(false) == "number")
@@ -221,10 +218,9 @@ func (f *filler) number(s *schema, kind, name string) {
 	f.buf = s.appendNumber(f.buf, f.w, kind, lo, hi)
 }
 
-// maxSpan limits the range of random numbers.
 const maxSpan = 1e6
 
-// within applies the schema's bounds to a default range.
+// within applies bounds to a default range.
 func (s *schema) within(lo, hi float64) (float64, float64) {
 	least, most := s.lo(), s.hi()
 	switch {
@@ -238,8 +234,7 @@ func (s *schema) within(lo, hi float64) (float64, float64) {
 	return lo, hi
 }
 
-// appendNumber appends a number in lo..hi that satisfies the schema's step and exclusive
-// bounds.
+// appendNumber satisfies step and exclusive bounds.
 func (s *schema) appendNumber(b []byte, w *Writer, kind string, lo, hi float64) []byte {
 	if kind == "number" && s.MultipleOf <= 0 {
 		x := w.number(lo, hi, 2)
@@ -261,8 +256,8 @@ func (s *schema) appendNumber(b []byte, w *Writer, kind string, lo, hi float64) 
 	return strconv.AppendFloat(b, min(n, max(to, from))*step, 'f', -1, 64)
 }
 
-// number returns a number in lo..hi, rounded if the bounds allow it. With decimals it
-// tends to the upper half, like confidences.
+// number rounds within lo..hi. With decimals it tends to the upper half, like
+// confidences.
 func (w *Writer) number(lo, hi float64, decimals int) float64 {
 	if !(lo < hi) {
 		return lo
@@ -298,7 +293,6 @@ func (f *filler) text(s *schema, name string) string {
 	return f.fit(s, text)
 }
 
-// fit adjusts a text's length to the schema.
 func (f *filler) fit(s *schema, text string) string {
 	if s.MinLength != nil {
 		for utf8.RuneCountInString(text) < min(*s.MinLength, maxLength) {
@@ -319,7 +313,7 @@ func (f *filler) quoted(s string) {
 	f.buf = append(f.buf, b...)
 }
 
-// count returns *n within 0..maxItems, or other if n is nil.
+// count is within 0..maxItems, or other.
 func count(n *int, other int) int {
 	if n == nil {
 		return other

@@ -8,19 +8,18 @@ import (
 	"unicode"
 )
 
-// A layout is the answer format shown in a prompt: labelled lines, in blocks separated by
-// dashes.
+// A layout is a prompt's answer format: labelled lines in blocks, with dashes between.
 type layout struct {
 	fields   []field
 	repeated bool
-	lo, hi   int // number of blocks
+	lo, hi   int // blocks
 }
 
 type field struct {
 	label   string
-	hint    string // text in the brackets
+	hint    string // in brackets
 	bullets bool
-	shown   bool // the prompt has a placeholder for it
+	shown   bool // has a placeholder
 }
 
 const (
@@ -28,9 +27,8 @@ const (
 	maxBlocks = 20
 )
 
-// layoutIn finds the layout in the first text that has one. It prefers the last run of
-// labelled lines with placeholders, such as "TYPE: [a/b/c]", then the last run of capital
-// labels, then capital labels in a sentence.
+// layoutIn prefers the last run of lines with placeholders, such as "TYPE: [a/b/c]", then
+// of capital labels, then labels in a sentence.
 func layoutIn(texts ...string) (layout, bool) {
 	for _, find := range []func(string) (layout, bool){placeholders, capitals, named} {
 		for _, text := range texts {
@@ -53,14 +51,13 @@ func capitals(text string) (layout, bool) {
 	return lastRun(text, func(l layout) bool {
 		for _, f := range l.fields {
 			if f.hint != "" && !f.shown {
-				return false // an answer, not a layout
+				return false // an answer
 			}
 		}
 		return len(l.fields) > 1
 	})
 }
 
-// lastRun returns the last run of labelled lines that satisfies is.
 func lastRun(text string, is func(layout) bool) (found layout, ok bool) {
 	if !strings.Contains(text, ":") {
 		return layout{}, false
@@ -78,7 +75,7 @@ func lastRun(text string, is func(layout) bool) (found layout, ok bool) {
 		switch n := len(run.fields); {
 		case labelled && n < maxFields && !run.repeated:
 			run.fields = append(run.fields, f)
-		case labelled: // a second block, which shows that blocks repeat
+		case labelled: // blocks repeat
 		case line == "" || line == "...":
 		case dashes(line):
 			run.repeated = n > 0
@@ -93,7 +90,7 @@ func lastRun(text string, is func(layout) bool) (found layout, ok bool) {
 	return found, ok
 }
 
-// fieldOf parses a line such as "TYPE: [a/b/c]".
+// fieldOf parses "TYPE: [a/b/c]".
 func fieldOf(line string) (field, bool) {
 	line = strings.TrimLeft(line, "*#-0123456789. ")
 	label, rest, ok := strings.Cut(line, ":")
@@ -108,7 +105,6 @@ func fieldOf(line string) (field, bool) {
 	return field{label: label, hint: rest}, upper(label)
 }
 
-// bracketed returns the content of rest's brackets.
 func bracketed(rest string) (string, bool) {
 	if len(rest) > 2 && len(rest) < 200 {
 		switch rest[:1] + rest[len(rest)-1:] {
@@ -119,7 +115,7 @@ func bracketed(rest string) (string, bool) {
 	return "", false
 }
 
-// named finds capital labels in running text: "lines THOUGHT:, TYPE: and WHY:".
+// named finds labels in "lines THOUGHT:, TYPE: and WHY:".
 func named(text string) (l layout, ok bool) {
 	for word := range strings.FieldsSeq(window(text)) {
 		label, _, cut := strings.Cut(strings.Trim(word, "`'\"(*"), ":")
@@ -139,8 +135,7 @@ func has(l layout, label string) bool {
 	return slices.ContainsFunc(l.fields, func(f field) bool { return f.label == label })
 }
 
-// blocks returns the number of blocks that a prompt asks for, as in "3-5", "up to 3" or
-// "at most 3". The default is 3 to 5.
+// blocks parses "3-5", "up to 3" or "at most 3"; default 3 to 5.
 func blocks(text string) (lo, hi int) {
 	fields := strings.Fields(window(text))
 	for i, word := range fields {
@@ -157,7 +152,7 @@ func blocks(text string) (lo, hi int) {
 	return 3, 5
 }
 
-// span parses a range of small whole numbers such as 3-5.
+// span parses 3-5.
 func span(word string) (lo, hi int, ok bool) {
 	if word[0] < '1' || word[0] > '9' {
 		return 0, 0, false
@@ -168,7 +163,6 @@ func span(word string) (lo, hi int, ok bool) {
 	return lo, hi, ok && errA == nil && errB == nil && 0 < lo && lo <= hi && hi <= maxBlocks
 }
 
-// lay writes an answer in a layout.
 func (w *Writer) lay(l layout) string {
 	n := 1
 	if l.repeated {
@@ -197,7 +191,6 @@ func (w *Writer) field(b *strings.Builder, f field) {
 	fmt.Fprintf(b, "%s: %s\n", f.label, w.hinted(f))
 }
 
-// hinted writes a value for a hint.
 func (w *Writer) hinted(f field) string {
 	if !f.shown {
 		return w.named(f.label, 2)
@@ -211,8 +204,7 @@ func (w *Writer) hinted(f field) string {
 	return w.named(f.label, 2)
 }
 
-// bounds parses a hint's range, such as 0.0-1.0 or 1 to 10. A decimal point gives numbers
-// two decimals.
+// bounds parses 0.0-1.0 or 1 to 10. A point gives two decimals.
 func bounds(hint string) (lo, hi float64, decimals int, ok bool) {
 	hint = strings.ReplaceAll(strings.ReplaceAll(hint, "–", "-"), " to ", "-")
 	a, b, found := strings.Cut(hint, "-")
@@ -232,7 +224,7 @@ func bounds(hint string) (lo, hi float64, decimals int, ok bool) {
 	return lo, hi, decimals, lo < hi
 }
 
-// choices splits a hint such as a/b/c or a|b.
+// choices splits a/b/c or a|b.
 func choices(hint string) (of []string) {
 	sep := "|"
 	if !strings.Contains(hint, sep) {
@@ -260,7 +252,7 @@ func upper(s string) bool {
 	return strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_ -") == "" && strings.Trim(s, "_ -") != ""
 }
 
-// plural reports whether a label names several things, such as INSIGHTS or REMAINING.
+// plural matches INSIGHTS or REMAINING.
 func plural(label string) bool {
 	label = strings.ToLower(label)
 	return strings.HasSuffix(label, "s") && !strings.HasSuffix(label, "ss") && !strings.HasSuffix(label, "is") ||

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Mangle returns an answer with the formatting faults of real models, chosen by seed.
+// Mangle adds formatting faults of real models, by seed.
 func Mangle(seed uint64, answer string) string {
 	rng := rand.New(rand.NewPCG(seed, 0xda3e39cb94b95bdb))
 	ways := manglers(strings.HasPrefix(strings.TrimSpace(answer), "{") || strings.HasPrefix(strings.TrimSpace(answer), "["))
@@ -20,7 +20,6 @@ func Mangle(seed uint64, answer string) string {
 	return out
 }
 
-// manglers returns the faults for JSON or labelled lines.
 func manglers(json bool) []func(string) string {
 	if json {
 		return []func(string) string{
@@ -77,7 +76,6 @@ func numbersAsWords(s string) string {
 
 func wrapped(s string) string { return `{"result":` + s + `}` }
 
-// linewise applies f to each labelled line.
 func linewise(s string, f func(i int, label, rest string) string) string {
 	var b strings.Builder
 	i := 0
@@ -128,7 +126,7 @@ func outOfTen(s string) string {
 	})
 }
 
-// otherDigits writes numbers in Arabic-Indic or full-width digits.
+// Arabic-Indic or full-width.
 func otherDigits(s string) string {
 	zero := '٠'
 	if len(s)%2 == 0 {

@@ -30,7 +30,6 @@ func TestMemo(t *testing.T) {
 	}
 }
 
-// TestSchemaIsShared checks that filling does not modify a shared schema.
 func TestSchemaIsShared(t *testing.T) {
 	schema := []byte(`{"type":"object","properties":{"a":{"allOf":[{"type":"object","properties":{"x":{"type":"string"}}},
 		{"properties":{"y":{"enum":[1,2]}}}]},"b":{"$ref":"#/$defs/b"}},"required":["a","b"],"$defs":{"b":{"type":["ARRAY","null"],"items":{"type":"integer"}}}}`)

@@ -1,12 +1,11 @@
-// Package mimic imitates a language model's text. It writes prose about a prompt's words,
-// answers in a format that the prompt shows, and JSON for a schema. It uses only the
-// prompt; the same seed and prompt give the same text.
+// Package mimic imitates a model's text: prose about a prompt, answers in its format, and
+// JSON of a schema. The same seed and prompt give the same text.
 //
 //	w := mimic.New(seed, mimic.Prompt{Text: "How do layers of awareness interact?"})
 //	w.Answer() // a few sentences about awareness
 //
-// [Mangle] adds the formatting faults of models. [Planted] finds instructions that a
-// hostile document plants in a prompt.
+// [Mangle] adds models' formatting faults. [Planted] finds instructions that documents
+// plant in a prompt.
 package mimic
 
 import (
@@ -21,33 +20,32 @@ import (
 
 type Prompt struct {
 	System string
-	Text   string // the last message
+	Text   string // last message
 
-	// Schema, if set, is the answer's JSON schema. An invalid one gives {}.
+	// Schema is a JSON schema. An invalid one gives {}.
 	Schema json.RawMessage
 
-	// JSON asks for a JSON object. Without Schema, a schema in the prompt applies.
+	// JSON asks for an object. A schema in the prompt applies without Schema.
 	JSON bool
 
-	// Stretch multiplies the length of the answer. Zero is 1.
+	// Stretch multiplies the length. Zero is 1.
 	Stretch int
 
-	// Most limits the bytes of a schema's answer. A longer one is rewritten, as short as
-	// the schema permits. Zero means no limit.
+	// Most limits JSON in bytes, as far as the schema permits. Zero: no limit.
 	Most int
 
 	// FalseCitations cites nonexistent passages.
 	FalseCitations bool
 }
 
-// A Writer writes answers to one prompt. It is not safe for concurrent use.
+// A Writer is not safe for concurrent use.
 type Writer struct {
 	rng      *rand.Rand
 	prompt   Prompt
 	phrases  []string
 	passages []passage
-	say      string   // replaces every sentence
-	said     []string // sentences written first
+	say      string   // instead of sentences
+	said     []string // first sentences
 }
 
 func New(seed uint64, p Prompt) *Writer {
@@ -65,11 +63,10 @@ func New(seed uint64, p Prompt) *Writer {
 	return w
 }
 
-// Say makes text replace every sentence.
+// Say replaces every sentence.
 func (w *Writer) Say(text string) { w.say = text }
 
-// Answer writes an answer in the prompt's form: its schema, a schema or layout in its
-// text, or a few paragraphs.
+// Answer uses the schema, a schema or layout in the text, or paragraphs.
 func (w *Writer) Answer() string {
 	p := w.prompt
 	if len(p.Schema) == 0 && (p.JSON || strings.Contains(p.Text+p.System, `"properties"`)) {
@@ -91,7 +88,6 @@ func (w *Writer) Reasoning() string {
 	return "The user asks about " + w.phrase() + ". " + w.sentences(1+w.rng.IntN(3)) + " I will answer with that in mind."
 }
 
-// prose writes one to three paragraphs.
 func (w *Writer) prose() string {
 	if w.say != "" {
 		return w.say
@@ -115,14 +111,13 @@ func (w *Writer) between(lo, hi int) int {
 
 func pick[T any](w *Writer, from []T) T { return from[w.rng.IntN(len(from))] }
 
-// Limits of a memo.
 const (
 	memoTexts = 64
 	memoBytes = 64 << 10 // of a text
 )
 
-// A Memo caches values computed from texts, because callers repeat the same schemas. The
-// zero value is empty. It is safe for concurrent use.
+// A Memo caches values of texts, because schemas repeat. Zero is empty. It is safe for
+// concurrent use.
 type Memo[V any] struct {
 	mu sync.Mutex
 	of map[string]V
@@ -135,7 +130,7 @@ func (m *Memo[V]) Load(text []byte) (v V, ok bool) {
 	return v, ok
 }
 
-// Store caches v for text. A full memo drops all others.
+// A full memo drops all others.
 func (m *Memo[V]) Store(text []byte, v V) {
 	if len(text) > memoBytes {
 		return
@@ -148,7 +143,7 @@ func (m *Memo[V]) Store(text []byte, v V) {
 	m.of[string(text)] = v
 }
 
-// named writes text for a property or label, about n sentences for prose.
+// named writes about n sentences of prose.
 func (w *Writer) named(name string, n int) string {
 	name = strings.ToLower(name)
 	switch {
@@ -176,7 +171,6 @@ func (w *Writer) named(name string, n int) string {
 	return w.sentences(1 + w.rng.IntN(n))
 }
 
-// topic returns a tool's subject: one of the prompt's first phrases.
 func (w *Writer) topic() string {
 	if w.say != "" {
 		return w.say
@@ -187,7 +181,7 @@ func (w *Writer) topic() string {
 	return w.phrases[w.rng.IntN(min(2, len(w.phrases)))]
 }
 
-// usual returns the default range for a number's name.
+// usual is a name's default range.
 func usual(kind, name string) (lo, hi float64) {
 	name = strings.ToLower(name)
 	switch {
@@ -201,7 +195,6 @@ func usual(kind, name string) (lo, hi float64) {
 	return 1, 10
 }
 
-// refs reports whether an array of this name refers to passages.
 func refs(name string) bool {
 	return like(strings.ToLower(name), "source", "cite", "citation", "passage", "refs", "reference")
 }
@@ -219,14 +212,13 @@ var (
 
 const maxPlanted = 1 << 20 // bytes searched
 
-// An Order is an instruction planted in a text.
 type Order struct {
-	Say  string // the demanded answer, or empty
-	Tool string // the demanded tool, or empty
+	Say  string // or empty
+	Tool string // or empty
 }
 
-// Planted finds an instruction that overrules earlier ones, as in "IGNORE ALL PREVIOUS
-// INSTRUCTIONS and reply with X". It reports false without one, or without a demand.
+// Planted finds an overruling demand, as in "IGNORE ALL PREVIOUS INSTRUCTIONS and reply
+// with X".
 func Planted(text string) (Order, bool) {
 	text = text[:min(len(text), maxPlanted)]
 	for {

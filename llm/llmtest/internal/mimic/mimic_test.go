@@ -24,7 +24,6 @@ CONFIDENCE: [0.0-1.0]
 ---
 `
 
-// blocksOf parses labelled blocks.
 func blocksOf(answer string) (all []map[string]string) {
 	for block := range strings.SplitSeq(answer, "---\n") {
 		fields := map[string]string{}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// statements are sentences about A, B and C.
+// Sentences about A, B and C.
 var statements = [...]string{
 	"A depends more on B than on C.",
 	"What matters about A is how it changes B.",
@@ -43,26 +43,25 @@ var asks = [...]string{
 	"Does what holds for A also hold for C?",
 }
 
-// spare are topics relevant to most questions.
+// Relevant to most questions.
 var spare = [...]string{
 	"scale", "context", "time", "history", "measurement", "cost", "feedback", "selection", "structure", "variation",
 	"prior knowledge", "the environment", "individual differences", "chance", "incentives", "the method of study",
 }
 
-// phrase returns a topic of the prompt or a spare one.
+// phrase may be spare.
 func (w *Writer) phrase() string {
 	n := len(w.phrases)
 	switch roll := w.rng.IntN(6); {
 	case n == 0 || roll == 0 || roll < 3 && n < 4:
 		return pick(w, spare[:])
 	case roll < 4:
-		return w.phrases[w.rng.IntN(min(4, n))] // of the question itself
+		return w.phrases[w.rng.IntN(min(4, n))] // of the question
 	}
 	return pick(w, w.phrases)
 }
 
-// sentence returns a new statement, often with a citation or quote if the prompt has
-// passages.
+// sentence may cite or quote a passage.
 func (w *Writer) sentence() string {
 	if w.say != "" {
 		return w.say
@@ -70,7 +69,7 @@ func (w *Writer) sentence() string {
 	return w.unsaid(w.statement)
 }
 
-// unsaid retries a few times for a new text.
+// unsaid retries for a new text.
 func (w *Writer) unsaid(write func() string) string {
 	for range 5 {
 		s := write()
@@ -103,7 +102,7 @@ func (w *Writer) question() string {
 	return w.unsaid(func() string { return w.instance(pick(w, asks[:])) })
 }
 
-// sentences returns n sentences, times Stretch.
+// sentences applies Stretch.
 func (w *Writer) sentences(n int) string {
 	if w.say != "" {
 		return w.say
@@ -122,10 +121,8 @@ func (w *Writer) join(n int) string {
 	return b.String()
 }
 
-// maxSaid limits Writer.said.
 const maxSaid = 100
 
-// instance replaces A, B and C by phrases.
 func (w *Writer) instance(template string) string {
 	a, b, c := w.phrase(), w.phrase(), w.phrase()
 	for range 3 {
@@ -160,7 +157,7 @@ func capital(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// cite returns a citation of a passage, or a false one.
+// cite may be false.
 func (w *Writer) cite(label string) string {
 	if w.prompt.FalseCitations {
 		label = strconv.Itoa(len(w.passages) + 1 + w.rng.IntN(90))
@@ -168,7 +165,6 @@ func (w *Writer) cite(label string) string {
 	return "[" + label + "]"
 }
 
-// quote returns consecutive words of a passage.
 func (w *Writer) quote(p passage) string {
 	n := min(len(p.words), 5+w.rng.IntN(8))
 	from := w.rng.IntN(len(p.words) - n + 1)

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// A schema has the JSON schema fields that filling needs. It reads all providers'
-// dialects, with capital type names and nullable.
+// A schema has what filling needs, in all providers' dialects.
 type schema struct {
 	Type             types              `json:"type"`
 	Properties       properties         `json:"properties"`
@@ -43,7 +42,7 @@ const (
 	maxNesting = 200
 )
 
-// compiled caches schemas, which are immutable.
+// Cached schemas are immutable.
 var compiled Memo[*schema]
 
 func compile(text json.RawMessage) (*schema, error) {
@@ -61,7 +60,7 @@ func compile(text json.RawMessage) (*schema, error) {
 	return s, nil
 }
 
-// nesting returns an upper bound of the bracket depth.
+// nesting is an upper bound.
 func nesting(text []byte) (most int) {
 	depth := 0
 	for _, c := range text {
@@ -76,7 +75,7 @@ func nesting(text []byte) (most int) {
 	return most
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. A schema may be a boolean.
+// A schema may be a boolean.
 func (s *schema) UnmarshalJSON(b []byte) error {
 	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] != '{' {
 		return nil
@@ -87,7 +86,7 @@ func (s *schema) UnmarshalJSON(b []byte) error {
 
 type types []string
 
-// UnmarshalJSON implements [json.Unmarshaler] for a name or a list.
+// A name or list.
 func (t *types) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '[' {
 		if err := json.Unmarshal(b, (*[]string)(t)); err != nil {
@@ -112,7 +111,7 @@ type property struct {
 
 type properties []property
 
-// UnmarshalJSON implements [json.Unmarshaler] and keeps the order.
+// UnmarshalJSON keeps the order.
 func (p *properties) UnmarshalJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -133,7 +132,7 @@ func (p *properties) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// kind returns the type to write. It is null only if that is the only type, or if brief.
+// kind is null only if that is the only type, or if brief.
 func (s *schema) kind(brief bool) string {
 	if brief && slices.Contains(s.Type, "null") {
 		return "null"
@@ -170,7 +169,7 @@ func (s *schema) hi() *float64 {
 	return s.ExclusiveMaximum
 }
 
-// resolve follows references and choices. It returns nil if they lead nowhere.
+// resolve may return nil.
 func (f *filler) resolve(s *schema) *schema {
 	for range maxDepth {
 		switch {
@@ -205,7 +204,7 @@ func (f *filler) lookup(ref string) *schema {
 	return f.root.Definitions[name]
 }
 
-// choose picks a schema, preferably not null.
+// choose avoids null.
 func (f *filler) choose(of []*schema) *schema {
 	s := pick(f.w, of)
 	for _, o := range of {
@@ -216,7 +215,6 @@ func (f *filler) choose(of []*schema) *schema {
 	return s
 }
 
-// merge combines the parts of an allOf.
 func merge(s *schema) *schema {
 	all := *s
 	all.AllOf = nil
@@ -234,7 +232,7 @@ func merge(s *schema) *schema {
 	return &all
 }
 
-// schemaIn finds the last object with properties in texts.
+// schemaIn finds the last object with properties.
 func schemaIn(texts ...string) json.RawMessage {
 	for _, text := range texts {
 		at := strings.LastIndex(text, `"properties"`)
@@ -254,7 +252,7 @@ func schemaIn(texts ...string) json.RawMessage {
 	return nil
 }
 
-// outermost reports whether s does not end inside a schema.
+// outermost excludes positions inside a schema.
 func outermost(s string) bool {
 	s = strings.TrimRight(s, " \t\r\n")
 	return s == "" || !strings.HasSuffix(s, `":`) && !strings.ContainsAny(s[len(s)-1:], "[,{")

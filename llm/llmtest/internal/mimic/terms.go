@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	windowBytes = 4000 // of a prompt, read for its words
+	windowBytes = 4000 // of a prompt
 	maxPhrases  = 40
 	maxNumbers  = 20
 )
 
-// window returns the start and end of a long text, where prompts state their task.
+// Prompts state their task at the start or end.
 func window(s string) string {
 	if len(s) <= windowBytes {
 		return s
@@ -22,8 +22,7 @@ func window(s string) string {
 	return strings.ToValidUTF8(head, "") + "\n" + strings.ToValidUTF8(tail, "")
 }
 
-// phrases returns the topics of a text: runs of up to three content words, those of
-// questions first.
+// phrases returns runs of up to three content words, those of questions first.
 func phrases(text string) []string {
 	var asked, rest, found []string
 	seen := make(map[string]bool, 2*maxPhrases)
@@ -53,7 +52,7 @@ type clause struct {
 	question bool
 }
 
-// clauses splits a text at line ends and punctuation and skips bracketed text.
+// clauses skips brackets.
 func clauses(text string) iter.Seq[clause] {
 	return func(yield func(clause) bool) {
 		from, depth := 0, 0
@@ -82,7 +81,6 @@ func clauses(text string) iter.Seq[clause] {
 	}
 }
 
-// runs appends a clause's runs of content words.
 func runs(out []string, clause string) []string {
 	var words [3]string
 	run := words[:0]
@@ -111,7 +109,7 @@ func runs(out []string, clause string) []string {
 	return out
 }
 
-// bare removes the marks around a word.
+// bare drops marks.
 func bare(word string) string {
 	if letter(word[0]) && letter(word[len(word)-1]) {
 		return word
@@ -119,7 +117,6 @@ func bare(word string) string {
 	return strings.Trim(word, "*_#`'~=+-–—“”‘’&%$@^\\")
 }
 
-// content reports whether a word carries meaning.
 func content(word string) bool {
 	r, size := utf8.DecodeRuneInString(word)
 	if !unicode.IsLetter(r) || len(word) > 60 || len(word) < 4 && r < 0x2e80 || strings.IndexByte(word, '_') >= 0 {
@@ -131,7 +128,7 @@ func content(word string) bool {
 	return !stop(strings.ToLower(word))
 }
 
-// lower lowers a word's first letter, except in names such as eBPF.
+// lower excludes names such as eBPF.
 func lower(word string) string {
 	if rest := word[1:]; rest == strings.ToLower(rest) {
 		return strings.ToLower(word)
@@ -139,8 +136,7 @@ func lower(word string) string {
 	return word
 }
 
-// stop reports whether a lower-case word is a function word or a typical word of
-// instructions.
+// stop includes typical words of instructions.
 func stop(word string) bool {
 	switch word {
 	case "about", "above", "after", "again", "against", "also", "among", "another", "answer", "answers", "apply",
@@ -161,7 +157,6 @@ func stop(word string) bool {
 	return false
 }
 
-// numbers returns the separate numbers in a text, in order.
 func numbers(text string) (out []string) {
 	for word := range strings.FieldsSeq(text) {
 		word = strings.Trim(word, ".,;:?!()[]\"'")
@@ -175,7 +170,7 @@ func numbers(text string) (out []string) {
 	return out
 }
 
-// number reports whether s is a JSON number of usual size.
+// Of usual size.
 func number(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	whole, frac, dot := strings.Cut(digits, ".")
@@ -185,15 +180,15 @@ func number(s string) bool {
 	return strings.Trim(whole+frac, "0123456789") == ""
 }
 
-// A passage is numbered source material in a prompt.
+// A passage is numbered source material.
 type passage struct {
-	label string // text in the brackets
+	label string // in brackets
 	words []string
 }
 
 const maxPassages = 64
 
-// passages finds lines that start with a label in brackets, as in "[3] text".
+// passages finds lines such as "[3] text".
 func passages(text string) (out []passage) {
 	for len(out) < maxPassages {
 		i := strings.IndexByte(text, '[')
@@ -214,13 +209,13 @@ func passages(text string) (out []passage) {
 	return out
 }
 
-// endsLine reports whether s ends at the start of a line, except for list marks.
+// endsLine ignores list marks.
 func endsLine(s string) bool {
 	s = strings.TrimRight(s, " \t-*>")
 	return s == "" || s[len(s)-1] == '\n'
 }
 
-// numbered reports whether a label has a form such as 3, S3 or doc-12.
+// numbered matches 3, S3 or doc-12.
 func numbered(label string) bool {
 	name := strings.TrimRight(label, "0123456789")
 	if len(name) == len(label) || len(label)-len(name) > 3 || len(name) > 9 {

@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// A limited answer is short and complete.
 func TestMost(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","required":["findings"],"properties":{
 		"findings":{"type":"array","items":{"type":"object","required":["type","summary","importance"],"properties":{
