@@ -12,7 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Repair has the lower limit [MaxRepair].
+// maxAnswer is in bytes; Repair has the lower limit [MaxRepair].
 const maxAnswer = 8 << 20
 
 // Decode reads a model's answer as a T: JSON, or text in which [Repair] finds a value.

@@ -104,7 +104,8 @@ func (e *Estimator) UnmarshalJSON(js []byte) error {
 // marker.
 type aside struct{ begin, end string }
 
-// Markers of DeepSeek, Qwen and others, Mistral, OpenThinker, Kimi, and OpenAI's harmony.
+// asides has the markers of DeepSeek, Qwen and most others, Mistral, OpenThinker, Kimi,
+// and OpenAI's harmony.
 var asides = []aside{
 	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<reasoning>", "</reasoning>"}, {"[THINK]", "[/THINK]"},
 	{"<|begin_of_thought|>", "<|end_of_thought|>"}, {"◁think▷", "◁/think▷"},

@@ -19,9 +19,9 @@ type GateConfig struct {
 	// negative no wait.
 	MaxWait time.Duration
 
-	// A breaker opens when FailureRate of at least MinRequests failed in a Window.
-	// CoolDown later it admits a probe. Zero means 1 minute, 10, 0.5 and 30 seconds, the
-	// minimum of CoolDown.
+	// Window, MinRequests, FailureRate and CoolDown set a model's breaker. It opens when
+	// FailureRate of at least MinRequests failed in a Window, and admits a probe after
+	// CoolDown. Zero means 1 minute, 10, 0.5 and 30 seconds, the minimum of CoolDown.
 	Window      time.Duration
 	MinRequests int
 	FailureRate float64

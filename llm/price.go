@@ -26,7 +26,7 @@ type Override struct {
 	CacheWrite *float64 `json:"cache_write,omitempty" toml:"cache_write"`
 }
 
-// 100 times the highest known price.
+// maxPrice is 100 times the highest known price.
 const maxPrice = 100_000
 
 func (o Override) check() error {
@@ -73,8 +73,8 @@ const (
 type Info struct {
 	Price Price // valid unless Source is PriceUnknown
 
-	// Long applies to requests that read more than Over tokens, caches included. Zero
-	// Over: none.
+	// Over and Long set the price of requests that read more than Over tokens, caches
+	// included. Zero Over means none.
 	Over int
 	Long Price
 
@@ -171,7 +171,7 @@ func (i Info) fill(other Info) Info {
 	return i
 }
 
-// A million dollars, in millionths.
+// maxCost is a million dollars, in millionths.
 const maxCost = 1e12
 
 // Cost returns millionths of a US dollar, by precedence: provider, override, fetched
@@ -187,7 +187,8 @@ func (p Prices) Cost(u Usage, model string) (microdollars int64, known bool, sou
 	return info.cost(u), true, info.Source
 }
 
-// Dollars per million tokens equal millionths of a dollar per token.
+// cost needs no factor: dollars per million tokens equal millionths of a dollar per
+// token.
 func (i Info) cost(u Usage) int64 {
 	input, read, write, output := count(u.Input), count(u.CacheRead), count(u.CacheWrite), count(u.Output)
 	price := i.Price

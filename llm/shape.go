@@ -13,7 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// No types means any.
+// typesOf returns no types for any type.
 func typesOf(s *jsonschema.Schema) []string {
 	if s != nil && s.Type != "" {
 		return []string{s.Type}

@@ -43,7 +43,7 @@ type Config struct {
 	// Tools are the provider's own, such as web search, sent verbatim.
 	Tools []json.RawMessage
 
-	// Limits of silences; see wire.Client.
+	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
@@ -108,7 +108,7 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	return err
 }
 
-// The API has no embeddings.
+// Embed returns an error: the API has no embeddings.
 func (p *Provider) Embed(_ context.Context, id string, _ []string) ([][]float32, llm.Usage, error) {
 	return nil, llm.Usage{}, &llm.Error{
 		Class: llm.BadRequest, Model: p.client.Name + "/" + id,
@@ -150,7 +150,7 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-// The plan is nil if planning failed.
+// ask returns a nil plan if planning failed.
 func (m *model) ask(ctx context.Context, req *llm.Request, strip bool) (*plan, *http.Response, error) {
 	p, err := m.plan(req, strip)
 	if err != nil {
@@ -171,7 +171,8 @@ func (m *model) url() string {
 	return m.base + "/v1/messages"
 }
 
-// Refused reasoning may be another account's or edited.
+// refusedSignature reports whether the API refused returned reasoning, perhaps another
+// account's or edited.
 func refusedSignature(err error) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Status != http.StatusBadRequest {

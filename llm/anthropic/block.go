@@ -79,7 +79,7 @@ func mark(content []any) {
 	}
 }
 
-// Results must come first.
+// content puts results first, as the API requires.
 func (c *conversation) content(msg llm.Message) ([]any, error) {
 	var results, rest []any
 	for _, p := range msg.Parts {

@@ -142,7 +142,7 @@ func (f *fold) all(m *whole) (llm.Delta, bool, error) {
 	return out, true, nil
 }
 
-// A block may start with content.
+// start adds a block, which may already have content.
 func (f *fold) start(index int, raw json.RawMessage) (llm.Delta, bool, error) {
 	p := &piece{index: index}
 	if err := json.Unmarshal(raw, &p.answered); err != nil {
@@ -190,7 +190,7 @@ func (f *fold) grow(index int, d delta) (llm.Delta, bool, error) {
 	return f.add(p, "")
 }
 
-// nearly always the last
+// piece searches backwards: nearly always the last block matches.
 func (f *fold) piece(index int) *piece {
 	for _, p := range slices.Backward(f.pieces) {
 		if p.index == index {
@@ -217,7 +217,7 @@ func (f *fold) add(p *piece, text string) (llm.Delta, bool, error) {
 
 func (f *fold) answers(p *piece) bool { return f.answer != "" && p.Name == f.answer }
 
-// Later counts replace earlier ones.
+// count merges usage; later counts replace earlier ones.
 func (f *fold) count(u *usage) {
 	if u == nil {
 		return
@@ -240,7 +240,7 @@ func (f *fold) count(u *usage) {
 	}
 }
 
-// Output is counted only at the end, before that estimated.
+// Usage estimates the output before the end, when the API counts it.
 func (f *fold) Usage() llm.Usage {
 	if f.final && f.used.Output > 0 || f.grown == 0 {
 		return f.used
@@ -277,7 +277,7 @@ func (f *fold) Answer() (*llm.Response, error) {
 	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, ID: f.id, Usage: f.Usage()}, nil
 }
 
-// ok is false for an empty block.
+// part reports ok = false for an empty block.
 func (f *fold) part(p *piece) (part llm.Part, ok bool, err error) {
 	switch p.Type {
 	case "text":

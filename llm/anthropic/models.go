@@ -23,7 +23,7 @@ type traits struct {
 	effort   bool // next to a budget
 }
 
-// As documented in November 2026. The longest prefix wins.
+// known returns the documented model lines of November 2026. The longest prefix wins.
 func known() []traits {
 	return []traits{
 		{prefix: "claude-3-", output: 4096, sampling: true, forced: true},
@@ -49,8 +49,8 @@ func known() []traits {
 	}
 }
 
-// An unknown Claude gets the newest traits, which older ones mostly accept. Other models
-// get those of most compatible servers.
+// traitsOf gives an unknown Claude the newest traits, which older ones mostly accept, and
+// other models those of most compatible servers.
 func traitsOf(id string) traits {
 	at := strings.Index(id, "claude")
 	if at < 0 {

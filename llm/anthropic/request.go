@@ -61,7 +61,7 @@ type plan struct {
 	opaque bool   // has opaque parts
 }
 
-// strip omits opaque parts.
+// plan translates a request; strip omits opaque parts.
 func (m *model) plan(req *llm.Request, strip bool) (*plan, error) {
 	history := conversation{model: m.name, strip: strip, cache: req.Cache}
 	messages, err := history.messages(req.Messages)
@@ -86,7 +86,7 @@ func (m *model) plan(req *llm.Request, strip bool) (*plan, error) {
 	return p, nil
 }
 
-// The adapter's words follow the cached part.
+// system adds the adapter's words after the cached part.
 func (p *plan) system(req *llm.Request, words string) {
 	if strings.TrimSpace(req.System) != "" {
 		b := &block{Type: "text", Text: req.System}
@@ -176,7 +176,7 @@ func (p *plan) effort(effort string) {
 	p.body.OutputConfig.Effort = effort
 }
 
-// Reasoning excludes forced tools.
+// thinksNow reports whether reasoning is on, which excludes forced tools.
 func (p *plan) thinksNow() bool {
 	return p.body.Thinking != nil && p.body.Thinking.Type != "disabled"
 }
@@ -245,7 +245,8 @@ func (m *model) choose(p *plan, req *llm.Request) string {
 	return ""
 }
 
-// With other tools, any must be called.
+// answerByTool forces a tool whose input is the answer. With other tools, any must be
+// called.
 func (p *plan) answerByTool(req *llm.Request) error {
 	p.answer = wire.SchemaName(req.Schema)
 	others := len(p.body.Tools) > 0 && req.ToolChoice != "none"

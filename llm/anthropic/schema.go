@@ -58,7 +58,7 @@ func closed(raw json.RawMessage) bool {
 	return err == nil && (string(text) == "false" || string(text) == `{"not":{}}`)
 }
 
-// keep reports support.
+// field rewrites a keyword; keep reports whether the API supports it.
 func (s *strict) field(f wire.Field, depth int) (value json.RawMessage, keep, ok bool) {
 	switch f.Key {
 	case "properties", "$defs", "definitions":
@@ -81,7 +81,7 @@ func (s *strict) field(f wire.Field, depth int) (value json.RawMessage, keep, ok
 	return nil, false, true
 }
 
-// References in definitions are excluded, as they may recurse.
+// members refuses definitions with references, which may recurse.
 func (s *strict) members(f wire.Field, depth int) (json.RawMessage, bool) {
 	return wire.MapObject(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) {
 		if f.Key == "properties" {

@@ -52,7 +52,7 @@ type fold struct {
 	id, served string
 }
 
-// last is always false: some models send a finish reason in every piece.
+// Add never reports last, because some models send a finish reason in every piece.
 func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
 	var r generateResponse
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -93,7 +93,7 @@ func blocked(reason, words string) error {
 	return &llm.Error{Class: llm.Filtered, Message: text}
 }
 
-// A signature belongs to exactly its part.
+// part keeps a signed part separate, because its signature belongs to exactly that part.
 func (f *fold) part(out *llm.Delta, raw json.RawMessage) error {
 	var p part
 	if err := json.Unmarshal(raw, &p); err != nil {
@@ -151,7 +151,7 @@ func (f *fold) call(c *functionCall, own *llm.Opaque) error {
 	return f.parts.Add(llm.Part{Call: call, Opaque: own})
 }
 
-// Usage is cumulative. Some pieces have empty usage.
+// count replaces the usage, which is cumulative, and skips empty ones.
 func (f *fold) count(u *usage) {
 	if u == nil || u.Prompt == nil && u.Candidates+u.Thoughts == 0 {
 		return
@@ -220,7 +220,7 @@ func finishOf(reason string) llm.Finish {
 	return llm.FinishOther
 }
 
-// Some servers send JSON lists instead of events.
+// each yields the elements of JSON lists, which some servers send instead of events.
 func each(pieces iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for piece, err := range pieces {

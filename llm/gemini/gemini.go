@@ -34,7 +34,7 @@ type Config struct {
 	// Vertex means that BaseURL ends in publishers/google and Key is an access token.
 	Vertex bool
 
-	// Limits of silences; see wire.Client.
+	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
@@ -170,7 +170,7 @@ func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) 
 	return m.client.Count(ctx, m.id, m.url(m.id, ":countTokens"), m.header, countRequest{countedRequest{resource(m.id), plan}}, "totalTokens")
 }
 
-// The API's limit.
+// batch is the API's limit of texts.
 const batch = 100
 
 const maxEmbeddings = 64 << 20

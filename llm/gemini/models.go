@@ -26,7 +26,7 @@ type traits struct {
 	inResult    bool     // media in results
 }
 
-// As documented in November 2026. Unknown models get the newest traits.
+// traitsOf returns the documented traits of November 2026. Unknown models get the newest.
 func traitsOf(id string) traits {
 	id = id[strings.LastIndexByte(id, '/')+1:]
 	version, ok := versionOf(id)

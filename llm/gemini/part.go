@@ -76,7 +76,7 @@ func (c *conversation) contents(in []llm.Message) ([]content, error) {
 	return out, nil
 }
 
-// calls counts the message's.
+// part translates a part; calls counts the message's calls.
 func (c *conversation) part(p llm.Part, calls *int) ([]any, error) {
 	own := c.own(p)
 	var out part

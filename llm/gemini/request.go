@@ -50,7 +50,7 @@ type (
 	}
 )
 
-// strip omits opaque parts; opaque reports them.
+// plan translates a request; strip omits opaque parts, opaque reports them.
 func (m *model) plan(req *llm.Request, strip bool) (body *generateRequest, opaque bool, err error) {
 	c := conversation{model: m.name, traits: m.traits, ids: !m.vertex, strip: strip}
 	contents, err := c.contents(req.Messages)

@@ -29,7 +29,7 @@ func plainSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	return d.rewrite(schema)
 }
 
-// The API refuses an object without fields.
+// parameters returns nil for an object without fields, which the API refuses.
 func parameters(schema json.RawMessage) json.RawMessage {
 	o, err := wire.ParseObject(schema)
 	if err != nil || o.Value("properties") == nil && o.String("type") == "OBJECT" {
@@ -53,7 +53,7 @@ func (d *dialect) rewrite(schema json.RawMessage) (json.RawMessage, bool) {
 	return d.schema(root, nil, 0)
 }
 
-// open are enclosing references.
+// schema rewrites a schema; open are the enclosing references.
 func (d *dialect) schema(in wire.Object, open []string, depth int) (json.RawMessage, bool) {
 	if ref := in.String("$ref"); ref != "" {
 		if slices.Contains(open, ref) || depth > maxSchemaDepth {
@@ -226,7 +226,7 @@ func (d *dialect) members(out *wire.Object, f wire.Field, open []string, depth i
 	return ok
 }
 
-// The schema true allows any value.
+// inner rewrites a nested schema. The schema true allows any value.
 func (d *dialect) inner(raw json.RawMessage, open []string, depth int) (json.RawMessage, bool) {
 	if isBool(raw) {
 		return json.RawMessage("{}"), true
@@ -238,7 +238,8 @@ func (d *dialect) inner(raw json.RawMessage, open []string, depth int) (json.Raw
 	return d.schema(in, open, depth+1)
 }
 
-// In the own dialect, null becomes nullable and a single alternative is inlined.
+// alternatives rewrites anyOf. In the own dialect, null becomes nullable and a single
+// alternative is inlined.
 func (d *dialect) alternatives(out *wire.Object, raw json.RawMessage, open []string, depth int) bool {
 	var in, kept []json.RawMessage
 	if json.Unmarshal(raw, &in) != nil {
@@ -269,7 +270,7 @@ func (d *dialect) constant(out *wire.Object, raw json.RawMessage) bool {
 	return d.enum(out, json.RawMessage("["+string(raw)+"]"))
 }
 
-// The own dialect allows only strings.
+// enum keeps only lists of strings in the own dialect.
 func (d *dialect) enum(out *wire.Object, raw json.RawMessage) bool {
 	var values []any
 	if json.Unmarshal(raw, &values) != nil {

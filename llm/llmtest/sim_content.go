@@ -173,15 +173,16 @@ func everyShape(schema json.RawMessage, at string, depth int, check func(at stri
 	return ""
 }
 
-// OpenAI's strict mode and Anthropic require closed objects.
+// closed reports whether an object allows no other properties, as OpenAI's strict mode
+// and Anthropic require.
 func closed(s shape) bool {
 	return len(s.Properties) == 0 && !bytes.Equal(s.Type, []byte(`"object"`)) || bytes.Equal(bytes.TrimSpace(s.AdditionalProperties), []byte("false"))
 }
 
-// Default length.
+// dimensions is the default length of embeddings.
 const dimensions = 256
 
-// A string or list.
+// strList is a string or list in JSON.
 type strList []string
 
 func (l *strList) UnmarshalJSON(b []byte) error {
@@ -264,7 +265,7 @@ func embedding(text string, size int) []float32 {
 	return v
 }
 
-// OpenAI's numbers, or base64 of little-endian floats.
+// embeddingFormat returns numbers, or base64 of little-endian floats.
 func embeddingFormat(v []float32, format string) any {
 	if format != "base64" {
 		return v

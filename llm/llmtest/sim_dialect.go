@@ -41,7 +41,7 @@ func generate(parse parser) func(*exchange, string, []byte) {
 	}
 }
 
-// The target's serve may be nil.
+// route returns a nil serve for unknown paths.
 func route(r *http.Request) target {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	for _, host := range []string{"/openai", "/anthropic", "/gemini", "/ollama"} {

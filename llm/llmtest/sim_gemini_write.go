@@ -16,7 +16,7 @@ func geminiFinish(f llm.Finish) string {
 	return "STOP"
 }
 
-// Gemini's counts are cumulative.
+// geminiUsage is cumulative.
 func geminiUsage(u llm.Usage, written int) map[string]any {
 	in := u.Input + u.CacheRead + u.CacheWrite
 	m := map[string]any{
@@ -46,7 +46,7 @@ func geminiChunk(r *reply, parts []any, finish string, written int) map[string]a
 
 func geminiThought(text string) map[string]any { return map[string]any{"text": text, "thought": true} }
 
-// The first call is signed.
+// geminiCall signs the first call.
 func geminiCall(r *reply, i int) map[string]any {
 	c := r.calls[i]
 	part := map[string]any{"functionCall": map[string]any{"name": c.Name, "args": c.Input, "id": strings.ToLower(c.ID[:8])}}
@@ -106,7 +106,7 @@ func (w *geminiWriter) chunk(body []byte) {
 
 func geminiStream(s *stream, _ *ask, r *reply) { (&geminiWriter{stream: s}).answer(r) }
 
-// Gemini streams an array without alt=sse.
+// geminiArrayDialect streams an array, as Gemini does without alt=sse.
 func geminiArrayDialect() *dialect {
 	d := geminiDialect()
 	d.contentType, d.garbage, d.comment = "application/json; charset=UTF-8", `,{"candidates": [{`, "\r\n"

@@ -52,7 +52,7 @@ func ollamaWords(f failure) (int, string) {
 	return 400, f.said("invalid request")
 }
 
-// With a prompt, it is a completion.
+// An ollamaRequest with a prompt is a completion.
 type ollamaRequest struct {
 	Model    string          `json:"model"`
 	Messages []ollamaMessage `json:"messages"`
@@ -154,7 +154,7 @@ func (m ollamaMessage) add(a *ask) {
 	}
 }
 
-// Chats have a message, completions a response.
+// An ollamaLine has a message in chats, a response in completions.
 type ollamaLine struct {
 	Model      string         `json:"model"`
 	CreatedAt  string         `json:"created_at"`

@@ -29,7 +29,7 @@ type reply struct {
 	first     Delay
 }
 
-// times the length
+// overlong is a factor.
 const overlong = 10
 
 // plan may return a failure.
@@ -125,7 +125,7 @@ func (x *exchange) write(a *ask, line *Line, met conduct) *reply {
 	return r
 }
 
-// Minimum average.
+// bytesPerPiece is a minimum average.
 const bytesPerPiece = 3
 
 // bytesWithin is zero for no limit.

@@ -71,7 +71,7 @@ type responsesItem struct {
 	ID        string  `json:"id"`
 }
 
-// A string or items.
+// UnmarshalJSON accepts a string or items.
 func (in *responsesInput) UnmarshalJSON(b []byte) error {
 	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '"' {
 		var text string

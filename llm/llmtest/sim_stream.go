@@ -258,7 +258,8 @@ func (s *stream) half(body []byte) {
 
 const pieceBytes = 8
 
-// A token is a word with its leading space, or part of a long word.
+// nextPiece returns the length of a token: a word with its leading space, or part of a
+// long word.
 func nextPiece(s string) int {
 	n := 0
 	for n < len(s) && s[n] <= ' ' {

@@ -27,7 +27,7 @@ func (f facts) thinks() bool {
 	return slices.Contains(f.capabilities, "thinking") || slices.ContainsFunc(f.thinking, func(v any) bool { return v != false })
 }
 
-// The holder of an entry's turn may request the description.
+// An entry caches a model's description. The holder of turn may request it.
 type entry struct {
 	turn  chan struct{} // capacity 1
 	facts *facts        // set once
@@ -44,14 +44,15 @@ func (p *Provider) entry(id string) *entry {
 	return e
 }
 
-// The model may have been removed.
+// forget drops the description of a model that may have been removed.
 func (p *Provider) forget(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.known, id)
 }
 
-// Of concurrent callers one asks. A missing description is no error, a missing model is.
+// facts returns a model's description; of concurrent callers one requests it. A missing
+// description is no error, a missing model is.
 func (p *Provider) facts(ctx context.Context, id string) (facts, error) {
 	e := p.entry(id)
 	select {

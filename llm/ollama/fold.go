@@ -96,7 +96,7 @@ func (f *fold) finish(l *line) {
 	}
 }
 
-// Some templates give JSON in a string.
+// arguments returns a call's input, which some templates give as JSON in a string.
 func arguments(raw json.RawMessage) json.RawMessage {
 	var s string
 	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
@@ -135,7 +135,7 @@ func (f *fold) Answer() (*llm.Response, error) {
 	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, Usage: used}, nil
 }
 
-// For answers that are no stream.
+// maxValues limits an answer that is no stream.
 const maxValues = 64 << 20
 
 func values(r io.Reader) iter.Seq2[[]byte, error] {

@@ -43,7 +43,7 @@ type Config struct {
 	// Context is in tokens. Zero adapts to each request, with a reload at powers of two.
 	Context int
 
-	// Limits of silences; see wire.Client.
+	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
@@ -101,7 +101,7 @@ func Base(host string) string {
 	return strings.TrimRight(u.String(), "/")
 }
 
-// size is in bytes.
+// ask returns the Ask for a request of size bytes.
 func (p *Provider) ask(id string, size int) wire.Ask {
 	return wire.Ask{Model: p.client.Name + "/" + id, Size: size, Sent: p.header, Advice: func(c llm.Class) string {
 		switch c {
@@ -150,7 +150,7 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-// An error means that nothing was yielded.
+// generate returns an error only if nothing was yielded.
 func (m *model) generate(ctx context.Context, req *llm.Request, facts facts, ask wire.Ask, yield func(llm.Delta, error) bool) error {
 	plan, err := m.plan(req, facts)
 	if err != nil {

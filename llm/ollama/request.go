@@ -85,7 +85,7 @@ func (m *model) plan(req *llm.Request, f facts) (*chatRequest, error) {
 	return plan, nil
 }
 
-// Without a tool choice in the API, tools omits those not to be called.
+// tools omits tools that must not be called, because the API has no tool choice.
 func tools(req *llm.Request) (out []tool) {
 	if req.ToolChoice == "none" {
 		return nil
@@ -103,7 +103,7 @@ func tools(req *llm.Request) (out []tool) {
 	return out
 }
 
-// Models need their reasoning only from the user's last text on.
+// openLoop returns the index of the user's last text; models need only later reasoning.
 func openLoop(messages []llm.Message) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role == llm.User && messages[i].Text() != "" {
@@ -113,7 +113,7 @@ func openLoop(messages []llm.Message) int {
 	return 0
 }
 
-// Each result is a message.
+// translate returns one message for each result and one for the rest.
 func translate(msg llm.Message, thoughts bool) (out []message, err error) {
 	rest := message{Role: string(msg.Role)}
 	var text []string

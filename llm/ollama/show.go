@@ -18,7 +18,7 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 
 const maxAnswer = 64 << 20
 
-// Newest first. Errors are those of Generate.
+// Models returns the server's models, newest first. Errors are those of Generate.
 func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	var got struct {
 		Models []struct {
@@ -39,7 +39,7 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 
 const batch = 256
 
-// The server truncates long texts.
+// Embed implements llm.Provider. The server truncates texts beyond the context.
 func (p *Provider) Embed(ctx context.Context, id string, texts []string) ([][]float32, llm.Usage, error) {
 	m := &model{Provider: p, id: id, name: p.client.Name + "/" + id}
 	used := llm.Usage{Cost: m.cost()}

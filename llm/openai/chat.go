@@ -205,7 +205,7 @@ func (m *model) chatTools(tools []llm.Tool) (out []any) {
 	return out
 }
 
-// Servers require a schema.
+// parameters returns a tool's schema, which servers require.
 func parameters(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 || string(schema) == "null" {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
@@ -226,8 +226,8 @@ func (m *model) choose(req *llm.Request) any {
 	return choice{Type: "function", Function: &toolName{req.ToolChoice}}
 }
 
-// Requests of a conversation share the key, so that they reach the machine with the
-// cached prefix.
+// cacheKey returns one key for all requests of a conversation, so that they reach the
+// machine with the cached prefix.
 func cacheKey(req *llm.Request) string {
 	h := sha256.New()
 	write := func(s string) {
@@ -310,7 +310,7 @@ func (s *namedShape) appendTo(b []byte) []byte {
 	return append(b, `,"strict":false}}`...)
 }
 
-// Most messages have only text.
+// appendTo is fast for the usual message of one text.
 func (m *message) appendTo(b []byte) ([]byte, error) {
 	text, ok := m.Content.(string)
 	if !ok || m.ReasoningContent != "" || m.Reasoning != "" || m.CallID != "" || len(m.Details) > 0 || len(m.Calls) > 0 {

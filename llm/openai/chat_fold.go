@@ -144,7 +144,7 @@ func (f *chatFold) head(c *chunk) {
 	}
 }
 
-// A cost persists until the next one.
+// count replaces the usage; a cost persists until the next one.
 func (f *chatFold) count(u *usage) { f.used = newer(f.used, u) }
 
 // newer fills gaps from before.
@@ -256,7 +256,8 @@ func errorOf(raw json.RawMessage) []byte {
 	return []byte(`{"error":` + string(raw) + `}`)
 }
 
-// Pieces may lack an index or repeat the ID; some servers give all calls the same index.
+// find returns a piece's call, or a new one. Pieces may lack an index or repeat the ID;
+// some servers give all calls the same index.
 func (f *chatFold) find(p *callPiece) *growingCall {
 	n := len(f.calls)
 	index := n
@@ -316,7 +317,7 @@ func (f *chatFold) Answer() (*llm.Response, error) {
 	}, nil
 }
 
-// IDs become unique.
+// called returns the calls with unique IDs.
 func (f *chatFold) called() (parts []llm.Part, err error) {
 	seen := map[string]bool{}
 	for _, c := range f.calls {
@@ -368,7 +369,8 @@ func (f *chatFold) reason(called bool) llm.Finish {
 	return finishOf(f.finish, called)
 }
 
-// Calls override a plain end, because some servers never report them.
+// finishOf converts a finish reason. Calls override a plain end, because some servers
+// never report them.
 func finishOf(reason string, called bool) llm.Finish {
 	switch strings.ToLower(reason) {
 	case "", "stop", "tool_calls", "function_call", "tool_use", "end_turn", "eos", "stop_sequence", "completed":

@@ -87,7 +87,7 @@ func (p *Provider) lack(list []listed) {
 	}
 }
 
-// llama.cpp serves one model by any name.
+// has reports whether a list has a model. llama.cpp serves one model by any name.
 func has(list []listed, id string) bool {
 	base, _, _ := strings.Cut(id, ":") // variants
 	return slices.ContainsFunc(list, func(m listed) bool {

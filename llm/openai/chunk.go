@@ -120,7 +120,7 @@ func (t *rawText) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// OpenRouter's form.
+// A detail is a piece of reasoning in OpenRouter's form.
 type detail struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
@@ -190,7 +190,7 @@ func (g *growing) grow(in detail) {
 	g.Format = cmp.Or(g.Format, in.Format)
 }
 
-// Details in one piece stay verbatim.
+// done returns the details, verbatim if they came in one piece.
 func (d *details) done() (out []json.RawMessage) {
 	for _, g := range d.list {
 		out = append(out, g.done())
@@ -219,7 +219,7 @@ func (g *growing) done() json.RawMessage {
 	return text
 }
 
-// Fields of all servers.
+// usage has the usage fields of all servers.
 type usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
@@ -250,10 +250,10 @@ type counts struct {
 	Reasoning  int `json:"reasoning_tokens"`
 }
 
-// or a numeric string
+// An amount is a number or a numeric string.
 type amount float64
 
-// Other values become NaN.
+// UnmarshalJSON decodes other values as NaN.
 func (a *amount) UnmarshalJSON(b []byte) error {
 	f, err := strconv.ParseFloat(string(bytes.Trim(b, `"`)), 64)
 	if err != nil {
@@ -287,7 +287,7 @@ func (u *usage) normal() llm.Usage {
 	}
 }
 
-// In millionths of a dollar, or nil.
+// cost returns millionths of a dollar, or nil.
 func (u *usage) cost() *int64 {
 	micros := math.NaN()
 	switch {
@@ -306,7 +306,7 @@ func (u *usage) cost() *int64 {
 	return &n
 }
 
-// Sums must not overflow.
+// maxCount keeps sums from overflowing.
 const maxCount = 1 << 28
 
 // first returns the first positive number.

@@ -189,7 +189,8 @@ func (h host) tier(without feature) tier {
 	return t
 }
 
-// objects means that the native tier needs an object schema, as forced calls do.
+// tierFor returns the best tier. objects means that the native tier requires an object
+// schema, as forced calls do.
 func (h host) tierFor(s shape, tools int, objects bool, without feature) tier {
 	t := h.tier(without)
 	if t == tierNative && objects && !s.object {

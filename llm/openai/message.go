@@ -67,7 +67,7 @@ type chatWriter struct {
 	open   []string // unanswered
 }
 
-// words extend the system prompt.
+// conversation writes all messages; words extend the system prompt.
 func (w *chatWriter) conversation(req *llm.Request, words string) error {
 	if system := wire.Paragraphs(req.System, words); system != "" {
 		w.add(message{Role: "system", Content: system})
@@ -105,7 +105,7 @@ func marked(content any) any {
 	return content
 }
 
-// Servers refuse unanswered calls.
+// close adds results for unanswered calls, which servers refuse.
 func (w *chatWriter) close() {
 	for _, id := range w.open {
 		w.add(message{Role: "tool", Content: noResult, CallID: id})
@@ -115,7 +115,7 @@ func (w *chatWriter) close() {
 
 const noResult = "(no result)"
 
-// Results come first.
+// user writes results first.
 func (w *chatWriter) user(m llm.Message) error {
 	var rest []part
 	for _, p := range m.Parts {
@@ -165,7 +165,7 @@ func take(list *[]string, s string) bool {
 
 func textPart(s string) part { return part{Type: "text", Text: &s} }
 
-// Every server accepts one string.
+// plainest joins texts to one string, which every server accepts.
 func plainest(parts []part) any {
 	texts := make([]string, 0, len(parts))
 	for _, p := range parts {
@@ -227,8 +227,8 @@ func (w *chatWriter) assistant(m llm.Message) {
 	}
 }
 
-// Details always go back, words only with calls. Other models' reasoning goes only where
-// required.
+// reasoning returns details always and words with calls. Other models' reasoning goes
+// only where required.
 func (w *chatWriter) reasoning(out *message, m llm.Message) {
 	words, field := "", w.host.replay
 	for _, p := range m.Parts {
@@ -266,7 +266,7 @@ func arguments(input json.RawMessage) string { return wire.Text(wire.CallObject(
 
 func (w *chatWriter) callID(id string) string { return fitID(id, w.host.callID) }
 
-// OpenAI's limit.
+// maxID is OpenAI's limit.
 const maxID = 64
 
 // fitID hashes id unless it fits: n letters and digits, or for 0 at most maxID bytes.

@@ -56,7 +56,7 @@ type Config struct {
 	// Thinking means that templates drop the start tag of reasoning.
 	Thinking bool
 
-	// Limits of silences; see wire.Client.
+	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
@@ -139,7 +139,8 @@ func (p *Provider) url(route ...string) string {
 	return u.String()
 }
 
-// Some servers accept a schema only without tools.
+// A kind distinguishes requests with tools, because some servers accept a schema only
+// without them.
 type kind struct {
 	id    string
 	tools bool
@@ -158,7 +159,7 @@ func (p *Provider) without(id string, req *llm.Request) feature {
 
 const maxRemembered = 10000
 
-// All but the tiers apply with and without tools.
+// learn records refused features. All but the tiers apply with and without tools.
 func (p *Provider) learn(id string, req *llm.Request, f feature) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -212,7 +213,7 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-// A stream may have a wrong content type.
+// whole also reads a stream with a wrong content type.
 func whole(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for data, err := range wire.Whole(r) {
@@ -256,7 +257,7 @@ func (m *model) drop(p *plan, req *llm.Request, err error) feature {
 	return drop
 }
 
-// The plan is nil if planning failed.
+// send returns a nil plan if planning failed.
 func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*plan, *http.Response, error) {
 	if m.baseErr != nil {
 		return nil, nil, m.baseErr

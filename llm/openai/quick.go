@@ -40,7 +40,7 @@ func quickChunk(data []byte, id, model string) (q quick, ok bool) {
 	return q, ok && s.End() && choices == 1 && counts <= 1
 }
 
-// At most one choice.
+// quickChoice reads at most one choice.
 func quickChoice(s *wire.Scanner, q *quick) bool {
 	if !s.Take('[') {
 		return false
@@ -80,7 +80,7 @@ func quickDelta(s *wire.Scanner, key []byte, said *said) bool {
 	return *to == "" && s.Text(to)
 }
 
-// Common counts only.
+// quickUsage reads the common counts only.
 func quickUsage(s *wire.Scanner, u *usage) bool {
 	return s.Members(func(key []byte) bool {
 		switch string(key) {

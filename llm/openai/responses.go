@@ -70,10 +70,11 @@ type (
 	}
 )
 
-// The API's minimum.
+// minOutput is the API's minimum.
 const minOutput = 16
 
-// The server stores nothing: encrypted reasoning goes back with its calls.
+// planResponses has the server store nothing: encrypted reasoning goes back with its
+// calls.
 func (m *model) planResponses(req *llm.Request, without feature) (*plan, error) {
 	body := &responsesRequest{Model: m.id, Stream: true, Tools: m.responsesTools(req.Tools)}
 	p := &plan{url: m.responsesURL, body: body}
@@ -163,7 +164,7 @@ type responsesWriter struct {
 	open   []string // unanswered
 }
 
-// words extend the system prompt.
+// conversation writes all items; words extend the system prompt.
 func (w *responsesWriter) conversation(req *llm.Request, words string) error {
 	if system := wire.Paragraphs(req.System, words); system != "" {
 		role := "system"
@@ -185,7 +186,7 @@ func (w *responsesWriter) conversation(req *llm.Request, words string) error {
 
 func (w *responsesWriter) add(item any) { w.out = append(w.out, item) }
 
-// The API refuses unanswered calls.
+// close adds results for unanswered calls, which the API refuses.
 func (w *responsesWriter) close() {
 	for _, id := range w.open {
 		w.add(inputResult{Type: "function_call_output", CallID: id, Output: noResult})
@@ -193,7 +194,7 @@ func (w *responsesWriter) close() {
 	w.open = nil
 }
 
-// Results come first.
+// user writes results first.
 func (w *responsesWriter) user(m llm.Message) error {
 	var rest []inputPart
 	for _, p := range m.Parts {
@@ -245,7 +246,7 @@ func inputMedia(m *llm.Media) inputPart {
 
 func isOwn(item any) bool { _, ok := item.(wire.Object); return ok }
 
-// Reasoning and server actions go back only with calls.
+// assistant returns reasoning and server actions only with calls.
 func (w *responsesWriter) assistant(m llm.Message) {
 	w.close()
 	calls := len(m.Calls()) > 0

@@ -113,7 +113,7 @@ func (f *responsesFold) show(out *llm.Delta, thought, text string) error {
 	return f.parts.Show(thought, text)
 }
 
-// Summaries have numbered paragraphs.
+// think adds reasoning; summaries have numbered paragraphs.
 func (f *responsesFold) think(ev *event, out *llm.Delta) error {
 	text := string(ev.Delta)
 	if f.streamed && ev.Summary != f.summary {
@@ -141,7 +141,7 @@ func (f *responsesFold) item(raw json.RawMessage, out *llm.Delta) error {
 	return f.other(&it, raw)
 }
 
-// Reasoning before a server action goes back only with it.
+// other keeps a server action; earlier reasoning goes back only with it.
 func (f *responsesFold) other(it *item, raw json.RawMessage) error {
 	o, err := wire.ParseObject(raw)
 	if err != nil || it.Type == "" {
@@ -276,7 +276,7 @@ func (f *responsesFold) end(r *response) error {
 	return &llm.Error{Class: llm.Transient, Message: "the provider broke off the answer: " + r.Status}
 }
 
-// The API defines no other objects without a type.
+// whole adds a complete response. The API defines no other objects without a type.
 func (f *responsesFold) whole(data []byte, object string) (out llm.Delta, last bool, err error) {
 	if object != "response" {
 		return out, false, nil

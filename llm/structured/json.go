@@ -21,7 +21,7 @@ type tree struct {
 	size    int            // bytes of values with members
 }
 
-// Lists of records are concatenated; otherwise the first wins.
+// inJSON concatenates lists of records; of other members the first wins.
 func (f *form) inJSON(text string) (t tree) {
 	t.members = make(map[string]any)
 	values, err := llm.RepairAll(text)
@@ -112,7 +112,7 @@ func IsJSON(text string) bool {
 	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") || strings.HasPrefix(text, `["`)
 }
 
-// A record has the head and another member, or only the head.
+// bare returns a record with the head and another member, or only the head; else nil.
 func (r *record) bare(o map[string]any) map[string]any {
 	found := r.fit(o)
 	if _, ok := found[r.head.name]; ok && (len(found) > 1 || len(o) == 1) {

@@ -70,7 +70,8 @@ type recorder struct {
 	lines []string       // or before a record
 }
 
-// A value may precede its head.
+// recordLines reads lines whose labels start records. A value may precede its record's
+// head.
 func (f *form) recordLines(lines []string) map[string]any {
 	r := recorder{found: make(map[string]any)}
 	for _, line := range lines {
@@ -111,7 +112,7 @@ type part struct {
 	text string
 }
 
-// Labels within a line are in capitals or after a bar.
+// inline matches a label within a line, in capitals or after a bar.
 var inline = regexp.MustCompile(`(?:[\s(,;]\s*[*_]*([A-Z][A-Z ]{2,20})|\|\s*[*_]*([A-Za-z][A-Za-z ]{2,20}))[*_]*:`)
 
 // split splits at labels within rest.
@@ -195,8 +196,9 @@ func (r *recorder) close(whole bool) (before string) {
 // maxLead limits an introduction, in bytes.
 const maxLead = 400
 
-// The first text is the main one, even without label if another follows. The last section
-// of a label wins; earlier ones and other headings are main text.
+// sections reads lines whose labels start sections. The first text is the main one, even
+// without label if another follows. The last section of a label wins; earlier ones and
+// other headings are main text.
 func (f *form) sections(lines []string) map[string]any {
 	var main *member
 	if f.members[0].kind == textKind {
@@ -301,7 +303,7 @@ func Unlisted(line string) string {
 	return strings.TrimSpace(line[len(bullet.FindString(line)):])
 }
 
-// Longer items accept no more lines.
+// maxItem is the length from which an item accepts no more lines.
 const maxItem = 1000
 
 // Items joins indented and unmarked lines with the item above. Without bullets,

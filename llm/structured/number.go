@@ -8,10 +8,10 @@ import (
 	"ponder/internal/textkit"
 )
 
-// 0.8, 0,8, .8, 80%, 8/10, 8 out of 10.
+// figure matches 0.8, 0,8, .8, 80%, 8/10, 8 out of 10.
 var figure = regexp.MustCompile(`(?i)(^-)?(\d+(?:[.,]\d+)?|[.,]\d+)(?:\s*(%|percent\b)|\s*(?:/|out of|of)\s*(\d+(?:\.\d+)?))?`)
 
-// Longer words precede their prefixes.
+// levels lists longer words before their prefixes.
 var levels = []struct {
 	word  string
 	share float64
@@ -20,7 +20,7 @@ var levels = []struct {
 	{"high", 0.8}, {"likely", 0.7}, {"medium", 0.5}, {"moderate", 0.5}, {"low", 0.2},
 }
 
-// In bytes.
+// maxFigure is in bytes.
 const maxFigure = 80
 
 // number scales shares such as 80% or 8/10.

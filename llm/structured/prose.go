@@ -46,7 +46,7 @@ func Paragraphs(text string) (kept []string) {
 	return kept
 }
 
-// Of a sentence in JSON.
+// minWords makes a text in JSON a sentence.
 const minWords = 4
 
 func sentences(v any) (list []string) {
@@ -69,7 +69,7 @@ func sentences(v any) (list []string) {
 
 func isLead(s string) bool { return strings.HasSuffix(s, ":") && !strings.Contains(s, "\n") }
 
-// A list directly below a paragraph belongs to it, as does a block after a colon.
+// blocks joins a list directly below a paragraph with it, and a block after a colon.
 func blocks(text string) (all []*block) {
 	gap, code := false, false
 	for line := range strings.SplitSeq(text, "\n") {
@@ -102,10 +102,10 @@ func blocks(text string) (all []*block) {
 
 func bareOf(b *block) string { return strings.TrimSpace(b.lines[0]) }
 
-// In bytes.
+// maxRefusal is in bytes.
 const maxRefusal = 200
 
-// With a negation.
+// more matches words that accompany a negation.
 const more = `(?:new|further|more|additional|other|remaining|open|unanswered|worthwhile|significant|major|else|to add|to ask|left|relevant|key)`
 
 // Phrases without content, from the start.

@@ -295,7 +295,8 @@ func clockOf(resp *http.Response) *clock {
 	return k.clock
 }
 
-// over means after the terminal event; more then restarts the clock.
+// piece stops or restarts the clock. over means that the terminal event was seen; more
+// restarts it then.
 func (c *clock) piece(over, more bool) {
 	switch {
 	case c == nil:

@@ -17,7 +17,7 @@ import (
 
 var never time.Time
 
-// The provider's message may contain parts of the key.
+// keyRejected replaces the provider's message, which may contain parts of the key.
 const keyRejected = "key rejected"
 
 const unexplained = "the provider failed without saying why"

@@ -41,7 +41,8 @@ type Client struct {
 	// Advice returns a remedy such as "set OPENAI_API_KEY", or "". It may be nil.
 	Advice func(llm.Class) string
 
-	// Limits before an answer (0: 5 minutes) and within it (0: 3 minutes).
+	// HeaderTimeout limits the wait for an answer (0: 5 minutes), IdleTimeout each later
+	// silence (0: 3 minutes).
 	HeaderTimeout, IdleTimeout time.Duration
 
 	once  sync.Once
@@ -248,7 +249,7 @@ func coding(resp *http.Response) string {
 	return c
 }
 
-// A proxy may compress an answer.
+// unzipped decodes a body that a proxy may have compressed.
 func unzipped(resp *http.Response) io.ReadCloser {
 	if coding(resp) != "gzip" {
 		return resp.Body

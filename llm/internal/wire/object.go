@@ -20,7 +20,7 @@ type Field struct {
 
 var errNoObject = errors.New("not a JSON object")
 
-// The last of duplicate keys wins.
+// ParseObject parses an object. The last of duplicate keys wins.
 func ParseObject(raw []byte) (Object, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {

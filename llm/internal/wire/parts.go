@@ -238,7 +238,7 @@ func partial(text, tag string) int {
 	return 0
 }
 
-// Sums must not overflow.
+// maxCount keeps sums from overflowing.
 const maxCount = 1 << 28
 
 // A Count decodes invalid values as zero, to save the answer.

@@ -110,7 +110,7 @@ type rateHeader struct {
 	token bool
 }
 
-// From documentation and observed answers.
+// rateHeaders has headers from documentation and observed answers.
 var rateHeaders = [...]rateHeader{
 	{left: "Anthropic-Ratelimit-Requests-Remaining", reset: "Anthropic-Ratelimit-Requests-Reset", limit: "Anthropic-Ratelimit-Requests-Limit"},
 	{left: "Anthropic-Ratelimit-Tokens-Remaining", reset: "Anthropic-Ratelimit-Tokens-Reset", token: true},
@@ -204,10 +204,10 @@ func resetIn(s string, now time.Time) (time.Duration, bool) {
 	return time.Duration(f * float64(time.Second)), true
 }
 
-// For shorter resets, back-off is safer.
+// leastHint is the shortest reset that becomes a RetryAfter; below it, back-off is safer.
 const leastHint = time.Second
 
-// JSON must be parsed whole.
+// maxErrorBody is large because JSON must be parsed whole.
 const maxErrorBody = 1 << 20
 
 func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {

@@ -10,7 +10,8 @@ import (
 	"ponder/llm"
 )
 
-// Images and encrypted reasoning are single lines of megabytes.
+// maxEvent limits a line and an event. Images and encrypted reasoning are single lines of
+// megabytes.
 const maxEvent = 32 << 20
 
 // An Event's Data is valid until the next iteration.
@@ -167,7 +168,7 @@ type lineReader struct {
 	err         error
 }
 
-// Many streams wait idly, so buffers start small.
+// firstRead is small because many streams wait idly.
 const firstRead = 2 << 10
 
 // next returns a line valid until the next call. The last needs no end. A read error

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// A server that closes later has read the request.
+// staleTime bounds how late a stale connection shows. A server that closes later has read
+// the request.
 const staleTime = 5 * time.Second
 
 // A passage traces a connection. It is safe for concurrent use.

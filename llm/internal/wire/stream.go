@@ -133,7 +133,8 @@ func Mangled(what string, err error) error {
 	return &llm.Error{Class: llm.Malformed, Message: "cannot read " + what + " of the answer", Err: err}
 }
 
-// The decoder adds a blank, which is invalid in words, numbers and escapes.
+// short reports incomplete JSON. The decoder adds a blank, which is invalid in words,
+// numbers and escapes.
 func short(err error) bool {
 	var syntax *json.SyntaxError
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &syntax) &&

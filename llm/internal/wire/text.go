@@ -112,7 +112,7 @@ func Text(raw json.RawMessage) string {
 	return string(data)
 }
 
-// An escaped backslash starts no escape.
+// unescaped replaces an escape, unless its backslash is escaped.
 func unescaped(data, escape []byte, by string) []byte {
 	at := bytes.Index(data, escape)
 	if at < 0 {
@@ -157,7 +157,8 @@ func secrets(header http.Header) (keys []string) {
 	return keys
 }
 
-// Shorter keys, such as a dummy "x", are redacted only as words.
+// shortKey is the length from which keys are redacted anywhere; shorter ones, such as a
+// dummy "x", only as words.
 const shortKey = 6
 
 func redact(s string, keys []string) string {

@@ -24,7 +24,7 @@ import (
 	"ponder/llm"
 )
 
-// For English, code and JSON in current vocabularies.
+// bytesPerToken is usual for English, code and JSON in current vocabularies.
 const bytesPerToken = 3.6
 
 // Estimate takes bytes.
@@ -42,7 +42,7 @@ func Efforts() []string {
 	return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 }
 
-// Unknown levels rank last.
+// EffortRank ranks unknown levels last.
 func EffortRank(level string) int {
 	if rank := slices.Index(Efforts(), level); rank >= 0 {
 		return rank

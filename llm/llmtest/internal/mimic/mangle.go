@@ -126,7 +126,7 @@ func outOfTen(s string) string {
 	})
 }
 
-// Arabic-Indic or full-width.
+// otherDigits writes Arabic-Indic or full-width digits.
 func otherDigits(s string) string {
 	zero := '٠'
 	if len(s)%2 == 0 {

@@ -130,7 +130,7 @@ func (m *Memo[V]) Load(text []byte) (v V, ok bool) {
 	return v, ok
 }
 
-// A full memo drops all others.
+// Store drops all other values of a full memo.
 func (m *Memo[V]) Store(text []byte, v V) {
 	if len(text) > memoBytes {
 		return

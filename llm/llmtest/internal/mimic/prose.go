@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Sentences about A, B and C.
+// statements are about A, B and C.
 var statements = [...]string{
 	"A depends more on B than on C.",
 	"What matters about A is how it changes B.",
@@ -43,7 +43,7 @@ var asks = [...]string{
 	"Does what holds for A also hold for C?",
 }
 
-// Relevant to most questions.
+// spare topics fit most questions.
 var spare = [...]string{
 	"scale", "context", "time", "history", "measurement", "cost", "feedback", "selection", "structure", "variation",
 	"prior knowledge", "the environment", "individual differences", "chance", "incentives", "the method of study",

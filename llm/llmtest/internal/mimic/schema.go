@@ -42,7 +42,7 @@ const (
 	maxNesting = 200
 )
 
-// Cached schemas are immutable.
+// compiled schemas are immutable.
 var compiled Memo[*schema]
 
 func compile(text json.RawMessage) (*schema, error) {
@@ -75,7 +75,7 @@ func nesting(text []byte) (most int) {
 	return most
 }
 
-// A schema may be a boolean.
+// UnmarshalJSON accepts a boolean as well.
 func (s *schema) UnmarshalJSON(b []byte) error {
 	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] != '{' {
 		return nil
@@ -86,7 +86,7 @@ func (s *schema) UnmarshalJSON(b []byte) error {
 
 type types []string
 
-// A name or list.
+// UnmarshalJSON accepts a name or list.
 func (t *types) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '[' {
 		if err := json.Unmarshal(b, (*[]string)(t)); err != nil {

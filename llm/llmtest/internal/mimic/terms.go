@@ -13,7 +13,7 @@ const (
 	maxNumbers  = 20
 )
 
-// Prompts state their task at the start or end.
+// window returns a text's start and end, where prompts state their task.
 func window(s string) string {
 	if len(s) <= windowBytes {
 		return s
@@ -170,7 +170,7 @@ func numbers(text string) (out []string) {
 	return out
 }
 
-// Of usual size.
+// number reports whether s is a JSON number of usual size.
 func number(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	whole, frac, dot := strings.Cut(digits, ".")
