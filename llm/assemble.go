@@ -61,7 +61,7 @@ func (a *TextAssembler) Hear(round, attempt, offset int, delta string) Edit {
 	return a.match(words)
 }
 
-// match compares said with the shown round and adds the new words.
+// match appends the part of said that is new.
 func (a *TextAssembler) match(said string) Edit {
 	shown := a.text[a.start:]
 	n := min(len(shown)-a.matched, len(said))

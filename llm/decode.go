@@ -98,7 +98,7 @@ func newChecker(schema *Schema) (*checker, error) {
 	return &c, nil
 }
 
-// check returns data with slips fixed.
+// check validates data and fixes slips.
 func (c *checker) check(data json.RawMessage) (json.RawMessage, error) {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {

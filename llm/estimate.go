@@ -18,7 +18,7 @@ const (
 )
 
 const (
-	estimateWeight = 0.2 // weight of a new report
+	estimateWeight = 0.2
 	estimateMin    = 200 // bytes; below it, providers' additions outweigh the text
 	maxEstimated   = 500 // models
 )
@@ -83,7 +83,7 @@ func (e *Estimator) MarshalJSON() ([]byte, error) {
 	return json.Marshal(e.rates)
 }
 
-// UnmarshalJSON rejects rates out of range.
+// UnmarshalJSON restores rates, and rejects those out of range.
 func (e *Estimator) UnmarshalJSON(js []byte) error {
 	var rates map[string]float64
 	if err := json.Unmarshal(js, &rates); err != nil {
@@ -136,7 +136,7 @@ func Aside(text string) (end string, more bool) {
 }
 
 // Spoken returns the answer without reasoning and markers, or "". Templates may drop the
-// start tag. A lone end tag counts only next to a line break or before JSON, because
+// start tag; a lone end tag counts only next to a line break or before JSON, because
 // answers may mention it.
 func Spoken(text string) string {
 	if isBare(text) || json.Valid([]byte(text)) {

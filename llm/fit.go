@@ -10,7 +10,8 @@ import (
 
 // A TokenCounter is a [Model] that counts a request's tokens at no cost.
 type TokenCounter interface {
-	// CountTokens has the errors of Generate.
+	// CountTokens returns the tokens that the model would read. It has the errors of
+	// Generate.
 	CountTokens(ctx context.Context, req *Request) (int, error)
 }
 
@@ -53,7 +54,7 @@ func (m *fitted) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, er
 
 func (m *fitted) Admits() (time.Duration, bool) { return Admits(m.Model) }
 
-// Hold prepares a request that needs a count only at its release.
+// Hold implements [Holder]. It prepares a request that needs a count only at its release.
 func (m *fitted) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	if m.near(req) {
 		return Hold(ctx, struct{ Model }{m}, released, req)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A GateConfig configures a [Gate].
+// A GateConfig configures a [Gate]. The zero value has the defaults.
 type GateConfig struct {
 	// MaxConcurrent limits requests in flight. Zero means 16.
 	MaxConcurrent int
@@ -50,12 +50,13 @@ func (c GateConfig) withDefaults() GateConfig {
 //
 // Each model has a circuit breaker. Failures of the server, connection or stream open it.
 // Requests then fail at once with the last failure's class and RetryAfter. A refused key
-// or account (401, 402, 403) opens it until [Gate.Reset]. Rate limits, invalid requests
-// and cancellations do not count. Refused requests were not sent and cost nothing.
+// or account (401, 402, 403) opens it until [Gate.Reset] or [Gate.Forgive]. Rate limits,
+// invalid requests and cancellations do not count. Refused requests were not sent and
+// cost nothing.
 //
 // A [Request].Hedge is sent twice if its first delta is later than the 95th percentile, a
-// slot is free, and the breaker closed. At most one in twenty is. The first to start
-// wins; usage counts both; two failures count as one.
+// slot is free, and the breaker is closed. At most one request in twenty is. The first to
+// start wins; usage counts both; two failures count as one.
 type Gate struct {
 	cfg GateConfig
 
@@ -79,12 +80,12 @@ func NewGate(cfg GateConfig) *Gate {
 	}
 }
 
-// Provider returns p behind the gate. Check passes freely.
+// Provider returns p with its models and embeddings behind the gate. Check passes freely.
 func (g *Gate) Provider(p Provider) Provider { return gatedProvider{p, g} }
 
 func (g *Gate) Model(m Model) Model { return &gatedModel{m, g} }
 
-// Reset clears failures, denials and rate limits.
+// Reset clears failures, denials and rate limits. Requests in flight stay counted.
 func (g *Gate) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -177,7 +178,7 @@ func (g *Gate) enter(ctx context.Context, model string, background bool) (*pass,
 	}
 }
 
-// admit returns a granted or queued slot, a wait before the next admit, or the refusal.
+// admit returns a granted or queued slot, the wait before the next admit, or the refusal.
 func (g *Gate) admit(e *entry) (*pass, time.Duration, error) {
 	now := time.Now()
 	g.mu.Lock()

@@ -135,15 +135,15 @@ type gatedModel struct {
 	gate *Gate
 }
 
-// Generate frees the slot before the last yield, so that the caller may send the next
-// request there.
+// Generate implements [Model]. It frees the slot before the last yield, so that the
+// caller may send the next request there.
 func (m *gatedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return m.pass(ctx, nil, req)
 }
 
 func (m *gatedModel) Admits() (time.Duration, bool) { return m.gate.admits(m.Name()) }
 
-// Hold occupies a slot.
+// Hold implements [Holder]. A held request occupies a slot.
 func (m *gatedModel) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return m.pass(ctx, released, req)
 }

@@ -161,7 +161,8 @@ type Allowance struct {
 
 type allowanceKey struct{}
 
-// WithAllowance makes adapters call tell before they read an answer.
+// WithAllowance returns a context with which adapters call tell before they read an
+// answer.
 func WithAllowance(ctx context.Context, tell func(Allowance)) context.Context {
 	return context.WithValue(ctx, allowanceKey{}, tell)
 }

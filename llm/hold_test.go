@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// Hold delays models that are no Holder.
 func TestHold(t *testing.T) {
 	for _, gated := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -193,7 +193,7 @@ type Response struct {
 
 type Finish string
 
-// FinishOther is any other reason.
+// FinishOther stands for any other reason.
 const (
 	FinishStop   Finish = "stop"
 	FinishLength Finish = "length" // text may end anywhere
@@ -213,7 +213,7 @@ func (f Finish) BrokeOff() string {
 	return ""
 }
 
-// Usage counts tokens in disjoint parts.
+// Usage counts tokens in disjoint parts that sum to Total.
 type Usage struct {
 	Input      int `json:"input"` // not from a cache
 	CacheRead  int `json:"cache_read,omitempty"`
@@ -233,7 +233,7 @@ type Usage struct {
 
 func (u Usage) Total() int { return u.Input + u.CacheRead + u.CacheWrite + u.Output }
 
-// Add ignores Cost and Hedged.
+// Add returns the sum of the tokens. It ignores Cost and Hedged.
 func (u Usage) Add(o Usage) Usage {
 	return Usage{
 		Input: u.Input + o.Input, CacheRead: u.CacheRead + o.CacheRead, CacheWrite: u.CacheWrite + o.CacheWrite,
@@ -241,7 +241,7 @@ func (u Usage) Add(o Usage) Usage {
 	}
 }
 
-// Text excludes reasoning.
+// Text returns the text without reasoning.
 func (m Message) Text() string {
 	if len(m.Parts) == 1 {
 		return m.Parts[0].Text
@@ -266,7 +266,7 @@ func Say(role Role, text string) Message {
 	return Message{Role: role, Parts: []Part{{Text: text}}}
 }
 
-// Size returns bytes of text, for estimates; media count as mediaSize.
+// Size returns the bytes of text, for estimates; media count as mediaSize.
 func (r *Request) Size() int {
 	n := len(r.System)
 	for _, m := range r.Messages {
@@ -284,7 +284,7 @@ func (r *Request) Size() int {
 // mediaSize is about 1,100 tokens, an image's usual price.
 const mediaSize = 4000
 
-// Size is as [Request.Size].
+// Size returns the bytes of text, as [Request.Size].
 func (m Message) Size() int {
 	n := 0
 	for _, p := range m.Parts {
@@ -305,7 +305,7 @@ func (m Message) Size() int {
 	return n
 }
 
-// Collect returns a stream's answer.
+// Collect reads a stream to its end and returns the answer.
 func Collect(stream iter.Seq2[Delta, error]) (*Response, error) {
 	for d, err := range stream {
 		if err != nil {

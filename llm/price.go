@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A Price is in US dollars per million tokens.
+// A Price is a model's price in US dollars per million tokens.
 type Price struct {
 	Input      float64
 	Output     float64
@@ -105,7 +105,7 @@ func BuiltIn() Prices {
 	return Prices{tables: []priceTable{t.index(FromTable)}}
 }
 
-// AsOf returns the newest table's date, such as 2026-10-27.
+// AsOf returns the newest table's date, such as 2026-10-27, or "".
 func (p Prices) AsOf() string {
 	if len(p.tables) == 0 {
 		return ""
@@ -113,14 +113,14 @@ func (p Prices) AsOf() string {
 	return p.tables[0].asOf
 }
 
-// WithTable gives t precedence.
+// WithTable returns p with a table that wins over p's.
 func (p Prices) WithTable(t Table) Prices {
 	p.tables = append([]priceTable{t.index(FromRefreshed)}, p.tables...)
 	return p
 }
 
-// With overrides the price of a full name, or of "provider/*". A model in no table needs
-// both input and output.
+// With returns p with the price of a full name, or of "provider/*", which wins over every
+// table. A model in no table needs both input and output.
 func (p Prices) With(model string, o Override) (Prices, error) {
 	if err := o.check(); err != nil {
 		return p, fmt.Errorf("price of %s: %w", model, err)
@@ -135,7 +135,7 @@ func (p Prices) With(model string, o Override) (Prices, error) {
 }
 
 // Lookup describes a model by full name. It resolves dated versions and openrouter's
-// names of other providers' models. The price may be unknown even if ok.
+// names of other providers' models. Even if it returns true, the price may be unknown.
 func (p Prices) Lookup(model string) (Info, bool) {
 	names := aliases(model)
 	var info Info
@@ -174,8 +174,9 @@ func (i Info) fill(other Info) Info {
 // maxCost is a million dollars, in millionths.
 const maxCost = 1e12
 
-// Cost returns millionths of a US dollar, by precedence: provider, override, fetched
-// table, built-in table. ollama's models cost 0 by declaration.
+// Cost returns millionths of a US dollar. The provider's report wins over an override,
+// that over a fetched table, that over the built-in one. ollama's models cost 0 by
+// declaration.
 func (p Prices) Cost(u Usage, model string) (microdollars int64, known bool, source PriceSource) {
 	if u.Cost != nil && *u.Cost >= 0 {
 		return min(*u.Cost, maxCost), true, FromProvider

@@ -68,8 +68,9 @@ func (p *perToken) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ParseOpenRouter prefixes names with openrouter/ and skips invalid entries. Variable and
-// per-request prices are unknown, as is 0, except for names in :free.
+// ParseOpenRouter parses OpenRouter's model list, with names in openrouter/. It skips
+// invalid entries. Variable and per-request prices are unknown, as is 0, except for names
+// in :free.
 func ParseOpenRouter(data []byte) (Table, error) {
 	if len(data) > maxTable {
 		return Table{}, fmt.Errorf("list of models is longer than %d MB", maxTable>>20)
@@ -86,7 +87,7 @@ func ParseOpenRouter(data []byte) (Table, error) {
 	return Table{Models: list.Data}, nil
 }
 
-// brokered decodes entry by entry, because it may skip many.
+// brokered is decoded entry by entry, because many may be skipped.
 type brokered map[string]TableEntry
 
 // UnmarshalJSON treats any value but a list as empty.

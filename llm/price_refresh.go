@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ModelsURL is [Refresh]'s page.
+// ModelsURL is the page for [Refresh].
 const ModelsURL = "https://models.dev/api.json"
 
 // Refresh fetches a table in models.dev's form, or returns have with today's date if the

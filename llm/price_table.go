@@ -12,7 +12,7 @@ import (
 
 // A Table is a price list in stored form.
 type Table struct {
-	AsOf   string                `json:"as_of"` // 2026-10-27
+	AsOf   string                `json:"as_of"` // such as 2026-10-27
 	ETag   string                `json:"etag,omitempty"`
 	Models map[string]TableEntry `json:"models"` // by full name or provider/*
 }
@@ -40,7 +40,7 @@ const (
 	maxTokens     = 1 << 40
 )
 
-// ParseTable rejects numbers out of range.
+// ParseTable parses a stored table. It rejects numbers out of range.
 func ParseTable(data []byte) (Table, error) {
 	var t Table
 	if len(data) > maxTable {
@@ -83,7 +83,7 @@ type priceTable struct {
 	models map[string]Info // by canonical name
 }
 
-// index skips invalid entries.
+// index indexes t without invalid entries.
 func (t Table) index(source PriceSource) priceTable {
 	models := make(map[string]Info, len(t.Models))
 	for _, name := range slices.Sorted(maps.Keys(t.Models)) {

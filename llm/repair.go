@@ -23,13 +23,13 @@ var (
 )
 
 // Repair returns the JSON value in a model's text. It skips <think> reasoning and prose,
-// prefers fenced values, then objects and lists of them, then the first. It closes
-// truncated values and fixes commas, quotes, bare keys, comments, raw line breaks,
+// and prefers fenced values, then objects and lists of them, then the first. It closes
+// truncated values. It fixes commas, quotes, bare keys, comments, raw line breaks,
 // ellipses, Python and JavaScript literals, and double escapes. Valid JSON is only
 // trimmed, the rest compact.
 //
-// The time is linear in the text, up to [MaxRepair]. Repair fails without a value or if
-// one is too deep.
+// The time is linear in the text, which may have [MaxRepair] bytes. Repair fails without
+// a value, or if one is too deep.
 func Repair(text string) (json.RawMessage, error) {
 	values, err := RepairAll(text)
 	if err != nil {

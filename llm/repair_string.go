@@ -56,7 +56,8 @@ func (s *scanner) closingAt(i int, q rune) int {
 	return 0
 }
 
-// string reads a string opened by q; context tells inner quotes from its end.
+// string reads a string opened by q. The context of a quote tells whether it ends the
+// string.
 func (s *scanner) string(q rune, where place) {
 	s.i += utf8.RuneLen(q)
 	s.out = append(s.out, '"')

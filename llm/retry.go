@@ -31,7 +31,7 @@ type Policy struct {
 
 const SlowPatience = time.Minute
 
-// FastPolicy is for interactive requests.
+// FastPolicy returns the policy for interactive requests, with a Patience of 10 seconds.
 func FastPolicy() Policy { return Policy{Patience: 10 * time.Second} }
 
 type Position struct {
@@ -50,9 +50,9 @@ type Decision struct {
 //
 // Permanent failures (key, account, model, length, filter, bad request) move to the next
 // model, never back. Others repeat up to Attempts times, after [Error].RetryAfter or a
-// back-off. A wait beyond Patience or an unsent request moves on. On the last model only
-// a wait beyond Patience ends the chain; a rate limit may take LastPatience. Cancelled
-// always ends it.
+// back-off. A wait beyond Patience or an unsent request also moves on. After the last
+// model there is nothing left: an unsent request is repeated, a rate limit may last
+// LastPatience, and the rest gives up. Cancelled always gives up.
 func (p Policy) Next(err error, at Position, rnd float64) Decision {
 	attempts := max(1, cmp.Or(p.Attempts, 3))
 	patience := cmp.Or(p.Patience, SlowPatience)
@@ -221,7 +221,7 @@ func inWords(d time.Duration) string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ClassOf returns Transient for errors without a class.
+// ClassOf returns the class of the [Error] in err, or Transient.
 func ClassOf(err error) Class {
 	var e *Error
 	if errors.As(err, &e) {

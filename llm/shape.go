@@ -13,7 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// typesOf returns no types for any type.
+// typesOf returns a schema's types; none means any.
 func typesOf(s *jsonschema.Schema) []string {
 	if s != nil && s.Type != "" {
 		return []string{s.Type}
@@ -65,7 +65,7 @@ func superfluous(m *jsonschema.Schema, v any) bool {
 	return isFalse(m) || v == nil && len(typesOf(m)) > 0 && !wants(m, "null")
 }
 
-// wants is false without types.
+// wants reports whether s names typ; a schema without types names none.
 func wants(s *jsonschema.Schema, typ string) bool { return slices.Contains(typesOf(s), typ) }
 
 func unquote(s *jsonschema.Schema, text string) any {

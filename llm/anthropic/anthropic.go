@@ -26,7 +26,7 @@ const (
 	vertexVersion = "vertex-2023-10-16"
 )
 
-// A Config's zero value is the public API without a key.
+// A Config configures a provider. The zero value is the public API without a key.
 type Config struct {
 	Name    string       // prefix of model names; "" is "anthropic"
 	BaseURL string       // with or without /v1; "" is the public API
@@ -47,7 +47,7 @@ type Config struct {
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
-// A Provider is safe for concurrent use.
+// A Provider makes models of the Messages API. It is safe for concurrent use.
 type Provider struct {
 	client  *wire.Client
 	base    string
@@ -57,7 +57,7 @@ type Provider struct {
 	builtin []json.RawMessage
 }
 
-// New does no I/O.
+// New returns a provider, without I/O.
 func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
@@ -91,8 +91,8 @@ func (p *Provider) Model(id string) llm.Model {
 	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: traitsOf(id)}
 }
 
-// Check ignores a missing model except at the public API: other servers may lack the
-// list.
+// Check implements llm.Provider. It ignores a missing model except at the public API,
+// because other servers may lack the list.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	if p.vertex {
 		return nil
@@ -129,7 +129,8 @@ func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Req
 	return m.Generate(wire.Hold(ctx, released), req)
 }
 
-// Generate repeats a request without opaque parts if the API refuses a signature.
+// Generate implements llm.Model. It repeats a request once, without opaque parts, if the
+// API refuses a signature.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
@@ -182,7 +183,7 @@ func refusedSignature(err error) bool {
 	return strings.Contains(text, "signature") || strings.Contains(text, "thinking") && strings.Contains(text, "cannot be modified")
 }
 
-// CountTokens does not support Vertex AI.
+// CountTokens implements [llm.TokenCounter], except for Vertex AI.
 func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) {
 	if m.vertex {
 		return 0, &llm.Error{Class: llm.BadRequest, Model: m.name, Message: "no counts of tokens by Vertex AI"}
@@ -192,6 +193,6 @@ func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) 
 		return 0, err
 	}
 	b := &p.body
-	b.MaxTokens, b.Temperature, b.Stream = 0, nil, false // not accepted
+	b.MaxTokens, b.Temperature, b.Stream = 0, nil, false // the count API refuses these
 	return m.client.Count(ctx, m.id, m.url()+"/count_tokens", m.header, b, "input_tokens")
 }

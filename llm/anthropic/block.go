@@ -35,7 +35,8 @@ type source struct {
 	URL       string `json:"url,omitempty"`
 }
 
-// An opaque has the fields that a part lacks. Blocks of other types are kept whole.
+// An opaque has the block's type and the fields that a part lacks. Blocks of other types
+// are kept whole.
 type opaque struct {
 	Type      string          `json:"type"`
 	Signature string          `json:"signature,omitempty"` // of thinking
@@ -57,7 +58,7 @@ func (c *conversation) messages(in []llm.Message) ([]message, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(content) > 0 { // refused
+		if len(content) > 0 { // the API refuses empty messages
 			out = append(out, message{Role: msg.Role, Content: content})
 		}
 	}
@@ -97,7 +98,7 @@ func (c *conversation) content(msg llm.Message) ([]any, error) {
 	return append(results, rest...), nil
 }
 
-// part may return nil.
+// part translates a part, or returns nil.
 func (c *conversation) part(p llm.Part) (any, error) {
 	switch {
 	case p.Call != nil:
@@ -109,7 +110,7 @@ func (c *conversation) part(p llm.Part) (any, error) {
 	}
 	own := c.own(p)
 	switch {
-	case strings.TrimSpace(p.Text) != "": // refused if blank
+	case strings.TrimSpace(p.Text) != "": // the API refuses blank text
 		b := &block{Type: "text", Text: p.Text}
 		var o opaque
 		if json.Unmarshal(own, &o) == nil && o.Type == "text" {
@@ -119,7 +120,7 @@ func (c *conversation) part(p llm.Part) (any, error) {
 	case own != nil && p.Text == "":
 		return again(own, p.Reasoning), nil
 	}
-	return nil, nil // unsigned
+	return nil, nil // unsigned reasoning cannot go back
 }
 
 func (c *conversation) own(p llm.Part) json.RawMessage {

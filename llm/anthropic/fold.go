@@ -99,7 +99,7 @@ func (f *fold) decode(data []byte) (llm.Delta, bool, error) {
 	}
 	switch ev.Type {
 	case "message":
-		ev.Counts = ev.Usage // the outer field wins
+		ev.Counts = ev.Usage // the decoder prefers the outer field
 		return f.all(&ev.whole)
 	case "message_start":
 		if ev.Message != nil {
@@ -200,7 +200,7 @@ func (f *fold) piece(index int) *piece {
 	return nil
 }
 
-// add returns the visible part.
+// add appends to a block and returns the visible part.
 func (f *fold) add(p *piece, text string) (llm.Delta, bool, error) {
 	p.grown = append(p.grown, text...)
 	if f.grown += len(text); f.grown > maxGrown || len(f.pieces) > maxPieces {

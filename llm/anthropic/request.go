@@ -115,8 +115,9 @@ func (m *model) think(p *plan, req *llm.Request) {
 	}
 }
 
-// thinkByBudget leaves a quarter for text. The API refuses reasoning in short answers,
-// with forced tools, and in open tool loops without it.
+// thinkByBudget leaves a quarter of the answer for text. It leaves reasoning off where
+// the API refuses it: in short answers, with forced tools, and in open tool loops without
+// it.
 func (m *model) thinkByBudget(p *plan, req *llm.Request) {
 	budget := budgetOf(req.Effort)
 	if m.traits.effort && budget > 0 {
@@ -138,7 +139,7 @@ func (m *model) thinkByBudget(p *plan, req *llm.Request) {
 }
 
 func (m *model) thinkByEffort(p *plan, req *llm.Request) {
-	// The newest models hide reasoning without it.
+	// The newest models hide reasoning without a display.
 	on := &thinking{Type: "adaptive", Display: "summarized"}
 	asked := req.Effort != "" && req.Effort != "none"
 	switch m.traits.thinks {
@@ -181,7 +182,7 @@ func (p *plan) thinksNow() bool {
 	return p.body.Thinking != nil && p.body.Thinking.Type != "disabled"
 }
 
-// midLoop reports results of calls made without reasoning.
+// midLoop reports whether the messages end in results of calls made without reasoning.
 func midLoop(messages []message) bool {
 	n := len(messages)
 	if n < 2 || messages[n-2].Role != llm.Assistant || messages[n-1].Role != llm.User {
@@ -195,7 +196,8 @@ func midLoop(messages []message) bool {
 	return !ok || first.Type != "thinking" && first.Type != "redacted_thinking"
 }
 
-// tools returns words for what the model cannot enforce.
+// tools sets tools, choice and schema. It returns prompt words for what the model cannot
+// enforce.
 func (m *model) tools(p *plan, req *llm.Request) (words string, err error) {
 	p.body.Tools = append(p.body.Tools, m.builtin...)
 	for i, t := range req.Tools {
@@ -221,7 +223,7 @@ func (m *model) tools(p *plan, req *llm.Request) (words string, err error) {
 	return words, p.answerByTool(req)
 }
 
-// choose returns words if it cannot force a tool.
+// choose sets the tool choice, or returns prompt words if it cannot force a tool.
 func (m *model) choose(p *plan, req *llm.Request) string {
 	if len(p.body.Tools) == 0 || req.ToolChoice == "" {
 		return ""

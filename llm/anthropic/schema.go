@@ -8,8 +8,8 @@ import (
 
 const maxSchemaDepth = 50
 
-// strictSchema closes objects and drops unsupported bounds, because callers validate.
-// Maps with free keys and recursive schemas fail.
+// strictSchema closes objects and drops unsupported bounds, because callers validate. It
+// fails for maps with free keys and recursive schemas.
 func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	s := strict{}
 	out, ok := s.schema(schema, 0)

@@ -23,7 +23,7 @@ import (
 
 const defaultBase = "https://generativelanguage.googleapis.com/v1beta"
 
-// A Config's zero value is the Gemini API without a key.
+// A Config configures a provider. The zero value is the Gemini API without a key.
 type Config struct {
 	Name    string       // prefix of model names; "" is "gemini"
 	BaseURL string       // up to the version; "" is the Gemini API
@@ -38,7 +38,7 @@ type Config struct {
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
-// A Provider is safe for concurrent use.
+// A Provider makes models of generateContent. It is safe for concurrent use.
 type Provider struct {
 	client *wire.Client
 	base   string
@@ -46,7 +46,7 @@ type Provider struct {
 	vertex bool
 }
 
-// New does no I/O.
+// New returns a provider, without I/O.
 func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
@@ -83,7 +83,7 @@ func resource(id string) string {
 	return "models/" + id
 }
 
-// Check returns nil for Vertex AI, which cannot tell.
+// Check implements llm.Provider. It returns nil for Vertex AI, which cannot tell.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	if p.vertex {
 		return nil
@@ -109,7 +109,8 @@ func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Req
 	return m.Generate(wire.Hold(ctx, released), req)
 }
 
-// Generate repeats a request without opaque parts if the API refuses a signature.
+// Generate implements llm.Model. It repeats a request once, without opaque parts, if the
+// API refuses a signature.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
@@ -158,7 +159,7 @@ type (
 	}
 )
 
-// CountTokens does not support Vertex AI.
+// CountTokens implements [llm.TokenCounter], except for Vertex AI.
 func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) {
 	if m.vertex {
 		return 0, &llm.Error{Class: llm.BadRequest, Model: m.name, Message: "no counts of tokens by Vertex AI"}
@@ -190,7 +191,8 @@ type (
 	}
 )
 
-// Embed does not support Vertex AI. The usage is estimated, because the API reports none.
+// Embed implements llm.Provider, except for Vertex AI. The usage is estimated, because
+// the API reports none.
 func (p *Provider) Embed(ctx context.Context, id string, texts []string) ([][]float32, llm.Usage, error) {
 	name := p.client.Name + "/" + id
 	if p.vertex {

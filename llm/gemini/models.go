@@ -62,7 +62,7 @@ func traits25(id string) traits {
 	return t
 }
 
-// versionOf returns 2.5 for gemini-2.5-pro; gemini-flash-latest has none.
+// versionOf returns 2.5 for gemini-2.5-pro; gemini-flash-latest has no version.
 func versionOf(id string) (float64, bool) {
 	id = strings.TrimPrefix(id, "gemini-")
 	id, _, _ = strings.Cut(id, "-")
@@ -85,7 +85,7 @@ func (t traits) budgetOf(effort string) int {
 	return min(max(n, t.least), t.most)
 }
 
-// levelOf prefers higher levels.
+// levelOf returns the lowest level that reaches effort, or the highest.
 func (t traits) levelOf(effort string) string {
 	for _, l := range t.levels {
 		if wire.EffortRank(l) >= wire.EffortRank(effort) {

@@ -41,7 +41,8 @@ type (
 	}
 )
 
-// noSignature replaces a missing signature; models that check accept it.
+// noSignature replaces a missing signature, for instance of another model's call; models
+// that check signatures accept it.
 const noSignature = "skip_thought_signature_validator"
 
 type conversation struct {
@@ -98,7 +99,7 @@ func (c *conversation) part(p llm.Part, calls *int) ([]any, error) {
 			return nil, err
 		}
 	case out.ThoughtSignature == "":
-		return nil, nil // unsigned
+		return nil, nil // unsigned reasoning does not go back
 	case p.Reasoning != "":
 		out.Text, out.Thought = &p.Reasoning, true
 	default:

@@ -79,7 +79,7 @@ func (g *generationConfig) empty() bool {
 	return g.MaxOutputTokens == 0 && g.Temperature == nil && g.ResponseMimeType == "" && g.ThinkingConfig == nil
 }
 
-// think is nil for the default.
+// think returns nil for the model's default.
 func (m *model) think(effort string) *thinkingConfig {
 	if effort == "" || m.traits.thinks == noThinking {
 		return nil
@@ -94,7 +94,7 @@ func (m *model) think(effort string) *thinkingConfig {
 	return t
 }
 
-// schema reports support.
+// schema sets the answer's schema and reports whether the model supports it.
 func (m *model) schema(config *generationConfig, body *generateRequest, s *llm.Schema) bool {
 	if len(body.Tools) > 0 && !m.traits.both {
 		return false

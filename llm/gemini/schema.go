@@ -15,9 +15,9 @@ const (
 	maxSchemaSize = 256 << 10
 )
 
-// ownSchema rewrites a schema in Gemini's OpenAPI dialect: upper-case types, nullable,
-// expanded references, supported keywords. Recursion ends in any object. It fails for
-// unreadable schemas.
+// ownSchema rewrites a schema in Gemini's OpenAPI dialect: with upper-case types,
+// nullable, expanded references and supported keywords only. Recursion ends in an
+// arbitrary object. It fails if the schema is unreadable.
 func ownSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	d := dialect{own: true}
 	return d.rewrite(schema)
@@ -158,7 +158,7 @@ func isBool(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &b) == nil
 }
 
-// format keeps supported formats.
+// format keeps the formats that the API supports.
 func (d *dialect) format(out *wire.Object, f wire.Field) {
 	var format string
 	if json.Unmarshal(f.Value, &format) != nil {
@@ -220,7 +220,7 @@ func setJSON(out *wire.Object, key string, v any) bool {
 
 func (d *dialect) members(out *wire.Object, f wire.Field, open []string, depth int) bool {
 	members, ok := wire.MapObject(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) { return d.inner(raw, open, depth) })
-	if string(members) != "{}" { // refused if empty
+	if string(members) != "{}" { // the API refuses an empty set
 		out.Set("properties", members)
 	}
 	return ok

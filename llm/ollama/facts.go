@@ -13,7 +13,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// facts describes a model. Zero: no description.
+// facts is the server's description of a model. The zero value has none.
 type facts struct {
 	capabilities []string
 	family       string
@@ -22,7 +22,7 @@ type facts struct {
 	usual        int   // default num_ctx, or 0
 }
 
-// thinks reports separate reasoning.
+// thinks reports whether the server separates reasoning.
 func (f facts) thinks() bool {
 	return slices.Contains(f.capabilities, "thinking") || slices.ContainsFunc(f.thinking, func(v any) bool { return v != false })
 }
@@ -74,7 +74,7 @@ func (p *Provider) facts(ctx context.Context, id string) (facts, error) {
 	return f, err
 }
 
-// mute matches errors of imitations without the API.
+// mute reports whether err is that of an imitation without the API.
 func mute(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && (e.Class == llm.BadRequest || e.Class == llm.Malformed ||
@@ -130,8 +130,8 @@ func number(raw json.RawMessage) int {
 	return int(n)
 }
 
-// think is nil for the default. The server silently ignores unknown words, so only
-// reported ones are sent.
+// think returns nil for the model's default. The server silently ignores unknown words,
+// so think sends only reported ones.
 func (f facts) think(effort string) any {
 	if effort == "" || !f.thinks() {
 		return nil
@@ -154,7 +154,7 @@ func (f facts) think(effort string) any {
 	return nil
 }
 
-// nearest prefers higher words.
+// nearest returns the lowest word that reaches effort, or the highest.
 func nearest(effort string, values []any) (best string) {
 	for rank, word := range wire.Efforts() {
 		if !slices.Contains(values, any(word)) {

@@ -157,8 +157,8 @@ func values(r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// quickLine reads the most common line and leaves others to the decoder. model is known,
-// as lines repeat it.
+// quickLine reads the most common line and leaves others to the decoder. model is the
+// known name, which lines repeat.
 func quickLine(data []byte, model string) (l line, ok bool) {
 	l.Model = model
 	messages := 0

@@ -29,7 +29,7 @@ const (
 	defaultPort = "11434"
 )
 
-// A Config's zero value is the server on this machine.
+// A Config configures a provider. The zero value is the server on this machine.
 type Config struct {
 	Name    string       // prefix of model names; "" is "ollama"
 	BaseURL string       // as OLLAMA_HOST: scheme and port are optional
@@ -37,17 +37,19 @@ type Config struct {
 	KeyEnv  string       // key's variable, for advice; "" is OLLAMA_API_KEY
 	HTTP    *http.Client // nil: a new one
 
-	// KeepAlive keeps a model in memory, such as "30m"; "" is the server's default.
+	// KeepAlive is how long the server keeps a model in memory, such as "30m"; "" is its
+	// default.
 	KeepAlive string
 
-	// Context is in tokens. Zero adapts to each request, with a reload at powers of two.
+	// Context is the context size in tokens. Zero adapts to each request, with a reload
+	// at powers of two.
 	Context int
 
 	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
-// A Provider is safe for concurrent use.
+// A Provider makes models of one server. It is safe for concurrent use.
 type Provider struct {
 	client    *wire.Client
 	base      string
@@ -60,7 +62,7 @@ type Provider struct {
 	known map[string]*entry
 }
 
-// New does no I/O.
+// New returns a provider, without I/O.
 func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
@@ -73,7 +75,7 @@ func New(c Config) *Provider {
 	return p
 }
 
-// Base resolves OLLAMA_HOST values such as "0.0.0.0", ":11434" or "box".
+// Base returns the URL of an OLLAMA_HOST value such as "0.0.0.0", ":11434" or "box".
 func Base(host string) string {
 	host = strings.TrimSpace(host)
 	if host == "" {
@@ -135,7 +137,7 @@ func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Req
 	return m.Generate(wire.Hold(ctx, released), req)
 }
 
-// Generate requests the model's description first.
+// Generate implements llm.Model. It requests the model's description first.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := m.ask(m.id, req.Size())
@@ -180,7 +182,7 @@ func (m *model) generate(ctx context.Context, req *llm.Request, facts facts, ask
 	return nil
 }
 
-// cost is zero for local models, else nil.
+// cost returns zero for local models, else nil.
 func (m *model) cost() *int64 {
 	if m.away() {
 		return nil
@@ -193,7 +195,7 @@ func (m *model) away() bool {
 	return strings.HasSuffix(m.id, "-cloud") || strings.HasSuffix(m.id, ":cloud") || Hosted(m.base)
 }
 
-// Hosted reports a server of ollama.com.
+// Hosted reports whether base is a server of ollama.com.
 func Hosted(base string) bool {
 	u, err := url.Parse(Base(base))
 	return err == nil && (u.Hostname() == "ollama.com" || strings.HasSuffix(u.Hostname(), ".ollama.com"))

@@ -188,7 +188,7 @@ const (
 	unknownContext = 32768
 )
 
-// room is a power of two, or the model's maximum.
+// room returns the context size for a request: a power of two, or the model's maximum.
 func (f facts) room(req *llm.Request) int {
 	answer := usualAnswer
 	if req.MaxTokens > 0 {

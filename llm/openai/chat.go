@@ -106,7 +106,7 @@ func (m *model) planChat(req *llm.Request, without feature) (*plan, error) {
 	return p, nil
 }
 
-// may also records the use of f.
+// may reports whether f may be used, and records its use.
 func (p *plan) may(f, without feature) bool {
 	if without&f != 0 {
 		return false
@@ -115,7 +115,7 @@ func (p *plan) may(f, without feature) bool {
 	return true
 }
 
-// splitter is nil for JSON.
+// splitter returns nil for a JSON answer.
 func (m *model) splitter(req *llm.Request) *wire.Think {
 	if req.Schema != nil {
 		return nil
@@ -123,7 +123,7 @@ func (m *model) splitter(req *llm.Request) *wire.Think {
 	return &wire.Think{Open: m.thinking}
 }
 
-// limit uses the other field if the host's usual one was refused.
+// limit uses the host's usual field, or the other one if that was refused.
 func (m *model) limit(body *chatRequest, p *plan, tokens int, without feature) {
 	if tokens <= 0 {
 		return
@@ -163,7 +163,7 @@ func (m *model) chatEffort(body *chatRequest, p *plan, level string, without fea
 	}
 }
 
-// orUsual defaults to levels that nearly all servers accept.
+// orUsual returns levels, or those that nearly all servers accept.
 func orUsual(levels []string) []string {
 	if levels == nil {
 		return []string{"low", "medium", "high"}
@@ -171,7 +171,8 @@ func orUsual(levels []string) []string {
 	return levels
 }
 
-// chatSchema returns the words that the best tier needs in the prompt.
+// chatSchema asks for a schema by the best tier and returns the words that it needs in
+// the prompt.
 func (m *model) chatSchema(body *chatRequest, p *plan, s *llm.Schema, without feature) (words string) {
 	if s == nil {
 		return ""
@@ -213,7 +214,7 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-// choose is nil without tools.
+// choose returns the tool choice, or nil without tools.
 func (m *model) choose(req *llm.Request) any {
 	switch {
 	case len(req.Tools)+len(m.builtin) == 0:
@@ -278,7 +279,7 @@ func encode(body any) ([]byte, error) {
 	return append(b, ']', '}'), nil
 }
 
-// lastFormat returns the encoded schema if only messages follow it.
+// lastFormat returns the encoded schema if only messages follow it, or nil.
 func (r *chatRequest) lastFormat() *namedShape {
 	if r.ToolChoice != nil || r.Tools != nil || r.Format == nil || r.Format.Schema == nil || r.Format.Schema.written == nil {
 		return nil

@@ -147,7 +147,7 @@ func (f *chatFold) head(c *chunk) {
 // count replaces the usage; a cost persists until the next one.
 func (f *chatFold) count(u *usage) { f.used = newer(f.used, u) }
 
-// newer fills gaps from before.
+// newer returns u's usage, with gaps filled from before.
 func newer(before llm.Usage, u *usage) llm.Usage {
 	used := u.normal()
 	if used.Cost == nil {
@@ -160,7 +160,7 @@ func newer(before llm.Usage, u *usage) llm.Usage {
 	return used
 }
 
-// broken reports that the server gave up.
+// broken returns an error if the server gave up.
 func (f *chatFold) broken() error {
 	switch strings.ToLower(f.finish) {
 	case "error", "network_error", "insufficient_system_resource":

@@ -16,7 +16,8 @@ import (
 
 const maxList = 16 << 20
 
-// Check returns nil for servers without a list, and for models missing in a partial one.
+// Check implements llm.Provider. It returns nil for servers without a list, and for
+// models missing in a partial one.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	if p.baseErr != nil {
 		return p.baseErr
@@ -46,7 +47,7 @@ func noRoute(err error) bool {
 	return err != nil && (c == llm.NotFound || c == llm.BadRequest)
 }
 
-// unlisted matches aliases, and embedding models of brokers.
+// unlisted reports whether a list may omit id: an alias, or a broker's embedding model.
 func (h host) unlisted(id string) bool {
 	return strings.HasSuffix(id, "-latest") || h.account != "" && strings.Contains(strings.ToLower(id), "embed")
 }
@@ -57,7 +58,7 @@ type listed struct {
 	Supported []string `json:"supported_parameters"` // OpenRouter ignores others
 }
 
-// abilities are names in supported_parameters.
+// abilities maps features to names in supported_parameters.
 var abilities = [...]struct {
 	feature feature
 	name    string
@@ -66,7 +67,7 @@ var abilities = [...]struct {
 	{featEffort, "reasoning"}, {featTemperature, "temperature"},
 }
 
-// lack records missing features.
+// lack records the features that listed models lack.
 func (p *Provider) lack(list []listed) {
 	lacks := make(map[string]feature)
 	for _, m := range list {
@@ -97,7 +98,7 @@ func has(list []listed, id string) bool {
 
 const maxExamples = 5
 
-// examples prefers names similar to id.
+// examples names models, similar ones first.
 func examples(models []listed, id string) string {
 	names := make([]string, len(models))
 	for i, m := range models {
@@ -111,7 +112,7 @@ func examples(models []listed, id string) string {
 	return text
 }
 
-// alike measures common prefixes without vendors.
+// alike returns the length of the common prefix, without vendors.
 func alike(a, b string) (n int) {
 	a, b = strings.ToLower(path.Base(a)), strings.ToLower(path.Base(b))
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -154,7 +155,7 @@ type (
 	}
 )
 
-// Embed sends as many requests as needed.
+// Embed implements llm.Provider. It sends as many requests as needed.
 func (p *Provider) Embed(ctx context.Context, id string, texts []string) (vectors [][]float32, used llm.Usage, err error) {
 	for len(texts) > 0 {
 		n := batch(texts)
@@ -169,7 +170,7 @@ func (p *Provider) Embed(ctx context.Context, id string, texts []string) (vector
 	return vectors, used, nil
 }
 
-// batch is at least one.
+// batch returns the texts for one request, at least one.
 func batch(texts []string) (n int) {
 	size := 0
 	for n < len(texts) && n < maxTexts {
@@ -203,7 +204,7 @@ func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]fl
 	input := make([]string, len(texts))
 	for i, t := range texts {
 		if size += len(t); t == "" {
-			t = " " // required
+			t = " " // servers refuse an empty text
 		}
 		input[i] = t
 	}

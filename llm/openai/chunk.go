@@ -65,7 +65,7 @@ type content struct{ text, thought string }
 
 var errContent = &llm.Error{Class: llm.Malformed, Message: "the answer's content is neither text nor a list of parts"}
 
-// UnmarshalJSON takes a string, null, or Mistral's parts.
+// UnmarshalJSON accepts a string, null, or Mistral's list of parts.
 func (c *content) UnmarshalJSON(b []byte) error {
 	switch b[0] {
 	case '"':
@@ -106,7 +106,7 @@ func (c *content) list(b []byte) error {
 	return nil
 }
 
-// rawText is a string's text, or other JSON.
+// rawText is the text of a string, or other JSON verbatim.
 type rawText string
 
 func (t *rawText) UnmarshalJSON(b []byte) error {
@@ -143,7 +143,7 @@ func words(details []json.RawMessage) string {
 	return b.String()
 }
 
-// details joins pieces of one text or summary.
+// details joins consecutive pieces of one text or summary.
 type details struct {
 	list []growing
 	size int
@@ -268,7 +268,7 @@ const (
 	ticksPerMicro   = 1e4 // 1e10 a dollar
 )
 
-// normal returns disjoint parts.
+// normal converts the usage to disjoint parts.
 func (u *usage) normal() llm.Usage {
 	if u == nil {
 		return llm.Usage{}
@@ -309,7 +309,7 @@ func (u *usage) cost() *int64 {
 // maxCount keeps sums from overflowing.
 const maxCount = 1 << 28
 
-// first returns the first positive number.
+// first returns the first positive number, or 0.
 func first(list ...int) int {
 	for _, n := range list {
 		if n > 0 {

@@ -10,7 +10,7 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-// An effortStyle is a form of the effort.
+// An effortStyle is a host's form of the reasoning effort.
 type effortStyle int
 
 const (
@@ -32,8 +32,8 @@ const (
 	tierWords              // the prompt
 )
 
-// A host describes servers' peculiarities. Zero is unknown: most likely vLLM, llama.cpp,
-// LM Studio or a proxy.
+// A host describes the peculiarities of some servers. The zero value is an unknown one:
+// most likely vLLM, llama.cpp, LM Studio or a proxy.
 type host struct {
 	domains []string // with their subdomains
 	key     string   // usual variable
@@ -87,7 +87,7 @@ func hosts() []host {
 	}
 }
 
-// hostOf has a default.
+// hostOf returns a host by name, or a default.
 func hostOf(name string) host {
 	name = strings.ToLower(name)
 	for _, h := range hosts() {
@@ -120,7 +120,7 @@ func (h host) traits(id string) traits {
 	return t
 }
 
-// openaiLevels is nil without reasoning.
+// openaiLevels returns a model's effort levels, or nil without reasoning.
 func openaiLevels(name string) []string {
 	switch {
 	case strings.Contains(name, "-chat"):
@@ -136,7 +136,7 @@ func openaiLevels(name string) []string {
 	return nil
 }
 
-// nearest prefers the later of two.
+// nearest returns the level closest to want, the later of two.
 func nearest(want string, levels []string) string {
 	far := func(level string) int {
 		n := wire.EffortRank(level) - wire.EffortRank(want)
@@ -151,7 +151,7 @@ func nearest(want string, levels []string) string {
 	return best
 }
 
-// A feature is a set of parts that some servers refuse.
+// A feature is a part of a request that some servers refuse; a bit set.
 type feature uint
 
 const (
@@ -241,7 +241,7 @@ func refusedBy(err error) (f, always feature) {
 	return f, always
 }
 
-// unknownField excludes complaints about a value.
+// unknownField reports whether a refusal is about a field, not its value.
 func unknownField(text string) bool {
 	return slices.ContainsFunc([]string{"unsupported", "not supported", "unknown", "unrecognized", "extra", "not permitted", "instead", "unexpected", "not allowed"}, func(phrase string) bool {
 		return strings.Contains(text, phrase)

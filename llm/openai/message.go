@@ -154,7 +154,7 @@ func (w *chatWriter) user(m llm.Message) error {
 	return nil
 }
 
-// take reports whether s was in list.
+// take removes s from list, if there.
 func take(list *[]string, s string) bool {
 	i := slices.Index(*list, s)
 	if i >= 0 {
@@ -261,7 +261,7 @@ func (w *chatWriter) reasoning(out *message, m llm.Message) {
 	}
 }
 
-// arguments is an object's text.
+// arguments returns a call's input as an object's text.
 func arguments(input json.RawMessage) string { return wire.Text(wire.CallObject(input)) }
 
 func (w *chatWriter) callID(id string) string { return fitID(id, w.host.callID) }

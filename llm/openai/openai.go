@@ -38,7 +38,7 @@ import (
 
 const defaultBase = "https://api.openai.com/v1"
 
-// A Config's zero value is OpenAI without a key.
+// A Config configures a provider. The zero value is OpenAI without a key.
 type Config struct {
 	Name    string       // prefix of model names; "" is "openai"
 	BaseURL string       // such as https://api.groq.com/openai/v1; an empty path is /v1
@@ -53,14 +53,14 @@ type Config struct {
 	// Responses selects that API, the default at OpenAI's host; Chat disables it.
 	Responses, Chat bool
 
-	// Thinking means that templates drop the start tag of reasoning.
+	// Thinking declares that the template drops the start tag of reasoning.
 	Thinking bool
 
 	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
 }
 
-// A Provider is safe for concurrent use.
+// A Provider makes models of one server. It is safe for concurrent use.
 type Provider struct {
 	client    *wire.Client
 	base      *url.URL
@@ -79,7 +79,7 @@ type Provider struct {
 	lacks   map[string]feature // from Check's last list
 }
 
-// New does no I/O. An invalid base URL fails on use.
+// New returns a provider, without I/O. An invalid base URL fails on use.
 func New(c Config) *Provider {
 	c.Name = cmp.Or(c.Name, "openai")
 	if c.HTTP == nil {
@@ -95,7 +95,7 @@ func New(c Config) *Provider {
 	return p
 }
 
-// parseBase never returns nil.
+// parseBase returns the base URL, never nil.
 func parseBase(s string) (*url.URL, error) {
 	base, err := url.Parse(cmp.Or(s, defaultBase))
 	if err != nil || base.Host == "" {
@@ -146,7 +146,7 @@ type kind struct {
 	tools bool
 }
 
-// without returns refused and missing features.
+// without returns the features that a model refuses or lacks.
 func (p *Provider) without(id string, req *llm.Request) feature {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,7 +195,7 @@ func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Req
 	return m.Generate(wire.Hold(ctx, released), req)
 }
 
-// Generate may send a second request; see the package.
+// Generate implements llm.Model. It may send a second request; see the package comment.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
@@ -231,7 +231,7 @@ func isStream(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("data:")) || bytes.HasPrefix(data, []byte("event:")) || bytes.HasPrefix(data, []byte(":"))
 }
 
-// ask repeats a request without refused features.
+// ask sends a request and repeats it without refused features.
 func (m *model) ask(ctx context.Context, req *llm.Request) (*plan, *http.Response, error) {
 	for without := m.without(m.id, req); ; {
 		p, resp, err := m.send(ctx, req, without)
@@ -243,7 +243,7 @@ func (m *model) ask(ctx context.Context, req *llm.Request) (*plan, *http.Respons
 	}
 }
 
-// drop also records permanent refusals.
+// drop returns refused features and records permanent ones.
 func (m *model) drop(p *plan, req *llm.Request, err error) feature {
 	if p == nil || err == nil {
 		return 0

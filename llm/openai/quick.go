@@ -141,7 +141,7 @@ func bringsWords(typ string) bool {
 	return typ == "response.output_text.delta" || typ == "response.reasoning_summary_text.delta"
 }
 
-// quickType returns "" for other types.
+// quickType returns the type, or "" for those of the decoder.
 func quickType(quoted []byte) string {
 	switch string(quoted) {
 	case `"response.output_text.delta"`:

@@ -114,7 +114,8 @@ func (m *model) planResponses(req *llm.Request, without feature) (*plan, error) 
 	return p, nil
 }
 
-// responsesSchema returns the words that the best tier needs in the prompt.
+// responsesSchema asks for a schema by the best tier and returns the words that it needs
+// in the prompt.
 func (m *model) responsesSchema(body *responsesRequest, p *plan, s *llm.Schema, without feature) (words string) {
 	if s == nil {
 		return ""

@@ -47,8 +47,8 @@ func (s *shapes) of(schema json.RawMessage) shape {
 const maxSchemaDepth = 60
 
 // strictSchema closes every object and requires every field. Optional fields become
-// nullable; llm.Decode drops the nulls. Unsupported bounds are dropped, because callers
-// validate. Maps with free keys and conditions have no strict form.
+// nullable; llm.Decode drops the nulls. It drops unsupported bounds, because callers
+// validate. It fails for maps with free keys and conditions.
 func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	return strictAt(schema, 0)
 }

@@ -17,10 +17,11 @@ import (
 	"ponder/llm"
 )
 
-// A Form reads a T: a struct of texts, numbers, booleans, lists of texts, and lists of
-// such structs. A pointer distinguishes missing from zero. Tag "labels": more names,
-// separated by commas. Tag "scale": end of a number's scale, by default 1. Tag "head", or
-// the first field: what a text instead of a listed struct sets.
+// A Form reads answers as a T: a struct of texts, numbers, booleans, lists of texts, and
+// lists of such structs. A pointer distinguishes a missing value from zero. The tag
+// "labels" has more names of a field, separated by commas. The tag "scale" is the end of
+// a number's scale, by default 1. The tag "head" marks a listed struct's head, by default
+// the first field; a text instead of the struct sets it.
 type Form[T any] struct {
 	schema *llm.Schema
 	*form
@@ -60,7 +61,7 @@ const (
 // A place is a label's target: a member, a list of records, or a record's member.
 type place struct{ list, member *member }
 
-// New panics if T has unsupported fields.
+// New returns the form of a schema's answers. It panics if T has unsupported fields.
 func New[T any](schema *llm.Schema) *Form[T] {
 	f := &form{record: describe(reflect.TypeFor[T]()), labels: make(map[string]place)}
 	for _, m := range f.members {
@@ -142,7 +143,8 @@ func letters(name string) string {
 	}, textkit.Prefix(name, maxName))
 }
 
-// Read reports whether text has any part of the answer. It checks no values.
+// Read returns the answer in text, and reports whether text has any part of it. It checks
+// no values.
 func (f *Form[T]) Read(text string) (v T, ok bool) {
 	if strings.HasPrefix(text, "{") {
 		d := json.NewDecoder(strings.NewReader(text))
@@ -185,7 +187,7 @@ func (f *Form[T]) typed(members map[string]any) (v T, ok bool) {
 	return t, true
 }
 
-// isWhole checks required members.
+// isWhole reports whether v has all required members.
 func (r *record) isWhole(v reflect.Value) bool {
 	for _, m := range r.members {
 		field := v.FieldByIndex(m.field)

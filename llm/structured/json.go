@@ -54,7 +54,7 @@ func merge(members, others map[string]any) {
 	}
 }
 
-// find accepts an object with members, a record of the first list, or a container of
+// find returns the members in an object, a record of the first list, or a container of
 // such. Inner objects win.
 func (f *form) find(v any, depth int) map[string]any {
 	found, first := make(map[string]any), f.members[0]
@@ -93,7 +93,7 @@ func (f *form) find(v any, depth int) map[string]any {
 	return found
 }
 
-// inner parses JSON in a text.
+// inner parses a text that is JSON; it returns other values unchanged.
 func inner(v any) any {
 	s, ok := v.(string)
 	if !ok || !IsJSON(s) {
@@ -106,7 +106,7 @@ func inner(v any) any {
 	return value
 }
 
-// IsJSON checks the start.
+// IsJSON reports whether text starts like a JSON answer.
 func IsJSON(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") || strings.HasPrefix(text, `["`)
@@ -143,7 +143,7 @@ func (r *record) fit(o map[string]any) map[string]any {
 	return found
 }
 
-// fit returns nil for misfits.
+// fit converts v to the member's kind, or returns nil.
 func (m *member) fit(v any) any {
 	switch m.kind {
 	case textKind:
@@ -168,7 +168,7 @@ func (m *member) fit(v any) any {
 	return nil
 }
 
-// list accepts a list, a record, or pairs.
+// list converts a list, a record, or pairs to records.
 func (r *record) list(v any) any {
 	all := []any{}
 	switch v := inner(v).(type) {

@@ -21,7 +21,7 @@ func (f *form) inLines(text string) map[string]any {
 	return f.sections(lines)
 }
 
-// Label splits a line into the label's member and text.
+// Label returns the member that a line's label names, and the text after it.
 func (f *form) Label(line string) (name, rest string, ok bool) {
 	p, rest, ok := f.labelled(line)
 	if ok && p.list == nil {
@@ -32,7 +32,7 @@ func (f *form) Label(line string) (name, rest string, ok bool) {
 
 var separator = regexp.MustCompile(`[:：]| [-–—] `)
 
-// labelled accepts "2. **Thought 2:** text", and headings.
+// labelled splits a line with a label, such as "2. **Thought 2:** text", or a heading.
 func (f *form) labelled(line string) (p place, rest string, ok bool) {
 	line = Unlisted(line)
 	at := separator.FindStringIndex(line)
@@ -175,8 +175,8 @@ func (r *recorder) more(line string) {
 	}
 }
 
-// close returns a paragraph without label. A record's text ends at a blank line, unless
-// whole and the head.
+// close ends the current text, and returns it if it has no label. A record's text ends at
+// a blank line, unless whole and the head.
 func (r *recorder) close(whole bool) (before string) {
 	s := strings.TrimSpace(strings.Join(r.lines, "\n"))
 	if p := r.open; p.list != nil && p.member != nil {
@@ -271,7 +271,7 @@ func isParagraph(lines []string, i int) bool {
 	return bare != "" && strings.TrimSpace(lines[i-1]) == "" && Unlisted(bare) == bare && !isRule(bare)
 }
 
-// trimmed drops outer blank lines and rules.
+// trimmed joins lines without outer blank lines and rules.
 func trimmed(lines []string) string {
 	isLoose := func(l string) bool { return strings.TrimSpace(l) == "" || isRule(strings.TrimSpace(l)) }
 	for len(lines) > 0 && isLoose(lines[0]) {
@@ -283,7 +283,7 @@ func trimmed(lines []string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// isRule matches dashes and the like.
+// isRule reports whether a line is dashes or the like.
 func isRule(line string) bool {
 	return utf8.RuneCountInString(line) >= 3 && strings.Trim(line, "-—–=*_ ") == ""
 }
@@ -298,7 +298,7 @@ func level(line string) int {
 
 var bullet = regexp.MustCompile(`^[\s>]*(?:[-*+•–·]\s+|[・●○]\s*|\(?\d{1,3}[.)]\s*|\[[ xX]\]\s+)+`)
 
-// Unlisted drops bullets and numbers.
+// Unlisted returns a line without its bullet or number.
 func Unlisted(line string) string {
 	return strings.TrimSpace(line[len(bullet.FindString(line)):])
 }
@@ -306,8 +306,8 @@ func Unlisted(line string) string {
 // maxItem is the length from which an item accepts no more lines.
 const maxItem = 1000
 
-// Items joins indented and unmarked lines with the item above. Without bullets,
-// semicolons separate items too.
+// Items returns a list's items, joined with indented and unmarked lines below them.
+// Without bullets, semicolons separate items too.
 func Items(text string) []string {
 	items := []string{}
 	depth, goes := -1, false

@@ -23,7 +23,7 @@ var levels = []struct {
 // maxFigure is in bytes.
 const maxFigure = 80
 
-// number scales shares such as 80% or 8/10.
+// number returns v's number, if any. It scales shares such as 80% or 8/10.
 func (m *member) number(v any) (x float64, ok bool) {
 	switch v := v.(type) {
 	case float64:
@@ -37,7 +37,7 @@ func (m *member) number(v any) (x float64, ok bool) {
 	return x, ok
 }
 
-// figureIn prefers a number with a unit, then one between 0 and 1, then the first.
+// figureIn returns the first number with a unit, else between 0 and 1, else any.
 func figureIn(text string, scale float64) (x float64, ok bool) {
 	for _, f := range figure.FindAllStringSubmatch(text, -1) {
 		n, err := strconv.ParseFloat(f[1]+strings.Replace(f[2], ",", ".", 1), 64)

@@ -26,8 +26,8 @@ type block struct {
 	indent int
 }
 
-// Paragraphs returns paragraphs and list items without introductions and refusals, or the
-// sentences of JSON.
+// Paragraphs returns paragraphs and list items without introductions and refusals; of
+// JSON it returns the sentences.
 func Paragraphs(text string) (kept []string) {
 	if text = Unfenced(text); IsJSON(text) {
 		return sentences(inner(text))
@@ -46,7 +46,7 @@ func Paragraphs(text string) (kept []string) {
 	return kept
 }
 
-// minWords makes a text in JSON a sentence.
+// minWords is the least length of a sentence in JSON.
 const minWords = 4
 
 func sentences(v any) (list []string) {
@@ -125,7 +125,8 @@ var (
 
 func IsRefusal(text string) bool { return len(text) <= maxRefusal && refusal.MatchString(text) }
 
-// HasContent excludes words for nothing and prompts' placeholders.
+// HasContent reports whether text says anything, unlike words for nothing and prompts'
+// placeholders.
 func HasContent(text string) bool {
 	bare := strings.Trim(text, " .…!-–—*_[]()。")
 	return bare != "" && (len(bare) > maxRefusal || !nothing.MatchString(bare))

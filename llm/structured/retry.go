@@ -13,7 +13,7 @@ const (
 	maxReason = 500
 )
 
-// A Retry is an unreadable answer and its fault. Zero: none.
+// A Retry is an unreadable answer and its fault. The zero Retry has none.
 type Retry struct {
 	Bad string `json:"bad,omitempty"`
 	Why string `json:"why,omitempty"`
@@ -23,7 +23,7 @@ func RetryOf(text string, err error) Retry {
 	return Retry{textkit.TruncateBytes(textkit.CleanTrim(text), maxBad), Reason(err)}
 }
 
-// Request adds the bad answer, if any.
+// Request returns req with the bad answer, if any.
 func (r Retry) Request(req llm.Request) llm.Request {
 	if r.Why == "" {
 		return req
@@ -31,7 +31,7 @@ func (r Retry) Request(req llm.Request) llm.Request {
 	return *llm.Reask(&req, llm.Say(llm.Assistant, r.Bad), &llm.Error{Class: llm.Malformed, Message: r.Why})
 }
 
-// Reason is for a model.
+// Reason returns err's text for a model.
 func Reason(err error) string {
 	why := err.Error()
 	var e *llm.Error

@@ -117,7 +117,7 @@ func (k *call) broken(err error) error {
 	return k.fail(&llm.Error{Class: llm.Truncated, Message: "connection lost in mid-answer: " + textkit.VisibleLine(cause(err).Error(), maxMessage), Err: err})
 }
 
-// stopped returns the error if this side ended the call.
+// stopped returns the error of a call that this side ended, or nil.
 func (k *call) stopped() *llm.Error {
 	if err := k.caller.Err(); err != nil {
 		return k.fail(&llm.Error{Class: llm.Cancelled, Message: "cancelled", Err: err})
@@ -138,7 +138,7 @@ func cause(err error) error {
 	return err
 }
 
-// unreachable is "" if there was a connection.
+// unreachable describes a failed connection, or returns "".
 func unreachable(err error) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
@@ -164,7 +164,7 @@ func unreachable(err error) string {
 	return ""
 }
 
-// Read alone runs the silence timer.
+// Read implements io.Reader. Only it runs the silence timer.
 func (k *call) Read(p []byte) (int, error) {
 	if k.ended != nil {
 		return 0, k.ended
@@ -179,7 +179,8 @@ func (k *call) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection unless the body was read or [Finish] was called.
+// Close implements io.Closer. It closes the connection unless the body was read or
+// [Finish] was called.
 func (k *call) Close() error {
 	ended := k.ended
 	k.ended = http.ErrBodyReadAfterClose
@@ -200,8 +201,8 @@ func (k *call) drain() {
 	_ = k.rc.Close()
 }
 
-// Finish marks a body as complete. Its Close then keeps the connection if the rest is
-// short and prompt, without blocking.
+// Finish marks an answer of [Client.Do] as complete. Its Close then keeps the connection
+// if the rest is short and prompt, without blocking.
 func Finish(resp *http.Response) {
 	if k, ok := resp.Body.(*call); ok {
 		k.complete = true
@@ -210,13 +211,13 @@ func Finish(resp *http.Response) {
 
 type heldKey struct{}
 
-// Hold lets [Client.Do] connect, but send no body before released is closed. Without a
-// body the request starts then.
+// Hold returns a context with which [Client.Do] connects, but sends no body before
+// released is closed. Without a body the request starts then.
 func Hold(ctx context.Context, released <-chan struct{}) context.Context {
 	return context.WithValue(ctx, heldKey{}, released)
 }
 
-// Free removes the hold, for free requests that others await.
+// Free returns ctx without a hold, for free requests that others await.
 func Free(ctx context.Context) context.Context { return Hold(ctx, nil) }
 
 func hold(k *call, req *http.Request) error {
@@ -248,7 +249,7 @@ func (k *call) waits() bool {
 	}
 }
 
-// await also starts the silence timer.
+// await blocks until the release and starts the silence timer.
 func (k *call) await() error {
 	select {
 	case <-k.held:

@@ -22,7 +22,7 @@ const keyRejected = "key rejected"
 
 const unexplained = "the provider failed without saying why"
 
-// err prefers a status in f to a successful one.
+// err converts f. A status in f replaces a successful one.
 func (f fault) err(status int) *llm.Error {
 	if status/100 == 2 {
 		status = f.status
@@ -61,7 +61,7 @@ func (f fault) class(status int) llm.Class {
 	return llm.Transient
 }
 
-// byText is the only distinction at some providers.
+// byText matches phrases, the only distinction at some providers.
 func byText(text string, status int) llm.Class {
 	switch {
 	case status == http.StatusUnauthorized, status >= 500 && status != http.StatusInternalServerError:
@@ -120,7 +120,7 @@ func byName(name string) llm.Class {
 	return ""
 }
 
-// byKind has names that say less than a status.
+// byKind matches names that say less than a status.
 func byKind(name string) llm.Class {
 	switch name {
 	case "invalid_request_error", "invalid_argument", "failed_precondition", "badrequesterror", "invalid_request",
@@ -210,7 +210,7 @@ type detail struct {
 	Reason string `json:"reason"`
 }
 
-// parseFault treats data as an error in any case if it is whole.
+// parseFault parses an error. If whole, data is one in any case.
 func parseFault(data []byte, whole bool) (fault, bool) {
 	data = bytes.TrimSpace(data)
 	var list []json.RawMessage
@@ -246,7 +246,7 @@ func present(raw json.RawMessage) bool {
 	return s != "" && s != "null" && s != "false" && s != `""` && s != "{}"
 }
 
-// plain excludes JSON and HTML.
+// plain returns text that is neither JSON nor HTML.
 func plain(data []byte) string {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	if bytes.HasPrefix(data, []byte("<")) {

@@ -49,7 +49,8 @@ type Client struct {
 	fresh http.RoundTripper // see anew
 }
 
-// HTTP suits many long streams to few hosts. It uses the environment's proxy.
+// HTTP returns a client for many long streams to few hosts. It uses the environment's
+// proxy.
 func HTTP() *http.Client {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &http.Transport{
@@ -72,14 +73,14 @@ func HTTP() *http.Client {
 	}}
 }
 
-// Do returns a 2xx answer. It encodes body, unless it is nil, []byte or json.RawMessage.
-// model is for errors and may be empty.
+// Do sends one request and returns a 2xx answer. It encodes body, unless it is nil,
+// []byte or json.RawMessage. model is for errors and may be empty.
 //
 // Every error, also of the body, is an *[llm.Error]: Cancelled by ctx, Transient after a
 // silence, Truncated by a broken connection. Closing the body early closes the
 // connection; see [Finish].
 //
-// Rate limits in the headers go to [llm.WithAllowance].
+// Do reports rate limits in the headers to [llm.WithAllowance].
 func (c *Client) Do(ctx context.Context, model, method, address string, header http.Header, body any) (*http.Response, error) {
 	call := c.call(ctx, model)
 	resp, err := c.send(call, method, address, header, body)
@@ -130,7 +131,8 @@ func (c *Client) send(call *call, method, address string, header http.Header, bo
 	return c.trip(req, &call.way)
 }
 
-// trip avoids http.Client unless there is a cookie jar.
+// trip sends a request without redirects. It avoids http.Client unless there is a cookie
+// jar.
 func (c *Client) trip(req *http.Request, way *passage) (*http.Response, error) {
 	if c.HTTP != nil && c.HTTP.Jar != nil {
 		h := *c.HTTP
@@ -176,7 +178,7 @@ func (c *Client) check(call *call, resp *http.Response, header http.Header) erro
 	return call.fail(c.refusal(resp, header))
 }
 
-// IsType ignores parameters.
+// IsType reports whether resp has the content type want, without parameters.
 func IsType(resp *http.Response, want string) bool {
 	got, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(got), want)
@@ -189,7 +191,7 @@ func (c *Client) full(model string) string {
 	return c.Name + "/" + model
 }
 
-// adviceOf prefers the adapter's own.
+// adviceOf returns the adapter's remedy, or a common one.
 func adviceOf(own func(llm.Class) string, class llm.Class) string {
 	if own != nil {
 		if says := own(class); says != "" {
@@ -207,7 +209,7 @@ func adviceOf(own func(llm.Class) string, class llm.Class) string {
 
 const maxSmall = 1 << 20
 
-// Count returns the token count in the answer's field name.
+// Count requests a token count, which the answer has in the field name.
 func (c *Client) Count(ctx context.Context, model, address string, header http.Header, body any, name string) (int, error) {
 	data, err := c.Fetch(ctx, model, http.MethodPost, address, header, body, maxSmall)
 	if err == nil {
@@ -221,7 +223,8 @@ func (c *Client) Count(ctx context.Context, model, address string, header http.H
 	return 0, Ask{Model: c.full(model), Sent: header, Advice: c.Advice}.Blame(err, llm.Usage{})
 }
 
-// Fetch reads up to most bytes. In-band errors lack the model; see [Ask.Blame].
+// Fetch sends one request and returns up to most bytes of its answer. In-band errors lack
+// the model; see [Ask.Blame].
 func (c *Client) Fetch(ctx context.Context, model, method, address string, header http.Header, body any, most int64) ([]byte, error) {
 	resp, err := c.Do(ctx, model, method, address, header, body)
 	if err != nil {

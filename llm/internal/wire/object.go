@@ -10,7 +10,8 @@ import (
 	"ponder/llm"
 )
 
-// An Object keeps the order of its fields, which models follow in schemas.
+// An Object is a JSON object that keeps the order of its fields, which models follow in
+// schemas.
 type Object []Field
 
 type Field struct {
@@ -68,7 +69,7 @@ func (o Object) String(key string) string {
 	return s
 }
 
-// Set sets in place, or appends.
+// Set sets key in place, or appends it.
 func (o *Object) Set(key string, value json.RawMessage) {
 	for i, f := range *o {
 		if f.Key == key {
@@ -79,7 +80,7 @@ func (o *Object) Set(key string, value json.RawMessage) {
 	*o = append(*o, Field{key, value})
 }
 
-// MapObject fails if raw is no object or f fails.
+// MapObject applies f to each value. It returns false if raw is no object or f fails.
 func MapObject(raw json.RawMessage, f func(json.RawMessage) (json.RawMessage, bool)) (json.RawMessage, bool) {
 	o, err := ParseObject(raw)
 	ok := err == nil
@@ -126,13 +127,13 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// SchemaPrompt is for models without a schema mode.
+// SchemaPrompt asks for JSON of a schema, for models without a schema mode.
 func SchemaPrompt(schema json.RawMessage) string {
 	return "Answer with one JSON value that is valid under the JSON schema below, and with nothing else: " +
 		"no words around it, no code fence.\n\n" + Text(schema)
 }
 
-// Paragraphs skips empty texts.
+// Paragraphs joins the texts that are not empty with blank lines.
 func Paragraphs(texts ...string) string {
 	var kept []string
 	for _, t := range texts {
@@ -143,7 +144,7 @@ func Paragraphs(texts ...string) string {
 	return strings.Join(kept, "\n\n")
 }
 
-// SchemaName fits every provider.
+// SchemaName returns a name that every provider accepts.
 func SchemaName(s *llm.Schema) string {
 	name := strings.Map(func(r rune) rune {
 		if keyRune(r) && r != '*' {
@@ -165,13 +166,13 @@ func SchemaDoc(schema json.RawMessage) string {
 	return o.String("description")
 }
 
-// IsObjectSchema is required for tool inputs.
+// IsObjectSchema reports whether a schema has type object, as tool inputs require.
 func IsObjectSchema(schema json.RawMessage) bool {
 	o, err := ParseObject(schema)
 	return err == nil && o.String("type") == "object"
 }
 
-// ToolName fits every provider: letters, digits, _ and -.
+// ToolName returns a name that every provider accepts: letters, digits, _ and -.
 func ToolName(s string) string {
 	for i := range len(s) {
 		if !keyRune(rune(s[i])) || s[i] == '*' {

@@ -15,7 +15,8 @@ const maxParts = 10000
 
 const firstText = 256
 
-// Parts joins consecutive pieces of text, or of reasoning. The zero value is empty.
+// Parts collects a streamed answer. It joins consecutive pieces of text, or of reasoning.
+// The zero value is empty.
 type Parts struct {
 	parts   []llm.Part
 	text    strings.Builder
@@ -93,7 +94,7 @@ func (p *Parts) flush() {
 
 func (p *Parts) Size() int { return p.size }
 
-// Done also resets p.
+// Done returns the parts and resets p.
 func (p *Parts) Done() []llm.Part {
 	p.flush()
 	parts := p.parts
@@ -116,7 +117,7 @@ func CallInput(text []byte) json.RawMessage {
 	return quoted
 }
 
-// CallObject puts values other than objects under "input".
+// CallObject returns a call's input as an object, with other values under "input".
 func CallObject(input json.RawMessage) json.RawMessage {
 	trimmed := strings.TrimSpace(string(input))
 	switch {
@@ -128,7 +129,7 @@ func CallObject(input json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"input":` + trimmed + `}`)
 }
 
-// Own returns o's data if the named model made it.
+// Own returns o's data if the named model made it, or nil.
 func Own(o *llm.Opaque, model string) json.RawMessage {
 	if o == nil || o.Model != model || len(o.Data) == 0 {
 		return nil
@@ -136,7 +137,7 @@ func Own(o *llm.Opaque, model string) json.RawMessage {
 	return o.Data
 }
 
-// CountedOr estimates what used lacks.
+// CountedOr returns used, with estimates from bytes for missing counts.
 func CountedOr(used llm.Usage, in, out int) llm.Usage {
 	if used.Output == 0 && out > 0 && used.Total() > 0 {
 		used.Output, used.Estimated = Tokens(out), true
@@ -176,7 +177,7 @@ const (
 	inAnswer
 )
 
-// Push may hold text back.
+// Push adds text and returns new reasoning and answer. It may hold text back.
 func (t *Think) Push(text string) (reasoning, answer string) {
 	if t.state == inAnswer {
 		return "", text
@@ -218,7 +219,7 @@ func (t *Think) Push(text string) (reasoning, answer string) {
 	return reasoning, text
 }
 
-// Flush returns held text.
+// Flush returns the held text.
 func (t *Think) Flush() (reasoning, answer string) {
 	held := t.held
 	t.held = ""
@@ -241,7 +242,7 @@ func partial(text, tag string) int {
 // maxCount keeps sums from overflowing.
 const maxCount = 1 << 28
 
-// A Count decodes invalid values as zero, to save the answer.
+// A Count is a number of tokens. Invalid values decode as zero, to save the answer.
 type Count int
 
 func (c *Count) UnmarshalJSON(b []byte) error {

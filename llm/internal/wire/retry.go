@@ -19,8 +19,8 @@ import (
 const (
 	maxRetryAfter = 24 * time.Hour
 
-	// notSoon applies if a provider asks for no retry. It exceeds every default patience
-	// in [llm.Policy].
+	// notSoon is the minimum delay if a provider asks for no retry. It exceeds every
+	// default patience in [llm.Policy], so that callers use another model.
 	notSoon = 6 * time.Minute
 )
 
@@ -63,7 +63,7 @@ func amount(s string, unit time.Duration) time.Duration {
 	return time.Duration(min(f*float64(unit), float64(maxRetryAfter)))
 }
 
-// spoken expects lower case.
+// spoken parses the duration after mark in a lower-case body.
 func spoken(body []byte, mark string) time.Duration {
 	_, rest, ok := bytes.Cut(body, []byte(mark))
 	if !ok {
@@ -132,8 +132,9 @@ const (
 	maxResetLen = 64 // bytes
 )
 
-// Allowance returns the tightest limit. Token limits count only when used up. Values that
-// are negative, absurd, not numeric or more than a day ahead are ignored.
+// Allowance returns the tightest rate limit in the headers. Token limits count only when
+// used up. It ignores values that are negative, absurd, not numeric or more than a day
+// ahead.
 func Allowance(h http.Header, now time.Time) (a llm.Allowance, ok bool) {
 	if at, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = at // the server's clock
@@ -235,7 +236,7 @@ func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {
 	return e
 }
 
-// untrusted reports a TLS failure due to the server.
+// untrusted reports whether the server's identity or protocol failed TLS.
 func untrusted(err error) bool {
 	var verify *tls.CertificateVerificationError
 	var header tls.RecordHeaderError

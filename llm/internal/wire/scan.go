@@ -132,7 +132,7 @@ func (s *Scanner) Skip() bool {
 	return depth == 0 && s.at > start
 }
 
-// Raw returns a value's bytes, or nil.
+// Raw consumes a value and returns its bytes, or nil.
 func (s *Scanner) Raw() []byte {
 	s.space()
 	start := s.at
@@ -160,7 +160,7 @@ func (s *Scanner) quoted() bool {
 	}
 }
 
-// Int leaves to unchanged for null.
+// Int consumes a whole number, or null, which leaves to unchanged.
 func (s *Scanner) Int(to *int) bool {
 	if s.Null() {
 		return true
@@ -170,7 +170,7 @@ func (s *Scanner) Int(to *int) bool {
 	return err == nil
 }
 
-// Text leaves to unchanged for null.
+// Text consumes a string, or null, which leaves to unchanged.
 func (s *Scanner) Text(to *string) bool {
 	if s.Null() {
 		return true
@@ -227,7 +227,7 @@ func (s *Scanner) run() {
 	}
 }
 
-// Same is Text that reuses *to. An empty result fails.
+// Same is Text, but reuses *to if unchanged. It fails if *to is empty then.
 func (s *Scanner) Same(to *string) bool {
 	s.space()
 	if end := s.at + len(*to) + 2; end <= len(s.data) && s.data[s.at] == '"' && s.data[end-1] == '"' &&
@@ -243,7 +243,7 @@ const (
 	escaped = "\"\\/\b\f\n\r\t"
 )
 
-// unescape returns false for \u and unknown escapes.
+// unescape decodes a string. It returns false for \u and unknown escapes.
 func unescape(text []byte, to *string) bool {
 	var out strings.Builder
 	out.Grow(len(text))

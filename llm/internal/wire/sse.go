@@ -63,8 +63,8 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// Lines skips blank lines. A line is valid until the next iteration. Errors are those of
-// [Events].
+// Lines yields lines and skips blank ones. A line is valid until the next iteration.
+// Errors are those of [Events].
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		s := begin(r)

@@ -44,13 +44,14 @@ func (p *passage) stale(err error) bool {
 	return sent == 0 || time.Now().UnixNano()-sent < int64(staleTime)
 }
 
-// closed includes net.ErrClosed, which the transport returns while it writes.
+// closed reports whether the peer closed the connection. The error is net.ErrClosed if
+// the transport noticed while it wrote.
 func closed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) ||
 		strings.Contains(err.Error(), "server closed idle connection") // has no type
 }
 
-// A carrier repeats a request after a stale connection.
+// A carrier is a transport that repeats a request after a stale connection.
 type carrier struct {
 	*Client
 	way *passage

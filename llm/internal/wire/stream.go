@@ -19,19 +19,20 @@ import (
 
 const maxAnswer = 64 << 20
 
-// A Fold builds an answer. It is not safe for concurrent use.
+// A Fold builds an answer from a stream's pieces. It is not safe for concurrent use.
 type Fold interface {
-	// Add returns what is new to see. It must not keep piece. last makes later pieces
-	// irrelevant.
+	// Add adds a piece, valid until Add returns, and returns what is new to see. last
+	// reports that later pieces do not matter.
 	Add(piece []byte) (delta llm.Delta, last bool, err error)
 
-	// Over reports the terminal event; later ones, such as usage, are awaited briefly.
+	// Over reports whether the terminal event was seen. Later events, such as usage, are
+	// awaited briefly.
 	Over() bool
 
 	// Answer returns nil before the terminal event.
 	Answer() (*llm.Response, error)
 
-	// Usage is as far as known.
+	// Usage returns the usage so far, as far as known.
 	Usage() llm.Usage
 }
 
@@ -39,16 +40,16 @@ type Ask struct {
 	Model string // full name
 	Size  int    // request bytes
 
-	// Sent's keys never appear in errors.
+	// Sent is the request's header; errors never show its keys.
 	Sent http.Header
 
-	// Advice may be nil.
+	// Advice returns a remedy for a class. It may be nil.
 	Advice func(llm.Class) string
 }
 
-// Stream yields deltas as [llm.Model] requires. A stream without terminal event is
-// Truncated; later failures are ignored. Errors have the model and usage. Stream does not
-// close the body.
+// Stream feeds pieces to fold and yields deltas as [llm.Model] requires. A stream without
+// terminal event is Truncated; later failures are ignored. Errors have the model and
+// usage. Stream does not close the body.
 func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold Fold, yield func(llm.Delta, error) bool) {
 	var lost error
 	clock := clockOf(resp)
@@ -93,7 +94,8 @@ func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold F
 	yield(llm.Delta{Done: answer}, nil)
 }
 
-// Cut estimates the usage of an interrupted attempt, unless it never arrived.
+// Cut returns the error of an interrupted attempt. It estimates missing usage, unless the
+// request never arrived.
 func (a Ask) Cut(err error, used llm.Usage) error {
 	var e *llm.Error
 	refused := errors.As(err, &e) && (e.Status != 0 || e.Class == llm.Unreachable || e.Class == llm.BadRequest) || errors.Is(err, errUnsent)
@@ -103,7 +105,7 @@ func (a Ask) Cut(err error, used llm.Usage) error {
 	return a.Blame(err, used)
 }
 
-// Blame returns an *[llm.Error] with model, usage and advice.
+// Blame converts err to an *[llm.Error] with model, usage and advice.
 func (a Ask) Blame(err error, used llm.Usage) error {
 	var e *llm.Error
 	if !errors.As(err, &e) {
@@ -120,8 +122,8 @@ func (a Ask) Blame(err error, used llm.Usage) error {
 	return &blamed
 }
 
-// Mangled returns Truncated for incomplete JSON, otherwise Malformed, and an [llm.Error]
-// as it is. It quotes nothing.
+// Mangled returns the error of an invalid piece: Truncated for incomplete JSON, otherwise
+// Malformed. It keeps an [llm.Error], and quotes nothing.
 func Mangled(what string, err error) error {
 	var e *llm.Error
 	if errors.As(err, &e) {
@@ -141,7 +143,7 @@ func short(err error) bool {
 		(syntax.Error() == "unexpected end of JSON input" || strings.Contains(syntax.Error(), "character ' ' in "))
 }
 
-// Data converts events named "error" for [InBand].
+// Data yields the data of events, with "error" events converted for [InBand].
 func Data(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for ev, err := range Events(r) {
@@ -163,7 +165,7 @@ func named(data []byte) ([]byte, error) {
 	return json.Marshal(map[string]string{"error": cmp.Or(textkit.VisibleLine(plain(data), maxMessage), unexplained)})
 }
 
-// Whole reads up to 64 MB as one piece.
+// Whole yields up to 64 MB as one piece.
 func Whole(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		data, err := limitio.ReadAll(r, maxAnswer)

@@ -89,8 +89,8 @@ func plainBytes(s string) int {
 	return bits.TrailingZeros64(special&tops) / 8
 }
 
-// Body gives the same bytes for a stored request. It escapes raw JSON as the store does
-// and replaces invalid UTF-8 as a round trip through JSON does.
+// Body encodes a request's body with the same bytes for a stored request. It escapes raw
+// JSON as the store does and replaces invalid UTF-8 as a round trip through JSON does.
 func Body(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -193,7 +193,7 @@ func keyRune(r rune) bool {
 	return r == '-' || r == '_' || r == '*' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-// looksSecret knows vendors' prefixes.
+// looksSecret reports whether a word looks like a vendor's key.
 func looksSecret(word string) bool {
 	if len(word) < 12 {
 		return false

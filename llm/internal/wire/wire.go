@@ -27,17 +27,17 @@ import (
 // bytesPerToken is usual for English, code and JSON in current vocabularies.
 const bytesPerToken = 3.6
 
-// Estimate takes bytes.
+// Estimate estimates the usage of bytes of request and answer.
 func Estimate(in, out int) llm.Usage {
 	return llm.Usage{Input: Tokens(in), Output: Tokens(out), Estimated: true}
 }
 
-// Tokens estimates n bytes of text.
+// Tokens estimates the tokens in n bytes of text.
 func Tokens(n int) int {
 	return int(float64(max(n, 0))/bytesPerToken + 0.999)
 }
 
-// Efforts are lowest first.
+// Efforts returns the levels, lowest first.
 func Efforts() []string {
 	return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 }
@@ -53,7 +53,8 @@ func EffortRank(level string) int {
 // Forces reports whether choice requires a call.
 func Forces(choice string) bool { return choice != "" && choice != "auto" && choice != "none" }
 
-// Advice has common remedies. env is the key's variable, account the resource.
+// Advice returns common remedies. env is the key's variable, account the exhausted
+// resource.
 func Advice(env, account string) func(llm.Class) string {
 	return func(c llm.Class) string {
 		switch c {
@@ -68,5 +69,5 @@ func Advice(env, account string) func(llm.Class) string {
 	}
 }
 
-// CallID is for calls without an ID.
+// CallID returns a random ID for a call without one.
 func CallID() string { return "call_" + rand.Text() }
