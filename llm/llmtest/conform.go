@@ -14,7 +14,7 @@ import (
 	"ponder/llm"
 )
 
-// An Adapter is an adapter under test by [Conform].
+// An Adapter is an adapter that [Conform] tests.
 type Adapter struct {
 	// New returns a provider; it appends its dialect's path to the URL.
 	New func(Server) llm.Provider
@@ -30,7 +30,8 @@ type Server struct {
 	URL string
 	Key string
 
-	// Patience limits the server's silence. Zero is the adapter's default.
+	// Patience limits the server's silence before and in an answer. Zero is the adapter's
+	// default.
 	Patience time.Duration
 }
 
@@ -123,7 +124,7 @@ func (r *rig) record() Record {
 	}
 }
 
-// ask checks what holds for all answers.
+// ask returns an answer after the checks common to all answers.
 func (r *rig) ask(req *llm.Request) *llm.Response {
 	r.Helper()
 	return r.askOf(r.model, req)
@@ -162,7 +163,7 @@ func (r *rig) askOf(m llm.Model, req *llm.Request) *llm.Response {
 	return done
 }
 
-// fail expects one of the classes and checks what holds for all errors.
+// fail returns an error of one of the classes after the checks common to all errors.
 func (r *rig) fail(ctx context.Context, req *llm.Request, want ...llm.Class) *llm.Error {
 	r.Helper()
 	var err error

@@ -169,7 +169,7 @@ func conformNoSchema(r *rig) {
 	}
 }
 
-// conformReasoning also returns reasoning to both models; the server refuses another
+// conformReasoning also sends the reasoning to both models; the server refuses another
 // model's.
 func conformReasoning(r *rig) {
 	req := question("Which is more, a dozen or eleven?")

@@ -38,8 +38,8 @@ const (
 	lsaLine  = 16 << 20
 )
 
-// NewLSA returns up to dimensions dimensions. It takes seconds for thousands of texts and
-// 256 dimensions.
+// NewLSA fits an embedder with up to dimensions dimensions. It takes seconds for
+// thousands of texts and 256 dimensions.
 func NewLSA(texts []string, dimensions int) (*LSA, error) {
 	if dimensions < 1 || dimensions > 1024 {
 		return nil, fmt.Errorf("fit embedder: %d dimensions are not from 1 to 1024", dimensions)
@@ -68,7 +68,7 @@ func NewLSA(texts []string, dimensions int) (*LSA, error) {
 	return l, nil
 }
 
-// ReadLSA reads BEIR: a JSON object with title and text a line.
+// ReadLSA fits an embedder to BEIR collections: a JSON object with title and text a line.
 func ReadLSA(dimensions int, collections ...io.Reader) (*LSA, error) {
 	var texts []string
 	for _, r := range collections {
@@ -96,7 +96,7 @@ func (l *LSA) Dimensions() int { return len(l.axes) }
 // Embed returns a unit vector, arbitrary without known terms.
 func (l *LSA) Embed(text string) []float32 { return l.embed(text, len(l.axes)) }
 
-// embed returns size dimensions, or all.
+// embed returns a vector of size dimensions, or all.
 func (l *LSA) embed(text string, size int) []float32 {
 	if size <= 0 || size > len(l.axes) {
 		size = len(l.axes)
@@ -155,7 +155,7 @@ func principal(rows []sparse, width, n int) [][]float64 {
 	return straighten(columns(len(left), func(i int) []float64 { return timesTransposed(rows, left[i], width) }))
 }
 
-// columns uses all cores.
+// columns computes n columns on all cores.
 func columns(n int, make1 func(i int) []float64) [][]float64 {
 	out := make([][]float64, n)
 	var wg sync.WaitGroup

@@ -23,14 +23,15 @@ import (
 	"ponder/llm/llmtest/internal/mimic"
 )
 
-// An Answer must depend only on the request, so that order does not matter.
+// An Answer returns a model's answer. It must depend only on the request, so that order
+// does not matter.
 type Answer func(*llm.Request) (llm.Message, error)
 
 func Echo(r *llm.Request) (llm.Message, error) {
 	return llm.Say(llm.Assistant, lastText(r)), nil
 }
 
-// Plausible answers like a [Sim] with that seed, without tools.
+// Plausible returns the answers of a [Sim] with that seed, without tools.
 func Plausible(seed uint64) Answer {
 	return func(r *llm.Request) (llm.Message, error) {
 		p := mimic.Prompt{System: r.System, Text: lastText(r)}
@@ -49,15 +50,15 @@ type Model struct {
 	ID     string // full name; "" is test/model
 	Answer Answer // nil is Plausible(0)
 
-	// Latency precedes the first delta, Between each other. Both depend on request and
-	// attempt.
+	// Latency is the delay of the first delta, Between of each other. Both depend on
+	// request and attempt.
 	Latency, Between Delay
 
 	// Deltas is the number of pieces; zero is 4.
 	Deltas int
 
-	// Failures is how many times each request fails with Failure first. A nil Failure is
-	// Transient.
+	// Failures is the number of times that each request fails with Failure first. A nil
+	// Failure is Transient.
 	Failures int
 	Failure  error
 
@@ -65,10 +66,10 @@ type Model struct {
 	// Malformed, Reason and the false usages.
 	Behaviours []Behaviour
 
-	// Usage modifies the reported usage.
+	// Usage, if set, modifies the reported usage.
 	Usage func(*llm.Request, *llm.Usage)
 
-	// Asked gets each request, from several goroutines.
+	// Asked, if set, is called with each request, from several goroutines.
 	Asked func(*llm.Request)
 
 	mu    sync.Mutex
@@ -86,7 +87,7 @@ type Counts struct {
 	Peak      int // of Active
 }
 
-// Counts is safe for concurrent use.
+// Counts returns the counters. It is safe for concurrent use.
 func (m *Model) Counts() Counts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -208,7 +209,7 @@ func (p *Provider) Check(_ context.Context, id string) error {
 	return nil
 }
 
-// Embed makes texts with the same words close.
+// Embed implements [llm.Provider]. Texts with the same words are close.
 func (p *Provider) Embed(ctx context.Context, _ string, texts []string) ([][]float32, llm.Usage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, llm.Usage{}, &llm.Error{Class: llm.Cancelled, Message: "cancelled", Err: err}
@@ -327,7 +328,7 @@ func (t *take) stream(msg llm.Message) error {
 	return nil
 }
 
-// between is never zero in an endless answer.
+// between returns the delay between deltas, never zero in an endless answer.
 func (t *take) between() Delay {
 	if d := t.model.Between; d.Mean > 0 || !t.model.has(Endless) {
 		return d
@@ -335,7 +336,7 @@ func (t *take) between() Delay {
 	return Delay{Mean: time.Millisecond}
 }
 
-// give reports whether the reader continues.
+// give yields a delta and reports whether the reader continues.
 func (t *take) give(d llm.Delta) bool {
 	t.broken = !t.yield(d, nil)
 	return !t.broken

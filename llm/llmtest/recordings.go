@@ -132,8 +132,9 @@ func InPieces(w io.Writer, data []byte, seed uint64) error {
 	return nil
 }
 
-// RoundTrip replays a recording to a model at the server's base URL. It checks the
-// stream, that one request was sent, and that storage does not change it.
+// RoundTrip replays a recording to the model that open returns for the server's URL. It
+// returns the answer or error, and the sent request. It checks the stream, that one
+// request was sent, and that storage does not change it.
 func RoundTrip(t testing.TB, rec Recording, seed uint64, open func(base string) llm.Model, req *llm.Request) (*llm.Response, Sent, error) {
 	t.Helper()
 	server, sent := Replay(t, rec, seed)
@@ -166,8 +167,8 @@ func RoundTrip(t testing.TB, rec Recording, seed uint64, open func(base string) 
 	return resp, first, err
 }
 
-// Generate checks that the stream ends with one last delta or [llm.Error], and that the
-// deltas add up.
+// Generate reads an answer. It checks that the stream ends with one last delta or
+// [llm.Error], and that the deltas add up.
 func Generate(t testing.TB, m llm.Model, req *llm.Request) (resp *llm.Response, err error) {
 	t.Helper()
 	var text, reasoning strings.Builder

@@ -42,7 +42,7 @@ type Sim struct {
 	stats Stats
 }
 
-// NewSim with a zero configuration answers at once.
+// NewSim returns a simulated server. With a zero configuration it answers at once.
 func NewSim(c SimConfig) *Sim {
 	s := new(Sim)
 	s.Configure(c)
@@ -50,10 +50,10 @@ func NewSim(c SimConfig) *Sim {
 	return s
 }
 
-// Configure affects future requests.
+// Configure applies c to future requests.
 func (s *Sim) Configure(c SimConfig) { s.config.Store(&c) }
 
-// Reset clears all counts.
+// Reset clears all counts, those of prompts and script lines too.
 func (s *Sim) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +197,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(append(encode(v), '\n'))
 }
 
-// encode expects plain values.
+// encode returns plain values as JSON.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -296,13 +296,13 @@ func (s *Sim) ended(r Record) {
 	}
 }
 
-// A tally's zero value is ready.
+// A tally counts by key. The zero value is ready.
 type tally struct {
 	mu sync.Mutex
 	n  map[uint64]int
 }
 
-// maxTally restarts a tally.
+// maxTally is the number of keys at which a tally restarts.
 const maxTally = 1 << 20
 
 func (t *tally) add(key uint64) int {
@@ -333,7 +333,7 @@ func Serve(t testing.TB, h http.Handler) string {
 }
 
 // Pipe returns a client of h without a network; delays are virtual in a testing/synctest
-// bubble. Its goroutines end with the test or idle connections.
+// bubble. Its goroutines end with the test, or when idle connections close.
 func Pipe(t testing.TB, h http.Handler) *http.Client {
 	t.Helper()
 	l := &pipes{ready: make(chan net.Conn), closed: make(chan struct{})}

@@ -161,7 +161,7 @@ func firstSource(c content) *mediaSource {
 	return nil
 }
 
-// check returns Anthropic's refusal, or "".
+// check returns Anthropic's reason to refuse the request, or "".
 func (q *anthropicRequest) check() string {
 	switch {
 	case q.Model == "":
@@ -212,7 +212,7 @@ var anthropicSchema = checker{check: func(_ string, raw json.RawMessage, s shape
 	return ""
 }}
 
-// checkMessages checks the order of calls and results.
+// checkMessages returns the fault in the order of calls and results, or "".
 func (q *anthropicRequest) checkMessages() string {
 	var open []string // to be answered next
 	for i, m := range q.Messages {
@@ -363,7 +363,7 @@ func anthropicStream(s *stream, _ *ask, r *reply) {
 	w.event("message_stop", `{"type":"message_stop"}`)
 }
 
-// at starts an event of the block.
+// at returns the start of an event of the block.
 func (w *anthropicWriter) at(typ string) string {
 	return `{"type":"` + typ + `","index":` + strconv.Itoa(w.index)
 }

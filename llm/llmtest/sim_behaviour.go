@@ -15,7 +15,7 @@ import (
 // A Behaviour is a deliberate, mostly faulty, behaviour.
 type Behaviour string
 
-// Before an answer.
+// Failures before an answer.
 const (
 	RateLimit      Behaviour = "rate-limit"     // 429
 	ServerError    Behaviour = "server-error"   // 500
@@ -28,10 +28,10 @@ const (
 	ContextLength  Behaviour = "context-length" // 400
 	FilteredPrompt Behaviour = "filter-prompt"  // refused for its content
 	HTML           Behaviour = "html"           // 200 with HTML
-	Hang           Behaviour = "hang"           // no answer
+	Hang           Behaviour = "hang"           // no answer until the client disconnects
 )
 
-// During an answer.
+// Failures during an answer.
 const (
 	OverloadedMidway Behaviour = "overloaded-midway" // error in the stream
 	Cut              Behaviour = "cut"               // ends midway
@@ -42,28 +42,28 @@ const (
 	BadFrame         Behaviour = "bad-frame" // invalid JSON
 )
 
-// In an answer.
+// Faulty and unusual answers.
 const (
 	Malformed      Behaviour = "malformed" // broken JSON, fences, other digits, ...
 	Endless        Behaviour = "endless"
-	Overlong       Behaviour = "overlong" // ten times, beyond max_tokens
+	Overlong       Behaviour = "overlong" // ten times too long, beyond max_tokens
 	Empty          Behaviour = "empty"
 	Filtered       Behaviour = "filter"          // ends early
-	FalseCitations Behaviour = "false-citations" // nonexistent passages
+	FalseCitations Behaviour = "false-citations" // cites nonexistent passages
 	UsageZero      Behaviour = "usage-zero"
 	UsageNegative  Behaviour = "usage-negative"
-	UsageHuge      Behaviour = "usage-huge" // billions
+	UsageHuge      Behaviour = "usage-huge" // billions of tokens
 	UsageMissing   Behaviour = "usage-missing"
 	NoSchema       Behaviour = "no-schema" // 400 for a JSON schema
 	NoTools        Behaviour = "no-tools"  // 400 for tools
 	Obey           Behaviour = "obey"      // follows planted instructions
 	Reason         Behaviour = "reasoning"
-	CallTools      Behaviour = "call-tools" // if possible
-	Slow           Behaviour = "slow"       // ten times
-	Comments       Behaviour = "comments"   // and pings
+	CallTools      Behaviour = "call-tools" // whenever allowed
+	Slow           Behaviour = "slow"       // ten times slower
+	Comments       Behaviour = "comments"   // between events
 )
 
-// Behaviours returns names and descriptions, in the order of draws.
+// Behaviours returns the names and descriptions, in the order of draws.
 func Behaviours() [][2]string {
 	return slices.Clone(behaviours[:])
 }
@@ -123,7 +123,7 @@ type conduct []Behaviour
 
 func (c conduct) has(b Behaviour) bool { return slices.Contains(c, b) }
 
-// draw applies chances.
+// draw picks behaviours by chance.
 func draw(chances map[Behaviour]float64, rng *rand.Rand) (c conduct) {
 	if len(chances) == 0 {
 		return nil
@@ -242,7 +242,7 @@ func (l *limiter) reset() {
 	l.full = time.Time{}
 }
 
-// take returns requests left, time until full, and the wait if empty.
+// take returns the requests left, the time until full, and the wait if empty.
 func (l *limiter) take(perMinute, burst int, now time.Time) (left int, full, wait time.Duration) {
 	if burst <= 0 {
 		burst = perMinute
@@ -262,7 +262,7 @@ func (l *limiter) take(perMinute, burst int, now time.Time) (left int, full, wai
 	return int((time.Duration(burst)*each - full) / each), full, 0
 }
 
-// within checks limits and sets headers.
+// within checks the limits and sets their headers.
 func (x *exchange) within() (failure, bool) {
 	c := x.config
 	x.held = true
@@ -281,7 +281,7 @@ func (x *exchange) within() (failure, bool) {
 	return failure{}, true
 }
 
-// retryAfter applies without a limit.
+// retryAfter returns the delay if no limit determines it.
 func (x *exchange) retryAfter() time.Duration {
 	if d := x.config.RetryAfter.Mean; d > 0 {
 		return d

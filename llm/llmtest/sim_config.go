@@ -31,7 +31,7 @@ type SimConfig struct {
 	// Context is in tokens. Zero: no limit.
 	Context int `json:"context,omitempty"`
 
-	// FirstToken delays the first token, Token the others, or chunks.
+	// FirstToken delays the first token, Token each other one, or each chunk.
 	FirstToken Delay `json:"first_token"`
 	Token      Delay `json:"token"`
 
@@ -45,12 +45,13 @@ type SimConfig struct {
 	Cached float64 `json:"cached,omitempty"`
 
 	// PerMinute limits requests, Burst those at once (zero: PerMinute), Parallel those in
-	// flight. The answer beyond is 429.
+	// flight. Further requests get 429.
 	PerMinute int `json:"per_minute,omitempty"`
 	Burst     int `json:"burst,omitempty"`
 	Parallel  int `json:"parallel,omitempty"`
 
-	// RetryForm and RetryAfter set the retry delay without a limit (zero: a second).
+	// RetryForm and RetryAfter set the retry delay if no limit determines it (zero: a
+	// second).
 	RetryForm  RetryForm `json:"retry_form,omitempty"`
 	RetryAfter Delay     `json:"retry_after"`
 
@@ -58,13 +59,14 @@ type SimConfig struct {
 	// retry may succeed.
 	Behaviours map[Behaviour]float64 `json:"behaviours,omitempty"`
 
-	// Script precedes generated answers.
+	// Script has answers that precede generated ones.
 	Script Script `json:"script,omitempty"`
 
-	// LSA embeds for [LSAModel]; requests may use fewer dimensions.
+	// LSA provides the embeddings of [LSAModel]; requests may use fewer dimensions.
 	LSA *LSA `json:"-"`
 
-	// Asked precedes each answer, Record follows each exchange, from several goroutines.
+	// Asked is called before each answer, Record after each exchange, from several
+	// goroutines.
 	Asked  func(Record) `json:"-"`
 	Record func(Record) `json:"-"`
 }
@@ -104,8 +106,8 @@ func (c *SimConfig) check() error {
 type Delay struct {
 	Mean time.Duration
 
-	// Jitter spreads uniformly over Mean*(1-Jitter) .. Mean*(1+Jitter), or is Lognormal's
-	// sigma.
+	// Jitter spreads uniformly over Mean*(1-Jitter) .. Mean*(1+Jitter), or is the sigma
+	// if Lognormal.
 	Jitter    float64
 	Lognormal bool
 }
@@ -182,7 +184,7 @@ type Line struct {
 	// Latency replaces FirstToken.
 	Latency *Delay `json:"latency,omitempty"`
 
-	// Usage is reported.
+	// Usage replaces the reported usage.
 	Usage *llm.Usage `json:"usage,omitempty"`
 
 	// Error replaces the answer.

@@ -65,7 +65,7 @@ func (c *content) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]contentPart)(c))
 }
 
-// bracketDepth includes brackets in strings.
+// bracketDepth counts brackets in strings too.
 func bracketDepth(b []byte) (most int) {
 	depth := 0
 	for _, ch := range b {
@@ -133,7 +133,7 @@ type checker struct {
 	check func(at string, raw json.RawMessage, s shape) string
 }
 
-// why names the schema at.
+// why returns the fault of a schema named at, or "".
 func (c *checker) why(schema json.RawMessage, at string) string {
 	if _, ok := c.fine.Load(schema); ok {
 		return ""
@@ -145,7 +145,7 @@ func (c *checker) why(schema json.RawMessage, at string) string {
 	return why
 }
 
-// everyShape includes subschemas, with paths.
+// everyShape calls check for a schema and its subschemas, with paths.
 func everyShape(schema json.RawMessage, at string, depth int, check func(at string, raw json.RawMessage, s shape) string) string {
 	var s shape
 	if depth > maxShape || len(schema) == 0 || json.Unmarshal(schema, &s) != nil {
@@ -193,7 +193,7 @@ func (l *strList) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(l))
 }
 
-// embed sends the response itself on failure.
+// embed returns vectors and tokens, or sends the failure and returns false.
 func (x *exchange) embed(model string, texts []string, size int) (vectors [][]float32, tokens int, ok bool) {
 	x.rec.Model = model
 	if why, ok := x.within(); !ok {

@@ -224,7 +224,7 @@ func (c geminiContent) add(a *ask, role string) {
 	}
 }
 
-// check returns Gemini's refusal, or "".
+// check returns Gemini's reason to refuse the request, or "".
 func (q *geminiRequest) check(model string) string {
 	if len(q.Contents) == 0 {
 		return "* GenerateContentRequest.contents: contents is not specified"

@@ -16,7 +16,7 @@ func geminiFinish(f llm.Finish) string {
 	return "STOP"
 }
 
-// geminiUsage is cumulative.
+// geminiUsage returns cumulative counts.
 func geminiUsage(u llm.Usage, written int) map[string]any {
 	in := u.Input + u.CacheRead + u.CacheWrite
 	m := map[string]any{
@@ -46,7 +46,7 @@ func geminiChunk(r *reply, parts []any, finish string, written int) map[string]a
 
 func geminiThought(text string) map[string]any { return map[string]any{"text": text, "thought": true} }
 
-// geminiCall signs the first call.
+// geminiCall returns the part for call i; the first one is signed.
 func geminiCall(r *reply, i int) map[string]any {
 	c := r.calls[i]
 	part := map[string]any{"functionCall": map[string]any{"name": c.Name, "args": c.Input, "id": strings.ToLower(c.ID[:8])}}

@@ -170,7 +170,7 @@ func (m chatMessage) add(a *ask) {
 	}
 }
 
-// check refuses like OpenAI.
+// check returns OpenAI's reason to refuse the request, if any.
 func (q *chatRequest) check() (failure, bool) {
 	bad := func(param, format string, args ...any) (failure, bool) {
 		return failure{kind: badRequest, param: param, message: fmt.Sprintf(format, args...)}, false
@@ -237,7 +237,7 @@ var strict = checker{check: func(at string, _ json.RawMessage, s shape) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// serveOpenAIModels lists none if every name is valid, because clients search for theirs.
+// serveOpenAIModels lists none if every name is valid, because clients search the list.
 func serveOpenAIModels(x *exchange, _ string, _ []byte) {
 	list := []any{}
 	for _, m := range x.config.Models {
@@ -258,7 +258,7 @@ func openaiModel(name string) map[string]any {
 	return map[string]any{"id": name, "object": "model", "created": 1715367049, "owned_by": "system"}
 }
 
-// models may be examples.
+// models returns the configured models, or examples.
 func (x *exchange) models() []string {
 	if len(x.config.Models) > 0 {
 		return x.config.Models

@@ -29,10 +29,10 @@ type reply struct {
 	first     Delay
 }
 
-// overlong is a factor.
+// overlong is the factor of the length.
 const overlong = 10
 
-// plan may return a failure.
+// plan decides the answer, or returns a failure.
 func (x *exchange) plan(a *ask) (*reply, failure, bool) {
 	a.seal()
 	c := x.config
@@ -125,10 +125,10 @@ func (x *exchange) write(a *ask, line *Line, met conduct) *reply {
 	return r
 }
 
-// bytesPerPiece is a minimum average.
+// bytesPerPiece is a token's minimum average size.
 const bytesPerPiece = 3
 
-// bytesWithin is zero for no limit.
+// bytesWithin returns the size of tokens, or zero for no limit.
 func bytesWithin(tokens int, met conduct) int {
 	if tokens <= 0 || met.has(Overlong) || met.has(Endless) {
 		return 0
@@ -241,7 +241,7 @@ func (r *reply) account(a *ask, c *SimConfig, met conduct) {
 	}
 }
 
-// token is determined by seed.
+// token returns n characters determined by seed.
 func token(seed uint64, n int) string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	b := make([]byte, n)
@@ -254,7 +254,7 @@ func token(seed uint64, n int) string {
 
 const sealMark = "ponder-sim "
 
-// sealed is bound to the model.
+// sealed returns an opaque string bound to the model.
 func sealed(model string, id uint64) string {
 	return base64.StdEncoding.EncodeToString([]byte(sealMark + strconv.FormatUint(id, 16) + " " + token(id, 48) + " " + model))
 }

@@ -125,7 +125,7 @@ func (it responsesItem) add(a *ask) {
 	}
 }
 
-// check refuses like OpenAI.
+// check returns OpenAI's reason to refuse the request, if any.
 func (q *responsesRequest) check() (failure, bool) {
 	bad := func(param, format string, args ...any) (failure, bool) {
 		return failure{kind: badRequest, param: param, message: fmt.Sprintf(format, args...)}, false
@@ -296,7 +296,7 @@ func responsesStream(s *stream, a *ask, r *reply) {
 	w.event("response."+status, map[string]any{"response": responsesObject(a, r, status, responsesOutput(a, r))})
 }
 
-// item writes "added" or "done".
+// item writes the "added" or "done" event.
 func (w *responsesWriter) item(what string, item map[string]any) {
 	w.event("response.output_item."+what, map[string]any{"item": item, "output_index": w.index})
 	if what == "done" {

@@ -114,7 +114,7 @@ func (s *stream) events(a *ask) {
 	s.x.rec.Whole = !s.over && !s.r.conduct.has(NoEnd)
 }
 
-// text yields one event's text each.
+// text yields the text of each event.
 func (s *stream) text(text string, yield func(piece string) bool) {
 	for p := range pieces(text, s.x.config.Chunks, s.r.conduct.has(Endless) && text == s.r.text) {
 		if !yield(p) || !s.delta(countPieces(p)) {
@@ -147,7 +147,7 @@ func (s *stream) delta(tokens int) bool {
 
 func (s *stream) ends() bool { return !s.over && !s.r.conduct.has(NoEnd) }
 
-// snap reports whether the answer continues.
+// snap breaks the answer, and reports whether it continues.
 func (s *stream) snap() bool {
 	strike := s.strike
 	s.strike = ""
@@ -180,7 +180,7 @@ func (s *stream) hangUp(reset bool) {
 	_ = conn.Close()
 }
 
-// wait flushes, and reports whether the client remains.
+// wait flushes and waits, and reports whether the client remains.
 func (s *stream) wait(d Delay) bool {
 	for range s.slow {
 		if s.over {
@@ -194,7 +194,7 @@ func (s *stream) wait(d Delay) bool {
 	return !s.over
 }
 
-// sleep reports whether ctx lasted.
+// sleep waits, and reports whether ctx lasted.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -249,7 +249,7 @@ func (s *stream) whole(a *ask) {
 	}
 }
 
-// half breaks the body midway.
+// half sends half of a body, then breaks.
 func (s *stream) half(body []byte) {
 	s.x.w.Header().Set("Content-Type", "application/json")
 	s.buf = append(s.buf, body[:len(body)/2]...)
@@ -294,7 +294,8 @@ func cutPieces(s string, n int) string {
 	return s[:len(s)-len(rest)]
 }
 
-// pieces have whole tokens, or one if chunks is 0. endless repeats.
+// pieces yields up to chunks pieces of whole tokens, or tokens if chunks is 0. endless
+// repeats them.
 func pieces(s string, chunks int, endless bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		each := 1

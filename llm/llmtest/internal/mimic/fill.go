@@ -13,18 +13,18 @@ import (
 
 const (
 	maxDepth  = 24
-	fullDepth = 8       // optional properties end
+	fullDepth = 8       // depth from which optional properties are omitted
 	maxItems  = 200     // from a schema
 	maxLength = 4000    // from a schema
-	maxValue  = 1 << 20 // optional properties end
-	mostValue = 8 << 20 // lists end
+	maxValue  = 1 << 20 // bytes from which optional properties are omitted
+	mostValue = 8 << 20 // bytes from which lists are empty
 	tersest   = 3       // required parts only
 )
 
-// Fill keeps the schema's order.
+// Fill returns a JSON value of a schema, with properties in its order.
 func (w *Writer) Fill(schema json.RawMessage) []byte { return w.fillWithin(schema, 0) }
 
-// fillWithin is limited to most bytes if possible; zero: no limit.
+// fillWithin is Fill for at most most bytes, if possible. Zero means no limit.
 func (w *Writer) fillWithin(schema json.RawMessage, most int) []byte {
 	root, err := compile(schema)
 	if err != nil {
@@ -39,7 +39,7 @@ func (w *Writer) fillWithin(schema json.RawMessage, most int) []byte {
 	}
 }
 
-// Input uses the prompt's texts and numbers.
+// Input returns a tool input with the prompt's texts and numbers.
 func (w *Writer) Input(schema json.RawMessage) []byte {
 	if len(schema) == 0 {
 		return []byte("{}")
@@ -168,7 +168,7 @@ func (f *filler) array(s *schema, name string, depth int) {
 	f.buf = append(f.buf, ']')
 }
 
-// references are passage labels.
+// references appends an array of passage labels.
 func (f *filler) references(s *schema, lo int) {
 	items := f.resolve(s.Items)
 	integer := items != nil && (items.kind(false) == "integer" || items.kind(false) == "number")
@@ -234,7 +234,7 @@ func (s *schema) within(lo, hi float64) (float64, float64) {
 	return lo, hi
 }
 
-// appendNumber satisfies step and exclusive bounds.
+// appendNumber appends a number that satisfies step and exclusive bounds.
 func (s *schema) appendNumber(b []byte, w *Writer, kind string, lo, hi float64) []byte {
 	if kind == "number" && s.MultipleOf <= 0 {
 		x := w.number(lo, hi, 2)
@@ -256,8 +256,8 @@ func (s *schema) appendNumber(b []byte, w *Writer, kind string, lo, hi float64) 
 	return strconv.AppendFloat(b, min(n, max(to, from))*step, 'f', -1, 64)
 }
 
-// number rounds within lo..hi. With decimals it tends to the upper half, like
-// confidences.
+// number returns a number in lo..hi, rounded if possible. With decimals it tends to the
+// upper half, like confidences.
 func (w *Writer) number(lo, hi float64, decimals int) float64 {
 	if !(lo < hi) {
 		return lo
@@ -313,7 +313,7 @@ func (f *filler) quoted(s string) {
 	f.buf = append(f.buf, b...)
 }
 
-// count is within 0..maxItems, or other.
+// count returns *n within 0..maxItems, or other.
 func count(n *int, other int) int {
 	if n == nil {
 		return other

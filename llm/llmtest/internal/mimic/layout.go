@@ -27,8 +27,8 @@ const (
 	maxBlocks = 20
 )
 
-// layoutIn prefers the last run of lines with placeholders, such as "TYPE: [a/b/c]", then
-// of capital labels, then labels in a sentence.
+// layoutIn finds a prompt's layout. It prefers the last run of lines with placeholders,
+// such as "TYPE: [a/b/c]", then of capital labels, then labels in a sentence.
 func layoutIn(texts ...string) (layout, bool) {
 	for _, find := range []func(string) (layout, bool){placeholders, capitals, named} {
 		for _, text := range texts {
@@ -115,7 +115,7 @@ func bracketed(rest string) (string, bool) {
 	return "", false
 }
 
-// named finds labels in "lines THOUGHT:, TYPE: and WHY:".
+// named finds labels in a sentence such as "lines THOUGHT:, TYPE: and WHY:".
 func named(text string) (l layout, ok bool) {
 	for word := range strings.FieldsSeq(window(text)) {
 		label, _, cut := strings.Cut(strings.Trim(word, "`'\"(*"), ":")
@@ -135,7 +135,7 @@ func has(l layout, label string) bool {
 	return slices.ContainsFunc(l.fields, func(f field) bool { return f.label == label })
 }
 
-// blocks parses "3-5", "up to 3" or "at most 3"; default 3 to 5.
+// blocks parses "3-5", "up to 3" or "at most 3"; the default is 3 to 5.
 func blocks(text string) (lo, hi int) {
 	fields := strings.Fields(window(text))
 	for i, word := range fields {

@@ -22,7 +22,7 @@ type Prompt struct {
 	System string
 	Text   string // last message
 
-	// Schema is a JSON schema. An invalid one gives {}.
+	// Schema is the answer's JSON schema. An invalid one gives {}.
 	Schema json.RawMessage
 
 	// JSON asks for an object. A schema in the prompt applies without Schema.
@@ -31,14 +31,15 @@ type Prompt struct {
 	// Stretch multiplies the length. Zero is 1.
 	Stretch int
 
-	// Most limits JSON in bytes, as far as the schema permits. Zero: no limit.
+	// Most limits a schema's answer in bytes, as far as the schema permits. Zero means no
+	// limit.
 	Most int
 
 	// FalseCitations cites nonexistent passages.
 	FalseCitations bool
 }
 
-// A Writer is not safe for concurrent use.
+// A Writer writes answers to one prompt. It is not safe for concurrent use.
 type Writer struct {
 	rng      *rand.Rand
 	prompt   Prompt
@@ -63,10 +64,11 @@ func New(seed uint64, p Prompt) *Writer {
 	return w
 }
 
-// Say replaces every sentence.
+// Say makes text replace every sentence.
 func (w *Writer) Say(text string) { w.say = text }
 
-// Answer uses the schema, a schema or layout in the text, or paragraphs.
+// Answer writes an answer by the schema, a schema or layout in the text, or as
+// paragraphs.
 func (w *Writer) Answer() string {
 	p := w.prompt
 	if len(p.Schema) == 0 && (p.JSON || strings.Contains(p.Text+p.System, `"properties"`)) {
@@ -116,8 +118,8 @@ const (
 	memoBytes = 64 << 10 // of a text
 )
 
-// A Memo caches values of texts, because schemas repeat. Zero is empty. It is safe for
-// concurrent use.
+// A Memo caches values of texts, because schemas repeat. The zero value is empty. It is
+// safe for concurrent use.
 type Memo[V any] struct {
 	mu sync.Mutex
 	of map[string]V
@@ -130,7 +132,7 @@ func (m *Memo[V]) Load(text []byte) (v V, ok bool) {
 	return v, ok
 }
 
-// Store drops all other values of a full memo.
+// Store caches v. A full memo drops all others.
 func (m *Memo[V]) Store(text []byte, v V) {
 	if len(text) > memoBytes {
 		return
@@ -181,7 +183,7 @@ func (w *Writer) topic() string {
 	return w.phrases[w.rng.IntN(min(2, len(w.phrases)))]
 }
 
-// usual is a name's default range.
+// usual returns the default range of a number's name.
 func usual(kind, name string) (lo, hi float64) {
 	name = strings.ToLower(name)
 	switch {

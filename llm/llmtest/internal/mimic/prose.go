@@ -49,7 +49,7 @@ var spare = [...]string{
 	"prior knowledge", "the environment", "individual differences", "chance", "incentives", "the method of study",
 }
 
-// phrase may be spare.
+// phrase returns a topic of the prompt, or a spare one.
 func (w *Writer) phrase() string {
 	n := len(w.phrases)
 	switch roll := w.rng.IntN(6); {
@@ -61,7 +61,7 @@ func (w *Writer) phrase() string {
 	return pick(w, w.phrases)
 }
 
-// sentence may cite or quote a passage.
+// sentence returns a new statement, which may cite or quote a passage.
 func (w *Writer) sentence() string {
 	if w.say != "" {
 		return w.say
@@ -102,7 +102,7 @@ func (w *Writer) question() string {
 	return w.unsaid(func() string { return w.instance(pick(w, asks[:])) })
 }
 
-// sentences applies Stretch.
+// sentences returns n sentences, times Stretch.
 func (w *Writer) sentences(n int) string {
 	if w.say != "" {
 		return w.say
@@ -157,7 +157,7 @@ func capital(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// cite may be false.
+// cite returns a citation, which may be false.
 func (w *Writer) cite(label string) string {
 	if w.prompt.FalseCitations {
 		label = strconv.Itoa(len(w.passages) + 1 + w.rng.IntN(90))

@@ -60,7 +60,7 @@ func compile(text json.RawMessage) (*schema, error) {
 	return s, nil
 }
 
-// nesting is an upper bound.
+// nesting returns an upper bound of the bracket depth.
 func nesting(text []byte) (most int) {
 	depth := 0
 	for _, c := range text {
@@ -132,7 +132,7 @@ func (p *properties) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// kind is null only if that is the only type, or if brief.
+// kind returns the type to write: null only if it is the only type, or if brief.
 func (s *schema) kind(brief bool) string {
 	if brief && slices.Contains(s.Type, "null") {
 		return "null"
@@ -169,7 +169,7 @@ func (s *schema) hi() *float64 {
 	return s.ExclusiveMaximum
 }
 
-// resolve may return nil.
+// resolve follows references and choices. It may return nil.
 func (f *filler) resolve(s *schema) *schema {
 	for range maxDepth {
 		switch {
@@ -204,7 +204,7 @@ func (f *filler) lookup(ref string) *schema {
 	return f.root.Definitions[name]
 }
 
-// choose avoids null.
+// choose picks a schema, preferably not null.
 func (f *filler) choose(of []*schema) *schema {
 	s := pick(f.w, of)
 	for _, o := range of {
@@ -252,7 +252,7 @@ func schemaIn(texts ...string) json.RawMessage {
 	return nil
 }
 
-// outermost excludes positions inside a schema.
+// outermost reports whether s does not end inside a schema.
 func outermost(s string) bool {
 	s = strings.TrimRight(s, " \t\r\n")
 	return s == "" || !strings.HasSuffix(s, `":`) && !strings.ContainsAny(s[len(s)-1:], "[,{")

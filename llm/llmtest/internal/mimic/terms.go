@@ -52,7 +52,7 @@ type clause struct {
 	question bool
 }
 
-// clauses skips brackets.
+// clauses splits at punctuation and skips brackets.
 func clauses(text string) iter.Seq[clause] {
 	return func(yield func(clause) bool) {
 		from, depth := 0, 0
@@ -109,7 +109,7 @@ func runs(out []string, clause string) []string {
 	return out
 }
 
-// bare drops marks.
+// bare removes marks around a word.
 func bare(word string) string {
 	if letter(word[0]) && letter(word[len(word)-1]) {
 		return word
@@ -128,7 +128,7 @@ func content(word string) bool {
 	return !stop(strings.ToLower(word))
 }
 
-// lower excludes names such as eBPF.
+// lower lowers the first letter, except in names such as eBPF.
 func lower(word string) string {
 	if rest := word[1:]; rest == strings.ToLower(rest) {
 		return strings.ToLower(word)
@@ -136,7 +136,7 @@ func lower(word string) string {
 	return word
 }
 
-// stop includes typical words of instructions.
+// stop reports whether word is a function word, or typical of instructions.
 func stop(word string) bool {
 	switch word {
 	case "about", "above", "after", "again", "against", "also", "among", "another", "answer", "answers", "apply",
