@@ -37,7 +37,7 @@ const roundGap = "\n\n"
 
 // Hear adds a delta. Rounds and attempts count from 1; offset is the attempt's bytes
 // before the delta. Late and repeated deltas change nothing. After a gap the attempt is
-// hidden. Hear trims each round.
+// hidden. Each round is trimmed.
 func (a *TextAssembler) Hear(round, attempt, offset int, delta string) Edit {
 	switch {
 	case round <= a.last, round < a.round, round == a.round && attempt < a.attempt:

@@ -50,9 +50,8 @@ func (c GateConfig) withDefaults() GateConfig {
 //
 // Each model has a circuit breaker. Failures of the server, connection or stream open it.
 // Requests then fail at once with the last failure's class and RetryAfter. A refused key
-// or account (401, 402, 403) opens it until [Gate.Reset] or [Gate.Forgive]. Rate limits,
-// invalid requests and cancellations do not count. Refused requests were not sent and
-// cost nothing.
+// or account (401, 402, 403) opens it until it is cleared. Rate limits, invalid requests
+// and cancellations do not count. Refused requests were not sent and cost nothing.
 //
 // A [Request].Hedge is sent twice if its first delta is later than the 95th percentile, a
 // slot is free, and the breaker is closed. At most one request in twenty is. The first to

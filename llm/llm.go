@@ -193,7 +193,7 @@ type Response struct {
 
 type Finish string
 
-// FinishOther stands for any other reason.
+// FinishOther is any other reason.
 const (
 	FinishStop   Finish = "stop"
 	FinishLength Finish = "length" // text may end anywhere

@@ -17,7 +17,8 @@ const (
 	backoffCap  = 8 * time.Second
 )
 
-// A Policy decides what follows a failure. Zero suits background work; see [FastPolicy].
+// A Policy decides how to proceed after a failure. Zero suits background work; see
+// [FastPolicy].
 type Policy struct {
 	// Attempts limits requests to one model. Zero means 3.
 	Attempts int

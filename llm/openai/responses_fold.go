@@ -50,7 +50,7 @@ type (
 	}
 )
 
-// A responsesFold implements wire.Fold. A finished item adds what was not streamed.
+// A responsesFold implements wire.Fold. A finished item adds the parts not streamed.
 type responsesFold struct {
 	model  string // full, requested
 	size   int    // request bytes

@@ -46,7 +46,7 @@ type Client struct {
 	HeaderTimeout, IdleTimeout time.Duration
 
 	once  sync.Once
-	fresh http.RoundTripper // see anew
+	fresh http.RoundTripper // without kept connections
 }
 
 // HTTP returns a client for many long streams to few hosts. It uses the environment's

@@ -21,7 +21,7 @@ const maxAnswer = 64 << 20
 
 // A Fold builds an answer from a stream's pieces. It is not safe for concurrent use.
 type Fold interface {
-	// Add adds a piece, valid until Add returns, and returns what is new to see. last
+	// Add adds a piece, valid until Add returns, and returns its visible part. last
 	// reports that later pieces do not matter.
 	Add(piece []byte) (delta llm.Delta, last bool, err error)
 
