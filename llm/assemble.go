@@ -116,8 +116,11 @@ func (a *TextAssembler) Drop() Edit {
 	return e
 }
 
+// Text returns the shown text.
 func (a *TextAssembler) Text() string { return string(a.text) }
 
+// Stored returns the text of the stored rounds.
 func (a *TextAssembler) Stored() string { return string(a.text[:a.stored]) }
 
+// Open returns the shown text of the open round.
 func (a *TextAssembler) Open() string { return string(a.text[a.start:]) }

@@ -50,8 +50,9 @@ func (c GateConfig) withDefaults() GateConfig {
 //
 // Each model has a circuit breaker. Failures of the server, connection or stream open it.
 // Requests then fail at once with the last failure's class and RetryAfter. A refused key
-// or account (401, 402, 403) opens it until it is cleared. Rate limits, invalid requests
-// and cancellations do not count. Refused requests were not sent and cost nothing.
+// or account (401, 402, 403) opens the breaker until [Gate.Reset]. Rate limits, invalid
+// requests and cancellations do not count. Refused requests were not sent and cost
+// nothing.
 //
 // A [Request].Hedge is sent twice if its first delta is later than the 95th percentile, a
 // slot is free, and the breaker is closed. At most one request in twenty is. The first to
@@ -68,6 +69,7 @@ type Gate struct {
 	paces    map[string]*pace
 }
 
+// NewGate returns a gate for one provider.
 func NewGate(cfg GateConfig) *Gate {
 	cfg = cfg.withDefaults()
 	return &Gate{
@@ -82,6 +84,7 @@ func NewGate(cfg GateConfig) *Gate {
 // Provider returns p with its models and embeddings behind the gate. Check passes freely.
 func (g *Gate) Provider(p Provider) Provider { return gatedProvider{p, g} }
 
+// Model returns m behind the gate.
 func (g *Gate) Model(m Model) Model { return &gatedModel{m, g} }
 
 // Reset clears failures, denials and rate limits. Requests in flight stay counted.

@@ -161,6 +161,7 @@ type Tool struct {
 	Schema json.RawMessage `json:"schema,omitempty"` // of the input object
 }
 
+// A ToolCall is a model's request to call a tool.
 type ToolCall struct {
 	ID    string          `json:"id"` // unique in the conversation; made up if missing
 	Name  string          `json:"name"`
@@ -175,6 +176,7 @@ type ToolResult struct {
 	Failed bool   `json:"failed,omitempty"`
 }
 
+// A Delta is a piece of a streaming answer.
 type Delta struct {
 	Text      string
 	Reasoning string
@@ -182,6 +184,7 @@ type Delta struct {
 	Hedged    bool      // sent twice: see [Request].Hedge
 }
 
+// A Response is a whole answer.
 type Response struct {
 	Message Message `json:"message"`
 	Finish  Finish  `json:"finish"`

@@ -28,6 +28,7 @@ type TableEntry struct {
 	Tools     bool       `json:"tools,omitempty"`
 }
 
+// A LongPrice applies to requests that read more than Over tokens.
 type LongPrice struct {
 	Over  int      `json:"over"`
 	Price Override `json:"price"`

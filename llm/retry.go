@@ -35,12 +35,14 @@ const SlowPatience = time.Minute
 // FastPolicy returns the policy for interactive requests, with a Patience of 10 seconds.
 func FastPolicy() Policy { return Policy{Patience: 10 * time.Second} }
 
+// A Position is an action's position in a chain of models.
 type Position struct {
 	Model int `json:"model"` // failed
 	Chain int `json:"chain"`
 	Fails int `json:"fails"` // of that model at this action
 }
 
+// A Decision is the next step after a failure.
 type Decision struct {
 	Again bool          `json:"again"`           // or give up
 	Wait  time.Duration `json:"wait,omitempty"`  // before the request
@@ -127,6 +129,7 @@ type RetryBudget struct {
 	at   time.Time // of the last Retry
 }
 
+// Request counts a request that is no retry.
 func (b *RetryBudget) Request() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -149,6 +152,7 @@ func (b *RetryBudget) Retry() bool {
 	return true
 }
 
+// A Class is the kind of an [Error].
 type Class string
 
 const (
@@ -166,6 +170,7 @@ const (
 	Cancelled   Class = "cancelled"      // ctx ended
 )
 
+// Again reports whether the same request may succeed later.
 func (c Class) Again() bool {
 	return c == Transient || c == RateLimited || c == Truncated || c == Unreachable || c == Malformed
 }

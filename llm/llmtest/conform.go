@@ -26,6 +26,7 @@ type Adapter struct {
 	Lacks []Lack
 }
 
+// A Server is the server of an adapter under test.
 type Server struct {
 	URL string
 	Key string

@@ -91,6 +91,7 @@ func ReadLSA(dimensions int, collections ...io.Reader) (*LSA, error) {
 	return NewLSA(texts, dimensions)
 }
 
+// Dimensions returns the length of the vectors.
 func (l *LSA) Dimensions() int { return len(l.axes) }
 
 // Embed returns a unit vector, arbitrary without known terms.

@@ -18,6 +18,7 @@ import (
 	"ponder/llm"
 )
 
+// A Recording is one recorded exchange with a provider.
 type Recording struct {
 	File    string // unique with the URL
 	URL     string
@@ -86,6 +87,7 @@ func root(t testing.TB) string {
 	}
 }
 
+// Sent is a request that a replaying server received.
 type Sent struct {
 	Method string
 	Path   string

@@ -252,6 +252,7 @@ func newStats(active int) Stats {
 	}
 }
 
+// Stats returns the counts since the start or the last Reset.
 func (s *Sim) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -103,6 +103,7 @@ func (c *SimConfig) check() error {
 	return nil
 }
 
+// A Delay is a distribution of delays.
 type Delay struct {
 	Mean time.Duration
 

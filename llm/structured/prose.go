@@ -10,6 +10,7 @@ import (
 	"ponder/internal/textkit"
 )
 
+// Unfenced returns text without an enclosing code fence.
 func Unfenced(text string) string {
 	text = textkit.CleanTrim(text)
 	if !strings.HasPrefix(text, "```") {
@@ -123,6 +124,7 @@ var (
 		`|if you(?:['’]d| would)? (?:like|want|need)[^.\n]{0,80}(?:let me|feel free|just ask|i can|i['’]d be|i['’]ll))`)
 )
 
+// IsRefusal reports whether a text refuses the task.
 func IsRefusal(text string) bool { return len(text) <= maxRefusal && refusal.MatchString(text) }
 
 // HasContent reports whether text says anything, unlike words for nothing and prompts'

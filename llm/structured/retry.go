@@ -19,6 +19,7 @@ type Retry struct {
 	Why string `json:"why,omitempty"`
 }
 
+// RetryOf returns the Retry of an unreadable answer.
 func RetryOf(text string, err error) Retry {
 	return Retry{textkit.TruncateBytes(textkit.CleanTrim(text), maxBad), Reason(err)}
 }

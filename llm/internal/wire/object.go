@@ -52,6 +52,7 @@ func ParseObject(raw []byte) (Object, error) {
 	return o, nil
 }
 
+// Value returns the value of key, or nil.
 func (o Object) Value(key string) json.RawMessage {
 	for _, f := range o {
 		if f.Key == key {
@@ -61,6 +62,7 @@ func (o Object) Value(key string) json.RawMessage {
 	return nil
 }
 
+// String returns the string value of key, or "".
 func (o Object) String(key string) string {
 	var s string
 	if json.Unmarshal(o.Value(key), &s) != nil {
@@ -158,6 +160,7 @@ func SchemaName(s *llm.Schema) string {
 	return name[:min(len(name), 64)]
 }
 
+// SchemaDoc returns a schema's description, or "".
 func SchemaDoc(schema json.RawMessage) string {
 	o, err := ParseObject(schema)
 	if err != nil {
@@ -187,6 +190,7 @@ func ToolName(s string) string {
 	return s
 }
 
+// Vectors returns an error unless there are n vectors of equal length.
 func Vectors(vectors [][]float32, n int) error {
 	if len(vectors) != n {
 		return &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the answer has %d vectors for %d texts", len(vectors), n)}

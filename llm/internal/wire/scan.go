@@ -68,6 +68,7 @@ func (s *Scanner) space() {
 	}
 }
 
+// End reports whether only white space is left.
 func (s *Scanner) End() bool {
 	s.space()
 	return s.at == len(s.data)
@@ -94,11 +95,13 @@ func (s *Scanner) Word(word string) bool {
 	return true
 }
 
+// Scalar skips a value that is no object or list.
 func (s *Scanner) Scalar() bool {
 	s.space()
 	return s.at < len(s.data) && s.data[s.at] != '{' && s.data[s.at] != '[' && s.Skip()
 }
 
+// Skip skips any value.
 func (s *Scanner) Skip() bool {
 	s.space()
 	start, depth := s.at, 0

@@ -36,6 +36,7 @@ type Fold interface {
 	Usage() llm.Usage
 }
 
+// An Ask describes a request, for errors.
 type Ask struct {
 	Model string // full name
 	Size  int    // request bytes

@@ -214,6 +214,7 @@ var (
 
 const maxPlanted = 1 << 20 // bytes searched
 
+// An Order is an instruction planted in a text.
 type Order struct {
 	Say  string // or empty
 	Tool string // or empty
