@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http/httptest"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"ponder/internal/racetest"
 	"ponder/llm/llmtest"
 )
 
@@ -31,7 +33,18 @@ func TestMain(m *testing.M) {
 //	talks FILE            sends the lines of FILE to ponder mcp, and writes the file answers
 //
 // and those of serveCommands and figureCommands.
-func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
+func TestScripts(t *testing.T) {
+	p := scripts("testdata/script")
+	files, err := filepath.Glob(filepath.Join(p.Dir, "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts in %s: %v", p.Dir, err)
+	}
+	p.Dir = ""
+	for i := 0; i < len(files); i += racetest.Stride(8) {
+		p.Files = append(p.Files, files[i])
+	}
+	testscript.Run(t, p)
+}
 
 // scripts returns the parameters of a folder of scripts. Each has its home and only the
 // simulated model.

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"ponder/internal/racetest"
+
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -33,6 +35,7 @@ import (
 //	size COLSxROWS            resizes the terminal
 //	ends CODE                 waits for the exit, and checks that the terminal is restored
 func TestTerminal(t *testing.T) {
+	racetest.Skip(t, "it waits for a process on a terminal; internal/tui runs under the detector")
 	p := scripts("testdata/terminal")
 	setup := p.Setup
 	p.Setup = func(env *testscript.Env) error {

