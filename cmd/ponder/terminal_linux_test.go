@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -36,6 +37,9 @@ import (
 //	ends CODE                 waits for the exit, and checks that the terminal is restored
 func TestTerminal(t *testing.T) {
 	racetest.Skip(t, "it waits for a process on a terminal; internal/tui runs under the detector")
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // so that the programs do not inherit an ignored one
+	t.Cleanup(func() { signal.Stop(hangups) })
 	p := scripts("testdata/terminal")
 	setup := p.Setup
 	p.Setup = func(env *testscript.Env) error {
