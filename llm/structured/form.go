@@ -146,12 +146,9 @@ func letters(name string) string {
 // Read returns the answer in text, and reports whether text has any part of it. It checks
 // no values.
 func (f *Form[T]) Read(text string) (v T, ok bool) {
-	if strings.HasPrefix(text, "{") {
-		d := json.NewDecoder(strings.NewReader(text))
-		d.DisallowUnknownFields() // perhaps other names
-		if d.Decode(&v) == nil && f.isWhole(reflect.ValueOf(v)) && strings.TrimSpace(text[d.InputOffset():]) == "" {
-			return v, true
-		}
+	var exact T
+	if strings.HasPrefix(text, "{") && f.exact(text, reflect.ValueOf(&exact).Elem()) {
+		return exact, true
 	}
 	text = llm.Spoken(text)
 	tree := f.inJSON(text)
